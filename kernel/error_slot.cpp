@@ -1,0 +1,34 @@
+#include "error_slot.hpp"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+namespace consort {
+namespace {
+thread_local char slot[2048];  // trivially constructed: no start-up code, no destructor
+}
+
+consort_status set_error(consort_status status, std::string_view text) noexcept {
+  const size_t n = std::min(text.size(), sizeof slot - 1);
+  std::memmove(slot, text.data(), n);
+  slot[n] = 0;
+  return status;
+}
+
+consort_status set_error(const Error &e) noexcept { return set_error(e.status, e.text); }
+
+consort_status set_errorf(consort_status status, const char *format, ...) noexcept {
+  char text[sizeof slot];  // apart from the slot: an argument may be the slot itself
+  va_list args;
+  va_start(args, format);
+  const int n = std::vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return set_error(status, {text, n < 0 ? 0 : std::min<size_t>(static_cast<size_t>(n), sizeof text - 1)});
+}
+
+void clear_error() noexcept { slot[0] = 0; }
+const char *error_text() noexcept { return slot; }
+
+}  // namespace consort

@@ -1,0 +1,18 @@
+// error_slot.hpp — the calling thread's last error text, as consort_error() and host->fail() know it.
+//
+// One fixed buffer per thread: setting it allocates nothing, so an out-of-memory error can be told too.
+// Owned by the thread; nobody else reads it.
+#pragma once
+#include "result.hpp"
+
+#include <string_view>
+
+namespace consort {
+
+consort_status set_error(consort_status status, std::string_view text) noexcept;  // keeps as much as fits, answers status
+consort_status set_error(const Error &e) noexcept;
+[[gnu::format(printf, 2, 3)]] consort_status set_errorf(consort_status status, const char *format, ...) noexcept;
+void clear_error() noexcept;
+const char *error_text() noexcept;
+
+}  // namespace consort

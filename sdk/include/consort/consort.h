@@ -1,0 +1,239 @@
+/* consort/consort.h — the application's side of Consort, in C11. The C++20 face over it is consort.hpp.
+ *
+ * Every call answers a consort_status (0 good, < 0 an error, > 0 a good answer of another kind); the text
+ * of the calling thread's last error is consort_error(). No call aborts the process, throws, or hangs on
+ * bad input. Any thread may call anything, unless a line says otherwise.
+ *
+ * Handles are values that carry a generation: one that has died is answered with CONSORT_E_STALE, never
+ * with a crash. The null handle (v = 0) names nothing, except where a line gives it a meaning.
+ * Structs begin with `size` (set it to sizeof, or use the _INIT macro) and grow at their end. */
+#ifndef CONSORT_CONSORT_H
+#define CONSORT_CONSORT_H
+#include "driver.h"
+#include "layouts.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CONSORT_VERSION "0.1.0"
+#if defined(CONSORT_STATIC)
+#define CONSORT_API
+#else
+#define CONSORT_API CONSORT_EXPORT
+#endif
+#define CONSORT_FOREVER (-1) /* timeouts are ns; 0 asks without waiting */
+
+typedef struct consort_runtime consort_runtime;
+typedef struct consort_codelet_id { uint64_t v; } consort_codelet_id;
+typedef struct consort_data_id { uint64_t v; } consort_data_id;
+typedef struct consort_task_id { uint64_t v; } consort_task_id;
+typedef struct consort_group_id { uint64_t v; } consort_group_id;
+
+/* -- the runtime ------------------------------------------------------------------------------------ */
+
+typedef struct consort_setting { const char *key, *value; } consort_setting; /* "workers" = "2", "scheduler" = "prio", "lws.depth" … */
+typedef struct consort_settings {
+  uint32_t size, flags;
+  const char *file;               /* TOML; NULL: $CONSORT_CONFIG, else none */
+  const char *text;               /* TOML as text, over the file; NULL: none */
+  const consort_setting *set;     /* over file, text and environment */
+  uint32_t nset, reserved;
+  void (*log)(void *user, int32_t level, const char *utf8); /* [any] NULL: stderr. level 0 error … 3 debug */
+  void *log_user;
+  consort_entry_fn *const *modules; /* plugins linked into this program (CONSORT_STATIC_PLUGIN): their entries */
+  uint32_t nmodules, reserved2;
+} consort_settings;
+#define CONSORT_SETTINGS_INIT {sizeof(consort_settings), 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0}
+
+/* settings NULL: defaults. Several runtimes may live side by side. */
+CONSORT_API consort_status consort_start(const consort_settings *settings, consort_runtime **out);
+/* Waits for every task, brings data home, stops. Never from inside a task. The first failure that nobody
+ * collected is the answer; the runtime is gone all the same. NULL is fine. */
+CONSORT_API consort_status consort_stop(consort_runtime *rt);
+/* Text of this thread's last error, "" if none. Good until the thread's next call. */
+CONSORT_API const char *consort_error(void);
+CONSORT_API const char *consort_version(void);
+CONSORT_API const char *consort_status_name(consort_status s); /* "E_INVAL" */
+
+/* -- codelets --------------------------------------------------------------------------------------- */
+
+typedef struct consort_impl {
+  const char *klass;              /* unit class: "cpu", "cuda", … Several impls may name one class */
+  consort_call_fn *fn;            /* host function; NULL where `text` says it all */
+  void *user;                     /* handed to fn as call->user */
+  const char *name;               /* NULL: the codelet's */
+  const char *format, *text, *entry; /* portable kernel for load_impl(): "cl", "ptx" …; NULL */
+  uint64_t text_bytes;            /* 0: text ends with NUL */
+} consort_impl;
+CONSORT_FROZEN(consort_impl, 64);
+typedef struct consort_codelet {
+  uint32_t size, flags;
+  const char *name;
+  const consort_impl *impls;
+  uint32_t nimpls;
+  uint32_t nmodes;                /* how many data; CONSORT_NONE: any number */
+  const uint32_t *modes;          /* nmodes modes that submissions are checked against; NULL: not checked */
+} consort_codelet;
+#define CONSORT_CODELET_INIT {sizeof(consort_codelet), 0, NULL, NULL, 0, CONSORT_NONE, NULL}
+enum { CONSORT_CL_ASYNC = 1 << 0 }; /* consort_codelet.flags: on a unit with a native queue the function only enqueues on
+                                       call->native_queue; dependents may be issued behind it. A unit that is inline ignores it */
+
+/* Copies the description; what `fn` and `user` point to must live until removal. A codelet may have impls
+ * for classes that this machine lacks; a task whose codelet has none that could run is refused at submit. */
+CONSORT_API consort_status consort_codelet_add(consort_runtime *rt, const consort_codelet *desc, consort_codelet_id *out);
+/* Waits until no task uses it; from then on its code may be unloaded. Never from inside a task. */
+CONSORT_API consort_status consort_codelet_remove(consort_runtime *rt, consort_codelet_id codelet);
+
+/* -- data ------------------------------------------------------------------------------------------- */
+
+typedef struct consort_data_desc {
+  uint32_t size, flags;
+  const char *interface;          /* "vector" … */
+  const void *args;               /* consort_vector_args … */
+  uint64_t args_bytes;
+  const char *name;               /* for errors and traces; copied; NULL: "vector#12" */
+} consort_data_desc;
+CONSORT_API consort_status consort_register(consort_runtime *rt, const consort_data_desc *desc, consort_data_id *out);
+/* Waits for the tasks that use it; afterwards the memory is the caller's again, contents home. From a
+ * completion callback it answers E_BUSY (use consort_unregister_later). Twice: E_STALE. */
+CONSORT_API consort_status consort_unregister(consort_runtime *rt, consort_data_id data);
+/* The handle dies now, the datum when its last task is done. Waits for nothing. */
+CONSORT_API consort_status consort_unregister_later(consort_runtime *rt, consort_data_id data);
+/* Contents are dropped, in order with the tasks: reading again before a write is an error. Cures a poisoned datum. */
+CONSORT_API consort_status consort_invalidate(consort_runtime *rt, consort_data_id data);
+
+/* The caller enters a datum as a task would: waits for its turn, then owns the home copy until release. */
+typedef struct consort_hold { consort_task_id id; const void *view; } consort_hold;
+CONSORT_FROZEN(consort_hold, 16);
+CONSORT_API consort_status consort_acquire(consort_runtime *rt, consort_data_id data, uint32_t mode, int64_t timeout_ns, consort_hold *out);
+CONSORT_API consort_status consort_release(consort_runtime *rt, consort_hold hold);
+
+static inline consort_status consort_register_vector(consort_runtime *rt, void *ptr, uint64_t n, uint64_t elem, consort_data_id *out) {
+  consort_vector_args a = {ptr, n, elem};
+  consort_data_desc d = {sizeof(consort_data_desc), 0, "vector", &a, sizeof a, NULL};
+  return consort_register(rt, &d, out);
+}
+static inline consort_status consort_register_matrix(consort_runtime *rt, void *ptr, uint64_t nx, uint64_t ny, uint64_t ld, uint64_t elem, consort_data_id *out) {
+  consort_matrix_args a = {ptr, nx, ny, ld, elem};
+  consort_data_desc d = {sizeof(consort_data_desc), 0, "matrix", &a, sizeof a, NULL};
+  return consort_register(rt, &d, out);
+}
+static inline consort_status consort_register_variable(consort_runtime *rt, void *ptr, uint64_t bytes, consort_data_id *out) {
+  consort_variable_args a = {ptr, bytes};
+  consort_data_desc d = {sizeof(consort_data_desc), 0, "variable", &a, sizeof a, NULL};
+  return consort_register(rt, &d, out);
+}
+
+/* -- tasks ------------------------------------------------------------------------------------------ */
+
+typedef struct consort_use { consort_data_id data; uint32_t mode, reserved; } consort_use; /* mode: CONSORT_M_* of driver.h */
+CONSORT_FROZEN(consort_use, 16);
+
+/* How a task ended, as a completion callback and consort_failure see it. */
+typedef struct consort_outcome { consort_task_id task; consort_status status; uint32_t worker; const char *name; const char *text; } consort_outcome;
+CONSORT_FROZEN(consort_outcome, 32);
+typedef void consort_done_fn(void *arg, const consort_outcome *outcome);
+
+/* One submission. `codelet` null: an empty task, a point of synchronisation. Values in `args` are copied
+ * (SCALAR: up to 8 bytes in place; BYTES: `bytes` bytes from the address in scalar); a value passed by
+ * reference is a SCALAR that holds a pointer the caller keeps alive. The function sees them as call->args. */
+typedef struct consort_task_desc {
+  uint32_t size, flags;
+  consort_codelet_id codelet;
+  const consort_use *uses;
+  const consort_arg *args;
+  uint32_t nuses, nargs;
+  int32_t priority;               /* higher first; 0 ordinary */
+  uint32_t worker;                /* only this one; CONSORT_NONE: the policy's choice */
+  consort_group_id group;         /* null: inside a task, the task's own group; else the runtime's default group */
+  /* -- all below are rare: a size that ends here (CONSORT_TASK_BRIEF) is fine -- */
+  const consort_task_id *after;   /* explicit predecessors, also fine when already done */
+  uint32_t nafter, reserved;
+  consort_done_fn *done;          /* on the thread that completed it; may submit, must not wait */
+  void *done_arg;
+  const char *name;               /* of this task; copied; NULL: the codelet's */
+  uint64_t footprint, work;       /* size class (0: from the data), the codelet's own measure of work */
+} consort_task_desc;
+#define CONSORT_TASK_BRIEF ((uint32_t)offsetof(consort_task_desc, after))
+#define CONSORT_TASK_INIT {sizeof(consort_task_desc), 0, {0}, NULL, NULL, 0, 0, 0, CONSORT_NONE, {0}, NULL, 0, 0, NULL, NULL, NULL, 0, 0}
+
+/* Asynchronous. out may be NULL. The order of submissions of one thread is the program's order; a task's
+ * uses become visible as one step among threads. When the window of pending tasks is full the submitter
+ * helps with the work, except inside a task. */
+CONSORT_API consort_status consort_submit(consort_runtime *rt, const consort_task_desc *task, consort_task_id *out);
+
+enum { CONSORT_WAIT_NO_HELP = 1 << 0 }; /* the waiting thread runs no task meanwhile */
+/* The answer is the task's status, and E_TIMEOUT when time ran out. A task that waits inside its body may wait only for what comes
+ * after it (its own submissions); a callback may not wait: E_BUSY. */
+CONSORT_API consort_status consort_task_wait(consort_runtime *rt, consort_task_id task, int64_t timeout_ns, uint32_t flags);
+/* If it has not started it will not: it completes with E_CANCELLED and poisons what it would have written. */
+CONSORT_API consort_status consort_task_cancel(consort_runtime *rt, consort_task_id task);
+/* OK: done (or long gone); AGAIN: pending or running. */
+CONSORT_API consort_status consort_task_state(consort_runtime *rt, consort_task_id task);
+
+/* -- groups: two libraries that share a runtime wait each for its own tasks --------------------------- */
+
+typedef struct consort_group_desc {
+  uint32_t size, flags;
+  const char *name;                               /* copied */
+  void (*done)(void *arg, consort_group_id group); /* each time its last pending task ends; NULL */
+  void *done_arg;
+} consort_group_desc;
+CONSORT_API consort_status consort_group_create(consort_runtime *rt, const consort_group_desc *desc, consort_group_id *out); /* desc NULL: plain */
+/* The answer is the first failure since the last wait, which this collects; text by consort_error(), details by consort_group_failure(). */
+CONSORT_API consort_status consort_group_wait(consort_runtime *rt, consort_group_id group, int64_t timeout_ns, uint32_t flags); /* null: the default group */
+CONSORT_API consort_status consort_group_cancel(consort_runtime *rt, consort_group_id group);  /* those pending; later submissions run */
+CONSORT_API consort_status consort_group_destroy(consort_runtime *rt, consort_group_id group); /* E_BUSY while tasks are pending */
+/* An eventfd that becomes readable when the group has nothing pending; owned by the group. For event loops. */
+CONSORT_API consort_status consort_group_fd(consort_runtime *rt, consort_group_id group, int *fd);
+/* Everything of every group. */
+CONSORT_API consort_status consort_wait_all(consort_runtime *rt, int64_t timeout_ns, uint32_t flags);
+
+/* What went wrong first in a group and has been collected by its last wait. Strings are good until the thread's next call. */
+typedef struct consort_failure {
+  uint32_t size;
+  consort_status status;
+  consort_task_id task;
+  const char *task_name, *worker_name, *data_name; /* data_name: the datum it failed on; "" if none */
+  const char *text;                                /* own words of the failure */
+  const char *chain;                               /* "task 'c' … because task 'b' … because task 'a': text" */
+  uint32_t worker, nfailed;                        /* nfailed: how many of the group's tasks failed since the wait before */
+} consort_failure;
+CONSORT_API consort_status consort_group_failure(consort_runtime *rt, consort_group_id group, consort_failure *out);
+/* From inside a codelet: the words that go with the negative status it is about to return. Answers `code`. */
+CONSORT_API consort_status consort_fail(consort_status code, const char *utf8);
+
+/* -- looking ------------------------------------------------------------------------------------------ */
+
+typedef struct consort_info {
+  uint32_t size, nworkers, nspaces, nclasses;
+  const char *scheduler;
+  uint64_t submitted, finished;   /* tasks, since the start; exact when nothing runs */
+  uint64_t data;                  /* registered now */
+} consort_info;
+CONSORT_API consort_status consort_get_info(consort_runtime *rt, consort_info *out);
+typedef struct consort_worker_info {
+  uint32_t size, id;
+  const char *name, *klass, *arch;
+  uint64_t tasks, busy_ns;        /* busy_ns: 0 unless the setting `profile` is on */
+  uint32_t space; int32_t numa;
+  int32_t os_cpu;                 /* the first of its cpuset; -1 unbound */
+  uint32_t reserved;
+} consort_worker_info;
+CONSORT_API consort_status consort_get_worker(consort_runtime *rt, uint32_t worker, consort_worker_info *out);
+/* A text that says what a task waits for (null: what the runtime is doing). Returns the length it would need. */
+CONSORT_API uint64_t consort_explain(consort_runtime *rt, consort_task_id task, char *utf8, uint64_t cap);
+
+/* With the setting pump = "manual" no thread is started: somebody calls this. One bit of progress of one
+ * worker, never blocks. OK: something was done; AGAIN: nothing to do now. Waiting calls pump in a seeded order. */
+CONSORT_API consort_status consort_step(consort_runtime *rt, uint32_t worker);
+
+/* Told of each task's start and end while installed; fn NULL: off. Before the first submission only. */
+typedef struct consort_trace_event { uint64_t t_ns, task, codelet; uint32_t worker, what; const char *name; } consort_trace_event; /* what: 0 start, 1 end; t_ns: 0 unless `profile` */
+CONSORT_FROZEN(consort_trace_event, 40);
+CONSORT_API consort_status consort_trace(consort_runtime *rt, void (*fn)(void *user, const consort_trace_event *), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
