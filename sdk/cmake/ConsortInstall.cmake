@@ -1,0 +1,23 @@
+# What `cmake --install` puts where. Components: runtime (library, plugins, command) and sdk (headers, CMake package,
+# pkg-config file).
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Consort)
+
+install(TARGETS consort consort_plugin EXPORT ConsortTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT sdk)
+if(TARGET consort_tool)
+  install(TARGETS consort_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+endif()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/sdk/include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
+install(EXPORT ConsortTargets NAMESPACE Consort:: DESTINATION ${package_dir} COMPONENT sdk)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ConsortConfig.cmake.in ${PROJECT_BINARY_DIR}/ConsortConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ConsortConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ConsortConfig.cmake ${PROJECT_BINARY_DIR}/ConsortConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/ConsortPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/CheckPlugin.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/plugin.map
+  DESTINATION ${package_dir} COMPONENT sdk)
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/consort.pc.in ${PROJECT_BINARY_DIR}/consort.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/consort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT sdk)

@@ -1,0 +1,88 @@
+# consort_add_plugin: how a plugin is built, in this repository and in anybody's.
+#
+#   consort_add_plugin(NAME [SOURCES file...] [LINK library...] [OUTPUT_DIR folder] [NO_INSTALL])
+#
+# makes NAME.so out of SOURCES (default: every *.c and *.cpp of the folder). It links what LINK names and nothing of
+# Consort, exports consort_plugin_entry alone, and is inspected after each link. It lands in OUTPUT_DIR (default:
+# CONSORT_PLUGIN_OUTPUT_DIR, else the binary folder) and is installed into <libdir>/consort/plugins.
+# The target is consort_plugin_NAME. Beside it stands consort_static_NAME, the same source for linking into a program:
+#
+#   consort_add_static_plugin(NAME [SOURCES file...] [LINK library...])
+#   target_link_libraries(app PRIVATE consort_static_NAME)   # and its entry into consort_settings.modules
+
+include_guard(GLOBAL)
+include(GNUInstallDirs)
+set(CONSORT_PLUGIN_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
+
+macro(_consort_plugin_arguments)
+  cmake_parse_arguments(arg "NO_INSTALL" "OUTPUT_DIR" "SOURCES;LINK" ${ARGN})
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "plugin ${name}: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_SOURCES)
+    file(GLOB arg_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  endif()
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "plugin ${name}: no sources in ${CMAKE_CURRENT_SOURCE_DIR}")
+  endif()
+endmacro()
+
+function(_consort_plugin_properties target)
+  target_link_libraries(${target} PRIVATE Consort::plugin ${ARGN})
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(NOT CMAKE_C_STANDARD)
+    set_target_properties(${target} PROPERTIES C_STANDARD 11)
+  endif()
+  if(NOT CMAKE_CXX_STANDARD)
+    set_target_properties(${target} PROPERTIES CXX_STANDARD 20)
+  endif()
+endfunction()
+
+function(consort_add_static_plugin name)
+  _consort_plugin_arguments(${ARGN})
+  add_library(consort_static_${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
+  _consort_plugin_properties(consort_static_${name} ${arg_LINK})
+  target_compile_definitions(consort_static_${name} PRIVATE CONSORT_STATIC_PLUGIN)
+endfunction()
+
+function(consort_add_plugin name)
+  _consort_plugin_arguments(${ARGN})
+  set(target consort_plugin_${name})
+  set(exports ${CONSORT_PLUGIN_SUPPORT_DIR}/plugin.map)
+  set(check ${CONSORT_PLUGIN_SUPPORT_DIR}/CheckPlugin.cmake)
+  add_library(${target} MODULE ${arg_SOURCES})
+  _consort_plugin_properties(${target} ${arg_LINK})
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${name})
+  if(NOT arg_OUTPUT_DIR)
+    set(arg_OUTPUT_DIR ${CONSORT_PLUGIN_OUTPUT_DIR})
+  endif()
+  if(arg_OUTPUT_DIR)
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${arg_OUTPUT_DIR})
+  endif()
+
+  if(NOT APPLE AND NOT WIN32)
+    set_target_properties(${target} PROPERTIES SUFFIX .so LINK_DEPENDS "${exports};${check}")
+    target_link_options(${target} PRIVATE -Wl,--version-script=${exports})
+    # Every symbol is found at link time, or the link fails. A clang sanitizer lives in the program alone: not then.
+    get_directory_property(link_options LINK_OPTIONS)
+    if(NOT ("${link_options} ${CMAKE_MODULE_LINKER_FLAGS} ${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize="
+            AND "${CMAKE_C_COMPILER_ID}${CMAKE_CXX_COMPILER_ID}" MATCHES Clang))
+      target_link_options(${target} PRIVATE -Wl,-z,defs -Wl,--no-undefined)
+    endif()
+    if(NOT CMAKE_READELF)
+      find_program(CMAKE_READELF NAMES readelf llvm-readelf)
+    endif()
+    if(CMAKE_READELF)
+      add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+        COMMAND ${CMAKE_COMMAND} -DREADELF=${CMAKE_READELF} -DPLUGIN=$<TARGET_FILE:${target}> -P ${check})
+    endif()
+  endif()
+
+  if(NOT arg_NO_INSTALL AND NOT CONSORT_PLUGIN_NO_INSTALL)
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/consort/plugins COMPONENT plugins)
+  endif()
+  if(NOT TARGET consort_static_${name})
+    consort_add_static_plugin(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+  endif()
+endfunction()
