@@ -1,0 +1,96 @@
+// registry.hpp — the plugins of one runtime: those found, and those that live.
+//
+// Finding reads notes and loads nothing. A plugin lives from load() to the end of the registry; its address,
+// tables and strings are good as long. [control]: a mutex (rank: above the config's, below the runtime's)
+// serialises everything, so a plugin's init() and fini() never run beside another's of the same runtime.
+// It never holds on to the runtime but through the hooks, and never unmaps code that does not ask for it.
+#pragma once
+#include <consort/driver.h>
+#include <consort/interface.h>
+#include <consort/scheduler.h>
+#include <consort/transport.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config.hpp"
+#include "host.hpp"
+#include "result.hpp"
+
+namespace consort {
+
+struct Plugin {
+  const consort_plugin *manifest = nullptr;  // a copy as this host knows it: holes filled, ops the copied table
+  void *self = nullptr;
+  const consort_host *host = nullptr;
+  std::string path;                          // "": linked into the program
+
+  // The copied table of its kind, with stubs where a mandatory function is missing (they answer E_UNSUPPORTED or
+  // 0); optional hooks that are missing are NULL. NULL: of another kind.
+  const consort_driver_ops *driver() const noexcept { return ops_of<consort_driver_ops>(CONSORT_KIND_DRIVER); }
+  const consort_interface_ops *interface() const noexcept { return ops_of<consort_interface_ops>(CONSORT_KIND_INTERFACE); }
+  const consort_scheduler_ops *scheduler() const noexcept { return ops_of<consort_scheduler_ops>(CONSORT_KIND_SCHEDULER); }
+  const consort_transport_ops *transport() const noexcept { return ops_of<consort_transport_ops>(CONSORT_KIND_TRANSPORT); }
+
+ private:
+  template <class T>
+  const T *ops_of(uint32_t kind) const noexcept {
+    return manifest->kind == kind ? static_cast<const T *>(manifest->ops) : nullptr;
+  }
+};
+
+class Registry {
+ public:
+  struct Found {
+    std::string name, version, path;
+    std::string reason;  // why it is not used; "" where usable
+    uint32_t kind = 0;
+    bool usable = false;
+    uint16_t flags = 0, abi_major = 0, abi_minor = 0, host_major = 0, host_minor = 0;
+    uint32_t sanitizer = 0;
+  };
+
+  static Result<std::unique_ptr<Registry>> open(std::shared_ptr<Config>, const HostHooks &, LogFn, void *log_user,
+                                                consort_entry_fn *const *modules, uint32_t nmodules);
+  ~Registry();
+  Registry(const Registry &) = delete;
+  Registry &operator=(const Registry &) = delete;
+
+  // Loads, negotiates, declares its parameters, calls init(). The second time answers the same plugin.
+  Result<Plugin *> load(uint32_t kind, std::string_view name);
+  // All that the key `drivers` selects. One that does not start is logged in one line and left out, unless it
+  // was named there and failed otherwise than with E_UNSUPPORTED.
+  Result<std::vector<Plugin *>> load_drivers();
+  // As load(), without init(): the manifest (good as long as the registry), its parameters declared.
+  Result<const consort_plugin *> inspect(uint32_t kind, std::string_view name);
+
+  const std::vector<Found> &found() const noexcept { return found_; }
+
+ private:
+  struct Source;  // where a Found comes from
+  struct Live;    // a module that was opened and what came of it
+  Registry();
+  Result<void> discover(consort_entry_fn *const *modules, uint32_t nmodules);
+  void find_in(const std::string &folder, int rank);
+  void find_file(const std::string &path, int rank, bool named);
+  void find_module(consort_entry_fn *, uint32_t index);
+  Result<void> choose();
+  Result<size_t> look_up(uint32_t kind, std::string_view name) const;
+  Result<Live *> prepare(size_t index);
+  Result<Plugin *> start(size_t index);
+
+  std::shared_ptr<Config> config_;
+  HostHooks hooks_;
+  Log log_;
+  std::vector<Found> found_;
+  std::vector<Source> sources_;               // beside found_
+  std::mutex mutex_;                          // guards live_ and every call of init, quiesce, fini
+  std::vector<std::unique_ptr<Live>> live_;   // in the order of loading
+};
+
+const char *kind_name(uint32_t kind) noexcept;  // "driver"; "" for a kind that this host does not know
+
+}  // namespace consort
