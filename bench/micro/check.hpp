@@ -1,0 +1,100 @@
+// The oracle of the checked run: each task exactly once, in an order that a sequential run could have had.
+// Owned by the process; expect() runs before the first task, ran() inside tasks on any thread, verdict() after the last.
+// It must never order anything by itself: the versions are plain words, so that only the runtime keeps them consistent.
+#pragma once
+#include "patterns.hpp"
+#include <atomic>
+#include <memory>
+
+namespace bench {
+
+class Check {
+public:
+  // What each task must find on its data, given by the order of submission of its own submitter. With one submitter
+  // that is everything; between two only exclusion is promised, and is looked at through `state`.
+  void expect(const Plan &p) {
+    share_ = p.share();
+    n_ = p.n;
+    failures_ = 0;
+    times_ = std::make_unique<std::atomic<uint8_t>[]>(p.n);
+    cells_ = std::make_unique<Cell[]>(p.data);
+    tasks_.assign(p.n, {});
+    struct Seen { uint64_t last; uint32_t reads; };
+    for (unsigned s = 0; s < p.submitters; ++s) {
+      std::vector<Seen> seen(p.data, Seen{0, 0});
+      each_task(p, s, [&](uint64_t i, const auto &uses) {
+        Expected &e = tasks_[i];
+        e.count = uses.count;
+        for (unsigned k = 0; k < uses.count; ++k) {
+          const uint32_t d = uses.id[k];
+          e.id[k] = d;
+          e.last[k] = seen[d].last;
+          if (k + 1 == uses.count) {
+            e.reads = seen[d].reads;
+            seen[d] = {i + 1, 0};
+          } else {
+            ++seen[d].reads;
+          }
+        }
+      });
+    }
+  }
+
+  void ran(uint64_t i) {
+    if (times_[i].fetch_add(1, std::memory_order_relaxed) != 0) fail();
+    const Expected &e = tasks_[i];
+    const auto s = static_cast<unsigned>(i / share_);
+    for (unsigned k = 0; k < e.count; ++k) {
+      Cell &c = cells_[e.id[k]];
+      const bool writes = k + 1 == e.count;
+      if (writes) {
+        int free = 0;
+        if (!c.state.compare_exchange_strong(free, -1, std::memory_order_relaxed)) fail();
+        if (c.reads[s].load(std::memory_order_relaxed) != e.reads) fail();
+      } else if (c.state.fetch_add(1, std::memory_order_relaxed) < 0) {
+        fail();
+      }
+      if (c.last[s] != e.last[k]) fail();
+    }
+    for (unsigned k = 0; k < e.count; ++k) {
+      Cell &c = cells_[e.id[k]];
+      if (k + 1 == e.count) {
+        c.last[s] = i + 1;
+        c.reads[s].store(0, std::memory_order_relaxed);
+        c.state.store(0, std::memory_order_relaxed);
+      } else {
+        c.reads[s].fetch_add(1, std::memory_order_relaxed);
+        c.state.fetch_sub(1, std::memory_order_relaxed);
+      }
+    }
+  }
+
+  bool has_run(uint64_t i) const { return times_[i].load(std::memory_order_relaxed) == 1; }
+  void fail() { failures_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Failed observations, and one for each task that did not run exactly once.
+  uint64_t verdict() const {
+    uint64_t bad = failures_.load(std::memory_order_relaxed);
+    for (uint64_t i = 0; i < n_; ++i) bad += !has_run(i);
+    return bad;
+  }
+
+private:
+  struct Cell {
+    std::atomic<int> state{0}; // readers inside, or -1: a writer. Relaxed: it observes, it must not synchronise
+    std::atomic<uint32_t> reads[2] = {0, 0};
+    uint64_t last[2] = {0, 0};
+  };
+  struct Expected {
+    std::array<uint32_t, 4> id;
+    std::array<uint64_t, 4> last;
+    uint32_t count, reads;
+  };
+  uint64_t n_ = 0, share_ = 1;
+  std::vector<Expected> tasks_;
+  std::unique_ptr<Cell[]> cells_;
+  std::unique_ptr<std::atomic<uint8_t>[]> times_;
+  std::atomic<uint64_t> failures_{0}; // pairs with nothing: read when all tasks are done
+};
+
+} // namespace bench
