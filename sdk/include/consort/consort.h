@@ -28,10 +28,15 @@ typedef struct consort_codelet_id { uint64_t v; } consort_codelet_id;
 typedef struct consort_data_id { uint64_t v; } consort_data_id;
 typedef struct consort_task_id { uint64_t v; } consort_task_id;
 typedef struct consort_group_id { uint64_t v; } consort_group_id;
+CONSORT_FROZEN(consort_codelet_id, 8);
+CONSORT_FROZEN(consort_data_id, 8);
+CONSORT_FROZEN(consort_task_id, 8);
+CONSORT_FROZEN(consort_group_id, 8);
 
 /* -- the runtime ------------------------------------------------------------------------------------ */
 
 typedef struct consort_setting { const char *key, *value; } consort_setting; /* "workers" = "2", "scheduler" = "prio", "lws.depth" … */
+CONSORT_FROZEN(consort_setting, 16);
 typedef struct consort_settings {
   uint32_t size, flags;
   const char *file;               /* TOML; NULL: $CONSORT_CONFIG, else none */
