@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""kernel/ names no device, vendor, policy, layout, disk or network. Two rules:
+  1. no word of tests/words.txt, as a whole word or as a part of an identifier, in code or comment;
+  2. no string literal that is the name of a plugin of plugins/: what the kernel wants, it asks for by what it does."""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def read_words():
+    words, allowed = set(), []
+    for line in (ROOT / 'tests/words.txt').read_text().splitlines():
+        line = line.split('#')[0].split()
+        if line[:1] == ['allow']:
+            allowed.extend(line[1:])
+        else:
+            words.update(w.lower() for w in line)
+    return words, re.compile('|'.join(a.replace('*', r'\w*') for a in allowed) or '$^')
+
+
+def parts(identifier):
+    """The identifier, its parts between underscores, each part's camel humps; and joins of two parts."""
+    pieces = [p for p in identifier.split('_') if p]
+    yield identifier.lower()
+    for piece in pieces:
+        yield piece.lower()
+        for hump in re.findall(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+', piece):
+            yield hump.lower()
+    for a, b in zip(pieces, pieces[1:]):
+        yield f'{a}_{b}'.lower()
+
+
+def main():
+    words, allowed = read_words()
+    plugins = {p.name for p in (ROOT / 'plugins').glob('*/*') if p.is_dir()}
+    files = sorted(f for pattern in ('*.cpp', '*.hpp', '*.h', '*.txt', '*.map') for f in (ROOT / 'kernel').rglob(pattern))
+    bad_files = 0
+    for file in files:
+        found = []
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            for identifier in re.findall(r'[A-Za-z_]\w*', line):
+                hit = None if allowed.fullmatch(identifier) else next((p for p in parts(identifier) if p in words), None)
+                if hit:
+                    found.append(f'{file.relative_to(ROOT)}:{number}: "{identifier}" says "{hit}"')
+            if not line.lstrip().startswith('#include'):
+                for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', line.split('//')[0]):
+                    if literal in plugins:
+                        found.append(f'{file.relative_to(ROOT)}:{number}: "{literal}" is the name of a plugin')
+        bad_files += bool(found)
+        print(*found, sep='\n', end='\n' if found else '')
+    if bad_files:
+        print('the kernel says what it must not know: rename it, move it into its plugin, or ask for a property instead')
+    print(f'{len(files) - bad_files} passed, {bad_files} failed')
+    sys.exit(bad_files > 0)
+
+
+if __name__ == '__main__':
+    main()
