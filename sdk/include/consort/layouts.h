@@ -33,6 +33,15 @@ CONSORT_FROZEN(consort_matrix_view, 48);
 typedef struct consort_void_view { uint64_t nothing; } consort_void_view;
 CONSORT_FROZEN(consort_void_view, 8);
 
+/* Parameters of the partitions. `parts` pieces that differ by one element (line, column) at most, the larger first;
+ * some are empty where there are more parts than elements. "blocks" of a vector, "rows" (bands of lines) and
+ * "cols" (bands of columns) of a matrix. */
+typedef struct consort_split { uint32_t parts, reserved; } consort_split;
+CONSORT_FROZEN(consort_split, 8);
+/* "tiles" of a matrix: x bands of columns times y bands of lines; child number j * x + i is column i, line j. */
+typedef struct consort_tiles { uint32_t x, y; } consort_tiles;
+CONSORT_FROZEN(consort_tiles, 8);
+
 #ifdef __cplusplus
 }
 #endif
