@@ -1,0 +1,88 @@
+#!/bin/bash
+# The body of ./run test: stage after stage, each with a log of its own, all of them even if one fails. A stage that
+# ends in "N passed, N failed", or is a ctest run, counts as that many; any other as one.
+#   all.sh [--full] [--only REGEX]
+set -u
+cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
+full= only=.
+while [ $# -gt 0 ]; do
+  case $1 in
+    --full) full=1 ;;
+    --only) only=$2 && shift ;;
+    *) echo "usage: ./run test [--full] [--only REGEX]" >&2 && exit 2 ;;
+  esac
+  shift
+done
+[ -n "$full" ] && export CONSORT_FULL=1
+jobs=$(nproc)
+logs=build/test-logs
+mkdir -p $logs
+rm -f $logs/*
+passed=0 failed=0 summary=()
+
+stage() { # stage NAME COMMAND...
+  local name=$1 log start seconds status p f
+  shift
+  [[ $name =~ $only ]] || return 0
+  log=$logs/${name// /-}.log
+  start=$(date +%s)
+  "$@" >"$log" 2>&1 </dev/null
+  status=$?
+  seconds=$(($(date +%s) - start))
+  read -r p f < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p;
+    s/^[0-9]+% tests passed, ([0-9]+) tests failed out of ([0-9]+)$/\2 \1 ctest/p' "$log" |
+    awk '{ if ($3 == "ctest") { p += $1 - $2; f += $2 } else { p += $1; f += $2 } } END { if (NR) print p, f }')
+  if [ -z "${p:-}" ]; then
+    if [ $status -eq 0 ]; then p=1 f=0; else p=0 f=1; fi
+  elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then
+    f=1
+  fi
+  passed=$((passed + p)) failed=$((failed + f))
+  summary+=("$(printf '%-18s %5d passed %3d failed %5d s' "$name" "$p" "$f" "$seconds")")
+  echo "${summary[-1]}"
+  if [ "$f" -ne 0 ]; then
+    echo "---- the end of $log:"
+    grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" | tail -n 60
+    echo "----"
+  fi
+}
+
+make() { # make FOLDER PRESET [OPTIONS]: configures and builds; a warning is a failure
+  local folder=build/$1 preset=$2
+  shift 2
+  cmake --preset "$preset" -B "$folder" -DCONSORT_TEST_TIMEOUT="$([ -n "$full" ] && echo 3600 || echo 120)" "$@" || return 1
+  ninja -C "$folder" -j "$jobs" -k 0 | tee "$logs/ninja"
+  local status=${PIPESTATUS[0]}
+  if grep -q ' warning: ' "$logs/ninja"; then
+    echo "the build warns:"
+    grep ' warning: ' "$logs/ninja" | sort -u
+    return 1
+  fi
+  return "$status"
+}
+
+clang_build() { # the same sources under the other compiler, warnings and all
+  command -v clang++-19 >/dev/null || { echo "left out: no clang++-19 here"; return 0; }
+  make clang release -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCONSORT_BENCH=OFF
+}
+
+stage "build release" make release release
+stage "includes" tests/checks/includes.py
+stage "vocabulary" tests/checks/vocabulary.py
+stage "abi layout" sdk/abi/layout.py check
+stage "abi gate" tests/checks/layout_gate.py
+stage "compile matrix" tests/checks/matrix.py
+stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error
+stage "stranger" tests/checks/stranger.sh build/release
+stage "snippets" tests/checks/snippets.py build/release
+stage "build asan" make asan asan
+stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j "$jobs"
+stage "build tsan" make tsan tsan
+stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j "$jobs"
+[ -n "$full" ] && stage "build clang" clang_build
+
+echo
+printf '%s\n' "${summary[@]}"
+printf 'all stages: %d s; logs in %s\n' $SECONDS $logs
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

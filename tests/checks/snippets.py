@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Compiles or runs the snippets of README.md, CONTRIBUTING.md and docs/*.md.   snippets.py BUILD
+
+A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the line before it a comment
+  <!-- check: build -->      c, cpp: compiles without a warning; with a main it is linked too
+  <!-- check: run -->        c, cpp: is built, run, and answers 0; sh: bash -e runs it in an empty folder with the
+                             consort command and the examples on its PATH
+  <!-- check: fragment -->   c, cpp: compiles as the body of a function that is given a running runtime `rt`
+  <!-- check: plugin NAME -->  c, cpp: becomes NAME.so by consort_add_plugin, with all that this inspects, and is listed
+                             by `consort plugins`
+  <!-- check: config -->     toml: `consort config` takes it as $CONSORT_CONFIG
+  <!-- check: no, REASON --> is only to be read
+An indented fence counts like any other. `continue` after build or run prepends the blocks before it that said
+`part`: <!-- check: part -->."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WARN = ['-Wall', '-Wextra', '-Werror', '-Wno-unused-variable', '-Wno-unused-but-set-variable', '-Wno-unused-parameter',
+        '-Wno-unused-function']
+PRELUDE = {
+    'cpp': '#include <consort/consort.hpp>\n#include <cstdio>\n#include <span>\n#include <string>\n#include <vector>\n'
+           'void snippet([[maybe_unused]] consort::Runtime &rt);\nvoid snippet([[maybe_unused]] consort::Runtime &rt) {\n',
+    'c': '#include <consort/consort.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+         'int snippet(consort_runtime *rt);\nint snippet(consort_runtime *rt) {\n(void)rt;\n',
+}
+POSTLUDE = {'cpp': '}\n', 'c': 'return 0;\n}\n'}
+PLUGIN = '''cmake_minimum_required(VERSION 3.25)
+project(snippet C CXX)
+list(APPEND CMAKE_MODULE_PATH {root}/sdk/cmake)
+add_library(Consort::plugin INTERFACE IMPORTED)
+target_include_directories(Consort::plugin INTERFACE {root}/sdk/include)
+include(ConsortPlugin)
+add_compile_options(-Wall -Wextra -Werror)
+consort_add_plugin({name} OUTPUT_DIR ${{CMAKE_BINARY_DIR}})
+'''
+
+
+class Block:
+    def __init__(self, file, line, language, check, text):
+        self.where = f'{file.relative_to(ROOT)}:{line}'
+        self.language, self.check, self.text = language, check, text
+
+
+def blocks(file):
+    lines = file.read_text().splitlines()
+    at = 0
+    while at < len(lines):
+        fence = re.match(r'(\s*)(```+)\s*([\w+-]*)', lines[at])
+        if not fence:
+            at += 1
+            continue
+        indent, ticks, language = fence.groups()
+        end = next((i for i in range(at + 1, len(lines)) if lines[i].strip() == ticks), len(lines))
+        above = lines[at - 1] if at and lines[at - 1].strip() else lines[at - 2] if at > 1 else ''
+        check = re.search(r'<!-- check:\s*(.*?)\s*-->', above)
+        language = {'c++': 'cpp', 'C': 'c', 'bash': 'sh', 'sh-run': 'sh'}.get(language, language)
+        text = '\n'.join(line.removeprefix(indent) for line in lines[at + 1:end]) + '\n'
+        yield Block(file, at + 1, language, check[1] if check else None, text)
+        at = end + 1
+
+
+class Checker:
+    def __init__(self, build):
+        self.build, self.parts = build, ''
+        self.env = {**os.environ, 'PATH': f'{build}/bin:{os.environ["PATH"]}', 'LD_LIBRARY_PATH': f'{build}/lib'}
+        for name in ('CONSORT_PLUGIN_PATH', 'CONSORT_PLUGINS', 'CONSORT_CONFIG'):
+            self.env.pop(name, None)
+
+    def run(self, *command, folder, **env):
+        try:
+            done = subprocess.run(command, cwd=folder, env={**self.env, **env}, stdin=subprocess.DEVNULL, timeout=120,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
+        except subprocess.TimeoutExpired:
+            return 'ran for more than 120 s'
+        return None if done.returncode == 0 else f'{" ".join(map(str, command))}: answered {done.returncode}\n{done.stdout[-4000:]}'
+
+    def compile(self, block, text, folder):
+        """Answers the complaint or None."""
+        source = folder / ('snippet.c' if block.language == 'c' else 'snippet.cpp')
+        source.write_text(text)
+        compiler = ['gcc', '-std=c11'] if block.language == 'c' else ['g++', '-std=c++20']
+        command = [*compiler, '-O1', *WARN, '-I', ROOT / 'sdk/include', source]
+        if re.search(r'\bmain\s*\(', text):
+            return self.run(*map(str, command), '-o', 'snippet', '-L', str(self.build / 'lib'), '-lconsort', '-pthread', folder=folder)
+        return self.run(*map(str, command), '-c', '-o', 'snippet.o', folder=folder)
+
+    def check(self, block):
+        """Answers the complaint, None if all is well, or False if there was nothing to do."""
+        words = (block.check or '').replace(',', ' ').split()
+        code = block.language in ('c', 'cpp')
+        if not words:
+            return 'has no <!-- check: ... --> before it' if code else False
+        what = words[0]
+        if what == 'no':
+            return None if len(words) > 1 else 'says "no" without a reason'
+        text = block.text
+        if what == 'part':
+            self.parts += text
+            return False
+        if words[-1] == 'continue':
+            text, self.parts = self.parts + text, ''
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            if code and what in ('build', 'run', 'fragment'):
+                if what == 'fragment':
+                    text = PRELUDE[block.language] + text + POSTLUDE[block.language]
+                return self.compile(block, text, folder) or (self.run('./snippet', folder=folder) if what == 'run' else None)
+            if code and what == 'plugin' and len(words) > 1:
+                (folder / f'plugin.{block.language}').write_text(text)
+                (folder / 'CMakeLists.txt').write_text(PLUGIN.format(root=ROOT, name=words[1]))
+                return (self.run('cmake', '-G', 'Ninja', '-S', '.', '-B', 'b', folder=folder)
+                        or self.run('ninja', '-C', 'b', folder=folder)
+                        or self.run('bash', '-c', f'consort plugins | grep -w {words[1]}', folder=folder,
+                                    CONSORT_PLUGIN_PATH=str(folder / 'b')))
+            if block.language == 'sh' and what == 'run':
+                return self.run('bash', '-euo', 'pipefail', '-c', text, folder=folder)
+            if block.language == 'toml' and what == 'config':
+                (folder / 'consort.toml').write_text(text)
+                return self.run('consort', 'config', folder=folder, CONSORT_CONFIG=str(folder / 'consort.toml'))
+        return f'cannot "{block.check}" a block of {block.language or "no language"}'
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    checker = Checker(Path(sys.argv[1]).resolve())
+    passed = failed = 0
+    for file in [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md'))]:
+        checker.parts = ''
+        for block in blocks(file) if file.exists() else ():
+            complaint = checker.check(block)
+            if complaint:
+                failed += 1
+                print(f'FAIL {block.where}: {complaint}')
+            elif complaint is None:
+                passed += 1
+    print(f'{passed} passed, {failed} failed')
+    sys.exit(failed > 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,88 @@
+#!/bin/bash
+# The stranger's view: install the SDK of BUILD somewhere, take the plugins' folders and nothing else of this
+# repository, build each with find_package(Consort), run a program on them; embed the runtime by CMake and by
+# pkg-config; link the plugins into a program.
+#   stranger.sh BUILD
+set -u
+root=$(dirname "$(readlink -f "$0")")/../..
+root=$(readlink -f "$root")
+build=$(readlink -f "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+unset CONSORT_PLUGIN_PATH CONSORT_PLUGINS CONSORT_CONFIG
+passed=0 failed=0
+
+step() { # step WHAT COMMAND...
+  local what=$1
+  shift
+  if "$@" >"$work/log" 2>&1; then
+    passed=$((passed + 1))
+    echo "ok   $what"
+  else
+    failed=$((failed + 1))
+    echo "FAIL $what"
+    tail -n 30 "$work/log"
+  fi
+}
+refused() { # the command fails with an answer, not with a crash
+  timeout 20 "$@"
+  local status=$?
+  [ $status -gt 0 ] && [ $status -lt 124 ]
+}
+configure_and_build() { # SOURCE BUILD [OPTIONS]
+  local source=$1 to=$2
+  shift 2
+  cmake -G Ninja -S "$source" -B "$to" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" "$@" && ninja -C "$to" -k 0
+}
+
+step "install the SDK" cmake --install "$build" --prefix "$prefix"
+libdir=$(dirname "$(find "$prefix" -name libconsort.so | head -1)")
+inside=$(ls "$libdir/consort/plugins")
+rm -rf "$libdir/consort/plugins"
+
+step "embed by find_package" configure_and_build "$root/tests/checks/embed" "$work/embed"
+step "no plugins at all: an error, no crash" refused "$work/embed/embed_c"
+
+cp -r "$root/plugins" "$work/plugins"
+cat >"$work/plugins/CMakeLists.txt" <<'LIST'
+cmake_minimum_required(VERSION 3.25)
+project(plugins C CXX)
+find_package(Consort REQUIRED)
+file(GLOB lists ${CMAKE_CURRENT_SOURCE_DIR}/*/*/CMakeLists.txt)
+foreach(list IN LISTS lists)
+  cmake_path(GET list PARENT_PATH folder)
+  add_subdirectory(${folder})
+endforeach()
+LIST
+step "build every plugin by find_package" configure_and_build "$work/plugins" "$work/plugins-build"
+step "install them" cmake --install "$work/plugins-build" --prefix "$prefix"
+for plugin in $inside; do
+  step "plugin ${plugin%.so} is there again" test -f "$libdir/consort/plugins/$plugin"
+done
+
+export LD_LIBRARY_PATH=$libdir # pkg-config's programs have no run path
+step "run on them, C" timeout 60 "$work/embed/embed_c"
+step "run on them, C++" timeout 60 "$work/embed/embed_cpp"
+for scheduler in "$work"/plugins/schedulers/*/; do
+  scheduler=$(basename "$scheduler")
+  step "run on scheduler $scheduler" timeout 60 "$work/embed/embed_c" scheduler "$scheduler" workers 2
+done
+if [ -x "$prefix/bin/consort" ]; then
+  step "consort plugins" timeout 20 "$prefix/bin/consort" plugins -v
+  for plugin in $inside; do
+    step "consort plugins lists ${plugin%.so}" grep -qw "${plugin%.so}" <(timeout 20 "$prefix/bin/consort" plugins)
+  done
+fi
+
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' -o '$work/by_pc' \$(pkg-config --cflags --libs consort)"
+step "run it" timeout 60 "$work/by_pc"
+step "pkg-config knows the plugins' folder" test "$(pkg-config --variable=plugindir consort)" -ef "$libdir/consort/plugins"
+
+rm -rf "$libdir/consort/plugins"
+step "link the plugins into a program" configure_and_build "$root/tests/checks/static" "$work/static" -DPLUGINS="$work/plugins"
+step "run it without a plugin folder" timeout 60 "$work/static/static"
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
