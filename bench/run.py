@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""Measures Consort beside its peers: one process per runtime and repetition, in turns, so that a noisy minute hits all of
+them alike. Each pattern is first run under an oracle that checks order and count. Python's own library is all it needs."""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import report
+
+HERE = Path(__file__).resolve().parent
+RUNTIMES = ["consort", "starpu", "tbb", "libgomp", "libomp"]
+PATTERNS = ["independent", "chain", "wavefront", "data4", "sync", "acquire_release", "register_unregister",
+            "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub"]
+# Fewer repetitions of what is slow; n is in the output. A share of --n, by runtime or by pattern.
+SHARE = {"starpu": 0.1, "sync": 0.1, "register_unregister": 0.2}
+PEER_PACKAGES = {"starpu": "libstarpu-dev", "tbb": "libtbb-dev", "libgomp": "g++", "libomp": "clang-19 libomp-19-dev"}
+INSTRUCTION_BUDGETS = {"independent": 250, "data2": 500}
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def find_programs(folder):
+    candidates = [Path(folder)] if folder else [HERE.parent / "build" / "release" / "bench", *sorted(HERE.parent.glob("build*/**/bench")), HERE.parent / "build" / "bench"]
+    for c in candidates:
+        if (c / "micro-consort").exists() or (folder and c.is_dir()):
+            return c
+    sys.exit("no benchmark programs found; build them with ./run bench, or by hand:\n"
+             "  cmake --preset release && cmake --build build/release --target bench")
+
+
+def call(command, timeout=600):
+    """The program's line of JSON; None where it has no such thing (exit 3). A failure is said, not hidden."""
+    env = dict(os.environ, OMP_PROC_BIND="true", OMP_WAIT_POLICY=os.environ.get("OMP_WAIT_POLICY", "active"))
+    try:
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, env=env)
+    except subprocess.TimeoutExpired:
+        say(f"  no answer within {timeout} s: {' '.join(map(str, command))}")
+        return None
+    if done.returncode == 3:
+        return None
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines or done.returncode != 0:
+        say(f"  exit {done.returncode}: {' '.join(map(str, command))}\n  {(done.stdout + done.stderr).strip()[-400:]}")
+        return json.loads(lines[-1]) | {"failed": True} if lines else None
+    return json.loads(lines[-1])
+
+
+def programs(args, kind="micro"):
+    found = {r: args.bin / f"{kind}-{r}" for r in args.runtimes if (args.bin / f"{kind}-{r}").exists()}
+    for r in args.runtimes:
+        if r not in found and (kind == "micro" or r in ("consort", "starpu")):
+            say(f"no {kind}-{r}: {'its package is missing: ' + PEER_PACKAGES[r] if r in PEER_PACKAGES else 'it was not built'}")
+    return found
+
+
+def share_of(pattern, runtime, n):
+    for key in (pattern, pattern.removesuffix("_2sub"), runtime):
+        n *= SHARE.get(key, 1)
+    return max(int(n), 1000)
+
+
+def write(args, records, plot=None):
+    if not args.json:
+        return
+    Path(args.json).parent.mkdir(parents=True, exist_ok=True)
+    with open(args.json, "w", encoding="utf-8") as f:
+        json.dump(records, f, indent=1)
+        f.write("\n")
+    say(f"wrote {args.json}")
+    if plot:
+        picture = Path(args.json).with_suffix(".svg")
+        report.bars(picture, *plot)
+        say(f"wrote {picture}")
+
+
+def groups(records, value, key, title):
+    return [(title(k), [(r["runtime"], r[value]) for r in records if key(r) == k]) for k in dict.fromkeys(key(r) for r in records)]
+
+
+# -- micro ------------------------------------------------------------------------------------------------------------
+
+def micro(args):
+    progs = programs(args)
+    wrong = 0
+    if not args.no_check:
+        say("checking order and count …")
+        for pattern in args.patterns:
+            for runtime, prog in progs.items():
+                for workers in args.workers:
+                    got = call([prog, "--mode", "check", "--pattern", pattern, "--workers", workers, "--n", args.check_n], 120)
+                    if got and got.get("wrong"):
+                        say(f"  WRONG: {runtime} {pattern}, {workers} workers: {got['wrong']} observations")
+                        wrong += 1
+        say("  all right" if not wrong else f"  {wrong} wrong")
+    records = []
+    for workers in args.workers:
+        for pattern in args.patterns:
+            ns, n = {r: [] for r in progs}, {}
+            for _ in range(args.rounds):
+                for runtime in [r for r in progs if r in ns]:
+                    got = call([progs[runtime], "--pattern", pattern, "--workers", workers, "--n", share_of(pattern, runtime, args.n)])
+                    if got is None or got.get("failed"):
+                        del ns[runtime]
+                        continue
+                    ns[runtime] += got["ns"]
+                    n[runtime] = got["n"]
+            for runtime, times in ns.items():
+                records.append({"pattern": pattern, "runtime": runtime, "workers": workers, "n": n[runtime],
+                                "ns_min": min(times), "ns_median": statistics.median(times)})
+            say(f"  {pattern}, {workers} w: " + ", ".join(f"{r} {statistics.median(t):.0f}" for r, t in ns.items()))
+    report.ratio_table(records, "ns_median", "ns per task, median")
+    key, title = (lambda r: (r["pattern"], r["workers"])), (lambda k: f"{k[0]}, {k[1]} w")
+    write(args, records, ("Empty tasks: time per task, median", "ns, logarithmic", groups(records, "ns_median", key, title)))
+    return 1 if wrong else 0
+
+
+# -- the smallest useful task -------------------------------------------------------------------------------------------
+
+def metg(args):
+    progs = programs(args)
+    records = []
+    for pattern in ["wavefront", "data4", "stencil"]:
+        found = {r: [] for r in progs}
+        for _ in range(args.rounds):
+            for runtime in [r for r in progs if r in found]:
+                got = call([progs[runtime], "--mode", "metg", "--pattern", pattern, "--workers", args.workers[0], "--reps", 3,
+                            "--n", share_of(pattern, runtime, args.n)])
+                if got is None:
+                    del found[runtime]
+                    continue
+                found[runtime].append(got["metg_us"])
+        for runtime, us in found.items():
+            records.append({"pattern": pattern, "runtime": runtime, "workers": args.workers[0],
+                            "metg_us_min": min(us), "metg_us_median": statistics.median(us)})
+        say(f"  {pattern}: " + ", ".join(f"{r} {statistics.median(u):.2f} us" for r, u in found.items()))
+    report.ratio_table(records, "metg_us_median", "METG(50 %), us")
+    key, title = (lambda r: r["pattern"]), (lambda k: k)
+    write(args, records, ("The smallest task with 50 % efficiency", "us, logarithmic", groups(records, "metg_us_median", key, title)))
+    return 0
+
+
+# -- memory, start --------------------------------------------------------------------------------------------------------
+
+def per_process(args, mode, columns, extra):
+    records = []
+    for runtime, prog in programs(args).items():
+        got = [g for g in (call([prog, "--mode", mode, "--workers", args.workers[0], *extra]) for _ in range(args.rounds)) if g]
+        if got:
+            median = {c: statistics.median(g[c] for g in got) for c in columns}
+            records.append({"runtime": runtime, "workers": args.workers[0], **median})
+    report.table(["runtime", *columns.values()], [[r["runtime"], *(report.number(r[c]) for c in columns)] for r in records])
+    write(args, records)
+    return 0
+
+
+def memory(args):
+    return per_process(args, "memory", {"bytes_per_task": "B per pending task, 2 data", "bytes_per_handle": "B per handle"},
+                       ["--n", 100000])
+
+
+def start(args):
+    return per_process(args, "start", {"start_stop_ms": "warm start + stop, ms", "start_stop_min_ms": "least, ms",
+                                       "idle_rss_mb": "idle RSS, MB", "rss_before_mb": "before start, MB"}, ["--reps", 21])
+
+
+# -- instructions -----------------------------------------------------------------------------------------------------------
+
+def count_instructions(prog, pattern, n, pump):
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", prog, "--pattern", pattern,
+                   "--workers", "1", "--n", str(n), *(["--pump", pump] if pump else [])]
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=600)
+    match = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not match:
+        sys.exit(f"valgrind failed on {pattern}:\n{done.stderr[-2000:]}")
+    return int(match.group(1))
+
+
+def instructions(args):
+    if not shutil.which("valgrind"):
+        say("no valgrind: apt-get install valgrind")
+        return 77
+    prog = args.bin / "micro-consort"
+    if not prog.exists():
+        say("no micro-consort: it was not built")
+        return 77
+    few, many = 20000, 70000
+    records, over = [], 0
+    for pattern, budget in INSTRUCTION_BUDGETS.items():
+        # The programs warm up with a tenth: so many more tasks does the longer run have.
+        tasks = (many - few) * 1.1
+        per_task = (count_instructions(prog, pattern, many, args.pump) - count_instructions(prog, pattern, few, args.pump)) / tasks
+        records.append({"pattern": pattern, "runtime": "consort", "workers": 1, "instructions": round(per_task, 1), "budget": budget})
+        over += per_task > budget
+    report.table(["instructions per task", "consort", "budget", ""],
+                 [[r["pattern"], f"{r['instructions']:.0f}", r["budget"], "over" if r["instructions"] > r["budget"] else "ok"] for r in records])
+    write(args, records)
+    return 1 if over else 0
+
+
+# -- cholesky ---------------------------------------------------------------------------------------------------------------
+
+def cholesky(args):
+    progs = programs(args, "cholesky")
+    blas = args.bin / "cholesky-openblas"
+    records = []
+    for n in args.sizes:
+        tiles = [t for t in args.tiles if t < n]
+        for tile in tiles:
+            found = {r: [] for r in progs}
+            for _ in range(args.rounds):
+                for runtime in [r for r in progs if r in found]:
+                    got = call([progs[runtime], "--n", n, "--tile", tile, "--workers", args.workers[0]])
+                    if got is None or got.get("failed"):
+                        del found[runtime]
+                        continue
+                    found[runtime].append(got)
+            for runtime, got in found.items():
+                records.append({"n": n, "tile": tile, "runtime": runtime, "workers": args.workers[0],
+                                "gflops": statistics.median(g["gflops"] for g in got),
+                                "loss_percent": statistics.median(g["loss_percent"] for g in got),
+                                "residual": max(g["residual"] for g in got)})
+            say(f"  {n}/{tile}: " + ", ".join(f"{r} {statistics.median(g['gflops'] for g in got):.1f} GFlop/s, loses "
+                                              f"{statistics.median(g['loss_percent'] for g in got):.1f} %" for r, got in found.items()))
+        if blas.exists():
+            got = [g for g in (call([blas, "--n", n, "--workers", args.workers[0]]) for _ in range(args.rounds)) if g]
+            if got:
+                records.append({"n": n, "tile": 0, "runtime": "openblas", "workers": args.workers[0],
+                                "gflops": statistics.median(g["gflops"] for g in got), "loss_percent": None,
+                                "residual": max(g["residual"] for g in got)})
+                say(f"  {n}: openblas's own threads {records[-1]['gflops']:.1f} GFlop/s")
+    rows = []
+    for n, tile in dict.fromkeys((r["n"], r["tile"]) for r in records):
+        row = [f"{n}/{tile}" if tile else f"{n}, own threads"]
+        for runtime in ["consort", "starpu", "openblas"]:
+            r = next((r for r in records if (r["n"], r["tile"], r["runtime"]) == (n, tile, runtime)), None)
+            row.append("–" if r is None else f"{r['gflops']:.1f}" + (f" ({r['loss_percent']:+.1f} %)" if r["loss_percent"] is not None else ""))
+        rows.append(row)
+    report.table(["GFlop/s (lost to the runtime)", "consort", "starpu", "openblas"], rows)
+    key, title = (lambda r: (r["n"], r["tile"])), (lambda k: f"{k[0]}/{k[1]}" if k[1] else f"{k[0]}, own threads")
+    write(args, records, ("Tiled Cholesky, single precision", "GFlop/s, logarithmic", groups(records, "gflops", key, title)))
+    return 0
+
+
+def main():
+    numbers = lambda text: [int(x) for x in text.split(",")]
+    names = lambda text: text.split(",")
+    parser = argparse.ArgumentParser(prog="./run bench", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="WHAT")
+    for name, fn, rounds, text in [
+            ("micro", micro, 7, "empty tasks: ns per task for each pattern and runtime"),
+            ("metg", metg, 3, "the smallest task with 50 % efficiency"),
+            ("memory", memory, 3, "bytes per pending task and per handle"),
+            ("start", start, 3, "start and stop, and what an idle runtime holds"),
+            ("cholesky", cholesky, 3, "tiled Cholesky against StarPU and OpenBLAS's own threads"),
+            ("instructions", instructions, 1, "instructions per task, by callgrind, against the budget")]:
+        p = commands.add_parser(name, help=text, description=text)
+        p.set_defaults(run=fn)
+        p.add_argument("--bin", type=Path, help="folder of the benchmark programs")
+        p.add_argument("--json", help="write the figures there; where there is a plot, it is beside it")
+        p.add_argument("--rounds", type=int, default=rounds, help="processes per runtime, in turns (%(default)s)")
+        p.add_argument("--runtimes", type=names, default=RUNTIMES, help="comma-separated: " + ",".join(RUNTIMES))
+        p.add_argument("--workers", type=numbers, default=[2, 1] if name == "micro" else [2], help="comma-separated")
+        p.add_argument("--n", type=float, default=1e5 if name == "metg" else 1e6, help="tasks; slow runtimes get a share")
+        if name == "micro":
+            p.add_argument("--patterns", type=names, default=PATTERNS, help="comma-separated: " + ",".join(PATTERNS))
+            p.add_argument("--no-check", action="store_true", help="leave out the checked run")
+            p.add_argument("--check-n", type=int, default=20000, help="tasks of the checked run (%(default)s)")
+        if name == "instructions":
+            p.add_argument("--pump", default="manual", help='"manual": all on one thread; "": with a worker thread')
+        if name == "cholesky":
+            p.add_argument("--sizes", type=numbers, default=[4096, 8192])
+            p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])
+    args = parser.parse_args()
+    args.bin = find_programs(args.bin)
+    sys.exit(args.run(args))
+
+
+if __name__ == "__main__":
+    main()
