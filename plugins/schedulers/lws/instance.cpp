@@ -1,0 +1,449 @@
+// instance.cpp — push, pop and the life of one instance. Who may call what: lws.hpp.
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+#include <utility>
+
+#include "lws.hpp"
+
+namespace lws {
+namespace {
+
+inline void pause() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
+
+bool is_priority(const consort_task *task) noexcept { return task->priority != 0; }
+
+}  // namespace
+
+void SpinLock::lock() noexcept {
+  for (uint32_t spins = 0; held_.exchange(1, std::memory_order_acquire);) {  // pairs with unlock()
+    while (held_.load(std::memory_order_relaxed)) {
+      if (++spins % 256) pause();
+      else sched_yield();  // its holder may have lost its core
+    }
+  }
+}
+
+// The owner's store and a later load of epoch_ or draining_ pair with drain()'s store of those and its later load
+// of `inside`. Where the system can interrupt all threads of the process with a barrier, only the compiler is held
+// back here; elsewhere the store is seq_cst.
+class Instance::Inside {
+ public:
+  Inside(std::atomic<uint32_t> &word, bool asymmetric) noexcept : word_(word), was_(word.load(std::memory_order_relaxed)) {
+    if (asymmetric) [[likely]] {
+      word_.store(was_ + 1, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    } else {
+      word_.exchange(was_ + 1, std::memory_order_seq_cst);
+    }
+  }
+  ~Inside() { word_.store(was_ + 2, std::memory_order_release); }  // pairs with wait_outside()
+  Inside(const Inside &) = delete;
+  Inside &operator=(const Inside &) = delete;
+
+ private:
+  std::atomic<uint32_t> &word_;
+  uint32_t was_;
+};
+
+// -- life -----------------------------------------------------------------------------------------------------
+
+Instance::Instance(const Settings &settings, const consort_host *host, const consort_topology &topology, uint64_t epoch)
+    : epoch_(epoch), nclasses_(topology.nclasses ? topology.nclasses : 1), npools_(nclasses_ == 1 ? 1 : nclasses_ + 1),
+      settings_(settings), host_(host), pools_(new Pool[npools_]), urgency_(new std::atomic<int32_t>[nclasses_]()) {
+  const long can = membarrier(MEMBARRIER_CMD_QUERY);
+  asymmetric_ = can > 0 && (can & MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  for (uint32_t i = 0; i < nclasses_; ++i)
+    if (!pools_[i].ring.init(settings_.depth)) throw std::bad_alloc();
+  members_.resize(topology.nworkers);
+  for (uint32_t w = 0; w < topology.nworkers; ++w) members_[w] = slot(w, topology.workers[w].klass);
+  groups_.push_back(std::make_unique<Group>(topology, members_, nclasses_));
+  group_.store(groups_.back().get(), std::memory_order_release);  // pairs with the loads in push() and pop()
+}
+
+Slot *Instance::slot(uint32_t id, uint32_t klass) {
+  if (id >= slots_.size()) slots_.resize(id + 1);
+  if (!slots_[id]) {
+    auto s = std::make_unique<Slot>();
+    if (!s->deque.init(settings_.depth)) throw std::bad_alloc();
+    s->id = id;
+    s->rotate = static_cast<uint32_t>(settings_.seed * 2654435761u + id * 40503u) | 1;
+    slots_[id] = std::move(s);
+  }
+  slots_[id]->klass = klass < nclasses_ ? klass : 0;
+  return slots_[id].get();
+}
+
+// Until this is called, all workers of the topology given to create() serve. The first call that adds some of
+// those says which ones do.
+consort_status Instance::workers(const consort_topology &topology, const uint32_t *add, uint32_t na, const uint32_t *del,
+                                 uint32_t nd) {
+  for (uint32_t i = 0; i < na; ++i)
+    if (add[i] >= topology.nworkers)
+      return host_->fail(host_, CONSORT_E_INVAL, "lws: a worker was added that is not in the topology; pass the newer snapshot");
+  std::vector<Slot *> next = members_;
+  if (!chosen_ && na > 0 && add[0] < members_.size()) next.assign(members_.size(), nullptr);
+  next.resize(std::max<size_t>(next.size(), topology.nworkers));
+  for (uint32_t i = 0; i < na; ++i) next[add[i]] = slot(add[i], topology.workers[add[i]].klass);
+  for (uint32_t i = 0; i < nd; ++i)
+    if (del[i] < next.size()) next[del[i]] = nullptr;
+  groups_.push_back(std::make_unique<Group>(topology, next, nclasses_));
+  chosen_ = true;
+  const std::vector<Slot *> before = std::exchange(members_, std::move(next));
+  group_.store(groups_.back().get(), std::memory_order_release);  // pairs with the loads in push() and pop()
+  wait_outside(CONSORT_NEVER);  // nobody is at work with the old group any more
+  for (Slot *s : before) {
+    if (!s || (s->id < members_.size() && members_[s->id])) continue;
+    int64_t oldest;
+    while (s->deque.size(&oldest) > 0)
+      if (consort_task *task = s->deque.steal(1)) list_one(task);
+  }
+  return CONSORT_OK;
+}
+
+// Every push and pop of a worker that began before the caller's last store has ended, and its effects are seen.
+// False: the deadline came first.
+bool Instance::wait_outside(uint64_t deadline) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (asymmetric_) {
+    // Enrolled here and not at the start: enrolling a process with threads takes the system milliseconds.
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
+      membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+      if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) membarrier(MEMBARRIER_CMD_GLOBAL);
+    }
+  }
+  for (const auto &s : slots_) {
+    if (!s) continue;
+    const uint32_t seen = s->inside.load(std::memory_order_seq_cst);  // pairs with ~Inside
+    if (!(seen & 1)) continue;
+    while (s->inside.load(std::memory_order_acquire) == seen) {  // pairs with ~Inside
+      if (deadline != CONSORT_NEVER && host_->now(host_) >= deadline) return false;
+      sched_yield();
+    }
+  }
+  return true;
+}
+
+uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
+  draining_.store(1, std::memory_order_seq_cst);  // pairs with Inside
+  epoch_.store(epoch, std::memory_order_seq_cst);  // pairs with Inside, and with Ring::push
+  for (uint32_t i = 0; i < nclasses_; ++i) pools_[i].ring.close();
+  wait_outside(CONSORT_NEVER);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < npools_; ++i) n += take_listed(i, CONSORT_NONE, 0, Levels::kCount - 1, out + n, max - n);
+  for (uint32_t i = 0; i < nclasses_; ++i) {
+    while (n < max && !pools_[i].ring.empty()) {
+      const uint32_t got = pools_[i].ring.take(out + n, max - n, 1);
+      if (got == 0) sched_yield();  // a place is claimed, its pusher is about to fill it
+      n += got;
+    }
+  }
+  for (const auto &s : slots_) {
+    int64_t oldest;
+    while (s && n < max && s->deque.size(&oldest) > 0)
+      if ((out[n] = s->deque.steal(1))) ++n;
+  }
+  draining_.store(0, std::memory_order_release);
+  return n;
+}
+
+consort_status Instance::quiesce(uint64_t deadline) noexcept {
+  return wait_outside(deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;
+}
+
+const int32_t *Instance::urgency(uint32_t worker) noexcept {
+  static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t) && std::atomic<int32_t>::is_always_lock_free);
+  const uint32_t klass = worker < members_.size() && members_[worker] ? members_[worker]->klass : 0;
+  return reinterpret_cast<const int32_t *>(&urgency_[klass]);
+}
+
+// -- push -----------------------------------------------------------------------------------------------------
+
+uint32_t Instance::pool_of(const consort_task *task) const noexcept {
+  if (nclasses_ == 1) return 0;
+  const uint64_t all = nclasses_ >= 64 ? ~uint64_t{0} : (uint64_t{1} << nclasses_) - 1;
+  const uint64_t can = task->where & all;
+  return std::has_single_bit(can) ? static_cast<uint32_t>(std::countr_zero(can)) : nclasses_;
+}
+
+uint32_t Instance::push(const consort_push &p) noexcept {
+  const Group &group = *group_.load(std::memory_order_acquire);  // pairs with the store in workers()
+  if (const Group::Place *place = group.find(p.from)) [[likely]] return push_own(group, *place, p);
+  return push_outside(group, p);
+}
+
+uint32_t Instance::push_own(const Group &group, const Group::Place &place, const consort_push &p) noexcept {
+  Slot &me = *place.slot;
+  const Inside inside(me.inside, asymmetric_);
+  if (epoch_.load(std::memory_order_relaxed) != p.epoch) [[unlikely]] return 0;  // pairs with drain(), by way of Inside
+  // Last first: the deque gives back the newest first, so those of one push come out in their order.
+  uint32_t kept = 0;
+  for (uint32_t i = p.n; i-- > 0;) {
+    consort_task *task = p.ready[i];
+    if (!is_priority(task)) [[likely]] {
+      const uint32_t pool = pool_of(task);
+      if (pool == me.klass) [[likely]] {
+        if (me.deque.push(task)) [[likely]] {
+          ++kept;
+          continue;
+        }
+      }
+      if (!shared(pool) && pools_[pool].ring.push(&task, 1, p.epoch, epoch_) == Ring::Push::kDone) {
+        announce(group, p.wake, task, pool, 1, me.id);
+        continue;
+      }
+    }
+    list(group, p, &task, 1, me.id);
+  }
+  if (kept && p.wake) [[likely]] {
+    group.candidates(p.wake, me.klass, me.id);
+    p.wake->k += kept;
+  }
+  return p.n;
+}
+
+// One step with respect to drain(): either all go into one ring at once, or all under the lock.
+uint32_t Instance::push_outside(const Group &group, const consort_push &p) noexcept {
+  if (p.n == 0) return 0;
+  const uint32_t pool = pool_of(p.ready[0]);
+  bool plain = !shared(pool);
+  for (uint32_t i = 0; i < p.n && plain; ++i) plain = !is_priority(p.ready[i]) && pool_of(p.ready[i]) == pool;
+  if (plain) [[likely]] {
+    const Ring::Push how = pools_[pool].ring.push(p.ready, p.n, p.epoch, epoch_);
+    if (how == Ring::Push::kClosed) return 0;
+    if (how == Ring::Push::kDone) [[likely]] {
+      announce(group, p.wake, p.ready[0], pool, p.n, CONSORT_NONE);
+      return p.n;
+    }
+  }
+  return list(group, p, p.ready, p.n, CONSORT_NONE) ? p.n : 0;
+}
+
+void Instance::announce(const Group &group, consort_wake *wake, const consort_task *task, uint32_t pool, uint32_t n,
+                        uint32_t self) const noexcept {
+  if (!wake) return;
+  if (!shared(pool)) {
+    group.candidates(wake, pool, self);
+  } else {
+    for (uint32_t c = 0; c < nclasses_; ++c)
+      if (task->where >> c & 1) group.candidates(wake, c, self);
+  }
+  wake->k += n;
+}
+
+// From an outsider all or none, as one step with respect to drain(), which passes through the lock as well.
+bool Instance::list(const Group &group, const consort_push &p, consort_task *const *tasks, uint32_t n, uint32_t self) noexcept {
+  lock_.lock();
+  if (self == CONSORT_NONE && epoch_.load(std::memory_order_relaxed) != p.epoch) {
+    lock_.unlock();
+    return false;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t pool = pool_of(tasks[i]);
+    pools_[pool].levels.push(tasks[i]);
+    pools_[pool].listed.store(pools_[pool].levels.count(), std::memory_order_relaxed);
+    announce(group, p.wake, tasks[i], pool, 1, self);
+  }
+  publish();
+  lock_.unlock();
+  return true;
+}
+
+void Instance::list_one(consort_task *task) noexcept {
+  const uint32_t pool = pool_of(task);
+  lock_.lock();
+  pools_[pool].levels.push(task);
+  pools_[pool].listed.store(pools_[pool].levels.count(), std::memory_order_relaxed);
+  publish();
+  lock_.unlock();
+}
+
+// Under the lock. What waits in the shared pool is published to all classes, even one that cannot run it: the price
+// is a successor that goes through the queue.
+void Instance::publish() noexcept {
+  const auto highest = [&](uint32_t pool) -> int32_t {
+    const Levels &l = pools_[pool].levels;
+    return l.count() && l.top() > Levels::kZero ? Levels::lowest_priority(l.top()) : 0;
+  };
+  const int32_t shared = npools_ > 1 ? highest(npools_ - 1) : 0;
+  for (uint32_t c = 0; c < nclasses_; ++c) {
+    const int32_t own = highest(c), most = own > shared ? own : shared;
+    if (urgency_[c].load(std::memory_order_relaxed) != most) urgency_[c].store(most, std::memory_order_relaxed);
+  }
+}
+
+// -- pop ------------------------------------------------------------------------------------------------------
+
+uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
+  const Group &group = *group_.load(std::memory_order_acquire);  // pairs with the store in workers()
+  const Group::Place *place = group.find(worker);
+  if (!place || max == 0) [[unlikely]] return 0;
+  Slot &me = *place->slot;
+  const Inside inside(me.inside, asymmetric_);
+  if (draining_.load(std::memory_order_relaxed)) [[unlikely]] return 0;  // pairs with drain(), by way of Inside
+  if (urgency_[me.klass].load(std::memory_order_relaxed) > 0) [[unlikely]]
+    if (const uint32_t n = take_urgent(me.klass, out)) return n;
+  if (++me.tick % kFairness == 0) [[unlikely]]
+    if (const uint32_t n = take_oldest(group, me, out, max)) return n;
+  consort_task *tasks[kBatch];
+  if (const uint32_t n = me.deque.pop(tasks, max < kBatch ? max : kBatch)) [[likely]] {
+    for (uint32_t i = 0; i < n; ++i) out[i] = {tasks[i], CONSORT_NONE, CONSORT_NONE};
+    return n;
+  }
+  return hunt(group, *place, out, max);
+}
+
+// The first `max` to the kernel, the rest into the own deque, so that it comes out in the order that it has here.
+uint32_t Instance::keep(Slot &me, consort_task **tasks, uint32_t n, consort_pick *out, uint32_t max) noexcept {
+  const uint32_t now = n < max ? n : max;
+  for (uint32_t i = 0; i < now; ++i) out[i] = {tasks[i], CONSORT_NONE, CONSORT_NONE};
+  for (uint32_t i = n; i-- > now;)
+    if (!me.deque.push(tasks[i])) list_one(tasks[i]);
+  return now;
+}
+
+uint32_t Instance::take_urgent(uint32_t klass, consort_pick *out) noexcept {
+  consort_task *task = nullptr;
+  lock_.lock();
+  uint32_t lowest = Levels::kZero + 1;
+  if (npools_ > 1 && pools_[klass].levels.count() && pools_[klass].levels.top() >= lowest)
+    lowest = pools_[klass].levels.top() + 1;  // what the shared pool must have to be served first
+  uint32_t pool = npools_ - 1;
+  if (npools_ > 1) task = pools_[pool].levels.pop(lowest, Levels::kCount, uint64_t{1} << klass);
+  if (!task) task = pools_[pool = klass].levels.pop(Levels::kZero + 1, Levels::kCount, 0);
+  pools_[pool].listed.store(pools_[pool].levels.count(), std::memory_order_relaxed);
+  publish();
+  lock_.unlock();
+  if (!task) return 0;
+  *out = {task, CONSORT_NONE, CONSORT_NONE};
+  return 1;
+}
+
+// Of the levels in [lowest, highest] the highest first. klass CONSORT_NONE: for nobody in particular.
+uint32_t Instance::take_listed(uint32_t pool, uint32_t klass, uint32_t lowest, uint32_t highest, consort_task **out,
+                               uint32_t max) noexcept {
+  Pool &p = pools_[pool];
+  uint32_t n = 0;
+  lock_.lock();
+  while (n < max && (out[n] = p.levels.pop(lowest, highest, klass == CONSORT_NONE ? 0 : uint64_t{1} << klass))) ++n;
+  p.listed.store(p.levels.count(), std::memory_order_relaxed);
+  publish();
+  lock_.unlock();
+  return n;
+}
+
+// Priority 0 from where tasks wait that are in no deque: ring, list of those that found it full, list of those that
+// several classes can run. By turns, for each of them may be fed without end.
+uint32_t Instance::take_pools(const Group &group, Slot &me, consort_task **out) noexcept {
+  Pool &own = pools_[me.klass];
+  const bool list_first = me.list_first = !me.list_first;
+  for (int part = 0; part < 2; ++part) {
+    if ((part == 0) != list_first) {
+      const uint32_t n = own.ring.take(out, kBatch, group.members(me.klass));
+      for (uint32_t i = 1; i < n; ++i) {  // records that the producer's core has: fetch them side by side
+        __builtin_prefetch(out[i], 1);
+        __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 64, 1);
+        __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 128, 1);
+      }
+      if (n) return n;
+    } else {
+      if (npools_ > 1 && pools_[nclasses_].listed.load(std::memory_order_relaxed))
+        if (const uint32_t n = take_listed(nclasses_, me.klass, Levels::kZero, Levels::kZero, out, 1)) return n;
+      if (own.listed.load(std::memory_order_relaxed))
+        if (const uint32_t n = take_listed(me.klass, CONSORT_NONE, Levels::kZero, Levels::kZero, out, kBatch)) return n;
+    }
+  }
+  return 0;
+}
+
+// Now and then, so that the newest of an endless supply do not bury the rest: what others brought, or the own oldest.
+uint32_t Instance::take_oldest(const Group &group, Slot &me, consort_pick *out, uint32_t max) noexcept {
+  consort_task *tasks[kBatch];
+  if (me.tick % (2 * kFairness) != 0)
+    if (const uint32_t n = take_pools(group, me, tasks)) return keep(me, tasks, n, out, max);
+  if (!(tasks[0] = me.deque.steal(1))) return 0;
+  *out = {tasks[0], CONSORT_NONE, CONSORT_NONE};
+  return 1;
+}
+
+// A victim's oldest, a few at once while its lines are here, but never more than half. Its only one is left to it,
+// unless it has been seen to lie there for settings_.patience rounds: this keeps a chain on one core.
+uint32_t Instance::rob(Slot &me, Slot &victim, bool *lone, consort_task **out) noexcept {
+  int64_t oldest;
+  const int64_t size = victim.deque.size(&oldest);
+  if (size <= 0) return 0;
+  if (size == 1) {
+    if (me.watched == &victim && me.watched_oldest == oldest) {
+      if (++me.watched_rounds > settings_.patience) {
+        me.watched = nullptr;
+        if ((out[0] = victim.deque.steal(1))) return 1;
+      }
+    } else if (!me.watched) {
+      me.watched = &victim;
+      me.watched_oldest = oldest;
+      me.watched_rounds = 0;
+    }
+    *lone = true;
+    return 0;
+  }
+  if (me.watched == &victim) me.watched = nullptr;
+  const int64_t half = size / 2;
+  uint32_t n = 0;
+  while (n < kBatch && n < half && (out[n] = victim.deque.steal(2))) ++n;
+  *lone |= n == 0;  // somebody was quicker: look again
+  return n;
+}
+
+uint32_t Instance::steal(const Group &group, const Group::Place &place, bool *lone, consort_task **out) noexcept {
+  Slot &me = *place.slot;
+  const auto round = [&](uint32_t begin, uint32_t end, uint32_t skip_begin, uint32_t skip_end) noexcept -> uint32_t {
+    const uint32_t n = end - begin;
+    if (n == 0) return 0;
+    me.rotate ^= me.rotate << 13, me.rotate ^= me.rotate >> 17, me.rotate ^= me.rotate << 5;
+    for (uint32_t k = 0, i = begin + me.rotate % n; k < n; ++k, i = i + 1 == end ? begin : i + 1) {
+      if (i >= skip_begin && i < skip_end) continue;
+      Slot &victim = *group.ordered(i);
+      if (&victim == &me) continue;
+      if (const uint32_t got = rob(me, victim, lone, out)) return got;
+    }
+    return 0;
+  };
+  if (const uint32_t n = round(place.near_begin, place.near_end, 0, 0)) return n;
+  if (place.near_end - place.near_begin == place.end - place.begin) return 0;
+  return round(place.begin, place.end, place.near_begin, place.near_end);
+}
+
+// The own deque is empty. Answers 0 only if nothing is there to be had: while a victim's only task is watched, it
+// looks round again, for about a microsecond. If that task keeps changing, its owner is quick enough alone.
+uint32_t Instance::hunt(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
+  Slot &me = *place.slot;
+  consort_task *tasks[kBatch];
+  me.watched = nullptr;
+  for (uint32_t round = 0;; ++round) {
+    if (const uint32_t n = take_pools(group, me, tasks)) return keep(me, tasks, n, out, max);
+    bool lone = false;
+    const Slot *before = me.watched;
+    const uint32_t rounds = me.watched_rounds;
+    if (const uint32_t n = steal(group, place, &lone, tasks)) return keep(me, tasks, n, out, max);
+    if (before && me.watched == before && me.watched_rounds == rounds) me.watched = nullptr;  // gone or another: choose anew
+    for (uint32_t pool : {me.klass, npools_ - 1})
+      if (pools_[pool].listed.load(std::memory_order_relaxed))
+        if (const uint32_t n = take_listed(pool, shared(pool) ? me.klass : CONSORT_NONE, 0, Levels::kCount, tasks, 1))
+          return keep(me, tasks, n, out, max);
+    if (!lone || round >= 4 * settings_.patience + 4) return 0;
+    for (int i = 0; i < 4; ++i) pause();
+  }
+}
+
+}  // namespace lws

@@ -1,0 +1,98 @@
+// lws.cpp — locality work stealing, the default policy.
+//
+// What a worker's task releases waits in that worker's own deque and is taken from there newest first, so that it
+// runs where its data is; what others bring waits in a ring per unit class, oldest first. A worker without work
+// takes from the ring, then steals the oldest of a neighbour's, near ones first. Tasks with a priority wait in
+// levels under a lock of their own: those above 0 before all others, those below 0 behind them.
+//
+// push and pop of priority 0 take no lock and make no system call; they may run in any thread, pop in the one that
+// owns the worker. Everything else is [control] and may block. Nothing here knows what a task does.
+#include "lws.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace lws {
+namespace {
+
+template <class F>
+consort_status guarded(const consort_host *host, F body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return host->fail(host, CONSORT_E_NOMEM, "lws: out of memory for the workers' queues; lower lws.depth");
+  }
+}
+
+Instance &self(void *s) noexcept { return *static_cast<Instance *>(s); }
+
+consort_status create(void *plugin, const consort_host *host, const consort_topology *topology, uint64_t epoch,
+                      void **out) noexcept {
+  return guarded(host, [&] {
+    auto instance = std::make_unique<Instance>(*static_cast<const Settings *>(plugin), host, *topology, epoch);
+    *out = instance.release();
+    return CONSORT_OK;
+  });
+}
+
+void destroy(void *s) noexcept { delete &self(s); }
+
+consort_status workers(void *s, const consort_topology *topology, const uint32_t *add, uint32_t na, const uint32_t *del,
+                       uint32_t nd) noexcept {
+  return guarded(self(s).host(), [&] { return self(s).workers(*topology, add, na, del, nd); });
+}
+
+uint32_t push(void *s, const consort_push *p) noexcept { return self(s).push(*p); }
+uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept { return self(s).pop(worker, out, max); }
+uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max) noexcept { return self(s).drain(epoch, out, max); }
+consort_status quiesce(void *s, uint64_t deadline) noexcept { return self(s).quiesce(deadline); }
+const int32_t *urgency(void *s, uint32_t worker) noexcept { return self(s).urgency(worker); }
+
+uint64_t number(const consort_host *host, const char *key, uint64_t fallback) noexcept {
+  const char *text = host->param ? host->param(host, key) : nullptr;
+  return text && *text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+consort_status init(const consort_host *host, void **out) noexcept {
+  auto *s = new (std::nothrow) Settings;
+  if (!s) return host->fail(host, CONSORT_E_NOMEM, "lws: out of memory");
+  const uint64_t depth = number(host, "depth", 8192);
+  s->depth = 64;
+  while (s->depth < depth && s->depth < (1u << 20)) s->depth *= 2;
+  s->patience = static_cast<uint32_t>(number(host, "patience", 16));
+  s->seed = number(host, "seed", 1);
+  *out = s;
+  return CONSORT_OK;
+}
+
+consort_status plugin_quiesce(void *, uint64_t) noexcept { return CONSORT_OK; }  // no thread and no callback of ours exists
+void fini(void *plugin) noexcept { delete static_cast<Settings *>(plugin); }
+
+constexpr consort_param params[] = {
+    {"depth", "u32", "8192", "64..1048576", "tasks that one worker's deque and one class's ring hold; what is more waits in a list"},
+    {"patience", "u32", "16", "0..1000000", "looks round (about 60 ns each) before a worker's only queued task is stolen"},
+    {"seed", "u64", "1", nullptr, "of the order in which victims are asked"},
+};
+
+constexpr consort_scheduler_ops ops = {
+    .size = sizeof(consort_scheduler_ops), .flags = 0,
+    .create = create, .destroy = destroy, .workers = workers, .push = push, .pop = pop, .drain = drain,
+    .quiesce = quiesce, .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr,
+    .finished = nullptr, .flush = nullptr, .urgency = urgency, .victim = nullptr, .next_event = nullptr,
+};
+
+#define LWS_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
+constexpr consort_plugin plugin = {
+    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
+    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
+    .flags = LWS_FLAGS, .name = "lws", .version = "0.1.0",
+    .summary = "locality work stealing: a deque per worker, near neighbours robbed first", .license = "Apache-2.0",
+    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
+    .ops = &ops, .init = init, .quiesce = plugin_quiesce, .fini = fini, .get = nullptr,
+};
+
+}  // namespace
+}  // namespace lws
+
+CONSORT_MODULE(lws, SCHEDULER, LWS_FLAGS, "lws", "0.1.0", lws::plugin);

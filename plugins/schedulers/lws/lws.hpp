@@ -1,0 +1,96 @@
+// lws.hpp — one instance of the policy: what create() makes. lws.cpp is the plugin's table, instance.cpp the work.
+//
+// Any thread may push, a worker's owner pops, everything else is [control]. See lws.cpp for the idea.
+#pragma once
+#include <consort/scheduler.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "deque.hpp"
+#include "group.hpp"
+#include "levels.hpp"
+#include "ring.hpp"
+
+namespace lws {
+
+struct Settings {
+  uint32_t depth, patience;
+  uint64_t seed;
+};
+
+class SpinLock {  // innermost: nothing is called while it is held
+ public:
+  void lock() noexcept;
+  void unlock() noexcept { held_.store(0, std::memory_order_release); }  // pairs with the exchange in lock()
+
+ private:
+  std::atomic<uint32_t> held_{0};
+};
+
+class Instance {
+ public:
+  Instance(const Settings &, const consort_host *, const consort_topology &, uint64_t epoch);
+
+  uint32_t push(const consort_push &) noexcept;
+  uint32_t pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept;
+  consort_status workers(const consort_topology &, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd);
+  uint32_t drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept;
+  consort_status quiesce(uint64_t deadline) noexcept;
+  const int32_t *urgency(uint32_t worker) noexcept;
+  const consort_host *host() const noexcept { return host_; }
+
+ private:
+  static constexpr uint32_t kBatch = 16;     // tasks taken from a ring, or stolen, at once
+  static constexpr uint32_t kFairness = 64;  // one pop in so many does not begin with the own newest
+
+  // Where tasks wait that are in no deque. One per unit class, for those that only this class can run, and with
+  // several classes one more for those that more than one can run: it has no ring, for who takes from a ring can
+  // not pass over what it cannot run.
+  struct Pool {
+    Ring ring;
+    std::atomic<uint32_t> listed{0};  // in the levels; a hint, read without the lock
+    Levels levels;                    // guarded by lock_
+  };
+
+  class Inside;  // marks a worker's owner as being in here
+
+  uint32_t pool_of(const consort_task *task) const noexcept;
+  bool shared(uint32_t pool) const noexcept { return pool == nclasses_; }
+  uint32_t push_own(const Group &, const Group::Place &, const consort_push &) noexcept;
+  uint32_t push_outside(const Group &, const consort_push &) noexcept;
+  bool list(const Group &, const consort_push &, consort_task *const *tasks, uint32_t n, uint32_t self) noexcept;
+  void list_one(consort_task *task) noexcept;
+  void announce(const Group &, consort_wake *, const consort_task *, uint32_t pool, uint32_t n, uint32_t self) const noexcept;
+  void publish() noexcept;
+  uint32_t take_urgent(uint32_t klass, consort_pick *out) noexcept;
+  uint32_t take_listed(uint32_t pool, uint32_t klass, uint32_t lowest, uint32_t highest, consort_task **out, uint32_t max) noexcept;
+  uint32_t take_pools(const Group &, Slot &, consort_task **out) noexcept;
+  uint32_t take_oldest(const Group &, Slot &, consort_pick *out, uint32_t max) noexcept;
+  uint32_t rob(Slot &me, Slot &victim, bool *lone, consort_task **out) noexcept;
+  uint32_t steal(const Group &, const Group::Place &, bool *lone, consort_task **out) noexcept;
+  uint32_t hunt(const Group &, const Group::Place &, consort_pick *out, uint32_t max) noexcept;
+  uint32_t keep(Slot &, consort_task **tasks, uint32_t n, consort_pick *out, uint32_t max) noexcept;
+  Slot *slot(uint32_t id, uint32_t klass);
+  bool wait_outside(uint64_t deadline) noexcept;
+
+  // Read by all, written rarely.
+  alignas(kLine) std::atomic<uint64_t> epoch_;
+  std::atomic<const Group *> group_{nullptr};
+  std::atomic<uint32_t> draining_{0};  // pop answers 0, so that drain() sees every task
+  uint32_t nclasses_, npools_;
+  bool asymmetric_;                    // the rare side can make the frequent side's stores visible (wait_outside)
+  bool chosen_ = false;                // workers() has named members; until then all of the topology serve
+  Settings settings_;
+  const consort_host *host_;
+  std::unique_ptr<Pool[]> pools_;
+  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: the highest priority above 0 that waits, else 0
+  std::vector<std::unique_ptr<Group>> groups_;       // all there were; [control]
+  std::vector<std::unique_ptr<Slot>> slots_;         // by worker; [control]
+  std::vector<Slot *> members_;                      // by worker; [control]
+  alignas(kLine) SpinLock lock_;                     // the levels of all pools, and the publishing of urgency
+};
+
+}  // namespace lws

@@ -1,0 +1,93 @@
+// ring.hpp — where tasks that no worker brought wait, first in, first out: a ring of task pointers.
+//
+// Any thread may push and take. A ring and not a linked list, because a taker then learns of several tasks with
+// one cache line and can fetch their records at once, and because producers never touch the takers' line. It
+// never allocates after init; when it is full push says so, and the task goes to the overflow (levels.hpp).
+//
+// tail: number of the next place (low 48 bits) and a tag (high 16) that close() changes, so that "the epoch is
+// still mine" and "I have a place" are one step: a push that looked at the epoch before close() and comes for its
+// place after it is turned back by the tag. head: number of the next place to take.
+// A place is claimed while its cell is empty, filled later; a taker empties the cells that it has claimed.
+#pragma once
+#include <consort/scheduler.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "deque.hpp"
+
+namespace lws {
+
+class Ring {
+ public:
+  enum class Push { kDone, kFull, kClosed };
+
+  bool init(uint32_t depth) noexcept {  // a power of two
+    cells_.reset(new (std::nothrow) std::atomic<consort_task *>[depth]());
+    mask_ = depth - 1;
+    return cells_ != nullptr;
+  }
+
+  // All n, or none. `epoch` is the pusher's, `now` the instance's.
+  Push push(consort_task *const *tasks, uint32_t n, uint64_t epoch, const std::atomic<uint64_t> &now) noexcept {
+    if (n > mask_ / 2) return Push::kFull;
+    uint64_t t = tail_.load(std::memory_order_acquire);  // pairs with close(): whoever sees the tag sees the epoch
+    do {
+      if (now.load(std::memory_order_relaxed) != epoch) return Push::kClosed;
+      for (uint32_t i = 0; i < n; ++i)  // pairs with take(): it has read what was there
+        if (cells_[(t + i) & mask_].load(std::memory_order_acquire)) return Push::kFull;
+    } while (!tail_.compare_exchange_weak(t, (t & ~kPlace) | ((t + n) & kPlace), std::memory_order_acq_rel,
+                                          std::memory_order_acquire));  // release: pairs with take()'s load of tail
+    for (uint32_t i = 0; i < n; ++i) cells_[(t + i) & mask_].store(tasks[i], std::memory_order_release);  // pairs with take()
+    return Push::kDone;
+  }
+
+  // The oldest: at most max, and about one of `share` parts of what there is.
+  uint32_t take(consort_task **out, uint32_t max, uint32_t share) noexcept {
+    uint64_t h = head_.load(std::memory_order_acquire);
+    for (;;) {
+      // Tail after head: a place below this tail was empty when it was claimed, so what its cell holds is new.
+      const uint64_t waiting = ((tail_.load(std::memory_order_acquire) & kPlace) - h) & kPlace;
+      if (waiting == 0 || waiting > mask_ + 1) {  // the latter: head has moved on since
+        const uint64_t again = head_.load(std::memory_order_acquire);
+        if (waiting == 0 || again == h) return 0;
+        h = again;
+        continue;
+      }
+      const uint64_t fair = (waiting + share - 1) / share;
+      const uint32_t want = fair < max ? static_cast<uint32_t>(fair) : max;
+      uint32_t n = 0;
+      while (n < want && (out[n] = cells_[(h + n) & mask_].load(std::memory_order_acquire))) ++n;  // pairs with push()
+      if (n == 0) {
+        const uint64_t again = head_.load(std::memory_order_acquire);
+        if (again == h) return 0;  // claimed, not yet filled: its pusher will announce it
+        h = again;
+        continue;
+      }
+      if (head_.compare_exchange_strong(h, (h + n) & kPlace, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        for (uint32_t i = 0; i < n; ++i) cells_[(h + i) & mask_].store(nullptr, std::memory_order_release);  // pairs with push()
+        return n;
+      }
+    }
+  }
+
+  // After the new epoch has been stored: from here on no push of the old one gets a place.
+  void close() noexcept { tail_.fetch_add(kPlace + 1, std::memory_order_acq_rel); }  // pairs with the load in push()
+
+  bool empty() const noexcept {  // no place is claimed that has not been taken
+    const uint64_t h = head_.load(std::memory_order_acquire);
+    return (tail_.load(std::memory_order_acquire) & kPlace) == h;
+  }
+
+ private:
+  static constexpr uint64_t kPlace = (uint64_t{1} << 48) - 1;
+
+  alignas(kLine) std::atomic<uint64_t> tail_{0};
+  alignas(kLine) std::atomic<uint64_t> head_{0};
+  alignas(kLine) uint64_t mask_ = 0;
+  std::unique_ptr<std::atomic<consort_task *>[]> cells_;
+};
+
+}  // namespace lws
