@@ -47,17 +47,23 @@ def ratio_table(records, value, unit, key=lambda r: (r["pattern"], r["workers"])
     table([unit] + runtimes, rows)
 
 
-def bars(path, title, unit, groups):
-    """groups: [(label, [(runtime, value), …]), …]. Horizontal bars on a logarithmic axis."""
+def bars(path, title, unit, groups, logarithmic=True):
+    """groups: [(label, [(runtime, value), …]), …]. Horizontal bars; a linear axis begins at 0."""
     values = [v for _, bar in groups for _, v in bar if v and v > 0]
     if not values:
         return
-    low = 10 ** floor(log10(min(values)))
+    low = 10 ** floor(log10(min(values))) if logarithmic else 0
     high = max(max(values) * 1.3, low * 10)
+    if logarithmic:
+        marks = [10.0 ** d * step for d in range(floor(log10(low)), floor(log10(high)) + 1) for step in (1, 2, 5)]
+    else:
+        marks = [10 ** floor(log10(high)) / 5 * k for k in range(51)]
     left, width, bar_height, gap, top = 190, 620, 13, 12, 64
     height = top + sum(len(bar) * bar_height + gap for _, bar in groups) + 36
 
     def x(v):
+        if not logarithmic:
+            return left + width * v / high
         return left + width * (log10(max(v, low)) - log10(low)) / (log10(high) - log10(low))
 
     out = [
@@ -72,14 +78,9 @@ def bars(path, title, unit, groups):
         out.append(f'<text x="{at + 16}" y="43">{escape(name)}</text>')
         at += 30 + 7 * len(name)
     bottom = height - 30
-    decade = low
-    while decade <= high:
-        for step in (1, 2, 5):
-            if decade * step <= high:
-                out.append(f'<line x1="{x(decade * step):.1f}" y1="{top - 8}" x2="{x(decade * step):.1f}" y2="{bottom}" '
-                           f'stroke="{"#bbbbbb" if step == 1 else "#e8e8e8"}"/>')
-                out.append(f'<text x="{x(decade * step):.1f}" y="{bottom + 14}" text-anchor="middle">{decade * step:g}</text>')
-        decade *= 10
+    for mark in (m for m in marks if m <= high):
+        out.append(f'<line x1="{x(mark):.1f}" y1="{top - 8}" x2="{x(mark):.1f}" y2="{bottom}" stroke="#d8d8d8"/>')
+        out.append(f'<text x="{x(mark):.1f}" y="{bottom + 14}" text-anchor="middle">{mark:g}</text>')
     out.append(f'<text x="{left + width}" y="{bottom + 28}" text-anchor="end">{escape(unit)}</text>')
     y = top
     for label, bar in groups:

@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import report
@@ -28,8 +29,23 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def warn_if_busy():
+    """Somebody else's work on these cores is in every figure: say so, with how much."""
+    def idle_and_all():
+        fields = [int(x) for x in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        return fields[3] + fields[4], sum(fields)
+    try:
+        (idle0, all0), _, (idle1, all1) = idle_and_all(), time.sleep(0.5), idle_and_all()
+    except (OSError, IndexError, ValueError):
+        return
+    busy = 100 * (1 - (idle1 - idle0) / max(all1 - all0, 1))
+    if busy > 5:
+        say(f"warning: the machine is {busy:.0f} % busy with something else; compare inside this run only, and distrust differences")
+
+
 def find_programs(folder):
-    candidates = [Path(folder)] if folder else [HERE.parent / "build" / "release" / "bench", *sorted(HERE.parent.glob("build*/**/bench")), HERE.parent / "build" / "bench"]
+    build = HERE.parent / "build"
+    candidates = [Path(folder)] if folder else [build / "release" / "bench", build / "bench", *sorted(build.glob("*/bench"))]
     for c in candidates:
         if (c / "micro-consort").exists() or (folder and c.is_dir()):
             return c
@@ -247,7 +263,7 @@ def cholesky(args):
         rows.append(row)
     report.table(["GFlop/s (lost to the runtime)", "consort", "starpu", "openblas"], rows)
     key, title = (lambda r: (r["n"], r["tile"])), (lambda k: f"{k[0]}/{k[1]}" if k[1] else f"{k[0]}, own threads")
-    write(args, records, ("Tiled Cholesky, single precision", "GFlop/s, logarithmic", groups(records, "gflops", key, title)))
+    write(args, records, ("Tiled Cholesky, single precision", "GFlop/s", groups(records, "gflops", key, title), False))
     return 0
 
 
@@ -282,6 +298,8 @@ def main():
             p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])
     args = parser.parse_args()
     args.bin = find_programs(args.bin)
+    if args.command not in ("instructions", "memory"):
+        warn_if_busy()
     sys.exit(args.run(args))
 
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""bench/run.py against programs that answer known figures: what is written, what is refused, what is only said."""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+RUN = Path(__file__).resolve().parents[2] / "bench" / "run.py"
+PROGRAM = """#!/usr/bin/env python3
+import json, sys
+from pathlib import Path
+o = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+turns = Path(__file__).with_suffix(".turns")
+turn = int(turns.read_text()) if turns.exists() else 0
+if o.get("--mode") == "check":
+    print(json.dumps({"wrong": %(wrong)d}))
+    sys.exit(1 if %(wrong)d else 0)
+if o["--pattern"] in %(lacks)r:
+    sys.exit(3)
+turns.write_text(str(turn + 1))
+print(json.dumps({"n": int(o["--n"]), "ns": [%(ns)s[turn %% len(%(ns)s)]]}))
+"""
+
+
+class Harness(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.bin = Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def program(self, runtime, ns, wrong=0, lacks=()):
+        path = self.bin / f"micro-{runtime}"
+        path.write_text(PROGRAM % {"ns": ns, "wrong": wrong, "lacks": tuple(lacks)})
+        path.chmod(0o755)
+
+    def run_micro(self, *more):
+        out = self.bin / "out" / "micro.json"
+        done = subprocess.run([sys.executable, RUN, "micro", "--bin", self.bin, "--json", out, "--workers", "2", "--rounds", "3", *more],
+                              capture_output=True, text=True)
+        return done, json.loads(out.read_text()) if out.exists() else None
+
+    def test_minimum_and_median_of_the_rounds(self):
+        self.program("consort", [50.0, 90.0, 60.0])
+        self.program("starpu", [3000.0, 1000.0, 2000.0])
+        done, records = self.run_micro("--patterns", "chain", "--n", "1e6")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(records, [
+            {"pattern": "chain", "runtime": "consort", "workers": 2, "n": 1000000, "ns_min": 50.0, "ns_median": 60.0},
+            {"pattern": "chain", "runtime": "starpu", "workers": 2, "n": 100000, "ns_min": 1000.0, "ns_median": 2000.0}])
+        self.assertIn("2,000 (33x)", done.stdout)
+        self.assertIn("<svg", (self.bin / "out" / "micro.svg").read_text())
+
+    def test_what_a_runtime_lacks_is_left_out(self):
+        self.program("consort", [50.0])
+        self.program("tbb", [70.0], lacks=["acquire_release"])
+        done, records = self.run_micro("--patterns", "chain,acquire_release")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(r["pattern"], r["runtime"]) for r in records], [("chain", "consort"), ("chain", "tbb"), ("acquire_release", "consort")])
+
+    def test_a_peer_that_is_not_built_is_named_with_its_package(self):
+        self.program("consort", [50.0])
+        done, _ = self.run_micro("--patterns", "chain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("libstarpu-dev", done.stderr)
+
+    def test_a_wrong_order_fails_the_run(self):
+        self.program("consort", [50.0], wrong=3)
+        done, _ = self.run_micro("--patterns", "chain")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("WRONG: consort chain", done.stderr)
+
+    def test_no_programs_says_how_to_build_them(self):
+        done = subprocess.run([sys.executable, RUN, "micro", "--bin", self.bin / "nowhere"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("cmake --build", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""Every pattern of the micro benchmark under its oracle: exactly once, in an order that a sequential run could have had.
+usage: order_test.py FOLDER_OF_PROGRAMS"""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "sync", "acquire_release", "register_unregister",
+            "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub"]
+
+program = Path(sys.argv[1]) / "micro-consort"
+bad = 0
+for workers in ("1", "2", "4"):
+    for pattern in PATTERNS:
+        done = subprocess.run([program, "--mode", "check", "--pattern", pattern, "--workers", workers, "--cores", "2", "--n", "5000"],
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode != 0 or json.loads(done.stdout)["wrong"] != 0:
+            print(f"{pattern}, {workers} workers: exit {done.returncode}\n{done.stdout}{done.stderr}")
+            bad += 1
+sys.exit(1 if bad else 0)
