@@ -1,0 +1,280 @@
+#include "config.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "config_file.hpp"
+#include "config_keys.hpp"
+#include "config_value.hpp"
+#include "nearest.hpp"
+
+namespace consort {
+namespace {
+
+constexpr std::string_view kPrefix = "CONSORT_";
+
+// Variables of ours that are no settings: where the settings are, and what the tests and the command read.
+bool is_reserved(std::string_view variable) { return variable == "CONSORT_CONFIG" || variable == "CONSORT_FULL"; }
+
+// "lws.depth" -> "CONSORT_LWS__DEPTH"
+std::string variable_of(std::string_view key) {
+  std::string name(kPrefix);
+  for (const char c : key) {
+    if (c == '.') name += "__";
+    else name += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
+  }
+  return name;
+}
+
+std::string lower(std::string_view s) {
+  std::string out(s);
+  for (char &c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool privileged() { return getauxval(AT_SECURE) != 0; }
+
+template <class Map>
+std::vector<std::string> names_of(const Map &map) {
+  std::vector<std::string> names;
+  for (const auto &entry : map) names.push_back(entry.first);
+  return names;
+}
+
+const char *or_empty(const char *s) { return s ? s : ""; }
+
+}  // namespace
+
+// -- loading -----------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<Config>> Config::load(const consort_settings *settings) {
+  std::shared_ptr<Config> config(new Config);
+  consort_settings said{};  // what an older caller does not know of is zero
+  if (settings) {
+    if (!CONSORT_HAS(settings, consort_settings, flags))
+      return error(CONSORT_E_INVAL, "settings: size " + std::to_string(settings->size) + " is too small: use CONSORT_SETTINGS_INIT");
+    std::memcpy(&said, settings, std::min<size_t>(settings->size, sizeof said));
+  }
+  if (!privileged()) config->read_environment();
+  const char *file = said.file;
+  if (!file && !privileged()) file = std::getenv("CONSORT_CONFIG");
+  if (file && *file)
+    if (auto done = config->read_file(file); !done) return done.error();
+  if (said.text) {
+    auto lines = read_toml(said.text, "text");
+    if (!lines) return lines.error();
+    for (ConfigLine &line : *lines) config->text_[line.key] = {std::move(line.value), std::move(line.place)};
+  }
+  if (auto done = config->take_settings(said); !done) return done.error();
+  if (auto done = config->settle_kernel_keys(); !done) return done.error();
+  return config;
+}
+
+Result<void> Config::read_file(const char *path) {
+  auto text = read_config_file(path);
+  if (!text) return text.error();
+  auto lines = read_toml(*text, "file " + std::string(path));
+  if (!lines) return lines.error();
+  for (ConfigLine &line : *lines) file_[line.key] = {std::move(line.value), std::move(line.place)};
+  return {};
+}
+
+void Config::read_environment() {
+  for (char **v = environ; v && *v; ++v) {
+    const std::string_view variable = *v;
+    const size_t equals = variable.find('=');
+    if (equals == variable.npos || !variable.starts_with(kPrefix)) continue;
+    const std::string_view name = variable.substr(0, equals);
+    const std::string_view value = variable.substr(equals + 1);
+    if (!is_reserved(name) && !value.empty()) environment_.emplace(name, value);  // empty is as good as unset
+  }
+}
+
+Result<void> Config::take_settings(const consort_settings &said) {
+  if (said.nset && !said.set)
+    return error(CONSORT_E_INVAL, "settings: nset is " + std::to_string(said.nset) + " but set is NULL");
+  for (uint32_t i = 0; i < said.nset; ++i) {
+    const consort_setting &s = said.set[i];
+    if (!s.key || !s.value)
+      return error(CONSORT_E_INVAL, "settings: set[" + std::to_string(i) + "] has a NULL " + (s.key ? "value" : "key"));
+    code_[s.key] = {s.value, "code"};
+  }
+  return {};
+}
+
+const Config::Given *Config::given(const std::string &key) const {
+  for (const auto *layer : {&code_, &text_, &file_})
+    if (const auto it = layer->find(key); it != layer->end()) return &it->second;
+  return nullptr;
+}
+
+// The environment stands between code and texts.
+Result<Config::Known> Config::resolve(const std::string &key, const consort_param &p) const {
+  const std::string type = or_empty(p.type), range = or_empty(p.range);
+  Given value{or_empty(p.dflt), "default"};
+  if (const Given *g = given(key)) value = *g;
+  if (value.origin != "code")
+    if (const auto it = environment_.find(variable_of(key)); it != environment_.end())
+      value = {it->second, "environment " + it->first};
+  auto read = read_value(value.value, type, range);
+  if (!read) return error(CONSORT_E_INVAL, value.origin + ": \"" + key + "\" " + read.error().text);
+  return Known{{key, type, std::move(read->text), or_empty(p.dflt), range, or_empty(p.help), value.origin}, read->number};
+}
+
+Result<void> Config::settle_kernel_keys() {
+  for (const consort_param &p : kernel_keys()) {
+    auto known = resolve(p.key, p);
+    if (!known) return known.error();
+    kernel_.emplace(p.key, std::move(*known));
+  }
+  for (const auto *layer : {&code_, &text_, &file_})
+    for (const auto &[key, given] : *layer)
+      if (key.find('.') == key.npos && !kernel_.count(key))
+        return error(CONSORT_E_INVAL, given.origin + ": unknown key \"" + key + "\"" + did_you_mean(key, names_of(kernel_)) +
+                                          "; consort config lists what there is");
+  return {};
+}
+
+// -- the kernel's keys ----------------------------------------------------------------------------------------
+
+const Config::Known *Config::kernel_key(std::string_view key) const {
+  const auto it = kernel_.find(key);
+  return it == kernel_.end() ? nullptr : &it->second;
+}
+
+std::string_view Config::text(std::string_view key) const {
+  const Known *k = kernel_key(key);
+  return k ? std::string_view(k->entry.value) : std::string_view{};
+}
+
+int64_t Config::number(std::string_view key) const {
+  const Known *k = kernel_key(key);
+  return k ? k->number : 0;
+}
+
+bool Config::flag(std::string_view key) const { return number(key) != 0; }
+
+std::vector<std::string> Config::list(std::string_view key) const { return split_list(text(key)); }
+
+std::string Config::origin(std::string_view key) const {
+  const Known *k = kernel_key(key);
+  return k ? k->entry.origin : std::string{};
+}
+
+// -- the plugins' keys ----------------------------------------------------------------------------------------
+
+Result<void> Config::declare(const std::string &plugin, const consort_param *params, uint32_t n) {
+  const std::string prefix = plugin + ".";
+  auto section = std::make_unique<Section>();
+  for (uint32_t i = 0; i < n; ++i) {
+    const consort_param &p = params[i];
+    const std::string blame = "plugin \"" + plugin + "\" declares parameter " + std::to_string(i);
+    if (!p.key || !*p.key || !p.type || !p.dflt) return error(CONSORT_E_ABI, blame + " without key, type or default");
+    if (auto sane = check_type(p.type, or_empty(p.range)); !sane)
+      return error(CONSORT_E_ABI, blame + ", \"" + p.key + "\": " + sane.error().text);
+    if (auto fits = read_value(p.dflt, p.type, or_empty(p.range)); !fits)
+      return error(CONSORT_E_ABI, blame + ", \"" + p.key + "\": its default " + fits.error().text);
+    auto known = resolve(prefix + p.key, p);
+    if (!known) return known.error();
+    // The kernel's key of that name speaks for all plugins that are not told by their own.
+    if (known->entry.origin == "default" && std::string_view(p.key) == "workers" && number("workers") != 0) {
+      const Entry &general = kernel_key("workers")->entry;
+      auto value = read_value(general.value, p.type, or_empty(p.range));
+      if (!value) return error(CONSORT_E_INVAL, general.origin + ": \"workers\", for \"" + plugin + "\", " + value.error().text);
+      known->entry.value = std::move(value->text);
+      known->entry.origin = general.origin;
+    }
+    if (!section->emplace(p.key, std::move(*known)).second)
+      return error(CONSORT_E_ABI, blame + ", \"" + p.key + "\", twice");
+  }
+
+  const auto unknown = [&](const std::string &origin, const std::string &key) {
+    return error(CONSORT_E_INVAL, origin + ": plugin \"" + plugin + "\" has no key \"" + key + "\"" +
+                                      did_you_mean(key, names_of(*section)) + "; consort config lists what there is");
+  };
+  const std::lock_guard lock(mutex_);
+  // Two kinds may have a plugin of one name: they share the section, and neither knows all its keys.
+  const bool shared = std::count(known_plugins_.begin(), known_plugins_.end(), plugin) > 1;
+  if (!shared) {
+    for (const auto *layer : {&code_, &text_, &file_})
+      for (auto it = layer->lower_bound(prefix); it != layer->end() && it->first.starts_with(prefix); ++it)
+        if (const std::string key = it->first.substr(prefix.size()); !section->count(key)) return unknown(it->second.origin, key);
+    std::vector<std::string> variables;
+    for (const auto &[key, known] : *section) variables.push_back(variable_of(prefix + key));
+    const std::string start = variable_of(prefix);
+    for (auto it = environment_.lower_bound(start); it != environment_.end() && it->first.starts_with(start); ++it)
+      if (std::find(variables.begin(), variables.end(), it->first) == variables.end())
+        return unknown("environment " + it->first, lower(it->first.substr(start.size())));
+  }
+  Section &place = sections_[plugin];
+  if (shared) {
+    for (auto &[key, known] : *section) place.emplace(key, std::move(known));
+  } else {
+    place.swap(*section);
+    if (!section->empty()) retired_.push_back(std::move(section));
+  }
+  return {};
+}
+
+const char *Config::param(const std::string &plugin, std::string_view key) const {
+  const std::lock_guard lock(mutex_);
+  const auto section = sections_.find(plugin);
+  if (section == sections_.end()) return nullptr;
+  const auto it = section->second.find(key);
+  return it == section->second.end() ? nullptr : it->second.entry.value.c_str();
+}
+
+void Config::know_plugins(std::vector<std::string> names) {
+  const std::lock_guard lock(mutex_);
+  known_plugins_ = std::move(names);
+}
+
+Result<void> Config::check_unused() const {
+  const std::lock_guard lock(mutex_);
+  const auto is_known = [&](const std::string &name) {
+    return sections_.count(name) || std::find(known_plugins_.begin(), known_plugins_.end(), name) != known_plugins_.end();
+  };
+  for (const auto *layer : {&code_, &text_, &file_})
+    for (const auto &[key, given] : *layer) {
+      const size_t dot = key.find('.');
+      if (dot == key.npos || is_known(key.substr(0, dot))) continue;
+      const std::string name = key.substr(0, dot);
+      return error(CONSORT_E_INVAL, given.origin + ": key \"" + key + "\" is for a plugin \"" + name + "\", which was not found" +
+                                        did_you_mean(name, known_plugins_) + "; consort plugins lists what there is");
+    }
+  for (const auto &[variable, value] : environment_) {
+    const size_t bar = variable.find("__");
+    if (bar == variable.npos) continue;
+    const auto begins = [&](const std::string &name) { return variable.starts_with(variable_of(name + ".")); };
+    if (std::any_of(known_plugins_.begin(), known_plugins_.end(), begins)) continue;
+    if (std::any_of(sections_.begin(), sections_.end(), [&](const auto &s) { return begins(s.first); })) continue;
+    const std::string name = lower(variable.substr(kPrefix.size(), bar - kPrefix.size()));
+    return error(CONSORT_E_INVAL, "environment " + variable + ": is for a plugin \"" + name + "\", which was not found" +
+                                      did_you_mean(name, known_plugins_) + "; consort plugins lists what there is");
+  }
+  return {};
+}
+
+std::vector<std::string> Config::strange_variables() const {
+  std::vector<std::string> keys, strange;
+  for (const auto &[key, known] : kernel_) keys.push_back(variable_of(key));
+  for (const auto &[variable, value] : environment_)
+    if (variable.find("__") == variable.npos && std::find(keys.begin(), keys.end(), variable) == keys.end())
+      strange.push_back("environment " + variable + " is no setting" + did_you_mean(variable, keys));
+  return strange;
+}
+
+std::vector<Config::Entry> Config::entries() const {
+  std::vector<Entry> out;
+  for (const consort_param &p : kernel_keys()) out.push_back(kernel_key(p.key)->entry);
+  const std::lock_guard lock(mutex_);
+  for (const auto &[plugin, section] : sections_)
+    for (const auto &[key, known] : section) out.push_back(known.entry);
+  return out;
+}
+
+}  // namespace consort

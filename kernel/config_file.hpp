@@ -1,0 +1,23 @@
+// config_file.hpp — TOML to a flat list of keys with their lines. The one room that knows toml++.
+//
+// Pure but for reading the file; [control]. It knows no key: what they mean is the Config's affair.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "result.hpp"
+
+namespace consort {
+
+struct ConfigLine {
+  std::string key;    // "window", "lws.depth"
+  std::string value;  // numbers in decimal, true or false, arrays with commas between
+  std::string place;  // "file x.toml:3"
+};
+
+// place: how errors and lines name the text ("file x.toml", "text"); ":line" is added.
+Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::string &place);
+Result<std::string> read_config_file(const char *path);
+
+}  // namespace consort

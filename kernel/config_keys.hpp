@@ -1,0 +1,13 @@
+// config_keys.hpp — the kernel's own settings: key, type, default, range, help.
+//
+// One constant table, in the form in which plugins declare theirs. [any] thread.
+#pragma once
+#include <consort/plugin.h>
+
+#include <span>
+
+namespace consort {
+
+std::span<const consort_param> kernel_keys() noexcept;
+
+}  // namespace consort
