@@ -13,6 +13,9 @@
 
 namespace consort {
 
+struct Plugin;
+class TagWatch;
+
 // Filled by the runtime; what is NULL gets a plain answer: no service, real time, an error in the log.
 struct HostHooks {
   void *user = nullptr;
@@ -52,7 +55,8 @@ class Host {
   const std::shared_ptr<const Config> config;  // NULL while a module is only asked for its manifest
   const std::string plugin;                    // its name, or its file's while that is not known
   const consort_plugin *manifest = nullptr;    // set once, before init()
-  struct Plugin *owner = nullptr;              // the live plugin; set once, before init()
+  Plugin *owner = nullptr;                     // the live plugin; set once, before init()
+  TagWatch *watch = nullptr;                   // NULL: not watched; set once, before init()
 
  private:
   consort_host table_;

@@ -67,17 +67,16 @@ class Registry {
   // As load(), without init(): the manifest (good as long as the registry), its parameters declared.
   Result<const consort_plugin *> inspect(uint32_t kind, std::string_view name);
 
+  // All, those refused and those that gave way too; in order of kind and name. Fixed.
   const std::vector<Found> &found() const noexcept { return found_; }
+  uint64_t tag_violations() const noexcept;  // seen so far, of all plugins (setting `check`); while nobody loads
 
  private:
   struct Source;  // where a Found comes from
   struct Live;    // a module that was opened and what came of it
+  class Finder;
   Registry();
-  Result<void> discover(consort_entry_fn *const *modules, uint32_t nmodules);
-  void find_in(const std::string &folder, int rank);
-  void find_file(const std::string &path, int rank, bool named);
-  void find_module(consort_entry_fn *, uint32_t index);
-  Result<void> choose();
+  Result<void> check_choices() const;
   Result<size_t> look_up(uint32_t kind, std::string_view name) const;
   Result<Live *> prepare(size_t index);
   Result<Plugin *> start(size_t index);
@@ -87,6 +86,7 @@ class Registry {
   Log log_;
   std::vector<Found> found_;
   std::vector<Source> sources_;               // beside found_
+  Result<void> selection_;                    // a plugin that was asked for and is not there
   std::mutex mutex_;                          // guards live_ and every call of init, quiesce, fini
   std::vector<std::unique_ptr<Live>> live_;   // in the order of loading
 };

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "config_value.hpp"
+#include "elf_note.hpp"
+#include "nearest.hpp"
+#include "registry_parts.hpp"
+
+namespace consort {
+namespace {
+
+enum Rank { kNamed, kLinked, kPath, kOwn };
+
+// 1.10.0 is above 1.9.2; 1.0.0 above 1.0.0-rc1; numbers as numbers, all else as letters.
+int compare_versions(std::string_view a, std::string_view b) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      size_t m = i, n = j;
+      while (m < a.size() && digit(a[m])) ++m;
+      while (n < b.size() && digit(b[n])) ++n;
+      if (m - i != n - j) return m - i < n - j ? -1 : 1;
+      if (const int c = a.substr(i, m - i).compare(b.substr(j, n - j)); c != 0) return c;
+      i = m, j = n;
+    } else {
+      if (a[i] != b[j]) return a[i] == '-' ? -1 : b[j] == '-' ? 1 : a[i] < b[j] ? -1 : 1;
+      ++i, ++j;
+    }
+  }
+  if (i < a.size()) return a[i] == '-' ? -1 : 1;
+  if (j < b.size()) return b[j] == '-' ? 1 : -1;
+  return 0;
+}
+
+}  // namespace
+
+void Registry::Finder::refuse(Item &item, std::string reason, int32_t level) {
+  item.found.usable = false;
+  item.found.reason = std::move(reason);
+  log_.write(level, item.found.reason);
+}
+
+void Registry::Finder::add_file(const std::string &path, int rank) {
+  struct stat about;
+  if (::stat(path.c_str(), &about) == 0) {
+    const std::pair<dev_t, ino_t> file{about.st_dev, about.st_ino};
+    if (std::find(seen_.begin(), seen_.end(), file) != seen_.end()) return;
+    seen_.push_back(file);
+  }
+  auto notes = read_notes(path);
+  if (!notes) {
+    Item item{};
+    item.found.path = path;
+    item.found.name = path.substr(path.rfind('/') + 1);
+    const bool foreign = notes.error().status == CONSORT_E_UNSUPPORTED;  // somebody's library, which may lie here
+    refuse(item, path + " " + notes.error().text, rank == kNamed || !foreign ? kLogWarn : kLogInfo);
+    items_.push_back(std::move(item));
+    return;
+  }
+  for (const consort_note &note : *notes) {
+    Item item{{note.name, note.version, path, "", note.kind, true, note.flags, note.abi_major, note.abi_minor, note.host_major,
+               note.host_minor, note.sanitizer},
+              {note, nullptr, rank}};
+    if (auto fine = check_note(note, path); !fine) refuse(item, fine.error().text, kLogWarn);
+    items_.push_back(std::move(item));
+  }
+}
+
+void Registry::Finder::add_folder(const std::string &folder, int rank) {
+  DIR *dir = ::opendir(folder.c_str());
+  if (!dir) {
+    if (rank != kOwn || errno != ENOENT) log_.write(kLogWarn, "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
+    return;
+  }
+  std::vector<std::string> names;
+  while (const dirent *entry = ::readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > 3 && name.ends_with(".so") && name[0] != '.') names.emplace_back(name);
+  }
+  ::closedir(dir);
+  std::sort(names.begin(), names.end());  // the same order on every machine
+  for (const std::string &name : names) add_file(folder + "/" + name, rank);
+}
+
+void Registry::Finder::add_files() {
+  for (const std::string &word : config_.list("plugins"))
+    if (word[0] == '+') add_file(word.substr(1), kNamed);
+  for (const std::string &folder : split_list(config_.text("plugin_path"), ':')) add_folder(folder, kPath);
+  if (const std::string own = own_folder(); !own.empty()) add_folder(own + "/consort/plugins", kOwn);
+}
+
+// Its manifest is asked for now: it costs a call, and there is no note to read.
+Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t index) {
+  const std::string who = "modules[" + std::to_string(index) + "]";
+  if (!entry) return error(CONSORT_E_INVAL, "settings: " + who + " is NULL");
+  const Host host({}, log_, nullptr, who);
+  auto module = ask_module(entry, host.table(), who);
+  if (!module) return module.error();
+  for (uint32_t i = 0; i < (*module)->nplugins; ++i) {
+    Manifest manifest;
+    if (auto filled = manifest.fill((*module)->plugins[i], nullptr, who); !filled) return filled.error();
+    const consort_plugin &p = manifest.plugin;
+    items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major, p.abi_minor,
+                       CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
+                      {{}, entry, kLinked}});
+  }
+  return {};
+}
+
+Result<void> Registry::Finder::select() {
+  const std::string origin = config_.origin("plugins");
+  std::vector<std::string> wanted, names;
+  for (const std::string &word : config_.list("plugins")) {
+    if (word[0] == '^') {
+      for (Item &i : items_)
+        if (i.found.usable && i.found.name == word.substr(1)) refuse(i, "left out by " + origin + ": \"" + word + "\"", kLogInfo);
+    } else if (word[0] != '+') {
+      wanted.push_back(word);
+    }
+  }
+  for (const Item &i : items_) {
+    if (i.source.rank == kNamed && !i.found.usable && i.found.kind == 0) return error(CONSORT_E_INVAL, origin + ": " + i.found.reason);
+    if (i.found.kind) names.push_back(i.found.name);
+  }
+  if (wanted.empty()) return {};
+  const auto is_wanted = [&](const Found &f) { return std::find(wanted.begin(), wanted.end(), f.name) != wanted.end(); };
+  std::vector<uint32_t> kinds;  // of which some were wanted: of those no others
+  for (const std::string &word : wanted) {
+    const Item *refused = nullptr;
+    bool there = false;
+    for (const Item &i : items_) {
+      if (i.found.name != word || i.found.kind == 0) continue;
+      if (i.found.usable) there = true, kinds.push_back(i.found.kind);
+      else refused = &i;
+    }
+    if (there) continue;
+    if (refused) return error(CONSORT_E_UNSUPPORTED, origin + ": " + refused->found.reason);
+    return error(CONSORT_E_UNSUPPORTED, origin + ": plugin \"" + word + "\" not found" + did_you_mean(word, names) +
+                                            "; consort plugins lists what there is");
+  }
+  for (Item &i : items_)
+    if (i.found.usable && i.source.rank != kNamed && !is_wanted(i.found) &&
+        std::find(kinds.begin(), kinds.end(), i.found.kind) != kinds.end())
+      refuse(i, "left out by " + origin + ": \"" + std::string(config_.text("plugins")) + "\" names others of its kind", kLogInfo);
+  return {};
+}
+
+Result<void> Registry::Finder::choose() {
+  Result<void> selected = select();
+  // A file named outright beats all; else the higher version; else the nearer place; else whoever came first.
+  const auto beats = [](const Item &a, const Item &b) {
+    if ((a.source.rank == kNamed) != (b.source.rank == kNamed)) return a.source.rank == kNamed;
+    if (const int c = compare_versions(a.found.version, b.found.version); c != 0) return c > 0;
+    return a.source.rank < b.source.rank;
+  };
+  for (size_t i = 0; i < items_.size(); ++i)
+    for (size_t j = i + 1; j < items_.size() && items_[i].found.usable; ++j) {
+      Item *winner = &items_[i], *loser = &items_[j];
+      if (!loser->found.usable || winner->found.kind != loser->found.kind || winner->found.name != loser->found.name) continue;
+      if (beats(*loser, *winner)) std::swap(winner, loser);
+      const std::string place = winner->found.path.empty() ? "linked into the program" : winner->found.path;
+      refuse(*loser, (loser->found.path.empty() ? std::string("linked into the program") : loser->found.path) + " gives way: " +
+                         winner->found.name + " " + winner->found.version + " (" + place + ") is taken instead of " + loser->found.version,
+             kLogInfo);
+    }
+  return selected;
+}
+
+void Registry::Finder::take(std::vector<Found> *found, std::vector<Source> *sources) {
+  std::stable_sort(items_.begin(), items_.end(), [](const Item &a, const Item &b) {
+    return std::pair(a.found.kind, std::string_view(a.found.name)) < std::pair(b.found.kind, std::string_view(b.found.name));
+  });
+  for (Item &i : items_) {
+    found->push_back(std::move(i.found));
+    sources->push_back(std::move(i.source));
+  }
+}
+
+}  // namespace consort

@@ -1,0 +1,95 @@
+#include "host.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include "clock.hpp"
+#include "error_slot.hpp"
+#include "thread_tags.hpp"
+
+namespace consort {
+namespace {
+
+constexpr const char *kLevels[] = {"error", "warn", "info", "debug"};
+
+void host_log(const consort_host *h, int32_t level, const char *utf8) {
+  const Host &host = Host::of(h);
+  if (level < kLogError) level = kLogError;
+  if (!utf8 || !host.log.wants(level)) return;
+  try {
+    host.log.write(level, host.plugin + ": " + utf8);
+  } catch (...) {  // no memory for the name: the words matter more
+    host.log.write(level, utf8);
+  }
+}
+
+consort_status host_fail(const consort_host *, consort_status code, const char *utf8) {
+  return set_error(code, utf8 ? utf8 : "");
+}
+
+const void *host_get(const consort_host *h, const char *id) {
+  const Host &host = Host::of(h);
+  watch_host_call(host, "get");
+  return id && host.hooks.get ? host.hooks.get(host.hooks.user, host.manifest, id) : nullptr;
+}
+
+const char *host_param(const consort_host *h, const char *key) {
+  const Host &host = Host::of(h);
+  watch_host_call(host, "param");
+  return key && host.config ? host.config->param(host.plugin, key) : nullptr;
+}
+
+void *host_alloc(const consort_host *, size_t bytes, size_t align) {
+  if (align < sizeof(void *)) align = sizeof(void *);
+  void *p = nullptr;
+  return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : nullptr;  // refuses what is no power of two
+}
+
+void host_release(const consort_host *, void *p) { std::free(p); }
+
+uint64_t host_now(const consort_host *h) {
+  const HostHooks &hooks = hooks_of(h);
+  return hooks.now ? hooks.now(hooks.user) : Clock(false, 0).now();
+}
+
+void host_complete(const consort_host *h, uint64_t token, const consort_done *done, uint32_t n) {
+  const HostHooks &hooks = hooks_of(h);
+  if (hooks.complete) hooks.complete(hooks.user, token, done, n);
+  else if (n) host_log(h, kLogError, "completions pushed to a host that has no queues: dropped");
+}
+
+void host_event(const consort_host *h, uint32_t what, uint64_t object, int64_t detail) {
+  const HostHooks &hooks = hooks_of(h);
+  if (hooks.event) hooks.event(hooks.user, what, object, detail);
+  else host_log(h, kLogWarn, "an event that nobody waits for: dropped");
+}
+
+}  // namespace
+
+int32_t log_level(std::string_view name) noexcept {
+  for (int32_t l = kLogError; l <= kLogDebug; ++l)
+    if (name == kLevels[l]) return l;
+  return kLogWarn;
+}
+
+void Log::write(int32_t l, const char *utf8) const noexcept {
+  if (!wants(l)) return;
+  if (sink) return sink(user, l, utf8);
+  char line[1024];  // one write: lines of several threads do not mix
+  const int n = std::snprintf(line, sizeof line - 1, "consort %s: %s", kLevels[l < kLogError ? kLogError : l > kLogDebug ? kLogDebug : l], utf8);
+  if (n < 0) return;
+  size_t bytes = std::min<size_t>(static_cast<size_t>(n), sizeof line - 2);
+  line[bytes++] = '\n';
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, bytes);
+}
+
+Host::Host(const HostHooks &h, const Log &l, std::shared_ptr<const Config> c, std::string name)
+    : hooks(h), log(l), config(std::move(c)), plugin(std::move(name)) {
+  table_ = {sizeof(consort_host), CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, this, host_log, host_fail, host_get,
+            host_param, host_alloc, host_release, host_now, host_complete, host_event};
+}
+
+}  // namespace consort

@@ -1,0 +1,34 @@
+#include "loader.hpp"
+
+#include <boost/dll/shared_library.hpp>
+
+#include <dlfcn.h>
+
+namespace consort {
+
+Result<Module> Module::open(const std::string &path, bool unloadable) {
+  using boost::dll::load_mode::type;
+  auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local;
+  if (!unloadable) mode = static_cast<type>(mode | RTLD_NODELETE);
+  try {
+    auto library = std::make_shared<boost::dll::shared_library>(path, mode);
+    Module module;
+    module.entry_ = &library->get<const consort_module *(const consort_host *)>("consort_plugin_entry");
+    module.library_ = std::move(library);
+    return module;
+  } catch (const std::bad_alloc &) {
+    throw;
+  } catch (const std::exception &e) {  // its words are the system's, its code says little
+    return error(CONSORT_E_ABI, path + " cannot be loaded: " + e.what());
+  }
+}
+
+std::string own_folder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<void *>(&own_folder), &info) || !info.dli_fname) return {};
+  std::error_code problem;
+  const auto file = std::filesystem::canonical(info.dli_fname, problem);
+  return problem ? std::string{} : file.parent_path().string();
+}
+
+}  // namespace consort

@@ -1,0 +1,264 @@
+#include "registry.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+
+#include "clock.hpp"
+#include "error_slot.hpp"
+#include "loader.hpp"
+#include "manifest.hpp"
+#include "nearest.hpp"
+#include "thread_tags.hpp"
+#include "registry_parts.hpp"
+
+namespace consort {
+namespace {
+
+constexpr uint64_t kPatience = 5'000'000'000;  // ns that a plugin has to become quiet before fini()
+constexpr uint32_t kMostPerModule = 64;
+
+// A plugin's function, with what it may throw kept from the kernel. A thread that is being cancelled goes on.
+template <class F>
+consort_status guarded(const std::string &who, const char *function, F &&f) {
+  try {
+    return f();
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {
+    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", who.c_str(), function);
+  }
+}
+
+// Both ends of what a plugin says: a number, and what it left in the error slot.
+std::string words(consort_status status) {
+  const char *text = error_text();
+  return *text ? text : "status " + std::to_string(status) + ", without a word: it should call host->fail";
+}
+
+}  // namespace
+
+const char *kind_name(uint32_t kind) noexcept {
+  constexpr const char *names[] = {"", "driver", "interface", "scheduler", "transport"};
+  return kind < std::size(names) ? names[kind] : "";
+}
+
+Result<const consort_module *> ask_module(consort_entry_fn *entry, const consort_host *host, const std::string &who) {
+  clear_error();
+  const consort_module *module = nullptr;
+  const consort_status status = guarded(who, "consort_plugin_entry", [&] { return module = entry(host), CONSORT_OK; });
+  if (status < 0) return error(status, error_text());
+  if (!module) return error(CONSORT_E_ABI, who + " gives no plugins: " + words(CONSORT_E_ABI));
+  if (!CONSORT_HAS(module, consort_module, plugins) || module->nplugins == 0 || module->nplugins > kMostPerModule || !module->plugins)
+    return error(CONSORT_E_ABI, who + " answers its entry with a damaged list of plugins: write CONSORT_MODULE(...) instead of an own one");
+  return module;
+}
+
+Registry::Registry() = default;
+
+// In the reverse order of loading. A plugin that does not become quiet keeps its memory: fini() under its own
+// threads would be worse than a leak.
+Registry::~Registry() {
+  for (auto it = live_.rbegin(); it != live_.rend(); ++it) {
+    Live &live = **it;
+    if (!live.started) continue;
+    const consort_plugin &m = live.manifest.plugin;
+    const std::string &who = found_[live.index].name;
+    void *self = live.plugin.self;
+    if (live.watch) self = live.watch->unwrap(self);
+    clear_error();
+    const bool entered = live.watch && live.watch->enter_control("quiesce");
+    const consort_status quiet = guarded(who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kPatience); });
+    if (quiet < 0) {
+      log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who + "\" does not become quiet and is left as it is: " + words(quiet));
+      live.strand();
+    } else {
+      (void)guarded(who, "fini", [&] { return m.fini(self), CONSORT_OK; });
+    }
+    if (live.watch) live.watch->leave_control(entered);
+  }
+  while (!live_.empty()) live_.pop_back();
+}
+
+Result<std::unique_ptr<Registry>> Registry::open(std::shared_ptr<Config> config, const HostHooks &hooks, LogFn log, void *log_user,
+                                                 consort_entry_fn *const *modules, uint32_t nmodules) {
+  std::unique_ptr<Registry> r(new Registry);
+  r->config_ = std::move(config);
+  r->hooks_ = hooks;
+  r->log_ = {log, log_user, log_level(r->config_->text("log"))};
+  for (const std::string &strange : r->config_->strange_variables()) r->log_.write(kLogWarn, strange);
+  Finder finder(*r->config_, r->log_);
+  if (nmodules && !modules) return error(CONSORT_E_INVAL, "settings: nmodules is " + std::to_string(nmodules) + " but modules is NULL");
+  for (uint32_t i = 0; i < nmodules; ++i)
+    if (auto done = finder.add_module(modules[i], i); !done) return done.error();
+  finder.add_files();
+  r->selection_ = finder.choose();
+  finder.take(&r->found_, &r->sources_);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < r->found_.size(); ++i) {
+    const Found &f = r->found_[i];
+    const auto same = [&](const Found &other) { return other.name == f.name && other.kind == f.kind; };
+    if (f.kind && std::find_if(r->found_.begin(), r->found_.begin() + static_cast<ptrdiff_t>(i), same) == r->found_.begin() + static_cast<ptrdiff_t>(i))
+      names.push_back(f.name);
+  }
+  r->config_->know_plugins(std::move(names));
+  return r;
+}
+
+Result<void> Registry::check_choices() const {
+  if (!selection_) return selection_.error();
+  return config_->check_unused();
+}
+
+Result<size_t> Registry::look_up(uint32_t kind, std::string_view name) const {
+  const Found *refused = nullptr;
+  std::vector<std::string> usable;
+  for (size_t i = 0; i < found_.size(); ++i) {
+    const Found &f = found_[i];
+    if (f.kind != kind) continue;
+    if (f.usable && f.name == name) return i;
+    if (f.usable) usable.push_back(f.name);
+    else if (f.name == name) refused = &f;
+  }
+  const std::string who = std::string(*kind_name(kind) ? kind_name(kind) : "plugin") + " \"" + std::string(name) + "\"";
+  if (refused) return error(CONSORT_E_UNSUPPORTED, who + " cannot be used: " + refused->reason);
+  return error(CONSORT_E_UNSUPPORTED, who + " not found" + did_you_mean(name, usable) + "; consort plugins lists what there is");
+}
+
+// Opened, negotiated, its parameters declared: all but init().
+Result<Registry::Live *> Registry::prepare(size_t index) {
+  for (const auto &live : live_)
+    if (live->index == index) return live.get();
+  const Found &f = found_[index];
+  const Source &source = sources_[index];
+  const std::string who = "plugin \"" + f.name + "\"" + (f.path.empty() ? " (linked into the program)" : " (" + f.path + ")");
+  auto live = std::make_unique<Live>();
+  live->index = index;
+  if (source.entry) {
+    live->module = Module(source.entry);
+  } else {
+    auto module = Module::open(f.path, f.flags & CONSORT_PF_UNLOADABLE);
+    if (!module) return module.error();
+    live->module = std::move(*module);
+  }
+  live->host = std::make_unique<Host>(hooks_, log_, config_, f.name);
+  auto module = ask_module(live->module.entry(), live->host->table(), who);
+  if (!module) return module.error();
+
+  Result<void> filled = error(CONSORT_E_ABI, who + " does not bring the plugin that its note announces: repeat its name in CONSORT_MODULE(...)");
+  for (uint32_t i = 0; i < (*module)->nplugins; ++i) {
+    const consort_plugin *p = (*module)->plugins[i];
+    const bool this_one = (*module)->nplugins == 1 || (p && p->name && p->kind == f.kind && f.name == p->name);
+    if (!this_one) continue;
+    filled = live->manifest.fill(p, source.entry ? nullptr : &source.note, who);
+    break;
+  }
+  if (!filled) return filled.error();
+  const consort_plugin &m = live->manifest.plugin;
+  if (auto declared = config_->declare(f.name, m.params, m.nparams); !declared) return declared.error();
+  if (!live->manifest.holes.empty()) log_.write(kLogInfo, who + " lacks functions, which answer as unsupported: " + live->manifest.holes);
+  live->host->manifest = &m;
+  live->plugin.manifest = &m;
+  live->plugin.host = live->host->table();
+  live->plugin.path = f.path;
+  live->host->owner = &live->plugin;
+  live_.push_back(std::move(live));
+  return live_.back().get();
+}
+
+Result<Plugin *> Registry::start(size_t index) {
+  auto prepared = prepare(index);
+  if (!prepared) return prepared.error();
+  Live &live = **prepared;
+  if (live.started) return &live.plugin;
+  const Found &f = found_[index];
+  const consort_plugin &m = live.manifest.plugin;
+  if (config_->flag("check") && !live.watch) {
+    live.watch = std::make_unique<TagWatch>(*live.host);
+    live.host->watch = live.watch.get();
+  }
+  clear_error();
+  const bool entered = live.watch && live.watch->enter_control("init");
+  const consort_status status = guarded("plugin \"" + f.name + "\"", "init", [&] { return m.init(live.host->table(), &live.plugin.self); });
+  if (live.watch) live.watch->leave_control(entered);
+  if (status < 0)
+    return error(status, std::string(kind_name(f.kind)) + " \"" + f.name + "\" did not start: " + words(status));
+  if (live.watch) {
+    if (const consort_status wrapped = live.watch->wrap(live.manifest, &live.plugin.self); wrapped < 0) {
+      (void)guarded(f.name, "fini", [&] { return m.fini(live.plugin.self), CONSORT_OK; });
+      return error(wrapped, "no memory to watch plugin \"" + f.name + "\"");
+    }
+  }
+  live.started = true;
+  if (log_.wants(kLogInfo))
+    log_.write(kLogInfo, std::string(kind_name(f.kind)) + " \"" + f.name + "\" " + f.version + " started" + (f.path.empty() ? "" : " from " + f.path));
+  return &live.plugin;
+}
+
+Result<Plugin *> Registry::load(uint32_t kind, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (auto fine = check_choices(); !fine) return fine.error();
+  auto index = look_up(kind, name);
+  if (!index) return index.error();
+  return start(*index);
+}
+
+Result<const consort_plugin *> Registry::inspect(uint32_t kind, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  auto index = look_up(kind, name);
+  if (!index) return index.error();
+  auto live = prepare(*index);
+  if (!live) return live.error();
+  return &(*live)->manifest.plugin;
+}
+
+Result<std::vector<Plugin *>> Registry::load_drivers() {
+  const std::lock_guard lock(mutex_);
+  if (auto fine = check_choices(); !fine) return fine.error();
+  struct Wish { size_t index; bool named; };
+  std::vector<Wish> wishes;
+  std::vector<std::string> never;
+  const auto wish = [&](size_t index, bool named) {
+    for (Wish &w : wishes)
+      if (w.index == index) return void(w.named |= named);
+    wishes.push_back({index, named});
+  };
+  const std::vector<std::string> selected = config_->list("drivers");
+  bool all = true;  // only "^name": all but those
+  for (const std::string &word : selected) {
+    if (word[0] == '^') never.push_back(word.substr(1));
+    else if (word != "*") all = false;
+  }
+  for (const std::string &word : selected) {
+    if (word == "*") { all = true; continue; }
+    auto index = look_up(CONSORT_KIND_DRIVER, word[0] == '^' ? word.substr(1) : word);
+    if (word[0] == '^') continue;  // not having it is what was wanted
+    if (!index) return error(index.error().status, config_->origin("drivers") + ": " + index.error().text);
+    wish(*index, true);
+  }
+  for (size_t i = 0; all && i < found_.size(); ++i)
+    if (found_[i].usable && found_[i].kind == CONSORT_KIND_DRIVER) wish(i, false);
+
+  std::vector<Plugin *> drivers;
+  for (const Wish &w : wishes) {
+    if (std::find(never.begin(), never.end(), found_[w.index].name) != never.end()) continue;
+    auto started = start(w.index);
+    if (started) {
+      drivers.push_back(*started);
+    } else if (w.named && started.error().status != CONSORT_E_UNSUPPORTED) {
+      return started.error();
+    } else {
+      log_.write(started.error().status == CONSORT_E_UNSUPPORTED && !w.named ? kLogInfo : kLogWarn, started.error().text);
+    }
+  }
+  return drivers;
+}
+
+uint64_t Registry::tag_violations() const noexcept {
+  uint64_t n = 0;
+  for (const auto &live : live_)
+    if (live->watch) n += live->watch->violations();
+  return n;
+}
+
+}  // namespace consort
