@@ -46,6 +46,8 @@ def warn_if_busy():
 def find_programs(folder):
     build = HERE.parent / "build"
     candidates = [Path(folder)] if folder else [build / "release" / "bench", build / "bench", *sorted(build.glob("*/bench"))]
+    if not folder and os.environ.get("CONSORT_BUILD_DIR"):
+        candidates = [Path(os.environ["CONSORT_BUILD_DIR"]) / "bench"]
     for c in candidates:
         if (c / "micro-consort").exists() or (folder and c.is_dir()):
             return c
@@ -296,7 +298,7 @@ def main():
         if name == "cholesky":
             p.add_argument("--sizes", type=numbers, default=[4096, 8192])
             p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])
-    args = parser.parse_args()
+    args = parser.parse_args(sys.argv[1:] or ["--help"])
     args.bin = find_programs(args.bin)
     if args.command not in ("instructions", "memory"):
         warn_if_busy()
