@@ -71,10 +71,10 @@ static consort_status make_view(const void *shape, const consort_space_desc *spa
   return CONSORT_OK;
 }
 
-/* Address {0, 0} is that of no memory: a home view that has none. */
+/* A home view without memory has address {0, 0}: that is how one knows it. */
 static uint32_t extents(const void *shape, const void *view, consort_extent *out, uint32_t max) {
   const consort_matrix_view *v = view;
-  if (!bytes(shape) || (!v->addr.base && !v->addr.off)) return 0;
+  if (!bytes(shape)) return 0;
   if (max) out[0] = (consort_extent){v->addr, reach(shape, v->ld)};
   return 1;
 }

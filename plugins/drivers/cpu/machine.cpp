@@ -1,0 +1,206 @@
+#include "machine.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "allowance.hpp"
+
+namespace cpu {
+namespace {
+
+enum { kWarn = 1, kInfo = 2 };
+
+__attribute__((format(printf, 1, 2))) std::string format(const char *f, ...) {
+  char text[512];
+  va_list ap;
+  va_start(ap, f);
+  std::vsnprintf(text, sizeof text, f, ap);
+  va_end(ap);
+  return text;
+}
+
+consort_status refuse(const consort_host *host, const std::string &text) {
+  return host->fail(host, CONSORT_E_INVAL, text.c_str());
+}
+
+std::vector<uint64_t> words(hwloc_const_bitmap_t set) {
+  std::vector<uint64_t> out;
+  for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) {
+    if (static_cast<size_t>(i) / 64 >= out.size()) out.resize(i / 64 + 1);
+    out[i / 64] |= uint64_t{1} << i % 64;
+  }
+  return out;
+}
+
+}  // namespace
+
+Machine::~Machine() {
+  if (topology_) hwloc_topology_destroy(topology_);
+}
+
+consort_status Machine::open(const Settings &settings, const consort_host *host) {
+  consort_status status = load(settings, host);
+  if (status < 0) return status;
+  list_nodes(settings);
+  status = choose_cores(settings, host);
+  if (status < 0) return status;
+  name_arch();
+  return CONSORT_OK;
+}
+
+// Only what is asked for below: cores, packages (their model), NUMA nodes, hardware threads. No caches, no I/O.
+consort_status Machine::load(const Settings &settings, const consort_host *host) {
+  if (hwloc_topology_init(&topology_) != 0)
+    return host->fail(host, CONSORT_E_NOMEM, "cpu: hwloc could not be initialised: out of memory");
+  hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  // The x86 backend adds nothing that Linux does not tell, and moves this thread over all cores to find it.
+  hwloc_topology_set_components(topology_, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+  unsigned long flags = HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
+#if HWLOC_API_VERSION >= 0x00020800
+  flags |= HWLOC_TOPOLOGY_FLAG_NO_DISTANCES | HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
+#endif
+  hwloc_topology_set_flags(topology_, flags);
+  const std::string &t = settings.topology;
+  if (!t.empty()) {
+    const bool file = t[0] == '/' || t[0] == '.' || (t.size() > 4 && t.compare(t.size() - 4, 4, ".xml") == 0);
+    if ((file ? hwloc_topology_set_xml(topology_, t.c_str()) : hwloc_topology_set_synthetic(topology_, t.c_str())) != 0)
+      return refuse(host, file ? "cpu: topology file \"" + t + "\" cannot be read as hwloc XML; write one with lstopo file.xml"
+                               : "cpu: topology \"" + t + "\" is no synthetic description; try \"numa:2 core:4 pu:1\"");
+  }
+  if (hwloc_topology_load(topology_) != 0)
+    return host->fail(host, CONSORT_E_IO,
+                      t.empty() ? "cpu: hwloc cannot read this machine's topology; check HWLOC_SYNTHETIC and HWLOC_XMLFILE, or set cpu.topology"
+                                : ("cpu: topology \"" + t + "\" cannot be loaded; lstopo -i shows what hwloc makes of it").c_str());
+  here_ = hwloc_topology_is_thissystem(topology_) != 0;
+  return CONSORT_OK;
+}
+
+void Machine::list_nodes(const Settings &settings) {
+  const int n = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_NUMANODE);
+  uint64_t total = 0;
+  for (int i = 0; i < n; ++i) {
+    const hwloc_obj_t o = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, i);
+    const uint64_t bytes = o->attr->numanode.local_memory;
+    total += bytes;
+    if (bytes == 0 && n > 1) continue;  // nothing can be allocated there
+    nodes_.push_back({nodes_.empty() ? "ram" : "ram:" + std::to_string(nodes_.size()), i, bytes, o});
+  }
+  if (!settings.numa || nodes_.size() <= 1) {
+    if (total == 0) total = memory_total(settings.root);
+    nodes_ = {{"ram", n > 1 ? -1 : 0, total, nullptr}};
+  }
+}
+
+uint32_t Machine::node_of(hwloc_obj_t core) const {
+  for (uint32_t i = 0; i < nodes_.size(); ++i)
+    if (nodes_[i].object && hwloc_bitmap_isincluded(core->cpuset, nodes_[i].object->cpuset)) return i;
+  return 0;
+}
+
+// A unit per core on its allowed hardware threads (with smt: per hardware thread), those that the settings, the
+// affinity and the quota leave over.
+consort_status Machine::choose_cores(const Settings &settings, const consort_host *host) {
+  const bool has_cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE) > 0;
+  const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+  const uint32_t ncores = static_cast<uint32_t>(hwloc_get_nbobjs_by_type(topology_, type));
+  std::vector<uint32_t> chosen;
+  if (!settings.cores.empty()) {
+    if (!parse_list(settings.cores, chosen))
+      return refuse(host, "cpu: cores = \"" + settings.cores + "\" is no list of cores; write \"0-3,8\"");
+    if (chosen.back() >= ncores)
+      return refuse(host, format("cpu: cores = \"%s\" names core %u, but there are %u, numbered from 0; lstopo shows them",
+                                 settings.cores.c_str(), chosen.back(), ncores));
+  } else {
+    for (uint32_t i = 0; i < ncores; ++i) chosen.push_back(i);
+  }
+
+  const hwloc_bitmap_t allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology_));
+  if (here_) {
+    const std::vector<uint64_t> mask = thread_affinity();
+    if (!mask.empty()) {
+      const hwloc_bitmap_t own = hwloc_bitmap_alloc();
+      for (size_t i = 0; i < mask.size() * 64; ++i)
+        if (mask[i / 64] >> i % 64 & 1) hwloc_bitmap_set(own, static_cast<unsigned>(i));
+      hwloc_bitmap_and(allowed, allowed, own);
+      hwloc_bitmap_free(own);
+    }
+  }
+  consort_status status = CONSORT_OK;
+  const hwloc_bitmap_t set = hwloc_bitmap_alloc();
+  for (uint32_t i : chosen) {
+    const hwloc_obj_t core = hwloc_get_obj_by_type(topology_, type, i);
+    hwloc_bitmap_and(set, core->cpuset, allowed);
+    if (hwloc_bitmap_iszero(set)) {
+      if (settings.cores.empty()) continue;
+      status = refuse(host, format("cpu: cores = \"%s\" names core %u, which this thread may not use; widen its affinity "
+                                   "(taskset, cpuset) or leave it out", settings.cores.c_str(), i));
+      break;
+    }
+    const uint32_t node = node_of(core);
+    if (settings.smt) {
+      for (int pu = hwloc_bitmap_first(set); pu >= 0; pu = hwloc_bitmap_next(set, pu)) {
+        Core c{std::vector<uint64_t>(pu / 64 + 1), node};
+        c.cpuset[pu / 64] = uint64_t{1} << pu % 64;
+        cores_.push_back(std::move(c));
+      }
+    } else {
+      cores_.push_back({words(set), node});
+    }
+  }
+  hwloc_bitmap_free(set);
+  hwloc_bitmap_free(allowed);
+  if (status < 0) return status;
+  if (cores_.empty()) return refuse(host, "cpu: no core may be used by this thread; widen its affinity (taskset, cpuset)");
+
+  const double quota = here_ ? cgroup_quota(settings.root) : 0;
+  const uint32_t granted = quota > 0 ? static_cast<uint32_t>(std::ceil(quota)) : CONSORT_NONE;
+  uint32_t workers = settings.workers;
+  if (workers == 0) {
+    workers = static_cast<uint32_t>(cores_.size());
+    if (granted < workers) {
+      host->log(host, kInfo, format("cpu: the cgroup grants %.2f cpus: %u workers on %u cores", quota, granted, workers).c_str());
+      workers = granted;
+    }
+  } else if (workers > granted || workers > cores_.size()) {
+    host->log(host, kWarn, format("cpu: workers = %u, but %zu cores may be used%s: workers share cores", workers,
+                                  std::min<size_t>(cores_.size(), granted),
+                                  granted < cores_.size() ? " (cgroup quota)" : "").c_str());
+  }
+  const size_t have = cores_.size();
+  if (workers <= have) cores_.resize(workers);
+  while (cores_.size() < workers) cores_.push_back(Core(cores_[cores_.size() % have]));
+  if (!here_)
+    for (Core &c : cores_) c.cpuset.clear();
+  return CONSORT_OK;
+}
+
+// "AMD EPYC 9R14 96-Core Processor" → "cpu/amd-epyc-9r14"
+void Machine::name_arch() {
+  const char *model = nullptr;
+  if (const hwloc_obj_t package = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_PACKAGE, 0))
+    model = hwloc_obj_get_info_by_name(package, "CPUModel");
+  if (!model) model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology_), "Architecture");
+  std::string text = model ? model : here_ ? "unknown" : "synthetic", word, out;
+  for (const char *mark : {"(R)", "(TM)", "(r)", "(tm)"})
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, std::strlen(mark), 1, ' ');
+  text.resize(std::min(text.find('@'), text.size()));
+  text += ' ';
+  for (char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_') {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      continue;
+    }
+    const bool noise = word.empty() || word == "cpu" || word == "processor" || word.find("-core") != std::string::npos;
+    if (!noise) out += (out.empty() ? "" : "-") + word;
+    word.clear();
+  }
+  arch_ = "cpu/" + (out.empty() ? "unknown" : out);
+}
+
+}  // namespace cpu
