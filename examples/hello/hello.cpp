@@ -1,0 +1,20 @@
+// hello — the shortest program: one vector, one codelet, one task.
+#include <consort/consort.hpp>
+
+#include <cstdio>
+#include <vector>
+
+int main() {
+  consort::Runtime rt;                              // plugins and policy from config, or defaults
+  std::vector<float> v(1 << 20, 1.f);
+  auto x = rt.vector(std::span(v));                 // registered in place, no copy
+
+  const consort::Codelet scale{"scale",
+      consort::cpu([](std::span<float> x, float a) { for (float &e : x) e *= a; }),
+      consort::opencl("scale.cl", "scale")};        // more implementations, same codelet
+
+  rt.submit(scale, consort::rw(x), 3.0f);           // asynchronous; dependencies inferred
+  auto view = x.read();                             // waits, brings the data home, RAII release
+  std::printf("the first element is %g\n", static_cast<double>(view[0]));
+  return view[0] == 3.0f ? 0 : 1;
+}

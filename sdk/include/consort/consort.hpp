@@ -1,0 +1,390 @@
+// consort/consort.hpp — Consort in C++20: a header over consort.h that adds types, ownership and exceptions.
+//
+//   consort::Runtime rt;
+//   auto x = rt.vector(v);
+//   const consort::Codelet scale{"scale", consort::cpu([](std::span<float> x, float a) { … })};
+//   rt.submit(scale, consort::rw(x), 3.0f);
+//   auto view = x.read();
+//
+// A failing call throws consort::Error; destructors never throw. Any thread may use any object; one thread at a
+// time moves or ends it. Objects may outlive their runtime: then they do nothing (calls throw E_STOPPED).
+#ifndef CONSORT_CONSORT_HPP
+#define CONSORT_CONSORT_HPP
+#include <consort/cpp/codelet.hpp>
+#include <consort/cpp/data.hpp>
+#include <consort/cpp/error.hpp>
+#include <consort/cpp/layout.hpp>
+#include <consort/cpp/task.hpp>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace consort {
+
+// Settings over those of file and environment: Settings{}.file("site.toml").set("workers", 2).
+class Settings {
+ public:
+  Settings &set(std::string key, std::string value) {
+    pairs_.push_back({std::move(key), std::move(value)});
+    return *this;
+  }
+  Settings &set(std::string key, const char *value) { return set(std::move(key), std::string(value)); }
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  Settings &set(std::string key, T value) {
+    if constexpr (std::is_same_v<T, bool>) return set(std::move(key), value ? "true" : "false");
+    else return set(std::move(key), std::to_string(value));
+  }
+  Settings &file(std::string path) { return file_ = std::move(path), *this; }
+  Settings &text(std::string toml) { return text_ = std::move(toml), *this; }
+  Settings &log(void (*fn)(void *user, int32_t level, const char *utf8), void *user = nullptr) {
+    return log_ = fn, log_user_ = user, *this;
+  }
+  Settings &modules(std::span<consort_entry_fn *const> linked) {
+    return modules_.assign(linked.begin(), linked.end()), *this;
+  }
+
+ private:
+  friend class Runtime;
+  struct Pair {
+    std::string key, value;
+  };
+  std::vector<Pair> pairs_;
+  std::string file_, text_;
+  void (*log_)(void *, int32_t, const char *) = nullptr;
+  void *log_user_ = nullptr;
+  std::vector<consort_entry_fn *> modules_;
+};
+
+namespace detail {
+
+// A submission on its way: each given thing becomes a Claim on a datum or the value of an argument.
+template <bool Passed>
+struct Claim {
+  consort_data_id data;
+  uint32_t mode;
+};
+template <class T>
+struct Value {
+  T value;
+};
+template <class T>
+inline constexpr bool is_use = false;
+template <class V, uint32_t M>
+inline constexpr bool is_use<Use<V, M>> = true;
+template <class T>
+inline constexpr bool is_token_use = false;
+template <uint32_t M>
+inline constexpr bool is_token_use<Use<void, M>> = true;
+template <class T>
+inline constexpr bool is_options = std::is_same_v<std::remove_cvref_t<T>, Options>;
+
+template <class T>
+inline constexpr uint32_t claims = 0;
+template <bool P>
+inline constexpr uint32_t claims<Claim<P>> = 1;
+
+template <bool Passed, bool P>
+void put_use(consort_use *uses, uint32_t &n, const Claim<P> &c) noexcept {
+  if constexpr (P == Passed) uses[n++] = {c.data, c.mode, 0};
+}
+template <bool Passed, class T>
+void put_use(consort_use *, uint32_t &, const Value<T> &) noexcept {}
+template <bool P>
+void put_arg(consort_arg *, uint32_t &, const Claim<P> &) noexcept {}
+template <class T>
+void put_arg(consort_arg *args, uint32_t &n, const Value<T> &v) noexcept {
+  static_assert(std::is_trivially_copyable_v<T>, "an argument is copied as bytes: it must be trivially copyable");
+  consort_arg a{CONSORT_ARG_SCALAR, sizeof(T), {0, 0}, 0, 0};
+  if constexpr (sizeof(T) <= sizeof a.scalar) std::memcpy(&a.scalar, &v.value, sizeof(T));
+  else {
+    a.kind = CONSORT_ARG_BYTES;
+    a.scalar = reinterpret_cast<uintptr_t>(&v.value);
+  }
+  args[n++] = a;
+}
+
+}  // namespace detail
+
+class Runtime {
+ public:
+  Runtime() { start(Settings{}); }
+  explicit Runtime(const Settings &settings) { start(settings); }
+  Runtime(std::initializer_list<consort_setting> pairs) {  // Runtime rt{{"workers", "2"}, {"scheduler", "prio"}};
+    Settings settings;
+    for (const consort_setting &p : pairs) settings.set(p.key, p.value);
+    start(settings);
+  }
+  Runtime(Runtime &&) noexcept = default;
+  Runtime &operator=(Runtime &&other) noexcept {
+    if (this != &other) {
+      end();
+      control_ = std::move(other.control_);
+      owned_ = std::move(other.owned_);
+    }
+    return *this;
+  }
+  // Waits for every task. A failure that nobody collected is dropped; stop() throws it.
+  ~Runtime() { end(); }
+  void stop() { detail::check(end()); }
+
+  consort_runtime *c() const noexcept { return control_.live(); }  // for consort.h
+
+  // -- data: registered in place, or without a home, allocated where first written. The name is for errors --
+  template <class Range>
+    requires requires(Range &&range) { std::span(std::forward<Range>(range)); }
+  auto vector(Range &&range, const char *name = nullptr) {
+    const std::span s(std::forward<Range>(range));
+    return add_vector(s.data(), s.size(), name);
+  }
+  template <class T>
+  Data<std::span<T>> vector(std::size_t n, const char *name = nullptr) {
+    return add_vector(static_cast<T *>(nullptr), n, name);
+  }
+  template <class T>
+  Data<Matrix<T>> matrix(Matrix<T> m, const char *name = nullptr) {
+    return add_matrix(m.data(), m.nx(), m.ny(), m.ld(), name);
+  }
+  template <class T>
+  Data<Matrix<T>> matrix(T *data, std::size_t nx, std::size_t ny, std::size_t ld = 0, const char *name = nullptr) {
+    return add_matrix(data, nx, ny, ld, name);
+  }
+  template <class T>
+  Data<Matrix<T>> matrix(std::size_t nx, std::size_t ny, const char *name = nullptr) {
+    return add_matrix(static_cast<T *>(nullptr), nx, ny, 0, name);
+  }
+  template <class T>
+    requires(!std::is_const_v<T>)
+  Data<T &> variable(T &value, const char *name = nullptr) { return add_variable<T>(&value, name); }
+  template <class T>
+  Data<const T &> variable(const T &value, const char *name = nullptr) { return add_variable<const T>(&value, name); }
+  template <class T>
+  Data<T &> variable(const char *name = nullptr) { return add_variable<T>(nullptr, name); }
+  Token token(const char *name = nullptr) { return add<void>(nullptr, 0, name); }
+  template <class V>
+  Data<V> adopt(consort_data_id registered) {
+    return Data<V>(control_, registered);
+  }  // that its layout is V's is the caller's word
+
+  // -- tasks: what a codelet's parameters say, in their order; tokens anywhere among them --
+  template <class S, class... A>
+  Task submit(const Codelet<S> &codelet, const A &...given) { return route(nullptr, codelet, given...); }
+  template <class S, class... A>
+  Task submit(const Options &options, const Codelet<S> &codelet, const A &...given) {
+    return route(&options, codelet, given...);
+  }
+  // A task that does nothing: done when all before it on these data are, and `after`.
+  template <class V, uint32_t M, class... U>
+  Task sync_point(Use<V, M> first, U... more) { return send(nullptr, {}, claim<true>(first), claim<true>(more)...); }
+  template <class... U>
+  Task sync_point(const Options &options, U... uses) { return send(&options, {}, claim<true>(uses)...); }
+
+  Group group(const char *name = nullptr, void (*done)(void *arg, consort_group_id) = nullptr,
+              void *done_arg = nullptr) {
+    const consort_group_desc d{sizeof d, 0, name, done, done_arg};
+    consort_group_id id{};
+    detail::check(consort_group_create(control_.need(), &d, &id));
+    return Group(control_, id);
+  }
+  // The default group's tasks. Throws the first failure since the last wait, which this collects.
+  void wait(uint32_t flags = 0) { detail::check(consort_group_wait(control_.need(), {}, CONSORT_FOREVER, flags)); }
+  bool wait_for(Timeout timeout, uint32_t flags = 0) {
+    return detail::in_time(consort_group_wait(control_.need(), {}, timeout.ns(), flags));
+  }
+  void wait_all(uint32_t flags = 0) { detail::check(consort_wait_all(control_.need(), CONSORT_FOREVER, flags)); }
+  bool wait_all_for(Timeout timeout, uint32_t flags = 0) {
+    return detail::in_time(consort_wait_all(control_.need(), timeout.ns(), flags));
+  }
+
+  // -- looking --
+  consort_info info() const {
+    consort_info i{};
+    i.size = sizeof i;
+    detail::check(consort_get_info(control_.need(), &i));
+    return i;
+  }
+  consort_worker_info worker(uint32_t id) const {
+    consort_worker_info i{};
+    i.size = sizeof i;
+    detail::check(consort_get_worker(control_.need(), id, &i));
+    return i;
+  }
+  std::string explain(const Task &task = {}) const {  // what a task waits for; none: what the runtime is doing
+    std::string text(consort_explain(control_.need(), task.id(), nullptr, 0) + 256, '\0');
+    const uint64_t n = consort_explain(control_.need(), task.id(), text.data(), text.size());
+    text.resize(n < text.size() ? n : text.size() - 1);
+    return text;
+  }
+  bool step(uint32_t worker) {
+    return detail::check(consort_step(control_.need(), worker)) == CONSORT_OK;
+  }  // pump = "manual"
+
+ private:
+  void start(const Settings &s) {
+    std::vector<consort_setting> pairs;
+    pairs.reserve(s.pairs_.size());
+    for (const auto &p : s.pairs_) pairs.push_back({p.key.c_str(), p.value.c_str()});
+    consort_settings d = CONSORT_SETTINGS_INIT;
+    d.file = s.file_.empty() ? nullptr : s.file_.c_str();
+    d.text = s.text_.empty() ? nullptr : s.text_.c_str();
+    d.set = pairs.data();
+    d.nset = static_cast<uint32_t>(pairs.size());
+    d.log = s.log_;
+    d.log_user = s.log_user_;
+    d.modules = s.modules_.data();
+    d.nmodules = static_cast<uint32_t>(s.modules_.size());
+    auto *control = new detail::Control;
+    control_ = detail::Ref(control);
+    consort_runtime *rt = nullptr;
+    detail::check(consort_start(&d, &rt));
+    control->runtime.store(rt, std::memory_order_release);
+    owned_ = control;
+  }
+  consort_status end() noexcept {
+    if (!owned_.control) return CONSORT_OK;
+    detail::Control *control = std::exchange(owned_.control, nullptr);
+    const consort_status status = consort_stop(control->runtime.load(std::memory_order_relaxed));
+    control->runtime.store(nullptr, std::memory_order_release);
+    return status;
+  }
+
+  template <class T>
+  Data<std::span<T>> add_vector(T *data, std::size_t n, const char *name) {
+    const consort_vector_args a{detail::Element<T>::address(data), n, sizeof(T)};
+    return add<std::span<T>>(&a, sizeof a, name);
+  }
+  template <class T>
+  Data<Matrix<T>> add_matrix(T *data, std::size_t nx, std::size_t ny, std::size_t ld, const char *name) {
+    const consort_matrix_args a{detail::Element<T>::address(data), nx, ny, ld, sizeof(T)};
+    return add<Matrix<T>>(&a, sizeof a, name);
+  }
+  template <class T>
+  Data<T &> add_variable(T *value, const char *name) {
+    const consort_variable_args a{detail::Element<T>::address(value), sizeof(T)};
+    return add<T &>(&a, sizeof a, name);
+  }
+  template <class V>
+  Data<V> add(const void *args, uint64_t bytes, const char *name) {
+    const consort_data_desc d{sizeof d, 0, detail::Layout<V>::interface, args, bytes, name};
+    consort_data_id id{};
+    detail::check(consort_register(control_.need(), &d, &id));
+    return Data<V>(control_, id);
+  }
+
+  // A use or value as it is given → as its parameter wants it.
+  template <bool Passed, class V, uint32_t M>
+  detail::Claim<Passed> claim(const Use<V, M> &use) const {
+    if (use.home != control_.get()) [[unlikely]]
+      detail::raise(CONSORT_E_INVAL,
+                    "a datum of another runtime (or of none) is given to submit(); register it with the runtime that "
+                    "runs the task");
+    return {use.data, M};
+  }
+  template <class Table, std::size_t Nth, class A>
+  auto bind(const A &given) const {
+    if constexpr (detail::is_token_use<A>) return claim<false>(given);
+    else {
+      using P = typename Table::template At<Table::given(Nth)>;
+      if constexpr (detail::is_use<A>) return bind_use<P>(given);
+      else {
+        static_assert(detail::Param<P>::kind == detail::Kind::argument,
+                      "the codelet takes a datum here: give r(x), w(x), rw(x) or scratch(x)");
+        static_assert(std::is_convertible_v<const A &, P>,
+                      "the argument does not convert to what the codelet takes here");
+        return detail::Value<P>{static_cast<P>(given)};
+      }
+    }
+  }
+  template <class P, class V, uint32_t M>
+  detail::Claim<true> bind_use(const Use<V, M> &use) const {
+    static_assert(detail::Param<P>::kind == detail::Kind::data, "the codelet takes an argument here, not a datum");
+    if constexpr (detail::Param<P>::kind == detail::Kind::data) {
+      static_assert(std::is_same_v<typename detail::Layout<P>::Const, typename detail::Layout<V>::Const>,
+                    "the codelet takes a datum of another layout or element here");
+      static_assert(detail::Layout<P>::is_const || M != CONSORT_M_R,
+                    "r(x) is given to a codelet that writes: make its parameter const, or give rw(x)");
+      static_assert(!detail::Layout<P>::is_const || M == CONSORT_M_R, "the codelet only reads this datum: give r(x)");
+    }
+    return claim<true>(use);
+  }
+  template <class A>
+  auto bind_untyped(const A &given) const {
+    if constexpr (detail::is_use<A>) return claim<true>(given);
+    else return detail::Value<A>{given};
+  }
+
+  template <class S, class... A>
+  Task route(const Options *options, const Codelet<S> &codelet, const A &...given) {
+    if constexpr (std::is_same_v<S, Untyped>) return send(options, codelet.id(control_), bind_untyped(given)...);
+    else return route_typed(options, codelet, std::index_sequence_for<A...>{}, given...);
+  }
+  template <class S, std::size_t... J, class... A>
+  Task route_typed(const Options *options, const Codelet<S> &codelet, std::index_sequence<J...>, const A &...given) {
+    using Table = detail::ParamTable<S>;
+    constexpr bool token[] = {detail::is_token_use<A>..., false};
+    constexpr auto nth = [](const bool *tokens, std::size_t j) {
+      std::size_t before = 0;
+      for (std::size_t i = 0; i < j; ++i) before += !tokens[i];
+      return before;
+    };
+    static_assert(nth(token, sizeof...(A)) == Table::ndata + Table::nargs,
+                  "submit() gives more or fewer data and arguments than the codelet's function takes");
+    if constexpr (nth(token, sizeof...(A)) == Table::ndata + Table::nargs)
+      return send(options, codelet.id(control_), bind<Table, nth(token, J)>(given)...);
+    else return {};
+  }
+  template <class... W>
+  Task send(const Options *options, consort_codelet_id codelet, const W &...things) {
+    constexpr uint32_t most_uses = (detail::claims<W> + ... + 0u), most_args = sizeof...(W) - most_uses;
+    consort_use uses[most_uses + 1];
+    consort_arg args[most_args + 1];
+    uint32_t nuses = 0, nargs = 0;
+    (detail::put_use<true>(uses, nuses, things), ...);
+    (detail::put_use<false>(uses, nuses, things), ...);
+    (detail::put_arg(args, nargs, things), ...);
+    consort_task_desc d;
+    d.size = CONSORT_TASK_BRIEF;
+    d.flags = 0;
+    d.codelet = codelet;
+    d.uses = uses;
+    d.args = args;
+    d.nuses = nuses;
+    d.nargs = nargs;
+    d.priority = 0;
+    d.worker = CONSORT_NONE;
+    d.group = {};
+    if (options) fill(d, *options);
+    consort_task_id id{};
+    consort_runtime *rt = control_.need();
+    detail::check(consort_submit(rt, &d, &id));
+    return {rt, id};
+  }
+  static void fill(consort_task_desc &d, const Options &o) noexcept {
+    d.size = sizeof d;
+    d.priority = o.priority;
+    d.worker = o.worker;
+    d.group = o.group.id();
+    d.after = o.after.data();
+    d.nafter = o.after.size();
+    d.reserved = 0;
+    d.done = o.done.fn();
+    d.done_arg = o.done.arg();
+    d.name = o.name;
+    d.footprint = o.footprint;
+    d.work = o.work;
+  }
+
+  struct Owned {  // moved from, a Runtime stops nothing
+    detail::Control *control = nullptr;
+    Owned() = default;
+    Owned(detail::Control *c) noexcept : control(c) {}
+    Owned(Owned &&other) noexcept : control(std::exchange(other.control, nullptr)) {}
+    Owned &operator=(Owned &&other) noexcept { return control = std::exchange(other.control, nullptr), *this; }
+  };
+  detail::Ref control_;
+  Owned owned_;
+};
+
+}  // namespace consort
+#endif

@@ -1,0 +1,182 @@
+// consort/cpp/data.hpp — Data<V>: a registered datum that a codelet sees as V; Held<V>: the application inside it.
+//
+// Part of consort.hpp; include that. Both are move-only owners: a Data unregisters in its destructor, a Held
+// releases in its own; neither throws there. Any thread may use a Data; one thread at a time moves or ends it.
+#ifndef CONSORT_CPP_DATA_HPP
+#define CONSORT_CPP_DATA_HPP
+#include <consort/cpp/error.hpp>
+#include <consort/cpp/layout.hpp>
+
+namespace consort {
+
+namespace detail {
+
+class Hold {  // the right that a Held carries
+ public:
+  Hold(const Ref &control, consort_hold hold) noexcept : control_(control), hold_(hold) {}
+  Hold(Hold &&other) noexcept
+      : control_(std::move(other.control_)), hold_(std::exchange(other.hold_, consort_hold{})) {}
+  Hold &operator=(Hold &&other) noexcept {
+    if (this != &other) {
+      release();
+      control_ = std::move(other.control_);
+      hold_ = std::exchange(other.hold_, consort_hold{});
+    }
+    return *this;
+  }
+  ~Hold() { release(); }
+  void release() noexcept {
+    consort_runtime *rt = control_.live();
+    if (hold_.id.v && rt) consort_release(rt, hold_);
+    hold_ = consort_hold{};
+  }
+
+ private:
+  Ref control_;
+  consort_hold hold_;
+};
+
+}  // namespace detail
+
+// The view of a datum that the application holds: a span, a matrix, or *held for a variable. While it lives,
+// tasks that would conflict wait. Release as early as you can; waiting for such a task meanwhile never ends.
+template <class V>
+class Held : public V {
+ public:
+  Held(V view, detail::Hold hold) noexcept : V(view), hold_(std::move(hold)) {}
+  void release() noexcept {
+    static_cast<V &>(*this) = V();
+    hold_.release();
+  }
+
+ private:
+  detail::Hold hold_;
+};
+template <class T>
+class Held<T &> {
+ public:
+  Held(T &view, detail::Hold hold) noexcept : view_(&view), hold_(std::move(hold)) {}
+  T &operator*() const noexcept { return *view_; }
+  T *operator->() const noexcept { return view_; }
+  void release() noexcept {
+    view_ = nullptr;
+    hold_.release();
+  }
+
+ private:
+  T *view_;
+  detail::Hold hold_;
+};
+template <>
+class Held<void> {
+ public:
+  explicit Held(detail::Hold hold) noexcept : hold_(std::move(hold)) {}
+  void release() noexcept { hold_.release(); }
+
+ private:
+  detail::Hold hold_;
+};
+
+template <class V>
+class Data {
+  using Layout = detail::Layout<V>;
+  static_assert(Layout::is_data, "Data<V>: V is std::span<T>, consort::Matrix<T>, T& or void");
+
+ public:
+  using View = V;
+
+  Data() noexcept = default;  // names nothing
+  Data(Data &&other) noexcept : control_(std::move(other.control_)), id_(std::exchange(other.id_, consort_data_id{})) {}
+  Data &operator=(Data &&other) noexcept {
+    if (this != &other) {
+      end();
+      control_ = std::move(other.control_);
+      id_ = std::exchange(other.id_, consort_data_id{});
+    }
+    return *this;
+  }
+  // Waits for the tasks that use it; then the memory is the caller's again. In a callback, where nobody may
+  // wait, and in a task that uses it, the datum ends when its last task does: keep its memory until then.
+  ~Data() { end(); }
+
+  // Takes over a handle that was registered through the C API. That its layout is V's is the caller's word.
+  Data(const detail::Ref &control, consort_data_id id) noexcept : control_(control), id_(id) {}
+
+  consort_data_id id() const noexcept { return id_; }
+  const detail::Control *home() const noexcept { return control_.get(); }
+  explicit operator bool() const noexcept { return id_.v != 0; }
+
+  // Each waits for its turn among the tasks, as one of them. E_TIMEOUT where time runs out.
+  Held<typename Layout::Const> read(Timeout timeout = {}) const {
+    return enter<typename Layout::Const>(CONSORT_M_R, timeout);
+  }
+  Held<typename Layout::Mutable> write(Timeout timeout = {}) requires(!Layout::is_const) {
+    return enter<typename Layout::Mutable>(CONSORT_M_W, timeout);
+  }
+  Held<typename Layout::Mutable> acquire(Timeout timeout = {}) requires(!Layout::is_const) {
+    return enter<typename Layout::Mutable>(CONSORT_M_RW, timeout);
+  }
+
+  void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
+  void unregister() {
+    detail::check(consort_unregister(control_.need(), id_));
+    id_ = {};
+  }
+  void unregister_later() {
+    detail::check(consort_unregister_later(control_.need(), id_));
+    id_ = {};
+  }
+
+ private:
+  template <class W>
+  Held<W> enter(uint32_t mode, Timeout timeout) const {
+    consort_hold hold{};
+    detail::check(consort_acquire(control_.need(), id_, mode, timeout.ns(), &hold));
+    detail::Hold right(control_, hold);
+    if constexpr (std::is_void_v<W>) return Held<W>(std::move(right));
+    else {
+      if (detail::Layout<W>::element(hold.view) != detail::Layout<W>::bytes) [[unlikely]]
+        detail::raise(CONSORT_E_INVAL,
+                      "the datum's elements are not of the size that this handle's type says; adopt it with the type "
+                      "it was registered with");
+      return Held<W>(detail::Layout<W>::view(hold.view), std::move(right));
+    }
+  }
+  void end() noexcept {
+    consort_runtime *rt = control_.live();
+    if (id_.v && rt && consort_unregister(rt, id_) == CONSORT_E_BUSY) consort_unregister_later(rt, id_);
+    id_ = {};
+  }
+
+  detail::Ref control_;
+  consort_data_id id_{};
+};
+
+using Token = Data<void>;
+
+// How a submission names a datum: r(x), w(x), rw(x), scratch(x).
+template <class V, uint32_t Mode>
+struct Use {
+  consort_data_id data;
+  const detail::Control *home;
+};
+template <class V>
+Use<V, CONSORT_M_R> r(const Data<V> &x) noexcept { return {x.id(), x.home()}; }
+template <class V>
+Use<V, CONSORT_M_W> w(const Data<V> &x) noexcept {
+  static_assert(!detail::Layout<V>::is_const, "w(x): x was registered as const, nobody may write it");
+  return {x.id(), x.home()};
+}
+template <class V>
+Use<V, CONSORT_M_RW> rw(const Data<V> &x) noexcept {
+  static_assert(!detail::Layout<V>::is_const, "rw(x): x was registered as const, nobody may write it");
+  return {x.id(), x.home()};
+}
+template <class V>
+Use<V, CONSORT_M_SCRATCH> scratch(const Data<V> &x) noexcept {
+  static_assert(!detail::Layout<V>::is_const, "scratch(x): x was registered as const, nobody may write it");
+  return {x.id(), x.home()};
+}
+
+}  // namespace consort
+#endif
