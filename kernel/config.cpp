@@ -167,6 +167,19 @@ std::string Config::origin(std::string_view key) const {
 
 // -- the plugins' keys ----------------------------------------------------------------------------------------
 
+// Two keys of the kernel speak for all plugins that have one of that name and are not told by their own.
+Result<void> Config::inherit(const std::string &plugin, const consort_param &p, Known *known) const {
+  const std::string_view key = p.key;
+  if (key != "workers" && key != "seed") return {};
+  const Entry &general = kernel_key(key)->entry;
+  if (general.value == general.dflt) return {};
+  auto value = read_value(general.value, p.type, or_empty(p.range));
+  if (!value) return error(CONSORT_E_INVAL, general.origin + ": \"" + p.key + "\", for \"" + plugin + "\", " + value.error().text);
+  known->entry.value = std::move(value->text);
+  known->entry.origin = general.origin;
+  return {};
+}
+
 Result<void> Config::declare(const std::string &plugin, const consort_param *params, uint32_t n) {
   const std::string prefix = plugin + ".";
   auto section = std::make_unique<Section>();
@@ -180,14 +193,8 @@ Result<void> Config::declare(const std::string &plugin, const consort_param *par
       return error(CONSORT_E_ABI, blame + ", \"" + p.key + "\": its default " + fits.error().text);
     auto known = resolve(prefix + p.key, p);
     if (!known) return known.error();
-    // The kernel's key of that name speaks for all plugins that are not told by their own.
-    if (known->entry.origin == "default" && std::string_view(p.key) == "workers" && number("workers") != 0) {
-      const Entry &general = kernel_key("workers")->entry;
-      auto value = read_value(general.value, p.type, or_empty(p.range));
-      if (!value) return error(CONSORT_E_INVAL, general.origin + ": \"workers\", for \"" + plugin + "\", " + value.error().text);
-      known->entry.value = std::move(value->text);
-      known->entry.origin = general.origin;
-    }
+    if (known->entry.origin == "default")
+      if (auto done = inherit(plugin, p, &*known); !done) return done.error();
     if (!section->emplace(p.key, std::move(*known)).second)
       return error(CONSORT_E_ABI, blame + ", \"" + p.key + "\", twice");
   }

@@ -64,6 +64,7 @@ class Config {
   Result<void> settle_kernel_keys();
   const Given *given(const std::string &key) const;
   const Known *kernel_key(std::string_view key) const;
+  Result<void> inherit(const std::string &plugin, const consort_param &, Known *) const;
   Result<Known> resolve(const std::string &key, const consort_param &) const;
 
   std::map<std::string, Given, std::less<>> file_, text_, code_;  // by dotted key

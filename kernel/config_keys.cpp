@@ -12,24 +12,24 @@ constexpr const char *kCheck = "true";
 #endif
 
 constexpr consort_param keys[] = {
-    {"scheduler", "text", CONSORT_DEFAULT_SCHEDULER, nullptr, "the policy: where ready tasks wait"},
+    {"scheduler", "string", CONSORT_DEFAULT_SCHEDULER, nullptr, "the policy: where ready tasks wait"},
     {"drivers", "list", CONSORT_DEFAULT_DRIVERS, nullptr,
      "device drivers to start: names, * for all that start, ^name for all but that"},
     {"workers", "u32", "0", "0..4096",
      "for every driver that has a parameter of this name and is not told otherwise; 0: each as it likes"},
     {"plugins", "list", "", nullptr,
      "selection: of a named plugin's kind only those named; ^name never; +/path/x.so this file too, before others"},
-    {"plugin_path", "text", "", nullptr, "folders searched before the library's own, with : between"},
+    {"plugin_path", "string", "", nullptr, "folders searched before the library's own, with : between"},
     {"window", "u32", "2048", "0..1048576", "pending tasks at which a submitter helps instead of adding more; 0: no limit"},
     {"bypass", "u32", "32", "0..1024", "released successors that a worker runs in place, one after the other"},
     {"spin_us", "u32", "50", "0..1000000", "how long a worker looks for work before it sleeps, microseconds"},
-    {"pump", "text", "threads", "threads|manual", "who steps the workers: threads of the runtime, or the caller"},
-    {"seed", "u64", "1", nullptr, "of every choice by chance: the same seed, the same run"},
+    {"pump", "string", "threads", "threads|manual", "who steps the workers: threads of the runtime, or the caller"},
+    {"seed", "u64", "1", nullptr, "of every choice by chance, also of plugins that have this parameter: the same seed, the same run"},
     {"profile", "bool", "false", nullptr, "measure each task: reads the clock twice a task"},
-    {"cores", "text", "share", "share|refuse", "when another runtime of this process has a core: share it, or refuse to start"},
+    {"cores", "string", "share", "share|refuse", "when another runtime of this process has a core: share it, or refuse to start"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},
     {"check", "bool", kCheck, nullptr, "watch that plugins keep to their thread tags; costs on every crossing"},
-    {"log", "text", "warn", "error|warn|info|debug", "how much to say"},
+    {"log", "string", "warn", "error|warn|info|debug", "how much to say"},
 };
 
 }  // namespace

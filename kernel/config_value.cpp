@@ -9,7 +9,7 @@
 namespace consort {
 namespace {
 
-constexpr std::array<std::string_view, 8> kTypes = {"bool", "i32", "i64", "u32", "u64", "f64", "text", "list"};
+constexpr std::array<std::string_view, 8> kTypes = {"bool", "i32", "i64", "u32", "u64", "f64", "string", "list"};
 
 std::string_view trim(std::string_view s) {
   constexpr std::string_view blanks = " \t\r\n";
@@ -23,7 +23,7 @@ struct Number {
   double real = 0;
 };
 
-bool is_number(std::string_view type) { return type != "bool" && type != "text" && type != "list"; }
+bool is_number(std::string_view type) { return type != "bool" && type != "string" && type != "list"; }
 
 bool read_whole(std::string_view s, __int128 *out) {
   bool minus = false;
@@ -124,7 +124,7 @@ std::vector<std::string> split_list(std::string_view text, char separator) {
 Result<void> check_type(std::string_view type, std::string_view range) {
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end())
     return error(CONSORT_E_INVAL, "type \"" + std::string(type) + "\" is not known: a newer host may know it; here there are " +
-                                      "bool, i32, i64, u32, u64, f64, text and list");
+                                      "bool, i32, i64, u32, u64, f64, string and list");
   const size_t dots = range.find("..");
   if (dots == range.npos) return {};
   Number bound;

@@ -1,6 +1,6 @@
 // config_value.hpp — a setting's value: its type, its range, its one way of being written.
 //
-// Types: bool, i32, i64, u32, u64, f64, text, list (texts between commas). Ranges: "a..b" for numbers (either
+// Types: bool, i32, i64, u32, u64, f64, string, list (strings between commas). Ranges: "a..b" for numbers (either
 // end may be missing), "x|y|z" for anything, each element of a list included. Pure functions, [any] thread.
 #pragma once
 #include <cstdint>

@@ -76,7 +76,7 @@ static consort_status quiesce(void *s, uint64_t deadline_ns) { return (void)s, (
 static const consort_scheduler_ops ops = {.size = sizeof ops, .create = create, .destroy = destroy, .workers = workers,
                                           .push = push, .pop = pop, .drain = drain, .quiesce = quiesce};
 static const consort_param params[] = {{"depth", "u32", "64", "1..1024", "how deep"},
-                                       {"mode", "text", "plain", "plain|fancy", "how"},
+                                       {"mode", "string", "plain", "plain|fancy", "how"},
                                        {"eager", "bool", "false", NULL, "whether"},
                                        {"ratio", "f64", "0.5", "0..1", "how much"},
                                        {"names", "list", "", NULL, "whose"}};

@@ -15,7 +15,7 @@ static consort_status quiesce(void *self, uint64_t deadline_ns) { return (void)s
 static uint32_t count(void *self) { return self != NULL ? 3 : 0; }
 
 static const consort_driver_ops ops = {.size = CONSORT_END(consort_driver_ops, poll), .flags = CONSORT_DRV_FD, .count = count};
-static const consort_param params[] = {{"mood", "text", "fine", "fine|unsupported|broken|silent", "how to start"},
+static const consort_param params[] = {{"mood", "string", "fine", "fine|unsupported|broken|silent", "how to start"},
                                        {"workers", "u32", "1", "0..64", "how many"}};
 static const consort_plugin plugin = {.size = CONSORT_END(consort_plugin, quiesce), .kind = CONSORT_KIND_DRIVER,
                                       .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
