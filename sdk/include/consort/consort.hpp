@@ -96,13 +96,10 @@ void put_arg(consort_arg *, uint32_t &, const Claim<P> &) noexcept {}
 template <class T>
 void put_arg(consort_arg *args, uint32_t &n, const Value<T> &v) noexcept {
   static_assert(std::is_trivially_copyable_v<T>, "an argument is copied as bytes: it must be trivially copyable");
-  consort_arg a{CONSORT_ARG_SCALAR, sizeof(T), {0, 0}, 0, 0};
-  if constexpr (sizeof(T) <= sizeof a.scalar) std::memcpy(&a.scalar, &v.value, sizeof(T));
-  else {
-    a.kind = CONSORT_ARG_BYTES;
-    a.scalar = reinterpret_cast<uintptr_t>(&v.value);
-  }
-  args[n++] = a;
+  uint64_t scalar = 0;
+  if constexpr (sizeof(T) <= sizeof scalar) std::memcpy(&scalar, &v.value, sizeof(T));
+  else scalar = reinterpret_cast<uintptr_t>(&v.value);
+  args[n++] = {sizeof(T) <= sizeof scalar ? CONSORT_ARG_SCALAR : CONSORT_ARG_BYTES, sizeof(T), {0, 0}, 0, scalar};
 }
 
 }  // namespace detail
