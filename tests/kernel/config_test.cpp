@@ -1,0 +1,353 @@
+// Settings: where each value comes from, what is refused, and in which words.
+#include "config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "config_value.hpp"
+#include "nearest.hpp"
+
+namespace consort {
+namespace {
+
+using Pairs = std::vector<consort_setting>;
+
+class ConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (char **v = environ; *v; ++v)
+      if (std::string(*v).starts_with("CONSORT_")) names_.push_back(std::string(*v).substr(0, std::string(*v).find('=')));
+    for (const auto &n : names_) saved_[n] = getenv(n.c_str()), unsetenv(n.c_str());
+  }
+  void TearDown() override {
+    for (const auto &n : set_) unsetenv(n.c_str());
+    for (const auto &[n, v] : saved_) setenv(n.c_str(), v.c_str(), 1);
+    for (const auto &f : files_) std::filesystem::remove(f);
+  }
+  void set_variable(const std::string &name, const std::string &value) { setenv(name.c_str(), value.c_str(), 1), set_.push_back(name); }
+  std::string write_file(const std::string &text) {
+    const std::string name = "/tmp/consort_config_test_" + std::to_string(getpid()) + "_" + std::to_string(files_.size()) + ".toml";
+    std::ofstream(name) << text;
+    files_.push_back(name);
+    return name;
+  }
+  static Result<std::shared_ptr<Config>> load(const char *text, const Pairs &set = {}, const char *file = nullptr) {
+    consort_settings s = CONSORT_SETTINGS_INIT;
+    s.text = text, s.file = file, s.set = set.data(), s.nset = static_cast<uint32_t>(set.size());
+    return Config::load(&s);
+  }
+  static std::string refusal(const char *text, const Pairs &set = {}, const char *file = nullptr) {
+    auto r = load(text, set, file);
+    EXPECT_FALSE(r) << "accepted: " << (text ? text : "");
+    return r ? "" : r.error().text;
+  }
+
+ private:
+  std::vector<std::string> names_, set_, files_;
+  std::map<std::string, std::string> saved_;
+};
+
+constexpr consort_param kParams[] = {{"depth", "u32", "64", "1..1024", "ops in flight"},
+                                     {"mode", "string", "plain", "plain|fancy", "how"},
+                                     {"eager", "bool", "no", nullptr, "whether"},
+                                     {"ratio", "f64", "0.5", "0..1", "how much"},
+                                     {"who", "list", "a, b", nullptr, "whom"},
+                                     {"workers", "u32", "0", "0..8", "how many"}};
+constexpr uint32_t kN = std::size(kParams);
+
+TEST_F(ConfigTest, DefaultsOfTheKernelsKeys) {
+  auto c = Config::load(nullptr);
+  ASSERT_TRUE(c) << c.error().text;
+  EXPECT_EQ((*c)->number("window"), 2048);
+  EXPECT_EQ((*c)->number("bypass"), 32);
+  EXPECT_EQ((*c)->number("spin_us"), 50);
+  EXPECT_EQ((*c)->number("seed"), 1);
+  EXPECT_EQ((*c)->text("pump"), "threads");
+  EXPECT_EQ((*c)->text("cores"), "share");
+  EXPECT_EQ((*c)->text("log"), "warn");
+  EXPECT_EQ((*c)->text("drivers"), "*");
+  EXPECT_TRUE((*c)->flag("bind"));
+  EXPECT_FALSE((*c)->flag("profile"));
+  EXPECT_EQ((*c)->origin("window"), "default");
+  EXPECT_EQ((*c)->text("no_such_key"), "");
+  EXPECT_EQ((*c)->number("no_such_key"), 0);
+}
+
+TEST_F(ConfigTest, CodeOverEnvironmentOverTextOverFile) {
+  const std::string file = write_file("# first line\nwindow = 1\n\nbypass = 1\nspin_us = 1\nseed = 7\n[lws]\ndepth = 3\n");
+  set_variable("CONSORT_WINDOW", "3");
+  set_variable("CONSORT_BYPASS", "3");
+  set_variable("CONSORT_LWS__DEPTH", "5");
+  auto c = load("window = 2\nbypass = 2\nspin_us = 2", {{"window", "4"}}, file.c_str());
+  ASSERT_TRUE(c) << c.error().text;
+  EXPECT_EQ((*c)->number("window"), 4);
+  EXPECT_EQ((*c)->origin("window"), "code");
+  EXPECT_EQ((*c)->number("bypass"), 3);
+  EXPECT_EQ((*c)->origin("bypass"), "environment CONSORT_BYPASS");
+  EXPECT_EQ((*c)->number("spin_us"), 2);
+  EXPECT_EQ((*c)->origin("spin_us"), "text:3");
+  EXPECT_EQ((*c)->number("seed"), 7);
+  EXPECT_EQ((*c)->origin("seed"), "file " + file + ":6");
+  ASSERT_TRUE((*c)->declare("lws", kParams, kN));
+  EXPECT_STREQ((*c)->param("lws", "depth"), "5");
+}
+
+TEST_F(ConfigTest, TheFileIsFoundByItsVariableAndAnEmptyVariableIsNone) {
+  const std::string file = write_file("window = 11");
+  set_variable("CONSORT_CONFIG", file);
+  set_variable("CONSORT_BYPASS", "");
+  auto c = Config::load(nullptr);
+  ASSERT_TRUE(c) << c.error().text;
+  EXPECT_EQ((*c)->number("window"), 11);
+  EXPECT_EQ((*c)->number("bypass"), 32);
+  auto d = load(nullptr, {}, write_file("window = 12").c_str());
+  ASSERT_TRUE(d);
+  EXPECT_EQ((*d)->number("window"), 12) << "settings->file goes before the variable";
+}
+
+TEST_F(ConfigTest, AWrongKeyNamesPlaceAndNearest) {
+  const std::string file = write_file("\n\nwindw = 3\n");
+  EXPECT_EQ(refusal(nullptr, {}, file.c_str()),
+            "file " + file + ":3: unknown key \"windw\" (did you mean \"window\"?); consort config lists what there is");
+  EXPECT_EQ(refusal(nullptr, {{"schedular", "x"}}),
+            "code: unknown key \"schedular\" (did you mean \"scheduler\"?); consort config lists what there is");
+  EXPECT_EQ(refusal("zzz = 1"), "text:1: unknown key \"zzz\"; consort config lists what there is");
+}
+
+TEST_F(ConfigTest, AWrongValueNamesPlaceTypeAndRange) {
+  EXPECT_EQ(refusal("\nwindow = 1048577"), "text:2: \"window\" expects u32 in 0..1048576, not \"1048577\"");
+  EXPECT_EQ(refusal("window = \"many\""), "text:1: \"window\" expects u32 in 0..1048576, not \"many\"");
+  EXPECT_EQ(refusal("window = -1"), "text:1: \"window\" expects u32 in 0..1048576, not \"-1\"");
+  EXPECT_EQ(refusal("pump = \"hand\""), "text:1: \"pump\" expects threads|manual, not \"hand\"");
+  EXPECT_EQ(refusal("profile = 2"), "text:1: \"profile\" expects true or false, not \"2\"");
+  set_variable("CONSORT_LOG", "loud");
+  EXPECT_EQ(refusal(nullptr), "environment CONSORT_LOG: \"log\" expects error|warn|info|debug, not \"loud\"");
+}
+
+TEST_F(ConfigTest, BrokenTomlNamesTheLine) {
+  const std::string file = write_file("window = 1\nbypass = = 2\n");
+  EXPECT_EQ(refusal(nullptr, {}, file.c_str()).find("file " + file + ":2: "), 0u);
+  EXPECT_EQ(refusal("window = 1\nwindow = 2").find("text:2: "), 0u);
+  EXPECT_EQ(refusal("window = 2020-01-01").find("text:1: \"window\" is a date"), 0u);
+  EXPECT_EQ(refusal("plugins = [[1]]").find("text:1: the array \"plugins\" may hold"), 0u);
+  EXPECT_EQ(refusal("plugins = [\"a,b\"]").find("text:1: the array \"plugins\": \"a,b\" has a comma"), 0u);
+  EXPECT_EQ(refusal("window = \"\xff\"").find("text:1: "), 0u);
+}
+
+TEST_F(ConfigTest, FilesThatCannotBeRead) {
+  EXPECT_EQ(refusal(nullptr, {}, "/no/such/file.toml"), "config file \"/no/such/file.toml\": No such file or directory");
+  EXPECT_EQ(refusal(nullptr, {}, "/tmp"), "config file \"/tmp\": not a plain file");
+  EXPECT_EQ(refusal(nullptr, {}, "/dev/null"), "config file \"/dev/null\": not a plain file");
+}
+
+TEST_F(ConfigTest, BadSettingsAreRefused) {
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  s.size = 3;
+  EXPECT_FALSE(Config::load(&s));
+  s = CONSORT_SETTINGS_INIT;
+  s.nset = 2;
+  auto r = Config::load(&s);
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().status, CONSORT_E_INVAL);
+  EXPECT_EQ(refusal(nullptr, {{"window", nullptr}}), "settings: set[0] has a NULL value");
+  EXPECT_EQ(refusal(nullptr, {{nullptr, "1"}}), "settings: set[0] has a NULL key");
+  s = CONSORT_SETTINGS_INIT;  // an older caller, who knows of file alone: what lies beyond is not read
+  s.size = offsetof(consort_settings, text);
+  s.text = reinterpret_cast<const char *>(1);
+  EXPECT_TRUE(Config::load(&s));
+}
+
+TEST_F(ConfigTest, PluginParameters) {
+  auto c = load("[lws]\ndepth = 0x10\neager = \"on\"\nratio = 0.25\nwho = [\"x\", \"y\"]", {{"lws.mode", "fancy"}});
+  ASSERT_TRUE(c) << c.error().text;
+  EXPECT_EQ((*c)->param("lws", "depth"), nullptr) << "not declared yet";
+  auto declared = (*c)->declare("lws", kParams, kN);
+  ASSERT_TRUE(declared) << declared.error().text;
+  EXPECT_STREQ((*c)->param("lws", "depth"), "16");
+  EXPECT_STREQ((*c)->param("lws", "eager"), "true");
+  EXPECT_STREQ((*c)->param("lws", "ratio"), "0.25");
+  EXPECT_STREQ((*c)->param("lws", "mode"), "fancy");
+  EXPECT_STREQ((*c)->param("lws", "who"), "x,y");
+  EXPECT_EQ((*c)->param("lws", "nothing"), nullptr);
+  EXPECT_EQ((*c)->param("other", "depth"), nullptr);
+}
+
+TEST_F(ConfigTest, PluginParametersThatAreWrong) {
+  const auto declare = [&](const char *text) {
+    auto c = load(text);
+    EXPECT_TRUE(c);
+    auto r = (*c)->declare("lws", kParams, kN);
+    EXPECT_FALSE(r) << text;
+    return r.error().text;
+  };
+  EXPECT_EQ(declare("[lws]\ndepht = 3"), "text:2: plugin \"lws\" has no key \"depht\" (did you mean \"depth\"?); consort config lists what there is");
+  EXPECT_EQ(declare("[lws]\n\ndepth = 0"), "text:3: \"lws.depth\" expects u32 in 1..1024, not \"0\"");
+  EXPECT_EQ(declare("[lws]\nmode = \"fance\""), "text:2: \"lws.mode\" expects plain|fancy, not \"fance\"");
+  EXPECT_EQ(declare("[lws]\nratio = 1.5"), "text:2: \"lws.ratio\" expects f64 in 0..1, not \"1.5\"");
+  EXPECT_EQ(declare("[lws.inner]\ndepth = 3").find("text:2: plugin \"lws\" has no key \"inner.depth\""), 0u);
+  set_variable("CONSORT_LWS__DEPT", "3");
+  EXPECT_EQ(declare(nullptr), "environment CONSORT_LWS__DEPT: plugin \"lws\" has no key \"dept\" (did you mean \"depth\"?); consort config lists what there is");
+}
+
+TEST_F(ConfigTest, DeclarationsThatAreWrong) {
+  auto c = Config::load(nullptr);
+  const auto declare = [&](consort_param p) {
+    auto r = (*c)->declare("x", &p, 1);
+    EXPECT_FALSE(r);
+    EXPECT_EQ(r.error().status, CONSORT_E_ABI);
+    return r.error().text;
+  };
+  EXPECT_EQ(declare({"a", "u32", "9", "1..8", ""}), "plugin \"x\" declares parameter 0, \"a\": its default expects u32 in 1..8, not \"9\"");
+  EXPECT_NE(declare({"a", "colour", "red", nullptr, ""}).find("type \"colour\" is not known"), std::string::npos);
+  EXPECT_NE(declare({"a", "bool", "no", "1..2", ""}).find("makes no sense"), std::string::npos);
+  EXPECT_NE(declare({nullptr, "bool", "no", "1..2", ""}).find("without key"), std::string::npos);
+  EXPECT_NE(declare({"a", "u32", nullptr, nullptr, ""}).find("without key, type or default"), std::string::npos);
+}
+
+TEST_F(ConfigTest, DeclaringAgainReplacesAndOldPointersStay) {
+  auto c = load("[lws]\ndepth = 7");
+  ASSERT_TRUE((*c)->declare("lws", kParams, kN));
+  const char *before = (*c)->param("lws", "depth");
+  ASSERT_TRUE((*c)->declare("lws", kParams, 1));
+  EXPECT_STREQ(before, "7");
+  EXPECT_STREQ((*c)->param("lws", "depth"), "7");
+  EXPECT_EQ((*c)->param("lws", "mode"), nullptr);
+}
+
+TEST_F(ConfigTest, WorkersAndSeedSpeakForPluginsThatHaveThem) {
+  auto c = load("workers = 3");
+  ASSERT_TRUE((*c)->declare("a", kParams, kN));
+  EXPECT_STREQ((*c)->param("a", "workers"), "3");
+  auto d = load("workers = 3\n[a]\nworkers = 1");
+  ASSERT_TRUE((*d)->declare("a", kParams, kN));
+  EXPECT_STREQ((*d)->param("a", "workers"), "1");
+  auto e = load("workers = 9");
+  EXPECT_EQ((*e)->declare("a", kParams, kN).error().text, "text:1: \"workers\", for \"a\", expects u32 in 0..8, not \"9\"");
+}
+
+TEST_F(ConfigTest, SectionsOfPluginsThatAreNotThere) {
+  auto c = load("[lsw]\ndepth = 3");
+  ASSERT_TRUE(c);
+  (*c)->know_plugins({"lws", "prio"});
+  EXPECT_EQ((*c)->check_unused().error().text,
+            "text:2: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?); consort plugins lists what there is");
+  auto d = load("[lws]\ndepth = 3");
+  (*d)->know_plugins({"lws", "prio"});
+  EXPECT_TRUE((*d)->check_unused());
+  set_variable("CONSORT_PRIOR__X", "1");
+  auto e = load(nullptr);
+  (*e)->know_plugins({"lws", "prio"});
+  EXPECT_EQ((*e)->check_unused().error().text.find("environment CONSORT_PRIOR__X: is for a plugin \"prior\", which was not found (did you mean \"prio\"?)"), 0u);
+}
+
+TEST_F(ConfigTest, StrangeVariablesAreNamedNotRefused) {
+  set_variable("CONSORT_WINDW", "1");
+  set_variable("CONSORT_CONFIG", "");
+  auto c = load(nullptr);
+  ASSERT_TRUE(c);
+  ASSERT_EQ((*c)->strange_variables().size(), 1u);
+  EXPECT_EQ((*c)->strange_variables()[0], "environment CONSORT_WINDW is no setting (did you mean \"CONSORT_WINDOW\"?)");
+}
+
+TEST_F(ConfigTest, EntriesTellAll) {
+  auto c = load("[lws]\ndepth = 7\n");
+  ASSERT_TRUE((*c)->declare("lws", kParams, kN));
+  bool seen = false;
+  for (const auto &e : (*c)->entries()) {
+    EXPECT_FALSE(e.help.empty()) << e.key;
+    if (e.key != "lws.depth") continue;
+    seen = true;
+    EXPECT_EQ(e.type + " " + e.value + " " + e.dflt + " " + e.range + " " + e.origin, "u32 7 64 1..1024 text:2");
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(ConfigValue, Numbers) {
+  const auto text = [](const char *s, const char *type, const char *range = "") {
+    auto v = read_value(s, type, range);
+    return v ? v->text : "refused";
+  };
+  EXPECT_EQ(text(" 18446744073709551615 ", "u64"), "18446744073709551615");
+  EXPECT_EQ(text("18446744073709551616", "u64"), "refused");
+  EXPECT_EQ(text("-9223372036854775808", "i64"), "-9223372036854775808");
+  EXPECT_EQ(text("-9223372036854775809", "i64"), "refused");
+  EXPECT_EQ(text("4294967296", "u32"), "refused");
+  EXPECT_EQ(text("-1", "u32"), "refused");
+  EXPECT_EQ(text("+5", "i32"), "5");
+  EXPECT_EQ(text("--5", "i32"), "refused");
+  EXPECT_EQ(text("5x", "i32"), "refused");
+  EXPECT_EQ(text("", "i32"), "refused");
+  EXPECT_EQ(text("1_000", "u32"), "1000");
+  EXPECT_EQ(text("_1", "u32"), "refused");
+  EXPECT_EQ(text("0xffffffff", "u32"), "4294967295");
+  EXPECT_EQ(text("nan", "f64"), "refused");
+  EXPECT_EQ(text("inf", "f64"), "refused");
+  EXPECT_EQ(text("1e3", "f64", "0..1000"), "1000");
+  EXPECT_EQ(text("3", "u32", "4.."), "refused");
+  EXPECT_EQ(text("5", "u32", "..4"), "refused");
+  EXPECT_EQ(text("-3", "i32", "-4..-2"), "-3");
+  EXPECT_EQ(text("2", "u32", "1|2|4"), "2");
+  EXPECT_EQ(text("3", "u32", "1|2|4"), "refused");
+  EXPECT_EQ(text("a,,b , c", "list"), "a,b,c");
+  EXPECT_EQ(text("a,d", "list", "a|b"), "refused");
+  EXPECT_EQ(text("yes", "bool"), "true");
+  EXPECT_EQ(text("maybe", "bool"), "refused");
+}
+
+TEST(Nearest, SaysWhatIsMeantAndNothingElse) {
+  const std::vector<std::string> words = {"dm", "dmda", "dmdas", "lws", "eager", "prio"};
+  EXPECT_EQ(nearest("dmad", words), "dmda");
+  EXPECT_EQ(nearest("LWS", words), "lws");
+  EXPECT_EQ(nearest("eagre", words), "eager");
+  EXPECT_EQ(nearest("priority", words), "prio");
+  EXPECT_EQ(nearest("zebra", words), "");
+  EXPECT_EQ(nearest("", words), "");
+  EXPECT_EQ(nearest("lws", {}), "");
+  EXPECT_EQ(nearest(std::string(5000, 'a'), words), "");
+  EXPECT_EQ(did_you_mean("dmad", words), " (did you mean \"dmda\"?)");
+}
+
+// A set-user-id program of root that nobody runs: the system marks it as privileged.
+TEST_F(ConfigTest, APrivilegedProcessIgnoresTheEnvironment) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to make a set-user-id program";
+  const std::string copy = "/tmp/consort_config_suid_" + std::to_string(getpid());
+  std::filesystem::copy_file("/proc/self/exe", copy);
+  ASSERT_EQ(chmod(copy.c_str(), 04755), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("CONSORT_WINDOW", "7", 1);
+    setenv("CONSORT_CONFIG", "/no/such/file", 1);
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(77);
+    const char *const argv[] = {copy.c_str(), "--print-window", nullptr};
+    execv(copy.c_str(), const_cast<char *const *>(argv));
+    _exit(77);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  std::filesystem::remove(copy);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 78) GTEST_SKIP() << "set-user-id programs do not work here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace consort
+
+#include <sys/auxv.h>
+int main(int argc, char **argv) {
+  if (argc == 2 && std::string(argv[1]) == "--print-window") {
+    if (!getauxval(AT_SECURE)) return 78;
+    auto c = consort::Config::load(nullptr);
+    return c && (*c)->number("window") == 2048 ? 0 : 1;
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
