@@ -1,0 +1,249 @@
+// api_runtime.cpp — consort.h: start, stop, codelets, groups, looking.
+#include <cstring>
+
+#include "api.hpp"
+#include "complete.hpp"
+#include "wait.hpp"
+
+using namespace consort;
+
+namespace consort {
+
+consort_status refuse_shell(const consort_runtime *shell) noexcept {
+  if (!shell) return set_error(CONSORT_E_INVAL, "the runtime is NULL: consort_start() gives one");
+  return set_error(CONSORT_E_STOPPED, "the runtime has stopped, or was started before a fork: a child process starts its own");
+}
+
+namespace {
+
+// No unfinished task has this codelet.
+bool unused(Runtime &rt, const Codelet &c) noexcept {
+  for (uint32_t i = 1; i < rt.tasks.carved(); ++i)
+    if (std::atomic_ref<Codelet *>(rt.tasks.at(i)->codelet).load(std::memory_order_acquire) == &c) return false;
+  return true;
+}
+
+consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
+  const Hand *h = rt.this_hand_if_any();
+  if (h && (h->task || h->in_callback)) return set_errorf(CONSORT_E_BUSY, "%s from inside a task or a callback would wait for itself", what);
+  return CONSORT_OK;
+}
+
+}  // namespace
+}  // namespace consort
+
+extern "C" {
+
+consort_status consort_start(const consort_settings *settings, consort_runtime **out) {
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: where shall the runtime be put?");
+  *out = nullptr;
+  if (settings && settings->size < offsetof(consort_settings, modules))
+    return set_errorf(CONSORT_E_INVAL, "settings->size is %u: set it to sizeof(consort_settings)", settings->size);
+  return guarded([&]() -> consort_status {
+    consort_settings known = CONSORT_SETTINGS_INIT;  // a host built with an older header has fewer fields
+    if (settings) std::memcpy(&known, settings, std::min<size_t>(settings->size, sizeof known));
+    auto rt = Runtime::start(settings ? &known : nullptr);
+    if (!rt) return set_error(rt.error());
+    *out = process::open_shell(rt->get());
+    if (!*out) return set_error(CONSORT_E_NOMEM, "4096 runtimes are alive in this process: stop some");
+    rt->release();
+    clear_error();
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_stop(consort_runtime *shell) {
+  if (!shell) return CONSORT_OK;
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (const consort_status s = refuse_inside(*rt, "consort_stop()"); s < 0) return s;
+  if (const Hand *h = rt->this_hand_if_any(); h && h->nholds.load(std::memory_order_relaxed))
+    return set_error(CONSORT_E_BUSY, "this thread holds acquired data: release them before the stop");
+  return guarded([&]() -> consort_status {
+    const consort_status s = wait_all(*rt, CONSORT_FOREVER, 0);
+    const std::string text = s < 0 ? error_text() : "";
+    process::close_shell(shell);
+    delete rt;
+    return s < 0 ? set_error(s, text) : s;
+  });
+}
+
+const char *consort_error(void) { return error_text(); }
+const char *consort_version(void) { return CONSORT_VERSION; }
+
+const char *consort_status_name(consort_status s) {
+  static constexpr const char *kNames[] = {"OK", "E_INVAL", "E_NOMEM", "E_UNSUPPORTED", "E_BUSY", "E_IO", "E_CANCELLED", "E_DEVICE_LOST",
+                                           "E_PEER_LOST", "E_ABI", "E_INTERNAL", "E_TIMEOUT", "E_TRUNCATED", "E_POISONED", "E_STALE", "E_STOPPED"};
+  if (s == CONSORT_AGAIN) return "AGAIN";
+  if (s > 0) return "OK";
+  return -s < static_cast<consort_status>(std::size(kNames)) && s != INT32_MIN ? kNames[-s] : "E_INTERNAL";
+}
+
+consort_status consort_fail(consort_status code, const char *utf8) { return set_error(code, utf8 ? utf8 : ""); }
+
+consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet *desc, consort_codelet_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the codelet's description");
+  return guarded([&]() -> consort_status {
+    auto c = rt->codelets.add(*desc, *rt->topology);
+    if (!c) return set_error(c.error());
+    *out = Codelets::id(**c);
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id id) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Codelet *c = rt->codelets.find(id);
+  if (!c) return set_error(CONSORT_E_INVAL, "no codelet of this runtime");
+  if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
+  if (!c->live.exchange(false, std::memory_order_acq_rel)) return set_error(CONSORT_E_STALE, "the codelet was removed before");
+  Hand *h = rt->this_hand();
+  if (!h) {
+    c->live.store(true, std::memory_order_release);
+    return CONSORT_E_NOMEM;
+  }
+  fence::heavy();  // pairs with light() in submit(): a record that shows the codelet is seen from here on
+  while (!unused(*rt, *c)) {
+    settle_down(*rt, *h);
+    if (rt->manual) {
+      std::lock_guard lock(rt->pump_mutex);
+      for (uint32_t i = 0; i < rt->workers.size(); ++i) pump_one(*rt, *h, i);
+    } else {
+      h->parker.wait(200'000);
+    }
+  }
+  return CONSORT_OK;
+}
+
+// -- groups -----------------------------------------------------------------------------------------------------
+
+consort_status consort_group_create(consort_runtime *shell, const consort_group_desc *desc, consort_group_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
+  if (desc && desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_group_desc)", desc->size);
+  return guarded([&]() -> consort_status {
+    auto g = rt->groups.create(desc);
+    if (!g) return set_error(g.error());
+    *out = (*g)->id();
+    return CONSORT_OK;
+  });
+}
+
+static consort_status with_group(consort_runtime *shell, consort_group_id id, consort_status (*f)(Runtime &, Group &, void *), void *arg) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Group *g = rt->groups.find(id);
+  if (!g) return set_error(CONSORT_E_STALE, "the group was destroyed, or is none of this runtime: its handle is stale");
+  return guarded([&] { return f(*rt, *g, arg); });
+}
+
+consort_status consort_group_wait(consort_runtime *shell, consort_group_id id, int64_t timeout_ns, uint32_t flags) {
+  struct { int64_t timeout; uint32_t flags; } a{timeout_ns, flags};
+  return with_group(shell, id, [](Runtime &rt, Group &g, void *p) {
+    const auto &args = *static_cast<decltype(a) *>(p);
+    return wait_group(rt, g, args.timeout, args.flags);
+  }, &a);
+}
+
+consort_status consort_group_cancel(consort_runtime *shell, consort_group_id id) {
+  return with_group(shell, id, [](Runtime &, Group &g, void *) -> consort_status {
+    g.epoch.fetch_add(1, std::memory_order_relaxed);
+    return CONSORT_OK;
+  }, nullptr);
+}
+
+consort_status consort_group_destroy(consort_runtime *shell, consort_group_id id) {
+  return with_group(shell, id, [](Runtime &rt, Group &g, void *) -> consort_status {
+    auto r = rt.groups.destroy(g);
+    return r ? CONSORT_OK : set_error(r.error());
+  }, nullptr);
+}
+
+consort_status consort_group_fd(consort_runtime *shell, consort_group_id id, int *fd) {
+  if (!fd) return set_error(CONSORT_E_INVAL, "fd is NULL");
+  return with_group(shell, id, [](Runtime &rt, Group &g, void *p) -> consort_status {
+    auto r = rt.groups.fd(g);
+    if (!r) return set_error(r.error());
+    *static_cast<int *>(p) = *r;
+    return CONSORT_OK;
+  }, fd);
+}
+
+consort_status consort_wait_all(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  return guarded([&] { return wait_all(*rt, timeout_ns, flags); });
+}
+
+consort_status consort_group_failure(consort_runtime *shell, consort_group_id id, consort_failure *out) {
+  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_failure)");
+  return with_group(shell, id, [](Runtime &, Group &g, void *p) -> consort_status {
+    static thread_local std::shared_ptr<const Failure> shown;  // keeps the strings that are handed out
+    static thread_local std::string chain;
+    auto &o = *static_cast<consort_failure *>(p);
+    std::lock_guard lock(g.mutex);
+    shown = g.collected;
+    if (!shown) {
+      o = {o.size, CONSORT_OK, {0}, "", "", "", "", "", CONSORT_NONE, 0};
+      return CONSORT_OK;
+    }
+    chain = shown->chain();
+    o = {o.size, shown->status, {shown->task}, shown->task_name.c_str(), shown->worker_name.c_str(), shown->data_name.c_str(),
+         shown->text.c_str(), chain.c_str(), shown->worker, g.ncollected};
+    return CONSORT_OK;
+  }, out);
+}
+
+// -- looking ------------------------------------------------------------------------------------------------------
+
+consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_info)");
+  const uint64_t finished = rt->finished();
+  *out = {out->size, static_cast<uint32_t>(rt->workers.size()), static_cast<uint32_t>(rt->topology->spaces().size()),
+          static_cast<uint32_t>(rt->topology->classes().size()), rt->policy.name().c_str(), rt->submitted(), finished, rt->data.live()};
+  return CONSORT_OK;
+}
+
+consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, consort_worker_info *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_worker_info)");
+  if (worker >= rt->workers.size()) return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker, rt->workers.size());
+  const Worker &w = *rt->workers[worker];
+  int32_t os_cpu = -1;
+  for (size_t i = 0; i < w.unit.cpuset.size() && os_cpu < 0; ++i)
+    if (w.unit.cpuset[i]) os_cpu = static_cast<int32_t>(i * 64) + __builtin_ctzll(w.unit.cpuset[i]);
+  *out = {out->size, w.id, w.unit.name.c_str(), w.unit.desc.klass, w.unit.desc.arch, w.ran.load(std::memory_order_relaxed),
+          w.busy_ns.load(std::memory_order_relaxed), w.unit.desc.space, w.unit.desc.numa, os_cpu, 0};
+  return CONSORT_OK;
+}
+
+consort_status consort_step(consort_runtime *shell, uint32_t worker) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!rt->manual) return set_error(CONSORT_E_BUSY, "the runtime's own threads step its workers: set pump = \"manual\" to do it yourself");
+  if (worker >= rt->workers.size()) return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker, rt->workers.size());
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  if (h->task || h->in_callback) return set_error(CONSORT_E_BUSY, "a task or a callback cannot step: it is inside a step");
+  std::lock_guard lock(rt->pump_mutex);
+  return pump_one(*rt, *h, worker) ? CONSORT_OK : CONSORT_AGAIN;
+}
+
+consort_status consort_trace(consort_runtime *shell, void (*fn)(void *, const consort_trace_event *), void *user) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (rt->submitted()) return set_error(CONSORT_E_BUSY, "tasks were submitted already: install the trace right after the start");
+  rt->trace_user = user;
+  rt->trace_fn = fn;
+  rt->observed = rt->profile || fn;
+  return CONSORT_OK;
+}
+
+}  // extern "C"

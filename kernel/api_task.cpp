@@ -1,0 +1,216 @@
+// api_task.cpp — consort.h: tasks, data.
+#include <cstring>
+
+#include "api.hpp"
+#include "complete.hpp"
+#include "submit.hpp"
+#include "wait.hpp"
+
+using namespace consort;
+
+namespace {
+
+// Is it, or was it, a task of this runtime?
+bool known(const Runtime &rt, TaskName name) noexcept {
+  return name >> 32 && rt.tasks.holds(static_cast<uint32_t>(name)) &&
+         word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
+}
+
+consort_status no_task() noexcept { return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name"); }
+
+Hand::Held *find_held(Hand &h, const Datum *d) noexcept {
+  for (auto &held : h.held)
+    if (held.datum == d) return &held;
+  return nullptr;
+}
+
+// A wait that could never end, because this very thread is what it would wait for.
+consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, const char *what) {
+  Datum *d = rt.data.find(id);
+  if (!d) return CONSORT_OK;  // told by the submission
+  if (h.in_callback) return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()", what);
+  if (h.task)
+    for (uint32_t i = 0; i < h.task->pub.naccess; ++i)
+      if (Datum::of(h.task->pub.access[i].datum) == d && !(h.task->pub.access[i].mode & CONSORT_M_SCRATCH))
+        return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s it", task_label(*h.task), rt.data.name(*d).c_str(), what);
+  if (!h.nholds.load(std::memory_order_relaxed)) return CONSORT_OK;
+  std::lock_guard lock(h.held_lock);
+  if (const Hand::Held *held = find_held(h, d); held && ((held->mode | mode) & CONSORT_M_W))
+    return set_errorf(CONSORT_E_BUSY, "this thread has acquired datum '%s' and would wait for itself to %s it: release it first", rt.data.name(*d).c_str(), what);
+  return CONSORT_OK;
+}
+
+// With the datum granted: is there something to read, or memory to write to?
+consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
+  const uint32_t state = d.state.load(std::memory_order_acquire);
+  if (mode & CONSORT_M_R) {
+    if (state & data_state::kPoisoned)
+      return set_errorf(CONSORT_E_POISONED, "datum '%s' cannot be read: %s", rt.data.name(d).c_str(),
+                        d.extra && d.extra->blame ? d.extra->blame->chain().c_str() : "the task that should have written it failed");
+    if (!(state & data_state::kValid))
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
+  }
+  if (d.pub.bytes && data_state::space(state) == data_state::kNowhere) return rt.data.give_memory(d, rt.topology->home());
+  if (d.pub.bytes && !(rt.topology->spaces()[data_state::space(state)].desc.flags & CONSORT_SP_CPU))
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach", rt.data.name(d).c_str());
+  return CONSORT_OK;
+}
+
+void end_hold(Runtime &rt, Hand &h, Task *t, bool wrote) noexcept {
+  if (wrote) t->bits |= kOdd;
+  complete(rt, h, t, CONSORT_OK, nullptr);
+  if (!h.seat && (rt.nwaiters.load(std::memory_order_relaxed) || rt.groups.standard().watchers.load(std::memory_order_relaxed))) settle_down(rt, h);
+}
+
+}  // namespace
+
+extern "C" {
+
+// -- tasks ----------------------------------------------------------------------------------------------------
+
+consort_status consort_submit(consort_runtime *shell, const consort_task_desc *desc, consort_task_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) [[unlikely]] return refuse_shell(shell);
+  if (!desc || desc->size < CONSORT_TASK_BRIEF) [[unlikely]]
+    return set_error(CONSORT_E_INVAL, desc ? "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF" : "the task's description is NULL");
+  return submit(*rt, *desc, out);
+}
+
+consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, int64_t timeout_ns, uint32_t flags) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!known(*rt, task.v)) return no_task();
+  return guarded([&]() -> consort_status {
+    if (const consort_status s = wait_task(*rt, task.v, timeout_ns, flags); s < 0) return s;
+    const auto f = rt->failures.find(task.v);
+    return f ? set_error(f->status, f->chain()) : CONSORT_OK;
+  });
+}
+
+consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!known(*rt, task.v)) return no_task();
+  std::atomic<uint64_t> &word = rt->task_at(task.v)->word;
+  uint64_t w = word.load(std::memory_order_relaxed);
+  while (word::generation(w) == task.v >> 32)
+    if (word.compare_exchange_weak(w, w | word::kCancelled, std::memory_order_relaxed)) break;
+  return CONSORT_OK;
+}
+
+consort_status consort_task_state(consort_runtime *shell, consort_task_id task) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!known(*rt, task.v)) return no_task();
+  return rt->is_live(task.v) ? CONSORT_AGAIN : CONSORT_OK;
+}
+
+// -- data -----------------------------------------------------------------------------------------------------
+
+consort_status consort_register(consort_runtime *shell, const consort_data_desc *desc, consort_data_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the datum's description");
+  if (desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_data_desc)", desc->size);
+  if (!desc->interface || !*desc->interface) return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
+  if (!desc->args && desc->args_bytes) return set_error(CONSORT_E_INVAL, "args is NULL, but args_bytes is not 0");
+  return guarded([&]() -> consort_status {
+    auto d = rt->data.add(*desc);
+    if (!d) return set_error(d.error());
+    out->v = (*d)->pub.id;
+    return CONSORT_OK;
+  });
+}
+
+static consort_status retire(consort_runtime *shell, consort_data_id data, bool wait) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  return guarded([&]() -> consort_status {
+    if (wait)
+      if (const consort_status s = refuse_own(*rt, *h, data, CONSORT_M_W, "unregister"); s < 0) return s;
+    auto name = submit_special(*rt, *h, data, CONSORT_M_W, kRetire);
+    if (!name) return set_error(name.error());
+    return wait ? wait_task(*rt, *name, CONSORT_FOREVER, 0) : CONSORT_OK;
+  });
+}
+
+consort_status consort_unregister(consort_runtime *shell, consort_data_id data) { return retire(shell, data, true); }
+consort_status consort_unregister_later(consort_runtime *shell, consort_data_id data) { return retire(shell, data, false); }
+
+consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  return guarded([&]() -> consort_status {
+    auto name = submit_special(*rt, *h, data, CONSORT_M_W, kInvalidate);
+    return name ? CONSORT_OK : set_error(name.error());
+  });
+}
+
+consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uint32_t mode, int64_t timeout_ns, consort_hold *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
+  if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW) return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  return guarded([&]() -> consort_status {
+    if (h->task || h->in_callback || h->nholds.load(std::memory_order_relaxed))
+      if (const consort_status s = refuse_own(*rt, *h, data, mode, "acquire"); s < 0) return s;
+    {
+      std::lock_guard lock(h->held_lock);
+      if (h->held.capacity() == h->held.size()) h->held.reserve(h->held.size() * 2 + 8);
+    }
+    auto name = submit_special(*rt, *h, data, mode, kHold);
+    if (!name) return set_error(name.error());
+    Task *t = rt->task_at(*name);
+    if (t->follow.load(std::memory_order_acquire) != hold::kGranted) {
+      const consort_status s = wait_granted(*rt, t, timeout_ns);
+      uint8_t waiting = hold::kWaiting;
+      if (s < 0 && t->follow.compare_exchange_strong(waiting, hold::kAbandoned, std::memory_order_acq_rel))
+        return s == CONSORT_E_TIMEOUT ? set_errorf(s, "time ran out while waiting for datum %llu: tasks that use it are unfinished", static_cast<unsigned long long>(data.v & 0xffffffff)) : s;
+    }
+    Datum &d = *Datum::of(t->pub.access[0].datum);
+    if (const consort_status s = check_held(*rt, d, mode); s < 0) {
+      const std::string text = error_text();
+      end_hold(*rt, *h, t, false);
+      return set_error(s, text);
+    }
+    std::lock_guard lock(h->held_lock);
+    h->held.push_back({*name, &d, mode});
+    h->nholds.fetch_add(1, std::memory_order_relaxed);
+    *out = {{*name}, d.view};
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_release(consort_runtime *shell, consort_hold held) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  const TaskName name = held.id.v;
+  if (!known(*rt, name)) return set_error(CONSORT_E_INVAL, "the hold is none of this runtime: consort_acquire() gives one");
+  Task *t = rt->task_at(name);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  Hand &holder = *rt->hands.at(t->hand);
+  uint32_t mode = 0;
+  {
+    std::lock_guard lock(holder.held_lock);
+    for (size_t i = holder.held.size(); i-- > 0;)
+      if (holder.held[i].name == name) {
+        mode = holder.held[i].mode;
+        holder.held[i] = holder.held.back();
+        holder.held.pop_back();
+        break;
+      }
+  }
+  if (!mode) return set_error(CONSORT_E_STALE, "the hold was released before");
+  holder.nholds.fetch_sub(1, std::memory_order_relaxed);
+  end_hold(*rt, *h, t, mode & CONSORT_M_W);
+  return CONSORT_OK;
+}
+
+}  // extern "C"

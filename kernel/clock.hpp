@@ -1,0 +1,44 @@
+// clock.hpp — the only source of time and chance in the kernel.
+//
+// Real: the system's monotonic clock. Stepped: time stands still until somebody advances it, so that a run
+// pumped by one thread is the same each time. Any thread may read; one advances. Chance is a seeded sequence
+// that only the pump draws from.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace consort {
+
+class Clock {
+ public:
+  Clock(bool stepped, uint64_t seed) : stepped_(stepped), chance_(seed) {}
+
+  uint64_t now() const noexcept;                            // ns
+  bool stepped() const noexcept { return stepped_; }
+  void advance(uint64_t ns) noexcept { stepped_ns_.fetch_add(ns, std::memory_order_relaxed); }
+  uint64_t chance() noexcept;                               // next of the seeded sequence
+
+ private:
+  const bool stepped_;
+  uint64_t chance_;
+  std::atomic<uint64_t> stepped_ns_{0};
+};
+
+// A moment after which waiting ends. timeout < 0: never.
+class Deadline {
+ public:
+  Deadline(const Clock &clock, int64_t timeout_ns)
+      : clock_(clock), at_(timeout_ns < 0 ? UINT64_MAX : clock.now() + static_cast<uint64_t>(timeout_ns)) {}
+  bool passed() const noexcept { return at_ != UINT64_MAX && clock_.now() >= at_; }
+  int64_t left_ns() const noexcept {  // < 0: no limit
+    if (at_ == UINT64_MAX) return -1;
+    const uint64_t now = clock_.now();
+    return now >= at_ ? 0 : static_cast<int64_t>(at_ - now);
+  }
+
+ private:
+  const Clock &clock_;
+  uint64_t at_;
+};
+
+}  // namespace consort

@@ -1,0 +1,52 @@
+#include "codelet.hpp"
+
+#include "topology.hpp"
+
+namespace consort {
+
+Codelets::~Codelets() {
+  const uint32_t n = n_.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < n; ++i) delete at(i);
+  for (auto &b : blocks_) delete[] b.load(std::memory_order_relaxed);
+}
+
+Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology) {
+  const std::string name = d.name ? d.name : "";
+  if (d.size < sizeof d) return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(d.size) + ": set it to sizeof(consort_codelet)");
+  if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
+  if (!d.nimpls || !d.impls) return error(CONSORT_E_INVAL, "codelet '" + name + "' has no implementation: give it at least one");
+  if (d.nimpls > 32) return error(CONSORT_E_INVAL, "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
+
+  auto c = std::make_unique<Codelet>();
+  c->name = name;
+  c->flags = d.flags;
+  c->nmodes = d.nmodes;
+  if (d.modes && d.nmodes != CONSORT_NONE) c->modes.assign(d.modes, d.modes + d.nmodes);
+  c->first.assign(Topology::kMaxClasses, 0xff);
+  for (uint32_t i = 0; i < d.nimpls; ++i) {
+    const consort_impl &impl = d.impls[i];
+    if (!impl.klass || !*impl.klass)
+      return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + ": no unit class is named");
+    if (!impl.fn && !impl.text)
+      return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + " for class '" + impl.klass +
+                                        "': neither a function nor a kernel text");
+    const int bit = topology.class_bit(impl.klass);
+    // A kernel text alone needs a unit with a queue of its own and load_impl(): inline units cannot run it.
+    const bool usable = bit >= 0 && impl.fn;
+    c->impls.push_back({impl.fn, impl.user, usable ? static_cast<uint32_t>(bit) : CONSORT_NONE, impl.klass, impl.name ? impl.name : name});
+    if (!usable) continue;
+    c->where |= uint64_t{1} << bit;
+    if (c->first[static_cast<size_t>(bit)] == 0xff) c->first[static_cast<size_t>(bit)] = static_cast<uint8_t>(i);
+  }
+
+  std::lock_guard lock(mutex_);
+  const uint32_t n = n_.load(std::memory_order_relaxed);
+  if (n == kMost) return error(CONSORT_E_NOMEM, "65536 codelets were added to this runtime: add each once, not per task");
+  if (n % kBlock == 0) blocks_[n / kBlock].store(new Codelet *[kBlock], std::memory_order_release);
+  c->number = n;
+  Codelet *out = blocks_[n / kBlock].load(std::memory_order_relaxed)[n % kBlock] = c.release();
+  n_.store(n + 1, std::memory_order_release);
+  return out;
+}
+
+}  // namespace consort

@@ -1,0 +1,57 @@
+// codelet.hpp — one computation with its implementations, as this runtime holds it.
+//
+// Copied from the application's description at codelet_add(), constant from then on; found by a dense number.
+// A removed one stays as an empty shell, so that a stale handle is found out.
+#pragma once
+#include <consort/consort.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "result.hpp"
+
+namespace consort {
+
+class Topology;
+
+struct Codelet {
+  struct Impl {
+    consort_call_fn *fn;
+    void *user;
+    uint32_t klass;                       // bit of `where`; CONSORT_NONE: this machine has no such unit
+    std::string klass_name, name;
+  };
+  uint64_t where = 0;                     // classes that could run it here
+  uint32_t number = 0;
+  uint32_t flags = 0;
+  uint32_t nmodes = CONSORT_NONE;
+  std::string name;
+  std::vector<uint32_t> modes;
+  std::vector<Impl> impls;
+  std::vector<uint8_t> first;             // per class: its first implementation; 0xff: none
+  std::atomic<bool> live{true};
+};
+
+class Codelets {
+ public:
+  static constexpr uint32_t kMost = 1 << 16, kBlock = 64;
+  ~Codelets();
+  Result<Codelet *> add(const consort_codelet &, const Topology &);
+  Codelet *find(consort_codelet_id id) const noexcept {   // nullptr: never given; the caller looks at `live`
+    const uint64_t number = id.v - 1;
+    return number < n_.load(std::memory_order_acquire) ? at(static_cast<uint32_t>(number)) : nullptr;
+  }
+  static consort_codelet_id id(const Codelet &c) noexcept { return {uint64_t{c.number} + 1}; }
+
+ private:
+  Codelet *at(uint32_t i) const noexcept { return blocks_[i / kBlock].load(std::memory_order_acquire)[i % kBlock]; }
+
+  std::mutex mutex_;
+  std::atomic<Codelet **> blocks_[kMost / kBlock] = {};   // owned
+  std::atomic<uint32_t> n_{0};
+};
+
+}  // namespace consort

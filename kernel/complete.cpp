@@ -1,0 +1,232 @@
+#include "complete.hpp"
+
+#include <cstdlib>
+
+#include "error_slot.hpp"
+#include "links.hpp"
+#include "prepare.hpp"
+#include "queue.hpp"
+#include "wait.hpp"
+
+namespace consort {
+namespace {
+
+// Tasks that have become ready, earliest submitted last; handed on in batches.
+struct ReadyBatch {
+  static constexpr uint32_t kMost = 64;
+  Task *task[kMost];
+  uint32_t n = 0;
+};
+
+void free_extra(Runtime &rt, Hand &h, Task *t) noexcept {
+  Extra *e = t->extra;
+  for (uint32_t chunk = e->chunks; chunk;) {
+    Task *record = rt.tasks.at(chunk);
+    chunk = reinterpret_cast<LinkChunk *>(record)->next;
+    h.give_record(record);
+  }
+  std::free(e->name);
+  std::free(e->after);
+  std::free(e->spill);
+  std::free(e->tickets);
+  h.give_record(reinterpret_cast<Task *>(e));
+}
+
+void call_done(Runtime &, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+  Extra *e = t->extra;
+  const consort_outcome outcome{{t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
+  const bool outer = h.in_callback;
+  h.in_callback = true;
+  try {
+    e->done(e->done_arg, &outcome);
+  } catch (...) {
+    // a callback has nobody to tell: its task has ended as it has
+  }
+  h.in_callback = outer;
+}
+
+// After the body: what was written is valid now.
+void settle_data(Task *t) noexcept {
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    const consort_access &a = t->pub.access[i];
+    if (!(a.mode & CONSORT_M_W)) continue;
+    Datum *d = Datum::of(a.datum);
+    const uint32_t s = d->state.load(std::memory_order_relaxed);
+    if ((s & data_state::kPlain) == data_state::kValid) continue;
+    if (d->extra) d->extra->blame = nullptr;
+    d->state.store((s & ~data_state::kPoisoned) | data_state::kValid, std::memory_order_relaxed);
+  }
+}
+
+void drop_contents(Task *t) noexcept {
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    Datum *d = Datum::of(t->pub.access[i].datum);
+    if (d->extra) d->extra->blame = nullptr;
+    if (d->pub.bytes) d->state.fetch_and(~data_state::kPlain, std::memory_order_relaxed);
+  }
+}
+
+// A ready task that has no body. True: it is over (a hold that was granted is not).
+bool settle_special(Runtime &rt, Task *t, consort_status *status) noexcept {
+  *status = CONSORT_OK;
+  if (t->bits & kHold) {
+    uint8_t waiting = hold::kWaiting;
+    // release pairs with the acquire of the waiter: it sees what the predecessors wrote
+    if (t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel)) {
+      rt.wake_waiters();
+      return false;
+    }
+    return true;  // nobody waits for it any more
+  }
+  if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
+  if (t->bits & kInvalidate) drop_contents(t);
+  return true;
+}
+
+void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
+  if (!batch.n) return;
+  rt.policy.push(rt, from, batch.task, batch.n, CONSORT_PUSH_NEW);
+  batch.n = 0;
+}
+
+// The end of one task; its successors that are ready go to `batch`, those without a body to `specials`.
+void finish_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, uint32_t from, ReadyBatch &batch,
+                Task *&specials) noexcept {
+  if (t->bits & kOdd) [[unlikely]]
+    if (status >= 0) settle_data(t);
+  Extra *const extra = t->extra;
+  if (extra && extra->done) [[unlikely]] call_done(rt, h, t, status, worker);
+  Group &group = *t->group;
+  const TaskName name = t->pub.id;
+  Datum *retired = t->bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
+
+  // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on the
+  // name is dead, and no link can be added.
+  const uint64_t w = t->word.exchange((name & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+
+  uint64_t edge = pending::kBoth;
+  const auto release = [&](Task *s) noexcept {
+    // Alone with this edge: nobody else touches the count any more, it need not be written. acquire pairs with
+    // the release of the predecessors that were counted down before, and of the submitter.
+    if (s->pending.load(std::memory_order_acquire) != edge &&
+        s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge)
+      return;
+    if (s->bits & (kSpecial | kBound)) [[unlikely]] {
+      if (s->bits & kSpecial) {
+        s->pub.sched[0] = specials;
+        specials = s;
+      } else {
+        rt.workers[s->extra->worker]->post(s);
+      }
+      return;
+    }
+    if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
+    batch.task[batch.n++] = s;
+  };
+  if (w & (word::kFlags)) [[unlikely]] {
+    if (w & word::kIssued) {
+      edge = pending::kComplete;
+      walk_links(rt.tasks, t->pub.codelet, release);
+    }
+    if (w & word::kWaited) rt.wake_waiters();
+  }
+  walk_links(rt.tasks, word::link(w), release);
+
+  if (extra) [[unlikely]] free_extra(rt, h, t);
+  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
+  h.give_record(t);
+  if (retired) rt.data.remove(*retired);
+  count_out(rt, h, group);
+}
+
+void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  while (specials) {
+    Task *s = specials;
+    specials = static_cast<Task *>(s->pub.sched[0]);
+    consort_status status;
+    if (settle_special(rt, s, &status)) finish_one(rt, h, s, status, worker, from, batch, specials);
+  }
+}
+
+// The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
+Task *pick_successor(Runtime &rt, ReadyBatch &batch, Worker &w) noexcept {
+  if (!batch.n || w.streak >= rt.bypass) return nullptr;
+  uint32_t best = batch.n - 1;
+  for (uint32_t i = batch.n - 1; i-- > 0;)
+    if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
+  Task *t = batch.task[best];
+  if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
+  for (uint32_t i = best + 1; i < batch.n; ++i) batch.task[i - 1] = batch.task[i];
+  --batch.n;
+  return t;
+}
+
+}  // namespace
+
+const char *task_label(const Task &t) noexcept {
+  if (t.extra && t.extra->name) return t.extra->name;
+  if (t.codelet) return t.codelet->name.c_str();
+  return t.bits & kHold ? "acquire" : t.bits & kInvalidate ? "invalidate" : t.bits & kRetire ? "unregister" : "empty task";
+}
+
+Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+  ReadyBatch batch;
+  Task *specials = nullptr;
+  const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+  finish_one(rt, h, t, status, w, from, batch, specials);
+  if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
+  Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, batch, *w) : nullptr;
+  if (batch.n > 1)
+    for (uint32_t i = 0, j = batch.n - 1; i < j; ++i, --j) std::swap(batch.task[i], batch.task[j]);
+  push_batch(rt, batch, from);
+  return next;
+}
+
+void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
+  if (!(t->bits & kSpecial)) return rt.workers[t->extra->worker]->post(t);
+  consort_status status;
+  if (!settle_special(rt, t, &status)) return;
+  complete(rt, h, t, status, nullptr);
+  if (!h.seat) settle_down(rt, h);
+}
+
+void record_failure(Runtime &rt, Task *t, consort_status status, const std::string &text, Datum *datum, uint32_t worker,
+                    std::shared_ptr<const Failure> cause) noexcept {
+  try {
+    auto f = std::make_shared<Failure>();
+    f->status = status;
+    f->task = t->pub.id;
+    f->worker = worker;
+    f->task_name = task_label(*t);
+    if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
+    if (datum) f->data_name = rt.data.name(*datum);
+    f->text = text.empty() ? std::string("it answered ") + consort_status_name(status) + " and gave no reason" : text;
+    f->cause = Failure::next_cause(cause);
+    f->depth = f->cause ? f->cause->depth + 1 : 0;
+    set_error(status, f->chain());
+    for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+      const consort_access &a = t->pub.access[i];
+      if (!(a.mode & CONSORT_M_W)) continue;
+      Datum *d = Datum::of(a.datum);
+      d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
+      if (rt.data.extra(*d)) d->extra->blame = f;
+    }
+    rt.groups.fail(*t->group, f);
+    rt.failures.add(std::move(f));
+  } catch (const std::bad_alloc &) {
+    // No memory even to say so: the data are poisoned all the same, and the log gets a line of its own.
+    for (uint32_t i = 0; i < t->pub.naccess; ++i)
+      if (t->pub.access[i].mode & CONSORT_M_W)
+        Datum::of(t->pub.access[i].datum)->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
+    set_error(status, "a task failed, and there was no memory to record why");
+  }
+}
+
+void settle_down(Runtime &rt, Hand &h) noexcept {
+  h.flush_records();
+  rt.groups.tell_if_idle(*rt.groups.at(static_cast<uint32_t>(h.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever is about to wait for everything
+  if (rt.nwaiters.load(std::memory_order_relaxed) && rt.groups.all_idle()) rt.wake_waiters();
+}
+
+}  // namespace consort

@@ -1,0 +1,224 @@
+#include "data.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "error_slot.hpp"
+#include "registry.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+namespace {
+
+constexpr uint32_t kMaxPod = 256, kMostBlocks = 16;
+constexpr uint32_t kSlots = 1 << 24;
+
+uint32_t round_up(uint32_t n) { return (n + 15u) & ~15u; }
+
+}  // namespace
+
+Result<void> DataTable::open() {
+  if (!arena_.reserve(kSlots)) return error(CONSORT_E_NOMEM, "no address space for the table of data: raise the limit on virtual memory");
+  return {};
+}
+
+Result<Layout *> DataTable::layout(std::string_view name) {
+  // One layout is used again and again: the last one found is tried first. Release below pairs with this acquire.
+  if (Layout *l = recent_.load(std::memory_order_acquire); l && l->name == name) return l;
+  std::lock_guard lock(layouts_mutex_);
+  for (auto &l : layouts_)
+    if (l->name == name) {
+      recent_.store(l.get(), std::memory_order_release);
+      return l.get();
+    }
+  auto plugin = rt_.registry->load(CONSORT_KIND_INTERFACE, name);
+  if (!plugin) return plugin.error();
+  const consort_interface_ops *ops = (*plugin)->interface();
+  if (ops->shape_size > kMaxPod || ops->view_size > kMaxPod)
+    return error(CONSORT_E_INVAL, "interface '" + std::string(name) + "' says that its shape or view is larger than 256 bytes");
+  const uint32_t view_at = round_up(ops->shape_size);
+  layouts_.push_back(std::make_unique<Layout>(
+      Layout{ops, std::string(name), view_at, view_at + ops->view_size <= Datum::kStore}));
+  recent_.store(layouts_.back().get(), std::memory_order_release);
+  return layouts_.back().get();
+}
+
+Result<Datum *> DataTable::add(const consort_data_desc &desc) {
+  auto found = layout(desc.interface);
+  if (!found) return found.error();
+  Layout *l = *found;
+
+  uint32_t number;
+  {
+    std::lock_guard lock(lock_);
+    number = free_;
+    if (number) free_ = static_cast<uint32_t>(arena_.at(number)->next_free);
+  }
+  if (!number && !(number = arena_.carve(1)))
+    return error(CONSORT_E_NOMEM, "all " + std::to_string(arena_.limit()) + " handles are in use: unregister some data");
+  Datum &d = *arena_.at(number);
+  const uint32_t generation = d.generation.load(std::memory_order_relaxed) + (d.generation.load(std::memory_order_relaxed) == 0);
+
+  const auto give_back = [&] {
+    d.layout = nullptr;
+    std::lock_guard lock(lock_);
+    d.next_free = free_;
+    free_ = number;
+  };
+  std::byte *store = l->in_slot ? d.store : static_cast<std::byte *>(std::malloc(l->view_at + l->ops->view_size));
+  if (!store) {
+    give_back();
+    return error(CONSORT_E_NOMEM, "no memory for a datum");
+  }
+  d.view = store + l->view_at;
+  std::memset(store, 0, l->view_at + l->ops->view_size);
+  const consort_status s = l->ops->shape(desc.args, desc.args_bytes, store, d.view);
+  if (s < 0) {
+    if (!l->in_slot) std::free(store);
+    give_back();
+    return error(s, "interface '" + l->name + "' does not accept these registration arguments (" +
+                        std::to_string(desc.args_bytes) + " bytes): check sizes, element size and leading dimension in consort/layouts.h");
+  }
+  d.layout = l;
+  d.writer = 0;
+  d.nreaders = 0;
+  d.extra = nullptr;
+  d.pub = {uint64_t{generation} << 32 | number, l->ops->bytes(store)};
+  bool homeless = false;
+  if (d.pub.bytes) {
+    consort_extent extent{};
+    homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
+  }
+  if (desc.name) {
+    if (!extra(d)) {
+      remove(d);
+      return error(CONSORT_E_NOMEM, "no memory for the name of a datum");
+    }
+    d.extra->name = desc.name;
+  }
+  d.state.store(homeless ? data_state::kNowhere << data_state::kSpaceShift
+                         : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid, std::memory_order_relaxed);
+  d.generation.store(generation, std::memory_order_release);
+  live_.fetch_add(1, std::memory_order_relaxed);
+  return &d;
+}
+
+void DataTable::remove(Datum &d) noexcept {
+  if (d.extra) {
+    free_blocks(d.extra->blocks);
+    for (auto &s : d.extra->scratch) free_blocks(s->blocks);
+    delete d.extra;
+    d.extra = nullptr;
+  }
+  if (!d.layout->in_slot) std::free(static_cast<std::byte *>(d.view) - d.layout->view_at);
+  d.layout = nullptr;
+  live_.fetch_sub(1, std::memory_order_relaxed);
+  std::lock_guard lock(lock_);
+  d.next_free = free_;
+  free_ = arena_.index(&d);
+}
+
+void DataTable::close() noexcept {
+  for (uint32_t i = 1; i < arena_.carved(); ++i) {
+    Datum &d = *arena_.at(i);
+    if (d.layout) remove(d);
+    std::free(d.more);
+  }
+}
+
+std::string DataTable::name(const Datum &d) const {
+  if (d.extra && !d.extra->name.empty()) return d.extra->name;
+  return (d.layout ? d.layout->name : std::string("datum")) + "#" + std::to_string(static_cast<uint32_t>(d.pub.id));
+}
+
+DatumExtra *DataTable::extra(Datum &d) noexcept {
+  if (!d.extra) d.extra = new (std::nothrow) DatumExtra;
+  return d.extra;
+}
+
+bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
+  if (d.nreaders < Datum::kInlineReaders + d.capacity) return true;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < d.nreaders; ++i) {
+    const TaskName r = d.reader_at(i);
+    // acquire: a reader that is done has read before whoever overwrites
+    if (word::generation(tasks.at(static_cast<uint32_t>(r))->word.load(std::memory_order_acquire)) == r >> 32) d.reader_at(kept++) = r;
+  }
+  d.nreaders = kept;
+  if (kept < (Datum::kInlineReaders + d.capacity) / 2 + 1) return true;  // else forgetting would be all we do
+  const uint32_t capacity = d.capacity ? d.capacity * 2 : 12;
+  void *more = std::realloc(d.more, capacity * sizeof(TaskName));
+  if (!more) return kept < Datum::kInlineReaders + d.capacity;
+  d.more = static_cast<TaskName *>(more);
+  d.capacity = capacity;
+  return true;
+}
+
+consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<DatumExtra::Block> &blocks, std::byte *view) noexcept {
+  const Layout &l = *d.layout;
+  const Space &s = rt_.topology->spaces()[space];
+  consort_block wanted[kMostBlocks];
+  const uint32_t n = l.ops->blocks(d.shape(), &s.desc, wanted, kMostBlocks);
+  if (n > kMostBlocks) return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' wants %u blocks of memory, %u are the most", name(d).c_str(), n, kMostBlocks);
+  consort_addr addr[kMostBlocks];
+  for (uint32_t i = 0; i < n; ++i) {
+    clear_error();
+    const consort_status st = s.device->ops->alloc(s.device->dev, s.desc.id, wanted[i].bytes, wanted[i].align, 0, &addr[i]);
+    if (st < 0) {
+      free_blocks(blocks);
+      const std::string why = error_text();
+      return set_errorf(st, "no memory for datum '%s' in space '%s': %llu bytes%s%s", name(d).c_str(), s.desc.name,
+                        static_cast<unsigned long long>(wanted[i].bytes), why.empty() ? "" : ": ", why.c_str());
+    }
+    blocks.push_back({space, addr[i], wanted[i].bytes});
+  }
+  const consort_status st = l.ops->view(d.shape(), &s.desc, addr, n, view);
+  if (st < 0) {
+    free_blocks(blocks);
+    return set_errorf(st, "interface '%s' makes no view of datum '%s' in space '%s'", l.name.c_str(), name(d).c_str(), s.desc.name);
+  }
+  return CONSORT_OK;
+}
+
+void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
+  for (const auto &b : blocks) {
+    const Space &s = rt_.topology->spaces()[b.space];
+    s.device->ops->free(s.device->dev, b.space, b.addr, b.bytes);
+  }
+  blocks.clear();
+}
+
+consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept {
+  if (!extra(d)) return set_error(CONSORT_E_NOMEM, "no memory for a datum's record");
+  const consort_status st = allocate(d, space, d.extra->blocks, static_cast<std::byte *>(d.view));
+  if (st < 0) return st;
+  d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space << data_state::kSpaceShift,
+                std::memory_order_relaxed);
+  return CONSORT_OK;
+}
+
+consort_status DataTable::scratch_view(Datum &d, uint32_t worker, uint32_t space, const void **view) noexcept {
+  static constexpr const char *kNone = "no memory for a task's scratch copy";
+  DatumExtra *e;
+  {
+    std::lock_guard lock(lock_);  // tasks with scratch use of one datum run at once: one of them makes the record
+    e = extra(d);
+  }
+  if (!e) return set_error(CONSORT_E_NOMEM, kNone);
+  std::lock_guard lock(e->mutex);
+  for (auto &s : e->scratch)
+    if (s->worker == worker) {
+      *view = s->view.get();
+      return CONSORT_OK;
+    }
+  auto s = std::unique_ptr<DatumExtra::Scratch>(new (std::nothrow) DatumExtra::Scratch{worker, {}, nullptr});
+  if (s) s->view.reset(new (std::nothrow) std::byte[d.layout->ops->view_size]());
+  if (!s || !s->view) return set_error(CONSORT_E_NOMEM, kNone);
+  const consort_status st = allocate(d, space, s->blocks, s->view.get());
+  if (st < 0) return st;
+  *view = s->view.get();
+  e->scratch.push_back(std::move(s));
+  return CONSORT_OK;
+}
+
+}  // namespace consort

@@ -1,0 +1,116 @@
+// data.hpp — what a runtime knows of one datum: who uses it last, where it lives, its layout.
+//
+// A datum is a slot in an arena, found by its number, named by number and generation. Its first line is the end
+// of its chain of accesses and changes only under the submission right (submit.hpp). The second is read by
+// whoever runs a task; it changes when a task that alone holds the datum ends. Shape and view stand behind
+// them, or on the heap when they are large.
+#pragma once
+#include <consort/consort.h>
+#include <consort/interface.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "failure.hpp"
+#include "spin.hpp"
+#include "task.hpp"
+
+namespace consort {
+
+struct Runtime;
+struct Topology;
+
+// A data interface that this runtime has loaded.
+struct Layout {
+  const consort_interface_ops *ops;
+  std::string name;
+  uint32_t view_at;       // offset of the view behind the shape
+  bool in_slot;           // both fit into the slot
+};
+
+namespace data_state {
+inline constexpr uint32_t kValid = 1, kPoisoned = 2, kRetired = 4, kPlain = kValid | kPoisoned;
+inline constexpr uint32_t kSpaceShift = 8, kNowhere = 0xffffff;  // space of the replica
+constexpr uint32_t space(uint32_t s) { return s >> kSpaceShift; }
+}  // namespace data_state
+
+struct Datum;
+// What few data have.
+struct DatumExtra {
+  struct Block { uint32_t space; consort_addr addr; uint64_t bytes; };
+  struct Scratch { uint32_t worker; std::vector<Block> blocks; std::unique_ptr<std::byte[]> view; };
+  std::mutex mutex;                          // guards scratch: workers look up their own at once
+  std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
+  std::vector<std::unique_ptr<Scratch>> scratch;
+  std::shared_ptr<const Failure> blame;      // why it is poisoned
+  std::string name;
+};
+
+struct alignas(64) Datum {
+  static constexpr uint32_t kInlineReaders = 4;
+  static constexpr uint32_t kStore = 128;
+  // -- under the submission right --
+  TaskName writer;                           // last, 0: none
+  TaskName reader[kInlineReaders];           // those since, nreaders of them: here first
+  TaskName *more;                            // then here; malloc
+  uint32_t nreaders, capacity;               // capacity of `more`
+  SpinLock lock;
+  // -- for whoever runs a task --
+  alignas(64) consort_datum pub;             // id: its handle
+  void *view;
+  Layout *layout;
+  DatumExtra *extra;
+  uint64_t next_free;
+  std::atomic<uint32_t> state;
+  std::atomic<uint32_t> generation;
+  std::byte store[kStore];
+
+  const void *shape() const noexcept { return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at; }
+  TaskName &reader_at(uint32_t i) noexcept { return i < kInlineReaders ? reader[i] : more[i - kInlineReaders]; }
+  static Datum *of(const consort_datum *p) noexcept {
+    return reinterpret_cast<Datum *>(const_cast<char *>(reinterpret_cast<const char *>(p)) - offsetof(Datum, pub));
+  }
+};
+static_assert(sizeof(Datum) <= 384);
+
+class DataTable {
+ public:
+  explicit DataTable(Runtime &rt) : rt_(rt) {}
+  Result<void> open();
+  Result<Layout *> layout(std::string_view name);           // loads the plugin at first use
+  Result<Datum *> add(const consort_data_desc &);
+  Datum *find(consort_data_id id) const noexcept {          // whatever its state: the caller checks the generation again under the right
+    const auto number = static_cast<uint32_t>(id.v);
+    return arena_.holds(number) ? arena_.at(number) : nullptr;
+  }
+  static bool is(const Datum &d, consort_data_id id) noexcept {
+    return d.generation.load(std::memory_order_relaxed) == id.v >> 32;
+  }
+  void remove(Datum &) noexcept;                            // no task uses it any more; its name is already dead
+  std::string name(const Datum &) const;
+  DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory. The caller holds the datum alone
+  uint64_t live() const noexcept { return live_.load(std::memory_order_relaxed); }
+  void close() noexcept;                                    // nothing runs: frees what is still registered
+
+  // Room for one more reader; forgets those that are done first. False: no memory.
+  bool make_room(const TaskArena &, Datum &) noexcept;
+
+  consort_status give_memory(Datum &, uint32_t space) noexcept;                          // for one without a home
+  consort_status scratch_view(Datum &, uint32_t worker, uint32_t space, const void **view) noexcept;
+
+ private:
+  consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view) noexcept;
+  void free_blocks(std::vector<DatumExtra::Block> &) noexcept;
+
+  Runtime &rt_;
+  Arena<Datum> arena_;
+  SpinLock lock_;                                           // guards free_
+  uint32_t free_ = 0;
+  std::atomic<uint64_t> live_{0};
+  std::mutex layouts_mutex_;
+  std::vector<std::unique_ptr<Layout>> layouts_;            // only grows; layouts_n_ release pairs with acquire in layout()
+  std::atomic<Layout *> recent_{nullptr};
+};
+
+}  // namespace consort

@@ -1,0 +1,76 @@
+// explain.cpp — consort_explain(): what a task waits for, in words. Looks without stopping anybody: the answer
+// is of a moment that has passed.
+#include <cstring>
+
+#include "api.hpp"
+#include "complete.hpp"
+#include "queue.hpp"
+
+using namespace consort;
+
+namespace {
+
+std::string describe_runtime(Runtime &rt) {
+  const uint64_t finished = rt.finished(), submitted = rt.submitted();
+  std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) + " pending, scheduler " + rt.policy.name();
+  for (const auto &w : rt.workers) {
+    const uint32_t t = w->token.load(std::memory_order_relaxed);
+    s += "\nworker " + w->unit.name + ": " + std::to_string(w->ran.load(std::memory_order_relaxed)) + " tasks, ";
+    if (t == token::kHeld) s += "at work or looking for it";
+    else if (token::is_lease(t)) s += "leased to a submitting thread";
+    else s += "asleep";
+  }
+  rt.for_each_hand([&](Hand &h) {
+    std::lock_guard lock(h.held_lock);
+    for (const auto &held : h.held)
+      s += "\ndatum '" + rt.data.name(*held.datum) + "' is acquired by a thread of the application (" + (held.mode & CONSORT_M_W ? "to write)" : "to read)");
+  });
+  return s;
+}
+
+std::string describe_task(Runtime &rt, TaskName name) {
+  if (!(name >> 32) || !rt.tasks.holds(static_cast<uint32_t>(name))) return "no task of this runtime";
+  if (!rt.is_live(name)) {
+    const auto f = rt.failures.find(name);
+    return f ? f->chain() : "the task is finished";
+  }
+  const uint64_t left = rt.task_at(name)->pending.load(std::memory_order_relaxed);
+  const auto n = static_cast<uint32_t>(left);
+  if (left & pending::kClaimed) return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
+  if (n == 0 || n >= pending::kGuard) return "the task is ready or running: it waits for nothing but a worker";
+  // Who they are stands in their lists, not in the task's: look for it there.
+  std::string s = "the task waits for ";
+  uint32_t named = 0;
+  for (uint32_t i = 1; i < rt.tasks.carved() && named < 8; ++i) {
+    const Task *p = rt.tasks.at(i);
+    const uint64_t w = p->word.load(std::memory_order_acquire);
+    const consort_task *successors[64];
+    if (!word::link(w)) continue;
+    const uint32_t found = rt.successors(*p, successors, 64);
+    for (uint32_t k = 0; k < found && k < 64; ++k)
+      if (successors[k]->id == name) {
+        s += (named++ ? ", " : "") + std::string("task #") + std::to_string((w & ~uint64_t{0xffffffff}) | i);
+        break;
+      }
+  }
+  if (!named) s += std::to_string(n) + " predecessors";
+  return s;
+}
+
+}  // namespace
+
+extern "C" uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf8, uint64_t cap) {
+  std::string s;
+  try {
+    Runtime *rt = enter(shell);
+    s = rt ? (task.v ? describe_task(*rt, task.v) : describe_runtime(*rt)) : "the runtime has stopped";
+  } catch (const std::bad_alloc &) {
+    return 0;
+  }
+  if (utf8 && cap) {
+    const size_t n = std::min<size_t>(s.size(), cap - 1);
+    std::memcpy(utf8, s.data(), n);
+    utf8[n] = 0;
+  }
+  return s.size();
+}

@@ -1,0 +1,196 @@
+#include "group.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "error_slot.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+Groups::Groups(Runtime &rt) : rt_(rt) {
+  (void)create(nullptr);  // the default group, number 0
+}
+
+Groups::~Groups() {
+  for (auto &block : blocks_) {
+    Group *groups = block.load(std::memory_order_relaxed);
+    if (!groups) continue;
+    for (uint32_t i = 0; i < kBlock; ++i)
+      if (groups[i].fd >= 0) close(groups[i].fd);
+    delete[] groups;
+  }
+}
+
+Result<Group *> Groups::create(const consort_group_desc *desc) {
+  std::lock_guard lock(mutex_);
+  uint32_t number;
+  if (!free_.empty()) {
+    number = free_.back();
+    free_.pop_back();
+  } else {
+    number = n_.load(std::memory_order_relaxed);
+    if (number == kBlock * kBlocks) return error(CONSORT_E_NOMEM, "65536 groups are alive: destroy some");
+    if (number % kBlock == 0) {
+      Group *groups = new (std::nothrow) Group[kBlock];
+      if (!groups) return error(CONSORT_E_NOMEM, "no memory for another group");
+      for (uint32_t i = 0; i < kBlock; ++i) groups[i].number = number + i;
+      blocks_[number / kBlock].store(groups, std::memory_order_release);
+    }
+    free_.reserve(number + 1);  // so that destroy() needs no memory
+    n_.store(number + 1, std::memory_order_release);
+  }
+  Group *g = at(number);
+  std::lock_guard inner(g->mutex);
+  g->name = desc && desc->name ? desc->name : number ? "group#" + std::to_string(number) : "default";
+  g->done = desc ? desc->done : nullptr;
+  g->done_arg = desc ? desc->done_arg : nullptr;
+  g->watchers.store(g->done ? 1 : 0, std::memory_order_relaxed);
+  Hand *h = rt_.this_hand_if_any();
+  g->parent = h && h->task ? h->task->group : nullptr;
+  g->told = g->in.load(std::memory_order_relaxed);
+  return g;
+}
+
+Group *Groups::find(consort_group_id id) const noexcept {
+  if (!id.v) return &standard();
+  const auto number = static_cast<uint32_t>(id.v);
+  if (!live(number)) return nullptr;
+  Group *g = at(number);
+  return g->generation.load(std::memory_order_acquire) == id.v >> 32 ? g : nullptr;
+}
+
+Result<void> Groups::destroy(Group &g) {
+  if (g.number == 0) return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
+  if (!idle(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
+  std::lock_guard lock(mutex_);
+  std::lock_guard inner(g.mutex);
+  g.generation.fetch_add(1, std::memory_order_release);
+  g.done = nullptr;
+  g.watchers.store(0, std::memory_order_relaxed);
+  g.parent = nullptr;
+  g.first = g.collected = nullptr;
+  g.nfailed = g.ncollected = 0;
+  if (g.fd >= 0) close(g.fd);
+  g.fd = -1;
+  free_.push_back(g.number);
+  return {};
+}
+
+Result<int> Groups::fd(Group &g) {
+  int fd;
+  {
+    std::lock_guard lock(g.mutex);
+    if (g.fd < 0) {
+      g.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+      if (g.fd < 0) return error(CONSORT_E_IO, std::string("no eventfd for group '") + g.name + "': " + std::strerror(errno));
+      g.told_fd = ~uint64_t{0};  // whatever the count is, it is news
+      g.watchers.fetch_add(1, std::memory_order_relaxed);
+    }
+    fd = g.fd;
+  }
+  fence::heavy();  // from here on a hand that finishes sees the watcher, or its count is seen here
+  tell_if_idle(g);
+  return fd;
+}
+
+// Each hand's turn first, then what was moved here: a count on its way is seen at least once.
+uint64_t Groups::submitted(const Group &g) const noexcept {
+  uint64_t sum = 0;
+  rt_.for_each_hand([&](const Hand &h) {
+    const uint64_t turn = h.in.turn.load(std::memory_order_acquire);
+    if (turn >> Tally::kGroupShift == g.number) sum += turn & Tally::kCount;
+  });
+  return sum + g.in.load(std::memory_order_acquire);
+}
+
+bool Groups::idle(const Group &g) const noexcept {
+  uint64_t finished = g.out.load(std::memory_order_acquire);  // this first: a count on its way is seen at most once
+  rt_.for_each_hand([&](const Hand &h) {
+    const uint64_t turn = h.out.turn.load(std::memory_order_acquire);
+    if (turn >> Tally::kGroupShift == g.number) finished += turn & Tally::kCount;
+  });
+  return finished == submitted(g);
+}
+
+bool Groups::all_idle() const noexcept { return rt_.finished() == rt_.submitted(); }
+
+void Groups::tell_if_idle(Group &g) noexcept {
+  if (!g.watchers.load(std::memory_order_relaxed)) return;
+  // Two hands may finish the group's last two tasks at once: one of them sees both counts.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!idle(g)) return;
+  rt_.wake_waiters();
+  void (*done)(void *, consort_group_id) = nullptr;
+  void *arg = nullptr;
+  {
+    std::lock_guard lock(g.mutex);
+    const uint64_t now = submitted(g);
+    if (!idle(g)) return;
+    if (g.fd >= 0 && g.told_fd != now) {
+      g.told_fd = now;
+      const uint64_t one = 1;
+      (void)!write(g.fd, &one, sizeof one);
+    }
+    if (g.done && g.told != now) {
+      g.told = now;
+      done = g.done;
+      arg = g.done_arg;
+    }
+  }
+  if (!done) return;
+  Hand *h = rt_.this_hand_if_any();
+  const bool outer = h && h->in_callback;
+  if (h) h->in_callback = true;
+  done(arg, g.id());
+  if (h) h->in_callback = outer;
+}
+
+void Groups::fail(Group &g, std::shared_ptr<const Failure> f) noexcept {
+  std::lock_guard lock(g.mutex);
+  ++g.nfailed;
+  if (!g.first) g.first = std::move(f);
+}
+
+consort_status Groups::collect(Group &g) {
+  std::shared_ptr<const Failure> f;
+  {
+    std::lock_guard lock(g.mutex);
+    g.collected = f = std::move(g.first);
+    g.first = nullptr;
+    g.ncollected = g.nfailed;
+    g.nfailed = 0;
+  }
+  if (!f) return CONSORT_OK;
+  return set_error(f->status, f->chain());
+}
+
+consort_status Groups::collect_all() {
+  std::shared_ptr<const Failure> first;
+  const uint32_t n = n_.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (collect(*at(i)) >= 0 || first) continue;
+    std::lock_guard lock(at(i)->mutex);
+    first = at(i)->collected;
+  }
+  return first ? set_error(first->status, first->chain()) : CONSORT_OK;
+}
+
+void turn_in(Hand &h, Group &g) noexcept {
+  const uint64_t turn = h.in.turn.load(std::memory_order_relaxed);
+  h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift))->in.fetch_add(turn & Tally::kCount, std::memory_order_release);
+  h.in.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
+}
+
+void turn_out(Runtime &rt, Hand &h, Group &g) noexcept {
+  const uint64_t turn = h.out.turn.load(std::memory_order_relaxed);
+  h.out.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
+  Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
+  old.out.fetch_add(turn & Tally::kCount, std::memory_order_release);
+  fence::light(rt.asymmetric);
+  rt.groups.tell_if_idle(old);
+}
+
+}  // namespace consort

@@ -1,0 +1,95 @@
+// group.hpp — tasks that somebody waits for together.
+//
+// How many are pending is not kept anywhere: each hand counts what it submitted and what it finished (Tally),
+// and whoever wants to know sums. Counts only grow, and the finished ones are read first: equal sums then mean
+// that nothing was pending at a moment in between. A hand that turns to another group moves its count here:
+// submitted counts are added here before they are cleared there (a reader may see them twice: more pending,
+// harmless), finished ones cleared there before they are added here (a reader may miss them: the same).
+//
+// Groups are never freed while the runtime lives; a destroyed one is used again with the next generation.
+#pragma once
+#include <consort/consort.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "failure.hpp"
+#include "hand.hpp"
+
+namespace consort {
+
+struct Group {
+  // -- read by each task --
+  alignas(64) std::atomic<uint8_t> epoch{0};      // counts cancellations: a task of an older one does not run
+  std::atomic<uint32_t> watchers{0};              // somebody wants to be told when nothing is pending
+  std::atomic<uint32_t> generation{1};
+  uint32_t number = 0;
+  Group *parent = nullptr;                        // group of the task that created this one
+  // -- written when a hand turns to another group --
+  alignas(64) std::atomic<uint64_t> in{0}, out{0};
+  // -- rare --
+  std::mutex mutex;                               // guards all below; leaf
+  std::string name;
+  void (*done)(void *, consort_group_id) = nullptr;
+  void *done_arg = nullptr;
+  int fd = -1;
+  uint64_t told = 0, told_fd = 0;                 // submitted count at the last time that `done`, `fd` said so
+  std::shared_ptr<const Failure> first, collected;
+  uint32_t nfailed = 0, ncollected = 0;
+
+  consort_group_id id() const noexcept {
+    return {uint64_t{generation.load(std::memory_order_relaxed)} << 32 | number};
+  }
+};
+
+class Groups {
+ public:
+  explicit Groups(Runtime &rt);
+  ~Groups();
+  Result<Group *> create(const consort_group_desc *);
+  Group *find(consort_group_id) const noexcept;   // nullptr: stale or never given
+  Group &standard() const noexcept { return *at(0); }
+  Result<void> destroy(Group &);
+  Result<int> fd(Group &);
+
+  uint64_t submitted(const Group &) const noexcept;
+  bool idle(const Group &) const noexcept;        // nothing pending at some moment since the call began
+  bool all_idle() const noexcept;
+  // A hand has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
+  void tell_if_idle(Group &) noexcept;
+  void fail(Group &, std::shared_ptr<const Failure>) noexcept;
+  consort_status collect(Group &);                // status of the first failure since the last time, text in the error slot
+  bool usable() const noexcept { return n_.load(std::memory_order_relaxed) > 0; }
+  consort_status collect_all();                   // of every group; the first one is the answer
+
+  Group *at(uint32_t number) const noexcept { return &blocks_[number / kBlock].load(std::memory_order_acquire)[number % kBlock]; }
+
+  static constexpr uint32_t kBlock = 64, kBlocks = 1024;
+
+ private:
+  bool live(uint32_t number) const noexcept { return number < n_.load(std::memory_order_acquire); }
+
+  Runtime &rt_;
+  std::mutex mutex_;                              // guards free_ and growth; taken before a group's own
+  std::vector<uint32_t> free_;
+  std::atomic<Group *> blocks_[kBlocks] = {};     // owned; release in create() pairs with acquire in at()
+  std::atomic<uint32_t> n_{0};
+};
+
+// The hand counts for another group from now on.
+void turn_in(Hand &, Group &) noexcept;
+void turn_out(Runtime &, Hand &, Group &) noexcept;
+
+inline void count_in(Hand &h, Group &g) noexcept {
+  if (!h.in.counts_for(g.number)) [[unlikely]] turn_in(h, g);
+  h.in.add();
+}
+inline void count_out(Runtime &rt, Hand &h, Group &g) noexcept {
+  if (!h.out.counts_for(g.number)) [[unlikely]] turn_out(rt, h, g);
+  h.out.add();
+}
+
+}  // namespace consort

@@ -1,0 +1,83 @@
+#include "hand.hpp"
+
+#include "runtime.hpp"
+#include "wait.hpp"
+
+namespace consort {
+namespace {
+constexpr uint32_t kCarve = 64;
+}
+
+bool Hand::drain_returned() noexcept {
+  if (!returned.load(std::memory_order_relaxed)) return false;
+  Task *chain = returned.exchange(nullptr, std::memory_order_acquire);  // pairs with the release in flush_records()
+  nfree += returned_count.exchange(0, std::memory_order_relaxed);
+  if (free) {
+    Task *last = chain;
+    while (last->extra) last = reinterpret_cast<Task *>(last->extra);
+    last->extra = reinterpret_cast<Extra *>(free);
+  }
+  free = chain;
+  return true;
+}
+
+bool Hand::carve() noexcept {
+  const uint32_t first = rt.tasks.carve(kCarve);
+  if (!first) return false;
+  for (uint32_t i = kCarve; i-- > 0;) {
+    Task *t = rt.tasks.at(first + i);
+    t->hand = id;
+    t->word.store(uint64_t{1} << 32, std::memory_order_relaxed);  // generations begin at 1: the name 0 names nothing
+    t->extra = reinterpret_cast<Extra *>(free);
+    free = t;
+  }
+  nfree += kCarve;
+  carved += kCarve;
+  return true;
+}
+
+Task *Hand::take_record(bool may_wait) noexcept {
+  if (free) [[likely]] return pop_free();
+  if (drain_returned()) return pop_free();
+  if (rt.window && carved >= rt.window && may_wait) wait_for_records(*this);
+  if (!free && !drain_returned() && !carve()) return nullptr;
+  return pop_free();
+}
+
+Task *Hand::take_lent() noexcept {
+  if (!free && !drain_returned() && !carve()) return nullptr;
+  return pop_free();
+}
+
+void Hand::give_record(Task *t) noexcept {
+  if (t->hand == id) {
+    t->extra = reinterpret_cast<Extra *>(free);
+    free = t;
+    ++nfree;
+    return;
+  }
+  if (t->hand != back_hand) {
+    flush_records();
+    back_hand = t->hand;
+  }
+  t->extra = reinterpret_cast<Extra *>(back_first);
+  if (!back_first) back_last = t;
+  back_first = t;
+  if (++back_count >= return_batch) flush_records();
+}
+
+void Hand::flush_records() noexcept {
+  if (!back_count) return;
+  Hand &owner = *rt.hands.at(back_hand);
+  Task *old = owner.returned.load(std::memory_order_relaxed);
+  do {  // an old head that was taken and came back in between is as good a tail as ever
+    back_last->extra = reinterpret_cast<Extra *>(old);
+  } while (!owner.returned.compare_exchange_weak(old, back_first, std::memory_order_release, std::memory_order_relaxed));
+  owner.returned_count.fetch_add(static_cast<int32_t>(back_count), std::memory_order_relaxed);
+  back_first = back_last = nullptr;
+  back_count = 0;
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of wait_for_records()
+  if (owner.wants_records.load(std::memory_order_relaxed)) owner.parker.wake();
+}
+
+}  // namespace consort

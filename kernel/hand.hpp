@@ -1,0 +1,90 @@
+// hand.hpp — a thread's part in a runtime: its task records, its counts, its right to submit unlocked.
+//
+// Each thread that calls into a runtime, and each worker's thread, has one; only that thread touches it, but
+// for the fields that say otherwise. A thread that ends leaves its hand to the next one that comes. Hands live
+// as long as the runtime (their thread may live longer: it finds out by the runtime's number).
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "park.hpp"
+#include "task.hpp"
+
+namespace consort {
+
+struct Runtime;
+struct Worker;
+
+// Tasks counted by one thread: how many in all, and how many of the group that it counts just now, in one word
+// with that group's number so that a reader never takes one group's count for another's. The thread alone
+// stores; others sum over all hands. The count is moved to the group when another group's turn comes.
+struct Tally {
+  static constexpr uint32_t kGroupShift = 48;
+  static constexpr uint64_t kCount = (uint64_t{1} << kGroupShift) - 1;
+
+  std::atomic<uint64_t> total{0};
+  std::atomic<uint64_t> turn{0};  // group number << 48 | count
+
+  bool counts_for(uint32_t group) const noexcept { return turn.load(std::memory_order_relaxed) >> kGroupShift == group; }
+  void add() noexcept {  // release: pairs with the acquire of whoever sums (group.cpp)
+    total.store(total.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+};
+
+struct Hand {
+  Hand(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
+
+  // -- the line that each submission touches --
+  std::atomic<uint32_t> busy{0};      // inside a submission; asymmetric pair with Runtime::bias and Worker::token
+  Runtime &rt;
+  const uint16_t id;
+  Task *free = nullptr;               // records at hand, linked by Task::extra
+  int32_t nfree = 0;                  // about how many: a batch may be counted a moment after it is taken
+  uint32_t carved = 0;                // records that are this hand's
+  Worker *seat = nullptr;             // the worker that this thread drives just now
+  Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
+  Task *task = nullptr;               // the task whose body runs on this thread
+  bool in_callback = false;
+  uint32_t lease_tries = 0;
+  uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
+  void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
+  alignas(64) Tally in;
+  alignas(64) Tally out;
+
+  // -- records on their way back to their owner: one batch at a time --
+  const uint32_t return_batch;
+  Task *back_first = nullptr, *back_last = nullptr;
+  uint32_t back_count = 0;
+  uint16_t back_hand = 0;
+
+  alignas(64) std::atomic<Task *> returned{nullptr};  // [any] batches that others gave back; taken whole by the owner
+  std::atomic<int32_t> returned_count{0};             // [any] how many records those batches hold, not yet in nfree
+  std::atomic<bool> wants_records{false};             // [any] the owner sleeps until some come back
+  // Data that this thread has acquired and not released. Another thread may release: [any] under held_lock.
+  struct Held { TaskName name; Datum *datum; uint32_t mode; };
+  SpinLock held_lock;
+  std::vector<Held> held;
+  std::atomic<uint32_t> nholds{0};
+  std::atomic<bool> orphan{false};                    // [any] its thread has ended
+  Parker parker;
+
+  Task *take_record(bool may_wait) noexcept;       // nullptr: none to be had (memory; or the window, if it may not wait)
+  Task *take_lent() noexcept;                                 // a record to lend: ignores the window
+  void give_record(Task *) noexcept;                          // any hand's; batches those of others
+  void flush_records() noexcept;
+
+ private:
+  Task *pop_free() noexcept {
+    Task *t = free;
+    free = reinterpret_cast<Task *>(t->extra);
+    --nfree;
+    return t;
+  }
+  bool drain_returned() noexcept;
+  bool carve() noexcept;
+  friend struct Runtime;
+};
+
+}  // namespace consort

@@ -1,0 +1,54 @@
+// packed_args.hpp — a task's own values between submit and call.
+//
+// Each takes 16 bytes in the record, {kind, bytes, value}; the bytes of a struct given by value follow behind
+// all of them, 16-aligned. Packed by the submitter, unpacked by whoever runs the task; nothing is owned here.
+#pragma once
+#include <consort/driver.h>
+
+#include <cstring>
+
+#include "task.hpp"
+
+namespace consort {
+
+struct PackedArg {
+  uint32_t kind, bytes;
+  uint64_t value;  // SCALAR: as given; BYTES: offset from the first PackedArg
+};
+
+constexpr uint64_t padded(uint64_t bytes) noexcept { return (bytes + 15) & ~uint64_t{15}; }
+
+// Room for all; ~0: some argument is not one that a task can carry.
+inline uint64_t packed_bytes(const consort_arg *args, uint32_t n) noexcept {
+  uint64_t bytes = uint64_t{n} * sizeof(PackedArg);
+  for (uint32_t i = 0; i < n; ++i) {
+    if (args[i].kind == CONSORT_ARG_BYTES && (args[i].scalar || !args[i].bytes)) bytes += padded(args[i].bytes);
+    else if (args[i].kind != CONSORT_ARG_SCALAR || args[i].bytes > 8) return ~uint64_t{0};
+  }
+  return bytes;
+}
+
+inline void pack_args(const consort_arg *args, uint32_t n, std::byte *out) noexcept {
+  auto *packed = reinterpret_cast<PackedArg *>(out);
+  uint64_t at = uint64_t{n} * sizeof(PackedArg);
+  for (uint32_t i = 0; i < n; ++i) {
+    packed[i] = {args[i].kind, args[i].bytes, args[i].scalar};
+    if (args[i].kind != CONSORT_ARG_BYTES) continue;
+    packed[i].value = at;
+    if (args[i].bytes) std::memcpy(out + at, reinterpret_cast<const void *>(args[i].scalar), args[i].bytes);
+    at += padded(args[i].bytes);
+  }
+}
+
+// They stand right behind the accesses, wherever those are.
+inline void unpack_args(const Task &t, consort_arg *out) noexcept {
+  const auto *first = reinterpret_cast<const std::byte *>(t.pub.access + t.pub.naccess);
+  const auto *packed = reinterpret_cast<const PackedArg *>(first);
+  for (uint32_t i = 0; i < t.nargs; ++i) {
+    const bool by_address = packed[i].kind == CONSORT_ARG_BYTES;
+    out[i] = {packed[i].kind, packed[i].bytes, {}, 0,
+              by_address ? reinterpret_cast<uint64_t>(first + packed[i].value) : packed[i].value};
+  }
+}
+
+}  // namespace consort

@@ -1,0 +1,178 @@
+#include "prepare.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "packed_args.hpp"
+
+namespace consort {
+namespace {
+
+consort_status refuse(Runtime &rt, Worker &w, Task *t, consort_status status, const std::string &text, Datum *d,
+                      std::shared_ptr<const Failure> cause = nullptr) noexcept {
+  record_failure(rt, t, status, text, d, w.id, std::move(cause));
+  return status;
+}
+
+// Contents of an access that reads.
+consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_t state) noexcept {
+  if (state & data_state::kPoisoned)
+    return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d, d->extra ? d->extra->blame : nullptr);
+  if (!(state & data_state::kValid))
+    return refuse(rt, w, t, CONSORT_E_INVAL, "it reads a datum that nobody has written: submit a task that writes it first, or register it with contents", d);
+  return CONSORT_OK;
+}
+
+consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+  t->bits |= kOdd;
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    const consort_access &a = t->pub.access[i];
+    Datum *d = Datum::of(a.datum);
+    if (a.mode & CONSORT_M_SCRATCH) {
+      if (const consort_status s = rt.data.scratch_view(*d, w.id, w.unit.desc.space, &f.views[i]); s < 0)
+        return refuse(rt, w, t, s, error_text(), d);
+      continue;
+    }
+    uint32_t state = d->state.load(std::memory_order_relaxed);
+    if ((a.mode & CONSORT_M_R) && !(t->bits & kFollowed))
+      if (const consort_status s = check_readable(rt, w, t, d, state); s < 0) return s;
+    if (d->pub.bytes && data_state::space(state) == data_state::kNowhere) {
+      // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
+      if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0) return refuse(rt, w, t, s, error_text(), d);
+      state = d->state.load(std::memory_order_relaxed);
+    }
+    const uint32_t space = data_state::space(state);
+    if (d->pub.bytes && !(w.reach >> (space & 63) & 1))
+      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED,
+                    std::string("it lives in space '") + rt.topology->spaces()[space].desc.name + "', which worker " + w.unit.name +
+                        " does not reach by load and store", d);
+    f.views[i] = d->view;
+  }
+  return CONSORT_OK;
+}
+
+}  // namespace
+
+Frame::Frame(const Worker &w) : call{}, views(inline_views), args(inline_args) {
+  call.size = sizeof call;
+  call.unit = w.unit.desc.id;
+  call.worker = w.id;
+  call.rank = 0;
+  call.team = 1;
+  call.cpuset = w.unit.cpuset.empty() ? nullptr : w.unit.cpuset.data();
+  call.cpuset_words = static_cast<uint32_t>(w.unit.cpuset.size());
+  call.barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; };  // a team of one
+}
+
+Frame::~Frame() {
+  if (views != inline_views) std::free(views);
+  if (args != inline_args) std::free(args);
+}
+
+bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
+  if (nviews > view_room) {
+    auto *more = static_cast<const void **>(std::malloc(nviews * sizeof(void *)));
+    if (!more) return false;
+    if (views != inline_views) std::free(views);
+    views = more;
+    view_room = nviews;
+  }
+  if (nargs > arg_room) {
+    auto *more = static_cast<consort_arg *>(std::malloc(nargs * sizeof(consort_arg)));
+    if (!more) return false;
+    if (args != inline_args) std::free(args);
+    args = more;
+    arg_room = nargs;
+  }
+  return true;
+}
+
+consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
+  const uint64_t w = t->word.load(std::memory_order_relaxed);
+  if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {
+    record_failure(rt, t, CONSORT_E_CANCELLED, "cancelled before it started", nullptr, CONSORT_NONE, nullptr);
+    return CONSORT_E_CANCELLED;
+  }
+  if (!(t->bits & kAfter)) return CONSORT_OK;
+  for (uint32_t i = 0; i < t->extra->nafter; ++i)
+    if (auto cause = rt.failures.find(t->extra->after[i])) {
+      record_failure(rt, t, CONSORT_E_POISONED, "not run: it comes after a task that failed", nullptr, CONSORT_NONE, cause);
+      return CONSORT_E_POISONED;
+    }
+  return CONSORT_OK;
+}
+
+consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
+  const uint64_t word = t->word.load(std::memory_order_relaxed);
+  if ((word & word::kCancelled) || t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (t->bits & kAfter)) [[unlikely]]
+    if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
+
+  const uint32_t n = t->pub.naccess;
+  if (n > f.view_room || t->nargs > f.arg_room) [[unlikely]]
+    if (!f.make_room(n, t->nargs)) return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
+
+  bool odd = t->bits & kScratch;
+  for (uint32_t i = 0; i < n; ++i) {
+    const Datum *d = Datum::of(t->pub.access[i].datum);
+    const uint32_t state = d->state.load(std::memory_order_relaxed);
+    // plainly valid, and in a space within reach (bit 63 at most: there are no more than 64 spaces)
+    odd |= (state & data_state::kPlain) != data_state::kValid || !(w.reach >> (data_state::space(state) & 63) & 1);
+    f.views[i] = d->view;
+  }
+  if (odd) [[unlikely]]
+    if (const consort_status s = prepare_odd(rt, w, f, t); s < 0) return s;
+
+  if (t->nargs) unpack_args(*t, f.args);
+  const Codelet &c = *t->codelet;
+  if (impl >= c.impls.size() || c.impls[impl].klass != w.klass) impl = c.first[w.klass];
+  if (impl == 0xff) [[unlikely]]
+    return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, "scheduler '" + rt.policy.name() + "' gave it to a unit of class '" + w.unit.desc.klass + "', for which it has no implementation", nullptr);
+  f.call.views = f.views;
+  f.call.args = f.args;
+  f.call.nviews = n;
+  f.call.nargs = t->nargs;
+  f.call.impl = impl;
+  f.call.user = c.impls[impl].user;
+  return CONSORT_OK;
+}
+
+consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    const consort_access &a = t->pub.access[i];
+    if (!(a.mode & CONSORT_M_R)) continue;
+    Datum *d = Datum::of(a.datum);
+    if (const consort_status s = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); s < 0) return s;
+  }
+  return CONSORT_OK;
+}
+
+consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t, consort_call_fn *fn) noexcept {
+  const TaskName name = t->pub.id;
+  const uint64_t t0 = rt.profile ? rt.clock.now() : 0;
+  const auto tell = [&](uint32_t what, uint64_t at) noexcept {
+    if (!rt.trace_fn) return;
+    const consort_trace_event e{at, name, t->codelet->number, w.id, what, task_label(*t)};
+    rt.trace_fn(rt.trace_user, &e);
+  };
+  tell(0, t0);
+  const consort_status status = guarded_call(fn, &f.call);
+  const uint64_t t1 = rt.profile ? rt.clock.now() : 0;
+  if (t1 > t0) w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
+  tell(1, t1);
+  return status;
+}
+
+consort_status guarded_call(consort_call_fn *fn, const consort_call *call) noexcept {
+  clear_error();
+  try {
+    return fn(call);
+  } catch (const std::exception &e) {
+    return set_errorf(CONSORT_E_INTERNAL, "an exception left the function: %s", e.what());
+  } catch (...) {
+    return set_error(CONSORT_E_INTERNAL, "an exception of no standard type left the function");
+  }
+}
+
+}  // namespace consort

@@ -1,0 +1,271 @@
+#include "queue.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "links.hpp"
+#include "prepare.hpp"
+
+namespace consort {
+
+struct Queue::Slot {
+  explicit Slot(const Worker &w) : frame(w) {}
+  Frame frame;  // first, and its call first in it: run_host_code() finds the slot by the call
+  Task *task = nullptr;
+  consort_op op{};
+  consort_call_fn *fn = nullptr;
+  char text[256] = {};
+};
+
+namespace {
+
+// Called by the driver, maybe on a thread of its own: no exception reaches it, and the words of a failure are
+// kept for the thread that will see the completion.
+template <class Slot>
+consort_status run_host_code(const consort_call *call) noexcept {
+  Slot &slot = *const_cast<Slot *>(reinterpret_cast<const Slot *>(call));
+  const consort_status s = guarded_call(slot.fn, call);
+  if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
+  return s;
+}
+
+}  // namespace
+
+Queue::Queue(Runtime &rt, Worker &w, uint16_t number) : rt_(rt), worker_(w), number_(number) {}
+
+Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t number) {
+  std::unique_ptr<Queue> q(new Queue(rt, w, number));
+  const Device &device = *w.unit.device;
+  q->ops_ = device.ops;
+  q->desc_.size = sizeof q->desc_;
+  clear_error();
+  const consort_status s = device.ops->queue_open(device.dev, w.unit.index, q->token(), &q->desc_, &q->q_);
+  if (s < 0) return error(s, "no queue for worker " + w.unit.name + ": " + error_text());
+  q->depth_ = std::max(1u, std::min(w.unit.desc.depth, q->desc_.depth ? q->desc_.depth : w.unit.desc.depth));
+  for (uint32_t i = 0; i < q->depth_; ++i) {
+    q->slots_.push_back(std::make_unique<Slot>(w));
+    q->free_.push_back(q->slots_.back().get());
+  }
+  q->early_.reserve(q->depth_);
+  q->follow_.reserve(256);
+  return q;
+}
+
+Queue::~Queue() {
+  if (q_) ops_->queue_close(q_);
+}
+
+void Queue::offer(Task *t) noexcept {
+  {
+    std::lock_guard lock(inbox_mutex_);
+    offered_.push_back(t);
+  }
+  inbox_.store(true, std::memory_order_release);
+  fence::light(rt_.asymmetric);
+  if (Parker *p = worker_.sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
+}
+
+void Queue::completed(const consort_done *done, uint32_t n) noexcept {
+  {
+    std::lock_guard lock(inbox_mutex_);
+    pushed_.insert(pushed_.end(), done, done + n);
+  }
+  inbox_.store(true, std::memory_order_release);
+  fence::light(rt_.asymmetric);
+  if (Parker *p = worker_.sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
+}
+
+bool Queue::step(Hand &h) noexcept {
+  bool did = false;
+  consort_done done[32];
+  if (inflight_) {
+    const uint32_t n = ops_->poll(q_, done, 32);
+    for (uint32_t i = 0; i < n; ++i) finish(h, done[i]);
+    did |= n > 0;
+  }
+  if (inbox_.load(std::memory_order_acquire)) {
+    std::vector<consort_done> pushed;
+    {
+      std::lock_guard lock(inbox_mutex_);
+      follow_.insert(follow_.end(), offered_.begin(), offered_.end());
+      offered_.clear();
+      pushed.swap(pushed_);
+      inbox_.store(false, std::memory_order_relaxed);
+    }
+    for (const auto &d : pushed) finish(h, d);
+    did = true;
+  }
+  if (!early_.empty()) did |= finish_early(h);
+  if (stalled_) {
+    Slot *slot = stalled_;
+    stalled_ = nullptr;
+    if (!submit(slot)) return did;
+    did = true;
+  }
+  while (!stalled_ && !free_.empty()) {
+    uint32_t impl = CONSORT_NONE;
+    Task *t = next(&impl);
+    if (!t) break;
+    did = true;
+    if (!issue(h, t, impl)) break;
+  }
+  return did;
+}
+
+Task *Queue::next(uint32_t *impl) noexcept {
+  if (!follow_.empty()) {
+    Task *t = follow_.front();
+    follow_.erase(follow_.begin());
+    return t;
+  }
+  if (Task *t = worker_.next_bound()) return t;
+  consort_pick pick;
+  if (!rt_.policy.pop(worker_.id, &pick)) return nullptr;
+  *impl = pick.impl;
+  return reinterpret_cast<Task *>(pick.task);
+}
+
+bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
+  Slot *slot = free_.back();
+  if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s < 0) {
+    // A follower that fails here is still linked to its predecessors: it waits for them like one that ran.
+    if (t->bits & kFollowed) {
+      free_.pop_back();
+      slot->task = t;
+      ++inflight_;
+      early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});
+    } else {
+      complete(rt_, h, t, s, &worker_);
+    }
+    return true;
+  }
+  free_.pop_back();
+  slot->task = t;
+  const Codelet::Impl &code = t->codelet->impls[slot->frame.call.impl];
+  slot->op = {};
+  slot->op.kind = CONSORT_OP_CALL;
+  slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
+  slot->op.cookie = reinterpret_cast<uint64_t>(slot);
+  slot->op.footprint = t->pub.footprint;
+  slot->op.work = t->extra ? t->extra->work : 0;
+  slot->op.codelet = t->pub.codelet;
+  slot->op.impl = slot->frame.call.impl;
+  slot->op.priority = t->pub.priority;
+  static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
+  slot->fn = code.fn;
+  slot->text[0] = 0;
+  slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
+  if ((t->bits & kFollowed) && t->extra && t->extra->ntickets) {
+    static_assert(sizeof(Ticket) == sizeof(consort_ticket));
+    slot->op.nwait = t->extra->ntickets;
+    slot->op.wait = reinterpret_cast<const consort_ticket *>(t->extra->tickets);
+  }
+  return submit(slot);
+}
+
+bool Queue::submit(Slot *slot) noexcept {
+  if (ops_->submit(q_, &slot->op, 1) == 0) {
+    stalled_ = slot;
+    return false;
+  }
+  ++inflight_;
+  ++accepted_;
+  worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (domain_) mark_issued(slot->task);
+  return true;
+}
+
+// From here on the task's name says that it is issued: whoever links to it may follow.
+void Queue::mark_issued(Task *t) noexcept {
+  const uint64_t place = place::make(number_, accepted_);
+  std::atomic_ref<uint64_t>(t->pub.footprint).store(place, std::memory_order_relaxed);
+  uint64_t w = t->word.load(std::memory_order_relaxed);
+  // release: the place is visible with the flag. acquire: the links that hang here are readable.
+  while (!t->word.compare_exchange_weak(w, word::with_link(w, 0) | word::kIssued, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+  t->pub.codelet = word::link(w);
+  walk_links(rt_.tasks, word::link(w), [&](Task *s) noexcept {
+    note_issued(rt_, s, place);
+    const uint64_t left = s->pending.fetch_sub(pending::kIssue, std::memory_order_acq_rel) - pending::kIssue;
+    if (left >> 32 == 0)
+      if (Queue *q = claim_follower(rt_, s, place)) {
+        if (q == this) follow_.push_back(s);
+        else q->offer(s);
+      }
+  });
+}
+
+void Queue::finish(Hand &h, const consort_done &done) noexcept {
+  Slot *slot = reinterpret_cast<Slot *>(done.cookie);
+  Task *t = slot->task;
+  if ((t->bits & kFollowed) && (t->pending.load(std::memory_order_acquire) & 0xffffffff)) {
+    early_.push_back(done);  // its links are still in its predecessors' lists
+    return;
+  }
+  consort_status s = done.status;
+  const bool recorded = !(t->word.load(std::memory_order_relaxed) & word::kIssued) && domain_;  // failed before it was issued
+  if (!recorded) {
+    if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
+    else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
+  }
+  if (s >= 0) t->bits |= kOdd;
+  --inflight_;
+  slot->task = nullptr;
+  free_.push_back(slot);
+  complete(rt_, h, t, s, &worker_);
+}
+
+bool Queue::finish_early(Hand &h) noexcept {
+  bool did = false;
+  for (size_t i = 0; i < early_.size();) {
+    Slot *slot = reinterpret_cast<Slot *>(early_[i].cookie);
+    if (slot->task->pending.load(std::memory_order_acquire) & 0xffffffff) {
+      ++i;
+      continue;
+    }
+    const consort_done done = early_[i];
+    early_.erase(early_.begin() + static_cast<ptrdiff_t>(i));
+    finish(h, done);
+    did = true;
+  }
+  return did;
+}
+
+// -- following ------------------------------------------------------------------------------------------------
+
+void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
+  const Queue &q = *rt.queues[place::queue(place)];
+  uint8_t none = 0;
+  if (!s->follow.compare_exchange_strong(none, q.domain(), std::memory_order_relaxed) && none != q.domain())
+    s->follow.store(kMixed, std::memory_order_relaxed);
+  if (!q.shared_domain() || !s->extra) return;
+  Extra &e = *s->extra;
+  std::lock_guard lock(e.lock);
+  if (e.ntickets == e.ticket_room) {
+    const uint32_t room = e.ticket_room ? e.ticket_room * 2 : 4;
+    auto *more = static_cast<Ticket *>(std::realloc(e.tickets, room * sizeof(Ticket)));
+    if (!more) return s->follow.store(kMixed, std::memory_order_relaxed);  // it will wait for them to complete
+    e.tickets = more;
+    e.ticket_room = room;
+  }
+  e.tickets[e.ntickets++] = {q.token(), place::seq(place)};
+}
+
+Queue *claim_follower(Runtime &rt, Task *s, uint64_t place) noexcept {
+  Queue &q = *rt.queues[place::queue(place)];
+  const uint8_t follow = s->follow.load(std::memory_order_relaxed);
+  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kAfter))) return nullptr;
+  Worker &w = q.worker();
+  if (!(s->pub.where >> w.klass & 1) || ((s->bits & kBound) && s->extra->worker != w.id)) return nullptr;
+  uint64_t left = s->pending.load(std::memory_order_relaxed);
+  do {
+    if (left >> 32 != 0 || (left & 0xffffffff) == 0) return nullptr;  // claimed already, or complete meanwhile: it goes the ordinary way
+  } while (!s->pending.compare_exchange_weak(left, left | pending::kClaimed, std::memory_order_acq_rel, std::memory_order_relaxed));
+  s->bits |= kFollowed;
+  return &q;
+}
+
+}  // namespace consort

@@ -1,0 +1,74 @@
+// queue.hpp — tasks in flight on a unit that runs by itself: issued in batches, completed by polling.
+//
+// A task whose unfinished predecessors are all issued on this queue, or on queues that wait for each other's
+// tickets, is issued behind them at once (it is "followed"); its completion is believed only when theirs have
+// been seen. Owned by the worker; the token holder's, but for offer() and completed().
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime.hpp"
+
+namespace consort {
+
+class Queue {
+ public:
+  static Result<std::unique_ptr<Queue>> open(Runtime &, Worker &, uint16_t number);
+  ~Queue();
+
+  bool step(Hand &) noexcept;                       // polls, then issues while there is room
+  bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
+  void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else
+  void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
+  uint8_t domain() const noexcept { return domain_; }
+  bool shared_domain() const noexcept { return desc_.sync != 0 && (desc_.flags & CONSORT_Q_WAITS); }
+  uint16_t number() const noexcept { return number_; }
+  void join_domain(uint8_t domain) noexcept { domain_ = domain; }
+  uint64_t sync() const noexcept { return desc_.sync; }
+  bool in_order() const noexcept { return desc_.flags & CONSORT_Q_IN_ORDER; }
+  Worker &worker() const noexcept { return worker_; }
+  uint64_t token() const noexcept { return uint64_t{number_} + 1; }
+
+ private:
+  struct Slot;                                      // one task in flight
+  Queue(Runtime &, Worker &, uint16_t number);
+  Task *next(uint32_t *impl) noexcept;
+  bool issue(Hand &, Task *, uint32_t impl) noexcept;
+  bool submit(Slot *) noexcept;
+  void mark_issued(Task *) noexcept;
+  void finish(Hand &, const consort_done &) noexcept;
+  bool finish_early(Hand &) noexcept;
+
+  Runtime &rt_;
+  Worker &worker_;
+  const uint16_t number_;
+  uint8_t domain_ = 0;
+  const consort_driver_ops *ops_ = nullptr;
+  void *q_ = nullptr;
+  consort_queue_desc desc_{};
+  uint32_t depth_ = 1, inflight_ = 0;
+  uint64_t accepted_ = 0;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Slot *> free_;
+  Slot *stalled_ = nullptr;                         // prepared, not accepted yet
+  std::vector<Task *> follow_;                      // claimed: go before anything from the policy, in order
+  std::vector<consort_done> early_;                 // reported before a predecessor on another queue was
+  std::mutex inbox_mutex_;                          // guards the two; leaf
+  std::vector<Task *> offered_;
+  std::vector<consort_done> pushed_;
+  std::atomic<bool> inbox_{false};                  // something is there; release in offer(), acquire in step()
+};
+
+// A predecessor was found issued while linking, or has just been issued: remember on `s` where, so that `s` may follow.
+void note_issued(Runtime &, Task *s, uint64_t place) noexcept;
+// All predecessors of `s` are issued, not all complete: whose queue may take it now? nullptr: nobody's. Claims it.
+Queue *claim_follower(Runtime &, Task *s, uint64_t place) noexcept;
+
+namespace place {
+constexpr uint64_t make(uint16_t queue, uint64_t seq) { return uint64_t{queue} << 48 | seq; }
+constexpr uint16_t queue(uint64_t p) { return static_cast<uint16_t>(p >> 48); }
+constexpr uint64_t seq(uint64_t p) { return p & ((uint64_t{1} << 48) - 1); }
+}  // namespace place
+
+}  // namespace consort

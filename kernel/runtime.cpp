@@ -1,0 +1,284 @@
+#include "runtime.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "error_slot.hpp"
+#include "links.hpp"
+#include "process.hpp"
+#include "queue.hpp"
+
+namespace consort {
+namespace {
+
+// The runtime that this thread used last, and its hand there. Trivial, so that reading it is one load.
+struct Current {
+  uint64_t number;
+  Hand *hand;
+};
+thread_local constinit Current current{0, nullptr};
+
+void abandon(Hand &h) noexcept {
+  h.flush_records();
+  h.task = nullptr;
+  h.lease = nullptr;
+  h.orphan.store(true, std::memory_order_release);  // pairs with the acquire in adopt_or_add()
+}
+
+// All hands of this thread; leaves them behind when the thread ends.
+struct Belongings {
+  struct Entry { uint64_t number; Hand *hand; };
+  std::vector<Entry> entries;
+  ~Belongings() {
+    current = {0, nullptr};
+    for (const Entry &e : entries) process::if_alive(e.number, abandon, *e.hand);
+  }
+};
+Belongings &belongings() {
+  thread_local Belongings mine;
+  return mine;
+}
+
+Runtime &runtime_of(void *user) { return *static_cast<Runtime *>(user); }
+
+const void *service(void *, const consort_plugin *, const char *id) {
+  return id && std::strcmp(id, CONSORT_SCHED_ID) == 0 ? sched_services() : nullptr;
+}
+uint64_t now(void *user) { return runtime_of(user).clock.now(); }
+
+void completed(void *user, uint64_t token, const consort_done *done, uint32_t n) {
+  Runtime &rt = runtime_of(user);
+  if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
+}
+
+void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
+  static constexpr const char *kNames[] = {"", "a device is lost", "a device is up", "a peer is lost", "a peer is up", "a capacity has changed"};
+  runtime_of(user).log(what == CONSORT_EV_DEVICE_LOST ? 0 : 2, std::string(what < std::size(kNames) ? kNames[what] : "unknown event") +
+                       " (object " + std::to_string(object) + ", detail " + std::to_string(detail) + ")");
+}
+
+}  // namespace
+
+// -- hands ----------------------------------------------------------------------------------------------------
+
+Hands::~Hands() {
+  for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i) delete all_[i].load(std::memory_order_relaxed);
+}
+
+Hand *Hands::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
+  std::lock_guard lock(mutex_);
+  const uint32_t n = n_.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < n; ++i) {
+    Hand *h = all_[i].load(std::memory_order_relaxed);
+    bool orphan = true;
+    if (h->orphan.load(std::memory_order_relaxed) && h->orphan.compare_exchange_strong(orphan, false, std::memory_order_acquire)) return h;
+  }
+  if (n == kMost) return nullptr;
+  Hand *h = new (std::nothrow) Hand(rt, static_cast<uint16_t>(n), batch);
+  if (!h) return nullptr;
+  all_[n].store(h, std::memory_order_release);
+  n_.store(n + 1, std::memory_order_release);
+  return h;
+}
+
+Hand *Runtime::this_hand() noexcept {
+  if (current.number == number) [[likely]] return current.hand;
+  if (Hand *h = this_hand_if_any()) return h;
+  Hand *h = hands.adopt_or_add(*this, return_batch);
+  if (!h) {
+    set_error(CONSORT_E_NOMEM, "no memory for this thread's part of the runtime, or more than 4096 threads use it at once");
+    return nullptr;
+  }
+  try {
+    adopt_hand(*this, *h);
+  } catch (const std::bad_alloc &) {
+    abandon(*h);
+    set_error(CONSORT_E_NOMEM, "no memory for this thread's part of the runtime");
+    return nullptr;
+  }
+  return h;
+}
+
+Hand *Runtime::this_hand_if_any() const noexcept {
+  if (current.number == number) return current.hand;
+  for (const auto &e : belongings().entries)
+    if (e.number == number) {
+      current = {e.number, e.hand};
+      return e.hand;
+    }
+  return nullptr;
+}
+
+void adopt_hand(Runtime &rt, Hand &h) {
+  auto &entries = belongings().entries;
+  if (entries.size() >= 16) std::erase_if(entries, [](const auto &e) { return !process::is_alive(e.number); });
+  entries.push_back({rt.number, &h});
+  current = {rt.number, &h};
+}
+
+// -- life -----------------------------------------------------------------------------------------------------
+
+Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
+    : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
+      clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this), data(*this) {}
+
+Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
+  auto config = Config::load(settings);
+  if (!config) return config.error();
+  std::unique_ptr<Runtime> rt(new Runtime(process::next_number(), *config));
+  process::enter(rt->number);
+  if (auto r = rt->open(settings); !r) return r.error();
+  return rt;
+}
+
+Result<void> Runtime::open(const consort_settings *settings) {
+  static constexpr const char *kLevels[] = {"error", "warn", "info", "debug"};
+  log_fn = settings ? settings->log : nullptr;
+  log_user = settings ? settings->log_user : nullptr;
+  for (int32_t i = 0; i < 4; ++i)
+    if (config->text("log") == kLevels[i]) log_level = i;
+  window = static_cast<uint32_t>(config->number("window"));
+  bypass = static_cast<uint32_t>(config->number("bypass"));
+  spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 30 + 1;
+  manual = config->text("pump") == "manual";
+  observed = profile = config->flag("profile");
+  return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;
+  if (!tasks.reserve(kTaskSlots)) return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
+  if (!groups.usable()) return error(CONSORT_E_NOMEM, "no memory for the default group");
+  if (auto r = data.open(); !r) return r.error();
+
+  const HostHooks hooks{this, service, now, completed, event};
+  auto found = Registry::open(config, hooks, log_fn, log_user, settings ? settings->modules : nullptr, settings ? settings->nmodules : 0);
+  if (!found) return found.error();
+  registry = std::move(*found);
+  auto drivers = registry->load_drivers();
+  if (!drivers) return drivers.error();
+  auto machine = Topology::open(*drivers);
+  if (!machine) return machine.error();
+  topology = std::move(*machine);
+  auto scheduler = registry->load(CONSORT_KIND_SCHEDULER, config->text("scheduler"));
+  if (!scheduler) return scheduler.error();
+  if (auto r = config->check_unused(); !r) return r.error();
+  return open_workers(**scheduler);
+}
+
+Result<void> Runtime::open_workers(Plugin &scheduler) {
+  const auto &units = topology->units();
+  if (units.size() > kMaxWorkers) return error(CONSORT_E_UNSUPPORTED, std::to_string(units.size()) + " units, 1024 are the most: limit the drivers");
+  sleeper_words = static_cast<uint32_t>((units.size() + 63) / 64);
+  std::vector<int> used;
+  for (const Unit &u : units) {
+    workers.push_back(std::make_unique<Worker>(*this, u.desc.id, u));
+    for (size_t i = 0; i < u.cpuset.size() * 64; ++i)
+      if (u.cpuset[i / 64] >> (i % 64) & 1) used.push_back(static_cast<int>(i));
+  }
+  if (!used.empty()) {
+    auto lease = claim(used, config->text("cores") == "refuse", "runtime #" + std::to_string(number));
+    if (!lease) return lease.error();
+    cores = std::move(*lease);
+  }
+  uint8_t domains = 0;
+  for (auto &w : workers) {
+    if (w->unit.desc.flags & CONSORT_UNIT_INLINE) continue;
+    auto q = Queue::open(*this, *w, static_cast<uint16_t>(queues.size()));
+    if (!q) return q.error();
+    if ((*q)->in_order()) {  // queues that wait for one another share a domain; another in-order queue has its own
+      const auto peer = std::find_if(queues.begin(), queues.end(), [&](const Queue *p) {
+        return p->shared_domain() && (*q)->shared_domain() && p->sync() == (*q)->sync() && p->worker().unit.device->plugin == w->unit.device->plugin;
+      });
+      if (peer != queues.end()) shared_domains = true;
+      if (peer != queues.end()) (*q)->join_domain((*peer)->domain());
+      else if (domains < kMixed - 1) (*q)->join_domain(++domains);
+    }
+    queues.push_back(q->get());
+    w->queue = std::move(*q);
+  }
+  if (auto r = policy.open(*this, scheduler); !r) return r.error();
+  if (manual) return {};
+  for (auto &w : workers)
+    if (auto r = w->start_thread(); !r) return r.error();
+  return {};
+}
+
+Runtime::~Runtime() {
+  stopping.store(true, std::memory_order_seq_cst);
+  for (auto &w : workers) w->tell_threads_to_stop();
+  for (auto &w : workers) w->join();
+  process::leave(number);
+  policy.close();
+  workers.clear();
+  if (topology) data.close();
+  topology.reset();
+}
+
+// -- sums and wakes ---------------------------------------------------------------------------------------------
+
+uint64_t Runtime::submitted() const noexcept {
+  uint64_t sum = 0;
+  for_each_hand([&](const Hand &h) { sum += h.in.total.load(std::memory_order_acquire); });
+  return sum;
+}
+
+uint64_t Runtime::finished() const noexcept {
+  uint64_t sum = 0;
+  for_each_hand([&](const Hand &h) { sum += h.out.total.load(std::memory_order_acquire); });
+  return sum;
+}
+
+bool Runtime::nobody_runs() const noexcept {
+  return std::all_of(workers.begin(), workers.end(), [](const auto &w) {
+    return w->token.load(std::memory_order_acquire) != token::kHeld && !(w->queue && w->queue->busy());
+  });
+}
+
+void Runtime::wake(const consort_wake &want) noexcept {
+  uint32_t k = want.k;
+  for (uint32_t i = 0; i < sleeper_words && k; ++i) {
+    uint64_t candidates = sleepers[i].load(std::memory_order_relaxed) & want.bits[i];
+    for (; candidates && k; candidates &= candidates - 1) {
+      const auto bit = static_cast<uint32_t>(__builtin_ctzll(candidates));
+      const uint64_t mask = uint64_t{1} << bit;
+      if (!(sleepers[i].fetch_and(~mask, std::memory_order_acq_rel) & mask)) continue;  // somebody else woke it
+      if (Parker *p = workers[i * 64 + bit]->sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
+      --k;
+    }
+  }
+}
+
+void Runtime::wake_waiters() noexcept {
+  if (!nwaiters.load(std::memory_order_relaxed)) return;
+  std::lock_guard lock(waiters_mutex);
+  for (Parker *p : waiters) p->wake();
+}
+
+// For a task that is unfinished and not running the list only grows at its head. For any other it may be walked
+// and recycled under our eyes: the answer is nonsense then, but the walk stays inside the arena and ends.
+uint32_t Runtime::successors(const Task &t, const consort_task **out, uint32_t max) const noexcept {
+  constexpr uint32_t kLongest = 1 << 20;
+  uint32_t n = 0;
+  const uint32_t mask = (1u << word::kSlotBits) - 1;
+  for (uint32_t link = word::link(t.word.load(std::memory_order_acquire)); link && n < kLongest; ++n) {
+    if (!tasks.holds(link >> word::kSlotBits)) break;
+    Task *record = tasks.at(link >> word::kSlotBits);
+    const uint32_t slot = link & mask;
+    auto *chunk = reinterpret_cast<LinkChunk *>(record);
+    uint32_t &next = slot < 4 ? record->link[slot] : slot < kInlineLinks ? reinterpret_cast<uint32_t *>(record->pub.sched)[slot - 4]
+                                                                        : chunk->link[slot - kInlineLinks];
+    const Task *successor = record;
+    if (slot >= kInlineLinks) {
+      const uint32_t owner = std::atomic_ref<uint32_t>(chunk->owner).load(std::memory_order_relaxed);
+      if (!tasks.holds(owner)) break;
+      successor = tasks.at(owner);
+    }
+    link = std::atomic_ref<uint32_t>(next).load(std::memory_order_relaxed);
+    if (n < max) out[n] = &successor->pub;
+  }
+  return n;
+}
+
+void Runtime::log(int32_t level, const std::string &text) const noexcept {
+  Log{log_fn, log_user, log_level}.wants(level) ? Log{log_fn, log_user, log_level}.write(level, text) : void();
+}
+
+}  // namespace consort

@@ -1,0 +1,120 @@
+// runtime.hpp — everything that one runtime owns, in the order in which it must live and die.
+//
+// The application holds a Shell (shell.hpp), never this. Rooms reach one another through it; it has no
+// behaviour of its own but starting, stopping, and the few sums over all hands.
+#pragma once
+#include <consort/consort.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "clock.hpp"
+#include "codelet.hpp"
+#include "config.hpp"
+#include "cores.hpp"
+#include "data.hpp"
+#include "failure.hpp"
+#include "fence.hpp"
+#include "group.hpp"
+#include "hand.hpp"
+#include "policy.hpp"
+#include "registry.hpp"
+#include "task.hpp"
+#include "topology.hpp"
+#include "worker.hpp"
+
+namespace consort {
+
+// All hands that ever were; a number finds its hand. Grows only.
+class Queue;
+
+class Hands {
+ public:
+  static constexpr uint32_t kMost = 4096;
+  ~Hands();
+  Hand *at(uint32_t i) const noexcept { return all_[i].load(std::memory_order_acquire); }  // pairs with the release in add()
+  uint32_t size() const noexcept { return n_.load(std::memory_order_acquire); }
+  Hand *adopt_or_add(Runtime &, uint32_t batch) noexcept;  // nullptr: 4096 threads at once, or no memory
+
+ private:
+  std::mutex mutex_;
+  std::atomic<Hand *> all_[kMost] = {};
+  std::atomic<uint32_t> n_{0};
+};
+
+void adopt_hand(Runtime &, Hand &);  // the calling thread's from now on
+
+struct Runtime {
+  static constexpr uint32_t kMaxWorkers = 1024;
+  static constexpr uint32_t kTaskSlots = 1u << word::kRecordBits;
+
+  static Result<std::unique_ptr<Runtime>> start(const consort_settings *);
+  ~Runtime();  // no task pending; joins all threads
+
+  Hand *this_hand() noexcept;              // of the calling thread; nullptr: none to be had, told in the error slot
+  Hand *this_hand_if_any() const noexcept;
+  template <class F> void for_each_hand(F f) const {
+    const uint32_t n = hands.size();
+    for (uint32_t i = 0; i < n; ++i) f(*hands.at(i));
+  }
+  uint64_t submitted() const noexcept;     // sums, as in group.hpp: finished first
+  uint64_t finished() const noexcept;
+  bool nobody_runs() const noexcept;       // no worker's turn is taken just now
+  void wake(const consort_wake &) noexcept;
+  void wake_waiters() noexcept;            // somebody's wait may be over
+  uint32_t successors(const Task &, const consort_task **out, uint32_t max) const noexcept;
+  void log(int32_t level, const std::string &text) const noexcept;
+  Task *task_at(TaskName name) const noexcept { return tasks.at(static_cast<uint32_t>(name)); }
+  bool is_live(TaskName name) const noexcept {  // acquire: what a finished task did is visible
+    return word::generation(task_at(name)->word.load(std::memory_order_acquire)) == name >> 32;
+  }
+
+  // -- settled at the start --
+  const uint64_t number;                   // never used twice in a process
+  const bool asymmetric;
+  uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
+  bool manual = false, profile = false, observed = false;
+  void (*log_fn)(void *, int32_t, const char *) = nullptr;
+  void *log_user = nullptr;
+  int32_t log_level = 1;
+  void (*trace_fn)(void *, const consort_trace_event *) = nullptr;
+  void *trace_user = nullptr;
+
+  // -- the hot shared words --
+  alignas(64) std::atomic<uint32_t> bias;  // the hand that submits without locks; kNobody: none yet; kEverybody: data are locked
+  static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
+  std::atomic<bool> stopping{false};
+  alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see policy.hpp
+
+  // -- those who wait --
+  alignas(64) std::atomic<uint32_t> nwaiters{0};
+  std::mutex waiters_mutex;                // leaf
+  std::vector<Parker *> waiters;
+  std::mutex pump_mutex;                   // manual pump: one thread at a time steps
+
+  // -- rooms, in the order of their lives --
+  std::shared_ptr<Config> config;
+  Clock clock;
+  std::unique_ptr<Registry> registry;
+  std::unique_ptr<Topology> topology;
+  CoreLease cores;
+  TaskArena tasks;
+  Hands hands;
+  Groups groups;
+  Codelets codelets;
+  FailureLog failures;
+  DataTable data;
+  Policy policy;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<Queue *> queues;             // by number; owned by the workers
+  bool shared_domains = false;             // some queues wait for one another's tickets
+
+ private:
+  Runtime(uint64_t number, std::shared_ptr<Config>);
+  Result<void> open(const consort_settings *);
+  Result<void> open_workers(Plugin &scheduler);
+};
+
+}  // namespace consort

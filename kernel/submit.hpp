@@ -1,0 +1,39 @@
+// submit.hpp — how a task enters: its record, its place in the chains of its data, its way to the policy.
+//
+// The submission right covers the ends of the chains. While one thread submits it has the right by bias and
+// pays nothing; the first other one revokes the bias, and from then on each submission locks its data, in
+// the order of their addresses, and links all its accesses before it unlocks any: so two submissions that
+// share several data have one order on all of them.
+#pragma once
+#include <consort/consort.h>
+
+#include "runtime.hpp"
+
+namespace consort {
+
+// One datum of a submission, merged over the places where it is named.
+struct Claim {
+  Datum *datum;
+  uint32_t mode;
+};
+
+// Holds the submission right over `n` data (sorted by address when they are locked).
+class SubmissionRight {
+ public:
+  SubmissionRight(Runtime &, Hand &, Claim *claims, uint32_t n) noexcept;
+  ~SubmissionRight();
+  SubmissionRight(const SubmissionRight &) = delete;
+  SubmissionRight &operator=(const SubmissionRight &) = delete;
+
+ private:
+  Hand &hand_;
+  Claim *claims_;
+  uint32_t locked_ = 0;
+};
+
+consort_status submit(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
+
+// The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
+Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind) noexcept;
+
+}  // namespace consort

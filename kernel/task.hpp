@@ -1,0 +1,115 @@
+// task.hpp — the record of one task: three cache lines, in an arena, recycled.
+//
+// The first line is what a policy sees. The second holds the accesses and small arguments, the third the
+// kernel's state. A record belongs to the hand (a thread's part of the runtime, hand.hpp) that carved it and
+// returns to it; between submit and completion the thread that moves the task to its next state owns it.
+//
+// A task is named by its generation and its record's number. `word` is the truth about both: while the
+// generation in it equals the name's, the task is unfinished. So a stale name is found out by one load, and an
+// exchange of `word` at the end both closes the list of successors and retires the name.
+#pragma once
+#include <consort/driver.h>
+#include <consort/scheduler.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "arena.hpp"
+#include "spin.hpp"
+
+namespace consort {
+
+struct Codelet;
+struct Group;
+struct Datum;
+struct Extra;
+
+using TaskName = uint64_t;  // generation << 32 | number of the record; 0: none
+
+// Low half of Task::word: number of a link's record (24 bits), its slot (5), flags (3).
+namespace word {
+inline constexpr uint32_t kIssued = 1, kWaited = 2, kCancelled = 4, kFlags = 7;
+inline constexpr uint32_t kSlotBits = 5, kRecordBits = 24;
+constexpr uint32_t generation(uint64_t w) { return static_cast<uint32_t>(w >> 32); }
+constexpr uint32_t link(uint64_t w) { return static_cast<uint32_t>(w) >> 3; }
+constexpr uint64_t with_link(uint64_t w, uint32_t link) { return (w & (~uint64_t{0} << 32 | kFlags)) | uint64_t{link} << 3; }
+constexpr uint32_t make_link(uint32_t record, uint32_t slot) { return record << kSlotBits | slot; }
+}  // namespace word
+
+// Task::pending: predecessors not yet issued (high half), not yet complete (low half).
+namespace pending {
+inline constexpr uint64_t kComplete = 1, kIssue = uint64_t{1} << 32, kBoth = kIssue | kComplete;
+inline constexpr uint64_t kClaimed = uint64_t{1} << 63;  // issued behind its predecessors: completion must not push it
+inline constexpr uint64_t kGuard = uint64_t{1} << 30;    // more than any number of predecessors: holds the task while it is linked
+}  // namespace pending
+
+enum TaskBits : uint16_t {
+  kEmpty = 1 << 0,        // no codelet: completes where it becomes ready
+  kHold = 1 << 1,         // the application enters a datum: granted where it becomes ready, ends at release
+  kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
+  kRetire = 1 << 3,       // frees its datum where it becomes ready
+  kSpecial = kEmpty | kHold | kInvalidate | kRetire,
+  kBound = 1 << 4,        // for one worker: bypasses the policy
+  kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
+  kScratch = 1 << 6,      // uses per-worker memory
+  kRetried = 1 << 7,      // pushed before
+  kFollowed = 1 << 8,     // issued behind unfinished predecessors
+  kOdd = 1 << 9           // some datum is not plainly valid: looked at one by one, before and after
+};
+
+inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
+inline constexpr uint8_t kMixed = 0xff;
+
+// Once the task is issued on a queue no policy looks at it any more, and two fields change their meaning: its place
+// there (queue number << 48 | sequence) stands in pub.footprint, the links that hung in `word` until then in
+// pub.codelet.
+struct alignas(64) Task {
+  consort_task pub;                       // sched[] holds links 4..7 until the task is ready, the policy's words then
+  alignas(64) std::byte payload[kPayload];
+  uint32_t link[4];                       // links 0..3: the next edge of the list that each hangs in
+  Codelet *codelet;
+  Group *group;
+  Extra *extra;                           // what few tasks have; in the free list: the next record
+  uint16_t bits;
+  uint16_t hand;                          // whose record this is
+  uint8_t nargs, nlinks;
+  uint8_t epoch;                          // of the group, when submitted
+  std::atomic<uint8_t> follow;            // sync domain that all issued predecessors share; 0: none yet, kMixed: several
+  std::atomic<uint64_t> pending;
+  std::atomic<uint64_t> word;             // last: a record lent as a chunk of links leaves it alone
+
+  consort_access *accesses() const noexcept { return const_cast<consort_access *>(pub.access); }
+};
+static_assert(sizeof(Task) == 192 && offsetof(Task, word) == 184);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+// A record lent to a task gives its first two lines; its state line keeps `hand`, `extra` (free list) and `word`.
+inline constexpr size_t kChunkBytes = offsetof(Task, link);
+struct LinkChunk {
+  uint32_t owner, next;                   // numbers of records: the task, its next chunk (0: none)
+  uint32_t link[kChunkLinks];
+};
+static_assert(sizeof(LinkChunk) <= kChunkBytes);
+
+// What few tasks have; lives in a lent record. The pointers are owned and come from malloc.
+struct Ticket { uint64_t queue, seq; };
+struct Extra {
+  void (*done)(void *, const struct consort_outcome *) = nullptr;
+  void *done_arg = nullptr;
+  char *name = nullptr;
+  TaskName *after = nullptr;              // explicit predecessors
+  void *spill = nullptr;                  // accesses and arguments that fit nowhere else
+  Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
+  uint64_t work = 0;
+  uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
+  uint32_t worker = CONSORT_NONE;         // bound to it
+  uint32_t chunks = 0;                    // record of the first LinkChunk
+  SpinLock lock;                          // tickets: several issuers may add
+};
+static_assert(sizeof(Extra) <= kChunkBytes);
+
+using TaskArena = Arena<Task>;
+
+}  // namespace consort

@@ -1,0 +1,167 @@
+#include "topology.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "error_slot.hpp"
+#include "registry.hpp"
+
+namespace consort {
+namespace {
+
+Error driver_error(const Plugin &plugin, consort_status status, const char *doing) {
+  const char *said = error_text();
+  std::string text = "driver '" + std::string(plugin.manifest->name) + "' failed while " + doing;
+  text += *said ? std::string(": ") + said : " (status " + std::to_string(status) + ", no reason given)";
+  return error(status < 0 ? status : CONSORT_E_INTERNAL, text);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Topology>> Topology::open(const std::vector<Plugin *> &drivers) {
+  auto topology = std::make_unique<Topology>();
+  if (auto r = topology->open_devices(drivers); !r) return r.error();
+  if (auto r = topology->ask_spaces(); !r) return r.error();
+  topology->ask_links();
+  if (auto r = topology->ask_units(); !r) return r.error();
+  topology->measure_reach();
+  topology->freeze();
+  return topology;
+}
+
+Topology::~Topology() {
+  for (auto it = devices_.rbegin(); it != devices_.rend(); ++it) (*it)->ops->close((*it)->dev);
+}
+
+Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
+  for (Plugin *plugin : drivers) {
+    const consort_driver_ops *ops = plugin->driver();
+    const uint32_t n = ops->count(plugin->self);
+    for (uint32_t i = 0; i < n; ++i) {
+      auto device = std::make_unique<Device>(Device{plugin, ops, nullptr, i});
+      clear_error();
+      const consort_status s = ops->open(plugin->self, i, devices_.size() + 1, &device->dev);
+      if (s < 0) return driver_error(*plugin, s, "opening its device");
+      devices_.push_back(std::move(device));
+    }
+  }
+  return {};
+}
+
+Result<void> Topology::ask_spaces() {
+  for (auto &device : devices_) {
+    for (uint32_t i = 0;; ++i) {
+      Space space{{}, device.get()};
+      space.desc.size = sizeof space.desc;
+      space.desc.id = static_cast<uint32_t>(spaces_.size());
+      space.desc.numa = -1;
+      clear_error();
+      const consort_status s = device->ops->space(device->dev, i, &space.desc);
+      if (s == CONSORT_E_INVAL) break;
+      if (s < 0) return driver_error(*device->plugin, s, "describing its memory");
+      space.desc.id = static_cast<uint32_t>(spaces_.size());
+      if (!space.desc.name) space.desc.name = "unnamed";
+      if (!space.desc.domain) space.desc.domain = "";
+      if (spaces_.size() == kMaxSpaces)
+        return error(CONSORT_E_UNSUPPORTED, "more than 64 memory spaces: leave some drivers out of the setting `drivers`");
+      spaces_.push_back(space);
+    }
+  }
+  const auto home = std::find_if(spaces_.begin(), spaces_.end(), [](const Space &s) {
+    return (s.desc.flags & CONSORT_SP_CPU) && (s.desc.flags & CONSORT_SP_COHERENT);
+  });
+  if (home == spaces_.end())
+    return error(CONSORT_E_UNSUPPORTED,
+                 "no driver offers the host's own memory: check the setting `drivers`; consort plugins lists what there is");
+  home_ = home->desc.id;
+  return {};
+}
+
+// Of several drivers that offer a path, the fastest for a megabyte gets it.
+void Topology::ask_links() {
+  const size_t n = spaces_.size();
+  links_.resize(n * n);
+  const auto cost = [](const consort_link_desc &d) {
+    return d.latency_ns + (d.bytes_per_s ? 1048576e9 / static_cast<double>(d.bytes_per_s) : 1e15);
+  };
+  for (const Space &src : spaces_)
+    for (const Space &dst : spaces_) {
+      if (src.desc.id == dst.desc.id) continue;
+      Link &best = links_[src.desc.id * n + dst.desc.id];
+      for (auto &device : devices_) {
+        consort_link_desc d{};
+        d.size = sizeof d;
+        d.bounce_space = CONSORT_NONE;
+        if (device->ops->link(device->dev, &src.desc, &dst.desc, &d) < 0) continue;
+        if (!best.device || cost(d) < cost(best.desc)) best = {device.get(), d};
+      }
+    }
+  clear_error();
+}
+
+Result<void> Topology::ask_units() {
+  for (auto &device : devices_) {
+    for (uint32_t i = 0;; ++i) {
+      Unit unit;
+      unit.desc = {};
+      unit.desc.size = sizeof unit.desc;
+      unit.desc.id = static_cast<uint32_t>(units_.size());
+      unit.desc.numa = -1;
+      unit.desc.depth = 1;
+      unit.desc.space = home_;
+      clear_error();
+      const consort_status s = device->ops->unit(device->dev, i, &unit.desc);
+      if (s == CONSORT_E_INVAL) break;
+      if (s < 0) return driver_error(*device->plugin, s, "describing its units");
+      unit.desc.id = static_cast<uint32_t>(units_.size());
+      if (!unit.desc.klass || !*unit.desc.klass || unit.desc.space >= spaces_.size())
+        return error(CONSORT_E_INVAL, "driver '" + std::string(device->plugin->manifest->name) +
+                                          "' describes a unit without a class or with a home that no space has");
+      if (!unit.desc.arch) unit.desc.arch = unit.desc.klass;
+      if (unit.desc.depth == 0) unit.desc.depth = 1;
+      unit.device = device.get();
+      unit.index = i;
+      int bit = class_bit(unit.desc.klass);
+      if (bit < 0) {
+        if (classes_.size() == kMaxClasses) return error(CONSORT_E_UNSUPPORTED, "more than 64 unit classes");
+        bit = static_cast<int>(classes_.size());
+        classes_.push_back(unit.desc.klass);
+      }
+      unit.klass = static_cast<uint32_t>(bit);
+      const auto same = std::count_if(units_.begin(), units_.end(), [&](const Unit &u) { return u.klass == unit.klass; });
+      unit.name = unit.desc.klass + std::to_string(same);
+      if (unit.desc.cpuset) unit.cpuset.assign(unit.desc.cpuset, unit.desc.cpuset + unit.desc.cpuset_words);
+      units_.push_back(std::move(unit));
+    }
+  }
+  clear_error();
+  if (units_.empty())
+    return error(CONSORT_E_UNSUPPORTED, "no driver offers a unit to run tasks on: check the setting `drivers` and its limits");
+  return {};
+}
+
+void Topology::measure_reach() {
+  for (Unit &unit : units_)
+    for (const Space &space : spaces_)
+      if (space.desc.id == unit.desc.space || (link(space.desc.id, unit.desc.space).desc.flags & CONSORT_LK_LOADSTORE))
+        unit.reach |= uint64_t{1} << space.desc.id;
+}
+
+void Topology::freeze() {
+  for (const Unit &u : units_) {
+    const auto &d = u.desc;
+    workers_.push_back({d.id, u.klass, d.space, spaces_[d.space].desc.numa >= 0 ? static_cast<uint32_t>(spaces_[d.space].desc.numa) : 0,
+                        d.depth, d.numa});
+  }
+  for (const Link &l : links_) hops_.push_back(l.device ? consort_hop{l.desc.bytes_per_s, l.desc.latency_ns, 1} : consort_hop{0, 0, 0});
+  snapshot_ = {sizeof snapshot_, 1, static_cast<uint32_t>(workers_.size()), static_cast<uint32_t>(spaces_.size()),
+               static_cast<uint32_t>(classes_.size()), 0, workers_.data(), hops_.data(), nullptr, classes_.data()};
+}
+
+int Topology::class_bit(std::string_view klass) const noexcept {
+  for (size_t i = 0; i < classes_.size(); ++i)
+    if (klass == classes_[i]) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace consort

@@ -1,0 +1,85 @@
+// topology.hpp — the machine as the drivers tell it: devices, their spaces and units, the links between spaces.
+//
+// Made once at the start, by asking each driver in the order that driver.h lays down; immutable afterwards, so
+// any thread may read it. Owns the open devices and closes them at the end. Knows no device by name: a unit
+// class is a string and a bit.
+#pragma once
+#include <consort/driver.h>
+#include <consort/scheduler.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "result.hpp"
+
+namespace consort {
+
+struct Plugin;
+
+struct Device {
+  Plugin *plugin;
+  const consort_driver_ops *ops;
+  void *dev;
+  uint32_t index;                     // within the driver
+};
+
+struct Space {
+  consort_space_desc desc;            // strings live in the driver
+  Device *device;
+};
+
+struct Unit {
+  consort_unit_desc desc;
+  Device *device;
+  uint32_t klass;                     // bit of `where`
+  uint32_t index;                     // within the device
+  uint64_t reach = 0;                 // bit s: its code may load and store what lives in space s
+  std::string name;                   // "cpu3"
+  std::vector<uint64_t> cpuset;
+};
+
+struct Link {
+  Device *device = nullptr;           // nullptr: no direct path
+  consort_link_desc desc{};
+};
+
+class Topology {
+ public:
+  static constexpr uint32_t kMaxSpaces = 64, kMaxClasses = 64;
+
+  static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers);
+  Topology() = default;
+  Topology(const Topology &) = delete;
+  Topology &operator=(const Topology &) = delete;
+  ~Topology();
+
+  const std::vector<Space> &spaces() const noexcept { return spaces_; }
+  const std::vector<Unit> &units() const noexcept { return units_; }
+  const std::vector<std::unique_ptr<Device>> &devices() const noexcept { return devices_; }
+  const std::vector<const char *> &classes() const noexcept { return classes_; }
+  const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
+  uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
+  const consort_topology *snapshot() const noexcept { return &snapshot_; }
+  int class_bit(std::string_view klass) const noexcept;                // -1: no unit of it
+
+ private:
+  Result<void> open_devices(const std::vector<Plugin *> &);
+  Result<void> ask_spaces();
+  void ask_links();
+  Result<void> ask_units();
+  void measure_reach();
+  void freeze();
+
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<Space> spaces_;
+  std::vector<Unit> units_;
+  std::vector<Link> links_;
+  std::vector<const char *> classes_;
+  uint32_t home_ = 0;
+  std::vector<consort_worker> workers_;
+  std::vector<consort_hop> hops_;
+  consort_topology snapshot_{};
+};
+
+}  // namespace consort

@@ -1,0 +1,360 @@
+#include "wait.hpp"
+
+#include <algorithm>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "thread_tags.hpp"
+
+namespace consort {
+namespace {
+
+constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
+constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
+constexpr uint32_t kDeepest = 64;          // nested helping: a stack has an end
+
+// Somebody who sleeps until told; from then on each end that might matter wakes it.
+class Waiter {
+ public:
+  Waiter(Runtime &rt, Parker &p) : rt_(rt), parker_(p) {
+    std::lock_guard lock(rt_.waiters_mutex);
+    rt_.waiters.push_back(&p);
+    rt_.nwaiters.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Waiter() {
+    std::lock_guard lock(rt_.waiters_mutex);
+    rt_.waiters.erase(std::find(rt_.waiters.begin(), rt_.waiters.end(), &parker_));
+    rt_.nwaiters.fetch_sub(1, std::memory_order_relaxed);
+  }
+  Waiter(const Waiter &) = delete;
+  Waiter &operator=(const Waiter &) = delete;
+
+ private:
+  Runtime &rt_;
+  Parker &parker_;
+};
+
+// What is waited for: is it over, and who is to be told that somebody waits.
+struct Goal {
+  Runtime &rt;
+  Group *group = nullptr;
+  TaskName task = 0;
+  Task *hold = nullptr;
+  Hand *records = nullptr;
+
+  bool reached() const noexcept {
+    if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
+    if (task) return !rt.is_live(task);
+    if (records) return records->free || records->returned.load(std::memory_order_relaxed);
+    return group ? rt.groups.idle(*group) : rt.groups.all_idle();
+  }
+  void announce() const noexcept {
+    if (group) group->watchers.fetch_add(1, std::memory_order_relaxed);
+    if (records) records->wants_records.store(true, std::memory_order_relaxed);
+    if (task) {
+      std::atomic<uint64_t> &word = rt.task_at(task)->word;
+      uint64_t w = word.load(std::memory_order_relaxed);
+      while (word::generation(w) == task >> 32 && !(w & word::kWaited) &&
+             !word.compare_exchange_weak(w, w | word::kWaited, std::memory_order_relaxed)) {
+      }
+    }
+    fence::heavy();  // pairs with light() of those who end tasks: they see the announcement, or we their end
+  }
+  void withdraw() const noexcept {
+    if (group) group->watchers.fetch_sub(1, std::memory_order_relaxed);
+    if (records) records->wants_records.store(false, std::memory_order_relaxed);
+  }
+  // A ready task that only comes after what this wait is for.
+  bool may_run(const Task &t) const noexcept {
+    if (task) return t.pub.id == task || (group_of_task && in_group(t, *group_of_task));
+    return group && in_group(t, *group);
+  }
+  static bool in_group(const Task &t, const Group &g) noexcept {
+    for (const Group *up = t.group; up; up = up->parent)
+      if (up == &g) return true;
+    return false;
+  }
+  Group *group_of_task = nullptr;
+};
+
+bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t longest) noexcept {
+  Runtime &rt = goal.rt;
+  const Waiter waiter(rt, h.parker);
+  goal.announce();
+  while (!goal.reached() && !deadline.passed() && longest != 0) {
+    const int64_t left = deadline.left_ns();
+    h.parker.wait(left < 0 ? longest : longest < 0 ? left : std::min(left, longest));
+    if (longest > 0) break;
+  }
+  goal.withdraw();
+  return goal.reached();
+}
+
+// The caller takes a worker's turn until the goal is reached. False: no turn was to be had.
+bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(const Hand &)) noexcept {
+  Runtime &rt = goal.rt;
+  Worker *w = h.lease;
+  if (!w || !w->lease_to_held(h)) {
+    w = h.lease = nullptr;
+    for (auto &candidate : rt.workers)
+      if (candidate->try_lease(h)) break;
+    w = h.lease;
+    if (!w || !w->lease_to_held(h)) return false;
+  }
+  const uint32_t outer_worker = current_worker();
+  set_current_worker(w->id);
+  h.seat = w;
+  {
+    Frame frame(*w);
+    uint32_t idle = 0, steps = 0;
+    while (!goal.reached()) {
+      bool did = false;
+      while (w->step(h, frame)) {
+        did = true;
+        if (++steps % kLookEvery == 0 && (enough ? enough(h) : goal.reached())) break;
+        if (w->returning.load(std::memory_order_relaxed)) break;
+      }
+      if (w->returning.load(std::memory_order_relaxed)) break;
+      if (enough && enough(h)) break;
+      if (did) {
+        settle_down(rt, h);
+        idle = 0;
+        continue;
+      }
+      if (goal.reached() || deadline.passed()) break;
+      if (++idle < rt.spin_rounds) {
+        pause();
+        continue;
+      }
+      rt.policy.flush();
+      w->show_asleep(h.parker);
+      if (w->step(h, frame)) {
+        w->show_awake();
+        idle = 0;
+        continue;
+      }
+      {
+        const Waiter waiter(rt, h.parker);
+        goal.announce();
+        if (!goal.reached()) h.parker.wait(enough ? std::min(kNap, deadline.left_ns() < 0 ? kNap : deadline.left_ns()) : deadline.left_ns());
+        goal.withdraw();
+      }
+      w->show_awake();
+      idle = rt.spin_rounds;
+      if (enough) break;  // nothing to run and nothing came back: the caller decides
+    }
+    settle_down(rt, h);
+  }
+  h.seat = nullptr;
+  set_current_worker(outer_worker);
+  w->held_to_lease(h);
+  return true;
+}
+
+// -- inside a task --------------------------------------------------------------------------------------------
+
+// Gives the token to somebody else, sleeps, and takes it back.
+void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
+  Worker *w = h.seat;
+  settle_down(goal.rt, h);
+  h.seat = nullptr;
+  w->add_spare();
+  sleep_until(h, goal, deadline, -1);
+  w->returning.fetch_add(1, std::memory_order_acq_rel);
+  w->show_awake();
+  for (Backoff wait; !w->try_take();) {
+    if (Parker *p = w->sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
+    uint32_t t = w->token.load(std::memory_order_relaxed);
+    if (token::is_lease(t) && w->token.compare_exchange_strong(t, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed)) {
+      fence::heavy();  // as in Worker::watch: the lessee is out of its submission
+      for (Backoff out; goal.rt.hands.at(token::hand_of(t))->busy.load(std::memory_order_acquire);) out.once();
+      break;
+    }
+    wait.once();
+  }
+  w->returning.fetch_sub(1, std::memory_order_acq_rel);
+  w->take_duty(h);
+  w->show_awake();
+  h.seat = w;
+}
+
+consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, bool may_help) noexcept {
+  Runtime &rt = goal.rt;
+  Worker *w = h.seat;
+  if (!may_help || h.depth >= kDeepest || w->queue) {
+    sleep_without_seat(h, goal, deadline);
+    return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
+  }
+  ++h.depth;
+  {
+    Frame frame(*w);
+    uint32_t idle = 0;
+    while (!goal.reached() && !deadline.passed()) {
+      consort_pick pick;
+      if (rt.policy.pop(w->id, &pick)) {
+        Task *t = reinterpret_cast<Task *>(pick.task);
+        if (goal.may_run(*t)) {
+          const uint32_t outer = w->streak;
+          w->run(h, frame, t, pick.impl);
+          w->streak = outer;
+          idle = 0;
+          continue;
+        }
+        // Somebody else's: another thread takes over this worker and finds it where it was.
+        rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
+        sleep_without_seat(h, goal, deadline);
+        w = h.seat;
+        continue;
+      }
+      if (idle == 0) settle_down(rt, h);
+      if (++idle < rt.spin_rounds) {
+        pause();
+        continue;
+      }
+      sleep_without_seat(h, goal, deadline);
+      idle = 0;
+    }
+  }
+  --h.depth;
+  return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
+}
+
+// -- one thread pumps everything ------------------------------------------------------------------------------
+
+consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
+  Runtime &rt = goal.rt;
+  Worker *const outer = h.seat;
+  uint32_t fruitless = 0;
+  while (!goal.reached()) {
+    if (deadline.passed()) return CONSORT_E_TIMEOUT;
+    std::unique_lock lock(rt.pump_mutex, std::defer_lock);
+    if (!outer) lock.lock();  // a task that waits is inside somebody's pump already
+    const auto n = static_cast<uint32_t>(rt.workers.size());
+    if (pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n))) {
+      fruitless = 0;
+      continue;
+    }
+    rt.clock.advance(1000);
+    if (++fruitless < 16 * n) continue;
+    fruitless = 0;
+    if (lock.owns_lock()) lock.unlock();
+    sleep_until(h, goal, Deadline(rt.clock, -1), 50'000);  // only another thread can help now
+  }
+  return CONSORT_OK;
+}
+
+consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint32_t flags) noexcept {
+  if (goal.reached()) return CONSORT_OK;
+  if (timeout_ns == 0) return CONSORT_E_TIMEOUT;
+  Hand *h = rt.this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  settle_down(rt, *h);
+  const Deadline deadline(rt.clock, timeout_ns);
+  if (rt.manual) return wait_by_pumping(*h, goal, deadline);
+  const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !h->nholds.load(std::memory_order_relaxed);
+  if (h->task) return wait_inside(*h, goal, deadline, may_help);
+  while (!goal.reached() && !deadline.passed())
+    if (!may_help || !help(*h, goal, deadline, nullptr)) sleep_until(*h, goal, deadline, may_help ? kNap : -1);
+  return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
+}
+
+consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
+  const Hand *h = rt.this_hand_if_any();
+  if (h && h->in_callback)
+    return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait for %s: submit a task that comes after it instead", for_what);
+  return CONSORT_OK;
+}
+
+consort_status answer(consort_status s, const std::string &what) {
+  return s == CONSORT_E_TIMEOUT ? set_error(s, "time ran out while waiting for " + what) : s;
+}
+
+}  // namespace
+
+bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
+  Worker &w = *rt.workers[worker];
+  Worker *const outer = h.seat;
+  const bool nested = outer == &w;
+  if (!nested && !w.try_take()) return false;
+  const uint32_t outer_worker = current_worker();
+  set_current_worker(w.id);
+  h.seat = &w;
+  bool did;
+  {
+    Frame frame(w);
+    did = w.step(h, frame);
+  }
+  settle_down(rt, h);
+  h.seat = outer;
+  set_current_worker(outer_worker);
+  if (!nested) w.token.store(token::kFree, std::memory_order_release);
+  return did;
+}
+
+// Until a quarter of the window is free again. When nothing is ready and nothing comes back, the window gives way:
+// what would have to end first may be waiting for this very thread.
+void wait_for_records(Hand &h) noexcept {
+  Runtime &rt = h.rt;
+  const Goal goal{rt, nullptr, 0, nullptr, &h};
+  if (rt.manual) {
+    std::lock_guard lock(rt.pump_mutex);
+    const auto n = static_cast<uint32_t>(rt.workers.size());
+    for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree < static_cast<int32_t>(rt.window / 4);)
+      fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
+    return;
+  }
+  const auto enough = [](const Hand &hand) {
+    return hand.nfree + hand.returned_count.load(std::memory_order_relaxed) >= static_cast<int32_t>(hand.rt.window / 4);
+  };
+  const Deadline never(rt.clock, -1);
+  const auto progress = [&] { return rt.finished(); };
+  for (uint64_t before = progress(); !enough(h);) {
+    const bool helped = help(h, goal, never, enough);
+    if (h.free || enough(h)) break;
+    if (!helped) sleep_until(h, goal, never, kNap);
+    const uint64_t now = progress();
+    if (now == before && rt.nobody_runs()) break;
+    before = now;
+  }
+}
+
+consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t flags) noexcept {
+  if (const consort_status s = may_wait(rt, "a group"); s < 0) return s;
+  Hand *h = rt.this_hand_if_any();
+  if (h && h->task)
+    for (const Group *up = h->task->group; up; up = up->parent)
+      if (up == &g)
+        return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
+                          task_label(*h->task), g.name.c_str());
+  const Goal goal{rt, &g};
+  if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
+  return rt.groups.collect(g);
+}
+
+consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) noexcept {
+  if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
+  if (const Hand *h = rt.this_hand_if_any(); h && h->task)
+    return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task", task_label(*h->task));
+  const Goal goal{rt};
+  if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "all tasks");
+  return rt.groups.collect_all();
+}
+
+consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags) noexcept {
+  if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
+  const Hand *h = rt.this_hand_if_any();
+  if (h && h->task && h->task->pub.id == name) return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
+  Goal goal{rt, nullptr, name};
+  if (h && h->task && rt.is_live(name)) {
+    Group *g = rt.task_at(name)->group;  // only a hint for what may be run meanwhile, and only if it is ours to wait for
+    if (g && g->parent == h->task->group) goal.group_of_task = g;
+  }
+  return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
+}
+
+consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {
+  const Goal goal{rt, nullptr, 0, t};
+  return wait_for(rt, goal, timeout_ns, 0);
+}
+
+}  // namespace consort

@@ -1,0 +1,26 @@
+// wait.hpp — waiting, and helping meanwhile.
+//
+// Outside any task a waiting thread takes a worker's token and runs whatever is ready, unless it holds data or
+// was told not to. Inside a task it runs only what comes after that task; when there is none of it, it gives
+// its token to another thread for as long as it sleeps. Nobody waits from a callback.
+#pragma once
+#include "runtime.hpp"
+
+namespace consort {
+
+void wait_for_records(Hand &) noexcept;  // the window is full
+
+consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags) noexcept;
+consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags) noexcept;
+consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags) noexcept;  // its end, not its status
+consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
+
+// One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
+bool pump_one(Runtime &, Hand &, uint32_t worker) noexcept;
+
+// A hold's state, in Task::follow.
+namespace hold {
+inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
+}
+
+}  // namespace consort

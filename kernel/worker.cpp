@@ -1,0 +1,294 @@
+#include "worker.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "prepare.hpp"
+#include "queue.hpp"
+#include "runtime.hpp"
+#include "thread_tags.hpp"
+
+namespace consort {
+namespace {
+
+constexpr int64_t kTick = 50'000;           // ns between two looks at a lease
+constexpr int64_t kLongTick = 400'000;      // once it was seen alive several times
+constexpr uint32_t kQuietTicks = 40;        // a token held by a caller: after so many looks, sleep until woken
+
+}  // namespace
+
+Worker::Worker(Runtime &runtime, uint32_t number, const Unit &u)
+    : rt(runtime), id(number), unit(u), klass(u.klass), reach(u.reach) {}
+Worker::~Worker() = default;
+
+// -- the token ------------------------------------------------------------------------------------------------
+
+bool Worker::try_take() noexcept {
+  uint32_t free = token::kFree;
+  // acquire pairs with the release of whoever gave it up: the worker's own fields move with the token
+  if (token.load(std::memory_order_relaxed) != free ||
+      !token.compare_exchange_strong(free, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed)) return false;
+  return true;
+}
+
+void Worker::give_up() noexcept {
+  token.store(token::kFree, std::memory_order_release);
+  wake_duty();
+}
+
+bool Worker::try_lease(Hand &h) noexcept {
+  uint32_t free = token::kFree;
+  if (queue || returning.load(std::memory_order_relaxed) || token.load(std::memory_order_relaxed) != free ||
+      !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed)) return false;
+  h.lease = this;
+  show_awake();
+  if (!watched.load(std::memory_order_relaxed)) wake_duty();
+  return true;
+}
+
+bool Worker::lease_to_held(Hand &h) noexcept {
+  uint32_t mine = token::lease(h.id);
+  return token.compare_exchange_strong(mine, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed);
+}
+
+void Worker::held_to_lease(Hand &h) noexcept {
+  if (returning.load(std::memory_order_relaxed)) return give_up();
+  token.store(token::lease(h.id), std::memory_order_release);
+  // Nothing pending: nothing that this worker could be late for. The next submission looks at `watched` anyway.
+  if (!watched.load(std::memory_order_relaxed) && !rt.groups.all_idle()) wake_duty();
+}
+
+void Worker::wake_duty() noexcept {
+  if (Parker *p = duty_.load(std::memory_order_acquire)) p->wake();
+}
+
+void Worker::show_asleep(Parker &p) noexcept {
+  sleeping.store(&p, std::memory_order_release);
+  rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
+  fence::heavy();  // pairs with light() in Policy::push and Worker::post
+}
+
+void Worker::show_awake() noexcept {
+  if (rt.sleepers[id / 64].load(std::memory_order_relaxed) >> (id % 64) & 1)
+    rt.sleepers[id / 64].fetch_and(~(uint64_t{1} << (id % 64)), std::memory_order_acq_rel);
+  sleeping.store(nullptr, std::memory_order_relaxed);
+}
+
+// -- steps ----------------------------------------------------------------------------------------------------
+
+void Worker::post(Task *t) noexcept {
+  void *head = mailbox.load(std::memory_order_relaxed);
+  do {
+    t->pub.sched[0] = head;
+  } while (!mailbox.compare_exchange_weak(reinterpret_cast<Task *&>(head), t, std::memory_order_release, std::memory_order_relaxed));
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of show_asleep()
+  if (Parker *p = sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
+  else if (token.load(std::memory_order_relaxed) != token::kHeld && !watched.load(std::memory_order_relaxed)) wake_duty();
+}
+
+Task *Worker::next_bound() noexcept {
+  if (!bound) {
+    if (!mailbox.load(std::memory_order_relaxed)) return nullptr;
+    Task *newest = mailbox.exchange(nullptr, std::memory_order_acquire);  // pairs with the release in post()
+    while (newest) {
+      Task *next = static_cast<Task *>(newest->pub.sched[0]);
+      newest->pub.sched[0] = bound;
+      bound = newest;
+      newest = next;
+    }
+  }
+  Task *t = bound;
+  bound = static_cast<Task *>(t->pub.sched[0]);
+  return t;
+}
+
+bool Worker::step(Hand &h, Frame &f) noexcept {
+  if (queue) return queue->step(h);
+  if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (Task *t = next_bound()) {
+      run(h, f, t, CONSORT_NONE);
+      return true;
+    }
+  }
+  consort_pick pick;
+  if (!rt.policy.pop(id, &pick)) return false;
+  run(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
+  return true;
+}
+
+void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
+  Task *const outer = h.task;
+  void *const outer_frame = h.frame;
+  h.frame = __builtin_frame_address(0);
+  streak = 0;
+  for (;;) {
+    if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
+    consort_status status = prepare(rt, *this, f, t, impl);
+    if (status >= 0) [[likely]] {
+      const Codelet::Impl &code = t->codelet->impls[f.call.impl];
+      h.task = t;
+      if (rt.observed) [[unlikely]] status = observed_body(rt, *this, f, t, code.fn);
+      else status = guarded_call(code.fn, &f.call);
+      h.task = outer;
+      if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
+    }
+    ran.store(ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    Task *next = complete(rt, h, t, status, this);
+    if (!next) break;
+    ++streak;
+    t = next;
+    impl = CONSORT_NONE;
+  }
+  h.frame = outer_frame;
+}
+
+// -- threads --------------------------------------------------------------------------------------------------
+
+Result<void> Worker::start_thread() {
+  std::lock_guard lock(crew_mutex_);
+  try {
+    threads_.reserve(threads_.size() + 1);
+    crew_.reserve(crew_.size() + 1);
+    spares_.reserve(crew_.size() + 1);
+    Hand *h = rt.hands.adopt_or_add(rt, 0);
+    if (!h) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
+    crew_.push_back(&h->parker);
+    if (!duty_.load(std::memory_order_relaxed)) duty_.store(&h->parker, std::memory_order_release);
+    else spares_.push_back(&h->parker);
+    threads_.emplace_back([this, h]() mutable { thread_main(h); });
+  } catch (const std::exception &e) {
+    return error(CONSORT_E_NOMEM, "no thread for worker " + unit.name + ": " + e.what());
+  }
+  return {};
+}
+
+// The caller, a task's thread that held the token, waits: somebody else goes on duty and takes it.
+void Worker::add_spare() noexcept {
+  Hand *h = rt.this_hand_if_any();
+  if (duty_.load(std::memory_order_acquire) == &h->parker) {
+    bool spare;
+    {
+      std::lock_guard lock(crew_mutex_);
+      spare = !spares_.empty();
+    }
+    if (!spare && !start_thread()) return give_up();  // no thread to be had: thieves will have to do
+    std::lock_guard lock(crew_mutex_);
+    duty_.store(spares_.back(), std::memory_order_release);
+    spares_.pop_back();
+  }
+  give_up();
+}
+
+// The token is held by the caller again. A thread of the crew goes on duty again, the one that stood in for it off.
+void Worker::take_duty(Hand &h) noexcept {
+  std::lock_guard lock(crew_mutex_);
+  if (std::find(crew_.begin(), crew_.end(), &h.parker) == crew_.end()) return;  // a caller, not of the crew
+  Parker *other = duty_.exchange(&h.parker, std::memory_order_acq_rel);
+  if (other != &h.parker) spares_.push_back(other);
+}
+
+void Worker::tell_threads_to_stop() noexcept {
+  std::lock_guard lock(crew_mutex_);
+  for (Parker *p : crew_) p->wake();
+}
+
+void Worker::join() {
+  for (auto &t : threads_) t.join();
+  threads_.clear();
+}
+
+void Worker::thread_main(Hand *&mine) {
+  Hand &h = *mine;
+  adopt_hand(rt, h);
+  set_current_worker(id);
+  name_this_thread(unit.name.c_str());
+  sharpen_timers_of_this_thread();
+  if (!unit.cpuset.empty() && rt.config->flag("bind")) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (size_t i = 0; i < unit.cpuset.size() * 64 && i < CPU_SETSIZE; ++i)
+      if (unit.cpuset[i / 64] >> (i % 64) & 1) CPU_SET(i, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  }
+  Frame frame(*this);
+  while (!rt.stopping.load(std::memory_order_acquire)) {
+    if (duty_.load(std::memory_order_acquire) != &h.parker) {
+      h.parker.wait(-1);
+    } else if (returning.load(std::memory_order_acquire)) {
+      h.parker.wait(kTick);
+    } else if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(h))) {
+      pump(h, frame);
+    } else if (token.load(std::memory_order_relaxed) == token::kHeld) {
+      h.parker.wait(-1);
+    }
+  }
+}
+
+// Runs with the token until it has to give it up: nothing to do, or somebody wants it back.
+void Worker::pump(Hand &h, Frame &f) {
+  h.seat = this;
+  show_awake();
+  uint32_t idle = 0;
+  while (!rt.stopping.load(std::memory_order_relaxed)) {
+    if (returning.load(std::memory_order_relaxed)) break;
+    if (step(h, f)) {
+      idle = 0;
+      continue;
+    }
+    if (idle == 0) settle_down(rt, h);
+    if (++idle < rt.spin_rounds || (queue && queue->busy())) {
+      pause();
+      continue;
+    }
+    show_asleep(h.parker);
+    if (step(h, f)) {
+      show_awake();
+      idle = 0;
+      continue;
+    }
+    h.seat = nullptr;
+    token.store(token::kFree, std::memory_order_release);
+    h.parker.wait(-1);
+    return;  // the bit stays until somebody takes the token: a wake in between is remembered by the parker
+  }
+  settle_down(rt, h);
+  h.seat = nullptr;
+  token.store(token::kFree, std::memory_order_release);
+}
+
+bool Worker::watch(Hand &h) {
+  watched.store(true, std::memory_order_relaxed);
+  uint64_t seen = ~uint64_t{0};
+  int64_t tick = kTick;
+  for (uint32_t quiet = 0; !rt.stopping.load(std::memory_order_acquire);) {
+    h.parker.wait(tick);
+    uint32_t t = token.load(std::memory_order_relaxed);
+    if (t == token::kFree) break;
+    if (t == token::kHeld) {
+      if (++quiet < kQuietTicks) continue;
+      break;
+    }
+    Hand &owner = *rt.hands.at(token::hand_of(t));
+    const uint64_t now = owner.in.total.load(std::memory_order_relaxed);
+    if (now != seen) {
+      if (seen != ~uint64_t{0}) tick = std::min(tick * 2, kLongTick);
+      seen = now;
+      quiet = 0;
+      continue;
+    }
+    if (!token.compare_exchange_strong(t, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+    fence::heavy();  // pairs with light() in SubmissionRight: the owner is seen inside, or sees the token gone
+    for (Backoff wait; owner.busy.load(std::memory_order_acquire);) wait.once();
+    watched.store(false, std::memory_order_relaxed);
+    return true;
+  }
+  watched.store(false, std::memory_order_relaxed);
+  fence::heavy();  // a submitter that relied on the ticks either is seen below, or sees `watched` gone
+  return false;
+}
+
+}  // namespace consort

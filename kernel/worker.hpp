@@ -1,0 +1,104 @@
+// worker.hpp — a unit's turn to run tasks, and the step that runs them.
+//
+// A worker is a token, not a thread: whoever holds it may step(). Each worker has a thread on duty that holds
+// the token when nobody else does. A thread that submits leases the token of a free worker: it pushes as that
+// worker and runs its tasks when it waits, so that submitter and worker share one core; when it falls silent,
+// the thread on duty takes the token within a watch tick. A task that waits gives the token up for as long.
+//
+// step() never blocks. Fields are the token holder's, but for those that say otherwise.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "hand.hpp"
+#include "topology.hpp"
+
+namespace consort {
+
+struct Runtime;
+class Queue;
+
+namespace token {
+inline constexpr uint32_t kFree = 0, kHeld = 1;
+constexpr uint32_t lease(uint16_t hand) { return (uint32_t{hand} + 1) << 1; }
+constexpr bool is_lease(uint32_t t) { return t > kHeld; }
+constexpr uint16_t hand_of(uint32_t t) { return static_cast<uint16_t>((t >> 1) - 1); }
+}  // namespace token
+
+// What a body is called with, apart from the task. One per nesting of pumps, on the stack.
+struct Frame {
+  explicit Frame(const struct Worker &);
+  ~Frame();
+  Frame(const Frame &) = delete;
+  Frame &operator=(const Frame &) = delete;
+
+  static constexpr uint32_t kInline = 12;
+  consort_call call;
+  const void **views;
+  consort_arg *args;
+  uint32_t view_room = kInline, arg_room = kInline;
+  const void *inline_views[kInline];
+  consort_arg inline_args[kInline];
+  bool make_room(uint32_t nviews, uint32_t nargs) noexcept;
+};
+
+struct Worker {
+  Worker(Runtime &, uint32_t id, const Unit &);
+  ~Worker();
+
+  Runtime &rt;
+  const uint32_t id;
+  const Unit &unit;
+  const uint32_t klass;
+  const uint64_t reach;
+  std::unique_ptr<Queue> queue;                  // of a unit that is not inline
+
+  alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any]
+  std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
+  std::atomic<uint32_t> returning{0};            // [any] threads that gave the token up and want it back
+  std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
+  std::atomic<Task *> mailbox{nullptr};          // [any] tasks bound to this worker, linked by pub.sched[0], newest first
+  alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
+  std::atomic<uint64_t> busy_ns{0};
+  Task *bound = nullptr;                         // from the mailbox, oldest first
+  uint32_t streak = 0;                           // successors run in place, in a row
+
+  // -- the token --
+  bool try_take() noexcept;                      // free → held
+  void give_up() noexcept;                       // held → free; the thread on duty is told if there is work
+  bool try_lease(Hand &) noexcept;               // free → leased to the hand
+  bool lease_to_held(Hand &) noexcept;
+  void held_to_lease(Hand &) noexcept;
+  bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_relaxed) == token::lease(h.id); }
+  void wake_duty() noexcept;
+
+  // -- steps; the caller holds the token and sits here (Hand::seat) --
+  bool step(Hand &, Frame &) noexcept;           // false: nothing to do now
+  void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place
+  void show_asleep(Parker &) noexcept;           // from now on a push wakes; then step once more
+  void show_awake() noexcept;
+  void post(Task *) noexcept;                    // [any] into the mailbox, and wakes
+  Task *next_bound() noexcept;                   // from the mailbox, oldest first
+
+  // -- threads --
+  Result<void> start_thread();
+  void add_spare() noexcept;                     // for a task that waits: somebody else goes on duty
+  void take_duty(Hand &) noexcept;
+  void join();
+  void tell_threads_to_stop() noexcept;
+
+ private:
+  void thread_main(Hand *&mine);
+  void pump(Hand &, Frame &);
+  bool watch(Hand &);                            // true: the token is held now
+
+  std::mutex crew_mutex_;                        // guards threads_, spares_; leaf
+  std::vector<std::thread> threads_;
+  std::vector<Parker *> crew_, spares_;          // all threads' parkers; of those off duty
+  std::atomic<Parker *> duty_{nullptr};
+};
+
+}  // namespace consort
