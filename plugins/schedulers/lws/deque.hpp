@@ -45,33 +45,20 @@ class Deque {
     return true;
   }
 
-  // The newest first; at most `max`, and no more than half (rounded up): the rest stays for thieves.
-  uint32_t pop(consort_task **out, uint32_t max) noexcept {
-    const int64_t b = bottom_.load(std::memory_order_relaxed);  // own store
-    const int64_t guess = b - top_.load(std::memory_order_relaxed);  // never too small: top only grows
-    if (guess <= 0) return 0;
-    int64_t want = 1;
-    if (max > 1) want = (guess + 1) / 2 < max ? (guess + 1) / 2 : max;
-    const int64_t low = b - want;
-    bottom_.store(low, std::memory_order_seq_cst);         // pairs with the load in steal(): see above
-    int64_t t = top_.load(std::memory_order_seq_cst);      // pairs with the exchange in steal()
-    if (t < low) [[likely]] {
-      for (uint32_t i = 0; i < want; ++i) out[i] = at(b - 1 - i);
-      return static_cast<uint32_t>(want);
-    }
-    if (t >= b) {  // thieves were quicker
-      bottom_.store(b, std::memory_order_release);
-      return 0;
-    }
-    if (b - t > 1) {  // cell t is contended and stays; those above are ours
-      for (int64_t i = b - 1; i > t; --i) out[b - 1 - i] = at(i);
-      bottom_.store(t + 1, std::memory_order_release);
-      return static_cast<uint32_t>(b - 1 - t);
-    }
-    out[0] = at(t);
-    const bool won = top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
+  // The newest.
+  consort_task *pop() noexcept {
+    const int64_t b = bottom_.load(std::memory_order_relaxed);       // own store
+    if (b <= top_.load(std::memory_order_relaxed)) return nullptr;   // top only grows: what is empty now was so before
+    const int64_t low = b - 1;
+    bottom_.store(low, std::memory_order_seq_cst);                   // pairs with the load in steal(): see above
+    int64_t t = top_.load(std::memory_order_seq_cst);                // pairs with the exchange in steal()
+    if (t < low) [[likely]] return at(low);
+    bool won = false;
+    if (t == low)
+      won = top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
+    consort_task *task = won ? at(low) : nullptr;
     bottom_.store(b, std::memory_order_release);
-    return won;
+    return task;
   }
 
   // How many there seem to be, and the index of the oldest: the same index later is the same task.

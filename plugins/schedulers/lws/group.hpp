@@ -20,6 +20,7 @@ namespace lws {
 struct alignas(kLine) Slot {
   std::atomic<uint32_t> inside{0};  // odd: its owner is in push or pop; pairs with Instance::wait_outside()
   uint32_t tick = 0;                // counts pops, for fairness
+  const std::atomic<int32_t> *urgency = nullptr;  // its class's: what Instance::publish() publishes
   uint32_t rotate = 1;              // where the next look round begins: xorshift
   uint32_t klass = 0, id = 0;
   bool list_first = false;          // ring and lists are served by turns
@@ -31,10 +32,14 @@ struct alignas(kLine) Slot {
 
 class Group {
  public:
-  struct Place { Slot *slot; uint32_t near_begin, near_end, begin, end; };  // ranges of order: same NUMA node, same class
+  struct Place {
+    Slot *slot;                                 // nullptr: no member
+    uint64_t others;                            // of the same class; first word of the candidates
+    uint32_t near_begin, near_end, begin, end;  // ranges of the order: same NUMA node, same class
+  };
 
   Group(const consort_topology &topology, const std::vector<Slot *> &slots, uint32_t nclasses)
-      : places_(slots.size()), words_((slots.size() + 63) / 64), candidates_(nclasses * words_), members_(nclasses) {
+      : places_(slots.size()), size_(static_cast<uint32_t>(slots.size())), words_((size_ + 63) / 64), candidates_(nclasses * words_), members_(nclasses) {
     for (Slot *s : slots) {
       if (!s) continue;
       order_.push_back(s);
@@ -56,7 +61,7 @@ class Group {
       for (uint32_t from = i; from < end;) {
         uint32_t to = from;
         while (to < end && key(order_[to]) == key(order_[from])) ++to;
-        for (uint32_t k = from; k < to; ++k) places_[order_[k]->id] = {order_[k], from, to, i, end};
+        for (uint32_t k = from; k < to; ++k) places_[order_[k]->id] = {order_[k], others(order_[k]), from, to, i, end};
         from = to;
       }
       i = end;
@@ -64,23 +69,33 @@ class Group {
   }
 
   const Place *find(uint32_t worker) const noexcept {  // nullptr: no member
-    return worker < places_.size() && places_[worker].slot ? &places_[worker] : nullptr;
+    if (worker >= size_) [[unlikely]] return nullptr;
+    const Place *p = &places_[worker];
+    return p->slot ? p : nullptr;
   }
   Slot *ordered(uint32_t i) const noexcept { return order_[i]; }
   uint32_t members(uint32_t klass) const noexcept { return members_[klass]; }
 
   // Workers of the class are candidates, but for `self`.
-  void candidates(consort_wake *wake, uint32_t klass, uint32_t self) const noexcept {
+  void candidates(consort_wake *wake, const Place &self) const noexcept {
+    if (words_ == 1 && wake->nwords) [[likely]] wake->bits[0] |= self.others;
+    else candidates(wake, self.slot->klass, self.slot->id);
+  }
+  [[gnu::noinline]] void candidates(consort_wake *wake, uint32_t klass, uint32_t self) const noexcept {
     const uint64_t *from = &candidates_[klass * words_];
-    const uint32_t words = std::min<uint32_t>(wake->nwords, static_cast<uint32_t>(words_));
+    const uint32_t words = std::min(wake->nwords, words_);
     for (uint32_t i = 0; i < words; ++i) wake->bits[i] |= from[i];
     if (self / 64 < words) wake->bits[self / 64] &= ~(uint64_t{1} << self % 64);
   }
 
  private:
+  uint64_t others(const Slot *s) const noexcept {
+    return candidates_[s->klass * words_] & ~(s->id < 64 ? uint64_t{1} << s->id : 0);
+  }
+
   std::vector<Place> places_;  // by worker
+  uint32_t size_, words_;
   std::vector<Slot *> order_;  // by class, then node, then NUMA node
-  size_t words_;
   std::vector<uint64_t> candidates_;  // [class][word]
   std::vector<uint32_t> members_;
 };

@@ -82,6 +82,7 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
     slots_[id] = std::move(s);
   }
   slots_[id]->klass = klass < nclasses_ ? klass : 0;
+  slots_[id]->urgency = &urgency_[slots_[id]->klass];
   return slots_[id].get();
 }
 
@@ -179,14 +180,23 @@ uint32_t Instance::pool_of(const consort_task *task) const noexcept {
 
 uint32_t Instance::push(const consort_push &p) noexcept {
   const Group &group = *group_.load(std::memory_order_acquire);  // pairs with the store in workers()
-  if (const Group::Place *place = group.find(p.from)) [[likely]] return push_own(group, *place, p);
-  return push_outside(group, p);
-}
-
-uint32_t Instance::push_own(const Group &group, const Group::Place &place, const consort_push &p) noexcept {
-  Slot &me = *place.slot;
+  const Group::Place *place = group.find(p.from);
+  if (!place) [[unlikely]] return push_outside(group, p);
+  Slot &me = *place->slot;
   const Inside inside(me.inside, asymmetric_);
   if (epoch_.load(std::memory_order_relaxed) != p.epoch) [[unlikely]] return 0;  // pairs with drain(), by way of Inside
+  if (p.n != 1 || npools_ != 1 || is_priority(p.ready[0]) || !me.deque.push(p.ready[0])) [[unlikely]]
+    return push_own(group, *place, p);
+  if (p.wake) [[likely]] {
+    group.candidates(p.wake, *place);
+    p.wake->k += 1;
+  }
+  return 1;
+}
+
+// Inside, and the epoch is right.
+uint32_t Instance::push_own(const Group &group, const Group::Place &place, const consort_push &p) noexcept {
+  Slot &me = *place.slot;
   // Last first: the deque gives back the newest first, so those of one push come out in their order.
   uint32_t kept = 0;
   for (uint32_t i = p.n; i-- > 0;) {
@@ -207,7 +217,7 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
     list(group, p, &task, 1, me.id);
   }
   if (kept && p.wake) [[likely]] {
-    group.candidates(p.wake, me.klass, me.id);
+    group.candidates(p.wake, place);
     p.wake->k += kept;
   }
   return p.n;
@@ -291,17 +301,43 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   if (!place || max == 0) [[unlikely]] return 0;
   Slot &me = *place->slot;
   const Inside inside(me.inside, asymmetric_);
-  if (draining_.load(std::memory_order_relaxed)) [[unlikely]] return 0;  // pairs with drain(), by way of Inside
-  if (urgency_[me.klass].load(std::memory_order_relaxed) > 0) [[unlikely]]
-    if (const uint32_t n = take_urgent(me.klass, out)) return n;
-  if (++me.tick % kFairness == 0) [[unlikely]]
-    if (const uint32_t n = take_oldest(group, me, out, max)) return n;
-  consort_task *tasks[kBatch];
-  if (const uint32_t n = me.deque.pop(tasks, max < kBatch ? max : kBatch)) [[likely]] {
-    for (uint32_t i = 0; i < n; ++i) out[i] = {tasks[i], CONSORT_NONE, CONSORT_NONE};
-    return n;
+  const bool rare = draining_.load(std::memory_order_relaxed) |  // pairs with drain(), by way of Inside
+                    (me.urgency->load(std::memory_order_relaxed) > 0) | (++me.tick % kFairness == 0);
+  if (!rare) [[likely]] {
+    if (consort_task *task = me.deque.pop()) [[likely]] {
+      *out = {task, CONSORT_NONE, CONSORT_NONE};
+      return max == 1 ? 1 : 1 + pop_more(me, out + 1, max - 1);
+    }
   }
-  return hunt(group, *place, out, max);
+  return pop_rare(group, *place, out, max);
+}
+
+// Inside. Half of what the deque still has at most: the rest stays for thieves.
+uint32_t Instance::pop_more(Slot &me, consort_pick *out, uint32_t max) noexcept {
+  int64_t oldest;
+  const int64_t size = me.deque.size(&oldest);
+  uint32_t n = 0;
+  for (; n < max && n < size / 2; ++n) {
+    consort_task *task = me.deque.pop();
+    if (!task) break;
+    out[n] = {task, CONSORT_NONE, CONSORT_NONE};
+  }
+  return n;
+}
+
+// Inside. What pop does when it is not simply the own newest's turn, or when there is none.
+uint32_t Instance::pop_rare(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
+  Slot &me = *place.slot;
+  if (draining_.load(std::memory_order_relaxed)) return 0;
+  if (me.urgency->load(std::memory_order_relaxed) > 0)
+    if (const uint32_t n = take_urgent(me.klass, out)) return n;
+  if (me.tick % kFairness == 0)
+    if (const uint32_t n = take_oldest(group, me, out, max)) return n;
+  if (consort_task *task = me.deque.pop()) {
+    *out = {task, CONSORT_NONE, CONSORT_NONE};
+    return 1;
+  }
+  return hunt(group, place, out, max);
 }
 
 // The first `max` to the kernel, the rest into the own deque, so that it comes out in the order that it has here.

@@ -59,12 +59,14 @@ class Instance {
 
   uint32_t pool_of(const consort_task *task) const noexcept;
   bool shared(uint32_t pool) const noexcept { return pool == nclasses_; }
-  uint32_t push_own(const Group &, const Group::Place &, const consort_push &) noexcept;
-  uint32_t push_outside(const Group &, const consort_push &) noexcept;
+  [[gnu::noinline]] uint32_t push_own(const Group &, const Group::Place &, const consort_push &) noexcept;
+  [[gnu::noinline]] uint32_t push_outside(const Group &, const consort_push &) noexcept;
   bool list(const Group &, const consort_push &, consort_task *const *tasks, uint32_t n, uint32_t self) noexcept;
   void list_one(consort_task *task) noexcept;
   void announce(const Group &, consort_wake *, const consort_task *, uint32_t pool, uint32_t n, uint32_t self) const noexcept;
   void publish() noexcept;
+  [[gnu::noinline]] uint32_t pop_more(Slot &, consort_pick *out, uint32_t max) noexcept;
+  [[gnu::noinline]] uint32_t pop_rare(const Group &, const Group::Place &, consort_pick *out, uint32_t max) noexcept;
   uint32_t take_urgent(uint32_t klass, consort_pick *out) noexcept;
   uint32_t take_listed(uint32_t pool, uint32_t klass, uint32_t lowest, uint32_t highest, consort_task **out, uint32_t max) noexcept;
   uint32_t take_pools(const Group &, Slot &, consort_task **out) noexcept;
