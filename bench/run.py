@@ -276,7 +276,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True, metavar="WHAT")
     for name, fn, rounds, text in [
             ("micro", micro, 7, "empty tasks: ns per task for each pattern and runtime"),
-            ("metg", metg, 3, "the smallest task with 50 % efficiency"),
+            ("metg", metg, 3, "the smallest task with half efficiency"),
             ("memory", memory, 3, "bytes per pending task and per handle"),
             ("start", start, 3, "start and stop, and what an idle runtime holds"),
             ("cholesky", cholesky, 3, "tiled Cholesky against StarPU and OpenBLAS's own threads"),

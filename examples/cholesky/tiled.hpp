@@ -37,12 +37,14 @@ public:
     return static_cast<float>(static_cast<double>(h >> 40) / (1 << 24) - 0.5) + (row == col ? static_cast<float>(n_) : 0.0f);
   }
 
-  void fill() {
+  void fill(int i, int j) const { // one tile
+    for (int c = 0; c < size(j); ++c)
+      for (int r = 0; r < size(i); ++r)
+        at(i, j)[static_cast<size_t>(c) * tile_ + r] = original(int64_t{i} * tile_ + r, int64_t{j} * tile_ + c);
+  }
+  void fill() const {
     for (int i = 0; i < count_; ++i)
-      for (int j = 0; j <= i; ++j)
-        for (int c = 0; c < size(j); ++c)
-          for (int r = 0; r < size(i); ++r)
-            at(i, j)[static_cast<size_t>(c) * tile_ + r] = original(int64_t{i} * tile_ + r, int64_t{j} * tile_ + c);
+      for (int j = 0; j <= i; ++j) fill(i, j);
   }
 
   // ‖A - L Lᵀ‖ / ‖A‖ in the Frobenius norm, in double precision. The numerator by random vectors of ±1: the mean of
