@@ -304,11 +304,11 @@ uint32_t poll(void *q, consort_done *out, uint32_t max) noexcept {
 
 constexpr consort_param params[] = {
     {"workers", "u32", "0", "0..65536", "units to offer; 0: one per core that cores, affinity and the cgroup's quota leave"},
-    {"cores", "text", "", nullptr, "cores to use, by their logical numbers in hwloc, as \"0-3,8\"; empty: all"},
+    {"cores", "string", "", nullptr, "cores to use, by their logical numbers in hwloc, as \"0-3,8\"; empty: all"},
     {"smt", "bool", "false", nullptr, "a unit per hardware thread instead of one per core"},
     {"numa", "bool", "true", nullptr, "a memory space per NUMA node instead of one for all"},
-    {"topology", "text", "", nullptr, "a machine that is not there: hwloc's synthetic description or XML file; units are then not bound"},
-    {"root", "text", "", nullptr, "folder below which /proc and /sys are looked up; for tests"},
+    {"topology", "string", "", nullptr, "a machine that is not there: hwloc's synthetic description or XML file; units are then not bound"},
+    {"root", "string", "", nullptr, "folder below which /proc and /sys are looked up; for tests"},
 };
 
 constexpr consort_driver_ops ops = {
