@@ -20,7 +20,7 @@ constexpr std::string_view kPrefix = "CONSORT_";
 // Variables of ours that are no settings: where the settings are, and what the tests and the command read.
 bool is_reserved(std::string_view variable) { return variable == "CONSORT_CONFIG" || variable == "CONSORT_FULL"; }
 
-// "lws.depth" -> "CONSORT_LWS__DEPTH"
+// "plugin.depth" -> "CONSORT_PLUGIN__DEPTH"
 std::string variable_of(std::string_view key) {
   std::string name(kPrefix);
   for (const char c : key) {

@@ -11,7 +11,7 @@
 namespace consort {
 
 struct ConfigLine {
-  std::string key;    // "window", "lws.depth"
+  std::string key;    // "window", "plugin.depth"
   std::string value;  // numbers in decimal, true or false, arrays with commas between
   std::string place;  // "file x.toml:3"
 };

@@ -35,9 +35,9 @@ std::string print_cores(std::vector<int> cores) {
   return out;
 }
 
-Result<CoreLease> claim(std::span<const int> os_cpus, bool refuse, std::string_view who) {
+Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who) {
   auto mine = std::make_unique<CoreLease::Claim>();
-  std::copy_if(os_cpus.begin(), os_cpus.end(), std::back_inserter(mine->cores), [](int cpu) { return cpu >= 0; });
+  std::copy_if(os_cores.begin(), os_cores.end(), std::back_inserter(mine->cores), [](int core) { return core >= 0; });
   std::sort(mine->cores.begin(), mine->cores.end());
   mine->cores.erase(std::unique(mine->cores.begin(), mine->cores.end()), mine->cores.end());
   mine->who = who;

@@ -32,12 +32,12 @@ class CoreLease {
   struct Claim;
   explicit CoreLease(Claim *c) : claim_(c) {}
   Claim *claim_ = nullptr;
-  friend Result<CoreLease> claim(std::span<const int> os_cpus, bool refuse, std::string_view who);
+  friend Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who);
 };
 
 // Negative numbers (unbound workers) claim nothing. refuse: E_BUSY, naming the other and the cores, where another
 // runtime has one of them already; else they are shared.
-Result<CoreLease> claim(std::span<const int> os_cpus, bool refuse, std::string_view who);
+Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_view who);
 
 std::string print_cores(std::vector<int> cores);  // "0-3,8"; sorts, drops what is double
 

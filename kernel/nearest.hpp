@@ -10,7 +10,7 @@ namespace consort {
 
 // The most alike of `words`, or "" if none is alike enough to be worth saying.
 std::string nearest(std::string_view word, const std::vector<std::string> &words);
-// ' (did you mean "lws"?)', or "".
+// ' (did you mean "window"?)', or "".
 std::string did_you_mean(std::string_view word, const std::vector<std::string> &words);
 
 }  // namespace consort
