@@ -19,5 +19,15 @@ install(FILES ${PROJECT_BINARY_DIR}/ConsortConfig.cmake ${PROJECT_BINARY_DIR}/Co
   ${CMAKE_CURRENT_LIST_DIR}/plugin.map
   DESTINATION ${package_dir} COMPONENT sdk)
 
+# The pkg-config file finds its prefix from its own place, so that an installed tree may be moved.
+cmake_path(IS_ABSOLUTE CMAKE_INSTALL_LIBDIR absolute)
+if(absolute)
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  set(pc_prefix "\${pcfiledir}/${up}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/consort.pc.in ${PROJECT_BINARY_DIR}/consort.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/consort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT sdk)
