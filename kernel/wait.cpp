@@ -46,7 +46,9 @@ struct Goal {
     if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
     if (task) return !rt.is_live(task);
     if (records) return records->free || records->returned.load(std::memory_order_relaxed);
-    return group ? rt.groups.idle(*group) : rt.groups.all_idle();
+    // Nothing pending is a moment, not a state, where others go on submitting: seen once is enough.
+    if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
+    return was_idle;
   }
   void announce() const noexcept {
     if (group) group->watchers.fetch_add(1, std::memory_order_relaxed);
@@ -75,6 +77,7 @@ struct Goal {
     return false;
   }
   Group *group_of_task = nullptr;
+  mutable bool was_idle = false;
 };
 
 bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t longest) noexcept {
