@@ -137,6 +137,7 @@ TEST_F(ConfigTest, BrokenTomlNamesTheLine) {
   EXPECT_EQ(refusal(nullptr, {}, file.c_str()).find("file " + file + ":2: "), 0u);
   EXPECT_EQ(refusal("window = 1\nwindow = 2").find("text:2: "), 0u);
   EXPECT_EQ(refusal("window = 2020-01-01").find("text:1: \"window\" is a date"), 0u);
+  EXPECT_EQ(refusal("[=]").find("text:1: "), 0u) << "the parser's own assumption does not hold";
   EXPECT_EQ(refusal("plugins = [[1]]").find("text:1: the array \"plugins\" may hold"), 0u);
   EXPECT_EQ(refusal("plugins = [\"a,b\"]").find("text:1: the array \"plugins\": \"a,b\" has a comma"), 0u);
   EXPECT_EQ(refusal("window = \"\xff\"").find("text:1: "), 0u);
