@@ -1,0 +1,29 @@
+/* stream.h — what a function of class "stream" finds behind call->native_queue: a way to enqueue more work.
+ *
+ * For codelets that only enqueue (CONSORT_CL_ASYNC). `fn(arg)` runs on the stream's thread, after what was
+ * enqueued before and ahead of the completion of the task. Only from inside the task's function. */
+#ifndef CONSORT_TEST_STREAM_H
+#define CONSORT_TEST_STREAM_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+typedef struct stream_native stream_native;
+struct stream_native {
+  void (*enqueue)(stream_native *, void (*fn)(void *arg), void *arg);
+};
+/* The parameter "counters" is the address (0x…) of a uint64_t[STREAM_COUNTERS] that the test owns; stores are atomic. */
+enum {
+  STREAM_SUBMITS,     /* submit() calls that brought something */
+  STREAM_OPS,         /* ops accepted */
+  STREAM_ROUND_TRIPS, /* submit() calls that found the queue with nothing in flight: the host had to come back */
+  STREAM_COMPLETED,   /* ops completed on the device */
+  STREAM_IN_FLIGHT,   /* most ops in flight in one queue at a time */
+  STREAM_POLLS,
+  STREAM_WAITS,       /* tickets that the device waited for */
+  STREAM_ARMS,
+  STREAM_COUNTERS
+};
+#ifdef __cplusplus
+}
+#endif
+#endif
