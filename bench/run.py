@@ -192,15 +192,22 @@ def start(args):
 
 # -- instructions -----------------------------------------------------------------------------------------------------------
 
-def count_instructions(prog, pattern, n, pump):
+def count_instructions(prog, pattern, n, extra):
+    """Instructions by function, and under None their sum."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", prog, "--pattern", pattern,
-                   "--workers", "1", "--n", str(n), *(["--pump", pump] if pump else [])]
+        out = f"{folder}/out"
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", prog, "--pattern", pattern, "--workers", "1", "--n", n, *extra]
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=600)
-    match = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode != 0 or not match:
-        sys.exit(f"valgrind failed on {pattern}:\n{done.stderr[-2000:]}")
-    return int(match.group(1))
+        match = re.search(r"Collected : (\d+)", done.stderr)
+        if done.returncode != 0 or not match:
+            sys.exit(f"valgrind failed on {pattern}:\n{done.stderr[-2000:]}")
+        counts = {None: int(match.group(1))}
+        listing = subprocess.run(["callgrind_annotate", "--threshold=100", out], capture_output=True, text=True).stdout
+    for line in listing.splitlines():
+        if m := re.match(r"\s*([\d,]+) \([ \d.]+%\)\s+(?:[^:\s]*:)?(.*?)(?: \[.*\])?$", line):
+            if m.group(2) != "PROGRAM TOTALS":
+                counts[m.group(2)] = counts.get(m.group(2), 0) + int(m.group(1).replace(",", ""))
+    return counts
 
 
 def instructions(args):
@@ -212,13 +219,19 @@ def instructions(args):
         say("no micro-consort: it was not built")
         return 77
     few, many = 20000, 70000
+    tasks = (many - few) * 1.1  # the programs warm up with a tenth
+    extra = ["--pump", args.pump] if args.pump else []
     records, over = [], 0
     for pattern, budget in INSTRUCTION_BUDGETS.items():
-        # The programs warm up with a tenth: so many more tasks does the longer run have.
-        tasks = (many - few) * 1.1
-        per_task = (count_instructions(prog, pattern, many, args.pump) - count_instructions(prog, pattern, few, args.pump)) / tasks
-        records.append({"pattern": pattern, "runtime": "consort", "workers": 1, "instructions": round(per_task, 1), "budget": budget})
-        over += per_task > budget
+        less, more = (count_instructions(prog, pattern, n, extra) for n in (few, many))
+        per_task = {name: (count - less.get(name, 0)) / tasks for name, count in more.items()}
+        total = per_task.pop(None)
+        records.append({"pattern": pattern, "runtime": "consort", "workers": 1, "instructions": round(total, 1), "budget": budget})
+        over += total > budget
+        if args.profile or total > budget:
+            top = sorted(((v, k) for k, v in per_task.items() if v >= 1), reverse=True)
+            report.table([f"{pattern}: function", "instructions per task"], [[name[:110], f"{v:.0f}"] for v, name in top])
+            print()
     report.table(["instructions per task", "consort", "budget", ""],
                  [[r["pattern"], f"{r['instructions']:.0f}", r["budget"], "over" if r["instructions"] > r["budget"] else "ok"] for r in records])
     write(args, records)
@@ -246,14 +259,14 @@ def cholesky(args):
                 records.append({"n": n, "tile": tile, "runtime": runtime, "workers": args.workers[0],
                                 "gflops": statistics.median(g["gflops"] for g in got),
                                 "loss_percent": statistics.median(g["loss_percent"] for g in got),
+                                "outside_percent": statistics.median(g["outside_percent"] for g in got),
                                 "residual": max(g["residual"] for g in got)})
-            say(f"  {n}/{tile}: " + ", ".join(f"{r} {statistics.median(g['gflops'] for g in got):.1f} GFlop/s, loses "
-                                              f"{statistics.median(g['loss_percent'] for g in got):.1f} %" for r, got in found.items()))
+            say(f"  {n}/{tile}: " + ", ".join(f"{r['runtime']} {r['gflops']:.1f} GFlop/s" for r in records if (r["n"], r["tile"]) == (n, tile)))
         if blas.exists():
             got = [g for g in (call([blas, "--n", n, "--workers", args.workers[0]]) for _ in range(args.rounds)) if g]
             if got:
                 records.append({"n": n, "tile": 0, "runtime": "openblas", "workers": args.workers[0],
-                                "gflops": statistics.median(g["gflops"] for g in got), "loss_percent": None,
+                                "gflops": statistics.median(g["gflops"] for g in got), "loss_percent": None, "outside_percent": None,
                                 "residual": max(g["residual"] for g in got)})
                 say(f"  {n}: openblas's own threads {records[-1]['gflops']:.1f} GFlop/s")
     rows = []
@@ -261,9 +274,9 @@ def cholesky(args):
         row = [f"{n}/{tile}" if tile else f"{n}, own threads"]
         for runtime in ["consort", "starpu", "openblas"]:
             r = next((r for r in records if (r["n"], r["tile"], r["runtime"]) == (n, tile, runtime)), None)
-            row.append("–" if r is None else f"{r['gflops']:.1f}" + (f" ({r['loss_percent']:+.1f} %)" if r["loss_percent"] is not None else ""))
+            row.append("–" if r is None else f"{r['gflops']:.1f}" + (f" ({r['loss_percent']:.1f} / {r['outside_percent']:.1f} %)" if r["loss_percent"] is not None else ""))
         rows.append(row)
-    report.table(["GFlop/s (lost to the runtime)", "consort", "starpu", "openblas"], rows)
+    report.table(["GFlop/s (lost against kernels alone / outside of kernels)", "consort", "starpu", "openblas"], rows)
     key, title = (lambda r: (r["n"], r["tile"])), (lambda k: f"{k[0]}/{k[1]}" if k[1] else f"{k[0]}, own threads")
     write(args, records, ("Tiled Cholesky, single precision", "GFlop/s", groups(records, "gflops", key, title), False))
     return 0
@@ -294,7 +307,8 @@ def main():
             p.add_argument("--no-check", action="store_true", help="leave out the checked run")
             p.add_argument("--check-n", type=int, default=20000, help="tasks of the checked run (%(default)s)")
         if name == "instructions":
-            p.add_argument("--pump", default="manual", help='"manual": all on one thread; "": with a worker thread')
+            p.add_argument("--pump", help="manual: the caller steps the worker, which costs more per task")
+            p.add_argument("--profile", action="store_true", help="by function; shown anyway where the budget is exceeded")
         if name == "cholesky":
             p.add_argument("--sizes", type=numbers, default=[4096, 8192])
             p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])

@@ -9,10 +9,18 @@ using bench::Kernel;
 int tile_size; // set before the first task; tiles are whole here
 
 float *tile(void *buffer) { return reinterpret_cast<float *>(STARPU_VECTOR_GET_PTR(buffer)); }
-void potrf(void *d[], void *) { cholesky::potrf(tile(d[0]), tile_size, tile_size); }
-void trsm(void *d[], void *) { cholesky::trsm(tile(d[0]), tile(d[1]), tile_size, tile_size, tile_size); }
-void syrk(void *d[], void *) { cholesky::syrk(tile(d[0]), tile(d[1]), tile_size, tile_size, tile_size); }
-void gemm(void *d[], void *) { cholesky::gemm(tile(d[0]), tile(d[1]), tile(d[2]), tile_size, tile_size, tile_size, tile_size); }
+void potrf(void *d[], void *) {
+  bench::in_kernel([&] { cholesky::potrf(tile(d[0]), tile_size, tile_size); });
+}
+void trsm(void *d[], void *) {
+  bench::in_kernel([&] { cholesky::trsm(tile(d[0]), tile(d[1]), tile_size, tile_size, tile_size); });
+}
+void syrk(void *d[], void *) {
+  bench::in_kernel([&] { cholesky::syrk(tile(d[0]), tile(d[1]), tile_size, tile_size, tile_size); });
+}
+void gemm(void *d[], void *) {
+  bench::in_kernel([&] { cholesky::gemm(tile(d[0]), tile(d[1]), tile(d[2]), tile_size, tile_size, tile_size, tile_size); });
+}
 
 starpu_codelet make(starpu_cpu_func_t fn, const char *name, int uses) {
   starpu_codelet c{};

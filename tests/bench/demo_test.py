@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The demo factorises what it is given, tiles that do not fit included, and says so in figures that hold.
+usage: demo_test.py PROGRAM"""
+import re
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv.pop()
+
+
+def demo(*options):
+    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=60)
+
+
+def figure(text, label):
+    return float(re.search(rf"{label}\s+([\d.e+-]+)", text).group(1))
+
+
+class Demo(unittest.TestCase):
+    def test_the_factor_is_right_and_every_task_is_counted(self):
+        for n, tile, workers in [(512, 128, 2), (600, 128, 2), (300, 64, 1), (100, 256, 2), (1, 1, 1), (515, 64, 4)]:
+            done = demo("--n", str(n), "--tile", str(tile), "--workers", str(workers))
+            if workers == 4 and done.returncode != 0:  # a machine of two cores may refuse
+                continue
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertLess(figure(done.stdout, "residual"), 1e-6)
+            side = -(-n // min(tile, n))
+            self.assertEqual(figure(done.stdout, "tasks"), side * (side + 1) * (side + 2) // 6)
+
+    def test_shares_sum_to_all_tasks(self):
+        done = demo("--n", "1024", "--tile", "128", "--workers", "2")
+        shares = [float(x) for x in re.findall(r"([\d.]+) % of the tasks", done.stdout)]
+        self.assertEqual(len(shares), 2)
+        self.assertAlmostEqual(sum(shares), 100, delta=0.2)
+        cost = figure(done.stdout, "runtime's cost")
+        self.assertTrue(0 <= cost <= 100, done.stdout)
+
+    def test_no_bar_where_there_is_no_terminal(self):
+        self.assertNotIn("\r", demo("--n", "256", "--tile", "64").stdout)
+
+    def test_bad_options_are_refused(self):
+        for options in [("--n", "0"), ("--tile", "x"), ("--n",), ("--what", "1"), ("--workers", "")]:
+            self.assertEqual(demo(*options).returncode, 2, options)
+        done = demo("--scheduler", "nosuch")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nosuch", done.stderr)
+        self.assertEqual(demo("--help").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
