@@ -25,22 +25,37 @@ PEER_PACKAGES = {"starpu": "libstarpu-dev", "tbb": "libtbb-dev", "libgomp": "g++
 INSTRUCTION_BUDGETS = {"independent": 250, "data2": 500}
 
 
+patience = 0  # seconds, set by --patience
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def warn_if_busy():
-    """Somebody else's work on these cores is in every figure: say so, with how much."""
+def percent_busy(seconds):
+    """How much of the machine others take just now; None where nobody can tell."""
     def idle_and_all():
         fields = [int(x) for x in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
         return fields[3] + fields[4], sum(fields)
     try:
-        (idle0, all0), _, (idle1, all1) = idle_and_all(), time.sleep(0.5), idle_and_all()
+        (idle0, all0), _, (idle1, all1) = idle_and_all(), time.sleep(seconds), idle_and_all()
     except (OSError, IndexError, ValueError):
-        return
-    busy = 100 * (1 - (idle1 - idle0) / max(all1 - all0, 1))
-    if busy > 5:
+        return None
+    return 100 * (1 - (idle1 - idle0) / max(all1 - all0, 1))
+
+
+def warn_if_busy():
+    """Somebody else's work on these cores is in every figure: say so, with how much."""
+    busy = percent_busy(0.5)
+    if busy is not None and busy > 5:
         say(f"warning: the machine is {busy:.0f} % busy with something else; compare inside this run only, and distrust differences")
+
+
+def wait_for_quiet(limit):
+    """--patience: each process waits until the others leave the cores alone, so many seconds at most."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end and (percent_busy(0.2) or 0) > 10:
+        pass
 
 
 def find_programs(folder):
@@ -57,6 +72,8 @@ def find_programs(folder):
 
 def call(command, timeout=600):
     """The program's line of JSON; None where it has no such thing (exit 3). A failure is said, not hidden."""
+    if patience:
+        wait_for_quiet(patience)
     env = dict(os.environ, OMP_PROC_BIND="true", OMP_WAIT_POLICY=os.environ.get("OMP_WAIT_POLICY", "active"))
     try:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout, env=env)
@@ -299,6 +316,8 @@ def main():
         p.add_argument("--bin", type=Path, help="folder of the benchmark programs")
         p.add_argument("--json", help="write the figures there; where there is a plot, it is beside it")
         p.add_argument("--rounds", type=int, default=rounds, help="processes per runtime, in turns (%(default)s)")
+        p.add_argument("--patience", type=float, default=0, metavar="SECONDS",
+                       help="before each process, wait so long at most until nobody else uses the cores")
         p.add_argument("--runtimes", type=names, default=RUNTIMES, help="comma-separated: " + ",".join(RUNTIMES))
         p.add_argument("--workers", type=numbers, default=[2, 1] if name == "micro" else [2], help="comma-separated")
         p.add_argument("--n", type=float, default=1e5 if name == "metg" else 1e6, help="tasks; slow runtimes get a share")
@@ -313,6 +332,8 @@ def main():
             p.add_argument("--sizes", type=numbers, default=[4096, 8192])
             p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])
     args = parser.parse_args(sys.argv[1:] or ["--help"])
+    global patience
+    patience = args.patience
     args.bin = find_programs(args.bin)
     if args.command not in ("instructions", "memory"):
         warn_if_busy()

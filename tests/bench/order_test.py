@@ -11,11 +11,12 @@ PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "s
 
 program = Path(sys.argv[1]) / "micro-consort"
 bad = 0
-for workers in ("1", "2", "4"):
-    for pattern in PATTERNS:
-        done = subprocess.run([program, "--mode", "check", "--pattern", pattern, "--workers", workers, "--cores", "2", "--n", "5000"],
-                              capture_output=True, text=True, timeout=60)
-        if done.returncode != 0 or json.loads(done.stdout)["wrong"] != 0:
-            print(f"{pattern}, {workers} workers: exit {done.returncode}\n{done.stdout}{done.stderr}")
-            bad += 1
+for scheduler in ("lws", "eager", "prio"):
+    for workers in ("1", "2"):
+        for pattern in PATTERNS:
+            done = subprocess.run([program, "--mode", "check", "--pattern", pattern, "--workers", workers, "--scheduler", scheduler, "--n", "20000"],
+                                  capture_output=True, text=True, timeout=60)
+            if done.returncode != 0 or json.loads(done.stdout)["wrong"] != 0:
+                print(f"{pattern}, {workers} workers, {scheduler}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+                bad += 1
 sys.exit(1 if bad else 0)
