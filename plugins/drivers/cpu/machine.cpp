@@ -59,6 +59,7 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
   hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);  // NUMA nodes hang in them
   // The x86 backend adds nothing that Linux does not tell, and moves this thread over all cores to find it.
   hwloc_topology_set_components(topology_, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   unsigned long flags = HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;

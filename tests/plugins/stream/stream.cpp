@@ -143,7 +143,9 @@ void run(Queue &q) {
       // The last stream to have given everything back tells the kernel, once.
       if (!d.told && std::all_of(d.queues.begin(), d.queues.end(), [](Queue *x) { return x->flushed; })) {
         d.told = true;
+        lock.unlock();
         driver.host->event(driver.host, CONSORT_EV_DEVICE_LOST, d.token, 0);
+        lock.lock();
       }
     }
     if (q.stop) return;
