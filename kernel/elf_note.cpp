@@ -45,6 +45,7 @@ struct Bytes {
 
   bool read(uint64_t from, void *to, uint64_t n) const {
     if (from > size || n > size - from) return false;
+    if (n == 0) return true;
     if (from + n <= head.size()) return std::memcpy(to, head.data() + from, n), true;
     auto *out = static_cast<std::byte *>(to);
     while (n && fd >= 0) {
@@ -58,6 +59,14 @@ struct Bytes {
 };
 
 Error cut_off(const char *what) { return error(CONSORT_E_INVAL, std::string("is cut off: its ") + what + " lies beyond its end"); }
+
+// So that it may stand in a message: one line, and an end.
+template <size_t N>
+void make_printable(char (&text)[N]) {
+  text[N - 1] = 0;
+  for (char *c = text; *c; ++c)
+    if (*c < ' ' || *c > '~') *c = '?';
+}
 
 // One block of notes. Padding of names and contents is `align`: 4, or 8 as some linkers have it.
 void collect(std::span<const std::byte> block, uint64_t align, std::vector<consort_note> *out) {
@@ -73,7 +82,8 @@ void collect(std::span<const std::byte> block, uint64_t align, std::vector<conso
                       std::memcmp(block.data() + at + kHead, "Consort", sizeof note.owner) == 0;
     if (ours) {
       std::memcpy(&note, block.data() + at, sizeof note);
-      note.name[sizeof note.name - 1] = note.version[sizeof note.version - 1] = 0;
+      make_printable(note.name);
+      make_printable(note.version);
       out->push_back(note);
     }
     const uint64_t step = kHead + name + padded(note.descsz);

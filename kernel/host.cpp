@@ -1,6 +1,7 @@
 #include "host.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 
@@ -44,8 +45,9 @@ const char *host_param(const consort_host *h, const char *key) {
 
 void *host_alloc(const consort_host *, size_t bytes, size_t align) {
   if (align < sizeof(void *)) align = sizeof(void *);
+  if (!std::has_single_bit(align)) return nullptr;
   void *p = nullptr;
-  return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : nullptr;  // refuses what is no power of two
+  return posix_memalign(&p, align, bytes ? bytes : 1) == 0 ? p : nullptr;
 }
 
 void host_release(const consort_host *, void *p) { std::free(p); }

@@ -6,26 +6,25 @@
 #define GOOD_VERSION "1.2.0"
 #endif
 
-static const consort_host *seen;
+typedef struct good { const consort_host *host; } good; /* one for each host that loads us */
 
 static consort_status init(const consort_host *host, void **self) {
-  static int stateless;
   const char *depth = host->param(host, "depth");
   if (!depth || host->param(host, "no such key") != NULL || host->get(host, "com.nobody.knows/1") != NULL)
     return host->fail(host, CONSORT_E_INTERNAL, "the host answers wrongly");
-  seen = host;
+  good *me = host->alloc(host, sizeof *me, sizeof(void *));
+  if (!me) return host->fail(host, CONSORT_E_NOMEM, "no memory");
+  me->host = host;
   host->log(host, 2, depth);
-  *self = &stateless;
+  *self = me;
   return CONSORT_OK;
 }
 static void fini(void *self) {
-  (void)self;
-  seen->log(seen, 2, "fini");
+  const consort_host *host = ((good *)self)->host;
+  host->log(host, 2, "fini");
+  host->release(host, self);
 }
-static const void *get(void *self, const char *id) {
-  (void)self;
-  return strcmp(id, "com.acme.x/1") == 0 ? &seen : NULL;
-}
+static const void *get(void *self, const char *id) { return strcmp(id, "com.acme.x/1") == 0 ? self : NULL; }
 
 typedef struct policy { consort_task *first; uint64_t epoch; } policy;
 static policy only;

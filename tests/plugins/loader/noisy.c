@@ -1,9 +1,9 @@
-/* A driver whose queue accepts and reports more than it was given, and which does not become quiet. */
+/* A driver whose queue accepts and reports more than it was given. */
 #include <consort/driver.h>
 
 static int me, the_device, the_queue;
 static consort_status init(const consort_host *host, void **self) { return (void)host, *self = &me, CONSORT_OK; }
-static consort_status quiesce(void *self, uint64_t deadline_ns) { return (void)deadline_ns, self == &me ? CONSORT_E_BUSY : CONSORT_OK; }
+static consort_status quiesce(void *self, uint64_t deadline_ns) { return (void)deadline_ns, self == &me ? CONSORT_OK : CONSORT_E_BUSY; }
 static const void *get(void *self, const char *id) { return (void)id, self == &me ? &me : NULL; }
 static uint32_t count(void *self) { return self == &me; }
 static consort_status open(void *self, uint32_t index, uint64_t token, void **dev) {
