@@ -86,7 +86,7 @@ consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the codelet's description");
   return guarded([&]() -> consort_status {
-    auto c = rt->codelets.add(*desc, *rt->topology);
+    auto c = rt->codelets.add(*desc, *rt->topology, !rt->shared_domains);
     if (!c) return set_error(c.error());
     *out = Codelets::id(**c);
     return CONSORT_OK;

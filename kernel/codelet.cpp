@@ -1,5 +1,6 @@
 #include "codelet.hpp"
 
+#include "task.hpp"
 #include "topology.hpp"
 
 namespace consort {
@@ -10,7 +11,7 @@ Codelets::~Codelets() {
   for (auto &b : blocks_) delete[] b.load(std::memory_order_relaxed);
 }
 
-Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology) {
+Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology, bool plain) {
   const std::string name = d.name ? d.name : "";
   if (d.size < sizeof d) return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(d.size) + ": set it to sizeof(consort_codelet)");
   if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
@@ -22,7 +23,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topolo
   c->flags = d.flags;
   c->nmodes = d.nmodes;
   if (d.modes && d.nmodes != CONSORT_NONE) c->modes.assign(d.modes, d.modes + d.nmodes);
-  c->first.assign(Topology::kMaxClasses, 0xff);
+  c->entry.resize(topology.classes().size());
   for (uint32_t i = 0; i < d.nimpls; ++i) {
     const consort_impl &impl = d.impls[i];
     if (!impl.klass || !*impl.klass)
@@ -36,14 +37,19 @@ Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topolo
     c->impls.push_back({impl.fn, impl.user, usable ? static_cast<uint32_t>(bit) : CONSORT_NONE, impl.klass, impl.name ? impl.name : name});
     if (!usable) continue;
     c->where |= uint64_t{1} << bit;
-    if (c->first[static_cast<size_t>(bit)] == 0xff) c->first[static_cast<size_t>(bit)] = static_cast<uint8_t>(i);
+    if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {impl.fn, impl.user, i};
   }
+
+  if (c->where && plain) c->plain_below = kPayload / sizeof(consort_access) + 1;
 
   std::lock_guard lock(mutex_);
   const uint32_t n = n_.load(std::memory_order_relaxed);
   if (n == kMost) return error(CONSORT_E_NOMEM, "65536 codelets were added to this runtime: add each once, not per task");
   if (n % kBlock == 0) blocks_[n / kBlock].store(new Codelet *[kBlock], std::memory_order_release);
   c->number = n;
+  c->blank.where = c->where;
+  c->blank.codelet = n;
+  c->blank.team_min = c->blank.team_max = 1;
   Codelet *out = blocks_[n / kBlock].load(std::memory_order_relaxed)[n % kBlock] = c.release();
   n_.store(n + 1, std::memory_order_release);
   return out;

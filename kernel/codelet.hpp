@@ -4,6 +4,7 @@
 // A removed one stays as an empty shell, so that a stale handle is found out.
 #pragma once
 #include <consort/consort.h>
+#include <consort/scheduler.h>
 
 #include <atomic>
 #include <memory>
@@ -25,13 +26,16 @@ struct Codelet {
     std::string klass_name, name;
   };
   uint64_t where = 0;                     // classes that could run it here
+  uint32_t plain_below = 0;               // tasks with fewer data than this may be submitted the short way (submit.cpp)
   uint32_t number = 0;
   uint32_t flags = 0;
   uint32_t nmodes = CONSORT_NONE;
   std::string name;
   std::vector<uint32_t> modes;
   std::vector<Impl> impls;
-  std::vector<uint8_t> first;             // per class: its first implementation; 0xff: none
+  struct Entry { consort_call_fn *fn; void *user; uint32_t impl; };
+  std::vector<Entry> entry;               // per class: its first implementation; fn nullptr: none
+  consort_task blank{};                   // what a task of this codelet shows to policies, but for its own
   std::atomic<bool> live{true};
 };
 
@@ -39,7 +43,7 @@ class Codelets {
  public:
   static constexpr uint32_t kMost = 1 << 16, kBlock = 64;
   ~Codelets();
-  Result<Codelet *> add(const consort_codelet &, const Topology &);
+  Result<Codelet *> add(const consort_codelet &, const Topology &, bool plain);  // plain: tasks need nothing that only the long way gives
   Codelet *find(consort_codelet_id id) const noexcept {   // nullptr: never given; the caller looks at `live`
     const uint64_t number = id.v - 1;
     return number < n_.load(std::memory_order_acquire) ? at(static_cast<uint32_t>(number)) : nullptr;

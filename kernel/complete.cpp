@@ -1,5 +1,6 @@
 #include "complete.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "error_slot.hpp"
@@ -89,28 +90,13 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   batch.n = 0;
 }
 
-// The end of one task; its successors that are ready go to `batch`, those without a body to `specials`.
-void finish_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, uint32_t from, ReadyBatch &batch,
-                Task *&specials) noexcept {
-  if (t->bits & kOdd) [[unlikely]]
-    if (status >= 0) settle_data(t);
-  Extra *const extra = t->extra;
-  if (extra && extra->done) [[unlikely]] call_done(rt, h, t, status, worker);
-  Group &group = *t->group;
-  const TaskName name = t->pub.id;
-  Datum *retired = t->bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
-
-  // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on the
-  // name is dead, and no link can be added.
-  const uint64_t w = t->word.exchange((name & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
-
-  uint64_t edge = pending::kBoth;
-  const auto release = [&](Task *s) noexcept {
+// Hands each edge of a closed list on; what becomes ready goes to `batch`, or to `specials` if it has no body.
+// `edge`: what each took from Task::pending.
+inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  walk_links(rt.tasks, link, [&](Task *s) noexcept {
     // Alone with this edge: nobody else touches the count any more, it need not be written. acquire pairs with
     // the release of the predecessors that were counted down before, and of the submitter.
-    if (s->pending.load(std::memory_order_acquire) != edge &&
-        s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge)
-      return;
+    if (s->pending.load(std::memory_order_acquire) != edge && s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge) return;
     if (s->bits & (kSpecial | kBound)) [[unlikely]] {
       if (s->bits & kSpecial) {
         s->pub.sched[0] = specials;
@@ -120,23 +106,38 @@ void finish_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *wo
       }
       return;
     }
-    if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
+    if (batch.n == ReadyBatch::kMost) [[unlikely]] push_batch(rt, batch, from);
     batch.task[batch.n++] = s;
-  };
-  if (w & (word::kFlags)) [[unlikely]] {
+  });
+}
+
+// Once the name is dead: `w` is what the exchange took from the word.
+inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  uint64_t edge = pending::kBoth;
+  if (w & word::kFlags) [[unlikely]] {
     if (w & word::kIssued) {
       edge = pending::kComplete;
-      walk_links(rt.tasks, t->pub.codelet, release);
+      release_edges(rt, t->pub.codelet, edge, from, batch, specials);
     }
     if (w & word::kWaited) rt.wake_waiters();
   }
-  walk_links(rt.tasks, word::link(w), release);
-
-  if (extra) [[unlikely]] free_extra(rt, h, t);
+  release_edges(rt, word::link(w), edge, from, batch, specials);
+  Group &group = *t->group;
+  Datum *retired = t->bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
+  if (t->extra) [[unlikely]] free_extra(rt, h, t);
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
-  if (retired) rt.data.remove(*retired);
+  if (retired) [[unlikely]] rt.data.remove(*retired);
   count_out(rt, h, group);
+}
+
+// What is to be done while the name lives, and its death.
+uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker) noexcept {
+  if ((t->bits & kOdd) && status >= 0) settle_data(t);
+  if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
+  // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
+  // can be added.
+  return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
 }
 
 void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
@@ -144,20 +145,19 @@ void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyB
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);
     consort_status status;
-    if (settle_special(rt, s, &status)) finish_one(rt, h, s, status, worker, from, batch, specials);
+    if (settle_special(rt, s, &status)) hand_on_one(rt, h, s, end_name(rt, h, s, status, worker), from, batch, specials);
   }
 }
 
 // The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
-Task *pick_successor(Runtime &rt, ReadyBatch &batch, Worker &w) noexcept {
-  if (!batch.n || w.streak >= rt.bypass) return nullptr;
+inline Task *pick_successor(Runtime &rt, ReadyBatch &batch, Worker &w) noexcept {
   uint32_t best = batch.n - 1;
   for (uint32_t i = batch.n - 1; i-- > 0;)
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
   Task *t = batch.task[best];
-  if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
-  for (uint32_t i = best + 1; i < batch.n; ++i) batch.task[i - 1] = batch.task[i];
+  if (w.streak >= rt.bypass || !(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
   --batch.n;
+  for (uint32_t i = best; i < batch.n; ++i) batch.task[i] = batch.task[i + 1];
   return t;
 }
 
@@ -170,14 +170,18 @@ const char *task_label(const Task &t) noexcept {
 }
 
 Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+  return hand_on(rt, h, t, end_name(rt, h, t, status, w), w);
+}
+
+Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w) noexcept {
   ReadyBatch batch;
   Task *specials = nullptr;
   const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
-  finish_one(rt, h, t, status, w, from, batch, specials);
+  hand_on_one(rt, h, t, word, from, batch, specials);
   if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
+  if (!batch.n) return nullptr;
   Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, batch, *w) : nullptr;
-  if (batch.n > 1)
-    for (uint32_t i = 0, j = batch.n - 1; i < j; ++i, --j) std::swap(batch.task[i], batch.task[j]);
+  if (batch.n > 1) std::reverse(batch.task, batch.task + batch.n);  // the order of submission
   push_batch(rt, batch, from);
   return next;
 }

@@ -11,6 +11,22 @@ namespace consort {
 // After this the record belongs to somebody else.
 Task *complete(Runtime &, Hand &, Task *, consort_status, Worker *bypass_for) noexcept;
 
+// What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts.
+Task *hand_on(Runtime &, Hand &, Task *, uint64_t word, Worker *bypass_for) noexcept;
+
+// complete() of the plainest tasks, inline: nothing to settle, nobody to tell, often nobody to release.
+inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
+  if (t->bits || t->extra) [[unlikely]] return complete(rt, h, t, CONSORT_OK, w);
+  Group &group = *t->group;
+  // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
+  const uint64_t word = t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+  if (static_cast<uint32_t>(word)) return hand_on(rt, h, t, word, w);
+  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
+  h.give_record(t);
+  count_out(rt, h, group);
+  return nullptr;
+}
+
 // A submitted task that no policy is to see has no unfinished predecessor left: to a mailbox, or to its end. The
 // caller holds no submission right: callbacks may run.
 void release_ready(Runtime &, Hand &, Task *) noexcept;

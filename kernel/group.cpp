@@ -115,7 +115,10 @@ bool Groups::idle(const Group &g) const noexcept {
   return finished == submitted(g);
 }
 
-bool Groups::all_idle() const noexcept { return rt_.finished() == rt_.submitted(); }
+bool Groups::all_idle() const noexcept {
+  const uint64_t finished = rt_.finished();  // first, as above
+  return finished == rt_.submitted();
+}
 
 void Groups::tell_if_idle(Group &g) noexcept {
   if (!g.watchers.load(std::memory_order_relaxed)) return;
@@ -179,16 +182,18 @@ consort_status Groups::collect_all() {
 }
 
 void turn_in(Hand &h, Group &g) noexcept {
-  const uint64_t turn = h.in.turn.load(std::memory_order_relaxed);
-  h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift))->in.fetch_add(turn & Tally::kCount, std::memory_order_release);
+  const uint64_t turn = h.in.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
+  h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift))->in.fetch_add(n, std::memory_order_release);
+  h.in.before.fetch_add(n, std::memory_order_release);
   h.in.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
 }
 
 void turn_out(Runtime &rt, Hand &h, Group &g) noexcept {
-  const uint64_t turn = h.out.turn.load(std::memory_order_relaxed);
+  const uint64_t turn = h.out.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
   h.out.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
+  h.out.before.fetch_add(n, std::memory_order_release);
   Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
-  old.out.fetch_add(turn & Tally::kCount, std::memory_order_release);
+  old.out.fetch_add(n, std::memory_order_release);
   fence::light(rt.asymmetric);
   rt.groups.tell_if_idle(old);
 }

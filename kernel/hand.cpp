@@ -36,26 +36,13 @@ bool Hand::carve() noexcept {
   return true;
 }
 
-Task *Hand::take_record(bool may_wait) noexcept {
-  if (free) [[likely]] return pop_free();
-  if (drain_returned()) return pop_free();
+bool Hand::refill(bool may_wait) noexcept {
+  if (drain_returned()) return true;
   if (rt.window && carved >= rt.window && may_wait) wait_for_records(*this);
-  if (!free && !drain_returned() && !carve()) return nullptr;
-  return pop_free();
+  return free || drain_returned() || carve();
 }
 
-Task *Hand::take_lent() noexcept {
-  if (!free && !drain_returned() && !carve()) return nullptr;
-  return pop_free();
-}
-
-void Hand::give_record(Task *t) noexcept {
-  if (t->hand == id) {
-    t->extra = reinterpret_cast<Extra *>(free);
-    free = t;
-    ++nfree;
-    return;
-  }
+void Hand::give_foreign(Task *t) noexcept {
   if (t->hand != back_hand) {
     flush_records();
     back_hand = t->hand;

@@ -16,19 +16,18 @@ namespace consort {
 struct Runtime;
 struct Worker;
 
-// Tasks counted by one thread: how many in all, and how many of the group that it counts just now, in one word
-// with that group's number so that a reader never takes one group's count for another's. The thread alone
-// stores; others sum over all hands. The count is moved to the group when another group's turn comes.
+// Tasks counted by one thread: how many of the group that it counts just now, in one word with that group's
+// number so that a reader never takes one group's count for another's. The thread alone stores; others sum over
+// all hands. When another group's turn comes the count is moved to the old group and to `before`.
 struct Tally {
   static constexpr uint32_t kGroupShift = 48;
   static constexpr uint64_t kCount = (uint64_t{1} << kGroupShift) - 1;
 
-  std::atomic<uint64_t> total{0};
-  std::atomic<uint64_t> turn{0};  // group number << 48 | count
+  std::atomic<uint64_t> turn{0};    // group number << 48 | count
+  std::atomic<uint64_t> before{0};  // all counts of earlier turns
 
   bool counts_for(uint32_t group) const noexcept { return turn.load(std::memory_order_relaxed) >> kGroupShift == group; }
   void add() noexcept {  // release: pairs with the acquire of whoever sums (group.cpp)
-    total.store(total.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 };
@@ -50,6 +49,11 @@ struct Hand {
   uint32_t lease_tries = 0;
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
+  // What a push of one task is given, filled but for the task and `from`: a push does not nest.
+  uint64_t candidates = 0;
+  consort_task *ready = nullptr;
+  consort_wake wake{1, 0, &candidates};
+  consort_push push{0, CONSORT_NONE, CONSORT_PUSH_NEW, &ready, 1, 0, &wake};
   alignas(64) Tally in;
   alignas(64) Tally out;
 
@@ -70,9 +74,19 @@ struct Hand {
   std::atomic<bool> orphan{false};                    // [any] its thread has ended
   Parker parker;
 
-  Task *take_record(bool may_wait) noexcept;       // nullptr: none to be had (memory; or the window, if it may not wait)
-  Task *take_lent() noexcept;                                 // a record to lend: ignores the window
-  void give_record(Task *) noexcept;                          // any hand's; batches those of others
+  Task *take_record() noexcept {                              // for a submission; nullptr: no memory
+    if (free) [[likely]] return pop_free();
+    return refill(!task && !in_callback && !nholds.load(std::memory_order_relaxed)) ? pop_free() : nullptr;
+  }
+  Task *take_lent() noexcept {                                // a record to lend: ignores the window
+    return free || refill(false) ? pop_free() : nullptr;
+  }
+  void give_record(Task *t) noexcept {                        // any hand's
+    if (t->hand != id) [[unlikely]] return give_foreign(t);
+    t->extra = reinterpret_cast<Extra *>(free);
+    free = t;
+    ++nfree;
+  }
   void flush_records() noexcept;
 
  private:
@@ -82,6 +96,8 @@ struct Hand {
     --nfree;
     return t;
   }
+  void give_foreign(Task *) noexcept;                         // batches those of one owner
+  bool refill(bool may_wait) noexcept;                        // waits where the window is full and it may
   bool drain_returned() noexcept;
   bool carve() noexcept;
   friend struct Runtime;

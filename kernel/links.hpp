@@ -47,7 +47,7 @@ class Linker {
     return true;
   }
 
-  void after(TaskName name) noexcept {
+  [[gnu::always_inline]] void after(TaskName name) noexcept {
     if (!name) return;
     Task *p = rt_.task_at(name);
     uint64_t w = p->word.load(std::memory_order_acquire);  // pairs with the exchange that ends it: what it did is visible

@@ -18,6 +18,7 @@ namespace consort {
 
 struct Plugin;
 struct Runtime;
+struct Hand;
 
 class Policy {
  public:
@@ -26,6 +27,7 @@ class Policy {
 
   // from: a worker that this thread drives, or CONSORT_NONE. Wakes whom it takes.
   void push(Runtime &, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept;
+  inline void push_one(Runtime &, Hand &, uint32_t from, Task *) noexcept;  // policy_push.hpp
   uint32_t pop(uint32_t worker, consort_pick *out) noexcept { return ops_->pop(instance_, worker, out, 1); }
   bool may_bypass(uint32_t worker, int32_t priority) const noexcept {
     const int32_t *urgency = urgency_[worker];

@@ -25,7 +25,7 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
   return CONSORT_OK;
 }
 
-consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   t->bits |= kOdd;
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];
@@ -63,6 +63,8 @@ Frame::Frame(const Worker &w) : call{}, views(inline_views), args(inline_args) {
   call.team = 1;
   call.cpuset = w.unit.cpuset.empty() ? nullptr : w.unit.cpuset.data();
   call.cpuset_words = static_cast<uint32_t>(w.unit.cpuset.size());
+  call.views = views;
+  call.args = args;
   call.barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; };  // a team of one
 }
 
@@ -76,14 +78,14 @@ bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
     auto *more = static_cast<const void **>(std::malloc(nviews * sizeof(void *)));
     if (!more) return false;
     if (views != inline_views) std::free(views);
-    views = more;
+    call.views = views = more;
     view_room = nviews;
   }
   if (nargs > arg_room) {
     auto *more = static_cast<consort_arg *>(std::malloc(nargs * sizeof(consort_arg)));
     if (!more) return false;
     if (args != inline_args) std::free(args);
-    args = more;
+    call.args = args = more;
     arg_room = nargs;
   }
   return true;
@@ -104,33 +106,29 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
   return CONSORT_OK;
 }
 
-consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
-  const uint64_t word = t->word.load(std::memory_order_relaxed);
-  if ((word & word::kCancelled) || t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (t->bits & kAfter)) [[unlikely]]
-    if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
-
+consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
+  if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
   const uint32_t n = t->pub.naccess;
-  if (n > f.view_room || t->nargs > f.arg_room) [[unlikely]]
-    if (!f.make_room(n, t->nargs)) return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
-
-  bool odd = t->bits & kScratch;
-  for (uint32_t i = 0; i < n; ++i) {
+  if (!f.make_room(n, t->nargs)) return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
+  bool odd = t->bits & (kScratch | kFollowed);
+  for (uint32_t i = 0; i < n && !odd; ++i) {
     const Datum *d = Datum::of(t->pub.access[i].datum);
     const uint32_t state = d->state.load(std::memory_order_relaxed);
-    // plainly valid, and in a space within reach (bit 63 at most: there are no more than 64 spaces)
-    odd |= (state & data_state::kPlain) != data_state::kValid || !(w.reach >> (data_state::space(state) & 63) & 1);
+    odd = (state & data_state::kPlain) != data_state::kValid || !(w.reach >> (data_state::space(state) & 63) & 1);
     f.views[i] = d->view;
   }
-  if (odd) [[unlikely]]
-    if (const consort_status s = prepare_odd(rt, w, f, t); s < 0) return s;
+  if (odd)
+    if (const consort_status s = prepare_data(rt, w, f, t); s < 0) return s;
 
   if (t->nargs) unpack_args(*t, f.args);
   const Codelet &c = *t->codelet;
-  if (impl >= c.impls.size() || c.impls[impl].klass != w.klass) impl = c.first[w.klass];
-  if (impl == 0xff) [[unlikely]]
-    return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, "scheduler '" + rt.policy.name() + "' gave it to a unit of class '" + w.unit.desc.klass + "', for which it has no implementation", nullptr);
-  f.call.views = f.views;
-  f.call.args = f.args;
+  if (impl >= c.impls.size() || c.impls[impl].klass != w.klass) {
+    if (!c.entry[w.klass].fn)
+      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, "scheduler '" + rt.policy.name() + "' gave it to a unit of class '" + w.unit.desc.klass +
+                    "', for which it has no implementation", nullptr);
+    impl = c.entry[w.klass].impl;
+  }
+  f.fn = c.impls[impl].fn;
   f.call.nviews = n;
   f.call.nargs = t->nargs;
   f.call.impl = impl;
@@ -148,7 +146,7 @@ consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
   return CONSORT_OK;
 }
 
-consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t, consort_call_fn *fn) noexcept {
+consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const TaskName name = t->pub.id;
   const uint64_t t0 = rt.profile ? rt.clock.now() : 0;
   const auto tell = [&](uint32_t what, uint64_t at) noexcept {
@@ -157,7 +155,7 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t, consort_
     rt.trace_fn(rt.trace_user, &e);
   };
   tell(0, t0);
-  const consort_status status = guarded_call(fn, &f.call);
+  const consort_status status = guarded_call(f.fn, &f.call);
   const uint64_t t1 = rt.profile ? rt.clock.now() : 0;
   if (t1 > t0) w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
   tell(1, t1);

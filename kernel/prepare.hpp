@@ -7,8 +7,35 @@
 
 namespace consort {
 
-// Fills f.call. < 0: the task failed and that is recorded; it goes straight to complete().
-consort_status prepare(Runtime &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
+// Whatever is out of the ordinary; everything is looked at anew.
+consort_status prepare_odd(Runtime &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
+
+// Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete().
+inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
+  const uint32_t n = t->pub.naccess;
+  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) | (t->bits & (kAfter | kScratch | kFollowed)) |
+                 uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) | t->nargs | (impl + 1);
+  if (!odd) [[likely]] {
+    const consort_access *access = t->pub.access;
+    for (uint32_t i = 0; i < n; ++i) {
+      const Datum *d = Datum::of(access[i].datum);
+      const uint32_t state = d->state.load(std::memory_order_relaxed);
+      // plainly valid, and in a space within reach (there are no more than 64)
+      odd |= uint64_t((state & data_state::kPlain) ^ data_state::kValid) | (~w.reach >> (data_state::space(state) & 63) & 1);
+      f.views[i] = d->view;
+    }
+    const Codelet::Entry &e = t->codelet->entry[w.klass];
+    if (!odd && e.fn) [[likely]] {
+      f.fn = e.fn;
+      f.call.nviews = n;
+      f.call.nargs = 0;
+      f.call.impl = e.impl;
+      f.call.user = e.user;
+      return CONSORT_OK;
+    }
+  }
+  return prepare_odd(rt, w, f, t, impl);
+}
 
 // Of a task that was issued behind unfinished ones: could what it read be read after all? Recorded like prepare().
 consort_status check_inputs(Runtime &, Worker &, Task *) noexcept;
@@ -20,6 +47,6 @@ consort_status fail_if_doomed(Runtime &, Task *) noexcept;
 consort_status guarded_call(consort_call_fn *, const consort_call *) noexcept;
 
 // The call with its start and end told and timed.
-consort_status observed_body(Runtime &, Worker &, Frame &, Task *, consort_call_fn *) noexcept;
+consort_status observed_body(Runtime &, Worker &, Frame &, Task *) noexcept;
 
 }  // namespace consort

@@ -144,7 +144,6 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   }
   free_.pop_back();
   slot->task = t;
-  const Codelet::Impl &code = t->codelet->impls[slot->frame.call.impl];
   slot->op = {};
   slot->op.kind = CONSORT_OP_CALL;
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
@@ -155,7 +154,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   slot->op.impl = slot->frame.call.impl;
   slot->op.priority = t->pub.priority;
   static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
-  slot->fn = code.fn;
+  slot->fn = slot->frame.fn;
   slot->text[0] = 0;
   slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
   if ((t->bits & kFollowed) && t->extra && t->extra->ntickets) {

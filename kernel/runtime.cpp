@@ -10,14 +10,10 @@
 #include "queue.hpp"
 
 namespace consort {
-namespace {
 
-// The runtime that this thread used last, and its hand there. Trivial, so that reading it is one load.
-struct Current {
-  uint64_t number;
-  Hand *hand;
-};
-thread_local constinit Current current{0, nullptr};
+thread_local constinit CurrentHand current_hand{0, nullptr};
+
+namespace {
 
 void abandon(Hand &h) noexcept {
   h.flush_records();
@@ -31,7 +27,7 @@ struct Belongings {
   struct Entry { uint64_t number; Hand *hand; };
   std::vector<Entry> entries;
   ~Belongings() {
-    current = {0, nullptr};
+    current_hand = {0, nullptr};
     for (const Entry &e : entries) process::if_alive(e.number, abandon, *e.hand);
   }
 };
@@ -82,8 +78,7 @@ Hand *Hands::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
   return h;
 }
 
-Hand *Runtime::this_hand() noexcept {
-  if (current.number == number) [[likely]] return current.hand;
+Hand *Runtime::find_hand() noexcept {
   if (Hand *h = this_hand_if_any()) return h;
   Hand *h = hands.adopt_or_add(*this, return_batch);
   if (!h) {
@@ -101,10 +96,10 @@ Hand *Runtime::this_hand() noexcept {
 }
 
 Hand *Runtime::this_hand_if_any() const noexcept {
-  if (current.number == number) return current.hand;
+  if (current_hand.number == number) return current_hand.hand;
   for (const auto &e : belongings().entries)
     if (e.number == number) {
-      current = {e.number, e.hand};
+      current_hand = {e.number, e.hand};
       return e.hand;
     }
   return nullptr;
@@ -114,14 +109,15 @@ void adopt_hand(Runtime &rt, Hand &h) {
   auto &entries = belongings().entries;
   if (entries.size() >= 16) std::erase_if(entries, [](const auto &e) { return !process::is_alive(e.number); });
   entries.push_back({rt.number, &h});
-  current = {rt.number, &h};
+  current_hand = {rt.number, &h};
 }
 
 // -- life -----------------------------------------------------------------------------------------------------
 
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
     : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
-      clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this), data(*this) {}
+      clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this),
+      standard_group(groups.usable() ? &groups.standard() : nullptr), data(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -214,15 +210,21 @@ Runtime::~Runtime() {
 
 // -- sums and wakes ---------------------------------------------------------------------------------------------
 
-uint64_t Runtime::submitted() const noexcept {
+uint64_t Runtime::submitted() const noexcept {  // a count on its way from turn to before is seen at least once
   uint64_t sum = 0;
-  for_each_hand([&](const Hand &h) { sum += h.in.total.load(std::memory_order_acquire); });
+  for_each_hand([&](const Hand &h) {
+    sum += h.in.turn.load(std::memory_order_acquire) & Tally::kCount;
+    sum += h.in.before.load(std::memory_order_acquire);
+  });
   return sum;
 }
 
-uint64_t Runtime::finished() const noexcept {
+uint64_t Runtime::finished() const noexcept {  // at most once
   uint64_t sum = 0;
-  for_each_hand([&](const Hand &h) { sum += h.out.total.load(std::memory_order_acquire); });
+  for_each_hand([&](const Hand &h) {
+    sum += h.out.before.load(std::memory_order_acquire);
+    sum += h.out.turn.load(std::memory_order_acquire) & Tally::kCount;
+  });
   return sum;
 }
 

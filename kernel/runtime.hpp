@@ -46,6 +46,13 @@ class Hands {
 
 void adopt_hand(Runtime &, Hand &);  // the calling thread's from now on
 
+// The runtime that this thread used last, and its hand there. Trivial, so that reading it is one load.
+struct CurrentHand {
+  uint64_t number;
+  Hand *hand;
+};
+extern thread_local constinit CurrentHand current_hand;
+
 struct Runtime {
   static constexpr uint32_t kMaxWorkers = 1024;
   static constexpr uint32_t kTaskSlots = 1u << word::kRecordBits;
@@ -53,7 +60,9 @@ struct Runtime {
   static Result<std::unique_ptr<Runtime>> start(const consort_settings *);
   ~Runtime();  // no task pending; joins all threads
 
-  Hand *this_hand() noexcept;              // of the calling thread; nullptr: none to be had, told in the error slot
+  Hand *this_hand() noexcept {             // of the calling thread; nullptr: none to be had, told in the error slot
+    return current_hand.number == number ? current_hand.hand : find_hand();
+  }
   Hand *this_hand_if_any() const noexcept;
   template <class F> void for_each_hand(F f) const {
     const uint32_t n = hands.size();
@@ -103,6 +112,7 @@ struct Runtime {
   TaskArena tasks;
   Hands hands;
   Groups groups;
+  Group *const standard_group;
   Codelets codelets;
   FailureLog failures;
   DataTable data;
@@ -113,6 +123,7 @@ struct Runtime {
 
  private:
   Runtime(uint64_t number, std::shared_ptr<Config>);
+  Hand *find_hand() noexcept;
   Result<void> open(const consort_settings *);
   Result<void> open_workers(Plugin &scheduler);
 };

@@ -8,6 +8,7 @@
 #include "error_slot.hpp"
 #include "links.hpp"
 #include "packed_args.hpp"
+#include "policy_push.hpp"
 #include "wait.hpp"
 
 namespace consort {
@@ -132,7 +133,7 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d) noexcept {
     t->bits |= kBound;
   }
   if (d.size < sizeof d) return CONSORT_OK;
-  t->pub.footprint = d.footprint;
+  if (d.footprint) std::atomic_ref<uint64_t>(t->pub.footprint).store(d.footprint, std::memory_order_relaxed);
   if (!d.nafter && !d.done && !d.name && !d.work) return CONSORT_OK;
   if (d.nafter && !d.after) return set_error(CONSORT_E_INVAL, "nafter is not 0, but after is NULL");
   Extra *e = draft.extra();
@@ -169,31 +170,31 @@ consort_status reserve_links(Draft &draft) noexcept {
   return CONSORT_OK;
 }
 
+// One access into its datum's chain.
+[[gnu::always_inline]] inline void link_one(Linker &linker, Datum &d, uint32_t mode, TaskName name) noexcept {
+  if (!(mode & CONSORT_M_W)) {
+    linker.after(d.writer);
+    d.reader_at(d.nreaders++) = name;
+    return;
+  }
+  if (d.nreaders) {  // each of them comes after the last writer
+    for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));
+    d.nreaders = 0;
+  } else {
+    linker.after(d.writer);
+  }
+  d.writer = name;
+}
+
 void link(Draft &draft, Linker &linker) noexcept {
   Task *t = draft.t;
-  const TaskName name = t->pub.id;
-  for (uint32_t i = 0; i < draft.nclaims; ++i) {
-    Datum &d = *draft.claims[i].datum;
-    if (!(draft.claims[i].mode & CONSORT_M_W)) {
-      linker.after(d.writer);
-      d.reader_at(d.nreaders++) = name;
-      continue;
-    }
-    if (d.nreaders) [[unlikely]] {  // each of them comes after the last writer
-      for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));
-      d.nreaders = 0;
-    } else {
-      linker.after(d.writer);
-    }
-    d.writer = name;
-  }
+  for (uint32_t i = 0; i < draft.nclaims; ++i) link_one(linker, *draft.claims[i].datum, draft.claims[i].mode, t->pub.id);
   if (t->bits & kAfter)
     for (uint32_t i = 0; i < t->extra->nafter; ++i) linker.after(t->extra->after[i]);
 }
 
 // Lets go of the guard. True: no predecessor is left.
-bool let_go(Draft &draft, Linker &linker) noexcept {
-  Task *t = draft.t;
+inline bool let_go(Runtime &rt, Task *t, Linker &linker) noexcept {
   if (!linker.hung()) return true;
   const uint64_t sub = (pending::kGuard - linker.hung()) * pending::kComplete +
                        (pending::kGuard - (linker.hung() - linker.issued())) * pending::kIssue;
@@ -201,7 +202,7 @@ bool let_go(Draft &draft, Linker &linker) noexcept {
   const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
   if ((left & 0xffffffff) == 0) return true;
   if (linker.issued() && left >> 32 == 0) [[unlikely]]
-    if (Queue *q = claim_follower(draft.rt, t, linker.place())) q->offer(t);
+    if (Queue *q = claim_follower(rt, t, linker.place())) q->offer(t);
   return false;
 }
 
@@ -239,20 +240,16 @@ void take_names(Draft &draft, Group &group) noexcept {
   t->epoch = group.epoch.load(std::memory_order_relaxed);
 }
 
-inline void blank(Task *t) noexcept {
-  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NONE, 0, 0, 0, 1, 1, nullptr};
+
+inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) noexcept {
+  t->pub = pub;
+  std::atomic_ref<Codelet *>(t->codelet).store(c, std::memory_order_relaxed);
   t->extra = nullptr;
-  t->bits = 0;
+  t->bits = bits;
   t->nargs = 0;
   t->follow.store(0, std::memory_order_relaxed);
   t->pending.store(pending::kGuard * pending::kBoth, std::memory_order_relaxed);
-  t->pub.where = 0;
-  std::atomic_ref<uint64_t>(t->pub.footprint).store(0, std::memory_order_relaxed);
-  t->pub.codelet = CONSORT_NONE;
-  t->pub.priority = 0;
-  t->pub.naccess = 0;
-  t->pub.flags = 0;
-  t->pub.team_min = t->pub.team_max = 1;
   t->pub.access = reinterpret_cast<consort_access *>(t->payload);
 }
 
@@ -260,12 +257,11 @@ inline void blank(Task *t) noexcept {
 
 // -- the right --------------------------------------------------------------------------------------------------
 
-SubmissionRight::SubmissionRight(Runtime &rt, Hand &h, Claim *claims, uint32_t n) noexcept : hand_(h), claims_(claims) {
+void SubmissionRight::enter_unbiased(Runtime &rt, uint32_t n) noexcept {
+  Hand &h = hand_;
   for (;;) {
-    h.busy.store(1, std::memory_order_relaxed);
-    fence::light(rt.asymmetric);  // pairs with the heavy fences of the revoker below and of Worker::watch
     uint32_t bias = rt.bias.load(std::memory_order_acquire);
-    if (bias == h.id) [[likely]] return;
+    if (bias == h.id) return;
     if (bias == Runtime::kEverybody) break;
     h.busy.store(0, std::memory_order_release);
     if (bias == Runtime::kNobody) {
@@ -279,19 +275,100 @@ SubmissionRight::SubmissionRight(Runtime &rt, Hand &h, Claim *claims, uint32_t n
       for (Backoff wait; owner.busy.load(std::memory_order_acquire);) wait.once();
       rt.bias.store(Runtime::kEverybody, std::memory_order_release);
     }
+    h.busy.store(1, std::memory_order_relaxed);
+    fence::light(rt.asymmetric);
   }
-  if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.datum < b.datum; });
-  for (; locked_ < n; ++locked_) claims[locked_].datum->lock.lock();
+  if (n > 1) std::sort(claims_, claims_ + n, [](const Claim &a, const Claim &b) { return a.datum < b.datum; });
+  for (; locked_ < n; ++locked_) claims_[locked_].datum->lock.lock();
 }
 
-SubmissionRight::~SubmissionRight() {
+void SubmissionRight::unlock() noexcept {
   while (locked_) claims_[--locked_].datum->lock.unlock();
-  hand_.busy.store(0, std::memory_order_release);
 }
 
 // -- submissions --------------------------------------------------------------------------------------------------
 
+static consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
+
+// No data but a few, no arguments, nothing rare: what most tasks are. Errors are left to the general way, which
+// words them: kNotPlain, and nothing has happened.
+constexpr consort_status kNotPlain = INT32_MAX;
+
+[[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
+                                                          consort_task_id *out) noexcept {
+  Task *t = h.take_record();
+  if (!t) [[unlikely]] return kNotPlain;
+  blank(t, c.blank, &c, 0);
+  t->pub.priority = d.priority;
+  t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
+  t->group = &group;
+  t->epoch = group.epoch.load(std::memory_order_relaxed);
+  Claim claims[kPayload / sizeof(consort_access)];
+  const uint32_t n = d.nuses;
+  t->pub.naccess = static_cast<uint16_t>(n);
+  auto *const access = reinterpret_cast<consort_access *>(t->payload);
+  const uint32_t *const modes = c.modes.empty() ? nullptr : c.modes.data();
+  bool odd = false;
+  for (uint32_t i = 0; i < n; ++i) {
+    const consort_use &use = d.uses[i];
+    Datum *datum = rt.data.find(use.data);
+    const uint32_t mode = use.mode;
+    if (!datum || mode - 1 > 2 || (modes && modes[i] != mode)) [[unlikely]] {
+      std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+      h.give_record(t);
+      return kNotPlain;
+    }
+    for (uint32_t k = 0; k < i; ++k) odd |= claims[k].datum == datum;
+    claims[i] = {datum, mode};
+    access[i] = {&datum->pub, mode, 0};
+  }
+
+  if (!h.seat && !h.lease) [[unlikely]] look_for_lease(rt, h);
+  const SubmissionRight right(rt, h, claims, n);
+  odd |= !c.live.load(std::memory_order_relaxed);  // behind the fence of the right: as in submit()
+  uint32_t links = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    Datum &datum = *Datum::of(access[i].datum);
+    odd |= !DataTable::is(datum, d.uses[i].data);
+    if (access[i].mode & CONSORT_M_W) {
+      links += datum.nreaders + 1;
+    } else {
+      ++links;
+      odd |= datum.nreaders >= Datum::kInlineReaders + datum.capacity;
+    }
+  }
+  if (odd || links > kInlineLinks) [[unlikely]] {
+    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+    h.give_record(t);
+    return kNotPlain;
+  }
+  count_in(h, group);
+  const TaskName name = t->pub.id;
+  if (out) out->v = name;
+  if (n) {
+    Linker linker(rt, t);
+    for (uint32_t i = 0; i < n; ++i) link_one(linker, *Datum::of(access[i].datum), access[i].mode, name);
+    if (!let_go(rt, t, linker)) return CONSORT_OK;
+  }
+  rt.policy.push_one(rt, h, pushes_as(h), t);  // under the right: a lease cannot be taken away meanwhile
+  return CONSORT_OK;
+}
+
 consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
+  Hand *const h = rt.this_hand();
+  if (!h) [[unlikely]] return CONSORT_E_NOMEM;
+  const bool brief = d.size == CONSORT_TASK_BRIEF ||
+                     !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name));
+  Codelet *const c = rt.codelets.find(d.codelet);
+  if (c && brief && !(d.nargs | (d.worker + 1)) && d.nuses < c->plain_below && (c->nmodes == CONSORT_NONE || c->nmodes == d.nuses) && (d.uses || !d.nuses)) [[likely]] {
+    Group *const group = d.group.v ? rt.groups.find(d.group) : h->task ? h->task->group : rt.standard_group;
+    if (group) [[likely]]
+      if (const consort_status s = submit_plain(rt, *h, d, *c, *group, out); s != kNotPlain) [[likely]] return s;
+  }
+  return submit_any(rt, d, out);
+}
+
+[[gnu::noinline]] static consort_status submit_any(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
   Hand *const hand = rt.this_hand();
   if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
   Hand &h = *hand;
@@ -315,21 +392,14 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
     return set_error(CONSORT_E_STALE, "the group was destroyed: its handle is stale");
   }
 
-  Task *t = h.take_record(!h.task && !h.in_callback && !h.nholds.load(std::memory_order_relaxed));
+  Task *t = h.take_record();
   if (!t) [[unlikely]] return no_memory();
-  blank(t);
-  Draft draft(rt, h, t);
+  blank(t, c ? c->blank : kBlank, c, c ? 0 : kEmpty);
   t->pub.priority = d.priority;
-  if (c) [[likely]] {
-    // Shown first, then looked at again: either Codelets' remover sees the record, or we see that it is removed.
-    std::atomic_ref<Codelet *>(t->codelet).store(c, std::memory_order_relaxed);
-    fence::light(rt.asymmetric);
-    if (!c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
-    t->pub.where = c->where;
-    t->pub.codelet = c->number;
-  } else {
-    t->bits = kEmpty;
-  }
+  Draft draft(rt, h, t);
+  // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
+  fence::light(rt.asymmetric);
+  if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
   if (d.worker != CONSORT_NONE || d.size >= sizeof d) [[unlikely]]
     if (const consort_status s = read_rare(draft, d); s < 0) return s;
   if (rt.shared_domains && !draft.extra()) return no_memory();
@@ -354,11 +424,11 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
     if (out) out->v = t->pub.id;
     Linker linker(rt, t);
     link(draft, linker);
-    ready = let_go(draft, linker);
+    ready = let_go(rt, t, linker);
     draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
     if (ready && !(t->bits & (kSpecial | kBound))) [[likely]] {
       const uint32_t from = pushes_as(h);  // under the right: a lease cannot be taken away meanwhile
-      rt.policy.push(rt, from, &t, 1, CONSORT_PUSH_NEW);
+      rt.policy.push_one(rt, h, from, t);
       return CONSORT_OK;
     }
   }
@@ -371,9 +441,8 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
   if (!d || !DataTable::is(*d, id)) return error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
   Task *t = h.take_lent();
   if (!t) return error(CONSORT_E_NOMEM, "no memory for another task");
-  blank(t);
+  blank(t, kBlank, nullptr, kind);
   Draft draft(rt, h, t);
-  t->bits = kind;
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};
@@ -390,7 +459,7 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
     count_in(h, *t->group);
     Linker linker(rt, t);
     link(draft, linker);
-    ready = let_go(draft, linker);
+    ready = let_go(rt, t, linker);
     draft.t = nullptr;
   }
   if (ready) release_ready(rt, h, t);

@@ -20,12 +20,22 @@ struct Claim {
 // Holds the submission right over `n` data (sorted by address when they are locked).
 class SubmissionRight {
  public:
-  SubmissionRight(Runtime &, Hand &, Claim *claims, uint32_t n) noexcept;
-  ~SubmissionRight();
+  SubmissionRight(Runtime &rt, Hand &h, Claim *claims, uint32_t n) noexcept : hand_(h), claims_(claims) {
+    h.busy.store(1, std::memory_order_relaxed);
+    fence::light(rt.asymmetric);  // pairs with the heavy fences of whoever revokes the bias, and of Worker::watch
+    if (rt.bias.load(std::memory_order_acquire) != h.id) [[unlikely]] enter_unbiased(rt, n);
+  }
+  ~SubmissionRight() {
+    if (locked_) [[unlikely]] unlock();
+    hand_.busy.store(0, std::memory_order_release);
+  }
   SubmissionRight(const SubmissionRight &) = delete;
   SubmissionRight &operator=(const SubmissionRight &) = delete;
 
  private:
+  void enter_unbiased(Runtime &, uint32_t n) noexcept;
+  void unlock() noexcept;
+
   Hand &hand_;
   Claim *claims_;
   uint32_t locked_ = 0;

@@ -109,21 +109,16 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
   h.seat = w;
   {
     Frame frame(*w);
-    uint32_t idle = 0, steps = 0;
+    uint32_t idle = 0;
     while (!goal.reached()) {
-      bool did = false;
-      while (w->step(h, frame)) {
-        did = true;
-        if (++steps % kLookEvery == 0 && (enough ? enough(h) : goal.reached())) break;
-        if (w->returning.load(std::memory_order_relaxed)) break;
-      }
+      const bool did = w->steps(h, frame, kLookEvery) > 0;
       if (w->returning.load(std::memory_order_relaxed)) break;
       if (enough && enough(h)) break;
       if (did) {
-        settle_down(rt, h);
         idle = 0;
         continue;
       }
+      if (idle == 0) settle_down(rt, h);
       if (goal.reached() || deadline.passed()) break;
       if (++idle < rt.spin_rounds) {
         pause();
@@ -197,9 +192,7 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
       if (rt.policy.pop(w->id, &pick)) {
         Task *t = reinterpret_cast<Task *>(pick.task);
         if (goal.may_run(*t)) {
-          const uint32_t outer = w->streak;
           w->run(h, frame, t, pick.impl);
-          w->streak = outer;
           idle = 0;
           continue;
         }

@@ -15,6 +15,7 @@
 namespace consort {
 namespace {
 
+constexpr uint32_t kBurst = 64;             // steps between two looks at whether to stop
 constexpr int64_t kTick = 50'000;           // ns between two looks at a lease
 constexpr int64_t kLongTick = 400'000;      // once it was seen alive several times
 constexpr uint32_t kQuietTicks = 40;        // a token held by a caller: after so many looks, sleep until woken
@@ -106,44 +107,57 @@ Task *Worker::next_bound() noexcept {
   return t;
 }
 
-bool Worker::step(Hand &h, Frame &f) noexcept {
-  if (queue) return queue->step(h);
-  if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
-    if (Task *t = next_bound()) {
-      run(h, f, t, CONSORT_NONE);
-      return true;
+// One task and the successors that run in place; how many that were.
+inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
+  streak = 0;
+  do {
+    if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
+    consort_status status = prepare(rt, *this, f, t, impl);
+    if (status >= 0) [[likely]] {
+      h.task = t;
+      status = rt.observed ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
+      if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
     }
-  }
-  consort_pick pick;
-  if (!rt.policy.pop(id, &pick)) return false;
-  run(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
-  return true;
+    ++streak;
+    t = status >= 0 ? complete_plain(rt, h, t, this) : complete(rt, h, t, status, this);
+    impl = CONSORT_NONE;
+  } while (t);
+  return streak;
 }
 
 void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
   Task *const outer = h.task;
   void *const outer_frame = h.frame;
+  const uint32_t outer_streak = streak;
   h.frame = __builtin_frame_address(0);
-  streak = 0;
-  for (;;) {
-    if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
-    consort_status status = prepare(rt, *this, f, t, impl);
-    if (status >= 0) [[likely]] {
-      const Codelet::Impl &code = t->codelet->impls[f.call.impl];
-      h.task = t;
-      if (rt.observed) [[unlikely]] status = observed_body(rt, *this, f, t, code.fn);
-      else status = guarded_call(code.fn, &f.call);
-      h.task = outer;
-      if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
-    }
-    ran.store(ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    Task *next = complete(rt, h, t, status, this);
-    if (!next) break;
-    ++streak;
-    t = next;
-    impl = CONSORT_NONE;
-  }
+  const uint64_t n = run_chain(h, f, t, impl);
+  h.task = outer;
   h.frame = outer_frame;
+  streak = outer_streak;
+  ran.store(ran.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
+  if (queue) [[unlikely]] return queue->step(h);
+  Task *const outer = h.task;
+  void *const outer_frame = h.frame;
+  h.frame = __builtin_frame_address(0);
+  uint64_t n = 0;
+  uint32_t step = 0;
+  for (; step < most; ++step) {
+    consort_pick pick;
+    if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] pick = {&next_bound()->pub, CONSORT_NONE, 0};
+    else if (!rt.policy.pop(id, &pick)) break;
+    n += run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
+    if (returning.load(std::memory_order_relaxed)) [[unlikely]] {
+      ++step;
+      break;
+    }
+  }
+  h.task = outer;
+  h.frame = outer_frame;
+  if (n) ran.store(ran.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  return step;
 }
 
 // -- threads --------------------------------------------------------------------------------------------------
@@ -235,7 +249,7 @@ void Worker::pump(Hand &h, Frame &f) {
   uint32_t idle = 0;
   while (!rt.stopping.load(std::memory_order_relaxed)) {
     if (returning.load(std::memory_order_relaxed)) break;
-    if (step(h, f)) {
+    if (steps(h, f, kBurst)) {
       idle = 0;
       continue;
     }
@@ -273,7 +287,7 @@ bool Worker::watch(Hand &h) {
       break;
     }
     Hand &owner = *rt.hands.at(token::hand_of(t));
-    const uint64_t now = owner.in.total.load(std::memory_order_relaxed);
+    const uint64_t now = owner.in.turn.load(std::memory_order_relaxed);
     if (now != seen) {
       if (seen != ~uint64_t{0}) tick = std::min(tick * 2, kLongTick);
       seen = now;

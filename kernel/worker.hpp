@@ -37,6 +37,7 @@ struct Frame {
 
   static constexpr uint32_t kInline = 12;
   consort_call call;
+  consort_call_fn *fn = nullptr;
   const void **views;
   consort_arg *args;
   uint32_t view_room = kInline, arg_room = kInline;
@@ -76,7 +77,8 @@ struct Worker {
   void wake_duty() noexcept;
 
   // -- steps; the caller holds the token and sits here (Hand::seat) --
-  bool step(Hand &, Frame &) noexcept;           // false: nothing to do now
+  bool step(Hand &h, Frame &f) noexcept { return steps(h, f, 1) > 0; }  // false: nothing to do now
+  uint32_t steps(Hand &, Frame &, uint32_t most) noexcept;  // fewer: nothing to do now, or the token is wanted back
   void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place
   void show_asleep(Parker &) noexcept;           // from now on a push wakes; then step once more
   void show_awake() noexcept;
@@ -92,6 +94,7 @@ struct Worker {
 
  private:
   void thread_main(Hand *&mine);
+  inline uint64_t run_chain(Hand &, Frame &, Task *, uint32_t impl) noexcept;
   void pump(Hand &, Frame &);
   bool watch(Hand &);                            // true: the token is held now
 

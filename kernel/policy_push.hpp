@@ -1,0 +1,20 @@
+// policy_push.hpp — Policy::push of one new task, inline: the path of each submission that is ready at once.
+#pragma once
+#include "policy.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+inline void Policy::push_one(Runtime &rt, Hand &h, uint32_t from, Task *t) noexcept {
+  if (rt.sleeper_words != 1) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
+  h.candidates = 0;
+  h.wake.k = 0;
+  h.ready = &t->pub;
+  h.push.epoch = epoch_;
+  h.push.from = from;
+  ops_->push(instance_, &h.push);
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
+  if (rt.sleepers[0].load(std::memory_order_relaxed) & h.candidates) [[unlikely]] rt.wake(h.wake);
+}
+
+}  // namespace consort
