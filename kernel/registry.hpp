@@ -69,6 +69,8 @@ class Registry {
 
   // All, those refused and those that gave way too; in order of kind and name. Fixed.
   const std::vector<Found> &found() const noexcept { return found_; }
+  // Are all plugins there that the settings ask for, and all that they are about? load() asks it first.
+  Result<void> check_choices() const;
   uint64_t tag_violations() const noexcept;  // seen so far, of all plugins (setting `check`); while nobody loads
 
  private:
@@ -76,7 +78,6 @@ class Registry {
   struct Live;    // a module that was opened and what came of it
   class Finder;
   Registry();
-  Result<void> check_choices() const;
   Result<size_t> look_up(uint32_t kind, std::string_view name) const;
   Result<Live *> prepare(size_t index);
   Result<Plugin *> start(size_t index);

@@ -238,6 +238,51 @@ typedef struct consort_trace_event { uint64_t t_ns, task, codelet; uint32_t work
 CONSORT_FROZEN(consort_trace_event, 40);
 CONSORT_API consort_status consort_trace(consort_runtime *rt, void (*fn)(void *user, const consort_trace_event *), void *user);
 
+/* -- tools: what there is on this machine ------------------------------------------------------------- */
+
+/* One plugin that was found, used or not. Strings are good until `each` returns. */
+typedef struct consort_plugin_row {
+  uint32_t size, kind;            /* CONSORT_KIND_*; 0: a file that is none of our plugins, or cannot be read */
+  const char *name, *version;
+  const char *path;               /* "": linked into the program */
+  const char *reason;             /* why it is not used; "" where it is */
+  uint16_t host_major, host_minor, abi_major, abi_minor;
+  uint32_t flags, sanitizer;      /* as in its note */
+  uint32_t usable, nparams;
+  const char *summary, *license;  /* these and params: with LIST_LOAD, else "" and none */
+  const consort_param *params;
+} consort_plugin_row;
+enum { CONSORT_LIST_LOAD = 1 << 0 }; /* load those that are usable, for what only their code tells; none is started */
+/* In order of kind and name. The answer is an error also where the settings ask for a plugin that is not there. */
+CONSORT_API consort_status consort_list_plugins(const consort_settings *settings, uint32_t flags, void (*each)(void *user, const consort_plugin_row *row), void *user);
+
+/* One setting as a runtime would take it, of the kernel or of a plugin that can be loaded ("lws.depth"). */
+typedef struct consort_config_row {
+  uint32_t size, reserved;
+  const char *key, *type, *value, *dflt, *range, *help;
+  const char *origin;             /* "default", "code", "environment CONSORT_WINDOW", "file x.toml:3" */
+} consort_config_row;
+/* The answer is an error also where something is set that no plugin found here knows. */
+CONSORT_API consort_status consort_list_config(const consort_settings *settings, void (*each)(void *user, const consort_config_row *row), void *user);
+
+/* Memory spaces of a running runtime, numbered from 0 to consort_info.nspaces. Strings are good until it stops. */
+typedef struct consort_space_info {
+  uint32_t size, id;
+  const char *name, *domain, *driver;
+  uint64_t capacity;              /* bytes; 0 unknown */
+  uint32_t flags;                 /* CONSORT_SP_* */
+  int32_t numa;                   /* -1 unknown */
+} consort_space_info;
+CONSORT_API consort_status consort_get_space(consort_runtime *rt, uint32_t space, consort_space_info *out);
+/* The direct path between two spaces. AGAIN: there is none. */
+typedef struct consort_link_info {
+  uint32_t size, flags;           /* CONSORT_LK_* */
+  const char *driver;
+  uint64_t bytes_per_s;           /* advertised; 0 unknown */
+  uint32_t latency_ns, engines;
+} consort_link_info;
+CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, uint32_t to, consort_link_info *out);
+
 #ifdef __cplusplus
 }
 #endif

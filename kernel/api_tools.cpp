@@ -1,0 +1,107 @@
+// api_tools.cpp — consort.h: what there is on this machine, for tools.
+//
+// Lists are made for the call and forgotten; nothing of them outlives it. [any] thread.
+#include "api.hpp"
+#include "config.hpp"
+#include "registry.hpp"
+
+using namespace consort;
+
+namespace consort {
+namespace {
+
+Result<std::unique_ptr<Registry>> open_registry(const consort_settings *s, std::shared_ptr<Config> *config) {
+  auto loaded = Config::load(s);
+  if (!loaded) return loaded.error();
+  *config = *loaded;
+  const bool sink = s && CONSORT_HAS(s, consort_settings, log_user), linked = s && CONSORT_HAS(s, consort_settings, nmodules);
+  return Registry::open(*loaded, {}, sink ? s->log : nullptr, sink ? s->log_user : nullptr, linked ? s->modules : nullptr,
+                        linked ? s->nmodules : 0);
+}
+
+consort_status list_plugins(const consort_settings *settings, uint32_t flags, void (*each)(void *, const consort_plugin_row *), void *user) {
+  std::shared_ptr<Config> config;
+  auto registry = open_registry(settings, &config);
+  if (!registry) return set_error(registry.error());
+  for (const Registry::Found &f : (*registry)->found()) {
+    consort_plugin_row row = {sizeof row, f.kind, f.name.c_str(), f.version.c_str(), f.path.c_str(), f.reason.c_str(), f.host_major, f.host_minor,
+                              f.abi_major, f.abi_minor, f.flags, f.sanitizer, f.usable, 0, "", "", nullptr};
+    std::string problem;
+    if (f.usable && flags & CONSORT_LIST_LOAD) {
+      if (auto m = (*registry)->inspect(f.kind, f.name); m) {
+        row.summary = (*m)->summary, row.license = (*m)->license;
+        row.params = (*m)->params, row.nparams = (*m)->nparams;
+      } else {
+        problem = m.error().text;
+        row.usable = 0, row.reason = problem.c_str();
+      }
+    }
+    each(user, &row);
+  }
+  clear_error();
+  auto fine = (*registry)->check_choices();
+  return fine ? CONSORT_OK : set_error(fine.error());
+}
+
+consort_status list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *), void *user) {
+  std::shared_ptr<Config> config;
+  auto registry = open_registry(settings, &config);
+  if (!registry) return set_error(registry.error());
+  Result<void> fine;  // the first thing that is wrong; what is right is listed all the same
+  for (const Registry::Found &f : (*registry)->found()) {
+    if (!f.usable) continue;
+    // A plugin that cannot be loaded is no fault of the settings: consort plugins tells of it.
+    if (auto m = (*registry)->inspect(f.kind, f.name); !m && m.error().status == CONSORT_E_INVAL && fine) fine = m.error();
+  }
+  if (fine) fine = (*registry)->check_choices();
+  for (const Config::Entry &e : config->entries()) {
+    const consort_config_row row = {sizeof row, 0, e.key.c_str(), e.type.c_str(), e.value.c_str(), e.dflt.c_str(), e.range.c_str(),
+                                    e.help.c_str(), e.origin.c_str()};
+    each(user, &row);
+  }
+  clear_error();
+  return fine ? CONSORT_OK : set_error(fine.error());
+}
+
+const char *driver_of(const Device *d) { return d ? d->plugin->manifest->name : ""; }
+
+}  // namespace
+}  // namespace consort
+
+extern "C" {
+
+consort_status consort_list_plugins(const consort_settings *settings, uint32_t flags, void (*each)(void *, const consort_plugin_row *), void *user) {
+  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
+  return guarded([&] { return list_plugins(settings, flags, each, user); });
+}
+
+consort_status consort_list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *), void *user) {
+  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
+  return guarded([&] { return list_config(settings, each, user); });
+}
+
+consort_status consort_get_space(consort_runtime *shell, uint32_t space, consort_space_info *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_info)");
+  const auto &spaces = rt->topology->spaces();
+  if (space >= spaces.size()) return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, spaces.size());
+  const consort_space_desc &d = spaces[space].desc;
+  *out = {out->size, space, d.name ? d.name : "", d.domain ? d.domain : "", driver_of(spaces[space].device), d.capacity, d.flags, d.numa};
+  return CONSORT_OK;
+}
+
+consort_status consort_get_link(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_info *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_info)");
+  const size_t n = rt->topology->spaces().size();
+  if (from >= n || to >= n)
+    return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", from >= n ? from : to, n);
+  const Link &link = rt->topology->link(from, to);
+  if (!link.device) return CONSORT_AGAIN;
+  *out = {out->size, link.desc.flags, driver_of(link.device), link.desc.bytes_per_s, link.desc.latency_ns, link.desc.engines};
+  return CONSORT_OK;
+}
+
+}  // extern "C"

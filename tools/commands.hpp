@@ -1,0 +1,50 @@
+// commands.hpp — what the parts of the `consort` command share: settings from the command line, tables on the terminal.
+//
+// The command is an application like any other: it includes the public headers alone. One thread.
+#pragma once
+#include <consort/consort.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// What --config and --set said, in the form in which a runtime takes it. Quiet: reasons come in the tables instead.
+class Settings {
+ public:
+  std::string file;
+  std::vector<std::string> assignments;  // "key=value"
+
+  // Good as long as this lives. Answers false and explains where an assignment has no "=".
+  bool resolve(consort_settings *out, std::vector<consort_setting> extra = {});
+  bool loud = false;                     // let the log through to stderr
+
+ private:
+  std::vector<std::string> keys_;
+  std::vector<consort_setting> set_;
+};
+
+// Columns as wide as their widest cell, two blanks between; the last is not padded. Numbers stand to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void right(size_t column) { right_.push_back(column); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  bool empty() const { return rows_.size() == 1; }
+  void print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;  // the first is the head
+  std::vector<size_t> right_;
+};
+
+const char *kind_name(uint32_t kind);
+std::string bytes(uint64_t n);                  // "23.5 GiB"
+int failed();                                   // prints consort_error(), answers the exit status
+
+int run_plugins(Settings &, bool verbose);
+int run_config(Settings &, bool changed_only);
+int run_topo(Settings &);
+
+}  // namespace tool

@@ -1,0 +1,66 @@
+// config.cpp — `consort config`: every setting, its value and where it comes from, as a TOML file that could be used.
+#include <algorithm>
+#include <cstdio>
+
+#include "commands.hpp"
+
+namespace tool {
+namespace {
+
+struct Printer {
+  bool changed_only;
+  std::string section;
+};
+
+std::string quote(const std::string &s) {
+  std::string out = "\"";
+  for (const char c : s) {
+    char code[8];
+    if (c == '"' || c == '\\') out += std::string("\\") + c;
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) std::snprintf(code, sizeof code, "\\u%04x", c), out += code;
+    else out += c;
+  }
+  return out + "\"";
+}
+
+std::string literal(const consort_config_row &row) {
+  const std::string type = row.type, value = row.value;
+  if (type == "string") return quote(value);
+  if (type != "list") {
+    // TOML has no integers beyond 63 bits; quoted, they are read all the same. Its floats want a point.
+    if (type == "u64" && value.size() >= 19) return quote(value);
+    return type == "f64" && value.find_first_of(".e") == value.npos ? value + ".0" : value;
+  }
+  std::string out = "[";
+  for (size_t at = 0; at < value.size();) {
+    const size_t end = std::min(value.find(',', at), value.size());
+    out += (at ? ", " : "") + quote(value.substr(at, end - at));
+    at = end + 1;
+  }
+  return out + "]";
+}
+
+void print(void *user, const consort_config_row *row) {
+  auto &printer = *static_cast<Printer *>(user);
+  const std::string key = row->key, origin = row->origin;
+  if (printer.changed_only && origin == "default") return;
+  const size_t dot = key.find('.');
+  if (dot != key.npos && key.substr(0, dot) != printer.section) {
+    printer.section = key.substr(0, dot);
+    std::printf("\n[%s]\n", printer.section.c_str());
+  }
+  std::printf("# %s (%s%s%s%s)\n", row->help, row->type, *row->range ? " " : "", row->range,
+              origin == "default" ? "" : (std::string("; default ") + (*row->dflt ? row->dflt : "none")).c_str());
+  std::printf("%s = %s  # %s\n", key.substr(dot == key.npos ? 0 : dot + 1).c_str(), literal(*row).c_str(), row->origin);
+}
+
+}  // namespace
+
+int run_config(Settings &settings, bool changed_only) {
+  consort_settings s;
+  if (!settings.resolve(&s)) return 2;
+  Printer printer{changed_only, {}};
+  return consort_list_config(&s, print, &printer) < 0 ? failed() : 0;
+}
+
+}  // namespace tool
