@@ -1,0 +1,269 @@
+// Groups: waiting for one's own tasks, event fd, callbacks, cancelling, destruction; several libraries side by side.
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "api/harness.hpp"
+
+using namespace consort_test;
+
+namespace {
+
+struct Groups : ::testing::Test {
+  Rt rt;
+  Bodies body;
+  consort_codelet_id nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
+  consort_group_id make(const char *name = nullptr) {
+    const consort_group_desc d{sizeof d, 0, name, nullptr, nullptr};
+    consort_group_id g{0};
+    need(consort_group_create(rt, &d, &g), "group");
+    return g;
+  }
+};
+
+bool readable(int fd, int ms) {
+  pollfd p{fd, POLLIN, 0};
+  return poll(&p, 1, ms) == 1;
+}
+
+TEST_F(Groups, BadInput) {
+  consort_group_id g{0};
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_create(rt, nullptr, nullptr), "NULL");
+  const consort_group_desc small{4, 0, nullptr, nullptr, nullptr};
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_create(rt, &small, &g), "size");
+  EXPECT_OK(consort_group_create(rt, nullptr, &g));
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_fd(rt, g, nullptr), "NULL");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_failure(rt, g, nullptr), "NULL");
+  consort_failure f{};
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_group_failure(rt, g, &f), "size");
+  EXPECT_OK(consort_group_destroy(rt, g));
+}
+
+TEST_F(Groups, DestroyedOnesAreStale) {
+  const auto g = make("gone");
+  int fd;
+  consort_failure f{};
+  f.size = sizeof f;
+  EXPECT_OK(consort_group_destroy(rt, g));
+  EXPECT_SAYS(CONSORT_E_STALE, consort_group_destroy(rt, g), "group");
+  EXPECT_SAYS(CONSORT_E_STALE, consort_group_wait(rt, g, 0, 0), "group");
+  EXPECT_SAYS(CONSORT_E_STALE, consort_group_cancel(rt, g), "group");
+  EXPECT_SAYS(CONSORT_E_STALE, consort_group_fd(rt, g, &fd), "group");
+  EXPECT_SAYS(CONSORT_E_STALE, consort_group_failure(rt, g, &f), "group");
+  EXPECT_SAYS(CONSORT_E_STALE, Desc(nop).in(g).to(rt), "group");
+  const auto h = make("next");
+  EXPECT_NE(g.v, h.v);
+  EXPECT_SAYS(CONSORT_E_STALE, Desc(nop).in(g).to(rt), "group");
+  EXPECT_OK(consort_group_destroy(rt, h));
+}
+
+TEST_F(Groups, TheDefaultOneStays) { EXPECT_SAYS(CONSORT_E_INVAL, consort_group_destroy(rt, {0}), "default"); }
+
+TEST_F(Groups, BusyWhileTasksArePending) {
+  Gate gate;
+  const auto g = make("busy bees");
+  Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).in(g).must(rt);
+  EXPECT_SAYS(CONSORT_E_BUSY, consort_group_destroy(rt, g), "busy bees", "pending");
+  gate.open();
+  EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
+  EXPECT_OK(consort_group_destroy(rt, g));
+}
+
+TEST_F(Groups, WaitForTheirOwnAndNobodyElses) {
+  Gate gate;
+  const auto mine = make("mine"), theirs = make("theirs");
+  std::atomic<int> ran{0};
+  Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).in(theirs).on(1).must(rt);
+  const auto c = body(rt, "count", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  for (int i = 0; i < 100; ++i) Desc(c).in(mine).on(0).must(rt);
+  EXPECT_OK(consort_group_wait(rt, mine, kLong, 0));
+  EXPECT_EQ(ran, 100);
+  EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_group_wait(rt, theirs, 5'000'000, 0), "theirs");
+  gate.open();
+  EXPECT_OK(consort_group_wait(rt, theirs, kLong, 0));
+}
+
+TEST_F(Groups, ChildrenBelongToTheGroupOfTheirParent) {
+  const auto g = make();
+  std::atomic<int> ran{0};
+  consort_codelet_id tree{0};
+  tree = body(rt, "tree", [&](const consort_call &k) -> consort_status {
+    ++ran;
+    std::this_thread::sleep_for(50us);
+    for (int i = 0; i < 2 && value<int>(k, 0); ++i)
+      if (const auto s = Desc(tree).arg(value<int>(k, 0) - 1).to(rt); s < 0) return s;
+    return CONSORT_OK;
+  });
+  Desc(tree).arg(8).in(g).must(rt);
+  EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
+  EXPECT_EQ(ran, (1 << 9) - 1) << "the wait ended before the children did";
+}
+
+TEST_F(Groups, FdBecomesReadableWhenNothingIsPending) {
+  const auto g = make();
+  int fd = -1, again = -1;
+  ASSERT_OK(consort_group_fd(rt, g, &fd));
+  ASSERT_OK(consort_group_fd(rt, g, &again));
+  EXPECT_EQ(fd, again);
+  EXPECT_GE(fd, 0);
+  uint64_t count;
+  if (readable(fd, 0)) (void)!read(fd, &count, sizeof count);  // nothing was pending: that may be news
+  const int ep = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event e{EPOLLIN, {}};
+  ASSERT_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e), 0);
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> ran{0};
+    Bodies local;
+    const auto c =
+        local(rt, "count", [&](const consort_call &) { return std::this_thread::sleep_for(100us), ++ran, CONSORT_OK; });
+    for (int i = 0; i < 10; ++i) Desc(c).in(g).must(rt);
+    epoll_event out;
+    while (ran < 10 || consort_group_wait(rt, g, 0, 0) == CONSORT_E_TIMEOUT) {
+      ASSERT_EQ(epoll_wait(ep, &out, 1, 20000), 1) << "round " << round << ": " << ran << " ran, and no event";
+      ASSERT_EQ(read(fd, &count, sizeof count), 8);
+    }
+    EXPECT_OK(consort_codelet_remove(rt, c));
+    if (readable(fd, 0)) (void)!read(fd, &count, sizeof count);
+  }
+  close(ep);
+  EXPECT_OK(consort_group_destroy(rt, g));
+}
+
+TEST_F(Groups, FdOfTheDefaultGroup) {
+  int fd = -1;
+  ASSERT_OK(consort_group_fd(rt, {0}, &fd));
+  uint64_t count;
+  if (readable(fd, 0)) (void)!read(fd, &count, sizeof count);
+  Desc(nop).must(rt);
+  EXPECT_TRUE(readable(fd, 20000));
+}
+
+TEST_F(Groups, FdDoesNotWakeWhileSomethingIsPending) {
+  Gate gate;
+  const auto g = make();
+  Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).in(g).must(rt);
+  int fd = -1;
+  ASSERT_OK(consort_group_fd(rt, g, &fd));
+  EXPECT_FALSE(readable(fd, 30));
+  gate.open();
+  EXPECT_TRUE(readable(fd, 20000));
+  EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
+}
+
+TEST_F(Groups, DoneIsCalledWhenTheLastTaskEnds) {
+  struct Seen { std::atomic<int> calls{0}; std::atomic<uint64_t> id{0}; } seen;
+  const consort_group_desc d{sizeof d, 0, "told", [](void *p, consort_group_id g) {
+    auto *s = static_cast<Seen *>(p);
+    s->id = g.v;
+    ++s->calls;
+  }, &seen};
+  consort_group_id g{0};
+  ASSERT_OK(consort_group_create(rt, &d, &g));
+  for (int round = 1; round <= 20; ++round) {
+    const int before = seen.calls;
+    Gate gate;
+    Bodies local;
+    const auto c = local(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
+    Desc(c).in(g).must(rt);
+    Desc(c).in(g).must(rt);
+    EXPECT_EQ(seen.calls, before) << "while tasks are pending";
+    gate.open();
+    EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
+    EXPECT_TRUE(eventually([&] { return seen.calls > before; })) << "round " << round;
+    EXPECT_OK(consort_codelet_remove(rt, c));
+  }
+  EXPECT_EQ(seen.id, g.v);
+  EXPECT_LE(seen.calls, 20) << "more often than the group ran empty";
+}
+
+TEST_F(Groups, CancelStopsThosePendingAndLaterOnesRun) {
+  const auto g = make("doomed");
+  int x = 0;
+  const auto a = variable_of(rt, &x);
+  std::atomic<int> ran{0};
+  const auto c = body(rt, "count", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  consort_hold hold;
+  ASSERT_OK(consort_acquire(rt, a, CONSORT_M_RW, kLong, &hold));
+  for (int i = 0; i < 50; ++i) Desc(c).in(g).rw(a).must(rt);
+  EXPECT_OK(consort_group_cancel(rt, g));
+  EXPECT_OK(consort_release(rt, hold));
+  EXPECT_SAYS(CONSORT_E_CANCELLED, consort_group_wait(rt, g, kLong, 0), "cancel");
+  EXPECT_EQ(ran, 0);
+  EXPECT_OK(consort_group_wait(rt, g, kLong, 0)) << "collected once";
+  EXPECT_OK(consort_invalidate(rt, a));
+  for (int i = 0; i < 5; ++i) Desc(c).in(g).w(a).must(rt);
+  EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
+  EXPECT_EQ(ran, 5);
+}
+
+TEST_F(Groups, CancelDoesNotTouchOtherGroups) {
+  const auto g = make(), other = make();
+  int x = 0;
+  const auto a = variable_of(rt, &x);
+  std::atomic<int> ran{0};
+  const auto c = body(rt, "count", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  consort_hold hold;
+  ASSERT_OK(consort_acquire(rt, a, CONSORT_M_R, kLong, &hold));
+  Desc(c).in(other).rw(a).must(rt);
+  EXPECT_OK(consort_group_cancel(rt, g));
+  EXPECT_OK(consort_release(rt, hold));
+  EXPECT_OK(consort_group_wait(rt, other, kLong, 0));
+  EXPECT_EQ(ran, 1);
+}
+
+TEST_F(Groups, FailureIsCollectedOnceWithItsDetails) {
+  const auto g = make("team"), other = make("others");
+  int x = 0;
+  const auto a = variable_of(rt, &x, "the ledger");
+  const auto breaks =
+      body(rt, "breaks", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "ink ran out"); });
+  Desc(breaks).in(g).rw(a).name("clerk").must(rt);
+  Desc(nop).in(g).r(a).name("reader").must(rt);
+  Desc(nop).in(other).must(rt);
+  EXPECT_SAYS(CONSORT_E_IO, consort_group_wait(rt, g, kLong, 0), "clerk", "ink ran out");
+  EXPECT_OK(consort_group_wait(rt, other, kLong, 0)) << "their failure is not ours";
+  consort_failure f{};
+  f.size = sizeof f;
+  ASSERT_OK(consort_group_failure(rt, g, &f));
+  EXPECT_EQ(f.status, CONSORT_E_IO);
+  EXPECT_STREQ(f.task_name, "clerk");
+  EXPECT_STREQ(f.text, "ink ran out");
+  EXPECT_STRNE(f.worker_name, "");
+  EXPECT_LT(f.worker, 2u);
+  EXPECT_EQ(f.nfailed, 2u) << "the reader of what it did not write failed too";
+  EXPECT_NE(std::string(f.chain).find("ink ran out"), std::string::npos);
+  ASSERT_OK(consort_group_failure(rt, other, &f));
+  EXPECT_EQ(f.status, CONSORT_OK);
+  EXPECT_STREQ(f.task_name, "");
+  EXPECT_EQ(f.nfailed, 0u);
+  EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
+}
+
+TEST_F(Groups, ManyComeAndGo) {
+  for (int i = 0; i < 100000; ++i) {
+    consort_group_id g;
+    ASSERT_OK(consort_group_create(rt, nullptr, &g)) << i;
+    if (i % 100 == 0) {
+      Desc(nop).in(g).must(rt);
+      ASSERT_OK(consort_group_wait(rt, g, kLong, 0));
+    }
+    ASSERT_OK(consort_group_destroy(rt, g));
+  }
+}
+
+TEST_F(Groups, TurnAboutOnOneThread) {
+  std::vector<consort_group_id> g;
+  for (int i = 0; i < 16; ++i) g.push_back(make());
+  std::atomic<int> ran[16] = {};
+  consort_codelet_id c = codelet(rt, "count", [](const consort_call *k) -> consort_status {
+    return ++static_cast<std::atomic<int> *>(k->user)[value<int>(*k, 0)], 0; }, 0, ran);
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 16; ++i) Desc(c).in(g[i]).arg(i).must(rt);
+    const int k = round % 16;
+    EXPECT_OK(consort_group_wait(rt, g[k], kLong, 0));
+    EXPECT_EQ(ran[k], round + 1);
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  for (auto &n : ran) EXPECT_EQ(n, 50);
+}
+
+}  // namespace
