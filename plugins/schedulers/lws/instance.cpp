@@ -160,7 +160,13 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
 }
 
 consort_status Instance::quiesce(uint64_t deadline) noexcept {
-  return wait_outside(deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;
+  if (!wait_outside(deadline)) return CONSORT_E_TIMEOUT;
+  for (const Door &door : doors_)
+    while (door.inside.load(std::memory_order_acquire)) {  // pairs with push_outside()
+      if (deadline != CONSORT_NEVER && host_->now(host_) >= deadline) return CONSORT_E_TIMEOUT;
+      sched_yield();
+    }
+  return CONSORT_OK;
 }
 
 const int32_t *Instance::urgency(uint32_t worker) noexcept {
@@ -181,7 +187,7 @@ uint32_t Instance::pool_of(const consort_task *task) const noexcept {
 uint32_t Instance::push(const consort_push &p) noexcept {
   const Group &group = *group_.load(std::memory_order_acquire);  // pairs with the store in workers()
   const Group::Place *place = group.find(p.from);
-  if (!place) [[unlikely]] return push_outside(group, p);
+  if (!place) [[unlikely]] return push_outside(p);
   Slot &me = *place->slot;
   const Inside inside(me.inside, asymmetric_);
   if (epoch_.load(std::memory_order_relaxed) != p.epoch) [[unlikely]] return 0;  // pairs with drain(), by way of Inside
@@ -223,9 +229,18 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
   return p.n;
 }
 
+uint32_t Instance::push_outside(const consort_push &p) noexcept {
+  // By the stack: mostly a door of one's own.
+  Door &door = doors_[(reinterpret_cast<uintptr_t>(&p) >> 12) * 0x9e3779b97f4a7c15u >> 61];
+  static_assert(kDoors == 8);
+  door.inside.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t n = p.n ? place(*group_.load(std::memory_order_acquire), p) : 0;  // pairs with the store in workers()
+  door.inside.fetch_sub(1, std::memory_order_release);  // pairs with quiesce()
+  return n;
+}
+
 // One step with respect to drain(): either all go into one ring at once, or all under the lock.
-uint32_t Instance::push_outside(const Group &group, const consort_push &p) noexcept {
-  if (p.n == 0) return 0;
+uint32_t Instance::place(const Group &group, const consort_push &p) noexcept {
   const uint32_t pool = pool_of(p.ready[0]);
   bool plain = !shared(pool);
   for (uint32_t i = 0; i < p.n && plain; ++i) plain = !is_priority(p.ready[i]) && pool_of(p.ready[i]) == pool;

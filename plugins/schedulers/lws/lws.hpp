@@ -57,10 +57,15 @@ class Instance {
 
   class Inside;  // marks a worker's owner as being in here
 
+  // Outsiders are counted as they come and go, each at one of several doors, so that they do not queue for a line.
+  struct alignas(kLine) Door { std::atomic<uint32_t> inside{0}; };  // pairs with quiesce()
+  static constexpr uint32_t kDoors = 8;
+
   uint32_t pool_of(const consort_task *task) const noexcept;
   bool shared(uint32_t pool) const noexcept { return pool == nclasses_; }
   [[gnu::noinline]] uint32_t push_own(const Group &, const Group::Place &, const consort_push &) noexcept;
-  [[gnu::noinline]] uint32_t push_outside(const Group &, const consort_push &) noexcept;
+  [[gnu::noinline]] uint32_t push_outside(const consort_push &) noexcept;
+  uint32_t place(const Group &, const consort_push &) noexcept;
   bool list(const Group &, const consort_push &, consort_task *const *tasks, uint32_t n, uint32_t self) noexcept;
   void list_one(consort_task *task) noexcept;
   void announce(const Group &, consort_wake *, const consort_task *, uint32_t pool, uint32_t n, uint32_t self) const noexcept;
@@ -92,6 +97,7 @@ class Instance {
   std::vector<std::unique_ptr<Group>> groups_;       // all there were; [control]
   std::vector<std::unique_ptr<Slot>> slots_;         // by worker; [control]
   std::vector<Slot *> members_;                      // by worker; [control]
+  Door doors_[kDoors];
   alignas(kLine) SpinLock lock_;                     // the levels of all pools, and the publishing of urgency
 };
 
