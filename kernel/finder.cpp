@@ -58,6 +58,7 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
   auto notes = read_notes(path);
   if (!notes) {
     Item item{};
+    item.source.rank = rank;
     item.found.path = path;
     item.found.name = path.substr(path.rfind('/') + 1);
     const bool foreign = notes.error().status == CONSORT_E_UNSUPPORTED;  // somebody's library, which may lie here
@@ -117,6 +118,8 @@ Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t inde
 
 Result<void> Registry::Finder::select() {
   const std::string origin = config_.origin("plugins");
+  for (const Item &i : items_)  // a file that was asked for by its path
+    if (i.source.rank == kNamed && !i.found.usable) return error(CONSORT_E_UNSUPPORTED, origin + ": " + i.found.reason);
   std::vector<std::string> wanted, names;
   for (const std::string &word : config_.list("plugins")) {
     if (word[0] == '^') {
@@ -126,10 +129,8 @@ Result<void> Registry::Finder::select() {
       wanted.push_back(word);
     }
   }
-  for (const Item &i : items_) {
-    if (i.source.rank == kNamed && !i.found.usable && i.found.kind == 0) return error(CONSORT_E_INVAL, origin + ": " + i.found.reason);
+  for (const Item &i : items_)
     if (i.found.kind) names.push_back(i.found.name);
-  }
   if (wanted.empty()) return {};
   const auto is_wanted = [&](const Found &f) { return std::find(wanted.begin(), wanted.end(), f.name) != wanted.end(); };
   std::vector<uint32_t> kinds;  // of which some were wanted: of those no others

@@ -192,6 +192,11 @@ TEST(Registry, ASelectedPluginThatIsNotThere) {
   ASSERT_TRUE(r) << "listing still works";
   EXPECT_EQ(load_error(**r, CONSORT_KIND_SCHEDULER, "good"),
             "code: plugin \"goood\" not found (did you mean \"good\"?); consort plugins lists what there is");
+  write_all(folder / "damaged.so", "not named by anybody, so only listed");
+  ASSERT_TRUE((*open_registry(folder.path(), &lines))->load(CONSORT_KIND_SCHEDULER, "good"));
+  const std::string named = "+" + (folder / "damaged.so");
+  auto t = open_registry(folder.path(), &lines, {{"plugins", named.c_str()}});
+  EXPECT_EQ(load_error(**t, CONSORT_KIND_SCHEDULER, "good"), "code: " + (folder / "damaged.so") + " is no ELF file");
   auto s = open_registry(folder.path(), &lines, {{"plugins", "+/no/such.so"}});
   EXPECT_EQ((*s)->load_drivers().error().text, "code: /no/such.so cannot be read: No such file or directory");
 }

@@ -1,0 +1,224 @@
+// The `consort` command as a user calls it, and the calls beneath it. It finds the plugins beside its own library.
+#include <consort/consort.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+struct Answer {
+  int status = -1;
+  std::string out;  // stdout, then stderr
+  bool has(const std::string &part) const { return out.find(part) != out.npos; }
+};
+
+class Tools : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/consort_tools_XXXXXX";
+    folder_ = mkdtemp(name);
+    for (char **v = environ; *v; ++v)
+      if (std::string_view(*v).starts_with("CONSORT_")) unset_ += " -u " + std::string(*v, std::string_view(*v).find('='));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Answer run(const std::string &arguments, const std::string &environment = {}) const {
+    const std::string error = folder_ + "/stderr";
+    const std::string command = "env" + unset_ + " " + environment + " " CONSORT_BIN_DIR "/consort " + arguments + " 2>" + error;
+    Answer a;
+    FILE *pipe = popen(command.c_str(), "r");
+    if (!pipe) return a;
+    char buffer[4096];
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) a.out.append(buffer, n);
+    const int status = pclose(pipe);
+    a.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    std::ifstream in(error);
+    a.out.append(std::istreambuf_iterator<char>(in), {});
+    return a;
+  }
+
+  std::string folder_, unset_;
+};
+
+TEST_F(Tools, PluginsLists) {
+  const Answer a = run("plugins");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_EQ(a.out.find("KIND "), 0u);
+  for (const char *name : {"cpu", "vector", "matrix", "lws", "prio", "eager"}) EXPECT_TRUE(a.has(name)) << a.out;
+  EXPECT_FALSE(a.has("not used:")) << a.out;
+}
+
+TEST_F(Tools, PluginsVerboseTellsParameters) {
+  const Answer a = run("plugins -v");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("lws.depth = ")) << a.out;
+  EXPECT_TRUE(a.has("host ABI 0.")) << a.out;
+  EXPECT_TRUE(a.has("licence ")) << a.out;
+}
+
+TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
+  for (const char *name : {"good", "good_newer", "foreign", "bad_no_ops"})
+    std::filesystem::copy_file(std::string(CONSORT_TEST_PLUGIN_DIR "/loader/") + name + ".so", folder_ + "/" + name + ".so");
+  std::ofstream(folder_ + "/cut.so") << "\x7f" "ELF";
+  const std::string path = "CONSORT_PLUGIN_PATH=" + folder_;
+  const Answer a = run("plugins", path);
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("good 1.10.0 (" + folder_ + "/good_newer.so) is taken instead of 1.2.0")) << a.out;
+  EXPECT_TRUE(a.has(folder_ + "/foreign.so has no note of a Consort plugin")) << a.out;
+  EXPECT_TRUE(a.has(folder_ + "/cut.so is no ELF file")) << a.out;
+  EXPECT_FALSE(a.has("has no function table")) << "only its code tells: " << a.out;
+  const Answer v = run("plugins -v", path);
+  EXPECT_EQ(v.status, 0) << v.out;
+  EXPECT_TRUE(v.has("plugin \"bad_no_ops\" (" + folder_ + "/bad_no_ops.so) has no function table")) << v.out;
+  const Answer excluded = run("plugins", path + " CONSORT_PLUGINS=^good");
+  EXPECT_TRUE(excluded.has("left out by environment CONSORT_PLUGINS: \"^good\"")) << excluded.out;
+  const Answer missing = run("plugins", path + " CONSORT_PLUGINS=godo");
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_TRUE(missing.has("consort: environment CONSORT_PLUGINS: plugin \"godo\" not found (did you mean \"good\"?)")) << missing.out;
+  EXPECT_TRUE(missing.has("KIND ")) << "what there is, all the same";
+}
+
+TEST_F(Tools, ConfigSaysWhereEachValueComesFrom) {
+  const std::string file = folder_ + "/x.toml";
+  std::ofstream(file) << "window = 7\n[lws]\ndepth = 100\n";
+  const Answer a = run("config --changed --config " + file + " --set bypass=3", "CONSORT_SPIN_US=9");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("window = 7  # file " + file + ":1\n")) << a.out;
+  EXPECT_TRUE(a.has("bypass = 3  # code\n")) << a.out;
+  EXPECT_TRUE(a.has("spin_us = 9  # environment CONSORT_SPIN_US\n")) << a.out;
+  EXPECT_TRUE(a.has("[lws]\n")) << a.out;
+  EXPECT_TRUE(a.has("depth = 100  # file " + file + ":3\n")) << a.out;
+  EXPECT_FALSE(a.has("pump")) << a.out;
+}
+
+TEST_F(Tools, ConfigPrintsAFileThatReadsBack) {
+  const std::string file = folder_ + "/all.toml";
+  const Answer a = run("config --set plugin_path='/a \"b\"' --set seed=18446744073709551615 --set drivers=cpu");
+  EXPECT_EQ(a.status, 0) << a.out;
+  std::ofstream(file) << a.out;
+  const Answer b = run("config --config " + file);
+  EXPECT_EQ(b.status, 0) << b.out;
+  const auto values = [](const std::string &text) {  // without comments
+    std::string kept;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const std::string line = text.substr(at, end - at);
+      if (!line.starts_with('#')) kept += line.substr(0, line.find("  # ")) + "\n";
+      at = end + 1;
+    }
+    return kept;
+  };
+  EXPECT_EQ(values(a.out), values(b.out));
+  EXPECT_NE(values(a.out).find("window = 2048\n"), std::string::npos);
+}
+
+TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
+  const struct { const char *arguments, *text; } cases[] = {
+      {"config --set windw=3", "consort: code: unknown key \"windw\" (did you mean \"window\"?)"},
+      {"config --set window=x", "consort: code: \"window\" expects u32 in 0..1048576, not \"x\""},
+      {"config --set lws.dept=3", "consort: code: plugin \"lws\" has no key \"dept\" (did you mean \"depth\"?)"},
+      {"config --set lsw.depth=3", "consort: code: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?)"},
+      {"topo --set scheduler=prioo", "consort: scheduler \"prioo\" not found (did you mean \"prio\"?); consort plugins lists what there is"},
+      {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\": No such file or directory"}};
+  for (const auto &c : cases) {
+    const Answer a = run(c.arguments);
+    EXPECT_EQ(a.status, 1) << c.arguments << a.out;
+    EXPECT_TRUE(a.has(c.text)) << c.arguments << "\n" << a.out;
+  }
+}
+
+TEST_F(Tools, WronglyCalledIsStatusTwo) {
+  EXPECT_EQ(run("").status, 2);
+  EXPECT_EQ(run("plugns").status, 2);
+  EXPECT_EQ(run("plugins --nothing").status, 2);
+  EXPECT_EQ(run("plugins --set x").status, 2);
+  EXPECT_EQ(run("--help").status, 0);
+  const Answer version = run("--version");
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out, "consort " CONSORT_VERSION "\n");
+}
+
+TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
+  const Answer a = run("topo --set 'cpu.topology=numa:2 core:2 pu:1'");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("SPACE ")) << a.out;
+  EXPECT_TRUE(a.has("UNIT ")) << a.out;
+  for (const char *unit : {"cpu0", "cpu1", "cpu2", "cpu3"}) EXPECT_TRUE(a.has(unit)) << a.out;
+  EXPECT_FALSE(a.has("cpu4")) << a.out;
+  EXPECT_TRUE(a.has("0 -> 1")) << a.out;
+  EXPECT_TRUE(a.has("1 -> 0")) << a.out;
+  const Answer one = run("topo --set workers=1 --set 'cpu.topology=numa:1 core:4 pu:1'");
+  EXPECT_EQ(one.status, 0) << one.out;
+  EXPECT_TRUE(one.has("cpu0")) << one.out;
+  EXPECT_FALSE(one.has("cpu1")) << "workers speaks for the driver: " << one.out;
+}
+
+TEST(ToolCalls, BadInput) {
+  EXPECT_EQ(consort_list_plugins(nullptr, 0, nullptr, nullptr), CONSORT_E_INVAL);
+  EXPECT_EQ(consort_list_config(nullptr, nullptr, nullptr), CONSORT_E_INVAL);
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  s.size = 2;
+  EXPECT_EQ(consort_list_config(&s, [](void *, const consort_config_row *) {}, nullptr), CONSORT_E_INVAL);
+  EXPECT_NE(std::string(consort_error()).find("size 2 is too small"), std::string::npos) << consort_error();
+  consort_space_info space = {};
+  consort_link_info link = {};
+  EXPECT_LT(consort_get_space(nullptr, 0, &space), 0);
+  EXPECT_LT(consort_get_link(nullptr, 0, 0, &link), 0);
+}
+
+TEST(ToolCalls, SpacesAndLinksOfARuntime) {
+  const consort_setting set[] = {{"pump", "manual"}, {"cpu.topology", "numa:2 core:1 pu:1"}};
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  s.set = set, s.nset = 2;
+  consort_runtime *rt = nullptr;
+  ASSERT_EQ(consort_start(&s, &rt), CONSORT_OK) << consort_error();
+  consort_space_info space = {};
+  EXPECT_EQ(consort_get_space(rt, 0, &space), CONSORT_E_INVAL) << "no size";
+  space.size = sizeof space;
+  for (uint32_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(consort_get_space(rt, i, &space), CONSORT_OK) << consort_error();
+    EXPECT_EQ(space.id, i);
+    EXPECT_STREQ(space.driver, "cpu");
+    EXPECT_NE(space.flags & CONSORT_SP_CPU, 0u);
+  }
+  EXPECT_EQ(consort_get_space(rt, 2, &space), CONSORT_E_INVAL);
+  EXPECT_EQ(consort_get_space(rt, 0, nullptr), CONSORT_E_INVAL);
+  consort_link_info link = {};
+  link.size = sizeof link;
+  EXPECT_EQ(consort_get_link(rt, 0, 1, &link), CONSORT_OK) << consort_error();
+  EXPECT_STREQ(link.driver, "cpu");
+  EXPECT_EQ(consort_get_link(rt, 0, 2, &link), CONSORT_E_INVAL);
+  EXPECT_EQ(consort_get_link(rt, 0, 1, nullptr), CONSORT_E_INVAL);
+  EXPECT_EQ(consort_stop(rt), CONSORT_OK);
+}
+
+TEST(ToolCalls, RowsAreWhole) {
+  std::vector<std::string> names;
+  ASSERT_EQ(consort_list_plugins(nullptr, CONSORT_LIST_LOAD, [](void *user, const consort_plugin_row *row) {
+    EXPECT_EQ(row->size, sizeof *row);
+    EXPECT_TRUE(row->name && row->version && row->path && row->reason && row->summary && row->license);
+    if (row->usable) EXPECT_STREQ(row->reason, "");
+    else EXPECT_STRNE(row->reason, "");
+    EXPECT_EQ(row->nparams != 0, row->params != nullptr && row->nparams != 0);
+    static_cast<std::vector<std::string> *>(user)->push_back(row->name);
+  }, &names), CONSORT_OK) << consort_error();
+  EXPECT_GE(names.size(), 8u);
+  names.clear();
+  ASSERT_EQ(consort_list_config(nullptr, [](void *user, const consort_config_row *row) {
+    EXPECT_TRUE(row->key && row->type && row->value && row->dflt && row->range && row->help && row->origin);
+    static_cast<std::vector<std::string> *>(user)->push_back(row->key);
+  }, &names), CONSORT_OK) << consort_error();
+  EXPECT_NE(std::find(names.begin(), names.end(), "lws.depth"), names.end());
+  EXPECT_NE(std::find(names.begin(), names.end(), "window"), names.end());
+}
+
+}  // namespace
