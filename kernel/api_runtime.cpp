@@ -24,7 +24,8 @@ bool unused(Runtime &rt, const Codelet &c) noexcept {
 }
 
 consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
-  const Hand *h = rt.this_hand_if_any();
+  Hand *h = rt.this_hand_if_any();
+  if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
   if (h && (h->task || h->in_callback)) return set_errorf(CONSORT_E_BUSY, "%s from inside a task or a callback would wait for itself", what);
   return CONSORT_OK;
 }
@@ -97,7 +98,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
-  if (!c) return set_error(CONSORT_E_INVAL, "no codelet of this runtime");
+  if (!c) return set_error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, id.v ? "the codelet was removed before, or is none of this runtime" : "the null handle names no codelet");
   if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
   if (!c->live.exchange(false, std::memory_order_acq_rel)) return set_error(CONSORT_E_STALE, "the codelet was removed before");
   Hand *h = rt->this_hand();
@@ -115,6 +116,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
       h->parker.wait(200'000);
     }
   }
+  rt->codelets.remove(*c);
   return CONSORT_OK;
 }
 

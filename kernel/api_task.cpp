@@ -26,6 +26,7 @@ Hand::Held *find_held(Hand &h, const Datum *d) noexcept {
 
 // A wait that could never end, because this very thread is what it would wait for.
 consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, const char *what) {
+  mend_if_left(rt, h, __builtin_frame_address(0));
   Datum *d = rt.data.find(id);
   if (!d) return CONSORT_OK;  // told by the submission
   if (h.in_callback) return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()", what);

@@ -7,8 +7,17 @@ namespace consort {
 
 Codelets::~Codelets() {
   const uint32_t n = n_.load(std::memory_order_relaxed);
-  for (uint32_t i = 0; i < n; ++i) delete at(i);
+  for (Codelet *c : free_) {
+    if (slot(c->number).load(std::memory_order_relaxed) == c) slot(c->number).store(nullptr, std::memory_order_relaxed);
+    delete c;
+  }
+  for (uint32_t i = 0; i < n; ++i) delete slot(i).load(std::memory_order_relaxed);
   for (auto &b : blocks_) delete[] b.load(std::memory_order_relaxed);
+}
+
+void Codelets::remove(Codelet &c) noexcept {
+  std::lock_guard lock(mutex_);
+  free_.push_back(&c);  // room was made in add()
 }
 
 Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology, bool plain) {
@@ -43,15 +52,25 @@ Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topolo
   if (c->where && plain) c->plain_below = kPayload / sizeof(consort_access) + 1;
 
   std::lock_guard lock(mutex_);
-  const uint32_t n = n_.load(std::memory_order_relaxed);
-  if (n == kMost) return error(CONSORT_E_NOMEM, "65536 codelets were added to this runtime: add each once, not per task");
-  if (n % kBlock == 0) blocks_[n / kBlock].store(new Codelet *[kBlock], std::memory_order_release);
-  c->number = n;
+  uint32_t n = n_.load(std::memory_order_relaxed);
+  if (free_.size() > kResting || (n == kMost && !free_.empty())) {
+    Codelet *old = free_.front();
+    free_.erase(free_.begin());
+    c->number = old->number;
+    c->generation = old->generation + 1;
+    delete old;
+  } else {
+    if (n == kMost) return error(CONSORT_E_NOMEM, "65536 codelets are alive in this runtime: add each once, not per task");
+    if (n % kBlock == 0) blocks_[n / kBlock].store(new std::atomic<Codelet *>[kBlock](), std::memory_order_release);
+    c->number = n++;
+  }
+  free_.reserve(n);
   c->blank.where = c->where;
-  c->blank.codelet = n;
+  c->blank.codelet = c->number;
   c->blank.team_min = c->blank.team_max = 1;
-  Codelet *out = blocks_[n / kBlock].load(std::memory_order_relaxed)[n % kBlock] = c.release();
-  n_.store(n + 1, std::memory_order_release);
+  Codelet *out = c.release();
+  slot(out->number).store(out, std::memory_order_release);
+  n_.store(n, std::memory_order_release);
   return out;
 }
 

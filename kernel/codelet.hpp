@@ -1,7 +1,7 @@
 // codelet.hpp — one computation with its implementations, as this runtime holds it.
 //
-// Copied from the application's description at codelet_add(), constant from then on; found by a dense number.
-// A removed one stays as an empty shell, so that a stale handle is found out.
+// Copied from the application's description at codelet_add(), constant from then on; found by a dense number, named
+// by number and generation.
 #pragma once
 #include <consort/consort.h>
 #include <consort/scheduler.h>
@@ -27,7 +27,7 @@ struct Codelet {
   };
   uint64_t where = 0;                     // classes that could run it here
   uint32_t plain_below = 0;               // tasks with fewer data than this may be submitted the short way (submit.cpp)
-  uint32_t number = 0;
+  uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
   uint32_t nmodes = CONSORT_NONE;
   std::string name;
@@ -39,23 +39,31 @@ struct Codelet {
   std::atomic<bool> live{true};
 };
 
+// Any thread. A removed codelet's number is used again; its record rests a while among others removed, for a
+// submission that found it just before (and will find it removed).
 class Codelets {
  public:
-  static constexpr uint32_t kMost = 1 << 16, kBlock = 64;
+  static constexpr uint32_t kMost = 1 << 16, kBlock = 64, kResting = 1024;
   ~Codelets();
-  Result<Codelet *> add(const consort_codelet &, const Topology &, bool plain);  // plain: tasks need nothing that only the long way gives
-  Codelet *find(consort_codelet_id id) const noexcept {   // nullptr: never given; the caller looks at `live`
-    const uint64_t number = id.v - 1;
-    return number < n_.load(std::memory_order_acquire) ? at(static_cast<uint32_t>(number)) : nullptr;
+  // plain: tasks need nothing that only the long way gives
+  Result<Codelet *> add(const consort_codelet &, const Topology &, bool plain);
+  void remove(Codelet &) noexcept;                        // no task uses it, and it is not live
+  // nullptr: removed or never given. The caller looks at `live` again once its task shows the codelet.
+  Codelet *find(consort_codelet_id id) const noexcept {
+    const uint32_t number = static_cast<uint32_t>(id.v) - 1;
+    if (number >= n_.load(std::memory_order_acquire)) return nullptr;
+    Codelet *c = slot(number).load(std::memory_order_acquire);  // pairs with the release in add()
+    return c && c->generation == id.v >> 32 ? c : nullptr;
   }
-  static consort_codelet_id id(const Codelet &c) noexcept { return {uint64_t{c.number} + 1}; }
+  static consort_codelet_id id(const Codelet &c) noexcept { return {uint64_t{c.generation} << 32 | (c.number + 1)}; }
 
  private:
-  Codelet *at(uint32_t i) const noexcept { return blocks_[i / kBlock].load(std::memory_order_acquire)[i % kBlock]; }
+  std::atomic<Codelet *> &slot(uint32_t i) const noexcept { return blocks_[i / kBlock].load(std::memory_order_relaxed)[i % kBlock]; }
 
   std::mutex mutex_;
-  std::atomic<Codelet **> blocks_[kMost / kBlock] = {};   // owned
+  std::atomic<std::atomic<Codelet *> *> blocks_[kMost / kBlock] = {};  // owned
   std::atomic<uint32_t> n_{0};
+  std::vector<Codelet *> free_;                           // removed, their numbers free again; oldest first
 };
 
 }  // namespace consort

@@ -19,20 +19,6 @@ struct ReadyBatch {
   uint32_t n = 0;
 };
 
-void free_extra(Runtime &rt, Hand &h, Task *t) noexcept {
-  Extra *e = t->extra;
-  for (uint32_t chunk = e->chunks; chunk;) {
-    Task *record = rt.tasks.at(chunk);
-    chunk = reinterpret_cast<LinkChunk *>(record)->next;
-    h.give_record(record);
-  }
-  std::free(e->name);
-  std::free(e->after);
-  std::free(e->spill);
-  std::free(e->tickets);
-  h.give_record(reinterpret_cast<Task *>(e));
-}
-
 void call_done(Runtime &, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
   Extra *e = t->extra;
   const consort_outcome outcome{{t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
@@ -124,7 +110,7 @@ inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from
   release_edges(rt, word::link(w), edge, from, batch, specials);
   Group &group = *t->group;
   Datum *retired = t->bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
-  if (t->extra) [[unlikely]] free_extra(rt, h, t);
+  if (t->extra) [[unlikely]] free_lent(rt, h, t);
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
   if (retired) [[unlikely]] rt.data.remove(*retired);
@@ -167,6 +153,20 @@ const char *task_label(const Task &t) noexcept {
   if (t.extra && t.extra->name) return t.extra->name;
   if (t.codelet) return t.codelet->name.c_str();
   return t.bits & kHold ? "acquire" : t.bits & kInvalidate ? "invalidate" : t.bits & kRetire ? "unregister" : "empty task";
+}
+
+void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
+  Extra *e = t->extra;
+  for (uint32_t chunk = e->chunks; chunk;) {
+    Task *record = rt.tasks.at(chunk);
+    chunk = reinterpret_cast<LinkChunk *>(record)->next;
+    h.give_record(record);
+  }
+  std::free(e->name);
+  std::free(e->after);
+  std::free(e->spill);
+  std::free(e->tickets);
+  h.give_record(reinterpret_cast<Task *>(e));
 }
 
 Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {

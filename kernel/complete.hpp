@@ -35,6 +35,9 @@ void release_ready(Runtime &, Hand &, Task *) noexcept;
 void record_failure(Runtime &, Task *, consort_status, const std::string &text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
 
+// The records and memory that a task has beside its own record.
+void free_lent(Runtime &, Hand &, Task *) noexcept;
+
 // A hand that has nothing to do gives back what it holds for others, and tells those who wait.
 void settle_down(Runtime &, Hand &) noexcept;
 

@@ -1,5 +1,7 @@
 #include "hand.hpp"
 
+#include <algorithm>
+
 #include "runtime.hpp"
 #include "wait.hpp"
 
@@ -21,25 +23,27 @@ bool Hand::drain_returned() noexcept {
   return true;
 }
 
-bool Hand::carve() noexcept {
-  const uint32_t first = rt.tasks.carve(kCarve);
+bool Hand::carve(uint32_t n) noexcept {
+  const uint32_t first = rt.tasks.carve(n);
   if (!first) return false;
-  for (uint32_t i = kCarve; i-- > 0;) {
+  for (uint32_t i = n; i-- > 0;) {
     Task *t = rt.tasks.at(first + i);
     t->hand = id;
     t->word.store(uint64_t{1} << 32, std::memory_order_relaxed);  // generations begin at 1: the name 0 names nothing
     t->extra = reinterpret_cast<Extra *>(free);
     free = t;
   }
-  nfree += kCarve;
-  carved += kCarve;
+  nfree += static_cast<int32_t>(n);
+  carved += n;
   return true;
 }
 
 bool Hand::refill(bool may_wait) noexcept {
   if (drain_returned()) return true;
-  if (rt.window && carved >= rt.window && may_wait) wait_for_records(*this);
-  return free || drain_returned() || carve();
+  if (!rt.window || !may_wait) return carve(kCarve);
+  if (carved < rt.window) return carve(std::min(kCarve, rt.window - carved));
+  wait_for_records(*this);
+  return free || drain_returned() || carve(1);
 }
 
 void Hand::give_foreign(Task *t) noexcept {

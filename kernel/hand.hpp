@@ -99,7 +99,7 @@ struct Hand {
   void give_foreign(Task *) noexcept;                         // batches those of one owner
   bool refill(bool may_wait) noexcept;                        // waits where the window is full and it may
   bool drain_returned() noexcept;
-  bool carve() noexcept;
+  bool carve(uint32_t n) noexcept;
   friend struct Runtime;
 };
 

@@ -12,6 +12,17 @@
 #include "wait.hpp"
 
 namespace consort {
+
+// Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
+[[gnu::noinline]] static bool reserve_more(Runtime &rt, Hand &h, Task *t, uint32_t links) noexcept {
+  if (!t->extra) {
+    Task *lent = h.take_lent();
+    if (!lent) return false;
+    t->extra = new (lent) Extra;
+  }
+  return Linker::reserve(rt, h, t, links);
+}
+
 namespace {
 
 constexpr uint32_t kFewUses = 16;
@@ -35,17 +46,7 @@ struct Draft {
   }
   void drop() noexcept {
     std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-    if (Extra *e = t->extra) {
-      for (uint32_t chunk = e->chunks; chunk;) {
-        Task *record = rt.tasks.at(chunk);
-        chunk = reinterpret_cast<LinkChunk *>(record)->next;
-        h.give_record(record);
-      }
-      std::free(e->name);
-      std::free(e->after);
-      std::free(e->spill);
-      h.give_record(reinterpret_cast<Task *>(e));
-    }
+    if (t->extra) free_lent(rt, h, t);
     h.give_record(t);
     t = nullptr;
   }
@@ -166,7 +167,7 @@ consort_status reserve_links(Draft &draft) noexcept {
     if (!writes && !draft.rt.data.make_room(draft.rt.tasks, d)) return no_memory();
   }
   if (links > kInlineLinks) [[unlikely]]
-    if (!draft.extra() || !Linker::reserve(draft.rt, draft.h, draft.t, links)) return no_memory();
+    if (!reserve_more(draft.rt, draft.h, draft.t, links)) return no_memory();
   return CONSORT_OK;
 }
 
@@ -257,8 +258,9 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
 
 // -- the right --------------------------------------------------------------------------------------------------
 
-void SubmissionRight::enter_unbiased(Runtime &rt, uint32_t n) noexcept {
+void SubmissionRight::enter(Runtime &rt, Claim *claims, uint32_t n) noexcept {
   Hand &h = hand_;
+  claims_ = claims;
   for (;;) {
     uint32_t bias = rt.bias.load(std::memory_order_acquire);
     if (bias == h.id) return;
@@ -278,8 +280,8 @@ void SubmissionRight::enter_unbiased(Runtime &rt, uint32_t n) noexcept {
     h.busy.store(1, std::memory_order_relaxed);
     fence::light(rt.asymmetric);
   }
-  if (n > 1) std::sort(claims_, claims_ + n, [](const Claim &a, const Claim &b) { return a.datum < b.datum; });
-  for (; locked_ < n; ++locked_) claims_[locked_].datum->lock.lock();
+  if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.datum < b.datum; });
+  for (; locked_ < n; ++locked_) claims[locked_].datum->lock.lock();
 }
 
 void SubmissionRight::unlock() noexcept {
@@ -290,60 +292,73 @@ void SubmissionRight::unlock() noexcept {
 
 static consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
 
-// No data but a few, no arguments, nothing rare: what most tasks are. Errors are left to the general way, which
-// words them: kNotPlain, and nothing has happened.
+// -- the short way ------------------------------------------------------------------------------------------------
+//
+// A few data, no arguments, nothing rare: what most tasks are. Whatever does not fit, errors too, is left to the long
+// way, which words them: kNotPlain, and nothing has happened.
 constexpr consort_status kNotPlain = INT32_MAX;
+constexpr uint32_t kPlainUses = kPayload / sizeof(consort_access);
+
+// Finds the data and fills the accesses. kNoSurvey: some are not registered, or not different; with the right, also:
+// there is no room for another reader. Else, with the right, how many links the task may need.
+constexpr uint32_t kNoSurvey = ~0u;
+template <bool kWithRight>
+[[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n, const uint32_t *modes, consort_access *access,
+                                          Claim *claims) noexcept {
+  uint32_t links = 0;
+  bool plain = true;
+  for (uint32_t i = 0; i < n; ++i) {
+    const consort_use &use = d.uses[i];
+    const uint32_t mode = use.mode;
+    Datum *datum = rt.data.find(use.data);
+    if (!datum || !DataTable::is(*datum, use.data) || mode - 1 > 2) [[unlikely]] return kNoSurvey;
+    if (modes) plain &= modes[i] == mode;
+    for (uint32_t k = 0; k < i; ++k) plain &= claims[k].datum != datum;
+    claims[i] = {datum, mode};
+    access[i] = {&datum->pub, mode, 0};
+    if constexpr (!kWithRight) continue;
+    __builtin_prefetch(&rt.tasks.at(static_cast<uint32_t>(datum->writer))->word, 1);
+    const uint32_t readers = datum->nreaders;
+    if (mode & CONSORT_M_W) links += readers ? readers : 1;
+    else links += 1, plain &= readers < Datum::kInlineReaders + datum->capacity;
+  }
+  return plain ? links : kNoSurvey;
+}
 
 [[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
                                                           consort_task_id *out) noexcept {
   Task *t = h.take_record();
   if (!t) [[unlikely]] return kNotPlain;
   blank(t, c.blank, &c, 0);
+  if (!h.seat && !h.lease) [[unlikely]] look_for_lease(rt, h);
+  const uint32_t n = d.nuses;
+  const TaskName name = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
   t->pub.priority = d.priority;
-  t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
+  t->pub.id = name;
+  t->pub.naccess = static_cast<uint16_t>(n);
   t->group = &group;
   t->epoch = group.epoch.load(std::memory_order_relaxed);
-  Claim claims[kPayload / sizeof(consort_access)];
-  const uint32_t n = d.nuses;
-  t->pub.naccess = static_cast<uint16_t>(n);
   auto *const access = reinterpret_cast<consort_access *>(t->payload);
+  Claim claims[kPlainUses];
   const uint32_t *const modes = c.modes.empty() ? nullptr : c.modes.data();
-  bool odd = false;
-  for (uint32_t i = 0; i < n; ++i) {
-    const consort_use &use = d.uses[i];
-    Datum *datum = rt.data.find(use.data);
-    const uint32_t mode = use.mode;
-    if (!datum || mode - 1 > 2 || (modes && modes[i] != mode)) [[unlikely]] {
-      std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-      h.give_record(t);
-      return kNotPlain;
-    }
-    for (uint32_t k = 0; k < i; ++k) odd |= claims[k].datum == datum;
-    claims[i] = {datum, mode};
-    access[i] = {&datum->pub, mode, 0};
-  }
-
-  if (!h.seat && !h.lease) [[unlikely]] look_for_lease(rt, h);
-  const SubmissionRight right(rt, h, claims, n);
-  odd |= !c.live.load(std::memory_order_relaxed);  // behind the fence of the right: as in submit()
-  uint32_t links = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    Datum &datum = *Datum::of(access[i].datum);
-    odd |= !DataTable::is(datum, d.uses[i].data);
-    if (access[i].mode & CONSORT_M_W) {
-      links += datum.nreaders + 1;
-    } else {
-      ++links;
-      odd |= datum.nreaders >= Datum::kInlineReaders + datum.capacity;
-    }
-  }
-  if (odd || links > kInlineLinks) [[unlikely]] {
+  const auto refuse = [&]() noexcept {
+    if (t->extra) free_lent(rt, h, t);
     std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
     h.give_record(t);
     return kNotPlain;
+  };
+
+  SubmissionRight right(h);
+  if (!right.try_biased(rt)) [[unlikely]] {
+    if (n && survey<false>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
+    right.enter(rt, claims, n);  // sorts them, and keeps them until it ends
   }
+  Claim seen[kPlainUses];
+  const uint32_t links = n ? survey<true>(rt, d, n, modes, access, seen) : 0;
+  if (links > kInlineLinks) [[unlikely]]
+    if (links == kNoSurvey || !reserve_more(rt, h, t, links)) return refuse();
+  if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();  // behind the fence of the right: as in submit_any()
   count_in(h, group);
-  const TaskName name = t->pub.id;
   if (out) out->v = name;
   if (n) {
     Linker linker(rt, t);
@@ -377,7 +392,7 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   if (d.codelet.v) {
     c = rt.codelets.find(d.codelet);
     if (!c || !c->live.load(std::memory_order_relaxed)) [[unlikely]]
-      return set_error(c ? CONSORT_E_STALE : CONSORT_E_INVAL, c ? "the codelet was removed" : "no codelet of this runtime: consort_codelet_add() gives one");
+      return set_error(CONSORT_E_STALE, "the codelet was removed, or is none of this runtime: its handle is stale");
     if (!c->where) [[unlikely]] return refuse_codelet(rt, *c);
     if (c->nmodes != CONSORT_NONE && c->nmodes != d.nuses) [[unlikely]]
       return set_errorf(CONSORT_E_INVAL, "codelet '%s' wants %u data, the task gives %u", c->name.c_str(), c->nmodes, d.nuses);

@@ -17,14 +17,20 @@ struct Claim {
   uint32_t mode;
 };
 
-// Holds the submission right over `n` data (sorted by address when they are locked).
+// Holds the submission right: all of it by bias, or over `n` data, which it sorts by address and locks. While it is
+// held (biased or not) a lease of this thread cannot be taken away.
 class SubmissionRight {
  public:
-  SubmissionRight(Runtime &rt, Hand &h, Claim *claims, uint32_t n) noexcept : hand_(h), claims_(claims) {
-    h.busy.store(1, std::memory_order_relaxed);
-    fence::light(rt.asymmetric);  // pairs with the heavy fences of whoever revokes the bias, and of Worker::watch
-    if (rt.bias.load(std::memory_order_acquire) != h.id) [[unlikely]] enter_unbiased(rt, n);
+  explicit SubmissionRight(Hand &h) noexcept : hand_(h) {}
+  SubmissionRight(Runtime &rt, Hand &h, Claim *claims, uint32_t n) noexcept : hand_(h) {
+    if (!try_biased(rt)) [[unlikely]] enter(rt, claims, n);
   }
+  bool try_biased(Runtime &rt) noexcept {
+    hand_.busy.store(1, std::memory_order_relaxed);
+    fence::light(rt.asymmetric);  // pairs with the heavy fences of whoever revokes the bias, and of Worker::watch
+    return rt.bias.load(std::memory_order_acquire) == hand_.id;
+  }
+  void enter(Runtime &, Claim *claims, uint32_t n) noexcept;  // after try_biased() said no
   ~SubmissionRight() {
     if (locked_) [[unlikely]] unlock();
     hand_.busy.store(0, std::memory_order_release);
@@ -33,11 +39,10 @@ class SubmissionRight {
   SubmissionRight &operator=(const SubmissionRight &) = delete;
 
  private:
-  void enter_unbiased(Runtime &, uint32_t n) noexcept;
   void unlock() noexcept;
 
   Hand &hand_;
-  Claim *claims_;
+  Claim *claims_ = nullptr;
   uint32_t locked_ = 0;
 };
 

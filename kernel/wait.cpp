@@ -255,7 +255,8 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
 }
 
 consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
-  const Hand *h = rt.this_hand_if_any();
+  Hand *h = rt.this_hand_if_any();
+  if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
   if (h && h->in_callback)
     return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait for %s: submit a task that comes after it instead", for_what);
   return CONSORT_OK;
@@ -287,6 +288,26 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   return did;
 }
 
+void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
+  // Stacks grow downwards: inside the body we would be below the frame that called it. A body that runs on another
+  // stack (a fibre of its own) is far from it either way.
+  constexpr ptrdiff_t kOneStack = 8 << 20;
+  const ptrdiff_t above = static_cast<const char *>(here) - static_cast<const char *>(h.frame);
+  if (!h.task || !h.frame || above < 0 || above > kOneStack) return;
+  Task *t = h.task;
+  Worker *w = h.seat;
+  h.task = nullptr;
+  h.frame = nullptr;
+  h.depth = 0;
+  h.in_callback = false;
+  record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE, nullptr);
+  complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
+  settle_down(rt, h);
+  h.seat = nullptr;
+  set_current_worker(CONSORT_NONE);
+  if (w) w->give_up();
+}
+
 // Until a quarter of the window is free again. When nothing is ready and nothing comes back, the window gives way:
 // what would have to end first may be waiting for this very thread.
 void wait_for_records(Hand &h) noexcept {
@@ -295,12 +316,12 @@ void wait_for_records(Hand &h) noexcept {
   if (rt.manual) {
     std::lock_guard lock(rt.pump_mutex);
     const auto n = static_cast<uint32_t>(rt.workers.size());
-    for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree < static_cast<int32_t>(rt.window / 4);)
+    for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree < static_cast<int32_t>(std::max(1u, rt.window / 4));)
       fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
     return;
   }
   const auto enough = [](const Hand &hand) {
-    return hand.nfree + hand.returned_count.load(std::memory_order_relaxed) >= static_cast<int32_t>(hand.rt.window / 4);
+    return hand.nfree + hand.returned_count.load(std::memory_order_relaxed) >= static_cast<int32_t>(std::max(1u, hand.rt.window / 4));
   };
   const Deadline never(rt.clock, -1);
   const auto progress = [&] { return rt.finished(); };

@@ -18,6 +18,10 @@ consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 // One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
 bool pump_one(Runtime &, Hand &, uint32_t worker) noexcept;
 
+// A body left by longjmp: its caller's frames are gone, and this thread is back above them. Its task fails, its
+// worker goes on. Looked for by calls that wait; a body that was called by the one it left takes both along.
+void mend_if_left(Runtime &, Hand &, const void *here) noexcept;
+
 // A hold's state, in Task::follow.
 namespace hold {
 inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
