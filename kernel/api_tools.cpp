@@ -14,18 +14,26 @@ Result<std::unique_ptr<Registry>> open_registry(const consort_settings *s, std::
   auto loaded = Config::load(s);
   if (!loaded) return loaded.error();
   *config = *loaded;
-  const bool sink = s && CONSORT_HAS(s, consort_settings, log_user), linked = s && CONSORT_HAS(s, consort_settings, nmodules);
-  return Registry::open(*loaded, {}, sink ? s->log : nullptr, sink ? s->log_user : nullptr, linked ? s->modules : nullptr,
-                        linked ? s->nmodules : 0);
+  const bool sink = s && CONSORT_HAS(s, consort_settings, log_user),
+             linked = s && CONSORT_HAS(s, consort_settings, nmodules);
+  return Registry::open(*loaded, {}, sink ? s->log : nullptr, sink ? s->log_user : nullptr,
+                        linked ? s->modules : nullptr, linked ? s->nmodules : 0);
 }
 
-consort_status list_plugins(const consort_settings *settings, uint32_t flags, void (*each)(void *, const consort_plugin_row *), void *user) {
+consort_status list_plugins(const consort_settings *settings, uint32_t flags,
+                            void (*each)(void *, const consort_plugin_row *), void *user) {
   std::shared_ptr<Config> config;
   auto registry = open_registry(settings, &config);
   if (!registry) return set_error(registry.error());
   for (const Registry::Found &f : (*registry)->found()) {
-    consort_plugin_row row = {sizeof row, f.kind, f.name.c_str(), f.version.c_str(), f.path.c_str(), f.reason.c_str(), f.host_major, f.host_minor,
-                              f.abi_major, f.abi_minor, f.flags, f.sanitizer, f.usable, 0, "", "", nullptr};
+    consort_plugin_row row = {};
+    row.size = sizeof row, row.kind = f.kind, row.usable = f.usable;
+    row.name = f.name.c_str(), row.version = f.version.c_str();
+    row.path = f.path.c_str(), row.reason = f.reason.c_str();
+    row.host_major = f.host_major, row.host_minor = f.host_minor;
+    row.abi_major = f.abi_major, row.abi_minor = f.abi_minor;
+    row.flags = f.flags, row.sanitizer = f.sanitizer;
+    row.summary = row.license = "";
     std::string problem;
     if (f.usable && flags & CONSORT_LIST_LOAD) {
       if (auto m = (*registry)->inspect(f.kind, f.name); m) {
@@ -43,7 +51,8 @@ consort_status list_plugins(const consort_settings *settings, uint32_t flags, vo
   return fine ? CONSORT_OK : set_error(fine.error());
 }
 
-consort_status list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *), void *user) {
+consort_status list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *),
+                           void *user) {
   std::shared_ptr<Config> config;
   auto registry = open_registry(settings, &config);
   if (!registry) return set_error(registry.error());
@@ -51,12 +60,13 @@ consort_status list_config(const consort_settings *settings, void (*each)(void *
   for (const Registry::Found &f : (*registry)->found()) {
     if (!f.usable) continue;
     // A plugin that cannot be loaded is no fault of the settings: consort plugins tells of it.
-    if (auto m = (*registry)->inspect(f.kind, f.name); !m && m.error().status == CONSORT_E_INVAL && fine) fine = m.error();
+    if (auto m = (*registry)->inspect(f.kind, f.name); !m && m.error().status == CONSORT_E_INVAL && fine)
+      fine = m.error();
   }
   if (fine) fine = (*registry)->check_choices();
   for (const Config::Entry &e : config->entries()) {
-    const consort_config_row row = {sizeof row, 0, e.key.c_str(), e.type.c_str(), e.value.c_str(), e.dflt.c_str(), e.range.c_str(),
-                                    e.help.c_str(), e.origin.c_str()};
+    const consort_config_row row = {sizeof row, 0, e.key.c_str(), e.type.c_str(), e.value.c_str(), e.dflt.c_str(),
+                                    e.range.c_str(), e.help.c_str(), e.origin.c_str()};
     each(user, &row);
   }
   clear_error();
@@ -70,12 +80,14 @@ const char *driver_of(const Device *d) { return d ? d->plugin->manifest->name : 
 
 extern "C" {
 
-consort_status consort_list_plugins(const consort_settings *settings, uint32_t flags, void (*each)(void *, const consort_plugin_row *), void *user) {
+consort_status consort_list_plugins(const consort_settings *settings, uint32_t flags,
+                                    void (*each)(void *, const consort_plugin_row *), void *user) {
   if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
   return guarded([&] { return list_plugins(settings, flags, each, user); });
 }
 
-consort_status consort_list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *), void *user) {
+consort_status consort_list_config(const consort_settings *settings, void (*each)(void *, const consort_config_row *),
+                                   void *user) {
   if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
   return guarded([&] { return list_config(settings, each, user); });
 }
@@ -83,24 +95,30 @@ consort_status consort_list_config(const consort_settings *settings, void (*each
 consort_status consort_get_space(consort_runtime *shell, uint32_t space, consort_space_info *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_info)");
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_info)");
   const auto &spaces = rt->topology->spaces();
-  if (space >= spaces.size()) return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, spaces.size());
+  if (space >= spaces.size())
+    return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, spaces.size());
   const consort_space_desc &d = spaces[space].desc;
-  *out = {out->size, space, d.name ? d.name : "", d.domain ? d.domain : "", driver_of(spaces[space].device), d.capacity, d.flags, d.numa};
+  *out = {out->size, space, d.name ? d.name : "", d.domain ? d.domain : "", driver_of(spaces[space].device), d.capacity,
+          d.flags,   d.numa};
   return CONSORT_OK;
 }
 
 consort_status consort_get_link(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_info *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_info)");
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_info)");
   const size_t n = rt->topology->spaces().size();
   if (from >= n || to >= n)
-    return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", from >= n ? from : to, n);
+    return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", from >= n ? from : to,
+                      n);
   const Link &link = rt->topology->link(from, to);
   if (!link.device) return CONSORT_AGAIN;
-  *out = {out->size, link.desc.flags, driver_of(link.device), link.desc.bytes_per_s, link.desc.latency_ns, link.desc.engines};
+  *out = {out->size,        link.desc.flags, driver_of(link.device), link.desc.bytes_per_s, link.desc.latency_ns,
+          link.desc.engines};
   return CONSORT_OK;
 }
 

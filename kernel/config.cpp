@@ -25,7 +25,10 @@ std::string variable_of(std::string_view key) {
   std::string name(kPrefix);
   for (const char c : key) {
     if (c == '.') name += "__";
-    else name += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : '_';
+    else
+      name += std::isalnum(static_cast<unsigned char>(c))
+                  ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                  : '_';
   }
   return name;
 }
@@ -56,7 +59,8 @@ Result<std::shared_ptr<Config>> Config::load(const consort_settings *settings) {
   consort_settings said{};  // what an older caller does not know of is zero
   if (settings) {
     if (!CONSORT_HAS(settings, consort_settings, flags))
-      return error(CONSORT_E_INVAL, "settings: size " + std::to_string(settings->size) + " is too small: use CONSORT_SETTINGS_INIT");
+      return error(CONSORT_E_INVAL,
+                   "settings: size " + std::to_string(settings->size) + " is too small: use CONSORT_SETTINGS_INIT");
     std::memcpy(&said, settings, std::min<size_t>(settings->size, sizeof said));
   }
   if (!privileged()) config->read_environment();
@@ -122,7 +126,8 @@ Result<Config::Known> Config::resolve(const std::string &key, const consort_para
       value = {it->second, "environment " + it->first};
   auto read = read_value(value.value, type, range);
   if (!read) return error(CONSORT_E_INVAL, value.origin + ": \"" + key + "\" " + read.error().text);
-  return Known{{key, type, std::move(read->text), or_empty(p.dflt), range, or_empty(p.help), value.origin}, read->number};
+  return Known{{key, type, std::move(read->text), or_empty(p.dflt), range, or_empty(p.help), value.origin},
+               read->number};
 }
 
 Result<void> Config::settle_kernel_keys() {
@@ -134,7 +139,8 @@ Result<void> Config::settle_kernel_keys() {
   for (const auto *layer : {&code_, &text_, &file_})
     for (const auto &[key, given] : *layer)
       if (key.find('.') == key.npos && !kernel_.count(key))
-        return error(CONSORT_E_INVAL, given.origin + ": unknown key \"" + key + "\"" + did_you_mean(key, names_of(kernel_)) +
+        return error(CONSORT_E_INVAL, given.origin + ": unknown key \"" + key + "\"" +
+                                          did_you_mean(key, names_of(kernel_)) +
                                           "; consort config lists what there is");
   return {};
 }
@@ -174,7 +180,9 @@ Result<void> Config::inherit(const std::string &plugin, const consort_param &p, 
   const Entry &general = kernel_key(key)->entry;
   if (general.value == general.dflt) return {};
   auto value = read_value(general.value, p.type, or_empty(p.range));
-  if (!value) return error(CONSORT_E_INVAL, general.origin + ": \"" + p.key + "\", for \"" + plugin + "\", " + value.error().text);
+  if (!value)
+    return error(CONSORT_E_INVAL,
+                 general.origin + ": \"" + p.key + "\", for \"" + plugin + "\", " + value.error().text);
   known->entry.value = std::move(value->text);
   known->entry.origin = general.origin;
   return {};
@@ -209,7 +217,8 @@ Result<void> Config::declare(const std::string &plugin, const consort_param *par
   if (!shared) {
     for (const auto *layer : {&code_, &text_, &file_})
       for (auto it = layer->lower_bound(prefix); it != layer->end() && it->first.starts_with(prefix); ++it)
-        if (const std::string key = it->first.substr(prefix.size()); !section->count(key)) return unknown(it->second.origin, key);
+        if (const std::string key = it->first.substr(prefix.size()); !section->count(key))
+          return unknown(it->second.origin, key);
     std::vector<std::string> variables;
     for (const auto &[key, known] : *section) variables.push_back(variable_of(prefix + key));
     const std::string start = variable_of(prefix);
@@ -243,15 +252,17 @@ void Config::know_plugins(std::vector<std::string> names) {
 Result<void> Config::check_unused() const {
   const std::lock_guard lock(mutex_);
   const auto is_known = [&](const std::string &name) {
-    return sections_.count(name) || std::find(known_plugins_.begin(), known_plugins_.end(), name) != known_plugins_.end();
+    return sections_.count(name) ||
+           std::find(known_plugins_.begin(), known_plugins_.end(), name) != known_plugins_.end();
   };
   for (const auto *layer : {&code_, &text_, &file_})
     for (const auto &[key, given] : *layer) {
       const size_t dot = key.find('.');
       if (dot == key.npos || is_known(key.substr(0, dot))) continue;
       const std::string name = key.substr(0, dot);
-      return error(CONSORT_E_INVAL, given.origin + ": key \"" + key + "\" is for a plugin \"" + name + "\", which was not found" +
-                                        did_you_mean(name, known_plugins_) + "; consort plugins lists what there is");
+      return error(CONSORT_E_INVAL, given.origin + ": key \"" + key + "\" is for a plugin \"" + name +
+                                        "\", which was not found" + did_you_mean(name, known_plugins_) +
+                                        "; consort plugins lists what there is");
     }
   for (const auto &[variable, value] : environment_) {
     const size_t bar = variable.find("__");
@@ -260,8 +271,9 @@ Result<void> Config::check_unused() const {
     if (std::any_of(known_plugins_.begin(), known_plugins_.end(), begins)) continue;
     if (std::any_of(sections_.begin(), sections_.end(), [&](const auto &s) { return begins(s.first); })) continue;
     const std::string name = lower(variable.substr(kPrefix.size(), bar - kPrefix.size()));
-    return error(CONSORT_E_INVAL, "environment " + variable + ": is for a plugin \"" + name + "\", which was not found" +
-                                      did_you_mean(name, known_plugins_) + "; consort plugins lists what there is");
+    return error(CONSORT_E_INVAL, "environment " + variable + ": is for a plugin \"" + name +
+                                      "\", which was not found" + did_you_mean(name, known_plugins_) +
+                                      "; consort plugins lists what there is");
   }
   return {};
 }

@@ -45,8 +45,10 @@ Result<std::string> read_array(const toml::array &array, const std::string &at) 
   std::string joined;
   for (const toml::node &element : array) {
     std::string text;
-    if (!read_scalar(element, &text)) return error(CONSORT_E_INVAL, at + " may hold numbers, truth values and texts only");
-    if (text.find(',') != text.npos) return error(CONSORT_E_INVAL, at + ": \"" + text + "\" has a comma, which would end it");
+    if (!read_scalar(element, &text))
+      return error(CONSORT_E_INVAL, at + " may hold numbers, truth values and texts only");
+    if (text.find(',') != text.npos)
+      return error(CONSORT_E_INVAL, at + ": \"" + text + "\" has a comma, which would end it");
     joined += (joined.empty() ? "" : ",") + text;
   }
   return joined;
@@ -66,7 +68,8 @@ Result<void> flatten(const toml::table &table, const std::string &prefix, const 
       if (!joined) return joined.error();
       line.value = std::move(*joined);
     } else if (!read_scalar(node, &line.value)) {
-      return error(CONSORT_E_INVAL, line.place + ": \"" + key + "\" is a date or a time, which nothing here expects: put it in quotes");
+      return error(CONSORT_E_INVAL,
+                   line.place + ": \"" + key + "\" is a date or a time, which nothing here expects: put it in quotes");
     }
     out->push_back(std::move(line));
   }

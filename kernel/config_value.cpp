@@ -123,14 +123,16 @@ std::vector<std::string> split_list(std::string_view text, char separator) {
 
 Result<void> check_type(std::string_view type, std::string_view range) {
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end())
-    return error(CONSORT_E_INVAL, "type \"" + std::string(type) + "\" is not known: a newer host may know it; here there are " +
+    return error(CONSORT_E_INVAL, "type \"" + std::string(type) +
+                                      "\" is not known: a newer host may know it; here there are " +
                                       "bool, i32, i64, u32, u64, f64, string and list");
   const size_t dots = range.find("..");
   if (dots == range.npos) return {};
   Number bound;
   for (std::string_view end : {trim(range.substr(0, dots)), trim(range.substr(dots + 2))})
     if (!is_number(type) || (!end.empty() && !read_number(end, type, &bound)))
-      return error(CONSORT_E_INVAL, "range \"" + std::string(range) + "\" makes no sense for type " + std::string(type));
+      return error(CONSORT_E_INVAL,
+                   "range \"" + std::string(range) + "\" makes no sense for type " + std::string(type));
   return {};
 }
 

@@ -47,7 +47,8 @@ Result<CoreLease> claim(std::span<const int> os_cores, bool refuse, std::string_
   for (auto *c = static_cast<CoreLease::Claim *>(claims); c; c = static_cast<CoreLease::Claim *>(c->next)) {
     if (c->process != mine->process) continue;
     std::vector<int> both;
-    std::set_intersection(c->cores.begin(), c->cores.end(), mine->cores.begin(), mine->cores.end(), std::back_inserter(both));
+    std::set_intersection(c->cores.begin(), c->cores.end(), mine->cores.begin(), mine->cores.end(),
+                          std::back_inserter(both));
     if (both.empty()) continue;
     const std::string what = print_cores(std::move(both));
     if (refuse)

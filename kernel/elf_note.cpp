@@ -58,7 +58,9 @@ struct Bytes {
   }
 };
 
-Error cut_off(const char *what) { return error(CONSORT_E_INVAL, std::string("is cut off: its ") + what + " lies beyond its end"); }
+Error cut_off(const char *what) {
+  return error(CONSORT_E_INVAL, std::string("is cut off: its ") + what + " lies beyond its end");
+}
 
 // So that it may stand in a message: one line, and an end.
 template <size_t N>
@@ -78,7 +80,8 @@ void collect(std::span<const std::byte> block, uint64_t align, std::vector<conso
     std::memcpy(&note, block.data() + at, kHead);
     const uint64_t left = block.size() - at - kHead, name = padded(note.namesz);
     if (name > left || note.descsz > left - name) return;
-    const bool ours = note.namesz == sizeof note.owner && note.type == 1 && note.descsz >= sizeof note - kHead - sizeof note.owner &&
+    const bool ours = note.namesz == sizeof note.owner && note.type == 1 &&
+                      note.descsz >= sizeof note - kHead - sizeof note.owner &&
                       std::memcmp(block.data() + at + kHead, "Consort", sizeof note.owner) == 0;
     if (ours) {
       std::memcpy(&note, block.data() + at, sizeof note);
@@ -101,33 +104,37 @@ Result<std::vector<consort_note>> parse(const Bytes &file) {
   if (ident[EI_DATA] != kOrder) return error(CONSORT_E_INVAL, "has the other byte order: build it for this machine");
   if (!file.read(0, &header, sizeof header)) return cut_off("header");
   if (header.e_machine != kMachine)
-    return error(CONSORT_E_INVAL, "is for another machine (ELF machine " + std::to_string(header.e_machine) + ", here " +
-                                      std::to_string(kMachine) + "): build it for this one");
+    return error(CONSORT_E_INVAL, "is for another machine (ELF machine " + std::to_string(header.e_machine) +
+                                      ", here " + std::to_string(kMachine) + "): build it for this one");
   if (header.e_type != ET_DYN) return error(CONSORT_E_INVAL, "is no shared object: link it as a module");
   if (header.e_phnum == 0 || header.e_phnum > kMostHeaders || header.e_phentsize != sizeof(Elf64_Phdr))
     return error(CONSORT_E_INVAL, "has a damaged program header table");
 
   std::vector<Elf64_Phdr> segments(header.e_phnum);
-  if (!file.read(header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr))) return cut_off("program header table");
+  if (!file.read(header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr)))
+    return cut_off("program header table");
   std::vector<consort_note> notes;
   std::vector<std::byte> block;
   for (const Elf64_Phdr &s : segments) {
     // What is loaded must be there, or the loader would fault on it.
-    if (s.p_type == PT_LOAD && (s.p_offset > file.size || s.p_filesz > file.size - s.p_offset)) return cut_off("contents");
+    if (s.p_type == PT_LOAD && (s.p_offset > file.size || s.p_filesz > file.size - s.p_offset))
+      return cut_off("contents");
     if (s.p_type != PT_NOTE || s.p_filesz > kMostNotes) continue;
     block.resize(s.p_filesz);
     if (!file.read(s.p_offset, block.data(), block.size())) return cut_off("note");
     collect(block, s.p_align, &notes);
   }
   if (notes.empty())
-    return error(CONSORT_E_UNSUPPORTED, "has no note of a Consort plugin: write CONSORT_MODULE(...) once, and do not strip it");
+    return error(CONSORT_E_UNSUPPORTED,
+                 "has no note of a Consort plugin: write CONSORT_MODULE(...) once, and do not strip it");
   return notes;
 }
 
 std::string version_of(unsigned major, unsigned minor) { return std::to_string(major) + "." + std::to_string(minor); }
 
 const char *sanitizer_name(uint32_t s) {
-  constexpr const char *names[] = {"without a sanitizer", "with the address sanitizer", "with the thread sanitizer", "with the memory sanitizer"};
+  constexpr const char *names[] = {"without a sanitizer", "with the address sanitizer", "with the thread sanitizer",
+                                   "with the memory sanitizer"};
   return s < std::size(names) ? names[s] : "with a sanitizer that this host does not know";
 }
 
@@ -141,7 +148,8 @@ Result<std::vector<consort_note>> read_notes(const std::string &path) {
     ~Descriptor() { if (fd >= 0) ::close(fd); }
   } const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // NONBLOCK: a pipe would wait for a writer
   struct stat about;
-  if (file.fd < 0 || ::fstat(file.fd, &about) != 0) return error(CONSORT_E_IO, std::string("cannot be read: ") + std::strerror(errno));
+  if (file.fd < 0 || ::fstat(file.fd, &about) != 0)
+    return error(CONSORT_E_IO, std::string("cannot be read: ") + std::strerror(errno));
   if (!S_ISREG(about.st_mode)) return error(CONSORT_E_INVAL, "is not a plain file");
   std::byte page[kPage];
   ssize_t n;
@@ -153,14 +161,18 @@ Result<std::vector<consort_note>> read_notes(const std::string &path) {
 
 Result<void> check_note(const consort_note &note, const std::string &path) {
   const std::string who = "plugin \"" + std::string(note.name) + "\" (" + path + ") ";
-  const auto refuse_version = [&](const char *what, unsigned major, unsigned minor, unsigned our_major, unsigned our_minor) {
-    return error(CONSORT_E_ABI, who + "was built for " + what + " ABI " + version_of(major, minor) + ", this host has " +
-                                    version_of(our_major, our_minor) +
-                                    ": rebuild it with this host's SDK, install its build for this host, or leave it out of CONSORT_PLUGINS");
+  const auto refuse_version = [&](const char *what, unsigned major, unsigned minor, unsigned our_major,
+                                  unsigned our_minor) {
+    return error(
+        CONSORT_E_ABI,
+        who + "was built for " + what + " ABI " + version_of(major, minor) + ", this host has " +
+            version_of(our_major, our_minor) +
+            ": rebuild it with this host's SDK, install its build for this host, or leave it out of CONSORT_PLUGINS");
   };
   // A minor of ours that is older than the plugin's is fine from major 1 on, unless the plugin says it is not.
   const auto fits = [&](unsigned major, unsigned minor, unsigned our_major, unsigned our_minor) {
-    return CONSORT_ABI_OK(our_major, our_minor, major, minor) && !((note.flags & CONSORT_PF_NEEDS_MINOR) && minor > our_minor);
+    return CONSORT_ABI_OK(our_major, our_minor, major, minor) &&
+           !((note.flags & CONSORT_PF_NEEDS_MINOR) && minor > our_minor);
   };
   if (!fits(note.host_major, note.host_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR))
     return refuse_version("host", note.host_major, note.host_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR);
@@ -170,18 +182,24 @@ Result<void> check_note(const consort_note &note, const std::string &path) {
       {CONSORT_KIND_INTERFACE, CONSORT_INTERFACE_MAJOR, CONSORT_INTERFACE_MINOR, "interface"},
       {CONSORT_KIND_SCHEDULER, CONSORT_SCHEDULER_MAJOR, CONSORT_SCHEDULER_MINOR, "scheduler"},
       {CONSORT_KIND_TRANSPORT, CONSORT_TRANSPORT_MAJOR, CONSORT_TRANSPORT_MINOR, "transport"}};
-  const Family *family = std::find_if(std::begin(families), std::end(families), [&](const Family &f) { return f.kind == note.kind; });
+  const Family *family =
+      std::find_if(std::begin(families), std::end(families), [&](const Family &f) { return f.kind == note.kind; });
   if (family == std::end(families))
     return error(CONSORT_E_ABI, who + "is of kind " + std::to_string(note.kind) +
                                     ", which needs a newer host: update Consort, or leave it out of CONSORT_PLUGINS");
   if (!fits(note.abi_major, note.abi_minor, family->major, family->minor))
     return refuse_version(family->name, note.abi_major, note.abi_minor, family->major, family->minor);
   if (note.sanitizer != CONSORT_SAN)
-    return error(CONSORT_E_ABI, who + "is built " + sanitizer_name(note.sanitizer) + ", this host " + sanitizer_name(CONSORT_SAN) +
+    return error(CONSORT_E_ABI, who + "is built " + sanitizer_name(note.sanitizer) + ", this host " +
+                                    sanitizer_name(CONSORT_SAN) +
                                     ": build both alike, or leave it out of CONSORT_PLUGINS");
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
   if (!note.name[0] || !std::all_of(note.name, note.name + std::strlen(note.name), letter))
-    return error(CONSORT_E_ABI, "plugin file " + path + " gives itself a name of other characters than letters, digits, _ and -: rename it");
+    return error(
+        CONSORT_E_ABI,
+        "plugin file " + path + " gives itself a name of other characters than letters, digits, _ and -: rename it");
   return {};
 }
 

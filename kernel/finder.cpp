@@ -67,8 +67,8 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
     return;
   }
   for (const consort_note &note : *notes) {
-    Item item{{note.name, note.version, path, "", note.kind, true, note.flags, note.abi_major, note.abi_minor, note.host_major,
-               note.host_minor, note.sanitizer},
+    Item item{{note.name, note.version, path, "", note.kind, true, note.flags, note.abi_major, note.abi_minor,
+               note.host_major, note.host_minor, note.sanitizer},
               {note, nullptr, rank}};
     if (auto fine = check_note(note, path); !fine) refuse(item, fine.error().text, kLogWarn);
     items_.push_back(std::move(item));
@@ -78,7 +78,8 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
 void Registry::Finder::add_folder(const std::string &folder, int rank) {
   DIR *dir = ::opendir(folder.c_str());
   if (!dir) {
-    if (rank != kOwn || errno != ENOENT) log_.write(kLogWarn, "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
+    if (rank != kOwn || errno != ENOENT)
+      log_.write(kLogWarn, "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
     return;
   }
   std::vector<std::string> names;
@@ -109,8 +110,8 @@ Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t inde
     Manifest manifest;
     if (auto filled = manifest.fill((*module)->plugins[i], nullptr, who); !filled) return filled.error();
     const consort_plugin &p = manifest.plugin;
-    items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major, p.abi_minor,
-                       CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
+    items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major,
+                       p.abi_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
                       {{}, entry, kLinked}});
   }
   return {};
@@ -124,7 +125,8 @@ Result<void> Registry::Finder::select() {
   for (const std::string &word : config_.list("plugins")) {
     if (word[0] == '^') {
       for (Item &i : items_)
-        if (i.found.usable && i.found.name == word.substr(1)) refuse(i, "left out by " + origin + ": \"" + word + "\"", kLogInfo);
+        if (i.found.usable && i.found.name == word.substr(1))
+          refuse(i, "left out by " + origin + ": \"" + word + "\"", kLogInfo);
     } else if (word[0] != '+') {
       wanted.push_back(word);
     }
@@ -132,7 +134,9 @@ Result<void> Registry::Finder::select() {
   for (const Item &i : items_)
     if (i.found.kind) names.push_back(i.found.name);
   if (wanted.empty()) return {};
-  const auto is_wanted = [&](const Found &f) { return std::find(wanted.begin(), wanted.end(), f.name) != wanted.end(); };
+  const auto is_wanted = [&](const Found &f) {
+    return std::find(wanted.begin(), wanted.end(), f.name) != wanted.end();
+  };
   std::vector<uint32_t> kinds;  // of which some were wanted: of those no others
   for (const std::string &word : wanted) {
     const Item *refused = nullptr;
@@ -150,7 +154,8 @@ Result<void> Registry::Finder::select() {
   for (Item &i : items_)
     if (i.found.usable && i.source.rank != kNamed && !is_wanted(i.found) &&
         std::find(kinds.begin(), kinds.end(), i.found.kind) != kinds.end())
-      refuse(i, "left out by " + origin + ": \"" + std::string(config_.text("plugins")) + "\" names others of its kind", kLogInfo);
+      refuse(i, "left out by " + origin + ": \"" + std::string(config_.text("plugins")) + "\" names others of its kind",
+             kLogInfo);
   return {};
 }
 
@@ -165,11 +170,14 @@ Result<void> Registry::Finder::choose() {
   for (size_t i = 0; i < items_.size(); ++i)
     for (size_t j = i + 1; j < items_.size() && items_[i].found.usable; ++j) {
       Item *winner = &items_[i], *loser = &items_[j];
-      if (!loser->found.usable || winner->found.kind != loser->found.kind || winner->found.name != loser->found.name) continue;
+      if (!loser->found.usable || winner->found.kind != loser->found.kind || winner->found.name != loser->found.name)
+        continue;
       if (beats(*loser, *winner)) std::swap(winner, loser);
       const std::string place = winner->found.path.empty() ? "linked into the program" : winner->found.path;
-      refuse(*loser, (loser->found.path.empty() ? std::string("linked into the program") : loser->found.path) + " gives way: " +
-                         winner->found.name + " " + winner->found.version + " (" + place + ") is taken instead of " + loser->found.version,
+      refuse(*loser,
+             (loser->found.path.empty() ? std::string("linked into the program") : loser->found.path) +
+                 " gives way: " + winner->found.name + " " + winner->found.version + " (" + place +
+                 ") is taken instead of " + loser->found.version,
              kLogInfo);
     }
   return selected;
@@ -177,7 +185,8 @@ Result<void> Registry::Finder::choose() {
 
 void Registry::Finder::take(std::vector<Found> *found, std::vector<Source> *sources) {
   std::stable_sort(items_.begin(), items_.end(), [](const Item &a, const Item &b) {
-    return std::pair(a.found.kind, std::string_view(a.found.name)) < std::pair(b.found.kind, std::string_view(b.found.name));
+    return std::pair(a.found.kind, std::string_view(a.found.name)) <
+           std::pair(b.found.kind, std::string_view(b.found.name));
   });
   for (Item &i : items_) {
     found->push_back(std::move(i.found));

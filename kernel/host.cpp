@@ -81,7 +81,11 @@ void Log::write(int32_t l, const char *utf8) const noexcept {
   if (!wants(l)) return;
   if (sink) return sink(user, l, utf8);
   char line[1024];  // one write: lines of several threads do not mix
-  const int n = std::snprintf(line, sizeof line - 1, "consort %s: %s", kLevels[l < kLogError ? kLogError : l > kLogDebug ? kLogDebug : l], utf8);
+  const int n = std::snprintf(line, sizeof line - 1, "consort %s: %s",
+                              kLevels[l < kLogError   ? kLogError
+                                      : l > kLogDebug ? kLogDebug
+                                                      : l],
+                              utf8);
   if (n < 0) return;
   size_t bytes = std::min<size_t>(static_cast<size_t>(n), sizeof line - 2);
   line[bytes++] = '\n';

@@ -103,8 +103,9 @@ Result<void> copy_table(const void *theirs, uint32_t least, T *mine, std::string
   uint32_t size;
   std::memcpy(&size, theirs, sizeof size);
   if (size < least || size > kTooLarge)
-    return error(CONSORT_E_ABI, who + " gives its function table a size of " + std::to_string(size) + " bytes, expected at least " +
-                                    std::to_string(least) + ": begin it with sizeof of its type");
+    return error(CONSORT_E_ABI, who + " gives its function table a size of " + std::to_string(size) +
+                                    " bytes, expected at least " + std::to_string(least) +
+                                    ": begin it with sizeof of its type");
   std::memcpy(mine, theirs, std::min<size_t>(size, sizeof(T)));
   mine->size = sizeof(T);
   fill_holes(*mine, Filler{holes});
@@ -118,7 +119,8 @@ Result<void> check(const consort_plugin &p, const consort_note *note, const std:
     return error(CONSORT_E_ABI, who + " has a manifest without a name or version that fits a note");
   if (note) {
     const auto differs = [&](const char *what) {
-      return error(CONSORT_E_ABI, who + " says another " + what + " in its manifest than in its note: repeat it in CONSORT_MODULE(...)");
+      return error(CONSORT_E_ABI, who + " says another " + what +
+                                      " in its manifest than in its note: repeat it in CONSORT_MODULE(...)");
     };
     if (std::strcmp(p.name, note->name) != 0) return differs("name");
     if (std::strcmp(p.version, note->version) != 0) return differs("version");
@@ -129,7 +131,8 @@ Result<void> check(const consort_plugin &p, const consort_note *note, const std:
   if (!p.ops) return error(CONSORT_E_ABI, who + " has no function table: set ops in its manifest");
   if (p.nparams > kMostParams || (p.nparams && !p.params))
     return error(CONSORT_E_ABI, who + " announces " + std::to_string(p.nparams) + " parameters " +
-                                    (p.params ? "but there may be at most " + std::to_string(kMostParams) : "but has no list of them"));
+                                    (p.params ? "but there may be at most " + std::to_string(kMostParams)
+                                              : "but has no list of them"));
   return {};
 }
 
@@ -148,7 +151,8 @@ Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *no
   if (auto sane = check(plugin, note, who); !sane) return sane.error();
   if (!plugin.summary) plugin.summary = "";
   if (!plugin.license) plugin.license = "";
-  if (!plugin.init) plugin.init = [](const consort_host *, void **self) { return *self = nullptr, consort_status{CONSORT_OK}; };
+  if (!plugin.init)
+    plugin.init = [](const consort_host *, void **self) { return *self = nullptr, consort_status{CONSORT_OK}; };
   if (!plugin.quiesce) plugin.quiesce = [](void *, uint64_t) { return consort_status{CONSORT_OK}; };
   if (!plugin.fini) plugin.fini = [](void *) {};
   if (!plugin.get) plugin.get = [](void *, const char *) { return static_cast<const void *>(nullptr); };

@@ -26,14 +26,15 @@ consort_status guarded(const std::string &who, const char *function, F &&f) {
   } catch (abi::__forced_unwind &) {
     throw;
   } catch (...) {
-    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", who.c_str(), function);
+    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", who.c_str(),
+                      function);
   }
 }
 
 // Both ends of what a plugin says: a number, and what it left in the error slot.
 std::string words(consort_status status) {
   const char *text = error_text();
-  return *text ? text : "status " + std::to_string(status) + ", without a word: it should call host->fail";
+  return *text ? text : std::string(consort_status_name(status)) + ", without a word: it should call host->fail";
 }
 
 }  // namespace
@@ -49,8 +50,11 @@ Result<const consort_module *> ask_module(consort_entry_fn *entry, const consort
   const consort_status status = guarded(who, "consort_plugin_entry", [&] { return module = entry(host), CONSORT_OK; });
   if (status < 0) return error(status, error_text());
   if (!module) return error(CONSORT_E_ABI, who + " gives no plugins: " + words(CONSORT_E_ABI));
-  if (!CONSORT_HAS(module, consort_module, plugins) || module->nplugins == 0 || module->nplugins > kMostPerModule || !module->plugins)
-    return error(CONSORT_E_ABI, who + " answers its entry with a damaged list of plugins: write CONSORT_MODULE(...) instead of an own one");
+  if (!CONSORT_HAS(module, consort_module, plugins) || module->nplugins == 0 || module->nplugins > kMostPerModule ||
+      !module->plugins)
+    return error(
+        CONSORT_E_ABI,
+        who + " answers its entry with a damaged list of plugins: write CONSORT_MODULE(...) instead of an own one");
   return module;
 }
 
@@ -68,9 +72,11 @@ Registry::~Registry() {
     if (live.watch) self = live.watch->unwrap(self);
     clear_error();
     const bool entered = live.watch && live.watch->enter_control("quiesce");
-    const consort_status quiet = guarded(who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kPatience); });
+    const consort_status quiet = guarded(
+        who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kPatience); });
     if (quiet < 0) {
-      log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who + "\" does not become quiet and is left as it is: " + words(quiet));
+      log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +
+                                "\" does not become quiet and is left as it is: " + words(quiet));
       live.strand();
     } else {
       (void)guarded(who, "fini", [&] { return m.fini(self), CONSORT_OK; });
@@ -80,15 +86,16 @@ Registry::~Registry() {
   while (!live_.empty()) live_.pop_back();
 }
 
-Result<std::unique_ptr<Registry>> Registry::open(std::shared_ptr<Config> config, const HostHooks &hooks, LogFn log, void *log_user,
-                                                 consort_entry_fn *const *modules, uint32_t nmodules) {
+Result<std::unique_ptr<Registry>> Registry::open(std::shared_ptr<Config> config, const HostHooks &hooks, LogFn log,
+                                                 void *log_user, consort_entry_fn *const *modules, uint32_t nmodules) {
   std::unique_ptr<Registry> r(new Registry);
   r->config_ = std::move(config);
   r->hooks_ = hooks;
   r->log_ = {log, log_user, log_level(r->config_->text("log"))};
   for (const std::string &strange : r->config_->strange_variables()) r->log_.write(kLogWarn, strange);
   Finder finder(*r->config_, r->log_);
-  if (nmodules && !modules) return error(CONSORT_E_INVAL, "settings: nmodules is " + std::to_string(nmodules) + " but modules is NULL");
+  if (nmodules && !modules)
+    return error(CONSORT_E_INVAL, "settings: nmodules is " + std::to_string(nmodules) + " but modules is NULL");
   for (uint32_t i = 0; i < nmodules; ++i)
     if (auto done = finder.add_module(modules[i], i); !done) return done.error();
   finder.add_files();
@@ -98,7 +105,8 @@ Result<std::unique_ptr<Registry>> Registry::open(std::shared_ptr<Config> config,
   for (size_t i = 0; i < r->found_.size(); ++i) {
     const Found &f = r->found_[i];
     const auto same = [&](const Found &other) { return other.name == f.name && other.kind == f.kind; };
-    if (f.kind && std::find_if(r->found_.begin(), r->found_.begin() + static_cast<ptrdiff_t>(i), same) == r->found_.begin() + static_cast<ptrdiff_t>(i))
+    if (f.kind && std::find_if(r->found_.begin(), r->found_.begin() + static_cast<ptrdiff_t>(i), same) ==
+                      r->found_.begin() + static_cast<ptrdiff_t>(i))
       names.push_back(f.name);
   }
   r->config_->know_plugins(std::move(names));
@@ -122,7 +130,8 @@ Result<size_t> Registry::look_up(uint32_t kind, std::string_view name) const {
   }
   const std::string who = std::string(*kind_name(kind) ? kind_name(kind) : "plugin") + " \"" + std::string(name) + "\"";
   if (refused) return error(CONSORT_E_UNSUPPORTED, who + " cannot be used: " + refused->reason);
-  return error(CONSORT_E_UNSUPPORTED, who + " not found" + did_you_mean(name, usable) + "; consort plugins lists what there is");
+  return error(CONSORT_E_UNSUPPORTED,
+               who + " not found" + did_you_mean(name, usable) + "; consort plugins lists what there is");
 }
 
 // Opened, negotiated, its parameters declared: all but init().
@@ -131,7 +140,8 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
     if (live->index == index) return live.get();
   const Found &f = found_[index];
   const Source &source = sources_[index];
-  const std::string who = "plugin \"" + f.name + "\"" + (f.path.empty() ? " (linked into the program)" : " (" + f.path + ")");
+  const std::string who =
+      "plugin \"" + f.name + "\"" + (f.path.empty() ? " (linked into the program)" : " (" + f.path + ")");
   auto live = std::make_unique<Live>();
   live->index = index;
   if (source.entry) {
@@ -145,7 +155,9 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
   auto module = ask_module(live->module.entry(), live->host->table(), who);
   if (!module) return module.error();
 
-  Result<void> filled = error(CONSORT_E_ABI, who + " does not bring the plugin that its note announces: repeat its name in CONSORT_MODULE(...)");
+  Result<void> filled =
+      error(CONSORT_E_ABI,
+            who + " does not bring the plugin that its note announces: repeat its name in CONSORT_MODULE(...)");
   for (uint32_t i = 0; i < (*module)->nplugins; ++i) {
     const consort_plugin *p = (*module)->plugins[i];
     const bool this_one = (*module)->nplugins == 1 || (p && p->name && p->kind == f.kind && f.name == p->name);
@@ -156,7 +168,8 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
   if (!filled) return filled.error();
   const consort_plugin &m = live->manifest.plugin;
   if (auto declared = config_->declare(f.name, m.params, m.nparams); !declared) return declared.error();
-  if (!live->manifest.holes.empty()) log_.write(kLogInfo, who + " lacks functions, which answer as unsupported: " + live->manifest.holes);
+  if (!live->manifest.holes.empty())
+    log_.write(kLogInfo, who + " lacks functions, which answer as unsupported: " + live->manifest.holes);
   live->host->manifest = &m;
   live->plugin.manifest = &m;
   live->plugin.host = live->host->table();
@@ -179,7 +192,8 @@ Result<Plugin *> Registry::start(size_t index) {
   }
   clear_error();
   const bool entered = live.watch && live.watch->enter_control("init");
-  const consort_status status = guarded("plugin \"" + f.name + "\"", "init", [&] { return m.init(live.host->table(), &live.plugin.self); });
+  const consort_status status =
+      guarded("plugin \"" + f.name + "\"", "init", [&] { return m.init(live.host->table(), &live.plugin.self); });
   if (live.watch) live.watch->leave_control(entered);
   if (status < 0)
     return error(status, std::string(kind_name(f.kind)) + " \"" + f.name + "\" did not start: " + words(status));
@@ -191,7 +205,8 @@ Result<Plugin *> Registry::start(size_t index) {
   }
   live.started = true;
   if (log_.wants(kLogInfo))
-    log_.write(kLogInfo, std::string(kind_name(f.kind)) + " \"" + f.name + "\" " + f.version + " started" + (f.path.empty() ? "" : " from " + f.path));
+    log_.write(kLogInfo, std::string(kind_name(f.kind)) + " \"" + f.name + "\" " + f.version + " started" +
+                             (f.path.empty() ? "" : " from " + f.path));
   return &live.plugin;
 }
 
@@ -248,7 +263,8 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
     } else if (w.named && started.error().status != CONSORT_E_UNSUPPORTED) {
       return started.error();
     } else {
-      log_.write(started.error().status == CONSORT_E_UNSUPPORTED && !w.named ? kLogInfo : kLogWarn, started.error().text);
+      log_.write(started.error().status == CONSORT_E_UNSUPPORTED && !w.named ? kLogInfo : kLogWarn,
+                 started.error().text);
     }
   }
   return drivers;

@@ -31,9 +31,15 @@ struct Plugin {
   // The copied table of its kind, with stubs where a mandatory function is missing (they answer E_UNSUPPORTED or
   // 0); optional hooks that are missing are NULL. NULL: of another kind.
   const consort_driver_ops *driver() const noexcept { return ops_of<consort_driver_ops>(CONSORT_KIND_DRIVER); }
-  const consort_interface_ops *interface() const noexcept { return ops_of<consort_interface_ops>(CONSORT_KIND_INTERFACE); }
-  const consort_scheduler_ops *scheduler() const noexcept { return ops_of<consort_scheduler_ops>(CONSORT_KIND_SCHEDULER); }
-  const consort_transport_ops *transport() const noexcept { return ops_of<consort_transport_ops>(CONSORT_KIND_TRANSPORT); }
+  const consort_interface_ops *interface() const noexcept {
+    return ops_of<consort_interface_ops>(CONSORT_KIND_INTERFACE);
+  }
+  const consort_scheduler_ops *scheduler() const noexcept {
+    return ops_of<consort_scheduler_ops>(CONSORT_KIND_SCHEDULER);
+  }
+  const consort_transport_ops *transport() const noexcept {
+    return ops_of<consort_transport_ops>(CONSORT_KIND_TRANSPORT);
+  }
 
  private:
   template <class T>

@@ -26,7 +26,9 @@ thread_local const Call *innermost = nullptr;
 
 class Inside {
  public:
-  Inside(TagWatch &watch, const char *function, const char *tag) : call_{watch, function, tag, innermost} { innermost = &call_; }
+  Inside(TagWatch &watch, const char *function, const char *tag) : call_{watch, function, tag, innermost} {
+    innermost = &call_;
+  }
   ~Inside() { innermost = call_.outer; }
   Inside(const Inside &) = delete;
 
@@ -86,13 +88,15 @@ struct Policy {
   }
   void check_owner(uint32_t worker, const char *function) {
     if (worker_of_thread != kNeverSaid && worker_of_thread != worker)
-      watch.violation(function, kWorker, "for worker " + std::to_string(worker) + " called by a thread that drives " +
-                                             (worker_of_thread == CONSORT_NONE ? "none" : "worker " + std::to_string(worker_of_thread)));
+      watch.violation(function, kWorker,
+                      "for worker " + std::to_string(worker) + " called by a thread that drives " +
+                          (worker_of_thread == CONSORT_NONE ? "none" : "worker " + std::to_string(worker_of_thread)));
   }
 };
 Policy &policy(void *s) { return *static_cast<Policy *>(s); }
 
-consort_status create(void *self, const consort_host *host, const consort_topology *topology, uint64_t epoch, void **out) {
+consort_status create(void *self, const consort_host *host, const consort_topology *topology, uint64_t epoch,
+                      void **out) {
   TagWatch &watch = *Host::of(host).watch;
   const consort_scheduler_ops &ops = *watch.scheduler();
   const uint32_t n = topology->nworkers + topology->nteams + kSpare;
@@ -111,7 +115,8 @@ void destroy(void *s) {
   p->ops.destroy(p->s);
 }
 
-consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd) {
+consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del,
+                       uint32_t nd) {
   Policy &p = policy(s);
   const Control control(p.watch, "workers");
   return p.ops.workers(p.s, t, add, na, del, nd);
@@ -122,7 +127,8 @@ uint32_t push(void *s, const consort_push *what) {
   const Inside inside(p.watch, "push", kAny);
   const uint32_t taken = p.ops.push(p.s, what);
   if (taken != 0 && taken != what->n)
-    p.watch.violation("push", kAny, "took " + std::to_string(taken) + " of " + std::to_string(what->n) + " tasks: all or none");
+    p.watch.violation("push", kAny,
+                      "took " + std::to_string(taken) + " of " + std::to_string(what->n) + " tasks: all or none");
   return std::min(taken, what->n);
 }
 
@@ -193,7 +199,10 @@ uint32_t victim(void *s, uint32_t space, uint64_t bytes, const consort_replica *
   const Inside inside(p.watch, "victim", kAny);
   const uint32_t m = at_most(p.watch, p.ops.victim(p.s, space, bytes, r, n, order), n, "victim", kAny);
   for (uint32_t i = 0; i < m; ++i)
-    if (order[i] >= n) return p.watch.violation("victim", kAny, "named replica " + std::to_string(order[i]) + " of " + std::to_string(n)), i;
+    if (order[i] >= n)
+      return p.watch.violation("victim", kAny,
+                               "named replica " + std::to_string(order[i]) + " of " + std::to_string(n)),
+             i;
   return m;
 }
 
@@ -203,7 +212,8 @@ uint64_t policy_next_event(void *s) {
 }
 
 void wrap_table(consort_scheduler_ops &t) {
-  t.create = create, t.destroy = destroy, t.workers = workers, t.push = push, t.pop = pop, t.drain = drain, t.quiesce = quiesce;
+  t.create = create, t.destroy = destroy, t.workers = workers, t.push = push, t.pop = pop, t.drain = drain,
+  t.quiesce = quiesce;
   const auto hook = [](auto &slot, auto watched) { if (slot) slot = watched; };
   hook(t.submitted, submitted), hook(t.adopt, adopt), hook(t.dropped, dropped), hook(t.started, started);
   hook(t.finished, finished), hook(t.flush, flush), hook(t.urgency, urgency), hook(t.victim, victim);
@@ -380,7 +390,8 @@ void watch_host_call(const Host &host, const char *service) noexcept {
   const Call *call = innermost;
   if (!call || &call->watch != host.watch || call->tag == kControl) return;
   try {
-    call->watch.violation(call->function, call->tag, std::string("calls host->") + service + ", which only [control] functions may");
+    call->watch.violation(call->function, call->tag,
+                          std::string("calls host->") + service + ", which only [control] functions may");
   } catch (...) {
   }
 }

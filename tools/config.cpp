@@ -17,7 +17,8 @@ std::string quote(const std::string &s) {
   for (const char c : s) {
     char code[8];
     if (c == '"' || c == '\\') out += std::string("\\") + c;
-    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) std::snprintf(code, sizeof code, "\\u%04x", c), out += code;
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      std::snprintf(code, sizeof code, "\\u%04x", c), out += code;
     else out += c;
   }
   return out + "\"";

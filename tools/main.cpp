@@ -15,8 +15,11 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--config", settings.file, "configuration file (TOML), instead of $CONSORT_CONFIG")->type_name("FILE");
-  app.add_option("--set", settings.assignments, "a setting, over file and environment: --set scheduler=prio --set lws.depth=64")
-      ->type_name("KEY=VALUE")->take_all()->allow_extra_args(false);
+  app.add_option("--set", settings.assignments,
+                 "a setting, over file and environment: --set scheduler=prio --set lws.depth=64")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_flag("--log", settings.loud, "let the runtime's own messages through");
 
   CLI::App *plugins = app.add_subcommand("plugins", "the plugins that were found, and why some are not used");

@@ -29,13 +29,14 @@ std::string flags_of(uint32_t flags) {
 void print_details(const consort_plugin_row &row) {
   std::printf("%s %s %s%s%s\n", kind_name(row.kind), row.name, row.version, *row.summary ? ": " : "", row.summary);
   std::printf("  file       %s\n", *row.path ? row.path : "linked into the program");
-  std::printf("  built for  host ABI %s, %s ABI %s\n", version(row.host_major, row.host_minor).c_str(), kind_name(row.kind),
-              version(row.abi_major, row.abi_minor).c_str());
+  std::printf("  built for  host ABI %s, %s ABI %s\n", version(row.host_major, row.host_minor).c_str(),
+              kind_name(row.kind), version(row.abi_major, row.abi_minor).c_str());
   if (row.flags) std::printf("  is         %s\n", flags_of(row.flags).c_str());
   if (*row.license) std::printf("  licence    %s\n", row.license);
   for (uint32_t i = 0; i < row.nparams; ++i) {
     const consort_param &p = row.params[i];
-    std::printf("  %s.%s = %s  (%s%s%s) %s\n", row.name, p.key, *p.dflt ? p.dflt : "\"\"", p.type, p.range ? " " : "", p.range ? p.range : "", p.help ? p.help : "");
+    std::printf("  %s.%s = %s  (%s%s%s) %s\n", row.name, p.key, *p.dflt ? p.dflt : "\"\"", p.type, p.range ? " " : "",
+                p.range ? p.range : "", p.help ? p.help : "");
   }
 }
 
@@ -48,7 +49,8 @@ void take(void *user, const consort_plugin_row *row) {
     lists.first = false;
     print_details(*row);
   } else {
-    lists.used.add({kind_name(row->kind), row->name, row->version, *row->path ? row->path : "(linked into the program)"});
+    lists.used.add(
+        {kind_name(row->kind), row->name, row->version, *row->path ? row->path : "(linked into the program)"});
   }
 }
 

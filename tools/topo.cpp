@@ -36,7 +36,8 @@ bool print_spaces(consort_runtime *rt, const consort_info &info) {
     consort_space_info s = {};
     s.size = sizeof s;
     if (consort_get_space(rt, i, &s) < 0) return false;
-    table.add({std::to_string(s.id), s.name, s.driver, s.domain, s.capacity ? bytes(s.capacity) : "?", numa(s.numa), space_flags(s.flags)});
+    table.add({std::to_string(s.id), s.name, s.driver, s.domain, s.capacity ? bytes(s.capacity) : "?", numa(s.numa),
+               space_flags(s.flags)});
   }
   table.print();
   return true;
@@ -48,7 +49,8 @@ bool print_units(consort_runtime *rt, const consort_info &info) {
     consort_worker_info w = {};
     w.size = sizeof w;
     if (consort_get_worker(rt, i, &w) < 0) return false;
-    table.add({std::to_string(w.id), w.name, w.klass, w.arch ? w.arch : "-", w.space == CONSORT_NONE ? "-" : std::to_string(w.space), numa(w.numa),
+    table.add({std::to_string(w.id), w.name, w.klass, w.arch ? w.arch : "-",
+               w.space == CONSORT_NONE ? "-" : std::to_string(w.space), numa(w.numa),
                w.os_cpu < 0 ? "-" : std::to_string(w.os_cpu)});
   }
   table.print();

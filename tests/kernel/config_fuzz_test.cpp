@@ -15,10 +15,36 @@ const uint64_t kNs = getenv("CONSORT_FULL") ? 20'000'000'000 : 1'500'000'000;
 
 constexpr std::string_view kSeed =
     "# a comment\nscheduler = \"lws\"\ndrivers = [\"cpu\", \"^sim\"]\nwindow = 1_000\nspin_us = 0x10\nprofile = true\n"
-    "[lws]\ndepth = 64\nratio = 0.5\nname = '''raw\ntext'''\nwho = { a = 1, b = [1, 2.5, \"x\"] }\n[a.b.\"c d\"]\nx = 1979-05-27\n[[t]]\ny = \"\\u00e9\"\n";
-constexpr std::string_view kPieces[] = {"[", "]", "{", "}", "=", "\"", "'''", "\"\"\"", ".", ",", "\n", "#", "\\", "\\u", "\xff", "\xed\xa0\x80",
-                                        "1e999", "-", "nan", "inf", "0x", "99999999999999999999", "true", "[[", "lws.depth = 3\n", std::string_view("\0", 1)};
-constexpr consort_param kParams[] = {{"depth", "u32", "64", "1..1024", ""}, {"ratio", "f64", "0.5", "0..1", ""}, {"name", "string", "", nullptr, ""}};
+    "[lws]\ndepth = 64\nratio = 0.5\nname = '''raw\ntext'''\nwho = { a = 1, b = [1, 2.5, \"x\"] }\n[a.b.\"c d\"]\nx = "
+    "1979-05-27\n[[t]]\ny = \"\\u00e9\"\n";
+constexpr std::string_view kPieces[] = {"[",
+                                        "]",
+                                        "{",
+                                        "}",
+                                        "=",
+                                        "\"",
+                                        "'''",
+                                        "\"\"\"",
+                                        ".",
+                                        ",",
+                                        "\n",
+                                        "#",
+                                        "\\",
+                                        "\\u",
+                                        "\xff",
+                                        "\xed\xa0\x80",
+                                        "1e999",
+                                        "-",
+                                        "nan",
+                                        "inf",
+                                        "0x",
+                                        "99999999999999999999",
+                                        "true",
+                                        "[[",
+                                        "lws.depth = 3\n",
+                                        std::string_view("\0", 1)};
+constexpr consort_param kParams[] = {
+    {"depth", "u32", "64", "1..1024", ""}, {"ratio", "f64", "0.5", "0..1", ""}, {"name", "string", "", nullptr, ""}};
 
 std::string damaged(std::mt19937_64 &random) {
   std::string text(kSeed);
@@ -67,7 +93,8 @@ TEST(ConfigFuzz, DamagedTexts) {
     }
     if (HasFatalFailure()) return;
   }
-  std::printf("%llu texts, %llu taken\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(taken));
+  std::printf("%llu texts, %llu taken\n", static_cast<unsigned long long>(seed),
+              static_cast<unsigned long long>(taken));
   EXPECT_GT(seed, 100u);
 }
 
@@ -84,7 +111,8 @@ TEST(ConfigFuzz, DeepNesting) {
 
 TEST(ConfigFuzz, Values) {
   constexpr std::string_view types[] = {"bool", "i32", "i64", "u32", "u64", "f64", "string", "list", "other", ""};
-  constexpr std::string_view ranges[] = {"", "..", "1..", "..1", "1..2..3", "a|b", "|", "-5..5", "0x1..0x2", "x..y", "1e3..1e4", "99999999999999999999..1"};
+  constexpr std::string_view ranges[] = {"",  "..",    "1..",      "..1",  "1..2..3",  "a|b",
+                                         "|", "-5..5", "0x1..0x2", "x..y", "1e3..1e4", "99999999999999999999..1"};
   constexpr std::string_view letters = "0123456789+-.eExX_ ,|abftruelsno\t\xc3\xa9";
   const uint64_t end = Clock(false, 0).now() + kNs / 4;
   for (uint64_t seed = 1; Clock(false, 0).now() < end; ++seed) {

@@ -24,7 +24,8 @@ class ConfigTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (char **v = environ; *v; ++v)
-      if (std::string(*v).starts_with("CONSORT_")) names_.push_back(std::string(*v).substr(0, std::string(*v).find('=')));
+      if (std::string(*v).starts_with("CONSORT_"))
+        names_.push_back(std::string(*v).substr(0, std::string(*v).find('=')));
     for (const auto &n : names_) saved_[n] = getenv(n.c_str()), unsetenv(n.c_str());
   }
   void TearDown() override {
@@ -32,9 +33,12 @@ class ConfigTest : public ::testing::Test {
     for (const auto &[n, v] : saved_) setenv(n.c_str(), v.c_str(), 1);
     for (const auto &f : files_) std::filesystem::remove(f);
   }
-  void set_variable(const std::string &name, const std::string &value) { setenv(name.c_str(), value.c_str(), 1), set_.push_back(name); }
+  void set_variable(const std::string &name, const std::string &value) {
+    setenv(name.c_str(), value.c_str(), 1), set_.push_back(name);
+  }
   std::string write_file(const std::string &text) {
-    const std::string name = "/tmp/consort_config_test_" + std::to_string(getpid()) + "_" + std::to_string(files_.size()) + ".toml";
+    const std::string name =
+        "/tmp/consort_config_test_" + std::to_string(getpid()) + "_" + std::to_string(files_.size()) + ".toml";
     std::ofstream(name) << text;
     files_.push_back(name);
     return name;
@@ -82,7 +86,8 @@ TEST_F(ConfigTest, DefaultsOfTheKernelsKeys) {
 }
 
 TEST_F(ConfigTest, CodeOverEnvironmentOverTextOverFile) {
-  const std::string file = write_file("# first line\nwindow = 1\n\nbypass = 1\nspin_us = 1\nseed = 7\n[lws]\ndepth = 3\n");
+  const std::string file =
+      write_file("# first line\nwindow = 1\n\nbypass = 1\nspin_us = 1\nseed = 7\n[lws]\ndepth = 3\n");
   set_variable("CONSORT_WINDOW", "3");
   set_variable("CONSORT_BYPASS", "3");
   set_variable("CONSORT_LWS__DEPTH", "5");
@@ -115,8 +120,9 @@ TEST_F(ConfigTest, TheFileIsFoundByItsVariableAndAnEmptyVariableIsNone) {
 
 TEST_F(ConfigTest, AWrongKeyNamesPlaceAndNearest) {
   const std::string file = write_file("\n\nwindw = 3\n");
-  EXPECT_EQ(refusal(nullptr, {}, file.c_str()),
-            "file " + file + ":3: unknown key \"windw\" (did you mean \"window\"?); consort config lists what there is");
+  EXPECT_EQ(
+      refusal(nullptr, {}, file.c_str()),
+      "file " + file + ":3: unknown key \"windw\" (did you mean \"window\"?); consort config lists what there is");
   EXPECT_EQ(refusal(nullptr, {{"schedular", "x"}}),
             "code: unknown key \"schedular\" (did you mean \"scheduler\"?); consort config lists what there is");
   EXPECT_EQ(refusal("zzz = 1"), "text:1: unknown key \"zzz\"; consort config lists what there is");
@@ -144,7 +150,8 @@ TEST_F(ConfigTest, BrokenTomlNamesTheLine) {
 }
 
 TEST_F(ConfigTest, FilesThatCannotBeRead) {
-  EXPECT_EQ(refusal(nullptr, {}, "/no/such/file.toml"), "config file \"/no/such/file.toml\": No such file or directory");
+  EXPECT_EQ(refusal(nullptr, {}, "/no/such/file.toml"),
+            "config file \"/no/such/file.toml\": No such file or directory");
   EXPECT_EQ(refusal(nullptr, {}, "/tmp"), "config file \"/tmp\": not a plain file");
   EXPECT_EQ(refusal(nullptr, {}, "/dev/null"), "config file \"/dev/null\": not a plain file");
 }
@@ -189,13 +196,17 @@ TEST_F(ConfigTest, PluginParametersThatAreWrong) {
     EXPECT_FALSE(r) << text;
     return r.error().text;
   };
-  EXPECT_EQ(declare("[lws]\ndepht = 3"), "text:2: plugin \"lws\" has no key \"depht\" (did you mean \"depth\"?); consort config lists what there is");
+  EXPECT_EQ(
+      declare("[lws]\ndepht = 3"),
+      "text:2: plugin \"lws\" has no key \"depht\" (did you mean \"depth\"?); consort config lists what there is");
   EXPECT_EQ(declare("[lws]\n\ndepth = 0"), "text:3: \"lws.depth\" expects u32 in 1..1024, not \"0\"");
   EXPECT_EQ(declare("[lws]\nmode = \"fance\""), "text:2: \"lws.mode\" expects plain|fancy, not \"fance\"");
   EXPECT_EQ(declare("[lws]\nratio = 1.5"), "text:2: \"lws.ratio\" expects f64 in 0..1, not \"1.5\"");
   EXPECT_EQ(declare("[lws.inner]\ndepth = 3").find("text:2: plugin \"lws\" has no key \"inner.depth\""), 0u);
   set_variable("CONSORT_LWS__DEPT", "3");
-  EXPECT_EQ(declare(nullptr), "environment CONSORT_LWS__DEPT: plugin \"lws\" has no key \"dept\" (did you mean \"depth\"?); consort config lists what there is");
+  EXPECT_EQ(declare(nullptr),
+            "environment CONSORT_LWS__DEPT: plugin \"lws\" has no key \"dept\" (did you mean \"depth\"?); consort "
+            "config lists what there is");
 }
 
 TEST_F(ConfigTest, DeclarationsThatAreWrong) {
@@ -206,7 +217,8 @@ TEST_F(ConfigTest, DeclarationsThatAreWrong) {
     EXPECT_EQ(r.error().status, CONSORT_E_ABI);
     return r.error().text;
   };
-  EXPECT_EQ(declare({"a", "u32", "9", "1..8", ""}), "plugin \"x\" declares parameter 0, \"a\": its default expects u32 in 1..8, not \"9\"");
+  EXPECT_EQ(declare({"a", "u32", "9", "1..8", ""}),
+            "plugin \"x\" declares parameter 0, \"a\": its default expects u32 in 1..8, not \"9\"");
   EXPECT_NE(declare({"a", "colour", "red", nullptr, ""}).find("type \"colour\" is not known"), std::string::npos);
   EXPECT_NE(declare({"a", "bool", "no", "1..2", ""}).find("makes no sense"), std::string::npos);
   EXPECT_NE(declare({nullptr, "bool", "no", "1..2", ""}).find("without key"), std::string::npos);
@@ -231,7 +243,8 @@ TEST_F(ConfigTest, WorkersAndSeedSpeakForPluginsThatHaveThem) {
   ASSERT_TRUE((*d)->declare("a", kParams, kN));
   EXPECT_STREQ((*d)->param("a", "workers"), "1");
   auto e = load("workers = 9");
-  EXPECT_EQ((*e)->declare("a", kParams, kN).error().text, "text:1: \"workers\", for \"a\", expects u32 in 0..8, not \"9\"");
+  EXPECT_EQ((*e)->declare("a", kParams, kN).error().text,
+            "text:1: \"workers\", for \"a\", expects u32 in 0..8, not \"9\"");
 }
 
 TEST_F(ConfigTest, SectionsOfPluginsThatAreNotThere) {
@@ -239,14 +252,18 @@ TEST_F(ConfigTest, SectionsOfPluginsThatAreNotThere) {
   ASSERT_TRUE(c);
   (*c)->know_plugins({"lws", "prio"});
   EXPECT_EQ((*c)->check_unused().error().text,
-            "text:2: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?); consort plugins lists what there is");
+            "text:2: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?); consort "
+            "plugins lists what there is");
   auto d = load("[lws]\ndepth = 3");
   (*d)->know_plugins({"lws", "prio"});
   EXPECT_TRUE((*d)->check_unused());
   set_variable("CONSORT_PRIOR__X", "1");
   auto e = load(nullptr);
   (*e)->know_plugins({"lws", "prio"});
-  EXPECT_EQ((*e)->check_unused().error().text.find("environment CONSORT_PRIOR__X: is for a plugin \"prior\", which was not found (did you mean \"prio\"?)"), 0u);
+  EXPECT_EQ(
+      (*e)->check_unused().error().text.find(
+          "environment CONSORT_PRIOR__X: is for a plugin \"prior\", which was not found (did you mean \"prio\"?)"),
+      0u);
 }
 
 TEST_F(ConfigTest, StrangeVariablesAreNamedNotRefused) {

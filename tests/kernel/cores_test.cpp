@@ -21,7 +21,9 @@ TEST(Cores, SharedIsSaidAndRefusedNamesTheOther) {
   auto b = take({2, 1, 7}, true, "runtime #2");
   ASSERT_FALSE(b);
   EXPECT_EQ(b.error().status, CONSORT_E_BUSY);
-  EXPECT_EQ(b.error().text, "runtime #2 wants cores 1-2, which runtime #1 of this process has: give it others, or set cores = \"share\"");
+  EXPECT_EQ(
+      b.error().text,
+      "runtime #2 wants cores 1-2, which runtime #1 of this process has: give it others, or set cores = \"share\"");
   auto c = take({2, 1, 7}, false, "runtime #3");
   ASSERT_TRUE(c);
   EXPECT_EQ(c->sharing(), "shares cores 1-2 with runtime #1");

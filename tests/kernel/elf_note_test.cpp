@@ -46,14 +46,21 @@ TEST(ElfNote, VersionsThatDoNotFit) {
   EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_minor), 2)),
             "plugin \"good\" (x.so) was built for host ABI 0.2, this host has 0.1: rebuild it with this host's SDK, "
             "install its build for this host, or leave it out of CONSORT_PLUGINS");
-  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_major), 3)).find("plugin \"good\" (x.so) was built for host ABI 3.1, this host has 0.1"), 0u);
-  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, abi_minor), 9)).find("plugin \"good\" (x.so) was built for scheduler ABI 0.9, this host has 0.1"), 0u);
-  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, abi_major), 1)).find("plugin \"good\" (x.so) was built for scheduler ABI 1.1, this host has 0.1"), 0u);
+  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_major), 3))
+                .find("plugin \"good\" (x.so) was built for host ABI 3.1, this host has 0.1"),
+            0u);
+  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, abi_minor), 9))
+                .find("plugin \"good\" (x.so) was built for scheduler ABI 0.9, this host has 0.1"),
+            0u);
+  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, abi_major), 1))
+                .find("plugin \"good\" (x.so) was built for scheduler ABI 1.1, this host has 0.1"),
+            0u);
 }
 
 TEST(ElfNote, KindsSanitizersAndNamesThatDoNotFit) {
   EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, kind), 77)),
-            "plugin \"good\" (x.so) is of kind 77, which needs a newer host: update Consort, or leave it out of CONSORT_PLUGINS");
+            "plugin \"good\" (x.so) is of kind 77, which needs a newer host: update Consort, or leave it out of "
+            "CONSORT_PLUGINS");
   const std::string wrong = refusal(with<uint32_t>(offsetof(consort_note, sanitizer), CONSORT_SAN == 2 ? 1 : 2));
   EXPECT_NE(wrong.find("sanitizer"), std::string::npos) << wrong;
   EXPECT_NE(wrong.find("build both alike"), std::string::npos) << wrong;
@@ -63,14 +70,16 @@ TEST(ElfNote, KindsSanitizersAndNamesThatDoNotFit) {
 }
 
 TEST(ElfNote, AStrangersNoteIsNone) {
-  for (const auto &file : {with<char>(offsetof(consort_note, owner), 'K'), with<uint32_t>(offsetof(consort_note, type), 2),
-                           with<uint32_t>(offsetof(consort_note, namesz), 7), with<uint32_t>(offsetof(consort_note, descsz), 8),
-                           with<uint32_t>(offsetof(consort_note, descsz), 0xfffffff0u), with<uint32_t>(offsetof(consort_note, namesz), 0xffffffffu),
-                           read_all(kFixtures + "foreign.so")}) {
+  for (const auto &file :
+       {with<char>(offsetof(consort_note, owner), 'K'), with<uint32_t>(offsetof(consort_note, type), 2),
+        with<uint32_t>(offsetof(consort_note, namesz), 7), with<uint32_t>(offsetof(consort_note, descsz), 8),
+        with<uint32_t>(offsetof(consort_note, descsz), 0xfffffff0u),
+        with<uint32_t>(offsetof(consort_note, namesz), 0xffffffffu), read_all(kFixtures + "foreign.so")}) {
     auto notes = read_notes(bytes(file));
     ASSERT_FALSE(notes);
     EXPECT_EQ(notes.error().status, CONSORT_E_UNSUPPORTED);
-    EXPECT_EQ(notes.error().text, "has no note of a Consort plugin: write CONSORT_MODULE(...) once, and do not strip it");
+    EXPECT_EQ(notes.error().text,
+              "has no note of a Consort plugin: write CONSORT_MODULE(...) once, and do not strip it");
   }
 }
 
@@ -93,12 +102,15 @@ TEST(ElfNote, FilesOfOtherMachines) {
   EXPECT_EQ(changed(EI_CLASS, char{ELFCLASS32}), "is not a 64-bit file: build it for this machine");
   EXPECT_EQ(changed(EI_DATA, char{__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB}),
             "has the other byte order: build it for this machine");
-  EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_machine), Elf64_Half{EM_SPARCV9}).find("is for another machine (ELF machine 43, here "), 0u);
+  EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_machine), Elf64_Half{EM_SPARCV9})
+                .find("is for another machine (ELF machine 43, here "),
+            0u);
   EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_type), Elf64_Half{ET_REL}), "is no shared object: link it as a module");
   EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_phnum), Elf64_Half{0}), "has a damaged program header table");
   EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_phnum), Elf64_Half{0xffff}), "has a damaged program header table");
   EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_phentsize), Elf64_Half{1}), "has a damaged program header table");
-  EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_phoff), Elf64_Off{~0ull - 8}), "is cut off: its program header table lies beyond its end");
+  EXPECT_EQ(changed(offsetof(Elf64_Ehdr, e_phoff), Elf64_Off{~0ull - 8}),
+            "is cut off: its program header table lies beyond its end");
 }
 
 TEST(ElfNote, CutOffAnywhereIsRefusedOrWhole) {

@@ -42,10 +42,27 @@ std::string damaged(const std::string &good, std::mt19937_64 &random) {
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
   const size_t note = note_at(file);
-  const struct { size_t at, size; } places[] = {
-      {0, sizeof header}, {header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr)}, {note, sizeof(consort_note)}, {0, file.size()}};
-  static constexpr uint64_t nasty[] = {0, 1, 3, 4, 7, 8, 0x7f, 0xff, 0xffff, 0x10000, 0x7fffffff, 0xffffffff, 0x100000000,
-                                       0x7fffffffffffffff, 0xfffffffffffffff0, ~uint64_t{0}};
+  const struct { size_t at, size;
+  } places[] = {{0, sizeof header},
+                {header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr)},
+                {note, sizeof(consort_note)},
+                {0, file.size()}};
+  static constexpr uint64_t nasty[] = {0,
+                                       1,
+                                       3,
+                                       4,
+                                       7,
+                                       8,
+                                       0x7f,
+                                       0xff,
+                                       0xffff,
+                                       0x10000,
+                                       0x7fffffff,
+                                       0xffffffff,
+                                       0x100000000,
+                                       0x7fffffffffffffff,
+                                       0xfffffffffffffff0,
+                                       ~uint64_t{0}};
   for (size_t n = 1 + pick(4); n > 0; --n) {
     const auto &place = places[pick(std::size(places))];
     const size_t width = size_t{1} << pick(4), at = place.at + pick(place.size - width);

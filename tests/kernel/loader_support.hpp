@@ -23,7 +23,9 @@ inline std::string read_all(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-inline void write_all(const std::string &path, const std::string &bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+inline void write_all(const std::string &path, const std::string &bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 // A folder that goes with the test.
 class Folder {
@@ -81,7 +83,8 @@ inline std::shared_ptr<Config> config_of(const Pairs &set) {
 }
 
 // A registry over one folder, logging everything.
-inline Result<std::unique_ptr<Registry>> open_registry(const std::string &folder, Lines *lines, Pairs set = {}, const HostHooks &hooks = {}) {
+inline Result<std::unique_ptr<Registry>> open_registry(const std::string &folder, Lines *lines, Pairs set = {},
+                                                       const HostHooks &hooks = {}) {
   set.push_back({"plugin_path", folder.c_str()});
   set.push_back({"log", "debug"});
   return Registry::open(config_of(set), hooks, Lines::write, lines, nullptr, 0);

@@ -49,7 +49,8 @@ TEST(Loader, TheErrorIsTheSystemsOwnWords) {
   auto none = Module::open("/no/such.so", false);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().text.find("/no/such.so cannot be loaded: "), 0u);
-  for (const auto *r : {&unresolved, &no_entry, &none}) EXPECT_EQ(r->error().text.find('\n'), std::string::npos) << "one line";
+  for (const auto *r : {&unresolved, &no_entry, &none})
+    EXPECT_EQ(r->error().text.find('\n'), std::string::npos) << "one line";
 }
 
 TEST(Loader, OwnFolderIsThisPrograms) {

@@ -92,7 +92,8 @@ TEST(Registry, NotFoundSaysWhatWasMeant) {
   auto r = open_registry(folder.path(), &lines);
   EXPECT_EQ(load_error(**r, CONSORT_KIND_SCHEDULER, "godo"),
             "scheduler \"godo\" not found (did you mean \"good\"?); consort plugins lists what there is");
-  EXPECT_EQ(load_error(**r, CONSORT_KIND_DRIVER, "good"), "driver \"good\" not found; consort plugins lists what there is");
+  EXPECT_EQ(load_error(**r, CONSORT_KIND_DRIVER, "good"),
+            "driver \"good\" not found; consort plugins lists what there is");
   EXPECT_EQ(load_error(**r, 99, "good"), "plugin \"good\" not found; consort plugins lists what there is");
   EXPECT_EQ(r->get()->load(CONSORT_KIND_SCHEDULER, "x").error().status, CONSORT_E_UNSUPPORTED);
 }
@@ -105,8 +106,10 @@ TEST(Registry, RefusedAtDiscoveryIsExplainedAtLoad) {
   write_all(folder / "good.so", file);
   Lines lines;
   auto r = open_registry(folder.path(), &lines);
-  EXPECT_EQ(load_error(**r, CONSORT_KIND_SCHEDULER, "good").find("scheduler \"good\" cannot be used: plugin \"good\" (" + (folder / "good.so") +
-                                                                  ") was built for host ABI 0.7, this host has 0.1"), 0u);
+  EXPECT_EQ(load_error(**r, CONSORT_KIND_SCHEDULER, "good")
+                .find("scheduler \"good\" cannot be used: plugin \"good\" (" + (folder / "good.so") +
+                      ") was built for host ABI 0.7, this host has 0.1"),
+            0u);
   EXPECT_EQ(lines.count("1 plugin \"good\""), 1u);
   EXPECT_EQ(dlopen((folder / "good.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "refused before it is loaded";
 }
@@ -121,7 +124,8 @@ TEST(Registry, TheHigherVersionWins) {
   EXPECT_TRUE(find(**r, "good", "1.10.0")->usable);
   size_t losers = 0;
   for (const auto &f : (*r)->found())
-    losers += f.name == "good" && !f.usable && f.reason.find("good 1.10.0 (" + (folder / "b.so") + ") is taken instead of 1.2.0") != f.reason.npos;
+    losers += f.name == "good" && !f.usable &&
+              f.reason.find("good 1.10.0 (" + (folder / "b.so") + ") is taken instead of 1.2.0") != f.reason.npos;
   EXPECT_EQ(losers, 2u);
   EXPECT_EQ(lines.count("gives way"), 2u);
   auto p = (*r)->load(CONSORT_KIND_SCHEDULER, "good");
@@ -181,7 +185,8 @@ TEST(Registry, Selection) {
   EXPECT_EQ(usable("moody,^wrong_tags"), "moody good ");
   Lines lines;
   auto r = open_registry(folder.path(), &lines, {{"plugins", "^noisy"}});
-  EXPECT_EQ(load_error(**r, CONSORT_KIND_DRIVER, "noisy"), "driver \"noisy\" cannot be used: left out by code: \"^noisy\"");
+  EXPECT_EQ(load_error(**r, CONSORT_KIND_DRIVER, "noisy"),
+            "driver \"noisy\" cannot be used: left out by code: \"^noisy\"");
 }
 
 TEST(Registry, ASelectedPluginThatIsNotThere) {
@@ -210,29 +215,53 @@ TEST(Registry, SettingsOfPluginsAreChecked) {
             "code: plugin \"good\" has no key \"depht\" (did you mean \"depth\"?); consort config lists what there is");
   auto s = open_registry(folder.path(), &lines, {{"godo.depth", "3"}});
   EXPECT_EQ(load_error(**s, CONSORT_KIND_SCHEDULER, "good"),
-            "code: key \"godo.depth\" is for a plugin \"godo\", which was not found (did you mean \"good\"?); consort plugins lists what there is");
+            "code: key \"godo.depth\" is for a plugin \"godo\", which was not found (did you mean \"good\"?); consort "
+            "plugins lists what there is");
 }
 
 TEST(Registry, EachFaultOfAManifestIsNamed) {
   const auto error = [](const char *name) { return load_error(name, CONSORT_KIND_INTERFACE); };
-  EXPECT_EQ(error("bad_other_name"), "plugin \"bad_other_name\" (DIR/bad_other_name.so) says another name in its manifest than in its note: repeat it in CONSORT_MODULE(...)");
-  EXPECT_EQ(error("bad_other_flags"), "plugin \"bad_other_flags\" (DIR/bad_other_flags.so) says another set of flags in its manifest than in its note: repeat it in CONSORT_MODULE(...)");
-  EXPECT_EQ(error("bad_no_ops"), "plugin \"bad_no_ops\" (DIR/bad_no_ops.so) has no function table: set ops in its manifest");
-  EXPECT_EQ(error("bad_small_ops").find("plugin \"bad_small_ops\" (DIR/bad_small_ops.so) gives its function table a size of 24 bytes, expected at least "), 0u);
-  EXPECT_EQ(error("bad_huge_ops").find("plugin \"bad_huge_ops\" (DIR/bad_huge_ops.so) gives its function table a size of 1048576 bytes"), 0u);
-  EXPECT_EQ(error("bad_small_manifest"), "plugin \"bad_small_manifest\" (DIR/bad_small_manifest.so) gives its manifest a size of 16 bytes: begin it with sizeof(consort_plugin)");
-  EXPECT_EQ(error("bad_null_plugin"), "plugin \"bad_null_plugin\" (DIR/bad_null_plugin.so) has a NULL in its list of plugins");
-  EXPECT_EQ(error("bad_no_params"), "plugin \"bad_no_params\" (DIR/bad_no_params.so) announces 3 parameters but has no list of them");
-  EXPECT_EQ(error("bad_bad_default"), "plugin \"bad_bad_default\" declares parameter 0, \"depth\": its default expects u32 in 1..1024, not \"2000\"");
-  EXPECT_EQ(error("bad_bad_type").find("plugin \"bad_bad_type\" declares parameter 0, \"depth\": type \"colour\" is not known"), 0u);
+  EXPECT_EQ(error("bad_other_name"),
+            "plugin \"bad_other_name\" (DIR/bad_other_name.so) says another name in its manifest than in its note: "
+            "repeat it in CONSORT_MODULE(...)");
+  EXPECT_EQ(error("bad_other_flags"),
+            "plugin \"bad_other_flags\" (DIR/bad_other_flags.so) says another set of flags in its manifest than in its "
+            "note: repeat it in CONSORT_MODULE(...)");
+  EXPECT_EQ(error("bad_no_ops"),
+            "plugin \"bad_no_ops\" (DIR/bad_no_ops.so) has no function table: set ops in its manifest");
+  EXPECT_EQ(error("bad_small_ops")
+                .find("plugin \"bad_small_ops\" (DIR/bad_small_ops.so) gives its function table a size of 24 bytes, "
+                      "expected at least "),
+            0u);
+  EXPECT_EQ(error("bad_huge_ops")
+                .find("plugin \"bad_huge_ops\" (DIR/bad_huge_ops.so) gives its function table a size of 1048576 bytes"),
+            0u);
+  EXPECT_EQ(error("bad_small_manifest"),
+            "plugin \"bad_small_manifest\" (DIR/bad_small_manifest.so) gives its manifest a size of 16 bytes: begin it "
+            "with sizeof(consort_plugin)");
+  EXPECT_EQ(error("bad_null_plugin"),
+            "plugin \"bad_null_plugin\" (DIR/bad_null_plugin.so) has a NULL in its list of plugins");
+  EXPECT_EQ(error("bad_no_params"),
+            "plugin \"bad_no_params\" (DIR/bad_no_params.so) announces 3 parameters but has no list of them");
+  EXPECT_EQ(
+      error("bad_bad_default"),
+      "plugin \"bad_bad_default\" declares parameter 0, \"depth\": its default expects u32 in 1..1024, not \"2000\"");
+  EXPECT_EQ(error("bad_bad_type")
+                .find("plugin \"bad_bad_type\" declares parameter 0, \"depth\": type \"colour\" is not known"),
+            0u);
   EXPECT_EQ(error("bad_twice"), "plugin \"bad_twice\" declares parameter 1, \"depth\", twice");
 }
 
 TEST(Registry, PluginsThatDoNotStart) {
-  EXPECT_EQ(load_error("throws", CONSORT_KIND_DRIVER), "driver \"throws\" did not start: plugin \"throws\": init threw an exception, which must not cross the boundary");
-  EXPECT_EQ(load_error("refuses", CONSORT_KIND_DRIVER), "plugin \"refuses\" (DIR/refuses.so) gives no plugins: this plugin takes no host at all");
-  EXPECT_EQ(load_error("moody", CONSORT_KIND_DRIVER, {{"moody.mood", "unsupported"}}), "driver \"moody\" did not start: no such device in this machine");
-  EXPECT_EQ(load_error("moody", CONSORT_KIND_DRIVER, {{"moody.mood", "silent"}}), "driver \"moody\" did not start: status -5, without a word: it should call host->fail");
+  EXPECT_EQ(
+      load_error("throws", CONSORT_KIND_DRIVER),
+      "driver \"throws\" did not start: plugin \"throws\": init threw an exception, which must not cross the boundary");
+  EXPECT_EQ(load_error("refuses", CONSORT_KIND_DRIVER),
+            "plugin \"refuses\" (DIR/refuses.so) gives no plugins: this plugin takes no host at all");
+  EXPECT_EQ(load_error("moody", CONSORT_KIND_DRIVER, {{"moody.mood", "unsupported"}}),
+            "driver \"moody\" did not start: no such device in this machine");
+  EXPECT_EQ(load_error("moody", CONSORT_KIND_DRIVER, {{"moody.mood", "silent"}}),
+            "driver \"moody\" did not start: E_IO, without a word: it should call host->fail");
   EXPECT_NE(load_error("no_entry", CONSORT_KIND_DRIVER).find("consort_plugin_entry"), std::string::npos);
   EXPECT_NE(load_error("unresolved", CONSORT_KIND_DRIVER).find("a_symbol_that_nobody_has"), std::string::npos);
 }
@@ -299,12 +328,15 @@ TEST(Registry, DriversThatConfigSelects) {
   EXPECT_EQ(drivers({{"drivers", "noisy, moody"}}, &lines), "noisy moody ") << "in the order of the list";
   EXPECT_EQ(drivers({{"drivers", "^noisy"}}, &lines), "moody ");
   EXPECT_EQ(drivers({{"drivers", "*,^noisy,^nobody"}}, &lines), "moody ");
-  EXPECT_EQ(drivers({{"drivers", "moody,throws"}}, &lines).find("driver \"throws\" did not start"), 0u) << "named, so it must";
-  EXPECT_EQ(drivers({{"drivers", "moodi"}}, &lines), "code: driver \"moodi\" not found (did you mean \"moody\"?); consort plugins lists what there is");
+  EXPECT_EQ(drivers({{"drivers", "moody,throws"}}, &lines).find("driver \"throws\" did not start"), 0u)
+      << "named, so it must";
+  EXPECT_EQ(drivers({{"drivers", "moodi"}}, &lines),
+            "code: driver \"moodi\" not found (did you mean \"moody\"?); consort plugins lists what there is");
   Lines quiet;
   EXPECT_EQ(drivers({{"moody.mood", "unsupported"}, {"drivers", "moody,noisy"}}, &quiet), "noisy ");
   EXPECT_EQ(quiet.count("1 driver \"moody\" did not start: no such device in this machine"), 1u);
-  EXPECT_EQ(drivers({{"moody.mood", "broken"}, {"drivers", "moody,noisy"}}, &quiet), "driver \"moody\" did not start: the device answers nonsense");
+  EXPECT_EQ(drivers({{"moody.mood", "broken"}, {"drivers", "moody,noisy"}}, &quiet),
+            "driver \"moody\" did not start: the device answers nonsense");
 }
 
 TEST(Registry, InspectLoadsButDoesNotStart) {
@@ -357,7 +389,8 @@ const consort_driver_ops linked_ops = [] {
 }();
 const consort_plugin linked_plugin = [] {
   consort_plugin p{};
-  p.size = sizeof p, p.kind = CONSORT_KIND_DRIVER, p.abi_major = CONSORT_DRIVER_MAJOR, p.abi_minor = CONSORT_DRIVER_MINOR;
+  p.size = sizeof p, p.kind = CONSORT_KIND_DRIVER, p.abi_major = CONSORT_DRIVER_MAJOR,
+  p.abi_minor = CONSORT_DRIVER_MINOR;
   p.name = "linked", p.version = "0.2.0", p.ops = &linked_ops;
   return p;
 }();
@@ -383,9 +416,13 @@ TEST(Registry, ModulesLinkedIn) {
   EXPECT_EQ((*p)->path, "");
 
   consort_entry_fn *const bad[] = {broken};
-  EXPECT_EQ(Registry::open(config_of({}), {}, Lines::write, &lines, bad, 1).error().text.find("modules[0] answers its entry with a damaged list"), 0u);
+  EXPECT_EQ(Registry::open(config_of({}), {}, Lines::write, &lines, bad, 1)
+                .error()
+                .text.find("modules[0] answers its entry with a damaged list"),
+            0u);
   consort_entry_fn *const null[] = {nullptr};
-  EXPECT_EQ(Registry::open(config_of({}), {}, Lines::write, &lines, null, 1).error().text, "settings: modules[0] is NULL");
+  EXPECT_EQ(Registry::open(config_of({}), {}, Lines::write, &lines, null, 1).error().text,
+            "settings: modules[0] is NULL");
   EXPECT_FALSE(Registry::open(config_of({}), {}, Lines::write, &lines, nullptr, 1));
 }
 

@@ -42,7 +42,8 @@ struct Policy {
   uint32_t push(std::vector<consort_task *> tasks) {
     uint64_t bits = 0;
     consort_wake wake = {1, 0, &bits};
-    const consort_push p = {5, CONSORT_NONE, CONSORT_PUSH_NEW, tasks.data(), static_cast<uint32_t>(tasks.size()), 0, &wake};
+    const consort_push p = {5, CONSORT_NONE, CONSORT_PUSH_NEW, tasks.data(), static_cast<uint32_t>(tasks.size()),
+                            0, &wake};
     return o.push(s, &p);
   }
   const consort_scheduler_ops &o;
@@ -85,7 +86,8 @@ TEST(ThreadTags, PopByAThreadThatDrivesAnotherWorker) {
     p.o.pop(p.s, 0, &out, 1);
   }).join();
   EXPECT_EQ(w.violations(), 2u);
-  EXPECT_TRUE(w.lines.has("0 plugin \"good\", pop [worker]: for worker 0 called by a thread that drives worker 1")) << w.lines.all();
+  EXPECT_TRUE(w.lines.has("0 plugin \"good\", pop [worker]: for worker 0 called by a thread that drives worker 1"))
+      << w.lines.all();
   EXPECT_TRUE(w.lines.has("for worker 0 called by a thread that drives none"));
 }
 
@@ -175,7 +177,8 @@ const consort_driver_ops slow_ops = [] {
 }();
 const consort_plugin slow_plugin = [] {
   consort_plugin p{};
-  p.size = sizeof p, p.kind = CONSORT_KIND_DRIVER, p.abi_major = CONSORT_DRIVER_MAJOR, p.abi_minor = CONSORT_DRIVER_MINOR;
+  p.size = sizeof p, p.kind = CONSORT_KIND_DRIVER, p.abi_major = CONSORT_DRIVER_MAJOR,
+  p.abi_minor = CONSORT_DRIVER_MINOR;
   p.name = "slow", p.version = "1", p.ops = &slow_ops;
   return p;
 }();
@@ -217,7 +220,8 @@ TEST_F(Concurrency, TwoThreadsInControl) {
   const auto count = [&] { o_->count(plugin_->self); };
   both(count, count);
   EXPECT_EQ(registry_->tag_violations(), 1u);
-  EXPECT_TRUE(lines_.has("plugin \"slow\", count [control]: entered while another thread is inside a [control] function"));
+  EXPECT_TRUE(
+      lines_.has("plugin \"slow\", count [control]: entered while another thread is inside a [control] function"));
 }
 
 TEST_F(Concurrency, OneQueueTwiceIsWrongTwoQueuesAreFine) {

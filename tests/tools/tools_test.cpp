@@ -27,13 +27,15 @@ class Tools : public ::testing::Test {
     char name[] = "/tmp/consort_tools_XXXXXX";
     folder_ = mkdtemp(name);
     for (char **v = environ; *v; ++v)
-      if (std::string_view(*v).starts_with("CONSORT_")) unset_ += " -u " + std::string(*v, std::string_view(*v).find('='));
+      if (std::string_view(*v).starts_with("CONSORT_"))
+        unset_ += " -u " + std::string(*v, std::string_view(*v).find('='));
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Answer run(const std::string &arguments, const std::string &environment = {}) const {
     const std::string error = folder_ + "/stderr";
-    const std::string command = "env" + unset_ + " " + environment + " " CONSORT_BIN_DIR "/consort " + arguments + " 2>" + error;
+    const std::string command =
+        "env" + unset_ + " " + environment + " " CONSORT_BIN_DIR "/consort " + arguments + " 2>" + error;
     Answer a;
     FILE *pipe = popen(command.c_str(), "r");
     if (!pipe) return a;
@@ -67,7 +69,8 @@ TEST_F(Tools, PluginsVerboseTellsParameters) {
 
 TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
   for (const char *name : {"good", "good_newer", "foreign", "bad_no_ops"})
-    std::filesystem::copy_file(std::string(CONSORT_TEST_PLUGIN_DIR "/loader/") + name + ".so", folder_ + "/" + name + ".so");
+    std::filesystem::copy_file(std::string(CONSORT_TEST_PLUGIN_DIR "/loader/") + name + ".so",
+                               folder_ + "/" + name + ".so");
   std::ofstream(folder_ + "/cut.so") << "\x7f" "ELF";
   const std::string path = "CONSORT_PLUGIN_PATH=" + folder_;
   const Answer a = run("plugins", path);
@@ -83,7 +86,8 @@ TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
   EXPECT_TRUE(excluded.has("left out by environment CONSORT_PLUGINS: \"^good\"")) << excluded.out;
   const Answer missing = run("plugins", path + " CONSORT_PLUGINS=godo");
   EXPECT_EQ(missing.status, 1);
-  EXPECT_TRUE(missing.has("consort: environment CONSORT_PLUGINS: plugin \"godo\" not found (did you mean \"good\"?)")) << missing.out;
+  EXPECT_TRUE(missing.has("consort: environment CONSORT_PLUGINS: plugin \"godo\" not found (did you mean \"good\"?)"))
+      << missing.out;
   EXPECT_TRUE(missing.has("KIND ")) << "what there is, all the same";
 }
 
@@ -122,12 +126,15 @@ TEST_F(Tools, ConfigPrintsAFileThatReadsBack) {
 }
 
 TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
-  const struct { const char *arguments, *text; } cases[] = {
+  const struct { const char *arguments, *text;
+  } cases[] = {
       {"config --set windw=3", "consort: code: unknown key \"windw\" (did you mean \"window\"?)"},
       {"config --set window=x", "consort: code: \"window\" expects u32 in 0..1048576, not \"x\""},
       {"config --set lws.dept=3", "consort: code: plugin \"lws\" has no key \"dept\" (did you mean \"depth\"?)"},
-      {"config --set lsw.depth=3", "consort: code: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?)"},
-      {"topo --set scheduler=prioo", "consort: scheduler \"prioo\" not found (did you mean \"prio\"?); consort plugins lists what there is"},
+      {"config --set lsw.depth=3",
+       "consort: code: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?)"},
+      {"topo --set scheduler=prioo",
+       "consort: scheduler \"prioo\" not found (did you mean \"prio\"?); consort plugins lists what there is"},
       {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\": No such file or directory"}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);
