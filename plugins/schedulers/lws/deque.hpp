@@ -45,20 +45,22 @@ class Deque {
     return true;
   }
 
-  // The newest.
-  consort_task *pop() noexcept {
-    const int64_t b = bottom_.load(std::memory_order_relaxed);       // own store
-    if (b <= top_.load(std::memory_order_relaxed)) return nullptr;   // top only grows: what is empty now was so before
+  // The newest. False: empty, or thieves were quicker.
+  bool pop(consort_task **out) noexcept {
+    const int64_t b = bottom_.load(std::memory_order_relaxed);      // own store
+    if (b <= top_.load(std::memory_order_relaxed)) return false;    // top only grows: what is empty now was so before
     const int64_t low = b - 1;
-    bottom_.store(low, std::memory_order_seq_cst);                   // pairs with the load in steal(): see above
-    int64_t t = top_.load(std::memory_order_seq_cst);                // pairs with the exchange in steal()
-    if (t < low) [[likely]] return at(low);
+    bottom_.store(low, std::memory_order_seq_cst);                  // pairs with the load in steal(): see above
+    int64_t t = top_.load(std::memory_order_seq_cst);               // pairs with the exchange in steal()
+    if (t < low) [[likely]] {
+      *out = at(low);
+      return true;
+    }
     bool won = false;
-    if (t == low)
-      won = top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
-    consort_task *task = won ? at(low) : nullptr;
+    if (t == low) won = top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
+    if (won) *out = at(low);
     bottom_.store(b, std::memory_order_release);
-    return task;
+    return won;
   }
 
   // How many there seem to be, and the index of the oldest: the same index later is the same task.

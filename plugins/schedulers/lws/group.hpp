@@ -19,11 +19,13 @@ namespace lws {
 // One worker's part. All but `inside` and the thieves' end of the deque belongs to the thread that owns the worker.
 struct alignas(kLine) Slot {
   std::atomic<uint32_t> inside{0};  // odd: its owner is in push or pop; pairs with Instance::wait_outside()
-  uint32_t tick = 0;                // counts pops, for fairness
+  uint32_t countdown = 0;           // pops until one that does not begin with the own newest
+  uint32_t plain = CONSORT_NONE;    // how many tasks a push may have that goes the short way: 1, or none at all
   const std::atomic<int32_t> *urgency = nullptr;  // its class's: what Instance::publish() publishes
   uint32_t rotate = 1;              // where the next look round begins: xorshift
   uint32_t klass = 0, id = 0;
   bool list_first = false;          // ring and lists are served by turns
+  bool oldest_first = false;        // so are the pools and the own oldest, when the countdown ends
   const Slot *watched = nullptr;    // a victim with one task only, which is left alone for a while
   int64_t watched_oldest = 0;
   uint32_t watched_rounds = 0;
@@ -76,12 +78,15 @@ class Group {
   Slot *ordered(uint32_t i) const noexcept { return order_[i]; }
   uint32_t members(uint32_t klass) const noexcept { return members_[klass]; }
 
-  // Workers of the class are candidates, but for `self`.
-  void candidates(consort_wake *wake, const Place &self) const noexcept {
-    if (words_ == 1 && wake->nwords) [[likely]] wake->bits[0] |= self.others;
+  // n tasks that any worker of the class may run; `self` comes for them anyway.
+  void announce(consort_wake *wake, const Place &self, uint32_t n) const noexcept {
+    if (!wake) return;
+    wake->k += n;
+    if (words_ == 1) [[likely]] wake->bits[0] |= self.others;  // as wide as the topology: a word at least
     else candidates(wake, self.slot->klass, self.slot->id);
   }
-  [[gnu::noinline]] void candidates(consort_wake *wake, uint32_t klass, uint32_t self) const noexcept {
+  // Workers of the class, but for `self`.
+  void candidates(consort_wake *wake, uint32_t klass, uint32_t self) const noexcept {
     const uint64_t *from = &candidates_[klass * words_];
     const uint32_t words = std::min(wake->nwords, words_);
     for (uint32_t i = 0; i < words; ++i) wake->bits[i] |= from[i];

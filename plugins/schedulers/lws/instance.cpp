@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -35,27 +36,23 @@ void SpinLock::lock() noexcept {
   }
 }
 
-// The owner's store and a later load of epoch_ or draining_ pair with drain()'s store of those and its later load
-// of `inside`. Where the system can interrupt all threads of the process with a barrier, only the compiler is held
-// back here; elsewhere the store is seq_cst.
-class Instance::Inside {
- public:
-  Inside(std::atomic<uint32_t> &word, bool asymmetric) noexcept : word_(word), was_(word.load(std::memory_order_relaxed)) {
-    if (asymmetric) [[likely]] {
-      word_.store(was_ + 1, std::memory_order_relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-    } else {
-      word_.exchange(was_ + 1, std::memory_order_seq_cst);
-    }
+// The owner comes in. This store and its later load of epoch_ or draining_ pair with drain()'s store of those and its
+// later load of `inside`. Where the system can interrupt all threads of the process with a barrier, only the compiler
+// is held back here; elsewhere the store is seq_cst.
+inline void Instance::enter(Slot &me) const noexcept {
+  const uint32_t next = me.inside.load(std::memory_order_relaxed) + 1;
+  if (asymmetric_) [[likely]] {
+    me.inside.store(next, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  } else {
+    me.inside.exchange(next, std::memory_order_seq_cst);
   }
-  ~Inside() { word_.store(was_ + 2, std::memory_order_release); }  // pairs with wait_outside()
-  Inside(const Inside &) = delete;
-  Inside &operator=(const Inside &) = delete;
+}
 
- private:
-  std::atomic<uint32_t> &word_;
-  uint32_t was_;
-};
+inline uint32_t Instance::leave(Slot &me, uint32_t answer) noexcept {
+  me.inside.store(me.inside.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // pairs with wait_outside()
+  return answer;
+}
 
 // -- life -----------------------------------------------------------------------------------------------------
 
@@ -82,6 +79,8 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
     slots_[id] = std::move(s);
   }
   slots_[id]->klass = klass < nclasses_ ? klass : 0;
+  slots_[id]->countdown = kFairness;
+  slots_[id]->plain = npools_ == 1 ? 1 : CONSORT_NONE;
   slots_[id]->urgency = &urgency_[slots_[id]->klass];
   return slots_[id].get();
 }
@@ -126,9 +125,9 @@ bool Instance::wait_outside(uint64_t deadline) noexcept {
   }
   for (const auto &s : slots_) {
     if (!s) continue;
-    const uint32_t seen = s->inside.load(std::memory_order_seq_cst);  // pairs with ~Inside
+    const uint32_t seen = s->inside.load(std::memory_order_seq_cst);  // pairs with leave()
     if (!(seen & 1)) continue;
-    while (s->inside.load(std::memory_order_acquire) == seen) {  // pairs with ~Inside
+    while (s->inside.load(std::memory_order_acquire) == seen) {  // pairs with leave()
       if (deadline != CONSORT_NEVER && host_->now(host_) >= deadline) return false;
       sched_yield();
     }
@@ -137,8 +136,11 @@ bool Instance::wait_outside(uint64_t deadline) noexcept {
 }
 
 uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
-  draining_.store(1, std::memory_order_seq_cst);  // pairs with Inside
-  epoch_.store(epoch, std::memory_order_seq_cst);  // pairs with Inside, and with Ring::push
+  draining_.store(1, std::memory_order_seq_cst);  // pairs with enter()
+  lock_.lock();
+  publish();
+  lock_.unlock();
+  epoch_.store(epoch, std::memory_order_seq_cst);  // pairs with enter(), and with Ring::push
   for (uint32_t i = 0; i < nclasses_; ++i) pools_[i].ring.close();
   wait_outside(CONSORT_NEVER);
   uint32_t n = 0;
@@ -156,6 +158,9 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
       if ((out[n] = s->deque.steal(1))) ++n;
   }
   draining_.store(0, std::memory_order_release);
+  lock_.lock();
+  publish();
+  lock_.unlock();
   return n;
 }
 
@@ -189,20 +194,17 @@ uint32_t Instance::push(const consort_push &p) noexcept {
   const Group::Place *place = group.find(p.from);
   if (!place) [[unlikely]] return push_outside(p);
   Slot &me = *place->slot;
-  const Inside inside(me.inside, asymmetric_);
-  if (epoch_.load(std::memory_order_relaxed) != p.epoch) [[unlikely]] return 0;  // pairs with drain(), by way of Inside
-  if (p.n != 1 || npools_ != 1 || is_priority(p.ready[0]) || !me.deque.push(p.ready[0])) [[unlikely]]
-    return push_own(group, *place, p);
-  if (p.wake) [[likely]] {
-    group.candidates(p.wake, *place);
-    p.wake->k += 1;
-  }
-  return 1;
+  enter(me);
+  const bool plain = epoch_.load(std::memory_order_seq_cst) == p.epoch && p.n == me.plain && !is_priority(p.ready[0]);
+  if (!plain || !me.deque.push(p.ready[0])) [[unlikely]] return push_own(group, *place, p);
+  group.announce(p.wake, *place, 1);
+  return leave(me, 1);
 }
 
-// Inside, and the epoch is right.
+// Inside: the general case.
 uint32_t Instance::push_own(const Group &group, const Group::Place &place, const consort_push &p) noexcept {
   Slot &me = *place.slot;
+  if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return leave(me, 0);  // pairs with drain(), by way of enter()
   // Last first: the deque gives back the newest first, so those of one push come out in their order.
   uint32_t kept = 0;
   for (uint32_t i = p.n; i-- > 0;) {
@@ -222,11 +224,8 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
     }
     list(group, p, &task, 1, me.id);
   }
-  if (kept && p.wake) [[likely]] {
-    group.candidates(p.wake, place);
-    p.wake->k += kept;
-  }
-  return p.n;
+  if (kept) group.announce(p.wake, place, kept);
+  return leave(me, p.n);
 }
 
 uint32_t Instance::push_outside(const consort_push &p) noexcept {
@@ -295,7 +294,8 @@ void Instance::list_one(consort_task *task) noexcept {
 }
 
 // Under the lock. What waits in the shared pool is published to all classes, even one that cannot run it: the price
-// is a successor that goes through the queue.
+// is a successor that goes through the queue. While drain() is at work nothing is as urgent as that: pop goes the long
+// way round and answers 0.
 void Instance::publish() noexcept {
   const auto highest = [&](uint32_t pool) -> int32_t {
     const Levels &l = pools_[pool].levels;
@@ -303,8 +303,9 @@ void Instance::publish() noexcept {
   };
   const int32_t shared = npools_ > 1 ? highest(npools_ - 1) : 0;
   for (uint32_t c = 0; c < nclasses_; ++c) {
-    const int32_t own = highest(c), most = own > shared ? own : shared;
-    if (urgency_[c].load(std::memory_order_relaxed) != most) urgency_[c].store(most, std::memory_order_relaxed);
+    int32_t most = std::max(highest(c), shared);
+    if (draining_.load(std::memory_order_relaxed)) most = INT32_MAX;
+    if (urgency_[c].load(std::memory_order_relaxed) != most) urgency_[c].store(most, std::memory_order_seq_cst);  // pairs with pop(), by way of enter()
   }
 }
 
@@ -313,18 +314,18 @@ void Instance::publish() noexcept {
 uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
   const Group &group = *group_.load(std::memory_order_acquire);  // pairs with the store in workers()
   const Group::Place *place = group.find(worker);
-  if (!place || max == 0) [[unlikely]] return 0;
+  if (!place) [[unlikely]] return 0;
   Slot &me = *place->slot;
-  const Inside inside(me.inside, asymmetric_);
-  const bool rare = draining_.load(std::memory_order_relaxed) |  // pairs with drain(), by way of Inside
-                    (me.urgency->load(std::memory_order_relaxed) > 0) | (++me.tick % kFairness == 0);
-  if (!rare) [[likely]] {
-    if (consort_task *task = me.deque.pop()) [[likely]] {
-      *out = {task, CONSORT_NONE, CONSORT_NONE};
-      return max == 1 ? 1 : 1 + pop_more(me, out + 1, max - 1);
-    }
-  }
-  return pop_rare(group, *place, out, max);
+  enter(me);
+  // Urgent also while drain() is at work: this load pairs with its store, by way of enter().
+  if (me.urgency->load(std::memory_order_seq_cst) > 0 || --me.countdown == 0 || max != 1 || !me.deque.pop(&out->task)) [[unlikely]]
+    return leave_with(group, *place, out, max);
+  out->impl = out->team = CONSORT_NONE;
+  return leave(me, 1);
+}
+
+uint32_t Instance::leave_with(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
+  return leave(*place.slot, pop_rare(group, place, out, max));
 }
 
 // Inside. Half of what the deque still has at most: the rest stays for thieves.
@@ -333,9 +334,8 @@ uint32_t Instance::pop_more(Slot &me, consort_pick *out, uint32_t max) noexcept 
   const int64_t size = me.deque.size(&oldest);
   uint32_t n = 0;
   for (; n < max && n < size / 2; ++n) {
-    consort_task *task = me.deque.pop();
-    if (!task) break;
-    out[n] = {task, CONSORT_NONE, CONSORT_NONE};
+    if (!me.deque.pop(&out[n].task)) break;
+    out[n].impl = out[n].team = CONSORT_NONE;
   }
   return n;
 }
@@ -343,14 +343,16 @@ uint32_t Instance::pop_more(Slot &me, consort_pick *out, uint32_t max) noexcept 
 // Inside. What pop does when it is not simply the own newest's turn, or when there is none.
 uint32_t Instance::pop_rare(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
   Slot &me = *place.slot;
-  if (draining_.load(std::memory_order_relaxed)) return 0;
+  if (max == 0 || draining_.load(std::memory_order_relaxed)) return 0;  // pairs with drain(), by way of enter()
   if (me.urgency->load(std::memory_order_relaxed) > 0)
     if (const uint32_t n = take_urgent(me.klass, out)) return n;
-  if (me.tick % kFairness == 0)
+  if (me.countdown - 1 >= kFairness) {  // it has come to 0
+    me.countdown = kFairness;
     if (const uint32_t n = take_oldest(group, me, out, max)) return n;
-  if (consort_task *task = me.deque.pop()) {
-    *out = {task, CONSORT_NONE, CONSORT_NONE};
-    return 1;
+  }
+  if (me.deque.pop(&out->task)) {
+    out->impl = out->team = CONSORT_NONE;
+    return 1 + pop_more(me, out + 1, max - 1);
   }
   return hunt(group, place, out, max);
 }
@@ -421,7 +423,8 @@ uint32_t Instance::take_pools(const Group &group, Slot &me, consort_task **out) 
 // Now and then, so that the newest of an endless supply do not bury the rest: what others brought, or the own oldest.
 uint32_t Instance::take_oldest(const Group &group, Slot &me, consort_pick *out, uint32_t max) noexcept {
   consort_task *tasks[kBatch];
-  if (me.tick % (2 * kFairness) != 0)
+  me.oldest_first = !me.oldest_first;
+  if (!me.oldest_first)
     if (const uint32_t n = take_pools(group, me, tasks)) return keep(me, tasks, n, out, max);
   if (!(tasks[0] = me.deque.steal(1))) return 0;
   *out = {tasks[0], CONSORT_NONE, CONSORT_NONE};

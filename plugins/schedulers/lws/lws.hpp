@@ -55,7 +55,8 @@ class Instance {
     Levels levels;                    // guarded by lock_
   };
 
-  class Inside;  // marks a worker's owner as being in here
+  void enter(Slot &) const noexcept;  // marks a worker's owner as being in here
+  static uint32_t leave(Slot &, uint32_t answer) noexcept;
 
   // Outsiders are counted as they come and go, each at one of several doors, so that they do not queue for a line.
   struct alignas(kLine) Door { std::atomic<uint32_t> inside{0}; };  // pairs with quiesce()
@@ -70,8 +71,9 @@ class Instance {
   void list_one(consort_task *task) noexcept;
   void announce(const Group &, consort_wake *, const consort_task *, uint32_t pool, uint32_t n, uint32_t self) const noexcept;
   void publish() noexcept;
-  [[gnu::noinline]] uint32_t pop_more(Slot &, consort_pick *out, uint32_t max) noexcept;
-  [[gnu::noinline]] uint32_t pop_rare(const Group &, const Group::Place &, consort_pick *out, uint32_t max) noexcept;
+  [[gnu::noinline]] uint32_t leave_with(const Group &, const Group::Place &, consort_pick *out, uint32_t max) noexcept;
+  uint32_t pop_more(Slot &, consort_pick *out, uint32_t max) noexcept;
+  uint32_t pop_rare(const Group &, const Group::Place &, consort_pick *out, uint32_t max) noexcept;
   uint32_t take_urgent(uint32_t klass, consort_pick *out) noexcept;
   uint32_t take_listed(uint32_t pool, uint32_t klass, uint32_t lowest, uint32_t highest, consort_task **out, uint32_t max) noexcept;
   uint32_t take_pools(const Group &, Slot &, consort_task **out) noexcept;
