@@ -1,0 +1,188 @@
+// Units that run by themselves: chains are issued without a host round trip per link, whatever fails in flight is
+// told, and what follows an unfinished predecessor is believed only when that is done. Over the stream double.
+#include "../api/harness.hpp"
+#include "../plugins/stream/stream.h"
+
+namespace {
+
+using namespace consort_test;
+
+struct StreamMachine {
+  uint64_t counters[STREAM_COUNTERS] = {};
+  std::string address, plugin = "+" CONSORT_TEST_PLUGIN_DIR "/stream.so";
+  Pairs pairs;
+  std::unique_ptr<Rt> rt;
+  explicit StreamMachine(const Pairs &more, const char *workers = "2") {
+    char text[32];
+    std::snprintf(text, sizeof text, "%p", static_cast<void *>(counters));
+    address = text;
+    pairs = {{"plugins", plugin.c_str()}, {"cpu.workers", workers}, {"cpu.topology", kFourCores}, {"stream.counters", address.c_str()}};
+    pairs.insert(pairs.end(), more.begin(), more.end());
+    rt = std::make_unique<Rt>(pairs);
+  }
+  uint64_t count(int what) const { return __atomic_load_n(&counters[what], __ATOMIC_SEQ_CST); }
+};
+
+consort_codelet_id on(consort_runtime *rt, const char *klass, consort_call_fn *fn, uint32_t flags = 0, const char *second = nullptr) {
+  const consort_impl impls[] = {{klass, fn, nullptr, nullptr, nullptr, nullptr, nullptr, 0}, {second, fn, nullptr, nullptr, nullptr, nullptr, nullptr, 0}};
+  consort_codelet d = CONSORT_CODELET_INIT;
+  d.name = "link";
+  d.impls = impls;
+  d.nimpls = second ? 2 : 1;
+  d.flags = flags;
+  consort_codelet_id id{0};
+  need(consort_codelet_add(rt, &d, &id), "codelet");
+  return id;
+}
+
+consort_status times3plus1(const consort_call *c) {
+  uint64_t *x = pointer<uint64_t>(*c, 0);
+  *x = *x * 3 + 1;
+  return CONSORT_OK;
+}
+uint64_t after(uint64_t x, int n) {
+  while (n--) x = x * 3 + 1;
+  return x;
+}
+
+TEST(Queue, AChainIsIssuedWithoutARoundTripPerLink) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"window", "0"}});
+  uint64_t x = 1;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  const consort_codelet_id link = on(*m.rt, "stream", times3plus1);
+  for (int i = 0; i < 1000; ++i) Desc(link).rw(d).must(*m.rt);
+  ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  ASSERT_OK(consort_unregister(*m.rt, d));
+  EXPECT_EQ(x, after(1, 1000));
+  EXPECT_EQ(m.count(STREAM_OPS), 1000u);
+  EXPECT_EQ(m.count(STREAM_COMPLETED), 1000u);
+  EXPECT_GE(m.count(STREAM_IN_FLIGHT), 16u) << "followers should be in flight together";
+  EXPECT_LE(m.count(STREAM_ROUND_TRIPS), 50u) << "the device ran dry between links";
+}
+
+TEST(Queue, ACodeletThatOnlyEnqueuesIsFollowedToo) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"window", "0"}});
+  uint64_t x = 0;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  const consort_codelet_id link = on(*m.rt, "stream", [](const consort_call *c) -> consort_status {
+    auto *native = static_cast<stream_native *>(c->native_queue);
+    native->enqueue(native, [](void *p) { ++*static_cast<uint64_t *>(p); }, pointer<uint64_t>(*c, 0));
+    return CONSORT_OK;
+  }, CONSORT_CL_ASYNC);
+  for (int i = 0; i < 300; ++i) Desc(link).rw(d).must(*m.rt);
+  ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  EXPECT_EQ(x, 300u);
+  EXPECT_LE(m.count(STREAM_ROUND_TRIPS), 30u);
+}
+
+TEST(Queue, TwoQueuesThatWaitForOneAnotherShareAChain) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"stream.units", "2"}, {"stream.waits", "true"}, {"window", "0"}});
+  uint64_t x = 1, y = 1;
+  const consort_data_id dx = variable_of(*m.rt, &x), dy = variable_of(*m.rt, &y);
+  const consort_codelet_id link = on(*m.rt, "stream", times3plus1);
+  const consort_codelet_id add = on(*m.rt, "stream", [](const consort_call *c) -> consort_status {
+    *pointer<uint64_t>(*c, 0) += *pointer<uint64_t>(*c, 1);
+    return CONSORT_OK;
+  });
+  uint64_t ex = 1, ey = 1;
+  for (int i = 0; i < 200; ++i) {
+    Desc(link).rw(dx).must(*m.rt);
+    Desc(link).rw(dy).must(*m.rt);
+    Desc(add).rw(dx).r(dy).must(*m.rt);
+    Desc(add).rw(dy).r(dx).must(*m.rt);
+    ex = ex * 3 + 1;
+    ey = ey * 3 + 1;
+    ex += ey;
+    ey += ex;
+  }
+  ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  ASSERT_OK(consort_unregister(*m.rt, dx));
+  ASSERT_OK(consort_unregister(*m.rt, dy));
+  EXPECT_EQ(x, ex);
+  EXPECT_EQ(y, ey);
+}
+
+TEST(Queue, HostAndStreamTakeTurnsOnOneDatum) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "5000"}});
+  uint64_t x = 1;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  const consort_codelet_id here = on(*m.rt, "cpu", times3plus1), there = on(*m.rt, "stream", times3plus1), either = on(*m.rt, "cpu", times3plus1, 0, "stream");
+  for (int i = 0; i < 300; ++i) Desc(i % 3 == 0 ? here : i % 3 == 1 ? there : either).rw(d).must(*m.rt);
+  ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  ASSERT_OK(consort_unregister(*m.rt, d));
+  EXPECT_EQ(x, after(1, 300));
+}
+
+TEST(Queue, AnOpThatFailsPoisonsWhatFollowedIt) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"stream.fail_op", "10"}});
+  uint64_t x = 1;
+  const consort_data_id d = variable_of(*m.rt, &x, "the datum");
+  const consort_codelet_id link = on(*m.rt, "stream", times3plus1);
+  for (int i = 0; i < 40; ++i) Desc(link).rw(d).must(*m.rt);
+  EXPECT_LT(consort_wait_all(*m.rt, kLong, 0), 0);
+  consort_failure f{};
+  f.size = sizeof f;
+  ASSERT_OK(consort_group_failure(*m.rt, {0}, &f));
+  EXPECT_EQ(f.nfailed, 31u) << f.chain;
+  consort_hold h;
+  EXPECT_SAYS(CONSORT_E_POISONED, consort_acquire(*m.rt, d, CONSORT_M_R, kLong, &h), "the datum");
+  ASSERT_OK(consort_invalidate(*m.rt, d));
+  ASSERT_OK(consort_unregister(*m.rt, d));
+}
+
+TEST(Queue, ALostDeviceFailsItsTasksAndTheRuntimeStops) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "10000"}, {"stream.lost_after", "50"}, {"log", "error"}});
+  uint64_t x = 1;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  const consort_codelet_id link = on(*m.rt, "stream", times3plus1);
+  for (int i = 0; i < 200; ++i) Desc(link).rw(d).must(*m.rt);
+  EXPECT_SAYS(CONSORT_E_DEVICE_LOST, consort_wait_all(*m.rt, kLong, 0));
+  ASSERT_OK(consort_unregister(*m.rt, d));
+  EXPECT_OK(m.rt->stop());
+}
+
+TEST(Queue, AnExceptionOnTheStreamIsAFailureWithItsWords) {
+  StreamMachine m(Pairs{});
+  const consort_codelet_id bad = on(*m.rt, "stream", [](const consort_call *) -> consort_status { throw std::runtime_error("the disk is full of cats"); });
+  const consort_task_id t = Desc(bad).must(*m.rt);
+  EXPECT_SAYS(CONSORT_E_INTERNAL, consort_task_wait(*m.rt, t, kLong, 0), "full of cats", "stream0");
+  EXPECT_LT(consort_wait_all(*m.rt, kLong, 0), 0);
+}
+
+TEST(Queue, RandomGraphsOverHostAndTwoStreamsGiveTheSequentialAnswer) {
+  for (int round = 0; round < (full() ? 60 : 8); ++round) {
+    StreamMachine m(Pairs{{"stream.latency_ns", round % 2 ? "0" : "3000"}, {"stream.units", "2"}, {"stream.depth", round % 3 ? "64" : "3"}, {"stream.waits", round % 4 < 2 ? "true" : "false"}});
+    constexpr int kData = 8;
+    uint64_t x[kData], want[kData];
+    consort_data_id d[kData];
+    for (int i = 0; i < kData; ++i) x[i] = want[i] = static_cast<uint64_t>(i), d[i] = variable_of(*m.rt, &x[i]);
+    const auto mix = [](const consort_call *c) -> consort_status {
+      uint64_t h = value<uint64_t>(*c, 0);
+      for (uint32_t i = 0; i < c->nviews; ++i) h = h * 6364136223846793005u + *pointer<uint64_t>(*c, i);
+      *pointer<uint64_t>(*c, 0) = h;
+      return CONSORT_OK;
+    };
+    const consort_codelet_id c[] = {on(*m.rt, "cpu", mix), on(*m.rt, "stream", mix), on(*m.rt, "stream", mix, 0, "cpu")};
+    uint64_t seed = 88172645463325252u + static_cast<uint64_t>(round);
+    const auto draw = [&](uint64_t n) { seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17; return seed % n; };
+    for (uint64_t t = 0; t < 600; ++t) {
+      const uint64_t n = 1 + draw(4), first = draw(kData), step = 1 + 2 * draw(3);
+      Desc task(c[draw(3)]);
+      uint64_t h = t;
+      for (uint64_t i = 0; i < n; ++i) {
+        const uint64_t k = (first + i * step) % kData;
+        i ? task.r(d[k]) : task.rw(d[k]);
+        h = h * 6364136223846793005u + want[k];
+      }
+      want[first] = h;
+      task.arg(t).must(*m.rt);
+    }
+    ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+    for (int i = 0; i < kData; ++i) {
+      ASSERT_OK(consort_unregister(*m.rt, d[i]));
+      ASSERT_EQ(x[i], want[i]) << "round " << round << ", datum " << i;
+    }
+  }
+}
+
+}  // namespace
