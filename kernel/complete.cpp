@@ -194,7 +194,7 @@ void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (!h.seat) settle_down(rt, h);
 }
 
-void record_failure(Runtime &rt, Task *t, consort_status status, const std::string &text, Datum *datum, uint32_t worker,
+void record_failure(Runtime &rt, Task *t, consort_status status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept {
   try {
     auto f = std::make_shared<Failure>();
@@ -204,7 +204,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, const std::stri
     f->task_name = task_label(*t);
     if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
     if (datum) f->data_name = rt.data.name(*datum);
-    f->text = text.empty() ? std::string("it answered ") + consort_status_name(status) + " and gave no reason" : text;
+    f->text = text.empty() ? std::string("it answered ") + consort_status_name(status) + " and gave no reason" : std::string(text);
     f->cause = Failure::next_cause(cause);
     f->depth = f->cause ? f->cause->depth + 1 : 0;
     set_error(status, f->chain());

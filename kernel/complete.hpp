@@ -32,7 +32,7 @@ inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
 void release_ready(Runtime &, Hand &, Task *) noexcept;
 
 // Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
-void record_failure(Runtime &, Task *, consort_status, const std::string &text, Datum *datum, uint32_t worker,
+void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
 
 // The records and memory that a task has beside its own record.

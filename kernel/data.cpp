@@ -154,13 +154,14 @@ bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
   return true;
 }
 
-consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<DatumExtra::Block> &blocks, std::byte *view) noexcept {
+consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<DatumExtra::Block> &blocks, std::byte *view) {
   const Layout &l = *d.layout;
   const Space &s = rt_.topology->spaces()[space];
   consort_block wanted[kMostBlocks];
   const uint32_t n = l.ops->blocks(d.shape(), &s.desc, wanted, kMostBlocks);
   if (n > kMostBlocks) return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' wants %u blocks of memory, %u are the most", name(d).c_str(), n, kMostBlocks);
   consort_addr addr[kMostBlocks];
+  blocks.reserve(n);  // may throw, while nothing is allocated yet
   for (uint32_t i = 0; i < n; ++i) {
     clear_error();
     const consort_status st = s.device->ops->alloc(s.device->dev, s.desc.id, wanted[i].bytes, wanted[i].align, 0, &addr[i]);
@@ -188,37 +189,40 @@ void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
   blocks.clear();
 }
 
-consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept {
-  if (!extra(d)) return set_error(CONSORT_E_NOMEM, "no memory for a datum's record");
+consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
+  if (!extra(d)) throw std::bad_alloc();
   const consort_status st = allocate(d, space, d.extra->blocks, static_cast<std::byte *>(d.view));
   if (st < 0) return st;
   d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space << data_state::kSpaceShift,
                 std::memory_order_relaxed);
   return CONSORT_OK;
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "no memory for the record of a datum");
 }
 
-consort_status DataTable::scratch_view(Datum &d, uint32_t worker, uint32_t space, const void **view) noexcept {
-  static constexpr const char *kNone = "no memory for a task's scratch copy";
+consort_status DataTable::scratch_view(Datum &d, uint32_t worker, uint32_t space, const void **view) noexcept try {
   DatumExtra *e;
   {
     std::lock_guard lock(lock_);  // tasks with scratch use of one datum run at once: one of them makes the record
     e = extra(d);
   }
-  if (!e) return set_error(CONSORT_E_NOMEM, kNone);
+  if (!e) throw std::bad_alloc();
   std::lock_guard lock(e->mutex);
   for (auto &s : e->scratch)
     if (s->worker == worker) {
       *view = s->view.get();
       return CONSORT_OK;
     }
-  auto s = std::unique_ptr<DatumExtra::Scratch>(new (std::nothrow) DatumExtra::Scratch{worker, {}, nullptr});
-  if (s) s->view.reset(new (std::nothrow) std::byte[d.layout->ops->view_size]());
-  if (!s || !s->view) return set_error(CONSORT_E_NOMEM, kNone);
+  auto s = std::make_unique<DatumExtra::Scratch>(DatumExtra::Scratch{worker, {}, nullptr});
+  s->view.reset(new std::byte[d.layout->ops->view_size]());
+  e->scratch.reserve(e->scratch.size() + 1);
   const consort_status st = allocate(d, space, s->blocks, s->view.get());
   if (st < 0) return st;
   *view = s->view.get();
   e->scratch.push_back(std::move(s));
   return CONSORT_OK;
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "no memory for a task's scratch copy");
 }
 
 }  // namespace consort

@@ -100,7 +100,7 @@ class DataTable {
   consort_status scratch_view(Datum &, uint32_t worker, uint32_t space, const void **view) noexcept;
 
  private:
-  consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view) noexcept;
+  consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);  // may throw
   void free_blocks(std::vector<DatumExtra::Block> &) noexcept;
 
   Runtime &rt_;

@@ -10,7 +10,7 @@
 namespace consort {
 namespace {
 
-consort_status refuse(Runtime &rt, Worker &w, Task *t, consort_status status, const std::string &text, Datum *d,
+consort_status refuse(Runtime &rt, Worker &w, Task *t, consort_status status, std::string_view text, Datum *d,
                       std::shared_ptr<const Failure> cause = nullptr) noexcept {
   record_failure(rt, t, status, text, d, w.id, std::move(cause));
   return status;
@@ -44,10 +44,11 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
       state = d->state.load(std::memory_order_relaxed);
     }
     const uint32_t space = data_state::space(state);
-    if (d->pub.bytes && !(w.reach >> (space & 63) & 1))
-      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED,
-                    std::string("it lives in space '") + rt.topology->spaces()[space].desc.name + "', which worker " + w.unit.name +
-                        " does not reach by load and store", d);
+    if (d->pub.bytes && !(w.reach >> (space & 63) & 1)) {
+      set_errorf(CONSORT_E_UNSUPPORTED, "it lives in space '%s', which worker %s does not reach by load and store",
+                 rt.topology->spaces()[space].desc.name, w.unit.name.c_str());
+      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, error_text(), d);
+    }
     f.views[i] = d->view;
   }
   return CONSORT_OK;
@@ -123,9 +124,11 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   if (t->nargs) unpack_args(*t, f.args);
   const Codelet &c = *t->codelet;
   if (impl >= c.impls.size() || c.impls[impl].klass != w.klass) {
-    if (!c.entry[w.klass].fn)
-      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, "scheduler '" + rt.policy.name() + "' gave it to a unit of class '" + w.unit.desc.klass +
-                    "', for which it has no implementation", nullptr);
+    if (!c.entry[w.klass].fn) {
+      set_errorf(CONSORT_E_UNSUPPORTED, "scheduler '%s' gave it to a unit of class '%s', for which it has no implementation",
+                 rt.policy.name().c_str(), w.unit.desc.klass);
+      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, error_text(), nullptr);
+    }
     impl = c.entry[w.klass].impl;
   }
   f.fn = c.impls[impl].fn;

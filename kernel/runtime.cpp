@@ -1,5 +1,7 @@
 #include "runtime.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -22,19 +24,34 @@ void abandon(Hand &h) noexcept {
   h.orphan.store(true, std::memory_order_release);  // pairs with the acquire in adopt_or_add()
 }
 
-// All hands of this thread; leaves them behind when the thread ends.
+// All hands of this thread; leaves them behind when the thread ends. Under a pthread key, not thread_local: a
+// destructor that cannot be registered for want of memory is an error there, and an abort here.
 struct Belongings {
   struct Entry { uint64_t number; Hand *hand; };
   std::vector<Entry> entries;
+
+  static Belongings *mine() noexcept { return static_cast<Belongings *>(pthread_getspecific(key())); }
+  static Belongings &make() {  // may throw bad_alloc
+    if (Belongings *b = mine()) return *b;
+    auto b = std::make_unique<Belongings>();
+    if (pthread_setspecific(key(), b.get())) throw std::bad_alloc();
+    return *b.release();
+  }
   ~Belongings() {
     current_hand = {0, nullptr};
     for (const Entry &e : entries) process::if_alive(e.number, abandon, *e.hand);
   }
+
+ private:
+  static pthread_key_t key() noexcept {
+    static const pthread_key_t k = [] {
+      pthread_key_t made{};
+      pthread_key_create(&made, [](void *p) { delete static_cast<Belongings *>(p); });
+      return made;
+    }();
+    return k;
+  }
 };
-Belongings &belongings() {
-  thread_local Belongings mine;
-  return mine;
-}
 
 Runtime &runtime_of(void *user) { return *static_cast<Runtime *>(user); }
 
@@ -97,16 +114,17 @@ Hand *Runtime::find_hand() noexcept {
 
 Hand *Runtime::this_hand_if_any() const noexcept {
   if (current_hand.number == number) return current_hand.hand;
-  for (const auto &e : belongings().entries)
-    if (e.number == number) {
-      current_hand = {e.number, e.hand};
-      return e.hand;
-    }
+  if (const Belongings *b = Belongings::mine())
+    for (const auto &e : b->entries)
+      if (e.number == number) {
+        current_hand = {e.number, e.hand};
+        return e.hand;
+      }
   return nullptr;
 }
 
 void adopt_hand(Runtime &rt, Hand &h) {
-  auto &entries = belongings().entries;
+  auto &entries = Belongings::make().entries;
   if (entries.size() >= 16) std::erase_if(entries, [](const auto &e) { return !process::is_alive(e.number); });
   entries.push_back({rt.number, &h});
   current_hand = {rt.number, &h};
