@@ -42,7 +42,7 @@ stage() { # stage NAME COMMAND...
   echo "${summary[-1]}"
   if [ "$f" -ne 0 ]; then
     echo "---- the end of $log:"
-    grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)' "$log" | tail -n 60
+    grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking)|^\[ +(OK|RUN) |^\[-+\]|^\[=+\]|^ *Start +[0-9]+:|   Passed  |^$' "$log" | tail -n 100
     echo "----"
   fi
 }
