@@ -70,9 +70,6 @@ CoreLease::~CoreLease() {
   delete claim_;
 }
 
-const std::string &CoreLease::sharing() const noexcept {
-  static constinit const std::string nothing;
-  return claim_ ? claim_->sharing : nothing;
-}
+std::string_view CoreLease::sharing() const noexcept { return claim_ ? std::string_view(claim_->sharing) : ""; }
 
 }  // namespace consort

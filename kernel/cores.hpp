@@ -26,7 +26,7 @@ class CoreLease {
   ~CoreLease();
 
   // Worth a line in the log at info: "shares cores 0-1 with runtime #1"; "" where nothing is shared.
-  const std::string &sharing() const noexcept;
+  std::string_view sharing() const noexcept;
 
  private:
   struct Claim;

@@ -184,9 +184,11 @@ Result<void> Registry::Finder::choose() {
 }
 
 void Registry::Finder::take(std::vector<Found> *found, std::vector<Source> *sources) {
-  std::stable_sort(items_.begin(), items_.end(), [](const Item &a, const Item &b) {
-    return std::pair(a.found.kind, std::string_view(a.found.name)) <
-           std::pair(b.found.kind, std::string_view(b.found.name));
+  for (size_t i = 0; i < items_.size(); ++i) items_[i].order = i;
+  std::sort(items_.begin(), items_.end(), [](const Item &a, const Item &b) {
+    const int names = a.found.name.compare(b.found.name);
+    if (a.found.kind != b.found.kind) return a.found.kind < b.found.kind;
+    return names != 0 ? names < 0 : a.order < b.order;
   });
   for (Item &i : items_) {
     found->push_back(std::move(i.found));

@@ -52,7 +52,7 @@ class Registry::Finder {
   void take(std::vector<Found> *found, std::vector<Source> *sources);
 
  private:
-  struct Item { Found found; Source source; };
+  struct Item { Found found; Source source; size_t order = 0; };
   void add_folder(const std::string &folder, int rank);
   void add_file(const std::string &path, int rank);
   void refuse(Item &, std::string reason, int32_t level);
