@@ -75,8 +75,11 @@ Registry::~Registry() {
     const consort_status quiet = guarded(
         who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kPatience); });
     if (quiet < 0) {
-      log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +
-                                "\" does not become quiet and is left as it is: " + words(quiet));
+      try {
+        log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +
+                                  "\" does not become quiet and is left as it is: " + words(quiet));
+      } catch (...) {  // no memory to say it
+      }
       live.strand();
     } else {
       (void)guarded(who, "fini", [&] { return m.fini(self), CONSORT_OK; });
