@@ -146,7 +146,8 @@ TEST(Cpu, TheThreadsAffinityIsRespected) {
     const bool good = d.status == CONSORT_OK && d.units.size() == 1 && d.units[0].cpuset &&
                       d.units[0].cpuset[last / 64] == uint64_t{1} << last % 64;
     DriverHarness other("cpu", {{"cores", "0"}});
-    const bool named = other.status == CONSORT_E_INVAL && other.plugin.failure().find("may not use") != std::string::npos;
+    const bool named =
+        other.status == CONSORT_E_INVAL && other.plugin.failure().find("may not use") != std::string::npos;
     _exit(good ? named ? 0 : 2 : 1);
   }
   int status = -1;
@@ -206,7 +207,8 @@ TEST(Cpu, GivesAndTakesMemory) {
   DriverHarness d("cpu");
   for (uint64_t bytes : {1ull, 64ull, 4096ull, 131071ull, 131072ull, 1000001ull, 5ull << 20})
     for (uint64_t align : {0ull, 1ull, 64ull, 4096ull, 2ull << 20})
-      for (uint32_t flags : {0u, uint32_t{CONSORT_AL_ZERO}, uint32_t{CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT}}) {
+      for (uint32_t flags :
+           {0u, uint32_t{CONSORT_AL_ZERO}, uint32_t{CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT}}) {
         consort_addr a{};
         ASSERT_EQ(d.ops->alloc(d.dev, d.kFirstSpace, bytes, align, flags, &a), CONSORT_OK) << d.plugin.failure();
         auto *p = reinterpret_cast<unsigned char *>(a.base + a.off);
@@ -223,7 +225,8 @@ TEST(Cpu, GivesAndTakesMemory) {
 
 TEST(Cpu, RefusesMemoryItCannotGiveAndSaysWhy) {
   DriverHarness d("cpu");
-  const auto refused = [&](uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_status status, const char *words) {
+  const auto refused = [&](uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_status status,
+                           const char *words) {
     consort_addr a{};
     EXPECT_EQ(d.ops->alloc(d.dev, space, bytes, align, flags, &a), status);
     EXPECT_NE(d.plugin.failure().find(words), std::string::npos) << d.plugin.failure();
@@ -263,7 +266,8 @@ TEST(Cpu, QueueDoesWhatItIsToldInOrder) {
   std::vector<consort_op> ops;
   consort_op copy = op_of(CONSORT_OP_COPY, 1);  // 2 slices of 3 rows of 4 bytes, packed on the other side
   copy.flags = CONSORT_OPF_TIME;
-  copy.u.copy = {3, 3, {reinterpret_cast<uint64_t>(src), 1}, {reinterpret_cast<uint64_t>(dst), 0}, 4, {3, 2}, {8, 32}, {4, 12}};
+  copy.u.copy = {3,       3,      {reinterpret_cast<uint64_t>(src), 1}, {reinterpret_cast<uint64_t>(dst), 0}, 4, {3, 2},
+                 {8, 32}, {4, 12}};
   ops.push_back(copy);
   consort_op fill = op_of(CONSORT_OP_FILL, 2);
   const unsigned char pattern[] = {1, 2, 3, 4};
@@ -275,7 +279,10 @@ TEST(Cpu, QueueDoesWhatItIsToldInOrder) {
   call.size = sizeof call;
   call.native_queue = &call;
   consort_op run = op_of(CONSORT_OP_CALL, 3);
-  run.u.call = {[](const consort_call *c) -> consort_status { return ++calls, c->native_queue ? CONSORT_E_INTERNAL : CONSORT_E_IO; }, &call};
+  run.u.call = {[](const consort_call *c) -> consort_status {
+                  return ++calls, c->native_queue ? CONSORT_E_INTERNAL : CONSORT_E_IO;
+                },
+                &call};
   ops.push_back(run);
   ops.push_back(op_of(CONSORT_OP_MARK, 4));
   ops.push_back(op_of(CONSORT_OP_LAUNCH, 5));

@@ -68,7 +68,8 @@ TEST(Stream, HomeIsWhereItIsTold) {
 
 TEST(Stream, RunsInOrderWithoutTheHost) {
   Counted counted;
-  DriverHarness d("stream", counted.with({{"latency_ns", "1000000"}, {"depth", "16"}}), CONSORT_TEST_PLUGIN_DIR, {ram()});
+  DriverHarness d("stream", counted.with({{"latency_ns", "1000000"}, {"depth", "16"}}), CONSORT_TEST_PLUGIN_DIR,
+                  {ram()});
   void *q = d.open_queue();
   std::vector<int> order;
   std::vector<Note> notes;
@@ -96,7 +97,8 @@ TEST(Stream, RunsInOrderWithoutTheHost) {
 
 TEST(Stream, QueuesWaitForEachOthersTickets) {
   Counted counted;
-  DriverHarness d("stream", counted.with({{"latency_ns", "2000000"}, {"waits", "true"}}), CONSORT_TEST_PLUGIN_DIR, {ram()});
+  DriverHarness d("stream", counted.with({{"latency_ns", "2000000"}, {"waits", "true"}}), CONSORT_TEST_PLUGIN_DIR,
+                  {ram()});
   void *a = d.open_queue(1);
   EXPECT_TRUE(d.desc.flags & CONSORT_Q_WAITS);
   const uint64_t sync = d.desc.sync;

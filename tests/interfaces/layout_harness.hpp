@@ -25,7 +25,9 @@ class LayoutHarness {
     else ADD_FAILURE() << plugin.failure();
   }
   template <class Args>
-  consort_status make(const Args &args, Pod &shape, Pod &view) const { return ops->shape(&args, sizeof args, shape, view); }
+  consort_status make(const Args &args, Pod &shape, Pod &view) const {
+    return ops->shape(&args, sizeof args, shape, view);
+  }
 
   // A replica as the kernel makes one: blocks from `memory`, which grows as needed.
   Pod replica(const Pod &shape, std::vector<unsigned char> &memory) const {
@@ -43,7 +45,8 @@ class LayoutHarness {
   }
 
   // Which bytes of `memory` the runs touch, on the given side, how often each.
-  std::vector<int> touched(const Pod &shape, const Pod &src, const Pod &dst, bool of_src, const std::vector<unsigned char> &memory) const {
+  std::vector<int> touched(const Pod &shape, const Pod &src, const Pod &dst, bool of_src,
+                           const std::vector<unsigned char> &memory) const {
     std::vector<int> map(memory.size());
     for (const consort_run &r : runs(shape, src, dst))
       each(r, [&](char *s, char *d, uint64_t n) {
@@ -53,7 +56,8 @@ class LayoutHarness {
     return map;
   }
   void copy(const Pod &shape, const Pod &src, const Pod &dst) const {
-    for (const consort_run &r : runs(shape, src, dst)) each(r, [](char *s, char *d, uint64_t n) { std::memcpy(d, s, n); });
+    for (const consort_run &r : runs(shape, src, dst))
+      each(r, [](char *s, char *d, uint64_t n) { std::memcpy(d, s, n); });
   }
   std::vector<consort_run> runs(const Pod &shape, const Pod &src, const Pod &dst) const {
     std::vector<consort_run> r(ops->runs(shape, src, dst, nullptr, 0));
@@ -85,7 +89,8 @@ class LayoutHarness {
     for (uint64_t z = 0; z < r.n[1]; ++z)
       for (uint64_t y = 0; y < r.n[0]; ++y)
         f(reinterpret_cast<char *>(r.src.base + r.src.off) + int64_t(z) * r.src_step[1] + int64_t(y) * r.src_step[0],
-          reinterpret_cast<char *>(r.dst.base + r.dst.off) + int64_t(z) * r.dst_step[1] + int64_t(y) * r.dst_step[0], r.run);
+          reinterpret_cast<char *>(r.dst.base + r.dst.off) + int64_t(z) * r.dst_step[1] + int64_t(y) * r.dst_step[0],
+          r.run);
   }
 };
 

@@ -152,7 +152,8 @@ TEST(Layouts, BadArgumentsAreRefused) {
   EXPECT_EQ(vector.make(consort_vector_args{high, 4, 4}, s, v), CONSORT_E_INVAL);
   EXPECT_EQ(matrix.make(consort_matrix_args{nullptr, 4, 4, 3, 1}, s, v), CONSORT_E_INVAL);
   EXPECT_EQ(matrix.make(consort_matrix_args{nullptr, 4, 4, 4, 0}, s, v), CONSORT_E_INVAL);
-  EXPECT_EQ(matrix.make(consort_matrix_args{nullptr, 1, 1ull << 32, 1ull << 32, 1}, s, v), CONSORT_E_INVAL) << "the gaps count";
+  EXPECT_EQ(matrix.make(consort_matrix_args{nullptr, 1, 1ull << 32, 1ull << 32, 1}, s, v), CONSORT_E_INVAL)
+      << "the gaps count";
   EXPECT_EQ(matrix.make(consort_matrix_args{nullptr, max, max, max, max}, s, v), CONSORT_E_INVAL);
   EXPECT_EQ(matrix.make(consort_matrix_args{high, 4, 4, 4, 1}, s, v), CONSORT_E_INVAL);
 }
@@ -174,8 +175,9 @@ struct Part {
 };
 class Filter : public testing::TestWithParam<Part> {};
 INSTANTIATE_TEST_SUITE_P(All, Filter,
-                         testing::Values(Part{"vector", "blocks", {3, 0}}, Part{"vector", "blocks", {1, 0}}, Part{"vector", "blocks", {90, 0}},
-                                         Part{"matrix", "rows", {3, 0}}, Part{"matrix", "cols", {4, 0}}, Part{"matrix", "tiles", {3, 2}},
+                         testing::Values(Part{"vector", "blocks", {3, 0}}, Part{"vector", "blocks", {1, 0}},
+                                         Part{"vector", "blocks", {90, 0}}, Part{"matrix", "rows", {3, 0}},
+                                         Part{"matrix", "cols", {4, 0}}, Part{"matrix", "tiles", {3, 2}},
                                          Part{"matrix", "tiles", {20, 30}}));
 
 // Children are pieces of the parent's memory that cover each byte once, and know their own size.
@@ -227,7 +229,8 @@ TEST_P(Filter, CoversTheParentOnce) {
 }
 
 class Wire : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, Wire, testing::Values("void", "variable", "vector", "matrix"), [](const auto &i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(All, Wire, testing::Values("void", "variable", "vector", "matrix"),
+                         [](const auto &i) { return std::string(i.param); });
 
 consort_status some_shape(const LayoutHarness &h, std::mt19937_64 &random, Pod &shape, Pod &view) {
   const std::string name = h.plugin.plugin()->name;
@@ -255,7 +258,8 @@ TEST(Wire, BytesAreTheSameEverywhere) {
   LayoutHarness h("matrix");
   Pod shape, view;
   ASSERT_EQ(h.make(consort_matrix_args{nullptr, 0x0102, 3, 0, 8}, shape, view), CONSORT_OK);
-  const unsigned char expected[] = {'M', 'A', 'T', '1', 2, 1, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0};
+  const unsigned char expected[] = {'M', 'A', 'T', '1', 2, 1, 0, 0, 0, 0, 0, 0, 3, 0,
+                                    0,   0,   0,   0,   0, 0, 8, 0, 0, 0, 0, 0, 0, 0};
   EXPECT_EQ(h.wire(shape), std::vector<unsigned char>(std::begin(expected), std::end(expected)));
 }
 
@@ -267,7 +271,8 @@ TEST_P(Wire, HostileBytesAreRefusedOrMakeAGoodShape) {
   const auto good = h.wire(shape);
   Pod back;
   for (uint32_t n = 0; n < good.size(); ++n) {
-    std::vector<unsigned char> cut(good.begin(), good.begin() + n);  // its end is the end: a sanitizer sees one byte too many
+    std::vector<unsigned char> cut(good.begin(),
+                                   good.begin() + n);  // its end is the end: a sanitizer sees one byte too many
     EXPECT_EQ(h.ops->decode(cut.data(), n, back), CONSORT_E_TRUNCATED);
   }
   auto longer = good;
@@ -275,7 +280,8 @@ TEST_P(Wire, HostileBytesAreRefusedOrMakeAGoodShape) {
   EXPECT_EQ(h.ops->decode(longer.data(), static_cast<uint32_t>(longer.size()), back), CONSORT_E_INVAL);
   for (int i = 0; i < 20000; ++i) {
     auto bad = good;
-    for (uint64_t k = 1 + random() % 8; k-- > 0;) bad[random() % bad.size()] = static_cast<unsigned char>(random() % 3 ? random() : 0xff);
+    for (uint64_t k = 1 + random() % 8; k-- > 0;)
+      bad[random() % bad.size()] = static_cast<unsigned char>(random() % 3 ? random() : 0xff);
     Pod made;
     const consort_status status = h.ops->decode(bad.data(), static_cast<uint32_t>(bad.size()), made);
     if (status != CONSORT_OK) {

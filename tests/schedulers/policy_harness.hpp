@@ -17,7 +17,8 @@ inline constexpr uint64_t kEpoch = 7;
 class PolicyHarness {
  public:
   // klass[w]: the unit class of worker w.
-  explicit PolicyHarness(const std::string &name, std::vector<uint32_t> klass = {0, 0, 0, 0}, PluginHost::Params params = {})
+  explicit PolicyHarness(const std::string &name, std::vector<uint32_t> klass = {0, 0, 0, 0},
+                         PluginHost::Params params = {})
       : plugin(name, std::move(params)) {
     if (!plugin.ready()) {
       ADD_FAILURE() << plugin.failure();
@@ -74,7 +75,8 @@ class PolicyHarness {
   }
   std::vector<consort_task *> drain(uint64_t epoch, uint32_t at_once = 3) {
     std::vector<consort_task *> all, some(at_once);
-    while (const uint32_t n = ops->drain(instance, epoch, some.data(), at_once)) all.insert(all.end(), some.begin(), some.begin() + n);
+    while (const uint32_t n = ops->drain(instance, epoch, some.data(), at_once))
+      all.insert(all.end(), some.begin(), some.begin() + n);
     return all;
   }
 

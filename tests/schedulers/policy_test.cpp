@@ -11,7 +11,8 @@ namespace consort_test {
 namespace {
 
 class Policy : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, Policy, testing::Values("lws", "eager", "prio"), [](const auto &i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(All, Policy, testing::Values("lws", "eager", "prio"),
+                         [](const auto &i) { return std::string(i.param); });
 
 TEST_P(Policy, GivesBackWhatItWasGiven) {
   PolicyHarness h(GetParam());
@@ -108,7 +109,9 @@ TEST_P(Policy, ExactlyOnceUnderFourThreads) {
   Tasks tasks(kTasks);
   std::vector<std::atomic<int>> popped(kTasks);
   std::atomic<size_t> next{0}, done{0};
+  const auto priority_of = [](size_t i) { return i % 50 == 0 ? static_cast<int32_t>(i % 7) - 3 : 0; };
   const auto check = [&](consort_task *t) {
+    if (t->priority != priority_of(t->id)) ADD_FAILURE() << "task " << t->id << " came without its contents";
     popped[t->id].fetch_add(1, std::memory_order_relaxed);
     done.fetch_add(1, std::memory_order_relaxed);
   };
@@ -122,7 +125,7 @@ TEST_P(Policy, ExactlyOnceUnderFourThreads) {
         if (begin < kTasks) {
           std::vector<consort_task *> batch;
           for (size_t i = begin; i < std::min(begin + want, kTasks); ++i) {
-            tasks[i]->priority = i % 50 == 0 ? static_cast<int32_t>(i % 7) - 3 : 0;
+            tasks[i]->priority = priority_of(i);
             batch.push_back(tasks[i]);
           }
           uint64_t bits = 0;

@@ -32,7 +32,9 @@ class PluginHost {
     host_.minor = CONSORT_HOST_MINOR;
     host_.ctx = this;
     host_.log = [](const consort_host *h, int32_t level, const char *text) { self(h).logged(level, text); };
-    host_.fail = [](const consort_host *h, consort_status code, const char *text) { return self(h).failed(code, text); };
+    host_.fail = [](const consort_host *h, consort_status code, const char *text) {
+      return self(h).failed(code, text);
+    };
     host_.get = [](const consort_host *, const char *) -> const void * { return nullptr; };
     host_.param = [](const consort_host *h, const char *key) { return self(h).param(key); };
     host_.alloc = [](const consort_host *, size_t bytes, size_t align) -> void * {
@@ -109,7 +111,8 @@ class PluginHost {
   }
   uint64_t now() const {
     if (const uint64_t fixed = clock_) return fixed;
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
 
   Params params_;

@@ -134,10 +134,12 @@ consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept {
 }
 
 // Whatever host memory there is, whoever gave it: the cores load and store it in place, and memcpy copies it.
-consort_status link(void *, const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) noexcept {
+consort_status link(void *, const consort_space_desc *src, const consort_space_desc *dst,
+                    consort_link_desc *out) noexcept {
   const auto host_memory = [](const consort_space_desc *s) {
     constexpr uint32_t need = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-    return (s->flags & need) == need && !(s->flags & CONSORT_SP_OPAQUE) && s->domain && std::strcmp(s->domain, "host") == 0;
+    return (s->flags & need) == need && !(s->flags & CONSORT_SP_OPAQUE) && s->domain &&
+           std::strcmp(s->domain, "host") == 0;
   };
   if (!host_memory(src) || !host_memory(dst)) return CONSORT_E_UNSUPPORTED;
   consort_link_desc d{};
@@ -176,7 +178,8 @@ void *map(Device &d, uint32_t space, uint64_t bytes, uint64_t align, uint32_t fl
   return p;
 }
 
-consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) noexcept {
+consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags,
+                     consort_addr *out) noexcept {
   Device &d = device(dev);
   const consort_host *host = d.driver->host;
   char text[160];
@@ -184,14 +187,18 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
   for (const Node &n : d.machine.nodes()) known |= n.id == space;
   if (align == 0) align = 64;
   if (!known || bytes == 0 || (align & (align - 1)) != 0) {
-    std::snprintf(text, sizeof text, "cpu: cannot allocate %llu bytes aligned to %llu in space %u; bytes must not be 0, the "
-                  "alignment a power of two, the space of this driver", (unsigned long long)bytes, (unsigned long long)align, space);
+    std::snprintf(text, sizeof text,
+                  "cpu: cannot allocate %llu bytes aligned to %llu in space %u; bytes must not be 0, the "
+                  "alignment a power of two, the space of this driver",
+                  (unsigned long long)bytes, (unsigned long long)align, space);
     return host->fail(host, CONSORT_E_INVAL, text);
   }
   constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
   if (flags & ~can) {
-    std::snprintf(text, sizeof text, "cpu: allocation flags 0x%x: neither pinned nor exported memory comes from here; ask the "
-                  "driver that wants it", flags & ~can);
+    std::snprintf(text, sizeof text,
+                  "cpu: allocation flags 0x%x: neither pinned nor exported memory comes from here; ask the "
+                  "driver that wants it",
+                  flags & ~can);
     return host->fail(host, CONSORT_E_UNSUPPORTED, text);
   }
   void *p = nullptr;
@@ -223,7 +230,8 @@ consort_status attach(void *, uint32_t, consort_addr addr, uint64_t, consort_add
 }
 void detach(void *, uint32_t, consort_addr) noexcept {}
 
-consort_status load_impl(void *dev, const char *format, const void *, uint64_t, const char *entry, uint64_t *) noexcept {
+consort_status load_impl(void *dev, const char *format, const void *, uint64_t, const char *entry,
+                         uint64_t *) noexcept {
   char text[200];
   std::snprintf(text, sizeof text, "cpu: \"%s\" in format \"%s\" cannot be loaded: cores run host functions; give the "
                 "implementation for \"cpu\" as fn", entry ? entry : "", format ? format : "");
@@ -303,11 +311,13 @@ uint32_t poll(void *q, consort_done *out, uint32_t max) noexcept {
 }
 
 constexpr consort_param params[] = {
-    {"workers", "u32", "0", "0..65536", "units to offer; 0: one per core that cores, affinity and the cgroup's quota leave"},
+    {"workers", "u32", "0", "0..65536",
+     "units to offer; 0: one per core that cores, affinity and the cgroup's quota leave"},
     {"cores", "string", "", nullptr, "cores to use, by their logical numbers in hwloc, as \"0-3,8\"; empty: all"},
     {"smt", "bool", "false", nullptr, "a unit per hardware thread instead of one per core"},
     {"numa", "bool", "true", nullptr, "a memory space per NUMA node instead of one for all"},
-    {"topology", "string", "", nullptr, "a machine that is not there: hwloc's synthetic description or XML file; units are then not bound"},
+    {"topology", "string", "", nullptr,
+     "a machine that is not there: hwloc's synthetic description or XML file; units are then not bound"},
     {"root", "string", "", nullptr, "folder below which /proc and /sys are looked up; for tests"},
 };
 

@@ -59,7 +59,8 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
   hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
-  hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);  // NUMA nodes hang in them
+  hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_GROUP,
+                                 HWLOC_TYPE_FILTER_KEEP_STRUCTURE);  // NUMA nodes hang in them
   // The x86 backend adds nothing that Linux does not tell, and moves this thread over all cores to find it.
   hwloc_topology_set_components(topology_, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   unsigned long flags = HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
@@ -71,13 +72,16 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
   if (!t.empty()) {
     const bool file = t[0] == '/' || t[0] == '.' || (t.size() > 4 && t.compare(t.size() - 4, 4, ".xml") == 0);
     if ((file ? hwloc_topology_set_xml(topology_, t.c_str()) : hwloc_topology_set_synthetic(topology_, t.c_str())) != 0)
-      return refuse(host, file ? "cpu: topology file \"" + t + "\" cannot be read as hwloc XML; write one with lstopo file.xml"
-                               : "cpu: topology \"" + t + "\" is no synthetic description; try \"numa:2 core:4 pu:1\"");
+      return refuse(
+          host, file ? "cpu: topology file \"" + t + "\" cannot be read as hwloc XML; write one with lstopo file.xml"
+                     : "cpu: topology \"" + t + "\" is no synthetic description; try \"numa:2 core:4 pu:1\"");
   }
   if (hwloc_topology_load(topology_) != 0)
-    return host->fail(host, CONSORT_E_IO,
-                      t.empty() ? "cpu: hwloc cannot read this machine's topology; check HWLOC_SYNTHETIC and HWLOC_XMLFILE, or set cpu.topology"
-                                : ("cpu: topology \"" + t + "\" cannot be loaded; lstopo -i shows what hwloc makes of it").c_str());
+    return host->fail(
+        host, CONSORT_E_IO,
+        t.empty() ? "cpu: hwloc cannot read this machine's topology; check HWLOC_SYNTHETIC and HWLOC_XMLFILE, or set "
+                    "cpu.topology"
+                  : ("cpu: topology \"" + t + "\" cannot be loaded; lstopo -i shows what hwloc makes of it").c_str());
   here_ = hwloc_topology_is_thissystem(topology_) != 0;
   return CONSORT_OK;
 }
@@ -115,8 +119,9 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
     if (!parse_list(settings.cores, chosen))
       return refuse(host, "cpu: cores = \"" + settings.cores + "\" is no list of cores; write \"0-3,8\"");
     if (chosen.back() >= ncores)
-      return refuse(host, format("cpu: cores = \"%s\" names core %u, but there are %u, numbered from 0; lstopo shows them",
-                                 settings.cores.c_str(), chosen.back(), ncores));
+      return refuse(host,
+                    format("cpu: cores = \"%s\" names core %u, but there are %u, numbered from 0; lstopo shows them",
+                           settings.cores.c_str(), chosen.back(), ncores));
   } else {
     for (uint32_t i = 0; i < ncores; ++i) chosen.push_back(i);
   }
@@ -139,8 +144,10 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
     hwloc_bitmap_and(set, core->cpuset, allowed);
     if (hwloc_bitmap_iszero(set)) {
       if (settings.cores.empty()) continue;
-      status = refuse(host, format("cpu: cores = \"%s\" names core %u, which this thread may not use; widen its affinity "
-                                   "(taskset, cpuset) or leave it out", settings.cores.c_str(), i));
+      status =
+          refuse(host, format("cpu: cores = \"%s\" names core %u, which this thread may not use; widen its affinity "
+                              "(taskset, cpuset) or leave it out",
+                              settings.cores.c_str(), i));
       break;
     }
     const uint32_t node = node_of(core);
@@ -157,7 +164,8 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
   hwloc_bitmap_free(set);
   hwloc_bitmap_free(allowed);
   if (status < 0) return status;
-  if (cores_.empty()) return refuse(host, "cpu: no core may be used by this thread; widen its affinity (taskset, cpuset)");
+  if (cores_.empty())
+    return refuse(host, "cpu: no core may be used by this thread; widen its affinity (taskset, cpuset)");
 
   const double quota = here_ ? cgroup_quota(settings.root) : 0;
   const uint32_t granted = quota > 0 ? static_cast<uint32_t>(std::ceil(quota)) : CONSORT_NONE;
@@ -165,7 +173,8 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
   if (workers == 0) {
     workers = static_cast<uint32_t>(cores_.size());
     if (granted < workers) {
-      host->log(host, kInfo, format("cpu: the cgroup grants %.2f cpus: %u workers on %u cores", quota, granted, workers).c_str());
+      host->log(host, kInfo,
+                format("cpu: the cgroup grants %.2f cpus: %u workers on %u cores", quota, granted, workers).c_str());
       workers = granted;
     }
   } else if (workers > granted || workers > cores_.size()) {

@@ -26,7 +26,8 @@ static consort_status make_shape(const void *user, uint64_t n, void *shape, void
 }
 
 static uint64_t footprint(const void *shape) {
-  uint64_t h = ((const variable_shape *)shape)->bytes + UINT64_C(0x8f1bbcdcbfa53e0b); /* a start of its own per layout */
+  uint64_t h =
+      ((const variable_shape *)shape)->bytes + UINT64_C(0x8f1bbcdcbfa53e0b); /* a start of its own per layout */
   h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
   h = (h ^ (h >> 32)) * UINT64_C(0xd6e8feb86659fd93);
   return h ^ (h >> 32);

@@ -129,7 +129,8 @@ static consort_status decode(const void *wire, uint32_t n, void *shape) {
 
 static uint32_t describe(const void *shape, char *utf8, uint32_t cap) {
   const vector_shape *s = shape;
-  return (uint32_t)snprintf(utf8, cap, "vector of %llu x %llu B", (unsigned long long)s->n, (unsigned long long)s->elem);
+  return (uint32_t)snprintf(utf8, cap, "vector of %llu x %llu B", (unsigned long long)s->n,
+                            (unsigned long long)s->elem);
 }
 
 /* -- partition "blocks": consort_split; child i begins behind those before it, the first n % parts have one more -- */

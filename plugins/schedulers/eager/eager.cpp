@@ -139,7 +139,8 @@ class Visit {  // of push and pop; seq_cst: pairs with quiesce(), which looks af
 
 Instance &self(void *s) noexcept { return *static_cast<Instance *>(s); }
 
-consort_status create(void *, const consort_host *host, const consort_topology *t, uint64_t epoch, void **out) noexcept {
+consort_status create(void *, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                      void **out) noexcept {
   try {
     *out = new Instance(host, *t, epoch);
     return CONSORT_OK;
@@ -157,7 +158,8 @@ consort_status workers(void *s, const consort_topology *t, const uint32_t *add, 
   Instance &i = self(s);
   for (uint32_t k = 0; k < na; ++k)
     if (add[k] >= t->nworkers)
-      return i.host->fail(i.host, CONSORT_E_INVAL, "eager: a worker was added that is not in the topology; pass the newer snapshot");
+      return i.host->fail(i.host, CONSORT_E_INVAL,
+                          "eager: a worker was added that is not in the topology; pass the newer snapshot");
   consort_status status = CONSORT_OK;
   i.lock.lock();
   try {
@@ -187,7 +189,8 @@ uint32_t push(void *s, const consort_push *p) noexcept {
     i.append(p->ready[k]);
     i.announce(p->wake, p->ready[k]->where, p->from);
   }
-  if (open) i.waiting.store(i.waiting.load(std::memory_order_relaxed) + p->n, std::memory_order_release);  // pairs with pop()
+  if (open)
+    i.waiting.store(i.waiting.load(std::memory_order_relaxed) + p->n, std::memory_order_release);  // pairs with pop()
   i.lock.unlock();
   return open ? p->n : 0;
 }

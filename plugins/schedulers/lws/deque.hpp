@@ -76,7 +76,8 @@ class Deque {
     const int64_t b = bottom_.load(std::memory_order_seq_cst);  // pairs with the stores in push() and pop()
     if (b - t < least) return nullptr;
     consort_task *task = at(t);
-    return top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed) ? task : nullptr;
+    return top_.compare_exchange_strong(t, t + 1, std::memory_order_seq_cst, std::memory_order_relaxed) ? task
+                                                                                                        : nullptr;
   }
 
  private:

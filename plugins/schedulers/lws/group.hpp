@@ -41,7 +41,11 @@ class Group {
   };
 
   Group(const consort_topology &topology, const std::vector<Slot *> &slots, uint32_t nclasses)
-      : places_(slots.size()), size_(static_cast<uint32_t>(slots.size())), words_((size_ + 63) / 64), candidates_(nclasses * words_), members_(nclasses) {
+      : places_(slots.size()),
+        size_(static_cast<uint32_t>(slots.size())),
+        words_((size_ + 63) / 64),
+        candidates_(nclasses * words_),
+        members_(nclasses) {
     for (Slot *s : slots) {
       if (!s) continue;
       order_.push_back(s);

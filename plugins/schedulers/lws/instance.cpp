@@ -50,7 +50,8 @@ inline void Instance::enter(Slot &me) const noexcept {
 }
 
 inline uint32_t Instance::leave(Slot &me, uint32_t answer) noexcept {
-  me.inside.store(me.inside.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // pairs with wait_outside()
+  me.inside.store(me.inside.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_release);  // pairs with wait_outside()
   return answer;
 }
 
@@ -87,11 +88,12 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
 
 // Until this is called, all workers of the topology given to create() serve. The first call that adds some of
 // those says which ones do.
-consort_status Instance::workers(const consort_topology &topology, const uint32_t *add, uint32_t na, const uint32_t *del,
-                                 uint32_t nd) {
+consort_status Instance::workers(const consort_topology &topology, const uint32_t *add, uint32_t na,
+                                 const uint32_t *del, uint32_t nd) {
   for (uint32_t i = 0; i < na; ++i)
     if (add[i] >= topology.nworkers)
-      return host_->fail(host_, CONSORT_E_INVAL, "lws: a worker was added that is not in the topology; pass the newer snapshot");
+      return host_->fail(host_, CONSORT_E_INVAL,
+                         "lws: a worker was added that is not in the topology; pass the newer snapshot");
   std::vector<Slot *> next = members_;
   if (!chosen_ && na > 0 && add[0] < members_.size()) next.assign(members_.size(), nullptr);
   next.resize(std::max<size_t>(next.size(), topology.nworkers));
@@ -267,7 +269,8 @@ void Instance::announce(const Group &group, consort_wake *wake, const consort_ta
 }
 
 // From an outsider all or none, as one step with respect to drain(), which passes through the lock as well.
-bool Instance::list(const Group &group, const consort_push &p, consort_task *const *tasks, uint32_t n, uint32_t self) noexcept {
+bool Instance::list(const Group &group, const consort_push &p, consort_task *const *tasks, uint32_t n,
+                    uint32_t self) noexcept {
   lock_.lock();
   if (self == CONSORT_NONE && epoch_.load(std::memory_order_relaxed) != p.epoch) {
     lock_.unlock();
@@ -305,7 +308,8 @@ void Instance::publish() noexcept {
   for (uint32_t c = 0; c < nclasses_; ++c) {
     int32_t most = std::max(highest(c), shared);
     if (draining_.load(std::memory_order_relaxed)) most = INT32_MAX;
-    if (urgency_[c].load(std::memory_order_relaxed) != most) urgency_[c].store(most, std::memory_order_seq_cst);  // pairs with pop(), by way of enter()
+    if (urgency_[c].load(std::memory_order_relaxed) != most)
+      urgency_[c].store(most, std::memory_order_seq_cst);  // pairs with pop(), by way of enter()
   }
 }
 
@@ -318,7 +322,8 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   Slot &me = *place->slot;
   enter(me);
   // Urgent also while drain() is at work: this load pairs with its store, by way of enter().
-  if (me.urgency->load(std::memory_order_seq_cst) > 0 || --me.countdown == 0 || max != 1 || !me.deque.pop(&out->task)) [[unlikely]]
+  if (me.urgency->load(std::memory_order_seq_cst) > 0 || --me.countdown == 0 || max != 1 || !me.deque.pop(&out->task))
+      [[unlikely]]
     return leave_with(group, *place, out, max);
   out->impl = out->team = CONSORT_NONE;
   return leave(me, 1);
@@ -490,7 +495,8 @@ uint32_t Instance::hunt(const Group &group, const Group::Place &place, consort_p
     const Slot *before = me.watched;
     const uint32_t rounds = me.watched_rounds;
     if (const uint32_t n = steal(group, place, &lone, tasks)) return keep(me, tasks, n, out, max);
-    if (before && me.watched == before && me.watched_rounds == rounds) me.watched = nullptr;  // gone or another: choose anew
+    if (before && me.watched == before && me.watched_rounds == rounds)
+      me.watched = nullptr;  // gone or another: choose anew
     for (uint32_t pool : {me.klass, npools_ - 1})
       if (pools_[pool].listed.load(std::memory_order_relaxed))
         if (const uint32_t n = take_listed(pool, shared(pool) ? me.klass : CONSORT_NONE, 0, Levels::kCount, tasks, 1))

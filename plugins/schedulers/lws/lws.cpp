@@ -44,8 +44,12 @@ consort_status workers(void *s, const consort_topology *topology, const uint32_t
 }
 
 uint32_t push(void *s, const consort_push *p) noexcept { return self(s).push(*p); }
-uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept { return self(s).pop(worker, out, max); }
-uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max) noexcept { return self(s).drain(epoch, out, max); }
+uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
+  return self(s).pop(worker, out, max);
+}
+uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max) noexcept {
+  return self(s).drain(epoch, out, max);
+}
 consort_status quiesce(void *s, uint64_t deadline) noexcept { return self(s).quiesce(deadline); }
 const int32_t *urgency(void *s, uint32_t worker) noexcept { return self(s).urgency(worker); }
 
@@ -66,12 +70,15 @@ consort_status init(const consort_host *host, void **out) noexcept {
   return CONSORT_OK;
 }
 
-consort_status plugin_quiesce(void *, uint64_t) noexcept { return CONSORT_OK; }  // no thread and no callback of ours exists
+// No thread and no callback of ours exists.
+consort_status plugin_quiesce(void *, uint64_t) noexcept { return CONSORT_OK; }
 void fini(void *plugin) noexcept { delete static_cast<Settings *>(plugin); }
 
 constexpr consort_param params[] = {
-    {"depth", "u32", "8192", "64..1048576", "tasks that one worker's deque and one class's ring hold; what is more waits in a list"},
-    {"patience", "u32", "16", "0..1000000", "looks round (about 60 ns each) before a worker's only queued task is stolen"},
+    {"depth", "u32", "8192", "64..1048576",
+     "tasks that one worker's deque and one class's ring hold; what is more waits in a list"},
+    {"patience", "u32", "16", "0..1000000",
+     "looks round (about 60 ns each) before a worker's only queued task is stolen"},
     {"seed", "u64", "1", nullptr, "of the order in which victims are asked"},
 };
 

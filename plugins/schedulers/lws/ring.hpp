@@ -40,7 +40,8 @@ class Ring {
         if (cells_[(t + i) & mask_].load(std::memory_order_acquire)) return Push::kFull;
     } while (!tail_.compare_exchange_weak(t, (t & ~kPlace) | ((t + n) & kPlace), std::memory_order_acq_rel,
                                           std::memory_order_acquire));  // release: pairs with take()'s load of tail
-    for (uint32_t i = 0; i < n; ++i) cells_[(t + i) & mask_].store(tasks[i], std::memory_order_release);  // pairs with take()
+    for (uint32_t i = 0; i < n; ++i)
+      cells_[(t + i) & mask_].store(tasks[i], std::memory_order_release);  // pairs with take()
     return Push::kDone;
   }
 
@@ -67,7 +68,8 @@ class Ring {
         continue;
       }
       if (head_.compare_exchange_strong(h, (h + n) & kPlace, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        for (uint32_t i = 0; i < n; ++i) cells_[(h + i) & mask_].store(nullptr, std::memory_order_release);  // pairs with push()
+        for (uint32_t i = 0; i < n; ++i)
+          cells_[(h + i) & mask_].store(nullptr, std::memory_order_release);  // pairs with push()
         return n;
       }
     }

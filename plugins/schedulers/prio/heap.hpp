@@ -31,7 +31,8 @@ class Heap {
     const int32_t p = task->priority;
     Place at = {nullptr, false};
     consort_task *node = root_;
-    while (node && node->priority != p && hash(node->priority) > hash(p)) at = {node, node->priority < p}, node = child(at);
+    while (node && node->priority != p && hash(node->priority) > hash(p))
+      at = {node, node->priority < p}, node = child(at);
     if (node && node->priority == p) return append(node, task);
     // What hangs here has a lower hash than ours, so it cannot hold our priority: it becomes our two subtrees.
     task->sched[0] = task->sched[1] = nullptr;
@@ -95,7 +96,9 @@ class Heap {
   }
   static consort_task *right(const consort_task *node) noexcept { return static_cast<consort_task *>(node->sched[1]); }
 
-  consort_task *child(Place at) const noexcept { return !at.parent ? root_ : at.right ? right(at.parent) : left(at.parent); }
+  consort_task *child(Place at) const noexcept {
+    return !at.parent ? root_ : at.right ? right(at.parent) : left(at.parent);
+  }
   void set(Place at, consort_task *to) noexcept {
     if (!at.parent) root_ = to;
     else if (at.right) at.parent->sched[1] = to;

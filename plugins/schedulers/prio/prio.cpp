@@ -137,7 +137,8 @@ class Visit {  // of push and pop; seq_cst: pairs with quiesce(), which looks af
 
 Instance &self(void *s) noexcept { return *static_cast<Instance *>(s); }
 
-consort_status create(void *, const consort_host *host, const consort_topology *t, uint64_t epoch, void **out) noexcept {
+consort_status create(void *, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                      void **out) noexcept {
   try {
     *out = new Instance(host, *t, epoch);
     return CONSORT_OK;
@@ -155,7 +156,8 @@ consort_status workers(void *s, const consort_topology *t, const uint32_t *add, 
   Instance &i = self(s);
   for (uint32_t k = 0; k < na; ++k)
     if (add[k] >= t->nworkers)
-      return i.host->fail(i.host, CONSORT_E_INVAL, "prio: a worker was added that is not in the topology; pass the newer snapshot");
+      return i.host->fail(i.host, CONSORT_E_INVAL,
+                          "prio: a worker was added that is not in the topology; pass the newer snapshot");
   consort_status status = CONSORT_OK;
   i.lock.lock();
   try {
@@ -186,7 +188,8 @@ uint32_t push(void *s, const consort_push *p) noexcept {
     i.announce(p->wake, p->ready[k]->where, p->from);
   }
   i.publish();
-  if (open) i.waiting.store(i.waiting.load(std::memory_order_relaxed) + p->n, std::memory_order_release);  // pairs with pop()
+  if (open)
+    i.waiting.store(i.waiting.load(std::memory_order_relaxed) + p->n, std::memory_order_release);  // pairs with pop()
   i.lock.unlock();
   return open ? p->n : 0;
 }
@@ -233,7 +236,8 @@ consort_status quiesce(void *s, uint64_t deadline) noexcept {
 const int32_t *urgency(void *s, uint32_t worker) noexcept {
   static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t) && std::atomic<int32_t>::is_always_lock_free);
   Instance &i = self(s);
-  return reinterpret_cast<const int32_t *>(&i.urgency[worker < i.klass.size() && i.klass[worker] < i.nclasses ? i.klass[worker] : 0]);
+  return reinterpret_cast<const int32_t *>(
+      &i.urgency[worker < i.klass.size() && i.klass[worker] < i.nclasses ? i.klass[worker] : 0]);
 }
 
 consort_status plugin_init(const consort_host *, void **out) noexcept {

@@ -251,7 +251,8 @@ consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept {
   return CONSORT_OK;
 }
 
-consort_status link(void *dev, const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) noexcept {
+consort_status link(void *dev, const consort_space_desc *src, const consort_space_desc *dst,
+                    consort_link_desc *out) noexcept {
   Device &d = device(dev);
   const auto is_host = [](const consort_space_desc *s) {
     return (s->flags & CONSORT_SP_CPU) && (s->flags & CONSORT_SP_COHERENT) && std::strcmp(s->domain, "host") == 0;
@@ -276,7 +277,8 @@ consort_status alloc(void *dev, uint32_t, uint64_t bytes, uint64_t align, uint32
   const consort_host *host = d.driver->host;
   if (d.lost) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
   void *p = nullptr;
-  if (posix_memalign(&p, align < 64 ? 64 : align, bytes) != 0) return host->fail(host, CONSORT_E_NOMEM, "stream: out of memory");
+  if (posix_memalign(&p, align < 64 ? 64 : align, bytes) != 0)
+    return host->fail(host, CONSORT_E_NOMEM, "stream: out of memory");
   if (flags & CONSORT_AL_ZERO) std::memset(p, 0, bytes);
   *out = {reinterpret_cast<uint64_t>(p), 0};
   return CONSORT_OK;
@@ -396,11 +398,12 @@ consort_status arm(void *handle) noexcept {
 
 constexpr consort_param params[] = {
     {"units", "u32", "1", "0..64", "units to offer"},
-    {"space", "text", "host", "host|own|apart", "where units work: the host's memory, an own space that all can load and store, one that needs copies"},
+    {"space", "string", "host", "host|own|apart",
+     "where units work: the host's memory, an own space that all can load and store, one that needs copies"},
     {"depth", "u32", "64", "1..65536", "ops in flight per queue"},
     {"latency_ns", "u64", "0", nullptr, "what each op takes before it has any effect"},
     {"waits", "bool", "false", nullptr, "queues wait for each other's tickets"},
-    {"counters", "text", "0", nullptr, "address of the test's counters, see stream.h"},
+    {"counters", "string", "0", nullptr, "address of the test's counters, see stream.h"},
     {"fail_op", "u64", "0", nullptr, "the op, counted from 1 over the device, that fails; 0: none"},
     {"lost_after", "u64", "0", nullptr, "the op with which the device is lost; 0: none"},
 };
