@@ -76,18 +76,20 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
 }
 
 void Registry::Finder::add_folder(const std::string &folder, int rank) {
-  DIR *dir = ::opendir(folder.c_str());
+  struct CloseFolder {
+    void operator()(DIR *d) const noexcept { ::closedir(d); }
+  };
+  const std::unique_ptr<DIR, CloseFolder> dir(::opendir(folder.c_str()));
   if (!dir) {
     if (rank != kOwn || errno != ENOENT)
       log_.write(kLogWarn, "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
     return;
   }
   std::vector<std::string> names;
-  while (const dirent *entry = ::readdir(dir)) {
+  while (const dirent *entry = ::readdir(dir.get())) {
     const std::string_view name = entry->d_name;
     if (name.size() > 3 && name.ends_with(".so") && name[0] != '.') names.emplace_back(name);
   }
-  ::closedir(dir);
   std::sort(names.begin(), names.end());  // the same order on every machine
   for (const std::string &name : names) add_file(folder + "/" + name, rank);
 }
