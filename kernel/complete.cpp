@@ -78,7 +78,7 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 
 // Hands each edge of a closed list on; what becomes ready goes to `batch`, or to `specials` if it has no body.
 // `edge`: what each took from Task::pending.
-inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
     // Alone with this edge: nobody else touches the count any more, it need not be written. acquire pairs with
     // the release of the predecessors that were counted down before, and of the submitter.
@@ -98,7 +98,7 @@ inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t fr
 }
 
 // Once the name is dead: `w` is what the exchange took from the word.
-inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   uint64_t edge = pending::kBoth;
   if (w & word::kFlags) [[unlikely]] {
     if (w & word::kIssued) {
@@ -126,7 +126,7 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
 }
 
-void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::noinline]] void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   while (specials) {
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);

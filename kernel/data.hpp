@@ -19,7 +19,7 @@
 namespace consort {
 
 struct Runtime;
-struct Topology;
+class Topology;
 
 // A data interface that this runtime has loaded.
 struct Layout {
@@ -55,6 +55,7 @@ struct alignas(64) Datum {
   TaskName reader[kInlineReaders];           // those since, nreaders of them: here first
   TaskName *more;                            // then here; malloc
   uint32_t nreaders, capacity;               // capacity of `more`
+  std::atomic<uint32_t> generation;          // of the name; kept here, where each submission looks anyway
   SpinLock lock;
   // -- for whoever runs a task --
   alignas(64) consort_datum pub;             // id: its handle
@@ -63,7 +64,6 @@ struct alignas(64) Datum {
   DatumExtra *extra;
   uint64_t next_free;
   std::atomic<uint32_t> state;
-  std::atomic<uint32_t> generation;
   std::byte store[kStore];
 
   const void *shape() const noexcept { return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at; }
@@ -72,7 +72,7 @@ struct alignas(64) Datum {
     return reinterpret_cast<Datum *>(const_cast<char *>(reinterpret_cast<const char *>(p)) - offsetof(Datum, pub));
   }
 };
-static_assert(sizeof(Datum) <= 384);
+static_assert(sizeof(Datum) == 256 && offsetof(Datum, pub) == 64);
 
 class DataTable {
  public:

@@ -35,15 +35,18 @@ bool Hand::carve(uint32_t n) noexcept {
   }
   nfree += static_cast<int32_t>(n);
   carved += n;
+  if (rt.window && carved > rt.window) floor = static_cast<int32_t>(carved - rt.window);
   return true;
 }
 
 bool Hand::refill(bool may_wait) noexcept {
-  if (drain_returned()) return true;
-  if (!rt.window || !may_wait) return carve(kCarve);
+  drain_returned();
+  if (!rt.window || !may_wait) return free || carve(kCarve);
+  if (free && nfree > floor) return true;
   if (carved < rt.window) return carve(std::min(kCarve, rt.window - carved));
   wait_for_records(*this);
-  return free || drain_returned() || carve(1);
+  drain_returned();
+  return free || carve(1);
 }
 
 void Hand::give_foreign(Task *t) noexcept {

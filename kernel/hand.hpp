@@ -41,6 +41,7 @@ struct Hand {
   const uint16_t id;
   Task *free = nullptr;               // records at hand, linked by Task::extra
   int32_t nfree = 0;                  // about how many: a batch may be counted a moment after it is taken
+  int32_t floor = 0;                  // as many free ones are not for tasks: lent records came on top of the window
   uint32_t carved = 0;                // records that are this hand's
   Worker *seat = nullptr;             // the worker that this thread drives just now
   Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
@@ -75,11 +76,11 @@ struct Hand {
   Parker parker;
 
   Task *take_record() noexcept {                              // for a submission; nullptr: no memory
-    if (free) [[likely]] return pop_free();
+    if (nfree > floor) [[likely]] return pop_free();
     return refill(!task && !in_callback && !nholds.load(std::memory_order_relaxed)) ? pop_free() : nullptr;
   }
   Task *take_lent() noexcept {                                // a record to lend: ignores the window
-    return free || refill(false) ? pop_free() : nullptr;
+    return free || drain_returned() || carve(2) ? pop_free() : nullptr;
   }
   void give_record(Task *t) noexcept {                        // any hand's
     if (t->hand != id) [[unlikely]] return give_foreign(t);

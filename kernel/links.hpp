@@ -25,6 +25,7 @@ inline void walk_links(const TaskArena &tasks, uint32_t link, F each) noexcept {
       link = chunk->link[slot - kInlineLinks];
       successor = tasks.at(chunk->owner);
     }
+    __builtin_prefetch(tasks.at(link >> word::kSlotBits)->link, 1);
     each(successor);  // may end the successor: its link was read before
   }
 }
@@ -32,7 +33,8 @@ inline void walk_links(const TaskArena &tasks, uint32_t link, F each) noexcept {
 // Hangs the links of one new task. The links beyond its own were reserved before (reserve()).
 class Linker {
  public:
-  Linker(Runtime &rt, Task *t) noexcept : rt_(rt), task_(t), record_(rt.tasks.index(t)) {}
+  Linker(Runtime &rt, Task *t) noexcept
+      : rt_(rt), task_(t), slot_(t->link), number_(uint64_t{word::make_link(rt.tasks.index(t), 0)} << 3) {}
 
   // Room for `n` links in all. False: no memory; nothing is hung yet.
   static bool reserve(Runtime &rt, Hand &h, Task *t, uint32_t n) noexcept {
@@ -51,17 +53,16 @@ class Linker {
     if (!name) return;
     Task *p = rt_.task_at(name);
     uint64_t w = p->word.load(std::memory_order_acquire);  // pairs with the exchange that ends it: what it did is visible
-    const uint32_t generation = static_cast<uint32_t>(name >> 32);
-    if (word::generation(w) != generation) return;
-    uint32_t *const mine = slot();
     do {
-      if (word::generation(w) != generation) return;  // the slot is used by the next
+      if ((w ^ name) >> 32) return;  // another generation: done. The slot is used by the next
       // the list is walked by others only after the exchange, which acquires this release
-      std::atomic_ref<uint32_t>(*mine).store(word::link(w), std::memory_order_relaxed);
-    } while (!p->word.compare_exchange_weak(w, word::with_link(w, number()), std::memory_order_release, std::memory_order_acquire));
-    ++hung_;
-    ++used_;
-    if (w & word::kIssued) [[unlikely]] meet_issued(p, generation);
+      std::atomic_ref<uint32_t>(*slot_).store(word::link(w), std::memory_order_relaxed);
+    } while (!p->word.compare_exchange_weak(w, (w & (~uint64_t{0} << 32 | word::kFlags)) | number_, std::memory_order_release,
+                                            std::memory_order_acquire));
+    number_ += 1 << 3;
+    ++slot_;
+    if (++hung_ >= 4 && (hung_ & 3) == 0) [[unlikely]] next_stretch();
+    if (w & word::kIssued) [[unlikely]] meet_issued(p, static_cast<uint32_t>(name >> 32));
   }
 
   uint32_t hung() const noexcept { return hung_; }
@@ -69,37 +70,32 @@ class Linker {
   uint64_t place() const noexcept { return place_; }  // of the last that was found issued
 
  private:
-  uint32_t number() const noexcept {
-    if (used_ < kInlineLinks) [[likely]] return word::make_link(record_, used_);
-    return word::make_link(chunk_, kInlineLinks + (used_ - kInlineLinks) % kChunkLinks);
-  }
-  uint32_t *slot() noexcept {
-    if (used_ < 4) [[likely]] return &task_->link[used_];
-    if (used_ < kInlineLinks) return reinterpret_cast<uint32_t *>(task_->pub.sched) + (used_ - 4);
-    const uint32_t i = (used_ - kInlineLinks) % kChunkLinks;
-    if (i == 0 && chunk_for_ != used_) {
-      chunk_ = chunk_ ? reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->next : task_->extra->chunks;
-      chunk_for_ = used_;
+  // Slots stand in stretches: four in the record's last line, four in the policy's words, then chunk by chunk.
+  [[gnu::noinline]] void next_stretch() noexcept {
+    if (hung_ == 4) {
+      slot_ = reinterpret_cast<uint32_t *>(task_->pub.sched);
+    } else if ((hung_ - kInlineLinks) % kChunkLinks == 0) {
+      chunk_ = chunk_ ? reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->next : task_->extra ? task_->extra->chunks : 0;
+      if (!chunk_) return;  // as many as were reserved: there is no next
+      slot_ = reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->link;
+      number_ = uint64_t{word::make_link(chunk_, kInlineLinks)} << 3;
     }
-    return &reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->link[i];
   }
-  void meet_issued(Task *p, uint32_t generation) noexcept {
+  [[gnu::noinline]] void meet_issued(Task *p, uint32_t generation) noexcept {
+    ++issued_;  // only the completion is owed, even if it is complete meanwhile
     const uint64_t place = std::atomic_ref<uint64_t>(p->pub.footprint).load(std::memory_order_relaxed);
-    // Unfinished still? Then the place was its own. (acquire on both sides: the load above cannot sink below.)
+    // Unfinished still? Then the place was its own. (The load above cannot sink below the fence.)
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (word::generation(p->word.load(std::memory_order_acquire)) != generation) {
-      ++issued_;  // complete: its part of `issue` is not owed either, only the completion's
-      return;
-    }
+    if (word::generation(p->word.load(std::memory_order_acquire)) != generation) return;
     place_ = place;
     note_issued(rt_, task_, place);
-    ++issued_;
   }
 
   Runtime &rt_;
   Task *const task_;
-  const uint32_t record_;
-  uint32_t used_ = 0, hung_ = 0, issued_ = 0, chunk_ = 0, chunk_for_ = ~0u;
+  uint32_t *slot_;
+  uint64_t number_;  // of the slot, as it stands in a word
+  uint32_t hung_ = 0, issued_ = 0, chunk_ = 0;
   uint64_t place_ = 0;
 };
 

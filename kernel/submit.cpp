@@ -194,11 +194,11 @@ void link(Draft &draft, Linker &linker) noexcept {
     for (uint32_t i = 0; i < t->extra->nafter; ++i) linker.after(t->extra->after[i]);
 }
 
-// Lets go of the guard. True: no predecessor is left.
-inline bool let_go(Runtime &rt, Task *t, Linker &linker) noexcept {
+// Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.
+inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcept {
+  if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
   if (!linker.hung()) return true;
-  const uint64_t sub = (pending::kGuard - linker.hung()) * pending::kComplete +
-                       (pending::kGuard - (linker.hung() - linker.issued())) * pending::kIssue;
+  const uint64_t sub = (given - linker.hung()) * pending::kComplete + (given - (linker.hung() - linker.issued())) * pending::kIssue;
   // release: whoever counts down last sees the whole record. acquire: if that is us, what predecessors did.
   const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
   if ((left & 0xffffffff) == 0) return true;
@@ -299,8 +299,16 @@ static consort_status submit_any(Runtime &, const consort_task_desc &, consort_t
 constexpr consort_status kNotPlain = INT32_MAX;
 constexpr uint32_t kPlainUses = kPayload / sizeof(consort_access);
 
+// With the right: is the last writer unfinished? A finished one is forgotten.
+inline bool still_live(Runtime &rt, TaskName &writer) noexcept {
+  if (!writer) return false;
+  if (rt.is_live(writer)) return true;
+  writer = 0;
+  return false;
+}
+
 // Finds the data and fills the accesses. kNoSurvey: some are not registered, or not different; with the right, also:
-// there is no room for another reader. Else, with the right, how many links the task may need.
+// there is no room for another reader. Else, with the right, how many predecessors were live: there will be no more.
 constexpr uint32_t kNoSurvey = ~0u;
 template <bool kWithRight>
 [[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n, const uint32_t *modes, consort_access *access,
@@ -317,10 +325,15 @@ template <bool kWithRight>
     claims[i] = {datum, mode};
     access[i] = {&datum->pub, mode, 0};
     if constexpr (!kWithRight) continue;
-    __builtin_prefetch(&rt.tasks.at(static_cast<uint32_t>(datum->writer))->word, 1);
     const uint32_t readers = datum->nreaders;
-    if (mode & CONSORT_M_W) links += readers ? readers : 1;
-    else links += 1, plain &= readers < Datum::kInlineReaders + datum->capacity;
+    if (!(mode & CONSORT_M_W)) {
+      plain &= readers < Datum::kInlineReaders + datum->capacity;
+      links += still_live(rt, datum->writer);
+    } else if (!readers) {
+      links += still_live(rt, datum->writer);
+    } else {
+      for (uint32_t r = 0; r < readers; ++r) links += rt.is_live(datum->reader_at(r));
+    }
   }
   return plain ? links : kNoSurvey;
 }
@@ -361,9 +374,12 @@ template <bool kWithRight>
   count_in(h, group);
   if (out) out->v = name;
   if (n) {
+    // Once as many links hang as `pending` says, the task is its predecessors' to release: it is not looked at again,
+    // and what is still to be done for it touches the chains alone.
+    t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
     Linker linker(rt, t);
-    for (uint32_t i = 0; i < n; ++i) link_one(linker, *Datum::of(access[i].datum), access[i].mode, name);
-    if (!let_go(rt, t, linker)) return CONSORT_OK;
+    for (uint32_t i = 0; i < n; ++i) link_one(linker, *seen[i].datum, seen[i].mode, name);
+    if (!let_go(rt, t, linker, links)) return CONSORT_OK;
   }
   rt.policy.push_one(rt, h, pushes_as(h), t);  // under the right: a lease cannot be taken away meanwhile
   return CONSORT_OK;
@@ -375,6 +391,13 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   const bool brief = d.size == CONSORT_TASK_BRIEF ||
                      !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name));
   Codelet *const c = rt.codelets.find(d.codelet);
+  // The data's lines are often cold: ask for both of each while the record is filled.
+  if (d.uses)
+    for (uint32_t i = 0; i < d.nuses && i < kPlainUses; ++i)
+      if (const Datum *datum = rt.data.find(d.uses[i].data)) {
+        __builtin_prefetch(datum, 1);
+        __builtin_prefetch(&datum->pub);
+      }
   if (c && brief && !(d.nargs | (d.worker + 1)) && d.nuses < c->plain_below && (c->nmodes == CONSORT_NONE || c->nmodes == d.nuses) && (d.uses || !d.nuses)) [[likely]] {
     Group *const group = d.group.v ? rt.groups.find(d.group) : h->task ? h->task->group : rt.standard_group;
     if (group) [[likely]]
@@ -439,7 +462,7 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
     if (out) out->v = t->pub.id;
     Linker linker(rt, t);
     link(draft, linker);
-    ready = let_go(rt, t, linker);
+    ready = let_go(rt, t, linker, pending::kGuard);
     draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
     if (ready && !(t->bits & (kSpecial | kBound))) [[likely]] {
       const uint32_t from = pushes_as(h);  // under the right: a lease cannot be taken away meanwhile
@@ -474,7 +497,7 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
     count_in(h, *t->group);
     Linker linker(rt, t);
     link(draft, linker);
-    ready = let_go(rt, t, linker);
+    ready = let_go(rt, t, linker, pending::kGuard);
     draft.t = nullptr;
   }
   if (ready) release_ready(rt, h, t);

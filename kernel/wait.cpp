@@ -45,7 +45,7 @@ struct Goal {
   bool reached() const noexcept {
     if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
     if (task) return !rt.is_live(task);
-    if (records) return records->free || records->returned.load(std::memory_order_relaxed);
+    if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
     // Nothing pending is a moment, not a state, where others go on submitting: seen once is enough.
     if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
     return was_idle;
@@ -316,18 +316,18 @@ void wait_for_records(Hand &h) noexcept {
   if (rt.manual) {
     std::lock_guard lock(rt.pump_mutex);
     const auto n = static_cast<uint32_t>(rt.workers.size());
-    for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree < static_cast<int32_t>(std::max(1u, rt.window / 4));)
+    for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree - h.floor < static_cast<int32_t>(std::max(1u, rt.window / 4));)
       fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
     return;
   }
   const auto enough = [](const Hand &hand) {
-    return hand.nfree + hand.returned_count.load(std::memory_order_relaxed) >= static_cast<int32_t>(std::max(1u, hand.rt.window / 4));
+    return hand.nfree + hand.returned_count.load(std::memory_order_relaxed) - hand.floor >= static_cast<int32_t>(std::max(1u, hand.rt.window / 4));
   };
   const Deadline never(rt.clock, -1);
   const auto progress = [&] { return rt.finished(); };
   for (uint64_t before = progress(); !enough(h);) {
     const bool helped = help(h, goal, never, enough);
-    if (h.free || enough(h)) break;
+    if (h.nfree > h.floor || enough(h)) break;
     if (!helped) sleep_until(h, goal, never, kNap);
     const uint64_t now = progress();
     if (now == before && rt.nobody_runs()) break;
