@@ -1,0 +1,242 @@
+// Traps in the order of tasks: two submitters on two data; a successor run in place must not overtake what is more
+// urgent, starve others or grow the stack; a thousand readers; records freed by another thread than took them.
+#include <fstream>
+
+#include "api/harness.hpp"
+
+using namespace consort_test;
+
+namespace {
+
+const char *const kSchedulers[] = {"eager", "prio", "lws"};
+
+Pairs with(const char *scheduler, const char *workers) {
+  return {{"workers", workers}, {"cpu.topology", kFourCores}, {"scheduler", scheduler}};
+}
+
+class Order : public ::testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Under, Order, ::testing::ValuesIn(kSchedulers),
+                         [](const auto &i) { return std::string(i.param); });
+
+// T1 appends to A then B, T2 to B then A: were they to interleave, each would wait for the other.
+TEST_P(Order, TwoSubmittersTwoDataNeverMakeACycle) {
+  Rt rt(with(GetParam(), "2"));
+  long x[3] = {};
+  consort_data_id d[3];
+  for (int i = 0; i < 3; ++i) d[i] = variable_of(rt, &x[i]);
+  std::atomic<int> torn{0};
+  Bodies body;
+  // Every task adds one to both of its data; a third checks that those who read see equal sums of pairs.
+  const auto both = body(
+      rt, "both", [](const consort_call &c) { return ++*pointer<long>(c, 0), ++*pointer<long>(c, 1), CONSORT_OK; });
+  const auto look = body(rt, "look", [&](const consort_call &c) {
+    torn += *pointer<long>(c, 0) != *pointer<long>(c, 1);
+    return CONSORT_OK;
+  });
+  const int n = full() ? 200000 : 10000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < n / 4; ++i) {
+        if (t % 2) need(Desc(both).rw(d[0]).rw(d[1]).to(rt), "submit");
+        else need(Desc(both).rw(d[1]).rw(d[0]).to(rt), "submit");
+        if (i % 8 == 0) need(Desc(look).r(d[t % 2]).r(d[1 - t % 2]).to(rt), "submit");
+        if (i % 64 == 0) need(Desc(both).rw(d[2]).rw(d[2]).to(rt), "submit");
+      }
+    });
+  for (auto &t : threads) t.join();
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(x[0], n / 4 * 4);
+  EXPECT_EQ(x[1], n / 4 * 4);
+  EXPECT_EQ(torn, 0) << "a task was seen by one datum before another";
+}
+
+// The bias towards one submitter comes and goes: each thread submits alone for a while, then together.
+TEST_P(Order, SubmittersTakeTurns) {
+  Rt rt(with(GetParam(), "2"));
+  long x = 0;
+  const auto d = variable_of(rt, &x);
+  const auto inc =
+      codelet(rt, "inc", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), 0; });
+  long expected = 0;
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::thread> threads;
+    const int k = 1 + round % 3;
+    for (int t = 0; t < k; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 300; ++i) need(Desc(inc).rw(d).to(rt), "submit");
+      });
+    for (auto &t : threads) t.join();
+    expected += 300 * k;
+    for (int i = 0; i < 100; ++i) Desc(inc).rw(d).must(rt);
+    expected += 100;
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(x, expected);
+}
+
+TEST(Bypass, DoesNotOvertakeAHigherPriority) {
+  Rt rt(with("prio", "1"));
+  long x = 0;
+  const auto d = variable_of(rt, &x);
+  Bodies body;
+  Gate gate;
+  std::vector<int> order;
+  const auto urgent = body(rt, "urgent", [&](const consort_call &) { return order.push_back(-1), CONSORT_OK; });
+  const auto link = body(rt, "link", [&](const consort_call &c) -> consort_status {
+    const int i = value<int>(c, 0);
+    if (i == 0) gate.pass();
+    order.push_back(i);
+    return i % 10 == 5 ? Desc(urgent).priority(100).to(rt) : CONSORT_OK;
+  });
+  std::thread opener(
+      [&] { eventually([&] { return gate.waiting() > 0; }), std::this_thread::sleep_for(10ms), gate.open(); });
+  for (int i = 0; i < 100; ++i) Desc(link).rw(d).arg(i).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  opener.join();
+  ASSERT_EQ(order.size(), 110u);
+  for (size_t i = 0; i + 1 < order.size(); ++i)
+    if (order[i] >= 0 && order[i] % 10 == 5) {
+      EXPECT_EQ(order[i + 1], -1) << "after link " << order[i];
+    }
+}
+
+TEST_P(Order, AChainRunInPlaceDoesNotStarveTheOthers) {
+  Rt rt(with(GetParam(), "2"));
+  long x = 0;
+  const auto d = variable_of(rt, &x);
+  Bodies body;
+  std::atomic<int> links{0}, seen_at{-1};
+  const int n = 20000;
+  const auto link = body(rt, "link", [&](const consort_call &) {
+    for (int i = 0; i < 5000; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);  // some 50 ms in all
+    return ++links, CONSORT_OK;
+  });
+  const auto other = body(rt, "other", [&](const consort_call &) { return seen_at = links.load(), CONSORT_OK; });
+  consort_hold hold;
+  ASSERT_OK(consort_acquire(rt, d, CONSORT_M_RW, kLong, &hold));
+  for (int i = 0; i < n; ++i) Desc(link).rw(d).must(rt);
+  EXPECT_OK(consort_release(rt, hold));
+  Desc(other).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, CONSORT_WAIT_NO_HELP));
+  EXPECT_EQ(links, n);
+  EXPECT_LT(seen_at, n) << "a second worker was there all the time";
+}
+
+TEST(Bypass, AtMostThirtyTwoInARowOnTheOnlyWorker) {
+  for (const char *scheduler : {"eager", "prio"}) {
+    Rt rt(with(scheduler, "1"));
+    long x = 0;
+    const auto d = variable_of(rt, &x);
+    Bodies body;
+    Gate gate;
+    int links = 0, seen_at = -1;
+    const auto link = body(rt, "link", [&](const consort_call &c) {
+      if (value<int>(c, 0) == 0) gate.pass();
+      return ++links, CONSORT_OK;
+    });
+    const auto other = body(rt, "other", [&](const consort_call &) { return seen_at = links, CONSORT_OK; });
+    std::thread opener(
+        [&] { eventually([&] { return gate.waiting() > 0; }), std::this_thread::sleep_for(10ms), gate.open(); });
+    for (int i = 0; i < 200; ++i) Desc(link).rw(d).arg(i).must(rt);
+    Desc(other).must(rt);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    opener.join();
+    EXPECT_LE(seen_at, 34) << scheduler;
+  }
+}
+
+TEST_P(Order, AMillionInARowDoNotGrowTheStack) {
+  Rt rt(with(GetParam(), "2"));
+  long x = 0;
+  const auto d = variable_of(rt, &x);
+  struct Range { std::atomic<uintptr_t> low[8], high[8]; } range{};
+  for (auto &l : range.low) l = UINTPTR_MAX;
+  // By thread: a helper's stack is another's.
+  const auto link = codelet(rt, "link", [](const consort_call *c) -> consort_status {
+    static std::atomic<int> threads{0};
+    static thread_local const int me = threads++ % 8;
+    auto *r = static_cast<Range *>(c->user);
+    const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (here < r->low[me]) r->low[me] = here;
+    if (here > r->high[me]) r->high[me] = here;
+    return ++*pointer<long>(*c, 0), 0;
+  }, 1, &range);
+  const int n = full() ? 1000000 : 100000;
+  for (int i = 0; i < n; ++i) Desc(link).rw(d).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(x, n);
+  for (int t = 0; t < 8; ++t)
+    if (range.high[t]) {
+      EXPECT_LT(range.high[t] - range.low[t], 32768u * kSlow) << "thread " << t;
+    }
+}
+
+TEST_P(Order, AThousandReadersBetweenWriters) {
+  Rt rt(with(GetParam(), "4"));
+  long x = 0;
+  const auto d = variable_of(rt, &x);
+  std::atomic<int> wrong{0}, reads{0};
+  Bodies body;
+  const auto read = body(rt, "read", [&](const consort_call &c) {
+    return wrong += *pointer<long>(c, 0) != value<long>(c, 0), ++reads, CONSORT_OK;
+  });
+  const auto write = body(rt, "write", [](const consort_call &c) { return ++*pointer<long>(c, 0), CONSORT_OK; });
+  for (long round = 0; round < 30; ++round) {
+    for (int i = 0; i < 1000; ++i) Desc(read).r(d).arg(round).must(rt);
+    Desc(write).rw(d).must(rt);
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(x, 30);
+  EXPECT_EQ(reads, 30000);
+  EXPECT_EQ(wrong, 0) << "a reader saw another round";
+}
+
+TEST_P(Order, ReadersWhomNobodyWritesAfterAreForgotten) {
+  // The list of readers since the last write must not grow with those that are done.
+  Rt rt(with(GetParam(), "2"));
+  long x = 7;
+  const auto d = variable_of(rt, &x);
+  const auto read = codelet(rt, "read", [](const consort_call *) -> consort_status { return 0; }, 1);
+  const auto rss = [] {
+    std::string word;
+    long kb = 0;
+    for (std::ifstream in("/proc/self/status"); in >> word;)
+      if (word == "VmRSS:") in >> kb;
+    return kb;
+  };
+  for (int i = 0; i < 20000; ++i) Desc(read).r(d).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  const long before = rss();
+  for (int i = 0; i < 500000 / kSlow; ++i) Desc(read).r(d).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  if (kSlow == 1) {
+    EXPECT_LE(rss(), before + 1024);
+  }
+}
+
+TEST(Records, FreedByOtherThreadsComeBack) {
+  // One thread takes every record, others free them, and the other way round: memory must not grow with the tasks.
+  Rt rt(with("lws", "2"));
+  const auto nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return 0; });
+  const auto rss = [] {
+    std::string word;
+    long kb = 0;
+    for (std::ifstream in("/proc/self/status"); in >> word;)
+      if (word == "VmRSS:") in >> kb;
+    return kb;
+  };
+  long before = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::thread([&] {
+      for (int i = 0; i < 10000; ++i) need(Desc(nop).to(rt), "submit");
+    }).join();
+    need(consort_wait_all(rt, kLong, CONSORT_WAIT_NO_HELP), "wait");
+    if (round == 10) before = rss();
+  }
+  if (kSlow == 1) {
+    EXPECT_LE(rss(), before + 2048);
+  }
+}
+
+}  // namespace
