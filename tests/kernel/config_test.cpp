@@ -143,6 +143,11 @@ TEST_F(ConfigTest, BrokenTomlNamesTheLine) {
   EXPECT_EQ(refusal(nullptr, {}, file.c_str()).find("file " + file + ":2: "), 0u);
   EXPECT_EQ(refusal("window = 1\nwindow = 2").find("text:2: "), 0u);
   EXPECT_EQ(refusal("window = 2020-01-01").find("text:1: \"window\" is a date"), 0u);
+  for (const char *letter : {"\u00e9", "\u0416", "\u2d30", "\ufb01", "\ufeff", "\U0001f600"}) {
+    EXPECT_EQ(refusal((std::string("x = 1\n") + letter + " = 1").c_str()).find("text:2: "), 0u) << letter;
+    EXPECT_EQ(refusal((std::string("window = 1") + letter).c_str()).find("text:1: "), 0u) << letter;
+    EXPECT_TRUE(load((std::string("# ") + letter + "\nplugin_path = \"" + letter + "\"").c_str())) << letter;
+  }
   EXPECT_EQ(refusal("[=]").find("text:1: "), 0u) << "the parser's own assumption does not hold";
   EXPECT_EQ(refusal("plugins = [[1]]").find("text:1: the array \"plugins\" may hold"), 0u);
   EXPECT_EQ(refusal("plugins = [\"a,b\"]").find("text:1: the array \"plugins\": \"a,b\" has a comma"), 0u);
