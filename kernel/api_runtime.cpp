@@ -110,7 +110,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   while (!unused(*rt, *c)) {
     settle_down(*rt, *h);
     if (rt->manual) {
-      std::lock_guard lock(rt->pump_mutex);
+      const PumpTurn turn(*rt, *h);
       for (uint32_t i = 0; i < rt->workers.size(); ++i) pump_one(*rt, *h, i);
     } else {
       h->parker.wait(200'000);
@@ -234,7 +234,7 @@ consort_status consort_step(consort_runtime *shell, uint32_t worker) {
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   if (h->task || h->in_callback) return set_error(CONSORT_E_BUSY, "a task or a callback cannot step: it is inside a step");
-  std::lock_guard lock(rt->pump_mutex);
+  const PumpTurn turn(*rt, *h);
   return pump_one(*rt, *h, worker) ? CONSORT_OK : CONSORT_AGAIN;
 }
 

@@ -12,8 +12,10 @@ constexpr uint32_t kCarve = 64;
 
 bool Hand::drain_returned() noexcept {
   if (!returned.load(std::memory_order_relaxed)) return false;
+  // The count first: it is added behind its batch, so what is counted here is in the chain below. nfree never says
+  // more than there are. acquire and the release in flush_records() keep that order.
+  nfree += returned_count.exchange(0, std::memory_order_acquire);
   Task *chain = returned.exchange(nullptr, std::memory_order_acquire);  // pairs with the release in flush_records()
-  nfree += returned_count.exchange(0, std::memory_order_relaxed);
   if (free) {
     Task *last = chain;
     while (last->extra) last = reinterpret_cast<Task *>(last->extra);
@@ -67,7 +69,7 @@ void Hand::flush_records() noexcept {
   do {  // an old head that was taken and came back in between is as good a tail as ever
     back_last->extra = reinterpret_cast<Extra *>(old);
   } while (!owner.returned.compare_exchange_weak(old, back_first, std::memory_order_release, std::memory_order_relaxed));
-  owner.returned_count.fetch_add(static_cast<int32_t>(back_count), std::memory_order_relaxed);
+  owner.returned_count.fetch_add(static_cast<int32_t>(back_count), std::memory_order_release);
   back_first = back_last = nullptr;
   back_count = 0;
   fence::light(rt.asymmetric);  // pairs with the heavy fence of wait_for_records()

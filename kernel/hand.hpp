@@ -40,7 +40,7 @@ struct Hand {
   Runtime &rt;
   const uint16_t id;
   Task *free = nullptr;               // records at hand, linked by Task::extra
-  int32_t nfree = 0;                  // about how many: a batch may be counted a moment after it is taken
+  int32_t nfree = 0;                  // how many at least: a batch may be counted a moment after it is taken
   int32_t floor = 0;                  // as many free ones are not for tasks: lent records came on top of the window
   uint32_t carved = 0;                // records that are this hand's
   Worker *seat = nullptr;             // the worker that this thread drives just now

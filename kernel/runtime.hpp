@@ -101,7 +101,7 @@ struct Runtime {
   alignas(64) std::atomic<uint32_t> nwaiters{0};
   std::mutex waiters_mutex;                // leaf
   std::vector<Parker *> waiters;
-  std::mutex pump_mutex;                   // manual pump: one thread at a time steps
+  std::atomic<Hand *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
 
   // -- rooms, in the order of their lives --
   std::shared_ptr<Config> config;

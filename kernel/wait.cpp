@@ -219,12 +219,10 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
 
 consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
   Runtime &rt = goal.rt;
-  Worker *const outer = h.seat;
   uint32_t fruitless = 0;
   while (!goal.reached()) {
     if (deadline.passed()) return CONSORT_E_TIMEOUT;
-    std::unique_lock lock(rt.pump_mutex, std::defer_lock);
-    if (!outer) lock.lock();  // a task that waits is inside somebody's pump already
+    PumpTurn turn(rt, h);
     const auto n = static_cast<uint32_t>(rt.workers.size());
     if (pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n))) {
       fruitless = 0;
@@ -233,7 +231,7 @@ consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadli
     rt.clock.advance(1000);
     if (++fruitless < 16 * n) continue;
     fruitless = 0;
-    if (lock.owns_lock()) lock.unlock();
+    turn.give_up();
     sleep_until(h, goal, Deadline(rt.clock, -1), 50'000);  // only another thread can help now
   }
   return CONSORT_OK;
@@ -300,6 +298,7 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   h.frame = nullptr;
   h.depth = 0;
   h.in_callback = false;
+  if (rt.pumping.load(std::memory_order_relaxed) == &h) rt.pumping.store(nullptr, std::memory_order_release);
   record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE, nullptr);
   complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
   settle_down(rt, h);
@@ -314,7 +313,7 @@ void wait_for_records(Hand &h) noexcept {
   Runtime &rt = h.rt;
   const Goal goal{rt, nullptr, 0, nullptr, &h};
   if (rt.manual) {
-    std::lock_guard lock(rt.pump_mutex);
+    const PumpTurn turn(rt, h);
     const auto n = static_cast<uint32_t>(rt.workers.size());
     for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree - h.floor < static_cast<int32_t>(std::max(1u, rt.window / 4));)
       fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;

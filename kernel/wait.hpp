@@ -15,6 +15,26 @@ consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags) noexcept;
 consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags) noexcept;  // its end, not its status
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 
+// The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).
+class PumpTurn {
+ public:
+  PumpTurn(Runtime &rt, Hand &h) noexcept : rt_(rt), outer_(rt.pumping.load(std::memory_order_relaxed) == &h) {
+    Hand *nobody = nullptr;
+    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(nobody, &h, std::memory_order_acquire); nobody = nullptr) wait.once();
+  }
+  ~PumpTurn() { give_up(); }
+  void give_up() noexcept {
+    if (!outer_) rt_.pumping.store(nullptr, std::memory_order_release);
+    outer_ = true;
+  }
+  PumpTurn(const PumpTurn &) = delete;
+  PumpTurn &operator=(const PumpTurn &) = delete;
+
+ private:
+  Runtime &rt_;
+  bool outer_;  // somebody below on this stack has it already
+};
+
 // One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
 bool pump_one(Runtime &, Hand &, uint32_t worker) noexcept;
 
