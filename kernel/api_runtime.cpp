@@ -221,7 +221,7 @@ consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, conso
   int32_t os_cpu = -1;
   for (size_t i = 0; i < w.unit.cpuset.size() && os_cpu < 0; ++i)
     if (w.unit.cpuset[i]) os_cpu = static_cast<int32_t>(i * 64) + __builtin_ctzll(w.unit.cpuset[i]);
-  *out = {out->size, w.id, w.unit.name.c_str(), w.unit.desc.klass, w.unit.desc.arch, w.ran.load(std::memory_order_relaxed),
+  *out = {out->size, w.id, w.unit.name.c_str(), w.unit.desc.klass, w.unit.desc.arch, w.ran.load(std::memory_order_relaxed) + w.extra_ran.load(std::memory_order_relaxed),
           w.busy_ns.load(std::memory_order_relaxed), w.unit.desc.space, w.unit.desc.numa, os_cpu, 0};
   return CONSORT_OK;
 }

@@ -136,12 +136,12 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
 }
 
 // The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
-inline Task *pick_successor(Runtime &rt, ReadyBatch &batch, Worker &w) noexcept {
+inline Task *pick_successor(Runtime &rt, const Hand &h, ReadyBatch &batch, Worker &w) noexcept {
   uint32_t best = batch.n - 1;
   for (uint32_t i = batch.n - 1; i-- > 0;)
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
   Task *t = batch.task[best];
-  if (w.streak >= rt.bypass || !(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
+  if (h.streak >= rt.bypass || !(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
   --batch.n;
   for (uint32_t i = best; i < batch.n; ++i) batch.task[i] = batch.task[i + 1];
   return t;
@@ -180,7 +180,7 @@ Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w) noexcept 
   hand_on_one(rt, h, t, word, from, batch, specials);
   if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
   if (!batch.n) return nullptr;
-  Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, batch, *w) : nullptr;
+  Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, h, batch, *w) : nullptr;
   if (batch.n > 1) std::reverse(batch.task, batch.task + batch.n);  // the order of submission
   push_batch(rt, batch, from);
   return next;
@@ -228,6 +228,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
 
 void settle_down(Runtime &rt, Hand &h) noexcept {
   h.flush_records();
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever began to watch the group
   rt.groups.tell_if_idle(*rt.groups.at(static_cast<uint32_t>(h.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever is about to wait for everything
   if (rt.nwaiters.load(std::memory_order_relaxed) && rt.groups.all_idle()) rt.wake_waiters();

@@ -15,7 +15,7 @@ std::string describe_runtime(Runtime &rt) {
   std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) + " pending, scheduler " + rt.policy.name();
   for (const auto &w : rt.workers) {
     const uint32_t t = w->token.load(std::memory_order_relaxed);
-    s += "\nworker " + w->unit.name + ": " + std::to_string(w->ran.load(std::memory_order_relaxed)) + " tasks, ";
+    s += "\nworker " + w->unit.name + ": " + std::to_string(w->ran.load(std::memory_order_relaxed) + w->extra_ran.load(std::memory_order_relaxed)) + " tasks, ";
     if (t == token::kHeld) s += "at work or looking for it";
     else if (token::is_lease(t)) s += "leased to a submitting thread";
     else s += "asleep";

@@ -43,12 +43,13 @@ struct Hand {
   int32_t nfree = 0;                  // how many at least: a batch may be counted a moment after it is taken
   int32_t floor = 0;                  // as many free ones are not for tasks: lent records came on top of the window
   uint32_t carved = 0;                // records that are this hand's
-  Worker *seat = nullptr;             // the worker that this thread drives just now
+  Worker *seat = nullptr;             // the worker that this thread drives just now; a body that waited may have lost it
   Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false;
   uint32_t lease_tries = 0;
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
+  uint32_t streak = 0;                // successors run in place, in a row
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
   // What a push of one task is given, filled but for the task and `from`: a push does not nest.
   uint64_t candidates = 0;

@@ -191,6 +191,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     auto lease = claim(used, config->text("cores") == "refuse", "runtime #" + std::to_string(number));
     if (!lease) return lease.error();
     cores = std::move(*lease);
+    if (!cores.sharing().empty()) log(2, "runtime #" + std::to_string(number) + " " + std::string(cores.sharing()));
   }
   uint8_t domains = 0;
   for (auto &w : workers) {

@@ -112,7 +112,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
     uint32_t idle = 0;
     while (!goal.reached()) {
       const bool did = w->steps(h, frame, kLookEvery) > 0;
-      if (w->returning.load(std::memory_order_relaxed)) break;
+      if (h.seat != w) break;
       if (enough && enough(h)) break;
       if (did) {
         idle = 0;
@@ -127,6 +127,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
       rt.policy.flush();
       w->show_asleep(h.parker);
       if (w->step(h, frame)) {
+        if (h.seat != w) break;
         w->show_awake();
         idle = 0;
         continue;
@@ -143,43 +144,28 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
     }
     settle_down(rt, h);
   }
-  h.seat = nullptr;
   set_current_worker(outer_worker);
-  w->held_to_lease(h);
+  if (h.seat == w) w->held_to_lease(h);
+  else h.lease = nullptr;  // a body waited, and somebody else has the worker now
+  h.seat = nullptr;
   return true;
 }
 
 // -- inside a task --------------------------------------------------------------------------------------------
 
-// Gives the token to somebody else, sleeps, and takes it back.
+// Gives the token to somebody else and sleeps; takes it back if it is free then.
 void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
-  Worker *w = h.seat;
+  Worker *const w = h.seat;
   settle_down(goal.rt, h);
-  h.seat = nullptr;
-  w->add_spare();
+  if (w) w->leave_to_spare(h);
   sleep_until(h, goal, deadline, -1);
-  w->returning.fetch_add(1, std::memory_order_acq_rel);
-  w->show_awake();
-  for (Backoff wait; !w->try_take();) {
-    if (Parker *p = w->sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
-    uint32_t t = w->token.load(std::memory_order_relaxed);
-    if (token::is_lease(t) && w->token.compare_exchange_strong(t, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed)) {
-      fence::heavy();  // as in Worker::watch: the lessee is out of its submission
-      for (Backoff out; goal.rt.hands.at(token::hand_of(t))->busy.load(std::memory_order_acquire);) out.once();
-      break;
-    }
-    wait.once();
-  }
-  w->returning.fetch_sub(1, std::memory_order_acq_rel);
-  w->take_duty(h);
-  w->show_awake();
-  h.seat = w;
+  if (w) w->try_return(h);
 }
 
 consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, bool may_help) noexcept {
   Runtime &rt = goal.rt;
-  Worker *w = h.seat;
-  if (!may_help || h.depth >= kDeepest || w->queue) {
+  Worker *const w = h.seat;
+  if (!w || !may_help || h.depth >= kDeepest || w->queue) {
     sleep_without_seat(h, goal, deadline);
     return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
   }
@@ -188,6 +174,10 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
     Frame frame(*w);
     uint32_t idle = 0;
     while (!goal.reached() && !deadline.passed()) {
+      if (h.seat != w) {  // lost in a body that ran here, or while asleep
+        sleep_without_seat(h, goal, deadline);
+        continue;
+      }
       consort_pick pick;
       if (rt.policy.pop(w->id, &pick)) {
         Task *t = reinterpret_cast<Task *>(pick.task);
@@ -199,7 +189,6 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
         // Somebody else's: another thread takes over this worker and finds it where it was.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
         sleep_without_seat(h, goal, deadline);
-        w = h.seat;
         continue;
       }
       if (idle == 0) settle_down(rt, h);

@@ -43,7 +43,7 @@ void Worker::give_up() noexcept {
 
 bool Worker::try_lease(Hand &h) noexcept {
   uint32_t free = token::kFree;
-  if (queue || returning.load(std::memory_order_relaxed) || token.load(std::memory_order_relaxed) != free ||
+  if (queue || token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed)) return false;
   h.lease = this;
   show_awake();
@@ -57,7 +57,6 @@ bool Worker::lease_to_held(Hand &h) noexcept {
 }
 
 void Worker::held_to_lease(Hand &h) noexcept {
-  if (returning.load(std::memory_order_relaxed)) return give_up();
   token.store(token::lease(h.id), std::memory_order_release);
   // Nothing pending: nothing that this worker could be late for. The next submission looks at `watched` anyway.
   if (!watched.load(std::memory_order_relaxed) && !rt.groups.all_idle()) wake_duty();
@@ -109,7 +108,7 @@ Task *Worker::next_bound() noexcept {
 
 // One task and the successors that run in place; how many that were.
 inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
-  streak = 0;
+  h.streak = 0;
   do {
     if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
     consort_status status = prepare(rt, *this, f, t, impl);
@@ -118,23 +117,33 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
       status = rt.observed ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
       if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
     }
-    ++streak;
+    ++h.streak;
+    if (h.seat != this) [[unlikely]] {
+      complete(rt, h, t, status, nullptr);
+      break;
+    }
     t = status >= 0 ? complete_plain(rt, h, t, this) : complete(rt, h, t, status, this);
     impl = CONSORT_NONE;
   } while (t);
-  return streak;
+  return h.streak;
+}
+
+// A body that lost the seat counts beside whoever has it now.
+inline void Worker::count_ran(const Hand &h, uint64_t n) noexcept {
+  if (h.seat == this) [[likely]] ran.store(ran.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  else extra_ran.fetch_add(n, std::memory_order_relaxed);
 }
 
 void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
   Task *const outer = h.task;
   void *const outer_frame = h.frame;
-  const uint32_t outer_streak = streak;
+  const uint32_t outer_streak = h.streak;
   h.frame = __builtin_frame_address(0);
   const uint64_t n = run_chain(h, f, t, impl);
   h.task = outer;
   h.frame = outer_frame;
-  streak = outer_streak;
-  ran.store(ran.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  h.streak = outer_streak;
+  count_ran(h, n);
 }
 
 uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
@@ -144,19 +153,17 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   h.frame = __builtin_frame_address(0);
   uint64_t n = 0;
   uint32_t step = 0;
-  for (; step < most; ++step) {
+  while (step < most) {
     consort_pick pick;
     if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] pick = {&next_bound()->pub, CONSORT_NONE, 0};
     else if (!rt.policy.pop(id, &pick)) break;
     n += run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
-    if (returning.load(std::memory_order_relaxed)) [[unlikely]] {
-      ++step;
-      break;
-    }
+    ++step;
+    if (h.seat != this) [[unlikely]] break;
   }
   h.task = outer;
   h.frame = outer_frame;
-  if (n) ran.store(ran.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  if (n) count_ran(h, n);
   return step;
 }
 
@@ -168,7 +175,7 @@ Result<void> Worker::start_thread() {
     threads_.reserve(threads_.size() + 1);
     crew_.reserve(crew_.size() + 1);
     spares_.reserve(crew_.size() + 1);
-    Hand *h = rt.hands.adopt_or_add(rt, 0);
+    Hand *h = rt.hands.adopt_or_add(rt, rt.return_batch);
     if (!h) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
     crew_.push_back(&h->parker);
     if (!duty_.load(std::memory_order_relaxed)) duty_.store(&h->parker, std::memory_order_release);
@@ -180,29 +187,37 @@ Result<void> Worker::start_thread() {
   return {};
 }
 
-// The caller, a task's thread that held the token, waits: somebody else goes on duty and takes it.
-void Worker::add_spare() noexcept {
-  Hand *h = rt.this_hand_if_any();
-  if (duty_.load(std::memory_order_acquire) == &h->parker) {
+// The caller, a thread that holds the token, is about to sleep inside a body. One of the crew leaves its duty to a
+// spare; a caller from outside was never on duty.
+void Worker::leave_to_spare(Hand &h) noexcept {
+  if (duty_.load(std::memory_order_acquire) == &h.parker) {
     bool spare;
     {
       std::lock_guard lock(crew_mutex_);
       spare = !spares_.empty();
     }
-    if (!spare && !start_thread()) return give_up();  // no thread to be had: thieves will have to do
-    std::lock_guard lock(crew_mutex_);
-    duty_.store(spares_.back(), std::memory_order_release);
-    spares_.pop_back();
+    if (spare || start_thread()) {  // else no thread is to be had: thieves will have to do
+      std::lock_guard lock(crew_mutex_);
+      duty_.store(spares_.back(), std::memory_order_release);
+      spares_.pop_back();
+    }
   }
+  h.seat = nullptr;
   give_up();
 }
 
-// The token is held by the caller again. A thread of the crew goes on duty again, the one that stood in for it off.
-void Worker::take_duty(Hand &h) noexcept {
-  std::lock_guard lock(crew_mutex_);
-  if (std::find(crew_.begin(), crew_.end(), &h.parker) == crew_.end()) return;  // a caller, not of the crew
-  Parker *other = duty_.exchange(&h.parker, std::memory_order_acq_rel);
-  if (other != &h.parker) spares_.push_back(other);
+bool Worker::try_return(Hand &h) noexcept {
+  if (!try_take()) return false;
+  {
+    std::lock_guard lock(crew_mutex_);
+    if (std::find(crew_.begin(), crew_.end(), &h.parker) != crew_.end()) {  // on duty again, instead of its spare
+      Parker *other = duty_.exchange(&h.parker, std::memory_order_acq_rel);
+      if (other != &h.parker) spares_.push_back(other);
+    }
+  }
+  show_awake();
+  h.seat = this;
+  return true;
 }
 
 void Worker::tell_threads_to_stop() noexcept {
@@ -231,9 +246,7 @@ void Worker::thread_main(Hand *&mine) {
   Frame frame(*this);
   while (!rt.stopping.load(std::memory_order_acquire)) {
     if (duty_.load(std::memory_order_acquire) != &h.parker) {
-      h.parker.wait(-1);
-    } else if (returning.load(std::memory_order_acquire)) {
-      h.parker.wait(kTick);
+      rest_as_spare(h);
     } else if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(h))) {
       pump(h, frame);
     } else if (token.load(std::memory_order_relaxed) == token::kHeld) {
@@ -242,14 +255,24 @@ void Worker::thread_main(Hand *&mine) {
   }
 }
 
+// Off duty: sleeps until it is made to be on duty, or all stop.
+void Worker::rest_as_spare(Hand &h) {
+  {
+    std::lock_guard lock(crew_mutex_);
+    if (duty_.load(std::memory_order_relaxed) == &h.parker) return;
+    if (std::find(spares_.begin(), spares_.end(), &h.parker) == spares_.end()) spares_.push_back(&h.parker);
+  }
+  h.parker.wait(-1);
+}
+
 // Runs with the token until it has to give it up: nothing to do, or somebody wants it back.
 void Worker::pump(Hand &h, Frame &f) {
   h.seat = this;
   show_awake();
   uint32_t idle = 0;
   while (!rt.stopping.load(std::memory_order_relaxed)) {
-    if (returning.load(std::memory_order_relaxed)) break;
     if (steps(h, f, kBurst)) {
+      if (h.seat != this) return;
       idle = 0;
       continue;
     }
@@ -260,6 +283,7 @@ void Worker::pump(Hand &h, Frame &f) {
     }
     show_asleep(h.parker);
     if (step(h, f)) {
+      if (h.seat != this) return;
       show_awake();
       idle = 0;
       continue;
@@ -276,7 +300,9 @@ void Worker::pump(Hand &h, Frame &f) {
 
 bool Worker::watch(Hand &h) {
   watched.store(true, std::memory_order_relaxed);
-  uint64_t seen = ~uint64_t{0};
+  uint64_t seen = 0;
+  if (const uint32_t t = token.load(std::memory_order_relaxed); token::is_lease(t))
+    seen = rt.hands.at(token::hand_of(t))->in.turn.load(std::memory_order_relaxed);
   int64_t tick = kTick;
   for (uint32_t quiet = 0; !rt.stopping.load(std::memory_order_acquire);) {
     h.parker.wait(tick);
@@ -289,7 +315,7 @@ bool Worker::watch(Hand &h) {
     Hand &owner = *rt.hands.at(token::hand_of(t));
     const uint64_t now = owner.in.turn.load(std::memory_order_relaxed);
     if (now != seen) {
-      if (seen != ~uint64_t{0}) tick = std::min(tick * 2, kLongTick);
+      tick = std::min(tick * 2, kLongTick);
       seen = now;
       quiet = 0;
       continue;

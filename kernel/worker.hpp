@@ -3,7 +3,11 @@
 // A worker is a token, not a thread: whoever holds it may step(). Each worker has a thread on duty that holds
 // the token when nobody else does. A thread that submits leases the token of a free worker: it pushes as that
 // worker and runs its tasks when it waits, so that submitter and worker share one core; when it falls silent,
-// the thread on duty takes the token within a watch tick. A task that waits gives the token up for as long.
+// the thread on duty takes the token within a watch tick.
+//
+// A task that waits inside its body gives the token up. When its wait is over it takes the token back if that is
+// free, and else goes on without: an extra thread for a while is better than one that waits for a stranger. So
+// whoever ran a body looks afterwards whether it still sits here (Hand::seat).
 //
 // step() never blocks. Fields are the token holder's, but for those that say otherwise.
 #pragma once
@@ -59,13 +63,12 @@ struct Worker {
 
   alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any]
   std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
-  std::atomic<uint32_t> returning{0};            // [any] threads that gave the token up and want it back
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
   std::atomic<Task *> mailbox{nullptr};          // [any] tasks bound to this worker, linked by pub.sched[0], newest first
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
+  std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat
   std::atomic<uint64_t> busy_ns{0};
   Task *bound = nullptr;                         // from the mailbox, oldest first
-  uint32_t streak = 0;                           // successors run in place, in a row
 
   // -- the token --
   bool try_take() noexcept;                      // free → held
@@ -78,8 +81,8 @@ struct Worker {
 
   // -- steps; the caller holds the token and sits here (Hand::seat) --
   bool step(Hand &h, Frame &f) noexcept { return steps(h, f, 1) > 0; }  // false: nothing to do now
-  uint32_t steps(Hand &, Frame &, uint32_t most) noexcept;  // fewer: nothing to do now, or the token is wanted back
-  void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place
+  uint32_t steps(Hand &, Frame &, uint32_t most) noexcept;  // fewer: nothing to do now, or the seat is lost
+  void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place; the seat may be lost
   void show_asleep(Parker &) noexcept;           // from now on a push wakes; then step once more
   void show_awake() noexcept;
   void post(Task *) noexcept;                    // [any] into the mailbox, and wakes
@@ -87,13 +90,15 @@ struct Worker {
 
   // -- threads --
   Result<void> start_thread();
-  void add_spare() noexcept;                     // for a task that waits: somebody else goes on duty
-  void take_duty(Hand &) noexcept;
+  void leave_to_spare(Hand &) noexcept;          // for a task that waits: somebody else goes on duty, the token is free
+  bool try_return(Hand &) noexcept;              // its wait is over; false: the token is in use, go on without it
   void join();
   void tell_threads_to_stop() noexcept;
 
  private:
   void thread_main(Hand *&mine);
+  inline void count_ran(const Hand &, uint64_t n) noexcept;
+  void rest_as_spare(Hand &);
   inline uint64_t run_chain(Hand &, Frame &, Task *, uint32_t impl) noexcept;
   void pump(Hand &, Frame &);
   bool watch(Hand &);                            // true: the token is held now
