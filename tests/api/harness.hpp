@@ -170,7 +170,7 @@ inline consort_codelet_id codelet(consort_runtime *rt, const char *name, consort
   return id;
 }
 
-// A codelet out of a function object that lives as long as the test: bodies(rt, "name", [&](const consort_call &c) { … }).
+// Codelets out of function objects that live as long as the test: body(rt, "name", [&](const consort_call &c) { … }).
 using Body = std::function<consort_status(const consort_call &)>;
 inline consort_status run_body(const consort_call *c) { return (*static_cast<const Body *>(c->user))(*c); }
 class Bodies {
