@@ -50,7 +50,8 @@ class Watchdog : public ::testing::Environment {
  public:
   void SetUp() override {
     watch().thread = std::thread([] {
-      const auto limit = std::chrono::seconds(full() ? 3600 : 110 * kSlow);
+      const char *given = std::getenv("TEST_LIMIT");
+      const auto limit = std::chrono::seconds(given ? std::atoi(given) : full() ? 3600 : 110 * kSlow);
       std::unique_lock lock(watch().mutex);
       if (watch().changed.wait_for(lock, limit, [] { return watch().over; })) return;
       const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
