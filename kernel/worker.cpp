@@ -272,7 +272,7 @@ void Worker::pump(Hand &h, Frame &f) {
   uint32_t idle = 0;
   while (!rt.stopping.load(std::memory_order_relaxed)) {
     if (steps(h, f, kBurst)) {
-      if (h.seat != this) return;
+      if (h.seat != this) return settle_down(rt, h);
       idle = 0;
       continue;
     }
@@ -283,7 +283,7 @@ void Worker::pump(Hand &h, Frame &f) {
     }
     show_asleep(h.parker);
     if (step(h, f)) {
-      if (h.seat != this) return;
+      if (h.seat != this) return settle_down(rt, h);
       show_awake();
       idle = 0;
       continue;
