@@ -23,7 +23,7 @@ constexpr consort_param keys[] = {
     {"window", "u32", "2048", "0..1048576",
      "pending tasks at which a submitter helps instead of adding more; 0: no limit"},
     {"bypass", "u32", "32", "0..1024", "released successors that a worker runs in place, one after the other"},
-    {"spin_us", "u32", "50", "0..1000000", "how long a worker looks for work before it sleeps, microseconds"},
+    {"spin_us", "u32", "100", "0..1000000", "how long a worker looks for work before it sleeps, microseconds"},
     {"pump", "string", "threads", "threads|manual", "who steps the workers: threads of the runtime, or the caller"},
     {"seed", "u64", "1", nullptr,
      "of every choice by chance, also of plugins that have this parameter: the same seed, the same run"},

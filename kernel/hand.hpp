@@ -96,6 +96,10 @@ struct Hand {
     Task *t = free;
     free = reinterpret_cast<Task *>(t->extra);
     --nfree;
+    // The next one may have come back from another core: ask for its lines now, to write them.
+    __builtin_prefetch(&free->pub, 1);
+    __builtin_prefetch(free->payload, 1);
+    __builtin_prefetch(free->link, 1);
     return t;
   }
   void give_foreign(Task *) noexcept;                         // batches those of one owner

@@ -154,7 +154,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
     if (config->text("log") == kLevels[i]) log_level = i;
   window = static_cast<uint32_t>(config->number("window"));
   bypass = static_cast<uint32_t>(config->number("bypass"));
-  spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 30 + 1;
+  spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 60 + 1;
   manual = config->text("pump") == "manual";
   observed = profile = config->flag("profile");
   return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;

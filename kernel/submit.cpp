@@ -207,17 +207,36 @@ inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcep
   return false;
 }
 
-// Whose worker this thread may push as.
-inline uint32_t pushes_as(Hand &h) noexcept {
-  if (h.seat) return h.seat->id;
-  if (h.lease) {
-    if (h.lease->leased_to(h)) [[likely]] {
-      if (!h.lease->watched.load(std::memory_order_relaxed)) [[unlikely]] h.lease->wake_duty();
-      return h.lease->id;
-    }
-    h.lease = nullptr;
+// The worker that this thread has leased, if it still has; under the right, so that it cannot be taken meanwhile.
+inline Worker *leased(Hand &h) noexcept {
+  Worker *w = h.lease;
+  if (!w) return nullptr;
+  if (!w->leased_to(h)) [[unlikely]] return h.lease = nullptr;
+  if (!w->watched.load(std::memory_order_relaxed)) [[unlikely]] w->wake_duty();
+  return w;
+}
+
+// A ready task to the policy, under the right. A thread that submits with a lease keeps a few back, so that they are
+// handed over together and what comes after them can hang on them undisturbed; not while somebody sleeps, who could
+// begin at once. It does so for a short while: until there are enough, it waits, or falls silent for a watch tick.
+inline void push_ready(Runtime &rt, Hand &h, Task *t) noexcept {
+  if (h.seat) return rt.policy.push_one(rt, h, h.seat->id, t);
+  Worker *const w = leased(h);
+  if (!w) return rt.policy.push_one(rt, h, CONSORT_NONE, t);
+  if (t->pub.priority || rt.sleeper_words != 1 || rt.sleepers[0].load(std::memory_order_relaxed)) {
+    if (w->nkept) w->push_kept();
+    return rt.policy.push_one(rt, h, w->id, t);
   }
-  return CONSORT_NONE;
+  w->kept[w->nkept++] = t;
+  if (w->nkept == Worker::kKept) w->push_kept();
+}
+
+// After a task that is not ready: several kept ones grow older. One alone is kept as long as nobody sleeps and the
+// submitter goes on: what hangs on it is a chain, which runs best where it was written.
+inline void age_kept(const Runtime &rt, Hand &h) noexcept {
+  if (h.seat || !h.lease || !h.lease->leased_to(h)) return;
+  Worker &w = *h.lease;
+  if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor))) w.push_kept();
 }
 
 void look_for_lease(Runtime &rt, Hand &h) noexcept {
@@ -379,9 +398,12 @@ template <bool kWithRight>
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
     Linker linker(rt, t);
     for (uint32_t i = 0; i < n; ++i) link_one(linker, *seen[i].datum, seen[i].mode, name);
-    if (!let_go(rt, t, linker, links)) return CONSORT_OK;
+    if (!let_go(rt, t, linker, links)) {
+      age_kept(rt, h);
+      return CONSORT_OK;
+    }
   }
-  rt.policy.push_one(rt, h, pushes_as(h), t);  // under the right: a lease cannot be taken away meanwhile
+  push_ready(rt, h, t);
   return CONSORT_OK;
 }
 
@@ -463,15 +485,21 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
     Linker linker(rt, t);
     link(draft, linker);
     ready = let_go(rt, t, linker, pending::kGuard);
+    age_kept(rt, h);
     draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
     if (ready && !(t->bits & (kSpecial | kBound))) [[likely]] {
-      const uint32_t from = pushes_as(h);  // under the right: a lease cannot be taken away meanwhile
-      rt.policy.push_one(rt, h, from, t);
+      push_ready(rt, h, t);
       return CONSORT_OK;
     }
   }
   if (ready) release_ready(rt, h, t);
   return CONSORT_OK;
+}
+
+void push_kept(Runtime &rt, Hand &h) noexcept {
+  if (h.seat || !h.lease) return;
+  const SubmissionRight right(rt, h, nullptr, 0);
+  if (Worker *w = leased(h); w && w->nkept) w->push_kept();
 }
 
 Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind) noexcept {

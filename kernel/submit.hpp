@@ -48,6 +48,9 @@ class SubmissionRight {
 
 consort_status submit(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
 
+// Hands over what this thread keeps back, if it does (Worker::kept): it is about to wait.
+void push_kept(Runtime &, Hand &) noexcept;
+
 // The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
 Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind) noexcept;
 

@@ -4,6 +4,7 @@
 
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "submit.hpp"
 #include "thread_tags.hpp"
 
 namespace consort {
@@ -107,6 +108,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
   const uint32_t outer_worker = current_worker();
   set_current_worker(w->id);
   h.seat = w;
+  w->push_kept();
   {
     Frame frame(*w);
     uint32_t idle = 0;
@@ -120,10 +122,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
       }
       if (idle == 0) settle_down(rt, h);
       if (goal.reached() || deadline.passed()) break;
-      if (++idle < rt.spin_rounds) {
-        pause();
-        continue;
-      }
+      if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
       rt.policy.flush();
       w->show_asleep(h.parker);
       if (w->step(h, frame)) {
@@ -232,6 +231,7 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
   Hand *h = rt.this_hand();
   if (!h) return CONSORT_E_NOMEM;
   settle_down(rt, *h);
+  push_kept(rt, *h);
   const Deadline deadline(rt.clock, timeout_ns);
   if (rt.manual) return wait_by_pumping(*h, goal, deadline);
   const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !h->nholds.load(std::memory_order_relaxed);

@@ -26,6 +26,12 @@ Worker::Worker(Runtime &runtime, uint32_t number, const Unit &u)
     : rt(runtime), id(number), unit(u), klass(u.klass), reach(u.reach) {}
 Worker::~Worker() = default;
 
+uint32_t look_again_later(uint32_t idle) noexcept {
+  const uint32_t n = idle < 64 ? 1 : 16;
+  for (uint32_t i = 0; i < n; ++i) pause();
+  return n;
+}
+
 // -- the token ------------------------------------------------------------------------------------------------
 
 bool Worker::try_take() noexcept {
@@ -76,6 +82,12 @@ void Worker::show_awake() noexcept {
   if (rt.sleepers[id / 64].load(std::memory_order_relaxed) >> (id % 64) & 1)
     rt.sleepers[id / 64].fetch_and(~(uint64_t{1} << (id % 64)), std::memory_order_acq_rel);
   sleeping.store(nullptr, std::memory_order_relaxed);
+}
+
+void Worker::push_kept() noexcept {
+  const uint32_t n = nkept;
+  nkept = kept_age = 0;
+  if (n) rt.policy.push(rt, id, kept, n, CONSORT_PUSH_NEW);
 }
 
 // -- steps ----------------------------------------------------------------------------------------------------
@@ -269,6 +281,7 @@ void Worker::rest_as_spare(Hand &h) {
 void Worker::pump(Hand &h, Frame &f) {
   h.seat = this;
   show_awake();
+  push_kept();
   uint32_t idle = 0;
   while (!rt.stopping.load(std::memory_order_relaxed)) {
     if (steps(h, f, kBurst)) {
@@ -277,10 +290,11 @@ void Worker::pump(Hand &h, Frame &f) {
       continue;
     }
     if (idle == 0) settle_down(rt, h);
-    if (++idle < rt.spin_rounds || (queue && queue->busy())) {
+    if (queue && queue->busy()) {
       pause();
       continue;
     }
+    if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
     show_asleep(h.parker);
     if (step(h, f)) {
       if (h.seat != this) return settle_down(rt, h);

@@ -70,6 +70,14 @@ struct Worker {
   std::atomic<uint64_t> busy_ns{0};
   Task *bound = nullptr;                         // from the mailbox, oldest first
 
+  // Ready tasks that a submitting thread keeps back for a moment, to hand them over together: while nobody sleeps,
+  // and for a few submissions at most. Whoever has the token (or its lease, inside a submission) may touch them;
+  // whoever takes the token pushes them first.
+  static constexpr uint32_t kKept = 8, kKeptFor = 64;
+  Task *kept[kKept];
+  uint32_t nkept = 0, kept_age = 0;
+  void push_kept() noexcept;
+
   // -- the token --
   bool try_take() noexcept;                      // free → held
   void give_up() noexcept;                       // held → free; the thread on duty is told if there is work
@@ -108,5 +116,9 @@ struct Worker {
   std::vector<Parker *> crew_, spares_;          // all threads' parkers; of those off duty
   std::atomic<Parker *> duty_{nullptr};
 };
+
+// Between two looks for work of an idle thread: every look costs those who work a cache line, so the gaps grow.
+// Answers how many rounds of spinning it was worth.
+uint32_t look_again_later(uint32_t idle) noexcept;
 
 }  // namespace consort

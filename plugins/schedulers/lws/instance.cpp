@@ -502,7 +502,7 @@ uint32_t Instance::hunt(const Group &group, const Group::Place &place, consort_p
         if (const uint32_t n = take_listed(pool, shared(pool) ? me.klass : CONSORT_NONE, 0, Levels::kCount, tasks, 1))
           return keep(me, tasks, n, out, max);
     if (!lone || round >= 4 * settings_.patience + 4) return 0;
-    for (int i = 0; i < 2; ++i) pause();
+    for (int i = 0; i < 8; ++i) pause();  // every look costs the owner a cache line
   }
 }
 
