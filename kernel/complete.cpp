@@ -218,10 +218,15 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     rt.groups.fail(*t->group, f);
     rt.failures.add(std::move(f));
   } catch (const std::bad_alloc &) {
-    // No memory even to say so: the data are poisoned all the same, and the log gets a line of its own.
-    for (uint32_t i = 0; i < t->pub.naccess; ++i)
-      if (t->pub.access[i].mode & CONSORT_M_W)
-        Datum::of(t->pub.access[i].datum)->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
+    // No memory even to say so: the data are poisoned all the same, and group and name know of it.
+    const auto &lost = rt.failures.add_lost(t->pub.id);
+    for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+      if (!(t->pub.access[i].mode & CONSORT_M_W)) continue;
+      Datum *d = Datum::of(t->pub.access[i].datum);
+      d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
+      if (d->extra) d->extra->blame = lost;
+    }
+    rt.groups.fail(*t->group, lost);
     set_error(status, "a task failed, and there was no memory to record why");
   }
 }

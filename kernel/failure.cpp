@@ -1,5 +1,7 @@
 #include "failure.hpp"
 
+#include <algorithm>
+
 namespace consort {
 
 std::shared_ptr<const Failure> Failure::next_cause(const std::shared_ptr<const Failure> &direct) {
@@ -22,6 +24,23 @@ std::string Failure::chain() const {
   return s;
 }
 
+FailureLog::FailureLog() {
+  auto f = std::make_shared<Failure>();
+  f->status = CONSORT_E_NOMEM;
+  f->task = 0;
+  f->worker = CONSORT_NONE;
+  f->task_name = "unknown";
+  f->text = "it failed, and there was no memory to record why";
+  lost_ = std::move(f);
+}
+
+const std::shared_ptr<const Failure> &FailureLog::add_lost(TaskName name) noexcept {
+  std::lock_guard lock(mutex_);
+  lost_names_[nlost_++ % std::size(lost_names_)] = name;
+  count_.fetch_add(1, std::memory_order_release);
+  return lost_;
+}
+
 void FailureLog::add(std::shared_ptr<const Failure> f) {
   std::lock_guard lock(mutex_);
   const TaskName name = f->task;
@@ -30,14 +49,15 @@ void FailureLog::add(std::shared_ptr<const Failure> f) {
     by_name_.erase(order_.front());
     order_.pop_front();
   }
-  count_.store(by_name_.size(), std::memory_order_release);
+  count_.fetch_add(1, std::memory_order_release);
 }
 
 std::shared_ptr<const Failure> FailureLog::find(TaskName name) const {
   if (empty()) return nullptr;
   std::lock_guard lock(mutex_);
   const auto it = by_name_.find(name);
-  return it == by_name_.end() ? nullptr : it->second;
+  if (it != by_name_.end()) return it->second;
+  return std::find(lost_names_, std::end(lost_names_), name) != std::end(lost_names_) ? lost_ : nullptr;
 }
 
 }  // namespace consort

@@ -33,7 +33,10 @@ struct Failure {
 class FailureLog {
  public:
   static constexpr size_t kKept = 65536;
+  FailureLog();
   void add(std::shared_ptr<const Failure>);
+  // There was no memory to record a failure: its task is noted, and all share one record that says so.
+  const std::shared_ptr<const Failure> &add_lost(TaskName) noexcept;
   std::shared_ptr<const Failure> find(TaskName) const;
   bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }  // pairs with add()
 
@@ -42,6 +45,9 @@ class FailureLog {
   std::unordered_map<TaskName, std::shared_ptr<const Failure>> by_name_;
   std::deque<TaskName> order_;
   std::atomic<size_t> count_{0};
+  std::shared_ptr<const Failure> lost_;
+  TaskName lost_names_[64] = {};  // the last ones
+  uint32_t nlost_ = 0;
 };
 
 }  // namespace consort

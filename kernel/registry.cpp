@@ -170,7 +170,10 @@ Result<Registry::Live *> Registry::prepare(size_t index) {
   }
   if (!filled) return filled.error();
   const consort_plugin &m = live->manifest.plugin;
-  if (auto declared = config_->declare(f.name, m.params, m.nparams); !declared) return declared.error();
+  if (auto declared = config_->declare(f.name, m.params, m.nparams); !declared) {
+    bad_setting_ = declared.error().status == CONSORT_E_INVAL;  // the user's; else the plugin's own mistake
+    return declared.error();
+  }
   if (!live->manifest.holes.empty())
     log_.write(kLogInfo, who + " lacks functions, which answer as unsupported: " + live->manifest.holes);
   live->host->manifest = &m;
@@ -260,9 +263,12 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
   std::vector<Plugin *> drivers;
   for (const Wish &w : wishes) {
     if (std::find(never.begin(), never.end(), found_[w.index].name) != never.end()) continue;
+    bad_setting_ = false;
     auto started = start(w.index);
     if (started) {
       drivers.push_back(*started);
+    } else if (bad_setting_) {
+      return started.error();
     } else if (w.named && started.error().status != CONSORT_E_UNSUPPORTED) {
       return started.error();
     } else {

@@ -95,6 +95,7 @@ class Registry {
   std::vector<Source> sources_;               // beside found_
   Result<void> selection_;                    // a plugin that was asked for and is not there
   std::mutex mutex_;                          // guards live_ and every call of init, quiesce, fini
+  bool bad_setting_ = false;                  // the last prepare() failed by a value that was given for the plugin
   std::vector<std::unique_ptr<Live>> live_;   // in the order of loading
 };
 

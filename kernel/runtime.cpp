@@ -10,6 +10,7 @@
 #include "links.hpp"
 #include "process.hpp"
 #include "queue.hpp"
+#include "wait.hpp"
 
 namespace consort {
 
@@ -269,8 +270,7 @@ void Runtime::wake(const consort_wake &want) noexcept {
 
 void Runtime::wake_waiters() noexcept {
   if (!nwaiters.load(std::memory_order_relaxed)) return;
-  std::lock_guard lock(waiters_mutex);
-  for (Parker *p : waiters) p->wake();
+  Waiter::wake_all(*this);
 }
 
 // For a task that is unfinished and not running the list only grows at its head. For any other it may be walked

@@ -29,6 +29,7 @@ namespace consort {
 
 // All hands that ever were; a number finds its hand. Grows only.
 class Queue;
+class Waiter;
 
 class Hands {
  public:
@@ -100,7 +101,7 @@ struct Runtime {
   // -- those who wait --
   alignas(64) std::atomic<uint32_t> nwaiters{0};
   std::mutex waiters_mutex;                // leaf
-  std::vector<Parker *> waiters;
+  Waiter *waiters = nullptr;         // a list on the waiters' stacks: waiting needs no memory
   std::atomic<Hand *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
 
   // -- rooms, in the order of their lives --

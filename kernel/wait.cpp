@@ -14,27 +14,6 @@ constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is
 constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
 constexpr uint32_t kDeepest = 64;          // nested helping: a stack has an end
 
-// Somebody who sleeps until told; from then on each end that might matter wakes it.
-class Waiter {
- public:
-  Waiter(Runtime &rt, Parker &p) : rt_(rt), parker_(p) {
-    std::lock_guard lock(rt_.waiters_mutex);
-    rt_.waiters.push_back(&p);
-    rt_.nwaiters.fetch_add(1, std::memory_order_seq_cst);
-  }
-  ~Waiter() {
-    std::lock_guard lock(rt_.waiters_mutex);
-    rt_.waiters.erase(std::find(rt_.waiters.begin(), rt_.waiters.end(), &parker_));
-    rt_.nwaiters.fetch_sub(1, std::memory_order_relaxed);
-  }
-  Waiter(const Waiter &) = delete;
-  Waiter &operator=(const Waiter &) = delete;
-
- private:
-  Runtime &rt_;
-  Parker &parker_;
-};
-
 // What is waited for: is it over, and who is to be told that somebody waits.
 struct Goal {
   Runtime &rt;
@@ -255,6 +234,26 @@ consort_status answer(consort_status s, const std::string &what) {
 
 }  // namespace
 
+Waiter::Waiter(Runtime &rt, Parker &p) noexcept : rt_(rt), parker_(p) {
+  std::lock_guard lock(rt_.waiters_mutex);
+  next_ = rt_.waiters;
+  if (next_) next_->before_ = this;
+  rt_.waiters = this;
+  rt_.nwaiters.fetch_add(1, std::memory_order_seq_cst);
+}
+
+Waiter::~Waiter() {
+  std::lock_guard lock(rt_.waiters_mutex);
+  if (next_) next_->before_ = before_;
+  (before_ ? before_->next_ : rt_.waiters) = next_;
+  rt_.nwaiters.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Waiter::wake_all(Runtime &rt) noexcept {
+  std::lock_guard lock(rt.waiters_mutex);
+  for (Waiter *w = rt.waiters; w; w = w->next_) w->parker_.wake();
+}
+
 bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   Worker &w = *rt.workers[worker];
   Worker *const outer = h.seat;
@@ -323,7 +322,7 @@ void wait_for_records(Hand &h) noexcept {
   }
 }
 
-consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t flags) noexcept {
+consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a group"); s < 0) return s;
   Hand *h = rt.this_hand_if_any();
   if (h && h->task)
@@ -336,7 +335,7 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
   return rt.groups.collect(g);
 }
 
-consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) noexcept {
+consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   if (const Hand *h = rt.this_hand_if_any(); h && h->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task", task_label(*h->task));
@@ -345,7 +344,7 @@ consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) noexcep
   return rt.groups.collect_all();
 }
 
-consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags) noexcept {
+consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
   const Hand *h = rt.this_hand_if_any();
   if (h && h->task && h->task->pub.id == name) return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");

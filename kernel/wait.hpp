@@ -8,11 +8,26 @@
 
 namespace consort {
 
+// Somebody who sleeps until told; from then on each end that might matter wakes it.
+class Waiter {
+ public:
+  Waiter(Runtime &, Parker &) noexcept;
+  ~Waiter();
+  Waiter(const Waiter &) = delete;
+  Waiter &operator=(const Waiter &) = delete;
+  static void wake_all(Runtime &) noexcept;
+
+ private:
+  Runtime &rt_;
+  Parker &parker_;
+  Waiter *next_, *before_ = nullptr;
+};
+
 void wait_for_records(Hand &) noexcept;  // the window is full
 
-consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags) noexcept;
-consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags) noexcept;
-consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags) noexcept;  // its end, not its status
+consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags);
+consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags);
+consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags);  // its end, not its status
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 
 // The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).

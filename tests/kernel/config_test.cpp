@@ -72,7 +72,7 @@ TEST_F(ConfigTest, DefaultsOfTheKernelsKeys) {
   ASSERT_TRUE(c) << c.error().text;
   EXPECT_EQ((*c)->number("window"), 2048);
   EXPECT_EQ((*c)->number("bypass"), 32);
-  EXPECT_EQ((*c)->number("spin_us"), 50);
+  EXPECT_EQ((*c)->number("spin_us"), 100);
   EXPECT_EQ((*c)->number("seed"), 1);
   EXPECT_EQ((*c)->text("pump"), "threads");
   EXPECT_EQ((*c)->text("cores"), "share");
