@@ -98,7 +98,8 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
-  if (!c) return set_error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, id.v ? "the codelet was removed before, or is none of this runtime" : "the null handle names no codelet");
+  if (!c) return rt->codelets.ever_gave(id) ? set_error(CONSORT_E_STALE, "the codelet was removed before")
+                                            : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
   if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
   if (!c->live.exchange(false, std::memory_order_acq_rel)) return set_error(CONSORT_E_STALE, "the codelet was removed before");
   Hand *h = rt->this_hand();

@@ -55,6 +55,9 @@ class Codelets {
     Codelet *c = slot(number).load(std::memory_order_acquire);  // pairs with the release in add()
     return c && c->generation == id.v >> 32 ? c : nullptr;
   }
+  bool ever_gave(consort_codelet_id id) const noexcept {  // this number at least: a handle not found is stale, not wrong
+    return static_cast<uint32_t>(id.v) - 1 < n_.load(std::memory_order_acquire) && id.v >> 32 < UINT32_MAX;
+  }
   static consort_codelet_id id(const Codelet &c) noexcept { return {uint64_t{c.generation} << 32 | (c.number + 1)}; }
 
  private:

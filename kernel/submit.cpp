@@ -437,7 +437,8 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   if (d.codelet.v) {
     c = rt.codelets.find(d.codelet);
     if (!c || !c->live.load(std::memory_order_relaxed)) [[unlikely]]
-      return set_error(CONSORT_E_STALE, "the codelet was removed, or is none of this runtime: its handle is stale");
+      return c || rt.codelets.ever_gave(d.codelet) ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
+                                                   : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
     if (!c->where) [[unlikely]] return refuse_codelet(rt, *c);
     if (c->nmodes != CONSORT_NONE && c->nmodes != d.nuses) [[unlikely]]
       return set_errorf(CONSORT_E_INVAL, "codelet '%s' wants %u data, the task gives %u", c->name.c_str(), c->nmodes, d.nuses);

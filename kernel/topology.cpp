@@ -30,7 +30,8 @@ Result<std::unique_ptr<Topology>> Topology::open(const std::vector<Plugin *> &dr
 }
 
 Topology::~Topology() {
-  for (auto it = devices_.rbegin(); it != devices_.rend(); ++it) (*it)->ops->close((*it)->dev);
+  for (auto it = devices_.rbegin(); it != devices_.rend(); ++it)
+    if ((*it)->open) (*it)->ops->close((*it)->dev);
 }
 
 Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
@@ -38,11 +39,15 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
     const consort_driver_ops *ops = plugin->driver();
     const uint32_t n = ops->count(plugin->self);
     for (uint32_t i = 0; i < n; ++i) {
-      auto device = std::make_unique<Device>(Device{plugin, ops, nullptr, i});
+      devices_.push_back(std::make_unique<Device>(Device{plugin, ops, nullptr, i}));  // first: what is open has an owner
+      Device &device = *devices_.back();
       clear_error();
-      const consort_status s = ops->open(plugin->self, i, devices_.size() + 1, &device->dev);
-      if (s < 0) return driver_error(*plugin, s, "opening its device");
-      devices_.push_back(std::move(device));
+      const consort_status s = ops->open(plugin->self, i, devices_.size(), &device.dev);
+      if (s < 0) {
+        devices_.pop_back();
+        return driver_error(*plugin, s, "opening its device");
+      }
+      device.open = true;
     }
   }
   return {};

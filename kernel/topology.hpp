@@ -22,6 +22,7 @@ struct Device {
   const consort_driver_ops *ops;
   void *dev;
   uint32_t index;                     // within the driver
+  bool open = false;
 };
 
 struct Space {
