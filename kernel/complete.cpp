@@ -120,6 +120,9 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // What is to be done while the name lives, and its death.
 uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(t);
+  if (t->bits & kScratch)
+    for (uint32_t i = 0; i < t->pub.naccess; ++i)
+      if (t->pub.access[i].mode & CONSORT_M_SCRATCH) rt.data.give_scratch(*Datum::of(t->pub.access[i].datum), t->pub.id);
   if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
   // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
   // can be added.

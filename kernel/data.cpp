@@ -200,7 +200,7 @@ consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
   return set_error(CONSORT_E_NOMEM, "no memory for the record of a datum");
 }
 
-consort_status DataTable::scratch_view(Datum &d, uint32_t worker, uint32_t space, const void **view) noexcept try {
+consort_status DataTable::take_scratch(Datum &d, TaskName user, uint32_t space, const void **view) noexcept try {
   DatumExtra *e;
   {
     std::lock_guard lock(lock_);  // tasks with scratch use of one datum run at once: one of them makes the record
@@ -209,11 +209,12 @@ consort_status DataTable::scratch_view(Datum &d, uint32_t worker, uint32_t space
   if (!e) throw std::bad_alloc();
   std::lock_guard lock(e->mutex);
   for (auto &s : e->scratch)
-    if (s->worker == worker) {
+    if (!s->user && s->space == space) {
+      s->user = user;
       *view = s->view.get();
       return CONSORT_OK;
     }
-  auto s = std::make_unique<DatumExtra::Scratch>(DatumExtra::Scratch{worker, {}, nullptr});
+  auto s = std::make_unique<DatumExtra::Scratch>(DatumExtra::Scratch{user, space, {}, nullptr});
   s->view.reset(new std::byte[d.layout->ops->view_size]());
   e->scratch.reserve(e->scratch.size() + 1);
   const consort_status st = allocate(d, space, s->blocks, s->view.get());
@@ -223,6 +224,13 @@ consort_status DataTable::scratch_view(Datum &d, uint32_t worker, uint32_t space
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {
   return set_error(CONSORT_E_NOMEM, "no memory for a task's scratch copy");
+}
+
+void DataTable::give_scratch(Datum &d, TaskName user) noexcept {
+  if (!d.extra) return;
+  std::lock_guard lock(d.extra->mutex);
+  for (auto &s : d.extra->scratch)
+    if (s->user == user) s->user = 0;
 }
 
 }  // namespace consort

@@ -39,8 +39,8 @@ struct Datum;
 // What few data have.
 struct DatumExtra {
   struct Block { uint32_t space; consort_addr addr; uint64_t bytes; };
-  struct Scratch { uint32_t worker; std::vector<Block> blocks; std::unique_ptr<std::byte[]> view; };
-  std::mutex mutex;                          // guards scratch: workers look up their own at once
+  struct Scratch { TaskName user; uint32_t space; std::vector<Block> blocks; std::unique_ptr<std::byte[]> view; };
+  std::mutex mutex;                          // guards scratch: several tasks take and give back at once
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
   std::vector<std::unique_ptr<Scratch>> scratch;
   std::shared_ptr<const Failure> blame;      // why it is poisoned
@@ -97,7 +97,9 @@ class DataTable {
   bool make_room(const TaskArena &, Datum &) noexcept;
 
   consort_status give_memory(Datum &, uint32_t space) noexcept;                          // for one without a home
-  consort_status scratch_view(Datum &, uint32_t worker, uint32_t space, const void **view) noexcept;
+  // Memory without contents for one task, until give_scratch(). Not a worker's: a body that waits may share its worker.
+  consort_status take_scratch(Datum &, TaskName, uint32_t space, const void **view) noexcept;
+  void give_scratch(Datum &, TaskName) noexcept;
 
  private:
   consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);  // may throw

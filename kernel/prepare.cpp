@@ -31,7 +31,7 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
     const consort_access &a = t->pub.access[i];
     Datum *d = Datum::of(a.datum);
     if (a.mode & CONSORT_M_SCRATCH) {
-      if (const consort_status s = rt.data.scratch_view(*d, w.id, w.unit.desc.space, &f.views[i]); s < 0)
+      if (const consort_status s = rt.data.take_scratch(*d, t->pub.id, w.unit.desc.space, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
       continue;
     }

@@ -53,7 +53,7 @@ enum TaskBits : uint16_t {
   kSpecial = kEmpty | kHold | kInvalidate | kRetire,
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
-  kScratch = 1 << 6,      // uses per-worker memory
+  kScratch = 1 << 6,      // uses memory of its own
   kRetried = 1 << 7,      // pushed before
   kFollowed = 1 << 8,     // issued behind unfinished predecessors
   kOdd = 1 << 9           // some datum is not plainly valid: looked at one by one, before and after

@@ -101,7 +101,7 @@ CONSORT_FROZEN(consort_launch, 64);
 /* How a task uses a datum: one mode, with hints or-ed on. Applications, kernel and policies share these bits. */
 enum {
   CONSORT_M_R = 1 << 0, CONSORT_M_W = 1 << 1, CONSORT_M_RW = 3,
-  CONSORT_M_SCRATCH = 1 << 2,      /* per-worker memory without contents */
+  CONSORT_M_SCRATCH = 1 << 2,      /* memory without contents, this task's own while it runs */
   CONSORT_M_REDUX = 1 << 3,        /* per-worker copy; init and combine codelets run as TK_INTERNAL tasks */
   CONSORT_M_COMMUTE = 1 << 4,      /* with RW: mutual exclusion, any order */
   CONSORT_M_FIXED_TREE = 1 << 8,   /* with REDUX: deterministic combination */
