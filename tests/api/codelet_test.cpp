@@ -46,14 +46,10 @@ TEST_F(Codelets, DescriptionIsCopied) {
   {
     std::string name = "temporary", klass = "cpu";
     std::vector<uint32_t> modes = {CONSORT_M_RW};
-    consort_impl i = {klass.c_str(),
-                      [](const consort_call *c) { return consort_fail(CONSORT_E_IO, c->user ? "user came" : "no user"); },
-                      this,
-                      "impl",
-                      nullptr,
-                      nullptr,
-                      nullptr,
-                      0};
+    const auto fn = [](const consort_call *c) {
+      return consort_fail(CONSORT_E_IO, c->user ? "user came" : "no user");
+    };
+    consort_impl i = {klass.c_str(), fn, this, "impl", nullptr, nullptr, nullptr, 0};
     auto k = d;
     k.name = name.c_str();
     k.impls = &i;
