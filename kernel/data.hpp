@@ -64,7 +64,7 @@ struct alignas(64) Datum {
   DatumExtra *extra;
   uint64_t next_free;
   std::atomic<uint32_t> state;
-  std::byte store[kStore];
+  alignas(16) std::byte store[kStore];
 
   const void *shape() const noexcept { return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at; }
   TaskName &reader_at(uint32_t i) noexcept { return i < kInlineReaders ? reader[i] : more[i - kInlineReaders]; }

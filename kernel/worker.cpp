@@ -64,8 +64,9 @@ bool Worker::lease_to_held(Hand &h) noexcept {
 
 void Worker::held_to_lease(Hand &h) noexcept {
   token.store(token::lease(h.id), std::memory_order_release);
-  // Nothing pending: nothing that this worker could be late for. The next submission looks at `watched` anyway.
-  if (!watched.load(std::memory_order_relaxed) && !rt.groups.all_idle()) wake_duty();
+  // A lease is always watched: else a worker would be lost to everybody while its lessee does something else.
+  fence::light(rt.asymmetric);  // pairs with the heavy fence at the end of watch()
+  if (!watched.load(std::memory_order_relaxed)) wake_duty();
 }
 
 void Worker::wake_duty() noexcept {
