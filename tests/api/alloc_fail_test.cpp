@@ -11,7 +11,7 @@
 
 #include "api/harness.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if CONSORT_SAN
 #define REPLACED 0
 #else
 #define REPLACED 1

@@ -26,11 +26,7 @@ using namespace std::chrono_literals;
 
 inline bool full() { return std::getenv("CONSORT_FULL") && *std::getenv("CONSORT_FULL") == '1'; }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kSlow = 5;  // sanitizers: so many times slower, roughly
-#else
-inline constexpr int kSlow = 1;
-#endif
+inline constexpr int kSlow = CONSORT_SAN ? 5 : 1;  // sanitizers: so many times slower, roughly
 
 // -- the watchdog -----------------------------------------------------------------------------------------------
 

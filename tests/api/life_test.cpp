@@ -68,8 +68,8 @@ TEST(Lives, AThousandLeaveNothingBehind) {
   const auto after = Footprint::now();
   EXPECT_EQ(after.threads, before.threads);
   EXPECT_EQ(after.fds, before.fds);
-  EXPECT_LE(after.maps, before.maps + 4);
-  if (kSlow == 1) {
+  if (kSlow == 1) {  // a sanitizer maps and keeps what it likes
+    EXPECT_LE(after.maps, before.maps + 4);
     EXPECT_LE(after.rss_kb, before.rss_kb + 1024);
   }
   RecordProperty("us_each", static_cast<int>(each / 1us));
@@ -91,7 +91,9 @@ TEST(Lives, RefusedStartsLeaveNothingBehind) {
   const auto after = Footprint::now();
   EXPECT_EQ(after.threads, before.threads);
   EXPECT_EQ(after.fds, before.fds);
-  EXPECT_LE(after.maps, before.maps + 4);
+  if (kSlow == 1) {
+    EXPECT_LE(after.maps, before.maps + 4);
+  }
 }
 
 TEST(Lives, ManyAtOnceAndInAnyOrder) {
