@@ -51,6 +51,46 @@ TEST_P(Order, TwoSubmittersTwoDataNeverMakeACycle) {
   EXPECT_EQ(torn, 0) << "a task was seen by one datum before another";
 }
 
+// Two threads submit at the same moment, again and again, to the same two data in opposite order: they meet inside
+// the submission itself. Whoever is linked wrongly runs beside another or never.
+TEST_P(Order, TwoSubmittersMeetInsideTheSubmission) {
+  Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", GetParam()}, {"window", "0"}});
+  long x[2] = {};
+  consort_data_id d[2];
+  for (int i = 0; i < 2; ++i) d[i] = variable_of(rt, &x[i]);
+  struct Seen { std::atomic<int> inside{0}, together{0}; } seen;
+  const auto both = codelet(rt, "both", [](const consort_call *c) -> consort_status {
+    auto *s = static_cast<Seen *>(c->user);
+    if (s->inside.fetch_add(1)) ++s->together;
+    ++*pointer<long>(*c, 0), ++*pointer<long>(*c, 1);
+    s->inside.fetch_sub(1);
+    return CONSORT_OK;
+  }, 2, &seen);
+  const int rounds = full() ? 300000 : 15000, burst = 4;
+  std::atomic<int> arrived{0};
+  const auto submitter = [&](int me) {
+    Desc t(both);
+    t.rw(d[me]).rw(d[1 - me]);
+    const consort_task_desc *desc = t.desc();
+    for (int i = 0; i < rounds; ++i) {
+      ++arrived;
+      for (int spin = 0; arrived < 2 * (i + 1); ++spin)
+        if (spin > 2000) std::this_thread::yield();
+      for (int k = 0; k < burst; ++k) need(consort_submit(rt, desc, nullptr), "submit");
+    }
+  };
+  consort_hold hold;  // so that nothing runs, and all linking is to tasks that are alive
+  ASSERT_OK(consort_acquire(rt, d[0], CONSORT_M_RW, kLong, &hold));
+  std::thread a(submitter, 0), b(submitter, 1);
+  a.join();
+  b.join();
+  EXPECT_OK(consort_release(rt, hold));
+  EXPECT_OK(consort_wait_all(rt, 20'000'000'000 * kSlow, 0)) << "a cycle";
+  EXPECT_EQ(seen.together, 0);
+  EXPECT_EQ(x[0], 2L * rounds * burst);
+  EXPECT_EQ(x[1], 2L * rounds * burst);
+}
+
 // The bias towards one submitter comes and goes: each thread submits alone for a while, then together.
 TEST_P(Order, SubmittersTakeTurns) {
   Rt rt(with(GetParam(), "2"));
