@@ -73,6 +73,7 @@ TEST_F(Groups, WaitForTheirOwnAndNobodyElses) {
   const auto mine = make("mine"), theirs = make("theirs");
   std::atomic<int> ran{0};
   Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).in(theirs).on(1).must(rt);
+  ASSERT_TRUE(eventually([&] { return gate.waiting() > 0; })) << "else the wait below might help with it";
   const auto c = body(rt, "count", [&](const consort_call &) { return ++ran, CONSORT_OK; });
   for (int i = 0; i < 100; ++i) Desc(c).in(mine).on(0).must(rt);
   EXPECT_OK(consort_group_wait(rt, mine, kLong, 0));
