@@ -20,6 +20,9 @@ void *operator new(size_t n, const std::nothrow_t &) noexcept {
   if (countdown >= 0 && countdown-- == 0) return nullptr;
   return std::malloc(n ? n : 1);
 }
+// The compiler sees free() inlined beside its own operator new and takes the pair for a mistake.
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void operator delete(void *p) noexcept { std::free(p); }
 void operator delete(void *p, size_t) noexcept { std::free(p); }
 void operator delete(void *p, const std::nothrow_t &) noexcept { std::free(p); }
