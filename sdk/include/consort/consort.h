@@ -57,6 +57,8 @@ CONSORT_API consort_status consort_start(const consort_settings *settings, conso
 CONSORT_API consort_status consort_stop(consort_runtime *rt);
 /* Text of this thread's last error, "" if none. Good until the thread's next call. */
 CONSORT_API const char *consort_error(void);
+/* Another policy from here on, while tasks run: those that wait go over to it, none is lost or run twice. On an error the old one goes on. */
+CONSORT_API consort_status consort_runtime_set_scheduler(consort_runtime *rt, const char *name);
 CONSORT_API const char *consort_version(void);
 CONSORT_API const char *consort_status_name(consort_status s); /* "E_INVAL" */
 
@@ -71,6 +73,9 @@ typedef struct consort_impl {
   uint64_t text_bytes;            /* 0: text ends with NUL */
 } consort_impl;
 CONSORT_FROZEN(consort_impl, 64);
+/* May this worker run this task with implementation `impl` (its place in consort_codelet.impls)? 0: no. Asked each time that
+ * the task meets a worker, on any thread, maybe more than once: quick, and the same answer for the same question. */
+typedef int32_t consort_can_execute_fn(void *user, uint32_t worker, uint32_t impl, const consort_task_id task);
 typedef struct consort_codelet {
   uint32_t size, flags;
   const char *name;
@@ -78,16 +83,23 @@ typedef struct consort_codelet {
   uint32_t nimpls;
   uint32_t nmodes;                /* how many data; CONSORT_NONE: any number */
   const uint32_t *modes;          /* nmodes modes that submissions are checked against; NULL: not checked */
+  consort_can_execute_fn *can_execute; /* NULL: every worker of a class that has an implementation can */
+  void *can_execute_user;
 } consort_codelet;
-#define CONSORT_CODELET_INIT {sizeof(consort_codelet), 0, NULL, NULL, 0, CONSORT_NONE, NULL}
-enum { CONSORT_CL_ASYNC = 1 << 0 }; /* consort_codelet.flags: on a unit with a native queue the function only enqueues on
-                                       call->native_queue; dependents may be issued behind it. A unit that is inline ignores it */
+#define CONSORT_CODELET_INIT {sizeof(consort_codelet), 0, NULL, NULL, 0, CONSORT_NONE, NULL, NULL, NULL}
+enum { /* consort_codelet.flags */
+  CONSORT_CL_ASYNC = 1 << 0,      /* on a unit with a native queue the function only enqueues on call->native_queue; dependents
+                                     may be issued behind it. A unit that is inline ignores it */
+  CONSORT_CL_STATS = 1 << 1       /* count its tasks by worker: consort_codelet_stats() */
+};
 
 /* Copies the description; what `fn` and `user` point to must live until removal. A codelet may have impls
  * for classes that this machine lacks; a task whose codelet has none that could run is refused at submit. */
 CONSORT_API consort_status consort_codelet_add(consort_runtime *rt, const consort_codelet *desc, consort_codelet_id *out);
 /* Waits until no task uses it; from then on its code may be unloaded. Never from inside a task. */
 CONSORT_API consort_status consort_codelet_remove(consort_runtime *rt, consort_codelet_id codelet);
+/* How many tasks of it each worker has run, into per_worker[n]; n workers at least. With CONSORT_CL_STATS only. */
+CONSORT_API consort_status consort_codelet_stats(consort_runtime *rt, consort_codelet_id codelet, uint64_t *per_worker, uint32_t n);
 
 /* -- data ------------------------------------------------------------------------------------------- */
 
@@ -106,6 +118,15 @@ CONSORT_API consort_status consort_unregister(consort_runtime *rt, consort_data_
 CONSORT_API consort_status consort_unregister_later(consort_runtime *rt, consort_data_id data);
 /* Contents are dropped, in order with the tasks: reading again before a write is an error. Cures a poisoned datum. */
 CONSORT_API consort_status consort_invalidate(consort_runtime *rt, consort_data_id data);
+
+/* How contributions are made and united: `init` fills one datum (W) with the neutral element, `combine` adds the second (R) to the
+ * first (RW). Tasks that use it with CONSORT_M_REDUX each add to a copy that is theirs while they run; whoever reads next
+ * finds all united with what the datum held before (nothing, if it was never written). With CONSORT_M_FIXED_TREE the
+ * union is in one order, whatever the workers do: the same bits every time. Codelets stay until the datum is gone. */
+CONSORT_API consort_status consort_data_set_reduction(consort_runtime *rt, consort_data_id data, consort_codelet_id init, consort_codelet_id combine);
+/* ordered = 0: from here on tasks that use it take no order from it; the program orders them otherwise (tags, `after`), or
+ * need not. 1: as at first. Waiting for it, unregistering and acquiring, still waits for all of its tasks. */
+CONSORT_API consort_status consort_data_set_ordered(consort_runtime *rt, consort_data_id data, int32_t ordered);
 
 /* The caller enters a datum as a task would: waits for its turn, then owns the home copy until release. */
 typedef struct consort_hold { consort_task_id id; const void *view; } consort_hold;
@@ -139,6 +160,11 @@ typedef struct consort_outcome { consort_task_id task; consort_status status; ui
 CONSORT_FROZEN(consort_outcome, 32);
 typedef void consort_done_fn(void *arg, const consort_outcome *outcome);
 
+enum { /* consort_task_desc.flags */
+  CONSORT_TASK_UNORDERED = 1 << 0, /* its data make no order for it, nor it for others: as consort_data_set_ordered(0), for this task */
+  CONSORT_TASK_REPEAT = 1 << 1     /* submitted anew each time it has ended well, until consort_task_stop_repeating(): each turn is a task of
+                                      its own, in order with what was submitted on its data meanwhile */
+};
 /* One submission. `codelet` null: an empty task, a point of synchronisation. Values in `args` are copied
  * (SCALAR: up to 8 bytes in place; BYTES: `bytes` bytes from the address in scalar); a value passed by
  * reference is a SCALAR that holds a pointer the caller keeps alive. The function sees them as call->args. */
@@ -158,9 +184,10 @@ typedef struct consort_task_desc {
   void *done_arg;
   const char *name;               /* of this task; copied; NULL: the codelet's */
   uint64_t footprint, work;       /* size class (0: from the data), the codelet's own measure of work */
+  const struct consort_task_more *more; /* order.h: tags, hooks, ends that are held, bundles; NULL */
 } consort_task_desc;
 #define CONSORT_TASK_BRIEF ((uint32_t)offsetof(consort_task_desc, after))
-#define CONSORT_TASK_INIT {sizeof(consort_task_desc), 0, {0}, NULL, NULL, 0, 0, 0, CONSORT_NONE, {0}, NULL, 0, 0, NULL, NULL, NULL, 0, 0}
+#define CONSORT_TASK_INIT {sizeof(consort_task_desc), 0, {0}, NULL, NULL, 0, 0, 0, CONSORT_NONE, {0}, NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}
 
 /* Asynchronous. out may be NULL. The order of submissions of one thread is the program's order; a task's
  * uses become visible as one step among threads. When the window of pending tasks is full the submitter
@@ -288,4 +315,8 @@ CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, 
 #ifdef __cplusplus
 }
 #endif
+
+#include "order.h"
+#include "partition.h"
+#include "replay.h"
 #endif
