@@ -1,0 +1,257 @@
+#include "draft.hpp"
+
+#include <cstring>
+
+#include "error_slot.hpp"
+#include "linking.hpp"
+#include "packed_args.hpp"
+#include "wait.hpp"
+
+namespace consort {
+
+// Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
+[[gnu::noinline]] bool reserve_more(Runtime &rt, Hand &h, Task *t, uint32_t links) noexcept {
+  if (!t->extra) {
+    Task *lent = h.take_lent();
+    if (!lent) return false;
+    t->extra = new (lent) Extra;
+  }
+  return Linker::reserve(rt, h, t, links);
+}
+
+consort_status no_memory() {
+  return set_error(CONSORT_E_NOMEM, "no memory for another task: set `window`, or wait before submitting more");
+}
+
+namespace {
+
+consort_status stale_datum(const consort_use &use, uint32_t i) {
+  return set_errorf(use.data.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+                    use.data.v ? "datum %u of the task is not registered (any more): its handle is stale" : "datum %u of the task is the null handle: register it first", i);
+}
+
+consort_status check_mode(uint32_t mode, uint32_t i) {
+  const uint32_t plain = mode & ~kHints;
+  if (plain == CONSORT_M_R || plain == CONSORT_M_W || plain == CONSORT_M_RW || plain == CONSORT_M_SCRATCH) return CONSORT_OK;
+  if (plain & (CONSORT_M_REDUX | CONSORT_M_COMMUTE))
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum %u of the task: reduction and commutative access need a newer runtime; use RW", i);
+  return set_errorf(CONSORT_E_INVAL, "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH", i, mode);
+}
+
+// The task's data: found, checked as far as possible without the right, merged where one is named twice.
+consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet *c) noexcept {
+  if (d.nuses > kFewUses) {
+    draft.claims = static_cast<Claim *>(std::malloc(d.nuses * sizeof(Claim)));
+    if (!draft.claims) {
+      draft.claims = draft.few;
+      return no_memory();
+    }
+  }
+  consort_access *out = draft.t->accesses();
+  for (uint32_t i = 0; i < d.nuses; ++i) {
+    const consort_use &use = d.uses[i];
+    Datum *datum = draft.rt.data.find(use.data);
+    if (!datum || !DataTable::is(*datum, use.data)) [[unlikely]] return stale_datum(use, i);
+    if (const consort_status s = check_mode(use.mode, i); s < 0) [[unlikely]] return s;
+    if (c && !c->modes.empty() && c->modes[i] != (use.mode & ~kHints)) [[unlikely]]
+      return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x", c->name.c_str(), c->modes[i], i, use.mode);
+    out[i] = {&datum->pub, use.mode, 0};
+    if (use.mode & CONSORT_M_SCRATCH) {
+      draft.t->bits |= kScratch;
+      continue;
+    }
+    uint32_t k = 0;
+    while (k < draft.nclaims && draft.claims[k].datum != datum) ++k;
+    if (k < draft.nclaims) draft.claims[k].mode |= use.mode;
+    else draft.claims[draft.nclaims++] = {datum, use.mode};
+  }
+  return CONSORT_OK;
+}
+
+// A place for accesses and arguments: in the record, in its extra, or on the heap.
+consort_status place_payload(Draft &draft, const consort_task_desc &d) noexcept {
+  const uint64_t args = d.nargs ? packed_bytes(d.args, d.nargs) : 0;
+  if (args == ~uint64_t{0})
+    return set_error(CONSORT_E_INVAL, "an argument is neither SCALAR (up to 8 bytes) nor BYTES with an address: pass large values by address");
+  const uint64_t bytes = d.nuses * sizeof(consort_access) + args;
+  std::byte *at = draft.t->payload;
+  if (bytes > kPayload) {
+    Extra *e = draft.extra();
+    if (!e) return no_memory();
+    at = static_cast<std::byte *>(e->spill = std::malloc(bytes));
+    if (!at) return no_memory();
+  }
+  draft.t->pub.access = reinterpret_cast<consort_access *>(at);
+  if (d.nargs) pack_args(d.args, d.nargs, at + d.nuses * sizeof(consort_access));
+  return CONSORT_OK;
+}
+
+consort_status read_rare(Draft &draft, const consort_task_desc &d) noexcept {
+  Task *t = draft.t;
+  if (d.worker != CONSORT_NONE) {
+    if (d.worker >= draft.rt.workers.size())
+      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", d.worker, draft.rt.workers.size());
+    if (t->codelet && !(t->codelet->where >> draft.rt.workers[d.worker]->klass & 1))
+      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no implementation for worker %s, to which the task is bound", t->codelet->name.c_str(),
+                        draft.rt.workers[d.worker]->unit.name.c_str());
+    if (!draft.extra()) return no_memory();
+    t->extra->worker = d.worker;
+    t->bits |= kBound;
+  }
+  if (d.size < sizeof d) return CONSORT_OK;
+  if (d.footprint) std::atomic_ref<uint64_t>(t->pub.footprint).store(d.footprint, std::memory_order_relaxed);
+  if (!d.nafter && !d.done && !d.name && !d.work) return CONSORT_OK;
+  if (d.nafter && !d.after) return set_error(CONSORT_E_INVAL, "nafter is not 0, but after is NULL");
+  Extra *e = draft.extra();
+  if (!e) return no_memory();
+  e->done = d.done;
+  e->done_arg = d.done_arg;
+  e->work = d.work;
+  if (d.name && !(e->name = strdup(d.name))) return no_memory();
+  if (!d.nafter) return CONSORT_OK;
+  if (!(e->after = static_cast<TaskName *>(std::malloc(d.nafter * sizeof(TaskName))))) return no_memory();
+  for (uint32_t i = 0; i < d.nafter; ++i) {
+    const TaskName name = d.after[i].v;
+    if (!name || !draft.rt.tasks.holds(static_cast<uint32_t>(name)))
+      return set_errorf(CONSORT_E_INVAL, "predecessor %u is no task of this runtime", i);
+    e->after[i] = name;
+  }
+  e->nafter = d.nafter;
+  t->bits |= kAfter;
+  return CONSORT_OK;
+}
+
+// With the right held: names are still good, and there is memory for every reader and link. Nothing is visible yet.
+consort_status reserve_links(Draft &draft) noexcept {
+  const uint32_t nafter = draft.t->extra ? draft.t->extra->nafter : 0;
+  uint32_t links = nafter;
+  for (uint32_t i = 0; i < draft.nclaims; ++i) {
+    Datum &d = *draft.claims[i].datum;
+    const bool writes = draft.claims[i].mode & CONSORT_M_W;
+    links += writes && d.nreaders ? d.nreaders : 1;
+    if (!writes && !draft.rt.data.make_room(draft.rt.tasks, d)) return no_memory();
+  }
+  if (links > kInlineLinks) [[unlikely]]
+    if (!reserve_more(draft.rt, draft.h, draft.t, links)) return no_memory();
+  return CONSORT_OK;
+}
+void link(Draft &draft, Linker &linker) noexcept {
+  Task *t = draft.t;
+  for (uint32_t i = 0; i < draft.nclaims; ++i) link_one(linker, *draft.claims[i].datum, draft.claims[i].mode, t->pub.id);
+  if (t->bits & kAfter)
+    for (uint32_t i = 0; i < t->extra->nafter; ++i) linker.after(t->extra->after[i]);
+}
+consort_status refuse_codelet(const Runtime &rt, const Codelet &c) {
+  std::string wants, has;
+  for (const auto &impl : c.impls) wants += (wants.empty() ? "" : ", ") + impl.klass_name;
+  for (const char *klass : rt.topology->classes()) has += (has.empty() ? "" : ", ") + std::string(klass);
+  return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' runs on %s only, this runtime has %s: add an implementation, or the driver to `drivers`",
+                    c.name.c_str(), wants.c_str(), has.c_str());
+}
+
+void take_names(Draft &draft, Group &group) noexcept {
+  Task *t = draft.t;
+  t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | draft.rt.tasks.index(t);
+  t->group = &group;
+  t->epoch = group.epoch.load(std::memory_order_relaxed);
+}
+}  // namespace
+
+[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
+  Hand *const hand = rt.this_hand();
+  if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
+  Hand &h = *hand;
+
+  Codelet *c = nullptr;
+  if (d.codelet.v) {
+    c = rt.codelets.find(d.codelet);
+    if (!c || !c->live.load(std::memory_order_relaxed)) [[unlikely]]
+      return c || rt.codelets.ever_gave(d.codelet) ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
+                                                   : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
+    if (!c->where) [[unlikely]] return refuse_codelet(rt, *c);
+    if (c->nmodes != CONSORT_NONE && c->nmodes != d.nuses) [[unlikely]]
+      return set_errorf(CONSORT_E_INVAL, "codelet '%s' wants %u data, the task gives %u", c->name.c_str(), c->nmodes, d.nuses);
+  }
+  if ((d.nuses && !d.uses) || (d.nargs && !d.args)) [[unlikely]] return set_error(CONSORT_E_INVAL, "uses or args is NULL, but their number is not 0");
+  if (d.nuses > kMostUses || d.nargs > 255) [[unlikely]]
+    return set_errorf(CONSORT_E_INVAL, "%u data and %u arguments: a task takes up to %u data and 255 arguments", d.nuses, d.nargs, kMostUses);
+  Group *group;
+  if (!d.group.v) {
+    group = h.task ? h.task->group : &rt.groups.standard();
+  } else if (!(group = rt.groups.find(d.group))) [[unlikely]] {
+    return set_error(CONSORT_E_STALE, "the group was destroyed: its handle is stale");
+  }
+
+  Task *t = h.take_record();
+  if (!t) [[unlikely]] return no_memory();
+  blank(t, c ? c->blank : kBlank, c, c ? 0 : kEmpty);
+  t->pub.priority = d.priority;
+  Draft draft(rt, h, t);
+  // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
+  fence::light(rt.asymmetric);
+  if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
+  if (d.worker != CONSORT_NONE || d.size >= sizeof d) [[unlikely]]
+    if (const consort_status s = read_rare(draft, d); s < 0) return s;
+  if (rt.shared_domains && !draft.extra()) return no_memory();
+  if (d.nuses | d.nargs) {
+    t->pub.naccess = static_cast<uint16_t>(d.nuses);
+    t->nargs = static_cast<uint8_t>(d.nargs);
+    if (const consort_status s = place_payload(draft, d); s < 0) [[unlikely]] return s;
+    if (const consort_status s = read_uses(draft, d, c); s < 0) [[unlikely]] return s;
+  }
+  take_names(draft, *group);
+  if (!h.seat && !h.lease) look_for_lease(rt, h);
+
+  bool ready;
+  {
+    const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
+    if (draft.nclaims | (t->bits & kAfter)) {
+      for (uint32_t i = 0; i < d.nuses; ++i)
+        if (!DataTable::is(*Datum::of(t->pub.access[i].datum), d.uses[i].data)) [[unlikely]] return stale_datum(d.uses[i], i);
+      if (const consort_status s = reserve_links(draft); s < 0) [[unlikely]] return s;
+    }
+    count_in(h, *group);
+    if (out) out->v = t->pub.id;
+    Linker linker(rt, t);
+    link(draft, linker);
+    ready = let_go(rt, t, linker, pending::kGuard);
+    age_kept(rt, h);
+    draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
+    if (ready && !(t->bits & (kSpecial | kBound))) [[likely]] {
+      push_ready(rt, h, t);
+      return CONSORT_OK;
+    }
+  }
+  if (ready) release_ready(rt, h, t);
+  return CONSORT_OK;
+}
+Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind) noexcept {
+  Datum *d = rt.data.find(id);
+  if (!d || !DataTable::is(*d, id)) return error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+  Task *t = h.take_lent();
+  if (!t) return error(CONSORT_E_NOMEM, "no memory for another task");
+  blank(t, kBlank, nullptr, kind);
+  Draft draft(rt, h, t);
+  t->pub.naccess = 1;
+  *t->accesses() = {&d->pub, mode, 0};
+  draft.few[0] = {d, mode};
+  draft.nclaims = 1;
+  take_names(draft, h.task ? *h.task->group : rt.groups.standard());
+
+  bool ready;
+  const TaskName name = t->pub.id;
+  {
+    const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
+    if (!DataTable::is(*d, id)) return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
+    if (reserve_links(draft) < 0) return error(CONSORT_E_NOMEM, "no memory for another task");
+    if (kind == kRetire) d->generation.fetch_add(1, std::memory_order_release);  // dead for everybody from here on
+    count_in(h, *t->group);
+    Linker linker(rt, t);
+    link(draft, linker);
+    ready = let_go(rt, t, linker, pending::kGuard);
+    draft.t = nullptr;
+  }
+  if (ready) release_ready(rt, h, t);
+  return name;
+}
+}  // namespace consort

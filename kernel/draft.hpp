@@ -1,0 +1,46 @@
+// draft.hpp — a submission on the long way, until it is linked: its record, and the data it claims.
+//
+// The submitting thread's, on its stack. A draft that is not sent gives everything back.
+#pragma once
+#include <cstdlib>
+
+#include "complete.hpp"
+#include "submit.hpp"
+
+namespace consort {
+
+inline constexpr uint32_t kFewUses = 16;
+inline constexpr uint32_t kMostUses = 4096;
+inline constexpr uint32_t kHints = CONSORT_M_LOCALITY | CONSORT_M_NOFOOTPRINT;
+
+// Everything that one submission needs until it is linked; gives the record back unless it was sent.
+struct Draft {
+  Runtime &rt;
+  Hand &h;
+  Task *t;
+  Claim few[kFewUses];
+  Claim *claims = few;
+  uint32_t nclaims = 0;
+
+  Draft(Runtime &runtime, Hand &hand, Task *task) : rt(runtime), h(hand), t(task) {}
+  ~Draft() {
+    if (claims != few) std::free(claims);
+    if (t) drop();
+  }
+  void drop() noexcept {
+    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+    if (t->extra) free_lent(rt, h, t);
+    h.give_record(t);
+    t = nullptr;
+  }
+  Extra *extra() noexcept {
+    if (t->extra) return t->extra;
+    Task *lent = h.take_lent();
+    if (lent) t->extra = new (lent) Extra;
+    return t->extra;
+  }
+};
+
+consort_status no_memory();
+
+}  // namespace consort

@@ -1,0 +1,97 @@
+// linking.hpp — the steps that every submission shares, inline: blank record, edges, release, hand-over to the policy.
+//
+// Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
+#pragma once
+#include "links.hpp"
+#include "policy_push.hpp"
+#include "submit.hpp"
+
+namespace consort {
+
+// One access into its datum's chain.
+[[gnu::always_inline]] inline void link_one(Linker &linker, Datum &d, uint32_t mode, TaskName name) noexcept {
+  if (!(mode & CONSORT_M_W)) {
+    linker.after(d.writer);
+    d.reader_at(d.nreaders++) = name;
+    return;
+  }
+  if (d.nreaders) {  // each of them comes after the last writer
+    for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));
+    d.nreaders = 0;
+  } else {
+    linker.after(d.writer);
+  }
+  d.writer = name;
+}
+
+// Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.
+inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcept {
+  if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
+  if (!linker.hung()) return true;
+  const uint64_t sub = (given - linker.hung()) * pending::kComplete + (given - (linker.hung() - linker.issued())) * pending::kIssue;
+  // release: whoever counts down last sees the whole record. acquire: if that is us, what predecessors did.
+  const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
+  if ((left & 0xffffffff) == 0) return true;
+  if (linker.issued() && left >> 32 == 0) [[unlikely]]
+    if (Queue *q = claim_follower(rt, t, linker.place())) q->offer(t);
+  return false;
+}
+
+// The worker that this thread has leased, if it still has; under the right, so that it cannot be taken meanwhile.
+inline Worker *leased(Hand &h) noexcept {
+  Worker *w = h.lease;
+  if (!w) return nullptr;
+  if (!w->leased_to(h)) [[unlikely]] return h.lease = nullptr;
+  if (!w->watched.load(std::memory_order_relaxed)) [[unlikely]] w->wake_duty();
+  return w;
+}
+
+// A ready task to the policy, under the right. A thread that submits with a lease keeps a few back, so that they are
+// handed over together and what comes after them can hang on them undisturbed; not while somebody sleeps, who could
+// begin at once. It does so for a short while: until there are enough, it waits, or falls silent for a watch tick.
+inline void push_ready(Runtime &rt, Hand &h, Task *t) noexcept {
+  if (h.seat) return rt.policy.push_one(rt, h, h.seat->id, t);
+  Worker *const w = leased(h);
+  if (!w) return rt.policy.push_one(rt, h, CONSORT_NONE, t);
+  if (t->pub.priority || rt.sleeper_words != 1 || rt.sleepers[0].load(std::memory_order_relaxed)) {
+    if (w->nkept) w->push_kept();
+    return rt.policy.push_one(rt, h, w->id, t);
+  }
+  w->kept[w->nkept++] = t;
+  if (w->nkept == Worker::kKept) w->push_kept();
+}
+
+// After a task that is not ready: several kept ones grow older. One alone is kept as long as nobody sleeps and the
+// submitter goes on: what hangs on it is a chain, which runs best where it was written.
+inline void age_kept(const Runtime &rt, Hand &h) noexcept {
+  if (h.seat || !h.lease || !h.lease->leased_to(h)) return;
+  Worker &w = *h.lease;
+  if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor))) w.push_kept();
+}
+
+inline void look_for_lease(Runtime &rt, Hand &h) noexcept {
+  if (rt.manual || (h.lease_tries++ & 31)) return;
+  for (auto &w : rt.workers)
+    if (w->try_lease(h)) return;
+}
+
+inline constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NONE, 0, 0, 0, 1, 1, nullptr};
+
+inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) noexcept {
+  t->pub = pub;
+  std::atomic_ref<Codelet *>(t->codelet).store(c, std::memory_order_relaxed);
+  t->extra = nullptr;
+  t->bits = bits;
+  t->nargs = 0;
+  t->follow.store(0, std::memory_order_relaxed);
+  t->pending.store(pending::kGuard * pending::kBoth, std::memory_order_relaxed);
+  t->pub.access = reinterpret_cast<consort_access *>(t->payload);
+}
+
+// Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
+bool reserve_more(Runtime &, Hand &, Task *, uint32_t links) noexcept;
+
+// The long way: whatever a task may have, and the words of every error.
+consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
+
+}  // namespace consort
