@@ -5,7 +5,8 @@
   sdk/include C++ faces (.hpp)     the C++ library, headers of consort/
   kernel/                          <consort/...>, its own files, the C and C++ libraries, the system, hwloc;
                                    Boost.DLL in exactly one .cpp, toml++ in exactly one .cpp; no application face (.hpp)
-  plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the system, its vendor
+  plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the headers right in
+                                   plugins/FAMILY, the system, its vendor
   tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/"""
 import re
 import sys
@@ -55,6 +56,12 @@ def own(file, name, folder):
     return False
 
 
+def family(file, name, folder):
+    """The quoted include `name` of `file`, if it is a header that all plugins of this family share."""
+    target = (file.parent / name).resolve()
+    return target.is_file() and target.parent == folder.parent and target.suffix in ('.h', '.hpp')
+
+
 def sdk(name, angle, file):
     return (name.startswith('consort/') and (SDK / name).is_file()) or (not angle and own(file, name, SDK))
 
@@ -92,7 +99,7 @@ def check_plugin(file, folder):
         if name.startswith('consort/') or sdk(name, angle, file):
             if not sdk(name, angle, file) or Path(name).name in (*APPLICATION, 'consort.h'):
                 fail(file, line, f'includes "{name}", which is no header for plugins')
-        elif not angle and not own(file, name, folder):
+        elif not angle and not own(file, name, folder) and not family(file, name, folder):
             fail(file, line, f'includes "{name}", which is no file of {folder.relative_to(ROOT)}')
         elif angle and ((KERNEL / name).is_file() or name.startswith('kernel/') or name.startswith('plugins/')
                         or any((o / name).is_file() for o in others)):
@@ -120,6 +127,9 @@ def main():
         for file in sources(folder):
             count += 1
             check_plugin(file, folder)
+    for file in sorted(f for f in (ROOT / 'plugins').glob('*/*') if f.suffix in CODE):  # a family's own headers
+        count += 1
+        check_plugin(file, file.parent)
     for top in ('tools', 'examples'):
         for file in sources(ROOT / top):
             count += 1
