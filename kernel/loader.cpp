@@ -3,6 +3,7 @@
 #include <boost/dll/shared_library.hpp>
 
 #include <dlfcn.h>
+#include <link.h>
 
 namespace consort {
 
@@ -25,9 +26,12 @@ Result<Module> Module::open(const std::string &path, bool unloadable) {
 
 std::string own_folder() {
   Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&own_folder), &info) || !info.dli_fname) return {};
+  link_map *map = nullptr;
+  if (!dladdr1(reinterpret_cast<void *>(&own_folder), &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP)) return {};
+  // Of the program itself the linker keeps no name, and dladdr answers argv[0], which may say anything.
+  const char *name = map && map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
   std::error_code problem;
-  const auto file = std::filesystem::canonical(info.dli_fname, problem);
+  const auto file = std::filesystem::canonical(name, problem);
   return problem ? std::string{} : file.parent_path().string();
 }
 

@@ -2,6 +2,10 @@
 #include "loader.hpp"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "loader_support.hpp"
 
@@ -55,6 +59,24 @@ TEST(Loader, TheErrorIsTheSystemsOwnWords) {
 
 TEST(Loader, OwnFolderIsThisPrograms) {
   EXPECT_EQ(own_folder(), std::filesystem::canonical("/proc/self/exe").parent_path().string());
+}
+
+// This program has the kernel linked into it.
+TEST(OwnFolder, IsWhereTheProgramLies) {
+  EXPECT_EQ(own_folder(), std::filesystem::canonical("/proc/self/exe").parent_path().string());
+}
+
+TEST(OwnFolder, WhateverItWasCalled) {
+  for (const char *name : {"/nowhere/else", "loader", "", "/usr/bin/env"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir("/") == 0) execl("/proc/self/exe", name, "--gtest_filter=OwnFolder.IsWhereTheProgramLies", nullptr);
+      _exit(99);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "called \"" << name << "\"";
+  }
 }
 
 }  // namespace
