@@ -1,0 +1,32 @@
+// incrementer — the smallest chain: many tasks that each add one to the same variable. Nobody orders them by hand: each
+// reads and writes the variable, so each comes after the one before. Prints the sum as it stands halfway, and at the
+// end.
+#include "../example.hpp"
+
+namespace {
+
+const consort::Codelet increment{"increment", consort::cpu([](long &x) { ++x; })};
+
+}  // namespace
+
+int main(int argc, char **argv) try {
+  const example::Options size(argc, argv, {{"n", 10000, "tasks"}});
+  const size_t n = size["n"];
+  consort::Runtime rt(size.settings());
+  long value = 0;
+  const auto x = rt.variable(value, "x");
+
+  for (size_t i = 0; i < n / 2; ++i) rt.submit(increment, consort::rw(x));
+  auto half = x.read();  // as a task would: after those submitted so far, before those that come
+  const long at_half = *half;
+  for (size_t i = n / 2; i < n; ++i) rt.submit(increment, consort::rw(x));
+  std::printf("halfway: %ld; it stays %ld for as long as it is held\n", at_half, *half);
+  const bool held = *half == at_half;
+  half.release();
+
+  const long at_end = *x.read();
+  return example::end(held && at_half == static_cast<long>(n / 2) && at_end == static_cast<long>(n),
+                      "incrementer: %zu increments, the variable is %ld", n, at_end);
+} catch (const std::exception &e) {
+  return example::failed(e);
+}

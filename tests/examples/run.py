@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Runs one example: with its own sizes, with sizes that do not divide evenly, on one worker and by every policy, and
+with options that it must refuse.
+Each example compares its result with a plain loop of its own and answers 1 where they differ; here its words count too.
+usage: run.py NAME PROGRAM"""
+import re
+import subprocess
+import sys
+import unittest
+
+NAME, PROGRAM = sys.argv[1:3]
+
+# name: (what its output must match, the runs, does it take --workers and --scheduler)
+CASES = {
+    'hello': (r'the first element is 3', [''], False),
+    'hello_world': (r'(Hello world \(params = \{1, 2\.5\}\)\n){2}callback: task "hello" ended with OK', [''], False),
+    'vector_scal': (r'BEFORE: the first element is 1\.0\nAFTER: the first element is 3\.14\n',
+                    ['', '1 1', '1001 7', '5 9'], False),
+    'incrementer': (r'halfway: \d+; .*\nincrementer: \d+ increments', ['', '--n 1', '--n 7'], True),
+    'axpy': (r'largest error 0$', ['', '--n 1 --pieces 1', '--n 1001 --pieces 7', '--n 3 --pieces 5'], True),
+    'matvecmult': (r'largest error \S+$', ['', '--rows 1 --cols 1 --bands 1', '--rows 101 --cols 33 --bands 7'], True),
+    'pipeline': (r'checksum [0-9a-f]{16}$', ['', '--flight 1 --items 50', '--items 3 --flight 8', '--length 1'], True),
+    'quicksort': (r'numbers sorted by \d+ tasks$', ['', '--n 1', '--n 2 --grain 1', '--n 3000 --grain 1'], True),
+    'fork_join': (r'the integral is 0\.\d{12}, by \d+ tasks$',
+                  ['', '--forks 7', '--digits 3', '--forks 10 --digits 8'], True),
+}
+
+
+def run(*options):
+    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=120)
+
+
+class Example(unittest.TestCase):
+    def setUp(self):
+        self.words, self.runs, self.settings = CASES[NAME]
+
+    def good(self, *options):
+        done = run(*options)
+        self.assertEqual(done.returncode, 0, f'{options}: {done.stdout}{done.stderr}')
+        self.assertRegex(done.stdout, re.compile(self.words, re.M))
+
+    def test_its_result_is_right(self):
+        for line in self.runs:
+            self.good(*line.split())
+
+    def test_on_one_worker_and_by_every_policy(self):
+        if self.settings:
+            line = self.runs[-1].split()
+            self.good(*line, '--workers', '1')
+            for policy in ('eager', 'prio', 'lws'):
+                self.good(*line, '--scheduler', policy)
+
+    def test_what_it_does_not_know_is_refused(self):
+        if self.settings:
+            for options in [('--nosuch', '1'), ('--workers',), ('--workers', 'x'), ('--workers', '0'), ('1',)]:
+                self.assertEqual(run(*options).returncode, 2, options)
+            self.assertEqual(run('--help').returncode, 0)
+            done = run('--scheduler', 'nosuch')
+            self.assertEqual(done.returncode, 1)
+            self.assertIn('nosuch', done.stderr)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
