@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "commute.hpp"
 #include "error_slot.hpp"
 #include "links.hpp"
 #include "prepare.hpp"
 #include "queue.hpp"
+#include "reduction.hpp"
 #include "wait.hpp"
 
 namespace consort {
@@ -36,7 +38,7 @@ void call_done(Runtime &, Hand &h, Task *t, consort_status status, Worker *w) no
 void settle_data(Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];
-    if (!(a.mode & CONSORT_M_W)) continue;
+    if (!(a.mode & CONSORT_M_W)) continue;  // what is reduced becomes valid when it is united
     Datum *d = Datum::of(a.datum);
     const uint32_t s = d->state.load(std::memory_order_relaxed);
     if ((s & data_state::kPlain) == data_state::kValid) continue;
@@ -65,9 +67,16 @@ bool settle_special(Runtime &rt, Task *t, consort_status *status) noexcept {
     }
     return true;  // nobody waits for it any more
   }
+  if (t->bits & kUnite) drop_copies(*Datum::of(t->pub.access[0].datum));
   if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
   if (t->bits & kInvalidate) drop_contents(t);
   return true;
+}
+
+// A task that was given what it waited for by the one that ends.
+void take_heir(Runtime &rt, Task *heir, ReadyBatch &batch) noexcept {
+  if (heir->bits & kBound) rt.workers[heir->extra->worker]->post(heir);
+  else batch.task[batch.n++] = heir;
 }
 
 void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
@@ -118,11 +127,15 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 }
 
 // What is to be done while the name lives, and its death.
-uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker) noexcept {
+uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(t);
   if (t->bits & kScratch)
-    for (uint32_t i = 0; i < t->pub.naccess; ++i)
-      if (t->pub.access[i].mode & CONSORT_M_SCRATCH) rt.data.give_scratch(*Datum::of(t->pub.access[i].datum), t->pub.id);
+    for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+      consort_access &a = t->accesses()[i];
+      if (a.mode & CONSORT_M_SCRATCH) rt.data.give_scratch(*Datum::of(a.datum), t->pub.id);
+      if (a.mode & CONSORT_M_REDUX) give_copy(a);
+    }
+  if (t->bits & kTokens) *heir = give_tokens(rt, h, t);  // while the name lives: the data do too
   if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
   // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
   // can be added.
@@ -134,7 +147,7 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);
     consort_status status;
-    if (settle_special(rt, s, &status)) hand_on_one(rt, h, s, end_name(rt, h, s, status, worker), from, batch, specials);
+    if (settle_special(rt, s, &status)) hand_on_one(rt, h, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
   }
 }
 
@@ -169,15 +182,19 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
   std::free(e->after);
   std::free(e->spill);
   std::free(e->tickets);
+  std::free(e->tokens);
   h.give_record(reinterpret_cast<Task *>(e));
 }
 
 Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
-  return hand_on(rt, h, t, end_name(rt, h, t, status, w), w);
+  Task *heir = nullptr;
+  const uint64_t word = end_name(rt, h, t, status, w, &heir);
+  return hand_on(rt, h, t, word, w, heir);
 }
 
-Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w) noexcept {
+Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *heir) noexcept {
   ReadyBatch batch;
+  if (heir) [[unlikely]] take_heir(rt, heir, batch);
   Task *specials = nullptr;
   const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
   hand_on_one(rt, h, t, word, from, batch, specials);
@@ -211,9 +228,10 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     f->cause = Failure::next_cause(cause);
     f->depth = f->cause ? f->cause->depth + 1 : 0;
     set_error(status, f->chain());
+    std::lock_guard lock(rt.blame_mutex);
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
-      if (!(a.mode & CONSORT_M_W)) continue;
+      if (!changes(a.mode)) continue;
       Datum *d = Datum::of(a.datum);
       d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
       if (rt.data.extra(*d)) d->extra->blame = f;
@@ -224,7 +242,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     // No memory even to say so: the data are poisoned all the same, and group and name know of it.
     const auto &lost = rt.failures.add_lost(t->pub.id);
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
-      if (!(t->pub.access[i].mode & CONSORT_M_W)) continue;
+      if (!changes(t->pub.access[i].mode)) continue;
       Datum *d = Datum::of(t->pub.access[i].datum);
       d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
       if (d->extra) d->extra->blame = lost;

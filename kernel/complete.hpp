@@ -11,8 +11,9 @@ namespace consort {
 // After this the record belongs to somebody else.
 Task *complete(Runtime &, Hand &, Task *, consort_status, Worker *bypass_for) noexcept;
 
-// What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts.
-Task *hand_on(Runtime &, Hand &, Task *, uint64_t word, Worker *bypass_for) noexcept;
+// What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a task that
+// has become ready beside them.
+Task *hand_on(Runtime &, Hand &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
 // complete() of the plainest tasks, inline: nothing to settle, nobody to tell, often nobody to release.
 inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "discipline.hpp"
 #include "error_slot.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
@@ -43,11 +44,7 @@ Result<Layout *> DataTable::layout(std::string_view name) {
   return layouts_.back().get();
 }
 
-Result<Datum *> DataTable::add(const consort_data_desc &desc) {
-  auto found = layout(desc.interface);
-  if (!found) return found.error();
-  Layout *l = *found;
-
+Result<Datum *> DataTable::take_slot(Layout *l) {
   uint32_t number;
   {
     std::lock_guard lock(lock_);
@@ -57,38 +54,60 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc) {
   if (!number && !(number = arena_.carve(1)))
     return error(CONSORT_E_NOMEM, "all " + std::to_string(arena_.limit()) + " handles are in use: unregister some data");
   Datum &d = *arena_.at(number);
-  const uint32_t generation = d.generation.load(std::memory_order_relaxed) + (d.generation.load(std::memory_order_relaxed) == 0);
-
-  const auto give_back = [&] {
-    d.layout = nullptr;
-    std::lock_guard lock(lock_);
-    d.next_free = free_;
-    free_ = number;
-  };
   std::byte *store = l->in_slot ? d.store : static_cast<std::byte *>(std::malloc(l->view_at + l->ops->view_size));
   if (!store) {
-    give_back();
+    give_slot(d);
     return error(CONSORT_E_NOMEM, "no memory for a datum");
   }
-  d.view = store + l->view_at;
   std::memset(store, 0, l->view_at + l->ops->view_size);
-  const consort_status s = l->ops->shape(desc.args, desc.args_bytes, store, d.view);
-  if (s < 0) {
-    if (!l->in_slot) std::free(store);
-    give_back();
-    return error(s, "interface '" + l->name + "' does not accept these registration arguments (" +
-                        std::to_string(desc.args_bytes) + " bytes): check sizes, element size and leading dimension in consort/layouts.h");
-  }
+  d.view = store + l->view_at;
   d.layout = l;
   d.writer = 0;
   d.nreaders = 0;
   d.extra = nullptr;
-  d.pub = {uint64_t{generation} << 32 | number, l->ops->bytes(store)};
+  d.discipline.store(nullptr, std::memory_order_relaxed);
+  return &d;
+}
+
+void DataTable::give_slot(Datum &d) noexcept {
+  d.layout = nullptr;
+  std::lock_guard lock(lock_);
+  d.next_free = free_;
+  free_ = arena_.index(&d);
+}
+
+// Its sizes and its state are known: from now on it has a name.
+void DataTable::show(Datum &d, uint32_t state) noexcept {
+  const uint32_t last = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
+  const uint32_t generation = last ? last : 1;
+  d.pub = {uint64_t{generation} << 32 | arena_.index(&d), d.layout->ops->bytes(d.shape())};
+  d.state.store(state, std::memory_order_relaxed);
+  d.generation.store(generation, std::memory_order_release);
+  if (!(state & data_state::kHidden)) live_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Result<Datum *> DataTable::add(const consort_data_desc &desc) {
+  auto found = layout(desc.interface);
+  if (!found) return found.error();
+  Layout *l = *found;
+  auto slot = take_slot(l);
+  if (!slot) return slot.error();
+  Datum &d = **slot;
+  std::byte *store = static_cast<std::byte *>(d.view) - l->view_at;
+  const consort_status s = l->ops->shape(desc.args, desc.args_bytes, store, d.view);
+  if (s < 0) {
+    if (!l->in_slot) std::free(store);
+    give_slot(d);
+    return error(s, "interface '" + l->name + "' does not accept these registration arguments (" +
+                        std::to_string(desc.args_bytes) + " bytes): check sizes, element size and leading dimension in consort/layouts.h");
+  }
   bool homeless = false;
-  if (d.pub.bytes) {
+  if (l->ops->bytes(store)) {
     consort_extent extent{};
     homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
   }
+  show(d, homeless ? data_state::kNowhere << data_state::kSpaceShift
+                   : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid);
   if (desc.name) {
     if (!extra(d)) {
       remove(d);
@@ -96,14 +115,19 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc) {
     }
     d.extra->name = desc.name;
   }
-  d.state.store(homeless ? data_state::kNowhere << data_state::kSpaceShift
-                         : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid, std::memory_order_relaxed);
-  d.generation.store(generation, std::memory_order_release);
-  live_.fetch_add(1, std::memory_order_relaxed);
   return &d;
 }
 
+Result<Datum *> DataTable::add_like(const Datum &like, Show how) {
+  auto slot = take_slot(like.layout);
+  if (!slot) return slot.error();
+  std::memcpy(static_cast<std::byte *>((*slot)->view) - like.layout->view_at, like.shape(), like.layout->ops->shape_size);
+  show(**slot, data_state::kNowhere << data_state::kSpaceShift | how);
+  return *slot;
+}
+
 void DataTable::remove(Datum &d) noexcept {
+  delete d.discipline.exchange(nullptr, std::memory_order_relaxed);
   if (d.extra) {
     free_blocks(d.extra->blocks);
     for (auto &s : d.extra->scratch) free_blocks(s->blocks);
@@ -111,17 +135,14 @@ void DataTable::remove(Datum &d) noexcept {
     d.extra = nullptr;
   }
   if (!d.layout->in_slot) std::free(static_cast<std::byte *>(d.view) - d.layout->view_at);
-  d.layout = nullptr;
-  live_.fetch_sub(1, std::memory_order_relaxed);
-  std::lock_guard lock(lock_);
-  d.next_free = free_;
-  free_ = arena_.index(&d);
+  if (!(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) live_.fetch_sub(1, std::memory_order_relaxed);
+  give_slot(d);
 }
 
 void DataTable::close() noexcept {
   for (uint32_t i = 1; i < arena_.carved(); ++i) {
     Datum &d = *arena_.at(i);
-    if (d.layout) remove(d);
+    if (d.layout && !(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) remove(d);  // those go with their owner
     std::free(d.more);
   }
 }

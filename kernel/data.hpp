@@ -30,12 +30,13 @@ struct Layout {
 };
 
 namespace data_state {
-inline constexpr uint32_t kValid = 1, kPoisoned = 2, kRetired = 4, kPlain = kValid | kPoisoned;
+inline constexpr uint32_t kValid = 1, kPoisoned = 2, kHidden = 4, kPlain = kValid | kPoisoned;
 inline constexpr uint32_t kSpaceShift = 8, kNowhere = 0xffffff;  // space of the replica
 constexpr uint32_t space(uint32_t s) { return s >> kSpaceShift; }
 }  // namespace data_state
 
 struct Datum;
+struct Discipline;
 // What few data have.
 struct DatumExtra {
   struct Block { uint32_t space; consort_addr addr; uint64_t bytes; };
@@ -50,6 +51,7 @@ struct DatumExtra {
 struct alignas(64) Datum {
   static constexpr uint32_t kInlineReaders = 4;
   static constexpr uint32_t kStore = 128;
+  static constexpr uint32_t kOdd = 1u << 31;  // in `generation`: plain accesses go the long way; the name is the rest
   // -- under the submission right --
   TaskName writer;                           // last, 0: none
   TaskName reader[kInlineReaders];           // those since, nreaders of them: here first
@@ -64,6 +66,7 @@ struct alignas(64) Datum {
   DatumExtra *extra;
   uint64_t next_free;
   std::atomic<uint32_t> state;
+  std::atomic<Discipline *> discipline;      // few have one (discipline.hpp); owned. release where it is made pairs with acquire
   alignas(16) std::byte store[kStore];
 
   const void *shape() const noexcept { return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at; }
@@ -85,8 +88,13 @@ class DataTable {
     return arena_.holds(number) ? arena_.at(number) : nullptr;
   }
   static bool is(const Datum &d, consort_data_id id) noexcept {
+    return (d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd) == id.v >> 32;
+  }
+  static bool is_plain(const Datum &d, consort_data_id id) noexcept {  // and plain accesses may go the short way
     return d.generation.load(std::memory_order_relaxed) == id.v >> 32;
   }
+  enum Show : uint32_t { kShown = 0, kHidden = data_state::kHidden };
+  Result<Datum *> add_like(const Datum &, Show);            // same layout and sizes, without a home. Hidden: the kernel's own, not counted
   void remove(Datum &) noexcept;                            // no task uses it any more; its name is already dead
   std::string name(const Datum &) const;
   DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory. The caller holds the datum alone
@@ -102,6 +110,9 @@ class DataTable {
   void give_scratch(Datum &, TaskName) noexcept;
 
  private:
+  Result<Datum *> take_slot(Layout *);                      // with memory for shape and view, zeroed; not yet named
+  void give_slot(Datum &) noexcept;
+  void show(Datum &, uint32_t state) noexcept;
   consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);  // may throw
   void free_blocks(std::vector<DatumExtra::Block> &) noexcept;
 

@@ -2,7 +2,10 @@
 
 #include <cstring>
 
+#include "commute.hpp"
+#include "discipline.hpp"
 #include "error_slot.hpp"
+#include "internal.hpp"
 #include "linking.hpp"
 #include "packed_args.hpp"
 #include "wait.hpp"
@@ -32,16 +35,20 @@ consort_status stale_datum(const consort_use &use, uint32_t i) {
 
 consort_status check_mode(uint32_t mode, uint32_t i) {
   const uint32_t plain = mode & ~kHints;
-  if (plain == CONSORT_M_R || plain == CONSORT_M_W || plain == CONSORT_M_RW || plain == CONSORT_M_SCRATCH) return CONSORT_OK;
-  if (plain & (CONSORT_M_REDUX | CONSORT_M_COMMUTE))
-    return set_errorf(CONSORT_E_UNSUPPORTED, "datum %u of the task: reduction and commutative access need a newer runtime; use RW", i);
-  return set_errorf(CONSORT_E_INVAL, "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH", i, mode);
+  switch (plain) {
+    case CONSORT_M_R: case CONSORT_M_W: case CONSORT_M_RW: case CONSORT_M_SCRATCH: case CONSORT_M_REDUX:
+    case CONSORT_M_RW | CONSORT_M_COMMUTE: case CONSORT_M_W | CONSORT_M_COMMUTE:
+      if (plain == CONSORT_M_REDUX || !(mode & CONSORT_M_FIXED_TREE)) return CONSORT_OK;
+      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: FIXED_TREE goes with REDUX only", i);
+    default:
+      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE", i, mode);
+  }
 }
 
 // The task's data: found, checked as far as possible without the right, merged where one is named twice.
 consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet *c) noexcept {
-  if (d.nuses > kFewUses) {
-    draft.claims = static_cast<Claim *>(std::malloc(d.nuses * sizeof(Claim)));
+  if (d.nuses > kFewUses / 2) {  // each may bring a hidden one
+    draft.claims = static_cast<Claim *>(std::malloc(2 * d.nuses * sizeof(Claim)));
     if (!draft.claims) {
       draft.claims = draft.few;
       return no_memory();
@@ -56,14 +63,14 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
     if (c && !c->modes.empty() && c->modes[i] != (use.mode & ~kHints)) [[unlikely]]
       return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x", c->name.c_str(), c->modes[i], i, use.mode);
     out[i] = {&datum->pub, use.mode, 0};
-    if (use.mode & CONSORT_M_SCRATCH) {
-      draft.t->bits |= kScratch;
-      continue;
-    }
+    if (use.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) draft.t->bits |= kScratch;
+    if (use.mode & CONSORT_M_SCRATCH) continue;
     uint32_t k = 0;
     while (k < draft.nclaims && draft.claims[k].datum != datum) ++k;
-    if (k < draft.nclaims) draft.claims[k].mode |= use.mode;
-    else draft.claims[draft.nclaims++] = {datum, use.mode};
+    if (k == draft.nclaims) draft.claims[draft.nclaims++] = {datum, use.mode};
+    else if (((draft.claims[k].mode | use.mode) & (CONSORT_M_REDUX | CONSORT_M_COMMUTE)) && draft.claims[k].mode != use.mode)
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' is named twice with different modes, one of them REDUX or COMMUTE: use one", draft.rt.data.name(*datum).c_str());
+    else draft.claims[k].mode |= use.mode;
   }
   return CONSORT_OK;
 }
@@ -125,11 +132,17 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d) noexcept {
 consort_status reserve_links(Draft &draft) noexcept {
   const uint32_t nafter = draft.t->extra ? draft.t->extra->nafter : 0;
   uint32_t links = nafter;
-  for (uint32_t i = 0; i < draft.nclaims; ++i) {
+  for (uint32_t i = 0; i < draft.nclaims + draft.nhidden; ++i) {
     Datum &d = *draft.claims[i].datum;
-    const bool writes = draft.claims[i].mode & CONSORT_M_W;
-    links += writes && d.nreaders ? d.nreaders : 1;
-    if (!writes && !draft.rt.data.make_room(draft.rt.tasks, d)) return no_memory();
+    const uint32_t mode = draft.claims[i].mode;
+    Discipline *const discipline = discipline_if_any(d);
+    if (mode & Claim::kLoose) {
+      if (!note_loose(draft.rt, *discipline)) return no_memory();
+      continue;
+    }
+    links += links_for(d, mode);
+    if (discipline && (draft.t->bits & kSpecial)) links += static_cast<uint32_t>(discipline->loose.size());
+    if (shares(mode) && !draft.rt.data.make_room(draft.rt.tasks, d)) return no_memory();
   }
   if (links > kInlineLinks) [[unlikely]]
     if (!reserve_more(draft.rt, draft.h, draft.t, links)) return no_memory();
@@ -137,7 +150,19 @@ consort_status reserve_links(Draft &draft) noexcept {
 }
 void link(Draft &draft, Linker &linker) noexcept {
   Task *t = draft.t;
-  for (uint32_t i = 0; i < draft.nclaims; ++i) link_one(linker, *draft.claims[i].datum, draft.claims[i].mode, t->pub.id);
+  for (uint32_t i = 0; i < draft.nclaims + draft.nhidden; ++i) {
+    Datum &d = *draft.claims[i].datum;
+    const uint32_t mode = draft.claims[i].mode;
+    Discipline *const discipline = discipline_if_any(d);
+    if (mode & Claim::kLoose) {
+      discipline->loose.push_back(t->pub.id);  // there is room
+      continue;
+    }
+    if (discipline && (t->bits & kSpecial))
+      for (const TaskName user : discipline->loose) linker.after(user);
+    if (shares(mode)) link_shared(linker, d, t->pub.id);
+    else link_alone(linker, d, t->pub.id);
+  }
   if (t->bits & kAfter)
     for (uint32_t i = 0; i < t->extra->nafter; ++i) linker.after(t->extra->after[i]);
 }
@@ -192,6 +217,7 @@ void take_names(Draft &draft, Group &group) noexcept {
   if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
   if (d.worker != CONSORT_NONE || d.size >= sizeof d) [[unlikely]]
     if (const consort_status s = read_rare(draft, d); s < 0) return s;
+  draft.unordered = d.flags & CONSORT_TASK_UNORDERED;
   if (rt.shared_domains && !draft.extra()) return no_memory();
   if (d.nuses | d.nargs) {
     t->pub.naccess = static_cast<uint16_t>(d.nuses);
@@ -208,7 +234,9 @@ void take_names(Draft &draft, Group &group) noexcept {
     if (draft.nclaims | (t->bits & kAfter)) {
       for (uint32_t i = 0; i < d.nuses; ++i)
         if (!DataTable::is(*Datum::of(t->pub.access[i].datum), d.uses[i].data)) [[unlikely]] return stale_datum(d.uses[i], i);
+      if (const consort_status s = enter_phases(draft); s < 0) [[unlikely]] return s;
       if (const consort_status s = reserve_links(draft); s < 0) [[unlikely]] return s;
+      if (!list_tokens(draft)) [[unlikely]] return no_memory();
     }
     count_in(h, *group);
     if (out) out->v = t->pub.id;
@@ -243,8 +271,10 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
   {
     const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
     if (!DataTable::is(*d, id)) return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
+    if (const consort_status s = enter_phases(draft); s < 0) return error(s, error_text());
     if (reserve_links(draft) < 0) return error(CONSORT_E_NOMEM, "no memory for another task");
-    if (kind == kRetire) d->generation.fetch_add(1, std::memory_order_release);  // dead for everybody from here on
+    if (kind == kRetire)  // dead for everybody from here on
+      d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd, std::memory_order_release);
     count_in(h, *t->group);
     Linker linker(rt, t);
     link(draft, linker);

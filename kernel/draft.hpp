@@ -11,7 +11,9 @@ namespace consort {
 
 inline constexpr uint32_t kFewUses = 16;
 inline constexpr uint32_t kMostUses = 4096;
-inline constexpr uint32_t kHints = CONSORT_M_LOCALITY | CONSORT_M_NOFOOTPRINT;
+inline constexpr uint32_t kHints = CONSORT_M_LOCALITY | CONSORT_M_NOFOOTPRINT | CONSORT_M_FIXED_TREE;
+
+struct Reduction;
 
 // Everything that one submission needs until it is linked; gives the record back unless it was sent.
 struct Draft {
@@ -20,7 +22,9 @@ struct Draft {
   Task *t;
   Claim few[kFewUses];
   Claim *claims = few;
-  uint32_t nclaims = 0;
+  uint32_t nclaims = 0, nhidden = 0;  // behind them: data of the kernel's own, under the same locks
+  bool unordered = false;
+  Reduction *reduction = nullptr;     // that is being united
 
   Draft(Runtime &runtime, Hand &hand, Task *task) : rt(runtime), h(hand), t(task) {}
   ~Draft() {

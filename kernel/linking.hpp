@@ -8,13 +8,12 @@
 
 namespace consort {
 
-// One access into its datum's chain.
-[[gnu::always_inline]] inline void link_one(Linker &linker, Datum &d, uint32_t mode, TaskName name) noexcept {
-  if (!(mode & CONSORT_M_W)) {
-    linker.after(d.writer);
-    d.reader_at(d.nreaders++) = name;
-    return;
-  }
+// One access into its datum's chain: beside others of its kind, or alone.
+[[gnu::always_inline]] inline void link_shared(Linker &linker, Datum &d, TaskName name) noexcept {
+  linker.after(d.writer);
+  d.reader_at(d.nreaders++) = name;
+}
+[[gnu::always_inline]] inline void link_alone(Linker &linker, Datum &d, TaskName name) noexcept {
   if (d.nreaders) {  // each of them comes after the last writer
     for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));
     d.nreaders = 0;
@@ -22,6 +21,10 @@ namespace consort {
     linker.after(d.writer);
   }
   d.writer = name;
+}
+[[gnu::always_inline]] inline void link_one(Linker &linker, Datum &d, uint32_t mode, TaskName name) noexcept {
+  if (mode & CONSORT_M_W) link_alone(linker, d, name);
+  else link_shared(linker, d, name);
 }
 
 // Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.

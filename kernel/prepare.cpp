@@ -4,8 +4,10 @@
 #include <cstring>
 
 #include "complete.hpp"
+#include "commute.hpp"
 #include "error_slot.hpp"
 #include "packed_args.hpp"
+#include "reduction.hpp"
 
 namespace consort {
 namespace {
@@ -25,6 +27,19 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
   return CONSORT_OK;
 }
 
+consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+  Datum &d = *Datum::of(t->pub.access[0].datum);
+  if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned) {
+    if (discipline_if_any(d)->reduction) drop_copies(d);
+    return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d, d.extra ? d.extra->blame : nullptr);
+  }
+  f.fn = unite_body;
+  f.call.nviews = f.call.nargs = 0;
+  f.call.impl = 0;
+  f.call.user = t;
+  return CONSORT_OK;
+}
+
 consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   t->bits |= kOdd;
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
@@ -35,8 +50,15 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
         return refuse(rt, w, t, s, error_text(), d);
       continue;
     }
+    if (a.mode & CONSORT_M_REDUX) {
+      if (!(a.mode & CONSORT_M_FIXED_TREE)) {
+        if (const consort_status s = take_copy(rt, w, t, t->accesses()[i], &f.views[i]); s < 0) return refuse(rt, w, t, s, error_text(), d);
+        continue;
+      }
+      d = discipline_if_any(*d)->reduction->copies[a.reserved - 1].datum.load(std::memory_order_acquire);
+    }
     uint32_t state = d->state.load(std::memory_order_relaxed);
-    if ((a.mode & CONSORT_M_R) && !(t->bits & kFollowed))
+    if ((a.mode & (CONSORT_M_R | CONSORT_M_REDUX)) && !(t->bits & kFollowed))
       if (const consort_status s = check_readable(rt, w, t, d, state); s < 0) return s;
     if (d->pub.bytes && data_state::space(state) == data_state::kNowhere) {
       // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
@@ -93,6 +115,7 @@ bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
 }
 
 consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
+  if (t->pub.flags & CONSORT_TK_INTERNAL) return CONSORT_OK;  // others than those who are cancelled need it
   const uint64_t w = t->word.load(std::memory_order_relaxed);
   if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {
     record_failure(rt, t, CONSORT_E_CANCELLED, "cancelled before it started", nullptr, CONSORT_NONE, nullptr);
@@ -109,6 +132,8 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
 
 consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
+  if (t->bits & kUnite) return prepare_union(rt, w, f, t);
+  if ((t->bits & kTokens) && !take_tokens(rt, *rt.this_hand(), t)) return CONSORT_AGAIN;
   const uint32_t n = t->pub.naccess;
   if (!f.make_room(n, t->nargs)) return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
   bool odd = t->bits & (kScratch | kFollowed);

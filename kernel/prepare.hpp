@@ -10,10 +10,11 @@ namespace consort {
 // Whatever is out of the ordinary; everything is looked at anew.
 consort_status prepare_odd(Runtime &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
 
-// Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete().
+// Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete(). > 0: it has to wait for
+// something after all, and is not the caller's any more.
 inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t n = t->pub.naccess;
-  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) | (t->bits & (kAfter | kScratch | kFollowed)) |
+  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) | (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite)) |
                  uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) | t->nargs | (impl + 1);
   if (!odd) [[likely]] {
     const consort_access *access = t->pub.access;

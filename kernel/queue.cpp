@@ -130,7 +130,9 @@ Task *Queue::next(uint32_t *impl) noexcept {
 
 bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   Slot *slot = free_.back();
-  if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s < 0) {
+  if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
+    return true;  // it waits for something else, and comes again
+  } else if (s < 0) {
     // A follower that fails here is still linked to its predecessors: it waits for them like one that ran.
     if (t->bits & kFollowed) {
       free_.pop_back();
@@ -256,7 +258,7 @@ void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
 Queue *claim_follower(Runtime &rt, Task *s, uint64_t place) noexcept {
   Queue &q = *rt.queues[place::queue(place)];
   const uint8_t follow = s->follow.load(std::memory_order_relaxed);
-  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kAfter))) return nullptr;
+  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kAfter | kTokens | kScratch | kUnite))) return nullptr;
   Worker &w = q.worker();
   if (!(s->pub.where >> w.klass & 1) || ((s->bits & kBound) && s->extra->worker != w.id)) return nullptr;
   uint64_t left = s->pending.load(std::memory_order_relaxed);

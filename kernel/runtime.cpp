@@ -196,7 +196,10 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   }
   uint8_t domains = 0;
   for (auto &w : workers) {
-    if (w->unit.desc.flags & CONSORT_UNIT_INLINE) continue;
+    if (w->unit.desc.flags & CONSORT_UNIT_INLINE) {
+      inline_classes |= uint64_t{1} << w->klass;
+      continue;
+    }
     auto q = Queue::open(*this, *w, static_cast<uint16_t>(queues.size()));
     if (!q) return q.error();
     if ((*q)->in_order()) {  // queues that wait for one another share a domain; another in-order queue has its own

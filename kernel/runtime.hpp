@@ -121,6 +121,9 @@ struct Runtime {
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
   bool shared_domains = false;             // some queues wait for one another's tickets
+  uint64_t inline_classes = 0;             // those of units that run host code where they are called
+  std::atomic<TaskName> elder{0};          // the one task that may keep tokens while it is parked (commute.hpp)
+  std::mutex blame_mutex;                  // of data that several tasks may fail on at once; leaf
 
  private:
   Runtime(uint64_t number, std::shared_ptr<Config>);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "complete.hpp"
+#include "discipline.hpp"
 #include "linking.hpp"
 #include "wait.hpp"
 
@@ -32,12 +33,19 @@ void SubmissionRight::enter(Runtime &rt, Claim *claims, uint32_t n) noexcept {
     h.busy.store(1, std::memory_order_relaxed);
     fence::light(rt.asymmetric);
   }
-  if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.datum < b.datum; });
-  for (; locked_ < n; ++locked_) claims[locked_].datum->lock.lock();
+  // Several data may share one lock: they stand together then, and the first of them stands for all.
+  const auto lock_at = [&](uint32_t i) { return &lock_of(*claims_[i].datum); };
+  if (n > 1)
+    std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return &lock_of(*a.datum) < &lock_of(*b.datum); });
+  for (; locked_ < n; ++locked_)
+    if (!locked_ || lock_at(locked_) != lock_at(locked_ - 1)) lock_at(locked_)->lock();
 }
 
 void SubmissionRight::unlock() noexcept {
-  while (locked_) claims_[--locked_].datum->lock.unlock();
+  for (; locked_; --locked_) {
+    SpinLock *lock = &lock_of(*claims_[locked_ - 1].datum);
+    if (locked_ == 1 || lock != &lock_of(*claims_[locked_ - 2].datum)) lock->unlock();
+  }
 }
 // -- the short way ------------------------------------------------------------------------------------------------
 //
@@ -66,7 +74,7 @@ template <bool kWithRight>
     const consort_use &use = d.uses[i];
     const uint32_t mode = use.mode;
     Datum *datum = rt.data.find(use.data);
-    if (!datum || !DataTable::is(*datum, use.data) || mode - 1 > 2) [[unlikely]] return kNoSurvey;
+    if (!datum || !DataTable::is_plain(*datum, use.data) || mode - 1 > 2) [[unlikely]] return kNoSurvey;
     if (modes) plain &= modes[i] == mode;
     for (uint32_t k = 0; k < i; ++k) plain &= claims[k].datum != datum;
     claims[i] = {datum, mode};

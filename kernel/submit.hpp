@@ -13,6 +13,7 @@ namespace consort {
 
 // One datum of a submission, merged over the places where it is named.
 struct Claim {
+  static constexpr uint32_t kLoose = 1u << 31;  // in mode: makes no order
   Datum *datum;
   uint32_t mode;
 };

@@ -54,9 +54,11 @@ enum TaskBits : uint16_t {
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
   kScratch = 1 << 6,      // uses memory of its own
-  kRetried = 1 << 7,      // pushed before
+  kTokens = 1 << 7,       // uses data in any order with others, but alone: needs their tokens
   kFollowed = 1 << 8,     // issued behind unfinished predecessors
-  kOdd = 1 << 9           // some datum is not plainly valid: looked at one by one, before and after
+  kOdd = 1 << 9,          // some datum is not plainly valid: looked at one by one, before and after
+  kTokensHeld = 1 << 10,  // has them
+  kUnite = 1 << 11        // the kernel's own: brings copies of a datum together; with kEmpty, drops them
 };
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
@@ -74,7 +76,7 @@ struct alignas(64) Task {
   Extra *extra;                           // what few tasks have; in the free list: the next record
   uint16_t bits;
   uint16_t hand;                          // whose record this is
-  uint8_t nargs, nlinks;
+  uint8_t nargs, unused;
   uint8_t epoch;                          // of the group, when submitted
   std::atomic<uint8_t> follow;            // sync domain that all issued predecessors share; 0: none yet, kMixed: several
   std::atomic<uint64_t> pending;
@@ -95,6 +97,11 @@ static_assert(sizeof(LinkChunk) <= kChunkBytes);
 
 // What few tasks have; lives in a lent record. The pointers are owned and come from malloc.
 struct Ticket { uint64_t queue, seq; };
+struct TokenList {                        // of a task that needs several tokens
+  uint32_t n, held, refused, reserved;    // it has the first `held`
+  Datum **datum() noexcept { return reinterpret_cast<Datum **>(this + 1); }
+};
+static_assert(sizeof(TokenList) % sizeof(Datum *) == 0);
 struct Extra {
   void (*done)(void *, const struct consort_outcome *) = nullptr;
   void *done_arg = nullptr;
@@ -102,6 +109,7 @@ struct Extra {
   TaskName *after = nullptr;              // explicit predecessors
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
+  TokenList *tokens = nullptr;            // of all data that it uses in any order with others, where these are several
   uint64_t work = 0;
   uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
   uint32_t worker = CONSORT_NONE;         // bound to it

@@ -125,10 +125,12 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
   do {
     if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
     consort_status status = prepare(rt, *this, f, t, impl);
-    if (status >= 0) [[likely]] {
+    if (status == CONSORT_OK) [[likely]] {
       h.task = t;
       status = rt.observed ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
       if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
+    } else if (status > 0) {
+      break;  // somebody else's now
     }
     ++h.streak;
     if (h.seat != this) [[unlikely]] {

@@ -1,0 +1,64 @@
+// api_data.cpp — consort.h: how the accesses of a datum are ordered and united.
+#include "api.hpp"
+#include "discipline.hpp"
+#include "reduction.hpp"
+#include "submit.hpp"
+
+using namespace consort;
+
+namespace {
+
+// f(datum) under the datum's right.
+template <class F>
+consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  Datum *d = rt->data.find(data);
+  const auto stale = [&] {
+    return set_error(data.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+                     data.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+  };
+  if (!d || !DataTable::is(*d, data)) return stale();
+  return guarded([&]() -> consort_status {
+    Claim claim{d, CONSORT_M_R};
+    const SubmissionRight right(*rt, *h, &claim, 1);
+    if (!DataTable::is(*d, data)) return stale();
+    if (!discipline_of(*d)) return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
+    return f(*rt, *d, *discipline_if_any(*d));
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_id data, consort_codelet_id init, consort_codelet_id combine) {
+  return with_datum(shell, data, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+    const struct { const char *what; consort_codelet_id id; uint32_t n; } methods[] = {{"init", init, 1}, {"combine", combine, 2}};
+    for (const auto &m : methods) {
+      const Codelet *c = rt.codelets.find(m.id);
+      if (!c || !c->live.load(std::memory_order_relaxed))
+        return set_errorf(m.id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, "%s is no codelet of this runtime: consort_codelet_add() gives one", m.what);
+      if (c->nmodes != CONSORT_NONE && c->nmodes != m.n)
+        return set_errorf(CONSORT_E_INVAL, "codelet '%s' takes %u data, %s of a reduction is given %u", c->name.c_str(), c->nmodes, m.what, m.n);
+    }
+    bool in_use = discipline.phase == Discipline::Phase::kOnCopies || (d.writer && rt.is_live(d.writer));
+    for (uint32_t i = 0; i < d.nreaders; ++i) in_use |= rt.is_live(d.reader_at(i));
+    if (discipline.reduction && in_use)
+      return set_errorf(CONSORT_E_BUSY, "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release it before its reduction changes", rt.data.name(d).c_str());
+    discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine);
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id data, int32_t ordered) {
+  return with_datum(shell, data, [&](Runtime &, Datum &d, Discipline &discipline) {
+    discipline.ordered = ordered != 0;
+    mark_odd(d);
+    return CONSORT_OK;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,94 @@
+#include "discipline.hpp"
+
+#include "error_slot.hpp"
+#include "internal.hpp"
+#include "reduction.hpp"
+
+namespace consort {
+
+Discipline::Discipline(Datum &whose_lock) : root(&whose_lock) {}
+Discipline::~Discipline() = default;
+
+Discipline *discipline_of(Datum &d) noexcept {
+  Discipline *discipline = d.discipline.load(std::memory_order_acquire);
+  if (discipline) return discipline;
+  discipline = new (std::nothrow) Discipline(d);
+  // release: whoever finds it finds its root. Only the holder of the right makes one.
+  if (discipline) d.discipline.store(discipline, std::memory_order_release);
+  return discipline;
+}
+
+void mark_odd(Datum &d) noexcept {
+  const Discipline *discipline = discipline_if_any(d);
+  const bool odd = discipline && (!discipline->ordered || discipline->phase != Discipline::Phase::kTogether);
+  const uint32_t name = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
+  d.generation.store(odd ? name | Datum::kOdd : name, std::memory_order_relaxed);  // read under the same right
+}
+
+bool note_loose(const Runtime &rt, Discipline &discipline) noexcept try {
+  auto &loose = discipline.loose;
+  if (loose.size() == loose.capacity()) {
+    std::erase_if(loose, [&](TaskName name) { return !rt.is_live(name); });
+    loose.reserve(loose.size() * 2 + 8);
+  }
+  return true;
+} catch (const std::bad_alloc &) {
+  return false;
+}
+
+namespace {
+
+using Phase = Discipline::Phase;
+
+Phase wanted_by(uint32_t mode) noexcept {
+  return mode & CONSORT_M_REDUX ? Phase::kOnCopies : mode & CONSORT_M_COMMUTE ? Phase::kOneByOne : Phase::kTogether;
+}
+
+// Ends the phase that the datum is in, so that the names among its readers are of no kind.
+consort_status leave_phase(Draft &draft, Datum &d, Discipline &discipline, bool contents_matter) noexcept {
+  consort_status s = CONSORT_OK;
+  if (discipline.phase == Phase::kOnCopies) s = contents_matter ? unite(draft, d) : forget_copies(draft, d);
+  else if (d.nreaders) s = insert_junction(draft, d, 0);
+  if (s >= 0) discipline.phase = Phase::kTogether;
+  return s;
+}
+
+consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
+  Datum &d = *claim.datum;
+  const Phase wanted = wanted_by(claim.mode);
+  Discipline *discipline = discipline_if_any(d);
+  const bool loose = draft.unordered || (discipline && !discipline->ordered && !(draft.t->bits & kSpecial));
+  if (!discipline) {
+    if (wanted == Phase::kTogether && !loose) return CONSORT_OK;
+    if (!(discipline = discipline_of(d))) return no_memory();
+  }
+  if (wanted == Phase::kOnCopies)
+    if (const consort_status s = check_reduction(draft, d); s < 0) return s;
+  if (loose && wanted != Phase::kOnCopies) {
+    claim.mode |= Claim::kLoose;
+    return CONSORT_OK;
+  }
+  if (!shares(claim.mode)) {
+    if (discipline->phase != Phase::kOnCopies) {
+      discipline->phase = Phase::kTogether;  // it waits for all of them, whatever they are
+    } else {
+      const bool contents_matter = (claim.mode & CONSORT_M_R) || (draft.t->bits & kRetire);
+      if (const consort_status s = leave_phase(draft, d, *discipline, contents_matter); s < 0) return s;
+    }
+  } else if (discipline->phase != wanted || (wanted == Phase::kOnCopies && changes_kind(*discipline, claim.mode))) {
+    if (const consort_status s = leave_phase(draft, d, *discipline, true); s < 0) return s;
+    discipline->phase = wanted;
+  }
+  mark_odd(d);
+  return wanted == Phase::kOnCopies ? enter_reduction(draft, claim) : CONSORT_OK;
+}
+
+}  // namespace
+
+consort_status enter_phases(Draft &draft) noexcept {
+  for (uint32_t i = 0; i < draft.nclaims; ++i)
+    if (const consort_status s = enter_phase(draft, draft.claims[i]); s < 0) return s;
+  return CONSORT_OK;
+}
+
+}  // namespace consort

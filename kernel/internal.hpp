@@ -1,0 +1,24 @@
+// internal.hpp — tasks of the kernel's own, put between those of the application.
+//
+// Made and sent under the submission right, by the thread that has it. They count in the group of the task for whose
+// sake they are made, so that whoever waits for it waits for them. None has a callback.
+#pragma once
+#include "discipline.hpp"
+#include "draft.hpp"
+
+namespace consort {
+
+// A record; c nullptr: it has no body, and `bits` say what happens where it becomes ready. nullptr: no memory, or the codelet
+// was removed; told.
+Task *make_internal(Runtime &, Hand &, Group &, uint16_t bits, Codelet *c) noexcept;
+
+// Links it by its claims, and behind `first` (0: nobody), and sends it. On failure nothing is linked, and it is gone.
+consort_status send_internal(Runtime &, Hand &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;
+
+// One that waits for all who use the datum and whom all later ones wait for; `bits` beside kEmpty. Not where nobody uses it.
+consort_status insert_junction(Draft &, Datum &, uint16_t bits) noexcept;
+
+// How many links an access of this mode needs at most.
+inline uint32_t links_for(const Datum &d, uint32_t mode) noexcept { return !shares(mode) && d.nreaders ? d.nreaders : 1; }
+
+}  // namespace consort

@@ -1,0 +1,241 @@
+#include "reduction.hpp"
+
+#include <algorithm>
+
+#include "error_slot.hpp"
+#include "internal.hpp"
+#include "prepare.hpp"
+
+namespace consort {
+namespace {
+
+Reduction &reduction_of(const Datum &d) noexcept { return *discipline_if_any(d)->reduction; }
+
+bool is_valid(const Datum &d) noexcept { return d.state.load(std::memory_order_relaxed) & data_state::kValid; }
+
+void set_contents(Datum &d, uint32_t plain) noexcept {
+  d.state.store((d.state.load(std::memory_order_relaxed) & ~data_state::kPlain) | plain, std::memory_order_relaxed);
+}
+
+Codelet *alive(const Runtime &rt, consort_codelet_id id) noexcept {
+  Codelet *c = rt.codelets.find(id);
+  return c && c->live.load(std::memory_order_relaxed) ? c : nullptr;
+}
+
+// One of the datum's codelets, called where we are. views: what it is given.
+consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, const void *const *views, uint32_t n) noexcept {
+  const Codelet *c = alive(rt, id);
+  if (!c) return set_error(CONSORT_E_STALE, "a codelet of the datum's reduction was removed while the datum needs it");
+  const Codelet::Entry &entry = c->entry[w.klass];
+  if (!entry.fn)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s', of a datum's reduction, has no implementation for class '%s': add one",
+                      c->name.c_str(), w.unit.desc.klass);
+  Frame frame(w);
+  frame.call.views = views;
+  frame.call.nviews = n;
+  frame.call.impl = entry.impl;
+  frame.call.user = entry.user;
+  return guarded_call(entry.fn, &frame.call);
+}
+
+// Memory for a datum that has none, and contents for one that has none: the neutral element.
+consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d) noexcept {
+  Runtime &rt = r.rt;
+  if (d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere)
+    if (const consort_status s = rt.data.give_memory(d, w.unit.desc.space); s < 0) return s;
+  const void *view = d.view;
+  if (const consort_status s = call_here(rt, w, r.init, &view, 1); s < 0) return s;
+  set_contents(d, data_state::kValid);
+  return CONSORT_OK;
+}
+
+// Adds `from` to `to`, and leaves `from` without contents.
+consort_status add(Reduction &r, const Worker &w, Datum &to, Datum &from) noexcept {
+  const uint32_t state = from.state.load(std::memory_order_relaxed);
+  if (state & data_state::kPoisoned) return set_error(CONSORT_E_POISONED, "a part of the reduction failed");
+  if (!(state & data_state::kValid)) return CONSORT_OK;
+  if (!is_valid(to))
+    if (const consort_status s = begin_with_nothing(r, w, to); s < 0) return s;
+  const void *views[] = {to.view, from.view};
+  if (const consort_status s = call_here(r.rt, w, r.combine, views, 2); s < 0) return s;
+  set_contents(from, 0);
+  return CONSORT_OK;
+}
+
+consort_status send_union(Draft &draft, const Claim *claims, uint32_t n, TaskName first) noexcept {
+  Runtime &rt = draft.rt;
+  const Reduction &r = *draft.reduction;
+  Codelet *c = alive(rt, r.combine);
+  if (!c) return set_error(CONSORT_E_STALE, "the codelet that combines was removed while the datum needs it");
+  Task *t = make_internal(rt, draft.h, *draft.t->group, kUnite, c);
+  if (!t) return CONSORT_E_NOMEM;
+  t->pub.where &= rt.inline_classes;
+  return send_internal(rt, draft.h, t, claims, n, first);
+}
+
+// Copies 0 … n-1 into copy 0, pairs first.
+consort_status send_tree(Draft &draft, uint32_t n, TaskName first) noexcept {
+  Reduction &r = *draft.reduction;
+  for (uint32_t i = 0; i < n; ++i)
+    if (!r.copy(i)) return CONSORT_E_NOMEM;
+  for (uint32_t step = 1; step < n; step *= 2)
+    for (uint32_t a = 0; a + step < n; a += 2 * step) {
+      const Claim claims[] = {{r.copy(a), CONSORT_M_RW}, {r.copy(a + step), CONSORT_M_RW}};
+      if (const consort_status s = send_union(draft, claims, 2, first); s < 0) return s;
+    }
+  return CONSORT_OK;
+}
+
+}  // namespace
+
+Reduction::~Reduction() {
+  for (Copy &c : copies)
+    if (Datum *d = c.datum.load(std::memory_order_relaxed)) rt.data.remove(*d);
+}
+
+Datum *Reduction::copy(uint32_t i) noexcept {
+  Datum *d = copies[i].datum.load(std::memory_order_acquire);  // pairs with the release below
+  if (d) return d;
+  std::lock_guard lock(growing);
+  if ((d = copies[i].datum.load(std::memory_order_relaxed))) return d;
+  auto made = rt.data.add_like(like, DataTable::kHidden);
+  if (!made) {
+    set_error(made.error());
+    return nullptr;
+  }
+  auto *discipline = new (std::nothrow) Discipline(like);
+  if (!discipline) {
+    rt.data.remove(**made);
+    no_memory();
+    return nullptr;
+  }
+  discipline->copy_of = this;
+  (*made)->discipline.store(discipline, std::memory_order_relaxed);  // shown by the release below
+  copies[i].datum.store(*made, std::memory_order_release);
+  return *made;
+}
+
+// -- under the right ------------------------------------------------------------------------------------------
+
+consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
+  const Discipline *discipline = discipline_if_any(d);
+  if (!discipline || !discipline->reduction)
+    return set_errorf(CONSORT_E_INVAL, "datum '%s' is to be reduced, but nobody said how: consort_data_set_reduction() first", draft.rt.data.name(d).c_str());
+  const Reduction &r = *discipline->reduction;
+  const Codelet *init = alive(draft.rt, r.init), *combine = alive(draft.rt, r.combine);
+  if (!init || !combine)
+    return set_errorf(CONSORT_E_STALE, "datum '%s': the codelet that %s its reduction was removed: set another", draft.rt.data.name(d).c_str(), init ? "combines" : "begins");
+  if (!(combine->where & draft.rt.inline_classes) || !(init->where & draft.rt.inline_classes))
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s': codelet '%s' of its reduction has no implementation for a unit that runs host code",
+                      draft.rt.data.name(d).c_str(), (combine->where & draft.rt.inline_classes ? init : combine)->name.c_str());
+  return CONSORT_OK;
+}
+
+bool changes_kind(const Discipline &discipline, uint32_t mode) noexcept {
+  return discipline.reduction->fixed != bool(mode & CONSORT_M_FIXED_TREE);
+}
+
+consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
+  Reduction &r = reduction_of(*claim.datum);
+  r.fixed = claim.mode & CONSORT_M_FIXED_TREE;
+  if (!r.fixed) {
+    ++r.members;
+    return CONSORT_OK;
+  }
+  const uint32_t i = static_cast<uint32_t>(r.members % Reduction::kFixed);
+  Datum *copy = r.copy(i);
+  if (!copy) return CONSORT_E_NOMEM;
+  if (r.members < Reduction::kFixed) {
+    Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, alive(draft.rt, r.init));
+    if (!t) return CONSORT_E_NOMEM;
+    t->pub.where &= draft.rt.inline_classes;
+    const Claim all{copy, CONSORT_M_W};
+    if (const consort_status s = send_internal(draft.rt, draft.h, t, &all, 1, 0); s < 0) return s;
+  }
+  ++r.members;
+  draft.claims[draft.nclaims + draft.nhidden++] = {copy, CONSORT_M_RW};
+  for (uint32_t k = 0; k < draft.t->pub.naccess; ++k)
+    if (Datum::of(draft.t->pub.access[k].datum) == claim.datum) draft.t->accesses()[k].reserved = i + 1;
+  return CONSORT_OK;
+}
+
+consort_status unite(Draft &draft, Datum &d) noexcept {
+  Reduction &r = reduction_of(d);
+  draft.reduction = &r;
+  Claim claims[] = {{&d, CONSORT_M_RW}, {nullptr, CONSORT_M_RW}};
+  uint32_t n = 1;
+  if (r.fixed) {
+    if (const consort_status s = send_tree(draft, static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed)), 0); s < 0) return s;
+    claims[n++].datum = r.copy(0);
+  } else if (draft.rt.workers.size() > 2) {
+    if (const consort_status s = insert_junction(draft, d, 0); s < 0) return s;
+    const auto own = static_cast<uint32_t>(std::min<size_t>(draft.rt.workers.size(), Reduction::kMost));
+    if (const consort_status s = send_tree(draft, own, d.writer); s < 0) return s;
+    claims[n++].datum = r.copy(0);  // behind the tree; whatever else has contributions is added by the same task
+  }
+  const consort_status s = send_union(draft, claims, n, 0);
+  if (s >= 0) r.members = 0;
+  return s;
+}
+
+consort_status forget_copies(Draft &draft, Datum &d) noexcept {
+  Reduction &r = reduction_of(d);
+  const consort_status s = r.fixed ? CONSORT_OK : insert_junction(draft, d, kUnite);
+  if (s >= 0) r.members = 0;
+  return s;
+}
+
+// -- running --------------------------------------------------------------------------------------------------
+
+consort_status take_copy(Runtime &rt, Worker &w, Task *, consort_access &access, const void **view) noexcept {
+  Reduction &r = reduction_of(*Datum::of(access.datum));
+  const auto own = static_cast<uint32_t>(std::min<size_t>(rt.workers.size(), Reduction::kMost));
+  for (uint32_t k = 0; k < Reduction::kMost; ++k) {
+    const uint32_t i = k < own ? (w.id + k) % own : k;
+    Reduction::Copy &c = r.copies[i];
+    if (c.taken.load(std::memory_order_relaxed) || c.taken.exchange(true, std::memory_order_acquire)) continue;
+    Datum *d = r.copy(i);
+    const uint32_t space = d ? data_state::space(d->state.load(std::memory_order_relaxed)) : data_state::kNowhere;
+    if (d && d->pub.bytes && space != data_state::kNowhere && !(w.reach >> (space & 63) & 1)) {
+      c.taken.store(false, std::memory_order_release);
+      continue;
+    }
+    consort_status s = d ? CONSORT_OK : CONSORT_E_NOMEM;
+    if (d && !is_valid(*d)) s = begin_with_nothing(r, w, *d);
+    if (s < 0) {
+      c.taken.store(false, std::memory_order_release);
+      return s;
+    }
+    access.reserved = i + 1;
+    *view = d->view;
+    return CONSORT_OK;
+  }
+  return set_errorf(CONSORT_E_BUSY, "more than %u tasks that reduce datum '%s' run at once, inside one another", Reduction::kMost,
+                    rt.data.name(*Datum::of(access.datum)).c_str());
+}
+
+void give_copy(consort_access &access) noexcept {
+  if (!access.reserved || (access.mode & CONSORT_M_FIXED_TREE)) return;
+  reduction_of(*Datum::of(access.datum)).copies[access.reserved - 1].taken.store(false, std::memory_order_release);
+  access.reserved = 0;
+}
+
+consort_status unite_body(const consort_call *call) noexcept {
+  const Task &t = *static_cast<const Task *>(call->user);
+  Datum &to = *Datum::of(t.pub.access[0].datum);
+  const Discipline *discipline = discipline_if_any(to);
+  const Worker &w = *current_hand.hand->seat;
+  if (discipline->copy_of) return add(*discipline->copy_of, w, to, *Datum::of(t.pub.access[1].datum));
+  Reduction &r = *discipline->reduction;
+  for (Reduction::Copy &c : r.copies)
+    if (Datum *from = c.datum.load(std::memory_order_acquire))
+      if (const consort_status s = add(r, w, to, *from); s < 0) return s;
+  return CONSORT_OK;
+}
+
+void drop_copies(Datum &d) noexcept {
+  for (Reduction::Copy &c : reduction_of(d).copies)
+    if (Datum *copy = c.datum.load(std::memory_order_acquire)) set_contents(*copy, 0);
+}
+
+}  // namespace consort

@@ -1,0 +1,56 @@
+// reduction.hpp — contributions of many tasks to one datum, each made on a copy, united when somebody reads.
+//
+// Belongs to the datum's discipline. Copies are data of the kernel's own (no handle, no home, the datum's layout).
+// Free: a task takes any copy while it runs, its worker's own if it can, and the copy's first user fills it with the
+// neutral element; a copy that holds contributions is valid, any other is not. In a fixed tree: the i-th task of a phase
+// adds to copy i mod kFixed, in the order of submission, and all is ordinary tasks on the copies. `fixed`, `members` and
+// the making of copies in a fixed tree: under the right. Taking and giving: running tasks, any thread.
+#pragma once
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "discipline.hpp"
+
+namespace consort {
+
+struct Worker;
+
+struct Reduction {
+  static constexpr uint32_t kFixed = 16, kMost = 256;
+  Reduction(Runtime &runtime, Datum &datum, consort_codelet_id i, consort_codelet_id c)
+      : rt(runtime), like(datum), init(i), combine(c) {}
+  ~Reduction();
+
+  Runtime &rt;
+  Datum &like;
+  consort_codelet_id init, combine;
+  bool fixed = false;
+  uint64_t members = 0;                         // of this phase
+
+  struct Copy {
+    std::atomic<bool> taken{false};             // release where it is given pairs with acquire where it is taken
+    std::atomic<Datum *> datum{nullptr};
+  };
+  std::array<Copy, kMost> copies;
+  std::mutex growing;                           // makes a copy's datum
+
+  Datum *copy(uint32_t i) noexcept;             // makes it; nullptr: no memory, told
+};
+
+// Under the right:
+consort_status check_reduction(const Draft &, const Datum &) noexcept;  // has it methods that still exist?
+bool changes_kind(const Discipline &, uint32_t mode) noexcept;          // free and fixed members do not mix
+consort_status enter_reduction(Draft &, Claim &) noexcept;              // one more member
+consort_status unite(Draft &, Datum &) noexcept;                        // tasks that bring all copies into the datum
+consort_status forget_copies(Draft &, Datum &) noexcept;                // a task that drops them: somebody overwrites
+
+// A running task's part. The access remembers which copy it has.
+consort_status take_copy(Runtime &, Worker &, Task *, consort_access &, const void **view) noexcept;
+void give_copy(consort_access &) noexcept;
+// The body of a task that unites (call.user: the task), on the worker that runs it.
+consort_status unite_body(const consort_call *) noexcept;
+void drop_copies(Datum &) noexcept;             // what forget_copies() ordered, when its turn has come
+
+}  // namespace consort
