@@ -81,8 +81,8 @@ void Registry::Finder::add_folder(const std::string &folder, int rank) {
   };
   const std::unique_ptr<DIR, CloseFolder> dir(::opendir(folder.c_str()));
   if (!dir) {
-    if (rank != kOwn || errno != ENOENT)
-      log_.write(kLogWarn, "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
+    log_.write(rank != kOwn || errno != ENOENT ? kLogWarn : kLogDebug,
+               "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
     return;
   }
   std::vector<std::string> names;
@@ -91,6 +91,7 @@ void Registry::Finder::add_folder(const std::string &folder, int rank) {
     if (name.size() > 3 && name.ends_with(".so") && name[0] != '.') names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());  // the same order on every machine
+  log_.write(kLogDebug, "plugin folder " + folder + ": " + std::to_string(names.size()) + " files");
   for (const std::string &name : names) add_file(folder + "/" + name, rank);
 }
 

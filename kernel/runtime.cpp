@@ -172,6 +172,8 @@ Result<void> Runtime::open(const consort_settings *settings) {
   auto machine = Topology::open(*drivers);
   if (!machine) return machine.error();
   topology = std::move(*machine);
+  for (const Plugin *d : *drivers)
+    log(2, "driver \"" + std::string(d->manifest->name) + "\" offers " + topology->offer(*d));
   auto scheduler = registry->load(CONSORT_KIND_SCHEDULER, config->text("scheduler"));
   if (!scheduler) return scheduler.error();
   if (auto r = config->check_unused(); !r) return r.error();

@@ -34,6 +34,16 @@ Topology::~Topology() {
     if ((*it)->open) (*it)->ops->close((*it)->dev);
 }
 
+std::string Topology::offer(const Plugin &driver) const {
+  const auto count = [&](const auto &list, auto device_of, const char *what) {
+    const auto n = std::count_if(list.begin(), list.end(), [&](const auto &x) { return device_of(x)->plugin == &driver; });
+    return std::to_string(n) + what + (n == 1 ? "" : "s");
+  };
+  return count(devices_, [](const auto &d) { return d.get(); }, " device") + ", " +
+         count(spaces_, [](const Space &s) { return s.device; }, " space") + ", " +
+         count(units_, [](const Unit &u) { return u.device; }, " unit");
+}
+
 Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
   for (Plugin *plugin : drivers) {
     const consort_driver_ops *ops = plugin->driver();

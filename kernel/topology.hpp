@@ -60,6 +60,7 @@ class Topology {
   const std::vector<std::unique_ptr<Device>> &devices() const noexcept { return devices_; }
   const std::vector<const char *> &classes() const noexcept { return classes_; }
   const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
+  std::string offer(const Plugin &driver) const;                       // "1 device, 2 spaces, 4 units", for the log
   uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
   const consort_topology *snapshot() const noexcept { return &snapshot_; }
   int class_bit(std::string_view klass) const noexcept;                // -1: no unit of it

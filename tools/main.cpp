@@ -27,6 +27,9 @@ int main(int argc, char **argv) {
   CLI::App *config = app.add_subcommand("config", "every setting, its value and where it comes from, as TOML");
   config->add_flag("--changed", changed_only, "only those that are not at their defaults");
   CLI::App *topo = app.add_subcommand("topo", "memory spaces, execution units and links, as the drivers report them");
+  CLI::App *why_not = app.add_subcommand("why-not", "why a plugin, a worker or a core is not used (status 1), or that it is (0)");
+  std::string name;
+  why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
 
   try {
     app.parse(argc, argv);
@@ -37,6 +40,7 @@ int main(int argc, char **argv) {
     if (*plugins) return tool::run_plugins(settings, verbose);
     if (*config) return tool::run_config(settings, changed_only);
     if (*topo) return tool::run_topo(settings);
+    if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "consort: %s\n", e.what());
     return 1;

@@ -3,53 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tools/command.hpp"
 
 namespace {
 
-struct Answer {
-  int status = -1;
-  std::string out;  // stdout, then stderr
-  bool has(const std::string &part) const { return out.find(part) != out.npos; }
-};
-
-class Tools : public ::testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/consort_tools_XXXXXX";
-    folder_ = mkdtemp(name);
-    for (char **v = environ; *v; ++v)
-      if (std::string_view(*v).starts_with("CONSORT_"))
-        unset_ += " -u " + std::string(*v, std::string_view(*v).find('='));
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Answer run(const std::string &arguments, const std::string &environment = {}) const {
-    const std::string error = folder_ + "/stderr";
-    const std::string command =
-        "env" + unset_ + " " + environment + " " CONSORT_BIN_DIR "/consort " + arguments + " 2>" + error;
-    Answer a;
-    FILE *pipe = popen(command.c_str(), "r");
-    if (!pipe) return a;
-    char buffer[4096];
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) a.out.append(buffer, n);
-    const int status = pclose(pipe);
-    a.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    std::ifstream in(error);
-    a.out.append(std::istreambuf_iterator<char>(in), {});
-    return a;
-  }
-
-  std::string folder_, unset_;
-};
+using consort_test::Answer;
+using consort_test::Tools;
 
 TEST_F(Tools, PluginsLists) {
   const Answer a = run("plugins");

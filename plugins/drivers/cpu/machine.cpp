@@ -12,7 +12,7 @@
 namespace cpu {
 namespace {
 
-enum { kWarn = 1, kInfo = 2 };
+enum { kWarn = 1, kInfo = 2, kDebug = 3 };
 
 __attribute__((format(printf, 1, 2))) std::string format(const char *f, ...) {
   char text[512];
@@ -34,6 +34,31 @@ std::vector<uint64_t> words(hwloc_const_bitmap_t set) {
     out[i / 64] |= uint64_t{1} << i % 64;
   }
   return out;
+}
+
+struct Set {  // of OS cpus
+  hwloc_bitmap_t bits;
+  Set() : bits(hwloc_bitmap_alloc()) {}
+  explicit Set(hwloc_const_bitmap_t other) : bits(hwloc_bitmap_dup(other)) {}
+  Set(const Set &) = delete;
+  Set &operator=(const Set &) = delete;
+  ~Set() { hwloc_bitmap_free(bits); }
+  void add(const std::vector<uint64_t> &cpuset, bool but_the_first = false) {
+    for (size_t i = 0; i < cpuset.size() * 64; ++i) {
+      if (!(cpuset[i / 64] >> i % 64 & 1)) continue;
+      if (!but_the_first) hwloc_bitmap_set(bits, static_cast<unsigned>(i));
+      but_the_first = false;
+    }
+  }
+  bool is_empty() const { return hwloc_bitmap_iszero(bits); }
+};
+
+// The form is read by `consort why-not`.
+void tell_unused(const consort_host *host, const Set &cpus, const std::string &why) {
+  char list[256];
+  if (cpus.is_empty()) return;
+  hwloc_bitmap_list_snprintf(list, sizeof list, cpus.bits);
+  host->log(host, kDebug, ("os cpus " + std::string(list) + " not used: " + why).c_str());
 }
 
 }  // namespace
@@ -126,44 +151,43 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
     for (uint32_t i = 0; i < ncores; ++i) chosen.push_back(i);
   }
 
-  const hwloc_bitmap_t allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology_));
+  const Set online(hwloc_topology_get_allowed_cpuset(topology_)), allowed(online.bits);
   if (here_) {
     const std::vector<uint64_t> mask = thread_affinity();
     if (!mask.empty()) {
-      const hwloc_bitmap_t own = hwloc_bitmap_alloc();
-      for (size_t i = 0; i < mask.size() * 64; ++i)
-        if (mask[i / 64] >> i % 64 & 1) hwloc_bitmap_set(own, static_cast<unsigned>(i));
-      hwloc_bitmap_and(allowed, allowed, own);
-      hwloc_bitmap_free(own);
+      Set own;
+      own.add(mask);
+      hwloc_bitmap_and(allowed.bits, allowed.bits, own.bits);
     }
   }
-  consort_status status = CONSORT_OK;
-  const hwloc_bitmap_t set = hwloc_bitmap_alloc();
+  const Set set, named;
   for (uint32_t i : chosen) {
     const hwloc_obj_t core = hwloc_get_obj_by_type(topology_, type, i);
-    hwloc_bitmap_and(set, core->cpuset, allowed);
-    if (hwloc_bitmap_iszero(set)) {
+    hwloc_bitmap_or(named.bits, named.bits, core->cpuset);
+    hwloc_bitmap_and(set.bits, core->cpuset, allowed.bits);
+    if (set.is_empty()) {
       if (settings.cores.empty()) continue;
-      status =
-          refuse(host, format("cpu: cores = \"%s\" names core %u, which this thread may not use; widen its affinity "
-                              "(taskset, cpuset) or leave it out",
-                              settings.cores.c_str(), i));
-      break;
+      return refuse(host, format("cpu: cores = \"%s\" names core %u, which this thread may not use; widen its affinity "
+                                 "(taskset, cpuset) or leave it out",
+                                 settings.cores.c_str(), i));
     }
     const uint32_t node = node_of(core);
     if (settings.smt) {
-      for (int pu = hwloc_bitmap_first(set); pu >= 0; pu = hwloc_bitmap_next(set, pu)) {
+      for (int pu = hwloc_bitmap_first(set.bits); pu >= 0; pu = hwloc_bitmap_next(set.bits, pu)) {
         Core c{std::vector<uint64_t>(pu / 64 + 1), node};
         c.cpuset[pu / 64] = uint64_t{1} << pu % 64;
         cores_.push_back(std::move(c));
       }
     } else {
-      cores_.push_back({words(set), node});
+      cores_.push_back({words(set.bits), node});
     }
   }
-  hwloc_bitmap_free(set);
-  hwloc_bitmap_free(allowed);
-  if (status < 0) return status;
+  hwloc_bitmap_andnot(set.bits, hwloc_topology_get_complete_cpuset(topology_), online.bits);
+  tell_unused(host, set, "offline, or outside the cpuset of this process's control group; widen cpuset.cpus");
+  hwloc_bitmap_andnot(set.bits, online.bits, allowed.bits);
+  tell_unused(host, set, "outside the affinity of the thread that starts the runtime; widen it (taskset -c)");
+  hwloc_bitmap_andnot(set.bits, allowed.bits, named.bits);
+  tell_unused(host, set, "their cores are not named by cpu.cores = \"" + settings.cores + "\"; add them there");
   if (cores_.empty())
     return refuse(host, "cpu: no core may be used by this thread; widen its affinity (taskset, cpuset)");
 
@@ -183,6 +207,13 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
                                   granted < cores_.size() ? " (cgroup quota)" : "").c_str());
   }
   const size_t have = cores_.size();
+  Set left, siblings;
+  for (size_t i = workers; i < have; ++i) left.add(cores_[i].cpuset);
+  tell_unused(host, left,
+              settings.workers ? format("cpu.workers (or workers) = %u; raise it, or set 0 for all", workers)
+                               : format("the control group grants %.2f cpus; raise its cpu.max", quota));
+  for (size_t i = 0; i < std::min<size_t>(workers, have); ++i) siblings.add(cores_[i].cpuset, true);
+  tell_unused(host, siblings, "further hardware threads of cores that have their worker; cpu.smt = true gives each its own");
   if (workers <= have) cores_.resize(workers);
   while (cores_.size() < workers) cores_.push_back(Core(cores_[cores_.size() % have]));
   if (!here_)

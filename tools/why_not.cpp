@@ -1,0 +1,273 @@
+// why_not.cpp — `consort why-not NAME`: why a plugin, a worker or a core of the machine is not used, and what to do.
+//
+// Asks what any application may ask (the lists of plugins and settings, a runtime that nobody pumps) and reads what
+// the runtime and its drivers log meanwhile. One line for each reason. Exit status: 0 it is used, 1 it is not.
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "commands.hpp"
+
+namespace tool {
+namespace {
+
+struct Plugin {
+  uint32_t kind;
+  std::string name, version, path, reason;
+  bool usable;
+  std::string who() const { return std::string(kind ? kind_name(kind) : "file") + " \"" + name + "\""; }
+};
+struct Setting {
+  std::string value, origin;
+};
+struct Worker {
+  std::string name, klass;
+  int32_t os_cpu;
+};
+
+struct Facts {
+  std::vector<Plugin> plugins;
+  std::string selection;  // what is wrong with the settings' choice of plugins
+  std::map<std::string, Setting> settings;
+  std::vector<std::string> log;
+  std::vector<Worker> workers;
+  std::string no_start;  // why no runtime starts; "" where one does
+};
+
+void hear(void *user, int32_t, const char *utf8) {
+  auto &log = static_cast<Facts *>(user)->log;
+  if (std::find(log.begin(), log.end(), utf8) == log.end()) log.push_back(utf8);
+}
+
+void ask_runtime(const consort_settings &s, Facts &facts) {
+  consort_runtime *rt = nullptr;
+  if (consort_start(&s, &rt) < 0) {
+    facts.no_start = consort_error();
+    return;
+  }
+  consort_info info = {};
+  info.size = sizeof info;
+  consort_get_info(rt, &info);
+  for (uint32_t i = 0; i < info.nworkers; ++i) {
+    consort_worker_info w = {};
+    w.size = sizeof w;
+    if (consort_get_worker(rt, i, &w) >= 0) facts.workers.push_back({w.name, w.klass, w.os_cpu});
+  }
+  consort_stop(rt);
+}
+
+// False: the settings cannot be read at all.
+bool ask(const consort_settings &s, Facts &facts) {
+  const auto plugin = [](void *user, const consort_plugin_row *r) {
+    static_cast<Facts *>(user)->plugins.push_back({r->kind, r->name, r->version, r->path, r->reason, r->usable != 0});
+  };
+  const auto setting = [](void *user, const consort_config_row *r) {
+    static_cast<Facts *>(user)->settings[r->key] = {r->value, r->origin};
+  };
+  if (consort_list_plugins(&s, CONSORT_LIST_LOAD, plugin, &facts) < 0) {
+    facts.selection = consort_error();
+    if (facts.plugins.empty()) return false;
+  }
+  consort_list_config(&s, setting, &facts);
+  ask_runtime(s, facts);
+  return true;
+}
+
+// What was logged behind `start`, "" if nothing.
+std::string logged(const Facts &facts, const std::string &start) {
+  for (const std::string &line : facts.log)
+    if (line.starts_with(start)) return line.substr(start.size());
+  return {};
+}
+
+std::string said_by(const Facts &facts, const std::string &driver) {
+  std::string all;
+  for (const std::string &line : facts.log)
+    if (line.starts_with(driver + ": ")) all += (all.empty() ? "" : "; ") + line.substr(driver.size() + 2);
+  return all;
+}
+
+int used(const std::string &who, const std::string &how) {
+  return std::printf("%s is used: %s\n", who.c_str(), how.c_str()), 0;
+}
+int unused(const std::string &who, const std::string &why) {
+  return std::printf("%s is not used: %s\n", who.c_str(), why.c_str()), 1;
+}
+
+std::string because(const Facts &facts, const std::string &key) {
+  const auto it = facts.settings.find(key);
+  if (it == facts.settings.end()) return key;
+  return key + " = \"" + it->second.value + "\" (" + it->second.origin + ")";
+}
+
+int explain_driver(const Facts &facts, const Plugin &p) {
+  const std::string driver = "driver \"" + p.name + "\" ";
+  if (const std::string why = logged(facts, driver + "did not start: "); !why.empty())
+    return unused(p.who(), "it did not start: " + why + "; `consort plugins -v` lists its parameters");
+  if (const std::string offer = logged(facts, driver + "offers "); !offer.empty()) {
+    if (!offer.starts_with("0 devices")) return used(p.who(), "it offers " + offer + "; `consort topo` shows them");
+    const std::string said = said_by(facts, p.name);
+    return unused(p.who(), "it started and found no device: " +
+                               (said.empty() ? "it gives no reason; is the device there?" : said));
+  }
+  if (!facts.no_start.empty()) return unused(p.who(), "no runtime starts here: " + facts.no_start);
+  return unused(p.who(),
+                because(facts, "drivers") + " does not select it; add " + p.name + " there, or take drivers = \"*\"");
+}
+
+int explain_usable(const Facts &facts, const Plugin &p) {
+  const std::string from = p.path.empty() ? "linked into the program" : p.path;
+  switch (p.kind) {
+    case CONSORT_KIND_DRIVER:
+      return explain_driver(facts, p);
+    case CONSORT_KIND_SCHEDULER: {
+      const auto chosen = facts.settings.find("scheduler");
+      if (chosen == facts.settings.end() || chosen->second.value != p.name)
+        return unused(p.who(), because(facts, "scheduler") + " selects another; set CONSORT_SCHEDULER=" + p.name);
+      return facts.no_start.empty() ? used(p.who(), because(facts, "scheduler") + ", from " + from)
+                                    : unused(p.who(), "no runtime starts here: " + facts.no_start);
+    }
+    case CONSORT_KIND_INTERFACE:
+      return used(p.who(), "it is loaded with the first datum that names it, from " + from);
+    default:
+      return unused(p.who(), "it can be loaded, but this version asks for no " + std::string(kind_name(p.kind)));
+  }
+}
+
+int explain_refused(const Plugin &p) {
+  std::string remedy;
+  if (p.reason.starts_with("left out by "))
+    remedy = "; change that setting";
+  else if (p.reason.find(" gives way: ") != p.reason.npos)
+    remedy = "; name this file by plugins = \"+" + p.path + "\" to have it";
+  else if (p.reason.find("cannot be loaded: ") != p.reason.npos)
+    remedy = "; install what is missing, or rebuild the plugin (ldd -r shows what it needs)";
+  else if (p.kind == 0)
+    remedy = "; build it with consort_add_plugin(), or take it out of the folder";
+  return unused(p.who(), p.reason + remedy);
+}
+
+// A name counts for all plugins that have it; a path for one file.
+int explain_plugins(const Facts &facts, const std::vector<const Plugin *> &mine) {
+  int status = 1;
+  for (const Plugin *p : mine)
+    if ((p->usable ? explain_usable(facts, *p) : explain_refused(*p)) == 0) status = 0;
+  return status;
+}
+
+bool has(const std::string &list, unsigned long cpu) {  // "0-3,8"
+  for (const char *p = list.c_str(); *p;) {
+    char *end;
+    unsigned long low = std::strtoul(p, &end, 10), high = low;
+    if (end == p) return false;
+    if (*end == '-') high = end[1] ? std::strtoul(end + 1, &end, 10) : (++end, ~0ul);
+    if (cpu >= low && cpu <= high) return true;
+    p = *end == ',' ? end + 1 : end;
+    if (*end && *end != ',') return false;
+  }
+  return false;
+}
+
+struct Unused {
+  std::string cpus, why;
+};
+std::vector<Unused> unused_cpus(const Facts &facts) {  // as drivers tell: "DRIVER: os cpus LIST not used: WHY"
+  std::vector<Unused> all;
+  for (const std::string &line : facts.log) {
+    const size_t at = line.find(": os cpus "), middle = line.find(" not used: ");
+    if (at == line.npos || middle == line.npos || middle < at + 10) continue;
+    all.push_back({line.substr(at + 10, middle - at - 10), line.substr(middle + 11)});
+  }
+  return all;
+}
+
+int explain_cpu(const Facts &facts, const std::string &text) {
+  const std::string who = "os cpu " + text;
+  char *end;
+  const unsigned long cpu = std::strtoul(text.c_str(), &end, 10);
+  if (text.empty() || *end || !std::isdigit(static_cast<unsigned char>(text[0]))) {
+    std::fprintf(stderr, "consort: \"os:%s\" is no core; write os:3, a number of /proc/cpuinfo\n", text.c_str());
+    return 2;
+  }
+  if (!facts.no_start.empty()) return unused(who, "no runtime starts here: " + facts.no_start);
+  for (const Unused &u : unused_cpus(facts))
+    if (has(u.cpus, cpu)) return unused(who, u.why);
+  for (const Worker &w : facts.workers)
+    if (w.os_cpu >= 0 && static_cast<unsigned long>(w.os_cpu) == cpu) return used(who, "by worker " + w.name);
+  return unused(who, "no driver knows of it; lscpu shows what this machine has");
+}
+
+int explain_worker(const Facts &facts, const std::string &name) {
+  for (const Worker &w : facts.workers)
+    if (w.name == name)
+      return used("worker " + name,
+                  w.os_cpu < 0 ? "it is bound to no core" : "it runs on os cpu " + std::to_string(w.os_cpu));
+  const std::string klass = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  const auto n =
+      std::count_if(facts.workers.begin(), facts.workers.end(), [&](const Worker &w) { return w.klass == klass; });
+  if (n == 0 || klass == name) return -1;
+  const std::vector<Unused> left = unused_cpus(facts);
+  unused("worker " + name, "there are " + std::to_string(n) + " of class " + klass + ", " + klass + "0 to " + klass +
+                               std::to_string(n - 1) +
+                               (left.empty() ? ": every core of this machine has its worker" : ""));
+  for (const Unused &u : left) std::printf("  os cpus %s: %s\n", u.cpus.c_str(), u.why.c_str());
+  return 1;
+}
+
+size_t distance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t corner = row[0]++;
+    for (size_t j = 1; j <= b.size(); ++j)
+      corner = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1])}));
+  }
+  return row[b.size()];
+}
+
+int explain_absence(const Facts &facts, const std::string &name) {
+  std::vector<std::string> names;
+  for (const Plugin &p : facts.plugins) names.push_back(p.name);
+  for (const Worker &w : facts.workers) names.push_back(w.name);
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](const std::string &a, const std::string &b) {
+    return distance(a, name) < distance(b, name);
+  });
+  std::string text = "no plugin, file or worker of that name was found";
+  if (nearest != names.end() && distance(*nearest, name) <= (name.size() < 4 ? 1 : 2))
+    text += " (did you mean \"" + *nearest + "\"?)";
+  text += "; looked in";
+  std::string folders;
+  for (const std::string &line : facts.log)
+    if (line.starts_with("plugin folder ")) folders += (folders.empty() ? " " : ", ") + line.substr(14);
+  return unused("\"" + name + "\"",
+                text + (folders.empty() ? " no folder" : folders) + "; put its folder into CONSORT_PLUGIN_PATH");
+}
+
+}  // namespace
+
+int run_why_not(Settings &settings, const std::string &name) {
+  consort_settings s;
+  if (!settings.resolve(&s, {{"pump", "manual"}, {"cores", "share"}, {"log", "debug"}})) return 2;
+  Facts facts;
+  s.log = hear;
+  s.log_user = &facts;
+  if (!ask(s, facts)) return std::fprintf(stderr, "consort: %s\n", facts.selection.c_str()), 1;
+  std::vector<const Plugin *> mine;
+  for (const Plugin &p : facts.plugins) {
+    const std::string file = p.path.substr(p.path.rfind('/') + 1);
+    if (name == p.name || name == p.path || name == file || name + ".so" == file) mine.push_back(&p);
+  }
+  if (!mine.empty()) return explain_plugins(facts, mine);
+  if (name.starts_with("os:")) return explain_cpu(facts, name.substr(3));
+  if (const int status = explain_worker(facts, name); status >= 0) return status;
+  const std::string driver = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  for (const Plugin &p : facts.plugins)  // a worker that would be this driver's
+    if (p.kind == CONSORT_KIND_DRIVER && p.name == driver) mine.push_back(&p);
+  if (!mine.empty()) return std::printf("worker %s does not exist\n", name.c_str()), explain_plugins(facts, mine), 1;
+  return explain_absence(facts, name);
+}
+
+}  // namespace tool
