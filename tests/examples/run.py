@@ -22,7 +22,15 @@ CASES = {
     'pipeline': (r'checksum [0-9a-f]{16}$', ['', '--flight 1 --items 50', '--items 3 --flight 8', '--length 1'], True),
     'quicksort': (r'numbers sorted by \d+ tasks$', ['', '--n 1', '--n 2 --grain 1', '--n 3000 --grain 1'], True),
     'fork_join': (r'the integral is 0\.\d{12}, by \d+ tasks$',
-                  ['', '--forks 7', '--digits 3', '--forks 10 --digits 8'], True),
+                  ['', '--forks 7', '--digits 3', '--forks 8 --digits 8'], True),
+    'matmul': (r'largest error \S+, kernel: (OpenBLAS|plain loops)$',
+               ['', '--n 1 --tile 5', '--n 64 --tile 64', '--n 131 --tile 25'], True),
+    'stencil': (r'largest error \S+$', ['', '--n 1', '--n 5 --tiles 9 --steps 7', '--n 67 --tiles 3 --steps 20'], True),
+    'heat': (r'still after \d+ steps, \S+ degrees in the middle, largest error \S+$',
+             ['', '--n 3', '--n 9 --bands 20', '--n 20 --bands 3 --every 7'], True),
+    'lu': (r'by \d+ tasks, .* = \S+$', ['', '--n 1 --tile 1', '--n 40 --tile 64', '--n 131 --tile 25'], True),
+    'qr': (r'AT A - RT R.* = \S+$', ['', '--n 1 --tile 1', '--n 40 --tile 64', '--n 101 --tile 25'], True),
+    'nbody': (r'drift of momentum \S+, largest error \S+$', ['', '--n 1', '--n 3 --blocks 7', '--n 101 --blocks 4'], True),
 }
 
 

@@ -1,0 +1,103 @@
+// stencil — each point of a 2-D grid becomes the mean of its four neighbours, step after step. The grid lies in tiles;
+// what a tile needs of its neighbours is their outermost rows and columns, the halo, and these are data of their own: a
+// tile's task reads four edges of the step before and leaves its own four for the step after. So a tile waits for its
+// neighbours alone, and fast parts of the grid run ahead of slow ones. Edges are held twice, for even and odd steps: a
+// tile need not wait until its neighbours have read. Prints the largest error.
+#include "../example.hpp"
+
+#include <array>
+#include <span>
+
+namespace {
+
+using consort::Matrix, consort::r, consort::rw, consort::scratch, consort::w;
+using Line = std::span<double>;
+using Halo = std::span<const double>;
+
+double mean(double up, double down, double left, double right) { return 0.25 * (up + down + left + right); }
+
+void publish(Matrix<const double> t, Line top, Line bottom, Line left, Line right) {
+  for (size_t x = 0; x < t.nx(); ++x) top[x] = t(x, 0), bottom[x] = t(x, t.ny() - 1);
+  for (size_t y = 0; y < t.ny(); ++y) left[y] = t(0, y), right[y] = t(t.nx() - 1, y);
+}
+const consort::Codelet edges{"edges", consort::cpu(publish)};
+
+// `old` is memory for the time of the task, without contents. up: the bottom edge of the tile above, and so on.
+const consort::Codelet step{"step", consort::cpu([](Matrix<double> t, Matrix<double> old, Halo up, Halo down, Halo left,
+                                                    Halo right, Line top, Line bottom, Line first, Line last) {
+                              const size_t nx = t.nx(), ny = t.ny();
+                              for (size_t y = 0; y < ny; ++y)
+                                for (size_t x = 0; x < nx; ++x) old(x, y) = t(x, y);
+                              for (size_t y = 0; y < ny; ++y)
+                                for (size_t x = 0; x < nx; ++x)
+                                  t(x, y) =
+                                      mean(y > 0 ? old(x, y - 1) : up[x], y + 1 < ny ? old(x, y + 1) : down[x],
+                                           x > 0 ? old(x - 1, y) : left[y], x + 1 < nx ? old(x + 1, y) : right[y]);
+                              publish(t, top, bottom, first, last);
+                            })};
+
+enum Side { kTop, kBottom, kLeft, kRight };
+struct Tile {
+  consort::Data<Matrix<double>> points, old;
+  std::array<std::array<consort::Data<Line>, 4>, 2> edge;  // [step % 2][side]
+};
+
+}  // namespace
+
+int main(int argc, char **argv) try {
+  const example::Options size(
+      argc, argv,
+      {{"n", 256, "rows and columns of the grid"}, {"tiles", 4, "tiles along a side"}, {"steps", 50, "steps"}});
+  const size_t n = size["n"], tiles = std::min(size["tiles"], n), steps = size["steps"];
+  std::vector<double> grid(n * n), expected;
+  for (size_t i = 0; i < n * n; ++i) grid[i] = static_cast<double>(i * 31 % 97);
+  expected = grid;
+  std::vector<double> border(n, 10);  // around the grid, for ever
+
+  {
+    consort::Runtime rt(size.settings());
+    const auto outside = rt.vector(border, "outside");
+    std::vector<Tile> all;
+    const auto begin = [&](size_t k) { return n * k / tiles; };
+    for (size_t i = 0; i < tiles; ++i)
+      for (size_t j = 0; j < tiles; ++j) {
+        const size_t ny = begin(i + 1) - begin(i), nx = begin(j + 1) - begin(j);
+        Tile t{rt.matrix(&grid[begin(i) * n + begin(j)], nx, ny, n, "tile"), rt.matrix<double>(nx, ny, "old"), {}};
+        for (auto &side : t.edge)
+          side = {rt.vector<double>(nx, "top"), rt.vector<double>(nx, "bottom"), rt.vector<double>(ny, "left"),
+                  rt.vector<double>(ny, "right")};
+        auto &e = t.edge[0];
+        rt.submit(edges, r(t.points), w(e[kTop]), w(e[kBottom]), w(e[kLeft]), w(e[kRight]));
+        all.push_back(std::move(t));
+      }
+    for (size_t s = 0; s < steps; ++s)
+      for (size_t i = 0; i < tiles; ++i)
+        for (size_t j = 0; j < tiles; ++j) {
+          // What a task reads of the tile there, or of what is around the grid.
+          const auto halo = [&](bool inside, size_t ti, size_t tj, Side side) {
+            const auto &line = inside ? all[ti * tiles + tj].edge[s % 2][side] : outside;
+            return r(line);
+          };
+          const Tile &t = all[i * tiles + j];
+          const auto &mine = t.edge[(s + 1) % 2];
+          rt.submit(step, rw(t.points), scratch(t.old), halo(i > 0, i - 1, j, kBottom),
+                    halo(i + 1 < tiles, i + 1, j, kTop), halo(j > 0, i, j - 1, kRight),
+                    halo(j + 1 < tiles, i, j + 1, kLeft), w(mine[kTop]), w(mine[kBottom]), w(mine[kLeft]),
+                    w(mine[kRight]));
+        }
+    rt.wait();
+  }
+
+  for (size_t s = 0; s < steps; ++s) {
+    const std::vector<double> old = expected;
+    for (size_t y = 0; y < n; ++y)
+      for (size_t x = 0; x < n; ++x)
+        expected[y * n + x] = mean(y > 0 ? old[(y - 1) * n + x] : 10, y + 1 < n ? old[(y + 1) * n + x] : 10,
+                                   x > 0 ? old[y * n + x - 1] : 10, x + 1 < n ? old[y * n + x + 1] : 10);
+  }
+  const double error = example::difference(grid, expected);
+  return example::end(error < 1e-12, "stencil: %zu x %zu points in %zu tiles, %zu steps, largest error %g", n, n,
+                      tiles * tiles, steps, error);
+} catch (const std::exception &e) {
+  return example::failed(e);
+}
