@@ -150,7 +150,8 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
     if (!t) return CONSORT_E_NOMEM;
     t->pub.where &= draft.rt.inline_classes;
     const Claim all{copy, CONSORT_M_W};
-    if (const consort_status s = send_internal(draft.rt, draft.h, t, &all, 1, 0); s < 0) return s;
+    // Behind the phase before: whoever unites that looks at every copy.
+    if (const consort_status s = send_internal(draft.rt, draft.h, t, &all, 1, claim.datum->writer); s < 0) return s;
   }
   ++r.members;
   draft.claims[draft.nclaims + draft.nhidden++] = {copy, CONSORT_M_RW};
@@ -180,7 +181,7 @@ consort_status unite(Draft &draft, Datum &d) noexcept {
 
 consort_status forget_copies(Draft &draft, Datum &d) noexcept {
   Reduction &r = reduction_of(d);
-  const consort_status s = r.fixed ? CONSORT_OK : insert_junction(draft, d, kUnite);
+  const consort_status s = insert_junction(draft, d, kUnite);
   if (s >= 0) r.members = 0;
   return s;
 }
