@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "api.hpp"
+#include "callback.hpp"
 #include "complete.hpp"
 #include "submit.hpp"
 #include "wait.hpp"
@@ -59,7 +60,7 @@ consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
 
 void end_hold(Runtime &rt, Hand &h, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
-  complete(rt, h, t, CONSORT_OK, nullptr);
+  Callback::end(rt, h, t);
   if (!h.seat && (rt.nwaiters.load(std::memory_order_relaxed) || rt.groups.standard().watchers.load(std::memory_order_relaxed))) settle_down(rt, h);
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "callback.hpp"
 #include "commute.hpp"
 #include "error_slot.hpp"
 #include "links.hpp"
+#include "more.hpp"
 #include "prepare.hpp"
 #include "queue.hpp"
 #include "reduction.hpp"
@@ -21,17 +23,10 @@ struct ReadyBatch {
   uint32_t n = 0;
 };
 
-void call_done(Runtime &, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+void call_done(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
   Extra *e = t->extra;
   const consort_outcome outcome{{t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
-  const bool outer = h.in_callback;
-  h.in_callback = true;
-  try {
-    e->done(e->done_arg, &outcome);
-  } catch (...) {
-    // a callback has nobody to tell: its task has ended as it has
-  }
-  h.in_callback = outer;
+  in_callback(rt, h, t, [&] { e->done(e->done_arg, &outcome); });
 }
 
 // After the body: what was written is valid now.
@@ -85,15 +80,16 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   batch.n = 0;
 }
 
-// Hands each edge of a closed list on; what becomes ready goes to `batch`, or to `specials` if it has no body.
+// Hands each edge of a closed list on; what becomes ready goes to `batch`, or to `specials` if it has no body or has
+// somebody who wants to be told first.
 // `edge`: what each took from Task::pending.
 [[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
     // Alone with this edge: nobody else touches the count any more, it need not be written. acquire pairs with
     // the release of the predecessors that were counted down before, and of the submitter.
     if (s->pending.load(std::memory_order_acquire) != edge && s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge) return;
-    if (s->bits & (kSpecial | kBound)) [[unlikely]] {
-      if (s->bits & kSpecial) {
+    if (s->bits & (kSpecial | kBound | kMore)) [[unlikely]] {
+      if (s->bits & (kSpecial | kMore)) {
         s->pub.sched[0] = specials;
         specials = s;
       } else {
@@ -137,6 +133,7 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
     }
   if (t->bits & kTokens) *heir = give_tokens(rt, h, t);  // while the name lives: the data do too
   if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
+  if (t->bits & kMore) end_more(rt, h, t, status);
   // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
   // can be added.
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
@@ -146,6 +143,16 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
   while (specials) {
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);
+    if (s->bits & kMore) call_ready(rt, h, s);
+    if (!(s->bits & kSpecial)) {
+      if (s->bits & kBound) {
+        rt.workers[s->extra->worker]->post(s);
+      } else {
+        if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
+        batch.task[batch.n++] = s;
+      }
+      continue;
+    }
     consort_status status;
     if (settle_special(rt, s, &status)) hand_on_one(rt, h, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
   }
@@ -183,6 +190,7 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
   std::free(e->spill);
   std::free(e->tickets);
   std::free(e->tokens);
+  delete e->more;
   h.give_record(reinterpret_cast<Task *>(e));
 }
 
@@ -207,12 +215,19 @@ Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *hei
 }
 
 void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
-  if (!(t->bits & kSpecial)) return rt.workers[t->extra->worker]->post(t);
+  if (t->bits & kMore) call_ready(rt, h, t);
+  if (!(t->bits & kSpecial)) {
+    if (t->bits & kBound) rt.workers[t->extra->worker]->post(t);
+    else rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
+    return;
+  }
   consort_status status;
   if (!settle_special(rt, t, &status)) return;
   complete(rt, h, t, status, nullptr);
   if (!h.seat) settle_down(rt, h);
 }
+
+void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept { (void)complete(rt, h, t, CONSORT_OK, nullptr); }
 
 void record_failure(Runtime &rt, Task *t, consort_status status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept {

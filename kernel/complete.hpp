@@ -36,6 +36,9 @@ void release_ready(Runtime &, Hand &, Task *) noexcept;
 void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
 
+// A task without a body ends by the application's word (Callback::end() says when).
+void end_by_word(Runtime &, Hand &, Task *) noexcept;
+
 // The records and memory that a task has beside its own record.
 void free_lent(Runtime &, Hand &, Task *) noexcept;
 

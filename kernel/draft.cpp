@@ -7,6 +7,7 @@
 #include "error_slot.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
+#include "more.hpp"
 #include "packed_args.hpp"
 #include "wait.hpp"
 
@@ -105,9 +106,11 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d) noexcept {
     t->extra->worker = d.worker;
     t->bits |= kBound;
   }
-  if (d.size < sizeof d) return CONSORT_OK;
+  if (d.size == CONSORT_TASK_BRIEF) return CONSORT_OK;
   if (d.footprint) std::atomic_ref<uint64_t>(t->pub.footprint).store(d.footprint, std::memory_order_relaxed);
-  if (!d.nafter && !d.done && !d.name && !d.work) return CONSORT_OK;
+  if (d.more)
+    if (const consort_status s = read_more(draft, d); s < 0) return s;
+  if (!d.nafter && !d.done && !d.done_arg && !d.name && !d.work) return CONSORT_OK;
   if (d.nafter && !d.after) return set_error(CONSORT_E_INVAL, "nafter is not 0, but after is NULL");
   Extra *e = draft.extra();
   if (!e) return no_memory();
@@ -182,10 +185,19 @@ void take_names(Draft &draft, Group &group) noexcept {
 }
 }  // namespace
 
-[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
+[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out) noexcept {
   Hand *const hand = rt.this_hand();
   if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
   Hand &h = *hand;
+  consort_task_desc whole;
+  if (given.size != CONSORT_TASK_BRIEF && given.size < sizeof whole) {  // of a program that was built with an older header
+    whole = CONSORT_TASK_INIT;
+    std::memcpy(&whole, &given, given.size);
+  }
+  const consort_task_desc &d = given.size == CONSORT_TASK_BRIEF || given.size >= sizeof whole ? given : whole;
+  constexpr uint32_t kKnown = CONSORT_TASK_UNORDERED;
+  if (d.flags & ~kKnown) [[unlikely]]
+    return set_errorf(CONSORT_E_INVAL, "task->flags has 0x%x, which this runtime does not know", d.flags & ~kKnown);
 
   Codelet *c = nullptr;
   if (d.codelet.v) {
@@ -215,7 +227,7 @@ void take_names(Draft &draft, Group &group) noexcept {
   // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
   fence::light(rt.asymmetric);
   if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
-  if (d.worker != CONSORT_NONE || d.size >= sizeof d) [[unlikely]]
+  if (d.worker != CONSORT_NONE || d.size != CONSORT_TASK_BRIEF) [[unlikely]]
     if (const consort_status s = read_rare(draft, d); s < 0) return s;
   draft.unordered = d.flags & CONSORT_TASK_UNORDERED;
   if (rt.shared_domains && !draft.extra()) return no_memory();
@@ -245,7 +257,7 @@ void take_names(Draft &draft, Group &group) noexcept {
     ready = let_go(rt, t, linker, pending::kGuard);
     age_kept(rt, h);
     draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
-    if (ready && !(t->bits & (kSpecial | kBound))) [[likely]] {
+    if (ready && !(t->bits & (kSpecial | kBound | kMore))) [[likely]] {
       push_ready(rt, h, t);
       return CONSORT_OK;
     }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "callback.hpp"
 #include "error_slot.hpp"
 #include "runtime.hpp"
 
@@ -145,10 +146,8 @@ void Groups::tell_if_idle(Group &g) noexcept {
   }
   if (!done) return;
   Hand *h = rt_.this_hand_if_any();
-  const bool outer = h && h->in_callback;
-  if (h) h->in_callback = true;
-  done(arg, g.id());
-  if (h) h->in_callback = outer;
+  if (!h) return done(arg, g.id());
+  in_callback(rt_, *h, nullptr, [&] { done(arg, g.id()); });
 }
 
 void Groups::fail(Group &g, std::shared_ptr<const Failure> f) noexcept {

@@ -88,7 +88,7 @@ inline void count_in(Hand &h, Group &g) noexcept {
   h.in.add();
 }
 inline void count_out(Runtime &rt, Hand &h, Group &g) noexcept {
-  if (!h.out.counts_for(g.number)) [[unlikely]] turn_out(rt, h, g);
+  while (!h.out.counts_for(g.number)) [[unlikely]] turn_out(rt, h, g);  // who is told then may make it turn again
   h.out.add();
 }
 

@@ -46,10 +46,11 @@ struct Hand {
   Worker *seat = nullptr;             // the worker that this thread drives just now; a body that waited may have lost it
   Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
   Task *task = nullptr;               // the task whose body runs on this thread
-  bool in_callback = false;
+  bool in_callback = false, ending = false;
   uint32_t lease_tries = 0;
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   uint32_t streak = 0;                // successors run in place, in a row
+  Task *ended = nullptr, *last_ended = nullptr;  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
   // What a push of one task is given, filled but for the task and `from`: a push does not nest.
   uint64_t candidates = 0;

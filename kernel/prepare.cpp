@@ -6,6 +6,7 @@
 #include "complete.hpp"
 #include "commute.hpp"
 #include "error_slot.hpp"
+#include "more.hpp"
 #include "packed_args.hpp"
 #include "reduction.hpp"
 
@@ -161,6 +162,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   f.call.nargs = t->nargs;
   f.call.impl = impl;
   f.call.user = c.impls[impl].user;
+  if (t->bits & kMore) call_begin(rt, *rt.this_hand(), t);
   return CONSORT_OK;
 }
 

@@ -258,7 +258,7 @@ void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
 Queue *claim_follower(Runtime &rt, Task *s, uint64_t place) noexcept {
   Queue &q = *rt.queues[place::queue(place)];
   const uint8_t follow = s->follow.load(std::memory_order_relaxed);
-  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kAfter | kTokens | kScratch | kUnite))) return nullptr;
+  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kAfter | kTokens | kScratch | kUnite | kMore))) return nullptr;
   Worker &w = q.worker();
   if (!(s->pub.where >> w.klass & 1) || ((s->bits & kBound) && s->extra->worker != w.id)) return nullptr;
   uint64_t left = s->pending.load(std::memory_order_relaxed);

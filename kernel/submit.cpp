@@ -146,8 +146,10 @@ template <bool kWithRight>
 consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
   Hand *const h = rt.this_hand();
   if (!h) [[unlikely]] return CONSORT_E_NOMEM;
-  const bool brief = d.size == CONSORT_TASK_BRIEF ||
-                     !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name));
+  const uint64_t head = d.size | uint64_t{d.flags} << 32;
+  const bool brief = head == CONSORT_TASK_BRIEF ||
+                     (head == sizeof d && !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name) |
+                                            reinterpret_cast<uintptr_t>(d.more)));
   Codelet *const c = rt.codelets.find(d.codelet);
   // The data's lines are often cold: ask for both of each while the record is filled.
   if (d.uses)

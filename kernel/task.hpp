@@ -25,6 +25,7 @@ struct Codelet;
 struct Group;
 struct Datum;
 struct Extra;
+struct More;
 
 using TaskName = uint64_t;  // generation << 32 | number of the record; 0: none
 
@@ -50,7 +51,8 @@ enum TaskBits : uint16_t {
   kHold = 1 << 1,         // the application enters a datum: granted where it becomes ready, ends at release
   kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
   kRetire = 1 << 3,       // frees its datum where it becomes ready
-  kSpecial = kEmpty | kHold | kInvalidate | kRetire,
+  kGate = 1 << 13,        // stands for something that tasks come after, and is none of those that are counted (tags.hpp, ends.hpp)
+  kSpecial = kEmpty | kHold | kInvalidate | kRetire | kGate,
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
   kScratch = 1 << 6,      // uses memory of its own
@@ -58,7 +60,8 @@ enum TaskBits : uint16_t {
   kFollowed = 1 << 8,     // issued behind unfinished predecessors
   kOdd = 1 << 9,          // some datum is not plainly valid: looked at one by one, before and after
   kTokensHeld = 1 << 10,  // has them
-  kUnite = 1 << 11        // the kernel's own: brings copies of a datum together; with kEmpty, drops them
+  kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together; with kEmpty, drops them
+  kMore = 1 << 12         // hooks, tags, ends that are held, bundles: more.hpp
 };
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
@@ -95,7 +98,8 @@ struct LinkChunk {
 };
 static_assert(sizeof(LinkChunk) <= kChunkBytes);
 
-// What few tasks have; lives in a lent record. The pointers are owned and come from malloc.
+// What few tasks have; lives in a lent record. The pointers are owned and come from malloc, where
+// nothing else is said.
 struct Ticket { uint64_t queue, seq; };
 struct TokenList {                        // of a task that needs several tokens
   uint32_t n, held, refused, reserved;    // it has the first `held`
@@ -107,6 +111,7 @@ struct Extra {
   void *done_arg = nullptr;
   char *name = nullptr;
   TaskName *after = nullptr;              // explicit predecessors
+  More *more = nullptr;                   // with kMore; by new
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
   TokenList *tokens = nullptr;            // of all data that it uses in any order with others, where these are several

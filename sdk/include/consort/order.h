@@ -34,7 +34,9 @@ struct consort_task_more {
 };
 #define CONSORT_TASK_MORE_INIT {sizeof(struct consort_task_more), 0, 0, NULL, 0, 0, {NULL, NULL, NULL}, {NULL, NULL, NULL}, NULL, {0}}
 /* Order of calls for one task: ready, begin, body, then (once its end is not held any more) done. Each argument is dropped right
- * after its call; those of calls that will not be made, when the task ends. A failed, cancelled or poisoned task has its `done` call too. */
+ * after its call; those of calls that will not be made, when the task ends. A failed, cancelled or poisoned task has its `ready` and
+ * `done` calls too, but not `begin`; so has an empty one. Of a submission that is refused nothing is called and nothing dropped:
+ * the arguments are still the caller's. */
 
 /* One more reason not to end yet, for a task that is not over: from its body, its hooks, or by who holds its end already. */
 CONSORT_API consort_status consort_task_end_hold(consort_runtime *rt, consort_task_id task);

@@ -1,0 +1,48 @@
+// callback.hpp — a stretch of the application's code that the kernel calls on a thread of its own choosing: hooks,
+// completion callbacks, grants, drops.
+//
+// On the calling thread's stack. Inside it nobody may wait, and what it ends (a hold that it releases, an end that it
+// lets go, a tag that it notifies) ends when the outermost one returns: a chain of such ends needs no deeper stack.
+#pragma once
+#include "runtime.hpp"
+
+namespace consort {
+
+class Callback {
+ public:
+  // about: the task that consort_current_task() answers, and in whose group submissions are; nullptr: none
+  Callback(Runtime &rt, Hand &h, Task *about) noexcept : rt_(rt), hand_(h), task_(h.task), outer_(h.in_callback) {
+    h.in_callback = true;
+    h.task = about;
+  }
+  ~Callback() {
+    hand_.task = task_;
+    hand_.in_callback = outer_;
+    if (!outer_ && hand_.ended) [[unlikely]] end_those_put_off(rt_, hand_);
+  }
+  Callback(const Callback &) = delete;
+  Callback &operator=(const Callback &) = delete;
+
+  // A task that has no body ends by the application's word: now, or after the callback that this thread is in.
+  static void end(Runtime &, Hand &, Task *) noexcept;
+
+ private:
+  static void end_those_put_off(Runtime &, Hand &) noexcept;
+
+  Runtime &rt_;
+  Hand &hand_;
+  Task *const task_;
+  const bool outer_;
+};
+
+// Runs f, of which nothing may escape: a callback has nobody to tell.
+template <class F>
+void in_callback(Runtime &rt, Hand &h, Task *about, F f) noexcept {
+  const Callback scope(rt, h, about);
+  try {
+    f();
+  } catch (...) {
+  }
+}
+
+}  // namespace consort
