@@ -30,6 +30,10 @@ CASES = {
              ['', '--n 3', '--n 9 --bands 20', '--n 20 --bands 3 --every 7'], True),
     'lu': (r'by \d+ tasks, .* = \S+$', ['', '--n 1 --tile 1', '--n 40 --tile 64', '--n 131 --tile 25'], True),
     'qr': (r'AT A - RT R.* = \S+$', ['', '--n 1 --tile 1', '--n 40 --tile 64', '--n 101 --tile 25'], True),
+    'dot': (r'fixed trees agree to the last bit$',
+            ['', '--n 1 --pieces 1', '--n 3 --pieces 9', '--n 10007 --pieces 37'], True),
+    'cg': (r'\d+ iterations, residual \S+, largest error \S+$',
+           ['', '--n 1', '--n 3 --blocks 9', '--n 101 --blocks 7'], True),
     'nbody': (r'drift of momentum \S+, largest error \S+$',
               ['', '--n 1', '--n 3 --blocks 7', '--n 101 --blocks 4'], True),
 }

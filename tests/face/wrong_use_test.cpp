@@ -28,6 +28,12 @@ const Case kCases[] = {
     {"argument_for_datum", "rt.submit(scale, 1.f, 1.f);", "the codelet takes a datum here"},
     {"argument_of_no_use", "rt.submit(scale, rw(x), \"text\");", "does not convert to what the codelet takes"},
     {"writing_const", "rt.submit(look, w(fixed));", "was registered as const"},
+    {"commuting_const", "rt.submit(look, commute(fixed));", "was registered as const"},
+    {"reducing_const", "rt.submit(look, redux(fixed));", "was registered as const"},
+    {"reducing_by_the_wrong_thing", "x.set_reduction(scale, add);",
+     "init of a reduction takes the datum and nothing else"},
+    {"uniting_by_the_wrong_thing", "x.set_reduction(zero, zero);", "combine of a reduction takes"},
+    {"right_reduction", "x.set_reduction(zero, add); rt.submit(zero, redux(x)); rt.submit(zero, commute(x));", nullptr},
     {"generic_lambda", "const Codelet c{\"c\", cpu([](auto) {})};", ""},
     {"mutable_lambda", "const Codelet c{\"c\", cpu([n = 0](std::span<float>) mutable { ++n; })};",
      "fixed parameter types and is const"},
@@ -51,6 +57,8 @@ int compile(const Case &c, const std::filesystem::path &folder, std::string *out
                            "       Data<Matrix<float>> &m, Use<void, CONSORT_M_RW> token_use) {\n"
                            "  const Codelet scale{\"scale\", cpu([](std::span<float>, float) {})};\n"
                            "  const Codelet look{\"look\", cpu([](std::span<const float>) {})};\n"
+                           "  const Codelet zero{\"zero\", cpu([](std::span<float>) {})};\n"
+                           "  const Codelet add{\"add\", cpu([](std::span<float>, std::span<const float>) {})};\n"
                            "  (void)ints, (void)fixed, (void)m, (void)token_use;\n  "
                         << c.body << "\n}\n";
   const char *compiler = std::getenv("CXX");

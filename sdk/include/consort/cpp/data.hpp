@@ -9,6 +9,10 @@
 
 namespace consort {
 
+struct Untyped;
+template <class Signature>
+class Codelet;
+
 namespace detail {
 
 class Hold {  // the right that a Held carries
@@ -117,6 +121,19 @@ class Data {
     return enter<typename Layout::Mutable>(CONSORT_M_RW, timeout);
   }
 
+  // How contributions of redux(x) are made and united: init(V) writes the neutral element, combine(V, const V) adds the
+  // second to the first. Both codelets outlive the datum.
+  template <class Init, class Combine>
+  void set_reduction(const Codelet<Init> &init, const Codelet<Combine> &combine) requires(!Layout::is_const) {
+    static_assert(std::is_same_v<Init, void(V)> || std::is_same_v<Init, Untyped>,
+                  "init of a reduction takes the datum and nothing else");
+    static_assert(std::is_same_v<Combine, void(V, typename Layout::Const)> || std::is_same_v<Combine, Untyped>,
+                  "combine of a reduction takes the datum, and a const one that it adds to it");
+    consort_runtime *rt = control_.need();
+    detail::check(consort_data_set_reduction(rt, id_, init.id(control_), combine.id(control_)));
+  }
+  // false: from here on its tasks take no order from it; true: as at first.
+  void set_ordered(bool ordered) { detail::check(consort_data_set_ordered(control_.need(), id_, ordered)); }
   void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
   void unregister() {
     detail::check(consort_unregister(control_.need(), id_));
@@ -154,7 +171,8 @@ class Data {
 
 using Token = Data<void>;
 
-// How a submission names a datum: r(x), w(x), rw(x), scratch(x).
+// How a submission names a datum: r(x), w(x), rw(x), scratch(x); commute(x): as rw(x), one at a time, in any order;
+// redux(x): adds to a copy of its own, see set_reduction(); redux_fixed(x): with the same bits every time.
 template <class V, uint32_t Mode>
 struct Use {
   consort_data_id data;
@@ -175,6 +193,21 @@ Use<V, CONSORT_M_RW> rw(const Data<V> &x) noexcept {
 template <class V>
 Use<V, CONSORT_M_SCRATCH> scratch(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "scratch(x): x was registered as const, nobody may write it");
+  return {x.id(), x.home()};
+}
+template <class V>
+Use<V, CONSORT_M_RW | CONSORT_M_COMMUTE> commute(const Data<V> &x) noexcept {
+  static_assert(!detail::Layout<V>::is_const, "commute(x): x was registered as const, nobody may write it");
+  return {x.id(), x.home()};
+}
+template <class V>
+Use<V, CONSORT_M_REDUX> redux(const Data<V> &x) noexcept {
+  static_assert(!detail::Layout<V>::is_const, "redux(x): x was registered as const, nobody may write it");
+  return {x.id(), x.home()};
+}
+template <class V>
+Use<V, CONSORT_M_REDUX | CONSORT_M_FIXED_TREE> redux_fixed(const Data<V> &x) noexcept {
+  static_assert(!detail::Layout<V>::is_const, "redux_fixed(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
 
