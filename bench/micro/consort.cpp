@@ -23,6 +23,7 @@ class Backend {
 public:
   static constexpr const char *name = "consort";
   static constexpr bool edges = false;
+  static constexpr bool any_order = true;
   static bool supports(bench::Pattern, unsigned, unsigned) { return true; }
 
   explicit Backend(const bench::Options &o) {
@@ -35,6 +36,8 @@ public:
     s.set = set.data();
     s.nset = static_cast<uint32_t>(set.size());
     if (consort_start(&s, &rt_) < 0) die("start");
+    if (o.pattern == "redux") last_mode_ = CONSORT_M_REDUX;
+    if (o.pattern == "commute") last_mode_ = CONSORT_M_RW | CONSORT_M_COMMUTE;
     add<Body::empty>("empty");
     add<Body::check>("check");
     add<Body::spin>("spin");
@@ -50,6 +53,8 @@ public:
     data_.resize(n);
     for (uint64_t d = 0; d < n; ++d)
       if (consort_register_variable(rt_, &cells_[d], sizeof cells_[d], &data_[d]) < 0) die("register");
+    const consort_codelet_id nothing = codelets_[static_cast<int>(Body::empty)];
+    if (last_mode_ == CONSORT_M_REDUX && consort_data_set_reduction(rt_, data_[0], nothing, nothing) < 0) die("set_reduction");
   }
   void drop_data() {
     for (consort_data_id d : data_)
@@ -106,7 +111,7 @@ private:
 
   template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses, consort_task_id *out) {
     consort_use use[N ? N : 1];
-    for (unsigned k = 0; k < N; ++k) use[k] = {data_[uses.id[k]], k + 1 == N ? uint32_t{CONSORT_M_RW} : uint32_t{CONSORT_M_R}, 0};
+    for (unsigned k = 0; k < N; ++k) use[k] = {data_[uses.id[k]], k + 1 == N ? last_mode_ : uint32_t{CONSORT_M_R}, 0};
     consort_task_desc t{};
     t.size = CONSORT_TASK_BRIEF;
     t.codelet = codelets_[static_cast<int>(K)];
@@ -132,6 +137,7 @@ private:
   std::vector<uint64_t> cells_;
   std::vector<consort_data_id> data_;
   consort_hold hold_ = {};
+  uint32_t last_mode_ = CONSORT_M_RW; // of a task's last datum
   uint64_t one_ = 0;
 };
 

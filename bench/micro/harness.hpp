@@ -90,6 +90,7 @@ template <class B> bool supported(const PatternName &p, unsigned workers) {
   if (p.pattern == Pattern::sync) return can_sync<B>;
   if (p.pattern == Pattern::acquire_release) return can_acquire<B>;
   if (p.pattern == Pattern::register_unregister) return can_register<B>;
+  if (p.pattern == Pattern::redux || p.pattern == Pattern::commute) return B::any_order;
   return B::supports(p.pattern, p.submitters, workers);
 }
 

@@ -11,6 +11,7 @@ class OpenMp {
 public:
   static constexpr const char *name = BENCH_OPENMP_NAME;
   static constexpr bool edges = false;
+  static constexpr bool any_order = false;
   static bool supports(Pattern p, unsigned submitters, unsigned workers) {
     return submitters == 1 || (workers >= submitters && (p == Pattern::independent || p == Pattern::wavefront));
   }

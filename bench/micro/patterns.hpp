@@ -11,7 +11,7 @@
 
 namespace bench {
 
-enum class Pattern { independent, chain, wavefront, data2, data4, stencil, sync, acquire_release, register_unregister };
+enum class Pattern { independent, chain, wavefront, data2, data4, stencil, sync, acquire_release, register_unregister, redux, commute };
 
 struct PatternName {
   std::string_view name;
@@ -29,6 +29,8 @@ inline constexpr PatternName pattern_names[] = {
     {"sync", Pattern::sync, 1},
     {"acquire_release", Pattern::acquire_release, 1},
     {"register_unregister", Pattern::register_unregister, 1},
+    {"redux", Pattern::redux, 1},
+    {"commute", Pattern::commute, 1},
     {"independent_2sub", Pattern::independent, 2},
     {"chain_2sub", Pattern::chain, 2},
     {"wavefront_2sub", Pattern::wavefront, 2},
@@ -99,6 +101,8 @@ inline Plan make_plan(Pattern pattern, unsigned submitters, uint64_t n) {
     p.data = 2 * stencil_width;
     break;
   case Pattern::chain:
+  case Pattern::redux:
+  case Pattern::commute:
   case Pattern::acquire_release:
   case Pattern::register_unregister:
     p.data = 1;
@@ -118,6 +122,8 @@ template <class F> inline void each_task(const Plan &p, unsigned s, F &&f) {
     for (uint64_t i = begin; i < end; ++i) f(i, Uses<0>{});
     break;
   case Pattern::chain: // one datum for everybody
+  case Pattern::redux: // … which all add to, on copies
+  case Pattern::commute: // … in any order, one at a time
     for (uint64_t i = begin; i < end; ++i) f(i, Uses<1>{{0}});
     break;
   case Pattern::wavefront: {

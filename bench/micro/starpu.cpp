@@ -33,6 +33,7 @@ class Backend {
 public:
   static constexpr const char *name = "starpu";
   static constexpr bool edges = false;
+  static constexpr bool any_order = false;
   static bool supports(bench::Pattern, unsigned, unsigned) { return true; }
 
   explicit Backend(const bench::Options &o) {

@@ -21,6 +21,7 @@ class Backend {
 public:
   static constexpr const char *name = "tbb";
   static constexpr bool edges = true;
+  static constexpr bool any_order = false;
   // Between two submitters of one datum the order is not known in advance: nobody could draw the edges.
   static bool supports(bench::Pattern p, unsigned submitters, unsigned workers) {
     return submitters == 1 || (workers >= submitters && (p == bench::Pattern::independent || p == bench::Pattern::wavefront));
