@@ -422,7 +422,7 @@ TEST(Unordered, UnregisteringWaitsForAll) {
   const auto x = vector_of(rt, v.data(), v.size(), 8);
   EXPECT_OK(consort_data_set_ordered(rt, x, 0));
   const auto one = bodies(rt, "one", [&](const consort_call &c) {
-    pointer<int64_t>(c, 0)[value<int>(c, 0)] = 1;
+    std::atomic_ref<int64_t>(pointer<int64_t>(c, 0)[value<int>(c, 0)]).store(1);  // nobody orders them
     ran.fetch_add(1);
     return CONSORT_OK;
   });
