@@ -34,6 +34,10 @@ CASES = {
             ['', '--n 1 --pieces 1', '--n 3 --pieces 9', '--n 10007 --pieces 37'], True),
     'cg': (r'\d+ iterations, residual \S+, largest error \S+$',
            ['', '--n 1', '--n 3 --blocks 9', '--n 101 --blocks 7'], True),
+    'scheduler': (r'tasks by \w+ on \d+ workers, first:[ \d]+, in (the order of submission|another order)$',
+                  ['', '--n 1', '--n 5000'], True),
+    'profiling': (r'(  worker .* tasks, .* % of the time\n)+(  codelet .* us each\n)+profiling: \d+ tasks in ',
+                  ['', '--n 10', '--n 300 --us 100'], True),
     'nbody': (r'drift of momentum \S+, largest error \S+$',
               ['', '--n 1', '--n 3 --blocks 7', '--n 101 --blocks 4'], True),
 }
@@ -62,6 +66,13 @@ class Example(unittest.TestCase):
             self.good(*line, '--workers', '1')
             for policy in ('eager', 'prio', 'lws'):
                 self.good(*line, '--scheduler', policy)
+
+    def test_a_policy_of_its_own_is_used_and_others_may_be(self):
+        if NAME == 'scheduler':
+            for _ in range(10):
+                self.assertIn('by fifo on 1 workers, first: 0 1 2 3 4 5 6 7, in the order of submission',
+                              run('--workers', '1').stdout)
+            self.assertIn('by prio on 1 workers, first: 9 19 29 ', run('--workers', '1', '--scheduler', 'prio').stdout)
 
     def test_what_it_does_not_know_is_refused(self):
         if self.settings:
