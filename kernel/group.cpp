@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
 
 #include "callback.hpp"
 #include "error_slot.hpp"
@@ -66,6 +67,13 @@ Group *Groups::find(consort_group_id id) const noexcept {
 Result<void> Groups::destroy(Group &g) {
   if (g.number == 0) return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
   if (!idle(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
+  // Whoever destroys it may free what `done` is given: nobody may be inside any more.
+  for (const Hand *h = rt_.this_hand_if_any();; std::this_thread::yield()) {
+    std::lock_guard inner(g.mutex);
+    if (!g.calling) break;
+    if (h && h->in_callback)
+      return error(CONSORT_E_BUSY, "group '" + g.name + "' is inside its callback: destroy it from elsewhere");
+  }
   std::lock_guard lock(mutex_);
   std::lock_guard inner(g.mutex);
   g.generation.fetch_add(1, std::memory_order_release);
@@ -142,12 +150,15 @@ void Groups::tell_if_idle(Group &g) noexcept {
       g.told = now;
       done = g.done;
       arg = g.done_arg;
+      ++g.calling;
     }
   }
   if (!done) return;
   Hand *h = rt_.this_hand_if_any();
-  if (!h) return done(arg, g.id());
-  in_callback(rt_, *h, nullptr, [&] { done(arg, g.id()); });
+  if (h) in_callback(rt_, *h, nullptr, [&] { done(arg, g.id()); });
+  else done(arg, g.id());
+  std::lock_guard lock(g.mutex);
+  --g.calling;
 }
 
 void Groups::fail(Group &g, std::shared_ptr<const Failure> f) noexcept {

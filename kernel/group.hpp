@@ -36,6 +36,7 @@ struct Group {
   void (*done)(void *, consort_group_id) = nullptr;
   void *done_arg = nullptr;
   int fd = -1;
+  uint32_t calling = 0;                           // threads inside `done`
   uint64_t told = 0, told_fd = 0;                 // submitted count at the last time that `done`, `fd` said so
   std::shared_ptr<const Failure> first, collected;
   uint32_t nfailed = 0, ncollected = 0;

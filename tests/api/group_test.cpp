@@ -176,6 +176,30 @@ TEST_F(Groups, DoneIsCalledWhenTheLastTaskEnds) {
   EXPECT_LE(seen.calls, 20) << "more often than the group ran empty";
 }
 
+TEST_F(Groups, DestroyingWaitsForTheCallback) {
+  struct Told {
+    consort_runtime *rt;
+    std::atomic<bool> inside{false}, over{false};
+    consort_status from_inside = CONSORT_OK;
+  } told;
+  told.rt = rt;
+  const auto done = [](void *arg, consort_group_id g) {
+    auto &t = *static_cast<Told *>(arg);
+    t.from_inside = consort_group_destroy(t.rt, g);
+    t.inside = true;
+    std::this_thread::sleep_for(20ms);
+    t.over = true;
+  };
+  const consort_group_desc d{sizeof d, 0, "slow", done, &told};
+  consort_group_id g{0};
+  ASSERT_OK(consort_group_create(rt, &d, &g));
+  ASSERT_OK(Desc(nop).in(g).to(rt));
+  while (!told.inside) std::this_thread::yield();  // on a worker: this thread does not wait, so it does not help
+  ASSERT_OK(consort_group_destroy(rt, g));
+  EXPECT_TRUE(told.over) << "what it was given was still in use";
+  EXPECT_EQ(told.from_inside, CONSORT_E_BUSY);
+}
+
 TEST_F(Groups, CancelStopsThosePendingAndLaterOnesRun) {
   const auto g = make("doomed");
   int x = 0;
