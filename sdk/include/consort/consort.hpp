@@ -370,6 +370,7 @@ class Runtime {
     d.name = o.name;
     d.footprint = o.footprint;
     d.work = o.work;
+    d.more = nullptr;
   }
 
   struct Owned {  // moved from, a Runtime stops nothing
