@@ -214,6 +214,11 @@ Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *hei
   return next;
 }
 
+void end_special(Runtime &rt, Hand &h, Task *t) noexcept {
+  consort_status status;
+  if (settle_special(rt, t, &status)) (void)complete(rt, h, t, status, nullptr);
+}
+
 void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (t->bits & kMore) call_ready(rt, h, t);
   if (!(t->bits & kSpecial)) {
@@ -221,9 +226,7 @@ void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
     else rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
     return;
   }
-  consort_status status;
-  if (!settle_special(rt, t, &status)) return;
-  complete(rt, h, t, status, nullptr);
+  end_special(rt, h, t);
   if (!h.seat) settle_down(rt, h);
 }
 

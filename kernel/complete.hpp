@@ -32,6 +32,9 @@ inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
 // caller holds no submission right: callbacks may run.
 void release_ready(Runtime &, Hand &, Task *) noexcept;
 
+// A task without a body is ready: does what it is for. It ends, unless it is a hold that somebody waits for.
+void end_special(Runtime &, Hand &, Task *) noexcept;
+
 // Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
 void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;

@@ -46,7 +46,7 @@ consort_status send_internal(Runtime &rt, Hand &h, Task *t, const Claim *claims,
   for (uint32_t i = 0; i < n; ++i) link_one(linker, *claims[i].datum, claims[i].mode, t->pub.id);
   if (!let_go(rt, t, linker, pending::kGuard)) return CONSORT_OK;
   // One without a body has no successor yet, and calls nobody: it may end under the right.
-  if (t->bits & kSpecial) complete(rt, h, t, CONSORT_OK, nullptr);
+  if (t->bits & kSpecial) end_special(rt, h, t);
   else push_ready(rt, h, t);
   return CONSORT_OK;
 }
