@@ -69,6 +69,18 @@ consort_status consort_stop(consort_runtime *shell) {
   });
 }
 
+consort_status consort_runtime_set_scheduler(consort_runtime *shell, const char *name) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!name || !*name) return set_error(CONSORT_E_INVAL, "no scheduler is named: consort plugins lists what there is");
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  return guarded([&]() -> consort_status {
+    auto r = rt->policy.swap(*rt, *h, name);
+    return r ? CONSORT_OK : set_error(r.error());
+  });
+}
+
 const char *consort_error(void) { return error_text(); }
 const char *consort_version(void) { return CONSORT_VERSION; }
 
@@ -87,7 +99,7 @@ consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the codelet's description");
   return guarded([&]() -> consort_status {
-    auto c = rt->codelets.add(*desc, *rt->topology, !rt->shared_domains);
+    auto c = rt->codelets.add(*desc, *rt->topology);
     if (!c) return set_error(c.error());
     *out = Codelets::id(**c);
     return CONSORT_OK;
@@ -245,7 +257,7 @@ consort_status consort_trace(consort_runtime *shell, void (*fn)(void *, const co
   if (rt->submitted()) return set_error(CONSORT_E_BUSY, "tasks were submitted already: install the trace right after the start");
   rt->trace_user = user;
   rt->trace_fn = fn;
-  rt->observed = rt->profile || fn;
+  rt->choose_paths();
   return CONSORT_OK;
 }
 

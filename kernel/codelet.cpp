@@ -20,7 +20,19 @@ void Codelets::remove(Codelet &c) noexcept {
   free_.push_back(&c);  // room was made in add()
 }
 
-Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology, bool plain) {
+void Codelets::choose_way(Codelet &c) const noexcept {
+  const bool plain = short_way_ && c.where;
+  c.plain_below.store(plain ? kPayload / sizeof(consort_access) + 1 : 0, std::memory_order_relaxed);  // read by submit()
+}
+
+void Codelets::allow_short_way(bool allowed) noexcept {
+  std::lock_guard lock(mutex_);
+  if (short_way_ == allowed) return;
+  short_way_ = allowed;
+  for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i) choose_way(*slot(i).load(std::memory_order_relaxed));
+}
+
+Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology) {
   const std::string name = d.name ? d.name : "";
   if (d.size < sizeof d) return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(d.size) + ": set it to sizeof(consort_codelet)");
   if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
@@ -49,9 +61,8 @@ Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topolo
     if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {impl.fn, impl.user, i};
   }
 
-  if (c->where && plain) c->plain_below = kPayload / sizeof(consort_access) + 1;
-
   std::lock_guard lock(mutex_);
+  choose_way(*c);
   uint32_t n = n_.load(std::memory_order_relaxed);
   if (free_.size() > kResting || (n == kMost && !free_.empty())) {
     Codelet *old = free_.front();

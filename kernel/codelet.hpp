@@ -26,7 +26,7 @@ struct Codelet {
     std::string klass_name, name;
   };
   uint64_t where = 0;                     // classes that could run it here
-  uint32_t plain_below = 0;               // tasks with fewer data than this may be submitted the short way (submit.cpp)
+  std::atomic<uint32_t> plain_below{0};   // tasks with fewer data than this may be submitted the short way (submit.cpp)
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
   uint32_t nmodes = CONSORT_NONE;
@@ -45,8 +45,8 @@ class Codelets {
  public:
   static constexpr uint32_t kMost = 1 << 16, kBlock = 64, kResting = 1024;
   ~Codelets();
-  // plain: tasks need nothing that only the long way gives
-  Result<Codelet *> add(const consort_codelet &, const Topology &, bool plain);
+  Result<Codelet *> add(const consort_codelet &, const Topology &);
+  void allow_short_way(bool) noexcept;                    // for all codelets, also those to come; at first: yes
   void remove(Codelet &) noexcept;                        // no task uses it, and it is not live
   // nullptr: removed or never given. The caller looks at `live` again once its task shows the codelet.
   Codelet *find(consort_codelet_id id) const noexcept {
@@ -67,6 +67,8 @@ class Codelets {
   std::atomic<std::atomic<Codelet *> *> blocks_[kMost / kBlock] = {};  // owned
   std::atomic<uint32_t> n_{0};
   std::vector<Codelet *> free_;                           // removed, their numbers free again; oldest first
+  bool short_way_ = true;
+  void choose_way(Codelet &) const noexcept;              // with the mutex held
 };
 
 }  // namespace consort

@@ -252,6 +252,7 @@ void take_names(Draft &draft, Group &group) noexcept {
     }
     count_in(h, *group);
     if (out) out->v = t->pub.id;
+    if (rt.policy.looks_ahead() && !(t->bits & (kSpecial | kBound))) [[unlikely]] rt.policy.submitted(t);
     Linker linker(rt, t);
     link(draft, linker);
     ready = let_go(rt, t, linker, pending::kGuard);

@@ -1,117 +1,199 @@
 #include "policy.hpp"
 
-#include <cmath>
-
-#include "codelet.hpp"
-#include "data.hpp"
 #include "error_slot.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
 
 namespace consort {
+namespace {
+
+constexpr uint32_t kBatch = 64;                  // tasks that go over at once
+constexpr uint64_t kPatience = 1'000'000'000;    // ns until a call that does not come out of an old instance is told of
+
+consort_task *const *pubs(Task *const *tasks) noexcept {
+  static_assert(offsetof(Task, pub) == 0);
+  return reinterpret_cast<consort_task *const *>(tasks);
+}
+
+}  // namespace
+
+// -- life -------------------------------------------------------------------------------------------------------
+
+Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t epoch) {
+  instances_.reserve(instances_.size() + 1);
+  auto made = std::make_unique<Instance>();
+  Instance &i = *made;
+  i.ops = plugin.scheduler();
+  i.name = plugin.manifest->name;
+  i.push = i.ops->push;
+  i.pop = i.ops->pop;
+  i.bypass = rt.bypass > 0 && !(i.ops->flags & CONSORT_SF_NO_BYPASS);
+  i.epoch.store(epoch, std::memory_order_relaxed);
+  const consort_topology *topology = rt.topology->snapshot();
+  std::vector<uint32_t> all(topology->nworkers);
+  for (uint32_t w = 0; w < topology->nworkers; ++w) all[w] = w;
+  i.urgency.resize(topology->nworkers);
+  clear_error();
+  consort_status s = i.ops->create(plugin.self, plugin.host, topology, epoch, &i.s);
+  if (s >= 0) {
+    s = i.ops->workers(i.s, topology, all.data(), topology->nworkers, nullptr, 0);
+    if (s < 0) {
+      const std::string text = error_text();
+      i.ops->destroy(i.s);
+      set_error(s, text);
+    }
+  }
+  if (s < 0) return error(s, "scheduler '" + i.name + "' did not start: " + (*error_text() ? error_text() : "no reason given"));
+  for (uint32_t w = 0; w < topology->nworkers; ++w) i.urgency[w] = i.ops->urgency ? i.ops->urgency(i.s, w) : nullptr;
+  instances_.push_back(std::move(made));
+  return &i;
+}
 
 Result<void> Policy::open(Runtime &rt, Plugin &plugin) {
-  ops_ = plugin.scheduler();
-  name_ = plugin.manifest->name;
-  bypass_ = rt.bypass > 0 && !(ops_->flags & CONSORT_SF_NO_BYPASS);
-  const consort_topology *topology = rt.topology->snapshot();
-  clear_error();
-  consort_status s = ops_->create(plugin.self, plugin.host, topology, epoch_, &instance_);
-  if (s >= 0) {
-    std::vector<uint32_t> all(topology->nworkers);
-    for (uint32_t i = 0; i < topology->nworkers; ++i) all[i] = i;
-    s = ops_->workers(instance_, topology, all.data(), topology->nworkers, nullptr, 0);
-  }
-  if (s < 0) return error(s, "scheduler '" + name_ + "' did not start: " + (*error_text() ? error_text() : "no reason given"));
-  for (uint32_t i = 0; i < topology->nworkers; ++i) urgency_.push_back(ops_->urgency ? ops_->urgency(instance_, i) : nullptr);
+  const std::lock_guard lock(swap_mutex_);
+  auto made = make(rt, plugin, ++epochs_);
+  if (!made) return made.error();
+  make_current(rt, **made);
   return {};
 }
 
 void Policy::close() noexcept {
-  if (instance_) ops_->destroy(instance_);
-  instance_ = nullptr;
+  now_.store(nullptr, std::memory_order_relaxed);
+  for (auto it = instances_.rbegin(); it != instances_.rend(); ++it) (*it)->ops->destroy((*it)->s);
+  instances_.clear();
 }
+
+// -- the swap -----------------------------------------------------------------------------------------------------
+
+Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
+  if (swapper_.load(std::memory_order_relaxed) == &h)
+    return error(CONSORT_E_BUSY, "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
+  const std::lock_guard lock(swap_mutex_);
+  struct Mark {
+    std::atomic<Hand *> &who;
+    Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
+    ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
+  } mark(swapper_, h);
+
+  Instance &old = *now_.load(std::memory_order_relaxed);
+  if (old.name == name) return {};
+  const uint64_t epoch = ++epochs_;
+  Instance *heir = nullptr;
+  for (auto &i : instances_)
+    if (i->name == name) heir = i.get();
+  if (!heir) {
+    auto plugin = rt.registry->load(CONSORT_KIND_SCHEDULER, name);
+    if (!plugin) return plugin.error();
+    if (!((*plugin)->manifest->flags & CONSORT_PF_SWAPPABLE))
+      return error(CONSORT_E_UNSUPPORTED, "scheduler '" + std::string(name) + "' cannot take over while tasks run: name it at the start (setting `scheduler`)");
+    auto made = make(rt, **plugin, epoch);
+    if (!made) return made.error();
+    heir = *made;
+  } else {
+    // Closed when it was drained; open again from here on, for those who know the new epoch.
+    const uint32_t kept = move_all(rt, *heir, epoch);
+    if (kept)
+      rt.log(kLogError, "scheduler '" + heir->name + "' gives back " + std::to_string(kept) + " tasks that it kept when it was drained: drain() must give all");
+    heir->epoch.store(epoch, std::memory_order_relaxed);
+  }
+  make_current(rt, *heir);
+  move_all(rt, old, CONSORT_NEVER);
+  const uint64_t deadline = rt.clock.stepped() ? CONSORT_NEVER : rt.clock.now() + kPatience;
+  if (old.ops->quiesce(old.s, deadline) < 0)
+    rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not come back; it is kept, '" + heir->name + "' goes on");
+  return {};
+}
+
+void Policy::make_current(Runtime &rt, Instance &i) noexcept {
+  now_.store(&i, std::memory_order_release);  // pairs with current()
+  rt.choose_paths();
+  // A push may have gone into an instance that was open, but not current yet: whoever looked there meanwhile saw nothing.
+  uint64_t bits[Runtime::kMaxWorkers / 64];
+  for (uint32_t w = 0; w < rt.sleeper_words; ++w) bits[w] = ~uint64_t{0};
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
+  rt.wake({rt.sleeper_words, Runtime::kMaxWorkers, bits});
+}
+
+// Sets the epoch, and pushes what waits in `from` to the current instance. How many that were.
+uint32_t Policy::move_all(Runtime &rt, Instance &from, uint64_t epoch) noexcept {
+  Task *batch[kBatch];
+  uint32_t all = 0;
+  const Instance &to = current();
+  while (const uint32_t n = from.ops->drain(from.s, epoch, reinterpret_cast<consort_task **>(batch), kBatch)) {
+    if (to.ops->adopt) to.ops->adopt(to.s, pubs(batch), n);
+    push(rt, CONSORT_NONE, batch, n, CONSORT_PUSH_RETRIED);
+    all += n;
+  }
+  return all;
+}
+
+// -- push ---------------------------------------------------------------------------------------------------------
 
 void Policy::push(Runtime &rt, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept {
   uint64_t bits[Runtime::kMaxWorkers / 64];
   const uint32_t nwords = rt.sleeper_words;
   for (uint32_t i = 0; i < nwords; ++i) bits[i] = 0;
   consort_wake wake{nwords, 0, bits};
-  static_assert(offsetof(Task, pub) == 0);
-  const consort_push p{epoch_, from, flags, reinterpret_cast<consort_task *const *>(ready), n, 0, &wake};
-  ops_->push(instance_, &p);
+  consort_push p{CONSORT_NEVER, from, flags, pubs(ready), n, 0, &wake};
+  for (const Instance *before = nullptr;;) {
+    const Instance &i = current();
+    const uint64_t epoch = i.epoch.load(std::memory_order_relaxed);
+    if (&i == before && p.epoch == epoch) [[unlikely]] return place_by_force(rt, i.name, ready, n);
+    before = &i;
+    p.epoch = epoch;
+    if (i.push(i.s, &p)) [[likely]] break;  // 0: closed since we looked; the heir was made current before
+  }
   if (!wake.k) return;
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::sleep
   for (uint32_t i = 0; i < nwords; ++i)
     if (rt.sleepers[i].load(std::memory_order_relaxed) & bits[i]) [[unlikely]] return rt.wake(wake);
 }
 
-// -- services -------------------------------------------------------------------------------------------------
-
-namespace {
-
-Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(host_user(host)); }
-const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const Task *>(t); }
-
-const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
-
-void can_execute(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers, uint32_t nw, uint64_t *out) {
-  const auto &units = runtime_of(host).topology->units();
-  for (uint32_t t = 0; t < nt; ++t) {
-    const Codelet *c = kernel_task(tasks[t]).codelet;
-    for (uint32_t w = 0; w < nw; ++w) {
-      uint64_t mask = 0;
-      if (c && workers[w] < units.size())
-        for (size_t i = 0; i < c->impls.size(); ++i)
-          if (c->impls[i].klass == units[workers[w]].klass) mask |= uint64_t{1} << i;
-      *out++ = mask;
-    }
-  }
+// A policy that is open and takes nothing breaks its contract; its tasks run all the same.
+void Policy::place_by_force(Runtime &rt, const std::string &name, Task *const *ready, uint32_t n) noexcept {
+  if (!told_refusal_.exchange(true, std::memory_order_relaxed))
+    rt.log(kLogError, "scheduler '" + name + "' refuses tasks of its own epoch: they go to workers that can run them");
+  for (uint32_t k = 0; k < n; ++k) post_to_able(rt, ready[k]);
 }
 
-void no_estimate(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t nw, uint32_t, float *out) {
-  for (uint64_t i = 0; i < uint64_t{nt} * nw; ++i) out[i] = NAN;  // no model is loaded: uncalibrated
+void Policy::post_to_able(Runtime &rt, Task *t) noexcept {
+  const auto nworkers = static_cast<uint32_t>(rt.workers.size());
+  const auto first = static_cast<uint32_t>(t->pub.id >> 32) + static_cast<uint32_t>(t->pub.id);
+  for (uint32_t k = 0; k < nworkers; ++k)
+    if (Worker &w = *rt.workers[(first + k) % nworkers]; t->pub.where >> w.klass & 1) return w.post(t);
 }
 
-// Every replica lies where all units of its task reach it: nothing has to be moved.
-void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t ns, float *out) {
-  for (uint64_t i = 0; i < uint64_t{nt} * ns; ++i) out[i] = 0;
+// -- hooks --------------------------------------------------------------------------------------------------------
+
+void Policy::submitted(const Task *t) noexcept {
+  const Instance &i = current();
+  const consort_task *pub = &t->pub;
+  if (i.ops->submitted) i.ops->submitted(i.s, &pub, 1);
 }
 
-void resident(const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
-  for (uint32_t t = 0; t < nt; ++t)
-    for (uint32_t s = 0; s < ns; ++s) {
-      uint64_t bytes = 0;
-      for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
-        const Datum *d = Datum::of(tasks[t]->access[a].datum);
-        if (data_state::space(d->state.load(std::memory_order_relaxed)) == spaces[s]) bytes += d->pub.bytes;
-      }
-      *out++ = bytes;
-    }
+Task *Policy::take_back(Runtime &rt, Task *t, TaskName name) noexcept {
+  const Instance &i = current();
+  if (!i.ops->dropped) return nullptr;
+  consort_task *one = &t->pub, *held = nullptr;
+  if (i.ops->dropped(i.s, &one, 1, &held) == 0) return nullptr;
+  Task *got = reinterpret_cast<Task *>(held);
+  if (got->pub.id == name) return got;
+  push(rt, CONSORT_NONE, &got, 1, CONSORT_PUSH_RETRIED);  // another by now, in the same record
+  return nullptr;
 }
 
-void load_ns(const consort_host *, const uint32_t *, uint32_t nw, float *out) {
-  for (uint32_t i = 0; i < nw; ++i) out[i] = NAN;
+Policy::Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
+  const Instance &i = current();
+  const consort_task *pub = &t->pub;
+  if (i.ops->started) i.ops->started(i.s, w.id, &pub, 1);
+  return {&i, i.epoch.load(std::memory_order_relaxed)};
 }
 
-void room(const consort_host *host, const uint32_t *spaces, uint32_t ns, consort_room *out) {
-  const auto &all = runtime_of(host).topology->spaces();
-  for (uint32_t i = 0; i < ns; ++i) out[i] = {spaces[i] < all.size() ? all[spaces[i]].desc.capacity : 0, 0, 0};
-}
-
-uint32_t successors(const consort_host *host, const consort_task *task, const consort_task **out, uint32_t max) {
-  return runtime_of(host).successors(kernel_task(task), out, max);
-}
-
-void prefetch(const consort_host *, const consort_task *, uint32_t, int32_t) {}
-void unneeded(const consort_host *, uint64_t, uint32_t) {}
-
-}  // namespace
-
-const consort_sched_host *sched_services() noexcept {
-  static constexpr consort_sched_host table = {
-      sizeof(consort_sched_host), 0, topology, can_execute, no_estimate, no_estimate, transfer_ns, resident, load_ns, room, successors, prefetch, unneeded};
-  return &table;
+void Policy::tell_finished(const Watcher &seen, const Worker &w, const consort_done &done) noexcept {
+  const Instance &i = current();
+  // Another instance, or another life of this one, was never told of the start.
+  if (&i != seen.instance || i.epoch.load(std::memory_order_relaxed) != seen.epoch) return;
+  if (i.ops->finished) i.ops->finished(i.s, w.id, &done, 1);
 }
 
 }  // namespace consort

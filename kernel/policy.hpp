@@ -1,14 +1,21 @@
-// policy.hpp — the scheduler plugin's instance, and waking the workers that its pushes may have fed.
+// policy.hpp — the scheduler plugin's instance, its replacement while tasks run, and waking whom its pushes may have fed.
 //
 // The policy decides where ready tasks wait; the kernel decides who sleeps. A worker that is about to sleep
 // first shows itself in `sleepers`, then looks once more; a push first hands over, then looks at `sleepers`:
 // with the asymmetric fence between, one of the two sees the other. Owned by the runtime.
+//
+// One instance is current. A swap makes another one current, then closes and drains the old one and pushes what waited
+// there to the heir; a push that comes too late is answered 0 and goes to the heir by itself, and whoever is about to
+// sleep looks at the heir first. There is one instance for each plugin that ever was current; it lives until the runtime
+// stops and is opened again when its turn comes back. So nobody is ever inside memory that is gone.
 #pragma once
 #include <consort/scheduler.h>
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "result.hpp"
@@ -19,30 +26,76 @@ namespace consort {
 struct Plugin;
 struct Runtime;
 struct Hand;
+struct Worker;
 
 class Policy {
  public:
   Result<void> open(Runtime &, Plugin &);
   void close() noexcept;
+  // [any] but for a question to can_execute. Another policy from here on; on an error the old one goes on.
+  Result<void> swap(Runtime &, Hand &, std::string_view name);
 
   // from: a worker that this thread drives, or CONSORT_NONE. Wakes whom it takes.
   void push(Runtime &, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept;
   inline void push_one(Runtime &, Hand &, uint32_t from, Task *) noexcept;  // policy_push.hpp
-  uint32_t pop(uint32_t worker, consort_pick *out) noexcept { return ops_->pop(instance_, worker, out, 1); }
-  bool may_bypass(uint32_t worker, int32_t priority) const noexcept {
-    const int32_t *urgency = urgency_[worker];
-    return bypass_ && (!urgency || priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED));
+  uint32_t pop(uint32_t worker, consort_pick *out) noexcept {
+    const Instance &i = current();
+    return i.pop(i.s, worker, out, 1);
   }
-  void flush() noexcept { if (ops_->flush) ops_->flush(instance_); }
-  const std::string &name() const noexcept { return name_; }
+  bool may_bypass(uint32_t worker, int32_t priority) const noexcept {
+    const Instance &i = current();
+    const int32_t *urgency = i.urgency[worker];
+    return i.bypass && (!urgency || priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED));
+  }
+  const std::string &name() const noexcept { return current().name; }  // good until the runtime stops
+
+  // A ready task that no policy is to see any more: to the mailbox of a worker that has an implementation.
+  static void post_to_able(Runtime &, Task *) noexcept;
+
+  // -- hooks that few policies have --
+  void flush() noexcept {
+    if (const Instance &i = current(); i.ops->flush) i.ops->flush(i.s);
+  }
+  bool looks_ahead() const noexcept { return current().ops->submitted; }  // then no task is submitted the short way
+  void submitted(const Task *) noexcept;
+  bool observes() const noexcept { return current().ops->started || current().ops->finished; }
+  struct Watcher;                                // who was told of a start is told of the end
+  Watcher tell_started(const Worker &, const Task *) noexcept;
+  void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
+  // A cancelled task, if it waits in there: now the caller's. nullptr: it comes out by pop, or runs, or was never in.
+  Task *take_back(Runtime &, Task *, TaskName) noexcept;
 
  private:
-  const consort_scheduler_ops *ops_ = nullptr;
-  void *instance_ = nullptr;
-  uint64_t epoch_ = 1;
-  bool bypass_ = true;
-  std::vector<const int32_t *> urgency_;
-  std::string name_;
+  struct alignas(64) Instance {
+    // Read at each push and pop; but for `epoch` constant once it was current.
+    uint32_t (*push)(void *, const consort_push *) = nullptr;
+    uint32_t (*pop)(void *, uint32_t, consort_pick *, uint32_t) = nullptr;
+    void *s = nullptr;
+    std::atomic<uint64_t> epoch{0};              // of its present life; stored before it becomes current
+    bool bypass = true;
+    std::vector<const int32_t *> urgency;        // by worker
+    const consort_scheduler_ops *ops = nullptr;
+    std::string name;
+  };
+
+  // acquire: pairs with the release in make_current()
+  const Instance &current() const noexcept { return *now_.load(std::memory_order_acquire); }
+  Result<Instance *> make(Runtime &, Plugin &, uint64_t epoch);
+  void make_current(Runtime &, Instance &) noexcept;
+  uint32_t move_all(Runtime &, Instance &from, uint64_t epoch) noexcept;
+  void place_by_force(Runtime &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
+
+  std::atomic<Instance *> now_{nullptr};
+  std::mutex swap_mutex_;                        // guards what follows; above the registry's
+  std::vector<std::unique_ptr<Instance>> instances_;
+  uint64_t epochs_ = 0;                          // given so far
+  std::atomic<Hand *> swapper_{nullptr};         // whose thread holds the mutex, so that it is not taken twice
+  std::atomic<bool> told_refusal_{false};
+};
+
+struct Policy::Watcher {
+  const Instance *instance = nullptr;
+  uint64_t epoch = 0;
 };
 
 // consort.sched/1, the services for policies.

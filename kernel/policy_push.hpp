@@ -10,9 +10,10 @@ inline void Policy::push_one(Runtime &rt, Hand &h, uint32_t from, Task *t) noexc
   h.candidates = 0;
   h.wake.k = 0;
   h.ready = &t->pub;
-  h.push.epoch = epoch_;
+  const Instance &i = current();
+  h.push.epoch = i.epoch.load(std::memory_order_relaxed);
   h.push.from = from;
-  ops_->push(instance_, &h.push);
+  if (!i.push(i.s, &h.push)) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
   if (rt.sleepers[0].load(std::memory_order_relaxed) & h.candidates) [[unlikely]] rt.wake(h.wake);
 }

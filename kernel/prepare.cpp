@@ -178,16 +178,21 @@ consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
 
 consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const TaskName name = t->pub.id;
-  const uint64_t t0 = rt.profile ? rt.clock.now() : 0;
+  const bool told = rt.policy.observes();
+  const uint64_t t0 = rt.profile || told ? rt.clock.now() : 0;
   const auto tell = [&](uint32_t what, uint64_t at) noexcept {
     if (!rt.trace_fn) return;
-    const consort_trace_event e{at, name, t->codelet->number, w.id, what, task_label(*t)};
+    const consort_trace_event e{rt.profile ? at : 0, name, t->codelet->number, w.id, what, task_label(*t)};
     rt.trace_fn(rt.trace_user, &e);
   };
   tell(0, t0);
+  const Policy::Watcher watcher = told ? rt.policy.tell_started(w, t) : Policy::Watcher{};
   const consort_status status = guarded_call(f.fn, &f.call);
-  const uint64_t t1 = rt.profile ? rt.clock.now() : 0;
-  if (t1 > t0) w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
+  const uint64_t t1 = rt.profile || told ? rt.clock.now() : 0;
+  // A body that waited and lost its turn is not reported: whoever has the worker now reports its own.
+  if (told && rt.this_hand()->seat == &w)
+    rt.policy.tell_finished(watcher, w, {name, status, 0, t0, t1, 0, 0});
+  if (rt.profile && t1 > t0) w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
   tell(1, t1);
   return status;
 }

@@ -17,6 +17,7 @@ struct Queue::Slot {
   Task *task = nullptr;
   consort_op op{};
   consort_call_fn *fn = nullptr;
+  Policy::Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
   char text[256] = {};
 };
 
@@ -174,6 +175,9 @@ bool Queue::submit(Slot *slot) noexcept {
   }
   ++inflight_;
   ++accepted_;
+  slot->watcher = {};
+  if (rt_.observed.load(std::memory_order_relaxed) && rt_.policy.observes()) [[unlikely]]
+    slot->watcher = rt_.policy.tell_started(worker_, slot->task);
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (domain_) mark_issued(slot->task);
   return true;
@@ -211,6 +215,12 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
     else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
+  }
+  if (slot->watcher.instance) [[unlikely]] {
+    consort_done told = done;
+    told.cookie = t->pub.id;
+    told.status = s;
+    rt_.policy.tell_finished(slot->watcher, worker_, told);
   }
   if (s >= 0) t->bits |= kOdd;
   --inflight_;

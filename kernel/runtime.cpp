@@ -157,7 +157,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   bypass = static_cast<uint32_t>(config->number("bypass"));
   spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 60 + 1;
   manual = config->text("pump") == "manual";
-  observed = profile = config->flag("profile");
+  profile = config->flag("profile");
   return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;
   if (!tasks.reserve(kTaskSlots)) return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
   if (!groups.usable()) return error(CONSORT_E_NOMEM, "no memory for the default group");
@@ -271,6 +271,11 @@ void Runtime::wake(const consort_wake &want) noexcept {
       --k;
     }
   }
+}
+
+void Runtime::choose_paths() noexcept {
+  observed.store(profile || trace_fn || policy.observes(), std::memory_order_relaxed);
+  codelets.allow_short_way(!shared_domains && !policy.looks_ahead());
 }
 
 void Runtime::wake_waiters() noexcept {

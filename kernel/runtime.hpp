@@ -74,6 +74,7 @@ struct Runtime {
   bool nobody_runs() const noexcept;       // no worker's turn is taken just now
   void wake(const consort_wake &) noexcept;
   void wake_waiters() noexcept;            // somebody's wait may be over
+  void choose_paths() noexcept;            // the short way where nobody asks for more: after whatever changes who asks
   uint32_t successors(const Task &, const consort_task **out, uint32_t max) const noexcept;
   void log(int32_t level, const std::string &text) const noexcept;
   Task *task_at(TaskName name) const noexcept { return tasks.at(static_cast<uint32_t>(name)); }
@@ -85,7 +86,8 @@ struct Runtime {
   const uint64_t number;                   // never used twice in a process
   const bool asymmetric;
   uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
-  bool manual = false, profile = false, observed = false;
+  bool manual = false, profile = false;
+  std::atomic<bool> observed{false};       // somebody is told of starts and ends; see choose_paths()
   void (*log_fn)(void *, int32_t, const char *) = nullptr;
   void *log_user = nullptr;
   int32_t log_level = 1;

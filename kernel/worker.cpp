@@ -127,7 +127,7 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
     consort_status status = prepare(rt, *this, f, t, impl);
     if (status == CONSORT_OK) [[likely]] {
       h.task = t;
-      status = rt.observed ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
+      status = rt.observed.load(std::memory_order_relaxed) ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
       if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
     } else if (status > 0) {
       break;  // somebody else's now

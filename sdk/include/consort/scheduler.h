@@ -110,11 +110,11 @@ typedef struct consort_scheduler_ops {
   uint32_t (*drain)(void *s, uint64_t epoch, consort_task **out, uint32_t max);              /* [control] first sets the epoch (NEVER: closed for good), as one step with respect to push; gives ready tasks back until 0 */
   consort_status (*quiesce)(void *s, uint64_t deadline_ns);                                  /* [control] after drain: OK = nobody is inside this instance */
   /* optional hooks: NULL costs nothing */
-  void (*submitted)(void *s, const consort_task *const *, uint32_t n);                       /* [any] before ready: look-ahead */
-  void (*adopt)(void *s, const consort_task *const *, uint32_t n);                           /* [control] hot swap: tasks submitted before this instance was created, in submission order */
+  void (*submitted)(void *s, const consort_task *const *, uint32_t n);                       /* [any] before ready: look-ahead. Not those bound to a worker */
+  void (*adopt)(void *s, const consort_task *const *, uint32_t n);                           /* [control] hot swap: what waited in the policy before, each time before it is pushed here. What was submitted earlier and is not ready yet comes by push, untold */
   uint32_t (*dropped)(void *s, consort_task *const *, uint32_t n, consort_task **held);      /* [any] cancelled or poisoned: unlink, hand back those that were queued here, forget all; NULL: they come out by pop */
   void (*started)(void *s, uint32_t worker, const consort_task *const *, uint32_t n);        /* [worker] */
-  void (*finished)(void *s, uint32_t worker, const consort_done *, uint32_t n);              /* [worker] cookie = task id; measured t0/t1 */
+  void (*finished)(void *s, uint32_t worker, const consort_done *, uint32_t n);              /* [worker] cookie = task id; measured t0/t1. Of those that this instance was told of at their start; not of one that waited inside and lost its worker meanwhile */
   void (*flush)(void *s);                                                                    /* [any] application is waiting: release held tasks */
   const int32_t *(*urgency)(void *s, uint32_t worker);                                       /* [control] asked once: where the policy publishes (relaxed atomic stores) the highest priority waiting for it; bypass if the successor's is >=. NULL: no bound */
   uint32_t (*victim)(void *s, uint32_t space, uint64_t bytes, const consort_replica *, uint32_t n, uint32_t *order); /* [any] indices, first to go first; short or 0: the kernel's order goes on */

@@ -1,0 +1,76 @@
+// sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is locked.
+#include <cmath>
+
+#include "codelet.hpp"
+#include "data.hpp"
+#include "registry.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+namespace {
+
+Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(host_user(host)); }
+const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const Task *>(t); }
+
+const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
+
+void can_execute(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers, uint32_t nw, uint64_t *out) {
+  const auto &units = runtime_of(host).topology->units();
+  for (uint32_t t = 0; t < nt; ++t) {
+    const Codelet *c = kernel_task(tasks[t]).codelet;
+    for (uint32_t w = 0; w < nw; ++w) {
+      uint64_t mask = 0;
+      if (c && workers[w] < units.size())
+        for (size_t i = 0; i < c->impls.size(); ++i)
+          if (c->impls[i].klass == units[workers[w]].klass) mask |= uint64_t{1} << i;
+      *out++ = mask;
+    }
+  }
+}
+
+void no_estimate(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t nw, uint32_t, float *out) {
+  for (uint64_t i = 0; i < uint64_t{nt} * nw; ++i) out[i] = NAN;  // no model is loaded: uncalibrated
+}
+
+// Every replica lies where all units of its task reach it: nothing has to be moved.
+void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t ns, float *out) {
+  for (uint64_t i = 0; i < uint64_t{nt} * ns; ++i) out[i] = 0;
+}
+
+void resident(const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
+  for (uint32_t t = 0; t < nt; ++t)
+    for (uint32_t s = 0; s < ns; ++s) {
+      uint64_t bytes = 0;
+      for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
+        const Datum *d = Datum::of(tasks[t]->access[a].datum);
+        if (data_state::space(d->state.load(std::memory_order_relaxed)) == spaces[s]) bytes += d->pub.bytes;
+      }
+      *out++ = bytes;
+    }
+}
+
+void load_ns(const consort_host *, const uint32_t *, uint32_t nw, float *out) {
+  for (uint32_t i = 0; i < nw; ++i) out[i] = NAN;
+}
+
+void room(const consort_host *host, const uint32_t *spaces, uint32_t ns, consort_room *out) {
+  const auto &all = runtime_of(host).topology->spaces();
+  for (uint32_t i = 0; i < ns; ++i) out[i] = {spaces[i] < all.size() ? all[spaces[i]].desc.capacity : 0, 0, 0};
+}
+
+uint32_t successors(const consort_host *host, const consort_task *task, const consort_task **out, uint32_t max) {
+  return runtime_of(host).successors(kernel_task(task), out, max);
+}
+
+void prefetch(const consort_host *, const consort_task *, uint32_t, int32_t) {}
+void unneeded(const consort_host *, uint64_t, uint32_t) {}
+
+}  // namespace
+
+const consort_sched_host *sched_services() noexcept {
+  static constexpr consort_sched_host table = {
+      sizeof(consort_sched_host), 0, topology, can_execute, no_estimate, no_estimate, transfer_ns, resident, load_ns, room, successors, prefetch, unneeded};
+  return &table;
+}
+
+}  // namespace consort
