@@ -10,6 +10,8 @@
 
 namespace consort {
 
+struct Debug;
+
 class Reservation {  // address space, owned; unmapped at the end
  public:
   Reservation() = default;
@@ -50,6 +52,7 @@ class Arena {
   uint32_t limit() const noexcept { return limit_; }
 
  private:
+  friend struct Debug;
   T *base_ = nullptr;
   uint32_t limit_ = 0;
   std::atomic<uint32_t> next_{1};

@@ -10,29 +10,29 @@
 namespace consort::process {
 namespace {
 
-constexpr size_t kShells = 4096;     // stopped ones rest until all others were used
 constexpr size_t kMostAlive = 1024;
 
 constinit SpinLock lock;
-constinit consort_runtime *shells = nullptr;
 constinit size_t next_shell = 0;
 constinit std::atomic<uint64_t> last_number{0};
 constinit uint64_t alive[kMostAlive] = {};
 
 }  // namespace
 
+constinit consort_runtime *all_shells = nullptr;
+
 consort_runtime *open_shell(Runtime *rt) noexcept {
   lock.lock();
-  if (!shells) {
+  if (!all_shells) {
     void *p = mmap(nullptr, kShells * sizeof(consort_runtime), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) {
       (void)madvise(p, kShells * sizeof(consort_runtime), MADV_WIPEONFORK);
-      shells = static_cast<consort_runtime *>(p);
+      all_shells = static_cast<consort_runtime *>(p);
     }
   }
   consort_runtime *out = nullptr;
-  for (size_t i = 0; shells && !out && i < kShells; ++i) {
-    consort_runtime *s = &shells[next_shell++ % kShells];
+  for (size_t i = 0; all_shells && !out && i < kShells; ++i) {
+    consort_runtime *s = &all_shells[next_shell++ % kShells];
     if (!s->live.load(std::memory_order_relaxed)) out = s;
   }
   if (out) out->live.store(rt, std::memory_order_release);
@@ -42,7 +42,7 @@ consort_runtime *open_shell(Runtime *rt) noexcept {
 
 void close_shell(consort_runtime *s) noexcept { s->live.store(nullptr, std::memory_order_release); }
 
-bool is_shell(const consort_runtime *s) noexcept { return shells && s >= shells && s < shells + kShells; }
+bool is_shell(const consort_runtime *s) noexcept { return all_shells && s >= all_shells && s < all_shells + kShells; }
 
 uint64_t next_number() noexcept { return last_number.fetch_add(1, std::memory_order_relaxed) + 1; }
 

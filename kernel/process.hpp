@@ -8,6 +8,7 @@
 #include <consort/consort.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace consort {
@@ -20,6 +21,9 @@ struct consort_runtime {
 };
 
 namespace consort::process {
+
+inline constexpr size_t kShells = 4096;           // stopped ones rest until all others were used
+extern consort_runtime *all_shells;               // kShells of them; nullptr: no runtime was ever started
 
 consort_runtime *open_shell(Runtime *) noexcept;  // nullptr: no memory
 void close_shell(consort_runtime *) noexcept;     // the runtime is stopping: from here on calls are refused

@@ -40,6 +40,7 @@ class Hands {
   Hand *adopt_or_add(Runtime &, uint32_t batch) noexcept;  // nullptr: 4096 threads at once, or no memory
 
  private:
+  friend struct Debug;
   std::mutex mutex_;
   std::atomic<Hand *> all_[kMost] = {};
   std::atomic<uint32_t> n_{0};

@@ -1,0 +1,58 @@
+// debug.cpp — what a debugger must know to read a runtime that stands still, or its core dump: where the shells are, and
+// at which offsets the words lie that tools/gdb/consort.py reads. It needs no debugging information for that.
+//
+// Constant data, exported as consort_debug; nobody in the kernel reads it.
+#include "debug.hpp"
+
+#include <cstddef>
+
+#include "codelet.hpp"
+#include "data.hpp"
+#include "group.hpp"
+#include "hand.hpp"
+#include "process.hpp"
+#include "runtime.hpp"
+#include "task.hpp"
+
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // no virtual bases here: the offsets are what they seem
+
+namespace consort {
+
+struct Debug {
+  static constexpr size_t kArena = offsetof(Runtime, tasks), kHands = offsetof(Runtime, hands);
+  static constexpr DebugWord words[] = {
+      {"runtime.number", offsetof(Runtime, number)},
+      {"runtime.tasks", kArena + offsetof(TaskArena, base_)},
+      {"runtime.carved", kArena + offsetof(TaskArena, next_)},
+      {"runtime.hands", kHands + offsetof(Hands, all_)},
+      {"runtime.nhands", kHands + offsetof(Hands, n_)},
+      {"hand.task", offsetof(Hand, task)},
+      {"task.size", sizeof(Task)},
+      {"task.id", offsetof(Task, pub) + offsetof(consort_task, id)},
+      {"task.priority", offsetof(Task, pub) + offsetof(consort_task, priority)},
+      {"task.naccess", offsetof(Task, pub) + offsetof(consort_task, naccess)},
+      {"task.access", offsetof(Task, pub) + offsetof(consort_task, access)},
+      {"task.codelet", offsetof(Task, codelet)},
+      {"task.group", offsetof(Task, group)},
+      {"task.extra", offsetof(Task, extra)},
+      {"task.bits", offsetof(Task, bits)},
+      {"task.pending", offsetof(Task, pending)},
+      {"task.word", offsetof(Task, word)},
+      {"bits.hold", kHold},
+      {"bits.gate", kGate},
+      {"extra.name", offsetof(Extra, name)},
+      {"codelet.name", offsetof(Codelet, name)},
+      {"group.name", offsetof(Group, name)},
+      {"datum.pub", offsetof(Datum, pub)},
+      {"datum.extra", offsetof(Datum, extra)},
+      {"datum.layout", offsetof(Datum, layout)},
+      {"datum_extra.name", offsetof(DatumExtra, name)},
+      {"layout.name", offsetof(Layout, name)},
+      {"", 0},
+  };
+};
+
+}  // namespace consort
+
+extern "C" constinit const consort_debug_table consort_debug = {
+    1, 0, &consort::process::all_shells, consort::process::kShells, consort::Debug::words};
