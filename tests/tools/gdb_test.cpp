@@ -1,5 +1,5 @@
 // DBG-01: tools/gdb/consort.py lists the unfinished tasks of a live process and of its core dump. This program is also
-// what is looked at: called with CONSORT_GDB_CHILD it stops by a signal amid its tasks.
+// what is looked at: called with GDB_TEST_CHILD it stops by a signal amid its tasks.
 #include <consort/consort.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -23,7 +23,7 @@ consort_status slow(const consort_call *) {
 }
 
 int be_looked_at() {
-  const rlimit little = {400 << 20, 400 << 20};  // gdb writes reserved address space into a core, too
+  const rlimit little = {1000 << 20, 1000 << 20};  // gdb writes reserved address space into a core, too
   setrlimit(RLIMIT_AS, &little);
   const consort_setting set[] = {{"workers", "1"}};
   consort_settings s = CONSORT_SETTINGS_INIT;
@@ -57,7 +57,7 @@ class Gdb : public Tools {
   std::string gdb(const std::string &commands) const {
     const std::string out = folder_ + "/out";
     const int status = std::system(
-        ("CONSORT_GDB_CHILD=1 timeout 60 gdb -nx -batch " + commands + " >" + out + " 2>&1 </dev/null").c_str());
+        ("GDB_TEST_CHILD=1 timeout 60 gdb -nx -batch " + commands + " >" + out + " 2>&1 </dev/null").c_str());
     std::ifstream in(out);
     return std::string{std::istreambuf_iterator<char>(in), {}} + "gdb's status " + std::to_string(WEXITSTATUS(status));
   }
@@ -95,7 +95,7 @@ TEST_F(Gdb, AProgramWithoutConsort) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  if (std::getenv("CONSORT_GDB_CHILD")) return be_looked_at();
+  if (std::getenv("GDB_TEST_CHILD")) return be_looked_at();
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -40,6 +40,8 @@ class Library:
             table = int(symbol.value().address) if symbol else int(gdb.parse_and_eval('(unsigned long)&consort_debug'))
         except gdb.error:
             raise gdb.GdbError('no symbol consort_debug: the program does not use Consort, or has not loaded libconsort yet')
+        if not gdb.selected_inferior().pid and not gdb.selected_inferior().threads():
+            raise gdb.GdbError('there is neither a process nor a core to look at')
         if word(table, 4) != 1:
             raise gdb.GdbError('this libconsort is of another version than consort.py: take the file beside its sources')
         self.shells, self.nshells = word(word(table + 8)), word(table + 16)
