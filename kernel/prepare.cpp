@@ -89,6 +89,7 @@ Frame::Frame(const Worker &w) : call{}, views(inline_views), args(inline_args) {
   call.cpuset_words = static_cast<uint32_t>(w.unit.cpuset.size());
   call.views = views;
   call.args = args;
+  call.host = w.rt.codelet_host->table();
   call.barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; };  // a team of one
 }
 

@@ -50,6 +50,7 @@ Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t numb
     q->slots_.push_back(std::make_unique<Slot>(w));
     q->free_.push_back(q->slots_.back().get());
   }
+  if ((q->ops_->flags & CONSORT_DRV_FD) && q->ops_->event_fd) q->fd_ = q->ops_->event_fd(q->q_);
   q->early_.reserve(q->depth_);
   q->follow_.reserve(256);
   return q;
@@ -114,6 +115,16 @@ bool Queue::step(Hand &h) noexcept {
     if (!issue(h, t, impl)) break;
   }
   return did;
+}
+
+// The caller has shown that it sleeps and has looked once more: offers, pushed completions and pushes wake the parker.
+void Queue::rest(Parker &parker) noexcept {
+  constexpr int64_t kTick = 50'000;  // ns, between two polls of a device that tells nobody
+  // What others complete (a predecessor of something early) or what has no room yet, nobody tells us of.
+  const bool told = inflight_ > early_.size() && early_.empty() && !stalled_;
+  if (told && ops_->arm && ops_->arm(q_) == CONSORT_E_BUSY) return;  // something is there already
+  if (told && ops_->arm && fd_ >= 0) parker.wait_or_readable(fd_, -1);
+  else parker.wait(told && (ops_->flags & CONSORT_DRV_PUSH) ? -1 : kTick);
 }
 
 Task *Queue::next(uint32_t *impl) noexcept {

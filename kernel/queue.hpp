@@ -19,6 +19,7 @@ class Queue {
 
   bool step(Hand &) noexcept;                       // polls, then issues while there is room
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
+  void rest(Parker &) noexcept;                     // busy, and nothing to do: sleeps until the device, or anybody, has news
   void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
   uint8_t domain() const noexcept { return domain_; }
@@ -46,6 +47,7 @@ class Queue {
   uint8_t domain_ = 0;
   const consort_driver_ops *ops_ = nullptr;
   void *q_ = nullptr;
+  int fd_ = -1;                                     // the driver's; readable once something completes after arm()
   consort_queue_desc desc_{};
   uint32_t depth_ = 1, inflight_ = 0;
   uint64_t accepted_ = 0;

@@ -164,6 +164,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   if (auto r = data.open(); !r) return r.error();
 
   const HostHooks hooks{this, service, now, completed, event};
+  codelet_host = std::make_unique<Host>(HostHooks{this, nullptr, now, nullptr, nullptr}, Log{log_fn, log_user, log_level}, nullptr, "codelet");
   auto found = Registry::open(config, hooks, log_fn, log_user, settings ? settings->modules : nullptr, settings ? settings->nmodules : 0);
   if (!found) return found.error();
   registry = std::move(*found);

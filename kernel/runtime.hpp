@@ -121,6 +121,7 @@ struct Runtime {
   FailureLog failures;
   DataTable data;
   Policy policy;
+  std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
   bool shared_domains = false;             // some queues wait for one another's tickets

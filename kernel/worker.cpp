@@ -293,16 +293,17 @@ void Worker::pump(Hand &h, Frame &f) {
       continue;
     }
     if (idle == 0) settle_down(rt, h);
-    if (queue && queue->busy()) {
-      pause();
-      continue;
-    }
     if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
     show_asleep(h.parker);
     if (step(h, f)) {
       if (h.seat != this) return settle_down(rt, h);
       show_awake();
       idle = 0;
+      continue;
+    }
+    if (queue && queue->busy()) {
+      queue->rest(h.parker);
+      show_awake();
       continue;
     }
     h.seat = nullptr;

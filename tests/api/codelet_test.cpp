@@ -226,4 +226,38 @@ TEST_F(Codelets, AddedByManyThreadsAtOnce) {
   EXPECT_EQ(ran, 400);
 }
 
+TEST(Codelet, ABodyMayAskTheHostForTheTimeAndWriteToItsLog) {
+  std::vector<std::string> lines;
+  consort_settings settings = CONSORT_SETTINGS_INIT;
+  const consort_setting level = {"log", "debug"};
+  settings.set = &level;
+  settings.nset = 1;
+  settings.log = [](void *user, int32_t, const char *utf8) {
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
+    static_cast<std::vector<std::string> *>(user)->push_back(utf8);
+  };
+  settings.log_user = &lines;
+  consort_runtime *rt = nullptr;
+  ASSERT_OK(consort_start(&settings, &rt));
+  uint64_t first = 0, second = 0;
+  {
+    Bodies bodies;
+    const auto ask = bodies(rt, "ask", [&](const consort_call &c) {
+      first = c.host->now(c.host);
+      second = c.host->now(c.host);
+      c.host->log(c.host, 2, "said by a body");
+      return CONSORT_OK;
+    });
+    Desc(ask).must(rt);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_OK(consort_stop(rt));
+  }
+  EXPECT_GT(first, 0u);
+  EXPECT_GE(second, first);
+  bool said = false;
+  for (const auto &l : lines) said |= l.find("said by a body") != std::string::npos;
+  EXPECT_TRUE(said);
+}
+
 }  // namespace

@@ -45,6 +45,18 @@ uint64_t after(uint64_t x, int n) {
   return x;
 }
 
+TEST(Queue, AWorkerSleepsWhileItsDeviceIsAtWork) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "100000000"}});
+  uint64_t x = 1;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  Desc(on(*m.rt, "stream", times3plus1)).rw(d).must(*m.rt);
+  ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  EXPECT_GE(m.count(STREAM_ARMS), 1u);
+  EXPECT_LE(m.count(STREAM_POLLS), 20000u) << "a tenth of a second of polling is some 10^6 polls";
+  ASSERT_OK(consort_unregister(*m.rt, d));
+  EXPECT_EQ(x, 4u);
+}
+
 TEST(Queue, AChainIsIssuedWithoutARoundTripPerLink) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"window", "0"}});
   uint64_t x = 1;

@@ -125,7 +125,7 @@ struct consort_call {
   uint32_t cpuset_words, impl;
   consort_status (*barrier)(const consort_call *); /* [worker] SPMD: of the team, the only one that is safe under a single-threaded pump; not OK: leave (a member failed) */
   void *user;                 /* the implementation's own pointer (consort_impl.user): closures, bindings */
-  const consort_host *host;   /* now() and log() for host code; NULL where there is none */
+  const consort_host *host;   /* now() and log() for host code */
 };
 typedef consort_status consort_call_fn(const consort_call *); /* <0 fails the task */
 typedef struct consort_invoke { consort_call_fn *fn; consort_call *call; } consort_invoke;
