@@ -1,4 +1,5 @@
-// The four dense layouts: shapes from arguments, runs that cover each byte once, partitions, the wire, purity.
+// The layouts one by one, as an application meets them: shapes from arguments, runs, the wire, purity. All dense ones
+// against a model: dense_test.cpp; partitions: filter_test.cpp.
 #include <algorithm>
 #include <random>
 
@@ -169,67 +170,8 @@ TEST(Layouts, WithoutMemoryTheAddressIsNull) {
   EXPECT_EQ(e.bytes, 40u);
 }
 
-struct Part {
-  const char *layout, *filter;
-  uint32_t params[2];
-};
-class Filter : public testing::TestWithParam<Part> {};
-INSTANTIATE_TEST_SUITE_P(All, Filter,
-                         testing::Values(Part{"vector", "blocks", {3, 0}}, Part{"vector", "blocks", {1, 0}},
-                                         Part{"vector", "blocks", {90, 0}}, Part{"matrix", "rows", {3, 0}},
-                                         Part{"matrix", "cols", {4, 0}}, Part{"matrix", "tiles", {3, 2}},
-                                         Part{"matrix", "tiles", {20, 30}}));
-
-// Children are pieces of the parent's memory that cover each byte once, and know their own size.
-TEST_P(Filter, CoversTheParentOnce) {
-  const Part &p = GetParam();
-  LayoutHarness h(p.layout);
-  const consort_filter *f = nullptr;
-  for (uint32_t i = 0; i < h.ops->nfilters; ++i)
-    if (std::string(h.ops->filters[i].name) == p.filter) f = &h.ops->filters[i];
-  ASSERT_NE(f, nullptr);
-  EXPECT_EQ(f->params_size, 8u);
-  EXPECT_EQ(f->flags, uint32_t{CONSORT_FI_COVER});
-  EXPECT_EQ(f->child, nullptr);
-  std::vector<unsigned char> home(13 * 7 * 2);
-  Pod shape, view;
-  const bool vector = std::string(p.layout) == "vector";
-  ASSERT_EQ(vector ? h.make(consort_vector_args{home.data(), 50, 2}, shape, view)
-                   : h.make(consort_matrix_args{home.data(), 11, 7, 13, 2}, shape, view), CONSORT_OK);
-  const uint32_t n = f->count(shape, p.params);
-  EXPECT_EQ(n, p.params[0] * (p.params[1] ? p.params[1] : 1));
-  std::vector<int> map(home.size());
-  uint64_t bytes = 0, least = UINT64_MAX, most = 0;
-  for (uint32_t i = 0; i < n; ++i) {
-    Pod child, child_view;
-    ASSERT_EQ(f->shape(shape, p.params, i, child), CONSORT_OK);
-    ASSERT_EQ(f->alias(shape, view, p.params, i, child_view), CONSORT_OK);
-    const uint64_t b = h.ops->bytes(child);
-    bytes += b;
-    least = std::min(least, b);
-    most = std::max(most, b);
-    std::vector<unsigned char> memory;
-    const Pod replica = h.replica(child, memory);
-    const auto touched = h.touched(child, child_view, replica, true, home);
-    for (size_t k = 0; k < map.size(); ++k) map[k] += touched[k];
-  }
-  EXPECT_EQ(bytes, h.ops->bytes(shape));
-  std::vector<unsigned char> memory;
-  const Pod replica = h.replica(shape, memory);
-  EXPECT_EQ(map, h.touched(shape, view, replica, true, home));
-  EXPECT_TRUE(std::string(p.filter) != "blocks" || most - least <= 2) << "by one element at most";
-  Pod child;
-  EXPECT_EQ(f->shape(shape, p.params, n, child), CONSORT_E_INVAL);
-  EXPECT_EQ(f->alias(shape, view, p.params, n, child), CONSORT_E_INVAL);
-  const uint32_t none[2] = {0, 0}, huge[2] = {1u << 31, 1u << 31};
-  EXPECT_EQ(f->count(shape, none), 0u);
-  EXPECT_EQ(f->shape(shape, none, 0, child), CONSORT_E_INVAL);
-  EXPECT_EQ(f->count(shape, nullptr), 0u);
-  EXPECT_TRUE(std::string(p.filter) != "tiles" || f->count(shape, huge) == 0) << "more than can be counted";
-}
-
 class Wire : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, Wire, testing::Values("void", "variable", "vector", "matrix"),
+INSTANTIATE_TEST_SUITE_P(All, Wire, testing::Values("void", "variable", "vector", "matrix", "block", "tensor", "ndim"),
                          [](const auto &i) { return std::string(i.param); });
 
 consort_status some_shape(const LayoutHarness &h, std::mt19937_64 &random, Pod &shape, Pod &view) {
@@ -238,7 +180,10 @@ consort_status some_shape(const LayoutHarness &h, std::mt19937_64 &random, Pod &
   if (name == "void") return h.ops->shape(nullptr, 0, shape, view);
   if (name == "variable") return h.make(consort_variable_args{nullptr, a}, shape, view);
   if (name == "vector") return h.make(consort_vector_args{nullptr, a, e}, shape, view);
-  return h.make(consort_matrix_args{nullptr, a, b, a + e, e}, shape, view);
+  if (name == "matrix") return h.make(consort_matrix_args{nullptr, a, b, a + e, e}, shape, view);
+  if (name == "block") return h.make(consort_block_args{nullptr, a, b, e, a + e, 0, e}, shape, view);
+  if (name == "tensor") return h.make(consort_tensor_args{nullptr, e, b, e, e, e + 1, 0, 0, e}, shape, view);
+  return h.make(consort_ndim_args{nullptr, 3, {a, b, e}, {e * b, 1, b}, e}, shape, view);
 }
 
 TEST_P(Wire, ShapesTravel) {
@@ -316,7 +261,7 @@ TEST_P(Wire, AnswersAreTheSameEveryTime) {
 
 TEST(Footprint, SpreadsAndTellsLayoutsApart) {
   std::vector<uint64_t> seen;
-  LayoutHarness variable("variable"), vector("vector"), matrix("matrix");
+  LayoutHarness variable("variable"), vector("vector"), matrix("matrix"), block("block"), ndim("ndim");
   Pod s, v;
   for (uint64_t i = 1; i < 40; ++i) {
     ASSERT_EQ(variable.make(consort_variable_args{nullptr, i}, s, v), CONSORT_OK);
@@ -326,6 +271,10 @@ TEST(Footprint, SpreadsAndTellsLayoutsApart) {
       seen.push_back(vector.ops->footprint(s));
       ASSERT_EQ(matrix.make(consort_matrix_args{nullptr, i, k, 0, 4}, s, v), CONSORT_OK);
       seen.push_back(matrix.ops->footprint(s));
+      ASSERT_EQ(block.make(consort_block_args{nullptr, i, k, 1, 0, 0, 4}, s, v), CONSORT_OK);
+      seen.push_back(block.ops->footprint(s));
+      ASSERT_EQ(ndim.make(consort_ndim_args{nullptr, 2, {i, k}, {}, 4}, s, v), CONSORT_OK);
+      seen.push_back(ndim.ops->footprint(s));
     }
   }
   std::sort(seen.begin(), seen.end());

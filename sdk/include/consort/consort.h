@@ -144,6 +144,29 @@ static inline consort_status consort_register_matrix(consort_runtime *rt, void *
   consort_data_desc d = {sizeof(consort_data_desc), 0, "matrix", &a, sizeof a, NULL};
   return consort_register(rt, &d, out);
 }
+static inline consort_status consort_register_block(consort_runtime *rt, void *ptr, uint64_t nx, uint64_t ny, uint64_t nz, uint64_t ldy, uint64_t ldz,
+                                                    uint64_t elem, consort_data_id *out) {
+  consort_block_args a = {ptr, nx, ny, nz, ldy, ldz, elem};
+  consort_data_desc d = {sizeof(consort_data_desc), 0, "block", &a, sizeof a, NULL};
+  return consort_register(rt, &d, out);
+}
+static inline consort_status consort_register_tensor(consort_runtime *rt, void *ptr, uint64_t nx, uint64_t ny, uint64_t nz, uint64_t nt, uint64_t ldy,
+                                                     uint64_t ldz, uint64_t ldt, uint64_t elem, consort_data_id *out) {
+  consort_tensor_args a = {ptr, nx, ny, nz, nt, ldy, ldz, ldt, elem};
+  consort_data_desc d = {sizeof(consort_data_desc), 0, "tensor", &a, sizeof a, NULL};
+  return consort_register(rt, &d, out);
+}
+/* n[dims] sizes and step[dims] steps, the fastest dimension first; step NULL: packed. */
+static inline consort_status consort_register_ndim(consort_runtime *rt, void *ptr, uint32_t dims, const uint64_t *n, const uint64_t *step, uint64_t elem,
+                                                   consort_data_id *out) {
+  consort_ndim_args a = {ptr, dims, {0}, {0}, elem};
+  consort_data_desc d = {sizeof(consort_data_desc), 0, "ndim", &a, sizeof a, NULL};
+  for (uint32_t i = 0; i < dims && i < CONSORT_NDIM_MAX; i++) {
+    a.n[i] = n[i];
+    a.step[i] = step ? step[i] : 0;
+  }
+  return consort_register(rt, &d, out);
+}
 static inline consort_status consort_register_variable(consort_runtime *rt, void *ptr, uint64_t bytes, consort_data_id *out) {
   consort_variable_args a = {ptr, bytes};
   consort_data_desc d = {sizeof(consort_data_desc), 0, "variable", &a, sizeof a, NULL};

@@ -1,0 +1,225 @@
+// dense.hpp — the functions of an interface whose data are a Box: Dense<Layout> answers for one layout of layouts.hpp.
+//
+// Stateless; every function is [pure] but pack and unpack, and may be called from any thread. Contents are touched in
+// those two only, and never the gaps between elements. The steps belong to the view: a replica made by the runtime is
+// packed. A box without elements has no block, no extent and no run. Nothing here throws or allocates.
+#pragma once
+#include "layouts.hpp"
+
+namespace layouts {
+
+// Text into `cap` bytes, cut where they end, always ended by NUL; counts what there would have been.
+class Text {
+ public:
+  Text(char *out, uint32_t cap) : out_(out), cap_(cap) {
+    if (cap_) out_[0] = 0;
+  }
+  Text &operator<<(const char *s) {
+    for (; *s; ++s) put(*s);
+    return *this;
+  }
+  Text &operator<<(uint64_t v) {
+    char digits[20];
+    int k = 0;
+    do digits[k++] = static_cast<char>('0' + v % 10);
+    while (v /= 10);
+    while (k) put(digits[--k]);
+    return *this;
+  }
+  uint32_t length() const { return n_; }
+
+ private:
+  void put(char c) {
+    if (n_ + 1 < cap_) {
+      out_[n_] = c;
+      out_[n_ + 1] = 0;
+    }
+    ++n_;
+  }
+  char *out_;
+  uint32_t cap_, n_ = 0;
+};
+
+template <class L>
+struct Dense {
+  using Args = typename L::Args;
+  using Shape = typename L::Shape;
+  using View = typename L::View;
+  static constexpr uint32_t kAlign = 64;
+  static constexpr uint32_t kWords = sizeof(Shape) / 8, kTag = 4, kWire = kTag + sizeof(Shape);
+
+  static Box box(const void *shape) { return L::sizes(*static_cast<const Shape *>(shape)); }
+  static Box box_of(const void *view) { return L::steps(*static_cast<const View *>(view)); }
+  static consort_addr at(const void *view) { return static_cast<const View *>(view)->addr; }
+
+  static consort_status shape(const void *user, uint64_t n, void *shape, void *home) {
+    if (!user || n != sizeof(Args)) return CONSORT_E_INVAL;
+    const Args &a = *static_cast<const Args *>(user);
+    const auto ptr = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(a.ptr));
+    Box b;
+    if (!L::parse(a, &b) || (ptr && ptr + reach(b) * b.elem < ptr)) return CONSORT_E_INVAL;
+    *static_cast<Shape *>(shape) = L::shape(b);
+    *static_cast<View *>(home) = L::view(b, {ptr, 0});
+    return CONSORT_OK;
+  }
+
+  static void words(const void *shape, uint64_t *out) { std::memcpy(out, shape, sizeof(Shape)); }
+
+  // Steps are a matter of one replica, so they are no part of the size class. Each layout starts elsewhere: its tag.
+  static uint64_t footprint(const void *shape) {
+    uint64_t w[kWords], h = UINT64_C(0x9e3779b97f4a7c15);
+    words(shape, w);
+    for (uint32_t i = 0; i <= kWords; ++i) {
+      const uint64_t v = i < kWords ? w[i] : uint64_t(uint8_t(L::tag[0])) << 16 | uint64_t(uint8_t(L::tag[1])) << 8 | uint8_t(L::tag[2]);
+      h = (h ^ v) * UINT64_C(0xd6e8feb86659fd93);
+      h ^= h >> 32;
+    }
+    return (h ^ h >> 29) * UINT64_C(0xd6e8feb86659fd93);
+  }
+
+  static uint64_t bytes(const void *shape) {
+    const Box b = box(shape);
+    return elements(b) * b.elem;
+  }
+
+  static uint32_t blocks(const void *shape, const consort_space_desc *, consort_block *out, uint32_t max) {
+    const uint64_t all = bytes(shape);
+    if (!all) return 0;
+    if (max) out[0] = {all, kAlign};
+    return 1;
+  }
+
+  static consort_status view(const void *shape, const consort_space_desc *, const consort_addr *at, uint32_t n, void *out) {
+    Box b = box(shape);
+    if (n != (elements(b) ? 1u : 0u)) return CONSORT_E_INVAL;
+    pack_steps(b);
+    *static_cast<View *>(out) = L::view(b, n ? at[0] : consort_addr{0, 0});
+    return CONSORT_OK;
+  }
+
+  // A home view without memory has address {0, 0}: that is how one knows it.
+  static uint32_t extents(const void *, const void *view, consort_extent *out, uint32_t max) {
+    const Box b = box_of(view);
+    if (!elements(b)) return 0;
+    if (max) out[0] = {at(view), reach(b) * b.elem};
+    return 1;
+  }
+
+  // The address, then what the layout says, 64 bits each.
+  static uint32_t args(const void *, const void *view, consort_arg *out, uint32_t max) {
+    const Box b = box_of(view);
+    uint64_t scalars[2 * kMost + 1];
+    const uint32_t n = L::scalars(*static_cast<const View *>(view), scalars);
+    if (max) out[0] = {CONSORT_ARG_ADDR, 8, at(view), reach(b) * b.elem, 0};
+    for (uint32_t i = 0; i < n && i + 1 < max; ++i) out[i + 1] = {CONSORT_ARG_SCALAR, 8, {0, 0}, 0, scalars[i]};
+    return n + 1;
+  }
+
+  static uint32_t runs(const void *, const void *src, const void *dst, consort_run *out, uint32_t max) {
+    const Box s = box_of(src), d = box_of(dst);
+    return elements(s) ? to_runs(walk(s, s.step, d.step), at(src), at(dst), out, max) : 0;
+  }
+
+  static uint64_t packed_bytes(const void *shape, const void *) { return bytes(shape); }
+
+  static consort_status pack(const void *shape, const void *view, void *buf, uint64_t cap) {
+    Box packed = box(shape);
+    if (cap < bytes(shape)) return CONSORT_E_TRUNCATED;
+    if (!elements(packed)) return CONSORT_OK;
+    pack_steps(packed);
+    copy(walk(packed, box_of(view).step, packed.step), static_cast<const char *>(consort_ptr(at(view))), static_cast<char *>(buf));
+    return CONSORT_OK;
+  }
+
+  static consort_status unpack(const void *shape, void *view, const void *buf, uint64_t n) {
+    Box packed = box(shape);
+    if (n != bytes(shape)) return n < bytes(shape) ? CONSORT_E_TRUNCATED : CONSORT_E_INVAL;
+    if (!elements(packed)) return CONSORT_OK;
+    pack_steps(packed);
+    copy(walk(packed, packed.step, box_of(view).step), static_cast<const char *>(buf), static_cast<char *>(consort_ptr(at(view))));
+    return CONSORT_OK;
+  }
+
+  // The tag, then the shape's fields in their order, 64 bits each, least significant byte first.
+  static uint32_t encode(const void *shape, void *wire, uint32_t cap) {
+    if (cap >= kWire) {
+      auto *out = static_cast<unsigned char *>(wire);
+      uint64_t w[kWords];
+      words(shape, w);
+      std::memcpy(out, L::tag, kTag);
+      for (uint32_t i = 0; i < sizeof(Shape); ++i) out[kTag + i] = static_cast<unsigned char>(w[i / 8] >> i % 8 * 8);
+    }
+    return kWire;
+  }
+
+  static consort_status decode(const void *wire, uint32_t n, void *shape) {
+    if (n < kWire) return CONSORT_E_TRUNCATED;
+    if (n != kWire || std::memcmp(wire, L::tag, kTag) != 0) return CONSORT_E_INVAL;
+    const auto *in = static_cast<const unsigned char *>(wire) + kTag;
+    uint64_t w[kWords] = {};
+    for (uint32_t i = 0; i < sizeof(Shape); ++i) w[i / 8] |= uint64_t{in[i]} << i % 8 * 8;
+    Shape s;
+    std::memcpy(&s, w, sizeof s);
+    if (!L::good(s)) return CONSORT_E_INVAL;
+    *static_cast<Shape *>(shape) = s;
+    return CONSORT_OK;
+  }
+
+  static uint32_t describe(const void *shape, char *utf8, uint32_t cap) {
+    const Box b = box(shape);
+    Text text(utf8, cap);
+    text << L::name << " of ";
+    for (unsigned d = 0; d < b.dims; ++d) text << b.n[d] << " x ";
+    return (text << b.elem << " B").length();
+  }
+};
+
+template <class L>
+constexpr consort_interface_ops dense_ops() {
+  using D = Dense<L>;
+  consort_interface_ops o = {};
+  o.size = sizeof o;
+  o.shape_size = sizeof(typename L::Shape);
+  o.view_size = sizeof(typename L::View);
+  o.shape = D::shape;
+  o.footprint = D::footprint;
+  o.bytes = D::bytes;
+  o.blocks = D::blocks;
+  o.view = D::view;
+  o.extents = D::extents;
+  o.args = D::args;
+  o.runs = D::runs;
+  o.packed_bytes = D::packed_bytes;
+  o.pack = D::pack;
+  o.unpack = D::unpack;
+  o.encode = D::encode;
+  o.decode = D::decode;
+  o.describe = D::describe;
+  return o;
+}
+template <class L, uint32_t N>
+constexpr consort_interface_ops dense_ops(const consort_filter (&filters)[N]) {
+  consort_interface_ops o = dense_ops<L>();
+  o.filters = filters;
+  o.nfilters = N;
+  return o;
+}
+
+// What the layouts here share: no state, no clock, may be unloaded.
+inline constexpr uint32_t kPluginFlags = CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE;
+constexpr consort_plugin dense_plugin(const char *name, const char *summary, const consort_interface_ops &ops) {
+  consort_plugin p = {};
+  p.size = sizeof p;
+  p.kind = CONSORT_KIND_INTERFACE;
+  p.abi_major = CONSORT_INTERFACE_MAJOR;
+  p.abi_minor = CONSORT_INTERFACE_MINOR;
+  p.flags = kPluginFlags;
+  p.name = name;
+  p.version = "0.1.0";
+  p.summary = summary;
+  p.license = "Apache-2.0";
+  p.ops = &ops;
+  return p;
+}
+
+}  // namespace layouts
