@@ -6,12 +6,15 @@ A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the l
   <!-- check: run -->        c, cpp: is built, run, and answers 0; sh: bash -e runs it in an empty folder with the
                              consort command and the examples on its PATH
   <!-- check: fragment -->   c, cpp: compiles as the body of a function that is given a running runtime `rt`
+  <!-- check: body -->       cpp: as a fragment, but run too: main() starts a runtime on two workers and calls it. It has assert(),
+                             and need(status), which throws what a C call answered
   <!-- check: plugin NAME -->  c, cpp: becomes NAME.so by consort_add_plugin, with all that this inspects, and is listed
                              by `consort plugins`
   <!-- check: config -->     toml: `consort config` takes it as $CONSORT_CONFIG
   <!-- check: no, REASON --> is only to be read
 An indented fence counts like any other. `continue` after build or run prepends the blocks before it that said
-`part`: <!-- check: part -->."""
+`part`: <!-- check: part -->. `when SYMBOL run` and `when SYMBOL body` run only where libconsort has that function, and
+compile everywhere."""
 import os
 import re
 import subprocess
@@ -28,6 +31,12 @@ PRELUDE = {
     'c': '#include <consort/consort.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
          'int snippet(consort_runtime *rt);\nint snippet(consort_runtime *rt) {\n(void)rt;\n',
 }
+BODY = ('#include <consort/consort.hpp>\n#include <atomic>\n#include <cassert>\n#include <chrono>\n#include <cstdio>\n'
+        '#include <numeric>\n#include <span>\n#include <stdexcept>\n#include <string>\n#include <thread>\n#include <vector>\n'
+        '[[maybe_unused]] static void need(consort_status s) { if (s < 0) throw consort::Error(s, consort_error()); }\n'
+        'static void snippet([[maybe_unused]] consort::Runtime &rt) {\n',
+        '}\nint main() try {\n  consort::Runtime rt{{"workers", "2"}};\n  snippet(rt);\n  rt.stop();\n} catch (const std::exception &e) {\n'
+        '  return std::puts(e.what()), 1;\n}\n')
 POSTLUDE = {'cpp': '}\n', 'c': 'return 0;\n}\n'}
 PLUGIN = '''cmake_minimum_required(VERSION 3.25)
 project(snippet C CXX)
@@ -66,7 +75,7 @@ def blocks(file):
 
 class Checker:
     def __init__(self, build):
-        self.build, self.parts = build, ''
+        self.build, self.parts, self.exported = build, '', None
         self.env = {**os.environ, 'PATH': f'{build}/bin:{os.environ["PATH"]}', 'LD_LIBRARY_PATH': f'{build}/lib'}
         for name in ('CONSORT_PLUGIN_PATH', 'CONSORT_PLUGINS', 'CONSORT_CONFIG'):
             self.env.pop(name, None)
@@ -79,13 +88,19 @@ class Checker:
             return 'ran for more than 120 s'
         return None if done.returncode == 0 else f'{" ".join(map(str, command))}: answered {done.returncode}\n{done.stdout[-4000:]}'
 
-    def compile(self, block, text, folder):
+    def symbols(self):
+        if self.exported is None:
+            out = subprocess.run(['nm', '-D', '--defined-only', self.build / 'lib/libconsort.so'], capture_output=True, text=True)
+            self.exported = {line.split()[-1].split('@')[0] for line in out.stdout.splitlines() if line}
+        return self.exported
+
+    def compile(self, block, text, folder, link=True):
         """Answers the complaint or None."""
         source = folder / ('snippet.c' if block.language == 'c' else 'snippet.cpp')
         source.write_text(text)
         compiler = ['gcc', '-std=c11'] if block.language == 'c' else ['g++', '-std=c++20']
         command = [*compiler, '-O1', *WARN, '-I', ROOT / 'sdk/include', source]
-        if re.search(r'\bmain\s*\(', text):
+        if link and re.search(r'\bmain\s*\(', text):
             return self.run(*map(str, command), '-o', 'snippet', '-L', str(self.build / 'lib'), '-lconsort', '-pthread', folder=folder)
         return self.run(*map(str, command), '-c', '-o', 'snippet.o', folder=folder)
 
@@ -102,14 +117,23 @@ class Checker:
         if what == 'part':
             self.parts += text
             return False
+        if what == 'when' and len(words) > 2:
+            there = words[1] in self.symbols()
+            words = words[2:] if there else ['build' if words[2] == 'run' else 'body']
+            what, run = words[0], there
+        else:
+            run = True
         if words[-1] == 'continue':
             text, self.parts = self.parts + text, ''
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
+            if block.language == 'cpp' and what == 'body':
+                complaint = self.compile(block, BODY[0] + text + BODY[1], folder, link=run)
+                return complaint or (self.run('./snippet', folder=folder) if run else None)
             if code and what in ('build', 'run', 'fragment'):
                 if what == 'fragment':
                     text = PRELUDE[block.language] + text + POSTLUDE[block.language]
-                return self.compile(block, text, folder) or (self.run('./snippet', folder=folder) if what == 'run' else None)
+                return self.compile(block, text, folder, link=run) or (self.run('./snippet', folder=folder) if what == 'run' else None)
             if code and what == 'plugin' and len(words) > 1:
                 (folder / f'plugin.{block.language}').write_text(text)
                 (folder / 'CMakeLists.txt').write_text(PLUGIN.format(root=ROOT, name=words[1]))
