@@ -152,6 +152,51 @@ class Runtime {
     return add_matrix(static_cast<T *>(nullptr), nx, ny, 0, name);
   }
   template <class T>
+  Data<Block<T>> block(Block<T> b, const char *name = nullptr) {
+    const consort_block_args a{detail::Element<T>::address(b.data()), b.nx(), b.ny(), b.nz(), b.ldy(), b.ldz(),
+                               sizeof(T)};
+    return add<Block<T>>(&a, sizeof a, name);
+  }
+  template <class T>
+  Data<Block<T>> block(T *data, std::size_t nx, std::size_t ny, std::size_t nz, std::size_t ldy = 0,
+                       std::size_t ldz = 0, const char *name = nullptr) {
+    return block(Block<T>(data, nx, ny, nz, ldy, ldz), name);
+  }
+  template <class T>
+  Data<Block<T>> block(std::size_t nx, std::size_t ny, std::size_t nz, const char *name = nullptr) {
+    return block(Block<T>(nullptr, nx, ny, nz), name);
+  }
+  template <class T>
+  Data<Tensor<T>> tensor(Tensor<T> t, const char *name = nullptr) {
+    const consort_tensor_args a{detail::Element<T>::address(t.data()), t.nx(), t.ny(), t.nz(), t.nt(), t.ldy(),
+                                t.ldz(), t.ldt(), sizeof(T)};
+    return add<Tensor<T>>(&a, sizeof a, name);
+  }
+  template <class T>
+  Data<Tensor<T>> tensor(T *data, std::size_t nx, std::size_t ny, std::size_t nz, std::size_t nt,
+                         const char *name = nullptr) {
+    return tensor(Tensor<T>(data, nx, ny, nz, nt), name);
+  }
+  template <class T>
+  Data<Tensor<T>> tensor(std::size_t nx, std::size_t ny, std::size_t nz, std::size_t nt, const char *name = nullptr) {
+    return tensor(Tensor<T>(nullptr, nx, ny, nz, nt), name);
+  }
+  template <class T>
+  Data<Ndim<T>> ndim(Ndim<T> x, const char *name = nullptr) {
+    consort_ndim_args a{detail::Element<T>::address(x.data()), x.dims(), {}, {}, sizeof(T)};
+    for (std::size_t d = 0; d < x.sizes().size(); ++d) a.n[d] = x.n(d), a.step[d] = x.step(d);
+    return add<Ndim<T>>(&a, sizeof a, name);
+  }
+  template <class T>
+  Data<Ndim<T>> ndim(T *data, std::initializer_list<std::size_t> n, std::initializer_list<std::size_t> step = {},
+                     const char *name = nullptr) {
+    return ndim(Ndim<T>(data, n, step), name);
+  }
+  template <class T>
+  Data<Ndim<T>> ndim(std::initializer_list<std::size_t> n, const char *name = nullptr) {
+    return ndim(Ndim<T>(nullptr, n), name);
+  }
+  template <class T>
     requires(!std::is_const_v<T>)
   Data<T &> variable(T &value, const char *name = nullptr) { return add_variable<T>(&value, name); }
   template <class T>

@@ -3,6 +3,7 @@
 // Part of consort.hpp; include that. A function's parameters say what it wants, in the order in which
 // submissions give it:
 //   std::span<T>, consort::Matrix<T>, T&    data: vector, matrix, variable. Const elements: it only reads
+//   consort::Block<T>, Tensor<T>, Ndim<T>   data: block, tensor, ndim
 //   anything else, by value                 an argument, copied at submission; trivially copyable
 //   const consort_call&                     the call itself (worker, queue, views …); submissions skip it. A function
 //                                           that takes nothing else takes any data and arguments, unchecked
@@ -73,8 +74,14 @@ struct Param<std::span<T>> : DataParam<std::span<T>> {};
 template <class T>
 struct Param<Matrix<T>> : DataParam<Matrix<T>> {};
 template <class T>
+struct Param<Block<T>> : DataParam<Block<T>> {};
+template <class T>
+struct Param<Tensor<T>> : DataParam<Tensor<T>> {};
+template <class T>
+struct Param<Ndim<T>> : DataParam<Ndim<T>> {};
+template <class T>
 struct Param<T &> : DataParam<T &> {
-  static_assert(!Layout<std::remove_const_t<T>>::is_data, "a codelet takes spans and matrices by value");
+  static_assert(!Layout<std::remove_const_t<T>>::is_data, "a codelet takes spans, matrices and the like by value");
 };
 struct CallParam {
   static constexpr Kind kind = Kind::call;

@@ -84,7 +84,7 @@ class Held<void> {
 template <class V>
 class Data {
   using Layout = detail::Layout<V>;
-  static_assert(Layout::is_data, "Data<V>: V is std::span<T>, consort::Matrix<T>, T& or void");
+  static_assert(Layout::is_data, "Data<V>: V is std::span<T>, consort::Matrix<T>, Block<T>, Tensor<T>, Ndim<T>, T& or void");
 
  public:
   using View = V;
