@@ -9,7 +9,7 @@ A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the l
   <!-- check: body -->       cpp: as a fragment, but run too: main() starts a runtime on two workers and calls it. It has assert(),
                              and need(status), which throws what a C call answered
   <!-- check: plugin NAME -->  c, cpp: becomes NAME.so by consort_add_plugin, with all that this inspects, and is listed
-                             by `consort plugins`
+                             by `consort plugins`. `plugin NAME runs`: a scheduler; a program runs its tasks by it, watched
   <!-- check: config -->     toml: `consort config` takes it as $CONSORT_CONFIG
   <!-- check: no, REASON --> is only to be read
 An indented fence counts like any other. `continue` after build or run prepends the blocks before it that said
@@ -104,6 +104,13 @@ class Checker:
             return self.run(*map(str, command), '-o', 'snippet', '-L', str(self.build / 'lib'), '-lconsort', '-pthread', folder=folder)
         return self.run(*map(str, command), '-c', '-o', 'snippet.o', folder=folder)
 
+    def run_by_scheduler(self, name, folder):
+        program = ROOT / 'tests/checks/embed/main.c'
+        return (self.run('gcc', '-std=c11', '-I', str(ROOT / 'sdk/include'), str(program), '-o', 'embed', '-L',
+                         str(self.build / 'lib'), '-lconsort', folder=folder)
+                or self.run('bash', '-c', f'./embed scheduler {name} workers 2 check true 2>&1 | tee log; '
+                            '! grep -v "^embedded: fine" log', folder=folder, CONSORT_PLUGIN_PATH=str(folder / 'b')))
+
     def check(self, block):
         """Answers the complaint, None if all is well, or False if there was nothing to do."""
         words = (block.check or '').replace(',', ' ').split()
@@ -140,7 +147,8 @@ class Checker:
                 return (self.run('cmake', '-G', 'Ninja', '-S', '.', '-B', 'b', folder=folder)
                         or self.run('ninja', '-C', 'b', folder=folder)
                         or self.run('bash', '-c', f'consort plugins | grep -w {words[1]}', folder=folder,
-                                    CONSORT_PLUGIN_PATH=str(folder / 'b')))
+                                    CONSORT_PLUGIN_PATH=str(folder / 'b'))
+                        or (self.run_by_scheduler(words[1], folder) if words[-1] == 'runs' else None))
             if block.language == 'sh' and what == 'run':
                 return self.run('bash', '-euo', 'pipefail', '-c', text, folder=folder)
             if block.language == 'toml' and what == 'config':
