@@ -75,6 +75,13 @@ if [ -x "$prefix/bin/consort" ]; then
   done
 fi
 
+for example in complex block_list; do # an interface of one's own, and a program that uses it once it is installed
+  step "a user's interface: $example" configure_and_build "$root/examples/$example" "$work/$example"
+  step "install it" cmake --install "$work/$example" --prefix "$prefix"
+  rm -rf "$work/$example/plugins"
+  step "run on it" timeout 60 "$work/$example/$example"
+done
+
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' -o '$work/by_pc' \$(pkg-config --cflags --libs consort)"
 step "run it" timeout 60 "$work/by_pc"

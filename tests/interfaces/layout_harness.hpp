@@ -20,7 +20,8 @@ struct Pod {  // a shape or a view: as large as the kernel allows, filled so tha
 
 class LayoutHarness {
  public:
-  explicit LayoutHarness(const std::string &name) : plugin(name) {
+  explicit LayoutHarness(const std::string &name, const std::string &folder = CONSORT_PLUGIN_DIR)
+      : plugin(name, {}, folder) {
     if (plugin.ready()) ops = plugin.ops<consort_interface_ops>();
     else ADD_FAILURE() << plugin.failure();
   }
