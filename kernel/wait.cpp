@@ -257,8 +257,10 @@ void Waiter::wake_all(Runtime &rt) noexcept {
 bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   Worker &w = *rt.workers[worker];
   Worker *const outer = h.seat;
-  const bool nested = outer == &w;
+  // A worker further down on this stack, in a body that waits, goes on too: what is waited for may be its to run.
+  const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &h;
   if (!nested && !w.try_take()) return false;
+  if (!nested) w.pumped_by.store(&h, std::memory_order_relaxed);
   const uint32_t outer_worker = current_worker();
   set_current_worker(w.id);
   h.seat = &w;
@@ -270,7 +272,10 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   settle_down(rt, h);
   h.seat = outer;
   set_current_worker(outer_worker);
-  if (!nested) w.token.store(token::kFree, std::memory_order_release);
+  if (!nested) {
+    w.pumped_by.store(nullptr, std::memory_order_relaxed);
+    w.token.store(token::kFree, std::memory_order_release);
+  }
   return did;
 }
 
@@ -292,7 +297,10 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   settle_down(rt, h);
   h.seat = nullptr;
   set_current_worker(CONSORT_NONE);
-  if (w) w->give_up();
+  if (w) {
+    w->pumped_by.store(nullptr, std::memory_order_relaxed);
+    w->give_up();
+  }
 }
 
 // Until a quarter of the window is free again. When nothing is ready and nothing comes back, the window gives way:

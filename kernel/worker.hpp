@@ -64,6 +64,7 @@ struct Worker {
   alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any]
   std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
+  std::atomic<Hand *> pumped_by{nullptr};        // [any] the hand that holds the token in pump_one(); it alone finds itself
   std::atomic<Task *> mailbox{nullptr};          // [any] tasks bound to this worker, linked by pub.sched[0], newest first
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
   std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat

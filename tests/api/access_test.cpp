@@ -89,7 +89,7 @@ TEST(Commute, NeedNotRunInOrder) {
 }
 
 TEST(Commute, ReadersAndWritersKeepTheirPlace) {
-  for (const char *scheduler : {"lws", "eager", "prio"}) {
+  for (const char *scheduler : {"lws", "eager", "prio", "ws", "random"}) {
     Rt rt(workers("4", scheduler));
     Bodies bodies;
     int64_t sum = 0;
@@ -289,9 +289,9 @@ TEST(Redux, CopiesAreFew) {
 }
 
 TEST(Redux, MixedWithEverythingElse) {
-  const char *const schedulers[] = {"lws", "eager", "prio"}, *const counts[] = {"1", "2", "4"};
-  for (unsigned seed = 0; seed < 18; ++seed) {
-    Rt rt(workers(counts[seed % 3], schedulers[seed / 3 % 3]));
+  const char *const schedulers[] = {"lws", "eager", "prio", "ws", "random"}, *const counts[] = {"1", "2", "4"};
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    Rt rt(workers(counts[seed % 3], schedulers[seed / 3 % 5]));
     Sum sum(rt);
     Bodies bodies;
     int64_t v = 0;

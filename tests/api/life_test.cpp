@@ -31,7 +31,7 @@ struct Footprint {
 consort_status inc(const consort_call *c) { return ++*pointer<long>(*c, 0), CONSORT_OK; }
 
 void one_life(int i) {
-  static const char *const schedulers[] = {"eager", "prio", "lws"};
+  static const char *const schedulers[] = {"eager", "prio", "lws", "ws", "random"};
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", schedulers[i % 3]}});
   if (i % 2 == 0) {
     long v = 0;

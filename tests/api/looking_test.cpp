@@ -235,7 +235,7 @@ TEST_P(Seeds, SameSeedSameTraceOtherSeedValidOrder) {
   }
   EXPECT_TRUE(traces[0] != traces[1] || traces[1] != traces[2] || traces[2] != traces[3]) << "the seed changes nothing";
 }
-INSTANTIATE_TEST_SUITE_P(Pump, Seeds, ::testing::Values("eager", "prio", "lws"),
+INSTANTIATE_TEST_SUITE_P(Pump, Seeds, ::testing::Values("eager", "prio", "lws", "ws", "random"),
                          [](const auto &i) { return std::string(i.param); });
 
 }  // namespace

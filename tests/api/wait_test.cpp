@@ -226,4 +226,25 @@ TEST_F(Wait, CancelRacesWithTheEnd) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
+// Pumped by hand, bodies that wait lie on one stack; what the uppermost waits for may be for a worker further down.
+TEST(WaitPumped, ForATaskOfAWorkerFurtherDownTheStack) {
+  for (const char *scheduler : {"lws", "random", "ws"}) {
+    Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"pump", "manual"}, {"scheduler", scheduler}});
+    Bodies body;
+    std::string order;
+    const auto last = body(rt, "last", [&](const consort_call &c) { return order += std::to_string(c.worker), CONSORT_OK; });
+    const auto middle = body(rt, "middle", [&](const consort_call &) {
+      const auto t = Desc(last).on(0).must(rt);
+      return consort_task_wait(rt, t, kLong, 0);
+    });
+    const auto first = body(rt, "first", [&](const consort_call &) {
+      const auto t = Desc(middle).on(1).must(rt);
+      return consort_task_wait(rt, t, kLong, 0);
+    });
+    Desc(first).on(0).must(rt);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_EQ(order, "0");
+  }
+}
+
 }  // namespace

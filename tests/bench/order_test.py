@@ -11,7 +11,7 @@ PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "s
 
 program = Path(sys.argv[1]) / "micro-consort"
 bad = 0
-for scheduler in ("lws", "eager", "prio"):
+for scheduler in ("lws", "eager", "prio", "ws", "random"):
     for workers in ("1", "2"):
         for pattern in PATTERNS:
             done = subprocess.run([program, "--mode", "check", "--pattern", pattern, "--workers", workers, "--scheduler", scheduler, "--n", "20000"],

@@ -1,8 +1,10 @@
 // The order that each policy promises: lws newest first at home, oldest first from others, nobody starved; eager by
-// arrival; prio by priority, then by arrival.
+// arrival; prio by priority, then by arrival; ws newest first at home, oldest
+// first for thieves; random by lot.
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "schedulers/policy_harness.hpp"
 
@@ -215,6 +217,85 @@ TEST(Prio, PublishesWhatIsUrgent) {
   EXPECT_EQ(h.pop(1), tasks[2]);
   EXPECT_EQ(*cpu, -4);
   EXPECT_EQ(*other, std::numeric_limits<int32_t>::min());
+}
+
+TEST(Ws, NewestAtHomeOldestForThieves) {
+  PolicyHarness h("ws");
+  Tasks tasks(8);
+  for (size_t i = 0; i < 8; ++i) h.push(0, tasks.range(i, i + 1));
+  EXPECT_EQ(h.pop(2), tasks[0]);
+  EXPECT_EQ(h.pop(0), tasks[7]);
+  EXPECT_EQ(h.pop(3), tasks[1]);
+  EXPECT_EQ(h.pop(0), tasks[6]);
+}
+
+// Victims by lot, near and far alike: a thief does not ask the same one first each time.
+TEST(Ws, VictimsByLot) {
+  PolicyHarness h("ws");
+  Tasks tasks(600);
+  std::set<uint64_t> first;
+  for (size_t i = 0; i < 600; i += 3) {
+    for (uint32_t w = 0; w < 3; ++w) h.push(w, tasks.range(i + w, i + w + 1));
+    consort_task *t = h.pop(3);
+    ASSERT_NE(t, nullptr);
+    first.insert(t->id % 3);
+    while (h.pop(3)) {
+    }
+  }
+  EXPECT_EQ(first.size(), 3u);
+}
+
+TEST(Ws, NobodyStarves) {
+  PolicyHarness h("ws", {0});
+  Tasks tasks(1000);
+  h.push(0, tasks.range(0, 1));
+  bool found = false;
+  for (size_t next = 1; next < 200 && !found; ++next) {
+    h.push(0, tasks.range(next, next + 1));
+    found = h.pop(0) == tasks[0];
+  }
+  EXPECT_TRUE(found);
+}
+
+// Each of those that can run it has the same chance; who has a task keeps it.
+TEST(Random, EachWorkerHasTheSameChance) {
+  for (const uint32_t from : {CONSORT_NONE, 1u}) {
+    PolicyHarness h("random", {0, 0, 0, 0, 1}, {{"seed", "3"}});
+    EXPECT_TRUE(h.ops->flags & CONSORT_SF_NO_BYPASS);
+    Tasks tasks(8000);
+    for (size_t i = 0; i < 8000; ++i) tasks[i]->where = i < 4000 ? 1 : 3;
+    h.push(from, tasks.range(0, 4000));
+    for (uint32_t w = 0; w < 5; ++w) {
+      double n = 0;
+      uint64_t before = 0;
+      for (consort_task *t; (t = h.pop(w)); ++n) {
+        EXPECT_TRUE(n == 0 || t->id > before) << "not the oldest first";
+        before = t->id;
+      }
+      EXPECT_NEAR(n, w < 4 ? 1000 : 0, 150);
+    }
+    h.push(from, tasks.range(4000, 8000));
+    for (uint32_t w = 0; w < 5; ++w) {
+      double n = 0;
+      while (h.pop(w)) ++n;
+      EXPECT_NEAR(n, 800, 130);
+    }
+  }
+}
+
+TEST(Random, AnotherSeedDrawsOtherLots) {
+  const auto draw = [](const char *seed) {
+    PolicyHarness h("random", {0, 0, 0, 0}, {{"seed", seed}});
+    Tasks tasks(64);
+    std::vector<uint64_t> lots;
+    for (size_t i = 0; i < 64; ++i) {
+      h.push(CONSORT_NONE, tasks.range(i, i + 1));
+      lots.push_back(h.woken);
+    }
+    return lots;
+  };
+  EXPECT_EQ(draw("7"), draw("7"));
+  EXPECT_NE(draw("7"), draw("8"));
 }
 
 }  // namespace

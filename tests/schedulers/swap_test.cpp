@@ -12,7 +12,7 @@ namespace {
 
 using namespace stress;
 
-const std::vector<const char *> kPolicies = {"eager", "prio", "lws"};
+const std::vector<const char *> kPolicies = {"eager", "prio", "lws", "ws", "random"};
 
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};
@@ -128,7 +128,7 @@ TEST(Swap, WhatWaitsGoesOverAndSleepersAreWoken) {
       std::atomic<int> ran{0};
       const auto stop = body(rt, "stop", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
       const auto count = body(rt, "count", [&](const consort_call &) { return ++ran, CONSORT_OK; });
-      for (int w = 0; w < 2; ++w) Desc(stop).must(rt);
+      for (uint32_t w = 0; w < 2; ++w) Desc(stop).on(w).must(rt);
       ASSERT_TRUE(eventually([&] { return gate.waiting() == 2; }));
       for (int i = 0; i < 100; ++i) Desc(count).priority(i % 5 - 2).must(rt);
       EXPECT_OK(consort_runtime_set_scheduler(rt, to));

@@ -73,7 +73,7 @@ bool run(const Setup &setup, uint64_t seed, int steps) {
 
 std::vector<Setup> setups() {
   std::vector<Setup> all;
-  for (const char *scheduler : {"eager", "prio", "lws"}) {
+  for (const char *scheduler : {"eager", "prio", "lws", "ws", "random"}) {
     for (const char *workers : {"1", "2", "3", "4"})
       for (const char *window : {"0", "16", "2048"}) all.push_back({scheduler, workers, window, "threads", 1, 0});
     all.push_back({scheduler, "2", "2048", "threads", 3, 0});

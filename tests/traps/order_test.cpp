@@ -8,7 +8,7 @@ using namespace consort_test;
 
 namespace {
 
-const char *const kSchedulers[] = {"eager", "prio", "lws"};
+const char *const kSchedulers[] = {"eager", "prio", "lws", "ws", "random"};
 
 Pairs with(const char *scheduler, const char *workers) {
   return {{"workers", workers}, {"cpu.topology", kFourCores}, {"scheduler", scheduler}};

@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Spin, WakeUps, ::testing::Values("0", "1", "50"),
 // One task at a time, after a pause around the time that threads take to fall asleep: were a wake-up lost, the wait
 // would last for ever.
 TEST_P(WakeUps, NoneIsLostBetweenThreads) {
-  for (const char *scheduler : {"eager", "prio", "lws"}) {
+  for (const char *scheduler : {"eager", "prio", "lws", "ws", "random"}) {
     Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"spin_us", GetParam()}, {"scheduler", scheduler}});
     const auto nop = codelet(rt, "nop", nothing);
     std::mt19937 random(42);
