@@ -2,10 +2,44 @@
 #include "api.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
+#include "held.hpp"
+#include "more.hpp"
 #include "submit.hpp"
 #include "wait.hpp"
 
 using namespace consort;
+
+namespace {
+
+// Is it, or was it, a task of this runtime?
+bool known(const Runtime &rt, TaskName name) noexcept {
+  return name >> 32 && rt.tasks.holds(static_cast<uint32_t>(name)) &&
+         word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
+}
+
+consort_status no_task() noexcept { return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name"); }
+
+// What the application ends by its word.
+void end(Runtime &rt, Hand &h, Task *t) noexcept {
+  if (!t) return;
+  Callback::end(rt, h, t);
+  if (!h.seat && !h.in_callback) settle_down(rt, h);
+}
+
+// f(tags, &gate): a gate that it gives has to be ended.
+template <class F>
+consort_status with_gate(consort_runtime *shell, F f) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  Task *gate = nullptr;
+  const consort_status s = guarded([&] { return f(rt->tags, &gate); });
+  end(*rt, *h, gate);
+  return s;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -32,6 +66,158 @@ consort_status consort_submit_list(consort_runtime *shell, const consort_task_de
     if (submitted) *submitted = i + 1;
   }
   return CONSORT_OK;
+}
+
+consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id task) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!known(*rt, task.v)) return no_task();
+  if (rt->ends.hold(task.v)) return CONSORT_OK;
+  if (!rt->is_live(task.v)) return set_error(CONSORT_E_STALE, "the task has ended: its end can be held only before");
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  // One that nobody holds may end at any moment, but for the thread that is inside it.
+  Task *t = h->task;
+  if (!t || t->pub.id != task.v)
+    return set_error(CONSORT_E_INVAL, "nobody holds the end of this task: hold it from its body or its hooks, or submit it with end_holds");
+  if (t->bits & kOver) return set_error(CONSORT_E_INVAL, "the task is just ending: its end can be held only before");
+  if (!more_of(*h, t)) return set_error(CONSORT_E_NOMEM, "no memory to hold a task's end");
+  rt->ends.enlist(t, 1, false);
+  return CONSORT_OK;
+}
+
+consort_status consort_task_end_release(consort_runtime *shell, consort_task_id task) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!known(*rt, task.v)) return no_task();
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  Task *last = nullptr;
+  if (!rt->ends.release(task.v, &last)) return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
+  end(*rt, *h, last);
+  return CONSORT_OK;
+}
+
+consort_status consort_task_stop_repeating(consort_runtime *shell, consort_task_id task) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!known(*rt, task.v)) return no_task();
+  return rt->repeats.stop(task.v, rt->is_live(task.v));
+}
+
+consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns, uint32_t) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  return guarded([&] { return wait_no_ready(*rt, timeout_ns); });
+}
+
+// -- tags -----------------------------------------------------------------------------------------------------
+
+consort_status consort_tag_after(consort_runtime *shell, uint64_t tag, const uint64_t *others, uint32_t n) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (n && !others) return set_error(CONSORT_E_INVAL, "others is NULL, but n is not 0");
+  return guarded([&] { return rt->tags.after(tag, others, n); });
+}
+
+consort_status consort_tag_notify(consort_runtime *shell, uint64_t tag) {
+  return with_gate(shell, [&](Tags &tags, Task **gate) { return tags.notify(tag, gate); });
+}
+consort_status consort_tag_remove(consort_runtime *shell, uint64_t tag) {
+  return with_gate(shell, [&](Tags &tags, Task **gate) { return tags.remove(tag, gate); });
+}
+
+consort_status consort_tag_restart(consort_runtime *shell, uint64_t tag) {
+  Runtime *rt = enter(shell);
+  return rt ? rt->tags.restart(tag) : refuse_shell(shell);
+}
+
+consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (n && !tags) return set_error(CONSORT_E_INVAL, "tags is NULL, but n is not 0");
+  return guarded([&] { return wait_tags(*rt, tags, n, timeout_ns, flags); });
+}
+
+consort_status consort_tag_state(consort_runtime *shell, uint64_t tag) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  return rt->tags.reached(tag) ? CONSORT_OK : CONSORT_AGAIN;
+}
+
+// -- bundles --------------------------------------------------------------------------------------------------
+
+consort_status consort_bundle_create(consort_runtime *shell, consort_bundle_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
+  return guarded([&]() -> consort_status {
+    auto b = rt->bundles.create();
+    if (!b) return set_error(b.error());
+    *out = *b;
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_bundle_close(consort_runtime *shell, consort_bundle_id bundle) {
+  Runtime *rt = enter(shell);
+  return rt ? rt->bundles.close(bundle) : refuse_shell(shell);
+}
+
+// -- data, without waiting ------------------------------------------------------------------------------------
+
+consort_status consort_acquire_later(consort_runtime *shell, consort_data_id data, uint32_t mode, consort_granted_fn *fn, void *arg) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: who is to be told?");
+  if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW) return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  return guarded([&]() -> consort_status {
+    expect_held(*h);
+    auto name = submit_special(*rt, *h, data, mode, kHold, fn, arg);
+    if (name) return CONSORT_OK;
+    stop_expecting_held(*h);
+    return set_error(name.error());
+  });
+}
+
+consort_status consort_data_copy(consort_runtime *shell, consort_data_id dst, consort_data_id src, consort_group_id group, consort_task_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  return guarded([&] { return rt->copying.submit(dst, src, group, out); });
+}
+
+consort_status consort_register_like(consort_runtime *shell, consort_data_id like, const char *name, consort_data_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  Datum *d = rt->data.find(like);
+  return guarded([&]() -> consort_status {
+    const auto stale = [&] {
+      return set_error(like.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+                       like.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+    };
+    if (!d || !DataTable::is(*d, like)) return stale();
+    Claim claim{d, CONSORT_M_R};
+    const SubmissionRight right(*rt, *h, &claim, 1);  // it does not go away meanwhile
+    if (!DataTable::is(*d, like)) return stale();
+    auto made = rt->data.add_like(*d, DataTable::kShown, name);
+    if (!made) return set_error(made.error());
+    out->v = (*made)->pub.id;
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_find_data(consort_runtime *shell, const void *ptr, consort_data_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
+  out->v = 0;
+  if (!ptr) return set_error(CONSORT_E_INVAL, "ptr is NULL: data without a home have no address of their own");
+  return rt->data.find_home(ptr, out) ? CONSORT_OK : set_errorf(CONSORT_E_INVAL, "no datum was registered at address %p", ptr);
 }
 
 }  // extern "C"

@@ -61,7 +61,7 @@ consort_status consort_stop(consort_runtime *shell) {
   if (const Hand *h = rt->this_hand_if_any(); h && h->nholds.load(std::memory_order_relaxed))
     return set_error(CONSORT_E_BUSY, "this thread holds acquired data: release them before the stop");
   return guarded([&]() -> consort_status {
-    const consort_status s = wait_all(*rt, CONSORT_FOREVER, 0);
+    const consort_status s = wait_to_stop(*rt);
     const std::string text = s < 0 ? error_text() : "";
     process::close_shell(shell);
     delete rt;

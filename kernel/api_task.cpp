@@ -4,6 +4,7 @@
 #include "api.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
+#include "held.hpp"
 #include "submit.hpp"
 #include "wait.hpp"
 
@@ -21,7 +22,7 @@ consort_status no_task() noexcept { return set_error(CONSORT_E_INVAL, "no task o
 
 Hand::Held *find_held(Hand &h, const Datum *d) noexcept {
   for (auto &held : h.held)
-    if (held.datum == d) return &held;
+    if (held.datum == d && !held.later) return &held;
   return nullptr;
 }
 
@@ -39,22 +40,6 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
   std::lock_guard lock(h.held_lock);
   if (const Hand::Held *held = find_held(h, d); held && ((held->mode | mode) & CONSORT_M_W))
     return set_errorf(CONSORT_E_BUSY, "this thread has acquired datum '%s' and would wait for itself to %s it: release it first", rt.data.name(*d).c_str(), what);
-  return CONSORT_OK;
-}
-
-// With the datum granted: is there something to read, or memory to write to?
-consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
-  const uint32_t state = d.state.load(std::memory_order_acquire);
-  if (mode & CONSORT_M_R) {
-    if (state & data_state::kPoisoned)
-      return set_errorf(CONSORT_E_POISONED, "datum '%s' cannot be read: %s", rt.data.name(d).c_str(),
-                        d.extra && d.extra->blame ? d.extra->blame->chain().c_str() : "the task that should have written it failed");
-    if (!(state & data_state::kValid))
-      return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
-  }
-  if (d.pub.bytes && data_state::space(state) == data_state::kNowhere) return rt.data.give_memory(d, rt.topology->home());
-  if (d.pub.bytes && !(rt.topology->spaces()[data_state::space(state)].desc.flags & CONSORT_SP_CPU))
-    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach", rt.data.name(d).c_str());
   return CONSORT_OK;
 }
 
@@ -166,28 +151,29 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
   return guarded([&]() -> consort_status {
     if (h->task || h->in_callback || h->nholds.load(std::memory_order_relaxed))
       if (const consort_status s = refuse_own(*rt, *h, data, mode, "acquire"); s < 0) return s;
-    {
-      std::lock_guard lock(h->held_lock);
-      if (h->held.capacity() == h->held.size()) h->held.reserve(h->held.size() * 2 + 8);
-    }
+    expect_held(*h);
     auto name = submit_special(*rt, *h, data, mode, kHold);
-    if (!name) return set_error(name.error());
+    if (!name) {
+      stop_expecting_held(*h);
+      return set_error(name.error());
+    }
     Task *t = rt->task_at(*name);
     if (t->follow.load(std::memory_order_acquire) != hold::kGranted) {
       const consort_status s = wait_granted(*rt, t, timeout_ns);
       uint8_t waiting = hold::kWaiting;
-      if (s < 0 && t->follow.compare_exchange_strong(waiting, hold::kAbandoned, std::memory_order_acq_rel))
+      if (s < 0 && t->follow.compare_exchange_strong(waiting, hold::kAbandoned, std::memory_order_acq_rel)) {
+        stop_expecting_held(*h);
         return s == CONSORT_E_TIMEOUT ? set_errorf(s, "time ran out while waiting for datum %llu: tasks that use it are unfinished", static_cast<unsigned long long>(data.v & 0xffffffff)) : s;
+      }
     }
     Datum &d = *Datum::of(t->pub.access[0].datum);
     if (const consort_status s = check_held(*rt, d, mode); s < 0) {
       const std::string text = error_text();
+      stop_expecting_held(*h);
       end_hold(*rt, *h, t, false);
       return set_error(s, text);
     }
-    std::lock_guard lock(h->held_lock);
-    h->held.push_back({*name, &d, mode});
-    h->nholds.fetch_add(1, std::memory_order_relaxed);
+    note_held(*h, *name, d, mode, false);
     *out = {{*name}, d.view};
     return CONSORT_OK;
   });
@@ -202,19 +188,8 @@ consort_status consort_release(consort_runtime *shell, consort_hold held) {
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   Hand &holder = *rt->hands.at(t->hand);
-  uint32_t mode = 0;
-  {
-    std::lock_guard lock(holder.held_lock);
-    for (size_t i = holder.held.size(); i-- > 0;)
-      if (holder.held[i].name == name) {
-        mode = holder.held[i].mode;
-        holder.held[i] = holder.held.back();
-        holder.held.pop_back();
-        break;
-      }
-  }
+  const uint32_t mode = let_go_held(holder, name);
   if (!mode) return set_error(CONSORT_E_STALE, "the hold was released before");
-  holder.nholds.fetch_sub(1, std::memory_order_relaxed);
   end_hold(*rt, *h, t, mode & CONSORT_M_W);
   return CONSORT_OK;
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "callback.hpp"
 #include "commute.hpp"
 #include "error_slot.hpp"
+#include "held.hpp"
 #include "links.hpp"
 #include "more.hpp"
 #include "prepare.hpp"
@@ -51,16 +53,24 @@ void drop_contents(Task *t) noexcept {
 }
 
 // A ready task that has no body. True: it is over (a hold that was granted is not).
-bool settle_special(Runtime &rt, Task *t, consort_status *status) noexcept {
+// *held: a task whose end was held and is to be made now.
+bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
   *status = CONSORT_OK;
   if (t->bits & kHold) {
     uint8_t waiting = hold::kWaiting;
     // release pairs with the acquire of the waiter: it sees what the predecessors wrote
     if (t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel)) {
+      if (t->bits & kMore) return grant(rt, h, t);
       rt.wake_waiters();
       return false;
     }
     return true;  // nobody waits for it any more
+  }
+  if (t->bits & kGate) {
+    TaskName guards;
+    std::memcpy(&guards, t->payload, sizeof guards);
+    if (guards) *held = rt.ends.guard_is_over(guards);
+    return true;
   }
   if (t->bits & kUnite) drop_copies(*Datum::of(t->pub.access[0].datum));
   if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
@@ -114,11 +124,21 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   }
   release_edges(rt, word::link(w), edge, from, batch, specials);
   Group &group = *t->group;
-  Datum *retired = t->bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
-  if (t->extra) [[unlikely]] free_lent(rt, h, t);
+  const uint16_t bits = t->bits;
+  Datum *const retired = bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
+  if (t->extra) [[unlikely]] {
+    if (Task *gate = bits & kMore ? t->extra->more->gate : nullptr) {
+      gate->pub.sched[0] = specials;
+      specials = gate;
+    }
+    free_lent(rt, h, t);
+  }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
-  if (retired) [[unlikely]] rt.data.remove(*retired);
+  if (bits & (kRetire | kGate)) [[unlikely]] {
+    if (!retired) return;  // a gate is counted nowhere
+    rt.data.remove(*retired);
+  }
   count_out(rt, h, group);
 }
 
@@ -132,11 +152,35 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
       if (a.mode & CONSORT_M_REDUX) give_copy(a);
     }
   if (t->bits & kTokens) *heir = give_tokens(rt, h, t);  // while the name lives: the data do too
+  if (t->extra) t->bits |= kOver;
   if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
   if (t->bits & kMore) end_more(rt, h, t, status);
   // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
   // can be added.
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+}
+
+void end_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  Task *heir = nullptr;
+  const uint64_t word = end_name(rt, h, t, status, worker, &heir);
+  if (heir) {
+    if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
+    take_heir(rt, heir, batch);
+  }
+  hand_on_one(rt, h, t, word, from, batch, specials);
+}
+
+// Of one that was held: how it ended, and its words again.
+consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
+  const More &m = *t->extra->more;
+  *worker = m.worker == CONSORT_NONE ? nullptr : rt.workers[m.worker].get();
+  if (m.status >= 0) return m.status;
+  try {
+    const auto f = rt.failures.find(t->pub.id);
+    return set_error(m.status, f ? f->chain() : std::string());
+  } catch (const std::bad_alloc &) {
+    return set_error(m.status, "no memory to say why");
+  }
 }
 
 [[gnu::noinline]] void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
@@ -147,6 +191,8 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
     if (!(s->bits & kSpecial)) {
       if (s->bits & kBound) {
         rt.workers[s->extra->worker]->post(s);
+      } else if (Worker *w = bundle_worker(rt, h, s)) {
+        w->post(s);
       } else {
         if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
         batch.task[batch.n++] = s;
@@ -154,7 +200,15 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
       continue;
     }
     consort_status status;
-    if (settle_special(rt, s, &status)) hand_on_one(rt, h, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
+    Task *held = nullptr;
+    const bool more = s->bits & kMore;  // looked at before: one that was granted may be gone
+    if (settle_special(rt, h, s, &status, &held) && (!more || rt.ends.may_end(s, status, CONSORT_NONE)))
+      end_one(rt, h, s, status, worker, from, batch, specials);
+    if (held) {
+      Worker *ran;
+      status = remember_end(rt, held, &ran);
+      end_one(rt, h, held, status, ran, from, batch, specials);
+    }
   }
 }
 
@@ -195,6 +249,7 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
 }
 
 Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+  if ((t->bits & kMore) && !rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, h, t, status, w, &heir);
   return hand_on(rt, h, t, word, w, heir);
@@ -216,13 +271,17 @@ Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *hei
 
 void end_special(Runtime &rt, Hand &h, Task *t) noexcept {
   consort_status status;
-  if (settle_special(rt, t, &status)) (void)complete(rt, h, t, status, nullptr);
+  Task *held = nullptr;
+  if (settle_special(rt, h, t, &status, &held)) (void)complete(rt, h, t, status, nullptr);
+  if (held) end_by_word(rt, h, held);
 }
 
 void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (t->bits & kMore) call_ready(rt, h, t);
   if (!(t->bits & kSpecial)) {
+    Worker *bundled = t->bits & kMore ? bundle_worker(rt, h, t) : nullptr;
     if (t->bits & kBound) rt.workers[t->extra->worker]->post(t);
+    else if (bundled) bundled->post(t);
     else rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
     return;
   }
@@ -230,7 +289,28 @@ void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (!h.seat) settle_down(rt, h);
 }
 
-void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept { (void)complete(rt, h, t, CONSORT_OK, nullptr); }
+void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept {
+  if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, h, t, CONSORT_OK, nullptr);
+  Worker *ran;
+  const consort_status status = remember_end(rt, t, &ran);
+  Task *heir = nullptr;
+  const uint64_t word = end_name(rt, h, t, status, ran, &heir);
+  (void)hand_on(rt, h, t, word, nullptr, heir);
+}
+
+void fail_group(Runtime &rt, Task *t, consort_status status, const char *what) noexcept {
+  try {
+    auto f = std::make_shared<Failure>();
+    f->status = status;
+    f->task = t->pub.id;
+    f->worker = CONSORT_NONE;
+    f->task_name = task_label(*t);
+    f->text = std::string(what) + ": " + error_text();
+    rt.groups.fail(*t->group, std::move(f));
+  } catch (const std::bad_alloc &) {
+    rt.groups.fail(*t->group, rt.failures.lost());
+  }
+}
 
 void record_failure(Runtime &rt, Task *t, consort_status status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept {

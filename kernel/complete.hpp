@@ -42,6 +42,9 @@ void record_failure(Runtime &, Task *, consort_status, std::string_view text, Da
 // A task without a body ends by the application's word (Callback::end() says when).
 void end_by_word(Runtime &, Hand &, Task *) noexcept;
 
+// A failure of the group's, not of the task that has just ended well. error_text() says why.
+void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
+
 // The records and memory that a task has beside its own record.
 void free_lent(Runtime &, Hand &, Task *) noexcept;
 

@@ -49,7 +49,7 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
   {
     std::lock_guard lock(lock_);
     number = free_;
-    if (number) free_ = static_cast<uint32_t>(arena_.at(number)->next_free);
+    if (number) free_ = static_cast<uint32_t>(arena_.at(number)->home.load(std::memory_order_relaxed));
   }
   if (!number && !(number = arena_.carve(1)))
     return error(CONSORT_E_NOMEM, "all " + std::to_string(arena_.limit()) + " handles are in use: unregister some data");
@@ -65,6 +65,7 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
   d.writer = 0;
   d.nreaders = 0;
   d.extra = nullptr;
+  d.home.store(0, std::memory_order_relaxed);
   d.discipline.store(nullptr, std::memory_order_relaxed);
   return &d;
 }
@@ -72,7 +73,7 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
 void DataTable::give_slot(Datum &d) noexcept {
   d.layout = nullptr;
   std::lock_guard lock(lock_);
-  d.next_free = free_;
+  d.home.store(free_, std::memory_order_relaxed);
   free_ = arena_.index(&d);
 }
 
@@ -84,6 +85,19 @@ void DataTable::show(Datum &d, uint32_t state) noexcept {
   d.state.store(state, std::memory_order_relaxed);
   d.generation.store(generation, std::memory_order_release);
   if (!(state & data_state::kHidden)) live_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Without memory the datum is gone.
+consort_status DataTable::give_name(Datum &d, const char *name) {
+  if (!name) return CONSORT_OK;
+  try {
+    if (!extra(d)) throw std::bad_alloc();
+    d.extra->name = name;
+    return CONSORT_OK;
+  } catch (const std::bad_alloc &) {
+    remove(d);
+    return CONSORT_E_NOMEM;
+  }
 }
 
 Result<Datum *> DataTable::add(const consort_data_desc &desc) {
@@ -102,27 +116,38 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc) {
                         std::to_string(desc.args_bytes) + " bytes): check sizes, element size and leading dimension in consort/layouts.h");
   }
   bool homeless = false;
-  if (l->ops->bytes(store)) {
-    consort_extent extent{};
-    homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
-  }
+  consort_extent extent{};
+  if (l->ops->bytes(store)) homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
   show(d, homeless ? data_state::kNowhere << data_state::kSpaceShift
                    : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid);
-  if (desc.name) {
-    if (!extra(d)) {
-      remove(d);
-      return error(CONSORT_E_NOMEM, "no memory for the name of a datum");
-    }
-    d.extra->name = desc.name;
-  }
+  if (const consort_status s = give_name(d, desc.name); s < 0) return error(s, "no memory for the name of a datum");
+  d.home.store(extent.addr.base + extent.addr.off, std::memory_order_release);  // pairs with find_home(): the name is good
   return &d;
 }
 
-Result<Datum *> DataTable::add_like(const Datum &like, Show how) {
+// A datum's home is cleared before its name dies: seen before and after its generation, it is that name's. The numbers
+// of free slots are smaller than any address.
+Datum *DataTable::find_home(const void *ptr, consort_data_id *id) const noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  if (address < kSlots) return nullptr;
+  for (uint32_t i = 1; i < arena_.carved(); ++i) {
+    Datum &d = *arena_.at(i);
+    if (d.home.load(std::memory_order_acquire) != address) continue;
+    const uint32_t generation = d.generation.load(std::memory_order_acquire) & ~Datum::kOdd;
+    if (d.home.load(std::memory_order_acquire) != address) continue;
+    id->v = uint64_t{generation} << 32 | i;
+    return &d;
+  }
+  return nullptr;
+}
+
+Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *name) {
   auto slot = take_slot(like.layout);
   if (!slot) return slot.error();
   std::memcpy(static_cast<std::byte *>((*slot)->view) - like.layout->view_at, like.shape(), like.layout->ops->shape_size);
-  show(**slot, data_state::kNowhere << data_state::kSpaceShift | how);
+  // Without contents there is nothing to write first.
+  show(**slot, (like.pub.bytes ? data_state::kNowhere << data_state::kSpaceShift : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid) | how);
+  if (const consort_status s = give_name(**slot, name); s < 0) return error(s, "no memory for the name of a datum");
   return *slot;
 }
 

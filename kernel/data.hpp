@@ -64,7 +64,7 @@ struct alignas(64) Datum {
   void *view;
   Layout *layout;
   DatumExtra *extra;
-  uint64_t next_free;
+  std::atomic<uint64_t> home;                // the address that it was registered with, 0: none; in the free list: the next one's number
   std::atomic<uint32_t> state;
   std::atomic<Discipline *> discipline;      // few have one (discipline.hpp); owned. release where it is made pairs with acquire
   alignas(16) std::byte store[kStore];
@@ -94,7 +94,8 @@ class DataTable {
     return d.generation.load(std::memory_order_relaxed) == id.v >> 32;
   }
   enum Show : uint32_t { kShown = 0, kHidden = data_state::kHidden };
-  Result<Datum *> add_like(const Datum &, Show);            // same layout and sizes, without a home. Hidden: the kernel's own, not counted
+  Result<Datum *> add_like(const Datum &, Show, const char *name = nullptr);  // same layout and sizes, without a home. Hidden: the kernel's own, not counted
+  Datum *find_home(const void *, consort_data_id *) const noexcept;  // looks at every datum
   void remove(Datum &) noexcept;                            // no task uses it any more; its name is already dead
   std::string name(const Datum &) const;
   DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory. The caller holds the datum alone
@@ -113,6 +114,7 @@ class DataTable {
   Result<Datum *> take_slot(Layout *);                      // with memory for shape and view, zeroed; not yet named
   void give_slot(Datum &) noexcept;
   void show(Datum &, uint32_t state) noexcept;
+  consort_status give_name(Datum &, const char *name);
   consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);  // may throw
   void free_blocks(std::vector<DatumExtra::Block> &) noexcept;
 

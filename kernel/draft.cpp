@@ -94,7 +94,7 @@ consort_status place_payload(Draft &draft, const consort_task_desc &d) noexcept 
   return CONSORT_OK;
 }
 
-consort_status read_rare(Draft &draft, const consort_task_desc &d) noexcept {
+consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again) noexcept {
   Task *t = draft.t;
   if (d.worker != CONSORT_NONE) {
     if (d.worker >= draft.rt.workers.size())
@@ -106,10 +106,10 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d) noexcept {
     t->extra->worker = d.worker;
     t->bits |= kBound;
   }
+  if ((d.flags & CONSORT_TASK_REPEAT) || (d.size != CONSORT_TASK_BRIEF && d.more))
+    if (const consort_status s = read_more(draft, d, again); s < 0) return s;
   if (d.size == CONSORT_TASK_BRIEF) return CONSORT_OK;
   if (d.footprint) std::atomic_ref<uint64_t>(t->pub.footprint).store(d.footprint, std::memory_order_relaxed);
-  if (d.more)
-    if (const consort_status s = read_more(draft, d); s < 0) return s;
   if (!d.nafter && !d.done && !d.done_arg && !d.name && !d.work) return CONSORT_OK;
   if (d.nafter && !d.after) return set_error(CONSORT_E_INVAL, "nafter is not 0, but after is NULL");
   Extra *e = draft.extra();
@@ -185,7 +185,7 @@ void take_names(Draft &draft, Group &group) noexcept {
 }
 }  // namespace
 
-[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out) noexcept {
+[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out, Turns *again) noexcept {
   Hand *const hand = rt.this_hand();
   if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
   Hand &h = *hand;
@@ -195,7 +195,7 @@ void take_names(Draft &draft, Group &group) noexcept {
     std::memcpy(&whole, &given, given.size);
   }
   const consort_task_desc &d = given.size == CONSORT_TASK_BRIEF || given.size >= sizeof whole ? given : whole;
-  constexpr uint32_t kKnown = CONSORT_TASK_UNORDERED;
+  constexpr uint32_t kKnown = CONSORT_TASK_UNORDERED | CONSORT_TASK_REPEAT;
   if (d.flags & ~kKnown) [[unlikely]]
     return set_errorf(CONSORT_E_INVAL, "task->flags has 0x%x, which this runtime does not know", d.flags & ~kKnown);
 
@@ -227,8 +227,8 @@ void take_names(Draft &draft, Group &group) noexcept {
   // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
   fence::light(rt.asymmetric);
   if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
-  if (d.worker != CONSORT_NONE || d.size != CONSORT_TASK_BRIEF) [[unlikely]]
-    if (const consort_status s = read_rare(draft, d); s < 0) return s;
+  if (d.worker != CONSORT_NONE || d.size != CONSORT_TASK_BRIEF || d.flags) [[unlikely]]
+    if (const consort_status s = read_rare(draft, d, again); s < 0) return s;
   draft.unordered = d.flags & CONSORT_TASK_UNORDERED;
   if (rt.shared_domains && !draft.extra()) return no_memory();
   if (d.nuses | d.nargs) {
@@ -238,6 +238,8 @@ void take_names(Draft &draft, Group &group) noexcept {
     if (const consort_status s = read_uses(draft, d, c); s < 0) [[unlikely]] return s;
   }
   take_names(draft, *group);
+  if (t->bits & kMore) [[unlikely]]
+    if (const consort_status s = enter_order(draft, d); s < 0) return s;
   if (!h.seat && !h.lease) look_for_lease(rt, h);
 
   bool ready;
@@ -253,6 +255,7 @@ void take_names(Draft &draft, Group &group) noexcept {
     count_in(h, *group);
     if (out) out->v = t->pub.id;
     if (rt.policy.looks_ahead() && !(t->bits & (kSpecial | kBound))) [[unlikely]] rt.policy.submitted(t);
+    if (t->bits & kMore) [[unlikely]] settle_order(draft, d);
     Linker linker(rt, t);
     link(draft, linker);
     ready = let_go(rt, t, linker, pending::kGuard);
@@ -263,16 +266,23 @@ void take_names(Draft &draft, Group &group) noexcept {
       return CONSORT_OK;
     }
   }
+  if (draft.guard) release_ready(rt, h, draft.guard);
   if (ready) release_ready(rt, h, t);
   return CONSORT_OK;
 }
-Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind) noexcept {
+Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind, consort_granted_fn *granted, void *arg) noexcept {
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
   Task *t = h.take_lent();
   if (!t) return error(CONSORT_E_NOMEM, "no memory for another task");
   blank(t, kBlank, nullptr, kind);
   Draft draft(rt, h, t);
+  if (granted) {
+    More *more = more_of(h, t);
+    if (!more) return error(CONSORT_E_NOMEM, "no memory for another task");
+    more->granted = granted;
+    more->granted_arg = arg;
+  }
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};
@@ -286,8 +296,10 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
     if (!DataTable::is(*d, id)) return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
     if (const consort_status s = enter_phases(draft); s < 0) return error(s, error_text());
     if (reserve_links(draft) < 0) return error(CONSORT_E_NOMEM, "no memory for another task");
-    if (kind == kRetire)  // dead for everybody from here on
+    if (kind == kRetire) {  // dead for everybody from here on
+      d->home.store(0, std::memory_order_release);  // pairs with find_home()
       d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd, std::memory_order_release);
+    }
     count_in(h, *t->group);
     Linker linker(rt, t);
     link(draft, linker);

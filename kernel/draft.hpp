@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "complete.hpp"
+#include "more.hpp"
 #include "submit.hpp"
+#include "turns.hpp"
 
 namespace consort {
 
@@ -26,16 +28,26 @@ struct Draft {
   bool unordered = false;
   Reduction *reduction = nullptr;     // that is being united
 
+  // -- with kMore --
+  Task *guard = nullptr;                  // of its end; unsent, or ready at once
+  Turns *turns = nullptr;
+  std::unique_ptr<Turns> made_turns;
+
   Draft(Runtime &runtime, Hand &hand, Task *task) : rt(runtime), h(hand), t(task) {}
   ~Draft() {
     if (claims != few) std::free(claims);
     if (t) drop();
   }
   void drop() noexcept {
+    if (t->bits & kMore) leave_order(*this);
+    if (guard) drop_record(guard);
+    drop_record(t);
+    t = nullptr;
+  }
+  void drop_record(Task *t) noexcept {
     std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
     if (t->extra) free_lent(rt, h, t);
     h.give_record(t);
-    t = nullptr;
   }
   Extra *extra() noexcept {
     if (t->extra) return t->extra;

@@ -36,6 +36,8 @@ std::string describe_task(Runtime &rt, TaskName name) {
   }
   const uint64_t left = rt.task_at(name)->pending.load(std::memory_order_relaxed);
   const auto n = static_cast<uint32_t>(left);
+  if (const uint32_t holds = n ? 0 : rt.ends.holds(name))
+    return "the task is ready, running or over; its end is held " + std::to_string(holds) + " times: consort_task_end_release()";
   if (left & pending::kClaimed) return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
   if (n == 0 || n >= pending::kGuard) return "the task is ready or running: it waits for nothing but a worker";
   // Who they are stands in their lists, not in the task's: look for it there.
@@ -49,7 +51,9 @@ std::string describe_task(Runtime &rt, TaskName name) {
     const uint32_t found = rt.successors(*p, successors, 64);
     for (uint32_t k = 0; k < found && k < 64; ++k)
       if (successors[k]->id == name) {
-        s += (named++ ? ", " : "") + std::string("task #") + std::to_string((w & ~uint64_t{0xffffffff}) | i);
+        const TaskName who = (w & ~uint64_t{0xffffffff}) | i;
+        const std::string tag = rt.tags.of_gate(who);
+        s += (named++ ? ", " : "") + (tag.empty() ? "task #" + std::to_string(who) : tag);
         break;
       }
   }

@@ -12,6 +12,7 @@ std::shared_ptr<const Failure> Failure::next_cause(const std::shared_ptr<const F
 }
 
 std::string Failure::sentence() const {
+  if (nobody_left) return task_name + " " + text;
   std::string s = "task '" + task_name + "' failed";
   if (!worker_name.empty()) s += " on worker " + worker_name;
   if (!data_name.empty()) s += ", datum '" + data_name + "'";
@@ -41,9 +42,19 @@ const std::shared_ptr<const Failure> &FailureLog::add_lost(TaskName name) noexce
   return lost_;
 }
 
+void FailureLog::add_as(TaskName name, std::shared_ptr<const Failure> f) noexcept try {
+  enter(name, std::move(f));
+} catch (const std::bad_alloc &) {
+  add_lost(name);
+}
+
 void FailureLog::add(std::shared_ptr<const Failure> f) {
-  std::lock_guard lock(mutex_);
   const TaskName name = f->task;
+  enter(name, std::move(f));
+}
+
+void FailureLog::enter(TaskName name, std::shared_ptr<const Failure> f) {
+  std::lock_guard lock(mutex_);
   if (by_name_.emplace(name, std::move(f)).second) order_.push_back(name);
   if (order_.size() > kKept) {
     by_name_.erase(order_.front());

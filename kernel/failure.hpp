@@ -21,6 +21,7 @@ struct Failure {
   std::string task_name, worker_name, data_name, text;
   std::shared_ptr<const Failure> cause;
   uint32_t depth = 0;
+  bool nobody_left = false; // no task's: of a tag that nobody could reach any more
 
   static constexpr uint32_t kDepth = 8;
   static std::shared_ptr<const Failure> next_cause(const std::shared_ptr<const Failure> &direct);
@@ -35,12 +36,15 @@ class FailureLog {
   static constexpr size_t kKept = 65536;
   FailureLog();
   void add(std::shared_ptr<const Failure>);
+  void add_as(TaskName, std::shared_ptr<const Failure>) noexcept;  // by another name too; without memory: as lost
   // There was no memory to record a failure: its task is noted, and all share one record that says so.
   const std::shared_ptr<const Failure> &add_lost(TaskName) noexcept;
+  const std::shared_ptr<const Failure> &lost() const noexcept { return lost_; }
   std::shared_ptr<const Failure> find(TaskName) const;
   bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }  // pairs with add()
 
  private:
+  void enter(TaskName, std::shared_ptr<const Failure>);  // may throw bad_alloc
   mutable std::mutex mutex_;
   std::unordered_map<TaskName, std::shared_ptr<const Failure>> by_name_;
   std::deque<TaskName> order_;

@@ -48,6 +48,7 @@ struct Hand {
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
   uint32_t lease_tries = 0;
+  uint64_t in_vain = 0;               // finished tasks, and one, when a wait for records was
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   uint32_t streak = 0;                // successors run in place, in a row
   Task *ended = nullptr, *last_ended = nullptr;  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
@@ -70,10 +71,12 @@ struct Hand {
   std::atomic<int32_t> returned_count{0};             // [any] how many records those batches hold, not yet in nfree
   std::atomic<bool> wants_records{false};             // [any] the owner sleeps until some come back
   // Data that this thread has acquired and not released. Another thread may release: [any] under held_lock.
-  struct Held { TaskName name; Datum *datum; uint32_t mode; };
+  struct Held { TaskName name; Datum *datum; uint32_t mode; bool later; };  // later: the thread did not wait for it
   SpinLock held_lock;
   std::vector<Held> held;
+  uint32_t expected = 0;                              // there is room for as many more
   std::atomic<uint32_t> nholds{0};
+  std::atomic<bool> away{false};                      // [any] runs a body and has no worker's turn: it waited. release pairs with quiet.cpp
   std::atomic<bool> orphan{false};                    // [any] its thread has ended
   Parker parker;
 

@@ -8,6 +8,8 @@
 
 namespace consort {
 
+struct Turns;
+
 // One access into its datum's chain: beside others of its kind, or alone.
 [[gnu::always_inline]] inline void link_shared(Linker &linker, Datum &d, TaskName name) noexcept {
   linker.after(d.writer);
@@ -94,7 +96,7 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
 bool reserve_more(Runtime &, Hand &, Task *, uint32_t links) noexcept;
 
-// The long way: whatever a task may have, and the words of every error.
-consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
+// The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
+consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out, Turns *again = nullptr) noexcept;
 
 }  // namespace consort

@@ -126,8 +126,9 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
   if (!(t->bits & kAfter)) return CONSORT_OK;
   for (uint32_t i = 0; i < t->extra->nafter; ++i)
     if (auto cause = rt.failures.find(t->extra->after[i])) {
-      record_failure(rt, t, CONSORT_E_POISONED, "not run: it comes after a task that failed", nullptr, CONSORT_NONE, cause);
-      return CONSORT_E_POISONED;
+      const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
+      record_failure(rt, t, s, cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr, CONSORT_NONE, cause);
+      return s;
     }
   return CONSORT_OK;
 }
@@ -163,7 +164,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   f.call.nargs = t->nargs;
   f.call.impl = impl;
   f.call.user = c.impls[impl].user;
-  if (t->bits & kMore) call_begin(rt, *rt.this_hand(), t);
+  if (t->bits & kMore) call_begin(rt, *rt.this_hand(), w, t);
   return CONSORT_OK;
 }
 

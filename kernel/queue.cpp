@@ -133,7 +133,10 @@ Task *Queue::next(uint32_t *impl) noexcept {
     follow_.erase(follow_.begin());
     return t;
   }
-  if (Task *t = worker_.next_bound()) return t;
+  while (Task *t = worker_.next_bound()) {
+    if (t->bits & kBound) return t;
+    rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
+  }
   consort_pick pick;
   if (!rt_.policy.pop(worker_.id, &pick)) return nullptr;
   *impl = pick.impl;
@@ -190,7 +193,8 @@ bool Queue::submit(Slot *slot) noexcept {
   if (rt_.observed.load(std::memory_order_relaxed) && rt_.policy.observes()) [[unlikely]]
     slot->watcher = rt_.policy.tell_started(worker_, slot->task);
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (domain_) mark_issued(slot->task);
+  // Behind one whose end may be held nobody may follow: it need not be over when its function is.
+  if (domain_ && !(slot->task->bits & kMore)) mark_issued(slot->task);
   return true;
 }
 
@@ -222,7 +226,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
     return;
   }
   consort_status s = done.status;
-  const bool recorded = !(t->word.load(std::memory_order_relaxed) & word::kIssued) && domain_;  // failed before it was issued
+  const bool recorded = (t->bits & kFollowed) && !(t->word.load(std::memory_order_relaxed) & word::kIssued) && domain_;  // failed before it was issued
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
     else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);

@@ -136,7 +136,7 @@ void adopt_hand(Runtime &rt, Hand &h) {
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
     : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
       clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this),
-      standard_group(groups.usable() ? &groups.standard() : nullptr), data(*this) {}
+      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), copying(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);

@@ -10,19 +10,24 @@
 #include <mutex>
 #include <vector>
 
+#include "bundle.hpp"
 #include "clock.hpp"
 #include "codelet.hpp"
 #include "config.hpp"
+#include "copying.hpp"
 #include "cores.hpp"
 #include "data.hpp"
+#include "ends.hpp"
 #include "failure.hpp"
 #include "fence.hpp"
 #include "group.hpp"
 #include "hand.hpp"
 #include "policy.hpp"
 #include "registry.hpp"
+#include "tags.hpp"
 #include "task.hpp"
 #include "topology.hpp"
+#include "turns.hpp"
 #include "worker.hpp"
 
 namespace consort {
@@ -119,7 +124,12 @@ struct Runtime {
   Group *const standard_group;
   Codelets codelets;
   FailureLog failures;
+  Tags tags;
+  Ends ends;
+  Bundles bundles;
+  Repeats repeats;
   DataTable data;
+  Copying copying;
   Policy policy;
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;

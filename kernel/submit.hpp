@@ -53,6 +53,8 @@ consort_status submit(Runtime &, const consort_task_desc &, consort_task_id *out
 void push_kept(Runtime &, Hand &) noexcept;
 
 // The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
-Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind) noexcept;
+// kHold with `granted`: the application is told when its turn has come.
+Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind, consort_granted_fn *granted = nullptr,
+                                void *arg = nullptr) noexcept;
 
 }  // namespace consort

@@ -61,7 +61,8 @@ enum TaskBits : uint16_t {
   kOdd = 1 << 9,          // some datum is not plainly valid: looked at one by one, before and after
   kTokensHeld = 1 << 10,  // has them
   kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together; with kEmpty, drops them
-  kMore = 1 << 12         // hooks, tags, ends that are held, bundles: more.hpp
+  kMore = 1 << 12,        // hooks, tags, ends that are held, bundles: more.hpp
+  kOver = 1 << 14         // its end is being made: the callbacks of those that have any
 };
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "callback.hpp"
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "quiet.hpp"
 #include "submit.hpp"
 #include "thread_tags.hpp"
 
@@ -12,6 +14,8 @@ namespace {
 
 constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
 constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
+constexpr int64_t kStopLook = 25'000'000;  // ns between two looks of a stop at what it waits for
+constexpr uint32_t kStopCalm = 8;          // looks at which nothing happened any more, before tags are given up
 constexpr uint32_t kDeepest = 64;          // nested helping: a stack has an end
 
 // What is waited for: is it over, and who is to be told that somebody waits.
@@ -21,11 +25,19 @@ struct Goal {
   TaskName task = 0;
   Task *hold = nullptr;
   Hand *records = nullptr;
+  const uint64_t *tags = nullptr;
+  uint32_t ntags = 0;
 
   bool reached() const noexcept {
     if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
     if (task) return !rt.is_live(task);
     if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
+    if (tags) {  // looked at again where some tag was reached since
+      const uint64_t now = rt.tags.changes();
+      if (!was_idle && now + 1 != seen) was_idle = rt.tags.all_reached(tags, ntags);
+      seen = now + 1;
+      return was_idle;
+    }
     // Nothing pending is a moment, not a state, where others go on submitting: seen once is enough.
     if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
     return was_idle;
@@ -58,6 +70,7 @@ struct Goal {
   }
   Group *group_of_task = nullptr;
   mutable bool was_idle = false;
+  mutable uint64_t seen = 0;  // changes of tags, and one
 };
 
 bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t longest) noexcept {
@@ -113,7 +126,9 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
       {
         const Waiter waiter(rt, h.parker);
         goal.announce();
+        w->resting.store(true, std::memory_order_release);
         if (!goal.reached()) h.parker.wait(enough ? std::min(kNap, deadline.left_ns() < 0 ? kNap : deadline.left_ns()) : deadline.left_ns());
+        w->resting.store(false, std::memory_order_release);
         goal.withdraw();
       }
       w->show_awake();
@@ -291,6 +306,7 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   h.frame = nullptr;
   h.depth = 0;
   h.in_callback = false;
+  h.away.store(false, std::memory_order_relaxed);
   if (rt.pumping.load(std::memory_order_relaxed) == &h) rt.pumping.store(nullptr, std::memory_order_release);
   record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE, nullptr);
   complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
@@ -363,6 +379,60 @@ consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_
     if (g && g->parent == h->task->group) goal.group_of_task = g;
   }
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
+}
+
+consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
+  if (const consort_status s = may_wait(rt, "a tag"); s < 0) return s;
+  if (const Hand *h = rt.this_hand_if_any(); h && h->task)
+    return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead", task_label(*h->task));
+  if (!n) return CONSORT_OK;
+  rt.tags.begin_wait(tags, n);
+  const Goal goal{.rt = rt, .tags = tags, .ntags = n};
+  const consort_status s = wait_for(rt, goal, timeout_ns, flags);
+  rt.tags.end_wait(tags, n);
+  if (s == CONSORT_E_TIMEOUT) {
+    uint32_t i = 0;
+    while (i + 1 < n && rt.tags.all_reached(&tags[i], 1)) ++i;
+    return answer(s, "tag " + std::to_string(tags[i]));
+  }
+  if (s < 0) return s;
+  for (uint32_t i = 0; i < n; ++i)
+    if (const TaskName failed = rt.tags.failed(tags[i]))
+      if (const auto f = rt.failures.find(failed)) return set_error(f->status, f->chain());
+  return CONSORT_OK;
+}
+
+consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
+  if (const consort_status s = may_wait(rt, "the ready tasks"); s < 0) return s;
+  Hand *h = rt.this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  if (h->task) return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
+  const Deadline deadline(rt.clock, timeout_ns);
+  for (int64_t nap = 20'000; !come_to_rest(rt, *h); nap = std::min(2 * nap, kNap)) {
+    if (timeout_ns == 0 || deadline.passed()) return answer(CONSORT_E_TIMEOUT, "the ready tasks");
+    if (!rt.manual) h->parker.wait(nap);
+  }
+  return CONSORT_OK;
+}
+
+consort_status wait_to_stop(Runtime &rt) {
+  if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
+  rt.repeats.stop_all();
+  Hand *h = rt.this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  uint32_t calm = 0;
+  for (;;) {
+    const Goal goal{rt};
+    if (wait_for(rt, goal, kStopLook, 0) >= 0) break;
+    rt.repeats.stop_all();  // somebody may still submit
+    // What is left waits for the application, or for a tag that nobody is left to reach.
+    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && come_to_rest(rt, *h);
+    calm = stuck ? calm + 1 : 0;
+    if (calm < kStopCalm) continue;
+    while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, *h, gate);
+    settle_down(rt, *h);
+  }
+  return rt.groups.collect_all();
 }
 
 consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {

@@ -28,6 +28,10 @@ void wait_for_records(Hand &) noexcept;  // the window is full
 consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags);  // its end, not its status
+// E_BUSY in bodies. The answer is that of the first tag that was reached by a failed task.
+consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
+consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
+consort_status wait_to_stop(Runtime &);  // for all tasks; those that wait for a tag that nobody is left to reach are cancelled
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 
 // The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).

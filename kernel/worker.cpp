@@ -170,11 +170,20 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   uint32_t step = 0;
   while (step < most) {
     consort_pick pick;
-    if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] pick = {&next_bound()->pub, CONSORT_NONE, 0};
-    else if (!rt.policy.pop(id, &pick)) break;
+    if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
+      Task *t = next_bound();
+      if (!(t->bits & kBound)) {  // offered here first; others may have it if this worker is slow
+        rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
+        continue;
+      }
+      pick = {&t->pub, CONSORT_NONE, 0};
+    } else if (!rt.policy.pop(id, &pick)) break;
     n += run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
     ++step;
-    if (h.seat != this) [[unlikely]] break;
+    if (h.seat != this) [[unlikely]] {
+      if (!outer) h.away.store(false, std::memory_order_release);
+      break;
+    }
   }
   h.task = outer;
   h.frame = outer_frame;
@@ -218,6 +227,7 @@ void Worker::leave_to_spare(Hand &h) noexcept {
     }
   }
   h.seat = nullptr;
+  h.away.store(h.task != nullptr, std::memory_order_release);
   give_up();
 }
 
@@ -232,6 +242,7 @@ bool Worker::try_return(Hand &h) noexcept {
   }
   show_awake();
   h.seat = this;
+  h.away.store(false, std::memory_order_release);
   return true;
 }
 

@@ -63,6 +63,7 @@ struct Worker {
 
   alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any]
   std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
+  std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiet.cpp
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
   std::atomic<Hand *> pumped_by{nullptr};        // [any] the hand that holds the token in pump_one(); it alone finds itself
   std::atomic<Task *> mailbox{nullptr};          // [any] tasks bound to this worker, linked by pub.sched[0], newest first

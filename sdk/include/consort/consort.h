@@ -52,7 +52,8 @@ typedef struct consort_settings {
 
 /* settings NULL: defaults. Several runtimes may live side by side. */
 CONSORT_API consort_status consort_start(const consort_settings *settings, consort_runtime **out);
-/* Waits for every task, brings data home, stops. Never from inside a task. The first failure that nobody
+/* Waits for every task, brings data home, stops. Never from inside a task. Tasks that wait for a tag (order.h) which nobody is
+ * left to reach are cancelled, and say so. The first failure that nobody
  * collected is the answer; the runtime is gone all the same. NULL is fine. */
 CONSORT_API consort_status consort_stop(consort_runtime *rt);
 /* Text of this thread's last error, "" if none. Good until the thread's next call. */

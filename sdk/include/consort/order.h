@@ -38,10 +38,14 @@ struct consort_task_more {
  * `done` calls too, but not `begin`; so has an empty one. Of a submission that is refused nothing is called and nothing dropped:
  * the arguments are still the caller's. */
 
-/* One more reason not to end yet, for a task that is not over: from its body, its hooks, or by who holds its end already. */
+/* One more reason not to end yet, for a task that is not over: from its body, its hooks, or by who holds its end already. Until its
+ * end a task keeps its data, its memory of its own and its failure; who waits for it waits, and consort_stop() does too. Whether
+ * those in end_after ended well is not this task's affair. */
 CONSORT_API consort_status consort_task_end_hold(consort_runtime *rt, consort_task_id task);
 CONSORT_API consort_status consort_task_end_release(consort_runtime *rt, consort_task_id task); /* E_INVAL: nothing holds it */
-/* CONSORT_TASK_REPEAT: no more turns after the one that runs (or waits). From the body, a hook, or any thread. */
+/* CONSORT_TASK_REPEAT: no more turns after the one that runs (or waits). From the body, a hook, or any thread; by the name of the
+ * first turn or of the present one. A turn that fails or is cancelled is the last one too, and consort_stop() ends all repeating.
+ * Hooks are called for every turn, their arguments dropped after the last; `after` and `end_after` are for the first turn only. */
 CONSORT_API consort_status consort_task_stop_repeating(consort_runtime *rt, consort_task_id task);
 /* The task whose body or callback runs on the calling thread; null: none. */
 CONSORT_API consort_task_id consort_current_task(consort_runtime *rt);
@@ -53,7 +57,10 @@ CONSORT_API consort_status consort_submit_list(consort_runtime *rt, const consor
 /* Until no task is ready or running: those left wait for a tag, a hold, or one another. */
 CONSORT_API consort_status consort_wait_no_ready(consort_runtime *rt, int64_t timeout_ns, uint32_t flags);
 
-/* -- tags: names for points in the order, given before the tasks exist ---------------------------------- */
+/* -- tags: names for points in the order, given before the tasks exist ----------------------------------
+ * A tag is reached when a task that carries it ends, however it ends; where that task failed, those who come after the tag are
+ * poisoned as by consort_task_desc.after, and consort_tag_wait() answers why, until the tag is restarted. One unfinished task at
+ * a time carries a tag. What still waits for a tag in consort_stop(), when nothing runs or is held any more, is cancelled. */
 
 /* `tag` (and the task that carries it, if it is not submitted yet) comes after all n others. Cumulative. A cycle
  * is refused with E_INVAL and named, link by link. A tag whose task was submitted already: E_BUSY. */

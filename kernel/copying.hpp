@@ -1,0 +1,28 @@
+// copying.hpp — the kernel's own codelet that copies one datum's contents into another of the same layout and sizes.
+//
+// Added at its first use, for every class of units whose functions the kernel calls itself. Any thread.
+#pragma once
+#include <consort/consort.h>
+
+#include <mutex>
+
+#include "result.hpp"
+
+namespace consort {
+
+struct Runtime;
+
+class Copying {
+ public:
+  explicit Copying(Runtime &rt) : rt_(rt) {}
+  consort_status submit(consort_data_id dst, consort_data_id src, consort_group_id, consort_task_id *out);  // may throw bad_alloc
+
+ private:
+  Result<consort_codelet_id> codelet();
+
+  Runtime &rt_;
+  std::mutex mutex_;
+  consort_codelet_id codelet_{0};
+};
+
+}  // namespace consort

@@ -1,0 +1,82 @@
+#include "ends.hpp"
+
+#include <mutex>
+
+namespace consort {
+
+void Ends::enlist(Task *t, uint32_t holds, bool guarded) noexcept {
+  More &m = *t->extra->more;
+  m.task = t;
+  m.name = t->pub.id;
+  m.holds = holds;
+  m.guarded = guarded;
+  m.listed = true;
+  held_.fetch_add(holds, std::memory_order_relaxed);
+  Bucket &b = bucket(m.name);
+  std::lock_guard lock(b.lock);
+  m.next = b.first;
+  b.first = &m;
+}
+
+More *Ends::find(Bucket &b, TaskName name) noexcept {
+  More *m = b.first;
+  while (m && m->name != name) m = m->next;
+  return m;
+}
+
+Task *Ends::unlist_if_free(Bucket &b, More &m) noexcept {
+  if (!m.over || m.holds || m.guarded) return nullptr;
+  More **at = &b.first;
+  while (*at != &m) at = &(*at)->next;
+  *at = m.next;
+  return m.task;
+}
+
+bool Ends::may_end(Task *t, consort_status status, uint32_t worker) noexcept {
+  More &m = *t->extra->more;
+  if (!m.listed) return true;
+  Bucket &b = bucket(m.name);
+  std::lock_guard lock(b.lock);
+  m.status = status;
+  m.worker = worker;
+  m.over = true;
+  return unlist_if_free(b, m);
+}
+
+bool Ends::hold(TaskName name) noexcept {
+  Bucket &b = bucket(name);
+  std::lock_guard lock(b.lock);
+  More *m = find(b, name);
+  if (!m) return false;
+  ++m->holds;
+  held_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool Ends::release(TaskName name, Task **last) noexcept {
+  Bucket &b = bucket(name);
+  std::lock_guard lock(b.lock);
+  More *m = find(b, name);
+  if (!m || !m->holds) return false;
+  --m->holds;
+  held_.fetch_sub(1, std::memory_order_relaxed);
+  *last = unlist_if_free(b, *m);
+  return true;
+}
+
+Task *Ends::guard_is_over(TaskName name) noexcept {
+  Bucket &b = bucket(name);
+  std::lock_guard lock(b.lock);
+  More *m = find(b, name);
+  m->guarded = false;
+  return unlist_if_free(b, *m);
+}
+
+uint32_t Ends::holds(TaskName name) noexcept {
+  Bucket &b = bucket(name);
+  std::lock_guard lock(b.lock);
+  const More *m = find(b, name);
+  return m ? m->holds : 0;
+}
+
+}  // namespace consort

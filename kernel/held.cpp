@@ -1,0 +1,78 @@
+#include "held.hpp"
+
+#include "callback.hpp"
+#include "error_slot.hpp"
+#include "more.hpp"
+
+namespace consort {
+
+consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
+  const uint32_t state = d.state.load(std::memory_order_acquire);
+  if (mode & CONSORT_M_R) {
+    if (state & data_state::kPoisoned)
+      return set_errorf(CONSORT_E_POISONED, "datum '%s' cannot be read: %s", rt.data.name(d).c_str(),
+                        d.extra && d.extra->blame ? d.extra->blame->chain().c_str() : "the task that should have written it failed");
+    if (!(state & data_state::kValid))
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
+  }
+  if (d.pub.bytes && data_state::space(state) == data_state::kNowhere) return rt.data.give_memory(d, rt.topology->home());
+  if (d.pub.bytes && !(rt.topology->spaces()[data_state::space(state)].desc.flags & CONSORT_SP_CPU))
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach", rt.data.name(d).c_str());
+  return CONSORT_OK;
+}
+
+void expect_held(Hand &h) {
+  std::lock_guard lock(h.held_lock);
+  if (h.held.capacity() <= h.held.size() + h.expected) h.held.reserve((h.held.size() + h.expected) * 2 + 8);
+  ++h.expected;
+}
+
+void stop_expecting_held(Hand &h) noexcept {
+  std::lock_guard lock(h.held_lock);
+  --h.expected;
+}
+
+void note_held(Hand &h, TaskName name, Datum &d, uint32_t mode, bool later) noexcept {
+  std::lock_guard lock(h.held_lock);
+  --h.expected;
+  h.held.push_back({name, &d, mode, later});  // there is room
+  if (!later) h.nholds.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint32_t let_go_held(Hand &h, TaskName name) noexcept {
+  std::lock_guard lock(h.held_lock);
+  for (size_t i = h.held.size(); i-- > 0;)
+    if (h.held[i].name == name) {
+      const uint32_t mode = h.held[i].mode;
+      if (!h.held[i].later) h.nholds.fetch_sub(1, std::memory_order_relaxed);
+      h.held[i] = h.held.back();
+      h.held.pop_back();
+      return mode;
+    }
+  return 0;
+}
+
+bool grant(Runtime &rt, Hand &h, Task *t) noexcept {
+  Datum &d = *Datum::of(t->pub.access[0].datum);
+  Hand &holder = *rt.hands.at(t->hand);
+  const More &m = *t->extra->more;
+  const auto fn = m.granted;
+  void *const arg = m.granted_arg;
+  consort_status s;
+  try {
+    s = check_held(rt, d, t->pub.access[0].mode);
+  } catch (const std::bad_alloc &) {
+    s = set_error(CONSORT_E_NOMEM, "no memory");
+  }
+  if (s < 0) {
+    stop_expecting_held(holder);
+    in_callback(rt, h, nullptr, [&] { fn(arg, s, nullptr); });
+    return true;
+  }
+  const consort_hold hold{{t->pub.id}, d.view};
+  note_held(holder, t->pub.id, d, t->pub.access[0].mode, true);
+  in_callback(rt, h, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
+  return false;
+}
+
+}  // namespace consort

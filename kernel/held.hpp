@@ -1,0 +1,21 @@
+// held.hpp — data that the application has entered: who holds what, and those who are told when their turn comes.
+//
+// The list stands in the hand that asked; another thread may let go. Any thread, under that hand's lock.
+#pragma once
+#include "runtime.hpp"
+
+namespace consort {
+
+// With the datum granted: is there something to read, or memory to write to? May throw bad_alloc.
+consort_status check_held(Runtime &, Datum &, uint32_t mode);
+
+// Room for one more. May throw bad_alloc.
+void expect_held(Hand &);
+void stop_expecting_held(Hand &) noexcept;
+void note_held(Hand &, TaskName, Datum &, uint32_t mode, bool later) noexcept;  // that was expected
+uint32_t let_go_held(Hand &, TaskName) noexcept;                                // its mode; 0: not held (any more)
+
+// A hold of somebody who did not wait has its turn: tells. True: it is over, for it could not be granted; else it may be gone.
+bool grant(Runtime &, Hand &, Task *) noexcept;
+
+}  // namespace consort

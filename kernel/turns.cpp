@@ -1,0 +1,119 @@
+#include "turns.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "callback.hpp"
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "linking.hpp"
+#include "more.hpp"
+
+namespace consort {
+
+std::unique_ptr<Turns> Repeats::copy(const consort_task_desc &d) noexcept try {
+  auto t = std::make_unique<Turns>();
+  t->desc = CONSORT_TASK_INIT;
+  std::memcpy(&t->desc, &d, std::min<size_t>(d.size, sizeof t->desc));
+  t->desc.size = sizeof t->desc;
+  t->uses.assign(d.uses, d.uses + d.nuses);
+  t->args.assign(d.args, d.args + d.nargs);
+  size_t room = 0;
+  for (const auto &a : t->args)
+    if (a.kind == CONSORT_ARG_BYTES) room += a.bytes;
+  t->bytes.resize(room);
+  room = 0;
+  for (auto &a : t->args)
+    if (a.kind == CONSORT_ARG_BYTES) {
+      std::memcpy(t->bytes.data() + room, reinterpret_cast<const void *>(static_cast<uintptr_t>(a.scalar)), a.bytes);
+      a.scalar = reinterpret_cast<uintptr_t>(t->bytes.data() + room);
+      room += a.bytes;
+    }
+  t->desc.uses = t->uses.data();
+  t->desc.args = t->args.data();
+  t->desc.after = nullptr;
+  t->desc.nafter = 0;
+  if (t->desc.name) t->desc.name = (t->name = t->desc.name).c_str();
+  if (t->desc.more) {
+    t->more = *t->desc.more;
+    t->more.size = sizeof t->more;
+    t->more.end_after = nullptr;
+    t->more.nend_after = 0;
+  } else {
+    t->more = CONSORT_TASK_MORE_INIT;
+  }
+  t->desc.more = &t->more;
+  return t;
+} catch (const std::bad_alloc &) {
+  return nullptr;
+}
+
+void Repeats::begin(Turns &t, TaskName name, consort_group_id group) noexcept {
+  std::lock_guard lock(mutex_);
+  t.now = name;
+  if (t.first) return;
+  t.first = name;
+  t.desc.group = group;
+  t.next = all_;
+  if (all_) all_->before = &t;
+  all_ = &t;
+}
+
+void Repeats::unlink(Turns &t) noexcept {
+  if (t.next) t.next->before = t.before;
+  (t.before ? t.before->next : all_) = t.next;
+}
+
+void Repeats::forget(Turns &t) noexcept {
+  std::lock_guard lock(mutex_);
+  unlink(t);
+}
+
+bool Repeats::again(Turns &t, bool well) noexcept {
+  std::lock_guard lock(mutex_);
+  if (well && !t.stopped) return true;
+  unlink(t);
+  return false;
+}
+
+consort_status Repeats::stop(TaskName name, bool live) noexcept {
+  std::lock_guard lock(mutex_);
+  for (Turns *t = all_; t; t = t->next)
+    if (t->first == name || t->now == name) {
+      t->stopped = true;
+      return CONSORT_OK;
+    }
+  if (!live) return CONSORT_OK;  // over, and nothing repeats
+  return set_error(CONSORT_E_INVAL, "the task does not repeat: it was submitted without CONSORT_TASK_REPEAT");
+}
+
+void Repeats::stop_all() noexcept {
+  std::lock_guard lock(mutex_);
+  for (Turns *t = all_; t; t = t->next) t->stopped = true;
+}
+
+void next_turn(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
+  std::unique_ptr<Turns> turns(std::exchange(t->extra->more->turns, nullptr));
+  if (rt.repeats.again(*turns, status >= 0)) {
+    const consort_task_id after{t->pub.id};
+    turns->desc.after = &after;
+    turns->desc.nafter = 1;
+    consort_status s;
+    {
+      const Callback scope(rt, h, t);  // it may be in the middle of somebody else's wait: no waiting for the window here
+      s = submit_any(rt, turns->desc, nullptr, turns.get());
+    }
+    if (s >= 0) {
+      (void)turns.release();  // the next turn's
+      return;
+    }
+    fail_group(rt, t, s, "its next turn could not be submitted");
+    rt.repeats.forget(*turns);
+  }
+  const consort_task_more &m = turns->more;
+  in_callback(rt, h, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
+  for (const consort_hook &hook : {m.ready, m.begin})
+    in_callback(rt, h, t, [&] { if (hook.drop) hook.drop(hook.arg); });
+}
+
+}  // namespace consort
