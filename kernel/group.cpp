@@ -134,7 +134,7 @@ void Groups::tell_if_idle(Group &g) noexcept {
   // Two hands may finish the group's last two tasks at once: one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!idle(g)) return;
-  rt_.wake_waiters();
+  rt_.wake_waiters(&g);
   void (*done)(void *, consort_group_id) = nullptr;
   void *arg = nullptr;
   {

@@ -279,9 +279,9 @@ void Runtime::choose_paths() noexcept {
   codelets.allow_short_way(!shared_domains && !policy.looks_ahead());
 }
 
-void Runtime::wake_waiters() noexcept {
+void Runtime::wake_waiters(const Group *idle) noexcept {
   if (!nwaiters.load(std::memory_order_relaxed)) return;
-  Waiter::wake_all(*this);
+  Waiter::wake_all(*this, idle);
 }
 
 // For a task that is unfinished and not running the list only grows at its head. For any other it may be walked

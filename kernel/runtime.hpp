@@ -79,7 +79,7 @@ struct Runtime {
   uint64_t finished() const noexcept;
   bool nobody_runs() const noexcept;       // no worker's turn is taken just now
   void wake(const consort_wake &) noexcept;
-  void wake_waiters() noexcept;            // somebody's wait may be over
+  void wake_waiters(const Group *idle = nullptr) noexcept;  // somebody's wait may be over: for this group, or for no group
   void choose_paths() noexcept;            // the short way where nobody asks for more: after whatever changes who asks
   uint32_t successors(const Task &, const consort_task **out, uint32_t max) const noexcept;
   void log(int32_t level, const std::string &text) const noexcept;

@@ -75,7 +75,7 @@ struct Goal {
 
 bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t longest) noexcept {
   Runtime &rt = goal.rt;
-  const Waiter waiter(rt, h.parker);
+  const Waiter waiter(rt, h.parker, goal.group);
   goal.announce();
   while (!goal.reached() && !deadline.passed() && longest != 0) {
     const int64_t left = deadline.left_ns();
@@ -124,7 +124,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
         continue;
       }
       {
-        const Waiter waiter(rt, h.parker);
+        const Waiter waiter(rt, h.parker, goal.group);
         goal.announce();
         w->resting.store(true, std::memory_order_release);
         if (!goal.reached()) h.parker.wait(enough ? std::min(kNap, deadline.left_ns() < 0 ? kNap : deadline.left_ns()) : deadline.left_ns());
@@ -249,7 +249,7 @@ consort_status answer(consort_status s, const std::string &what) {
 
 }  // namespace
 
-Waiter::Waiter(Runtime &rt, Parker &p) noexcept : rt_(rt), parker_(p) {
+Waiter::Waiter(Runtime &rt, Parker &p, const Group *only) noexcept : rt_(rt), parker_(p), only_(only) {
   std::lock_guard lock(rt_.waiters_mutex);
   next_ = rt_.waiters;
   if (next_) next_->before_ = this;
@@ -264,9 +264,10 @@ Waiter::~Waiter() {
   rt_.nwaiters.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Waiter::wake_all(Runtime &rt) noexcept {
+void Waiter::wake_all(Runtime &rt, const Group *idle) noexcept {
   std::lock_guard lock(rt.waiters_mutex);
-  for (Waiter *w = rt.waiters; w; w = w->next_) w->parker_.wake();
+  for (Waiter *w = rt.waiters; w; w = w->next_)
+    if (!w->only_ || w->only_ == idle) w->parker_.wake();
 }
 
 bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {

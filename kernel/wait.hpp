@@ -8,18 +8,20 @@
 
 namespace consort {
 
-// Somebody who sleeps until told; from then on each end that might matter wakes it.
+// Somebody who sleeps until told; from then on each end that might matter wakes it. Who waits for one group is woken
+// for that one alone: thousands of bodies may wait, each for its own children.
 class Waiter {
  public:
-  Waiter(Runtime &, Parker &) noexcept;
+  Waiter(Runtime &, Parker &, const Group *only) noexcept;
   ~Waiter();
   Waiter(const Waiter &) = delete;
   Waiter &operator=(const Waiter &) = delete;
-  static void wake_all(Runtime &) noexcept;
+  static void wake_all(Runtime &, const Group *idle) noexcept;
 
  private:
   Runtime &rt_;
   Parker &parker_;
+  const Group *const only_;  // null: anything may be what it waits for
   Waiter *next_, *before_ = nullptr;
 };
 

@@ -1,4 +1,6 @@
 // Waiting: for one task and all, time limits, helping or not, from inside tasks and callbacks; cancelling.
+#include <sys/resource.h>
+
 #include "api/harness.hpp"
 
 using namespace consort_test;
@@ -133,6 +135,32 @@ TEST_F(Wait, ATaskMayWaitForAGroupOfItsOwn) {
   Desc(tree).arg(6).must(rt);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_EQ(ran, 729);
+}
+
+// First in, first out: the whole tree is open before its first leaf runs. The end of a group wakes those who wait for
+// it, and not the thousand others.
+TEST(WaitForMany, ABodyThatWaitsSleepsUntilItsOwnChildrenHaveEnded) {
+  Rt rt{{{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}}};
+  Bodies body;
+  std::atomic<int> ran{0};
+  consort_codelet_id tree{0};
+  tree = body(rt, "tree", [&](const consort_call &k) -> consort_status {
+    const int depth = value<int>(k, 0);
+    if (!depth) return ++ran, CONSORT_OK;
+    consort_group_id g;
+    if (const auto s = consort_group_create(rt, nullptr, &g); s < 0) return s;
+    for (int i = 0; i < 2; ++i)
+      if (const auto s = Desc(tree).in(g).arg(depth - 1).to(rt); s < 0) return s;
+    if (const auto s = consort_group_wait(rt, g, kLong, 0); s < 0) return s;
+    return consort_group_destroy(rt, g);
+  });
+  rusage before{}, after{};
+  getrusage(RUSAGE_SELF, &before);
+  Desc(tree).arg(10).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(ran, 1024);
+  EXPECT_LT(after.ru_nvcsw - before.ru_nvcsw, 10 * 2047) << "sleeps of all threads together";
 }
 
 TEST_F(Wait, InsideATaskWithATimeLimit) {

@@ -416,6 +416,7 @@ class Runtime {
     d.footprint = o.footprint;
     d.work = o.work;
     d.more = nullptr;
+    static_assert(CONSORT_END(consort_task_desc, more) == sizeof d, "every field is set here: also one that is new");
   }
 
   struct Owned {  // moved from, a Runtime stops nothing
