@@ -66,7 +66,7 @@ Group *Groups::find(consort_group_id id) const noexcept {
 
 Result<void> Groups::destroy(Group &g) {
   if (g.number == 0) return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
-  if (!idle(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
+  if (busy(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
   // Whoever destroys it may free what `done` is given: nobody may be inside any more.
   for (const Hand *h = rt_.this_hand_if_any();; std::this_thread::yield()) {
     std::lock_guard inner(g.mutex);
@@ -122,6 +122,34 @@ bool Groups::idle(const Group &g) const noexcept {
     if (turn >> Tally::kGroupShift == g.number) finished += turn & Tally::kCount;
   });
   return finished == submitted(g);
+}
+
+// A count on its way hides that a group is idle, for a moment. The answer is sure where no count was; among hands that
+// change their groups all the time a group that stays busy through so many looks is.
+bool Groups::busy(const Group &g) const noexcept {
+  constexpr uint32_t kLooks = 1000;
+  for (uint32_t looks = 0; looks < kLooks; std::this_thread::yield()) {
+    bool moving = false;
+    const auto moves = [&] {
+      uint64_t sum = 0;
+      rt_.for_each_hand([&](const Hand &h) {
+        for (const Tally *t : {&h.in, &h.out}) {
+          const uint32_t n = t->moves.load(std::memory_order_acquire);  // pairs with end_move()
+          moving |= n & 1;
+          sum += n;
+        }
+      });
+      return sum;
+    };
+    const uint64_t before = moves();
+    if (idle(g)) return false;
+    std::atomic_thread_fence(std::memory_order_acquire);  // pairs with begin_move()
+    const bool same = moves() == before;
+    if (moving) continue;
+    if (same) return true;
+    ++looks;
+  }
+  return true;
 }
 
 bool Groups::all_idle() const noexcept {
@@ -193,17 +221,21 @@ consort_status Groups::collect_all() {
 
 void turn_in(Hand &h, Group &g) noexcept {
   const uint64_t turn = h.in.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
+  h.in.begin_move();
   h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift))->in.fetch_add(n, std::memory_order_release);
   h.in.before.fetch_add(n, std::memory_order_release);
   h.in.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
+  h.in.end_move();
 }
 
 void turn_out(Runtime &rt, Hand &h, Group &g) noexcept {
   const uint64_t turn = h.out.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
+  h.out.begin_move();
   h.out.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
   h.out.before.fetch_add(n, std::memory_order_release);
   Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
   old.out.fetch_add(n, std::memory_order_release);
+  h.out.end_move();
   fence::light(rt.asymmetric);
   rt.groups.tell_if_idle(old);
 }

@@ -58,6 +58,7 @@ class Groups {
 
   uint64_t submitted(const Group &) const noexcept;
   bool idle(const Group &) const noexcept;        // nothing pending at some moment since the call began
+  bool busy(const Group &) const noexcept;        // the opposite, and sure: waits for counts on their way
   bool all_idle() const noexcept;
   // A hand has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
   void tell_if_idle(Group &) noexcept;
