@@ -69,6 +69,7 @@ clang_build() { # the same sources under the other compiler, warnings and all
 stage "build release" make release release
 stage "includes" tests/checks/includes.py
 stage "vocabulary" tests/checks/vocabulary.py
+stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
 stage "abi gate" tests/checks/layout_gate.py
 stage "compile matrix" tests/checks/matrix.py
