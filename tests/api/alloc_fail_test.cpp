@@ -399,6 +399,111 @@ TEST_F(AllocFail, RunningTasksThatFail) {
   });
 }
 
+// Tags, hooks, ends that are held, further turns: whatever an allocation's failure leaves behind, none is lost or called twice.
+TEST_F(AllocFail, SubmitInOrder) {
+  struct Counts { int called = 0, dropped = 0; } seen;
+  std::vector<consort_task_id> before;
+  for (int i = 0; i < 20; ++i) before.push_back(Desc(c).rw(x).must(rt));
+  uint64_t tag = 1000;
+  for_every_allocation("submit in order", [&](const Fault &f) {
+    tag += 10;
+    const uint64_t others[] = {tag + 1, tag + 2};
+    need(consort_tag_after(rt, tag, others, 2), "after");
+    consort_bundle_id bundle{0};
+    need(consort_bundle_create(rt, &bundle), "bundle");
+    consort_task_more more = CONSORT_TASK_MORE_INIT;
+    more.flags = CONSORT_MORE_TAG;
+    more.tag = tag;
+    more.end_after = before.data();
+    more.nend_after = static_cast<uint32_t>(before.size());
+    more.end_holds = 1;
+    more.bundle = bundle;
+    more.ready = more.begin = {[](void *p, consort_task_id) { ++static_cast<Counts *>(p)->called; }, &seen,
+                               [](void *p) { ++static_cast<Counts *>(p)->dropped; }};
+    Desc t(c);
+    t.rw(x);
+    char bytes[100] = {};
+    t.args.push_back({CONSORT_ARG_BYTES, sizeof bytes, {0, 0}, 0, reinterpret_cast<uint64_t>(bytes)});
+    t.d.more = &more;
+    t.d.flags = CONSORT_TASK_REPEAT;
+    const consort_task_desc *d = t.desc();
+    consort_task_id id{0};
+    seen = {};
+    const Answer a = faulty(f, [&] { return consort_submit(rt, d, &id); });
+    good_or_no_memory(a);
+    if (a.status >= 0) {
+      EXPECT_OK(consort_task_stop_repeating(rt, id));
+      EXPECT_OK(consort_task_end_release(rt, id));
+    }
+    need(consort_tag_notify(rt, tag + 1), "notify");
+    need(consort_tag_notify(rt, tag + 2), "notify");
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_EQ(seen.called, a.status >= 0 ? 2 : 0);
+    EXPECT_EQ(seen.dropped, a.status >= 0 ? 2 : 0);
+    EXPECT_OK(consort_bundle_close(rt, bundle));
+    for (const uint64_t each : {tag, tag + 1, tag + 2}) EXPECT_OK(consort_tag_remove(rt, each));
+  });
+}
+
+TEST_F(AllocFail, Order) {
+  uint64_t tag = 1;
+  for_every_allocation("tag_after", [&](const Fault &f) {
+    tag += 10;
+    const uint64_t others[] = {tag + 1, tag + 2, tag + 3};
+    const Answer a = faulty(f, [&] { return consort_tag_after(rt, tag, others, 3); });
+    good_or_no_memory(a);
+    EXPECT_OK(consort_tag_after(rt, tag, others, 3));
+    EXPECT_SAYS(CONSORT_E_INVAL, consort_tag_after(rt, others[2], &tag, 1), "circle");
+    for (uint64_t i = tag; i < tag + 4; ++i) EXPECT_OK(consort_tag_remove(rt, i));
+  });
+  for_every_allocation("tag_notify", [&](const Fault &f) {
+    tag += 10;
+    const Answer a = faulty(f, [&] { return consort_tag_notify(rt, tag); });
+    good_or_no_memory(a);
+    EXPECT_EQ(consort_tag_state(rt, tag), a.status >= 0 ? CONSORT_OK : CONSORT_AGAIN);
+    EXPECT_OK(consort_tag_remove(rt, tag));
+  });
+  for_every_allocation("tag_wait", [&](const Fault &f) {
+    tag += 10;
+    const Answer a = faulty(f, [&] { return consort_tag_wait(rt, &tag, 1, 0, 0); });
+    EXPECT_TRUE(a.status == CONSORT_E_TIMEOUT || a.status == CONSORT_E_NOMEM) << a.text;
+    EXPECT_OK(consort_tag_remove(rt, tag));
+  });
+  for_every_allocation("bundle_create", [&](const Fault &f) {
+    consort_bundle_id b{0};
+    const Answer a = faulty(f, [&] { return consort_bundle_create(rt, &b); });
+    good_or_no_memory(a);
+    if (a.status < 0) return;
+    EXPECT_OK(consort_bundle_close(rt, b));
+  });
+  for_every_allocation("acquire_later", [&](const Fault &f) {
+    struct Grant { consort_runtime *rt; int calls; } g{rt, 0};
+    const Answer a = faulty(f, [&] {
+      return consort_acquire_later(rt, x, CONSORT_M_RW, [](void *p, consort_status s, const consort_hold *hold) {
+        Grant &g = *static_cast<Grant *>(p);
+        ++g.calls;
+        if (s >= 0) (void)consort_release(g.rt, *hold);
+      }, &g);
+    });
+    good_or_no_memory(a);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_EQ(g.calls, a.status >= 0 ? 1 : 0);
+  });
+  for_every_allocation("register_like and data_copy", [&](const Fault &f) {
+    consort_data_id y{0};
+    const Answer a = faulty(f, [&] {
+      if (const consort_status s = consort_register_like(rt, x, "a datum whose name is too long for a small string", &y); s < 0) return s;
+      if (const consort_status s = consort_data_copy(rt, y, x, {0}, nullptr); s < 0) return s;
+      return consort_wait_all(rt, kLong, 0);
+    });
+    good_or_no_memory(a);
+    (void)consort_wait_all(rt, kLong, 0);
+    if (y.v) {
+      EXPECT_OK(consort_unregister(rt, y));
+    }
+  });
+}
+
 TEST_F(AllocFail, AcquireReleaseInvalidate) {
   for_every_allocation("acquire", [&](const Fault &f) {
     need(Desc(c).rw(x).to(rt), "submit");
