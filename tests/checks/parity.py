@@ -40,7 +40,7 @@ def library_names():
     headers = '\n'.join(h.read_text() for h in (ROOT / 'sdk/include').rglob('*.h*'))
     known = set(re.findall(r'\b(?:consort|CONSORT)_\w+', headers))
     cmake = '\n'.join(c.read_text() for c in (ROOT / 'sdk/cmake').iterdir())
-    known |= set(re.findall(r'\bconsort_\w+', cmake)) | {'consort_plugins', 'consort_plugin_entry_cpu', 'consort_static_cpu'}
+    known |= set(re.findall(r'\bconsort_\w+', cmake)) | {'consort_debug', 'consort_plugins', 'consort_plugin_entry_cpu', 'consort_static_cpu'}
     complaints = []
     for page in sorted((ROOT / 'docs').glob('*.md')):
         for line, text in enumerate(page.read_text().splitlines(), 1):
