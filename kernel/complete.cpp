@@ -112,6 +112,12 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   });
 }
 
+// Copies that were not brought together: the next phase begins without them, and without their poison.
+void forget_parts(const Task &t) noexcept {
+  Datum &d = *Datum::of(t.pub.access[0].datum);
+  if (discipline_if_any(d)->reduction) drop_copies(d);
+}
+
 // Once the name is dead: `w` is what the exchange took from the word.
 [[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   uint64_t edge = pending::kBoth;
@@ -145,6 +151,7 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // What is to be done while the name lives, and its death.
 uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(t);
+  if ((t->bits & kUnite) && status < 0) [[unlikely]] forget_parts(*t);
   if (t->bits & kScratch)
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       consort_access &a = t->accesses()[i];

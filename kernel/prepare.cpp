@@ -30,10 +30,8 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
 
 consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
-  if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned) {
-    if (discipline_if_any(d)->reduction) drop_copies(d);
+  if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
     return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d, d.extra ? d.extra->blame : nullptr);
-  }
   f.fn = unite_body;
   f.call.nviews = f.call.nargs = 0;
   f.call.impl = 0;

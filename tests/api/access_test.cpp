@@ -170,6 +170,24 @@ TEST(Commute, OneThatNeedsAllGetsThereWhileOthersKeepComing) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
+TEST(Commute, AnEmptyTaskTakesItsPlaceAmongTheOthers) {
+  Rt rt(workers("2"));
+  Bodies bodies;
+  int64_t a = 0, b = 0;
+  const auto x = variable_of(rt, &a), y = variable_of(rt, &b);
+  const auto add = bodies(rt, "add", [](const consort_call &c) { ++*pointer<int64_t>(c, 0); return CONSORT_OK; });
+  for (int i = 0; i < 300; ++i) {
+    Desc(add).use(x, kCommute).must(rt);
+    Desc empty;
+    empty.use(x, kCommute);
+    if (i & 1) empty.use(y, kCommute);
+    empty.must(rt);
+    if (i % 5 == 0) Desc(add).rw(x).must(rt);
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(read(rt, x), 360);
+}
+
 TEST(Commute, AFailurePoisonsAndACancelledOneReleases) {
   Rt rt(workers("2"));
   Bodies bodies;
@@ -340,6 +358,27 @@ TEST(Redux, AFailedPartPoisonsTheWholeUntilItIsWritten) {
     EXPECT_EQ(read(rt, x), 41);
     EXPECT_OK(consort_wait_all(rt, kLong, 0));
   }
+}
+
+TEST(Redux, PoisonDoesNotStayInTheCopies) {
+  for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}})
+    for (const uint32_t then : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
+      Rt rt(workers("4"));
+      Sum sum(rt);
+      Bodies bodies;
+      int64_t v = 0;
+      const auto x = variable_of(rt, &v, "total");
+      ASSERT_OK(consort_data_set_reduction(rt, x, sum.init, sum.combine));
+      const auto fail = bodies(rt, "fail", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "no luck"); });
+      const auto set = bodies(rt, "set", [](const consort_call &c) { *pointer<int64_t>(c, 0) = 1; return CONSORT_OK; });
+      Desc(fail).rw(x).must(rt);
+      for (int i = 0; i < 20; ++i) Desc(sum.add).use(x, CONSORT_M_REDUX | hint).arg(int64_t{1}).must(rt);
+      Desc(sum.add).rw(x).arg(int64_t{1}).must(rt);  // has them united, which fails
+      Desc(set).w(x).must(rt);
+      for (int i = 0; i < 20; ++i) Desc(sum.add).use(x, CONSORT_M_REDUX | then).arg(int64_t{2}).must(rt);
+      EXPECT_EQ(read(rt, x), 41);
+      EXPECT_LT(consort_wait_all(rt, kLong, 0), 0);
+    }
 }
 
 TEST(Redux, BodiesThatWaitHaveACopyOfTheirOwn) {

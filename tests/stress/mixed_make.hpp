@@ -1,0 +1,250 @@
+// mixed_make.hpp — the table of features out of which random programs are made: each entry adds a step or a few.
+//
+// An entry needs not know whether its step makes sense where it stands: the oracle skips it if not.
+#pragma once
+#include "stress/mixed_program.hpp"
+
+namespace mixed {
+
+struct Shape {
+  int steps = 40, data = 5;
+  uint32_t workers = 2;
+  bool alone = true;
+  bool fails = true;  // tasks that fail, are cancelled, and read what was never written
+};
+
+class Maker {
+ public:
+  Maker(uint64_t seed, const Shape &shape) : shape(shape), random_(seed) {
+    p.seed = seed;
+    p.nworkers = shape.workers;
+    p.alone = shape.alone;
+    for (int d = 0; d < 2 * shape.data; ++d) {
+      Slot x;
+      const int kind = pick(3);
+      x.layout = kind == 0 ? Slot::kVector : kind == 1 ? Slot::kMatrix : Slot::kVariable;
+      if (x.layout == Slot::kVector) x.nx = 1 + pick(6);
+      if (x.layout == Slot::kMatrix) x.nx = 1 + pick(3), x.ny = 1 + pick(3);
+      x.ld = x.nx + (x.layout == Slot::kMatrix ? pick(3) : 0);
+      x.shadow = d >= shape.data;
+      x.homeless = !x.shadow && chance(25);
+      p.slots.push_back(x);
+    }
+  }
+  Program make();
+
+  int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  bool chance(int percent) { return pick(100) < percent; }
+  int slot() { return pick(shape.data); }
+  int here() const { return static_cast<int>(p.steps.size()); }
+  int earlier(int reach = 24) { return here() ? here() - 1 - pick(std::min(here(), reach)) : -1; }
+  Step &add(Kind kind) {
+    Step &s = p.steps.emplace_back();
+    s.kind = kind;
+    s.k = 1 + pick(1000);
+    return s;
+  }
+  // Some of the program's data, each once.
+  std::vector<int> some_slots(int most) {
+    std::vector<int> all(static_cast<size_t>(shape.data));
+    for (int i = 0; i < shape.data; ++i) all[static_cast<size_t>(i)] = i;
+    std::shuffle(all.begin(), all.end(), random_);
+    all.resize(static_cast<size_t>(std::min(pick(most + 1), shape.data)));
+    return all;
+  }
+  uint32_t mode() {
+    switch (pick(12)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return CONSORT_M_R;
+      case 4:
+        return CONSORT_M_W;
+      case 5:
+      case 6:
+        return CONSORT_M_RW | CONSORT_M_COMMUTE;
+      case 7:
+      case 8:
+        return CONSORT_M_REDUX;
+      case 9:
+        return CONSORT_M_REDUX | CONSORT_M_FIXED_TREE;
+      default:
+        return CONSORT_M_RW;
+    }
+  }
+
+  const Shape shape;
+  Program p;
+
+ private:
+  std::mt19937_64 random_;
+};
+
+struct Feature {
+  const char *name;
+  int weight;
+  void (*make)(Maker &);
+};
+
+inline Step &make_task(Maker &m) {
+  Step &s = m.add(Kind::kTask);
+  for (const int d : m.some_slots(3)) {
+    s.uses.push_back({d, m.mode()});
+    if (s.uses.back().mode == CONSORT_M_R && m.chance(4))
+      s.uses.push_back({d, m.chance(50) ? uint32_t{CONSORT_M_R} : uint32_t{CONSORT_M_W}});
+  }
+  s.pause = m.chance(15) ? static_cast<uint32_t>(m.pick(4000)) : 0;
+  if (m.chance(12)) s.priority = m.pick(7) - 3;
+  if (m.chance(6)) s.worker = static_cast<uint32_t>(m.pick(static_cast<int>(m.shape.workers)));
+  s.group = m.chance(70) ? 0 : 1 + m.pick(kGroups - 2);
+  s.fails = m.shape.fails && m.chance(2);
+  s.plain = m.chance(30);  // by the short way, where it can go it
+  return s;
+}
+
+inline constexpr Feature kFeatures[] = {
+    {"task", 60, [](Maker &m) { make_task(m); }},
+    {"commute", 8,
+     [](Maker &m) {  // a phase of several, over several data
+       for (int n = 2 + m.pick(5); n-- > 0;) {
+         Step &s = m.add(Kind::kTask);
+         for (const int d : m.some_slots(2)) s.uses.push_back({d, CONSORT_M_RW | CONSORT_M_COMMUTE});
+         s.priority = m.chance(10) ? m.pick(3) : 0;
+       }
+     }},
+    {"redux", 8,
+     [](Maker &m) {
+       const int d = m.slot();
+       const uint32_t fixed = m.chance(40) ? CONSORT_M_FIXED_TREE : 0;
+       for (int n = 1 + m.pick(20); n-- > 0;) {
+         Step &s = m.add(Kind::kTask);
+         s.uses.push_back({d, CONSORT_M_REDUX | fixed});
+         if (m.chance(10)) s.uses.push_back({(d + 1) % m.shape.data, m.mode()});
+       }
+     }},
+    {"scratch", 4,
+     [](Maker &m) {
+       Step &s = make_task(m);
+       s.uses.insert(s.uses.begin() + m.pick(static_cast<int>(s.uses.size()) + 1), {kPad, CONSORT_M_SCRATCH});
+     }},
+    {"shared", 8,
+     [](Maker &m) {  // with all other programs
+       Step &s = make_task(m);
+       if (m.chance(50))
+         s.uses.push_back({kSharedRedux, CONSORT_M_REDUX | (m.chance(20) ? uint32_t{CONSORT_M_FIXED_TREE} : 0u)});
+       const bool turned = m.chance(50);
+       s.uses.push_back({turned ? kSharedSum1 : kSharedSum0, CONSORT_M_RW | CONSORT_M_COMMUTE});
+       if (m.chance(60)) s.uses.push_back({turned ? kSharedSum0 : kSharedSum1, CONSORT_M_RW | CONSORT_M_COMMUTE});
+     }},
+    {"after", 10,
+     [](Maker &m) {
+       std::vector<int> after;
+       for (int n = 1 + m.pick(3); n-- > 0;)
+         if (const int p = m.earlier(); p >= 0) after.push_back(p);
+       make_task(m).after = after;
+     }},
+    {"empty", 5,
+     [](Maker &m) {
+       std::vector<int> after;
+       for (int n = m.pick(4); n-- > 0;)
+         if (const int p = m.earlier(); p >= 0) after.push_back(p);
+       Step &s = make_task(m);
+       s.after = after;
+       s.empty = true;
+     }},
+    {"unordered", 8, [](Maker &m) { make_task(m).unordered = true; }},
+    {"set_ordered", 2,
+     [](Maker &m) {
+       Step &s = m.add(Kind::kSetOrdered);
+       s.uses.push_back({m.slot(), 0});
+       s.number = m.pick(2);
+     }},
+    {"nested", 9,
+     [](Maker &m) {
+       Step &s = make_task(m);
+       s.fails = m.shape.fails && m.chance(10);
+       s.waits = m.chance(40);
+       const int parent = m.here() - 1;
+       std::vector<int> shadows;
+       for (const Use &u : s.uses)
+         if (u.slot >= 0) shadows.push_back(u.slot + m.shape.data);
+       Via via = Via::kBody;
+       for (int n = 1 + m.pick(3); n-- > 0;) {
+         Step &c = m.add(Kind::kTask);
+         c.parent = parent;
+         c.via = via = m.chance(25) ? Via::kDone : via;  // the body's come first
+         for (const int d : shadows)
+           if (m.chance(60)) c.uses.push_back({d, m.mode()});
+         if (m.chance(20)) c.uses.push_back({kSharedSum0, CONSORT_M_RW | CONSORT_M_COMMUTE});
+         c.priority = m.pick(3);
+       }
+     }},
+    {"enter", 4,
+     [](Maker &m) {
+       m.add(Kind::kEnter)
+           .uses.push_back({m.slot(), m.chance(50)   ? CONSORT_M_R
+                                      : m.chance(60) ? CONSORT_M_RW
+                                                     : CONSORT_M_W});
+     }},
+    {"hold", 4,
+     [](Maker &m) {  // the program's thread has a datum while it submits; some are cancelled meanwhile
+       Step &o = m.add(Kind::kOpen);
+       const int open = m.here() - 1, d = m.slot();
+       o.uses.push_back({d, m.chance(25) ? CONSORT_M_R : m.chance(70) ? CONSORT_M_RW : CONSORT_M_W});
+       const int first = m.here();
+       for (int n = 1 + m.pick(7); n-- > 0;) {
+         Step &s = make_task(m);
+         if (m.chance(50))
+           std::erase_if(s.uses, [&](const Use &u) { return u.slot == d; }), s.uses.push_back({d, m.mode()});
+         if (m.shape.fails && m.chance(20)) s.group = kDoomedGroup;
+       }
+       const int last = m.here();
+       for (int n = m.shape.fails ? m.pick(3) : 0; n-- > 0;) m.add(Kind::kCancel).other = first + m.pick(last - first);
+       if (m.shape.fails && m.chance(50)) m.add(Kind::kGroupCancel);
+       Step &c = m.add(Kind::kClose);
+       c.other = open;
+       m.p.steps[static_cast<size_t>(open)].other = m.here() - 1;
+     }},
+    {"invalidate", 2,
+     [](Maker &m) {
+       m.add(Kind::kInvalidate).uses.push_back({m.slot(), CONSORT_M_W});
+     }},
+    {"cure", 3,
+     [](Maker &m) {  // so that not all ends in poison
+       for (int d = 0; d < m.shape.data; ++d) m.add(Kind::kTask).uses.push_back({d, CONSORT_M_W});
+     }},
+    {"renew", 2,
+     [](Maker &m) {
+       m.add(Kind::kRenew).uses.push_back({m.slot(), CONSORT_M_RW});
+     }},
+    {"renew_later", 2,
+     [](Maker &m) {
+       m.add(Kind::kRenewLater).uses.push_back({m.slot(), CONSORT_M_RW});
+     }},
+    {"group_wait", 2, [](Maker &m) { m.add(Kind::kGroupWait).number = m.pick(kGroups); }},
+    {"task_wait", 2,
+     [](Maker &m) {
+       const int t = m.earlier();
+       m.add(Kind::kTaskWait).other = t;
+     }},
+    {"wait_all", 1, [](Maker &m) { m.add(Kind::kWaitAll); }},
+    {"swap", 1, [](Maker &m) { m.add(Kind::kSwap).number = m.pick(16); }},
+};
+
+inline Program Maker::make() {
+  int total = 0;
+  for (const Feature &f : kFeatures) total += f.weight;
+  while (here() < shape.steps) {
+    int dice = pick(total);
+    for (const Feature &f : kFeatures)
+      if ((dice -= f.weight) < 0) {
+        f.make(*this);
+        break;
+      }
+  }
+  p.dropped.assign(p.steps.size(), 0);
+  return std::move(p);
+}
+
+}  // namespace mixed

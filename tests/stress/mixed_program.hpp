@@ -1,0 +1,166 @@
+// mixed_program.hpp — a random program that mixes all features, as data: it can be judged by the oracle (mixed_oracle.hpp),
+// run (mixed_run.hpp), printed, and run again with some of its steps left out.
+//
+// What a generator put into a Step never changes. What the oracle says and what happened stand in a Fate, one per step,
+// made anew for each run. A step that makes no sense (any more) where it stands is skipped by the oracle: so any subset
+// of steps is a program, and generators need not look ahead.
+#pragma once
+#include <deque>
+#include <random>
+#include <sstream>
+
+#include "api/harness.hpp"
+
+namespace mixed {
+
+using namespace consort_test;
+
+// Places in Use::slot that are not the program's own data.
+enum : int { kPad = -1, kSharedSum0 = -2, kSharedSum1 = -3, kSharedRedux = -4 };
+inline constexpr int kGroups = 4;  // 0: the default group; the last one: cancelled as a whole
+inline constexpr int kDoomedGroup = kGroups - 1;
+
+struct Use {
+  int slot;
+  uint32_t mode;
+};
+
+// One datum of the program. It may be registered anew: each time it begins another life.
+struct Slot {
+  enum Layout : uint8_t { kVector, kMatrix, kVariable } layout = kVector;
+  int nx = 1, ny = 1, ld = 1;
+  bool homeless = false, shadow = false;  // shadow: only for the children of tasks that write another slot
+  int cells() const { return nx * ny; }
+};
+
+enum class Kind : uint8_t {
+  kTask,
+  kEnter,
+  kOpen,
+  kClose,
+  kInvalidate,
+  kRenew,
+  kRenewLater,
+  kGroupWait,
+  kTaskWait,
+  kWaitAll,
+  kCancel,
+  kGroupCancel,
+  kSetOrdered,
+  kSwap
+};
+inline const char *name_of(Kind k) {
+  constexpr const char *names[] = {"task",   "enter",        "open",        "close",        "invalidate",
+                                   "renew",  "renew_later",  "group_wait",  "task_wait",    "wait_all",
+                                   "cancel", "group_cancel", "set_ordered", "set_scheduler"};
+  return names[static_cast<int>(k)];
+}
+
+enum class Via : uint8_t { kBody, kDone };  // what submits a child
+
+struct Step {
+  Kind kind = Kind::kTask;
+  std::vector<Use> uses;
+  std::vector<int> after;
+  int parent = -1;  // submitted by that task, not by the program's thread
+  Via via = Via::kBody;
+  int other = -1;  // the partner of an open or close; the task that is waited for or cancelled
+  int number = 0;  // whatever the kind wants
+  int64_t k = 0;   // what writers put in
+  int32_t priority = 0;
+  uint32_t worker = CONSORT_NONE;
+  int group = 0;
+  uint32_t pause = 0;
+  bool fails = false, empty = false, unordered = false, waits = false, plain = false;
+};
+
+// What one run of a task must see: for each use the cells, none where it is not foretold.
+struct Sight {
+  std::vector<std::vector<int64_t>> cells;
+};
+
+struct Fate {
+  // -- the oracle's word --
+  bool skip = true, cancelled = false;
+  std::vector<Use> uses;
+  std::vector<int> after, children;
+  bool unordered = false;
+  int group = 0;
+  consort_status ends = CONSORT_OK;
+  std::vector<Sight> runs;      // one for each time that its body runs
+  std::vector<int64_t> leaves;  // kClose: what the holder writes
+  // -- what happened --
+  std::vector<int> lives;  // of the data, when it was submitted
+  std::atomic<int> ran{0}, done{0};
+  std::atomic<bool> over{false};
+  consort_task_id id{0};
+};
+
+// One registration of a slot: its memory, and who is inside.
+struct Life {
+  int slot = 0;
+  consort_data_id id{0};
+  std::vector<int64_t> home;
+  std::vector<std::atomic<int>> inside;
+  // the oracle's word on how it ends
+  bool known = false;  // the home holds `last` once it is unregistered
+  std::vector<int64_t> last;
+  explicit Life(int s, int cells) : slot(s), inside(static_cast<size_t>(cells)) {}
+};
+
+struct Program {
+  uint64_t seed = 0;
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<char> dropped;  // by the shrinker
+  uint32_t nworkers = 1;
+  bool alone = true;  // no other program runs beside it
+
+  bool has(int s) const { return s >= 0 && !dropped[static_cast<size_t>(s)]; }
+};
+
+inline std::string text_of(const Use &u) {
+  const char *mode = u.mode & CONSORT_M_SCRATCH   ? "SCRATCH"
+                     : u.mode & CONSORT_M_REDUX   ? u.mode & CONSORT_M_FIXED_TREE ? "REDUX_FIXED" : "REDUX"
+                     : u.mode & CONSORT_M_COMMUTE ? "COMMUTE"
+                     : u.mode == CONSORT_M_RW     ? "RW"
+                     : u.mode == CONSORT_M_W      ? "W"
+                                                  : "R";
+  return std::string(mode) + "(" + std::to_string(u.slot) + ")";
+}
+
+inline std::string text_of(const Program &p, const std::deque<Fate> &fates) {
+  std::ostringstream out;
+  out << "program " << p.seed << ", slots:";
+  for (size_t d = 0; d < p.slots.size(); ++d) {
+    const Slot &x = p.slots[d];
+    out << " " << d << ":" << x.nx << (x.ny > 1 ? "x" + std::to_string(x.ny) : "") << (x.homeless ? "h" : "")
+        << (x.shadow ? "s" : "");
+  }
+  out << "\n";
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const Step &s = p.steps[i];
+    const Fate &f = fates[i];
+    if (p.dropped[i] || f.skip) continue;
+    out << "  " << i << ": " << (s.empty ? "empty " : "") << name_of(s.kind);
+    for (const Use &u : f.uses) out << " " << text_of(u);
+    if (!f.after.empty()) out << " after";
+    for (const int a : f.after) out << " " << a;
+    if (s.parent >= 0) out << " child of " << s.parent << (s.via == Via::kDone ? " via done" : "");
+    if (s.other >= 0) out << " of " << s.other;
+    if (s.number) out << " number " << s.number;
+    if (f.group) out << " group " << f.group;
+    if (s.priority) out << " priority " << s.priority;
+    if (s.worker != CONSORT_NONE) out << " worker " << s.worker;
+    if (f.unordered) out << " unordered";
+    if (s.fails) out << " fails";
+    if (s.waits) out << " waits";
+    if (f.cancelled) out << " cancelled";
+    if (f.ends < 0) out << " -> " << consort_status_name(f.ends);
+    if (s.kind == Kind::kTask) out << "  [ran " << f.ran << (f.over ? ", over" : "") << "]";
+    out << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace mixed
