@@ -7,6 +7,8 @@
 #include <consort/cpp/error.hpp>
 #include <consort/cpp/layout.hpp>
 
+#include <vector>
+
 namespace consort {
 
 struct Untyped;
@@ -82,6 +84,8 @@ class Held<void> {
 };
 
 template <class V>
+class Parts;
+template <class V>
 class Data {
   using Layout = detail::Layout<V>;
   static_assert(Layout::is_data, "Data<V>: V is std::span<T>, consort::Matrix<T>, Block<T>, Tensor<T>, Ndim<T>, T& or void");
@@ -120,6 +124,11 @@ class Data {
   Held<typename Layout::Mutable> acquire(Timeout timeout = {}) requires(!Layout::is_const) {
     return enter<typename Layout::Mutable>(CONSORT_M_RW, timeout);
   }
+
+  // How it falls into parts that tasks use side by side: x.plan("blocks", consort_split{4, 0}). Params are those of the
+  // filter (layouts.h), Part is how a part is seen: as V, but for filters that give another layout.
+  template <class Part = V, class Params>
+  Parts<Part> plan(const char *filter, const Params &params, uint32_t flags = 0) const;
 
   // How contributions of redux(x) are made and united: init(V) writes the neutral element, combine(V, const V) adds the
   // second to the first. Both codelets outlive the datum.
@@ -170,6 +179,64 @@ class Data {
 };
 
 using Token = Data<void>;
+
+// The parts of one plan of a datum, each a datum that tasks use as V (partition.h). Owns the plan: with it the parts'
+// handles die, and the datum has it all again, in order with the tasks. Move-only; waits for nothing.
+template <class V>
+class Parts {
+ public:
+  Parts() noexcept = default;
+  Parts(const detail::Ref &control, consort_plan_id plan) : control_(control), plan_(plan) {
+    const auto n = consort_plan_parts(control_.need(), plan_, nullptr, 0);
+    if (n < 0) detail::raise(static_cast<consort_status>(n));
+    std::vector<consort_data_id> ids(static_cast<std::size_t>(n));
+    consort_plan_parts(control_.need(), plan_, ids.data(), static_cast<uint32_t>(n));
+    for (const consort_data_id id : ids) parts_.emplace_back(control_, id);
+  }
+  Parts(Parts &&other) noexcept
+      : control_(std::move(other.control_)),
+        plan_(std::exchange(other.plan_, consort_plan_id{})),
+        parts_(std::move(other.parts_)) {}
+  Parts &operator=(Parts &&other) noexcept {
+    if (this != &other) {
+      destroy();
+      control_ = std::move(other.control_);
+      plan_ = std::exchange(other.plan_, consort_plan_id{});
+      parts_ = std::move(other.parts_);
+    }
+    return *this;
+  }
+  ~Parts() { destroy(); }
+
+  consort_plan_id id() const noexcept { return plan_; }
+  std::size_t size() const noexcept { return parts_.size(); }
+  const Data<V> &operator[](std::size_t i) const noexcept { return parts_[i]; }
+  auto begin() const noexcept { return parts_.begin(); }
+  auto end() const noexcept { return parts_.end(); }
+
+ private:
+  void destroy() noexcept {
+    consort_runtime *rt = control_.live();
+    if (plan_.v && rt) consort_plan_destroy(rt, plan_);  // the handles are stale from here on
+    plan_ = {};
+    parts_.clear();
+  }
+  detail::Ref control_;
+  consort_plan_id plan_{};
+  std::vector<Data<V>> parts_;
+};
+template <class V>
+template <class Part, class Params>
+Parts<Part> Data<V>::plan(const char *filter, const Params &params, uint32_t flags) const {
+  consort_plan_desc d = CONSORT_PLAN_INIT;
+  d.flags = flags;
+  d.filter = filter;
+  d.params = &params;
+  d.params_bytes = sizeof params;
+  consort_plan_id id{};
+  detail::check(consort_plan_create(control_.need(), id_, &d, &id));
+  return Parts<Part>(control_, id);
+}
 
 // How a submission names a datum: r(x), w(x), rw(x), scratch(x); commute(x): as rw(x), one at a time, in any order;
 // redux(x): adds to a copy of its own, see set_reduction(); redux_fixed(x): with the same bits every time.
