@@ -54,7 +54,10 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
 }
 
 consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id data, int32_t ordered) {
-  return with_datum(shell, data, [&](Runtime &, Datum &d, Discipline &discipline) {
+  return with_datum(shell, data, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+    if (!ordered && discipline.in_tree())
+      return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays", rt.data.name(d).c_str(),
+                        discipline.part_of ? "is a part of a datum" : "has plans");
     discipline.ordered = ordered != 0;
     mark_odd(d);
     return CONSORT_OK;

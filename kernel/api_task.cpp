@@ -6,6 +6,7 @@
 #include "complete.hpp"
 #include "held.hpp"
 #include "submit.hpp"
+#include "tree.hpp"
 #include "wait.hpp"
 
 using namespace consort;
@@ -20,9 +21,10 @@ bool known(const Runtime &rt, TaskName name) noexcept {
 
 consort_status no_task() noexcept { return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name"); }
 
-Hand::Held *find_held(Hand &h, const Datum *d) noexcept {
+// What this thread holds that an access of the datum would wait for.
+Hand::Held *find_held(Hand &h, const Datum *d, uint32_t mode) noexcept {
   for (auto &held : h.held)
-    if (held.datum == d && !held.later) return &held;
+    if (!held.later && ((held.mode | mode) & CONSORT_M_W) && may_share_bytes(*held.datum, *d)) return &held;
   return nullptr;
 }
 
@@ -30,16 +32,24 @@ Hand::Held *find_held(Hand &h, const Datum *d) noexcept {
 consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, const char *what) {
   mend_if_left(rt, h, __builtin_frame_address(0));
   Datum *d = rt.data.find(id);
-  if (!d) return CONSORT_OK;  // told by the submission
+  if (!d || !DataTable::is(*d, id)) return CONSORT_OK;  // told by the submission
   if (h.in_callback) return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()", what);
+  Claim claim(d, mode);
+  const SubmissionRight right(rt, h, &claim, 1);  // so that its plans stay
+  if (!DataTable::is(*d, id)) return CONSORT_OK;
   if (h.task)
-    for (uint32_t i = 0; i < h.task->pub.naccess; ++i)
-      if (Datum::of(h.task->pub.access[i].datum) == d && !(h.task->pub.access[i].mode & CONSORT_M_SCRATCH))
-        return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s it", task_label(*h.task), rt.data.name(*d).c_str(), what);
+    for (uint32_t i = 0; i < h.task->pub.naccess; ++i) {
+      const consort_access &a = h.task->pub.access[i];
+      const Datum *used = Datum::of(a.datum);
+      if (!(a.mode & CONSORT_M_SCRATCH) && (used == d || (((a.mode | mode) & CONSORT_M_W) && may_share_bytes(*used, *d))))
+        return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s '%s'", task_label(*h.task),
+                          rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
+    }
   if (!h.nholds.load(std::memory_order_relaxed)) return CONSORT_OK;
   std::lock_guard lock(h.held_lock);
-  if (const Hand::Held *held = find_held(h, d); held && ((held->mode | mode) & CONSORT_M_W))
-    return set_errorf(CONSORT_E_BUSY, "this thread has acquired datum '%s' and would wait for itself to %s it: release it first", rt.data.name(*d).c_str(), what);
+  if (const Hand::Held *held = find_held(h, d, mode))
+    return set_errorf(CONSORT_E_BUSY, "this thread has acquired datum '%s' and would wait for itself to %s '%s': release it first",
+                      rt.data.name(*held->datum).c_str(), what, rt.data.name(*d).c_str());
   return CONSORT_OK;
 }
 

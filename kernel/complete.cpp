@@ -13,6 +13,7 @@
 #include "prepare.hpp"
 #include "queue.hpp"
 #include "reduction.hpp"
+#include "tree.hpp"
 #include "wait.hpp"
 
 namespace consort {
@@ -72,6 +73,7 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
     if (guards) *held = rt.ends.guard_is_over(guards);
     return true;
   }
+  if (t->bits & kStep) take_step(rt, t);
   if (t->bits & kUnite) drop_copies(*Datum::of(t->pub.access[0].datum));
   if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
   if (t->bits & kInvalidate) drop_contents(t);
@@ -118,6 +120,20 @@ void forget_parts(const Task &t) noexcept {
   if (discipline_if_any(d)->reduction) drop_copies(d);
 }
 
+// What ends with a task that ends a datum or a plan: known from its record, done once that is given back.
+struct Legacy {
+  void *thing = nullptr;
+  bool is_plan = false;
+};
+[[gnu::noinline]] Legacy left_by(const Task &t) noexcept {
+  if (t.bits & kStep) return {ended_by(t), true};
+  return {Datum::of(t.pub.access[0].datum), false};
+}
+[[gnu::noinline]] void clear_up(Runtime &rt, Legacy left) noexcept {
+  if (left.is_plan) rt.plans.remove(static_cast<Plan *>(left.thing));
+  else rt.data.remove(*static_cast<Datum *>(left.thing));
+}
+
 // Once the name is dead: `w` is what the exchange took from the word.
 [[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   uint64_t edge = pending::kBoth;
@@ -131,7 +147,7 @@ void forget_parts(const Task &t) noexcept {
   release_edges(rt, word::link(w), edge, from, batch, specials);
   Group &group = *t->group;
   const uint16_t bits = t->bits;
-  Datum *const retired = bits & kRetire ? Datum::of(t->pub.access[0].datum) : nullptr;
+  const Legacy left = bits & (kRetire | kStep) ? left_by(*t) : Legacy{};
   if (t->extra) [[unlikely]] {
     if (Task *gate = bits & kMore ? t->extra->more->gate : nullptr) {
       gate->pub.sched[0] = specials;
@@ -141,9 +157,9 @@ void forget_parts(const Task &t) noexcept {
   }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
-  if (bits & (kRetire | kGate)) [[unlikely]] {
-    if (!retired) return;  // a gate is counted nowhere
-    rt.data.remove(*retired);
+  if (bits & (kRetire | kGate | kStep)) [[unlikely]] {
+    if (bits & kGate) return;  // a gate is counted nowhere
+    if (left.thing) clear_up(rt, left);
   }
   count_out(rt, h, group);
 }
@@ -236,6 +252,7 @@ inline Task *pick_successor(Runtime &rt, const Hand &h, ReadyBatch &batch, Worke
 const char *task_label(const Task &t) noexcept {
   if (t.extra && t.extra->name) return t.extra->name;
   if (t.codelet) return t.codelet->name.c_str();
+  if (t.bits & kStep) return step_label(t);
   return t.bits & kHold ? "acquire" : t.bits & kInvalidate ? "invalidate" : t.bits & kRetire ? "unregister" : "empty task";
 }
 
@@ -294,6 +311,18 @@ void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   }
   end_special(rt, h, t);
   if (!h.seat) settle_down(rt, h);
+}
+
+void end_uncounted(Runtime &rt, Hand &h, Task *t) noexcept {
+  consort_status status;
+  Task *held = nullptr;  // of a gate alone
+  settle_special(rt, h, t, &status, &held);
+  // release: as in end_name(); whoever finds the name dead acquires it
+  t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+  const Legacy left = t->bits & kStep ? left_by(*t) : Legacy{};
+  if (t->extra) free_lent(rt, h, t);
+  h.give_record(t);
+  if (left.thing) clear_up(rt, left);
 }
 
 void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept {

@@ -45,6 +45,9 @@ void end_by_word(Runtime &, Hand &, Task *) noexcept;
 // A failure of the group's, not of the task that has just ended well. error_text() says why.
 void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
 
+// A task without a body that is not counted and that nobody can know yet: over, where it was linked. Calls nobody.
+void end_uncounted(Runtime &, Hand &, Task *) noexcept;
+
 // The records and memory that a task has beside its own record.
 void free_lent(Runtime &, Hand &, Task *) noexcept;
 

@@ -5,13 +5,14 @@
 
 #include "discipline.hpp"
 #include "error_slot.hpp"
+#include "plan.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
 
 namespace consort {
 namespace {
 
-constexpr uint32_t kMaxPod = 256, kMostBlocks = 16;
+constexpr uint32_t kMostBlocks = 16;
 constexpr uint32_t kSlots = 1 << 24;
 
 uint32_t round_up(uint32_t n) { return (n + 15u) & ~15u; }
@@ -35,7 +36,7 @@ Result<Layout *> DataTable::layout(std::string_view name) {
   auto plugin = rt_.registry->load(CONSORT_KIND_INTERFACE, name);
   if (!plugin) return plugin.error();
   const consort_interface_ops *ops = (*plugin)->interface();
-  if (ops->shape_size > kMaxPod || ops->view_size > kMaxPod)
+  if (ops->shape_size > Layout::kMostBytes || ops->view_size > Layout::kMostBytes)
     return error(CONSORT_E_INVAL, "interface '" + std::string(name) + "' says that its shape or view is larger than 256 bytes");
   const uint32_t view_at = round_up(ops->shape_size);
   layouts_.push_back(std::make_unique<Layout>(
@@ -67,6 +68,7 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
   d.extra = nullptr;
   d.home.store(0, std::memory_order_relaxed);
   d.discipline.store(nullptr, std::memory_order_relaxed);
+  d.lock_at.store(0, std::memory_order_release);
   return &d;
 }
 
@@ -75,6 +77,11 @@ void DataTable::give_slot(Datum &d) noexcept {
   std::lock_guard lock(lock_);
   d.home.store(free_, std::memory_order_relaxed);
   free_ = arena_.index(&d);
+}
+
+void DataTable::put_back(Datum &d) noexcept {
+  if (!d.layout->in_slot) std::free(static_cast<std::byte *>(d.view) - d.layout->view_at);
+  give_slot(d);
 }
 
 // Its sizes and its state are known: from now on it has a name.
@@ -110,8 +117,7 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc) {
   std::byte *store = static_cast<std::byte *>(d.view) - l->view_at;
   const consort_status s = l->ops->shape(desc.args, desc.args_bytes, store, d.view);
   if (s < 0) {
-    if (!l->in_slot) std::free(store);
-    give_slot(d);
+    put_back(d);
     return error(s, "interface '" + l->name + "' does not accept these registration arguments (" +
                         std::to_string(desc.args_bytes) + " bytes): check sizes, element size and leading dimension in consort/layouts.h");
   }
@@ -159,9 +165,8 @@ void DataTable::remove(Datum &d) noexcept {
     delete d.extra;
     d.extra = nullptr;
   }
-  if (!d.layout->in_slot) std::free(static_cast<std::byte *>(d.view) - d.layout->view_at);
   if (!(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) live_.fetch_sub(1, std::memory_order_relaxed);
-  give_slot(d);
+  put_back(d);
 }
 
 void DataTable::close() noexcept {
@@ -174,6 +179,8 @@ void DataTable::close() noexcept {
 
 std::string DataTable::name(const Datum &d) const {
   if (d.extra && !d.extra->name.empty()) return d.extra->name;
+  if (const Discipline *discipline = discipline_if_any(d); discipline && discipline->part_of)
+    return discipline->part_of->name + "[" + std::to_string(discipline->number) + "]";
   return (d.layout ? d.layout->name : std::string("datum")) + "#" + std::to_string(static_cast<uint32_t>(d.pub.id));
 }
 
@@ -236,6 +243,7 @@ void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
 }
 
 consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
+  if (is_part(d)) return set_errorf(CONSORT_E_NOMEM, "'%s' is a part of a datum for which there was no memory", name(d).c_str());
   if (!extra(d)) throw std::bad_alloc();
   const consort_status st = allocate(d, space, d.extra->blocks, static_cast<std::byte *>(d.view));
   if (st < 0) return st;

@@ -23,6 +23,7 @@ class Topology;
 
 // A data interface that this runtime has loaded.
 struct Layout {
+  static constexpr uint32_t kMostBytes = 256;  // of a shape, and of a view
   const consort_interface_ops *ops;
   std::string name;
   uint32_t view_at;       // offset of the view behind the shape
@@ -66,6 +67,7 @@ struct alignas(64) Datum {
   DatumExtra *extra;
   std::atomic<uint64_t> home;                // the address that it was registered with, 0: none; in the free list: the next one's number
   std::atomic<uint32_t> state;
+  std::atomic<int32_t> lock_at;              // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
   std::atomic<Discipline *> discipline;      // few have one (discipline.hpp); owned. release where it is made pairs with acquire
   alignas(16) std::byte store[kStore];
 
@@ -76,6 +78,9 @@ struct alignas(64) Datum {
   }
 };
 static_assert(sizeof(Datum) == 256 && offsetof(Datum, pub) == 64);
+
+// Whose lock covers a datum's chain. Does not change while anybody may use its handle, and may be asked of any slot.
+inline SpinLock &lock_of(Datum &d) noexcept { return (&d + d.lock_at.load(std::memory_order_acquire))->lock; }
 
 class DataTable {
  public:
@@ -96,6 +101,10 @@ class DataTable {
   enum Show : uint32_t { kShown = 0, kHidden = data_state::kHidden };
   Result<Datum *> add_like(const Datum &, Show, const char *name = nullptr);  // same layout and sizes, without a home. Hidden: the kernel's own, not counted
   Datum *find_home(const void *, consort_data_id *) const noexcept;  // looks at every datum
+  // By hand: with memory for shape and view, zeroed; then, once both sizes are known, named, or put back.
+  Result<Datum *> take_slot(Layout *);
+  void show(Datum &, uint32_t state) noexcept;
+  void put_back(Datum &) noexcept;
   void remove(Datum &) noexcept;                            // no task uses it any more; its name is already dead
   std::string name(const Datum &) const;
   DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory. The caller holds the datum alone
@@ -111,9 +120,7 @@ class DataTable {
   void give_scratch(Datum &, TaskName) noexcept;
 
  private:
-  Result<Datum *> take_slot(Layout *);                      // with memory for shape and view, zeroed; not yet named
   void give_slot(Datum &) noexcept;
-  void show(Datum &, uint32_t state) noexcept;
   consort_status give_name(Datum &, const char *name);
   consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);  // may throw
   void free_blocks(std::vector<DatumExtra::Block> &) noexcept;

@@ -3,24 +3,25 @@
 #include "error_slot.hpp"
 #include "internal.hpp"
 #include "reduction.hpp"
+#include "tree.hpp"
 
 namespace consort {
 
-Discipline::Discipline(Datum &whose_lock) : root(&whose_lock) {}
+Discipline::Discipline() = default;
 Discipline::~Discipline() = default;
 
 Discipline *discipline_of(Datum &d) noexcept {
   Discipline *discipline = d.discipline.load(std::memory_order_acquire);
   if (discipline) return discipline;
-  discipline = new (std::nothrow) Discipline(d);
-  // release: whoever finds it finds its root. Only the holder of the right makes one.
+  discipline = new (std::nothrow) Discipline;
+  // release: whoever finds it finds what it says. Only the holder of the right makes one.
   if (discipline) d.discipline.store(discipline, std::memory_order_release);
   return discipline;
 }
 
 void mark_odd(Datum &d) noexcept {
   const Discipline *discipline = discipline_if_any(d);
-  const bool odd = discipline && (!discipline->ordered || discipline->phase != Discipline::Phase::kTogether);
+  const bool odd = discipline && (!discipline->ordered || discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline));
   const uint32_t name = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
   d.generation.store(odd ? name | Datum::kOdd : name, std::memory_order_relaxed);  // read under the same right
 }
@@ -53,6 +54,17 @@ consort_status leave_phase(Draft &draft, Datum &d, Discipline &discipline, bool 
   return s;
 }
 
+}  // namespace
+
+consort_status enter_plainly(Draft &draft, Datum &d, Discipline &discipline, bool alone, bool contents_matter) noexcept {
+  if (discipline.phase == Phase::kTogether) return CONSORT_OK;
+  if (!alone || discipline.phase == Phase::kOnCopies) return leave_phase(draft, d, discipline, contents_matter);
+  discipline.phase = Phase::kTogether;  // it waits for all of them, whatever they are
+  return CONSORT_OK;
+}
+
+namespace {
+
 consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
   Datum &d = *claim.datum;
   const Phase wanted = wanted_by(claim.mode);
@@ -69,12 +81,8 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
     return CONSORT_OK;
   }
   if (!shares(claim.mode)) {
-    if (discipline->phase != Phase::kOnCopies) {
-      discipline->phase = Phase::kTogether;  // it waits for all of them, whatever they are
-    } else {
-      const bool contents_matter = (claim.mode & CONSORT_M_R) || (draft.t->bits & kRetire);
-      if (const consort_status s = leave_phase(draft, d, *discipline, contents_matter); s < 0) return s;
-    }
+    const bool contents_matter = (claim.mode & CONSORT_M_R) || (draft.t->bits & kRetire);
+    if (const consort_status s = enter_plainly(draft, d, *discipline, true, contents_matter); s < 0) return s;
   } else if (discipline->phase != wanted || (wanted == Phase::kOnCopies && changes_kind(*discipline, claim.mode))) {
     if (const consort_status s = leave_phase(draft, d, *discipline, true); s < 0) return s;
     discipline->phase = wanted;
@@ -86,6 +94,7 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
 }  // namespace
 
 consort_status enter_phases(Draft &draft) noexcept {
+  if (const consort_status s = enter_trees(draft); s < 0) return s;
   for (uint32_t i = 0; i < draft.nclaims; ++i)
     if (const consort_status s = enter_phase(draft, draft.claims[i]); s < 0) return s;
   return CONSORT_OK;

@@ -1,7 +1,7 @@
 // discipline.hpp — how the accesses of one datum are ordered, where that is more than readers and writers.
 //
-// Few data have one; it lives as long as the datum. Its fields change under the submission right of the datum (the lock
-// of `root`, when there are several submitters), but for the token, which running tasks take. A datum whose state
+// Few data have one; it lives as long as the datum. Its fields change under the submission right of the datum (its
+// lock, or that of the datum that it is a part or a copy of, when there are several submitters), but for the token, which running tasks take. A datum whose state
 // does not let plain accesses through is marked odd, in its generation: the short way of submission then does not
 // know its name, at no cost to others.
 #pragma once
@@ -15,32 +15,36 @@ namespace consort {
 
 struct Draft;
 struct Claim;
+struct Plan;
 struct Reduction;
 
 struct Discipline {
   // What the names among a datum's readers are: tasks that may run together, one at a time, or on copies of their own.
   enum class Phase : uint8_t { kTogether, kOneByOne, kOnCopies };
 
-  explicit Discipline(Datum &whose_lock);
+  Discipline();
   ~Discipline();
 
-  Datum *const root;                  // whose lock stands for this datum's, too
   Phase phase = Phase::kTogether;
   bool ordered = true;                // false: accesses make no order
   std::vector<TaskName> loose;        // unfinished tasks that use it without order
   Token token;                        // of the one that runs, in a phase one by one
   std::unique_ptr<Reduction> reduction;
   Reduction *copy_of = nullptr;       // this datum is one of its copies
+  // -- in a tree of parts (tree.hpp) --
+  Plan *part_of = nullptr;            // settled before anybody knows the part, as are the next two
+  uint32_t number = 0, depth = 0;     // which part; plans between it and the datum that is part of none
+  Plan *plans = nullptr;              // of this datum, linked by Plan::next
+
+  bool in_tree() const noexcept { return part_of || plans; }
 };
 
 // Finds or makes it. nullptr: no memory. The caller has the right, or the datum is not known to anybody yet.
 Discipline *discipline_of(Datum &) noexcept;
 inline Discipline *discipline_if_any(const Datum &d) noexcept { return d.discipline.load(std::memory_order_acquire); }
-
-// Whose lock covers a datum's chain. Does not change while anybody knows its handle.
-inline SpinLock &lock_of(Datum &d) noexcept {
+inline bool is_part(const Datum &d) noexcept {
   const Discipline *discipline = discipline_if_any(d);
-  return discipline ? discipline->root->lock : d.lock;
+  return discipline && discipline->part_of;
 }
 
 // Do plain accesses have to go the long way? Under the right, after any change that may matter.
@@ -49,6 +53,8 @@ void mark_odd(Datum &) noexcept;
 // Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of the
 // kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
 consort_status enter_phases(Draft &) noexcept;
+// The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
+consort_status enter_plainly(Draft &, Datum &, Discipline &, bool alone, bool contents_matter) noexcept;
 // Lets go of the names that are over; room for one more. False: no memory.
 bool note_loose(const Runtime &, Discipline &) noexcept;
 

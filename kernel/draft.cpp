@@ -9,6 +9,7 @@
 #include "linking.hpp"
 #include "more.hpp"
 #include "packed_args.hpp"
+#include "tree.hpp"
 #include "wait.hpp"
 
 namespace consort {
@@ -294,9 +295,12 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
   {
     const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
     if (!DataTable::is(*d, id)) return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
+    if (kind == kRetire && is_part(*d))
+      return error(CONSORT_E_INVAL, "'" + rt.data.name(*d) + "' is a part and ends with its plan: consort_plan_destroy()");
     if (const consort_status s = enter_phases(draft); s < 0) return error(s, error_text());
     if (reserve_links(draft) < 0) return error(CONSORT_E_NOMEM, "no memory for another task");
     if (kind == kRetire) {  // dead for everybody from here on
+      if (const consort_status s = end_plans(draft, *d); s < 0) return error(s, error_text());
       d->home.store(0, std::memory_order_release);  // pairs with find_home()
       d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd, std::memory_order_release);
     }

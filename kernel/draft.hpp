@@ -27,6 +27,7 @@ struct Draft {
   uint32_t nclaims = 0, nhidden = 0;  // behind them: data of the kernel's own, under the same locks
   bool unordered = false;
   Reduction *reduction = nullptr;     // that is being united
+  Task *ended = nullptr;              // the kernel's own that wait for the right to be given up, to end; linked by sched[0]
 
   // -- with kMore --
   Task *guard = nullptr;                  // of its end; unsent, or ready at once
@@ -34,7 +35,11 @@ struct Draft {
   std::unique_ptr<Turns> made_turns;
 
   Draft(Runtime &runtime, Hand &hand, Task *task) : rt(runtime), h(hand), t(task) {}
-  ~Draft() {
+  ~Draft() {                          // without the right
+    while (Task *over = ended) {
+      ended = static_cast<Task *>(over->pub.sched[0]);
+      release_ready(rt, h, over);
+    }
     if (claims != few) std::free(claims);
     if (t) drop();
   }

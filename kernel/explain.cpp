@@ -28,6 +28,14 @@ std::string describe_runtime(Runtime &rt) {
   return s;
 }
 
+// What the kernel itself put between, if the record is still that task's.
+const char *step_if_any(const Task &t, uint64_t w) {
+  if (!(t.bits & kStep)) return nullptr;
+  const char *what = task_label(t);
+  std::atomic_thread_fence(std::memory_order_acquire);  // what was read above was read before the word below
+  return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;
+}
+
 std::string describe_task(Runtime &rt, TaskName name) {
   if (!(name >> 32) || !rt.tasks.holds(static_cast<uint32_t>(name))) return "no task of this runtime";
   if (!rt.is_live(name)) {
@@ -54,6 +62,7 @@ std::string describe_task(Runtime &rt, TaskName name) {
         const TaskName who = (w & ~uint64_t{0xffffffff}) | i;
         const std::string tag = rt.tags.of_gate(who);
         s += (named++ ? ", " : "") + (tag.empty() ? "task #" + std::to_string(who) : tag);
+        if (const char *what = step_if_any(*p, w)) s += std::string(" (") + what + ")";
         break;
       }
   }

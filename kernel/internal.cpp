@@ -4,6 +4,16 @@
 #include "linking.hpp"
 
 namespace consort {
+namespace {
+
+consort_status drop_internal(Draft &draft, Task *t) noexcept {
+  if (t->extra) free_lent(draft.rt, draft.h, t);
+  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+  draft.h.give_record(t);
+  return no_memory();
+}
+
+}  // namespace
 
 Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *c) noexcept {
   Task *t = h.take_lent();
@@ -24,7 +34,22 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
   return nullptr;
 }
 
-consort_status send_internal(Runtime &rt, Hand &h, Task *t, const Claim *claims, uint32_t n, TaskName first) noexcept {
+bool reserve_internal(Draft &draft, Task *t, uint32_t links) noexcept {
+  if (links <= kInlineLinks || reserve_more(draft.rt, draft.h, t, links)) return true;
+  drop_internal(draft, t);
+  return false;
+}
+
+void let_internal_go(Draft &draft, Task *t, Linker &linker) noexcept {
+  if (!linker.hung() && (t->bits & kSpecial)) return end_uncounted(draft.rt, draft.h, t);
+  count_in(draft.h, *t->group);
+  if (!let_go(draft.rt, t, linker, pending::kGuard)) return;
+  if (!(t->bits & kSpecial)) return push_ready(draft.rt, draft.h, t);
+  t->pub.sched[0] = draft.ended;  // what it was linked behind has ended meanwhile. Its own end may call somebody: not under the right
+  draft.ended = t;
+}
+
+consort_status send_internal(Draft &draft, Task *t, const Claim *claims, uint32_t n, TaskName first) noexcept {
   uint32_t links = first != 0;
   bool room = true;
   t->pub.naccess = static_cast<uint16_t>(n);
@@ -32,22 +57,14 @@ consort_status send_internal(Runtime &rt, Hand &h, Task *t, const Claim *claims,
     Datum &d = *claims[i].datum;
     t->accesses()[i] = {&d.pub, claims[i].mode, 0};
     links += links_for(d, claims[i].mode);
-    if (shares(claims[i].mode)) room &= rt.data.make_room(rt.tasks, d);
+    if (shares(claims[i].mode)) room &= draft.rt.data.make_room(draft.rt.tasks, d);
   }
-  if (!room || (links > kInlineLinks && !reserve_more(rt, h, t, links))) {
-    if (t->extra) free_lent(rt, h, t);
-    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-    h.give_record(t);
-    return no_memory();
-  }
-  count_in(h, *t->group);
-  Linker linker(rt, t);
+  if (!room) return drop_internal(draft, t);
+  if (!reserve_internal(draft, t, links)) return CONSORT_E_NOMEM;
+  Linker linker(draft.rt, t);
   linker.after(first);
   for (uint32_t i = 0; i < n; ++i) link_one(linker, *claims[i].datum, claims[i].mode, t->pub.id);
-  if (!let_go(rt, t, linker, pending::kGuard)) return CONSORT_OK;
-  // One without a body has no successor yet, and calls nobody: it may end under the right.
-  if (t->bits & kSpecial) end_special(rt, h, t);
-  else push_ready(rt, h, t);
+  let_internal_go(draft, t, linker);
   return CONSORT_OK;
 }
 
@@ -55,7 +72,7 @@ consort_status insert_junction(Draft &draft, Datum &d, uint16_t bits) noexcept {
   Task *t = make_internal(draft.rt, draft.h, *draft.t->group, bits, nullptr);
   if (!t) return CONSORT_E_NOMEM;
   const Claim claim{&d, CONSORT_M_W};
-  return send_internal(draft.rt, draft.h, t, &claim, 1, 0);
+  return send_internal(draft, t, &claim, 1, 0);
 }
 
 }  // namespace consort

@@ -5,6 +5,7 @@
 #pragma once
 #include "discipline.hpp"
 #include "draft.hpp"
+#include "links.hpp"
 
 namespace consort {
 
@@ -13,7 +14,13 @@ namespace consort {
 Task *make_internal(Runtime &, Hand &, Group &, uint16_t bits, Codelet *c) noexcept;
 
 // Links it by its claims, and behind `first` (0: nobody), and sends it. On failure nothing is linked, and it is gone.
-consort_status send_internal(Runtime &, Hand &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;
+consort_status send_internal(Draft &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;
+
+// Room for so many links. False: no memory, told; the task is gone.
+bool reserve_internal(Draft &, Task *, uint32_t links) noexcept;
+// Once it is linked: counted and sent. One without a body that nothing precedes is over at once, and never was counted: the
+// draft's own task is not yet there, so nobody could tell.
+void let_internal_go(Draft &, Task *, Linker &) noexcept;
 
 // One that waits for all who use the datum and whom all later ones wait for; `bits` beside kEmpty. Not where nobody uses it.
 consort_status insert_junction(Draft &, Datum &, uint16_t bits) noexcept;

@@ -70,7 +70,7 @@ consort_status send_union(Draft &draft, const Claim *claims, uint32_t n, TaskNam
   Task *t = make_internal(rt, draft.h, *draft.t->group, kUnite, c);
   if (!t) return CONSORT_E_NOMEM;
   t->pub.where &= rt.inline_classes;
-  return send_internal(rt, draft.h, t, claims, n, first);
+  return send_internal(draft, t, claims, n, first);
 }
 
 // Copies 0 … n-1 into copy 0, pairs first.
@@ -103,13 +103,14 @@ Datum *Reduction::copy(uint32_t i) noexcept {
     set_error(made.error());
     return nullptr;
   }
-  auto *discipline = new (std::nothrow) Discipline(like);
+  auto *discipline = new (std::nothrow) Discipline;
   if (!discipline) {
     rt.data.remove(**made);
     no_memory();
     return nullptr;
   }
   discipline->copy_of = this;
+  (*made)->lock_at.store(static_cast<int32_t>(&like - *made) + like.lock_at.load(std::memory_order_relaxed), std::memory_order_release);
   (*made)->discipline.store(discipline, std::memory_order_relaxed);  // shown by the release below
   copies[i].datum.store(*made, std::memory_order_release);
   return *made;
@@ -151,7 +152,7 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
     t->pub.where &= draft.rt.inline_classes;
     const Claim all{copy, CONSORT_M_W};
     // Behind the phase before: whoever unites that looks at every copy.
-    if (const consort_status s = send_internal(draft.rt, draft.h, t, &all, 1, claim.datum->writer); s < 0) return s;
+    if (const consort_status s = send_internal(draft, t, &all, 1, claim.datum->writer); s < 0) return s;
   }
   ++r.members;
   draft.claims[draft.nclaims + draft.nhidden++] = {copy, CONSORT_M_RW};

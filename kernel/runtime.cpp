@@ -136,7 +136,7 @@ void adopt_hand(Runtime &rt, Hand &h) {
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
     : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
       clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this),
-      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), copying(*this) {}
+      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), plans(*this), copying(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -162,6 +162,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   if (!tasks.reserve(kTaskSlots)) return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
   if (!groups.usable()) return error(CONSORT_E_NOMEM, "no memory for the default group");
   if (auto r = data.open(); !r) return r.error();
+  if (auto r = plans.open(); !r) return r.error();
 
   const HostHooks hooks{this, service, now, completed, event};
   codelet_host = std::make_unique<Host>(HostHooks{this, nullptr, now, nullptr, nullptr}, Log{log_fn, log_user, log_level}, nullptr, "codelet");
@@ -230,7 +231,10 @@ Runtime::~Runtime() {
   process::leave(number);
   policy.close();
   workers.clear();
-  if (topology) data.close();
+  if (topology) {
+    plans.close();
+    data.close();
+  }
   topology.reset();
 }
 

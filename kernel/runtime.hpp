@@ -22,6 +22,7 @@
 #include "fence.hpp"
 #include "group.hpp"
 #include "hand.hpp"
+#include "plan.hpp"
 #include "policy.hpp"
 #include "registry.hpp"
 #include "tags.hpp"
@@ -129,6 +130,7 @@ struct Runtime {
   Bundles bundles;
   Repeats repeats;
   DataTable data;
+  Plans plans;
   Copying copying;
   Policy policy;
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log

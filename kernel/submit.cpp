@@ -34,18 +34,16 @@ void SubmissionRight::enter(Runtime &rt, Claim *claims, uint32_t n) noexcept {
     fence::light(rt.asymmetric);
   }
   // Several data may share one lock: they stand together then, and the first of them stands for all.
-  const auto lock_at = [&](uint32_t i) { return &lock_of(*claims_[i].datum); };
-  if (n > 1)
-    std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return &lock_of(*a.datum) < &lock_of(*b.datum); });
+  // Looked up once: a handle may be stale, and its slot be another datum's by now. That is found out under the lock.
+  for (uint32_t i = 0; i < n; ++i) claims[i].lock = &lock_of(*claims[i].datum);
+  if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.lock < b.lock; });
   for (; locked_ < n; ++locked_)
-    if (!locked_ || lock_at(locked_) != lock_at(locked_ - 1)) lock_at(locked_)->lock();
+    if (!locked_ || claims[locked_].lock != claims[locked_ - 1].lock) claims[locked_].lock->lock();
 }
 
 void SubmissionRight::unlock() noexcept {
-  for (; locked_; --locked_) {
-    SpinLock *lock = &lock_of(*claims_[locked_ - 1].datum);
-    if (locked_ == 1 || lock != &lock_of(*claims_[locked_ - 2].datum)) lock->unlock();
-  }
+  for (; locked_; --locked_)
+    if (locked_ == 1 || claims_[locked_ - 1].lock != claims_[locked_ - 2].lock) claims_[locked_ - 1].lock->unlock();
 }
 // -- the short way ------------------------------------------------------------------------------------------------
 //
@@ -77,7 +75,8 @@ template <bool kWithRight>
     if (!datum || !DataTable::is_plain(*datum, use.data) || mode - 1 > 2) [[unlikely]] return kNoSurvey;
     if (modes) plain &= modes[i] == mode;
     for (uint32_t k = 0; k < i; ++k) plain &= claims[k].datum != datum;
-    claims[i] = {datum, mode};
+    claims[i].datum = datum;
+    claims[i].mode = mode;
     access[i] = {&datum->pub, mode, 0};
     if constexpr (!kWithRight) continue;
     const uint32_t readers = datum->nreaders;

@@ -14,8 +14,12 @@ namespace consort {
 // One datum of a submission, merged over the places where it is named.
 struct Claim {
   static constexpr uint32_t kLoose = 1u << 31;  // in mode: makes no order
+  Claim() = default;                          // fills nothing: the short way's are many
+  Claim(Datum *d, uint32_t m) noexcept : datum(d), mode(m) {}
+
   Datum *datum;
   uint32_t mode;
+  SpinLock *lock;                             // that the right over it was taken by; SubmissionRight's
 };
 
 // Holds the submission right: all of it by bias, or over `n` data, which it sorts by address and locks. While it is

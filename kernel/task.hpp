@@ -52,6 +52,7 @@ enum TaskBits : uint16_t {
   kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
   kRetire = 1 << 3,       // frees its datum where it becomes ready
   kGate = 1 << 13,        // stands for something that tasks come after, and is none of those that are counted (tags.hpp, ends.hpp)
+  kStep = 1 << 15,        // the kernel's own, with kEmpty: a step of a plan (tree.hpp)
   kSpecial = kEmpty | kHold | kInvalidate | kRetire | kGate,
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits

@@ -1,0 +1,76 @@
+// plan.hpp — how a datum falls into parts: the plan, its parts, its handle.
+//
+// A part is a datum like others, hidden from what lists data: it goes with its plan. A plan is found by number and
+// generation; what it is made of never changes, how it stands (tree.hpp) changes under the right over its whole. It is
+// freed when its last step has ended, which may be long after its name died. Making one waits for nobody.
+#pragma once
+#include <consort/consort.h>
+
+#include <memory>
+#include <string>
+
+#include "arena.hpp"
+#include "discipline.hpp"
+
+namespace consort {
+
+struct Hand;
+
+struct Plan {
+  static constexpr uint32_t kDeepest = 32;    // plans inside one another
+  static constexpr uint32_t kMostParts = 1 << 20;
+  enum class State : uint8_t {
+    kClosed,                                  // nobody may use a part
+    kShared,                                  // all may be read, and so may the whole, and the parts of other plans
+    kOwned                                    // each may be read and written; the whole and its other plans are shut
+  };
+
+  Datum *whole = nullptr;
+  const consort_filter *filter = nullptr;
+  std::unique_ptr<std::byte[]> params;
+  bool read_only = false;
+  uint32_t n = 0, number = 0;                 // how many parts; whose slot
+  std::unique_ptr<Datum *[]> part;
+  std::unique_ptr<Discipline[]> discipline;   // the parts'
+  std::string name;
+  // -- under the right --
+  State state = State::kClosed;
+  TaskName opener = 0, closer = 0;            // the step that opened it last, and that closed it
+  Plan *next = nullptr;                       // of the same whole
+
+  bool open() const noexcept { return state != State::kClosed; }
+};
+
+class Plans {
+ public:
+  struct Slot {                               // never unmapped: a stale name can always be looked at
+    std::atomic<uint32_t> generation;         // release where it changes pairs with acquire in find()
+    uint32_t next_free;
+    std::atomic<Datum *> whole;
+    Plan *plan;                               // under the right over `whole`
+  };
+
+  explicit Plans(Runtime &rt) : rt_(rt) {}
+  Result<void> open();
+  Slot *find(consort_plan_id) const noexcept; // nullptr: stale, or no plan of this runtime
+  static bool is(const Slot &s, consort_plan_id id) noexcept { return s.generation.load(std::memory_order_acquire) == id.v >> 32; }
+
+  consort_status create(Hand &, consort_data_id, const consort_plan_desc &, consort_plan_id *out);  // may throw bad_alloc
+  void kill_names(Plan &) noexcept;           // its handle and its parts', and those of plans below
+  void remove(Plan *) noexcept;               // with all below; no task knows any of them
+  void close() noexcept;                      // nothing runs: frees what is left
+
+ private:
+  struct Sketch;
+  consort_status look_at(Hand &, Datum &, consort_data_id, Sketch &);
+  consort_status make_parts(Plan &, Layout *, const Sketch &);
+  bool enroll(Plan &) noexcept;
+  void free_parts(Plan &) noexcept;
+
+  Runtime &rt_;
+  Arena<Slot> arena_;
+  SpinLock lock_;                             // guards free_
+  uint32_t free_ = 0;
+};
+
+}  // namespace consort

@@ -1,0 +1,396 @@
+#include "tree.hpp"
+
+#include "error_slot.hpp"
+#include "internal.hpp"
+#include "linking.hpp"
+
+namespace consort {
+namespace {
+
+using State = Plan::State;
+
+// What a step does when its turn comes; in the payload of its task.
+struct Step {
+  enum What : uint32_t { kOpen, kOpenToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
+  Plan *plan;
+  What what;
+};
+static_assert(sizeof(Step) <= kPayload);
+
+Step &step_of(Task &t) noexcept { return *reinterpret_cast<Step *>(t.payload); }
+
+Task *make_step(Draft &draft, Plan &plan, Step::What what) noexcept {
+  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, kStep, nullptr);
+  if (t) new (t->payload) Step{&plan, what};
+  return t;
+}
+
+void mark_all(Plan &plan) noexcept {
+  for (uint32_t i = 0; i < plan.n; ++i) mark_odd(*plan.part[i]);
+  mark_odd(*plan.whole);
+}
+
+// How many links the step needs to come after the users of the parts: the last writers, or all.
+uint32_t count_users(const Runtime &rt, const Plan &plan, bool writers_alone) noexcept {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Datum &d = *plan.part[i];
+    if (d.nreaders && !writers_alone) {
+      for (uint32_t r = 0; r < d.nreaders; ++r) n += d.reader_at(r) != plan.opener && rt.is_live(d.reader_at(r));
+    } else if (d.writer && d.writer != plan.opener) {
+      n += rt.is_live(d.writer);
+    }
+  }
+  return n;
+}
+
+// The whole itself, for a step that has it alone or shares it: its phase, and room among its readers.
+consort_status enter_whole(Draft &draft, Plan &plan, bool alone) noexcept {
+  Datum &whole = *plan.whole;
+  if (const consort_status s = enter_plainly(draft, whole, *discipline_if_any(whole), alone, true); s < 0) return s;
+  return alone || draft.rt.data.make_room(draft.rt.tasks, whole) ? CONSORT_OK : no_memory();
+}
+
+// -- steps: each assumes that the datum's other plans, and all above, are as it needs them ------------------------------
+
+// From closed: all users of the parts come behind it.
+consort_status open_plan(Draft &draft, Plan &plan, State to) noexcept {
+  const bool alone = to == State::kOwned;
+  Datum &whole = *plan.whole;
+  if (const consort_status s = enter_whole(draft, plan, alone); s < 0) return s;
+  Task *t = make_step(draft, plan, alone ? Step::kOpenToWrite : Step::kOpen);
+  if (!t) return CONSORT_E_NOMEM;
+  const uint32_t mode = alone ? CONSORT_M_W : CONSORT_M_R;
+  if (!reserve_internal(draft, t, links_for(whole, mode) + 1)) return CONSORT_E_NOMEM;
+  Linker linker(draft.rt, t);
+  linker.after(plan.closer);  // it may have shared the whole as this one does
+  link_one(linker, whole, mode, t->pub.id);
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    plan.part[i]->writer = t->pub.id;
+    plan.part[i]->nreaders = 0;
+  }
+  plan.opener = t->pub.id;
+  plan.state = to;
+  mark_all(plan);
+  let_internal_go(draft, t, linker);
+  return CONSORT_OK;
+}
+
+// From shared to owned: whoever writes a part comes behind it, but not whoever reads one.
+consort_status let_write(Draft &draft, Plan &plan) noexcept {
+  Datum &whole = *plan.whole;
+  if (const consort_status s = enter_whole(draft, plan, true); s < 0) return s;
+  for (uint32_t i = 0; i < plan.n; ++i)
+    if (!draft.rt.data.make_room(draft.rt.tasks, *plan.part[i])) return no_memory();
+  Task *t = make_step(draft, plan, Step::kLetWrite);
+  if (!t) return CONSORT_E_NOMEM;
+  if (!reserve_internal(draft, t, links_for(whole, CONSORT_M_W))) return CONSORT_E_NOMEM;
+  Linker linker(draft.rt, t);
+  link_alone(linker, whole, t->pub.id);
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Datum &d = *plan.part[i];
+    d.reader_at(d.nreaders++) = t->pub.id;
+  }
+  plan.opener = t->pub.id;
+  plan.state = State::kOwned;
+  mark_all(plan);
+  let_internal_go(draft, t, linker);
+  return CONSORT_OK;
+}
+
+// From owned to shared: behind the writers of the parts, so that the whole is whole.
+consort_status let_read_whole(Draft &draft, Plan &plan) noexcept {
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Discipline &discipline = plan.discipline[i];
+    for (Plan *below = discipline.plans; below; below = below->next)
+      if (below->state == State::kOwned)
+        if (const consort_status s = let_read_whole(draft, *below); s < 0) return s;
+    if (const consort_status s = enter_plainly(draft, *plan.part[i], discipline, false, true); s < 0) return s;
+  }
+  Task *t = make_step(draft, plan, Step::kLetReadWhole);
+  if (!t) return CONSORT_E_NOMEM;
+  Datum &whole = *plan.whole;
+  if (!reserve_internal(draft, t, links_for(whole, CONSORT_M_W) + count_users(draft.rt, plan, true))) return CONSORT_E_NOMEM;
+  Linker linker(draft.rt, t);
+  link_alone(linker, whole, t->pub.id);
+  for (uint32_t i = 0; i < plan.n; ++i)
+    if (plan.part[i]->writer != plan.opener) linker.after(plan.part[i]->writer);
+  plan.state = State::kShared;
+  mark_all(plan);
+  let_internal_go(draft, t, linker);
+  return CONSORT_OK;
+}
+
+// Behind all users of the parts, and of theirs.
+consort_status close_plan(Draft &draft, Plan &plan) noexcept {
+  const bool owned = plan.state == State::kOwned;
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Discipline &discipline = plan.discipline[i];
+    for (Plan *below = discipline.plans; below; below = below->next)
+      if (below->open())
+        if (const consort_status s = close_plan(draft, *below); s < 0) return s;
+    if (const consort_status s = enter_plainly(draft, *plan.part[i], discipline, true, true); s < 0) return s;
+  }
+  if (const consort_status s = enter_whole(draft, plan, owned); s < 0) return s;
+  Task *t = make_step(draft, plan, owned ? Step::kGather : Step::kShut);
+  if (!t) return CONSORT_E_NOMEM;
+  Datum &whole = *plan.whole;
+  const uint32_t mode = owned ? CONSORT_M_W : CONSORT_M_R;
+  if (!reserve_internal(draft, t, links_for(whole, mode) + 1 + count_users(draft.rt, plan, false))) return CONSORT_E_NOMEM;
+  Linker linker(draft.rt, t);
+  linker.after(plan.opener);
+  link_one(linker, whole, mode, t->pub.id);
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Datum &d = *plan.part[i];
+    const auto after = [&](TaskName user) noexcept {
+      if (user != plan.opener) linker.after(user);
+    };
+    if (d.nreaders)
+      for (uint32_t r = 0; r < d.nreaders; ++r) after(d.reader_at(r));
+    else after(d.writer);
+    d.nreaders = 0;
+    d.writer = 0;
+  }
+  plan.closer = t->pub.id;
+  plan.state = State::kClosed;
+  mark_all(plan);
+  let_internal_go(draft, t, linker);
+  return CONSORT_OK;
+}
+
+// -- the way to a datum -----------------------------------------------------------------------------------------------
+
+// What one access wants of its tree.
+struct Way {
+  Draft &draft;
+  const Datum &asked;
+  const bool writes;
+  bool moved = false;
+
+  // The datum is among what its plan lets through.
+  consort_status reach(Datum &d) noexcept {
+    Plan *p = discipline_if_any(d)->part_of;
+    if (!p) return CONSORT_OK;
+    if (writes && p->read_only) return refuse(*p);
+    if (p->state == State::kOwned || (p->state == State::kShared && !writes)) return CONSORT_OK;  // so is all above
+    if (const consort_status s = reach(*p->whole); s < 0) return s;
+    if (const consort_status s = clear(*p->whole, p); s < 0) return s;
+    moved = true;
+    return p->open() ? let_write(draft, *p) : open_plan(draft, *p, writes ? State::kOwned : State::kShared);
+  }
+
+  // The datum's plans, but for one, do not stand in its way.
+  consort_status clear(Datum &d, const Plan *but) noexcept {
+    consort_status s = CONSORT_OK;
+    for (Plan *p = discipline_if_any(d)->plans; p && s >= 0; p = p->next) {
+      if (p == but || !p->open() || (!writes && p->state == State::kShared)) continue;
+      moved = true;
+      s = writes ? close_plan(draft, *p) : let_read_whole(draft, *p);
+    }
+    return s;
+  }
+
+  consort_status refuse(const Plan &p) noexcept {
+    const DataTable &data = draft.rt.data;
+    return set_errorf(CONSORT_E_INVAL, "'%s' cannot be written: plan '%s' is read-only, %s; write '%s' itself, or through another plan",
+                      data.name(asked).c_str(), p.name.c_str(),
+                      p.filter->flags & CONSORT_FI_OVERLAP ? "because its parts share bytes" : "as it was made", data.name(*p.whole).c_str());
+  }
+};
+
+bool is_in_tree(const Claim &claim) noexcept {
+  const Discipline *discipline = discipline_if_any(*claim.datum);
+  return discipline && discipline->in_tree();
+}
+
+// Two data of one task that share bytes, one of them written: no order could say which comes first.
+consort_status check_apart(const Draft &draft) noexcept {
+  for (uint32_t i = 0; i < draft.nclaims; ++i) {
+    const Claim &a = draft.claims[i];
+    if (!is_in_tree(a)) continue;
+    for (uint32_t k = 0; k < i; ++k) {
+      const Claim &b = draft.claims[k];
+      if (!(changes(a.mode) || changes(b.mode)) || !is_in_tree(b) || !may_share_bytes(*a.datum, *b.datum)) continue;
+      const DataTable &data = draft.rt.data;
+      return set_errorf(CONSORT_E_INVAL, "the task names '%s' and '%s', which may share bytes, and writes one of them: name what covers both, once",
+                        data.name(*b.datum).c_str(), data.name(*a.datum).c_str());
+    }
+  }
+  return CONSORT_OK;
+}
+
+const Datum *above(const Datum *d) noexcept {
+  const Discipline *discipline = discipline_if_any(*d);
+  return discipline && discipline->part_of ? discipline->part_of->whole : nullptr;
+}
+
+uint32_t depth_of(const Datum *d) noexcept {
+  const Discipline *discipline = discipline_if_any(*d);
+  return discipline ? discipline->depth : 0;
+}
+
+// -- a step's turn ----------------------------------------------------------------------------------------------------
+
+void set_contents(Runtime &rt, Datum &d, uint32_t state, const std::shared_ptr<const Failure> &blame) noexcept {
+  if (state & data_state::kPoisoned) {
+    if (rt.data.extra(d)) d.extra->blame = blame;
+  } else if (d.extra) {
+    d.extra->blame = nullptr;
+  }
+  d.state.store(state, std::memory_order_relaxed);  // whoever reads it comes after this step
+}
+
+bool is_nowhere(const Datum &d) noexcept { return d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere; }
+
+// Where it cannot be given, whoever writes a part is refused with the reason (DataTable::give_memory()).
+bool give_memory_to_write(Runtime &rt, Datum &whole) noexcept {
+  return !is_nowhere(whole) || rt.data.give_memory(whole, rt.topology->home()) >= 0;
+}
+
+consort_status alias(const Plan &plan, uint32_t i) noexcept {
+  return plan.filter->alias(plan.whole->shape(), plan.whole->view, plan.params.get(), i, plan.part[i]->view);
+}
+
+// Where the whole is, and what is in it, is so of each part.
+void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
+  Datum &whole = *plan.whole;
+  const bool is_somewhere = to_write ? give_memory_to_write(rt, whole) : !is_nowhere(whole);
+  const uint32_t state = whole.state.load(std::memory_order_relaxed) & ~data_state::kHidden;
+  const std::shared_ptr<const Failure> blame = whole.extra ? whole.extra->blame : nullptr;
+  const uint32_t empty = data_state::kValid | rt.topology->home() << data_state::kSpaceShift;
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Datum &d = *plan.part[i];
+    const consort_status s = is_somewhere ? alias(plan, i) : CONSORT_OK;
+    if (s >= 0) {
+      set_contents(rt, d, (d.pub.bytes ? state : empty) | data_state::kHidden, blame);
+      continue;
+    }
+    set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, i);
+    record_failure(rt, t, s, error_text(), &d, CONSORT_NONE, nullptr);
+    set_contents(rt, d, data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden, rt.failures.find(t->pub.id));
+  }
+}
+
+// Memory for a whole that was only read so far, and so was refused: the parts' readers may still be about it.
+void hand_memory_down(Runtime &rt, Plan &plan) noexcept {
+  Datum &whole = *plan.whole;
+  if (!is_nowhere(whole) || !give_memory_to_write(rt, whole)) return;
+  const uint32_t space = data_state::space(whole.state.load(std::memory_order_relaxed)) << data_state::kSpaceShift;
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    Datum &d = *plan.part[i];
+    if (is_nowhere(d) && alias(plan, i) >= 0)
+      d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space, std::memory_order_relaxed);
+  }
+}
+
+void bring_up(Runtime &rt, Plan &plan) noexcept {
+  Datum &whole = *plan.whole;
+  const uint32_t old = whole.state.load(std::memory_order_relaxed);
+  const bool covers = plan.filter->flags & CONSORT_FI_COVER;
+  uint32_t valid = covers ? data_state::kValid : old & data_state::kValid;
+  uint32_t poisoned = covers ? 0 : old & data_state::kPoisoned;
+  std::shared_ptr<const Failure> blame = poisoned && whole.extra ? whole.extra->blame : nullptr;
+  for (uint32_t i = 0; i < plan.n; ++i) {
+    const Datum &d = *plan.part[i];
+    const uint32_t s = d.state.load(std::memory_order_relaxed);
+    if (d.pub.bytes) valid &= s;
+    if (!(s & data_state::kPoisoned) || poisoned) continue;
+    poisoned = data_state::kPoisoned;
+    if (d.extra) blame = d.extra->blame;
+  }
+  set_contents(rt, whole, (old & ~data_state::kPlain) | valid | poisoned, blame);
+}
+
+}  // namespace
+
+bool may_share_bytes(const Datum &one, const Datum &other) noexcept {
+  const Datum *a = &one, *b = &other;
+  while (depth_of(a) > depth_of(b)) a = above(a);
+  while (depth_of(b) > depth_of(a)) b = above(b);
+  while (a != b) {
+    const Datum *up = above(a), *up_too = above(b);
+    if (!up || !up_too) return false;
+    const Plan *p = discipline_if_any(*a)->part_of, *q = discipline_if_any(*b)->part_of;
+    if (p == q) return p->filter->flags & CONSORT_FI_OVERLAP;
+    a = up;
+    b = up_too;
+  }
+  return true;
+}
+
+consort_status enter_trees(Draft &draft) noexcept {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < draft.nclaims; ++i) n += is_in_tree(draft.claims[i]);
+  if (!n) return CONSORT_OK;
+  if (draft.unordered)
+    return set_error(CONSORT_E_INVAL, "a task without order names a datum that has plans, or a part: their order is what keeps them apart, so submit it in order");
+  if (n > 1)
+    if (const consort_status s = check_apart(draft); s < 0) return s;
+  // What one access needs may undo what another that reads has just been given; then that one comes again.
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t i = 0; i < draft.nclaims; ++i) {
+      const Claim &claim = draft.claims[i];
+      if (!is_in_tree(claim)) continue;
+      Way way{draft, *claim.datum, changes(claim.mode)};
+      if (const consort_status s = way.reach(*claim.datum); s < 0) return s;
+      if (const consort_status s = way.clear(*claim.datum, nullptr); s < 0) return s;
+      moved |= way.moved && n > 1;
+    }
+  }
+  return CONSORT_OK;
+}
+
+consort_status end_plan(Draft &draft, Plan &plan) noexcept {
+  if (plan.open())
+    if (const consort_status s = close_plan(draft, plan); s < 0) return s;
+  Task *t = make_step(draft, plan, Step::kEnd);
+  if (!t) return CONSORT_E_NOMEM;
+  draft.rt.plans.kill_names(plan);
+  Plan **at = &discipline_if_any(*plan.whole)->plans;
+  while (*at != &plan) at = &(*at)->next;
+  *at = plan.next;
+  Linker linker(draft.rt, t);
+  linker.after(plan.closer);
+  let_internal_go(draft, t, linker);  // which may have freed the plan
+  return CONSORT_OK;
+}
+
+consort_status end_plans(Draft &draft, Datum &d) noexcept {
+  const Discipline *discipline = discipline_if_any(d);
+  while (discipline && discipline->plans)
+    if (const consort_status s = end_plan(draft, *discipline->plans); s < 0) return s;
+  return CONSORT_OK;
+}
+
+void take_step(Runtime &rt, Task *t) noexcept {
+  const Step step = step_of(*t);
+  switch (step.what) {
+    case Step::kOpen: return hand_down(rt, t, *step.plan, false);
+    case Step::kOpenToWrite: return hand_down(rt, t, *step.plan, true);
+    case Step::kLetWrite: return hand_memory_down(rt, *step.plan);
+    case Step::kLetReadWhole:
+    case Step::kGather: return bring_up(rt, *step.plan);
+    case Step::kShut:
+    case Step::kEnd: return;
+  }
+}
+
+Plan *ended_by(const Task &t) noexcept {
+  const Step &step = step_of(const_cast<Task &>(t));
+  return step.what == Step::kEnd ? step.plan : nullptr;
+}
+
+const char *step_label(const Task &t) noexcept {
+  switch (step_of(const_cast<Task &>(t)).what) {
+    case Step::kOpen:
+    case Step::kOpenToWrite:
+    case Step::kLetWrite: return "split of a datum into its parts";
+    case Step::kLetReadWhole:
+    case Step::kGather:
+    case Step::kShut: return "gathering of a datum's parts";
+    default: return "end of a plan";
+  }
+}
+
+}  // namespace consort

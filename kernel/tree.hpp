@@ -1,0 +1,40 @@
+// tree.hpp — a datum, its plans, their parts, and theirs: one order for all of them.
+//
+// The parts of a plan and the whole share bytes, so at any point of the order either the whole may be written, or the
+// parts of one plan; reading goes together on all levels. Which of these it is, is the plan's state. An access that
+// does not fit is preceded by steps that bring the tree to where it fits: tasks without body that the accesses before
+// and behind hang on as their bytes demand, so readers never wait for readers, nor writers of different parts for one
+// another. What is in the data (valid, poisoned, where) goes down and up when a step's turn comes.
+//
+// Under the right over the tree, which one lock covers; but for what the steps do when their turn comes.
+#pragma once
+#include "draft.hpp"
+#include "plan.hpp"
+
+namespace consort {
+
+// Brings the trees of a draft's data to where its accesses fit. < 0: refused, told.
+consort_status enter_trees(Draft &) noexcept;
+
+// May a plain access of a datum with this discipline pass, as its tree stands?
+inline bool is_open(const Discipline &d) noexcept {
+  if (d.part_of && d.part_of->state != Plan::State::kOwned) return false;
+  for (const Plan *p = d.plans; p; p = p->next)
+    if (p->open()) return false;
+  return true;
+}
+
+// The same datum, one a part of the other, or parts of two plans of one datum. Under the right, or while both live.
+bool may_share_bytes(const Datum &, const Datum &) noexcept;
+
+// Ends a plan: its names die now, the rest when its users are done. < 0: told, and nothing has changed but steps.
+consort_status end_plan(Draft &, Plan &) noexcept;
+consort_status end_plans(Draft &, Datum &) noexcept;  // all of a datum's
+
+// -- a step's turn --
+void take_step(Runtime &, Task *) noexcept;
+// Asked before the record is given back: the plan that ended with this step, or nullptr.
+Plan *ended_by(const Task &) noexcept;
+const char *step_label(const Task &) noexcept;
+
+}  // namespace consort
