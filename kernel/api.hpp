@@ -11,6 +11,9 @@ namespace consort {
 
 consort_status refuse_shell(const consort_runtime *) noexcept;
 
+// E_BUSY, where the calling thread is inside a body or a callback of this runtime, whose end `what` would wait for.
+consort_status refuse_inside(Runtime &, const char *what) noexcept;
+
 // The runtime behind a shell; nullptr: told in the error slot.
 inline Runtime *enter(consort_runtime *shell) noexcept {
   // acquire pairs with the release that opened the shell

@@ -23,6 +23,8 @@ bool unused(Runtime &rt, const Codelet &c) noexcept {
   return true;
 }
 
+}  // namespace
+
 consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
   Hand *h = rt.this_hand_if_any();
   if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
@@ -30,7 +32,6 @@ consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
   return CONSORT_OK;
 }
 
-}  // namespace
 }  // namespace consort
 
 extern "C" {

@@ -1,5 +1,8 @@
 #include "codelet.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "task.hpp"
 #include "topology.hpp"
 
@@ -21,7 +24,7 @@ void Codelets::remove(Codelet &c) noexcept {
 }
 
 void Codelets::choose_way(Codelet &c) const noexcept {
-  const bool plain = short_way_ && c.where;
+  const bool plain = short_way_ && c.where && !c.bits;
   c.plain_below.store(plain ? kPayload / sizeof(consort_access) + 1 : 0, std::memory_order_relaxed);  // read by submit()
 }
 
@@ -32,15 +35,26 @@ void Codelets::allow_short_way(bool allowed) noexcept {
   for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i) choose_way(*slot(i).load(std::memory_order_relaxed));
 }
 
-Result<Codelet *> Codelets::add(const consort_codelet &d, const Topology &topology) {
+Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &topology) {
+  constexpr uint32_t kKnown = CONSORT_CL_ASYNC | CONSORT_CL_STATS;
+  consort_codelet d = CONSORT_CODELET_INIT;  // a host built with an older header has fewer fields
+  const bool whole = given.size >= offsetof(consort_codelet, can_execute);
+  if (whole) std::memcpy(&d, &given, std::min<size_t>(given.size, sizeof d));
   const std::string name = d.name ? d.name : "";
-  if (d.size < sizeof d) return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(d.size) + ": set it to sizeof(consort_codelet)");
+  if (!whole) return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(given.size) + ": set it to sizeof(consort_codelet)");
   if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
   if (!d.nimpls || !d.impls) return error(CONSORT_E_INVAL, "codelet '" + name + "' has no implementation: give it at least one");
   if (d.nimpls > 32) return error(CONSORT_E_INVAL, "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
 
+  if (d.flags & ~kKnown)
+    return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) + ": CL_ASYNC and CL_STATS are those that there are");
+
   auto c = std::make_unique<Codelet>();
   c->name = name;
+  c->can_execute = d.can_execute;
+  c->can_execute_user = d.can_execute_user;
+  if (d.flags & CONSORT_CL_STATS) c->ran.reset(new std::atomic<uint64_t>[topology.units().size()]());
+  if (c->can_execute || c->ran) c->bits = kWatched;
   c->flags = d.flags;
   c->nmodes = d.nmodes;
   if (d.modes && d.nmodes != CONSORT_NONE) c->modes.assign(d.modes, d.modes + d.nmodes);

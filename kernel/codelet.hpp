@@ -26,6 +26,7 @@ struct Codelet {
     std::string klass_name, name;
   };
   uint64_t where = 0;                     // classes that could run it here
+  uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts
   std::atomic<uint32_t> plain_below{0};   // tasks with fewer data than this may be submitted the short way (submit.cpp)
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
@@ -35,6 +36,9 @@ struct Codelet {
   std::vector<Impl> impls;
   struct Entry { consort_call_fn *fn; void *user; uint32_t impl; };
   std::vector<Entry> entry;               // per class: its first implementation; fn nullptr: none
+  consort_can_execute_fn *can_execute = nullptr;
+  void *can_execute_user = nullptr;
+  std::unique_ptr<std::atomic<uint64_t>[]> ran;  // by worker; CL_STATS alone
   consort_task blank{};                   // what a task of this codelet shows to policies, but for its own
   std::atomic<bool> live{true};
 };

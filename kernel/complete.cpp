@@ -215,7 +215,7 @@ consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
       if (s->bits & kBound) {
         rt.workers[s->extra->worker]->post(s);
       } else if (Worker *w = bundle_worker(rt, h, s)) {
-        w->post(s);
+        w->post(s, true);
       } else {
         if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
         batch.task[batch.n++] = s;
@@ -305,7 +305,7 @@ void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (!(t->bits & kSpecial)) {
     Worker *bundled = t->bits & kMore ? bundle_worker(rt, h, t) : nullptr;
     if (t->bits & kBound) rt.workers[t->extra->worker]->post(t);
-    else if (bundled) bundled->post(t);
+    else if (bundled) bundled->post(t, true);
     else rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
     return;
   }

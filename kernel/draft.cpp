@@ -4,6 +4,7 @@
 
 #include "commute.hpp"
 #include "discipline.hpp"
+#include "able.hpp"
 #include "error_slot.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
@@ -222,7 +223,7 @@ void take_names(Draft &draft, Group &group) noexcept {
 
   Task *t = h.take_record();
   if (!t) [[unlikely]] return no_memory();
-  blank(t, c ? c->blank : kBlank, c, c ? 0 : kEmpty);
+  blank(t, c ? c->blank : kBlank, c, c ? c->bits : uint16_t{kEmpty});
   t->pub.priority = d.priority;
   Draft draft(rt, h, t);
   // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
@@ -239,6 +240,8 @@ void take_names(Draft &draft, Group &group) noexcept {
     if (const consort_status s = read_uses(draft, d, c); s < 0) [[unlikely]] return s;
   }
   take_names(draft, *group);
+  if (c && c->can_execute) [[unlikely]]
+    if (const consort_status s = check_able(rt, t); s < 0) return s;
   if (t->bits & kMore) [[unlikely]]
     if (const consort_status s = enter_order(draft, d); s < 0) return s;
   if (!h.seat && !h.lease) look_for_lease(rt, h);

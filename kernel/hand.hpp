@@ -53,6 +53,7 @@ struct Hand {
   Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
+  bool asking = false;                // inside a codelet's can_execute(); in_callback then too
   uint32_t lease_tries = 0;
   uint64_t in_vain = 0;               // finished tasks, and one, when a wait for records was
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack

@@ -21,7 +21,7 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
     no_memory();
     return nullptr;
   }
-  blank(t, c ? c->blank : kBlank, c, static_cast<uint16_t>(bits | (c ? 0 : kEmpty)));
+  blank(t, c ? c->blank : kBlank, c, static_cast<uint16_t>(bits | (c ? c->bits : uint16_t{kEmpty})));
   t->pub.flags |= CONSORT_TK_INTERNAL;
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
   t->group = &group;

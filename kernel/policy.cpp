@@ -66,6 +66,7 @@ void Policy::close() noexcept {
 // -- the swap -----------------------------------------------------------------------------------------------------
 
 Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
+  if (h.asking) return error(CONSORT_E_BUSY, "a codelet's can_execute() must not change the scheduler: it may be the scheduler that asks");
   if (swapper_.load(std::memory_order_relaxed) == &h)
     return error(CONSORT_E_BUSY, "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
   const std::lock_guard lock(swap_mutex_);

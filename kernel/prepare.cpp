@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "able.hpp"
 #include "complete.hpp"
 #include "commute.hpp"
 #include "error_slot.hpp"
@@ -134,6 +135,11 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
 consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
   if (t->bits & kUnite) return prepare_union(rt, w, f, t);
+  if ((t->bits & kWatched) && t->codelet->can_execute) {
+    const uint64_t can = able(rt, *t->codelet, w.klass, w.id, t->pub.id);
+    if (!can) return pass_on(rt, w, t);
+    if (impl >= 64 || !(can >> impl & 1)) impl = static_cast<uint32_t>(__builtin_ctzll(can));
+  }
   if ((t->bits & kTokens) && !take_tokens(rt, *rt.this_hand(), t)) return CONSORT_AGAIN;
   const uint32_t n = t->pub.naccess;
   if (!f.make_room(n, t->nargs)) return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
@@ -157,6 +163,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
     }
     impl = c.entry[w.klass].impl;
   }
+  if (c.ran) c.ran[w.id].fetch_add(1, std::memory_order_relaxed);  // read by consort_codelet_stats()
   f.fn = c.impls[impl].fn;
   f.call.nviews = n;
   f.call.nargs = t->nargs;

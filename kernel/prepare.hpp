@@ -14,7 +14,7 @@ consort_status prepare_odd(Runtime &, Worker &, Frame &, Task *, uint32_t impl) 
 // something after all, and is not the caller's any more.
 inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t n = t->pub.naccess;
-  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) | (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite | kMore)) |
+  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) | (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
                  uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) | t->nargs | (impl + 1);
   if (!odd) [[likely]] {
     const consort_access *access = t->pub.access;

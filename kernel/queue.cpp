@@ -134,7 +134,7 @@ Task *Queue::next(uint32_t *impl) noexcept {
     return t;
   }
   while (Task *t = worker_.next_bound()) {
-    if (t->bits & kBound) return t;
+    if (!t->pub.sched[1]) return t;
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
   }
   consort_pick pick;
@@ -283,7 +283,7 @@ void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
 Queue *claim_follower(Runtime &rt, Task *s, uint64_t place) noexcept {
   Queue &q = *rt.queues[place::queue(place)];
   const uint8_t follow = s->follow.load(std::memory_order_relaxed);
-  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kAfter | kTokens | kScratch | kUnite | kMore))) return nullptr;
+  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kWatched | kAfter | kTokens | kScratch | kUnite | kMore))) return nullptr;
   Worker &w = q.worker();
   if (!(s->pub.where >> w.klass & 1) || ((s->bits & kBound) && s->extra->worker != w.id)) return nullptr;
   uint64_t left = s->pending.load(std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 // sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is locked.
 #include <cmath>
 
+#include "able.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
 #include "registry.hpp"
@@ -15,16 +16,12 @@ const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const 
 const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
 
 void can_execute(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers, uint32_t nw, uint64_t *out) {
-  const auto &units = runtime_of(host).topology->units();
+  Runtime &rt = runtime_of(host);
+  const auto &units = rt.topology->units();
   for (uint32_t t = 0; t < nt; ++t) {
     const Codelet *c = kernel_task(tasks[t]).codelet;
-    for (uint32_t w = 0; w < nw; ++w) {
-      uint64_t mask = 0;
-      if (c && workers[w] < units.size())
-        for (size_t i = 0; i < c->impls.size(); ++i)
-          if (c->impls[i].klass == units[workers[w]].klass) mask |= uint64_t{1} << i;
-      *out++ = mask;
-    }
+    for (uint32_t w = 0; w < nw; ++w)
+      *out++ = c && workers[w] < units.size() ? able(rt, *c, units[workers[w]].klass, workers[w], tasks[t]->id) : 0;
   }
 }
 

@@ -63,7 +63,8 @@ enum TaskBits : uint16_t {
   kTokensHeld = 1 << 10,  // has them
   kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together; with kEmpty, drops them
   kMore = 1 << 12,        // hooks, tags, ends that are held, bundles: more.hpp
-  kOver = 1 << 14         // its end is being made: the callbacks of those that have any
+  kOver = 1 << 14,        // its end is being made: the callbacks of those that have any
+  kWatched = 1 << 15      // its codelet is asked which worker can, or counts: able.hpp
 };
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;

@@ -93,7 +93,8 @@ void Worker::push_kept() noexcept {
 
 // -- steps ----------------------------------------------------------------------------------------------------
 
-void Worker::post(Task *t) noexcept {
+void Worker::post(Task *t, bool offered) noexcept {
+  t->pub.sched[1] = offered ? t : nullptr;
   void *head = mailbox.load(std::memory_order_relaxed);
   do {
     t->pub.sched[0] = head;
@@ -172,7 +173,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
     consort_pick pick;
     if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
       Task *t = next_bound();
-      if (!(t->bits & kBound)) {  // offered here first; others may have it if this worker is slow
+      if (t->pub.sched[1]) {  // offered here first; others may have it if this worker is slow
         rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
         continue;
       }

@@ -95,7 +95,8 @@ struct Worker {
   void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place; the seat may be lost
   void show_asleep(Parker &) noexcept;           // from now on a push wakes; then step once more
   void show_awake() noexcept;
-  void post(Task *) noexcept;                    // [any] into the mailbox, and wakes
+  // [any] Into the mailbox, and wakes. offered: it comes by here first, then goes to the policy; else it is this worker's.
+  void post(Task *, bool offered = false) noexcept;
   Task *next_bound() noexcept;                   // from the mailbox, oldest first
 
   // -- threads --

@@ -75,7 +75,9 @@ typedef struct consort_impl {
 } consort_impl;
 CONSORT_FROZEN(consort_impl, 64);
 /* May this worker run this task with implementation `impl` (its place in consort_codelet.impls)? 0: no. Asked each time that
- * the task meets a worker, on any thread, maybe more than once: quick, and the same answer for the same question. */
+ * the task meets a worker, on any thread, maybe more than once: quick, and the same answer for the same question. It calls nothing
+ * of the runtime: a scheduler may be asking. A task that no worker can run is refused when it is submitted. Not asked for the
+ * codelets of a reduction. */
 typedef int32_t consort_can_execute_fn(void *user, uint32_t worker, uint32_t impl, const consort_task_id task);
 typedef struct consort_codelet {
   uint32_t size, flags;

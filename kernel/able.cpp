@@ -1,0 +1,68 @@
+#include "able.hpp"
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+
+namespace consort {
+namespace {
+
+// Not `except`.
+Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
+  const auto n = static_cast<uint32_t>(rt.workers.size());
+  for (uint32_t k = 0; k < n; ++k) {
+    Worker &w = *rt.workers[(first + k) % n];
+    if (&w != except && (t->pub.where >> w.klass & 1) && able(rt, *t->codelet, w.klass, w.id, t->pub.id)) return &w;
+  }
+  return nullptr;
+}
+
+consort_status say_nobody(const Runtime &rt, const Task *t) noexcept {
+  if (t->bits & kBound)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' cannot run it on worker %s, to which it is bound: its can_execute() refuses",
+                      t->codelet->name.c_str(), rt.workers[t->extra->worker]->unit.name.c_str());
+  return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' can run it on none of the %zu workers: its can_execute() refuses each",
+                    t->codelet->name.c_str(), rt.workers.size());
+}
+
+}  // namespace
+
+uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < c.impls.size(); ++i)
+    if (c.impls[i].klass == klass) mask |= uint64_t{1} << i;
+  if (!c.can_execute || !mask) return mask;
+  Hand *const h = rt.this_hand_if_any();
+  const bool outer = h && h->in_callback, asking = h && h->asking;
+  if (h) h->in_callback = h->asking = true;
+  for (uint64_t left = mask; left; left &= left - 1) {
+    const auto impl = static_cast<uint32_t>(__builtin_ctzll(left));
+    bool can = false;
+    try {
+      can = c.can_execute(c.can_execute_user, worker, impl, {task});
+    } catch (...) {
+      // who cannot say cannot run it
+    }
+    if (!can) mask &= ~(uint64_t{1} << impl);
+  }
+  if (h) h->in_callback = outer, h->asking = asking;
+  return mask;
+}
+
+consort_status check_able(Runtime &rt, const Task *t) noexcept {
+  const bool can = t->bits & kBound ? able(rt, *t->codelet, rt.workers[t->extra->worker]->klass, t->extra->worker, t->pub.id) != 0
+                                    : find_able(rt, t, 0, nullptr) != nullptr;
+  return can ? CONSORT_OK : say_nobody(rt, t);
+}
+
+consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {
+  Worker *to = t->bits & kBound ? nullptr : find_able(rt, t, from.id + 1, &from);
+  if (!to) {
+    const consort_status s = say_nobody(rt, t);
+    record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
+    return s;
+  }
+  to->post(t);
+  return CONSORT_AGAIN;
+}
+
+}  // namespace consort

@@ -1,0 +1,19 @@
+// able.hpp — which implementations of a task's codelet a worker can run: the class settles it, unless the codelet asks.
+//
+// Any thread. A codelet's question (can_execute) is the application's code: it is called without a lock of the kernel,
+// no exception leaves it, and meanwhile this thread may neither wait nor change the scheduler.
+#pragma once
+#include "runtime.hpp"
+
+namespace consort {
+
+// Bit i: implementation i.
+uint64_t able(Runtime &, const Codelet &, uint32_t klass, uint32_t worker, TaskName) noexcept;
+
+// Before the task is sent: is there a worker for it, or can the one that it is bound to? Says what is wrong.
+consort_status check_able(Runtime &, const Task *) noexcept;
+
+// The task met a worker that cannot run it: to one that can. > 0: done, it is that one's now. < 0: nobody can, which is recorded.
+consort_status pass_on(Runtime &, const Worker &from, Task *) noexcept;
+
+}  // namespace consort
