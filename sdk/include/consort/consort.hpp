@@ -14,6 +14,7 @@
 #include <consort/cpp/data.hpp>
 #include <consort/cpp/error.hpp>
 #include <consort/cpp/layout.hpp>
+#include <consort/cpp/order.hpp>
 #include <consort/cpp/task.hpp>
 
 #include <initializer_list>
@@ -204,6 +205,23 @@ class Runtime {
   template <class T>
   Data<T &> variable(const char *name = nullptr) { return add_variable<T>(nullptr, name); }
   Token token(const char *name = nullptr) { return add<void>(nullptr, 0, name); }
+  // Of the same layout and sizes, without a home.
+  template <class V>
+  Data<V> like(const Data<V> &other, const char *name = nullptr) {
+    consort_data_id id{};
+    detail::check(consort_register_like(control_.need(), other.id(), name, &id));
+    return Data<V>(control_, id);
+  }
+  // A task that copies the contents of src.
+  template <class V, class W>
+    requires(std::is_same_v<typename detail::Layout<V>::Const, typename detail::Layout<W>::Const>)
+  Task copy(Data<V> &dst, const Data<W> &src, InGroup group = {}) {
+    static_assert(!detail::Layout<V>::is_const, "copy(): the destination was registered as const, nobody may write it");
+    consort_task_id id{};
+    consort_runtime *rt = control_.need();
+    detail::check(consort_data_copy(rt, dst.id(), src.id(), group.id(), &id));
+    return {rt, id};
+  }
   template <class V>
   Data<V> adopt(consort_data_id registered) {
     return Data<V>(control_, registered);
@@ -238,6 +256,20 @@ class Runtime {
   bool wait_all_for(Timeout timeout, uint32_t flags = 0) {
     return detail::in_time(consort_wait_all(control_.need(), timeout.ns(), flags));
   }
+
+  // Until no task is ready or running: those left wait for a tag, a hold, or one another.
+  void wait_no_ready() { detail::check(consort_wait_no_ready(control_.need(), CONSORT_FOREVER, 0)); }
+  bool wait_no_ready_for(Timeout timeout) { return detail::in_time(consort_wait_no_ready(control_.need(), timeout.ns(), 0)); }
+
+  // -- order that data do not say --
+  Tag tag(uint64_t number) const noexcept { return {control_, number}; }
+  Bundle bundle() {
+    consort_bundle_id id{};
+    detail::check(consort_bundle_create(control_.need(), &id));
+    return {control_, id};
+  }
+  Task current_task() const noexcept { return {control_.live(), consort_current_task(control_.live())}; }  // whose body or callback runs here
+  uint32_t current_worker() const noexcept { return consort_current_worker(control_.live()); }  // CONSORT_NONE: none
 
   // -- looking --
   consort_info info() const {
@@ -399,7 +431,33 @@ class Runtime {
     if (options) fill(d, *options);
     consort_task_id id{};
     consort_runtime *rt = control_.need();
+    if (options && options->in_order()) return send_in_order(rt, d, *options);
     detail::check(consort_submit(rt, &d, &id));
+    return {rt, id};
+  }
+  [[gnu::noinline]] static Task send_in_order(consort_runtime *rt, consort_task_desc &d, const Options &o) {
+    consort_task_more more = CONSORT_TASK_MORE_INIT;
+    more.flags = o.tag ? CONSORT_MORE_TAG : 0;
+    more.tag = o.tag.number();
+    more.end_after = o.end_after.data();
+    more.nend_after = o.end_after.size();
+    more.end_holds = o.end_holds;
+    more.bundle = o.bundle.id();
+    struct Hooks {  // still ours where the submission is refused
+      consort_task_more *more;
+      ~Hooks() {
+        if (!more) return;
+        for (const consort_hook &h : {more->ready, more->begin})
+          if (h.drop) h.drop(h.arg);
+      }
+    } hooks{&more};
+    more.ready = o.ready.taken(rt);
+    more.begin = o.begin.taken(rt);
+    d.more = &more;
+    d.flags = o.repeat ? CONSORT_TASK_REPEAT : 0;
+    consort_task_id id{};
+    detail::check(consort_submit(rt, &d, &id));
+    hooks.more = nullptr;
     return {rt, id};
   }
   static void fill(consort_task_desc &d, const Options &o) noexcept {

@@ -7,6 +7,7 @@
 #include <consort/cpp/error.hpp>
 #include <consort/cpp/layout.hpp>
 
+#include <memory>
 #include <vector>
 
 namespace consort {
@@ -143,6 +144,15 @@ class Data {
   }
   // false: from here on its tasks take no order from it; true: as at first.
   void set_ordered(bool ordered) { detail::check(consort_data_set_ordered(control_.need(), id_, ordered)); }
+  // Without waiting: f(held) is called when the turn comes, on any thread; it may submit, it must not wait. held is null where it
+  // was not granted, and then consort_error() says why; else it is released when f returns, unless f moves it away.
+  template <class F>
+  void read_later(F f) const { later<typename Layout::Const>(CONSORT_M_R, std::move(f)); }
+  template <class F>
+  void write_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_W, std::move(f)); }
+  template <class F>
+  void acquire_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_RW, std::move(f)); }
+
   void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
   void unregister() {
     detail::check(consort_unregister(control_.need(), id_));
@@ -158,7 +168,11 @@ class Data {
   Held<W> enter(uint32_t mode, Timeout timeout) const {
     consort_hold hold{};
     detail::check(consort_acquire(control_.need(), id_, mode, timeout.ns(), &hold));
-    detail::Hold right(control_, hold);
+    return made<W>(control_, hold);
+  }
+  template <class W>
+  static Held<W> made(const detail::Ref &control, const consort_hold &hold) {
+    detail::Hold right(control, hold);
     if constexpr (std::is_void_v<W>) return Held<W>(std::move(right));
     else {
       if (detail::Layout<W>::element(hold.view) != detail::Layout<W>::bytes) [[unlikely]]
@@ -167,6 +181,25 @@ class Data {
                       "it was registered with");
       return Held<W>(detail::Layout<W>::view(hold.view), std::move(right));
     }
+  }
+  template <class W, class F>
+  void later(uint32_t mode, F f) const {
+    struct Turn {
+      detail::Ref control;
+      F f;
+    };
+    auto turn = std::make_unique<Turn>(Turn{control_, std::move(f)});
+    const auto granted = [](void *arg, consort_status, const consort_hold *hold) {
+      const std::unique_ptr<Turn> mine(static_cast<Turn *>(arg));
+      try {
+        if (!hold) return mine->f(static_cast<Held<W> *>(nullptr));
+        Held<W> held = made<W>(mine->control, *hold);
+        mine->f(&held);
+      } catch (...) {  // nobody to tell
+      }
+    };
+    detail::check(consort_acquire_later(control_.need(), id_, mode, granted, turn.get()));
+    (void)turn.release();
   }
   void end() noexcept {
     consort_runtime *rt = control_.live();

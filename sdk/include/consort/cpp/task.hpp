@@ -1,4 +1,4 @@
-// consort/cpp/task.hpp — Task and Group, and the options of a submission.
+// consort/cpp/task.hpp — Task and Group, and what options name: a group, predecessors, a callback.
 //
 // Part of consort.hpp; include that. A Task is a cheap value, good from any thread while its runtime lives; a
 // Group is a move-only owner.
@@ -35,6 +35,11 @@ class Task {
   }
   bool done() const { return detail::check(consort_task_state(rt_, id_)) == CONSORT_OK; }
   void cancel() const { detail::check(consort_task_cancel(rt_, id_)); }
+  // Its end, for whoever comes after it: one more reason not to be there yet, and one less.
+  void hold_end() const { detail::check(consort_task_end_hold(rt_, id_)); }
+  void release_end() const { detail::check(consort_task_end_release(rt_, id_)); }
+  void stop_repeating() const { detail::check(consort_task_stop_repeating(rt_, id_)); }
+  explicit operator bool() const noexcept { return id_.v != 0; }
 
  private:
   consort_runtime *rt_ = nullptr;
@@ -162,17 +167,6 @@ class Done {
   }
   consort_done_fn *fn_ = nullptr;
   void *arg_ = nullptr;
-};
-
-// What a submission may say beside codelet, data and arguments: rt.submit({.priority = 3, .after = {a, b}}, …).
-struct Options {
-  int32_t priority = 0;              // higher first
-  uint32_t worker = CONSORT_NONE;    // only this one
-  const char *name = nullptr;        // of this task; copied
-  InGroup group = {};
-  After after = {};
-  Done done = {};
-  uint64_t footprint = 0, work = 0;  // size class (0: from the data), the codelet's own measure of work
 };
 
 }  // namespace consort

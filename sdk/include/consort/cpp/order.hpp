@@ -1,0 +1,166 @@
+// consort/cpp/order.hpp — order that data do not say: Tag, Bundle, Hook; and the options of a submission, which name them.
+//
+// Part of consort.hpp; include that. A Tag is a cheap value, good from any thread while its runtime lives; a Bundle is a
+// move-only owner. A Hook owns its callable and may be given to any number of submissions.
+#ifndef CONSORT_CPP_ORDER_HPP
+#define CONSORT_CPP_ORDER_HPP
+#include <consort/cpp/task.hpp>
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace consort {
+
+// A name for a point in the order, good before the tasks exist: rt.tag(7).after({rt.tag(3)}).
+class Tag {
+ public:
+  Tag(const detail::Ref &control, uint64_t number) noexcept : control_(control), number_(number) {}
+
+  uint64_t number() const noexcept { return number_; }
+  // Cumulative. A circle is refused, and named link by link.
+  const Tag &after(std::initializer_list<Tag> others) const {
+    std::vector<uint64_t> numbers;
+    for (const Tag &t : others) numbers.push_back(t.number_);
+    return after(numbers);
+  }
+  const Tag &after(std::span<const uint64_t> others) const {
+    detail::check(consort_tag_after(control_.need(), number_, others.data(), static_cast<uint32_t>(others.size())));
+    return *this;
+  }
+  void notify() const { detail::check(consort_tag_notify(control_.need(), number_)); }
+  void restart() const { detail::check(consort_tag_restart(control_.need(), number_)); }
+  void remove() const { detail::check(consort_tag_remove(control_.need(), number_)); }
+  bool reached() const { return detail::check(consort_tag_state(control_.need(), number_)) == CONSORT_OK; }
+  // Throws what made the task fail that reached it.
+  void wait(uint32_t flags = 0) const {
+    detail::check(consort_tag_wait(control_.need(), &number_, 1, CONSORT_FOREVER, flags));
+  }
+  bool wait_for(Timeout timeout, uint32_t flags = 0) const {
+    return detail::in_time(consort_tag_wait(control_.need(), &number_, 1, timeout.ns(), flags));
+  }
+
+ private:
+  detail::Ref control_;
+  uint64_t number_;
+};
+
+// Tasks that had better run on one worker. Its destructor closes it: no more tasks.
+class Bundle {
+ public:
+  Bundle() noexcept = default;
+  Bundle(const detail::Ref &control, consort_bundle_id id) noexcept : control_(control), id_(id) {}
+  Bundle(Bundle &&other) noexcept
+      : control_(std::move(other.control_)), id_(std::exchange(other.id_, consort_bundle_id{})) {}
+  Bundle &operator=(Bundle &&other) noexcept {
+    if (this != &other) {
+      close();
+      control_ = std::move(other.control_);
+      id_ = std::exchange(other.id_, consort_bundle_id{});
+    }
+    return *this;
+  }
+  ~Bundle() { close(); }
+  void close() noexcept {
+    consort_runtime *rt = control_.live();
+    if (id_.v && rt) consort_bundle_close(rt, id_);
+    id_ = {};
+  }
+  consort_bundle_id id() const noexcept { return id_; }
+
+ private:
+  detail::Ref control_;
+  consort_bundle_id id_{};
+};
+
+// Called about one task: f(Task) or f(). What it throws is lost.
+class Hook {
+ public:
+  Hook() noexcept = default;
+  template <class F>
+    requires(!std::is_same_v<std::remove_cvref_t<F>, Hook> && (std::is_invocable_v<F &, Task> || std::is_invocable_v<F &>))
+  Hook(F f) : call_(std::make_shared<Of<F>>(std::move(f))) {}
+  explicit operator bool() const noexcept { return call_ != nullptr; }
+
+  // For one submission, which has to drop it.
+  consort_hook taken(consort_runtime *rt) const {
+    if (!call_) return {};
+    return {[](void *arg, consort_task_id task) {
+              const auto &t = *static_cast<Taken *>(arg);
+              t.call->call({t.rt, task});
+            },
+            new Taken{call_, rt}, [](void *arg) { delete static_cast<Taken *>(arg); }};
+  }
+
+ private:
+  struct Any {
+    virtual ~Any() = default;
+    virtual void call(Task) noexcept = 0;
+  };
+  template <class F>
+  struct Of final : Any {
+    explicit Of(F f) : f_(std::move(f)) {}
+    void call(Task task) noexcept override {
+      try {
+        if constexpr (std::is_invocable_v<F &, Task>) f_(task);
+        else f_();
+      } catch (...) {
+      }
+    }
+    F f_;
+  };
+  struct Taken {
+    std::shared_ptr<Any> call;
+    consort_runtime *rt;
+  };
+  std::shared_ptr<Any> call_;
+};
+
+class WithTag {
+ public:
+  WithTag() noexcept = default;
+  WithTag(uint64_t number) noexcept : number_(number), any_(true) {}
+  WithTag(const Tag &tag) noexcept : WithTag(tag.number()) {}
+  uint64_t number() const noexcept { return number_; }
+  explicit operator bool() const noexcept { return any_; }
+
+ private:
+  uint64_t number_ = 0;
+  bool any_ = false;
+};
+class InBundle {
+ public:
+  InBundle() noexcept = default;
+  InBundle(const Bundle &bundle) noexcept : id_(bundle.id()) {}
+  consort_bundle_id id() const noexcept { return id_; }
+
+ private:
+  consort_bundle_id id_{};
+};
+
+// What a submission may say beside codelet, data and arguments: rt.submit({.priority = 3, .after = {a, b}}, …).
+struct Options {
+  int32_t priority = 0;              // higher first
+  uint32_t worker = CONSORT_NONE;    // only this one
+  const char *name = nullptr;        // of this task; copied
+  InGroup group = {};
+  After after = {};
+  Done done = {};
+  uint64_t footprint = 0, work = 0;  // size class (0: from the data), the codelet's own measure of work
+  // -- order that data do not say; costs a little --
+  WithTag tag = {};                  // reached when the task ends; the task comes after what the tag does
+  After end_after = {};              // it ends, for whoever comes after it, when these have ended too
+  uint32_t end_holds = 0;            // and when Task::release_end() was called so often
+  Hook ready = {}, begin = {};       // when its last predecessor has ended; on the worker, just before the body
+  InBundle bundle = {};
+  bool repeat = false;               // again each time it has ended well, until Task::stop_repeating()
+
+  bool in_order() const noexcept {
+    return tag || end_after.size() || end_holds || ready || begin || bundle.id().v || repeat;
+  }
+};
+
+}  // namespace consort
+#endif
