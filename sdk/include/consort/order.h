@@ -38,7 +38,8 @@ struct consort_task_more {
  * `done` calls too, but not `begin`; so has an empty one. Of a submission that is refused nothing is called and nothing dropped:
  * the arguments are still the caller's. */
 
-/* One more reason not to end yet, for a task that is not over: from its body, its hooks, or by who holds its end already. Until its
+/* One more reason not to end yet, for a task that is not over: from its body, its hooks, or by who holds its end already (a body on
+ * a unit with a native queue cannot: give such a task end_holds). Until its
  * end a task keeps its data, its memory of its own and its failure; who waits for it waits, and consort_stop() does too. Whether
  * those in end_after ended well is not this task's affair. */
 CONSORT_API consort_status consort_task_end_hold(consort_runtime *rt, consort_task_id task);
