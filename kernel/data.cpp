@@ -152,6 +152,13 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
   if (!slot) return slot.error();
   std::memcpy(static_cast<std::byte *>((*slot)->view) - like.layout->view_at, like.shape(), like.layout->ops->shape_size);
   // Without contents there is nothing to write first.
+  // Sizes without an address: what a home view says of a datum without memory, so that one of no bytes has a view, too.
+  const Layout &l = *like.layout;
+  const consort_addr nowhere[kMostBlocks] = {};
+  consort_block wanted[kMostBlocks];
+  const consort_space_desc &home = rt_.topology->spaces()[rt_.topology->home()].desc;
+  if (const uint32_t n = l.ops->blocks(like.shape(), &home, wanted, kMostBlocks); n <= kMostBlocks)
+    (void)l.ops->view(like.shape(), &home, nowhere, n, (*slot)->view);
   show(**slot, (like.pub.bytes ? data_state::kNowhere << data_state::kSpaceShift : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid) | how);
   if (const consort_status s = give_name(**slot, name); s < 0) return error(s, "no memory for the name of a datum");
   return *slot;

@@ -260,7 +260,7 @@ void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
   const uint32_t empty = data_state::kValid | rt.topology->home() << data_state::kSpaceShift;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
-    const consort_status s = is_somewhere ? alias(plan, i) : CONSORT_OK;
+    const consort_status s = is_somewhere || !d.pub.bytes ? alias(plan, i) : CONSORT_OK;
     if (s >= 0) {
       set_contents(rt, d, (d.pub.bytes ? state : empty) | data_state::kHidden, blame);
       continue;
