@@ -45,6 +45,9 @@ CASES = {
                   ['', '--n 1', '--n 5000'], True),
     'profiling': (r'(  worker .* tasks, .* % of the time\n)+(  codelet .* us each\n)+profiling: \d+ tasks in ',
                   ['', '--n 10', '--n 300 --us 100'], True),
+    'filters': (r'sum [\d.]+, largest error \S+$',
+                ['', '--rows 1 --cols 1 --steps 1', '--rows 3 --bands 9',
+                 '--rows 41 --cols 7 --bands 6 --steps 13'], True),
     'nbody': (r'drift of momentum \S+, largest error \S+$',
               ['', '--n 1', '--n 3 --blocks 7', '--n 101 --blocks 4'], True),
 }
