@@ -263,6 +263,7 @@ bool Queue::finish_early(Hand &h) noexcept {
 // -- following ------------------------------------------------------------------------------------------------
 
 void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
+  if (s->bits & kSpecial) return;  // never follows; a hold's `follow` says something else
   const Queue &q = *rt.queues[place::queue(place)];
   uint8_t none = 0;
   if (!s->follow.compare_exchange_strong(none, q.domain(), std::memory_order_relaxed) && none != q.domain())

@@ -45,6 +45,21 @@ uint64_t after(uint64_t x, int n) {
   return x;
 }
 
+TEST(Queue, AHoldWaitsForWhatIsIssuedNotOnlyUntilItIsIssued) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "2000000"}});
+  uint64_t x = 1;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  const consort_codelet_id link = on(*m.rt, "stream", times3plus1);
+  for (int round = 1; round <= 20; ++round) {
+    for (int i = 0; i < 3; ++i) Desc(link).rw(d).must(*m.rt);
+    consort_hold hold;
+    ASSERT_OK(consort_acquire(*m.rt, d, CONSORT_M_R, kLong, &hold));
+    ASSERT_EQ(x, after(1, 3 * round));
+    ASSERT_OK(consort_release(*m.rt, hold));
+  }
+  ASSERT_OK(consort_unregister(*m.rt, d));
+}
+
 TEST(Queue, AWorkerSleepsWhileItsDeviceIsAtWork) {
   StreamMachine m(Pairs{{"stream.latency_ns", "100000000"}});
   uint64_t x = 1;
