@@ -25,7 +25,7 @@ consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
     Claim claim{d, CONSORT_M_R};
     const SubmissionRight right(*rt, *h, &claim, 1);
     if (!DataTable::is(*d, data)) return stale();
-    if (!discipline_of(*d)) return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
+    if ((d->keeper && !rt->recordings.let_go(*d)) || !discipline_of(*d)) return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
     return f(*rt, *d, *discipline_if_any(*d));
   });
 }

@@ -81,6 +81,7 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   if (!t || t->pub.id != task.v)
     return set_error(CONSORT_E_INVAL, "nobody holds the end of this task: hold it from its body or its hooks, or submit it with end_holds");
   if (t->bits & kOver) return set_error(CONSORT_E_INVAL, "the task is just ending: its end can be held only before");
+  if (t->replayed()) return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held", task_label(*t));
   if (!more_of(*h, t)) return set_error(CONSORT_E_NOMEM, "no memory to hold a task's end");
   rt->ends.enlist(t, 1, false);
   return CONSORT_OK;

@@ -121,7 +121,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
     return CONSORT_E_NOMEM;
   }
   fence::heavy();  // pairs with light() in submit(): a record that shows the codelet is seen from here on
-  while (!unused(*rt, *c)) {
+  for (rt->recordings.forget(*c); !unused(*rt, *c); rt->recordings.forget(*c)) {
     settle_down(*rt, *h);
     if (rt->manual) {
       const PumpTurn turn(*rt, *h);
@@ -192,7 +192,12 @@ consort_status consort_group_fd(consort_runtime *shell, consort_group_id id, int
 consort_status consort_wait_all(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  return guarded([&] { return wait_all(*rt, timeout_ns, flags); });
+  return guarded([&] {
+    const consort_status s = wait_all(*rt, timeout_ns, flags);
+    if (rt->detect_repeats)
+      if (Hand *h = rt->this_hand_if_any(); h && h->watch && !h->task && s != CONSORT_E_TIMEOUT) h->watch->cut(*rt);
+    return s;
+  });
 }
 
 consort_status consort_group_failure(consort_runtime *shell, consort_group_id id, consort_failure *out) {

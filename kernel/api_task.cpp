@@ -92,6 +92,7 @@ consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task)
   uint64_t w = word.load(std::memory_order_relaxed);
   while (word::generation(w) == task.v >> 32)
     if (word.compare_exchange_weak(w, w | word::kCancelled, std::memory_order_relaxed)) {
+      rt->recordings.cancel(task.v);
       // Out of the queue at once where the policy can: a worker ends it, as it would have when its turn had come.
       if (Task *t = rt->policy.take_back(*rt, rt->task_at(task.v), task.v)) rt->policy.post_to_able(*rt, t);
       break;

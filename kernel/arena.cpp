@@ -3,12 +3,17 @@
 #include <sys/mman.h>
 
 namespace consort {
+namespace {
+constexpr size_t kSmallPages = 4 << 20;
+}
 
 std::byte *Reservation::reserve(size_t bytes, size_t least) noexcept {
   for (; bytes >= least; bytes /= 2) {
     void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) continue;
     base_ = static_cast<std::byte *>(p);
+    // Who needs much of it walks over it again and again: large pages, but for the first stretch, which is all that most need.
+    if (bytes > kSmallPages) madvise(base_ + kSmallPages, bytes - kSmallPages, MADV_HUGEPAGE);
     bytes_ = bytes;
     return base_;
   }

@@ -70,6 +70,7 @@ bool take_several(Runtime &rt, Hand &h, Task *t, TokenList &list) noexcept {
 bool list_tokens(Draft &draft) noexcept {
   if (draft.t->bits & kSpecial) return true;  // without a body it needs nothing for itself alone
   uint32_t n = 0;
+  if (draft.t->bits & kSpecial) return true;  // it runs nothing that others could disturb
   for (uint32_t i = 0; i < draft.nclaims; ++i) n += wants_token(draft.claims[i].mode);
   if (!n) return true;
   draft.t->bits |= kTokens;

@@ -13,6 +13,7 @@
 #include "prepare.hpp"
 #include "queue.hpp"
 #include "reduction.hpp"
+#include "replay.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
 
@@ -73,7 +74,7 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
     if (guards) *held = rt.ends.guard_is_over(guards);
     return true;
   }
-  if (t->bits & kStep) take_step(rt, t);
+  if (t->role == kStep) take_step(rt, t);
   if (t->bits & kUnite) drop_copies(*Datum::of(t->pub.access[0].datum));
   if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
   if (t->bits & kInvalidate) drop_contents(t);
@@ -126,12 +127,77 @@ struct Legacy {
   bool is_plan = false;
 };
 [[gnu::noinline]] Legacy left_by(const Task &t) noexcept {
-  if (t.bits & kStep) return {ended_by(t), true};
+  if (t.role == kStep) return {ended_by(t), true};
+  if (!(t.bits & kRetire)) return {};
   return {Datum::of(t.pub.access[0].datum), false};
 }
 [[gnu::noinline]] void clear_up(Runtime &rt, Legacy left) noexcept {
   if (left.is_plan) rt.plans.remove(static_cast<Plan *>(left.thing));
   else rt.data.remove(*static_cast<Datum *>(left.thing));
+}
+
+// As release_edges() does with one: it has lost its last predecessor.
+[[gnu::always_inline]] inline void now_ready(Runtime &rt, Task *s, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  if (s->bits & (kSpecial | kBound)) [[unlikely]] {
+    if (s->bits & kSpecial) {
+      s->pub.sched[0] = specials;
+      specials = s;
+    } else {
+      rt.workers[s->extra->worker]->post(s);
+    }
+    return;
+  }
+  if (batch.n == ReadyBatch::kMost) [[unlikely]] push_batch(rt, batch, from);
+  batch.task[batch.n++] = s;
+}
+
+// Nodes stand in memory as they were submitted, and mostly run so: asks for those that come soon, and what they will touch.
+[[gnu::always_inline]] inline void fetch_ahead(const Task *t) noexcept {
+  constexpr uint32_t kFar = 12, kNear = 6;
+  if (t->hand < kFar) return;
+  const Task *far = t + kFar, *near = t + kNear;
+  __builtin_prefetch(far, 0);
+  __builtin_prefetch(far->payload, 0);
+  __builtin_prefetch(far->link, 1);
+  const uint32_t n = near->pub.naccess;
+  const consort_access *a = near->pub.access;
+  if (n) __builtin_prefetch(a[n - 1].datum);
+}
+
+// A recorded task once its name is dead. It is set up for the next replay before anybody hears of its end: that may be
+// under way as soon as the last edge is handed on.
+[[gnu::always_inline]] inline void hand_on_node(Runtime &rt, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  if (static_cast<uint32_t>(w)) [[unlikely]] {
+    if (w & word::kWaited) rt.wake_waiters();
+    release_edges(rt, word::link(w), pending::kBoth, from, batch, specials);
+  }
+  t->pub.id += uint64_t{1} << 32;
+  t->bits &= static_cast<uint16_t>(~(kOdd | kTokensHeld | kOver));
+  t->pending.store(node::predecessors(*t), std::memory_order_relaxed);  // shown by the counts below
+  if (t->role == kFinal) [[unlikely]] {
+    Task *whole = recording_of(*t).whole;
+    whole->pub.sched[0] = specials;
+    specials = whole;
+    return;
+  }
+  fetch_ahead(t);
+  const uint32_t *const edges = node::edges(*t);
+  const uint32_t n = node::successors(*t);
+  if (n > node::kInlineEdges)
+    for (uint32_t i = 0; i < n; ++i) {  // side by side: the counts below wait for each
+      const Task *s = rt.tasks.at(edges[i]);
+      __builtin_prefetch(s->link, 1);
+      __builtin_prefetch(s->payload);
+      __builtin_prefetch(s);
+    }
+  for (uint32_t i = n; i-- > 0;) {  // the earliest last
+    Task *s = rt.tasks.at(edges[i]);
+    // As in release_edges(); nothing of this node is looked at after its last edge.
+    if (s->pending.load(std::memory_order_acquire) != 1 && s->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+    __builtin_prefetch(s->payload);
+    __builtin_prefetch(node::edges(*s));
+    now_ready(rt, s, from, batch, specials);
+  }
 }
 
 // Once the name is dead: `w` is what the exchange took from the word.
@@ -147,7 +213,7 @@ struct Legacy {
   release_edges(rt, word::link(w), edge, from, batch, specials);
   Group &group = *t->group;
   const uint16_t bits = t->bits;
-  const Legacy left = bits & (kRetire | kStep) ? left_by(*t) : Legacy{};
+  const Legacy left = bits & (kRetire | kEmpty) ? left_by(*t) : Legacy{};
   if (t->extra) [[unlikely]] {
     if (Task *gate = bits & kMore ? t->extra->more->gate : nullptr) {
       gate->pub.sched[0] = specials;
@@ -157,7 +223,7 @@ struct Legacy {
   }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
-  if (bits & (kRetire | kGate | kStep)) [[unlikely]] {
+  if (bits & (kRetire | kGate | kEmpty)) [[unlikely]] {
     if (bits & kGate) return;  // a gate is counted nowhere
     if (left.thing) clear_up(rt, left);
   }
@@ -206,6 +272,30 @@ consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
   }
 }
 
+void begin_all(Runtime &rt, Task *whole, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  const Recording &r = begin_replay(rt, whole);
+  const uint32_t *const roots = r.roots.data();
+  const auto n = static_cast<uint32_t>(r.roots.size());
+  push_batch(rt, batch, from);
+  for (uint32_t i = 0; i < n;) {  // the last of them may end it all: nothing of the recording is looked at then
+    const uint32_t end = std::min(n, i + ReadyBatch::kMost);
+    if (i) push_batch(rt, batch, from);
+    for (; i < end; ++i) now_ready(rt, rt.tasks.at(roots[i]), from, batch, specials);
+  }
+  std::reverse(batch.task, batch.task + batch.n);  // the earliest last
+}
+
+// A replay, or a recorded task without a body, that has become ready, or a replay whose nodes have all ended.
+void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  if (s->role == kWhole) return begin_all(rt, s, from, batch, specials);
+  if (s->role == kWholeBegun) {
+    const consort_status status = end_replay(rt, s);
+    return hand_on_one(rt, h, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
+  }
+  const consort_status status = fail_if_doomed(rt, s);
+  hand_on_node(rt, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
+}
+
 [[gnu::noinline]] void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   while (specials) {
     Task *s = specials;
@@ -220,6 +310,10 @@ consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
         if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
         batch.task[batch.n++] = s;
       }
+      continue;
+    }
+    if (s->replayed()) {
+      settle_replayed(rt, h, s, worker, from, batch, specials);
       continue;
     }
     consort_status status;
@@ -252,7 +346,8 @@ inline Task *pick_successor(Runtime &rt, const Hand &h, ReadyBatch &batch, Worke
 const char *task_label(const Task &t) noexcept {
   if (t.extra && t.extra->name) return t.extra->name;
   if (t.codelet) return t.codelet->name.c_str();
-  if (t.bits & kStep) return step_label(t);
+  if (t.role == kStep) return step_label(t);
+  if (t.role >= kWhole) return "replay";
   return t.bits & kHold ? "acquire" : t.bits & kInvalidate ? "invalidate" : t.bits & kRetire ? "unregister" : "empty task";
 }
 
@@ -272,11 +367,27 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
   h.give_record(reinterpret_cast<Task *>(e));
 }
 
+// The rest of an end, when all edges are handed on: what has become ready is pushed, one may run in place.
+[[gnu::always_inline]] inline Task *go_on(Runtime &rt, Hand &h, Worker *w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
+  if (!batch.n) return nullptr;
+  Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, h, batch, *w) : nullptr;
+  if (batch.n > 1) std::reverse(batch.task, batch.task + batch.n);  // the order of submission
+  push_batch(rt, batch, from);
+  return next;
+}
+
 Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
   if ((t->bits & kMore) && !rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, h, t, status, w, &heir);
-  return hand_on(rt, h, t, word, w, heir);
+  if (!t->replayed()) return hand_on(rt, h, t, word, w, heir);
+  ReadyBatch batch;
+  if (heir) [[unlikely]] take_heir(rt, heir, batch);
+  Task *specials = nullptr;
+  const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+  hand_on_node(rt, t, word, from, batch, specials);
+  return go_on(rt, h, w, from, batch, specials);
 }
 
 Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *heir) noexcept {
@@ -285,12 +396,7 @@ Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *hei
   Task *specials = nullptr;
   const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
   hand_on_one(rt, h, t, word, from, batch, specials);
-  if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
-  if (!batch.n) return nullptr;
-  Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, h, batch, *w) : nullptr;
-  if (batch.n > 1) std::reverse(batch.task, batch.task + batch.n);  // the order of submission
-  push_batch(rt, batch, from);
-  return next;
+  return go_on(rt, h, w, from, batch, specials);
 }
 
 void end_special(Runtime &rt, Hand &h, Task *t) noexcept {
@@ -309,7 +415,15 @@ void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
     else rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
     return;
   }
-  end_special(rt, h, t);
+  if (t->replayed()) {
+    ReadyBatch batch;
+    Task *specials = nullptr;
+    const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+    begin_all(rt, t, from, batch, specials);
+    (void)go_on(rt, h, nullptr, from, batch, specials);
+  } else {
+    end_special(rt, h, t);
+  }
   if (!h.seat) settle_down(rt, h);
 }
 
@@ -319,7 +433,7 @@ void end_uncounted(Runtime &rt, Hand &h, Task *t) noexcept {
   settle_special(rt, h, t, &status, &held);
   // release: as in end_name(); whoever finds the name dead acquires it
   t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
-  const Legacy left = t->bits & kStep ? left_by(*t) : Legacy{};
+  const Legacy left = left_by(*t);
   if (t->extra) free_lent(rt, h, t);
   h.give_record(t);
   if (left.thing) clear_up(rt, left);
@@ -371,6 +485,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
       if (rt.data.extra(*d)) d->extra->blame = f;
     }
     rt.groups.fail(*t->group, f);
+    if (t->replayed()) rt.recordings.note_failure(*t, f);
     rt.failures.add(std::move(f));
   } catch (const std::bad_alloc &) {
     // No memory even to say so: the data are poisoned all the same, and group and name know of it.
@@ -382,6 +497,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
       if (d->extra) d->extra->blame = lost;
     }
     rt.groups.fail(*t->group, lost);
+    if (t->replayed()) rt.recordings.note_failure(*t, lost);
     set_error(status, "a task failed, and there was no memory to record why");
   }
 }

@@ -28,6 +28,8 @@ constexpr consort_param keys[] = {
     {"seed", "u64", "1", nullptr,
      "of every choice by chance, also of plugins that have this parameter: the same seed, the same run"},
     {"profile", "bool", "false", nullptr, "measure each task: reads the clock twice a task"},
+    {"detect_repeats", "bool", "false", nullptr,
+     "tell when a thread submits the same sequence again and again between waits for everything; slows submission"},
     {"cores", "string", "share", "share|refuse",
      "when another runtime of this process has a core: share it, or refuse to start"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},

@@ -67,6 +67,7 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
   d.nreaders = 0;
   d.extra = nullptr;
   d.home.store(0, std::memory_order_relaxed);
+  d.keeper = 0;
   d.discipline.store(nullptr, std::memory_order_relaxed);
   d.lock_at.store(0, std::memory_order_release);
   return &d;

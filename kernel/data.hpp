@@ -60,6 +60,7 @@ struct alignas(64) Datum {
   uint32_t nreaders, capacity;               // capacity of `more`
   std::atomic<uint32_t> generation;          // of the name; kept here, where each submission looks anyway
   SpinLock lock;
+  uint16_t keeper;                           // the recording that keeps it between replays (recording.hpp), from 1; 0: none
   // -- for whoever runs a task --
   alignas(64) consort_datum pub;             // id: its handle
   void *view;

@@ -21,7 +21,7 @@ Discipline *discipline_of(Datum &d) noexcept {
 
 void mark_odd(Datum &d) noexcept {
   const Discipline *discipline = discipline_if_any(d);
-  const bool odd = discipline && (!discipline->ordered || discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline));
+  const bool odd = d.keeper || (discipline && (!discipline->ordered || discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline)));
   const uint32_t name = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
   d.generation.store(odd ? name | Datum::kOdd : name, std::memory_order_relaxed);  // read under the same right
 }
@@ -67,6 +67,7 @@ namespace {
 
 consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
   Datum &d = *claim.datum;
+  if (d.keeper && !draft.rt.recordings.let_go(d)) return no_memory();
   const Phase wanted = wanted_by(claim.mode);
   Discipline *discipline = discipline_if_any(d);
   const bool loose = draft.unordered || (discipline && !discipline->ordered && !(draft.t->bits & kSpecial));

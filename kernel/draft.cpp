@@ -10,6 +10,7 @@
 #include "linking.hpp"
 #include "more.hpp"
 #include "packed_args.hpp"
+#include "recorder.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
 
@@ -124,6 +125,8 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again)
   if (!(e->after = static_cast<TaskName *>(std::malloc(d.nafter * sizeof(TaskName))))) return no_memory();
   for (uint32_t i = 0; i < d.nafter; ++i) {
     const TaskName name = d.after[i].v;
+    if (recorded::is(name))
+      return set_errorf(CONSORT_E_INVAL, "predecessor %u is a recorded task, which did not run: only tasks of its recording come after it", i);
     if (!name || !draft.rt.tasks.holds(static_cast<uint32_t>(name)))
       return set_errorf(CONSORT_E_INVAL, "predecessor %u is no task of this runtime", i);
     e->after[i] = name;
@@ -242,6 +245,8 @@ void take_names(Draft &draft, Group &group) noexcept {
   take_names(draft, *group);
   if (c && c->can_execute) [[unlikely]]
     if (const consort_status s = check_able(rt, t); s < 0) return s;
+  if (h.watched && h.recorder && &given == &h.recorder->now)
+    if (const consort_status s = h.recorder->take(draft, out); s != CONSORT_AGAIN) return s;
   if (t->bits & kMore) [[unlikely]]
     if (const consort_status s = enter_order(draft, d); s < 0) return s;
   if (!h.seat && !h.lease) look_for_lease(rt, h);

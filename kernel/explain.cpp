@@ -30,7 +30,7 @@ std::string describe_runtime(Runtime &rt) {
 
 // What the kernel itself put between, if the record is still that task's.
 const char *step_if_any(const Task &t, uint64_t w) {
-  if (!(t.bits & kStep)) return nullptr;
+  if (t.role != kStep) return nullptr;
   const char *what = task_label(t);
   std::atomic_thread_fence(std::memory_order_acquire);  // what was read above was read before the word below
   return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;

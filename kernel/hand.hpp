@@ -6,9 +6,11 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "park.hpp"
+#include "sequence_watch.hpp"
 #include "task.hpp"
 
 namespace consort {
@@ -54,6 +56,7 @@ struct Hand {
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
   bool asking = false;                // inside a codelet's can_execute(); in_callback then too
+  uint8_t watched = 0;                // submissions go the long way: somebody looks at them (kWatched*)
   uint32_t lease_tries = 0;
   uint64_t in_vain = 0;               // finished tasks, and one, when a wait for records was
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
@@ -67,6 +70,10 @@ struct Hand {
   consort_push push{0, CONSORT_NONE, CONSORT_PUSH_NEW, &ready, 1, 0, &wake};
   alignas(64) Tally in;
   alignas(64) Tally out;
+
+  static constexpr uint8_t kWatchedByRecorder = 1, kWatchedForRepeats = 2;
+  struct Recorder *recorder = nullptr;  // owned by the runtime's recordings
+  std::unique_ptr<SequenceWatch> watch;
 
   // -- records on their way back to their owner: one batch at a time --
   const uint32_t return_batch;

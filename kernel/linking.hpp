@@ -88,6 +88,7 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
   t->extra = nullptr;
   t->bits = bits;
   t->nargs = 0;
+  t->role = kOrdinary;
   t->follow.store(0, std::memory_order_relaxed);
   t->pending.store(pending::kGuard * pending::kBoth, std::memory_order_relaxed);
   t->pub.access = reinterpret_cast<consort_access *>(t->payload);
@@ -96,6 +97,8 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
 bool reserve_more(Runtime &, Hand &, Task *, uint32_t links) noexcept;
 
+// What somebody looks at on its way: records it, and sends it on unless it is only to be recorded. In replay.cpp.
+consort_status submit_watched(Runtime &, Hand &, const consort_task_desc &, consort_task_id *out) noexcept;
 // The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
 consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out, Turns *again = nullptr) noexcept;
 

@@ -175,7 +175,7 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   {
     Claim claim(d, CONSORT_M_R);
     const SubmissionRight right(rt_, h, &claim, 1);
-    Discipline *discipline = DataTable::is(*d, id) ? discipline_of(*d) : nullptr;
+    Discipline *discipline = DataTable::is(*d, id) && (!d->keeper || rt_.recordings.let_go(*d)) ? discipline_of(*d) : nullptr;
     if (discipline && discipline->ordered) {
       plan->next = discipline->plans;
       discipline->plans = plan.get();

@@ -124,7 +124,7 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
   }
   if (!(t->bits & kAfter)) return CONSORT_OK;
   for (uint32_t i = 0; i < t->extra->nafter; ++i)
-    if (auto cause = rt.failures.find(t->extra->after[i])) {
+    if (auto cause = rt.failures.find(t->replayed() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
       const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
       record_failure(rt, t, s, cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr, CONSORT_NONE, cause);
       return s;

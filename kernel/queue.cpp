@@ -193,8 +193,8 @@ bool Queue::submit(Slot *slot) noexcept {
   if (rt_.observed.load(std::memory_order_relaxed) && rt_.policy.observes()) [[unlikely]]
     slot->watcher = rt_.policy.tell_started(worker_, slot->task);
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  // Behind one whose end may be held nobody may follow: it need not be over when its function is.
-  if (domain_ && !(slot->task->bits & kMore)) mark_issued(slot->task);
+  // Behind one whose end may be held nobody may follow: it need not be over when its function is. Nor behind a recorded one.
+  if (domain_ && !(slot->task->bits & kMore) && !slot->task->replayed()) mark_issued(slot->task);
   return true;
 }
 

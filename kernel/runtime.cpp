@@ -22,6 +22,9 @@ void abandon(Hand &h) noexcept {
   h.flush_records();
   h.task = nullptr;
   h.lease = nullptr;
+  h.recorder = nullptr;
+  h.watched &= Hand::kWatchedForRepeats;
+  h.watch.reset();
   h.orphan.store(true, std::memory_order_release);  // pairs with the acquire in adopt_or_add()
 }
 
@@ -91,6 +94,7 @@ Hand *Hands::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
   if (n == kMost) return nullptr;
   Hand *h = new (std::nothrow) Hand(rt, static_cast<uint16_t>(n), batch);
   if (!h) return nullptr;
+  if (rt.detect_repeats) h->watched = Hand::kWatchedForRepeats;
   all_[n].store(h, std::memory_order_release);
   n_.store(n + 1, std::memory_order_release);
   return h;
@@ -136,7 +140,7 @@ void adopt_hand(Runtime &rt, Hand &h) {
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
     : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
       clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this),
-      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), plans(*this), copying(*this) {}
+      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), recordings(*this), plans(*this), copying(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -157,6 +161,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   bypass = static_cast<uint32_t>(config->number("bypass"));
   spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 60 + 1;
   manual = config->text("pump") == "manual";
+  detect_repeats = config->flag("detect_repeats");
   profile = config->flag("profile");
   return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;
   if (!tasks.reserve(kTaskSlots)) return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
@@ -293,6 +298,11 @@ void Runtime::wake_waiters(const Group *idle) noexcept {
 uint32_t Runtime::successors(const Task &t, const consort_task **out, uint32_t max) const noexcept {
   constexpr uint32_t kLongest = 1 << 20;
   uint32_t n = 0;
+  if (t.replayed()) {
+    if (t.role > kFinal) return 0;
+    for (; n < node::successors(t) && n < max; ++n) out[n] = &tasks.at(node::edges(t)[n])->pub;
+    return node::successors(t);
+  }
   const uint32_t mask = (1u << word::kSlotBits) - 1;
   for (uint32_t link = word::link(t.word.load(std::memory_order_acquire)); link && n < kLongest; ++n) {
     if (!tasks.holds(link >> word::kSlotBits)) break;

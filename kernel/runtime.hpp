@@ -24,6 +24,7 @@
 #include "hand.hpp"
 #include "plan.hpp"
 #include "policy.hpp"
+#include "recording.hpp"
 #include "registry.hpp"
 #include "tags.hpp"
 #include "task.hpp"
@@ -85,6 +86,10 @@ struct Runtime {
   uint32_t successors(const Task &, const consort_task **out, uint32_t max) const noexcept;
   void log(int32_t level, const std::string &text) const noexcept;
   Task *task_at(TaskName name) const noexcept { return tasks.at(static_cast<uint32_t>(name)); }
+  TaskName name_before(TaskName record) const noexcept {  // what a recorded task was called when it ran last
+    const uint64_t now = task_at(record)->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff};
+    return (now - (uint64_t{1} << 32)) | record;
+  }
   bool is_live(TaskName name) const noexcept {  // acquire: what a finished task did is visible
     return word::generation(task_at(name)->word.load(std::memory_order_acquire)) == name >> 32;
   }
@@ -93,6 +98,7 @@ struct Runtime {
   const uint64_t number;                   // never used twice in a process
   const bool asymmetric;
   uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
+  bool detect_repeats = false;
   bool manual = false, profile = false;
   std::atomic<bool> observed{false};       // somebody is told of starts and ends; see choose_paths()
   void (*log_fn)(void *, int32_t, const char *) = nullptr;
@@ -130,6 +136,7 @@ struct Runtime {
   Bundles bundles;
   Repeats repeats;
   DataTable data;
+  Recordings recordings;
   Plans plans;
   Copying copying;
   Policy policy;

@@ -157,11 +157,12 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
         __builtin_prefetch(datum, 1);
         __builtin_prefetch(&datum->pub);
       }
-  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags) && d.nuses < c->plain_below.load(std::memory_order_relaxed) && (c->nmodes == CONSORT_NONE || c->nmodes == d.nuses) && (d.uses || !d.nuses)) [[likely]] {
+  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) && d.nuses < c->plain_below.load(std::memory_order_relaxed) && (c->nmodes == CONSORT_NONE || c->nmodes == d.nuses) && (d.uses || !d.nuses)) [[likely]] {
     Group *const group = d.group.v ? rt.groups.find(d.group) : h->task ? h->task->group : rt.standard_group;
     if (group) [[likely]]
       if (const consort_status s = submit_plain(rt, *h, d, *c, *group, out); s != kNotPlain) [[likely]] return s;
   }
+  if (h->watched) [[unlikely]] return submit_watched(rt, *h, d, out);
   return submit_any(rt, d, out);
 }
 void push_kept(Runtime &rt, Hand &h) noexcept {

@@ -52,7 +52,6 @@ enum TaskBits : uint16_t {
   kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
   kRetire = 1 << 3,       // frees its datum where it becomes ready
   kGate = 1 << 13,        // stands for something that tasks come after, and is none of those that are counted (tags.hpp, ends.hpp)
-  kStep = 1 << 15,        // the kernel's own, with kEmpty: a step of a plan (tree.hpp)
   kSpecial = kEmpty | kHold | kInvalidate | kRetire | kGate,
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
@@ -66,6 +65,11 @@ enum TaskBits : uint16_t {
   kOver = 1 << 14,        // its end is being made: the callbacks of those that have any
   kWatched = 1 << 15      // its codelet is asked which worker can, or counts: able.hpp
 };
+
+// What a task is beside that, where bits are too few. A step of a plan (tree.hpp) has no body. The rest belongs to recordings
+// (recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its nodes run. Nodes
+// have an Extra, so that the short ends know them.
+enum Role : uint8_t { kOrdinary, kStep, kNode, kFinal, kWhole, kWholeBegun };
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
 inline constexpr uint8_t kMixed = 0xff;
@@ -81,13 +85,14 @@ struct alignas(64) Task {
   Group *group;
   Extra *extra;                           // what few tasks have; in the free list: the next record
   uint16_t bits;
-  uint16_t hand;                          // whose record this is
-  uint8_t nargs, unused;
+  uint16_t hand;                          // whose record this is; of a node: how many of its recording follow in memory, as far as it goes
+  uint8_t nargs, role;                    // role: Role
   uint8_t epoch;                          // of the group, when submitted
   std::atomic<uint8_t> follow;            // sync domain that all issued predecessors share; 0: none yet, kMixed: several
   std::atomic<uint64_t> pending;
   std::atomic<uint64_t> word;             // last: a record lent as a chunk of links leaves it alone
 
+  bool replayed() const noexcept { return role >= kNode; }
   consort_access *accesses() const noexcept { return const_cast<consort_access *>(pub.access); }
 };
 static_assert(sizeof(Task) == 192 && offsetof(Task, word) == 184);

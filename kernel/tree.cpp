@@ -20,8 +20,10 @@ static_assert(sizeof(Step) <= kPayload);
 Step &step_of(Task &t) noexcept { return *reinterpret_cast<Step *>(t.payload); }
 
 Task *make_step(Draft &draft, Plan &plan, Step::What what) noexcept {
-  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, kStep, nullptr);
-  if (t) new (t->payload) Step{&plan, what};
+  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, nullptr);
+  if (!t) return nullptr;
+  t->role = kStep;
+  new (t->payload) Step{&plan, what};
   return t;
 }
 

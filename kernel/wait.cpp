@@ -60,6 +60,8 @@ struct Goal {
   }
   // A ready task that only comes after what this wait is for.
   bool may_run(const Task &t) const noexcept {
+    if (t.replayed()) [[unlikely]]
+      if (const Recording *r = task ? rt.recordings.of(t) : nullptr; r && r->whole && r->whole->pub.id == task) return true;
     if (task) return t.pub.id == task || (group_of_task && in_group(t, *group_of_task));
     return group && in_group(t, *group);
   }

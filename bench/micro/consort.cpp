@@ -76,6 +76,20 @@ public:
 
   template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &uses) { submit<K>(i, uses, nullptr); }
 
+  template <class F> void record(const bench::Plan &, F f) {
+    if (consort_record_begin(rt_, CONSORT_RECORD_ONLY) < 0) die("record_begin");
+    f(0);
+    if (consort_record_end(rt_, &recording_) < 0) die("record_end");
+  }
+  void replay() {
+    consort_task_id id;
+    if (consort_replay(rt_, recording_, consort_group_id{0}, &id) < 0) die("replay");
+    if (consort_task_wait(rt_, id, CONSORT_FOREVER, 0) < 0) die("task_wait");
+  }
+  void forget() {
+    if (consort_recording_destroy(rt_, recording_) < 0) die("recording_destroy");
+  }
+
   template <Body K> void sync(uint64_t i) {
     consort_task_id id;
     submit<K>(i, bench::Uses<0>{}, &id);
@@ -137,6 +151,7 @@ private:
   std::vector<uint64_t> cells_;
   std::vector<consort_data_id> data_;
   consort_hold hold_ = {};
+  consort_recording_id recording_ = {};
   uint32_t last_mode_ = CONSORT_M_RW; // of a task's last datum
   uint64_t one_ = 0;
 };

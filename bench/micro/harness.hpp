@@ -4,7 +4,8 @@
 //
 // A backend gives: name, edges (true: it is told the edges and infers none), supports(), prepare(plan), make_data(n),
 // drop_data(), drive(submitters, f) (f(s) on each submitting thread; returns when every task is done),
-// submit<Body>(i, uses), and, where it can, sync<Body>(i), acquire()/release(), register_one()/unregister_one().
+// submit<Body>(i, uses), and, where it can, sync<Body>(i), acquire()/release(), register_one()/unregister_one(), and
+// record(plan, f) (f(s) submits what is to be kept), replay() (runs it once and waits), forget().
 #pragma once
 #include "check.hpp"
 #include "patterns.hpp"
@@ -86,7 +87,10 @@ template <class B> constexpr bool can_sync = requires(B &b) { b.template sync<Bo
 template <class B> constexpr bool can_acquire = requires(B &b) { b.acquire(); b.release(); };
 template <class B> constexpr bool can_register = requires(B &b) { b.register_one(); b.unregister_one(); };
 
+template <class B> constexpr bool can_replay = requires(B &b) { b.replay(); b.forget(); };
+
 template <class B> bool supported(const PatternName &p, unsigned workers) {
+  if (p.replayed) return can_replay<B>;
   if (p.pattern == Pattern::sync) return can_sync<B>;
   if (p.pattern == Pattern::acquire_release) return can_acquire<B>;
   if (p.pattern == Pattern::register_unregister) return can_register<B>;
@@ -131,6 +135,13 @@ template <Body K, class B> double run_once(B &b, const Plan &p) {
   return now_ns() - t0;
 }
 
+template <Body K, class B> void record(B &b, const Plan &p) {
+  if constexpr (B::edges) b.prepare(p);
+  b.record(p, [&](unsigned s) {
+    each_task(p, s, [&](uint64_t i, const auto &uses) { b.template submit<K>(i, uses); });
+  });
+}
+
 // The data that a plan needs; register_unregister makes its own.
 inline uint64_t data_of(const Plan &p) { return p.pattern == Pattern::register_unregister ? 0 : p.data; }
 
@@ -139,12 +150,28 @@ template <class B> int time_pattern(const Options &o, const PatternName &name) {
   const Plan warm = make_plan(name.pattern, name.submitters, std::max<uint64_t>(plan.n / 10, 64));
   B b(o);
   b.make_data(std::max(data_of(plan), data_of(warm)));
-  run_once<Body::empty>(b, warm);
+  const unsigned reps = name.replayed ? std::max(o.reps, 7u) : o.reps;
+  const auto once = [&] {
+    if constexpr (can_replay<B>)
+      if (name.replayed) {
+        const double t0 = now_ns();
+        b.replay();
+        return now_ns() - t0;
+      }
+    return run_once<Body::empty>(b, plan);
+  };
+  if (!name.replayed) run_once<Body::empty>(b, warm);
+  if constexpr (can_replay<B>)
+    if (name.replayed) {
+      record<Body::empty>(b, plan);
+      once();
+    }
   std::printf("{\"pattern\": \"%s\", \"runtime\": \"%s\", \"workers\": %u, \"n\": %llu, \"ns\": [", o.pattern.c_str(), B::name,
               o.workers, static_cast<unsigned long long>(plan.n));
-  for (unsigned r = 0; r < o.reps; ++r)
-    std::printf("%s%.2f", r ? ", " : "", run_once<Body::empty>(b, plan) / static_cast<double>(plan.n));
+  for (unsigned r = 0; r < reps; ++r) std::printf("%s%.2f", r ? ", " : "", once() / static_cast<double>(plan.n));
   std::printf("]}\n");
+  if constexpr (can_replay<B>)
+    if (name.replayed) b.forget();
   b.drop_data();
   return 0;
 }
@@ -157,8 +184,21 @@ template <class B> int check_pattern(const Options &o, const PatternName &name) 
   if (plan.pattern == Pattern::sync) oracle.pattern = Pattern::independent;
   if (plan.pattern == Pattern::acquire_release || plan.pattern == Pattern::register_unregister) oracle.pattern = Pattern::chain;
   check.expect(oracle);
-  run_once<Body::check>(b, plan);
-  const uint64_t bad = check.verdict();
+  uint64_t bad = 0;
+  if constexpr (can_replay<B>)
+    if (name.replayed) {
+      record<Body::check>(b, plan);
+      for (int r = 0; r < 3; ++r) {
+        check.expect(oracle);
+        b.replay();
+        bad += check.verdict();
+      }
+      b.forget();
+    }
+  if (!name.replayed) {
+    run_once<Body::check>(b, plan);
+    bad = check.verdict();
+  }
   b.drop_data();
   std::printf("{\"pattern\": \"%s\", \"runtime\": \"%s\", \"workers\": %u, \"n\": %llu, \"wrong\": %llu}\n", o.pattern.c_str(), B::name,
               o.workers, static_cast<unsigned long long>(plan.n), static_cast<unsigned long long>(bad));

@@ -17,6 +17,7 @@ struct PatternName {
   std::string_view name;
   Pattern pattern;
   unsigned submitters;
+  bool replayed = false; // drawn up once, run many times; only the runs are timed
 };
 
 inline constexpr PatternName pattern_names[] = {
@@ -35,6 +36,9 @@ inline constexpr PatternName pattern_names[] = {
     {"chain_2sub", Pattern::chain, 2},
     {"wavefront_2sub", Pattern::wavefront, 2},
     {"data4_2sub", Pattern::data4, 2},
+    {"replay_chain", Pattern::chain, 1, true},
+    {"replay_wavefront", Pattern::wavefront, 1, true},
+    {"replay_data4", Pattern::data4, 1, true},
 };
 
 // The data of one task: all are read, the last is read and written.

@@ -83,6 +83,27 @@ public:
   template <Body K> void submit(uint64_t i, const bench::Uses<0> &) {
     group_.run([i] { bench::run_body<K>(i); });
   }
+  // The whole graph at once, with nothing run; each replay starts it anew.
+  template <class F> void record(const bench::Plan &p, F f) {
+    window_ = p.n;
+    arena_->execute([&] {
+      kept_.emplace(window_, 0);
+      mine_ = &*kept_;
+      f(0);
+      mine_ = nullptr;
+    });
+  }
+  void replay() {
+    arena_->execute([&] {
+      for (Node *r : kept_->roots) r->try_put(continue_msg());
+      kept_->graph.wait_for_all();
+    });
+  }
+  void forget() {
+    arena_->execute([&] { kept_->flush(); });
+    kept_.reset();
+  }
+
   template <Body K, unsigned N> void submit(uint64_t i, const bench::Uses<N> &) {
     Graph &g = *mine_;
     if (g.count == window_) g.flush();
@@ -129,6 +150,7 @@ private:
   std::optional<tbb::task_arena> arena_; // of one run
   unsigned workers_;
   uint64_t window_, share_ = 0;
+  std::optional<Graph> kept_;
   std::vector<uint32_t> first_, predecessors_;
 };
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "sync", "acquire_release", "register_unregister",
-            "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub"]
+            "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub",
+            "replay_chain", "replay_wavefront", "replay_data4"]
 
 program = Path(sys.argv[1]) / "micro-consort"
 bad = 0

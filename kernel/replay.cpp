@@ -1,0 +1,211 @@
+#include "replay.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "discipline.hpp"
+#include "draft.hpp"
+#include "error_slot.hpp"
+#include "linking.hpp"
+#include "recorder.hpp"
+
+namespace consort {
+namespace {
+
+// With the rights over the claims: everything that may fail. Whose names are over makes no link.
+consort_status reserve(Draft &draft) noexcept {
+  Runtime &rt = draft.rt;
+  uint32_t links = 1;
+  for (uint32_t i = 0; i < draft.nclaims; ++i) {
+    Datum &d = *draft.claims[i].datum;
+    const Discipline *discipline = discipline_if_any(d);
+    if (shares(draft.claims[i].mode)) {
+      links += d.writer && rt.is_live(d.writer);
+      if (!rt.data.make_room(rt.tasks, d)) return no_memory();
+    } else if (d.nreaders) {
+      for (uint32_t k = 0; k < d.nreaders; ++k) links += rt.is_live(d.reader_at(k));
+    } else {
+      links += d.writer && rt.is_live(d.writer);
+    }
+    if (discipline) links += static_cast<uint32_t>(discipline->loose.size());
+  }
+  return links > kInlineLinks && !reserve_more(rt, draft.h, draft.t, links) ? no_memory() : CONSORT_OK;
+}
+
+bool in_tree(const Datum &d) noexcept {
+  const Discipline *discipline = discipline_if_any(d);
+  return discipline && discipline->in_tree();
+}
+
+struct Wanted { Datum *datum; uint32_t place; };
+
+// One attempt: OK: linked. AGAIN: others have used more of its data meanwhile.
+consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted, bool *ready) {
+  Runtime &rt = draft.rt;
+  Hand &h = draft.h;
+  wanted.clear();
+  {
+    std::lock_guard lock(r.lock);
+    for (const uint32_t place : r.loose) wanted.push_back({r.uses[place].datum, place});
+  }
+  draft.nclaims = 0;
+  if (wanted.size() > kFewUses) {
+    if (draft.claims != draft.few) std::free(draft.claims);
+    draft.claims = static_cast<Claim *>(std::malloc(wanted.size() * sizeof(Claim)));
+    if (!draft.claims) {
+      draft.claims = draft.few;
+      return no_memory();
+    }
+  }
+  for (const Wanted &w : wanted) draft.claims[draft.nclaims++] = {w.datum, r.uses[w.place].mode};
+  const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
+  for (const Wanted &w : wanted) {
+    const Recording::Use &use = r.uses[w.place];
+    if (!DataTable::is(*use.datum, {use.id})) {
+      r.dead = "datum '" + r.name_of(use) + "', which it uses, was unregistered";
+      return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r.dead.c_str());
+    }
+    if (use.tokens && !discipline_of(*use.datum)) return no_memory();
+  }
+  if (const consort_status s = enter_phases(draft); s < 0) return s;
+  if (const consort_status s = reserve(draft); s < 0) return s;
+  Linker linker(rt, draft.t);
+  {
+    std::lock_guard lock(r.lock);
+    if (r.loose.size() != wanted.size()) return CONSORT_AGAIN;
+    for (uint32_t i = 0; i < draft.nclaims; ++i) {
+      Datum &d = *draft.claims[i].datum;
+      if (const Discipline *discipline = discipline_if_any(d))
+        for (const TaskName user : discipline->loose) linker.after(user);
+      link_one(linker, d, draft.claims[i].mode, draft.t->pub.id);
+    }
+    linker.after(r.last);
+    r.last = draft.t->pub.id;
+    r.pending.fetch_add(1, std::memory_order_relaxed);
+    r.loose.clear();
+    for (const Wanted &w : wanted)
+      if (in_tree(*w.datum)) r.loose.push_back(w.place);  // others reach its bytes by other names
+  }
+  for (const Wanted &w : wanted) {
+    if (in_tree(*w.datum)) continue;
+    w.datum->keeper = static_cast<uint16_t>(r.number + 1);
+    mark_odd(*w.datum);
+  }
+  count_in(h, *draft.t->group);
+  *ready = let_go(rt, draft.t, linker, pending::kGuard);
+  return CONSORT_OK;
+}
+
+}  // namespace
+
+consort_status submit_replay(Runtime &rt, Hand &h, consort_recording_id id, Group &group, consort_task_id *out) {
+  Recording *r = rt.recordings.find(id);
+  Task *t = r ? h.take_record() : nullptr;  // may run tasks where the window is full
+  if (r && !t) return no_memory();
+  bool ready = false;
+  if (r) {
+    blank(t, kBlank, nullptr, kEmpty);
+    t->role = kWhole;
+    std::memcpy(t->payload, &r, sizeof r);
+    Draft draft(rt, h, t);
+    t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
+    t->group = &group;
+    t->epoch = group.epoch.load(std::memory_order_relaxed);
+    std::lock_guard control(r->control);
+    if (r->live && r->id().v == id.v) {
+      if (!r->dead.empty()) return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r->dead.c_str());
+      const TaskName name = t->pub.id;
+      std::vector<Wanted> wanted;
+      consort_status s;
+      do s = try_link(draft, *r, wanted, &ready);
+      while (s == CONSORT_AGAIN);
+      if (s < 0) return s;
+      if (out) out->v = name;
+      ++r->replays;
+      draft.t = nullptr;
+    } else {
+      r = nullptr;
+    }
+  }
+  if (!r) return id.v ? set_error(CONSORT_E_STALE, "the recording was destroyed, or is none of this runtime: its handle is stale")
+                      : set_error(CONSORT_E_INVAL, "the null handle names no recording: consort_record_end() gives one");
+  if (ready) release_ready(rt, h, t);
+  return CONSORT_OK;
+}
+
+Recording &begin_replay(Runtime &rt, Task *whole) noexcept {
+  Recording &r = recording_of(*whole);
+  whole->role = kWholeBegun;
+  r.whole = whole;
+  r.turn.store(word::generation(rt.tasks.at(r.first)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  r.running.store(whole->pub.id, std::memory_order_release);
+  if (r.group != whole->group || r.epoch != whole->epoch) {
+    r.group = whole->group;
+    r.epoch = whole->epoch;
+    Task *t = rt.tasks.at(r.first);
+    for (uint32_t i = 0; i < r.nnodes; ++i, ++t) {
+      t->group = r.group;
+      t->epoch = r.epoch;
+    }
+  }
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (whole->word.load(std::memory_order_relaxed) & word::kCancelled) r.cancel_nodes(rt.tasks);
+  return r;
+}
+
+consort_status end_replay(Runtime &rt, Task *whole) noexcept {
+  Recording &r = recording_of(*whole);
+  r.running.store(0, std::memory_order_relaxed);
+  std::shared_ptr<const Failure> cause;
+  {
+    std::lock_guard lock(rt.blame_mutex);
+    cause = std::move(r.failure);
+    r.failure = nullptr;
+  }
+  consort_status status = CONSORT_OK;
+  if (cause) {
+    status = cause->status;
+    try {
+      auto f = std::make_shared<Failure>();
+      f->status = status;
+      f->task = whole->pub.id;
+      f->worker = cause->worker;
+      f->task_name = "replay";
+      f->data_name = cause->data_name;
+      f->text = "task '" + cause->task_name + "' of the recording failed";
+      f->cause = Failure::next_cause(cause);
+      f->depth = f->cause->depth + 1;
+      rt.failures.add(std::move(f));
+    } catch (const std::bad_alloc &) {
+      rt.failures.add_lost(whole->pub.id);
+    }
+  }
+  r.pending.fetch_sub(1, std::memory_order_release);  // from here on it may change, or be gone
+  return status;
+}
+
+void let_all_go(Runtime &rt, Hand &h, Recording &r) {
+  std::vector<Claim> claims;
+  for (const Recording::Use &use : r.uses)
+    if (DataTable::is(*use.datum, {use.id})) claims.push_back({use.datum, use.mode});
+  const SubmissionRight right(rt, h, claims.data(), static_cast<uint32_t>(claims.size()));
+  for (const Claim &c : claims)
+    if (c.datum->keeper == r.number + 1 && !rt.recordings.let_go(*c.datum)) {
+      c.datum->keeper = 0;  // no room for another reader, and none is needed: the last replay is over
+      mark_odd(*c.datum);
+    }
+}
+
+consort_status submit_watched(Runtime &rt, Hand &h, const consort_task_desc &d, consort_task_id *out) noexcept {
+  if ((h.watched & Hand::kWatchedForRepeats) && !h.task && !h.in_callback) {
+    if (!h.watch) h.watch.reset(new (std::nothrow) SequenceWatch);
+    if (h.watch) h.watch->note(d);
+  }
+  Recorder *const recorder = h.recorder;
+  if (!recorder || !recorder->wants(h)) return submit_any(rt, d, out);
+  consort_status s = recorder->look(d);
+  if (s >= 0) s = submit_any(rt, recorder->now, out);
+  return s < 0 ? recorder->refuse(s, error_text()) : s;
+}
+
+}  // namespace consort

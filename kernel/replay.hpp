@@ -1,0 +1,32 @@
+// replay.hpp — a recording runs: as one task to the outside, by counting down edges inside.
+//
+// A replay as a whole is a task without a body, in its own record. It claims the data that the recording does not keep and
+// comes after the recording's last replay; where it becomes ready its first nodes do, and where the final node ends it ends.
+// Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in complete.cpp.
+#pragma once
+#include <consort/consort.h>
+
+#include "recording.hpp"
+
+namespace consort {
+
+struct Hand;
+struct Group;
+
+consort_status submit_replay(Runtime &, Hand &, consort_recording_id, Group &, consort_task_id *out);  // may throw bad_alloc
+
+inline Recording &recording_of(const Task &part) noexcept {  // of a whole or a final node
+  Recording *r;
+  __builtin_memcpy(&r, part.payload, sizeof r);
+  return *r;
+}
+
+// Gives the nodes what the whole has; then each of `roots` may run.
+Recording &begin_replay(Runtime &, Task *whole) noexcept;
+// All nodes have ended: the status of the whole, whose failure is recorded under its name. Now the recording may change.
+consort_status end_replay(Runtime &, Task *whole) noexcept;
+
+// Gives up all data, behind the last replay. Under `control`, and not live.
+void let_all_go(Runtime &, Hand &, Recording &);
+
+}  // namespace consort
