@@ -426,7 +426,7 @@ consort_status wait_to_stop(Runtime &rt) {
   uint32_t calm = 0;
   for (;;) {
     const Goal goal{rt};
-    if (wait_for(rt, goal, kStopLook, 0) >= 0) break;
+    if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) break;  // that clock moves by steps
     rt.repeats.stop_all();  // somebody may still submit
     // What is left waits for the application, or for a tag that nobody is left to reach.
     const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && come_to_rest(rt, *h);
