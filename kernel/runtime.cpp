@@ -265,7 +265,9 @@ uint64_t Runtime::finished() const noexcept {  // at most once
 
 bool Runtime::nobody_runs() const noexcept {
   return std::all_of(workers.begin(), workers.end(), [](const auto &w) {
-    return w->token.load(std::memory_order_acquire) != token::kHeld && !(w->queue && w->queue->busy());
+    // acquire pairs with the release in help(): one who waits sleeps with the token
+    const bool at_work = w->token.load(std::memory_order_acquire) == token::kHeld && !w->resting.load(std::memory_order_acquire);
+    return !at_work && !(w->queue && w->queue->busy());
   });
 }
 

@@ -82,6 +82,25 @@ TEST_F(TagsTest, ByHand) {  // one word holds back a whole graph
   EXPECT_OK(consort_unregister(rt, x));
 }
 
+// Whoever would reach the tag must not wait at its window for what comes after the tag, while another thread waits, too.
+TEST_F(TagsTest, TheWindowGivesWayWhereOnlyTheSubmitterCanGoOn) {
+  for (const char *workers : {"1", "2", "4"}) {
+    Rt small({{"workers", workers}, {"cpu.topology", kFourCores}, {"window", "16"}});
+    const auto nop_here = codelet(small, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
+    const uint64_t one = 1;
+    ASSERT_OK(consort_tag_after(small, 2, &one, 1));
+    long v = 0;
+    const auto x = variable_of(small, &v);
+    Tagged(nop_here, 2).rw(x).must(small);
+    std::thread other([&] { EXPECT_OK(consort_wait_all(small, kLong, 0)); });
+    for (int i = 0; i < 100; ++i) Desc(nop_here).rw(x).must(small);
+    EXPECT_OK(consort_tag_notify(small, 1));
+    other.join();
+    EXPECT_OK(consort_wait_all(small, kLong, 0));
+    EXPECT_OK(consort_unregister(small, x));
+  }
+}
+
 TEST_F(TagsTest, NotifiedBeforeAnybodyAsks) {
   EXPECT_OK(consort_tag_notify(rt, 1));
   EXPECT_OK(after(2, {1}));

@@ -30,6 +30,10 @@ class Maker {
       x.homeless = !x.shadow && chance(25);
       p.slots.push_back(x);
     }
+    Slot own;
+    own.shadow = true;
+    p.own_slot = static_cast<int>(p.slots.size());
+    p.slots.push_back(own);
   }
   Program make();
 
@@ -76,6 +80,7 @@ class Maker {
 
   const Shape shape;
   Program p;
+  int tags = 0;  // given out
 
  private:
   std::mt19937_64 random_;
@@ -99,6 +104,12 @@ inline Step &make_task(Maker &m) {
   if (m.chance(6)) s.worker = static_cast<uint32_t>(m.pick(static_cast<int>(m.shape.workers)));
   s.group = m.chance(70) ? 0 : 1 + m.pick(kGroups - 2);
   s.fails = m.shape.fails && m.chance(2);
+  s.hooks = m.chance(4);
+  s.bundled = m.chance(4);
+  if (m.chance(10) && m.tags < kTags) s.tag = m.tags++, s.by_tags = m.chance(60);
+  if (m.chance(3))
+    for (int n = 1 + m.pick(3); n-- > 0;)
+      if (const int p = m.earlier(); p >= 0 && p != m.here() - 1) s.end_after.push_back(p);
   s.plain = m.chance(30);  // by the short way, where it can go it
   return s;
 }
@@ -165,15 +176,19 @@ inline constexpr Feature kFeatures[] = {
        Step &s = make_task(m);
        s.fails = m.shape.fails && m.chance(10);
        s.waits = m.chance(40);
+       s.hooks = m.chance(30);
        const int parent = m.here() - 1;
        std::vector<int> shadows;
        for (const Use &u : s.uses)
          if (u.slot >= 0) shadows.push_back(u.slot + m.shape.data);
-       Via via = Via::kBody;
+       Via via = m.chance(20) ? Via::kReady : m.chance(20) ? Via::kBegin : Via::kBody;
+       const bool lets_go = m.chance(25);
        for (int n = 1 + m.pick(3); n-- > 0;) {
          Step &c = m.add(Kind::kTask);
          c.parent = parent;
-         c.via = via = m.chance(25) ? Via::kDone : via;  // the body's come first
+         if (via != Via::kDone && m.chance(35)) via = static_cast<Via>(static_cast<int>(via) + 1);  // in order
+         c.via = via;
+         if (lets_go && m.chance(60)) c.releases = parent;
          for (const int d : shadows)
            if (m.chance(60)) c.uses.push_back({d, m.mode()});
          if (m.chance(20)) c.uses.push_back({kSharedSum0, CONSORT_M_RW | CONSORT_M_COMMUTE});
@@ -228,6 +243,93 @@ inline constexpr Feature kFeatures[] = {
        const int t = m.earlier();
        m.add(Kind::kTaskWait).other = t;
      }},
+    {"chain of tags", 6,  // tasks without order by their data, after one another by their tags
+     [](Maker &m) {
+       const int d = m.slot();
+       int last = -1;
+       for (int n = 2 + m.pick(5); n-- > 0;) {
+         Step &s = m.add(Kind::kTask);
+         s.uses.push_back({d, m.chance(40) ? CONSORT_M_R : CONSORT_M_RW});
+         s.unordered = true;
+         s.by_tags = true;
+         if (m.tags < kTags) s.tag = m.tags++;
+         if (last >= 0) s.after.push_back(last);
+         last = m.here() - 1;
+       }
+     }},
+    {"tag window", 5,  // tasks that wait for a tag that is reached later, by a task or by hand
+     [](Maker &m) {
+       if (m.tags + 8 > kTags) return;
+       const int tag = m.tags++;
+       m.add(Kind::kTagOpen).number = tag;
+       const int open = m.here() - 1;
+       for (int n = 2 + m.pick(6); n-- > 0;) {
+         Step &s = make_task(m);
+         if (m.chance(50) && m.tags < kTags)
+           s.tag = m.tags++, s.needs_tag = tag;
+         else if (m.chance(20))
+           s.tag = tag;
+         if (m.chance(10)) m.add(Kind::kNoReady);
+       }
+       Step &c = m.add(Kind::kTagClose);
+       c.number = tag;
+       m.p.steps[static_cast<size_t>(open)].other = m.here() - 1;
+     }},
+    {"tag again", 3,  // waited for, restarted, carried again
+     [](Maker &m) {
+       if (!m.tags) return;
+       const int tag = m.pick(m.tags);
+       if (m.chance(30)) m.add(Kind::kTagNotify).number = tag;
+       m.add(Kind::kTagWait).number = tag;
+       m.add(Kind::kTagRestart).number = tag;
+       Step &s = make_task(m);
+       s.tag = tag;
+       s.by_tags = m.chance(50);
+       if (m.chance(50)) m.add(Kind::kTagWait).number = tag;
+     }},
+    {"end held", 5,
+     [](Maker &m) {
+       Step &h = make_task(m);
+       if (h.uses.empty()) h.uses.push_back({m.slot(), CONSORT_M_RW});
+       h.hooks = m.chance(50);
+       const int held = m.here() - 1;
+       for (int n = 1 + m.pick(5); n-- > 0;) {
+         make_task(m).releases = m.chance(25) ? held : -1;
+         if (m.chance(8)) m.add(Kind::kNoReady);
+       }
+       m.add(Kind::kEndRelease).other = held;
+       m.p.steps[static_cast<size_t>(held)].end_release = m.here() - 1;
+     }},
+    {"repeat", 2,
+     [](Maker &m) {
+       Step &s = m.add(Kind::kTask);
+       s.uses.push_back({m.p.own_slot, CONSORT_M_RW});
+       if (m.chance(50)) s.uses.push_back({kSharedSum1, CONSORT_M_RW | CONSORT_M_COMMUTE});
+       if (m.chance(30)) s.uses.push_back({kSharedRedux, CONSORT_M_REDUX});
+       s.turns = 1 + m.pick(6);
+       s.hooks = m.chance(40);
+       s.priority = m.pick(3);
+     }},
+    {"enter_later", 4,
+     [](Maker &m) {
+       m.add(Kind::kEnterLater)
+           .uses.push_back({m.slot(), m.chance(50)   ? CONSORT_M_R
+                                      : m.chance(60) ? CONSORT_M_RW
+                                                     : CONSORT_M_W});
+     }},
+    {"copy", 4,
+     [](Maker &m) {
+       for (int tries = 0; tries < 6; ++tries) {
+         const int a = m.slot(), b = m.slot();
+         const Slot &x = m.p.slots[static_cast<size_t>(a)], &y = m.p.slots[static_cast<size_t>(b)];
+         if (a == b || x.layout != y.layout || x.nx != y.nx || x.ny != y.ny) continue;
+         Step &s = m.add(Kind::kCopy);
+         s.uses = {{a, CONSORT_M_W}, {b, CONSORT_M_R}};
+         s.group = m.pick(kGroups - 1);
+         return;
+       }
+     }},
+    {"no_ready", 1, [](Maker &m) { m.add(Kind::kNoReady); }},
     {"wait_all", 1, [](Maker &m) { m.add(Kind::kWaitAll); }},
     {"swap", 1, [](Maker &m) { m.add(Kind::kSwap).number = m.pick(16); }},
 };

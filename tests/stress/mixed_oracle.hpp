@@ -2,118 +2,23 @@
 // ends, how often it runs, and what is left at the end. Also decides which steps make sense where they stand, and which
 // explicit predecessors a task needs where its data give no order.
 #pragma once
-#include "stress/mixed_program.hpp"
+#include "stress/mixed_order.hpp"
 
 namespace mixed {
 
-inline int64_t plus(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-inline bool reads(uint32_t mode) { return mode & CONSORT_M_R; }
-inline bool changes(uint32_t mode) { return mode & (CONSORT_M_W | CONSORT_M_REDUX); }
-inline bool adds(uint32_t mode) { return mode & (CONSORT_M_COMMUTE | CONSORT_M_REDUX); }
-inline bool alone(uint32_t mode) { return (mode & CONSORT_M_W) && !adds(mode); }
-// What a body makes of cell `i` of a datum.
-inline int64_t written(uint32_t mode, int64_t before, int64_t k, int i) {
-  return adds(mode) ? plus(before, plus(k, i))
-                    : plus(mode == CONSORT_M_RW ? plus(before, plus(before, before)) : 0, plus(k, i));
-}
-
-class Oracle {
+class Oracle : public Order {
  public:
-  Oracle(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives) : p_(p), fates_(fates), lives_(lives) {
-    for (size_t d = 0; d < p.slots.size(); ++d) {
-      roots_.emplace_back();
-      begin_life(static_cast<int>(d));
-    }
+  Oracle(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives) : Order(p, fates, lives) {
     for (size_t s = 0; s < p.steps.size(); ++s)
       if (!p.dropped[s]) judge(static_cast<int>(s));
-    for (size_t d = 0; d < p.slots.size(); ++d) {
-      Root &r = roots_[d];
-      settle(r, CONSORT_M_R, 0);
-      final_.push_back({readable(r), r.cells});
-      end_life(static_cast<int>(d));
-    }
-  }
-
-  struct Final {
-    consort_status status;
-    std::vector<int64_t> cells;
-  };
-  const std::vector<Final> &last() const { return final_; }  // by slot
-  const int64_t *shared() const { return shared_; }          // what the shared sums must have grown by
-  bool anything_failed() const {
-    for (const bool f : ever_failed_)
-      if (f) return true;
-    return false;
+    close();
   }
 
  private:
-  struct User {
-    int step;
-    bool changes, loose;
-  };
-  struct Root {
-    std::vector<int64_t> cells;
-    bool written = false, poisoned = false, pending = false, fixed = false;
-    enum Phase { kTogether, kOneByOne, kOnCopies } phase = kTogether;
-    bool unordered = false, sealed = false, shadowed = false;
-    uint32_t held = 0;
-    int life = 0;
-    std::vector<User> users;  // since the last that had it alone
-  };
-
-  Fate &fate(int s) { return fates_[static_cast<size_t>(s)]; }
-  const Step &step(int s) const { return p_.steps[static_cast<size_t>(s)]; }
-  Root &root(int slot) { return roots_[static_cast<size_t>(slot)]; }
-
-  // -- data ------------------------------------------------------------------------------------------------------
-
-  void begin_life(int d) {
-    const Slot &x = p_.slots[static_cast<size_t>(d)];
-    Root &r = root(d);
-    r = Root();
-    r.life = static_cast<int>(lives_.size());
-    Life &life = lives_.emplace_back(d, x.cells());
-    r.cells.resize(static_cast<size_t>(x.cells()));
-    r.written = !x.homeless;
-    if (x.homeless) return;
-    life.home.resize(static_cast<size_t>(x.ld * x.ny), -1);
-    for (int i = 0; i < x.cells(); ++i)
-      life.home[static_cast<size_t>(i / x.nx * x.ld + i % x.nx)] = r.cells[static_cast<size_t>(i)] = 7 * r.life + i;
+  // One that has a name which the program's thread knows.
+  bool is_task(int s) const {
+    return (step(s).kind == Kind::kTask || step(s).kind == Kind::kCopy) && step(s).parent < 0;
   }
-  void end_life(int d) {
-    Root &r = root(d);
-    settle(r, CONSORT_M_R, 0);
-    Life &life = lives_[static_cast<size_t>(r.life)];
-    life.known = readable(r) == CONSORT_OK && !life.home.empty();
-    life.last = r.cells;
-  }
-  static consort_status readable(const Root &r) {
-    return r.poisoned                                               ? CONSORT_E_POISONED
-           : r.written || (r.phase == Root::kOnCopies && r.pending) ? CONSORT_OK
-                                                                    : CONSORT_E_INVAL;
-  }
-  // The phase that the datum is in gives way to one for this mode.
-  void settle(Root &r, uint32_t mode, int group) {
-    const auto wanted = mode & CONSORT_M_REDUX     ? Root::kOnCopies
-                        : mode & CONSORT_M_COMMUTE ? Root::kOneByOne
-                                                   : Root::kTogether;
-    const bool fixed = mode & CONSORT_M_FIXED_TREE;
-    if (r.phase == Root::kOnCopies && (wanted != r.phase || fixed != r.fixed)) {
-      if (mode == CONSORT_M_W)
-        r.pending = false;  // nobody wants them
-      else if (r.poisoned)
-        fail(group);  // they are not brought together
-      r.written |= r.pending;
-      r.pending = false;
-    }
-    r.phase = wanted;
-    r.fixed = fixed;
-  }
-  void fail(int group) { failed_[group] = ever_failed_[group] = true; }
-
-  // -- tasks -----------------------------------------------------------------------------------------------------
 
   void judge_task(int s) {
     const Step &t = step(s);
@@ -124,6 +29,7 @@ class Oracle {
     if (!choose_uses(s)) return;
     if (f.group == kDoomedGroup && t.parent < 0 && !(f.cancelled = group_is_cancelled(s))) f.group = 1;
     if (!f.cancelled) f.cancelled = is_cancelled(s);
+    choose_tag(s);
     find_predecessors(s);
     f.ends = how_it_ends(s);
     if (f.ends < 0) {  // what a phase is left with when one of it fails depends on the order of its tasks
@@ -133,10 +39,20 @@ class Oracle {
       find_predecessors(s);
       f.ends = how_it_ends(s);
     }
+    if (t.kind == Kind::kCopy && (!f.after.empty() || f.uses.size() != 2 || !alike(t.uses[0].slot, t.uses[1].slot)))
+      return;
     f.skip = false;
-    const bool runs = !t.empty && (f.ends == CONSORT_OK || f.ends == CONSORT_E_IO);
+    choose_ends(s);
+    declare_tags(s);
+    find_blocked(s);
+    check_open_tag(s);
+    if (f.tag < 0) f.tag_after.clear();
+    carry_tag(s);
+    choose_release(s);
+    const bool runs = !t.empty && t.kind == Kind::kTask && (f.ends == CONSORT_OK || f.ends == CONSORT_E_IO);
     enter_data(s);
-    if (runs) run(s);
+    for (int turn = 0; runs && turn < std::max(1, t.turns); ++turn) run(s);
+    if (t.kind == Kind::kCopy && f.ends == CONSORT_OK) copy(root(t.uses[0].slot), root(t.uses[1].slot));
     if (f.ends < 0) {
       fail(f.group);
       for (const Use &u : f.uses)
@@ -150,13 +66,14 @@ class Oracle {
     Fate &f = fate(s);
     for (const Use &u : t.uses) {
       if (u.slot < 0) {
-        if (!t.empty) f.uses.push_back(u);
+        if (!t.empty && (t.end_release < 0 || u.slot == kPad)) f.uses.push_back(u);
         f.unordered &= u.slot == kPad;
         continue;
       }
       Root &r = root(u.slot);
       if (t.parent >= 0 && !parent_covers(t.parent, u.slot)) continue;
-      if (r.unordered && (r.sealed || r.held)) return false;
+      if (r.unordered && (r.sealed || r.held || t.kind == Kind::kCopy)) return false;
+      if (t.turns && !r.users.empty()) return false;  // others would come between its turns
       if (r.phase == Root::kOnCopies || r.sealed || r.held) f.unordered = false;
       Use mine = u;
       // An empty task neither adds nor overwrites: what is left of contributions behind it is nobody's business.
@@ -178,14 +95,12 @@ class Oracle {
     return false;
   }
 
-  bool loose(const Fate &f, const Root &r) const { return f.unordered || r.unordered; }
-
   void find_predecessors(int s) {
     Fate &f = fate(s);
     f.after.clear();
     for (const int a : step(s).after)
-      if (p_.has(a) && a < s && step(a).kind == Kind::kTask && step(a).parent < 0 && !fate(a).skip)
-        f.after.push_back(a);
+      if (p_.has(a) && a < s && is_task(a) && !fate(a).skip) f.after.push_back(a);
+    follow_tags(s);
     for (const Use &u : f.uses) {
       if (u.slot < 0) continue;
       const Root &r = root(u.slot);
@@ -210,121 +125,73 @@ class Oracle {
     return t.fails ? CONSORT_E_IO : CONSORT_OK;
   }
 
-  // Its place in the order of its data.
-  void enter_data(int s) {
-    const Fate &f = fate(s);
-    for (const Use &u : f.uses) {
-      if (u.slot < 0) continue;
-      uint32_t mode = u.mode;
-      for (const Use &other : f.uses)
-        if (other.slot == u.slot) mode |= other.mode;
-      Root &r = root(u.slot);
-      const bool free = loose(f, r), copies = r.phase == Root::kOnCopies;
-      if (!free) settle(r, mode, f.group);
-      if (alone(mode)) {
-        r.users.clear();
-        if (!free) r.sealed = false;
-      }
-      r.users.push_back(
-          {s, changes(mode) || (copies && r.phase != Root::kOnCopies), free});  // behind the union of copies, too
-    }
-  }
+  // -- ends that are held ----------------------------------------------------------------------------------------
 
-  void run(int s) {
+  // Until its end, so that others could not end before.
+  static bool keeps_others_out(const Fate &f) {
+    return std::any_of(f.uses.begin(), f.uses.end(), [](const Use &u) { return u.mode & CONSORT_M_COMMUTE; });
+  }
+  void choose_ends(int s) {
     const Step &t = step(s);
     Fate &f = fate(s);
-    Sight &sight = f.runs.emplace_back();
-    for (const Use &u : f.uses) {
-      auto &sees = sight.cells.emplace_back();
-      if (u.slot >= 0 && reads(u.mode) && !adds(u.mode)) sees = root(u.slot).cells;
+    for (const int a : t.end_after)
+      if (!keeps_others_out(f) && p_.has(a) && a < s && is_task(a) && !fate(a).skip) f.end_after.push_back(a);
+    f.end_held = t.end_release >= 0 && !t.turns && !keeps_others_out(f) && open(s, t.end_release);
+  }
+  // Its body lets go of another task's end.
+  void choose_release(int s) {
+    const Step &t = step(s);
+    Fate &f = fate(s);
+    if (t.releases < 0 || t.empty || f.ends < 0) return;
+    if (t.parent >= 0) {
+      if (t.releases != t.parent || t.via != Via::kBody || keeps_others_out(fate(t.parent))) return;
+      ++fate(t.parent).holds_itself;
+      f.releases = t.parent;
+      return;
     }
-    for (const Use &u : f.uses) {
-      if (u.slot < kPad) {
-        if (f.ends == CONSORT_OK) shared_[kSharedSum0 - u.slot] += t.k;
-        continue;
-      }
-      if (u.slot < 0 || !changes(u.mode)) continue;
-      Root &r = root(u.slot);
-      if (u.mode & CONSORT_M_REDUX && !r.written && !r.pending) std::fill(r.cells.begin(), r.cells.end(), 0);
-      for (size_t i = 0; i < r.cells.size(); ++i) r.cells[i] = written(u.mode, r.cells[i], t.k, static_cast<int>(i));
-      if (f.ends < 0) continue;
-      if (u.mode & CONSORT_M_REDUX)
-        r.pending = true;
-      else
-        r.written = true, r.poisoned = false;
-    }
+    if (!in_window() || open_ != t.releases || is_blocked(s)) return;
+    Fate &other = fate(t.releases);
+    if (!other.end_held || other.end_released) return;
+    other.end_released = true;
+    f.releases = t.releases;
   }
-
-  // -- cancelling: only what cannot have started, because the program's thread holds what it needs ---------------
-
-  bool is_held_back(int s) {
-    const Fate &f = fate(s);
-    for (const Use &u : f.uses)
-      if (u.slot >= 0 && open_ >= 0 && root(u.slot).held && (root(u.slot).held & CONSORT_M_W || changes(u.mode)))
-        return true;
-    return false;
+  bool alike(int a, int b) const {
+    const Slot &x = p_.slots[static_cast<size_t>(a)], &y = p_.slots[static_cast<size_t>(b)];
+    return x.layout == y.layout && x.nx == y.nx && x.ny == y.ny;
   }
-  bool is_cancelled(int s) {
-    if (step(s).parent >= 0 || !is_held_back(s)) return false;
-    for (int c = s + 1; c < step(open_).other; ++c)
-      if (p_.has(c) && step(c).kind == Kind::kCancel && step(c).other == s) return true;
-    return false;
-  }
-  bool group_is_cancelled(int s) {
-    if (!is_held_back(s)) return false;
-    for (int c = s + 1; c < step(open_).other; ++c)
-      if (p_.has(c) && step(c).kind == Kind::kGroupCancel) return true;
-    return false;
+  static void copy(Root &to, const Root &from) {
+    to.cells = from.cells;
+    to.written = true;
+    to.poisoned = false;
   }
 
   // -- the other steps -------------------------------------------------------------------------------------------
-
-  bool enter(int s, Root &r, uint32_t mode) {
-    Fate &f = fate(s);
-    f.skip = false;
-    settle(r, mode, 0);
-    if (mode & CONSORT_M_W)
-      r.users.clear();
-    else
-      std::erase_if(r.users, [](const User &u) { return u.changes || u.loose; });
-    r.sealed = false;
-    f.uses = {{step(s).uses[0].slot, mode}};
-    f.ends = mode & CONSORT_M_R ? readable(r) : CONSORT_OK;
-    if (f.ends < 0) return false;
-    Sight &sight = f.runs.emplace_back();
-    sight.cells.emplace_back();
-    if (mode & CONSORT_M_R) sight.cells[0] = r.cells;
-    if (!(mode & CONSORT_M_W)) return true;
-    for (size_t i = 0; i < r.cells.size(); ++i) r.cells[i] = written(mode, r.cells[i], step(s).k, static_cast<int>(i));
-    f.leaves = r.cells;
-    r.written = true;
-    r.poisoned = false;
-    return true;
-  }
 
   void judge(int s) {
     const Step &t = step(s);
     Fate &f = fate(s);
     Root *r = t.uses.empty() || t.uses[0].slot < 0 ? nullptr : &root(t.uses[0].slot);
     const bool waits = t.kind == Kind::kEnter || t.kind == Kind::kOpen || t.kind == Kind::kRenew ||
-                       t.kind == Kind::kGroupWait || t.kind == Kind::kTaskWait || t.kind == Kind::kWaitAll;
-    if (waits && open_ >= 0) return;
-    if (t.kind != Kind::kTask) f.uses = t.uses;
+                       t.kind == Kind::kGroupWait || t.kind == Kind::kTaskWait || t.kind == Kind::kWaitAll ||
+                       t.kind == Kind::kTagWait || t.kind == Kind::kEach;
+    if (waits && in_window()) return;
+    if (t.kind != Kind::kTask && t.kind != Kind::kCopy) f.uses = t.uses;
     switch (t.kind) {
       case Kind::kTask:
+      case Kind::kCopy:
         return judge_task(s);
       case Kind::kEnter:
         return (void)enter(s, *r, t.uses[0].mode);
       case Kind::kOpen:
         if (!p_.has(t.other) || !enter(s, *r, t.uses[0].mode)) return;
         r->held = t.uses[0].mode;
-        open_ = s;
+        (void)open(s, t.other);
+        r->tainted = s;
         return;
       case Kind::kClose:
-        if (open_ < 0 || open_ != t.other) return;
+        if (!closes(s)) return;
         f.skip = false;
-        root(step(open_).uses[0].slot).held = 0;
-        open_ = -1;
+        root(step(t.other).uses[0].slot).held = 0;
         return;
       case Kind::kInvalidate:
         if (r->held) return;
@@ -348,24 +215,25 @@ class Oracle {
         failed_[t.number] = false;
         return;
       case Kind::kTaskWait:
-        if (!p_.has(t.other) || step(t.other).kind != Kind::kTask || step(t.other).parent >= 0 || fate(t.other).skip)
-          return;
+        if (!p_.has(t.other) || !is_task(t.other) || fate(t.other).skip) return;
         f.skip = false;
         f.ends = fate(t.other).ends;
         return;
       case Kind::kWaitAll:
         if (!p_.alone) return;  // it would collect the others' failures
         f.skip = false;
+        for (auto &tag : tags_) tag.second.over = true;
+        root(p_.own_slot).users.clear();
         for (bool &failed : failed_) {
           if (failed) f.ends = CONSORT_E_INTERNAL;
           failed = false;
         }
         return;
       case Kind::kCancel:
-        f.skip = !p_.has(t.other) || !fate(t.other).cancelled || fate(t.other).group == kDoomedGroup || open_ < 0;
+        f.skip = !p_.has(t.other) || !fate(t.other).cancelled || fate(t.other).group == kDoomedGroup || !in_window();
         return;
       case Kind::kGroupCancel:
-        f.skip = open_ < 0;
+        f.skip = !in_window();
         return;
       case Kind::kSetOrdered:
         if (r->held || r->phase == Root::kOnCopies) return;
@@ -373,19 +241,53 @@ class Oracle {
         r->unordered = t.number == 0;
         return;
       case Kind::kSwap:
+      case Kind::kNoReady:
+      case Kind::kEach:
         f.skip = false;
+        return;
+      case Kind::kEnterLater:
+        if (r->held) return;
+        {
+          const auto users = r->users;
+          (void)enter(s, *r, t.uses[0].mode);
+          if (!(t.uses[0].mode & CONSORT_M_W)) r->users = users;  // not over yet
+          r->sealed = true;                                       // nobody can name it
+          return;
+        }
+      case Kind::kTagOpen:
+        f.skip = tags_[t.number].carrier >= 0 || tags_[t.number].by_hand || !open(s, t.other);
+        return;
+      case Kind::kTagClose:
+        f.skip = !in_window() || close_ != s || !is_open(t.number);
+        if (!f.skip) tags_[t.number].by_hand = tags_[t.number].over = true;
+        (void)closes(s);
+        return;
+      case Kind::kTagNotify:
+        f.skip = tags_[t.number].carrier >= 0 || (in_window() && is_open(t.number));
+        if (!f.skip) tags_[t.number].by_hand = tags_[t.number].over = true;
+        return;
+      case Kind::kTagWait: {
+        Tag &tag = tags_[t.number];
+        f.skip = tag.carrier < 0 && !tag.by_hand;
+        if (f.skip) return;
+        if (!tag.by_hand) f.ends = fate(tag.carrier).ends;
+        tag.over |= !tag.by_hand || tag.carrier < 0;
+        return;
+      }
+      case Kind::kTagRestart: {
+        Tag &tag = tags_[t.number];
+        f.skip = in_window() || !tag.over;
+        if (f.skip) return;
+        tag.carrier = -1;
+        tag.by_hand = tag.over = false;
+        return;
+      }
+      case Kind::kEndRelease:
+        f.skip = fate(t.other).end_released || !in_window() || close_ != s;
+        (void)closes(s);
         return;
     }
   }
-
-  const Program &p_;
-  std::deque<Fate> &fates_;
-  std::deque<Life> &lives_;
-  std::deque<Root> roots_;
-  std::vector<Final> final_;
-  int open_ = -1;  // the step that holds a datum
-  bool failed_[kGroups] = {}, ever_failed_[kGroups] = {};
-  int64_t shared_[3] = {};
 };
 
 }  // namespace mixed

@@ -19,6 +19,7 @@ using namespace consort_test;
 enum : int { kPad = -1, kSharedSum0 = -2, kSharedSum1 = -3, kSharedRedux = -4 };
 inline constexpr int kGroups = 4;  // 0: the default group; the last one: cancelled as a whole
 inline constexpr int kDoomedGroup = kGroups - 1;
+inline constexpr int kTags = 64;  // of one program
 
 struct Use {
   int slot;
@@ -47,16 +48,29 @@ enum class Kind : uint8_t {
   kCancel,
   kGroupCancel,
   kSetOrdered,
-  kSwap
+  kSwap,
+  kEnterLater,
+  kCopy,
+  kTagOpen,
+  kTagClose,
+  kTagNotify,
+  kTagWait,
+  kTagRestart,
+  kEndRelease,
+  kNoReady,
+  kEach
 };
 inline const char *name_of(Kind k) {
-  constexpr const char *names[] = {"task",   "enter",        "open",        "close",        "invalidate",
-                                   "renew",  "renew_later",  "group_wait",  "task_wait",    "wait_all",
-                                   "cancel", "group_cancel", "set_ordered", "set_scheduler"};
+  constexpr const char *names[] = {"task",        "enter",        "open",        "close",         "invalidate",
+                                   "renew",       "renew_later",  "group_wait",  "task_wait",     "wait_all",
+                                   "cancel",      "group_cancel", "set_ordered", "set_scheduler", "enter_later",
+                                   "copy",        "tag_open",     "tag_close",   "tag_notify",    "tag_wait",
+                                   "tag_restart", "end_release",  "no_ready",    "each"};
   return names[static_cast<int>(k)];
 }
 
-enum class Via : uint8_t { kBody, kDone };  // what submits a child
+enum class Via : uint8_t { kReady, kBegin, kBody, kDone };  // what submits a child; in this order
+inline constexpr const char *kViaNames[] = {"ready", "begin", "body", "done"};
 
 struct Step {
   Kind kind = Kind::kTask;
@@ -71,6 +85,13 @@ struct Step {
   uint32_t worker = CONSORT_NONE;
   int group = 0;
   uint32_t pause = 0;
+  // -- order that data do not say --
+  int tag = -1, needs_tag = -1;  // carries it; comes after one that is reached later (kTagOpen)
+  bool by_tags = false;          // comes after its predecessors by their tags, where they carry some
+  std::vector<int> end_after;
+  int end_release = -1, releases = -1;  // the step that lets go of its end; the task whose end its body lets go of
+  int turns = 0;                        // repeats so often
+  bool hooks = false, bundled = false;
   bool fails = false, empty = false, unordered = false, waits = false, plain = false;
 };
 
@@ -87,11 +108,16 @@ struct Fate {
   bool unordered = false;
   int group = 0;
   consort_status ends = CONSORT_OK;
-  std::vector<Sight> runs;      // one for each time that its body runs
-  std::vector<int64_t> leaves;  // kClose: what the holder writes
+  std::vector<Sight> runs;                       // one for each time that its body runs
+  std::vector<int64_t> leaves;                   // what a holder writes
+  int tag = -1, releases = -1, blocked_in = -1;  // blocked_in: the window that it cannot run before the end of
+  std::vector<int> tag_after, end_after;
+  bool end_held = false, end_released = false;
+  int holds_itself = 0;  // its body holds its end, for children to let go
   // -- what happened --
   std::vector<int> lives;  // of the data, when it was submitted
-  std::atomic<int> ran{0}, done{0};
+  std::atomic<int> ran{0}, done{0}, ready{0}, begun{0}, dropped{0};
+  std::atomic<uint64_t> name{0};  // as its body and hooks know it
   std::atomic<bool> over{false};
   consort_task_id id{0};
 };
@@ -114,6 +140,7 @@ struct Program {
   std::vector<Step> steps;
   std::vector<char> dropped;  // by the shrinker
   uint32_t nworkers = 1;
+  int own_slot = 0;   // for tasks that repeat, alone
   bool alone = true;  // no other program runs beside it
 
   bool has(int s) const { return s >= 0 && !dropped[static_cast<size_t>(s)]; }
@@ -146,7 +173,17 @@ inline std::string text_of(const Program &p, const std::deque<Fate> &fates) {
     for (const Use &u : f.uses) out << " " << text_of(u);
     if (!f.after.empty()) out << " after";
     for (const int a : f.after) out << " " << a;
-    if (s.parent >= 0) out << " child of " << s.parent << (s.via == Via::kDone ? " via done" : "");
+    if (s.parent >= 0) out << " child of " << s.parent << " via " << kViaNames[static_cast<int>(s.via)];
+    if (f.tag >= 0) out << " tag " << f.tag;
+    if (!f.tag_after.empty()) out << " behind tags";
+    for (const int a : f.tag_after) out << " " << a;
+    if (!f.end_after.empty()) out << " ends after";
+    for (const int a : f.end_after) out << " " << a;
+    if (f.end_held) out << " end held until " << s.end_release;
+    if (f.releases >= 0) out << " releases " << f.releases;
+    if (s.turns) out << " turns " << s.turns;
+    if (s.hooks) out << " hooks";
+    if (s.bundled) out << " bundled";
     if (s.other >= 0) out << " of " << s.other;
     if (s.number) out << " number " << s.number;
     if (f.group) out << " group " << f.group;

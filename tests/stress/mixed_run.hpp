@@ -14,7 +14,8 @@ class Run {
         number_(number),
         fates_(p.steps.size()),
         oracle_(p, fates_, lives_),
-        acts_(p.steps.size()) {
+        acts_(p.steps.size()),
+        tags_(site.tags.fetch_add(kTags)) {
     now_.assign(p.slots.size(), -1);
     for (size_t s = 0; s < acts_.size(); ++s) acts_[s] = {this, static_cast<int>(s)};
   }
@@ -22,9 +23,15 @@ class Run {
   void submit() {
     for (int g = 1; g < kGroups; ++g) must(consort_group_create(rt_, nullptr, &groups_[g]), -1, "group");
     for (size_t d = 0; d < p_.slots.size(); ++d) enroll(static_cast<int>(d));
+    must(consort_bundle_create(rt_, &bundle_), -1, "bundle");
     for (size_t s = 0; s < p_.steps.size() && !complaints_; ++s)
       if (!fates_[s].skip && p_.steps[s].parent < 0) perform(static_cast<int>(s));
-    if (hold_.id.v) (void)consort_release(rt_, hold_);  // broken off
+    must(consort_bundle_close(rt_, bundle_), -1, "bundle");
+    if (!complaints_) return;  // else broken off: nothing must stay held back
+    if (hold_.id.v) (void)consort_release(rt_, hold_);
+    for (uint64_t tag = 0; tag < kTags; ++tag) (void)consort_tag_notify(rt_, tags_ + tag);
+    for (const Fate &f : fates_)
+      if (f.end_held && f.id.v) (void)consort_task_end_release(rt_, f.id);
   }
 
   // After everything has ended: was it what the oracle said?
@@ -35,9 +42,14 @@ class Run {
       const auto at = static_cast<int>(s);
       if (f.ran != static_cast<int>(f.runs.size()))
         complain(at, "ran " + std::to_string(f.ran) + " times, should " + std::to_string(f.runs.size()));
-      if (!f.children.empty() && f.done != 1) complain(at, "was told done " + std::to_string(f.done) + " times");
+      const int turns = std::max(1, p_.steps[s].turns);
+      if (wants_done(at) && f.done != turns) complain(at, "was told done " + std::to_string(f.done) + " times");
+      if (wants_hooks(at) && (f.ready != turns || f.begun != f.ran || f.dropped != 3))
+        complain(at, "hooks: ready " + std::to_string(f.ready) + ", begin " + std::to_string(f.begun) + ", dropped " +
+                         std::to_string(f.dropped));
       if (f.ends < 0 || s % 5 == 0) wait_for_task(at, 0);
     }
+    for (uint64_t tag = kTags; tag-- > 0;) must(consort_tag_remove(rt_, tags_ + tag), -1, "tag_remove");
     for (size_t d = 0; d < p_.slots.size(); ++d) {
       const auto &last = oracle_.last()[d];
       hold_of(static_cast<int>(d), CONSORT_M_R, last.status, -1, [&](const Cells &cells) {
@@ -66,6 +78,17 @@ class Run {
     return first_complaint_;
   }
   std::string text() const { return text_of(p_, fates_); }
+  // What each unfinished task waits for.
+  std::string unfinished() const {
+    std::string all;
+    for (size_t s = 0; s < fates_.size(); ++s) {
+      if (!fates_[s].id.v || consort_task_state(rt_, fates_[s].id) != CONSORT_AGAIN) continue;
+      char text[1024];
+      consort_explain(rt_, fates_[s].id, text, sizeof text);
+      all += std::to_string(s) + ": " + text + "\n";
+    }
+    return all;
+  }
   const Oracle &oracle() const { return oracle_; }
 
   consort_status enact(const consort_call &call, int s) {
@@ -78,12 +101,23 @@ class Run {
     }
     if (t.worker != CONSORT_NONE && call.worker != t.worker) complain(s, "ran on another worker than it was bound to");
     for (const int a : f.after)
-      if (!step(a).empty && !fate(a).over) complain(s, "ran before " + std::to_string(a) + ", which it comes after");
+      if (!fate(a).runs.empty() && !fate(a).over)
+        complain(s, "ran before " + std::to_string(a) + ", which it comes after");
+    for (const int a : f.after)
+      for (const int b : fate(a).end_after)
+        if (!fate(b).runs.empty() && !fate(b).over)
+          complain(s, "ran before " + std::to_string(b) + ", which delays the end of what it comes after");
     for (size_t n = 0; n < f.uses.size(); ++n) come(s, n);
     for (size_t n = 0; n < f.uses.size(); ++n) look(call, s, n, f.runs[turn].cells[n]);
     for (uint32_t i = 0; i < t.pause; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
     for (size_t n = 0; n < f.uses.size(); ++n) change(call, s, n);
+    f.name.store(consort_current_task(rt_).v, std::memory_order_relaxed);
+    for (int i = 0; i < f.holds_itself; ++i) must(consort_task_end_hold(rt_, consort_current_task(rt_)), s, "end_hold");
     send_children(s, Via::kBody);
+    if (f.releases >= 0)
+      must(consort_task_end_release(rt_, t.parent >= 0 ? parent_name(s) : fate(f.releases).id), s, "end_release");
+    if (t.turns && f.ran == t.turns)
+      must(consort_task_stop_repeating(rt_, consort_current_task(rt_)), s, "stop_repeating");
     if (t.waits)
       for (const int c : f.children)
         if (step(c).via == Via::kBody) {
@@ -163,6 +197,27 @@ class Run {
     for (const int c : fate(s).children)
       if (step(c).via == via) send(c);
   }
+  bool wants_hooks(int s) const {
+    bool wants = step(s).hooks;
+    for (const int c : fates_[static_cast<size_t>(s)].children) wants |= step(c).via < Via::kBody;
+    return wants;
+  }
+  bool wants_done(int s) const { return wants_hooks(s) || !fates_[static_cast<size_t>(s)].children.empty(); }
+  template <Via kVia>
+  static void told(void *arg, consort_task_id task) {
+    const Act &a = *static_cast<const Act *>(arg);
+    Fate &f = a.run->fate(a.step);
+    f.name.store(task.v, std::memory_order_relaxed);
+    if (f.ran.load() + (kVia == Via::kReady) > std::max(1, a.run->step(a.step).turns))
+      a.run->complain(a.step, "a hook came late");
+    ++(kVia == Via::kReady ? f.ready : f.begun);
+    a.run->send_children(a.step, kVia);
+  }
+  static void told_dropped(void *arg) {
+    const Act &a = *static_cast<const Act *>(arg);
+    ++a.run->fate(a.step).dropped;
+  }
+  consort_task_id parent_name(int s) { return {fate(step(s).parent).name.load(std::memory_order_relaxed)}; }
   static void told_done(void *arg, const consort_outcome *outcome) {
     const Act &a = *static_cast<const Act *>(arg);
     if (outcome->status != a.run->fate(a.step).ends)
@@ -181,6 +236,8 @@ class Run {
   void hold_of(int d, uint32_t mode, consort_status want, int s, F with);
   consort_group_id group_of(int s) const { return groups_[fates_[static_cast<size_t>(s)].group]; }
   void renew(int s);
+  void enter_later(int s);
+  void check_rest(int s);
 
   // -- complaints ------------------------------------------------------------------------------------------------
 
@@ -208,6 +265,8 @@ class Run {
   std::deque<Life> lives_;
   Oracle oracle_;
   std::vector<Act> acts_;
+  const uint64_t tags_;  // their numbers begin here
+  consort_bundle_id bundle_{0};
   std::vector<int> now_;  // which life a slot is in
   consort_group_id groups_[kGroups] = {};
   consort_hold hold_{};

@@ -47,6 +47,7 @@ struct Site {
     std::atomic<const Act *> act{nullptr};
     consort_codelet_id id{0};
   } plain[kPlain];
+  std::atomic<uint64_t> tags{1};  // first number that no program has had
   consort_data_id pad{0}, shared[3];
   int64_t value[3] = {}, want[3] = {};
 

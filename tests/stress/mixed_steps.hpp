@@ -26,22 +26,48 @@ inline void Run::send(int s) {
   const Step &t = step(s);
   Fate &f = fate(s);
   constexpr int kMine = Site::kPlain / 4;
-  const bool plain = t.plain && t.parent < 0 && f.children.empty() && s < kMine && number_ < 4;
+  const bool plain = t.plain && t.parent < 0 && !wants_done(s) && s < kMine && number_ < 4;
   Desc d(t.empty ? consort_codelet_id{0} : site_.body);
   if (plain && !t.empty) {
     Site::Plain &mine = site_.plain[number_ * kMine + s];
     mine.act.store(&acts_[static_cast<size_t>(s)], std::memory_order_relaxed);
     d.d.codelet = mine.id;
   }
+  const bool in_group = t.parent < 0;
   for (const Use &u : f.uses) {
     f.lives.push_back(u.slot < 0 ? -1 : now_[static_cast<size_t>(u.slot)]);
     d.use(u.slot == kPad ? site_.pad : u.slot < 0 ? site_.shared[kSharedSum0 - u.slot] : life(u.slot).id, u.mode);
   }
-  for (const int a : f.after) d.then(fate(a).id);
+  if (!f.tag_after.empty()) {
+    std::vector<uint64_t> others;
+    for (const int tag : f.tag_after) others.push_back(tags_ + static_cast<uint64_t>(tag));
+    must(consort_tag_after(rt_, tags_ + static_cast<uint64_t>(f.tag), others.data(),
+                           static_cast<uint32_t>(others.size())),
+         s, "tag_after");
+  }
+  for (const int a : f.after)  // by its tag or by its name
+    if (fate(a).tag < 0 || std::find(f.tag_after.begin(), f.tag_after.end(), fate(a).tag) == f.tag_after.end())
+      d.then(fate(a).id);
   d.priority(t.priority).on(t.worker);
-  if (t.parent < 0) d.in(group_of(s));
+  if (in_group) d.in(group_of(s));
   if (!plain && !t.empty) d.arg(static_cast<const Act *>(&acts_[static_cast<size_t>(s)]));
-  if (!f.children.empty()) d.done(told_done, &acts_[static_cast<size_t>(s)]);
+  Act *const act = &acts_[static_cast<size_t>(s)];
+  if (wants_done(s)) d.done(told_done, act);
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  std::vector<consort_task_id> end_after;
+  if (wants_hooks(s)) {
+    more.ready = {told<Via::kReady>, act, told_dropped};
+    more.begin = {told<Via::kBegin>, act, told_dropped};
+    more.done_drop = told_dropped;
+  }
+  if (f.tag >= 0) more.flags = CONSORT_MORE_TAG, more.tag = tags_ + static_cast<uint64_t>(f.tag);
+  for (const int a : f.end_after) end_after.push_back(fate(a).id);
+  more.end_after = end_after.data();
+  more.nend_after = static_cast<uint32_t>(end_after.size());
+  more.end_holds = f.end_held;
+  if (t.bundled) more.bundle = bundle_;
+  if (wants_hooks(s) || f.tag >= 0 || more.nend_after || f.end_held || t.bundled) d.d.more = &more;
+  if (t.turns) d.d.flags |= CONSORT_TASK_REPEAT;
   if (f.unordered) d.d.flags |= CONSORT_TASK_UNORDERED;
   must(d.to(rt_, &f.id), s, "submit");
 }
@@ -79,6 +105,39 @@ inline void Run::renew(int s) {
   else
     must(consort_unregister_later(rt_, life(d).id), s, "unregister_later");
   enroll(d);
+}
+
+// Told when its turn comes, instead of waiting.
+inline void Run::enter_later(int s) {
+  const auto told = [](void *arg, consort_status status, const consort_hold *hold) {
+    const Act &a = *static_cast<const Act *>(arg);
+    Run &run = *a.run;
+    Fate &f = run.fate(a.step);
+    if (status != f.ends) run.complain(a.step, std::string("was granted with ") + consort_status_name(status));
+    if (status >= 0) {
+      const Cells cells(hold->view, run.p_.slots[static_cast<size_t>(f.uses[0].slot)]);
+      const auto &want = f.runs[0].cells[0];
+      for (size_t i = 0; i < want.size(); ++i)
+        run.compare(a.step, "entered later", f.uses[0].slot, i, cells[i], want[i]);
+      for (size_t i = 0; i < f.leaves.size(); ++i) cells[i] = f.leaves[i];
+      run.must(consort_release(run.rt_, *hold), a.step, "release");
+    }
+    ++f.done;
+  };
+  must(consort_acquire_later(rt_, life(fate(s).uses[0].slot).id, fate(s).uses[0].mode, told,
+                             &acts_[static_cast<size_t>(s)]),
+       s, "acquire_later");
+}
+
+// Nothing is ready or running: so all that is not held back has run.
+inline void Run::check_rest(int s) {
+  must(consort_wait_no_ready(rt_, kLong, 0), s, "wait_no_ready");
+  if (!p_.alone) return;
+  for (int a = 0; a < s; ++a) {
+    const Fate &f = fate(a);
+    if (step(a).kind == Kind::kTask && !f.skip && f.blocked_in < 0 && f.ran != static_cast<int>(f.runs.size()))
+      complain(s, "nothing is ready or running, but " + std::to_string(a) + " has not run");
+  }
 }
 
 inline void Run::perform(int s) {
@@ -124,8 +183,32 @@ inline void Run::perform(int s) {
       return (void)must(consort_group_cancel(rt_, groups_[kDoomedGroup]), s, "group_cancel");
     case Kind::kSetOrdered:
       return (void)must(consort_data_set_ordered(rt_, life(t.uses[0].slot).id, t.number), s, "set_ordered");
+    case Kind::kEnterLater:
+      return enter_later(s);
+    case Kind::kCopy:
+      return (void)must(consort_data_copy(rt_, life(f.uses[0].slot).id, life(f.uses[1].slot).id, group_of(s), &f.id), s,
+                        "copy");
+    case Kind::kTagOpen:
+      return;
+    case Kind::kTagClose:
+    case Kind::kTagNotify:
+      return (void)must(consort_tag_notify(rt_, tags_ + static_cast<uint64_t>(t.number)), s, "tag_notify");
+    case Kind::kTagWait: {
+      const uint64_t tag = tags_ + static_cast<uint64_t>(t.number);
+      const consort_status status = consort_tag_wait(rt_, &tag, 1, kLong, 0);
+      if (status != f.ends) complain(s, std::string("tag_wait answered ") + consort_status_name(status));
+      return;
+    }
+    case Kind::kTagRestart:
+      return (void)must(consort_tag_restart(rt_, tags_ + static_cast<uint64_t>(t.number)), s, "tag_restart");
+    case Kind::kEndRelease:
+      return (void)must(consort_task_end_release(rt_, fate(t.other).id), s, "end_release");
+    case Kind::kNoReady:
+      return check_rest(s);
+    case Kind::kEach:
+      return;
     case Kind::kSwap: {
-      constexpr const char *names[] = {"lws", "eager", "prio"};
+      constexpr const char *names[] = {"lws", "eager", "prio", "ws", "random"};
       return (void)must(consort_runtime_set_scheduler(rt_, names[t.number % std::size(names)]), s, "set_scheduler");
     }
   }

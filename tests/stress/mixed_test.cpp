@@ -42,7 +42,8 @@ void watch_rounds() {
     if (!n.runs || std::chrono::steady_clock::now() - n.since < 40s * kSlow) continue;
     std::fprintf(stderr, "\nhang: seed %llu (%s)\n", static_cast<unsigned long long>(n.seed),
                  text_of(*n.setup).c_str());
-    for (const auto &r : *n.runs) std::fprintf(stderr, "%s%s\n", r->first_complaint().c_str(), r->text().c_str());
+    for (const auto &r : *n.runs)
+      std::fprintf(stderr, "%s\n%s%s", r->first_complaint().c_str(), r->text().c_str(), r->unfinished().c_str());
     char text[4096];
     consort_explain(n.rt, {0}, text, sizeof text);
     std::fprintf(stderr, "%s\n", text);
@@ -192,7 +193,7 @@ TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
     return;
   }
   const char *given = std::getenv("CONSORT_PROGRAMS");
-  const uint64_t most = given ? std::strtoull(given, nullptr, 10) : full() ? 100'000 : kSlow > 1 ? 5'000 : 40'000;
+  const uint64_t most = given ? std::strtoull(given, nullptr, 10) : full() ? 100'000 : kSlow > 1 ? 5'000 : 15'000;
   const char *from = std::getenv("CONSORT_FROM");
   std::unique_ptr<Site> site;
   uint64_t done = 0;
