@@ -17,8 +17,8 @@ void spin(double us) {
   for (const auto start = Clock::now(); std::chrono::duration<double, std::micro>(Clock::now() - start).count() < us;) {
   }
 }
-const consort::Codelet short_one{"short", consort::cpu([](double us) { spin(us); })};
-const consort::Codelet long_one{"long", consort::cpu([](double us) { spin(10 * us); })};
+const consort::Codelet short_one{"short", consort::counted, consort::cpu([](double us) { spin(us); })};
+const consort::Codelet long_one{"long", consort::counted, consort::cpu([](double us) { spin(10 * us); })};
 
 // Told of starts and ends by all workers at the same time.
 class Profile {
@@ -62,12 +62,16 @@ int main(int argc, char **argv) try {
   rt.wait();
   const double elapsed = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 
+  const std::vector<uint64_t> shorts = rt.counts(short_one), longs_of = rt.counts(long_one);
   uint64_t tasks = 0, traced = 0;
   double busy = 0, in_codelets = 0;
+  bool counted = true;
   for (uint32_t k = 0; k < rt.info().nworkers; ++k) {
     const consort_worker_info w = rt.worker(k);
-    std::printf("  worker %-12s %6llu tasks, %5.1f %% of the time\n", w.name, static_cast<unsigned long long>(w.tasks),
-                100 * static_cast<double>(w.busy_ns) / elapsed);
+    const auto share = 100 * static_cast<double>(w.busy_ns) / elapsed;
+    std::printf("  worker %-12s %6llu tasks, %llu of them long, %5.1f %% of the time\n", w.name,
+                static_cast<unsigned long long>(w.tasks), static_cast<unsigned long long>(longs_of[k]), share);
+    counted &= w.tasks == shorts[k] + longs_of[k];
     tasks += w.tasks;
     busy += static_cast<double>(w.busy_ns);
   }
@@ -81,7 +85,7 @@ int main(int argc, char **argv) try {
     in_codelets += static_cast<double>(total.ns);
   }
   // What the workers say and what the trace says is the same time.
-  return example::end(tasks == n && traced == n && lengths && std::abs(busy - in_codelets) <= 0.05 * busy,
+  return example::end(tasks == n && traced == n && counted && lengths && std::abs(busy - in_codelets) <= 0.05 * busy,
                       "profiling: %zu tasks in %.1f ms, of which the workers were busy %.1f %%", n, elapsed / 1e6,
                       100 * busy / elapsed / rt.info().nworkers);
 } catch (const std::exception &e) {

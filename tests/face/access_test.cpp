@@ -1,4 +1,5 @@
-// The C++ face's other accesses: contributions on copies (RED-01..03), in any order (ACC-05), without order (DEP-04).
+// The C++ face's other accesses: contributions on copies (RED-01..03), in any order (ACC-05), without order
+// (DEP-04); and the counts of a codelet's tasks (COD-19).
 #include <consort/consort.hpp>
 
 #include "api/harness.hpp"
@@ -70,6 +71,22 @@ TEST_F(FaceAccess, ContributingWithoutAReductionIsASentence) {
   } catch (const consort::Error &e) {
     EXPECT_EQ(e.status(), CONSORT_E_INVAL);
     EXPECT_NE(std::string(e.what()).find("the sum"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(FaceAccess, TasksOfACountedCodeletAreCountedByWorker) {
+  const consort::Codelet counted{"counted", consort::counted, consort::cpu([](int) {})};
+  const consort::Codelet other{"other", consort::cpu([](int) {})};
+  for (int i = 0; i < 100; ++i) rt.submit({.worker = static_cast<uint32_t>(i % 3)}, counted, i);
+  rt.submit(other, 1);
+  rt.wait();
+  EXPECT_EQ(rt.counts(counted), (std::vector<uint64_t>{34, 33, 33, 0}));
+  try {
+    rt.counts(other);
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), CONSORT_E_UNSUPPORTED);
+    EXPECT_NE(std::string(e.what()).find("CONSORT_CL_STATS"), std::string::npos) << e.what();
   }
 }
 

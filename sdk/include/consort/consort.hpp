@@ -284,6 +284,14 @@ class Runtime {
     detail::check(consort_get_worker(control_.need(), id, &i));
     return i;
   }
+  // How many tasks of a codelet that is `counted` each worker has run.
+  template <class S>
+  std::vector<uint64_t> counts(const Codelet<S> &codelet) const {
+    std::vector<uint64_t> per_worker(info().nworkers);
+    detail::check(consort_codelet_stats(control_.need(), codelet.id(control_), per_worker.data(),
+                                        static_cast<uint32_t>(per_worker.size())));
+    return per_worker;
+  }
   std::string explain(const Task &task = {}) const {  // what a task waits for; none: what the runtime is doing
     std::string text(consort_explain(control_.need(), task.id(), nullptr, 0) + 256, '\0');
     const uint64_t n = consort_explain(control_.need(), task.id(), text.data(), text.size());

@@ -25,9 +25,11 @@
 namespace consort {
 
 struct Untyped;  // the signature of a codelet whose submissions nobody checks: its functions take the call alone
-struct Async {};
-inline constexpr Async
-    async{};  // given to a Codelet: CONSORT_CL_ASYNC, its functions only enqueue on call.native_queue
+// Given to a Codelet among its implementations.
+template <uint32_t Bits>
+struct CodeletFlag {};
+inline constexpr CodeletFlag<CONSORT_CL_ASYNC> async{};    // its functions only enqueue on call.native_queue
+inline constexpr CodeletFlag<CONSORT_CL_STATS> counted{};  // its tasks are counted by worker: Runtime::counts()
 
 namespace detail {
 
@@ -303,20 +305,24 @@ template <class... More>
 struct Common<Untyped, More...> : Common<More...> {};
 template <class... More>
 struct Common<Portable, More...> : Common<More...> {};
-template <class... More>
-struct Common<Async, More...> : Common<More...> {};
+template <uint32_t Bits, class... More>
+struct Common<CodeletFlag<Bits>, More...> : Common<More...> {};
 
 template <class I>
 struct SignatureOf {
   using type = typename I::Signature;
 };
-template <>
-struct SignatureOf<Async> {
-  using type = Async;
+template <class T>
+inline constexpr uint32_t flag_of = 0;
+template <uint32_t Bits>
+inline constexpr uint32_t flag_of<CodeletFlag<Bits>> = Bits;
+template <uint32_t Bits>
+struct SignatureOf<CodeletFlag<Bits>> {
+  using type = CodeletFlag<Bits>;
 };
 template <class S, class I>
 inline constexpr bool agrees =
-    std::is_same_v<S, I> || std::is_same_v<I, Untyped> || std::is_same_v<I, Portable> || std::is_same_v<I, Async>;
+    std::is_same_v<S, I> || std::is_same_v<I, Untyped> || std::is_same_v<I, Portable> || flag_of<I> != 0;
 
 // What all codelets share: the description, and which id it has in which runtime.
 class AnyCodelet {
@@ -414,7 +420,7 @@ class Codelet : public detail::AnyCodelet {
  public:
   template <class... I>
   explicit Codelet(std::string name, I... impls)
-      : AnyCodelet(std::move(name), ((std::is_same_v<I, Async> ? uint32_t{CONSORT_CL_ASYNC} : 0u) | ... | 0u)) {
+      : AnyCodelet(std::move(name), (detail::flag_of<I> | ... | 0u)) {
     static_assert((detail::agrees<Signature, typename detail::SignatureOf<I>::type> && ...),
                   "all implementations of a codelet take the same parameters");
     impls_.reserve(sizeof...(I));
@@ -422,7 +428,8 @@ class Codelet : public detail::AnyCodelet {
   }
 
  private:
-  void keep(Async) noexcept {}
+  template <uint32_t Bits>
+  void keep(CodeletFlag<Bits>) noexcept {}
   template <class S>
   void keep(detail::Impl<S> &i) { impls_.push_back(std::move(i.any)); }
 };
