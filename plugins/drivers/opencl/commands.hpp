@@ -1,0 +1,41 @@
+// commands.hpp — what one op has become so far, while it is turned into commands.
+//
+// On the stack of whoever issues on the queue. The queue is in order: only an op's first command waits for others, only
+// its last is asked whether it is over.
+#pragma once
+#include <vector>
+
+#include "queue.hpp"
+
+namespace opencl {
+
+struct Queue::Commands {
+  std::vector<cl_event> &wait;  // taken by the first command
+  cl_event first = nullptr, last = nullptr;
+  bool keep_first = false;
+  cl_int error = CL_SUCCESS;
+  consort_status status = CONSORT_OK;
+  uint64_t bytes = 0;
+  const Api &api;
+
+  Commands(const Api &a, std::vector<cl_event> &w) : wait(w), api(a) {}
+
+  // give(nwait, wait, event): one clEnqueue call. False: no more of this op.
+  template <class F>
+  bool add(F give) noexcept {
+    cl_event e = nullptr;
+    error = give(static_cast<cl_uint>(wait.size()), wait.empty() ? nullptr : wait.data(), &e);
+    if (error != CL_SUCCESS) return false;
+    took_waits();
+    if (last && last != first) api.clReleaseEvent(last);
+    if (!first && keep_first) first = e;
+    last = e;
+    return true;
+  }
+  void took_waits() noexcept {
+    for (cl_event e : wait) api.clReleaseEvent(e);
+    wait.clear();
+  }
+};
+
+}  // namespace opencl

@@ -1,0 +1,259 @@
+#include "device.hpp"
+
+#include <cctype>
+#include <cstring>
+
+#include "queue.hpp"
+
+namespace opencl {
+namespace {
+
+template <class T>
+void answer(T *out, const T &d) noexcept {
+  std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);
+}
+
+// "Tesla V100-SXM2-16GB" → "opencl/tesla-v100-sxm2-16gb"
+std::string arch_of(const std::string &device) {
+  std::string out = "opencl/";
+  bool gap = false;
+  for (const char c : device) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') {
+      gap = true;
+      continue;
+    }
+    if (gap && out.back() != '/') out += '-';
+    gap = false;
+    out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+bool is_host_memory(const consort_space_desc *s) {
+  constexpr uint32_t need = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
+  return (s->flags & need) == need && !(s->flags & CONSORT_SP_OPAQUE);
+}
+
+}  // namespace
+
+Device::Device(Driver &d, uint32_t i, uint64_t t)
+    : driver(d), api(d.api), index(i), token(t), id(d.devices[i].device), name_(d.devices[i].name) {}
+
+Device::~Device() {
+  for (auto &[at, p] : pinned_) api.clReleaseMemObject(p.mem);
+  programs_.reset();
+  if (control_) api.clReleaseCommandQueue(control_);
+  if (context) api.clReleaseContext(context);
+}
+
+consort_status Device::fail(consort_status status, const std::string &text) const noexcept {
+  return driver.host->fail(driver.host, status, ("opencl: " + name_ + ": " + text).c_str());
+}
+
+void Device::warn(const std::string &text) noexcept {
+  constexpr uint32_t kLoud = 8;
+  if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud)
+    driver.host->log(driver.host, 1, ("opencl: " + name_ + ": " + text).c_str());
+}
+
+consort_status Device::open() {
+  const Found &found = driver.devices[index];
+  const cl_context_properties of[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(found.platform), 0};
+  cl_int e = CL_SUCCESS;
+  context = api.clCreateContext(of, 1, &id, nullptr, nullptr, &e);
+  if (e != CL_SUCCESS) return fail(status_of(e), std::string("no context: ") + name(e));
+  control_ = api.clCreateCommandQueue(context, id, 0, &e);
+  if (e != CL_SUCCESS) return fail(status_of(e), std::string("no command queue: ") + name(e));
+  const auto number = [&](cl_uint what) { return value_of<cl_ulong>(api.clGetDeviceInfo, id, what); };
+  const uint64_t all = number(CL_DEVICE_GLOBAL_MEM_SIZE), limit = driver.settings.limit;
+  capacity_ = limit && limit < all ? limit : all;
+  largest_ = number(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  base_align = value_of<cl_uint>(api.clGetDeviceInfo, id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+  if (base_align < 64 || (base_align & (base_align - 1))) base_align = 128;
+  unified_ = value_of<cl_bool>(api.clGetDeviceInfo, id, CL_DEVICE_HOST_UNIFIED_MEMORY);
+  space_name_ = "opencl" + std::to_string(index) + ":ram";
+  arch_ = arch_of(text_of(api.clGetDeviceInfo, id, CL_DEVICE_NAME));
+  programs_ = std::make_unique<Programs>(*this);
+  return CONSORT_OK;
+}
+
+consort_status Device::space(uint32_t i, consort_space_desc *out) {
+  if (i > 0) return CONSORT_E_INVAL;
+  space_ = out->id;
+  consort_space_desc d = *out;
+  d.flags = 0;
+  d.numa = -1;
+  d.name = space_name_.c_str();
+  d.domain = "opencl";
+  d.domain_key = reinterpret_cast<uint64_t>(context);
+  d.capacity = capacity_;
+  d.granule = d.align = base_align;
+  answer(out, d);
+  return CONSORT_OK;
+}
+
+consort_status Device::unit(uint32_t i, consort_unit_desc *out) const {
+  if (i >= driver.settings.units) return CONSORT_E_INVAL;
+  consort_unit_desc d = *out;
+  d.flags = 0;
+  d.space = space_;
+  d.depth = driver.settings.depth;
+  d.numa = -1;
+  d.klass = "opencl";
+  d.arch = arch_.c_str();
+  d.cpuset = nullptr;
+  d.cpuset_words = d.reserved = 0;
+  answer(out, d);
+  return CONSORT_OK;
+}
+
+// The figures are a start: the kernel measures.
+consort_status Device::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
+  for (const consort_space_desc *s : {src, dst})
+    if (is_host_memory(s) && s->id < 64) hosts_ |= uint64_t{1} << s->id;
+  const bool from = src->id == space_, to = dst->id == space_;
+  if (!(from && to) && !(from && is_host_memory(dst)) && !(to && is_host_memory(src))) return CONSORT_E_UNSUPPORTED;
+  consort_link_desc d{};
+  d.size = out->size;
+  d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
+  d.bytes_per_s = from && to ? (unified_ ? 10'000'000'000 : 200'000'000'000) : unified_ ? 8'000'000'000 : 12'000'000'000;
+  d.latency_ns = unified_ ? 20'000 : 10'000;
+  d.engines = 1;
+  d.max_run = UINT64_MAX;
+  d.min_align = 1;
+  d.bounce_space = CONSORT_NONE;
+  answer(out, d);
+  return CONSORT_OK;
+}
+
+// -- memory -----------------------------------------------------------------------------------------------------------
+
+uint64_t Device::rounded(uint64_t bytes) const noexcept { return (bytes + base_align - 1) / base_align * base_align; }
+
+consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
+  if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  const std::string what = std::to_string(bytes) + " bytes";
+  if (bytes == 0 || (align & (align - 1)) != 0)
+    return fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
+                                     ": bytes must not be 0, the alignment a power of two");
+  if (!owns(space)) {
+    if (space < 64 && (hosts_ >> space & 1) && (flags & CONSORT_AL_PINNED)) return alloc_pinned(bytes, flags, out);
+    return fail(CONSORT_E_INVAL, "cannot allocate in space " + std::to_string(space) +
+                                     ": only in its own, and pinned memory in the host's");
+  }
+  constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
+  if (flags & ~can)
+    return fail(CONSORT_E_UNSUPPORTED, "device memory is neither pinned nor exported: leave these flags out");
+  if (align > base_align)
+    return fail(CONSORT_E_UNSUPPORTED, "buffers are aligned to " + std::to_string(base_align) + " bytes, not to " +
+                                           std::to_string(align) + ": ask for no more");
+  if (bytes > UINT64_MAX - base_align) return fail(CONSORT_E_NOMEM, "out of memory: " + what);
+  const uint64_t whole = rounded(bytes);
+  if (largest_ && bytes > largest_)
+    return fail(CONSORT_E_NOMEM, "out of memory: " + what + " in one buffer, " + std::to_string(largest_) +
+                                     " are the most (CL_DEVICE_MAX_MEM_ALLOC_SIZE): use smaller pieces");
+  {
+    const std::lock_guard lock(memory_);
+    if (whole > capacity_ - used_)
+      return fail(CONSORT_E_NOMEM, "out of memory: " + what + ", " + std::to_string(capacity_ - used_) + " of " +
+                                       std::to_string(capacity_) + " are free");
+    used_ += whole;
+  }
+  cl_int e = CL_SUCCESS;
+  cl_mem mem = api.clCreateBuffer(context, CL_MEM_READ_WRITE, whole, nullptr, &e);
+  if (e == CL_SUCCESS) {
+    // Memory is often found only when it is used: use it now, so that what cannot be is known here.
+    const cl_uchar zero = 0;
+    const size_t touched = flags & CONSORT_AL_ZERO ? whole : base_align;
+    e = api.clEnqueueFillBuffer(control_, mem, &zero, 1, 0, touched, 0, nullptr, nullptr);
+    if (e == CL_SUCCESS) e = api.clFinish(control_);
+    if (e != CL_SUCCESS) api.clReleaseMemObject(mem);
+  }
+  if (e != CL_SUCCESS) {
+    {
+      const std::lock_guard lock(memory_);
+      used_ -= whole;
+    }
+    if (means_lost(e)) {
+      {
+        const std::lock_guard lock(mutex);
+        lose();
+      }
+      tell_if_lost();
+    }
+    const consort_status s = status_of(e);
+    return fail(s, (s == CONSORT_E_NOMEM ? "out of memory: " : "cannot allocate ") + what + ": " + name(e));
+  }
+  *out = {reinterpret_cast<uint64_t>(mem), 0};
+  return CONSORT_OK;
+}
+
+// Host memory that the device's engines reach: a buffer of the context, mapped as long as it lives.
+consort_status Device::alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out) {
+  if (flags & CONSORT_AL_EXPORT) return fail(CONSORT_E_UNSUPPORTED, "pinned memory cannot be exported");
+  cl_int e = CL_SUCCESS;
+  cl_mem mem = api.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &e);
+  void *p = nullptr;
+  if (e == CL_SUCCESS) {
+    p = api.clEnqueueMapBuffer(control_, mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr, nullptr, &e);
+    if (e != CL_SUCCESS) api.clReleaseMemObject(mem);
+  }
+  if (e != CL_SUCCESS) return fail(status_of(e), "no pinned memory of " + std::to_string(bytes) + " bytes: " + name(e));
+  if (flags & CONSORT_AL_ZERO) std::memset(p, 0, bytes);
+  *out = {reinterpret_cast<uint64_t>(p), 0};
+  const std::lock_guard lock(memory_);
+  pinned_[out->base] = {mem, bytes};
+  return CONSORT_OK;
+}
+
+void Device::free(uint32_t space, consort_addr addr, uint64_t bytes) {
+  if (owns(space)) {
+    api.clReleaseMemObject(reinterpret_cast<cl_mem>(addr.base));
+    const std::lock_guard lock(memory_);
+    used_ -= rounded(bytes);
+    return;
+  }
+  cl_mem mem = nullptr;
+  {
+    const std::lock_guard lock(memory_);
+    const auto at = pinned_.find(addr.base);
+    if (at == pinned_.end()) return;
+    mem = at->second.mem;
+    pinned_.erase(at);
+  }
+  if (!lost.load(std::memory_order_acquire) &&
+      api.clEnqueueUnmapMemObject(control_, mem, reinterpret_cast<void *>(addr.base), 0, nullptr, nullptr) == CL_SUCCESS)
+    api.clFinish(control_);
+  api.clReleaseMemObject(mem);
+}
+
+consort_status Device::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
+  if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  std::string why;
+  const Code *c = nullptr;
+  const consort_status s = programs_->load(format ? format : "cl", text, n, entry ? entry : "", &c, &why);
+  if (s < 0) return fail(s, why);
+  *code = reinterpret_cast<uint64_t>(c);
+  return CONSORT_OK;
+}
+
+// -- the end ----------------------------------------------------------------------------------------------------------
+
+void Device::lose() noexcept {
+  lost.store(true, std::memory_order_release);  // acquire: alloc, load, submit
+  for (Queue *q : queues) q->give_all_back();
+  changed.notify_all();
+}
+
+void Device::tell_if_lost() noexcept {
+  {
+    const std::lock_guard lock(mutex);
+    if (!lost.load(std::memory_order_relaxed) || told_) return;
+    for (const Queue *q : queues)
+      if (q->is_issuing()) return;  // whoever does comes here again
+    told_ = true;
+  }
+  driver.host->event(driver.host, CONSORT_EV_DEVICE_LOST, token, 0);
+}
+
+}  // namespace opencl

@@ -1,0 +1,93 @@
+// device.hpp — one OpenCL device in a context of its own: its memory, its programs, the list of its queues.
+//
+// Made by open(), gone with close(). [control] calls come one at a time; `mutex` guards what queues share among
+// themselves and with their helpers (their rings, `queues`, `lost`). It is held over no call that waits.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cl.hpp"
+#include "programs.hpp"
+
+namespace opencl {
+
+struct Settings {
+  std::string options, cache, folders;
+  uint64_t limit = 0;  // bytes of memory per device; 0: all there is
+  uint32_t units = 1, depth = 16;
+  bool profiling = true;
+};
+
+struct Found {  // a device that init() has chosen
+  cl_platform_id platform;
+  cl_device_id device;
+  std::string name;
+};
+
+struct Driver {
+  const consort_host *host;
+  Api api;
+  Settings settings;
+  std::vector<Found> devices;
+};
+
+class Queue;
+
+class Device {
+ public:
+  Device(Driver &, uint32_t index, uint64_t token);
+  ~Device();
+  consort_status open();
+
+  consort_status space(uint32_t i, consort_space_desc *out);
+  consort_status unit(uint32_t i, consort_unit_desc *out) const;
+  consort_status link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out);
+  consort_status alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out);
+  void free(uint32_t space, consort_addr, uint64_t bytes);
+  consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
+
+  // With the mutex held: every op of every queue is over, with E_DEVICE_LOST.
+  void lose() noexcept;
+  // Tells the kernel once, when all ops have been given back. Without the mutex.
+  void tell_if_lost() noexcept;
+  consort_status fail(consort_status, const std::string &text) const noexcept;  // with the device's name before it
+  void warn(const std::string &text) noexcept;                                   // the first few; a broken kernel fails often
+  bool owns(uint32_t space) const noexcept { return space == space_; }
+
+  Driver &driver;
+  const Api &api;
+  const uint32_t index;
+  const uint64_t token;
+  cl_device_id id;
+  cl_context context = nullptr;
+  uint64_t base_align = 128;
+  std::mutex mutex;
+  std::condition_variable changed;  // an op was issued, a helper has work, the device is lost
+  std::vector<Queue *> queues;
+  std::atomic<bool> lost{false};
+
+ private:
+  struct Pinned { cl_mem mem; uint64_t bytes; };
+  consort_status alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out);
+  uint64_t rounded(uint64_t bytes) const noexcept;
+
+  const std::string name_;
+  std::string space_name_, arch_;
+  uint32_t space_ = CONSORT_NONE;
+  uint64_t capacity_ = 0, largest_ = 0, used_ = 0;
+  bool unified_ = false;
+  uint64_t hosts_ = 0;                      // spaces of host memory, by bit
+  cl_command_queue control_ = nullptr;      // for what [control] calls do themselves
+  std::map<uint64_t, Pinned> pinned_;       // by address
+  std::mutex memory_;                       // used_, pinned_; leaf
+  std::unique_ptr<Programs> programs_;
+  bool told_ = false;                       // with the mutex
+  std::atomic<uint32_t> warnings_{0};
+};
+
+}  // namespace opencl

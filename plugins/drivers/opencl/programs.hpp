@@ -1,0 +1,51 @@
+// programs.hpp — the kernels of one device: built from text or binaries, found again in memory and on disk.
+//
+// Owned by the device; [control] calls only, so one thread at a time. A Code stays where it is until the device closes.
+// What stands on disk is never trusted: a file that does not check out, or that the device refuses, is built anew.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cl.hpp"
+
+namespace opencl {
+
+class Device;
+
+struct Code {
+  cl_program program;
+  std::string name;
+  uint32_t number;   // dense, within the device
+  uint32_t nargs;
+  uint64_t largest;  // work items in a group
+};
+
+class Programs {
+ public:
+  explicit Programs(Device &d);
+  ~Programs();
+  Programs(const Programs &) = delete;
+  Programs &operator=(const Programs &) = delete;
+
+  // The answer is the same one for the same kernel. < 0: `why`, with the compiler's own words.
+  consort_status load(std::string format, const void *text, uint64_t n, const std::string &entry, const Code **out,
+                      std::string *why);
+
+ private:
+  struct Input;
+  consort_status read(Input &in, std::string *why) const;
+  consort_status build(const Input &in, cl_program *out, std::string *why);
+  consort_status compile(cl_program, const Input &in, const char *extra, std::string *why);
+  cl_program from_binary(const std::string &binary, cl_int *e);
+  cl_program from_cache(const std::string &file, const std::string &key);
+  void to_cache(const std::string &file, const std::string &key, cl_program);
+
+  Device &dev_;
+  std::string who_;  // the device, its driver's version, the options: whatever makes a binary another one
+  std::map<std::string, cl_program> programs_;
+  std::map<std::pair<cl_program, std::string>, std::unique_ptr<Code>> codes_;
+};
+
+}  // namespace opencl

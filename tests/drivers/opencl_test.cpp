@@ -1,0 +1,560 @@
+// The OpenCL driver on PoCL: two devices that are the host's cores, each with memory of its own. Where no loader and no
+// platform is installed, one line says so and the tests are skipped.
+#include <consort/layouts.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+#include "drivers/driver_harness.hpp"
+
+#if !defined(CONSORT_HAS_OPENCL)
+TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+#else
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+namespace consort_test {
+namespace {
+
+using Params = PluginHost::Params;
+
+consort_space_desc ram() {
+  consort_space_desc s{};
+  s.name = "ram", s.domain = "host", s.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
+  return s;
+}
+
+// A folder that goes with its test.
+struct Folder {
+  std::string path;
+  Folder() {
+    char name[] = "/tmp/consort-opencl-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  size_t files() const {
+    size_t n = 0;
+    for (const auto &e : std::filesystem::recursive_directory_iterator(path)) n += e.is_regular_file();
+    return n;
+  }
+};
+
+struct OpenCl : testing::Test {
+  static Params on_cpus(Params more = {}) {
+    more.emplace("types", "cpu");
+    more.emplace("platforms", "portable");
+    more.emplace("cache", "off");
+    return more;
+  }
+  static void SetUpTestSuite() {
+    setenv("POCL_DEVICES", "pthread pthread", 0);
+    PluginHost probe("opencl", on_cpus());
+    if (!probe.ready()) missing() = probe.failure();
+  }
+  void SetUp() override {
+    if (!missing().empty()) GTEST_SKIP() << missing();
+  }
+  static std::string &missing() {
+    static std::string text;
+    return text;
+  }
+};
+
+struct Machine : DriverHarness {
+  explicit Machine(Params more = {}) : DriverHarness("opencl", OpenCl::on_cpus(std::move(more)), CONSORT_PLUGIN_DIR, {ram()}) {}
+  uint32_t own() const { return spaces[0].id; }
+  uint32_t host() const { return spaces[1].id; }
+  consort_addr alloc(uint64_t bytes, uint32_t flags = 0) {
+    consort_addr a{};
+    EXPECT_EQ(ops->alloc(dev, own(), bytes, 64, flags, &a), CONSORT_OK) << plugin.failure();
+    blocks.push_back({a, bytes});
+    return a;
+  }
+  ~Machine() {
+    for (void *q : queues) ops->queue_close(q);
+    queues.clear();
+    for (auto &[a, n] : blocks) ops->free(dev, own(), a, n);
+  }
+  // Submits and waits; the status of each.
+  std::vector<consort_status> run(void *q, std::vector<consort_op> list) {
+    for (size_t i = 0; i < list.size(); ++i) list[i].cookie = i;
+    std::vector<consort_status> out;
+    size_t given = 0;
+    while (out.size() < list.size()) {
+      given += ops->submit(q, list.data() + given, static_cast<uint32_t>(list.size() - given));
+      consort_done some[8];
+      const uint32_t k = ops->poll(q, some, 8);
+      for (uint32_t i = 0; i < k; ++i) {
+        EXPECT_EQ(some[i].cookie, out.size()) << "in order";
+        out.push_back(some[i].status);
+      }
+    }
+    return out;
+  }
+  consort_op copy(uint32_t from, consort_addr src, uint32_t to, consort_addr dst, uint64_t run, uint64_t rows = 1,
+                  int64_t src_step = 0, int64_t dst_step = 0, uint64_t slices = 1, int64_t src_slice = 0, int64_t dst_slice = 0) {
+    consort_op o = op_of(CONSORT_OP_COPY, 0);
+    o.u.copy = {from, to, src, dst, run, {rows, slices}, {src_step, src_slice}, {dst_step, dst_slice}};
+    return o;
+  }
+  consort_op to_device(const void *p, consort_addr dst, uint64_t n) { return copy(host(), addr(p), own(), dst, n); }
+  consort_op from_device(consort_addr src, void *p, uint64_t n) { return copy(own(), src, host(), addr(p), n); }
+  static consort_addr addr(const void *p) { return {reinterpret_cast<uint64_t>(p), 0}; }
+  uint64_t load(const char *text, const char *entry, const char *format = "cl", consort_status want = CONSORT_OK) {
+    uint64_t code = 0;
+    EXPECT_EQ(ops->load_impl(dev, format, text, std::strlen(text), entry, &code), want) << plugin.failure();
+    return code;
+  }
+  std::vector<std::pair<consort_addr, uint64_t>> blocks;
+};
+
+consort_arg at(consort_addr a, uint64_t extent) { return {CONSORT_ARG_ADDR, 8, a, extent, 0}; }
+template <class T>
+consort_arg value(T v) {
+  consort_arg a{CONSORT_ARG_SCALAR, sizeof v, {0, 0}, 0, 0};
+  std::memcpy(&a.scalar, &v, sizeof v);
+  return a;
+}
+consort_op launch_of(uint64_t code, const std::vector<consort_arg> &args, uint64_t n, uint32_t block = 1) {
+  consort_op o = op_of(CONSORT_OP_LAUNCH, 0);
+  o.u.launch = {code, args.data(), static_cast<uint32_t>(args.size()), 0, {n, 1, 1}, {block, 1, 1}, 0};
+  return o;
+}
+
+constexpr char kScale[] =
+    "__kernel void scale(__global float *x, ulong off, ulong n, float a) {\n"
+    "  __global float *p = (__global float *)((__global char *)x + off);\n"
+    "  if (get_global_id(0) < n) p[get_global_id(0)] *= a;\n"
+    "}\n"
+    "__kernel void plain(__global float *x, ulong n, float a) { if (get_global_id(0) < n) x[get_global_id(0)] *= a; }\n";
+
+// -- what there is ----------------------------------------------------------------------------------------------------
+
+TEST_F(OpenCl, OffersTwoDevicesOfTheirOwn) {
+  Machine m;
+  EXPECT_EQ(m.ops->count(m.plugin.self()), 2u);
+  ASSERT_EQ(m.own_spaces, 1u);
+  EXPECT_EQ(m.spaces[0].flags, 0u) << "neither the CPU's nor opaque: kernels and copies reach it";
+  EXPECT_STREQ(m.spaces[0].domain, "opencl");
+  EXPECT_GE(m.spaces[0].align, 64u);
+  EXPECT_GT(m.spaces[0].capacity, 0u);
+  ASSERT_EQ(m.units.size(), 1u);
+  EXPECT_STREQ(m.units[0].klass, "opencl");
+  EXPECT_EQ(std::string(m.units[0].arch).rfind("opencl/", 0), 0u) << m.units[0].arch;
+  EXPECT_EQ(m.units[0].space, m.own());
+  for (auto [a, b] : {std::pair{0, 1}, {1, 0}, {0, 0}}) EXPECT_TRUE(m.link(a, b).flags & CONSORT_LK_3D) << a << b;
+  EXPECT_EQ(m.link(1, 1).size, 0u) << "the host's own affair";
+  void *other = nullptr;
+  ASSERT_EQ(m.ops->open(m.plugin.self(), 1, 5, &other), CONSORT_OK);
+  consort_space_desc s{};
+  s.size = sizeof s, s.id = 9;
+  ASSERT_EQ(m.ops->space(other, 0, &s), CONSORT_OK);
+  consort_link_desc l{};
+  l.size = sizeof l;
+  EXPECT_EQ(m.ops->link(m.dev, &m.spaces[0], &s, &l), CONSORT_E_UNSUPPORTED) << "another context: over the host";
+  m.ops->close(other);
+  EXPECT_EQ(m.ops->open(m.plugin.self(), 2, 5, &other), CONSORT_E_INVAL);
+}
+
+TEST_F(OpenCl, SaysWhyThereIsNoDevice) {
+  PluginHost none("opencl", {{"library", "/nowhere/libOpenCL.so"}});
+  EXPECT_FALSE(none.ready());
+  EXPECT_EQ(none.failure().rfind("opencl: no device: /nowhere/libOpenCL.so cannot be opened", 0), 0u) << none.failure();
+  EXPECT_EQ(none.failure().find('\n'), std::string::npos);
+  PluginHost wrong("opencl", {{"library", "libc.so.6"}});
+  EXPECT_NE(wrong.failure().find("lacks clGetPlatformIDs"), std::string::npos) << wrong.failure();
+  PluginHost cores("opencl");
+  if (!cores.ready()) {
+    EXPECT_NE(cores.failure().find("the host's own cores"), std::string::npos) << cores.failure();
+  }
+  PluginHost nobody("opencl", on_cpus({{"devices", "no such thing"}}));
+  EXPECT_NE(nobody.failure().find("not in opencl.devices"), std::string::npos) << nobody.failure();
+  PluginHost bad("opencl", on_cpus({{"limit", "much"}}));
+  EXPECT_NE(bad.failure().find("limit = \"much\""), std::string::npos) << bad.failure();
+  PluginHost types("opencl", {{"types", "toaster"}});
+  EXPECT_NE(types.failure().find("toaster"), std::string::npos) << types.failure();
+}
+
+TEST_F(OpenCl, TakesDevicesByNumber) {
+  Machine one(Params{{"devices", "1"}});
+  EXPECT_EQ(one.ops->count(one.plugin.self()), 1u);
+  Machine named(Params{{"devices", "pthread"}, {"types", "gpu"}, {"units", "3"}, {"depth", "5"}, {"limit", "64M"}});
+  EXPECT_EQ(named.ops->count(named.plugin.self()), 2u) << "what is named need not be of a type";
+  EXPECT_EQ(named.units.size(), 3u);
+  EXPECT_EQ(named.units[0].depth, 5u);
+  EXPECT_EQ(named.spaces[0].capacity, 64u << 20);
+}
+
+// -- memory -----------------------------------------------------------------------------------------------------------
+
+TEST_F(OpenCl, MemoryEndsWhereTheLimitIs) {
+  Machine m(Params{{"limit", "1M"}});
+  consort_addr a{}, b{};
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &a), CONSORT_OK);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &b), CONSORT_E_NOMEM);
+  EXPECT_NE(m.plugin.failure().find("out of memory: 716800 bytes"), std::string::npos) << m.plugin.failure();
+  m.ops->free(m.dev, m.own(), a, 700 << 10);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &b), CONSORT_OK) << m.plugin.failure();
+  m.ops->free(m.dev, m.own(), b, 700 << 10);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), UINT64_MAX - 3, 64, 0, &b), CONSORT_E_NOMEM);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 0, 64, 0, &b), CONSORT_E_INVAL);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 48, 0, &b), CONSORT_E_INVAL);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 64, CONSORT_AL_EXPORT, &b), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 1 << 20, 0, &b), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(m.ops->attach(m.dev, m.own(), Machine::addr(&m), 64, &b), CONSORT_E_UNSUPPORTED);
+}
+
+TEST_F(OpenCl, PinnedMemoryIsTheHosts) {
+  Machine m;
+  consort_addr a{};
+  ASSERT_EQ(m.ops->alloc(m.dev, m.host(), 4096, 64, CONSORT_AL_PINNED | CONSORT_AL_ZERO, &a), CONSORT_OK) << m.plugin.failure();
+  auto *p = static_cast<unsigned char *>(consort_ptr(a));
+  EXPECT_EQ(p[4095], 0);
+  p[7] = 42;
+  void *q = m.open_queue();
+  const consort_addr d = m.alloc(4096);
+  unsigned char back[4096] = {};
+  EXPECT_EQ(m.run(q, {m.to_device(p, d, 4096), m.from_device(d, back, 4096)}), (std::vector<consort_status>{0, 0}));
+  EXPECT_EQ(back[7], 42);
+  m.ops->free(m.dev, m.host(), a, 4096);
+  EXPECT_EQ(m.ops->alloc(m.dev, m.host(), 4096, 64, 0, &a), CONSORT_E_INVAL) << "the host's ordinary memory is not its";
+}
+
+// -- copies and fills -------------------------------------------------------------------------------------------------
+
+TEST_F(OpenCl, CopiesBoxesOfEveryKind) {
+  Machine m;
+  void *q = m.open_queue();
+  constexpr size_t kBytes = 8192;
+  std::vector<unsigned char> in(kBytes), out(kBytes), want(kBytes), seen(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) in[i] = static_cast<unsigned char>(i * 7 + i / 256);
+  struct Case { uint64_t run, rows, slices; int64_t src[2], dst[2]; uint64_t src_off, dst_off; };
+  const Case cases[] = {
+      {100, 1, 1, {0, 0}, {0, 0}, 3, 17},              // a line
+      {24, 7, 1, {64, 0}, {32, 0}, 8, 4},              // rows
+      {16, 5, 3, {32, 320}, {16, 80}, 40, 0},          // slices of rows
+      {16, 5, 3, {32, 333}, {48, 250}, 5, 11},         // slices that are no multiple of a row
+      {16, 1, 6, {0, 100}, {0, 64}, 0, 9},             // slices of one row
+      {8, 6, 1, {-16, 0}, {8, 0}, 400, 0},             // backwards
+      {8, 6, 2, {4, 1000}, {8, 64}, 64, 128},          // rows that overlap in the source
+      {4, 16, 16, {4, 64}, {64, 4}, 0, 0},             // transposed: steps in another order
+      {32, 4, 1, {0, 0}, {32, 0}, 256, 0},             // one row, four times
+  };
+  const consort_addr a = m.alloc(kBytes), b = m.alloc(kBytes);
+  for (const Case &c : cases) {
+    std::fill(want.begin(), want.end(), 0xee);
+    for (uint64_t z = 0; z < c.slices; ++z)
+      for (uint64_t y = 0; y < c.rows; ++y)
+        std::memcpy(&want[c.dst_off + int64_t(z) * c.dst[1] + int64_t(y) * c.dst[0]], &in[c.src_off + int64_t(z) * c.src[1] + int64_t(y) * c.src[0]], c.run);
+    const auto box = [&](uint32_t from, consort_addr src, uint32_t to, consort_addr dst) {
+      src.off += c.src_off, dst.off += c.dst_off;
+      return m.copy(from, src, to, dst, c.run, c.rows, c.src[0], c.dst[0], c.slices, c.src[1], c.dst[1]);
+    };
+    const std::string which = "run " + std::to_string(c.run) + " rows " + std::to_string(c.rows) + " slices " + std::to_string(c.slices);
+    std::vector<unsigned char> blank(kBytes, 0xee);
+    // host to device, device to device, device to host
+    std::fill(seen.begin(), seen.end(), 0);
+    EXPECT_EQ(m.run(q, {m.to_device(blank.data(), a, kBytes), box(m.host(), Machine::addr(in.data()), m.own(), a), m.from_device(a, seen.data(), kBytes)}),
+              (std::vector<consort_status>{0, 0, 0})) << which;
+    EXPECT_EQ(seen, want) << "in, " << which;
+    EXPECT_EQ(m.run(q, {m.to_device(in.data(), a, kBytes), m.to_device(blank.data(), b, kBytes), box(m.own(), a, m.own(), b), m.from_device(b, seen.data(), kBytes)}),
+              (std::vector<consort_status>{0, 0, 0, 0})) << which;
+    EXPECT_EQ(seen, want) << "within, " << which;
+    std::fill(out.begin(), out.end(), 0xee);
+    EXPECT_EQ(m.run(q, {box(m.own(), a, m.host(), Machine::addr(out.data()))}), (std::vector<consort_status>{0})) << which;
+    EXPECT_EQ(out, want) << "out, " << which;
+  }
+  EXPECT_EQ(m.run(q, {m.copy(m.host(), Machine::addr(in.data()), m.host(), Machine::addr(out.data()), 4)}), (std::vector<consort_status>{CONSORT_E_UNSUPPORTED}));
+  EXPECT_EQ(m.run(q, {m.copy(m.host(), Machine::addr(in.data()), m.own(), {a.base, kBytes}, 400)})[0] < 0, true) << "beyond the buffer";
+}
+
+TEST_F(OpenCl, FillsAtAnyOffset) {
+  Machine m;
+  void *q = m.open_queue();
+  std::vector<unsigned char> got(256), want(256);
+  const consort_addr a = m.alloc(256, CONSORT_AL_ZERO);
+  for (const uint32_t pattern : {0u, 0x04030201u, 0x5a5a5a5au})
+    for (uint64_t off = 0; off < 6; ++off)
+      for (uint64_t run : {0, 1, 2, 3, 4, 5, 9, 64, 66, 71}) {
+        consort_op clear = op_of(CONSORT_OP_FILL, 0), fill = op_of(CONSORT_OP_FILL, 0);
+        clear.u.fill = {a, 256, m.own(), 0x77777777};
+        fill.u.fill = {{a.base, off}, run, m.own(), pattern};
+        std::fill(want.begin(), want.end(), 0x77);
+        for (uint64_t i = 0; i < run; ++i) want[off + i] = static_cast<unsigned char>(pattern >> i % 4 * 8);
+        EXPECT_EQ(m.run(q, {clear, fill, m.from_device(a, got.data(), 256)}), (std::vector<consort_status>{0, 0, 0}));
+        ASSERT_EQ(got, want) << std::hex << pattern << " at " << off << " for " << run;
+      }
+}
+
+// -- kernels ----------------------------------------------------------------------------------------------------------
+
+TEST_F(OpenCl, KernelsTakeTheBufferAndTheOffset) {
+  Machine m;
+  void *q = m.open_queue();
+  const uint64_t scale = m.load(kScale, "scale"), plain = m.load(kScale, "plain");
+  EXPECT_EQ(m.load(kScale, "scale"), scale) << "the same kernel, the same code";
+  std::vector<float> v(1024);
+  std::iota(v.begin(), v.end(), 0.f);
+  const consort_addr a = m.alloc(4096);
+  const std::vector<consort_arg> part = {at({a.base, 12}, 400), value<uint64_t>(100), value(2.f)};
+  const std::vector<consort_arg> all = {at(a, 4096), value<uint64_t>(1024), value(10.f)};
+  const std::vector<consort_arg> half = {at({a.base, 2048}, 2048), value<uint64_t>(512), value(0.5f)};
+  EXPECT_EQ(m.run(q, {m.to_device(v.data(), a, 4096), launch_of(scale, part, 100), launch_of(plain, all, 16, 64), launch_of(plain, half, 512),
+                      m.from_device(a, v.data(), 4096)}),
+            (std::vector<consort_status>(5, 0))) << m.plugin.failure();
+  for (int i = 0; i < 1024; ++i)
+    ASSERT_EQ(v[i], static_cast<float>(i) * 10.f * (i >= 3 && i < 103 ? 2.f : 1.f) * (i >= 512 ? 0.5f : 1.f)) << i;
+  EXPECT_EQ(m.run(q, {launch_of(plain, part, 100)}), (std::vector<consort_status>{CONSORT_E_UNSUPPORTED}));
+  EXPECT_NE(m.plugin.failure().find("declare a ulong behind each pointer"), std::string::npos) << m.plugin.failure();
+  EXPECT_EQ(m.run(q, {launch_of(plain, {all[0]}, 100)}), (std::vector<consort_status>{CONSORT_E_INVAL}));
+  EXPECT_NE(m.plugin.failure().find("takes 3 arguments"), std::string::npos) << m.plugin.failure();
+  EXPECT_EQ(m.run(q, {launch_of(plain, all, 0)}), (std::vector<consort_status>{0})) << "nothing to do is done";
+  EXPECT_EQ(m.run(q, {launch_of(plain, all, 1, 1 << 20)}), (std::vector<consort_status>{CONSORT_E_INVAL}));
+}
+
+TEST_F(OpenCl, KernelsHaveSharedMemoryAndStructs) {
+  Machine m;
+  void *q = m.open_queue();
+  const uint64_t code = m.load(
+      "typedef struct { int a; float b; } pair;\n"
+      "__kernel void sum(__global int *out, ulong off, pair p, __local int *mine, __local int *all) {\n"
+      "  size_t i = get_local_id(0); mine[i] = (int)i + p.a; all[i] = 1; barrier(CLK_LOCAL_MEM_FENCE);\n"
+      "  if (i == 0) { int s = 0; for (size_t k = 0; k < get_local_size(0); ++k) s += mine[k] * all[k]; out[get_group_id(0)] = s + (int)p.b; } }",
+      nullptr);
+  struct { int a; float b; } pair = {5, 2.f};
+  const consort_addr out = m.alloc(64);
+  const std::vector<consort_arg> args = {at(out, 64), {CONSORT_ARG_BYTES, sizeof pair, {0, 0}, 0, reinterpret_cast<uint64_t>(&pair)}, {CONSORT_ARG_SHARED, 64, {0, 0}, 0, 0}};
+  consort_op op = launch_of(code, args, 3, 8);
+  op.u.launch.shared_bytes = 32;
+  int got[3] = {};
+  EXPECT_EQ(m.run(q, {op, m.from_device(out, got, 12)}), (std::vector<consort_status>{0, 0})) << m.plugin.failure();
+  for (int g : got) EXPECT_EQ(g, 28 + 8 * 5 + 2);
+}
+
+TEST_F(OpenCl, TheCompilersWordsAreTold) {
+  Machine m;
+  m.load("__kernel void broken(__global float *x) { x[0] = undeclared_thing; }", "broken", "cl", CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("undeclared_thing"), std::string::npos) << m.plugin.failure();
+  m.load(kScale, "scaled", "cl", CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("has no kernel \"scaled\""), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("plain"), std::string::npos) << m.plugin.failure();
+  m.load(kScale, nullptr, "cl", CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("several kernels"), std::string::npos) << m.plugin.failure();
+  m.load(kScale, "scale", "ptx9", CONSORT_E_UNSUPPORTED);
+  m.load("nonsense", "scale", "binary", CONSORT_E_UNSUPPORTED);
+  m.load("nonsense", "scale", "spirv", CONSORT_E_UNSUPPORTED);
+}
+
+TEST_F(OpenCl, KernelsComeFromFiles) {
+  Folder folder;
+  std::ofstream(folder.path + "/factor.h") << "#define FACTOR 3\n";
+  std::ofstream(folder.path + "/k.cl") << "#include \"factor.h\"\n__kernel void k(__global int *x) { x[get_global_id(0)] *= FACTOR; }\n";
+  Machine m(Params{{"folders", "/nowhere:" + folder.path}});
+  void *q = m.open_queue();
+  const uint64_t code = m.load("k.cl", "k", "file");
+  EXPECT_EQ(m.load((folder.path + "/k.cl").c_str(), "k", "file"), code);
+  m.load("absent.cl", "k", "file", CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("no kernel file"), std::string::npos) << m.plugin.failure();
+  int v[4] = {1, 2, 3, 4};
+  const consort_addr a = m.alloc(16);
+  const std::vector<consort_arg> args = {at(a, 16)};
+  EXPECT_EQ(m.run(q, {m.to_device(v, a, 16), launch_of(code, args, 4), m.from_device(a, v, 16)}), (std::vector<consort_status>{0, 0, 0}));
+  EXPECT_EQ(v[3], 12);
+}
+
+TEST_F(OpenCl, BuiltKernelsAreKept) {
+  Folder folder;
+  const Params cached = {{"cache", folder.path + "/deep/er"}};
+  int v[2] = {2, 3};
+  const auto use = [&](Machine &m) {
+    void *q = m.open_queue();
+    const uint64_t code = m.load("__kernel void k(__global int *x) { x[get_global_id(0)] += 1; }", "k");
+    const consort_addr a = m.alloc(8);
+    const std::vector<consort_arg> args = {at(a, 8)};
+    EXPECT_EQ(m.run(q, {m.to_device(v, a, 8), launch_of(code, args, 2), m.from_device(a, v, 8)}), (std::vector<consort_status>{0, 0, 0}));
+  };
+  { Machine m(cached); use(m); }
+  ASSERT_EQ(folder.files(), 1u);
+  { Machine m(cached); use(m); }
+  EXPECT_EQ(folder.files(), 1u) << "found again";
+  // What does not check out is built anew, and replaced.
+  std::string file;
+  for (const auto &e : std::filesystem::recursive_directory_iterator(folder.path))
+    if (e.is_regular_file()) file = e.path();
+  const auto size = std::filesystem::file_size(file);
+  std::filesystem::resize_file(file, size / 2);
+  { Machine m(cached); use(m); }
+  EXPECT_GT(std::filesystem::file_size(file), size / 2);
+  { Machine m(Params{{"cache", folder.path + "/deep/er"}, {"options", "-cl-fast-relaxed-math"}}); use(m); }
+  EXPECT_EQ(folder.files(), 2u) << "other options, another binary";
+  EXPECT_EQ(v[0], 6);
+  std::ofstream(folder.path + "/file") << "no folder";
+  { Machine m(Params{{"cache", folder.path + "/file/below"}}); use(m); }
+  EXPECT_EQ(v[1], 8) << "no cache is no error";
+}
+
+// -- host functions and completion ------------------------------------------------------------------------------------
+
+struct Call {
+  consort_call call{};
+  std::function<consort_status(const consort_call *)> body;
+  explicit Call(std::function<consort_status(const consort_call *)> f) : body(std::move(f)) {
+    call.size = sizeof call;
+    call.user = this;
+  }
+  static consort_status run(const consort_call *c) { return static_cast<Call *>(c->user)->body(c); }
+  consort_op op(bool enqueues) {
+    consort_op o = op_of(CONSORT_OP_CALL, 0);
+    o.flags = enqueues ? CONSORT_OPF_ENQUEUE : 0;
+    o.u.call = {run, &call};
+    return o;
+  }
+};
+
+TEST_F(OpenCl, FunctionsGetTheNativeQueue) {
+  Machine m;
+  void *q = m.open_queue();
+  const consort_addr a = m.alloc(64, CONSORT_AL_ZERO);
+  const auto here = std::this_thread::get_id();
+  std::thread::id async_on, blocking_on;
+  const auto add = [&](const consort_call *c, cl_uchar what) {
+    return clEnqueueFillBuffer(static_cast<cl_command_queue>(c->native_queue), reinterpret_cast<cl_mem>(a.base), &what, 1, a.off, 16, 0, nullptr, nullptr) == CL_SUCCESS
+               ? CONSORT_OK : CONSORT_E_IO;
+  };
+  Call enqueues([&](const consort_call *c) {
+    async_on = std::this_thread::get_id();
+    cl_context context = nullptr;
+    clGetCommandQueueInfo(static_cast<cl_command_queue>(c->native_queue), CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+    EXPECT_EQ(context, c->native_context);
+    return add(c, 7);
+  });
+  unsigned char seen = 0;
+  Call blocks([&](const consort_call *c) {
+    blocking_on = std::this_thread::get_id();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return clEnqueueReadBuffer(static_cast<cl_command_queue>(c->native_queue), reinterpret_cast<cl_mem>(a.base), CL_TRUE, a.off, 1, &seen, 0, nullptr, nullptr) == CL_SUCCESS
+               ? CONSORT_OK : CONSORT_E_IO;
+  });
+  Call late([&](const consort_call *c) { return add(c, 9); });
+  Call fails([](const consort_call *) { return CONSORT_E_POISONED; });
+  unsigned char last[16] = {};
+  EXPECT_EQ(m.run(q, {enqueues.op(true), blocks.op(false), late.op(true), fails.op(true), fails.op(false), m.from_device(a, last, 16)}),
+            (std::vector<consort_status>{0, 0, 0, CONSORT_E_POISONED, CONSORT_E_POISONED, 0}));
+  EXPECT_EQ(async_on, here);
+  EXPECT_NE(blocking_on, here) << "what may block does not run inside submit()";
+  EXPECT_EQ(seen, 7) << "before what was submitted behind it";
+  EXPECT_EQ(last[15], 9);
+  EXPECT_EQ(m.run(q, {op_of(CONSORT_OP_MARK, 0), op_of(99, 0)}), (std::vector<consort_status>{0, CONSORT_E_UNSUPPORTED}));
+}
+
+TEST_F(OpenCl, SeveralAreInFlightAndNoMoreThanTheDepth) {
+  Machine m(Params{{"depth", "4"}});
+  void *q = m.open_queue();
+  EXPECT_EQ(m.desc.depth, 4u);
+  std::atomic<bool> go{false};
+  Call waits([&](const consort_call *) {
+    while (!go) std::this_thread::yield();
+    return CONSORT_OK;
+  });
+  std::vector<consort_op> ops = {waits.op(false)};
+  for (int i = 0; i < 5; ++i) ops.push_back(op_of(CONSORT_OP_MARK, 0));
+  EXPECT_EQ(m.ops->submit(q, ops.data(), 6), 4u);
+  EXPECT_EQ(m.ops->submit(q, ops.data() + 4, 2), 0u);
+  consort_done done[8];
+  EXPECT_EQ(m.ops->poll(q, done, 8), 0u);
+  go = true;
+  EXPECT_EQ(m.collect(q, 4).size(), 4u);
+  EXPECT_EQ(m.ops->submit(q, ops.data() + 4, 2), 2u);
+  EXPECT_EQ(m.collect(q, 2).size(), 2u);
+}
+
+TEST_F(OpenCl, ArmWakesForWhateverIsOldest) {
+  Machine m;
+  void *q = m.open_queue();
+  const int fd = m.ops->event_fd(q);
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(m.ops->arm(q), CONSORT_OK) << "nothing is under way";
+  const uint64_t spin = m.load("__kernel void spin(__global int *x, int n) { int s = x[0]; for (int i = 0; i < n; ++i) s = s * 3 + i; x[0] = s; }", "spin");
+  const consort_addr a = m.alloc(64, CONSORT_AL_ZERO);
+  const std::vector<consort_arg> quick = {at(a, 64), value<int>(1)}, slow = {at(a, 64), value<int>(3'000'000)};
+  Call helped([](const consort_call *) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return CONSORT_OK;
+  });
+  uint32_t slept = 0;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<consort_op> ops = {i % 3 == 2 ? helped.op(false) : launch_of(spin, i % 3 ? quick : slow, 1), launch_of(spin, quick, 1)};
+    ASSERT_EQ(m.ops->submit(q, ops.data(), 2), 2u);
+    for (uint32_t n = 0; n < 2;) {
+      consort_done done[4];
+      if (const uint32_t k = m.ops->poll(q, done, 4)) {
+        n += k;
+        continue;
+      }
+      if (m.ops->arm(q) == CONSORT_E_BUSY) continue;
+      pollfd p{fd, POLLIN, 0};
+      ASSERT_EQ(::poll(&p, 1, 20000), 1) << "a wake-up was lost in round " << i;
+      ++slept;
+    }
+  }
+  EXPECT_GT(slept, 0u);
+}
+
+TEST_F(OpenCl, QueuesWaitForOneAnothersTickets) {
+  Machine m(Params{{"units", "2"}});
+  void *a = m.open_queue(11), *b = m.open_queue(12);
+  EXPECT_TRUE(m.desc.flags & CONSORT_Q_WAITS);
+  EXPECT_NE(m.desc.sync, 0u);
+  const uint64_t slow = m.load("__kernel void slow(__global int *x, int n) { int s = 0; for (int i = 0; i < n; ++i) s = s * 3 + x[1]; x[0] = s * 0 + 5; }", "slow");
+  const uint64_t copy = m.load("__kernel void copy(__global int *x) { x[2] = x[0]; }", "copy");
+  for (int helped = 0; helped < 2; ++helped) {
+    const consort_addr d = m.alloc(64, CONSORT_AL_ZERO);
+    const std::vector<consort_arg> wait = {at(d, 64), value<int>(5'000'000)}, only = {at(d, 64)};
+    Call block([](const consort_call *) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return CONSORT_OK;
+    });
+    std::vector<consort_op> first = {helped ? block.op(false) : op_of(CONSORT_OP_MARK, 1), launch_of(slow, wait, 1)};
+    ASSERT_EQ(m.ops->submit(a, first.data(), 2), 2u);
+    const consort_ticket t[2] = {{11, uint64_t(helped) * 2 + 2}, {99, 1}};  // queue 99 is closed: complete
+    consort_op then = launch_of(copy, only, 1);
+    then.wait = t;
+    then.nwait = 2;
+    ASSERT_EQ(m.ops->submit(b, &then, 1), 1u);
+    int got[3] = {};
+    consort_op back = m.from_device(d, got, 12);
+    ASSERT_EQ(m.ops->submit(b, &back, 1), 1u);
+    for (const auto &done : m.collect(b, 2)) EXPECT_EQ(done.status, CONSORT_OK);
+    EXPECT_EQ(got[2], 5) << "after what the ticket names" << (helped ? ", which a helper had yet to issue" : "");
+    m.collect(a, 2);
+  }
+}
+
+TEST_F(OpenCl, TimesAreOnTheHostsClock) {
+  Machine m;
+  void *q = m.open_queue();
+  std::vector<unsigned char> v(8 << 20);
+  const consort_addr a = m.alloc(v.size());
+  const uint64_t before = m.plugin.host()->now(m.plugin.host());
+  consort_op op = m.to_device(v.data(), a, v.size());
+  op.flags = CONSORT_OPF_TIME;
+  ASSERT_EQ(m.ops->submit(q, &op, 1), 1u);
+  const consort_done done = m.collect(q, 1)[0];
+  const uint64_t after = m.plugin.host()->now(m.plugin.host());
+  EXPECT_EQ(done.bytes, v.size());
+  EXPECT_GE(done.t0, before);
+  EXPECT_GT(done.t1, done.t0);
+  EXPECT_LE(done.t1, after);
+}
+
+}  // namespace
+}  // namespace consort_test
+#endif
