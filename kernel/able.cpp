@@ -18,9 +18,11 @@ Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *exce
 
 consort_status say_nobody(const Runtime &rt, const Task *t) noexcept {
   if (t->bits & kBound)
-    return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' cannot run it on worker %s, to which it is bound: its can_execute() refuses",
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "codelet '%s' cannot run it on worker %s, to which it is bound: its can_execute() refuses",
                       t->codelet->name.c_str(), rt.workers[t->extra->worker]->unit.name.c_str());
-  return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' can run it on none of the %zu workers: its can_execute() refuses each",
+  return set_errorf(CONSORT_E_UNSUPPORTED,
+                    "codelet '%s' can run it on none of the %zu workers: its can_execute() refuses each",
                     t->codelet->name.c_str(), rt.workers.size());
 }
 
@@ -49,8 +51,9 @@ uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, Ta
 }
 
 consort_status check_able(Runtime &rt, const Task *t) noexcept {
-  const bool can = t->bits & kBound ? able(rt, *t->codelet, rt.workers[t->extra->worker]->klass, t->extra->worker, t->pub.id) != 0
-                                    : find_able(rt, t, 0, nullptr) != nullptr;
+  const bool can = t->bits & kBound
+                       ? able(rt, *t->codelet, rt.workers[t->extra->worker]->klass, t->extra->worker, t->pub.id) != 0
+                       : find_able(rt, t, 0, nullptr) != nullptr;
   return can ? CONSORT_OK : say_nobody(rt, t);
 }
 

@@ -6,14 +6,15 @@ using namespace consort;
 
 namespace {
 
-// One bound task per worker of the class, in a group of their own. Everything that was begun is ended, also on an error.
+// One bound task per worker of the class, in a group of their own. What was begun is ended, also on an error.
 consort_status run_on_each(consort_runtime *shell, Runtime &rt, const char *klass, consort_call_fn *fn, void *user) {
   std::vector<consort_impl> impls;
   for (const char *c : rt.topology->classes())
     if (!klass || std::string_view(c) == klass) impls.push_back({c, fn, user, nullptr, nullptr, nullptr, nullptr, 0});
   if (impls.empty()) {
     const std::vector<std::string> classes(rt.topology->classes().begin(), rt.topology->classes().end());
-    return set_error(CONSORT_E_INVAL, "no worker here is of class \"" + std::string(klass) + "\"" + did_you_mean(klass, classes));
+    return set_error(CONSORT_E_INVAL,
+                     "no worker here is of class \"" + std::string(klass) + "\"" + did_you_mean(klass, classes));
   }
   consort_codelet desc = CONSORT_CODELET_INIT;
   desc.name = "on each worker";
@@ -52,12 +53,18 @@ consort_status consort_codelet_stats(consort_runtime *shell, consort_codelet_id 
   if (!rt) return refuse_shell(shell);
   const Codelet *c = rt->codelets.find(id);
   if (!c || !c->live.load(std::memory_order_acquire))
-    return rt->codelets.ever_gave(id) ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
-                                      : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
-  if (!c->ran) return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' does not count its tasks: add it with CONSORT_CL_STATS", c->name.c_str());
+    return rt->codelets.ever_gave(id)
+               ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
+               : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
+  if (!c->ran)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' does not count its tasks: add it with CONSORT_CL_STATS",
+                      c->name.c_str());
   if (!per_worker || n < rt->workers.size())
-    return set_errorf(CONSORT_E_INVAL, per_worker ? "there are %zu workers, per_worker has room for %u" : "per_worker is NULL", rt->workers.size(), n);
-  for (uint32_t w = 0; w < n; ++w) per_worker[w] = w < rt->workers.size() ? c->ran[w].load(std::memory_order_relaxed) : 0;
+    return set_errorf(CONSORT_E_INVAL,
+                      per_worker ? "there are %zu workers, per_worker has room for %u" : "per_worker is NULL",
+                      rt->workers.size(), n);
+  for (uint32_t w = 0; w < n; ++w)
+    per_worker[w] = w < rt->workers.size() ? c->ran[w].load(std::memory_order_relaxed) : 0;
   return CONSORT_OK;
 }
 

@@ -43,7 +43,8 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
       set_error(s, text);
     }
   }
-  if (s < 0) return error(s, "scheduler '" + i.name + "' did not start: " + (*error_text() ? error_text() : "no reason given"));
+  if (s < 0)
+    return error(s, "scheduler '" + i.name + "' did not start: " + (*error_text() ? error_text() : "no reason given"));
   for (uint32_t w = 0; w < topology->nworkers; ++w) i.urgency[w] = i.ops->urgency ? i.ops->urgency(i.s, w) : nullptr;
   instances_.push_back(std::move(made));
   return &i;
@@ -66,9 +67,12 @@ void Policy::close() noexcept {
 // -- the swap -----------------------------------------------------------------------------------------------------
 
 Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
-  if (h.asking) return error(CONSORT_E_BUSY, "a codelet's can_execute() must not change the scheduler: it may be the scheduler that asks");
+  if (h.asking)
+    return error(CONSORT_E_BUSY,
+                 "a codelet's can_execute() must not change the scheduler: it may be the scheduler that asks");
   if (swapper_.load(std::memory_order_relaxed) == &h)
-    return error(CONSORT_E_BUSY, "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
+    return error(CONSORT_E_BUSY,
+                 "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
   const std::lock_guard lock(swap_mutex_);
   struct Mark {
     std::atomic<Hand *> &who;
@@ -86,7 +90,9 @@ Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
     auto plugin = rt.registry->load(CONSORT_KIND_SCHEDULER, name);
     if (!plugin) return plugin.error();
     if (!((*plugin)->manifest->flags & CONSORT_PF_SWAPPABLE))
-      return error(CONSORT_E_UNSUPPORTED, "scheduler '" + std::string(name) + "' cannot take over while tasks run: name it at the start (setting `scheduler`)");
+      return error(CONSORT_E_UNSUPPORTED,
+                   "scheduler '" + std::string(name) +
+                       "' cannot take over while tasks run: name it at the start (setting `scheduler`)");
     auto made = make(rt, **plugin, epoch);
     if (!made) return made.error();
     heir = *made;
@@ -94,21 +100,23 @@ Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
     // Closed when it was drained; open again from here on, for those who know the new epoch.
     const uint32_t kept = move_all(rt, *heir, epoch);
     if (kept)
-      rt.log(kLogError, "scheduler '" + heir->name + "' gives back " + std::to_string(kept) + " tasks that it kept when it was drained: drain() must give all");
+      rt.log(kLogError, "scheduler '" + heir->name + "' gives back " + std::to_string(kept) +
+                            " tasks that it kept when it was drained: drain() must give all");
     heir->epoch.store(epoch, std::memory_order_relaxed);
   }
   make_current(rt, *heir);
   move_all(rt, old, CONSORT_NEVER);
   const uint64_t deadline = rt.clock.stepped() ? CONSORT_NEVER : rt.clock.now() + kPatience;
   if (old.ops->quiesce(old.s, deadline) < 0)
-    rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not come back; it is kept, '" + heir->name + "' goes on");
+    rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not come back; it is kept, '" +
+                         heir->name + "' goes on");
   return {};
 }
 
 void Policy::make_current(Runtime &rt, Instance &i) noexcept {
   now_.store(&i, std::memory_order_release);  // pairs with current()
   rt.choose_paths();
-  // A push may have gone into an instance that was open, but not current yet: whoever looked there meanwhile saw nothing.
+  // A push may have gone into an instance that was open, but not current yet: whom it woke saw nothing.
   uint64_t bits[Runtime::kMaxWorkers / 64];
   for (uint32_t w = 0; w < rt.sleeper_words; ++w) bits[w] = ~uint64_t{0};
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep

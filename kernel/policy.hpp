@@ -1,4 +1,4 @@
-// policy.hpp — the scheduler plugin's instance, its replacement while tasks run, and waking whom its pushes may have fed.
+// policy.hpp — the scheduler plugin's instance, its replacement while tasks run, waking whom its pushes may have fed.
 //
 // The policy decides where ready tasks wait; the kernel decides who sleeps. A worker that is about to sleep
 // first shows itself in `sleepers`, then looks once more; a push first hands over, then looks at `sleepers`:
@@ -6,7 +6,7 @@
 //
 // One instance is current. A swap makes another one current, then closes and drains the old one and pushes what waited
 // there to the heir; a push that comes too late is answered 0 and goes to the heir by itself, and whoever is about to
-// sleep looks at the heir first. There is one instance for each plugin that ever was current; it lives until the runtime
+// sleep looks at the heir first. There is one instance for each plugin that ever was current; it lives till the runtime
 // stops and is opened again when its turn comes back. So nobody is ever inside memory that is gone.
 #pragma once
 #include <consort/scheduler.h>

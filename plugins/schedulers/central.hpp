@@ -19,7 +19,8 @@ namespace policies {
 
 template <class Store>
 struct Central {
-  Central(const consort_host *h, const consort_topology &t, uint64_t e) : host(h), epoch(e), members(t), store(members.nclasses) {}
+  Central(const consort_host *h, const consort_topology &t, uint64_t e)
+      : host(h), epoch(e), members(t), store(members.nclasses) {}
 
   SpinLock lock;                     // guards all but host, waiting and visitors
   const consort_host *const host;
@@ -35,7 +36,8 @@ struct Central {
 
   static Central &of(void *s) noexcept { return *static_cast<Central *>(s); }
 
-  static consort_status create(void *, const consort_host *host, const consort_topology *t, uint64_t epoch, void **out) noexcept {
+  static consort_status create(void *, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                               void **out) noexcept {
     try {
       *out = new Central(host, *t, epoch);
       return CONSORT_OK;
@@ -45,7 +47,8 @@ struct Central {
   }
   static void destroy(void *s) noexcept { delete &of(s); }
 
-  static consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd) noexcept {
+  static consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na,
+                                const uint32_t *del, uint32_t nd) noexcept {
     Central &i = of(s);
     if (const consort_status bad = check_added(i.host, t, add, na); bad < 0) return bad;
     try {

@@ -75,7 +75,9 @@ struct Members {
   explicit Members(const consort_topology &t) { look(t); }
 
   bool has(uint32_t worker) const noexcept { return worker < serves.size() && serves[worker]; }
-  uint64_t classes_of(uint32_t worker) const noexcept { return nclasses == 1 ? ~uint64_t{0} : uint64_t{1} << klass[worker]; }
+  uint64_t classes_of(uint32_t worker) const noexcept {
+    return nclasses == 1 ? ~uint64_t{0} : uint64_t{1} << klass[worker];
+  }
 
   // The first call that adds some of those at the start says which ones serve. May throw; nothing has changed then.
   void change(const consort_topology &t, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd) {
@@ -118,10 +120,12 @@ struct Members {
 };
 
 // Are they all in the topology? Answers OK, or says which one is not.
-inline consort_status check_added(const consort_host *host, const consort_topology *t, const uint32_t *add, uint32_t na) noexcept {
+inline consort_status check_added(const consort_host *host, const consort_topology *t, const uint32_t *add,
+                                  uint32_t na) noexcept {
   for (uint32_t k = 0; k < na; ++k)
     if (add[k] >= t->nworkers)
-      return host->fail(host, CONSORT_E_INVAL, "a worker was added that is not in the topology; pass the newer snapshot");
+      return host->fail(host, CONSORT_E_INVAL,
+                        "a worker was added that is not in the topology; pass the newer snapshot");
   return CONSORT_OK;
 }
 

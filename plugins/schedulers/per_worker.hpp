@@ -1,4 +1,4 @@
-// per_worker.hpp — a policy with a queue for each worker, each under a lock of its own: its life, epoch, members, table.
+// per_worker.hpp — a policy with a queue for each worker, each under a lock of its own: life, epoch, members, table.
 //
 // Any thread may push, a worker's owner pops, everything else is [control]. A queue holds only what its owner can run.
 // Nothing is allocated after create() and workers(). A Rule says where a task goes and who may take it:
@@ -80,7 +80,8 @@ class PerWorker {
     publish(Members(t));
   }
 
-  static consort_status create(void *plugin, const consort_host *host, const consort_topology *t, uint64_t epoch, void **out) noexcept {
+  static consort_status create(void *plugin, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                               void **out) noexcept {
     try {
       *out = new PerWorker(host, *t, epoch, reinterpret_cast<uint64_t>(plugin));
       return CONSORT_OK;
@@ -90,7 +91,8 @@ class PerWorker {
   }
   static void destroy(void *s) noexcept { delete &of(s); }
 
-  static consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd) noexcept {
+  static consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na,
+                                const uint32_t *del, uint32_t nd) noexcept {
     PerWorker &i = of(s);
     if (const consort_status bad = check_added(i.host_, t, add, na); bad < 0) return bad;
     try {

@@ -1,5 +1,6 @@
-// can_execute (COD-14, COD-15): a task reaches a worker that can run it whatever the policy does, with an implementation
-// that can; what nobody can run is refused. Counts by worker (COD-19), one function on each worker (DAT-24, LIB-02).
+// can_execute (COD-14, COD-15): a task reaches a worker that can run it whatever the policy does, with an
+// implementation that can; what nobody can run is refused. Counts by worker (COD-19), one function on each worker
+// (DAT-24, LIB-02).
 #include <atomic>
 #include <set>
 
@@ -49,7 +50,8 @@ TEST_P(Able, OnlyWorkersThatCan) {
     Rt rt(pairs("4", pump));
     std::atomic<int> wrong{0}, ran{0};
     Ask ask{[](uint32_t worker, uint32_t, consort_task_id) { return worker == 1 || worker == 2; }};
-    std::vector<Body> bodies = {[&](const consort_call &c) { return wrong += c.worker != 1 && c.worker != 2, ++ran, CONSORT_OK; }};
+    std::vector<Body> bodies = {
+        [&](const consort_call &c) { return wrong += c.worker != 1 && c.worker != 2, ++ran, CONSORT_OK; }};
     const auto c = asking(rt, &ask, bodies);
     int64_t sum = 0;
     const auto x = variable_of(rt, &sum);
@@ -196,7 +198,8 @@ TEST(RunOnEach, OnceOnEachWorker) {
     EXPECT_EQ(seen.workers, (std::multiset<uint32_t>{0, 1, 2, 3}));
     EXPECT_OK(consort_run_on_each(rt, "cpu", fn, &seen));
     EXPECT_EQ(seen.workers.size(), 8u);
-    EXPECT_SAYS(CONSORT_E_INVAL, consort_run_on_each(rt, "cpus", fn, &seen), "no worker", "\"cpus\"", "did you mean \"cpu\"");
+    EXPECT_SAYS(CONSORT_E_INVAL, consort_run_on_each(rt, "cpus", fn, &seen), "no worker", "\"cpus\"",
+                "did you mean \"cpu\"");
     EXPECT_SAYS(CONSORT_E_INVAL, consort_run_on_each(rt, nullptr, nullptr, &seen), "fn is NULL");
     EXPECT_SAYS(CONSORT_E_IO, consort_run_on_each(rt, nullptr, [](const consort_call *c) {
       return c->worker == 2 ? consort_fail(CONSORT_E_IO, "library not found") : CONSORT_OK;
@@ -213,7 +216,9 @@ TEST(RunOnEach, OnceOnEachWorker) {
     } told{rt, &busy};
     Desc(inside).done([](void *p, const consort_outcome *) {
       auto &t = *static_cast<Told *>(p);
-      *t.busy += consort_run_on_each(t.rt, nullptr, [](const consort_call *) -> consort_status { return 0; }, nullptr) == CONSORT_E_BUSY;
+      *t.busy +=
+          consort_run_on_each(
+              t.rt, nullptr, [](const consort_call *) -> consort_status { return 0; }, nullptr) == CONSORT_E_BUSY;
     }, &told).must(rt);
     EXPECT_OK(consort_wait_all(rt, kLong, 0));
     EXPECT_EQ(busy, 2);

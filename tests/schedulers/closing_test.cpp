@@ -11,8 +11,8 @@
 namespace consort_test {
 namespace {
 
-// Rounds of one pusher against one closer, for a while. A round is an epoch: the pusher pushes until it is refused, the closer
-// closes at a moment of its own, and `left` is asked once both are through.
+// Rounds of one pusher against one closer, for a while. A round is an epoch: the pusher pushes until it is refused, the
+// closer closes at a moment of its own, and `left` is asked once both are through.
 template <class Push, class Close, class Left>
 void hammer(Push push, Close close, Left left) {
   constexpr uint64_t kOver = ~uint64_t{0};
@@ -31,7 +31,8 @@ void hammer(Push push, Close close, Left left) {
     }
   });
   uint64_t late = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(std::getenv("CONSORT_FULL") ? 10000 : 700);
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(std::getenv("CONSORT_FULL") ? 10000 : 700);
   for (uint64_t e = 1; std::chrono::steady_clock::now() < end; ++e) {
     go.store(e, std::memory_order_release);
     for (volatile uint64_t i = e * 7 % 301 * 10; i > 0;) i = i - 1;
@@ -67,7 +68,8 @@ TEST(Closing, TheRingTurnsBackWhoComesLate) {
 
 class Closing : public testing::TestWithParam<std::tuple<const char *, uint32_t>> {};
 INSTANTIATE_TEST_SUITE_P(All, Closing,
-                         testing::Combine(testing::Values("lws", "eager", "prio", "ws", "random"), testing::Values(0u, CONSORT_NONE)),
+                         testing::Combine(testing::Values("lws", "eager", "prio", "ws", "random"),
+                                          testing::Values(0u, CONSORT_NONE)),
                          [](const auto &i) {
                            return std::string(std::get<0>(i.param)) + (std::get<1>(i.param) ? "_outsider" : "_worker");
                          });

@@ -26,7 +26,8 @@ struct Notes {
 using Lock = std::lock_guard<std::mutex>;
 
 constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = 0,
+    .size = sizeof(consort_scheduler_ops),
+    .flags = 0,
     .create = [](void *, const consort_host *, const consort_topology *, uint64_t epoch, void **out) -> consort_status {
       const Lock lock(notes.mutex);
       notes.epoch = epoch;
@@ -34,9 +35,8 @@ constexpr consort_scheduler_ops ops = {
       return CONSORT_OK;
     },
     .destroy = [](void *) {},
-    .workers = [](void *, const consort_topology *, const uint32_t *, uint32_t, const uint32_t *, uint32_t) -> consort_status {
-      return CONSORT_OK;
-    },
+    .workers = [](void *, const consort_topology *, const uint32_t *, uint32_t, const uint32_t *,
+                  uint32_t) -> consort_status { return CONSORT_OK; },
     .push = [](void *, const consort_push *p) -> uint32_t {
       const Lock lock(notes.mutex);
       if (p->epoch != notes.epoch || notes.refuse) return 0;
@@ -62,14 +62,16 @@ constexpr consort_scheduler_ops ops = {
       return n;
     },
     .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .submitted = [](void *, const consort_task *const *t, uint32_t n) {
-      const Lock lock(notes.mutex);
-      for (uint32_t i = 0; i < n; ++i) ++notes.submitted[t[i]->id];
-    },
-    .adopt = [](void *, const consort_task *const *t, uint32_t n) {
-      const Lock lock(notes.mutex);
-      for (uint32_t i = 0; i < n; ++i) ++notes.adopted[t[i]->id];
-    },
+    .submitted =
+        [](void *, const consort_task *const *t, uint32_t n) {
+          const Lock lock(notes.mutex);
+          for (uint32_t i = 0; i < n; ++i) ++notes.submitted[t[i]->id];
+        },
+    .adopt =
+        [](void *, const consort_task *const *t, uint32_t n) {
+          const Lock lock(notes.mutex);
+          for (uint32_t i = 0; i < n; ++i) ++notes.adopted[t[i]->id];
+        },
     .dropped = [](void *, consort_task *const *t, uint32_t n, consort_task **held) -> uint32_t {
       const Lock lock(notes.mutex);
       uint32_t out = 0;
@@ -77,22 +79,27 @@ constexpr consort_scheduler_ops ops = {
         if (std::erase(notes.waiting, t[i])) held[out++] = t[i], ++notes.dropped;
       return out;
     },
-    .started = [](void *, uint32_t, const consort_task *const *t, uint32_t n) {
-      const Lock lock(notes.mutex);
-      for (uint32_t i = 0; i < n; ++i) ++notes.started[t[i]->id];
-    },
-    .finished = [](void *, uint32_t, const consort_done *d, uint32_t n) {
-      const Lock lock(notes.mutex);
-      for (uint32_t i = 0; i < n; ++i) {
-        ++notes.finished[d[i].cookie];
-        notes.bad_time |= d[i].t1 < d[i].t0 || !d[i].t0;
-      }
-    },
-    .flush = [](void *) {
-      const Lock lock(notes.mutex);
-      ++notes.flushed;
-    },
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr,
+    .started =
+        [](void *, uint32_t, const consort_task *const *t, uint32_t n) {
+          const Lock lock(notes.mutex);
+          for (uint32_t i = 0; i < n; ++i) ++notes.started[t[i]->id];
+        },
+    .finished =
+        [](void *, uint32_t, const consort_done *d, uint32_t n) {
+          const Lock lock(notes.mutex);
+          for (uint32_t i = 0; i < n; ++i) {
+            ++notes.finished[d[i].cookie];
+            notes.bad_time |= d[i].t1 < d[i].t0 || !d[i].t0;
+          }
+        },
+    .flush =
+        [](void *) {
+          const Lock lock(notes.mutex);
+          ++notes.flushed;
+        },
+    .urgency = nullptr,
+    .victim = nullptr,
+    .next_event = nullptr,
 };
 
 constexpr consort_plugin plugin = {

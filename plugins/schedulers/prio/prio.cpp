@@ -28,7 +28,8 @@ class Queues {
     return best ? best->heap.pop() : nullptr;
   }
 
-  bool remove(const consort_task *) noexcept { return false; }  // the heap gives back its top alone: they come out by pop
+  // The heap gives back its top alone: who is cancelled comes out by pop.
+  bool remove(const consort_task *) noexcept { return false; }
 
   void changed() noexcept {
     for (uint32_t c = 0; c < nclasses_; ++c) {
@@ -49,7 +50,8 @@ class Queues {
     uint64_t where = 0;  // the classes that can run all of these
     Heap heap;
   };
-  static constexpr uint32_t kSets = 64, kQueues = kSets + 64 + 1;  // room for each class alone, and for none, in any case
+  // Room for each class alone, and for none, in any case.
+  static constexpr uint32_t kSets = 64, kQueues = kSets + 64 + 1;
 
   // There is a queue for each set of classes that occurs; past kSets of them a set is cut to its first class.
   Queue &queue_of(uint64_t where) noexcept {
