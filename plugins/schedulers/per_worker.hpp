@@ -118,13 +118,14 @@ class PerWorker {
     if (i.epoch_.load(std::memory_order_seq_cst) != p->epoch) return 0;  // pairs with drain(), by way of Visit
     for (uint32_t k = 0; k < p->n; ++k) {
       consort_task *t = p->ready[k];
-      const bool keeps = Rule::kKeeps && self && (t->where & crew.members.classes_of(self->id));
+      const uint64_t where = t->where;  // once it is appended it may run, end, and be another
+      const bool keeps = Rule::kKeeps && self && (where & crew.members.classes_of(self->id));
       const uint64_t lot = keeps ? 0 : mix(self ? i.seed_ + (uint64_t{self->id} + 1) * 0x1000003 + (++self->draws << 24)
                                                 : i.seed_ + i.draws_.fetch_add(1, std::memory_order_relaxed));
-      Slot &to = keeps ? *self : i.drawn(crew, t->where, lot);
+      Slot &to = keeps ? *self : i.drawn(crew, where, lot);
       to.append(t);
       if (Rule::kSteals) {
-        crew.members.announce(p->wake, t->where, self ? self->id : CONSORT_NONE);
+        crew.members.announce(p->wake, where, self ? self->id : CONSORT_NONE);
       } else if (p->wake) {
         if (&to != self && to.id / 64 < p->wake->nwords) consort_wake_worker(p->wake, to.id);
         else ++p->wake->k;
