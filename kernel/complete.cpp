@@ -60,9 +60,10 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
   *status = CONSORT_OK;
   if (t->bits & kHold) {
     uint8_t waiting = hold::kWaiting;
+    const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
     // release pairs with the acquire of the waiter: it sees what the predecessors wrote
     if (t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel)) {
-      if (t->bits & kMore) return grant(rt, h, t);
+      if (told) return grant(rt, h, t);
       rt.wake_waiters();
       return false;
     }
