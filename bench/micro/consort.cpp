@@ -60,6 +60,8 @@ public:
     for (consort_data_id d : data_)
       if (consort_unregister(rt_, d) < 0) die("unregister");
     data_.clear();
+    if (whole_.v && consort_unregister(rt_, whole_) < 0) die("unregister");
+    whole_ = {};
   }
 
   template <class F> void drive(unsigned submitters, F f) {
@@ -110,6 +112,26 @@ public:
     if (consort_unregister(rt_, data_[0]) < 0) die("unregister");
     data_.clear();
   }
+  // The first part stands for a datum that tasks use.
+  void divide() {
+    if (!whole_.v) {
+      vector_.assign(64 * bench::partition_parts, 0);
+      if (consort_register_vector(rt_, vector_.data(), vector_.size(), sizeof vector_[0], &whole_) < 0) die("register");
+    }
+    const consort_split split{bench::partition_parts, 0};
+    consort_plan_desc d = CONSORT_PLAN_INIT;
+    d.filter = "blocks";
+    d.params = &split;
+    d.params_bytes = sizeof split;
+    if (consort_plan_create(rt_, whole_, &d, &plan_) < 0) die("plan_create");
+    data_.resize(bench::partition_parts);
+    if (consort_plan_parts(rt_, plan_, data_.data(), bench::partition_parts) != bench::partition_parts) die("plan_parts");
+  }
+  void bring_together() {
+    if (consort_acquire(rt_, whole_, CONSORT_M_RW, CONSORT_FOREVER, &hold_) < 0 || consort_release(rt_, hold_) < 0) die("acquire");
+    if (consort_plan_destroy(rt_, plan_) < 0) die("plan_destroy");
+    data_.clear();
+  }
 
 private:
   template <Body K> void add(const char *title) {
@@ -154,6 +176,9 @@ private:
   consort_recording_id recording_ = {};
   uint32_t last_mode_ = CONSORT_M_RW; // of a task's last datum
   uint64_t one_ = 0;
+  std::vector<uint64_t> vector_;
+  consort_data_id whole_ = {};
+  consort_plan_id plan_ = {};
 };
 
 } // namespace

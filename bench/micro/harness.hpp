@@ -88,12 +88,14 @@ template <class B> constexpr bool can_acquire = requires(B &b) { b.acquire(); b.
 template <class B> constexpr bool can_register = requires(B &b) { b.register_one(); b.unregister_one(); };
 
 template <class B> constexpr bool can_replay = requires(B &b) { b.replay(); b.forget(); };
+template <class B> constexpr bool can_divide = requires(B &b) { b.divide(); b.bring_together(); };
 
 template <class B> bool supported(const PatternName &p, unsigned workers) {
   if (p.replayed) return can_replay<B>;
   if (p.pattern == Pattern::sync) return can_sync<B>;
   if (p.pattern == Pattern::acquire_release) return can_acquire<B>;
   if (p.pattern == Pattern::register_unregister) return can_register<B>;
+  if (p.pattern == Pattern::partition) return can_divide<B>;
   if (p.pattern == Pattern::redux || p.pattern == Pattern::commute) return B::any_order;
   return B::supports(p.pattern, p.submitters, workers);
 }
@@ -119,6 +121,15 @@ template <Body K, class B> double run_once(B &b, const Plan &p) {
             if (!check.has_run(i)) check.fail();
           b.release();
         }
+    } else if (p.pattern == Pattern::partition) { // one part is used, so that the whole is divided, and the whole is entered
+      if constexpr (can_divide<B>)
+        for (uint64_t i = 0; i < p.n; ++i) {
+          b.divide();
+          b.template submit<K>(i, Uses<1>{{0}});
+          b.bring_together();
+          if constexpr (K == Body::check)
+            if (!check.has_run(i)) check.fail();
+        }
     } else if (p.pattern == Pattern::register_unregister) {
       if constexpr (can_register<B>)
         for (uint64_t i = 0; i < p.n; ++i) {
@@ -142,8 +153,8 @@ template <Body K, class B> void record(B &b, const Plan &p) {
   });
 }
 
-// The data that a plan needs; register_unregister makes its own.
-inline uint64_t data_of(const Plan &p) { return p.pattern == Pattern::register_unregister ? 0 : p.data; }
+// The data that a plan needs; register_unregister and partition make their own.
+inline uint64_t data_of(const Plan &p) { return p.pattern == Pattern::register_unregister || p.pattern == Pattern::partition ? 0 : p.data; }
 
 template <class B> int time_pattern(const Options &o, const PatternName &name) {
   const Plan plan = make_plan(name.pattern, name.submitters, o.n);
@@ -182,7 +193,7 @@ template <class B> int check_pattern(const Options &o, const PatternName &name) 
   b.make_data(data_of(plan));
   Plan oracle = plan; // the three that submit nothing of their own: chains of one datum, or of none
   if (plan.pattern == Pattern::sync) oracle.pattern = Pattern::independent;
-  if (plan.pattern == Pattern::acquire_release || plan.pattern == Pattern::register_unregister) oracle.pattern = Pattern::chain;
+  if (plan.pattern == Pattern::acquire_release || plan.pattern == Pattern::register_unregister || plan.pattern == Pattern::partition) oracle.pattern = Pattern::chain;
   check.expect(oracle);
   uint64_t bad = 0;
   if constexpr (can_replay<B>)

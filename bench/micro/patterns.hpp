@@ -11,7 +11,7 @@
 
 namespace bench {
 
-enum class Pattern { independent, chain, wavefront, data2, data4, stencil, sync, acquire_release, register_unregister, redux, commute };
+enum class Pattern { independent, chain, wavefront, data2, data4, stencil, sync, acquire_release, register_unregister, redux, commute, partition };
 
 struct PatternName {
   std::string_view name;
@@ -32,6 +32,7 @@ inline constexpr PatternName pattern_names[] = {
     {"register_unregister", Pattern::register_unregister, 1},
     {"redux", Pattern::redux, 1},
     {"commute", Pattern::commute, 1},
+    {"partition", Pattern::partition, 1},
     {"independent_2sub", Pattern::independent, 2},
     {"chain_2sub", Pattern::chain, 2},
     {"wavefront_2sub", Pattern::wavefront, 2},
@@ -50,6 +51,7 @@ template <unsigned N> struct Uses {
 inline constexpr uint32_t pool_size = 1000;
 inline constexpr uint32_t table_size = 1u << 16; // a power of two; a fixed size, so that a longer run costs no more to prepare
 inline constexpr uint32_t stencil_width = 8;
+inline constexpr uint32_t partition_parts = 64; // into which one vector is divided, used and brought together
 
 struct Plan {
   Pattern pattern = Pattern::independent;
@@ -109,6 +111,7 @@ inline Plan make_plan(Pattern pattern, unsigned submitters, uint64_t n) {
   case Pattern::commute:
   case Pattern::acquire_release:
   case Pattern::register_unregister:
+  case Pattern::partition:
     p.data = 1;
     break;
   default:

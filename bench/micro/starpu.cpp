@@ -60,6 +60,8 @@ public:
   void drop_data() {
     for (auto d : data_) starpu_data_unregister(d);
     data_.clear();
+    if (whole_) starpu_data_unregister(whole_);
+    whole_ = nullptr;
   }
 
   template <class F> void drive(unsigned submitters, F f) {
@@ -89,6 +91,24 @@ public:
     starpu_data_unregister(data_[0]);
     data_.clear();
   }
+  // The first part stands for a datum that tasks use.
+  void divide() {
+    if (!whole_) {
+      vector_.assign(64 * bench::partition_parts, 0);
+      starpu_vector_data_register(&whole_, STARPU_MAIN_RAM, reinterpret_cast<uintptr_t>(vector_.data()),
+                                  static_cast<uint32_t>(vector_.size()), sizeof vector_[0]);
+    }
+    starpu_data_filter f{};
+    f.filter_func = starpu_vector_filter_block;
+    f.nchildren = bench::partition_parts;
+    starpu_data_partition(whole_, &f);
+    data_.resize(bench::partition_parts);
+    for (unsigned k = 0; k < bench::partition_parts; ++k) data_[k] = starpu_data_get_sub_data(whole_, 1, k);
+  }
+  void bring_together() {
+    starpu_data_unpartition(whole_, STARPU_MAIN_RAM);
+    data_.clear();
+  }
 
 private:
   static void enter(starpu_data_handle_t *d, uint64_t *cell) {
@@ -106,6 +126,8 @@ private:
   std::vector<uint64_t> cells_;
   std::vector<starpu_data_handle_t> data_;
   uint64_t one_ = 0;
+  std::vector<uint64_t> vector_;
+  starpu_data_handle_t whole_ = nullptr;
 };
 
 } // namespace

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "sync", "acquire_release", "register_unregister",
+PATTERNS = ["independent", "chain", "wavefront", "data2", "data4", "stencil", "sync", "acquire_release", "register_unregister", "partition",
             "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub",
             "replay_chain", "replay_wavefront", "replay_data4"]
 
