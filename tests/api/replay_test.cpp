@@ -35,7 +35,7 @@ struct Replay : ::testing::Test {
   consort_data_id dx = variable_of(rt, &x, "x"), dy = variable_of(rt, &y, "y");
   consort_codelet_id add = bodies(rt, "add", [this](const consort_call &c) {  // x = x * 2 + k
     int64_t &v = *pointer<int64_t>(c, 0);
-    v = v * 2 + (c.nargs ? value<int64_t>(c, 0) : 1);
+    v = static_cast<int64_t>(static_cast<uint64_t>(v) * 2 + static_cast<uint64_t>(c.nargs ? value<int64_t>(c, 0) : 1));  // may wrap
     ++ran;
     return CONSORT_OK;
   });

@@ -353,12 +353,13 @@ TEST(Priorities, ComeFirstUnderPrio) {
   const auto door = body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto c = body(rt, "note", [&](const consort_call &k) { return order.push_back(value<int>(k, 0)), CONSORT_OK; });
   Desc(door).must(rt);
+  std::atomic<bool> all{false};
   std::thread opener([&] {
-    eventually([&] { return gate.waiting() > 0; });
-    std::this_thread::sleep_for(20ms);
+    eventually([&] { return all.load() && gate.waiting() > 0; });
     gate.open();
   });
   for (const int p : {0, 5, -3, 5, 100, 1, INT32_MAX, INT32_MIN, 0}) Desc(c).priority(p).arg(p).must(rt);
+  all = true;
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   opener.join();
   EXPECT_EQ(order, (std::vector<int>{INT32_MAX, 100, 5, 5, 1, 0, 0, -3, INT32_MIN}));

@@ -40,7 +40,7 @@ const Case kCases[] = {
     {"string_argument", "const Codelet c{\"c\", cpu([](std::string) {})};", "trivially copyable"},
     {"odd_result", "const Codelet c{\"c\", cpu([](float) { return 1.0; })};", "void or consort_status"},
     {"span_by_reference", "const Codelet c{\"c\", cpu([](const std::span<float> &) {})};",
-     "spans and matrices by value"},
+     "spans, matrices and the like by value"},
     {"implementations_differ", "const Codelet c{\"c\", cpu([](float) {}), cpu([](int) {})};",
      "take the same parameters"},
     {"elements_that_own", "std::vector<std::string> s; auto d = rt.vector(s);", "moved as bytes"},
