@@ -58,7 +58,7 @@ inline void push_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (h.seat) return rt.policy.push_one(rt, h, h.seat->id, t);
   Worker *const w = leased(h);
   if (!w) return rt.policy.push_one(rt, h, CONSORT_NONE, t);
-  if (t->pub.priority || rt.sleeper_words != 1 || rt.sleepers[0].load(std::memory_order_relaxed)) {
+  if (t->pub.priority || !rt.keep_back.load(std::memory_order_relaxed) || rt.sleepers[0].load(std::memory_order_relaxed)) {
     if (w->nkept) w->push_kept();
     return rt.policy.push_one(rt, h, w->id, t);
   }

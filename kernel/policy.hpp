@@ -58,6 +58,7 @@ class Policy {
   }
   bool looks_ahead() const noexcept { return current().ops->submitted; }  // then no task is submitted the short way
   void submitted(const Task *) noexcept;
+  bool keeps_order() const noexcept { return !(current().ops->flags & CONSORT_SF_ANY_ORDER); }
   bool observes() const noexcept { return current().ops->started || current().ops->finished; }
   struct Watcher;                                // who was told of a start is told of the end
   Watcher tell_started(const Worker &, const Task *) noexcept;

@@ -288,6 +288,7 @@ void Runtime::wake(const consort_wake &want) noexcept {
 void Runtime::choose_paths() noexcept {
   observed.store(profile || trace_fn || policy.observes(), std::memory_order_relaxed);
   codelets.allow_short_way(!shared_domains && !policy.looks_ahead());
+  keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }
 
 void Runtime::wake_waiters(const Group *idle) noexcept {

@@ -143,6 +143,7 @@ struct Runtime {
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
+  std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp)
   bool shared_domains = false;             // some queues wait for one another's tickets
   uint64_t inline_classes = 0;             // those of units that run host code where they are called
   std::atomic<TaskName> elder{0};          // the one task that may keep tokens while it is parked (commute.hpp)

@@ -83,7 +83,7 @@ constexpr consort_param params[] = {
 };
 
 constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = 0,
+    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_ANY_ORDER,
     .create = create, .destroy = destroy, .workers = workers, .push = push, .pop = pop, .drain = drain,
     .quiesce = quiesce, .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr,
     .finished = nullptr, .flush = nullptr, .urgency = urgency, .victim = nullptr, .next_event = nullptr,

@@ -18,7 +18,7 @@ constexpr consort_param params[] = {
 };
 
 constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = 0,
+    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_ANY_ORDER,
     .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
     .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
     .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,

@@ -99,7 +99,10 @@ enum { CONSORT_RP_DIRTY = 1 << 0, CONSORT_RP_PREFETCHED = 1 << 1 };
 typedef struct consort_replica { uint64_t data, bytes, last_use_ns; uint32_t space, flags; } consort_replica;
 CONSORT_FROZEN(consort_replica, 32);
 
-enum { CONSORT_SF_NO_BYPASS = 1 << 0 }; /* consort_scheduler_ops.flags: never run a released successor in place */
+enum { /* consort_scheduler_ops.flags */
+  CONSORT_SF_NO_BYPASS = 1 << 0,  /* never run a released successor in place */
+  CONSORT_SF_ANY_ORDER = 1 << 1   /* ready tasks of one submitter need not arrive in the order of their submission: the kernel may keep a few back, to hand them over together */
+};
 typedef struct consort_scheduler_ops {
   uint32_t size, flags;
   consort_status (*create)(void *self, const consort_host *, const consort_topology *, uint64_t epoch, void **s); /* [control] one per scheduling context */
