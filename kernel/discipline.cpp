@@ -94,6 +94,13 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
 
 }  // namespace
 
+bool goes_beside(const Runtime &rt, const Datum &d, uint32_t mode) noexcept {
+  if (mode != CONSORT_M_REDUX && (mode | CONSORT_M_R) != (CONSORT_M_RW | CONSORT_M_COMMUTE)) return false;
+  const Discipline *discipline = discipline_if_any(d);
+  if (!discipline || !discipline->ordered || d.keeper || discipline->phase != wanted_by(mode) || !is_open(*discipline)) return false;
+  return mode != CONSORT_M_REDUX || takes_contributions(rt, *discipline->reduction);
+}
+
 consort_status enter_phases(Draft &draft) noexcept {
   if (const consort_status s = enter_trees(draft); s < 0) return s;
   for (uint32_t i = 0; i < draft.nclaims; ++i)

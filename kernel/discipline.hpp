@@ -28,7 +28,6 @@ struct Discipline {
   Phase phase = Phase::kTogether;
   bool ordered = true;                // false: accesses make no order
   std::vector<TaskName> loose;        // unfinished tasks that use it without order
-  Token token;                        // of the one that runs, in a phase one by one
   std::unique_ptr<Reduction> reduction;
   Reduction *copy_of = nullptr;       // this datum is one of its copies
   // -- in a tree of parts (tree.hpp) --
@@ -37,6 +36,9 @@ struct Discipline {
   Plan *plans = nullptr;              // of this datum, linked by Plan::next
 
   bool in_tree() const noexcept { return part_of || plans; }
+
+  // Of the one that runs, in a phase one by one. On a line of its own: submitters look at the rest all the time.
+  alignas(64) Token token;
 };
 
 // Finds or makes it. nullptr: no memory. The caller has the right, or the datum is not known to anybody yet.
@@ -53,6 +55,9 @@ void mark_odd(Datum &) noexcept;
 // Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of the
 // kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
 consort_status enter_phases(Draft &) noexcept;
+// Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that nothing
+// but its link is missing? No: enter_phases() knows what to do, or what is wrong.
+bool goes_beside(const Runtime &, const Datum &, uint32_t mode) noexcept;
 // The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
 consort_status enter_plainly(Draft &, Datum &, Discipline &, bool alone, bool contents_matter) noexcept;
 // Lets go of the names that are over; room for one more. False: no memory.

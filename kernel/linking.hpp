@@ -54,7 +54,7 @@ inline Worker *leased(Hand &h) noexcept {
 // A ready task to the policy, under the right. A thread that submits with a lease keeps a few back, so that they are
 // handed over together and what comes after them can hang on them undisturbed; not while somebody sleeps, who could
 // begin at once. It does so for a short while: until there are enough, it waits, or falls silent for a watch tick.
-inline void push_ready(Runtime &rt, Hand &h, Task *t) noexcept {
+[[gnu::always_inline]] inline void push_ready(Runtime &rt, Hand &h, Task *t) noexcept {
   if (h.seat) return rt.policy.push_one(rt, h, h.seat->id, t);
   Worker *const w = leased(h);
   if (!w) return rt.policy.push_one(rt, h, CONSORT_NONE, t);

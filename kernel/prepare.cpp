@@ -133,7 +133,9 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
 }
 
 consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
-  if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
+  if ((t->bits & kAfter) | (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
+      (t->epoch ^ t->group->epoch.load(std::memory_order_relaxed))) [[unlikely]]
+    if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
   if (t->bits & kUnite) return prepare_union(rt, w, f, t);
   if ((t->bits & kWatched) && t->codelet->can_execute) {
     const uint64_t can = able(rt, *t->codelet, w.klass, w.id, t->pub.id);

@@ -132,6 +132,10 @@ consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
   return CONSORT_OK;
 }
 
+bool takes_contributions(const Runtime &rt, const Reduction &r) noexcept {
+  return !r.fixed && alive(rt, r.init) && alive(rt, r.combine);
+}
+
 bool changes_kind(const Discipline &discipline, uint32_t mode) noexcept {
   return discipline.reduction->fixed != bool(mode & CONSORT_M_FIXED_TREE);
 }
@@ -139,10 +143,7 @@ bool changes_kind(const Discipline &discipline, uint32_t mode) noexcept {
 consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
   Reduction &r = reduction_of(*claim.datum);
   r.fixed = claim.mode & CONSORT_M_FIXED_TREE;
-  if (!r.fixed) {
-    ++r.members;
-    return CONSORT_OK;
-  }
+  if (!r.fixed) return CONSORT_OK;
   const uint32_t i = static_cast<uint32_t>(r.members % Reduction::kFixed);
   Datum *copy = r.copy(i);
   if (!copy) return CONSORT_E_NOMEM;

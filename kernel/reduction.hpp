@@ -27,7 +27,7 @@ struct Reduction {
   Datum &like;
   consort_codelet_id init, combine;
   bool fixed = false;
-  uint64_t members = 0;                         // of this phase
+  uint64_t members = 0;                         // of this phase, if it is fixed
 
   struct Copy {
     std::atomic<bool> taken{false};             // release where it is given pairs with acquire where it is taken
@@ -41,6 +41,7 @@ struct Reduction {
 
 // Under the right:
 consort_status check_reduction(const Draft &, const Datum &) noexcept;  // has it methods that still exist?
+bool takes_contributions(const Runtime &, const Reduction &) noexcept;  // one more in a free phase, as it is
 bool changes_kind(const Discipline &, uint32_t mode) noexcept;          // free and fixed members do not mix
 consort_status enter_reduction(Draft &, Claim &) noexcept;              // one more member
 consort_status unite(Draft &, Datum &) noexcept;                        // tasks that bring all copies into the datum

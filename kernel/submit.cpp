@@ -51,6 +51,7 @@ void SubmissionRight::unlock() noexcept {
 // way, which words them: kNotPlain, and nothing has happened.
 constexpr consort_status kNotPlain = INT32_MAX;
 constexpr uint32_t kPlainUses = kPayload / sizeof(consort_access);
+constexpr uint32_t kShortModes = CONSORT_M_RW | CONSORT_M_SCRATCH | CONSORT_M_REDUX | CONSORT_M_COMMUTE;
 
 // With the right: is the last writer unfinished? A finished one is forgotten.
 inline bool still_live(Runtime &rt, TaskName &writer) noexcept {
@@ -62,8 +63,9 @@ inline bool still_live(Runtime &rt, TaskName &writer) noexcept {
 
 // Finds the data and fills the accesses. kNoSurvey: some are not registered, or not different; with the right, also:
 // there is no room for another reader. Else, with the right, how many predecessors were live: there will be no more.
+// kBeside: among them may be scratch, and accesses that commute or reduce, of data whose chains end with others of the kind.
 constexpr uint32_t kNoSurvey = ~0u;
-template <bool kWithRight>
+template <bool kWithRight, bool kBeside>
 [[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n, const uint32_t *modes, consort_access *access,
                                           Claim *claims) noexcept {
   uint32_t links = 0;
@@ -72,15 +74,21 @@ template <bool kWithRight>
     const consort_use &use = d.uses[i];
     const uint32_t mode = use.mode;
     Datum *datum = rt.data.find(use.data);
-    if (!datum || !DataTable::is_plain(*datum, use.data) || mode - 1 > 2) [[unlikely]] return kNoSurvey;
+    if (kBeside && mode > CONSORT_M_RW) {
+      if (!datum || !DataTable::is(*datum, use.data)) return kNoSurvey;
+      if (kWithRight && mode != CONSORT_M_SCRATCH && !goes_beside(rt, *datum, mode)) return kNoSurvey;
+    } else if (!datum || !DataTable::is_plain(*datum, use.data) || mode - 1 > 2) [[unlikely]] {
+      return kNoSurvey;
+    }
     if (modes) plain &= modes[i] == mode;
     for (uint32_t k = 0; k < i; ++k) plain &= claims[k].datum != datum;
     claims[i].datum = datum;
     claims[i].mode = mode;
     access[i] = {&datum->pub, mode, 0};
     if constexpr (!kWithRight) continue;
+    if (kBeside && mode == CONSORT_M_SCRATCH) continue;
     const uint32_t readers = datum->nreaders;
-    if (!(mode & CONSORT_M_W)) {
+    if (kBeside ? shares(mode) : !(mode & CONSORT_M_W)) {
       plain &= readers < Datum::kInlineReaders + datum->capacity;
       links += still_live(rt, datum->writer);
     } else if (!readers) {
@@ -92,6 +100,18 @@ template <bool kWithRight>
   return plain ? links : kNoSurvey;
 }
 
+// With kBeside: what its accesses ask for when it runs. False: more than the short way can say.
+inline bool note_kinds(Task *t, const Claim *claims, uint32_t n) noexcept {
+  uint32_t commuting = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (claims[i].mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) t->bits |= kScratch;
+    if (claims[i].mode & CONSORT_M_COMMUTE) ++commuting;
+  }
+  if (commuting) t->bits |= kTokens;
+  return commuting < 2;  // else their tokens are listed
+}
+
+template <bool kBeside>
 [[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
                                                           consort_task_id *out) noexcept {
   Task *t = h.take_record();
@@ -117,14 +137,15 @@ template <bool kWithRight>
 
   SubmissionRight right(h);
   if (!right.try_biased(rt)) [[unlikely]] {
-    if (n && survey<false>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
+    if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
     right.enter(rt, claims, n);  // sorts them, and keeps them until it ends
   }
   Claim seen[kPlainUses];
-  const uint32_t links = n ? survey<true>(rt, d, n, modes, access, seen) : 0;
+  const uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, seen) : 0;
   if (links > kInlineLinks) [[unlikely]]
     if (links == kNoSurvey || !reserve_more(rt, h, t, links)) return refuse();
   if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();  // behind the fence of the right: as in submit_any()
+  if (kBeside && !note_kinds(t, seen, n)) return refuse();
   count_in(h, group);
   if (out) out->v = name;
   if (n) {
@@ -132,7 +153,11 @@ template <bool kWithRight>
     // and what is still to be done for it touches the chains alone.
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
     Linker linker(rt, t);
-    for (uint32_t i = 0; i < n; ++i) link_one(linker, *seen[i].datum, seen[i].mode, name);
+    for (uint32_t i = 0; i < n; ++i) {
+      if (kBeside && seen[i].mode == CONSORT_M_SCRATCH) continue;
+      if (kBeside && shares(seen[i].mode)) link_shared(linker, *seen[i].datum, name);
+      else link_one(linker, *seen[i].datum, seen[i].mode, name);
+    }
     if (!let_go(rt, t, linker, links)) {
       age_kept(rt, h);
       return CONSORT_OK;
@@ -142,25 +167,37 @@ template <bool kWithRight>
   return CONSORT_OK;
 }
 
+[[gnu::noinline]] consort_status submit_beside(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
+                                               consort_task_id *out) noexcept {
+  return submit_plain<true>(rt, h, d, c, group, out);
+}
+
 consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
   Hand *const h = rt.this_hand();
   if (!h) [[unlikely]] return CONSORT_E_NOMEM;
-  const uint64_t head = d.size | uint64_t{d.flags} << 32;
-  const bool brief = head == CONSORT_TASK_BRIEF ||
-                     (head == sizeof d && !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name) |
-                                            reinterpret_cast<uintptr_t>(d.more)));
+  // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
+  const bool brief = d.size == CONSORT_TASK_BRIEF ||
+                     (d.size == sizeof d && !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name) |
+                                              reinterpret_cast<uintptr_t>(d.more)));
   Codelet *const c = rt.codelets.find(d.codelet);
   // The data's lines are often cold: ask for both of each while the record is filled.
+  uint32_t modes = 0;
   if (d.uses)
-    for (uint32_t i = 0; i < d.nuses && i < kPlainUses; ++i)
+    for (uint32_t i = 0; i < d.nuses && i < kPlainUses; ++i) {
+      modes |= d.uses[i].mode;
       if (const Datum *datum = rt.data.find(d.uses[i].data)) {
         __builtin_prefetch(datum, 1);
         __builtin_prefetch(&datum->pub);
       }
+    }
   if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) && d.nuses < c->plain_below.load(std::memory_order_relaxed) && (c->nmodes == CONSORT_NONE || c->nmodes == d.nuses) && (d.uses || !d.nuses)) [[likely]] {
     Group *const group = d.group.v ? rt.groups.find(d.group) : h->task ? h->task->group : rt.standard_group;
-    if (group) [[likely]]
-      if (const consort_status s = submit_plain(rt, *h, d, *c, *group, out); s != kNotPlain) [[likely]] return s;
+    if (group) [[likely]] {
+      const consort_status s = modes <= CONSORT_M_RW       ? submit_plain<false>(rt, *h, d, *c, *group, out)
+                               : modes > kShortModes       ? kNotPlain
+                                                           : submit_beside(rt, *h, d, *c, *group, out);
+      if (s != kNotPlain) [[likely]] return s;
+    }
   }
   if (h->watched) [[unlikely]] return submit_watched(rt, *h, d, out);
   return submit_any(rt, d, out);

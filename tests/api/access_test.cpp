@@ -335,6 +335,7 @@ TEST(Redux, MixedWithEverythingElse) {
       }
     }
     EXPECT_EQ(read(rt, x), want);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));  // readers may still be at it
     EXPECT_EQ(wrong.load(), 0);
   }
 }
@@ -469,6 +470,88 @@ TEST(Unordered, UnregisteringWaitsForAll) {
   for (int i = 0; i < 5000; ++i) Desc(one).rw(x).arg(i % 64).must(rt);
   EXPECT_OK(consort_unregister(rt, x));
   EXPECT_EQ(ran.load(), 5000);
+}
+
+// -- the short way: no arguments, a few data, beside others of their kind -------------------------------------------
+
+namespace {
+
+// Adds one to every datum; with scratch in between, by way of that.
+struct Ones {
+  Bodies bodies;
+  consort_codelet_id init, combine, one, two, through;
+  explicit Ones(consort_runtime *rt) {
+    init = bodies(rt, "zero", [](const consort_call &c) { *pointer<int64_t>(c, 0) = 0; return CONSORT_OK; }, 1);
+    combine = bodies(rt, "plus", [](const consort_call &c) { *pointer<int64_t>(c, 0) += *pointer<int64_t>(c, 1); return CONSORT_OK; }, 2);
+    one = bodies(rt, "one", [](const consort_call &c) { ++*pointer<int64_t>(c, 0); return CONSORT_OK; });
+    two = bodies(rt, "two", [](const consort_call &c) { ++*pointer<int64_t>(c, 0), ++*pointer<int64_t>(c, 1); return CONSORT_OK; });
+    through = bodies(rt, "through", [](const consort_call &c) {
+      *pointer<int64_t>(c, 1) = *pointer<int64_t>(c, 0) + 1;
+      *pointer<int64_t>(c, 0) = *pointer<int64_t>(c, 1);
+      return CONSORT_OK;
+    });
+  }
+};
+
+}  // namespace
+
+TEST(Access, ShortTasksOfEveryKindAddUp) {  // ACC-05, ACC-06, RED-01
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    const int threads = seed % 3 == 2 ? 3 : 1;
+    Rt rt(workers(seed & 1 ? "2" : "4"));
+    Ones ones(rt);
+    int64_t v[3] = {0, 0, 0}, none = 0;
+    consort_data_id x[3];
+    for (int i = 0; i < 3; ++i) {
+      x[i] = variable_of(rt, &v[i]);
+      ASSERT_OK(consort_data_set_reduction(rt, x[i], ones.init, ones.combine));
+    }
+    const auto scratch = variable_of(rt, &none);
+    std::atomic<int64_t> want[3] = {0, 0, 0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t)
+      all.emplace_back([&, t] {
+        std::mt19937 random(seed * 8 + t);
+        for (int i = 0; i < 3000; ++i) {
+          const int a = (i / 50 + t) % 3, b = (a + 1) % 3;  // phases long enough to go beside others, and their ends
+          const uint32_t kinds[] = {CONSORT_M_REDUX, CONSORT_M_REDUX, CONSORT_M_REDUX, kCommute, kCommute, CONSORT_M_RW};
+          const uint32_t mode = kinds[i / 7 % 6];
+          ++want[a];
+          switch (random() % 5) {
+            case 0: Desc(ones.two).use(x[a], mode).use(x[b], CONSORT_M_REDUX).must(rt), ++want[b]; break;
+            case 1: Desc(ones.two).use(x[a], kCommute).use(x[b], kCommute).must(rt), ++want[b]; break;
+            case 2: Desc(ones.through).use(x[a], mode).use(scratch, CONSORT_M_SCRATCH).must(rt); break;
+            case 3: Desc(ones.one).use(x[a], mode).r(x[b]).must(rt); break;
+            default: Desc(ones.one).use(x[a], mode).must(rt);
+          }
+        }
+      });
+    for (auto &t : all) t.join();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(read(rt, x[i]), want[i].load()) << "seed " << seed << ", datum " << i;
+  }
+}
+
+TEST(Access, ShortTasksAreRefusedAsLongOnesAre) {
+  Rt rt(workers("2"));
+  Ones ones(rt);
+  int64_t v = 0, w = 0;
+  const auto x = variable_of(rt, &v, "total"), y = variable_of(rt, &w, "other");
+  ASSERT_OK(consort_data_set_reduction(rt, x, ones.init, ones.combine));
+  for (int i = 0; i < 10; ++i) Desc(ones.one).use(x, CONSORT_M_REDUX).must(rt);
+  EXPECT_SAYS(CONSORT_E_INVAL, Desc(ones.two).use(x, CONSORT_M_REDUX).use(x, kCommute).to(rt), "total", "twice");
+  EXPECT_SAYS(CONSORT_E_INVAL, Desc(ones.one).use(x, CONSORT_M_REDUX | CONSORT_M_W).to(rt), "mode");
+  EXPECT_SAYS(CONSORT_E_INVAL, Desc(ones.one).use(y, CONSORT_M_REDUX).to(rt), "other", "consort_data_set_reduction");
+  EXPECT_SAYS(CONSORT_E_INVAL, Desc(ones.one).use(y, CONSORT_M_COMMUTE).to(rt), "mode");
+  EXPECT_OK(consort_unregister(rt, y));
+  EXPECT_SAYS(CONSORT_E_STALE, Desc(ones.one).use(y, kCommute).to(rt), "stale");
+  EXPECT_SAYS(CONSORT_E_STALE, Desc(ones.two).use(x, CONSORT_M_REDUX).use(y, CONSORT_M_SCRATCH).to(rt), "stale");
+  EXPECT_EQ(read(rt, x), 10);
+  for (int i = 0; i < 10; ++i) Desc(ones.one).use(x, CONSORT_M_REDUX).must(rt);
+  EXPECT_EQ(read(rt, x), 20);
+  for (int i = 0; i < 10; ++i) Desc(ones.one).use(x, CONSORT_M_REDUX).must(rt);
+  EXPECT_OK(consort_codelet_remove(rt, ones.combine));
+  EXPECT_SAYS(CONSORT_E_STALE, Desc(ones.one).use(x, CONSORT_M_REDUX).to(rt), "combines");
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
 // -- several submitters -------------------------------------------------------------------------------------------
