@@ -168,7 +168,7 @@ consort_status consort_recording_set_data(consort_runtime *shell, consort_record
     if (known && from->layout != to->layout)
       return set_errorf(CONSORT_E_INVAL, "datum '%s' has interface '%s', '%s' in its place has '%s'", rt.data.name(*from).c_str(), from->layout->name.c_str(),
                         rt.data.name(*to).c_str(), to->layout->name.c_str());
-    std::string name = to->extra ? to->extra->name : std::string();
+    std::string name = to->extra() ? to->extra()->name : std::string();
     if (known) {
       Claim claim{from, CONSORT_M_RW};
       const SubmissionRight right(rt, *h, &claim, 1);

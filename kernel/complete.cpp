@@ -34,22 +34,24 @@ void call_done(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) 
 }
 
 // After the body: what was written is valid now.
-void settle_data(Task *t) noexcept {
+void settle_data(Runtime &rt, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_W)) continue;  // what is reduced becomes valid when it is united
     Datum *d = Datum::of(a.datum);
     const uint32_t s = d->state.load(std::memory_order_relaxed);
     if ((s & data_state::kPlain) == data_state::kValid) continue;
-    if (d->extra) d->extra->blame = nullptr;
-    d->state.store((s & ~data_state::kPoisoned) | data_state::kValid, std::memory_order_relaxed);
+    d->state.fetch_or(data_state::kValid, std::memory_order_relaxed);
+    if (a.mode & CONSORT_M_R) continue;  // what poisons it now came beside this task, and is not overwritten
+    d->state.fetch_and(~data_state::kPoisoned, std::memory_order_relaxed);
+    rt.data.blame(*d, nullptr);
   }
 }
 
-void drop_contents(Task *t) noexcept {
+void drop_contents(Runtime &rt, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     Datum *d = Datum::of(t->pub.access[i].datum);
-    if (d->extra) d->extra->blame = nullptr;
+    rt.data.blame(*d, nullptr);
     if (d->pub.bytes) d->state.fetch_and(~data_state::kPlain, std::memory_order_relaxed);
   }
 }
@@ -78,7 +80,7 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
   if (t->role == kStep) take_step(rt, t);
   if (t->bits & kUnite) drop_copies(*Datum::of(t->pub.access[0].datum));
   if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
-  if (t->bits & kInvalidate) drop_contents(t);
+  if (t->bits & kInvalidate) drop_contents(rt, t);
   return true;
 }
 
@@ -233,7 +235,7 @@ struct Legacy {
 
 // What is to be done while the name lives, and its death.
 uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, Task **heir) noexcept {
-  if ((t->bits & kOdd) && status >= 0) settle_data(t);
+  if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
   if ((t->bits & kUnite) && status < 0) [[unlikely]] forget_parts(*t);
   if (t->bits & kScratch)
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
@@ -483,7 +485,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
       if (!changes(a.mode)) continue;
       Datum *d = Datum::of(a.datum);
       d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
-      if (rt.data.extra(*d)) d->extra->blame = f;
+      if (DatumExtra *e = rt.data.extra(*d)) e->blame = f;
     }
     rt.groups.fail(*t->group, f);
     if (t->replayed()) rt.recordings.note_failure(*t, f);
@@ -495,10 +497,13 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
       if (!changes(t->pub.access[i].mode)) continue;
       Datum *d = Datum::of(t->pub.access[i].datum);
       d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
-      if (d->extra) d->extra->blame = lost;
+      rt.data.blame(*d, lost);
     }
     rt.groups.fail(*t->group, lost);
-    if (t->replayed()) rt.recordings.note_failure(*t, lost);
+    if (t->replayed()) {
+      std::lock_guard lock(rt.blame_mutex);
+      rt.recordings.note_failure(*t, lost);
+    }
     set_error(status, "a task failed, and there was no memory to record why");
   }
 }

@@ -65,7 +65,7 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
   d.layout = l;
   d.writer = 0;
   d.nreaders = 0;
-  d.extra = nullptr;
+  d.rare.store(nullptr, std::memory_order_relaxed);
   d.home.store(0, std::memory_order_relaxed);
   d.keeper = 0;
   d.discipline.store(nullptr, std::memory_order_relaxed);
@@ -100,7 +100,7 @@ consort_status DataTable::give_name(Datum &d, const char *name) {
   if (!name) return CONSORT_OK;
   try {
     if (!extra(d)) throw std::bad_alloc();
-    d.extra->name = name;
+    d.extra()->name = name;
     return CONSORT_OK;
   } catch (const std::bad_alloc &) {
     remove(d);
@@ -167,11 +167,10 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
 
 void DataTable::remove(Datum &d) noexcept {
   delete d.discipline.exchange(nullptr, std::memory_order_relaxed);
-  if (d.extra) {
-    free_blocks(d.extra->blocks);
-    for (auto &s : d.extra->scratch) free_blocks(s->blocks);
-    delete d.extra;
-    d.extra = nullptr;
+  if (DatumExtra *e = d.rare.exchange(nullptr, std::memory_order_relaxed)) {  // its owner alone is left
+    free_blocks(e->blocks);
+    for (auto &s : e->scratch) free_blocks(s->blocks);
+    delete e;
   }
   if (!(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) live_.fetch_sub(1, std::memory_order_relaxed);
   put_back(d);
@@ -186,15 +185,34 @@ void DataTable::close() noexcept {
 }
 
 std::string DataTable::name(const Datum &d) const {
-  if (d.extra && !d.extra->name.empty()) return d.extra->name;
+  if (const DatumExtra *e = d.extra(); e && !e->name.empty()) return e->name;
   if (const Discipline *discipline = discipline_if_any(d); discipline && discipline->part_of)
     return discipline->part_of->name + "[" + std::to_string(discipline->number) + "]";
   return (d.layout ? d.layout->name : std::string("datum")) + "#" + std::to_string(static_cast<uint32_t>(d.pub.id));
 }
 
 DatumExtra *DataTable::extra(Datum &d) noexcept {
-  if (!d.extra) d.extra = new (std::nothrow) DatumExtra;
-  return d.extra;
+  if (DatumExtra *e = d.extra()) return e;
+  auto *mine = new (std::nothrow) DatumExtra;
+  DatumExtra *theirs = nullptr;
+  // Tasks that use it at once may be about it at once. release: whoever finds it finds it whole; acquire: so do we.
+  if (!mine || d.rare.compare_exchange_strong(theirs, mine, std::memory_order_acq_rel)) return mine;
+  delete mine;
+  return theirs;
+}
+
+std::shared_ptr<const Failure> DataTable::blame(const Datum &d) const noexcept {
+  const DatumExtra *e = d.extra();
+  if (!e) return nullptr;
+  std::lock_guard lock(rt_.blame_mutex);
+  return e->blame;
+}
+
+void DataTable::blame(Datum &d, std::shared_ptr<const Failure> failure) noexcept {
+  DatumExtra *e = failure ? extra(d) : d.extra();
+  if (!e) return;
+  std::lock_guard lock(rt_.blame_mutex);
+  e->blame.swap(failure);  // what it was goes after the lock
 }
 
 bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
@@ -253,7 +271,7 @@ void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
 consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
   if (is_part(d)) return set_errorf(CONSORT_E_NOMEM, "'%s' is a part of a datum for which there was no memory", name(d).c_str());
   if (!extra(d)) throw std::bad_alloc();
-  const consort_status st = allocate(d, space, d.extra->blocks, static_cast<std::byte *>(d.view));
+  const consort_status st = allocate(d, space, d.extra()->blocks, static_cast<std::byte *>(d.view));
   if (st < 0) return st;
   d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space << data_state::kSpaceShift,
                 std::memory_order_relaxed);
@@ -263,11 +281,7 @@ consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
 }
 
 consort_status DataTable::take_scratch(Datum &d, TaskName user, uint32_t space, const void **view) noexcept try {
-  DatumExtra *e;
-  {
-    std::lock_guard lock(lock_);  // tasks with scratch use of one datum run at once: one of them makes the record
-    e = extra(d);
-  }
+  DatumExtra *e = extra(d);
   if (!e) throw std::bad_alloc();
   std::lock_guard lock(e->mutex);
   for (auto &s : e->scratch)
@@ -289,9 +303,10 @@ consort_status DataTable::take_scratch(Datum &d, TaskName user, uint32_t space, 
 }
 
 void DataTable::give_scratch(Datum &d, TaskName user) noexcept {
-  if (!d.extra) return;
-  std::lock_guard lock(d.extra->mutex);
-  for (auto &s : d.extra->scratch)
+  DatumExtra *e = d.extra();
+  if (!e) return;
+  std::lock_guard lock(e->mutex);
+  for (auto &s : e->scratch)
     if (s->user == user) s->user = 0;
 }
 

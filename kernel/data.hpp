@@ -45,7 +45,7 @@ struct DatumExtra {
   std::mutex mutex;                          // guards scratch: several tasks take and give back at once
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
   std::vector<std::unique_ptr<Scratch>> scratch;
-  std::shared_ptr<const Failure> blame;      // why it is poisoned
+  std::shared_ptr<const Failure> blame;      // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
   std::string name;
 };
 
@@ -65,13 +65,14 @@ struct alignas(64) Datum {
   alignas(64) consort_datum pub;             // id: its handle
   void *view;
   Layout *layout;
-  DatumExtra *extra;
+  std::atomic<DatumExtra *> rare;            // nullptr: none of it; owned. release where it is made pairs with extra()
   std::atomic<uint64_t> home;                // the address that it was registered with, 0: none; in the free list: the next one's number
   std::atomic<uint32_t> state;
   std::atomic<int32_t> lock_at;              // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
   std::atomic<Discipline *> discipline;      // few have one (discipline.hpp); owned. release where it is made pairs with acquire
   alignas(16) std::byte store[kStore];
 
+  DatumExtra *extra() const noexcept { return rare.load(std::memory_order_acquire); }
   const void *shape() const noexcept { return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at; }
   TaskName &reader_at(uint32_t i) noexcept { return i < kInlineReaders ? reader[i] : more[i - kInlineReaders]; }
   static Datum *of(const consort_datum *p) noexcept {
@@ -108,7 +109,9 @@ class DataTable {
   void put_back(Datum &) noexcept;
   void remove(Datum &) noexcept;                            // no task uses it any more; its name is already dead
   std::string name(const Datum &) const;
-  DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory. The caller holds the datum alone
+  DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory
+  std::shared_ptr<const Failure> blame(const Datum &) const noexcept;
+  void blame(Datum &, std::shared_ptr<const Failure>) noexcept;  // nullptr: nobody
   uint64_t live() const noexcept { return live_.load(std::memory_order_relaxed); }
   void close() noexcept;                                    // nothing runs: frees what is still registered
 

@@ -44,7 +44,7 @@ struct Debug {
       {"codelet.name", offsetof(Codelet, name)},
       {"group.name", offsetof(Group, name)},
       {"datum.pub", offsetof(Datum, pub)},
-      {"datum.extra", offsetof(Datum, extra)},
+      {"datum.extra", offsetof(Datum, rare)},
       {"datum.layout", offsetof(Datum, layout)},
       {"datum_extra.name", offsetof(DatumExtra, name)},
       {"layout.name", offsetof(Layout, name)},

@@ -52,7 +52,7 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   g->watchers.store(g->done ? 1 : 0, std::memory_order_relaxed);
   Hand *h = rt_.this_hand_if_any();
   g->parent = h && h->task ? h->task->group : nullptr;
-  g->told = g->in.load(std::memory_order_relaxed);
+  if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the hands
   return g;
 }
 
@@ -115,39 +115,27 @@ uint64_t Groups::submitted(const Group &g) const noexcept {
   return sum + g.in.load(std::memory_order_acquire);
 }
 
-bool Groups::idle(const Group &g) const noexcept {
+bool Groups::idle(const Group &g, uint64_t *count) const noexcept {
   uint64_t finished = g.out.load(std::memory_order_acquire);  // this first: a count on its way is seen at most once
   rt_.for_each_hand([&](const Hand &h) {
     const uint64_t turn = h.out.turn.load(std::memory_order_acquire);
     if (turn >> Tally::kGroupShift == g.number) finished += turn & Tally::kCount;
   });
-  return finished == submitted(g);
+  if (finished != submitted(g)) return false;
+  if (count) *count = finished;  // neither more nor less: the one sum is never too large, the other never too small
+  return true;
 }
 
-// A count on its way hides that a group is idle, for a moment. The answer is sure where no count was; among hands that
-// change their groups all the time a group that stays busy through so many looks is.
-bool Groups::busy(const Group &g) const noexcept {
+// A count on its way hides that a group is idle. The answer is sure where none was while we looked; a group from which
+// counts move all the time has been seen at work.
+bool Groups::busy(const Group &g, uint64_t *count) const noexcept {
   constexpr uint32_t kLooks = 1000;
-  for (uint32_t looks = 0; looks < kLooks; std::this_thread::yield()) {
-    bool moving = false;
-    const auto moves = [&] {
-      uint64_t sum = 0;
-      rt_.for_each_hand([&](const Hand &h) {
-        for (const Tally *t : {&h.in, &h.out}) {
-          const uint32_t n = t->moves.load(std::memory_order_acquire);  // pairs with end_move()
-          moving |= n & 1;
-          sum += n;
-        }
-      });
-      return sum;
-    };
-    const uint64_t before = moves();
-    if (idle(g)) return false;
-    std::atomic_thread_fence(std::memory_order_acquire);  // pairs with begin_move()
-    const bool same = moves() == before;
-    if (moving) continue;
-    if (same) return true;
-    ++looks;
+  for (uint32_t look = 0; look < kLooks; ++look) {
+    const uint32_t arrived = g.arrived.load(std::memory_order_acquire);  // pairs with arrive()
+    if (idle(g, count)) return false;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (g.departed.load(std::memory_order_relaxed) == arrived) return true;  // pairs with depart(), by the counts that we read
+    std::this_thread::yield();
   }
   return true;
 }
@@ -161,14 +149,14 @@ void Groups::tell_if_idle(Group &g) noexcept {
   if (!g.watchers.load(std::memory_order_relaxed)) return;
   // Two hands may finish the group's last two tasks at once: one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!idle(g)) return;
+  if (busy(g)) return;  // surely: of a count that moves on to another group's nobody else would tell
   rt_.wake_waiters(&g);
   void (*done)(void *, consort_group_id) = nullptr;
   void *arg = nullptr;
   {
     std::lock_guard lock(g.mutex);
-    const uint64_t now = submitted(g);
-    if (!idle(g)) return;
+    uint64_t now;
+    if (busy(g, &now)) return;
     if (g.fd >= 0 && g.told_fd != now) {
       g.told_fd = now;
       const uint64_t one = 1;
@@ -221,21 +209,22 @@ consort_status Groups::collect_all() {
 
 void turn_in(Hand &h, Group &g) noexcept {
   const uint64_t turn = h.in.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
-  h.in.begin_move();
-  h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift))->in.fetch_add(n, std::memory_order_release);
+  Group &old = *h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
+  old.depart();
+  old.in.fetch_add(n, std::memory_order_release);
   h.in.before.fetch_add(n, std::memory_order_release);
   h.in.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
-  h.in.end_move();
+  old.arrive();
 }
 
 void turn_out(Runtime &rt, Hand &h, Group &g) noexcept {
   const uint64_t turn = h.out.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
-  h.out.begin_move();
+  Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
+  old.depart();
   h.out.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
   h.out.before.fetch_add(n, std::memory_order_release);
-  Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
   old.out.fetch_add(n, std::memory_order_release);
-  h.out.end_move();
+  old.arrive();
   fence::light(rt.asymmetric);
   rt.groups.tell_if_idle(old);
 }

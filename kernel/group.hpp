@@ -30,6 +30,7 @@ struct Group {
   Group *parent = nullptr;                        // group of the task that created this one
   // -- written when a hand turns to another group --
   alignas(64) std::atomic<uint64_t> in{0}, out{0};
+  std::atomic<uint32_t> departed{0}, arrived{0};  // counts on their way from a hand to in or out: Groups::busy()
   // -- rare --
   std::mutex mutex;                               // guards all below; leaf
   std::string name;
@@ -41,6 +42,8 @@ struct Group {
   std::shared_ptr<const Failure> first, collected;
   uint32_t nfailed = 0, ncollected = 0;
 
+  void depart() noexcept { departed.fetch_add(1, std::memory_order_relaxed); }  // before the releasing stores that follow
+  void arrive() noexcept { arrived.fetch_add(1, std::memory_order_release); }
   consort_group_id id() const noexcept {
     return {uint64_t{generation.load(std::memory_order_relaxed)} << 32 | number};
   }
@@ -57,8 +60,9 @@ class Groups {
   Result<int> fd(Group &);
 
   uint64_t submitted(const Group &) const noexcept;
-  bool idle(const Group &) const noexcept;        // nothing pending at some moment since the call began
-  bool busy(const Group &) const noexcept;        // the opposite, and sure: waits for counts on their way
+  // Nothing pending at some moment since the call began; then so many had been submitted. False may be wrong for a moment.
+  bool idle(const Group &, uint64_t *count = nullptr) const noexcept;
+  bool busy(const Group &, uint64_t *count = nullptr) const noexcept;  // the opposite, and sure: before anybody relies on being told
   bool all_idle() const noexcept;
   // A hand has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
   void tell_if_idle(Group &) noexcept;

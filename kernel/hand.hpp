@@ -27,14 +27,8 @@ struct Tally {
 
   std::atomic<uint64_t> turn{0};    // group number << 48 | count
   std::atomic<uint64_t> before{0};  // all counts of earlier turns
-  std::atomic<uint32_t> moves{0};   // odd while a count moves: release fence and store pair with Groups::busy()
 
   bool counts_for(uint32_t group) const noexcept { return turn.load(std::memory_order_relaxed) >> kGroupShift == group; }
-  void begin_move() noexcept {
-    moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-  }
-  void end_move() noexcept { moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   void add() noexcept {  // release: pairs with the acquire of whoever sums (group.cpp)
     turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }

@@ -9,9 +9,11 @@ namespace consort {
 consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
   const uint32_t state = d.state.load(std::memory_order_acquire);
   if (mode & CONSORT_M_R) {
-    if (state & data_state::kPoisoned)
+    if (state & data_state::kPoisoned) {
+      const auto blame = rt.data.blame(d);
       return set_errorf(CONSORT_E_POISONED, "datum '%s' cannot be read: %s", rt.data.name(d).c_str(),
-                        d.extra && d.extra->blame ? d.extra->blame->chain().c_str() : "the task that should have written it failed");
+                        blame ? blame->chain().c_str() : "the task that should have written it failed");
+    }
     if (!(state & data_state::kValid))
       return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
   }

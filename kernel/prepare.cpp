@@ -23,7 +23,7 @@ consort_status refuse(Runtime &rt, Worker &w, Task *t, consort_status status, st
 // Contents of an access that reads.
 consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_t state) noexcept {
   if (state & data_state::kPoisoned)
-    return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d, d->extra ? d->extra->blame : nullptr);
+    return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d, rt.data.blame(*d));
   if (!(state & data_state::kValid))
     return refuse(rt, w, t, CONSORT_E_INVAL, "it reads a datum that nobody has written: submit a task that writes it first, or register it with contents", d);
   return CONSORT_OK;
@@ -32,7 +32,7 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
 consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
-    return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d, d.extra ? d.extra->blame : nullptr);
+    return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d, rt.data.blame(d));
   f.fn = unite_body;
   f.call.nviews = f.call.nargs = 0;
   f.call.impl = 0;

@@ -243,7 +243,7 @@ consort_status Recorder::build(Recording &r) {
   r.loose.reserve(data.size());
   for (uint32_t i = 0; i < data.size(); ++i) {
     r.loose.push_back(i);
-    const DatumExtra *extra = data[i].datum->extra;
+    const DatumExtra *extra = data[i].datum->extra();
     if (extra && !extra->name.empty()) r.names[i] = extra->name;
   }
   r.uses = data;

@@ -234,11 +234,7 @@ uint32_t depth_of(const Datum *d) noexcept {
 // -- a step's turn ----------------------------------------------------------------------------------------------------
 
 void set_contents(Runtime &rt, Datum &d, uint32_t state, const std::shared_ptr<const Failure> &blame) noexcept {
-  if (state & data_state::kPoisoned) {
-    if (rt.data.extra(d)) d.extra->blame = blame;
-  } else if (d.extra) {
-    d.extra->blame = nullptr;
-  }
+  rt.data.blame(d, state & data_state::kPoisoned ? blame : nullptr);
   d.state.store(state, std::memory_order_relaxed);  // whoever reads it comes after this step
 }
 
@@ -258,7 +254,7 @@ void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
   const bool is_somewhere = to_write ? give_memory_to_write(rt, whole) : !is_nowhere(whole);
   const uint32_t state = whole.state.load(std::memory_order_relaxed) & ~data_state::kHidden;
-  const std::shared_ptr<const Failure> blame = whole.extra ? whole.extra->blame : nullptr;
+  const std::shared_ptr<const Failure> blame = rt.data.blame(whole);
   const uint32_t empty = data_state::kValid | rt.topology->home() << data_state::kSpaceShift;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
@@ -291,14 +287,14 @@ void bring_up(Runtime &rt, Plan &plan) noexcept {
   const bool covers = plan.filter->flags & CONSORT_FI_COVER;
   uint32_t valid = covers ? data_state::kValid : old & data_state::kValid;
   uint32_t poisoned = covers ? 0 : old & data_state::kPoisoned;
-  std::shared_ptr<const Failure> blame = poisoned && whole.extra ? whole.extra->blame : nullptr;
+  std::shared_ptr<const Failure> blame = poisoned ? rt.data.blame(whole) : nullptr;
   for (uint32_t i = 0; i < plan.n; ++i) {
     const Datum &d = *plan.part[i];
     const uint32_t s = d.state.load(std::memory_order_relaxed);
     if (d.pub.bytes) valid &= s;
     if (!(s & data_state::kPoisoned) || poisoned) continue;
     poisoned = data_state::kPoisoned;
-    if (d.extra) blame = d.extra->blame;
+    blame = rt.data.blame(d);
   }
   set_contents(rt, whole, (old & ~data_state::kPlain) | valid | poisoned, blame);
 }

@@ -42,6 +42,8 @@ struct Goal {
     if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
     return was_idle;
   }
+  // Before going to sleep, and where nobody will look again.
+  bool surely_reached() const noexcept { return reached() || (group && !(task || hold || records) && !rt.groups.busy(*group)); }
   void announce() const noexcept {
     if (group) group->watchers.fetch_add(1, std::memory_order_relaxed);
     if (records) records->wants_records.store(true, std::memory_order_relaxed);
@@ -79,7 +81,7 @@ bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t lo
   Runtime &rt = goal.rt;
   const Waiter waiter(rt, h.parker, goal.group);
   goal.announce();
-  while (!goal.reached() && !deadline.passed() && longest != 0) {
+  while (!goal.surely_reached() && !deadline.passed() && longest != 0) {
     const int64_t left = deadline.left_ns();
     h.parker.wait(left < 0 ? longest : longest < 0 ? left : std::min(left, longest));
     if (longest > 0) break;
@@ -129,7 +131,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
         const Waiter waiter(rt, h.parker, goal.group);
         goal.announce();
         w->resting.store(true, std::memory_order_release);
-        if (!goal.reached()) h.parker.wait(enough ? std::min(kNap, deadline.left_ns() < 0 ? kNap : deadline.left_ns()) : deadline.left_ns());
+        if (!goal.surely_reached()) h.parker.wait(enough ? std::min(kNap, deadline.left_ns() < 0 ? kNap : deadline.left_ns()) : deadline.left_ns());
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
       }
@@ -223,7 +225,7 @@ consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadli
 
 consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint32_t flags) noexcept {
   if (goal.reached()) return CONSORT_OK;
-  if (timeout_ns == 0) return CONSORT_E_TIMEOUT;
+  if (timeout_ns == 0) return goal.surely_reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
   Hand *h = rt.this_hand();
   if (!h) return CONSORT_E_NOMEM;
   settle_down(rt, *h);
