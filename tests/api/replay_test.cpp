@@ -437,6 +437,44 @@ TEST_F(Replay, AnUnregisteredDatumIsItsDeath) {
   EXPECT_EQ(x, 7);
 }
 
+TEST_F(Replay, PartsOfItsDataComeBetweenReplays) {
+  std::vector<int64_t> v(8, 0);
+  const auto dv = vector_of(rt, v.data(), v.size(), sizeof(int64_t), "v");
+  const auto plus = bodies(rt, "plus", [](const consort_call &c) {
+    const auto &view = *static_cast<const consort_vector_view *>(c.views[0]);
+    for (uint64_t i = 0; i < view.n; ++i) pointer<int64_t>(c, 0)[i] += value<int64_t>(c, 0);
+    return CONSORT_OK;
+  });
+  const auto r = record(rt, [&] { Desc(plus).rw(dv).arg(int64_t{1}).must(rt); });
+  wait(rt, replay(rt, r));
+  replay(rt, r);
+  consort_plan_desc d = CONSORT_PLAN_INIT;
+  const consort_split two{2, 0};
+  d.filter = "blocks";
+  d.params = &two;
+  d.params_bytes = sizeof two;
+  consort_plan_id plan{0};
+  consort_data_id part[2];
+  ASSERT_OK(consort_plan_create(rt, dv, &d, &plan));
+  ASSERT_EQ(consort_plan_parts(rt, plan, part, 2), 2);
+  for (int k = 0; k < 10; ++k) {
+    Desc(plus).rw(part[0]).arg(int64_t{10}).must(rt);
+    replay(rt, r);
+    replay(rt, r);
+    Desc(plus).rw(part[1]).arg(int64_t{100}).must(rt);
+  }
+  ASSERT_OK(consort_record_begin(rt, CONSORT_RECORD_ONLY));
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(plus).rw(part[0]).arg(int64_t{1}).to(rt), "part");
+  consort_recording_id none{0};
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_record_end(rt, &none), "part");
+  EXPECT_OK(consort_plan_destroy(rt, plan));
+  replay(rt, r);
+  wait(rt, replay(rt, r));
+  EXPECT_OK(consort_unregister(rt, dv));
+  EXPECT_EQ(v[0], 2 + 100 + 20 + 2);
+  EXPECT_EQ(v[7], 2 + 1000 + 20 + 2);
+}
+
 TEST_F(Replay, ARemovedCodeletIsItsDeath) {
   const auto brief = bodies(rt, "brief", [](const consort_call &) { return CONSORT_OK; });
   const auto r = record(rt, [&] { Desc(brief).rw(dx).must(rt); });

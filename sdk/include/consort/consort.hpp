@@ -15,6 +15,7 @@
 #include <consort/cpp/error.hpp>
 #include <consort/cpp/layout.hpp>
 #include <consort/cpp/order.hpp>
+#include <consort/cpp/replay.hpp>
 #include <consort/cpp/task.hpp>
 
 #include <initializer_list>
@@ -270,6 +271,22 @@ class Runtime {
   }
   Task current_task() const noexcept { return {control_.live(), consort_current_task(control_.live())}; }  // whose body or callback runs here
   uint32_t current_worker() const noexcept { return consort_current_worker(control_.live()); }  // CONSORT_NONE: none
+
+  // -- a sequence that comes again: f() submits it --
+  template <class F>
+  Recording record(F &&f, Recorded how = Recorded::only) {
+    consort_runtime *rt = control_.need();
+    detail::check(consort_record_begin(rt, how == Recorded::only ? CONSORT_RECORD_ONLY : 0));
+    consort_recording_id id{};
+    try {
+      f();
+    } catch (...) {
+      if (consort_record_end(rt, &id) >= 0) consort_recording_destroy(rt, id);
+      throw;
+    }
+    detail::check(consort_record_end(rt, &id));
+    return {control_, id};
+  }
 
   // -- looking --
   consort_info info() const {

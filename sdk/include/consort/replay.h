@@ -19,7 +19,7 @@ enum { /* flags of record_begin */
 };
 /* Recorded: consort_submit with data, values, priority, worker, after (tasks of the same recording), name, work and footprint.
  * Refused meanwhile with E_UNSUPPORTED, named, and the recording goes on without them: tags, hooks and `done`, ends that are held,
- * repetition, reduction, groups other than the default one. Waiting, acquiring and registering are fine and not part of it. */
+ * repetition, reduction, parts of data (partition.h), groups other than the default one. Waiting, acquiring and registering are fine and not part of it. */
 CONSORT_API consort_status consort_record_begin(consort_runtime *rt, uint32_t flags);
 /* E_INVAL: this thread records nothing. Also where a task was refused meanwhile: then there is no recording. */
 CONSORT_API consort_status consort_record_end(consort_runtime *rt, consort_recording_id *out);
@@ -27,7 +27,8 @@ CONSORT_API consort_status consort_record_end(consort_runtime *rt, consort_recor
 typedef struct consort_recording_info { uint32_t size, ntasks, ndata, reserved; uint64_t nedges, replays, bytes; } consort_recording_info;
 CONSORT_API consort_status consort_recording_get_info(consort_runtime *rt, consort_recording_id rec, consort_recording_info *out);
 
-/* Runs it once more. Asynchronous; one recording's replays run one after the other. out (may be NULL): the whole as one task. */
+/* Runs it once more. Asynchronous; one recording's replays run one after the other. out (may be NULL): the whole as one task, which
+ * counts as one in its group; its status is that of the first task that failed in it. E_STALE, named: a datum or codelet of it is gone. */
 CONSORT_API consort_status consort_replay(consort_runtime *rt, consort_recording_id rec, consort_group_id group, consort_task_id *out);
 
 /* From the next replay on; while one is pending or running: E_BUSY. Tasks are numbered as they were submitted, from 0.
