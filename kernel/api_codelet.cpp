@@ -9,8 +9,13 @@ namespace {
 // One bound task per worker of the class, in a group of their own. What was begun is ended, also on an error.
 consort_status run_on_each(consort_runtime *shell, Runtime &rt, const char *klass, consort_call_fn *fn, void *user) {
   std::vector<consort_impl> impls;
-  for (const char *c : rt.topology->classes())
-    if (!klass || std::string_view(c) == klass) impls.push_back({c, fn, user, nullptr, nullptr, nullptr, nullptr, 0});
+  for (uint32_t bit = 0; bit < rt.topology->classes().size(); ++bit) {
+    const char *const c = rt.topology->classes()[bit];
+    if (klass && std::string_view(c) != klass) continue;
+    impls.push_back({c, fn, user, nullptr, nullptr, nullptr, nullptr, 0});
+    const std::string &runs = rt.topology->runs(bit);
+    if (!runs.empty()) impls.push_back({runs.c_str(), fn, user, nullptr, nullptr, nullptr, nullptr, 0});
+  }
   if (impls.empty()) {
     const std::vector<std::string> classes(rt.topology->classes().begin(), rt.topology->classes().end());
     return set_error(CONSORT_E_INVAL,

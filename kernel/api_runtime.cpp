@@ -123,12 +123,8 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   fence::heavy();  // pairs with light() in submit(): a record that shows the codelet is seen from here on
   for (rt->recordings.forget(*c); !unused(*rt, *c); rt->recordings.forget(*c)) {
     settle_down(*rt, *h);
-    if (rt->manual) {
-      const PumpTurn turn(*rt, *h);
-      for (uint32_t i = 0; i < rt->workers.size(); ++i) pump_one(*rt, *h, i);
-    } else {
-      h->parker.wait(200'000);
-    }
+    if (rt->manual) pump_all(*rt, *h, CONSORT_NEVER);
+    else h->parker.wait(200'000);
   }
   rt->codelets.remove(*c);
   return CONSORT_OK;

@@ -1,7 +1,8 @@
 // clock.hpp — the only source of time and chance in the kernel.
 //
 // Real: the system's monotonic clock. Stepped: time stands still until somebody advances it, so that a run
-// pumped by one thread is the same each time. Any thread may read; one advances. Chance is a seeded sequence
+// pumped by one thread is the same each time. In virtual time that is to the next thing that happens on a simulated
+// machine, and nowhere else. Any thread may read; one advances. Chance is a seeded sequence
 // that only the pump draws from.
 #pragma once
 #include <atomic>
@@ -16,6 +17,9 @@ class Clock {
   uint64_t now() const noexcept;                            // ns
   bool stepped() const noexcept { return stepped_; }
   void advance(uint64_t ns) noexcept { stepped_ns_.fetch_add(ns, std::memory_order_relaxed); }
+  void advance_to(uint64_t ns) noexcept {
+    if (ns > stepped_ns_.load(std::memory_order_relaxed)) stepped_ns_.store(ns, std::memory_order_relaxed);
+  }
   uint64_t chance() noexcept;                               // next of the seeded sequence
 
  private:
@@ -30,6 +34,7 @@ class Deadline {
   Deadline(const Clock &clock, int64_t timeout_ns)
       : clock_(clock), at_(timeout_ns < 0 ? UINT64_MAX : clock.now() + static_cast<uint64_t>(timeout_ns)) {}
   bool passed() const noexcept { return at_ != UINT64_MAX && clock_.now() >= at_; }
+  uint64_t at() const noexcept { return at_; }  // UINT64_MAX: never
   int64_t left_ns() const noexcept {  // < 0: no limit
     if (at_ == UINT64_MAX) return -1;
     const uint64_t now = clock_.now();

@@ -67,13 +67,24 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
       return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + " for class '" + impl.klass +
                                         "': neither a function nor a kernel text");
     const int bit = topology.class_bit(impl.klass);
+    // Units that only play their class say by whose functions; what was declared for the class makes them eligible.
+    const consort_impl *runs = &impl;
+    if (bit >= 0 && !topology.runs(static_cast<uint32_t>(bit)).empty()) {
+      const std::string &klass = topology.runs(static_cast<uint32_t>(bit));
+      const auto same = [&](const consort_impl &o) { return o.fn && o.klass && klass == o.klass; };
+      runs = std::find_if(d.impls, d.impls + d.nimpls, same);
+    }
     // A kernel text alone needs a unit with a queue of its own and load_impl(): inline units cannot run it.
-    const bool usable = bit >= 0 && impl.fn;
-    c->impls.push_back({impl.fn, impl.user, usable ? static_cast<uint32_t>(bit) : CONSORT_NONE, impl.klass, impl.name ? impl.name : name});
+    const bool usable = bit >= 0 && runs != d.impls + d.nimpls && runs->fn;
+    const consort_impl &called = usable ? *runs : impl;
+    const uint32_t klass = usable ? static_cast<uint32_t>(bit) : CONSORT_NONE;
+    c->impls.push_back({called.fn, called.user, klass, impl.klass, impl.name ? impl.name : name});
     if (!usable) continue;
     c->where |= uint64_t{1} << bit;
-    if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {impl.fn, impl.user, i};
+    if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {called.fn, called.user, i};
   }
+  std::vector<const char *> names;
+  for (const Codelet::Impl &i : c->impls) names.push_back(i.name.c_str());
 
   std::lock_guard lock(mutex_);
   choose_way(*c);
@@ -93,6 +104,8 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   c->blank.where = c->where;
   c->blank.codelet = c->number;
   c->blank.team_min = c->blank.team_max = 1;
+  for (const auto &device : topology.devices())  // who keeps books by codelet hears its names before its first task
+    if (device->ops->codelet) device->ops->codelet(device->dev, c->number, c->name.c_str(), names.data(), d.nimpls);
   Codelet *out = c.release();
   slot(out->number).store(out, std::memory_order_release);
   n_.store(n, std::memory_order_release);

@@ -173,10 +173,10 @@ std::string Config::origin(std::string_view key) const {
 
 // -- the plugins' keys ----------------------------------------------------------------------------------------
 
-// Two keys of the kernel speak for all plugins that have one of that name and are not told by their own.
+// These keys of the kernel speak for all plugins that have one of that name and are not told by their own.
 Result<void> Config::inherit(const std::string &plugin, const consort_param &p, Known *known) const {
   const std::string_view key = p.key;
-  if (key != "workers" && key != "seed") return {};
+  if (key != "workers" && key != "seed" && key != "time") return {};
   const Entry &general = kernel_key(key)->entry;
   if (general.value == general.dflt) return {};
   auto value = read_value(general.value, p.type, or_empty(p.range));

@@ -25,6 +25,8 @@ constexpr consort_param keys[] = {
     {"bypass", "u32", "32", "0..1024", "released successors that a worker runs in place, one after the other"},
     {"spin_us", "u32", "100", "0..1000000", "how long a worker looks for work before it sleeps, microseconds"},
     {"pump", "string", "threads", "threads|manual", "who steps the workers: threads of the runtime, or the caller"},
+    {"time", "string", "real", "real|virtual",
+     "virtual: for machines that are all simulated, a clock that goes from event to event while somebody waits"},
     {"seed", "u64", "1", nullptr,
      "of every choice by chance, also of plugins that have this parameter: the same seed, the same run"},
     {"profile", "bool", "false", nullptr, "measure each task: reads the clock twice a task"},

@@ -56,6 +56,10 @@ class Policy {
   void flush() noexcept {
     if (const Instance &i = current(); i.ops->flush) i.ops->flush(i.s);
   }
+  uint64_t next_event() const noexcept {         // virtual time: before that pop() answers nothing new
+    const Instance &i = current();
+    return i.ops->next_event ? i.ops->next_event(i.s) : CONSORT_NEVER;
+  }
   bool looks_ahead() const noexcept { return current().ops->submitted; }  // then no task is submitted the short way
   void submitted(const Task *) noexcept;
   bool keeps_order() const noexcept { return !(current().ops->flags & CONSORT_SF_ANY_ORDER); }

@@ -18,6 +18,9 @@ class Queue {
   ~Queue();
 
   bool step(Hand &) noexcept;                       // polls, then issues while there is room
+  uint64_t next_event() const noexcept {            // virtual time: before that step() has nothing to do
+    return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
+  }
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
   void rest(Parker &) noexcept;                     // busy, and nothing to do: sleeps until the device, or anybody, has news
   void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else

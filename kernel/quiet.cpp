@@ -30,12 +30,7 @@ bool all_rest(const Runtime &rt) noexcept {
 bool come_to_rest(Runtime &rt, Hand &h) noexcept {
   push_kept(rt, h);
   settle_down(rt, h);
-  if (rt.manual) {
-    const PumpTurn turn(rt, h);
-    bool moved = false;
-    for (uint32_t i = 0; i < rt.workers.size(); ++i) moved |= pump_one(rt, h, i);
-    return !moved;
-  }
+  if (rt.manual) return !pump_all(rt, h, CONSORT_NEVER);
   if (Worker *w = std::exchange(h.lease, nullptr); w && w->lease_to_held(h)) {
     w->push_kept();
     w->give_up();

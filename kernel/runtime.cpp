@@ -139,7 +139,9 @@ void adopt_hand(Runtime &rt, Hand &h) {
 
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
     : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
-      clock(config->text("pump") == "manual", static_cast<uint64_t>(config->number("seed"))), groups(*this),
+      clock(config->text("pump") == "manual" || config->text("time") == "virtual",
+            static_cast<uint64_t>(config->number("seed"))),
+      groups(*this),
       standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), recordings(*this), plans(*this), copying(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
@@ -160,7 +162,8 @@ Result<void> Runtime::open(const consort_settings *settings) {
   window = static_cast<uint32_t>(config->number("window"));
   bypass = static_cast<uint32_t>(config->number("bypass"));
   spin_rounds = static_cast<uint32_t>(config->number("spin_us")) * 60 + 1;
-  manual = config->text("pump") == "manual";
+  virtual_time = config->text("time") == "virtual";
+  manual = virtual_time || config->text("pump") == "manual";
   detect_repeats = config->flag("detect_repeats");
   profile = config->flag("profile");
   return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;
@@ -176,6 +179,11 @@ Result<void> Runtime::open(const consort_settings *settings) {
   registry = std::move(*found);
   auto drivers = registry->load_drivers();
   if (!drivers) return drivers.error();
+  for (const Plugin *d : *drivers)
+    if (virtual_time && !(d->manifest->flags & CONSORT_PF_VIRTUAL))
+      return error(CONSORT_E_UNSUPPORTED, "driver '" + std::string(d->manifest->name) +
+                                              "' keeps to the world's time, and time = \"virtual\": name in `drivers` only "
+                                              "those that simulate");
   auto machine = Topology::open(*drivers);
   if (!machine) return machine.error();
   topology = std::move(*machine);

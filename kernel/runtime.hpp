@@ -100,6 +100,7 @@ struct Runtime {
   uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
   bool detect_repeats = false;
   bool manual = false, profile = false;
+  bool virtual_time = false;               // then manual too: the clock goes from event to event
   std::atomic<bool> observed{false};       // somebody is told of starts and ends; see choose_paths()
   void (*log_fn)(void *, int32_t, const char *) = nullptr;
   void *log_user = nullptr;

@@ -137,10 +137,17 @@ Result<void> Topology::ask_units() {
       unit.device = device.get();
       unit.index = i;
       int bit = class_bit(unit.desc.klass);
+      const bool stands_in = (unit.desc.flags & CONSORT_UNIT_SIMULATED) && unit.desc.runs && *unit.desc.runs;
+      const std::string runs = stands_in && std::string_view(unit.desc.runs) != unit.desc.klass ? unit.desc.runs : "";
+      if (bit >= 0 && runs_[static_cast<size_t>(bit)] != runs)
+        return error(CONSORT_E_INVAL, "driver '" + std::string(device->plugin->manifest->name) + "' describes units of class '" +
+                                          unit.desc.klass + "' that run other functions than those of that class which there "
+                                          "are: leave one driver out of `drivers`, or give its units another class");
       if (bit < 0) {
         if (classes_.size() == kMaxClasses) return error(CONSORT_E_UNSUPPORTED, "more than 64 unit classes");
         bit = static_cast<int>(classes_.size());
         classes_.push_back(unit.desc.klass);
+        runs_.push_back(runs);
       }
       unit.klass = static_cast<uint32_t>(bit);
       const auto same = std::count_if(units_.begin(), units_.end(), [&](const Unit &u) { return u.klass == unit.klass; });

@@ -64,6 +64,8 @@ class Topology {
   uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
   const consort_topology *snapshot() const noexcept { return &snapshot_; }
   int class_bit(std::string_view klass) const noexcept;                // -1: no unit of it
+  // The class whose functions units of this one run instead of its own ones; "": its own.
+  const std::string &runs(uint32_t klass) const noexcept { return runs_[klass]; }
 
  private:
   Result<void> open_devices(const std::vector<Plugin *> &);
@@ -78,6 +80,7 @@ class Topology {
   std::vector<Unit> units_;
   std::vector<Link> links_;
   std::vector<const char *> classes_;
+  std::vector<std::string> runs_;     // by class
   uint32_t home_ = 0;
   std::vector<consort_worker> workers_;
   std::vector<consort_hop> hops_;

@@ -5,6 +5,7 @@
 #include "callback.hpp"
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "queue.hpp"
 #include "quiet.hpp"
 #include "submit.hpp"
 #include "thread_tags.hpp"
@@ -203,7 +204,18 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
 
 // -- one thread pumps everything ------------------------------------------------------------------------------
 
+consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
+  while (!goal.reached()) {
+    const bool late = deadline.passed();  // what happens at that very moment still counts
+    if (pump_all(goal.rt, h, deadline.at())) continue;
+    if (late) return CONSORT_E_TIMEOUT;
+    sleep_until(h, goal, Deadline(goal.rt.clock, -1), 50'000);  // only another thread can help now
+  }
+  return CONSORT_OK;
+}
+
 consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
+  if (goal.rt.virtual_time) return wait_by_events(h, goal, deadline);
   Runtime &rt = goal.rt;
   uint32_t fruitless = 0;
   while (!goal.reached()) {
@@ -299,6 +311,18 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   return did;
 }
 
+bool pump_all(Runtime &rt, Hand &h, uint64_t latest) noexcept {
+  const PumpTurn turn(rt, h);
+  bool did = false;
+  for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, h, i);
+  if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
+  uint64_t next = std::min(latest, rt.policy.next_event());
+  for (const Queue *q : rt.queues) next = std::min(next, q->next_event());
+  if (next == CONSORT_NEVER) return false;
+  rt.clock.advance_to(std::max(next, rt.clock.now() + 1));  // who says "now" and yields nothing is asked again later
+  return true;
+}
+
 void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   // Stacks grow downwards: inside the body we would be below the frame that called it. A body that runs on another
   // stack (a fibre of its own) is far from it either way.
@@ -329,6 +353,11 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
 void wait_for_records(Hand &h) noexcept {
   Runtime &rt = h.rt;
   const Goal goal{rt, nullptr, 0, nullptr, &h};
+  if (rt.virtual_time) {
+    while (h.nfree - h.floor < static_cast<int32_t>(std::max(1u, rt.window / 4)) && pump_all(rt, h, CONSORT_NEVER)) {
+    }
+    return;
+  }
   if (rt.manual) {
     const PumpTurn turn(rt, h);
     const auto n = static_cast<uint32_t>(rt.workers.size());

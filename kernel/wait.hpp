@@ -58,6 +58,9 @@ class PumpTurn {
 
 // One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
 bool pump_one(Runtime &, Hand &, uint32_t worker) noexcept;
+// One step of each worker in turn, with a manual pump. In virtual time, when none had anything to do, the clock goes to
+// the next event instead, not beyond `latest`. False: there is nothing to do, and nothing will happen by itself.
+bool pump_all(Runtime &, Hand &, uint64_t latest) noexcept;
 
 // A body left by longjmp: its caller's frames are gone, and this thread is back above them. Its task fails, its
 // worker goes on. Looked for by calls that wait; a body that was called by the one it left takes both along.

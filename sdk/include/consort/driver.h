@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 #define CONSORT_DRIVER_MAJOR 0
-#define CONSORT_DRIVER_MINOR 1
+#define CONSORT_DRIVER_MINOR 2
 
 enum { /* consort_space_desc.flags */
   CONSORT_SP_CPU = 1 << 0,        /* CPU can load/store base+off */
@@ -33,7 +33,7 @@ typedef struct consort_space_desc {
 
 enum { /* consort_unit_desc.flags */
   CONSORT_UNIT_INLINE = 1 << 0,   /* kernel calls host impls itself: zero driver crossings per task; such a unit has no `issued` state */
-  CONSORT_UNIT_SIMULATED = 1 << 1 /* eligibility by the impl declared for klass; OP_CALL carries the CPU impl, or fn NULL: charge only */
+  CONSORT_UNIT_SIMULATED = 1 << 1 /* eligibility by the impl declared for klass; OP_CALL carries that of class `runs`; see there */
 };
 typedef struct consort_unit_desc {
   uint32_t size, flags;
@@ -45,6 +45,7 @@ typedef struct consort_unit_desc {
   const char *arch;          /* perf-model key: "cuda/sm_90/132sm" */
   const uint64_t *cpuset;    /* bit i = OS cpu i that drives (cpu: is) this unit; NULL = any */
   uint32_t cpuset_words, reserved;
+  const char *runs;          /* SIMULATED: the class whose host functions run in place of klass's own ("cpu"); NULL: klass's own */
 } consort_unit_desc;
 
 /* One directed path this driver can move bytes along. This is how peer-to-peer,

@@ -1,0 +1,395 @@
+#include "engine.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sim {
+namespace {
+
+constexpr uint64_t kInline = 32 << 10;  // bytes that are moved at once, whoever looks: a thread costs more
+
+}  // namespace
+
+// -- life -------------------------------------------------------------------------------------------------------------
+
+Engine::Engine(const consort_host *h, Machine m) : host(h), machine(std::move(m)) {
+  if (machine.trace.empty()) return;
+  trace_ = std::fopen(machine.trace.c_str(), "w");
+  if (!trace_) throw Bad{"sim: trace = \"" + machine.trace + "\" cannot be written"};
+  std::fputs("# start end device queue op seq codelet bytes status\n", trace_);
+}
+
+Engine::~Engine() {
+  if (trace_) std::fclose(trace_);
+}
+
+consort_status Engine::fail(const Device &d, consort_status s, const std::string &text) const noexcept {
+  return host->fail(host, s, ("sim: " + d.spec->name + ": " + text).c_str());
+}
+
+void Engine::say(const Device &d, int32_t level, const std::string &text) const noexcept {
+  host->log(host, level, ("sim: " + d.spec->name + ": " + text).c_str());
+}
+
+int Engine::end_of(uint32_t space) const noexcept {
+  const auto it = spaces.find(space);
+  return it == spaces.end() ? -2 : it->second;
+}
+
+void Engine::add(Queue &q) {
+  size_t most = q.depth;
+  for (const Queue *other : queues_) most += other->depth;
+  active_.reserve(most);  // all that may be in flight
+  queues_.push_back(&q);
+  if (machine.virtual_time) return;
+  try {
+    q.thread = std::thread([this, &q] { serve(q); });
+    if (!clock_thread_.joinable()) {
+      stop_ = false;
+      clock_thread_ = std::thread([this] { keep_time(); });
+    }
+  } catch (...) {
+    std::erase(queues_, &q);
+    throw;
+  }
+}
+
+void Engine::remove(Queue &q, std::unique_lock<std::mutex> &lock) noexcept {
+  q.stop = true;
+  q.changed.notify_all();
+  std::erase(queues_, &q);
+  for (const auto &op : q.ops) {  // there are none, if the queue is idle as it must be
+    std::erase(active_, op.get());
+    std::erase(effects_, op.get());
+  }
+  std::thread last;
+  if (queues_.empty() && clock_thread_.joinable()) {
+    stop_ = true;
+    news_.notify_all();
+    last.swap(clock_thread_);
+  }
+  std::thread mine;
+  mine.swap(q.thread);
+  lock.unlock();
+  if (mine.joinable()) mine.join();
+  if (last.joinable()) last.join();
+  lock.lock();
+}
+
+// -- time -------------------------------------------------------------------------------------------------------------
+
+uint64_t Engine::next_event() const noexcept {
+  uint64_t t = CONSORT_NEVER;
+  for (const Op *op : active_)
+    if (op->stage == Op::kLatency || op->stage == Op::kFlows || op->stage == Op::kTimed) t = std::min(t, op->until);
+  for (const Device *d : devices)
+    if (!d->lost) t = std::min(t, loss_of(*d));
+  return t;
+}
+
+uint64_t Engine::loss_of(const Device &d) const noexcept {
+  uint64_t t = CONSORT_NEVER;
+  for (const Fault &f : machine.faults)
+    if (f.kind == Fault::kLost && f.at_ns && (f.device < 0 || f.device == static_cast<int>(d.index)))
+      t = std::min(t, d.opened + f.at_ns);
+  return t;
+}
+
+void Engine::advance(uint64_t now) noexcept {
+  for (uint64_t t; (t = next_event()) <= now;) {
+    t = std::max(t, clock_);
+    settle(t);
+    step(t);
+  }
+  settle(std::max(now, clock_));
+}
+
+void Engine::settle(uint64_t t) noexcept {
+  const auto passed = static_cast<double>(t - clock_);
+  for (Op *op : active_)
+    if (op->stage == Op::kFlows) op->left = std::max(0.0, op->left - op->pace * passed);
+  clock_ = t;
+}
+
+// Max-min fairness: whoever is held back most gets what holds it back, the rest is divided among the others.
+void Engine::share() noexcept {
+  std::vector<double> left = machine.wires;
+  std::vector<uint32_t> users(left.size(), 0);
+  std::vector<Op *> open;
+  for (Op *op : active_)
+    if (op->stage == Op::kFlows) {
+      open.push_back(op);
+      for (uint32_t w : op->path->wires) ++users[w];
+    }
+  while (!open.empty()) {
+    size_t slowest = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < open.size(); ++i) {
+      double limit = open[i]->most;
+      for (uint32_t w : open[i]->path->wires) limit = std::min(limit, left[w] / users[w]);
+      if (limit < least) least = limit, slowest = i;
+    }
+    Op *op = open[slowest];
+    op->pace = std::max(least, 1e-9);
+    op->until = clock_ + static_cast<uint64_t>(std::ceil(op->left / op->pace));
+    for (uint32_t w : op->path->wires) {
+      left[w] = std::max(0.0, left[w] - op->pace);
+      --users[w];
+    }
+    open.erase(open.begin() + static_cast<ptrdiff_t>(slowest));
+  }
+}
+
+// All that is due at t, which is where the clock stands.
+void Engine::step(uint64_t t) noexcept {
+  for (Device *d : devices)
+    if (!d->lost && loss_of(*d) <= t) lose(*d, t);
+  const std::vector<Op *> due = [&] {
+    std::vector<Op *> list;
+    for (Op *op : active_)
+      if ((op->stage == Op::kLatency || op->stage == Op::kFlows || op->stage == Op::kTimed) && op->until <= t)
+        list.push_back(op);
+    return list;
+  }();
+  bool flows = false;
+  for (Op *op : due) {
+    if (std::find(active_.begin(), active_.end(), op) == active_.end() || op->stage == Op::kHeld)
+      continue;  // lost meanwhile
+    if (op->stage == Op::kLatency && op->left > 0) {
+      op->stage = Op::kFlows;
+      flows = true;
+    } else {
+      flows |= op->stage == Op::kFlows;
+      modelled(*op, t);
+    }
+  }
+  begin_ready(t);
+  if (flows) share();
+}
+
+// -- ops --------------------------------------------------------------------------------------------------------------
+
+void Engine::accept(Queue &q, const consort_op &given) {
+  auto op = std::make_unique<Op>();
+  op->op = given;
+  op->wait.assign(given.wait, given.wait + given.nwait);
+  op->queue = &q;
+  op->seq = q.accepted + 1;
+  q.ops.push_back(std::move(op));
+  ++q.accepted;
+  begin_ready(clock_);
+  if (!machine.virtual_time && next_event() < waking_) news_.notify_all();
+}
+
+bool Engine::may_begin(const Queue &q, const Op &op) const noexcept {
+  if (op.stage != Op::kWaits) return false;
+  if (q.in_order && &op != q.ops.front().get()) return false;
+  for (const consort_ticket &t : op.wait)
+    for (const Queue *other : queues_) {
+      if (other->token != t.queue) continue;
+      for (const auto &open : other->ops)
+        if (open->seq == t.seq && open.get() != &op) return false;
+    }
+  return true;
+}
+
+// Until nothing more begins: some are over as soon as they have begun.
+void Engine::begin_ready(uint64_t t) noexcept {
+  for (bool again = true; again;) {
+    again = false;
+    for (Queue *q : queues_)
+      for (size_t i = 0; i < q->ops.size() && (i == 0 || !q->in_order); ++i)
+        if (may_begin(*q, *q->ops[i])) {
+          begin(*q->ops[i], t);
+          again = true;
+          break;
+        }
+  }
+}
+
+uint64_t Engine::varied(Device &d, double ns) noexcept {
+  if (machine.noise > 0) ns *= 1 + machine.noise * (2 * d.chance.next() - 1);
+  return static_cast<uint64_t>(std::llround(std::max(0.0, ns)));
+}
+
+bool Engine::strikes(Device &d, Fault::Kind kind) noexcept {
+  const uint64_t n = ++d.seen[kind];
+  bool yes = false;
+  for (const Fault &f : machine.faults) {
+    if (f.kind != kind || (f.device >= 0 && f.device != static_cast<int>(d.index))) continue;
+    if (f.chance > 0)
+      yes |= d.chance.next() < f.chance;
+    else
+      yes |= f.nth == n;
+  }
+  return yes;
+}
+
+void Engine::begin(Op &op, uint64_t t) noexcept {
+  Device &d = *op.queue->device;
+  op.start = t;
+  op.stage = Op::kTimed;
+  op.until = t;
+  active_.push_back(&op);
+  if (!d.lost && strikes(d, Fault::kLost)) return lose(d, t);
+  if (d.lost)
+    op.status = CONSORT_E_DEVICE_LOST;
+  else if (op.op.kind == CONSORT_OP_COPY)
+    begin_copy(op, t);
+  else if (op.op.kind == CONSORT_OP_FILL)
+    begin_fill(op, t);
+  else if (op.op.kind == CONSORT_OP_CALL)
+    begin_call(op, t);
+  else if (op.op.kind != CONSORT_OP_MARK)
+    op.status = fail(d, CONSORT_E_UNSUPPORTED,
+                     "op " + std::to_string(op.op.kind) + " is none of its kinds: it calls host functions");
+  if (op.effect == Op::kDue) {
+    if (machine.virtual_time)
+      effects_.push_back(&op);
+    else
+      op.queue->effects.push_back(&op), op.queue->changed.notify_all();
+  }
+  if (op.stage == Op::kTimed && op.until <= t) modelled(op, t);
+}
+
+// All its rows in one block of the device, if the end is one.
+bool Engine::is_inside(const Op &op, int end, consort_addr a, const int64_t step[2]) const noexcept {
+  if (end == kHost) return true;
+  const consort_copy &c = op.op.u.copy;
+  int64_t low = 0, high = static_cast<int64_t>(c.run);
+  for (int i = 0; i < 2; ++i) {
+    const int64_t reach = static_cast<int64_t>(c.n[i] - 1) * step[i];
+    (reach < 0 ? low : high) += reach;
+  }
+  for (const Device *d : devices) {
+    if (d->index != static_cast<uint32_t>(end)) continue;
+    const uint64_t first = a.base + a.off + static_cast<uint64_t>(low);
+    auto it = d->blocks.upper_bound(first);
+    if (it == d->blocks.begin()) return false;
+    --it;
+    return first + static_cast<uint64_t>(high - low) <= it->first + it->second;
+  }
+  return false;
+}
+
+void Engine::begin_copy(Op &op, uint64_t t) noexcept {
+  Device &d = *op.queue->device;
+  const consort_copy &c = op.op.u.copy;
+  op.from = end_of(c.src_space);
+  op.to = end_of(c.dst_space);
+  op.path = machine.path(op.from, op.to);
+  if (!op.path) {
+    op.status = fail(d, CONSORT_E_UNSUPPORTED,
+                     "no path from space " + std::to_string(c.src_space) + " to space " + std::to_string(c.dst_space));
+    return;
+  }
+  const uint64_t bytes = c.run * c.n[0] * c.n[1];
+  if (bytes && (!is_inside(op, op.from, c.src, c.src_step) || !is_inside(op, op.to, c.dst, c.dst_step))) {
+    const std::string text = "a copy of " + std::to_string(bytes) + " bytes from space " + std::to_string(c.src_space) +
+                             " to space " + std::to_string(c.dst_space) + " goes beyond the memory that was allocated";
+    op.status = fail(d, CONSORT_E_INVAL, text);
+    say(d, 1, text);
+    return;
+  }
+  double slow = 1;
+  for (int end : {op.from, op.to})
+    if (end != kHost) slow = std::max(slow, machine.devices[static_cast<size_t>(end)].slow);
+  if (machine.noise > 0) slow *= 1 + machine.noise * d.chance.next();
+  op.most = op.path->bytes_per_s / 1e9 / slow;
+  op.left = static_cast<double>(bytes);
+  op.bytes = bytes;
+  op.stage = Op::kLatency;
+  op.until = t + static_cast<uint64_t>(static_cast<double>(op.path->latency_ns) * slow);
+  if (strikes(d, Fault::kCopy)) {
+    op.status = fail(d, CONSORT_E_IO, "a copy went wrong, as faults = demands");
+    return;
+  }
+  if (machine.virtual_time || bytes <= kInline)
+    move_bytes(c);
+  else
+    op.effect = Op::kDue;
+}
+
+void Engine::begin_fill(Op &op, uint64_t t) noexcept {
+  Device &d = *op.queue->device;
+  const consort_fill &f = op.op.u.fill;
+  const int end = end_of(f.space);
+  const Path *path = machine.path(end, end);
+  consort_copy &c = op.op.u.copy;  // the same union: f is read first
+  const consort_fill fill = f;
+  c = {fill.space, fill.space, fill.dst, fill.dst, fill.run, {1, 1}, {0, 0}, {0, 0}};
+  const bool inside = path && is_inside(op, end, fill.dst, c.dst_step);
+  op.op.u.fill = fill;
+  if (!inside) {
+    op.status = fail(d, CONSORT_E_INVAL,
+                     "a fill of " + std::to_string(fill.run) + " bytes goes beyond the memory that was allocated");
+    return;
+  }
+  op.bytes = fill.run;
+  op.until = t + varied(d, static_cast<double>(fill.run) * 1e9 / path->bytes_per_s * d.spec->slow);
+  if (machine.virtual_time || fill.run <= kInline)
+    fill_bytes(fill);
+  else
+    op.effect = Op::kDue;
+}
+
+void Engine::begin_call(Op &op, uint64_t t) noexcept {
+  Device &d = *op.queue->device;
+  if (strikes(d, Fault::kKernel)) {
+    op.status = fail(d, CONSORT_E_IO, "a kernel went wrong, as faults = demands");
+    op.until = t + d.spec->delay_ns;
+    return;
+  }
+  const bool calls = machine.execute && op.op.u.call.fn;
+  if (calls) op.effect = Op::kDue;
+  const double slow = d.spec->slow, delay = static_cast<double>(d.spec->delay_ns) * slow;
+  const auto name = d.names.find(op.op.codelet);
+  const auto given = name == d.names.end() ? machine.times.end() : machine.times.find(name->second);
+  if (given != machine.times.end()) {
+    op.until = t + varied(d, delay + static_cast<double>(given->second) * slow);
+  } else if (machine.rate > 0 && op.op.work) {
+    op.until = t + varied(d, delay + static_cast<double>(op.op.work) * 1e9 / machine.rate * slow / d.spec->speed);
+  } else if (machine.virtual_time || !calls) {
+    op.until = t + varied(d, delay + static_cast<double>(machine.usual_ns) * slow / d.spec->speed);
+  } else {
+    op.stage = Op::kMeasured;
+    op.stretch = slow / d.spec->speed;
+    op.least = t + varied(d, delay);
+  }
+}
+
+// The model is through with it; it is over when its effect is.
+void Engine::modelled(Op &op, uint64_t t) noexcept {
+  op.stage = Op::kHeld;
+  if (op.effect == Op::kNone || op.effect == Op::kDone) over(op, t);
+}
+
+void Engine::over(Op &op, uint64_t t) noexcept {
+  Queue &q = *op.queue;
+  for (int end : {op.from, op.to})  // the other end may have gone meanwhile
+    for (const Device *d : devices)
+      if (op.path && d->index == static_cast<uint32_t>(end) && d->lost && op.status == CONSORT_OK)
+        op.status = CONSORT_E_IO;
+  consort_done done{};
+  done.cookie = op.op.cookie;
+  done.status = op.status;
+  done.source = CONSORT_NONE;
+  done.bytes = op.status < 0 ? 0 : op.bytes;
+  if (op.op.flags & CONSORT_OPF_TIME) done.t0 = op.start, done.t1 = t;
+  if (trace_)
+    std::fprintf(trace_, "%llu %llu %u %llu %u %llu %d %llu %d\n", (unsigned long long)op.start, (unsigned long long)t,
+                 q.device->index, (unsigned long long)q.token, op.op.kind, (unsigned long long)op.seq,
+                 static_cast<int>(op.op.codelet), (unsigned long long)done.bytes, op.status);
+  std::erase(active_, &op);
+  q.done.push_back(done);
+  std::erase_if(q.ops, [&](const auto &o) { return o.get() == &op; });
+  if (q.armed) {
+    q.armed = false;
+    eventfd_write(q.fd, 1);
+  }
+}
+
+}  // namespace sim

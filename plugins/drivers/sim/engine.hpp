@@ -1,0 +1,146 @@
+// engine.hpp — what happens on the machine, and when: the ops of all queues of all devices on one time line.
+//
+// A discrete-event model: an op starts when those before it are over, a copy waits out its latency and then shares
+// wires with other copies (max-min fair), a kernel takes its time; advance() plays all that is due up to a moment. Ops
+// also have an effect, the bytes moved or the function called: in real time on a thread of the queue while the model's
+// time runs, in virtual time inside poll(). An op is over when both are.
+// One per driver. Everything is guarded by `mutex`, which is held over no function of a task and no call that waits.
+#pragma once
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "machine.hpp"
+
+namespace sim {
+
+class Engine;
+struct Device;
+struct Queue;
+
+struct Op {
+  // kMeasured: as long as its function takes. kHeld: the model is through with it, its effect is not.
+  enum Stage : uint8_t { kWaits, kLatency, kFlows, kTimed, kMeasured, kHeld };
+  enum Effect : uint8_t { kNone, kDue, kRunning, kDone };
+  consort_op op;
+  std::vector<consort_ticket> wait;
+  Queue *queue;
+  uint64_t seq;
+  Stage stage = kWaits;
+  Effect effect = kNone;
+  consort_status status = CONSORT_OK;
+  uint64_t start = 0, until = 0, least = 0, took = 0, bytes = 0;  // least: before that a measured one is not over
+  double stretch = 1, left = 0, pace = 0, most = 0;               // of a copy: bytes, bytes per ns
+  const Path *path = nullptr;
+  int from = kHost, to = kHost;
+};
+
+struct Queue {
+  Device *device;
+  uint64_t token;
+  bool in_order, armed = false, stop = false;
+  uint32_t depth;
+  int fd = -1;
+  uint64_t accepted = 0;
+  std::deque<std::unique_ptr<Op>> ops;  // in flight, by seq
+  std::deque<consort_done> done;
+  std::deque<Op *> effects;             // due, for the thread
+  std::condition_variable changed;
+  std::thread thread;                   // real time only
+};
+
+struct Chance {                         // splitmix64
+  uint64_t state;
+  double next() noexcept {              // [0, 1)
+    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+};
+
+struct Device {
+  Engine *engine;
+  uint32_t index;
+  uint64_t token;
+  const DeviceSpec *spec;
+  uint32_t space = CONSORT_NONE;
+  bool lost = false, told = false;
+  uint64_t opened = 0, used = 0, seen[4] = {};  // seen: by Fault::Kind
+  std::map<uint64_t, uint64_t> blocks;          // address, bytes; of its own space
+  std::map<uint64_t, uint64_t> pinned;          // of the host's
+  std::map<uint32_t, std::string> names;        // of codelets
+  std::string space_name;
+  Chance chance;
+};
+
+class Engine {
+ public:
+  Engine(const consort_host *, Machine);
+  ~Engine();
+  Engine(const Engine &) = delete;
+  Engine &operator=(const Engine &) = delete;
+
+  // With the mutex:
+  void advance(uint64_t now) noexcept;
+  void accept(Queue &, const consort_op &);                    // throws bad_alloc
+  uint64_t next_event() const noexcept;                        // CONSORT_NEVER: nothing is on its way
+  bool strikes(Device &, Fault::Kind) noexcept;                // counts; true: this one goes wrong
+  void play_effects(std::unique_lock<std::mutex> &) noexcept;  // virtual time: calls what is due, without the mutex
+  void tell_losses(std::unique_lock<std::mutex> &) noexcept;
+  void add(Queue &);                                           // throws where there is no thread
+  void remove(Queue &, std::unique_lock<std::mutex> &) noexcept;
+  bool idle() const noexcept { return queues_.empty(); }
+  bool has_effects() const noexcept { return !effects_.empty(); }
+
+  uint64_t now() const noexcept { return host->now(host); }
+  int end_of(uint32_t space) const noexcept;                   // -2: unknown
+  consort_status fail(const Device &, consort_status, const std::string &text) const noexcept;
+
+  const consort_host *const host;
+  const Machine machine;
+  std::mutex mutex;
+  std::map<uint32_t, int> spaces;                              // by kernel id; others' too, if the host's
+  std::vector<Device *> devices;                               // open
+
+ private:
+  void begin_ready(uint64_t t) noexcept;
+  bool may_begin(const Queue &, const Op &) const noexcept;
+  void begin(Op &, uint64_t t) noexcept;
+  void begin_copy(Op &, uint64_t t) noexcept;
+  void begin_fill(Op &, uint64_t t) noexcept;
+  void begin_call(Op &, uint64_t t) noexcept;
+  bool is_inside(const Op &, int end, consort_addr, const int64_t step[2]) const noexcept;
+  uint64_t loss_of(const Device &) const noexcept;  // when, by its time; CONSORT_NEVER
+  void settle(uint64_t t) noexcept;
+  void share() noexcept;
+  void step(uint64_t t) noexcept;
+  void modelled(Op &, uint64_t t) noexcept;
+  void over(Op &, uint64_t t) noexcept;
+  void effect_over(Op &, consort_status) noexcept;
+  void lose(Device &, uint64_t t) noexcept;
+  void say(const Device &, int32_t level, const std::string &text) const noexcept;
+  void play(Op &, std::unique_lock<std::mutex> &) noexcept;
+  void serve(Queue &) noexcept;
+  void keep_time() noexcept;
+  uint64_t varied(Device &, double ns) noexcept;
+
+  std::vector<Queue *> queues_;   // in the order of their opening
+  std::vector<Op *> active_;      // begun, not over; in the order of their beginning
+  std::deque<Op *> effects_;      // virtual time: due, in that order
+  uint64_t clock_ = 0;            // the model stands there
+  std::condition_variable news_;  // for the clock's thread
+  std::thread clock_thread_;
+  uint64_t waking_ = 0;           // when that thread looks again; 0: it is awake
+  bool stop_ = false;
+  std::FILE *trace_ = nullptr;
+};
+
+// The bytes, in whatever order the boxes lie.
+void move_bytes(const consort_copy &) noexcept;
+void fill_bytes(const consort_fill &) noexcept;
+
+}  // namespace sim

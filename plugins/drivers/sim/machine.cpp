@@ -1,0 +1,355 @@
+#include "machine.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "words.hpp"
+
+namespace sim {
+namespace {
+
+struct Bus {
+  std::string name;
+  uint32_t down, up;
+};  // towards devices, away from them; one wire where it is shared
+
+class Reader {
+ public:
+  explicit Reader(const consort_host *host) : host_(host) {}
+  Machine read();
+
+ private:
+  std::string text(const char *key) const {
+    const char *v = host_->param(host_, key);
+    return v ? v : "";
+  }
+  static std::string where(const char *key) { return std::string("sim: ") + key; }
+  uint32_t wire(double bytes_per_s) {
+    machine_.wires.push_back(bytes_per_s / 1e9);
+    return static_cast<uint32_t>(machine_.wires.size() - 1);
+  }
+  void connect(int from, int to, double bytes_per_s, uint64_t latency_ns, bool duplex, const Bus *bus);
+  void add_path(int from, int to, double bytes_per_s, uint64_t latency_ns, uint32_t own, const Bus *bus);
+  const Bus *bus_of(const std::string &where, const std::string &name) const;
+  int end_of(const Table::Entry &) const;
+  void from_parameters();
+  void from_file(const std::string &file);
+  void device(const Table &);
+  void bus(const Table &);
+  void link(const Table &);
+  void times(const Table &);
+  void fault(const std::string &word);
+
+  struct Reach {
+    double bytes_per_s;
+    uint64_t latency_ns;
+  };  // of a device, to the host
+  const consort_host *host_;
+  Machine machine_;
+  DeviceSpec usual_;
+  Reach usual_reach_{};
+  std::vector<Reach> reach_;
+  std::vector<Bus> buses_;
+  bool duplex_ = true;
+};
+
+// A kernel that takes no time or a wire without bandwidth would end in divisions by nothing.
+double positive(const std::string &where, double x) {
+  if (x <= 0) throw Bad{where + " must be more than 0"};
+  return x;
+}
+
+void Reader::add_path(int from, int to, double bytes_per_s, uint64_t latency_ns, uint32_t own, const Bus *bus) {
+  Path p{bytes_per_s, latency_ns, {own}};
+  if (bus) {
+    if (from != kHost) p.wires.push_back(bus->up);
+    if (to != kHost && (from == kHost || bus->down != bus->up)) p.wires.push_back(bus->down);
+  }
+  for (uint32_t w : p.wires) p.bytes_per_s = std::min(p.bytes_per_s, machine_.wires[w] * 1e9);
+  machine_.paths[{from, to}] = std::move(p);
+}
+
+void Reader::connect(int from, int to, double bytes_per_s, uint64_t latency_ns, bool duplex, const Bus *bus) {
+  const uint32_t there = wire(bytes_per_s), back = duplex ? wire(bytes_per_s) : there;
+  add_path(from, to, bytes_per_s, latency_ns, there, bus);
+  add_path(to, from, bytes_per_s, latency_ns, back, bus);
+}
+
+const Bus *Reader::bus_of(const std::string &where, const std::string &name) const {
+  for (const Bus &b : buses_)
+    if (b.name == name) return &b;
+  throw Bad{where + " = \"" + name + "\": no [[bus]] above it has that name"};
+}
+
+int Reader::end_of(const Table::Entry &e) const {
+  if (e.value == "host") return kHost;
+  for (size_t i = 0; i < machine_.devices.size(); ++i)
+    if (machine_.devices[i].name == e.value && !machine_.devices[i].host) return static_cast<int>(i);
+  throw Bad{e.where + " = \"" + e.value + "\": neither \"host\" nor the name of a [[device]] above it"};
+}
+
+void Reader::device(const Table &t) {
+  DeviceSpec d = usual_;
+  Reach reach = usual_reach_;
+  d.name.clear();
+  double count = 1;
+  for (const Table::Entry &e : t.entries) {
+    if (e.key == "name")
+      d.name = e.value;
+    else if (e.key == "class")
+      d.klass = e.value;
+    else if (e.key == "runs")
+      d.runs = e.value;
+    else if (e.key == "host")
+      d.host = read_flag(e.where, e.value);
+    else if (e.key == "memory")
+      d.memory = read_bytes(e.where, e.value);
+    else if (e.key == "bandwidth")
+      reach.bytes_per_s = positive(e.where, read_rate(e.where, e.value));
+    else if (e.key == "latency")
+      reach.latency_ns = read_time(e.where, e.value);
+    else if (e.key == "delay")
+      d.delay_ns = read_time(e.where, e.value);
+    else if (e.key == "speed")
+      d.speed = positive(e.where, read_number(e.where, e.value));
+    else if (e.key == "slow")
+      d.slow = positive(e.where, read_number(e.where, e.value));
+    else if (e.key == "units" || e.key == "depth" || e.key == "count") {
+      const double n = read_number(e.where, e.value);
+      if (n < (e.key == "units" ? 0 : 1) || n > 65536 || n != static_cast<uint32_t>(n))
+        throw Bad{e.where + " = " + e.value + " is not from 1 to 65536"};
+      if (e.key == "count")
+        count = n;
+      else
+        (e.key == "units" ? d.units : d.depth) = static_cast<uint32_t>(n);
+    } else {
+      throw Bad{e.where +
+                ": a device has name, class, runs, host, units, memory, bandwidth, latency, delay, speed, slow, depth, "
+                "count"};
+    }
+  }
+  if (d.klass.empty()) throw Bad{t.where + ": a device needs a class"};
+  if (d.memory == 0) throw Bad{t.where + ": a device needs memory"};
+  const std::string base = d.name;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
+    d.name = !base.empty() ? base + (count > 1 ? std::to_string(i) : "")
+             : d.host      ? "host"
+                           : "sim" + std::to_string(machine_.devices.size());
+    for (const DeviceSpec &other : machine_.devices)
+      if (other.name == d.name) throw Bad{t.where + ": there are two devices of the name \"" + d.name + "\""};
+    d.arch = "sim/" + d.klass;
+    machine_.devices.push_back(d);
+    reach_.push_back(reach);
+  }
+}
+
+void Reader::bus(const Table &t) {
+  std::string name;
+  double rate = 0;
+  bool duplex = duplex_;
+  for (const Table::Entry &e : t.entries) {
+    if (e.key == "name")
+      name = e.value;
+    else if (e.key == "bandwidth")
+      rate = positive(e.where, read_rate(e.where, e.value));
+    else if (e.key == "duplex")
+      duplex = read_flag(e.where, e.value);
+    else
+      throw Bad{e.where + ": a bus has name, bandwidth, duplex"};
+  }
+  if (name.empty() || rate == 0) throw Bad{t.where + ": a bus needs a name and a bandwidth"};
+  const uint32_t down = wire(rate);
+  buses_.push_back({name, down, duplex ? wire(rate) : down});
+}
+
+void Reader::link(const Table &t) {
+  int from = -2, to = -2;
+  Reach reach = usual_reach_;
+  bool duplex = duplex_, both = true;
+  const Bus *bus = nullptr;
+  for (const Table::Entry &e : t.entries) {
+    if (e.key == "from")
+      from = end_of(e);
+    else if (e.key == "to")
+      to = end_of(e);
+    else if (e.key == "bandwidth")
+      reach.bytes_per_s = positive(e.where, read_rate(e.where, e.value));
+    else if (e.key == "latency")
+      reach.latency_ns = read_time(e.where, e.value);
+    else if (e.key == "duplex")
+      duplex = read_flag(e.where, e.value);
+    else if (e.key == "both")
+      both = read_flag(e.where, e.value);
+    else if (e.key == "bus")
+      bus = bus_of(e.where, e.value);
+    else
+      throw Bad{e.where + ": a link has from, to, bandwidth, latency, bus, duplex, both"};
+  }
+  if (from == -2 || to == -2 || from == to) throw Bad{t.where + ": a link needs from and to, two ends that differ"};
+  if (both)
+    connect(from, to, reach.bytes_per_s, reach.latency_ns, duplex, bus);
+  else
+    add_path(from, to, reach.bytes_per_s, reach.latency_ns, wire(reach.bytes_per_s), bus);
+}
+
+void Reader::times(const Table &t) {
+  for (const Table::Entry &e : t.entries) machine_.times[e.key] = read_time(e.where, e.value);
+}
+
+// KIND@WHEN or KIND%CHANCE, with /DEVICE behind it or without: for each device.
+void Reader::fault(const std::string &word) {
+  const std::string at = where("faults: ") + "\"" + word + "\"";
+  const auto wrong = [&](const std::string &why) {
+    return Bad{at + ": " + why + "; write oom@3, copy%0.01, kernel@5/1, lost@100, lost@20ms/0 or slow@8/1"};
+  };
+  const size_t slash = word.find('/'), sign = word.find_first_of("@%");
+  if (sign == std::string::npos || (slash != std::string::npos && slash < sign)) throw wrong("no @ or % in it");
+  const std::string kind = word.substr(0, sign),
+                    value = word.substr(sign + 1, slash == std::string::npos ? slash : slash - sign - 1);
+  Fault f{};
+  f.device = -1;
+  if (slash != std::string::npos) {
+    const double n = read_number(at, word.substr(slash + 1));
+    if (n >= static_cast<double>(machine_.devices.size()) || n != static_cast<int>(n))
+      throw wrong("there is no device " + word.substr(slash + 1) + ", they are counted from 0");
+    f.device = static_cast<int>(n);
+  }
+  if (kind == "slow" && word[sign] == '@') {
+    for (size_t i = 0; i < machine_.devices.size(); ++i)
+      if (f.device < 0 || f.device == static_cast<int>(i))
+        machine_.devices[i].slow = positive(at, read_number(at, value));
+    return;
+  }
+  if (kind == "oom")
+    f.kind = Fault::kMemory;
+  else if (kind == "copy")
+    f.kind = Fault::kCopy;
+  else if (kind == "kernel")
+    f.kind = Fault::kKernel;
+  else if (kind == "lost")
+    f.kind = Fault::kLost;
+  else
+    throw wrong("\"" + kind + "\" is none of oom, copy, kernel, lost, slow");
+  if (word[sign] == '%') {
+    f.chance = read_number(at, value);
+    if (f.chance > 1) throw wrong("a chance is 1 at most");
+  } else if (f.kind == Fault::kLost && value.find_first_not_of("0123456789") != std::string::npos) {
+    f.at_ns = read_time(at, value);
+    if (f.at_ns == 0) throw wrong("a time of 0 is before the start");
+  } else {
+    const double n = read_number(at, value);
+    if (n < 1 || n != static_cast<double>(static_cast<uint64_t>(n))) throw wrong("they are counted from 1");
+    f.nth = static_cast<uint64_t>(n);
+  }
+  machine_.faults.push_back(f);
+}
+
+void Reader::from_parameters() {
+  const double n = read_number(where("devices"), text("devices"));
+  Table t{"device", where("devices"), {}};
+  for (uint32_t i = 0; i < static_cast<uint32_t>(n); ++i) device(t);
+}
+
+void Reader::from_file(const std::string &file) {
+  std::ifstream in(file);
+  if (!in) throw Bad{"sim: machine = \"" + file + "\" cannot be read: give the path of a file with [[device]] tables"};
+  std::stringstream all;
+  all << in.rdbuf();
+  const auto tables = read_tables(file, all.str());
+  for (const Table &t : tables) {  // whatever their order in the file: links name devices and buses
+    if (t.name == "device")
+      device(t);
+    else if (t.name == "bus")
+      bus(t);
+    else if (t.name == "times")
+      times(t);
+    else if (t.name != "link")
+      throw Bad{t.where + ": [" + t.name + "] is none of device, bus, link, times"};
+  }
+}
+
+Machine Reader::read() {
+  Machine &m = machine_;
+  m.virtual_time = text("time") == "virtual";
+  m.execute = read_flag(where("execute"), text("execute"));
+  m.seed = std::strtoull(text("seed").c_str(), nullptr, 10);
+  m.noise = read_number(where("noise"), text("noise"));
+  m.rate = read_rate(where("rate"), text("rate"));
+  m.usual_ns = read_time(where("usual"), text("usual"));
+  m.trace = text("trace");
+  duplex_ = read_flag(where("duplex"), text("duplex"));
+  usual_.klass = text("class");
+  usual_.runs = text("runs");
+  usual_.units = static_cast<uint32_t>(read_number(where("units"), text("units")));
+  usual_.depth = static_cast<uint32_t>(read_number(where("depth"), text("depth")));
+  usual_.memory = read_bytes(where("memory"), text("memory"));
+  usual_.speed = positive(where("speed"), read_number(where("speed"), text("speed")));
+  usual_.delay_ns = read_time(where("delay"), text("delay"));
+  usual_reach_ = {positive(where("bandwidth"), read_rate(where("bandwidth"), text("bandwidth"))),
+                  read_time(where("latency"), text("latency"))};
+  const double inner = positive(where("inner"), read_rate(where("inner"), text("inner")));
+  const double bus_rate = read_rate(where("bus"), text("bus")), peer = read_rate(where("peer"), text("peer"));
+  for (const std::string &word : split(text("times"), ',')) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Bad{where("times: ") + "\"" + word + "\": write CODELET=200us"};
+    m.times[word.substr(0, equals)] = read_time(where("times: ") + word.substr(0, equals), word.substr(equals + 1));
+  }
+
+  const std::string file = text("machine");
+  if (file.empty())
+    from_parameters();
+  else
+    from_file(file);
+  if (const double cores = read_number(where("cores"), text("cores")); cores > 0) {
+    Table t{"device", where("cores"), {}};
+    t.entries = {{"host", "true", t.where},
+                 {"class", "cpu", t.where},
+                 {"memory", text("host_memory"), where("host_memory")},
+                 {"units", std::to_string(static_cast<uint32_t>(cores)), t.where},
+                 {"depth", "1", t.where},
+                 {"delay", "0", t.where},
+                 {"speed", "1", t.where}};
+    device(t);
+  }
+  if (std::count_if(m.devices.begin(), m.devices.end(), [](const DeviceSpec &d) { return d.host; }) > 1)
+    throw Bad{"sim: there are two hosts: leave out cores = " + text("cores") +
+              " or one of the devices with host = true"};
+
+  // What everybody has; [[link]] tables have the last word.
+  Bus all{"", 0, 0};
+  if (bus_rate > 0) {
+    all.down = wire(bus_rate);
+    all.up = duplex_ ? wire(bus_rate) : all.down;
+  }
+  m.paths[{kHost, kHost}] = {inner, 0, {wire(inner)}};
+  for (size_t i = 0; i < m.devices.size(); ++i) {
+    if (m.devices[i].host) continue;
+    const int d = static_cast<int>(i);
+    m.paths[{d, d}] = {inner, 0, {wire(inner)}};
+    connect(kHost, d, reach_[i].bytes_per_s, reach_[i].latency_ns, duplex_, bus_rate > 0 ? &all : nullptr);
+    for (int other = 0; peer > 0 && other < d; ++other)
+      if (!m.devices[static_cast<size_t>(other)].host) connect(other, d, peer, reach_[i].latency_ns, duplex_, nullptr);
+  }
+  if (!file.empty()) {
+    std::ifstream in(file);
+    std::stringstream again;
+    again << in.rdbuf();
+    for (const Table &t : read_tables(file, again.str()))
+      if (t.name == "link") link(t);
+  }
+  for (const std::string &word : split(text("faults"), ',')) fault(word);
+  return std::move(m);
+}
+
+}  // namespace
+
+Machine Machine::read(const consort_host *host) { return Reader(host).read(); }
+
+const Path *Machine::path(int from, int to) const noexcept {
+  const auto it = paths.find({from, to});
+  return it == paths.end() ? nullptr : &it->second;
+}
+
+}  // namespace sim

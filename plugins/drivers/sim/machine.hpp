@@ -1,0 +1,61 @@
+// machine.hpp — the machine that is not there: its devices, the wires between them, how long kernels take, what goes
+// wrong.
+//
+// Read from the parameters and from a file by init(), constant afterwards; any thread. What is wrong is thrown as Bad,
+// which never leaves init().
+#pragma once
+#include <consort/driver.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+struct Bad { std::string text; };
+
+constexpr int kHost = -1;  // an end of a path: whatever memory is the host's
+
+struct DeviceSpec {
+  std::string name, klass, runs, arch;
+  uint32_t units = 1, depth = 16;
+  uint64_t memory = 0, delay_ns = 0;
+  double speed = 1, slow = 1;
+  bool host = false;  // it has no memory of its own: it is the host's memory, and cores in it
+};
+
+// A directed way between two memories. Bytes go over all its wires at once, at the pace of the slowest.
+struct Path {
+  double bytes_per_s = 0;
+  uint64_t latency_ns = 0;
+  std::vector<uint32_t> wires;
+};
+
+struct Fault {
+  enum Kind { kMemory, kCopy, kKernel, kLost } kind;
+  int device;         // -1: each
+  uint64_t nth = 0;   // from 1, by device; 0: not by number
+  double chance = 0;  // of each
+  uint64_t at_ns = 0; // kLost: after the device was opened; 0: not by time
+};
+
+struct Machine {
+  std::vector<DeviceSpec> devices;
+  std::vector<double> wires;                          // bytes per ns
+  std::map<std::pair<int, int>, Path> paths;          // by device, kHost
+  std::map<std::string, uint64_t, std::less<>> times; // ns, by codelet
+  std::vector<Fault> faults;
+  double rate = 0;                                    // of a codelet's own measure, per second; 0: not used
+  uint64_t usual_ns = 0;                              // of a kernel about which nothing is known, in virtual time
+  double noise = 0;                                   // kernels and copies take up to this share more or less
+  uint64_t seed = 1;
+  bool virtual_time = false, execute = true;
+  std::string trace;
+
+  static Machine read(const consort_host *);
+  const Path *path(int from, int to) const noexcept;
+  int endpoint(uint32_t device) const noexcept { return devices[device].host ? kHost : static_cast<int>(device); }
+};
+
+}  // namespace sim

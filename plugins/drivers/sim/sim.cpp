@@ -1,0 +1,418 @@
+// sim.cpp — accelerators that do not exist: the table of the driver, memory, queues.
+//
+// What there is comes from the parameters (machine), what happens when from one engine for all devices. Memory of a
+// device is the host's, kept apart: nothing but copies and the functions of its own tasks is given its addresses.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "engine.hpp"
+
+namespace sim {
+namespace {
+
+constexpr uint64_t kGranule = 256;
+constexpr uint32_t kCopies = 64;  // in flight on a queue that is no unit's
+
+Engine &engine(void *self) noexcept { return *static_cast<Engine *>(self); }
+Device &device(void *d) noexcept { return *static_cast<Device *>(d); }
+Queue &queue(void *q) noexcept { return *static_cast<Queue *>(q); }
+Engine &engine_of(const Queue &q) noexcept { return *q.device->engine; }
+
+template <class T>
+void give(T *out, const T &d) noexcept {  // an older host has a shorter one
+  std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);
+}
+
+template <class F>
+consort_status guarded(const consort_host *host, F body) noexcept {
+  try {
+    return body();
+  } catch (const Bad &b) {
+    return host->fail(host, CONSORT_E_INVAL, b.text.c_str());
+  } catch (...) {
+    return host->fail(host, CONSORT_E_NOMEM, "sim: out of memory");
+  }
+}
+
+// -- life -------------------------------------------------------------------------------------------------------------
+
+consort_status init(const consort_host *host, void **self) noexcept {
+  return guarded(host, [&]() -> consort_status {
+    Machine m = Machine::read(host);
+    if (m.devices.empty())
+      return host->fail(host, CONSORT_E_UNSUPPORTED, "sim: no device: set sim.devices to how many there are to be");
+    *self = new Engine(host, std::move(m));
+    return CONSORT_OK;
+  });
+}
+
+consort_status quiesce(void *self, uint64_t) noexcept {
+  Engine &e = engine(self);
+  const std::lock_guard lock(e.mutex);
+  return e.idle() ? CONSORT_OK : e.host->fail(e.host, CONSORT_E_BUSY, "sim: a queue is still open");
+}
+
+void fini(void *self) noexcept { delete &engine(self); }
+
+uint32_t count(void *self) noexcept { return static_cast<uint32_t>(engine(self).machine.devices.size()); }
+
+consort_status open(void *self, uint32_t index, uint64_t token, void **out) noexcept {
+  Engine &e = engine(self);
+  if (index >= e.machine.devices.size()) return CONSORT_E_INVAL;
+  return guarded(e.host, [&] {
+    auto d = std::make_unique<Device>();
+    d->engine = &e;
+    d->index = index;
+    d->token = token;
+    d->spec = &e.machine.devices[index];
+    d->space_name = d->spec->host ? "ram" : d->spec->name + ":ram";
+    d->chance.state = e.machine.seed * 0x9e3779b97f4a7c15u + index + 1;
+    d->opened = e.now();
+    const std::lock_guard lock(e.mutex);
+    e.devices.push_back(d.get());
+    *out = d.release();
+    return CONSORT_OK;
+  });
+}
+
+void close(void *dev) noexcept {
+  const std::unique_ptr<Device> d(&device(dev));
+  Engine &e = *d->engine;
+  {
+    const std::lock_guard lock(e.mutex);
+    std::erase(e.devices, d.get());
+  }
+  uint64_t bytes = 0;
+  for (auto *blocks : {&d->blocks, &d->pinned})
+    for (const auto &[at, n] : *blocks) {
+      bytes += n;
+      std::free(reinterpret_cast<void *>(at));
+    }
+  if (bytes)
+    e.host->log(e.host, 2,
+                ("sim: " + d->spec->name + " is closed with " + std::to_string(bytes) + " bytes in " +
+                 std::to_string(d->blocks.size() + d->pinned.size()) + " blocks that nobody freed")
+                    .c_str());
+}
+
+// -- what there is ----------------------------------------------------------------------------------------------------
+
+consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
+  Device &d = device(dev);
+  Engine &e = *d.engine;
+  if (i > 0) return CONSORT_E_INVAL;
+  return guarded(e.host, [&] {
+    const std::lock_guard lock(e.mutex);
+    d.space = out->id;
+    e.spaces[out->id] = e.machine.endpoint(d.index);
+    consort_space_desc s = *out;
+    s.flags = d.spec->host ? CONSORT_SP_CPU | CONSORT_SP_COHERENT : 0;
+    s.numa = -1;
+    s.name = d.space_name.c_str();
+    s.domain = d.spec->host ? "host" : "sim";
+    s.domain_key = d.index + 1;
+    s.capacity = d.spec->memory;
+    s.granule = s.align = kGranule;
+    give(out, s);
+    return CONSORT_OK;
+  });
+}
+
+consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept {
+  const Device &d = device(dev);
+  if (i >= d.spec->units) return CONSORT_E_INVAL;
+  consort_unit_desc u{};
+  std::memcpy(&u, out, std::min<size_t>(out->size, sizeof u));
+  const bool others = !d.spec->runs.empty() && d.spec->runs != d.spec->klass;
+  u.flags = others || d.engine->machine.virtual_time ? CONSORT_UNIT_SIMULATED : 0;
+  u.space = d.space;
+  u.depth = d.spec->depth;
+  u.numa = -1;
+  u.klass = d.spec->klass.c_str();
+  u.arch = d.spec->arch.c_str();
+  u.cpuset = nullptr;
+  u.cpuset_words = 0;
+  u.runs = others ? d.spec->runs.c_str() : nullptr;
+  give(out, u);
+  return CONSORT_OK;
+}
+
+consort_status link(void *dev, const consort_space_desc *src, const consort_space_desc *dst,
+                    consort_link_desc *out) noexcept {
+  const Device &d = device(dev);
+  Engine &e = *d.engine;
+  return guarded(e.host, [&]() -> consort_status {
+    const std::lock_guard lock(e.mutex);
+    for (const consort_space_desc *s : {src, dst})
+      if ((s->flags & CONSORT_SP_CPU) && (s->flags & CONSORT_SP_COHERENT) && s->domain &&
+          std::strcmp(s->domain, "host") == 0)
+        e.spaces.emplace(s->id, kHost);
+    const int from = e.end_of(src->id), to = e.end_of(dst->id);
+    // Of two devices the one that sends has the path.
+    const bool mine = src->id == d.space || (dst->id == d.space && from == kHost);
+    const Path *path = mine && from != -2 && to != -2 ? e.machine.path(from, to) : nullptr;
+    if (!path) return CONSORT_E_UNSUPPORTED;
+    consort_link_desc l{};
+    l.size = out->size;
+    l.flags =
+        CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC | (from == kHost && to == kHost ? CONSORT_LK_LOADSTORE : 0);
+    l.bytes_per_s = static_cast<uint64_t>(path->bytes_per_s);
+    l.latency_ns = static_cast<uint32_t>(std::min<uint64_t>(path->latency_ns, UINT32_MAX));
+    l.engines = 1;
+    l.max_run = UINT64_MAX;
+    l.min_align = 1;
+    l.bounce_space = CONSORT_NONE;
+    give(out, l);
+    return CONSORT_OK;
+  });
+}
+
+void codelet(void *dev, uint32_t id, const char *name, const char *const *, uint32_t) noexcept {
+  Device &d = device(dev);
+  guarded(d.engine->host, [&] {
+    const std::lock_guard lock(d.engine->mutex);
+    d.names[id] = name ? name : "";
+    return CONSORT_OK;
+  });
+}
+
+// -- memory -----------------------------------------------------------------------------------------------------------
+
+consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags,
+                     consort_addr *out) noexcept {
+  Device &d = device(dev);
+  Engine &e = *d.engine;
+  return guarded(e.host, [&]() -> consort_status {
+    std::unique_lock lock(e.mutex);
+    const bool own = space == d.space;
+    const bool pinned = !own && (flags & CONSORT_AL_PINNED) && e.end_of(space) == kHost;
+    const std::string what = std::to_string(bytes) + " bytes in space " + std::to_string(space);
+    if (align == 0) align = kGranule;
+    if (bytes == 0 || (align & (align - 1)) != 0 || (!own && !pinned))
+      return e.fail(
+          d, CONSORT_E_INVAL,
+          "cannot allocate " + what + " aligned to " + std::to_string(align) +
+              "; bytes must not be 0, the alignment a power of two, the space its own, or the host's with AL_PINNED");
+    uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
+    if (pinned || d.spec->host) can |= CONSORT_AL_PINNED;
+    if (flags & ~can)
+      return e.fail(d, CONSORT_E_UNSUPPORTED,
+                    "allocation flags " + std::to_string(flags & ~can) + " mean nothing here");
+    if (d.lost) return e.fail(d, CONSORT_E_DEVICE_LOST, "no memory: the device is lost");
+    if (e.strikes(d, Fault::kMemory))
+      return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what + ", as faults = demands");
+    if (bytes > UINT64_MAX - kGranule) return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what);
+    const uint64_t whole = (bytes + kGranule - 1) / kGranule * kGranule;
+    if (own && whole > d.spec->memory - d.used)
+      return e.fail(d, CONSORT_E_NOMEM,
+                    "out of memory: " + what + ", " + std::to_string(d.used) + " of " + std::to_string(d.spec->memory) +
+                        " are in use");
+    void *p = nullptr;
+    if (posix_memalign(&p, std::max<uint64_t>(align, kGranule), whole) != 0)
+      return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what + ", which the host itself does not have");
+    try {
+      (own ? d.blocks : d.pinned)[reinterpret_cast<uint64_t>(p)] = whole;
+    } catch (...) {
+      std::free(p);
+      throw;
+    }
+    if (own) d.used += whole;
+    lock.unlock();
+    if (flags & CONSORT_AL_ZERO) std::memset(p, 0, whole);
+    *out = {reinterpret_cast<uint64_t>(p), 0};
+    return CONSORT_OK;
+  });
+}
+
+void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept {
+  Device &d = device(dev);
+  Engine &e = *d.engine;
+  const uint64_t at = addr.base + addr.off;
+  {
+    const std::lock_guard lock(e.mutex);
+    auto &blocks = space == d.space ? d.blocks : d.pinned;
+    const auto it = blocks.find(at);
+    if (it == blocks.end()) {
+      e.host->log(
+          e.host, 1,
+          ("sim: " + d.spec->name + ": what is freed in space " + std::to_string(space) + " was never allocated there")
+              .c_str());
+      return;
+    }
+    if (space == d.space) d.used -= it->second;
+    blocks.erase(it);
+  }
+  std::free(reinterpret_cast<void *>(at));
+}
+
+// The host's memory needs no pinning here, and is reached where it is.
+consort_status attach(void *dev, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
+  const Device &d = device(dev);
+  const std::lock_guard lock(d.engine->mutex);
+  if (d.lost) return d.engine->fail(d, CONSORT_E_DEVICE_LOST, "nothing is attached: the device is lost");
+  *local = addr;
+  return CONSORT_OK;
+}
+void detach(void *, uint32_t, consort_addr) noexcept {}
+
+consort_status load_impl(void *dev, const char *format, const void *, uint64_t, const char *entry,
+                         uint64_t *) noexcept {
+  const Device &d = device(dev);
+  const std::lock_guard lock(d.engine->mutex);
+  if (d.lost) return d.engine->fail(d, CONSORT_E_DEVICE_LOST, "no kernel is loaded: the device is lost");
+  return d.engine->fail(d, CONSORT_E_UNSUPPORTED,
+                        std::string("\"") + (entry ? entry : "") + "\" in format \"" + (format ? format : "") +
+                            "\" cannot be loaded: host functions run here; give one for class \"" +
+                            (d.spec->runs.empty() ? d.spec->klass : d.spec->runs) + "\"");
+}
+
+// -- queues -----------------------------------------------------------------------------------------------------------
+
+consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queue_desc *out, void **result) noexcept {
+  Device &d = device(dev);
+  Engine &e = *d.engine;
+  return guarded(e.host, [&]() -> consort_status {
+    auto q = std::make_unique<Queue>();
+    q->device = &d;
+    q->token = token;
+    q->in_order = unit != CONSORT_NONE;
+    q->depth = q->in_order ? d.spec->depth : kCopies;
+    if (!e.machine.virtual_time && (q->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+      return e.fail(d, CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
+    try {
+      const std::lock_guard lock(e.mutex);
+      if (d.lost) {
+        if (q->fd >= 0) ::close(q->fd);
+        return e.fail(d, CONSORT_E_DEVICE_LOST, "no queue is opened: the device is lost");
+      }
+      e.add(*q);
+    } catch (...) {
+      if (q->fd >= 0) ::close(q->fd);
+      return e.fail(d, CONSORT_E_NOMEM, "no thread for a queue");
+    }
+    const consort_queue_desc desc{out->size, CONSORT_Q_WAITS | (q->in_order ? uint32_t{CONSORT_Q_IN_ORDER} : 0), 1,
+                                  q->depth, 0};
+    give(out, desc);
+    *result = q.release();
+    return CONSORT_OK;
+  });
+}
+
+void queue_close(void *handle) noexcept {
+  const std::unique_ptr<Queue> q(&queue(handle));
+  Engine &e = engine_of(*q);
+  std::unique_lock lock(e.mutex);
+  e.remove(*q, lock);
+  lock.unlock();
+  if (q->fd >= 0) ::close(q->fd);
+}
+
+uint32_t submit(void *handle, const consort_op *ops, uint32_t n) noexcept {
+  Queue &q = queue(handle);
+  Engine &e = engine_of(q);
+  std::unique_lock lock(e.mutex);
+  e.advance(e.now());
+  uint32_t i = 0;
+  try {
+    while (i < n && q.ops.size() + q.done.size() < q.depth) e.accept(q, ops[i]), ++i;
+  } catch (...) {
+    // no memory: a short prefix, as where there is no room
+  }
+  return i;
+}
+
+uint32_t poll(void *handle, consort_done *out, uint32_t max) noexcept {
+  Queue &q = queue(handle);
+  Engine &e = engine_of(q);
+  std::unique_lock lock(e.mutex);
+  e.advance(e.now());
+  e.play_effects(lock);
+  const auto n = static_cast<uint32_t>(std::min<size_t>(max, q.done.size()));
+  std::copy_n(q.done.begin(), n, out);
+  q.done.erase(q.done.begin(), q.done.begin() + n);
+  e.tell_losses(lock);
+  return n;
+}
+
+int32_t event_fd(void *q) noexcept { return queue(q).fd; }
+
+consort_status arm(void *handle) noexcept {
+  Queue &q = queue(handle);
+  Engine &e = engine_of(q);
+  const std::lock_guard lock(e.mutex);
+  e.advance(e.now());
+  if (!q.done.empty() || e.has_effects()) return CONSORT_E_BUSY;
+  if (q.fd < 0) return CONSORT_OK;
+  eventfd_t old;
+  eventfd_read(q.fd, &old);
+  q.armed = true;
+  return CONSORT_OK;
+}
+
+uint64_t next_event(void *handle) noexcept {
+  const Queue &q = queue(handle);
+  Engine &e = engine_of(q);
+  const std::lock_guard lock(e.mutex);
+  if (!q.done.empty() || e.has_effects()) return e.now();
+  return q.ops.empty() ? CONSORT_NEVER : e.next_event();
+}
+constexpr consort_param params[] = {
+    {"devices", "u32", "0", "0..64", "how many there are, all alike; 0: the driver does not start"},
+    {"machine", "string", "", nullptr, "file that describes devices and links instead, see the README"},
+    {"class", "string", "gpu", nullptr, "class of their units"},
+    {"runs", "string", "cpu", nullptr,
+     "class whose functions do the work of their kernels; empty: their own class's, called with their addresses"},
+    {"units", "u32", "1", "0..64", "units of a device"},
+    {"depth", "u32", "4", "1..65536", "ops in flight on a unit; those of a core: 1"},
+    {"memory", "string", "1G", nullptr, "of each device: bytes, 512M, 2G"},
+    {"bandwidth", "string", "12G", nullptr, "of the link between the host and a device, bytes per second each way"},
+    {"latency", "string", "10us", nullptr, "of a copy, before its first byte moves"},
+    {"duplex", "bool", "true", nullptr, "both ways of a link have its bandwidth; false: they share it"},
+    {"bus", "string", "0", nullptr, "bandwidth of one bus behind all those links; 0: they share nothing"},
+    {"peer", "string", "0", nullptr, "bandwidth from device to device; 0: bytes go over the host"},
+    {"inner", "string", "200G", nullptr, "bandwidth within one memory"},
+    {"speed", "f64", "1", nullptr, "of kernels: 0.5 takes twice as long as the function that is run"},
+    {"delay", "string", "0", nullptr, "of each kernel, before it starts"},
+    {"times", "list", "", nullptr, "how long kernels take, by codelet: gemm=200us,potrf=1ms"},
+    {"rate", "string", "0", nullptr, "of a codelet's own measure of work, per second; 0: not used"},
+    {"usual", "string", "100us", nullptr, "how long a kernel takes in virtual time of which nothing is known"},
+    {"execute", "bool", "true", nullptr, "functions are called; false: kernels only take time, and values are wrong"},
+    {"noise", "f64", "0", "0..1", "kernels and copies take up to this share more or less, by chance"},
+    {"faults", "list", "", nullptr,
+     "what goes wrong: oom@3 (the 3rd allocation), copy%0.01 (one in a hundred), kernel@5/1 (on device 1), lost@100, "
+     "lost@20ms, slow@8/0"},
+    {"seed", "u64", "1", nullptr, "of all that happens by chance"},
+    {"time", "string", "real", "real|virtual", "whose time passes: the world's, or the runtime's stepped clock's"},
+    {"cores", "u32", "0", "0..4096", "units of class cpu in the host's memory, for a machine without the driver cpu"},
+    {"host_memory", "string", "16G", nullptr, "memory of that host"},
+    {"trace", "string", "", nullptr, "file for a line about each op when it is over"},
+};
+
+constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL;
+
+constexpr consort_driver_ops ops = {
+    .size = sizeof(consort_driver_ops), .flags = CONSORT_DRV_FD,
+    .count = count, .open = open, .close = close, .space = space, .unit = unit, .link = link, .alloc = alloc,
+    .free = free, .attach = attach, .detach = detach, .load_impl = load_impl, .queue_open = queue_open,
+    .queue_close = queue_close, .submit = submit, .poll = poll, .event_fd = event_fd, .arm = arm,
+    .next_event = next_event, .codelet = codelet,
+};
+
+constexpr consort_plugin plugin = {
+    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
+    .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
+    .flags = kFlags, .name = "sim", .version = "0.1.0",
+    .summary = "accelerators that do not exist: memory, links, kernels and faults as told", .license = "Apache-2.0",
+    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
+    .ops = &ops, .init = init, .quiesce = quiesce, .fini = fini, .get = nullptr,
+};
+
+}  // namespace
+}  // namespace sim
+
+CONSORT_MODULE(sim, DRIVER, CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL, "sim", "0.1.0", sim::plugin);

@@ -1,0 +1,27 @@
+// words.hpp — quantities as people write them, and the small part of TOML in which a machine is described.
+//
+// Pure functions; what they cannot read they throw as Bad, saying where.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "machine.hpp"
+
+namespace sim {
+
+uint64_t read_bytes(const std::string &where, const std::string &);     // "512M": K, M, G, T of 1024
+double read_rate(const std::string &where, const std::string &);       // "12.5G": k, M, G, T of 1000, per second
+uint64_t read_time(const std::string &where, const std::string &);     // "200us", "1.5ms", "2s"; a number alone: ns
+double read_number(const std::string &where, const std::string &);
+bool read_flag(const std::string &where, const std::string &);
+std::vector<std::string> split(const std::string &list, char between);  // trimmed, no empty ones
+
+struct Table {                                                          // [name] or [[name]], with what stands below it
+  struct Entry { std::string key, value, where; };
+  std::string name, where;
+  std::vector<Entry> entries;
+};
+// Strings, numbers, true and false; comments. No arrays, no tables in tables, no escapes.
+std::vector<Table> read_tables(const std::string &file, const std::string &text);
+
+}  // namespace sim

@@ -1,0 +1,223 @@
+// Units that are only played: whose functions they run, and time that goes from event to event. Their memory is the host's
+// here, so nothing has to be moved.
+#include <fstream>
+#include <sstream>
+
+#include <consort/order.h>
+
+#include "api/harness.hpp"
+
+namespace consort_test {
+namespace {
+
+struct File {
+  std::string path = "/tmp/consort-simulated-" + std::to_string(getpid()) + "-" + std::to_string(next()++) + ".toml";
+  explicit File(const std::string &text = "") { std::ofstream(path) << text; }
+  ~File() { unlink(path.c_str()); }
+  std::string text() const {
+    std::stringstream s;
+    s << std::ifstream(path).rdbuf();
+    return s.str();
+  }
+  static int &next() {
+    static int n;
+    return n;
+  }
+};
+
+constexpr char kGpuInRam[] = "[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\n";
+
+// A codelet as an application writes it: for gpu something that cannot run here, for cpu what can.
+struct Both {
+  std::vector<consort_impl> impls;
+  consort_codelet d = CONSORT_CODELET_INIT;
+  explicit Both(const char *name = "both") { d.name = name; }
+  Both &impl(const char *klass, consort_call_fn *fn, void *user = nullptr, const char *text = nullptr) {
+    impls.push_back({klass, fn, user, nullptr, text ? "cl" : nullptr, text, nullptr, 0});
+    return *this;
+  }
+  consort_codelet_id add(consort_runtime *rt) {
+    d.impls = impls.data();
+    d.nimpls = static_cast<uint32_t>(impls.size());
+    consort_codelet_id id{0};
+    need(consort_codelet_add(rt, &d, &id), "codelet");
+    return id;
+  }
+};
+consort_status wrong(const consort_call *) { return consort_fail(CONSORT_E_INTERNAL, "this function needs the real device"); }
+
+Pairs beside_cores(const File &f, const char *runs = "cpu") {
+  return {{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"workers", "1"}, {"sim.machine", f.path.c_str()}, {"sim.runs", runs}};
+}
+
+TEST(Simulated, UnitsRunTheFunctionOfAnotherClass) {
+  File f(kGpuInRam);
+  Rt rt(beside_cores(f));
+  struct Seen { uint32_t worker, impl; int runs; } seen{};
+  const auto good = [](const consort_call *c) -> consort_status {
+    *static_cast<Seen *>(c->user) = {c->worker, c->impl, static_cast<Seen *>(c->user)->runs + 1};
+    *pointer<int>(*c, 0) += 1;
+    return CONSORT_OK;
+  };
+  int v = 0;
+  const auto x = variable_of(rt, &v);
+  const auto with_fn = Both("with a function").impl("gpu", wrong).impl("cpu", good, &seen).add(rt);
+  const auto with_text = Both("with a text").impl("cpu", good, &seen).impl("gpu", nullptr, nullptr, "__kernel void f() {}").add(rt);
+  const auto cpu_only = Both("cpu only").impl("cpu", good, &seen).add(rt);
+  const auto gpu_only = Both("gpu only").impl("gpu", wrong).add(rt);
+  ASSERT_OK(Desc(with_fn).rw(x).on(1).to(rt));
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(seen.worker, 1u);
+  EXPECT_EQ(seen.impl, 0u) << "the one that was declared for its class";
+  ASSERT_OK(Desc(with_text).rw(x).on(2).to(rt));
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(seen.worker, 2u);
+  EXPECT_EQ(seen.impl, 1u);
+  ASSERT_OK(Desc(with_fn).rw(x).on(0).to(rt));
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(seen.impl, 1u) << "a core runs its own";
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(cpu_only).rw(x).on(1).to(rt), "cpu only");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(gpu_only).rw(x).to(rt), "gpu only");
+  for (int i = 0; i < 300; ++i) ASSERT_OK(Desc(i % 2 ? with_fn : with_text).rw(x).to(rt));
+  ASSERT_OK(consort_unregister(rt, x));
+  EXPECT_EQ(v, 303);
+  EXPECT_EQ(seen.runs, 303);
+}
+
+TEST(Simulated, OrTheirOwn) {
+  File f(kGpuInRam);
+  Rt rt(beside_cores(f, ""));
+  int runs = 0;
+  const auto own = Both().impl("gpu", [](const consort_call *c) -> consort_status { return ++*static_cast<int *>(c->user), CONSORT_OK; }, &runs).impl("cpu", wrong).add(rt);
+  ASSERT_OK(Desc(own).on(2).to(rt));
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(Simulated, OneFunctionOnEachWorker) {
+  File f(kGpuInRam);
+  Rt rt(beside_cores(f));
+  std::atomic<int> runs{0};
+  const auto count = [](const consort_call *c) -> consort_status { return ++*static_cast<std::atomic<int> *>(c->user), CONSORT_OK; };
+  EXPECT_OK(consort_run_on_each(rt, "gpu", count, &runs));
+  EXPECT_EQ(runs, 2);
+  EXPECT_OK(consort_run_on_each(rt, nullptr, count, &runs));
+  EXPECT_EQ(runs, 5);
+}
+
+TEST(Simulated, AClassIsPlayedOrIsNot) {
+  File f("[[device]]\nhost = true\nclass = \"gpu\"\n[[device]]\nclass = \"gpu\"\nruns = \"\"\n");
+  consort_runtime *rt = nullptr;
+  EXPECT_SAYS(CONSORT_E_INVAL, start(beside_cores(f), &rt), "units of class 'gpu' that run other functions", "leave one driver out");
+}
+
+TEST(Simulated, NoDeviceIsNoError) {
+  Rt rt({{"cpu.topology", kFourCores}, {"workers", "1"}});  // drivers = "*"
+  consort_runtime *other = nullptr;
+  EXPECT_SAYS(CONSORT_E_INVAL, start({{"drivers", "cpu,sim"}, {"sim.devices", "3"}, {"sim.memory", "none"}}, &other), "memory = \"none\"");
+}
+
+// -- virtual time -----------------------------------------------------------------------------------------------------
+
+Pairs in_virtual_time(Pairs more = {}) {
+  Pairs p = {{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "2"}, {"sim.usual", "1ms"}};
+  p.insert(p.end(), more.begin(), more.end());
+  return p;
+}
+
+TEST(VirtualTime, GoesFromEventToEvent) {
+  Rt rt(in_virtual_time({{"sim.times", "slow=5s,quick=10us"}}));
+  Bodies body;
+  int v = 0;
+  std::vector<uint64_t> at;
+  const auto step = [&](const consort_call &c) -> consort_status { return at.push_back(c.host->now(c.host)), ++*pointer<int>(c, 0), CONSORT_OK; };
+  const auto slow = body(rt, "slow", step), quick = body(rt, "quick", step), other = body(rt, "other", step);
+  const auto x = variable_of(rt, &v);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const auto c : {slow, quick, other, slow, other}) ASSERT_OK(Desc(c).rw(x).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(v, 5);
+  ASSERT_EQ(at.size(), 5u);
+  EXPECT_EQ(at[1] - at[0], 5'000'000'000u);
+  EXPECT_EQ(at[2] - at[1], 10'000u);
+  EXPECT_EQ(at[3] - at[2], 1'000'000u);
+  EXPECT_EQ(at[4] - at[3], 5'000'000'000u);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << "ten seconds pass in no time";
+  EXPECT_OK(consort_unregister(rt, x));
+  EXPECT_OK(consort_codelet_remove(rt, slow));
+}
+
+TEST(VirtualTime, TimeRunsOutInIt) {
+  Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
+  Bodies body;
+  const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
+  const auto t = Desc(slow).must(rt);
+  EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_task_wait(rt, t, 1'000'000'000, 0), "time ran out");
+  EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_task_wait(rt, t, 3'999'999'998, 0), "time ran out");
+  EXPECT_OK(consort_task_wait(rt, t, 2, 0));
+}
+
+TEST(VirtualTime, IndependentTasksOverlap) {
+  Rt rt(in_virtual_time({{"sim.times", "work=1s"}}));
+  Bodies body;
+  uint64_t last = 0;
+  const auto work = body(rt, "work", [&](const consort_call &c) -> consort_status { return last = c.host->now(c.host), CONSORT_OK; });
+  for (int i = 0; i < 10; ++i) ASSERT_OK(Desc(work).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_GE(last, 4'000'000'000u);
+  EXPECT_LT(last, 4'100'000'000u) << "the last two of ten begin when four pairs are through";
+}
+
+TEST(VirtualTime, TasksOfTasksAndTheirWaits) {
+  Rt rt(in_virtual_time());
+  Bodies body;
+  consort_runtime *const r = rt;
+  std::atomic<int> leaves{0};
+  const auto leaf = body(rt, "leaf", [&](const consort_call &) { return ++leaves, CONSORT_OK; });
+  const auto tree = body(rt, "tree", [&](const consort_call &) -> consort_status {
+    for (int i = 0; i < 4; ++i) Desc(leaf).must(r);
+    return CONSORT_OK;
+  });
+  for (int i = 0; i < 50; ++i) ASSERT_OK(Desc(tree).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(leaves, 200);
+}
+
+TEST(VirtualTime, NeedsAMachineThatIsAllSimulated) {
+  consort_runtime *rt = nullptr;
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, start({{"drivers", "cpu"}, {"time", "virtual"}, {"cpu.topology", kFourCores}}, &rt), "driver 'cpu' keeps to the world's time");
+}
+
+std::string trace_of(const char *seed) {
+  File f;
+  {
+    Rt rt(in_virtual_time({{"seed", seed}, {"sim.noise", "0.5"}, {"sim.trace", f.path.c_str()}, {"sim.cores", "3"}, {"sim.times", "a=70us,b=1ms"}}));
+    Bodies body;
+    std::vector<int> v(8, 0);
+    std::vector<consort_data_id> x;
+    for (int &i : v) x.push_back(variable_of(rt, &i));
+    const auto add = [](const consort_call &c) -> consort_status { return *pointer<int>(c, 0) += *pointer<int>(c, 1) + 1, CONSORT_OK; };
+    const auto a = body(rt, "a", add), b = body(rt, "b", add);
+    uint32_t z = 12345;
+    for (int i = 0; i < 400; ++i) {
+      z = z * 1664525 + 1013904223;
+      const auto p = z >> 8 & 7, q = z >> 16 & 7;
+      if (p == q) continue;
+      need(Desc(z >> 24 & 1 ? a : b).rw(x[p]).r(x[q]).to(rt), "submit");
+      if (i % 100 == 99) need(consort_wait_all(rt, CONSORT_FOREVER, 0), "wait");
+    }
+    need(consort_wait_all(rt, CONSORT_FOREVER, 0), "wait");
+    for (const auto d : x) need(consort_unregister(rt, d), "unregister");
+  }
+  return f.text();
+}
+
+TEST(VirtualTime, TheSameSeedTheSameTrace) {
+  const std::string one = trace_of("3");
+  EXPECT_GT(std::count(one.begin(), one.end(), '\n'), 300);
+  EXPECT_EQ(one, trace_of("3"));
+  EXPECT_NE(one, trace_of("4"));
+}
+
+}  // namespace
+}  // namespace consort_test
