@@ -2,11 +2,26 @@
 // is of a moment that has passed.
 #include <cstring>
 
+#include "explain.hpp"
+
 #include "api.hpp"
 #include "complete.hpp"
 #include "queue.hpp"
 
-using namespace consort;
+namespace consort {
+
+std::string describe_held(Runtime &rt) {
+  std::string s;
+  rt.for_each_hand([&](Hand &h) {
+    std::lock_guard lock(h.held_lock);
+    for (const auto &held : h.held)
+      s += "\ndatum '" + rt.data.name(*held.datum) + "' is acquired by a thread of the application (" +
+           (held.mode & CONSORT_M_W ? "to write)" : "to read)");
+  });
+  if (const uint64_t n = rt.ends.held())
+    s += "\nends of tasks are held by the application, " + std::to_string(n) + " times: consort_task_end_release()";
+  return s;
+}
 
 namespace {
 
@@ -20,12 +35,7 @@ std::string describe_runtime(Runtime &rt) {
     else if (token::is_lease(t)) s += "leased to a submitting thread";
     else s += "asleep";
   }
-  rt.for_each_hand([&](Hand &h) {
-    std::lock_guard lock(h.held_lock);
-    for (const auto &held : h.held)
-      s += "\ndatum '" + rt.data.name(*held.datum) + "' is acquired by a thread of the application (" + (held.mode & CONSORT_M_W ? "to write)" : "to read)");
-  });
-  return s;
+  return s + describe_held(rt);
 }
 
 // What the kernel itself put between, if the record is still that task's.
@@ -71,6 +81,9 @@ std::string describe_task(Runtime &rt, TaskName name) {
 }
 
 }  // namespace
+}  // namespace consort
+
+using namespace consort;
 
 extern "C" uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf8, uint64_t cap) {
   std::string s;

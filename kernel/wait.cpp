@@ -5,6 +5,7 @@
 #include "callback.hpp"
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "explain.hpp"
 #include "queue.hpp"
 #include "quiet.hpp"
 #include "submit.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
 constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
 constexpr int64_t kStopLook = 25'000'000;  // ns between two looks of a stop at what it waits for
+constexpr uint32_t kStopLong = 40;         // looks after which it is said what the stop waits for
 constexpr uint32_t kStopCalm = 8;          // looks at which nothing happened any more, before tags are given up
 constexpr uint32_t kDeepest = 64;          // nested helping: a stack has an end
 
@@ -263,6 +265,12 @@ consort_status answer(consort_status s, const std::string &what) {
   return s == CONSORT_E_TIMEOUT ? set_error(s, "time ran out while waiting for " + what) : s;
 }
 
+// A stop that nobody can end but the application should not look like a hang.
+void say_what_is_held(Runtime &rt) noexcept try {
+  if (const std::string held = describe_held(rt); !held.empty()) rt.log(1, "consort_stop() waits:" + held);
+} catch (const std::bad_alloc &) {
+}
+
 }  // namespace
 
 Waiter::Waiter(Runtime &rt, Parker &p, const Group *only) noexcept : rt_(rt), parker_(p), only_(only) {
@@ -455,10 +463,11 @@ consort_status wait_to_stop(Runtime &rt) {
   Hand *h = rt.this_hand();
   if (!h) return CONSORT_E_NOMEM;
   uint32_t calm = 0;
-  for (;;) {
+  for (uint32_t looks = 1;; ++looks) {
     const Goal goal{rt};
     if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) break;  // that clock moves by steps
     rt.repeats.stop_all();  // somebody may still submit
+    if (looks == kStopLong) say_what_is_held(rt);
     // What is left waits for the application, or for a tag that nobody is left to reach.
     const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && come_to_rest(rt, *h);
     calm = stuck ? calm + 1 : 0;

@@ -32,7 +32,7 @@ consort_status inc(const consort_call *c) { return ++*pointer<long>(*c, 0), CONS
 
 void one_life(int i) {
   static const char *const schedulers[] = {"eager", "prio", "lws", "ws", "random"};
-  Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", schedulers[i % 3]}});
+  Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", schedulers[i % 5]}});
   if (i % 2 == 0) {
     long v = 0;
     const auto c = codelet(rt, "inc", inc);
@@ -167,6 +167,47 @@ TEST(Lives, AThreadMayOutliveTheRuntimeThatItUsed) {
     EXPECT_OK(consort_stop(rt));
   }
   user.join();
+}
+
+// A stop that only the application can end says what for, once.
+TEST(Lives, AStopThatTakesLongSaysWhatItWaitsFor) {
+  struct Log {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    size_t about_the_stop() {
+      std::lock_guard lock(mutex);
+      return static_cast<size_t>(std::count_if(lines.begin(), lines.end(), [](const std::string &l) {
+        return l.find("consort_stop() waits") != std::string::npos && l.find("'precious'") != std::string::npos;
+      }));
+    }
+  } log;
+  consort_settings settings = CONSORT_SETTINGS_INIT;
+  settings.log = [](void *user, int32_t, const char *utf8) {
+    auto &to = *static_cast<Log *>(user);
+    std::lock_guard lock(to.mutex);
+    to.lines.push_back(utf8);
+  };
+  settings.log_user = &log;
+  consort_runtime *rt = nullptr;
+  ASSERT_OK(consort_start(&settings, &rt));
+  long x = 0;
+  const consort_variable_args a{&x, sizeof x};
+  const consort_data_desc d{sizeof d, 0, "variable", &a, sizeof a, "precious"};
+  consort_data_id precious;
+  ASSERT_OK(consort_register(rt, &d, &precious));
+  std::atomic<bool> has{false};
+  std::thread holder([&] {
+    consort_hold hold{};
+    need(consort_acquire(rt, precious, CONSORT_M_RW, kLong, &hold), "acquire");
+    has = true;
+    EXPECT_TRUE(eventually([&] { return log.about_the_stop() > 0; }));
+    std::this_thread::sleep_for(100ms);
+    need(consort_release(rt, hold), "release");
+  });
+  ASSERT_TRUE(eventually([&] { return has.load(); }));
+  EXPECT_OK(consort_stop(rt));
+  holder.join();
+  EXPECT_EQ(log.about_the_stop(), 1u);
 }
 
 }  // namespace
