@@ -14,7 +14,7 @@ constexpr const char *kCheck = "true";
 constexpr consort_param keys[] = {
     {"scheduler", "string", CONSORT_DEFAULT_SCHEDULER, nullptr, "the policy: where ready tasks wait"},
     {"drivers", "list", CONSORT_DEFAULT_DRIVERS, nullptr,
-     "device drivers to start: names, * for all that start, ^name for all but that"},
+     "device drivers to start: names, * for all that need not be named, ^name for all but that"},
     {"workers", "u32", "0", "0..4096",
      "for every driver that has a parameter of this name and is not told otherwise; 0: each as it likes"},
     {"plugins", "list", "", nullptr,

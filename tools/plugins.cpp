@@ -19,7 +19,8 @@ std::string flags_of(uint32_t flags) {
   constexpr struct { uint32_t bit; const char *name; } names[] = {{CONSORT_PF_UNLOADABLE, "unloadable"},
                                                                   {CONSORT_PF_SWAPPABLE, "swappable"},
                                                                   {CONSORT_PF_VIRTUAL, "virtual time"},
-                                                                  {CONSORT_PF_NEEDS_MINOR, "needs its minor"}};
+                                                                  {CONSORT_PF_NEEDS_MINOR, "needs its minor"},
+                                                                  {CONSORT_PF_BY_NAME, "by name only"}};
   std::string text;
   for (const auto &n : names)
     if (flags & n.bit) text += (text.empty() ? "" : ", ") + std::string(n.name);

@@ -17,7 +17,7 @@ namespace {
 struct Plugin {
   uint32_t kind;
   std::string name, version, path, reason;
-  bool usable;
+  bool usable, by_name;
   std::string who() const { return std::string(kind ? kind_name(kind) : "file") + " \"" + name + "\""; }
 };
 struct Setting {
@@ -62,7 +62,8 @@ void ask_runtime(const consort_settings &s, Facts &facts) {
 // False: the settings cannot be read at all.
 bool ask(const consort_settings &s, Facts &facts) {
   const auto plugin = [](void *user, const consort_plugin_row *r) {
-    static_cast<Facts *>(user)->plugins.push_back({r->kind, r->name, r->version, r->path, r->reason, r->usable != 0});
+    static_cast<Facts *>(user)->plugins.push_back({r->kind, r->name, r->version, r->path, r->reason, r->usable != 0,
+                                                  (r->flags & CONSORT_PF_BY_NAME) != 0});
   };
   const auto setting = [](void *user, const consort_config_row *r) {
     static_cast<Facts *>(user)->settings[r->key] = {r->value, r->origin};
@@ -114,8 +115,9 @@ int explain_driver(const Facts &facts, const Plugin &p) {
                                (said.empty() ? "it gives no reason; is the device there?" : said));
   }
   if (!facts.no_start.empty()) return unused(p.who(), "no runtime starts here: " + facts.no_start);
-  return unused(p.who(),
-                because(facts, "drivers") + " does not select it; add " + p.name + " there, or take drivers = \"*\"");
+  return unused(p.who(), because(facts, "drivers") + " does not select it" +
+                             (p.by_name ? ", which starts only by its name" : "") + "; add " + p.name + " there" +
+                             (p.by_name ? "" : ", or take drivers = \"*\""));
 }
 
 int explain_usable(const Facts &facts, const Plugin &p) {

@@ -29,7 +29,7 @@ CASES = [
     ('a constant changed', 'plugin.h', 'CONSORT_E_IO = -5', 'CONSORT_E_IO = -50', BROKEN),
     ('a constant added', 'plugin.h', 'CONSORT_E_STOPPED = -15', 'CONSORT_E_STOPPED = -15, CONSORT_E_MORE = -99', GROWN),
     ('an id changed', 'scheduler.h', '"consort.sched/1"', '"consort.sched/2"', BROKEN),
-    ('a minor raised', 'plugin.h', '#define CONSORT_HOST_MINOR 1', '#define CONSORT_HOST_MINOR 9', GROWN),
+    ('a minor raised', 'plugin.h', '#define CONSORT_HOST_MINOR 2', '#define CONSORT_HOST_MINOR 9', GROWN),
     ('a function removed', 'consort.h', 'CONSORT_API consort_status consort_stop(consort_runtime *rt);', '', BROKEN),
     ('an argument of a function changed', 'consort.h', 'consort_stop(consort_runtime *rt);',
      'consort_stop(consort_runtime *rt, int now);', BROKEN),

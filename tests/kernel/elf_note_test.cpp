@@ -43,11 +43,11 @@ TEST(ElfNote, OfAGoodPlugin) {
 }
 
 TEST(ElfNote, VersionsThatDoNotFit) {
-  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_minor), 2)),
-            "plugin \"good\" (x.so) was built for host ABI 0.2, this host has 0.1: rebuild it with this host's SDK, "
+  EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_minor), 7)),
+            "plugin \"good\" (x.so) was built for host ABI 0.7, this host has 0.2: rebuild it with this host's SDK, "
             "install its build for this host, or leave it out of CONSORT_PLUGINS");
   EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_major), 3))
-                .find("plugin \"good\" (x.so) was built for host ABI 3.1, this host has 0.1"),
+                .find("plugin \"good\" (x.so) was built for host ABI 3.2, this host has 0.2"),
             0u);
   EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, abi_minor), 9))
                 .find("plugin \"good\" (x.so) was built for scheduler ABI 0.9, this host has 0.1"),

@@ -108,7 +108,7 @@ TEST(Registry, RefusedAtDiscoveryIsExplainedAtLoad) {
   auto r = open_registry(folder.path(), &lines);
   EXPECT_EQ(load_error(**r, CONSORT_KIND_SCHEDULER, "good")
                 .find("scheduler \"good\" cannot be used: plugin \"good\" (" + (folder / "good.so") +
-                      ") was built for host ABI 0.7, this host has 0.1"),
+                      ") was built for host ABI 0.7, this host has 0.2"),
             0u);
   EXPECT_EQ(lines.count("1 plugin \"good\""), 1u);
   EXPECT_EQ(dlopen((folder / "good.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "refused before it is loaded";
@@ -314,7 +314,7 @@ TEST(Registry, DriversThatConfigSelects) {
   folder.add("throws");
   folder.add("noisy");
   const auto drivers = [&](Pairs set, Lines *lines) {
-    set.push_back({"plugins", "moody,throws,noisy"});
+    set.push_back({"plugins", "moody,throws,noisy,shy"});
     auto r = open_registry(folder.path(), lines, set);
     auto d = (*r)->load_drivers();
     std::string names;
@@ -322,8 +322,11 @@ TEST(Registry, DriversThatConfigSelects) {
     for (const Plugin *p : *d) names += std::string(p->manifest->name) + " ";
     return names;
   };
-  Lines lines;
+  folder.add("shy");  // which says that it must be named
+  Lines lines, others;
   EXPECT_EQ(drivers({}, &lines), "moody noisy ");
+  EXPECT_EQ(drivers({{"drivers", "*,shy"}}, &others), "shy moody noisy ");
+  EXPECT_EQ(drivers({{"drivers", "*,^shy,shy"}}, &others), "moody noisy ");
   EXPECT_EQ(lines.count("driver \"throws\" did not start"), 1u);
   EXPECT_EQ(drivers({{"drivers", "noisy, moody"}}, &lines), "noisy moody ") << "in the order of the list";
   EXPECT_EQ(drivers({{"drivers", "^noisy"}}, &lines), "moody ");

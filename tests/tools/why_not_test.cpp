@@ -88,6 +88,9 @@ TEST_F(WhyNot, NotSelectedNamesSettingAndOrigin) {
   add("absent");
   expect_line(run("why-not absent --set drivers=cpu", path()),
               "driver \"absent\" is not used: drivers = \"cpu\" (code)", {"add absent there"});
+  add("shy");
+  expect_line(run("why-not shy", path()), "driver \"shy\" is not used: drivers = \"*\" (default)",
+              {"starts only by its name", "add shy there"});
 }
 
 TEST_F(WhyNot, Shadowed) {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "queue.hpp"
@@ -76,6 +77,9 @@ consort_status choose(Driver &d, const std::string &types, const std::string &pl
   const cl_device_type wanted = types_of(split(types));
   if (!wanted)
     return d.host->fail(d.host, CONSORT_E_INVAL, ("opencl: types = \"" + types + "\" names none of gpu, accelerator, cpu, custom, all").c_str());
+  // Runtimes may start at once, and not every platform sets itself up safely when asked by two threads.
+  static constinit std::mutex one_at_a_time;
+  std::lock_guard lock(one_at_a_time);
   cl_uint n = 0;
   const cl_int e = d.api.clGetPlatformIDs(0, nullptr, &n);
   if (e != CL_SUCCESS || n == 0)
@@ -239,7 +243,7 @@ constexpr consort_driver_ops ops = {
 constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
     .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
-    .flags = 0, .name = "opencl", .version = "0.1.0",
+    .flags = CONSORT_PF_BY_NAME, .name = "opencl", .version = "0.1.0",
     .summary = "OpenCL devices: a space and units per device, kernels from source", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
     .ops = &ops, .init = init, .quiesce = nullptr, .fini = fini, .get = nullptr,
@@ -248,4 +252,4 @@ constexpr consort_plugin plugin = {
 }  // namespace
 }  // namespace opencl
 
-CONSORT_MODULE(opencl, DRIVER, 0, "opencl", "0.1.0", opencl::plugin);
+CONSORT_MODULE(opencl, DRIVER, CONSORT_PF_BY_NAME, "opencl", "0.1.0", opencl::plugin);
