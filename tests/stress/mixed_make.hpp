@@ -40,6 +40,8 @@ class Maker {
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   bool chance(int percent) { return pick(100) < percent; }
   int slot() { return pick(shape.data); }
+  // A datum or, where there are plans, maybe a part.
+  int place() { return plans && chance(40) ? part_slot(pick(std::min(plans, kPlans)), pick(kMostParts)) : slot(); }
   int here() const { return static_cast<int>(p.steps.size()); }
   int earlier(int reach = 24) { return here() ? here() - 1 - pick(std::min(here(), reach)) : -1; }
   Step &add(Kind kind) {
@@ -80,7 +82,8 @@ class Maker {
 
   const Shape shape;
   Program p;
-  int tags = 0;  // given out
+  int tags = 0, plans = 0;  // given out
+  std::vector<int> records;
 
  private:
   std::mt19937_64 random_;
@@ -94,7 +97,8 @@ struct Feature {
 
 inline Step &make_task(Maker &m) {
   Step &s = m.add(Kind::kTask);
-  for (const int d : m.some_slots(3)) {
+  for (int d : m.some_slots(3)) {
+    if (m.plans && m.chance(40)) d = m.place();
     s.uses.push_back({d, m.mode()});
     if (s.uses.back().mode == CONSORT_M_R && m.chance(4))
       s.uses.push_back({d, m.chance(50) ? uint32_t{CONSORT_M_R} : uint32_t{CONSORT_M_W}});
@@ -126,14 +130,49 @@ inline constexpr Feature kFeatures[] = {
      }},
     {"redux", 8,
      [](Maker &m) {
-       const int d = m.slot();
+       const int d = m.place();
        const uint32_t fixed = m.chance(40) ? CONSORT_M_FIXED_TREE : 0;
        for (int n = 1 + m.pick(20); n-- > 0;) {
          Step &s = m.add(Kind::kTask);
          s.uses.push_back({d, CONSORT_M_REDUX | fixed});
-         if (m.chance(10)) s.uses.push_back({(d + 1) % m.shape.data, m.mode()});
+         if (m.chance(10)) s.uses.push_back({m.slot(), m.mode()});
        }
      }},
+    {"plan", 4,
+     [](Maker &m) {
+       Step &s = m.add(Kind::kPlan);
+       s.uses.push_back({m.chance(70) ? m.slot() : m.place(), 0});
+       s.number = m.plans++ % kPlans;
+       s.other = 1 + m.pick(kMostParts);
+       const int number = s.number;
+       for (int n = m.pick(5); n-- > 0;)  // parts side by side
+         for (int i = 0; i < kMostParts; ++i) m.add(Kind::kTask).uses.push_back({part_slot(number, i), m.mode()});
+     }},
+    {"record", 6,
+     [](Maker &m) {
+       Step &r = m.add(Kind::kRecord);
+       const int record = m.here() - 1;
+       r.number = m.chance(40);
+       r.other = m.pick(4);
+       for (int n = 1 + m.pick(8); n-- > 0;) {
+         Step &s = m.add(Kind::kTask);
+         s.recorded = record;
+         for (const int d : m.some_slots(3)) s.uses.push_back({d, m.mode()});
+         s.plain = m.chance(30);
+         if (m.chance(10)) s.priority = m.pick(7) - 3;
+         if (m.chance(5)) s.worker = static_cast<uint32_t>(m.pick(static_cast<int>(m.shape.workers)));
+         s.pause = m.chance(10) ? static_cast<uint32_t>(m.pick(2000)) : 0;
+       }
+       m.records.push_back(record);
+     }},
+    {"replay", 8,
+     [](Maker &m) {
+       if (m.records.empty()) return;
+       Step &s = m.add(Kind::kReplay);
+       s.other = m.records[static_cast<size_t>(m.pick(static_cast<int>(m.records.size())))];
+       s.number = 1 + m.pick(3);
+     }},
+    {"plan_end", 2, [](Maker &m) { m.add(Kind::kPlanEnd).number = m.pick(kPlans); }},
     {"scratch", 4,
      [](Maker &m) {
        Step &s = make_task(m);
@@ -198,14 +237,14 @@ inline constexpr Feature kFeatures[] = {
     {"enter", 4,
      [](Maker &m) {
        m.add(Kind::kEnter)
-           .uses.push_back({m.slot(), m.chance(50)   ? CONSORT_M_R
-                                      : m.chance(60) ? CONSORT_M_RW
-                                                     : CONSORT_M_W});
+           .uses.push_back({m.place(), m.chance(50)   ? CONSORT_M_R
+                                       : m.chance(60) ? CONSORT_M_RW
+                                                      : CONSORT_M_W});
      }},
     {"hold", 4,
      [](Maker &m) {  // the program's thread has a datum while it submits; some are cancelled meanwhile
        Step &o = m.add(Kind::kOpen);
-       const int open = m.here() - 1, d = m.slot();
+       const int open = m.here() - 1, d = m.place();
        o.uses.push_back({d, m.chance(25) ? CONSORT_M_R : m.chance(70) ? CONSORT_M_RW : CONSORT_M_W});
        const int first = m.here();
        for (int n = 1 + m.pick(7); n-- > 0;) {
@@ -313,9 +352,9 @@ inline constexpr Feature kFeatures[] = {
     {"enter_later", 4,
      [](Maker &m) {
        m.add(Kind::kEnterLater)
-           .uses.push_back({m.slot(), m.chance(50)   ? CONSORT_M_R
-                                      : m.chance(60) ? CONSORT_M_RW
-                                                     : CONSORT_M_W});
+           .uses.push_back({m.place(), m.chance(50)   ? CONSORT_M_R
+                                       : m.chance(60) ? CONSORT_M_RW
+                                                      : CONSORT_M_W});
      }},
     {"copy", 4,
      [](Maker &m) {

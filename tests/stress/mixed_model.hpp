@@ -1,6 +1,8 @@
 // mixed_model.hpp — the data of a program as the oracle keeps them: plain arrays, what is known of their contents, and
 // the tasks that use them.
 #pragma once
+#include <map>
+
 #include "stress/mixed_program.hpp"
 
 namespace mixed {
@@ -42,21 +44,32 @@ class Model {
   struct User {
     int step;
     bool changes, loose;
+    bool behind_union = false;  // of copies: who reads must come behind it as behind a writer
   };
   struct Root {
-    std::vector<int64_t> cells;
+    std::vector<int64_t> cells;  // of a whole
     bool written = false, poisoned = false, pending = false, fixed = false;
     enum Phase { kTogether, kOneByOne, kOnCopies } phase = kTogether;
     bool unordered = false, sealed = false, shadowed = false;
     uint32_t held = 0;
-    int tainted = -1;  // the window in which a task uses it that cannot run before its end
-    int life = 0;
+    int tainted = -1;                   // the window in which a task uses it that cannot run before its end
+    int life = 0, slot = 0, plans = 0;  // plans: on it or a part of it, now
+    Root *top = nullptr;  // the whole; itself, if it is no part. It alone has what stands above from `unordered` on
+    std::vector<int> at;  // its cells, among those of the whole
+    Slot shape;
     std::vector<User> users;  // since the last that had it alone
   };
 
   Fate &fate(int s) { return fates_[static_cast<size_t>(s)]; }
   const Step &step(int s) const { return p_.steps[static_cast<size_t>(s)]; }
-  Root &root(int slot) { return roots_[static_cast<size_t>(slot)]; }
+  Root &root(int slot) { return slot >= kParts ? parts_.at(slot) : roots_[static_cast<size_t>(slot)]; }
+  bool is_there(int slot) const { return slot < kParts || parts_.count(slot); }
+  static int64_t &cell(Root &r, size_t i) { return r.top->cells[static_cast<size_t>(r.at[i])]; }
+  static std::vector<int64_t> contents(Root &r) {
+    std::vector<int64_t> all;
+    for (size_t i = 0; i < r.at.size(); ++i) all.push_back(cell(r, i));
+    return all;
+  }
 
   // -- data ------------------------------------------------------------------------------------------------------
 
@@ -64,6 +77,10 @@ class Model {
     const Slot &x = p_.slots[static_cast<size_t>(d)];
     Root &r = root(d);
     r = Root();
+    r.slot = d;
+    r.top = &r;
+    r.shape = x;
+    for (int i = 0; i < x.cells(); ++i) r.at.push_back(i);
     r.life = static_cast<int>(lives_.size());
     Life &life = lives_.emplace_back(d, x.cells());
     r.cells.resize(static_cast<size_t>(x.cells()));
@@ -75,6 +92,7 @@ class Model {
   }
   void end_life(int d) {
     Root &r = root(d);
+    end_plans(r, 0);
     settle(r, CONSORT_M_R, 0);
     Life &life = lives_[static_cast<size_t>(r.life)];
     life.known = readable(r) == CONSORT_OK && !life.home.empty();
@@ -106,6 +124,129 @@ class Model {
 
   bool loose(const Fate &f, const Root &r) const { return f.unordered || r.unordered; }
 
+  // Where the bodies find the cells of what it uses.
+  void describe(Fate &f) {
+    f.shapes.clear();
+    f.where.clear();
+    f.lives.clear();
+    for (const Use &u : f.uses) {
+      f.shapes.push_back(u.slot < 0 ? Slot{} : root(u.slot).shape);
+      f.where.push_back(u.slot < 0 ? std::vector<int>{} : root(u.slot).at);
+      f.lives.push_back(u.slot < 0 ? -1 : root(u.slot).top->life);
+    }
+  }
+
+  // -- plans: what is known of the contents goes down to the parts and up to the whole at the same points as in the
+  // runtime, so that poison is foretold exactly ---------------------------------------------------------------------
+
+  struct Plan {
+    enum State { kClosed, kShared, kOwned } state = kClosed;
+    int whole = 0;
+    std::vector<int> parts;
+  };
+  template <class F>
+  void each_plan(const Root &whole, F f) {
+    for (auto &[number, plan] : plans_)
+      if (plan.whole == whole.slot) f(plan);
+  }
+  void hand_down(Plan &p) {
+    for (const int part : p.parts) {
+      Root &r = root(part);
+      r.written = root(p.whole).written;
+      r.poisoned = root(p.whole).poisoned;
+    }
+  }
+  void bring_up(Plan &p) {
+    Root &whole = root(p.whole);
+    whole.written = true;
+    whole.poisoned = false;
+    for (const int part : p.parts) {
+      whole.written &= root(part).written;
+      whole.poisoned |= root(part).poisoned;
+    }
+  }
+  void open_plan(Plan &p, bool writes, int group) {
+    settle(root(p.whole), writes ? CONSORT_M_RW : CONSORT_M_R, group);
+    if (p.state == Plan::kClosed) hand_down(p);
+    p.state = writes ? Plan::kOwned : Plan::kShared;
+  }
+  void let_read_whole(Plan &p, int group) {
+    for (const int part : p.parts) {
+      each_plan(root(part), [&](Plan &below) {
+        if (below.state == Plan::kOwned) let_read_whole(below, group);
+      });
+      settle(root(part), CONSORT_M_R, group);
+    }
+    bring_up(p);
+    p.state = Plan::kShared;
+  }
+  void close_plan(Plan &p, int group) {
+    for (const int part : p.parts) {
+      each_plan(root(part), [&](Plan &below) {
+        if (below.state != Plan::kClosed) close_plan(below, group);
+      });
+      settle(root(part), CONSORT_M_RW, group);
+    }
+    settle(root(p.whole), p.state == Plan::kOwned ? CONSORT_M_RW : CONSORT_M_R, group);
+    if (p.state == Plan::kOwned) bring_up(p);
+    p.state = Plan::kClosed;
+  }
+  void clear_plans(Root &r, bool writes, int group, const Plan *but) {
+    each_plan(r, [&](Plan &p) {
+      if (&p == but || p.state == Plan::kClosed || (!writes && p.state == Plan::kShared)) return;
+      writes ? close_plan(p, group) : let_read_whole(p, group);
+    });
+  }
+  void reach(Root &r, bool writes, int group) {
+    if (r.top == &r) return;
+    Plan &p = plans_.at(plan_of(r.slot));
+    if (p.state == Plan::kOwned || (p.state == Plan::kShared && !writes)) return;
+    reach(root(p.whole), writes, group);
+    clear_plans(root(p.whole), writes, group, &p);
+    open_plan(p, writes, group);
+  }
+  // Before an ordered use.
+  void come_to(Root &r, bool writes, int group) {
+    reach(r, writes, group);
+    clear_plans(r, writes, group, nullptr);
+  }
+  void make_plan(int number, int whole, int parts) {
+    Root &w = root(whole);
+    Plan &p = plans_[number];
+    p.whole = whole;
+    const int n = w.shape.layout == Slot::kMatrix ? w.shape.ny : w.shape.nx;
+    for (int i = 0, from = 0; i < parts; ++i) {
+      const int many = n / parts + (i < n % parts), each = static_cast<int>(w.at.size()) / n;
+      p.parts.push_back(part_slot(number, i));
+      Root &r = parts_[p.parts.back()];
+      r.slot = p.parts.back();
+      r.top = w.top;
+      r.life = w.top->life;
+      r.shape = w.shape;
+      r.shape.homeless = false;
+      (w.shape.layout == Slot::kMatrix ? r.shape.ny : r.shape.nx) = many;
+      r.at.assign(w.at.begin() + from * each, w.at.begin() + (from + many) * each);
+      from += many;
+    }
+    ++w.top->plans;
+  }
+  void end_plan(int number, int group) {
+    Plan &p = plans_.at(number);
+    if (p.state != Plan::kClosed) close_plan(p, group);
+    for (const int part : p.parts) end_plans(root(part), group);
+    Root &top = *root(p.whole).top;
+    for (const int part : p.parts) parts_.erase(part);
+    plans_.erase(number);
+    --top.plans;
+    top.sealed = true;
+  }
+  void end_plans(Root &r, int group) {
+    std::vector<int> all;
+    for (const auto &[number, plan] : plans_)
+      if (plan.whole == r.slot) all.push_back(number);
+    for (const int number : all) end_plan(number, group);
+  }
+
   // Its place in the order of its data.
   void enter_data(int s) {
     const Fate &f = fate(s);
@@ -114,15 +255,15 @@ class Model {
       uint32_t mode = u.mode;
       for (const Use &other : f.uses)
         if (other.slot == u.slot) mode |= other.mode;
-      Root &r = root(u.slot);
-      const bool free = loose(f, r), copies = r.phase == Root::kOnCopies;
+      Root &r = root(u.slot), &top = *r.top;
+      const bool free = loose(f, top), copies = r.phase == Root::kOnCopies;
       if (!free) settle(r, mode, f.group);
-      if (alone(mode)) {
-        r.users.clear();
-        if (!free) r.sealed = false;
+      if (alone(mode) && &r == &top) {
+        top.users.clear();
+        if (!free) top.sealed = false;
       }
-      r.users.push_back(
-          {s, changes(mode) || (copies && r.phase != Root::kOnCopies), free});  // behind the union of copies, too
+      top.users.push_back(
+          {s, changes(mode), free, copies && r.phase != Root::kOnCopies});
     }
   }
 
@@ -132,7 +273,7 @@ class Model {
     Sight &sight = f.runs.emplace_back();
     for (const Use &u : f.uses) {
       auto &sees = sight.cells.emplace_back();
-      if (u.slot >= 0 && reads(u.mode) && !adds(u.mode)) sees = root(u.slot).cells;
+      if (u.slot >= 0 && reads(u.mode) && !adds(u.mode)) sees = contents(root(u.slot));
     }
     for (const Use &u : f.uses) {
       if (u.slot < kPad) {
@@ -141,8 +282,9 @@ class Model {
       }
       if (u.slot < 0 || !changes(u.mode)) continue;
       Root &r = root(u.slot);
-      if (u.mode & CONSORT_M_REDUX && !r.written && !r.pending) std::fill(r.cells.begin(), r.cells.end(), 0);
-      for (size_t i = 0; i < r.cells.size(); ++i) r.cells[i] = written(u.mode, r.cells[i], t.k, static_cast<int>(i));
+      const bool from_nothing = u.mode & CONSORT_M_REDUX && !r.written && !r.pending;
+      for (size_t i = 0; i < r.at.size(); ++i)
+        cell(r, i) = written(u.mode, from_nothing ? 0 : cell(r, i), t.k, static_cast<int>(i));
       if (f.ends < 0) continue;
       if (u.mode & CONSORT_M_REDUX)
         r.pending = true;
@@ -154,21 +296,26 @@ class Model {
   bool enter(int s, Root &r, uint32_t mode) {
     Fate &f = fate(s);
     f.skip = false;
+    come_to(r, changes(mode), 0);
     settle(r, mode, 0);
-    if (mode & CONSORT_M_W)
-      r.users.clear();
-    else
-      std::erase_if(r.users, [](const User &u) { return u.changes || u.loose; });
-    r.sealed = false;
+    if (r.top == &r) {
+      if (mode & CONSORT_M_W)
+        r.users.clear();
+      else
+        std::erase_if(r.users, [](const User &u) { return u.changes; });  // not those who read as we do
+      for (User &u : r.users) u.behind_union = false;
+      r.sealed = false;
+    }
     f.uses = {{step(s).uses[0].slot, mode}};
     f.ends = mode & CONSORT_M_R ? readable(r) : CONSORT_OK;
     if (f.ends < 0) return false;
     Sight &sight = f.runs.emplace_back();
     sight.cells.emplace_back();
-    if (mode & CONSORT_M_R) sight.cells[0] = r.cells;
+    describe(f);
+    if (mode & CONSORT_M_R) sight.cells[0] = contents(r);
     if (!(mode & CONSORT_M_W)) return true;
-    for (size_t i = 0; i < r.cells.size(); ++i) r.cells[i] = written(mode, r.cells[i], step(s).k, static_cast<int>(i));
-    f.leaves = r.cells;
+    for (size_t i = 0; i < r.at.size(); ++i) cell(r, i) = written(mode, cell(r, i), step(s).k, static_cast<int>(i));
+    f.leaves = contents(r);
     r.written = true;
     r.poisoned = false;
     return true;
@@ -177,6 +324,7 @@ class Model {
   void close() {  // the program is over
     for (size_t d = 0; d < p_.slots.size(); ++d) {
       Root &r = roots_[d];
+      come_to(r, false, 0);
       settle(r, CONSORT_M_R, 0);
       final_.push_back({readable(r), r.cells});
       end_life(static_cast<int>(d));
@@ -187,6 +335,8 @@ class Model {
   std::deque<Fate> &fates_;
   std::deque<Life> &lives_;
   std::deque<Root> roots_;
+  std::map<int, Root> parts_;  // by slot
+  std::map<int, Plan> plans_;
   std::vector<Final> final_;
   bool failed_[kGroups] = {}, ever_failed_[kGroups] = {};
   int64_t shared_[3] = {};

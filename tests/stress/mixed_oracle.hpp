@@ -17,13 +17,15 @@ class Oracle : public Order {
  private:
   // One that has a name which the program's thread knows.
   bool is_task(int s) const {
-    return (step(s).kind == Kind::kTask || step(s).kind == Kind::kCopy) && step(s).parent < 0;
+    return (step(s).kind == Kind::kTask || step(s).kind == Kind::kCopy) && step(s).parent < 0 && step(s).recorded < 0;
   }
 
   void judge_task(int s) {
     const Step &t = step(s);
     Fate &f = fate(s);
+    if (t.recorded >= 0) return;  // its recording looks after it
     if (t.parent >= 0 && (!p_.has(t.parent) || fate(t.parent).runs.empty())) return;  // nobody submits it
+    if (t.parent >= 0 && step(t.parent).recorded >= 0) return;                        // it would, each time
     f.group = t.parent >= 0 ? fate(t.parent).group : t.group;
     f.unordered = t.unordered && t.parent < 0;
     if (!choose_uses(s)) return;
@@ -31,6 +33,10 @@ class Oracle : public Order {
     if (!f.cancelled) f.cancelled = is_cancelled(s);
     choose_tag(s);
     find_predecessors(s);
+    if (t.kind == Kind::kCopy && (!f.after.empty() || f.uses.size() != 2 || !alike(t.uses[0].slot, t.uses[1].slot)))
+      return;
+    for (const Use &u : f.uses)
+      if (u.slot >= 0 && !loose(f, *root(u.slot).top)) come_to(root(u.slot), changes(u.mode), f.group);
     f.ends = how_it_ends(s);
     if (f.ends < 0) {  // what a phase is left with when one of it fails depends on the order of its tasks
       std::erase_if(f.uses, [](const Use &u) { return u.slot < kPad; });
@@ -39,9 +45,8 @@ class Oracle : public Order {
       find_predecessors(s);
       f.ends = how_it_ends(s);
     }
-    if (t.kind == Kind::kCopy && (!f.after.empty() || f.uses.size() != 2 || !alike(t.uses[0].slot, t.uses[1].slot)))
-      return;
     f.skip = false;
+    describe(f);
     choose_ends(s);
     declare_tags(s);
     find_blocked(s);
@@ -70,28 +75,37 @@ class Oracle : public Order {
         f.unordered &= u.slot == kPad;
         continue;
       }
-      Root &r = root(u.slot);
+      if (!is_there(u.slot) || !may_join(f, u)) continue;
+      Root &r = *root(u.slot).top;
       if (t.parent >= 0 && !parent_covers(t.parent, u.slot)) continue;
       if (r.unordered && (r.sealed || r.held || t.kind == Kind::kCopy)) return false;
       if (t.turns && !r.users.empty()) return false;  // others would come between its turns
-      if (r.phase == Root::kOnCopies || r.sealed || r.held) f.unordered = false;
+      if (r.phase == Root::kOnCopies || r.sealed || r.held || r.plans) f.unordered = false;
       Use mine = u;
       // An empty task neither adds nor overwrites: what is left of contributions behind it is nobody's business.
       if (t.empty && mine.mode & CONSORT_M_REDUX) mine.mode = CONSORT_M_R;
-      if (t.empty && mine.mode == CONSORT_M_W && r.phase == Root::kOnCopies) mine.mode = CONSORT_M_RW;
+      if (t.empty && mine.mode == CONSORT_M_W && root(u.slot).phase == Root::kOnCopies) mine.mode = CONSORT_M_RW;
       for (const Use &other : f.uses)
         if (other.slot == u.slot && (adds(other.mode) || adds(mine.mode))) mine.slot = kPad;  // left out below
       if (mine.slot >= 0) f.uses.push_back(mine);
     }
     for (Use &u : f.uses)
-      if (u.slot >= 0 && adds(u.mode) && (f.unordered || root(u.slot).unordered)) u.mode = CONSORT_M_RW;
+      if (u.slot >= 0 && adds(u.mode) && (f.unordered || root(u.slot).top->unordered)) u.mode = CONSORT_M_RW;
+    return true;
+  }
+  // Of one tree, a task names one datum, or several parts of one plan.
+  bool may_join(const Fate &f, const Use &u) {
+    for (const Use &other : f.uses)
+      if (other.slot >= 0 && other.slot != u.slot && root(other.slot).top == root(u.slot).top &&
+          (other.slot < kParts || u.slot < kParts || plan_of(other.slot) != plan_of(u.slot)))
+        return false;
     return true;
   }
   // A child may use the shadow of what its parent has alone.
   bool parent_covers(int parent, int shadow) {
     for (const Use &u : fate(parent).uses)
-      if (u.slot >= 0 && alone(u.mode) && u.slot + static_cast<int>(p_.slots.size()) / 2 == shadow)
-        return root(u.slot).shadowed = true;
+      if (u.slot >= 0 && u.slot < kParts && alone(u.mode) && u.slot + static_cast<int>(p_.slots.size()) / 2 == shadow)
+        return root(u.slot).top->shadowed = true;
     return false;
   }
 
@@ -103,9 +117,9 @@ class Oracle : public Order {
     follow_tags(s);
     for (const Use &u : f.uses) {
       if (u.slot < 0) continue;
-      const Root &r = root(u.slot);
+      const Root &r = *root(u.slot).top;
       for (const User &other : r.users)
-        if ((other.loose || loose(f, r)) && (other.changes || changes(u.mode)) && other.step != s)
+        if ((other.loose || loose(f, r)) && (other.changes || other.behind_union || changes(u.mode)) && other.step != s)
           f.after.push_back(other.step);
     }
     std::sort(f.after.begin(), f.after.end());
@@ -165,12 +179,58 @@ class Oracle : public Order {
     to.poisoned = false;
   }
 
+  // -- recordings ------------------------------------------------------------------------------------------------
+
+  template <class F>
+  void each_recorded(int record, F f) {
+    for (int c = record + 1; c < static_cast<int>(p_.steps.size()) && step(c).recorded == record; ++c)
+      if (p_.has(c)) f(c);
+  }
+  // What a recording can say, of what its tasks were made to do.
+  void choose_recorded(int record) {
+    each_recorded(record, [&](int c) {
+      Fate &f = fate(c);
+      for (const Use &u : step(c).uses) f.uses.push_back({u.slot, u.mode & CONSORT_M_REDUX ? uint32_t{CONSORT_M_RW} : u.mode});
+      describe(f);
+    });
+  }
+  // May its tasks run here, one after the other?
+  bool may_play(int record) {
+    if (in_window()) return false;
+    bool may = true;
+    std::set<int> written;
+    each_recorded(record, [&](int c) {
+      const Fate &f = fate(c);
+      for (size_t n = 0; n < f.uses.size(); ++n) {
+        const Use &u = f.uses[n];
+        const Root &r = root(u.slot);
+        may &= !r.held && !r.unordered && !r.plans && !r.poisoned && r.life == f.lives[n];
+        for (const User &user : r.users) may &= !user.loose;
+        may &= !reads(u.mode) || readable(r) == CONSORT_OK || written.count(u.slot);
+        if (alone(u.mode)) written.insert(u.slot);
+      }
+    });
+    return may;
+  }
+  void play(int record, bool as_one) {
+    each_recorded(record, [&](int c) {
+      Fate &f = fate(c);
+      f.skip = false;
+      for (const Use &u : f.uses) {
+        settle(root(u.slot), as_one ? uint32_t{CONSORT_M_RW} : u.mode, 0);
+        root(u.slot).sealed = true;  // nobody names what uses it
+      }
+      run(c);
+    });
+  }
+
   // -- the other steps -------------------------------------------------------------------------------------------
 
   void judge(int s) {
     const Step &t = step(s);
     Fate &f = fate(s);
-    Root *r = t.uses.empty() || t.uses[0].slot < 0 ? nullptr : &root(t.uses[0].slot);
+    if (!t.uses.empty() && t.kind != Kind::kTask && !is_there(t.uses[0].slot)) return;
+    Root *r = t.uses.empty() || !is_there(t.uses[0].slot) || t.uses[0].slot < 0 ? nullptr : &root(t.uses[0].slot);
     const bool waits = t.kind == Kind::kEnter || t.kind == Kind::kOpen || t.kind == Kind::kRenew ||
                        t.kind == Kind::kGroupWait || t.kind == Kind::kTaskWait || t.kind == Kind::kWaitAll ||
                        t.kind == Kind::kTagWait || t.kind == Kind::kEach;
@@ -186,7 +246,7 @@ class Oracle : public Order {
         if (!p_.has(t.other) || !enter(s, *r, t.uses[0].mode)) return;
         r->held = t.uses[0].mode;
         (void)open(s, t.other);
-        r->tainted = s;
+        r->top->tainted = s;
         return;
       case Kind::kClose:
         if (!closes(s)) return;
@@ -196,13 +256,14 @@ class Oracle : public Order {
       case Kind::kInvalidate:
         if (r->held) return;
         f.skip = false;
+        come_to(*r, true, 0);
         settle(*r, CONSORT_M_W, 0);
         r->written = r->poisoned = false;
         r->users.clear();
         r->sealed = true;
         return;
       case Kind::kRenewLater:
-        if (r->held || r->shadowed) return;
+        if (r->held || r->shadowed || (in_window() && r->plans)) return;
         [[fallthrough]];
       case Kind::kRenew:
         f.skip = false;
@@ -236,7 +297,7 @@ class Oracle : public Order {
         f.skip = !in_window();
         return;
       case Kind::kSetOrdered:
-        if (r->held || r->phase == Root::kOnCopies) return;
+        if (r->held || r->plans || r->phase == Root::kOnCopies) return;
         f.skip = false;
         r->unordered = t.number == 0;
         return;
@@ -251,9 +312,37 @@ class Oracle : public Order {
           const auto users = r->users;
           (void)enter(s, *r, t.uses[0].mode);
           if (!(t.uses[0].mode & CONSORT_M_W)) r->users = users;  // not over yet
-          r->sealed = true;                                       // nobody can name it
+          r->top->sealed = true;                                  // nobody can name it
           return;
         }
+      case Kind::kPlan: {
+        const int n = r->shape.layout == Slot::kMatrix ? r->shape.ny : r->shape.nx;
+        if (plans_.count(t.number) || r->shape.layout == Slot::kVariable || t.other > n || in_window()) return;
+        for (const User &u : r->top->users)
+          if (u.loose) return;
+        if (r->top->unordered) return;
+        f.skip = false;
+        describe(f);
+        make_plan(t.number, t.uses[0].slot, t.other);
+        return;
+      }
+      case Kind::kRecord:
+        choose_recorded(s);
+        if (!may_play(s)) return;
+        f.skip = false;
+        if (!t.number) play(s, false);
+        for (int turn = 0; turn < t.other; ++turn) play(s, true);
+        return;
+      case Kind::kReplay:
+        if (!p_.has(t.other) || fate(t.other).skip || !may_play(t.other)) return;
+        f.skip = false;
+        for (int turn = 0; turn < t.number; ++turn) play(t.other, true);
+        return;
+      case Kind::kPlanEnd:
+        if (!plans_.count(t.number) || in_window()) return;
+        f.skip = false;
+        end_plan(t.number, 0);
+        return;
       case Kind::kTagOpen:
         f.skip = tags_[t.number].carrier >= 0 || tags_[t.number].by_hand || !open(s, t.other);
         return;

@@ -37,12 +37,12 @@ class Order : public Model {
     bool blocked = f.end_held || (step(s).parent >= 0 && is_blocked(step(s).parent));
     for (const int a : f.after) blocked |= is_blocked(a);
     for (const int a : f.end_after) blocked |= is_blocked(a);
-    for (const Use &u : f.uses) blocked |= u.slot >= 0 && root(u.slot).tainted == open_;
+    for (const Use &u : f.uses) blocked |= u.slot >= 0 && root(u.slot).top->tainted == open_;
     for (const int tag : f.tag_after) blocked |= is_open(tag);
     if (!blocked) return;
     f.blocked_in = open_;
     for (const Use &u : f.uses)
-      if (u.slot >= 0) root(u.slot).tainted = open_;
+      if (u.slot >= 0) root(u.slot).top->tainted = open_;
   }
 
   // -- cancelling: only what cannot have started, because the program's thread holds what it needs ---------------

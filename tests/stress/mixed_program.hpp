@@ -19,6 +19,10 @@ using namespace consort_test;
 enum : int { kPad = -1, kSharedSum0 = -2, kSharedSum1 = -3, kSharedRedux = -4 };
 inline constexpr int kGroups = 4;  // 0: the default group; the last one: cancelled as a whole
 inline constexpr int kDoomedGroup = kGroups - 1;
+// Parts of plans: part `i` of plan `p` is slot kParts + kMostParts * p + i.
+inline constexpr int kPlans = 6, kParts = 1000, kMostParts = 4;
+inline int part_slot(int plan, int i) { return kParts + kMostParts * plan + i; }
+inline int plan_of(int slot) { return (slot - kParts) / kMostParts; }
 inline constexpr int kTags = 64;  // of one program
 
 struct Use {
@@ -58,14 +62,19 @@ enum class Kind : uint8_t {
   kTagRestart,
   kEndRelease,
   kNoReady,
-  kEach
+  kEach,
+  kPlan,
+  kPlanEnd,
+  kRecord,
+  kReplay
 };
 inline const char *name_of(Kind k) {
-  constexpr const char *names[] = {"task",        "enter",        "open",        "close",         "invalidate",
-                                   "renew",       "renew_later",  "group_wait",  "task_wait",     "wait_all",
-                                   "cancel",      "group_cancel", "set_ordered", "set_scheduler", "enter_later",
-                                   "copy",        "tag_open",     "tag_close",   "tag_notify",    "tag_wait",
-                                   "tag_restart", "end_release",  "no_ready",    "each"};
+  constexpr const char *names[] = {
+      "task",        "enter",     "open",     "close",     "invalidate",   "renew",       "renew_later",
+      "group_wait",  "task_wait", "wait_all", "cancel",    "group_cancel", "set_ordered", "set_scheduler",
+      "enter_later", "copy",      "tag_open", "tag_close", "tag_notify",   "tag_wait",    "tag_restart",
+      "end_release", "no_ready",  "each",     "plan",      "plan_end",
+      "record",      "replay"};
   return names[static_cast<int>(k)];
 }
 
@@ -76,7 +85,8 @@ struct Step {
   Kind kind = Kind::kTask;
   std::vector<Use> uses;
   std::vector<int> after;
-  int parent = -1;  // submitted by that task, not by the program's thread
+  int parent = -1;    // submitted by that task, not by the program's thread
+  int recorded = -1;  // submitted while that step (kRecord) records
   Via via = Via::kBody;
   int other = -1;  // the partner of an open or close; the task that is waited for or cancelled
   int number = 0;  // whatever the kind wants
@@ -115,7 +125,9 @@ struct Fate {
   bool end_held = false, end_released = false;
   int holds_itself = 0;  // its body holds its end, for children to let go
   // -- what happened --
-  std::vector<int> lives;  // of the data, when it was submitted
+  std::vector<Slot> shapes;             // of the data
+  std::vector<std::vector<int>> where;  // their cells, as those of the whole
+  std::vector<int> lives;               // and their registrations
   std::atomic<int> ran{0}, done{0}, ready{0}, begun{0}, dropped{0};
   std::atomic<uint64_t> name{0};  // as its body and hooks know it
   std::atomic<bool> over{false};
@@ -174,6 +186,7 @@ inline std::string text_of(const Program &p, const std::deque<Fate> &fates) {
     if (!f.after.empty()) out << " after";
     for (const int a : f.after) out << " " << a;
     if (s.parent >= 0) out << " child of " << s.parent << " via " << kViaNames[static_cast<int>(s.via)];
+    if (s.recorded >= 0) out << " recorded by " << s.recorded;
     if (f.tag >= 0) out << " tag " << f.tag;
     if (!f.tag_after.empty()) out << " behind tags";
     for (const int a : f.tag_after) out << " " << a;

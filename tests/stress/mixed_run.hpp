@@ -25,7 +25,7 @@ class Run {
     for (size_t d = 0; d < p_.slots.size(); ++d) enroll(static_cast<int>(d));
     must(consort_bundle_create(rt_, &bundle_), -1, "bundle");
     for (size_t s = 0; s < p_.steps.size() && !complaints_; ++s)
-      if (!fates_[s].skip && p_.steps[s].parent < 0) perform(static_cast<int>(s));
+      if (!fates_[s].skip && p_.steps[s].parent < 0 && p_.steps[s].recorded < 0) perform(static_cast<int>(s));
     must(consort_bundle_close(rt_, bundle_), -1, "bundle");
     if (!complaints_) return;  // else broken off: nothing must stay held back
     if (hold_.id.v) (void)consort_release(rt_, hold_);
@@ -36,6 +36,7 @@ class Run {
 
   // After everything has ended: was it what the oracle said?
   void check() {
+    for (const auto &[step, recording] : recordings_) must(consort_recording_destroy(rt_, recording), step, "destroy");
     for (size_t s = 0; s < fates_.size(); ++s) {
       const Fate &f = fates_[s];
       if (p_.steps[s].kind != Kind::kTask || f.skip) continue;
@@ -47,7 +48,7 @@ class Run {
       if (wants_hooks(at) && (f.ready != turns || f.begun != f.ran || f.dropped != 3))
         complain(at, "hooks: ready " + std::to_string(f.ready) + ", begin " + std::to_string(f.begun) + ", dropped " +
                          std::to_string(f.dropped));
-      if (f.ends < 0 || s % 5 == 0) wait_for_task(at, 0);
+      if ((f.ends < 0 || s % 5 == 0) && p_.steps[s].recorded < 0) wait_for_task(at, 0);
     }
     for (uint64_t tag = kTags; tag-- > 0;) must(consort_tag_remove(rt_, tags_ + tag), -1, "tag_remove");
     for (size_t d = 0; d < p_.slots.size(); ++d) {
@@ -142,7 +143,8 @@ class Run {
   void come(int s, size_t n) {
     const Use &u = fate(s).uses[n];
     if (u.slot < 0 || u.mode & CONSORT_M_REDUX) return;
-    for (auto &inside : lives_[static_cast<size_t>(fate(s).lives[n])].inside) {
+    for (const int cell : fate(s).where[n]) {
+      auto &inside = lives_[static_cast<size_t>(fate(s).lives[n])].inside[static_cast<size_t>(cell)];
       const int before = inside.fetch_add(u.mode & CONSORT_M_W ? kWriter : 1);
       // one that names a datum twice meets itself
       if (uses_of(u.slot, s) == 1 && (u.mode & CONSORT_M_W ? before != 0 : before >= kWriter))
@@ -152,8 +154,9 @@ class Run {
   void leave(int s, size_t n) {
     const Use &u = fate(s).uses[n];
     if (u.slot < 0 || u.mode & CONSORT_M_REDUX) return;
-    for (auto &inside : lives_[static_cast<size_t>(fate(s).lives[n])].inside)
-      inside.fetch_sub(u.mode & CONSORT_M_W ? kWriter : 1);
+    for (const int cell : fate(s).where[n])
+      lives_[static_cast<size_t>(fate(s).lives[n])].inside[static_cast<size_t>(cell)].fetch_sub(
+          u.mode & CONSORT_M_W ? kWriter : 1);
   }
   int uses_of(int slot, int s) {
     int n = 0;
@@ -168,7 +171,7 @@ class Run {
       std::fill(v, v + 8, step(s).k + static_cast<int64_t>(n));
     }
     if (want.empty()) return;
-    const Cells cells(call.views[n], p_.slots[static_cast<size_t>(u.slot)]);
+    const Cells cells(call.views[n], fate(s).shapes[n]);
     for (size_t i = 0; i < want.size(); ++i) compare(s, text_of(u).c_str(), u.slot, i, cells[i], want[i]);
   }
   void change(const consort_call &call, int s, size_t n) {
@@ -185,7 +188,7 @@ class Run {
       v = plus(v, step(s).k);
       return;
     }
-    const Slot &x = p_.slots[static_cast<size_t>(u.slot)];
+    const Slot &x = fate(s).shapes[n];
     const Cells cells(call.views[n], x);
     for (int i = 0; i < x.cells(); ++i) {
       int64_t &v = cells[static_cast<size_t>(i)];
@@ -236,6 +239,10 @@ class Run {
   void hold_of(int d, uint32_t mode, consort_status want, int s, F with);
   consort_group_id group_of(int s) const { return groups_[fates_[static_cast<size_t>(s)].group]; }
   void renew(int s);
+  void make_plan(int s);
+  void record(int s);
+  void replay(int record, int times, int s);
+  consort_data_id id_of(int slot) { return slot < kParts ? life(slot).id : parts_[slot - kParts]; }
   void enter_later(int s);
   void check_rest(int s);
 
@@ -269,6 +276,9 @@ class Run {
   consort_bundle_id bundle_{0};
   std::vector<int> now_;  // which life a slot is in
   consort_group_id groups_[kGroups] = {};
+  consort_plan_id plans_[kPlans] = {};
+  std::map<int, consort_recording_id> recordings_;  // by step
+  consort_data_id parts_[kPlans * kMostParts] = {};
   consort_hold hold_{};
   std::atomic<int> complaints_{0};
   mutable std::mutex mutex_;

@@ -35,8 +35,7 @@ inline void Run::send(int s) {
   }
   const bool in_group = t.parent < 0;
   for (const Use &u : f.uses) {
-    f.lives.push_back(u.slot < 0 ? -1 : now_[static_cast<size_t>(u.slot)]);
-    d.use(u.slot == kPad ? site_.pad : u.slot < 0 ? site_.shared[kSharedSum0 - u.slot] : life(u.slot).id, u.mode);
+    d.use(u.slot == kPad ? site_.pad : u.slot < 0 ? site_.shared[kSharedSum0 - u.slot] : id_of(u.slot), u.mode);
   }
   if (!f.tag_after.empty()) {
     std::vector<uint64_t> others;
@@ -85,13 +84,13 @@ inline void Run::wait_for_task(int s, int64_t timeout) {
 template <class F>
 void Run::hold_of(int d, uint32_t mode, consort_status want, int s, F with) {
   consort_hold hold{};
-  const consort_status status = consort_acquire(rt_, life(d).id, mode, kLong, &hold);
+  const consort_status status = consort_acquire(rt_, id_of(d), mode, kLong, &hold);
   if (status != want)
     complain(s, "acquire of slot " + std::to_string(d) + " answered " + consort_status_name(status) +
                     (status < 0 ? std::string(" (") + consort_error() + ")" : "") + ", should " +
                     consort_status_name(want));
   if (status < 0) return;
-  with(Cells(hold.view, p_.slots[static_cast<size_t>(d)]));
+  with(Cells(hold.view, s < 0 ? p_.slots[static_cast<size_t>(d)] : fate(s).shapes[0]));
   if (s < 0 || step(s).kind != Kind::kOpen)
     must(consort_release(rt_, hold), s, "release");
   else
@@ -107,6 +106,34 @@ inline void Run::renew(int s) {
   enroll(d);
 }
 
+inline void Run::make_plan(int s) {
+  const Step &t = step(s);
+  const int d = t.uses[0].slot;
+  consort_plan_desc desc = CONSORT_PLAN_INIT;
+  const Slot::Layout layout = fate(s).shapes[0].layout;
+  const consort_split split{static_cast<uint32_t>(t.other), 0};
+  desc.filter = layout == Slot::kMatrix ? "rows" : "blocks";
+  desc.params = &split;
+  desc.params_bytes = sizeof split;
+  consort_plan_id &plan = plans_[t.number];
+  if (!must(consort_plan_create(rt_, id_of(d), &desc, &plan), s, "plan_create")) return;
+  consort_data_id *parts = &parts_[t.number * kMostParts];
+  if (consort_plan_parts(rt_, plan, parts, kMostParts) != t.other)
+    return complain(s, "another number of parts than asked for");
+  for (int i = 0; i < t.other; ++i)
+    must(consort_data_set_reduction(rt_, parts[i], site_.init[layout], site_.combine[layout]), s, "set_reduction");
+}
+
+inline void Run::record(int s) {
+  if (!must(consort_record_begin(rt_, step(s).number ? uint32_t{CONSORT_RECORD_ONLY} : 0u), s, "record_begin")) return;
+  for (int c = s + 1; c < static_cast<int>(fates_.size()) && step(c).recorded == s; ++c)
+    if (p_.has(c)) send(c);
+  if (must(consort_record_end(rt_, &recordings_[s]), s, "record_end")) replay(s, step(s).other, s);
+}
+inline void Run::replay(int record, int times, int s) {
+  while (times-- > 0) must(consort_replay(rt_, recordings_[record], groups_[step(s).k % 3], nullptr), s, "replay");
+}
+
 // Told when its turn comes, instead of waiting.
 inline void Run::enter_later(int s) {
   const auto told = [](void *arg, consort_status status, const consort_hold *hold) {
@@ -115,7 +142,7 @@ inline void Run::enter_later(int s) {
     Fate &f = run.fate(a.step);
     if (status != f.ends) run.complain(a.step, std::string("was granted with ") + consort_status_name(status));
     if (status >= 0) {
-      const Cells cells(hold->view, run.p_.slots[static_cast<size_t>(f.uses[0].slot)]);
+      const Cells cells(hold->view, f.shapes[0]);
       const auto &want = f.runs[0].cells[0];
       for (size_t i = 0; i < want.size(); ++i)
         run.compare(a.step, "entered later", f.uses[0].slot, i, cells[i], want[i]);
@@ -124,7 +151,7 @@ inline void Run::enter_later(int s) {
     }
     ++f.done;
   };
-  must(consort_acquire_later(rt_, life(fate(s).uses[0].slot).id, fate(s).uses[0].mode, told,
+  must(consort_acquire_later(rt_, id_of(fate(s).uses[0].slot), fate(s).uses[0].mode, told,
                              &acts_[static_cast<size_t>(s)]),
        s, "acquire_later");
 }
@@ -135,7 +162,8 @@ inline void Run::check_rest(int s) {
   if (!p_.alone) return;
   for (int a = 0; a < s; ++a) {
     const Fate &f = fate(a);
-    if (step(a).kind == Kind::kTask && !f.skip && f.blocked_in < 0 && f.ran != static_cast<int>(f.runs.size()))
+    if (step(a).kind == Kind::kTask && step(a).recorded < 0 && !f.skip && f.blocked_in < 0 &&
+        f.ran != static_cast<int>(f.runs.size()))
       complain(s, "nothing is ready or running, but " + std::to_string(a) + " has not run");
   }
 }
@@ -156,7 +184,7 @@ inline void Run::perform(int s) {
     case Kind::kClose:
       return (void)must(consort_release(rt_, std::exchange(hold_, {})), s, "release");
     case Kind::kInvalidate:
-      return (void)must(consort_invalidate(rt_, life(t.uses[0].slot).id), s, "invalidate");
+      return (void)must(consort_invalidate(rt_, id_of(t.uses[0].slot)), s, "invalidate");
     case Kind::kRenew:
     case Kind::kRenewLater:
       return renew(s);
@@ -188,6 +216,14 @@ inline void Run::perform(int s) {
     case Kind::kCopy:
       return (void)must(consort_data_copy(rt_, life(f.uses[0].slot).id, life(f.uses[1].slot).id, group_of(s), &f.id), s,
                         "copy");
+    case Kind::kPlan:
+      return make_plan(s);
+    case Kind::kRecord:
+      return record(s);
+    case Kind::kReplay:
+      return replay(t.other, t.number, s);
+    case Kind::kPlanEnd:
+      return (void)must(consort_plan_destroy(rt_, plans_[t.number]), s, "plan_destroy");
     case Kind::kTagOpen:
       return;
     case Kind::kTagClose:

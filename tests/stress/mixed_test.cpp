@@ -1,8 +1,8 @@
 // mixed_test.cpp — random programs that mix all that a program can say about tasks and data, against a sequential oracle:
 // no wrong value, every task exactly as often as it should, every failure where it belongs, and no hang.
 //
-// CONSORT_SEED=N runs the round of that seed alone, many times; CONSORT_FULL=1 runs 100,000 programs. What fails is
-// printed with its seed and made smaller.
+// CONSORT_SEED=N prints the round of that seed and runs it alone, many times; CONSORT_FULL=1 runs 100,000 programs,
+// STRESS_PROGRAMS=N as many, STRESS_FROM=N from that seed on. What fails is printed with its seed and made smaller.
 #include "stress/mixed_make.hpp"
 #include "stress/mixed_run.hpp"
 
@@ -188,13 +188,19 @@ TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
     const uint64_t seed = std::strtoull(one, nullptr, 10);
     const auto programs = programs_of(seed);
     Site site(setup_of(seed), seed);
+    for (const Program &p : programs) {
+      std::deque<Fate> fates(p.steps.size());
+      std::deque<Life> lives;
+      const Oracle oracle(p, fates, lives);
+      std::printf("%s", text_of(p, fates).c_str());
+    }
     for (int i = 0; i < 500; ++i)
       if (const std::string complaint = round(site, seed, programs); !complaint.empty()) return report(seed, complaint);
     return;
   }
-  const char *given = std::getenv("CONSORT_PROGRAMS");
+  const char *given = std::getenv("STRESS_PROGRAMS");
   const uint64_t most = given ? std::strtoull(given, nullptr, 10) : full() ? 100'000 : kSlow > 1 ? 5'000 : 15'000;
-  const char *from = std::getenv("CONSORT_FROM");
+  const char *from = std::getenv("STRESS_FROM");
   std::unique_ptr<Site> site;
   uint64_t done = 0;
   for (uint64_t seed = from ? std::strtoull(from, nullptr, 10) : 0; done < most; ++seed) {
