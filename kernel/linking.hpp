@@ -68,7 +68,7 @@ inline Worker *leased(Hand &h) noexcept {
 
 // After a task that is not ready: several kept ones grow older. One alone is kept as long as nobody sleeps and the
 // submitter goes on: what hangs on it is a chain, which runs best where it was written.
-inline void age_kept(const Runtime &rt, Hand &h) noexcept {
+[[gnu::always_inline]] inline void age_kept(const Runtime &rt, Hand &h) noexcept {
   if (h.seat || !h.lease || !h.lease->leased_to(h)) return;
   Worker &w = *h.lease;
   if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor))) w.push_kept();
@@ -78,6 +78,8 @@ inline void look_for_lease(Runtime &rt, Hand &h) noexcept {
   if (rt.manual || (h.lease_tries++ & 31)) return;
   for (auto &w : rt.workers)
     if (w->try_lease(h)) return;
+  // Not the same for ever: its turn may be a waiting caller's, who lends it to nobody.
+  rt.workers[(h.id + (h.lease_tries >> 8)) % rt.workers.size()]->ask_for_lease(h);
 }
 
 inline constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NONE, 0, 0, 0, 1, 1, nullptr};

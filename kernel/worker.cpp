@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "complete.hpp"
 #include "error_slot.hpp"
@@ -18,6 +19,7 @@ namespace {
 constexpr uint32_t kBurst = 64;             // steps between two looks at whether to stop
 constexpr int64_t kTick = 50'000;           // ns between two looks at a lease
 constexpr int64_t kLongTick = 400'000;      // once it was seen alive several times
+constexpr uint64_t kShort = 2'000;          // ns: tasks for which it matters on whose core they are submitted
 constexpr uint32_t kQuietTicks = 40;        // a token held by a caller: after so many looks, sleep until woken
 
 }  // namespace
@@ -49,6 +51,10 @@ void Worker::give_up() noexcept {
 
 bool Worker::try_lease(Hand &h) noexcept {
   uint32_t free = token::kFree;
+  if (leased_to(h)) {  // lent
+    h.lease = this;
+    return true;
+  }
   if (queue || token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed)) return false;
   h.lease = this;
@@ -67,6 +73,27 @@ void Worker::held_to_lease(Hand &h) noexcept {
   // A lease is always watched: else a worker would be lost to everybody while its lessee does something else.
   fence::light(rt.asymmetric);  // pairs with the heavy fence at the end of watch()
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
+}
+
+void Worker::ask_for_lease(Hand &h) noexcept {
+  uint32_t nobody = 0;
+  if (!queue && token.load(std::memory_order_relaxed) == token::kHeld)
+    asked.compare_exchange_strong(nobody, token::lease(h.id), std::memory_order_relaxed);
+}
+
+// A lease that is not wanted any more comes back with the first tick. Only between short tasks: after long ones a
+// submitter may be through before it is seen, and what waits here would wait for that tick.
+bool Worker::lend(Hand &h) noexcept {
+  const uint64_t now = rt.clock.now(), n = ran.load(std::memory_order_relaxed);
+  const uint64_t since = std::exchange(asked_since_, now), before = std::exchange(asked_at_, n);
+  if (!since) return false;  // seen first: how long do the next ones take?
+  asked_since_ = 0;
+  const uint32_t lease = asked.exchange(0, std::memory_order_relaxed);
+  if (now - since > (n - before) * kShort) return false;
+  settle_down(rt, h);
+  h.seat = nullptr;
+  token.store(lease, std::memory_order_release);  // pairs with leased_to()
+  return true;
 }
 
 void Worker::wake_duty() noexcept {
@@ -301,6 +328,7 @@ void Worker::pump(Hand &h, Frame &f) {
   while (!rt.stopping.load(std::memory_order_relaxed)) {
     if (steps(h, f, kBurst)) {
       if (h.seat != this) return settle_down(rt, h);
+      if (asked.load(std::memory_order_relaxed) && lend(h)) return;
       idle = 0;
       continue;
     }

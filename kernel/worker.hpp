@@ -3,7 +3,8 @@
 // A worker is a token, not a thread: whoever holds it may step(). Each worker has a thread on duty that holds
 // the token when nobody else does. A thread that submits leases the token of a free worker: it pushes as that
 // worker and runs its tasks when it waits, so that submitter and worker share one core; when it falls silent,
-// the thread on duty takes the token within a watch tick.
+// the thread on duty takes the token within a watch tick. A submitter that finds none free (it was off its core for
+// longer than that) asks for one back, so that there are not more threads at work than workers.
 //
 // A task that waits inside its body gives the token up. When its wait is over it takes the token back if that is
 // free, and else goes on without: an extra thread for a while is better than one that waits for a stranger. So
@@ -62,6 +63,7 @@ struct Worker {
   std::unique_ptr<Queue> queue;                  // of a unit that is not inline
 
   alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any]
+  std::atomic<uint32_t> asked{0};                // [any] by a submitter: the lease that it wants; see lend()
   std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
   std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiet.cpp
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
@@ -86,7 +88,9 @@ struct Worker {
   bool try_lease(Hand &) noexcept;               // free → leased to the hand
   bool lease_to_held(Hand &) noexcept;
   void held_to_lease(Hand &) noexcept;
-  bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_relaxed) == token::lease(h.id); }
+  // acquire pairs with the release in lend(): the worker's own fields move with the token
+  bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_acquire) == token::lease(h.id); }
+  void ask_for_lease(Hand &) noexcept;           // of the thread on duty
   void wake_duty() noexcept;
 
   // -- steps; the caller holds the token and sits here (Hand::seat) --
@@ -113,11 +117,13 @@ struct Worker {
   inline uint64_t run_chain(Hand &, Frame &, Task *, uint32_t impl) noexcept;
   void pump(Hand &, Frame &);
   bool watch(Hand &);                            // true: the token is held now
+  bool lend(Hand &) noexcept;                    // held → leased, to the one who asks
 
   std::mutex crew_mutex_;                        // guards threads_, spares_; leaf
   std::vector<std::thread> threads_;
   std::vector<Parker *> crew_, spares_;          // all threads' parkers; of those off duty
   std::atomic<Parker *> duty_{nullptr};
+  uint64_t asked_since_ = 0, asked_at_ = 0;      // the token holder's: when it saw that it is asked (0: not yet), `ran` then
 };
 
 // Between two looks for work of an idle thread: every look costs those who work a cache line, so the gaps grow.
