@@ -48,7 +48,7 @@ class Arena {
     return first;
   }
   uint32_t carved() const noexcept { return next_.load(std::memory_order_relaxed); }  // numbers below were handed out
-  bool holds(uint32_t i) const noexcept { return i > 0 && i < carved(); }
+  bool holds(uint32_t i) const noexcept { return i - 1 < carved() - 1; }  // not 0; the next one is never 0
   uint32_t limit() const noexcept { return limit_; }
 
  private:

@@ -25,7 +25,8 @@ void Codelets::remove(Codelet &c) noexcept {
 
 void Codelets::choose_way(Codelet &c) const noexcept {
   const bool plain = short_way_ && c.where && !c.bits;
-  c.plain_below.store(plain ? kPayload / sizeof(consort_access) + 1 : 0, std::memory_order_relaxed);  // read by submit()
+  const uint32_t most = kPayload / sizeof(consort_access), span = c.nmodes == CONSORT_NONE ? most + 1 : c.nmodes <= most;
+  c.plain_span.store(plain ? span : 0, std::memory_order_relaxed);  // read by submit()
 }
 
 void Codelets::allow_short_way(bool allowed) noexcept {
@@ -57,6 +58,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   if (c->can_execute || c->ran) c->bits = kWatched;
   c->flags = d.flags;
   c->nmodes = d.nmodes;
+  if (d.nmodes != CONSORT_NONE) c->plain_from = d.nmodes;
   if (d.modes && d.nmodes != CONSORT_NONE) c->modes.assign(d.modes, d.modes + d.nmodes);
   c->entry.resize(topology.classes().size());
   for (uint32_t i = 0; i < d.nimpls; ++i) {

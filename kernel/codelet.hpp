@@ -27,7 +27,8 @@ struct Codelet {
   };
   uint64_t where = 0;                     // classes that could run it here
   uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts
-  std::atomic<uint32_t> plain_below{0};   // tasks with fewer data than this may be submitted the short way (submit.cpp)
+  uint32_t plain_from = 0;                // tasks with so many data or more may be submitted the short way (submit.cpp):
+  std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none may
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
   uint32_t nmodes = CONSORT_NONE;

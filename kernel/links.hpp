@@ -33,8 +33,9 @@ inline void walk_links(const TaskArena &tasks, uint32_t link, F each) noexcept {
 // Hangs the links of one new task. The links beyond its own were reserved before (reserve()).
 class Linker {
  public:
-  Linker(Runtime &rt, Task *t) noexcept
-      : rt_(rt), task_(t), slot_(t->link), number_(uint64_t{word::make_link(rt.tasks.index(t), 0)} << 3) {}
+  Linker(Runtime &rt, Task *t) noexcept : Linker(rt, t, rt.tasks.index(t)) {}
+  Linker(Runtime &rt, Task *t, uint32_t number) noexcept  // the record's
+      : rt_(rt), records_(rt.tasks.at(0)), task_(t), slot_(t->link), number_(uint64_t{word::make_link(number, 0)} << 3) {}
 
   // Room for `n` links in all. False: no memory; nothing is hung yet.
   static bool reserve(Runtime &rt, Hand &h, Task *t, uint32_t n) noexcept {
@@ -51,7 +52,7 @@ class Linker {
 
   [[gnu::always_inline]] void after(TaskName name) noexcept {
     if (!name) return;
-    Task *p = rt_.task_at(name);
+    Task *p = records_ + static_cast<uint32_t>(name);
     uint64_t w = p->word.load(std::memory_order_acquire);  // pairs with the exchange that ends it: what it did is visible
     do {
       if ((w ^ name) >> 32) return;  // another generation: done. The slot is used by the next
@@ -92,6 +93,7 @@ class Linker {
   }
 
   Runtime &rt_;
+  Task *const records_;
   Task *const task_;
   uint32_t *slot_;
   uint64_t number_;  // of the slot, as it stands in a word

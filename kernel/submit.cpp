@@ -53,10 +53,14 @@ constexpr consort_status kNotPlain = INT32_MAX;
 constexpr uint32_t kPlainUses = kPayload / sizeof(consort_access);
 constexpr uint32_t kShortModes = CONSORT_M_RW | CONSORT_M_SCRATCH | CONSORT_M_REDUX | CONSORT_M_COMMUTE;
 
+inline bool is_live(const Task *records, TaskName name) noexcept {  // Runtime::is_live(), with the records' place at hand
+  return word::generation(records[static_cast<uint32_t>(name)].word.load(std::memory_order_acquire)) == name >> 32;
+}
+
 // With the right: is the last writer unfinished? A finished one is forgotten.
-inline bool still_live(Runtime &rt, TaskName &writer) noexcept {
+inline bool still_live(const Task *records, TaskName &writer) noexcept {
   if (!writer) return false;
-  if (rt.is_live(writer)) return true;
+  if (is_live(records, writer)) return true;
   writer = 0;
   return false;
 }
@@ -68,8 +72,10 @@ constexpr uint32_t kNoSurvey = ~0u;
 template <bool kWithRight, bool kBeside>
 [[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n, const uint32_t *modes, consort_access *access,
                                           Claim *claims) noexcept {
+  const Task *const records = rt.tasks.at(0);
   uint32_t links = 0;
   bool plain = true;
+#pragma GCC unroll 4
   for (uint32_t i = 0; i < n; ++i) {
     const consort_use &use = d.uses[i];
     const uint32_t mode = use.mode;
@@ -81,6 +87,7 @@ template <bool kWithRight, bool kBeside>
       return kNoSurvey;
     }
     if (modes) plain &= modes[i] == mode;
+#pragma GCC unroll 4
     for (uint32_t k = 0; k < i; ++k) plain &= claims[k].datum != datum;
     claims[i].datum = datum;
     claims[i].mode = mode;
@@ -90,11 +97,11 @@ template <bool kWithRight, bool kBeside>
     const uint32_t readers = datum->nreaders;
     if (kBeside ? shares(mode) : !(mode & CONSORT_M_W)) {
       plain &= readers < Datum::kInlineReaders + datum->capacity;
-      links += still_live(rt, datum->writer);
+      links += still_live(records, datum->writer);
     } else if (!readers) {
-      links += still_live(rt, datum->writer);
+      links += still_live(records, datum->writer);
     } else {
-      for (uint32_t r = 0; r < readers; ++r) links += rt.is_live(datum->reader_at(r));
+      for (uint32_t r = 0; r < readers; ++r) links += is_live(records, datum->reader_at(r));
     }
   }
   return plain ? links : kNoSurvey;
@@ -111,15 +118,17 @@ inline bool note_kinds(Task *t, const Claim *claims, uint32_t n) noexcept {
   return commuting < 2;  // else their tokens are listed
 }
 
-template <bool kBeside>
+// kUses: how many data, so that what is done for each stands in a row; kAnyUses: it is not known beforehand.
+constexpr uint32_t kAnyUses = ~0u;
+template <bool kBeside, uint32_t kUses>
 [[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
                                                           consort_task_id *out) noexcept {
   Task *t = h.take_record();
   if (!t) [[unlikely]] return kNotPlain;
   blank(t, c.blank, &c, 0);
   if (!h.seat && !h.lease) [[unlikely]] look_for_lease(rt, h);
-  const uint32_t n = d.nuses;
-  const TaskName name = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
+  const uint32_t n = kUses == kAnyUses ? d.nuses : kUses, number = rt.tasks.index(t);
+  const TaskName name = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | number;
   t->pub.priority = d.priority;
   t->pub.id = name;
   t->pub.naccess = static_cast<uint16_t>(n);
@@ -152,7 +161,8 @@ template <bool kBeside>
     // Once as many links hang as `pending` says, the task is its predecessors' to release: it is not looked at again,
     // and what is still to be done for it touches the chains alone.
     t->pending.store(links * pending::kBoth, std::memory_order_relaxed);
-    Linker linker(rt, t);
+    Linker linker(rt, t, number);
+#pragma GCC unroll 4
     for (uint32_t i = 0; i < n; ++i) {
       if (kBeside && seen[i].mode == CONSORT_M_SCRATCH) continue;
       if (kBeside && shares(seen[i].mode)) link_shared(linker, *seen[i].datum, name);
@@ -169,7 +179,31 @@ template <bool kBeside>
 
 [[gnu::noinline]] consort_status submit_beside(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
                                                consort_task_id *out) noexcept {
-  return submit_plain<true>(rt, h, d, c, group, out);
+  return submit_plain<true, kAnyUses>(rt, h, d, c, group, out);
+}
+
+[[gnu::always_inline]] inline consort_status submit_short(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
+                                                          consort_task_id *out) noexcept {
+  const uint32_t n = d.nuses;
+  uint32_t modes = 0;
+  if (n) {
+    if (!d.uses) [[unlikely]] return kNotPlain;
+    for (uint32_t i = 0; i < n; ++i) {  // their lines are often cold: asked for while the record is filled
+      const std::byte *place = rt.data.place(d.uses[i].data);
+      __builtin_prefetch(place, 1);
+      __builtin_prefetch(place + offsetof(Datum, pub));
+      modes |= d.uses[i].mode;
+    }
+  }
+  Group *const group = d.group.v ? rt.groups.find(d.group) : h.task ? h.task->group : rt.standard_group;
+  if (!group) [[unlikely]] return kNotPlain;
+  if (modes > CONSORT_M_RW) [[unlikely]] return modes > kShortModes ? kNotPlain : submit_beside(rt, h, d, c, *group, out);
+  switch (n) {
+    case 0: return submit_plain<false, 0>(rt, h, d, c, *group, out);
+    case 1: return submit_plain<false, 1>(rt, h, d, c, *group, out);
+    case 2: return submit_plain<false, 2>(rt, h, d, c, *group, out);
+    default: return submit_plain<false, kAnyUses>(rt, h, d, c, *group, out);
+  }
 }
 
 consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
@@ -177,31 +211,16 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   if (!h) [[unlikely]] return CONSORT_E_NOMEM;
   // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
   const bool brief = d.size == CONSORT_TASK_BRIEF ||
-                     (d.size == sizeof d && !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) | reinterpret_cast<uintptr_t>(d.name) |
-                                              reinterpret_cast<uintptr_t>(d.more)));
+                     (d.size == sizeof d && !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
+                                              reinterpret_cast<uintptr_t>(d.name) | reinterpret_cast<uintptr_t>(d.more)));
   Codelet *const c = rt.codelets.find(d.codelet);
-  // The data's lines are often cold: ask for both of each while the record is filled.
-  uint32_t modes = 0;
-  if (d.uses)
-    for (uint32_t i = 0; i < d.nuses && i < kPlainUses; ++i) {
-      modes |= d.uses[i].mode;
-      if (const Datum *datum = rt.data.find(d.uses[i].data)) {
-        __builtin_prefetch(datum, 1);
-        __builtin_prefetch(&datum->pub);
-      }
-    }
-  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) && d.nuses < c->plain_below.load(std::memory_order_relaxed) && (c->nmodes == CONSORT_NONE || c->nmodes == d.nuses) && (d.uses || !d.nuses)) [[likely]] {
-    Group *const group = d.group.v ? rt.groups.find(d.group) : h->task ? h->task->group : rt.standard_group;
-    if (group) [[likely]] {
-      const consort_status s = modes <= CONSORT_M_RW       ? submit_plain<false>(rt, *h, d, *c, *group, out)
-                               : modes > kShortModes       ? kNotPlain
-                                                           : submit_beside(rt, *h, d, *c, *group, out);
-      if (s != kNotPlain) [[likely]] return s;
-    }
-  }
+  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) &&
+      d.nuses - c->plain_from < c->plain_span.load(std::memory_order_relaxed)) [[likely]]
+    if (const consort_status s = submit_short(rt, *h, d, *c, out); s != kNotPlain) [[likely]] return s;
   if (h->watched) [[unlikely]] return submit_watched(rt, *h, d, out);
   return submit_any(rt, d, out);
 }
+
 void push_kept(Runtime &rt, Hand &h) noexcept {
   if (h.seat || !h.lease) return;
   const SubmissionRight right(rt, h, nullptr, 0);
