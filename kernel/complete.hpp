@@ -3,7 +3,9 @@
 // Called by whoever ran it, or made it ready if it has no body. Iterative: an empty task that becomes ready
 // here is finished here, without recursion.
 #pragma once
-#include "runtime.hpp"
+#include "runtime.hpp"  // first: it brings consort.h
+
+#include "policy_push.hpp"
 
 namespace consort {
 
@@ -15,16 +17,35 @@ Task *complete(Runtime &, Hand &, Task *, consort_status, Worker *bypass_for) no
 // has become ready beside them.
 Task *hand_on(Runtime &, Hand &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
-// complete() of the plainest tasks, inline: nothing to settle, nobody to tell, often nobody to release.
+// Of what an exchange took from a word: a list of one edge, whose task is released by the policy alone? It is; else nullptr.
+inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
+  const uint32_t link = word::link(w), slot = link & ((1u << word::kSlotBits) - 1);
+  Task *s = rt.tasks.at(link >> word::kSlotBits);
+  // While its edge is not handed on, a successor waits: its record is its own, and does not change.
+  if ((w & word::kFlags) || slot >= 4 || s->link[slot] || (s->bits & (kSpecial | kBound | kMore))) return nullptr;
+  return s;
+}
+
+// complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
+// that sits at w, which runs what it is given.
 inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
   if (t->bits || t->extra) [[unlikely]] return complete(rt, h, t, CONSORT_OK, w);
   Group &group = *t->group;
   // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
   const uint64_t word = t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
-  if (static_cast<uint32_t>(word)) return hand_on(rt, h, t, word, w);
+  Task *next = nullptr;
+  if (static_cast<uint32_t>(word)) {
+    if (!(next = only_successor(rt, word))) return hand_on(rt, h, t, word, w);
+    // As in release_edges(): acquire pairs with the release of those who were counted down before.
+    if (next->pending.load(std::memory_order_acquire) != pending::kBoth &&
+        next->pending.fetch_sub(pending::kBoth, std::memory_order_acq_rel) != pending::kBoth) next = nullptr;
+  }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
   count_out(rt, h, group);
+  if (!next || (h.streak < rt.bypass && (next->pub.where >> w->klass & 1) &&
+                rt.policy.may_bypass(w->id, next->pub.priority))) return next;
+  rt.policy.push_one(rt, h, w->id, next);
   return nullptr;
 }
 
