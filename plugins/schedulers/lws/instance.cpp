@@ -409,7 +409,7 @@ uint32_t Instance::take_pools(const Group &group, Slot &me, consort_task **out) 
   for (int part = 0; part < 2; ++part) {
     if ((part == 0) != list_first) {
       const uint32_t n = own.ring.take(out, kBatch, group.members(me.klass));
-      for (uint32_t i = 1; i < n; ++i) {  // records that the producer's core has: fetch them side by side
+      for (uint32_t i = 1; i < n; ++i) {  // records that another core has: fetch them side by side
         __builtin_prefetch(out[i], 1);
         __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 64, 1);
         __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 128, 1);
@@ -460,6 +460,11 @@ uint32_t Instance::rob(Slot &me, Slot &victim, bool *lone, consort_task **out) n
   const int64_t half = size / 2;
   uint32_t n = 0;
   while (n < kBatch && n < half && (out[n] = victim.deque.steal(2))) ++n;
+  for (uint32_t i = 0; i < n; ++i) {  // records that another core has: fetch them side by side
+    __builtin_prefetch(out[i], 1);
+    __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 64, 1);
+    __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 128, 1);
+  }
   *lone |= n == 0;  // somebody was quicker: look again
   return n;
 }
