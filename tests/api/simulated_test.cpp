@@ -111,16 +111,20 @@ TEST(Simulated, AClassIsPlayedOrIsNot) {
   EXPECT_SAYS(CONSORT_E_INVAL, start(beside_cores(f), &rt), "units of class 'gpu' that run other functions", "leave one driver out");
 }
 
-TEST(Simulated, NoDeviceIsNoError) {
+TEST(Simulated, DevicesComeOnlyWhereTheyAreNamed) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "1"}});  // drivers = "*"
+  consort_info info{};
+  info.size = sizeof info;
+  ASSERT_OK(consort_get_info(rt, &info));
+  EXPECT_EQ(info.nworkers, 1u);
   consort_runtime *other = nullptr;
-  EXPECT_SAYS(CONSORT_E_INVAL, start({{"drivers", "cpu,sim"}, {"sim.devices", "3"}, {"sim.memory", "none"}}, &other), "memory = \"none\"");
+  EXPECT_SAYS(CONSORT_E_INVAL, start({{"drivers", "*,sim"}, {"sim.memory", "none"}}, &other), "memory = \"none\"");
 }
 
 // -- virtual time -----------------------------------------------------------------------------------------------------
 
 Pairs in_virtual_time(Pairs more = {}) {
-  Pairs p = {{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "2"}, {"sim.usual", "1ms"}};
+  Pairs p = {{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "0"}, {"sim.cores", "2"}, {"sim.usual", "1ms"}};
   p.insert(p.end(), more.begin(), more.end());
   return p;
 }

@@ -269,7 +269,7 @@ TEST(Sim, SaysWhatItCannotRead) {
     EXPECT_FALSE(h.ready());
     EXPECT_NE(h.failure().find(words), std::string::npos) << h.failure();
   };
-  refuses({}, "sim: no device: set sim.devices");
+  refuses({{"devices", "0"}}, "sim: no device: set sim.devices");
   refuses({{"memory", "much"}}, "memory = \"much\" is no number of bytes: write 1000000, 512M or 2G");
   refuses({{"bandwidth", "0"}}, "bandwidth must be more than 0");
   refuses({{"latency", "3 weeks"}}, "latency = \"3 weeks\" is no time");
@@ -333,6 +333,21 @@ TEST(Sim, PinnedMemoryIsTheHosts) {
   consort_addr local{};
   EXPECT_EQ(m.ops->attach(m.devices[0], m.host_space, Machine::addr(&m), 64, &local), CONSORT_OK);
   EXPECT_EQ(local.base, reinterpret_cast<uint64_t>(&m));
+}
+
+TEST(Sim, WhatIsFreedWhileACopyUsesItIsNamed) {
+  Machine m(Params{{"latency", "1ms"}});
+  void *q = m.open_queue();
+  const consort_addr a = m.alloc(64), b = m.alloc(64);
+  char buffer[64] = {};
+  const consort_op op = m.to_device(buffer, a, 64);
+  ASSERT_EQ(m.ops->submit(q, &op, 1), 1u);
+  m.blocks.clear();
+  m.ops->free(m.devices[0], m.space(0), b, 64);
+  EXPECT_EQ(m.plugin.log(), "");
+  m.ops->free(m.devices[0], m.space(0), a, 64);
+  EXPECT_NE(m.plugin.log().find("freed while a copy uses it"), std::string::npos) << m.plugin.log();
+  m.collect(q, 1);
 }
 
 TEST(Sim, WhatNobodyFreedIsNamed) {
@@ -569,8 +584,15 @@ TEST(Sim, KernelsTakeTheirTimeAndTheFactor) {
   given.ops->codelet(given.devices[0], 7, "gemm", nullptr, 0);
   q = given.open_queue();
   Body nothing([] { return CONSORT_OK; });
-  EXPECT_NEAR(seconds(given.run(q, {nothing.op(7)})[0]), 3e-3, 1e-3);
-  EXPECT_LT(seconds(given.run(q, {nothing.op(8)})[0]), 3e-3);
+  double shortest = 1;
+  for (int i = 0; i < 20; ++i) {
+    const double t = seconds(given.run(q, {nothing.op(7)})[0]);
+    EXPECT_GE(t, 3e-3);
+    shortest = std::min(shortest, t);
+  }
+  EXPECT_LT(shortest, 4e-3);
+  for (int i = 0; i < 20; ++i) shortest = std::min(shortest, seconds(given.run(q, {nothing.op(8)})[0]));
+  EXPECT_LT(shortest, 3e-3) << "no time is given for that one";
 }
 
 // -- queues -----------------------------------------------------------------------------------------------------------
@@ -929,8 +951,8 @@ std::string random_run(uint64_t seed, const std::string &trace) {
   for (uint32_t d = 0; d < 3; ++d)
     for (uint32_t u : {0u, 1u, CONSORT_NONE}) queues.emplace_back(m.open_queue(d, u), d), accepted.push_back(0);
   std::vector<consort_addr> blocks;
-  for (uint32_t d = 0; d < 3; ++d) blocks.push_back(m.alloc(1 << 20, d, CONSORT_AL_ZERO));
-  std::vector<char> home(1 << 20);
+  for (uint32_t d = 0; d < 3; ++d) blocks.push_back(m.alloc(1 << 16, d, CONSORT_AL_ZERO));
+  std::vector<char> home(1 << 16);
   std::mt19937 rng(static_cast<uint32_t>(seed));
   std::stringstream order;
   Body body([&] { order << "k "; return CONSORT_OK; });
@@ -940,7 +962,7 @@ std::string random_run(uint64_t seed, const std::string &trace) {
       const size_t k = rng() % queues.size();
       const auto [q, d] = queues[k];
       const uint32_t other = rng() % 3;
-      const uint64_t n = 1 + rng() % (1 << 20);
+      const uint64_t n = 1 + rng() % (1 << 16);
       consort_op op = rng() % 3 == 0 ? body.op(rng() % 5) : rng() % 2 ? m.to_device(home.data(), blocks[d], n, d) : Machine::copy(m.space(d), blocks[d], m.space(other), blocks[other], n);
       op.cookie = ++cookie;
       const size_t w = rng() % queues.size();

@@ -255,6 +255,17 @@ void Engine::begin(Op &op, uint64_t t) noexcept {
   if (op.stage == Op::kTimed && op.until <= t) modelled(op, t);
 }
 
+bool Engine::is_in_use(uint64_t block, uint64_t bytes) const noexcept {
+  const auto inside = [&](consort_addr a) { return a.base + a.off - block < bytes; };
+  for (const Queue *q : queues_)
+    for (const auto &op : q->ops) {
+      if (op->status < 0) continue;
+      if (op->op.kind == CONSORT_OP_COPY && (inside(op->op.u.copy.src) || inside(op->op.u.copy.dst))) return true;
+      if (op->op.kind == CONSORT_OP_FILL && inside(op->op.u.fill.dst)) return true;
+    }
+  return false;
+}
+
 // All its rows in one block of the device, if the end is one.
 bool Engine::is_inside(const Op &op, int end, consort_addr a, const int64_t step[2]) const noexcept {
   if (end == kHost) return true;

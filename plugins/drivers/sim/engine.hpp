@@ -88,6 +88,7 @@ class Engine {
   void advance(uint64_t now) noexcept;
   void accept(Queue &, const consort_op &);                    // throws bad_alloc
   uint64_t next_event() const noexcept;                        // CONSORT_NEVER: nothing is on its way
+  bool is_in_use(uint64_t block, uint64_t bytes) const noexcept;  // by a copy or a fill in flight
   bool strikes(Device &, Fault::Kind) noexcept;                // counts; true: this one goes wrong
   void play_effects(std::unique_lock<std::mutex> &) noexcept;  // virtual time: calls what is due, without the mutex
   void tell_losses(std::unique_lock<std::mutex> &) noexcept;

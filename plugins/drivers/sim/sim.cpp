@@ -244,6 +244,8 @@ void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept {
               .c_str());
       return;
     }
+    if (e.is_in_use(at, it->second))
+      e.host->log(e.host, 0, ("sim: " + d.spec->name + ": memory is freed while a copy uses it").c_str());
     if (space == d.space) d.used -= it->second;
     blocks.erase(it);
   }
@@ -362,7 +364,7 @@ uint64_t next_event(void *handle) noexcept {
   return q.ops.empty() ? CONSORT_NEVER : e.next_event();
 }
 constexpr consort_param params[] = {
-    {"devices", "u32", "0", "0..64", "how many there are, all alike; 0: the driver does not start"},
+    {"devices", "u32", "1", "0..64", "how many there are, all alike"},
     {"machine", "string", "", nullptr, "file that describes devices and links instead, see the README"},
     {"class", "string", "gpu", nullptr, "class of their units"},
     {"runs", "string", "cpu", nullptr,
@@ -393,7 +395,7 @@ constexpr consort_param params[] = {
     {"trace", "string", "", nullptr, "file for a line about each op when it is over"},
 };
 
-constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL;
+constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL | CONSORT_PF_BY_NAME;
 
 constexpr consort_driver_ops ops = {
     .size = sizeof(consort_driver_ops), .flags = CONSORT_DRV_FD,
@@ -415,4 +417,4 @@ constexpr consort_plugin plugin = {
 }  // namespace
 }  // namespace sim
 
-CONSORT_MODULE(sim, DRIVER, CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL, "sim", "0.1.0", sim::plugin);
+CONSORT_MODULE(sim, DRIVER, CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL | CONSORT_PF_BY_NAME, "sim", "0.1.0", sim::plugin);
