@@ -304,7 +304,7 @@ class Model {
       else
         std::erase_if(r.users, [](const User &u) { return u.changes; });  // not those who read as we do
       for (User &u : r.users) u.behind_union = false;
-      r.sealed = false;
+      if (mode & CONSORT_M_W) r.sealed = false;
     }
     f.uses = {{step(s).uses[0].slot, mode}};
     f.ends = mode & CONSORT_M_R ? readable(r) : CONSORT_OK;
