@@ -151,6 +151,7 @@ class Program {
     if (root_.id.v) need(consort_unregister(rt_, root_.id), "unregister");
     if (!homeless_ && memory_ != values_) ++wrong_;
     need(consort_unregister(rt_, root_.shadow), "unregister shadow");
+    need(consort_wait_all(rt_, kLong, 0), "wait");  // the count of what ended comes a moment behind
   }
   int wrong() const { return wrong_; }
 

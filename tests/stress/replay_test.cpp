@@ -65,7 +65,7 @@ class Program {
   void run(int actions) {
     for (int a = 0; a < actions; ++a) act();
     for (auto &r : recordings_)
-      if (random_() % 2) need(consort_recording_destroy(rt_, r.id), "destroy");
+      if (random_() % 2 || full()) need(consort_recording_destroy(rt_, r.id), "destroy");
     for (size_t i = 0; i < data_.size(); ++i) need(consort_unregister(rt_, data_[i]), "unregister");
     for (size_t i = 0; i < cells_.size(); ++i) EXPECT_EQ(cells_[i], oracle_[i]) << "datum " << i;
   }
