@@ -508,6 +508,16 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
   }
 }
 
+void poison_again(Runtime &rt, const Task *t) noexcept {
+  const auto cause = rt.failures.find(t->pub.id);
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    if (!changes(t->pub.access[i].mode)) continue;
+    Datum *d = Datum::of(t->pub.access[i].datum);
+    d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
+    rt.data.blame(*d, cause);
+  }
+}
+
 void settle_down(Runtime &rt, Hand &h) noexcept {
   h.flush_records();
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever began to watch the group

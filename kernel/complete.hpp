@@ -59,6 +59,8 @@ void end_special(Runtime &, Hand &, Task *) noexcept;
 // Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
 void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
+// That task's failure was recorded while one before it was still on its way, which may have written since.
+void poison_again(Runtime &, const Task *) noexcept;
 
 // A task without a body ends by the application's word (Callback::end() says when).
 void end_by_word(Runtime &, Hand &, Task *) noexcept;

@@ -230,6 +230,8 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
     else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
+  } else {
+    poison_again(rt_, t);
   }
   if (slot->watcher.instance) [[unlikely]] {
     consort_done told = done;
