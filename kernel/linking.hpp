@@ -34,10 +34,11 @@ inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcep
   if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
   if (!linker.hung()) return true;
   const uint64_t sub = (given - linker.hung()) * pending::kComplete + (given - (linker.hung() - linker.issued())) * pending::kIssue;
+  const bool may = linker.issued() && may_follow(rt, *t, linker.place());  // from the next line on it may be running
   // release: whoever counts down last sees the whole record. acquire: if that is us, what predecessors did.
   const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
   if ((left & 0xffffffff) == 0) return true;
-  if (linker.issued() && left >> 32 == 0) [[unlikely]]
+  if (may && left >> 32 == 0) [[unlikely]]
     if (Queue *q = claim_follower(rt, t, linker.place())) q->offer(t);
   return false;
 }

@@ -1,5 +1,7 @@
 #include "policy.hpp"
 
+#include <algorithm>
+
 #include "error_slot.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
@@ -144,6 +146,9 @@ void Policy::push(Runtime &rt, uint32_t from, Task *const *ready, uint32_t n, ui
   for (uint32_t i = 0; i < nwords; ++i) bits[i] = 0;
   consort_wake wake{nwords, 0, bits};
   consort_push p{CONSORT_NEVER, from, flags, pubs(ready), n, 0, &wake};
+  // "Any k of these" would do if all could run all. Seen before the push: afterwards they may be others' already.
+  const bool unlike = n > 1 && rt.topology->classes().size() > 1 &&
+                      std::any_of(ready + 1, ready + n, [&](auto *t) { return t->pub.where != ready[0]->pub.where; });
   for (const Instance *before = nullptr;;) {
     const Instance &i = current();
     const uint64_t epoch = i.epoch.load(std::memory_order_relaxed);
@@ -153,6 +158,7 @@ void Policy::push(Runtime &rt, uint32_t from, Task *const *ready, uint32_t n, ui
     if (i.push(i.s, &p)) [[likely]] break;  // 0: closed since we looked; the heir was made current before
   }
   if (!wake.k) return;
+  if (unlike) wake.k = Runtime::kMaxWorkers;
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::sleep
   for (uint32_t i = 0; i < nwords; ++i)
     if (rt.sleepers[i].load(std::memory_order_relaxed) & bits[i]) [[unlikely]] return rt.wake(wake);

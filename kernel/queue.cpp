@@ -81,6 +81,12 @@ void Queue::completed(const consort_done *done, uint32_t n) noexcept {
 }
 
 bool Queue::step(Hand &h) noexcept {
+  const bool did = advance(h);
+  if (at_work_.load(std::memory_order_relaxed) != busy()) at_work_.store(busy(), std::memory_order_release);
+  return did;
+}
+
+bool Queue::advance(Hand &h) noexcept {
   bool did = false;
   consort_done done[32];
   if (inflight_) {
@@ -210,7 +216,7 @@ void Queue::mark_issued(Task *t) noexcept {
   walk_links(rt_.tasks, word::link(w), [&](Task *s) noexcept {
     note_issued(rt_, s, place);
     const uint64_t left = s->pending.fetch_sub(pending::kIssue, std::memory_order_acq_rel) - pending::kIssue;
-    if (left >> 32 == 0)
+    if (left >> 32 == 0 && may_follow(rt_, *s, place))
       if (Queue *q = claim_follower(rt_, s, place)) {
         if (q == this) follow_.push_back(s);
         else q->offer(s);
@@ -283,12 +289,16 @@ void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
   e.tickets[e.ntickets++] = {q.token(), place::seq(place)};
 }
 
+bool may_follow(const Runtime &rt, const Task &s, uint64_t place) noexcept {
+  if (s.bits & (kSpecial | kWatched | kAfter | kTokens | kScratch | kUnite | kMore)) return false;
+  const Worker &w = rt.queues[place::queue(place)]->worker();
+  return (s.pub.where >> w.klass & 1) && (!(s.bits & kBound) || s.extra->worker == w.id);
+}
+
 Queue *claim_follower(Runtime &rt, Task *s, uint64_t place) noexcept {
   Queue &q = *rt.queues[place::queue(place)];
   const uint8_t follow = s->follow.load(std::memory_order_relaxed);
-  if (follow == 0 || follow == kMixed || follow != q.domain() || (s->bits & (kSpecial | kWatched | kAfter | kTokens | kScratch | kUnite | kMore))) return nullptr;
-  Worker &w = q.worker();
-  if (!(s->pub.where >> w.klass & 1) || ((s->bits & kBound) && s->extra->worker != w.id)) return nullptr;
+  if (follow == 0 || follow == kMixed || follow != q.domain()) return nullptr;
   uint64_t left = s->pending.load(std::memory_order_relaxed);
   do {
     if (left >> 32 != 0 || (left & 0xffffffff) == 0) return nullptr;  // claimed already, or complete meanwhile: it goes the ordinary way

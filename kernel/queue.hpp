@@ -21,6 +21,7 @@ class Queue {
   uint64_t next_event() const noexcept {            // virtual time: before that step() has nothing to do
     return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
   }
+  bool at_work() const noexcept { return at_work_.load(std::memory_order_acquire); }  // [any] busy after the last step
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
   void rest(Parker &) noexcept;                     // busy, and nothing to do: sleeps until the device, or anybody, has news
   void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else
@@ -38,6 +39,7 @@ class Queue {
   struct Slot;                                      // one task in flight
   Queue(Runtime &, Worker &, uint16_t number);
   Task *next(uint32_t *impl) noexcept;
+  bool advance(Hand &) noexcept;
   bool issue(Hand &, Task *, uint32_t impl) noexcept;
   bool submit(Slot *) noexcept;
   void mark_issued(Task *) noexcept;
@@ -62,12 +64,15 @@ class Queue {
   std::mutex inbox_mutex_;                          // guards the two; leaf
   std::vector<Task *> offered_;
   std::vector<consort_done> pushed_;
+  std::atomic<bool> at_work_{false};                // release in step(), where it has changed, pairs with at_work()
   std::atomic<bool> inbox_{false};                  // something is there; release in offer(), acquire in step()
 };
 
 // A predecessor was found issued while linking, or has just been issued: remember on `s` where, so that `s` may follow.
 void note_issued(Runtime &, Task *s, uint64_t place) noexcept;
 // All predecessors of `s` are issued, not all complete: whose queue may take it now? nullptr: nobody's. Claims it.
+// may_follow() is asked while `s` cannot run yet; of the rest one look at `s` may be too late.
+bool may_follow(const Runtime &, const Task &s, uint64_t place) noexcept;
 Queue *claim_follower(Runtime &, Task *s, uint64_t place) noexcept;
 
 namespace place {

@@ -275,7 +275,7 @@ bool Runtime::nobody_runs() const noexcept {
   return std::all_of(workers.begin(), workers.end(), [](const auto &w) {
     // acquire pairs with the release in help(): one who waits sleeps with the token
     const bool at_work = w->token.load(std::memory_order_acquire) == token::kHeld && !w->resting.load(std::memory_order_acquire);
-    return !at_work && !(w->queue && w->queue->busy());
+    return !at_work && !(w->queue && w->queue->at_work());
   });
 }
 

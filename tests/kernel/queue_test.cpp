@@ -60,6 +60,32 @@ TEST(Queue, AHoldWaitsForWhatIsIssuedNotOnlyUntilItIsIssued) {
   ASSERT_OK(consort_unregister(*m.rt, d));
 }
 
+TEST(Queue, ABatchForUnlikeUnitsWakesOneOfEachKind) {
+  StreamMachine m(Pairs{}, "4");
+  uint64_t x[3] = {1, 1, 1};
+  consort_data_id d[3];
+  for (int i = 0; i < 3; ++i) d[i] = variable_of(*m.rt, &x[i]);
+  const consort_codelet_id here = on(*m.rt, "cpu", times3plus1), there = on(*m.rt, "stream", times3plus1);
+  Bodies bodies;
+  Gate *gate = nullptr;
+  const consort_codelet_id held = bodies(*m.rt, "first", [&](const consort_call &) { return gate->pass(), CONSORT_OK; });
+  for (int round = 0; round < 20; ++round) {
+    Gate now;
+    gate = &now;
+    Desc first(held);
+    for (int i = 0; i < 3; ++i) first.rw(d[i]);
+    first.must(*m.rt);
+    for (int i = 0; i < 3; ++i) Desc(i == 1 ? there : here).rw(d[i]).must(*m.rt);
+    std::this_thread::sleep_for(3ms);  // all but one asleep
+    now.open();
+    ASSERT_OK(consort_wait_all(*m.rt, kLong, CONSORT_WAIT_NO_HELP));
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(consort_unregister(*m.rt, d[i]));
+    EXPECT_EQ(x[i], after(1, 20));
+  }
+}
+
 TEST(Queue, AWorkerSleepsWhileItsDeviceIsAtWork) {
   StreamMachine m(Pairs{{"stream.latency_ns", "100000000"}});
   uint64_t x = 1;
