@@ -457,6 +457,15 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   return CONSORT_OK;
 }
 
+// Whoever waited just now had a worker's turn, and that worker needs a moment to lie down again.
+bool soon_at_rest(Runtime &rt, Hand &h) {
+  for (int64_t nap = 20'000; nap < kStopLook; nap *= 2) {
+    if (come_to_rest(rt, h)) return true;
+    if (!rt.manual) h.parker.wait(nap);
+  }
+  return false;
+}
+
 consort_status wait_to_stop(Runtime &rt) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   rt.repeats.stop_all();
@@ -469,7 +478,7 @@ consort_status wait_to_stop(Runtime &rt) {
     rt.repeats.stop_all();  // somebody may still submit
     if (looks == kStopLong) say_what_is_held(rt);
     // What is left waits for the application, or for a tag that nobody is left to reach.
-    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && come_to_rest(rt, *h);
+    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, *h);
     calm = stuck ? calm + 1 : 0;
     if (calm < kStopCalm) continue;
     while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, *h, gate);

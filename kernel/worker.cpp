@@ -242,17 +242,19 @@ Result<void> Worker::start_thread() {
 // The caller, a thread that holds the token, is about to sleep inside a body. One of the crew leaves its duty to a
 // spare; a caller from outside was never on duty.
 void Worker::leave_to_spare(Hand &h) noexcept {
-  if (duty_.load(std::memory_order_acquire) == &h.parker) {
-    bool spare;
-    {
-      std::lock_guard lock(crew_mutex_);
-      spare = !spares_.empty();
-    }
-    if (spare || start_thread()) {  // else no thread is to be had: thieves will have to do
-      std::lock_guard lock(crew_mutex_);
-      duty_.store(spares_.back(), std::memory_order_release);
-      spares_.pop_back();
-    }
+  bool on_duty, spare;
+  {
+    std::lock_guard lock(crew_mutex_);
+    // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main() looks
+    // first, and takes then): a spare is one who rests, not one who waits in a body.
+    std::erase(spares_, &h.parker);
+    on_duty = duty_.load(std::memory_order_relaxed) == &h.parker;
+    spare = !spares_.empty();
+  }
+  if (on_duty && (spare || start_thread())) {  // else no thread is to be had: thieves will have to do
+    std::lock_guard lock(crew_mutex_);
+    duty_.store(spares_.back(), std::memory_order_release);
+    spares_.pop_back();
   }
   h.seat = nullptr;
   h.away.store(h.task != nullptr, std::memory_order_release);
@@ -303,8 +305,8 @@ void Worker::thread_main(Hand *&mine) {
       rest_as_spare(h);
     } else if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(h))) {
       pump(h, frame);
-    } else if (token.load(std::memory_order_relaxed) == token::kHeld) {
-      h.parker.wait(-1);
+    } else if (token.load(std::memory_order_relaxed) == token::kHeld && !rt.stopping.load(std::memory_order_acquire)) {
+      h.parker.wait(-1);  // looked at again, for watch() may have taken the wake that comes with the end
     }
   }
 }
@@ -334,6 +336,7 @@ void Worker::pump(Hand &h, Frame &f) {
     }
     if (idle == 0) settle_down(rt, h);
     if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
+    if (duty_.load(std::memory_order_relaxed) != &h.parker) break;  // see leave_to_spare(): who is on duty sleeps here, and is woken
     show_asleep(h.parker);
     if (step(h, f)) {
       if (h.seat != this) return settle_down(rt, h);
@@ -353,7 +356,7 @@ void Worker::pump(Hand &h, Frame &f) {
   }
   settle_down(rt, h);
   h.seat = nullptr;
-  token.store(token::kFree, std::memory_order_release);
+  give_up();
 }
 
 bool Worker::watch(Hand &h) {
