@@ -93,6 +93,7 @@ bool Worker::lend(Hand &h) noexcept {
   settle_down(rt, h);
   h.seat = nullptr;
   token.store(lease, std::memory_order_release);  // pairs with leased_to()
+  if (duty_.load(std::memory_order_acquire) != &h.parker) wake_duty();  // who watches it; else the caller does
   return true;
 }
 
