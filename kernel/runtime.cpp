@@ -190,7 +190,8 @@ Result<void> Runtime::open(const consort_settings *settings) {
   for (const Plugin *d : *drivers)
     log(2, "driver \"" + std::string(d->manifest->name) + "\" offers " + topology->offer(*d));
   auto scheduler = registry->load(CONSORT_KIND_SCHEDULER, config->text("scheduler"));
-  if (!scheduler) return scheduler.error();
+  if (!scheduler)
+    return error(scheduler.error().status, config->origin("scheduler") + ": " + scheduler.error().text);
   if (auto r = config->check_unused(); !r) return r.error();
   return open_workers(**scheduler);
 }

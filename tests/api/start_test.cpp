@@ -166,6 +166,9 @@ TEST(Start, BrokenTomlNamesTheLine) {
   s.text = "scheduler = \"eager\"\nworkers = = 2\n";
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_INVAL, consort_start(&s, &rt), "2");
+  s.text = "\nscheduler = \"lwz\"\n";
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_start(&s, &rt), "text:2");
+  EXPECT_NE(std::string(consort_error()).find("did you mean \"lws\"?"), std::string::npos) << consort_error();
   s.text = nullptr;
   s.file = "/nowhere/at/all.toml";
   const Answer a(consort_start(&s, &rt));

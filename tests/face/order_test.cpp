@@ -64,6 +64,8 @@ TEST_F(FaceOrder, Ends) {
   const auto u = rt.submit({.end_after = t}, count);
   EXPECT_FALSE(u.wait_for(5ms));
   rt.wait_no_ready();
+  rt.set_scheduler("prio");
+  EXPECT_THROW(rt.set_scheduler("nobody's"), consort::Error);
   EXPECT_EQ(n, 2);
   t.hold_end();
   t.release_end();

@@ -258,6 +258,11 @@ class Runtime {
     return detail::in_time(consort_wait_all(control_.need(), timeout.ns(), flags));
   }
 
+  // Another policy from here on, while tasks run.
+  void set_scheduler(const std::string &name) {
+    detail::check(consort_runtime_set_scheduler(control_.need(), name.c_str()));
+  }
+
   // Until no task is ready or running: those left wait for a tag, a hold, or one another.
   void wait_no_ready() { detail::check(consort_wait_no_ready(control_.need(), CONSORT_FOREVER, 0)); }
   bool wait_no_ready_for(Timeout timeout) { return detail::in_time(consort_wait_no_ready(control_.need(), timeout.ns(), 0)); }
