@@ -352,7 +352,7 @@ TEST(Priorities, ComeFirstUnderPrio) {
   std::vector<int> order;
   const auto door = body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto c = body(rt, "note", [&](const consort_call &k) { return order.push_back(value<int>(k, 0)), CONSORT_OK; });
-  Desc(door).must(rt);
+  Desc(door).priority(INT32_MAX).must(rt);  // else what is more urgent may come before it
   std::atomic<bool> all{false};
   std::thread opener([&] {
     eventually([&] { return all.load() && gate.waiting() > 0; });

@@ -98,7 +98,7 @@ TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
       {"config --set lsw.depth=3",
        "consort: code: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?)"},
       {"topo --set scheduler=prioo",
-       "consort: scheduler \"prioo\" not found (did you mean \"prio\"?); consort plugins lists what there is"},
+       "consort: code: scheduler \"prioo\" not found (did you mean \"prio\"?); consort plugins lists what there is"},
       {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\": No such file or directory"}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);
