@@ -200,7 +200,11 @@ std::string trace_of(const char *seed) {
     std::vector<int> v(8, 0);
     std::vector<consort_data_id> x;
     for (int &i : v) x.push_back(variable_of(rt, &i));
-    const auto add = [](const consort_call &c) -> consort_status { return *pointer<int>(c, 0) += *pointer<int>(c, 1) + 1, CONSORT_OK; };
+    const auto add = [](const consort_call &c) -> consort_status {
+      auto sum = static_cast<unsigned>(*pointer<int>(c, 0));  // which wraps
+      sum += static_cast<unsigned>(*pointer<int>(c, 1)) + 1;
+      return *pointer<int>(c, 0) = static_cast<int>(sum), CONSORT_OK;
+    };
     const auto a = body(rt, "a", add), b = body(rt, "b", add);
     uint32_t z = 12345;
     for (int i = 0; i < 400; ++i) {
