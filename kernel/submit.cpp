@@ -202,6 +202,7 @@ template <bool kBeside, uint32_t kUses>
     case 0: return submit_plain<false, 0>(rt, h, d, c, *group, out);
     case 1: return submit_plain<false, 1>(rt, h, d, c, *group, out);
     case 2: return submit_plain<false, 2>(rt, h, d, c, *group, out);
+    case 3: return submit_plain<false, 3>(rt, h, d, c, *group, out);
     default: return submit_plain<false, kAnyUses>(rt, h, d, c, *group, out);
   }
 }
