@@ -106,6 +106,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   c->blank.where = c->where;
   c->blank.codelet = c->number;
   c->blank.team_min = c->blank.team_max = 1;
+  std::lock_guard one_at_a_time(topology.control());
   for (const auto &device : topology.devices())  // who keeps books by codelet hears its names before its first task
     if (device->ops->codelet) device->ops->codelet(device->dev, c->number, c->name.c_str(), names.data(), d.nimpls);
   Codelet *out = c.release();

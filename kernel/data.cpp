@@ -244,7 +244,7 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
   for (uint32_t i = 0; i < n; ++i) {
     clear_error();
     const consort_status st = [&] {
-      std::lock_guard lock(drivers_);
+      std::lock_guard lock(rt_.topology->control());
       return s.device->ops->alloc(s.device->dev, s.desc.id, wanted[i].bytes, wanted[i].align, 0, &addr[i]);
     }();
     if (st < 0) {
@@ -264,7 +264,7 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
 }
 
 void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
-  std::lock_guard lock(drivers_);
+  std::lock_guard lock(rt_.topology->control());
   for (const auto &b : blocks) {
     const Space &s = rt_.topology->spaces()[b.space];
     s.device->ops->free(s.device->dev, b.space, b.addr, b.bytes);

@@ -139,7 +139,6 @@ class DataTable {
   SpinLock lock_;                                           // guards free_
   uint32_t free_ = 0;
   std::atomic<uint64_t> live_{0};
-  std::mutex drivers_;                                      // around what drivers want called by one thread at a time; leaf
   std::mutex layouts_mutex_;
   std::vector<std::unique_ptr<Layout>> layouts_;            // only grows; layouts_n_ release pairs with acquire in layout()
   std::atomic<Layout *> recent_{nullptr};

@@ -8,6 +8,7 @@
 #include <consort/scheduler.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class Topology {
   int class_bit(std::string_view klass) const noexcept;                // -1: no unit of it
   // The class whose functions units of this one run instead of its own ones; "": its own.
   const std::string &runs(uint32_t klass) const noexcept { return runs_[klass]; }
+  // Around what drivers want called by one thread at a time ([control]), once tasks may run; leaf.
+  std::mutex &control() const noexcept { return control_; }
 
  private:
   Result<void> open_devices(const std::vector<Plugin *> &);
@@ -85,6 +88,7 @@ class Topology {
   std::vector<consort_worker> workers_;
   std::vector<consort_hop> hops_;
   consort_topology snapshot_{};
+  mutable std::mutex control_;
 };
 
 }  // namespace consort
