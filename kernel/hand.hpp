@@ -11,6 +11,7 @@
 
 #include "park.hpp"
 #include "sequence_watch.hpp"
+#include "stack_room.hpp"
 #include "task.hpp"
 
 namespace consort {
@@ -54,6 +55,7 @@ struct Hand {
   uint32_t lease_tries = 0;
   uint64_t in_vain = 0;               // finished tasks, and one, when a wait for records was
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
+  StackRoom stack;
   uint32_t streak = 0;                // successors run in place, in a row
   Task *ended = nullptr, *last_ended = nullptr;  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it

@@ -18,6 +18,8 @@ thread_local constinit CurrentHand current_hand{0, nullptr};
 
 namespace {
 
+thread_local constinit CurrentHand workers_hand{0, nullptr};  // of a worker's thread: for its whole life, and without an allocation
+
 void abandon(Hand &h) noexcept {
   h.flush_records();
   h.task = nullptr;
@@ -119,6 +121,7 @@ Hand *Runtime::find_hand() noexcept {
 
 Hand *Runtime::this_hand_if_any() const noexcept {
   if (current_hand.number == number) return current_hand.hand;
+  if (workers_hand.number == number) return (current_hand = workers_hand).hand;
   if (const Belongings *b = Belongings::mine())
     for (const auto &e : b->entries)
       if (e.number == number) {
@@ -133,6 +136,12 @@ void adopt_hand(Runtime &rt, Hand &h) {
   if (entries.size() >= 16) std::erase_if(entries, [](const auto &e) { return !process::is_alive(e.number); });
   entries.push_back({rt.number, &h});
   current_hand = {rt.number, &h};
+  h.stack = {};
+}
+
+void keep_hand(Runtime &rt, Hand &h) noexcept {
+  workers_hand = current_hand = {rt.number, &h};
+  h.stack = {};
 }
 
 // -- life -----------------------------------------------------------------------------------------------------

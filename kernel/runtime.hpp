@@ -53,7 +53,8 @@ class Hands {
   std::atomic<uint32_t> n_{0};
 };
 
-void adopt_hand(Runtime &, Hand &);  // the calling thread's from now on
+void adopt_hand(Runtime &, Hand &);          // the calling thread's from now on; may throw bad_alloc
+void keep_hand(Runtime &, Hand &) noexcept;  // a worker's thread: its only one of this runtime
 
 // The runtime that this thread used last, and its hand there. Trivial, so that reading it is one load.
 struct CurrentHand {
@@ -118,6 +119,7 @@ struct Runtime {
   alignas(64) std::atomic<uint32_t> nwaiters{0};
   std::mutex waiters_mutex;                // leaf
   Waiter *waiters = nullptr;         // a list on the waiters' stacks: waiting needs no memory
+  std::atomic<bool> said_no_thread{false};
   std::atomic<Hand *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
 
   // -- rooms, in the order of their lives --

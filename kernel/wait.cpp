@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
 constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
+constexpr int64_t kNoThread = 10'000'000;  // between two tries to get a thread that the system refused
 constexpr int64_t kStopLook = 25'000'000;  // ns between two looks of a stop at what it waits for
 constexpr uint32_t kStopLong = 40;         // looks after which it is said what the stop waits for
 constexpr uint32_t kStopCalm = 8;          // looks at which nothing happened any more, before tags are given up
@@ -151,21 +152,51 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
   return true;
 }
 
+void say_that_threads_ran_out(Runtime &rt) noexcept try {
+  if (rt.said_no_thread.exchange(true, std::memory_order_relaxed)) return;
+  rt.log(1, "the system gives no more threads: other tasks run on top of a body that waits; raise the limit of threads "
+            "or of memory, or let a task that comes after do what follows the wait");
+} catch (const std::bad_alloc &) {
+}
+
 // -- inside a task --------------------------------------------------------------------------------------------
 
 // Gives the token to somebody else and sleeps; takes it back if it is free then.
 void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
   Worker *const w = h.seat;
   settle_down(goal.rt, h);
-  if (w) w->leave_to_spare(h);
-  sleep_until(h, goal, deadline, -1);
+  bool staffed = !w || w->leave_to_spare(h);
+  if (!staffed) say_that_threads_ran_out(goal.rt);
+  while (!staffed && !goal.reached() && !deadline.passed()) {
+    sleep_until(h, goal, deadline, kNoThread);
+    staffed = w->fill_vacancy(h);
+  }
+  if (staffed) sleep_until(h, goal, deadline, -1);
   if (w) w->try_return(h);
+}
+
+// No thread is to be had that would go on here while the caller sleeps: it keeps the worker, and runs whatever comes
+// on top of the body that waits. Somebody else's task may so hold that body up, but nobody else could run it.
+void stay_and_run_anything(Worker &w, Hand &h, Frame &frame, const Goal &goal, const Deadline &deadline) noexcept {
+  Runtime &rt = goal.rt;
+  say_that_threads_ran_out(rt);
+  if (w.step(h, frame)) return;
+  rt.policy.flush();
+  w.show_asleep(h.parker);
+  if (!w.step(h, frame)) {
+    const Waiter waiter(rt, h.parker, goal.group);
+    goal.announce();
+    if (!goal.surely_reached()) h.parker.wait(deadline.left_ns());
+    goal.withdraw();
+  }
+  if (h.seat == &w) w.show_awake();
 }
 
 consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, bool may_help) noexcept {
   Runtime &rt = goal.rt;
   Worker *const w = h.seat;
-  if (!w || !may_help || h.depth >= kDeepest || w->queue) {
+  const auto must_stay = [&] { return !w->relief(h) && h.stack.any(); };
+  if (!w || !may_help || w->queue || (h.depth >= kDeepest && !must_stay())) {
     sleep_without_seat(h, goal, deadline);
     return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
   }
@@ -188,16 +219,16 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
         }
         // Somebody else's: another thread takes over this worker and finds it where it was.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
-        sleep_without_seat(h, goal, deadline);
-        continue;
+      } else {
+        if (idle == 0) settle_down(rt, h);
+        if (++idle < rt.spin_rounds) {
+          pause();
+          continue;
+        }
+        idle = 0;
       }
-      if (idle == 0) settle_down(rt, h);
-      if (++idle < rt.spin_rounds) {
-        pause();
-        continue;
-      }
-      sleep_without_seat(h, goal, deadline);
-      idle = 0;
+      if (must_stay()) stay_and_run_anything(*w, h, frame, goal, deadline);
+      else sleep_without_seat(h, goal, deadline);
     }
   }
   --h.depth;

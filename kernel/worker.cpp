@@ -224,42 +224,74 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
 
 Result<void> Worker::start_thread() {
   std::lock_guard lock(crew_mutex_);
+  Hand *h = nullptr;
   try {
     threads_.reserve(threads_.size() + 1);
     crew_.reserve(crew_.size() + 1);
     spares_.reserve(crew_.size() + 1);
-    Hand *h = rt.hands.adopt_or_add(rt, rt.return_batch);
+    h = rt.hands.adopt_or_add(rt, rt.return_batch);
     if (!h) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
-    crew_.push_back(&h->parker);
-    if (!duty_.load(std::memory_order_relaxed)) duty_.store(&h->parker, std::memory_order_release);
-    else spares_.push_back(&h->parker);
-    threads_.emplace_back([this, h]() mutable { thread_main(h); });
+    threads_.emplace_back([this, h]() mutable { thread_main(h); });  // its first look at duty_ may take the lock: after us
   } catch (const std::exception &e) {
+    if (h) h->orphan.store(true, std::memory_order_release);  // the next thread's; pairs with adopt_or_add()
     return error(CONSORT_E_NOMEM, "no thread for worker " + unit.name + ": " + e.what());
   }
+  crew_.push_back(&h->parker);
+  if (!duty_.load(std::memory_order_relaxed)) duty_.store(&h->parker, std::memory_order_release);
+  else if (std::find(spares_.begin(), spares_.end(), &h->parker) == spares_.end()) spares_.push_back(&h->parker);
   return {};
 }
 
-// The caller, a thread that holds the token, is about to sleep inside a body. One of the crew leaves its duty to a
-// spare; a caller from outside was never on duty.
-void Worker::leave_to_spare(Hand &h) noexcept {
-  bool on_duty, spare;
+bool Worker::spare_at_hand(Hand &h) noexcept try {
   {
     std::lock_guard lock(crew_mutex_);
     // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main() looks
     // first, and takes then): a spare is one who rests, not one who waits in a body.
     std::erase(spares_, &h.parker);
-    on_duty = duty_.load(std::memory_order_relaxed) == &h.parker;
-    spare = !spares_.empty();
+    if (!spares_.empty()) return true;
   }
-  if (on_duty && (spare || start_thread())) {  // else no thread is to be had: thieves will have to do
+  return static_cast<bool>(start_thread());
+} catch (const std::bad_alloc &) {  // not even for the words that say why
+  return false;
+}
+
+bool Worker::promote_spare() noexcept {
+  if (spares_.empty()) return false;
+  duty_.store(spares_.back(), std::memory_order_release);
+  spares_.pop_back();
+  vacant_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+bool Worker::relief(Hand &h) noexcept {
+  const bool on_duty = duty_.load(std::memory_order_relaxed) == &h.parker;
+  return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || spare_at_hand(h);
+}
+
+// The caller is about to sleep inside a body. One of the crew leaves its duty to a spare; a caller from outside was
+// never on duty. Where the system gives no thread the duty is vacant: until a spare, or the caller, comes back to it.
+bool Worker::leave_to_spare(Hand &h) noexcept {
+  const bool relieved = relief(h);
+  {
     std::lock_guard lock(crew_mutex_);
-    duty_.store(spares_.back(), std::memory_order_release);
-    spares_.pop_back();
+    std::erase(spares_, &h.parker);
+    if (duty_.load(std::memory_order_relaxed) == &h.parker || vacant_.load(std::memory_order_relaxed))
+      if (!promote_spare()) vacant_.store(true, std::memory_order_relaxed);
   }
   h.seat = nullptr;
   h.away.store(h.task != nullptr, std::memory_order_release);
   give_up();
+  return relieved;
+}
+
+bool Worker::fill_vacancy(Hand &h) noexcept {
+  if (vacant_.load(std::memory_order_relaxed) && spare_at_hand(h)) {
+    std::lock_guard lock(crew_mutex_);
+    if (vacant_.load(std::memory_order_relaxed)) promote_spare();
+  }
+  if (vacant_.load(std::memory_order_relaxed)) return false;
+  wake_duty();
+  return true;
 }
 
 bool Worker::try_return(Hand &h) noexcept {
@@ -268,7 +300,8 @@ bool Worker::try_return(Hand &h) noexcept {
     std::lock_guard lock(crew_mutex_);
     if (std::find(crew_.begin(), crew_.end(), &h.parker) != crew_.end()) {  // on duty again, instead of its spare
       Parker *other = duty_.exchange(&h.parker, std::memory_order_acq_rel);
-      if (other != &h.parker) spares_.push_back(other);
+      const bool waits = vacant_.exchange(false, std::memory_order_relaxed);
+      if (other != &h.parker && !waits) spares_.push_back(other);
     }
   }
   show_awake();
@@ -289,7 +322,7 @@ void Worker::join() {
 
 void Worker::thread_main(Hand *&mine) {
   Hand &h = *mine;
-  adopt_hand(rt, h);
+  keep_hand(rt, h);
   set_current_worker(id);
   name_this_thread(unit.name.c_str());
   sharpen_timers_of_this_thread();
@@ -304,12 +337,20 @@ void Worker::thread_main(Hand *&mine) {
   while (!rt.stopping.load(std::memory_order_acquire)) {
     if (duty_.load(std::memory_order_acquire) != &h.parker) {
       rest_as_spare(h);
-    } else if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(h))) {
+      continue;
+    }
+    if (vacant_.load(std::memory_order_relaxed)) end_vacancy(h);  // the body that waited is over
+    if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(h))) {
       pump(h, frame);
     } else if (token.load(std::memory_order_relaxed) == token::kHeld && !rt.stopping.load(std::memory_order_acquire)) {
       h.parker.wait(-1);  // looked at again, for watch() may have taken the wake that comes with the end
     }
   }
+}
+
+void Worker::end_vacancy(const Hand &h) noexcept {
+  std::lock_guard lock(crew_mutex_);
+  if (duty_.load(std::memory_order_relaxed) == &h.parker) vacant_.store(false, std::memory_order_relaxed);
 }
 
 // Off duty: sleeps until it is made to be on duty, or all stop.

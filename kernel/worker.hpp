@@ -105,15 +105,20 @@ struct Worker {
 
   // -- threads --
   Result<void> start_thread();
-  void leave_to_spare(Hand &) noexcept;          // for a task that waits: somebody else goes on duty, the token is free
+  bool relief(Hand &) noexcept;                  // by the token's holder: a thread is to be had that would go on here
+  bool leave_to_spare(Hand &) noexcept;          // for a task that waits: the token is free; true: somebody is on duty
+  bool fill_vacancy(Hand &) noexcept;            // [any] where that said false, in a while: true: somebody is by now
   bool try_return(Hand &) noexcept;              // its wait is over; false: the token is in use, go on without it
   void join();
   void tell_threads_to_stop() noexcept;
 
  private:
   void thread_main(Hand *&mine);
+  bool spare_at_hand(Hand &) noexcept;           // one rests, or is started
+  bool promote_spare() noexcept;                 // to be on duty; crew_mutex_ is held
   inline void count_ran(const Hand &, uint64_t n) noexcept;
   void rest_as_spare(Hand &);
+  void end_vacancy(const Hand &) noexcept;
   inline uint64_t run_chain(Hand &, Frame &, Task *, uint32_t impl) noexcept;
   void pump(Hand &, Frame &);
   bool watch(Hand &);                            // true: the token is held now
@@ -123,6 +128,7 @@ struct Worker {
   std::vector<std::thread> threads_;
   std::vector<Parker *> crew_, spares_;          // all threads' parkers; of those off duty
   std::atomic<Parker *> duty_{nullptr};
+  std::atomic<bool> vacant_{false};              // written under crew_mutex_: who is on duty waits in a body, for no spare was to be had
   uint64_t asked_since_ = 0, asked_at_ = 0;      // the token holder's: when it saw that it is asked (0: not yet), `ran` then
 };
 
