@@ -4,41 +4,10 @@
 // those two only, and never the gaps between elements. The steps belong to the view: a replica made by the runtime is
 // packed. A box without elements has no block, no extent and no run. Nothing here throws or allocates.
 #pragma once
+#include "codec.hpp"
 #include "layouts.hpp"
 
 namespace layouts {
-
-// Text into `cap` bytes, cut where they end, always ended by NUL; counts what there would have been.
-class Text {
- public:
-  Text(char *out, uint32_t cap) : out_(out), cap_(cap) {
-    if (cap_) out_[0] = 0;
-  }
-  Text &operator<<(const char *s) {
-    for (; *s; ++s) put(*s);
-    return *this;
-  }
-  Text &operator<<(uint64_t v) {
-    char digits[20];
-    int k = 0;
-    do digits[k++] = static_cast<char>('0' + v % 10);
-    while (v /= 10);
-    while (k) put(digits[--k]);
-    return *this;
-  }
-  uint32_t length() const { return n_; }
-
- private:
-  void put(char c) {
-    if (n_ + 1 < cap_) {
-      out_[n_] = c;
-      out_[n_ + 1] = 0;
-    }
-    ++n_;
-  }
-  char *out_;
-  uint32_t cap_, n_ = 0;
-};
 
 template <class L>
 struct Dense {
@@ -46,7 +15,6 @@ struct Dense {
   using Shape = typename L::Shape;
   using View = typename L::View;
   static constexpr uint32_t kAlign = 64;
-  static constexpr uint32_t kWords = sizeof(Shape) / 8, kTag = 4, kWire = kTag + sizeof(Shape);
 
   static Box box(const void *shape) { return L::sizes(*static_cast<const Shape *>(shape)); }
   static Box box_of(const void *view) { return L::steps(*static_cast<const View *>(view)); }
@@ -63,19 +31,8 @@ struct Dense {
     return CONSORT_OK;
   }
 
-  static void words(const void *shape, uint64_t *out) { std::memcpy(out, shape, sizeof(Shape)); }
-
-  // Steps are a matter of one replica, so they are no part of the size class. Each layout starts elsewhere: its tag.
-  static uint64_t footprint(const void *shape) {
-    uint64_t w[kWords], h = UINT64_C(0x9e3779b97f4a7c15);
-    words(shape, w);
-    for (uint32_t i = 0; i <= kWords; ++i) {
-      const uint64_t v = i < kWords ? w[i] : uint64_t(uint8_t(L::tag[0])) << 16 | uint64_t(uint8_t(L::tag[1])) << 8 | uint8_t(L::tag[2]);
-      h = (h ^ v) * UINT64_C(0xd6e8feb86659fd93);
-      h ^= h >> 32;
-    }
-    return (h ^ h >> 29) * UINT64_C(0xd6e8feb86659fd93);
-  }
+  // Steps are a matter of one replica, so they are no part of the size class.
+  static uint64_t footprint(const void *shape) { return Codec<L>::hash(*static_cast<const Shape *>(shape)); }
 
   static uint64_t bytes(const void *shape) {
     const Box b = box(shape);
@@ -140,31 +97,6 @@ struct Dense {
     return CONSORT_OK;
   }
 
-  // The tag, then the shape's fields in their order, 64 bits each, least significant byte first.
-  static uint32_t encode(const void *shape, void *wire, uint32_t cap) {
-    if (cap >= kWire) {
-      auto *out = static_cast<unsigned char *>(wire);
-      uint64_t w[kWords];
-      words(shape, w);
-      std::memcpy(out, L::tag, kTag);
-      for (uint32_t i = 0; i < sizeof(Shape); ++i) out[kTag + i] = static_cast<unsigned char>(w[i / 8] >> i % 8 * 8);
-    }
-    return kWire;
-  }
-
-  static consort_status decode(const void *wire, uint32_t n, void *shape) {
-    if (n < kWire) return CONSORT_E_TRUNCATED;
-    if (n != kWire || std::memcmp(wire, L::tag, kTag) != 0) return CONSORT_E_INVAL;
-    const auto *in = static_cast<const unsigned char *>(wire) + kTag;
-    uint64_t w[kWords] = {};
-    for (uint32_t i = 0; i < sizeof(Shape); ++i) w[i / 8] |= uint64_t{in[i]} << i % 8 * 8;
-    Shape s;
-    std::memcpy(&s, w, sizeof s);
-    if (!L::good(s)) return CONSORT_E_INVAL;
-    *static_cast<Shape *>(shape) = s;
-    return CONSORT_OK;
-  }
-
   static uint32_t describe(const void *shape, char *utf8, uint32_t cap) {
     const Box b = box(shape);
     Text text(utf8, cap);
@@ -192,8 +124,8 @@ constexpr consort_interface_ops dense_ops() {
   o.packed_bytes = D::packed_bytes;
   o.pack = D::pack;
   o.unpack = D::unpack;
-  o.encode = D::encode;
-  o.decode = D::decode;
+  o.encode = Codec<L>::encode;
+  o.decode = Codec<L>::decode;
   o.describe = D::describe;
   return o;
 }
@@ -203,23 +135,6 @@ constexpr consort_interface_ops dense_ops(const consort_filter (&filters)[N]) {
   o.filters = filters;
   o.nfilters = N;
   return o;
-}
-
-// What the layouts here share: no state, no clock, may be unloaded.
-inline constexpr uint32_t kPluginFlags = CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE;
-constexpr consort_plugin dense_plugin(const char *name, const char *summary, const consort_interface_ops &ops) {
-  consort_plugin p = {};
-  p.size = sizeof p;
-  p.kind = CONSORT_KIND_INTERFACE;
-  p.abi_major = CONSORT_INTERFACE_MAJOR;
-  p.abi_minor = CONSORT_INTERFACE_MINOR;
-  p.flags = kPluginFlags;
-  p.name = name;
-  p.version = "0.1.0";
-  p.summary = summary;
-  p.license = "Apache-2.0";
-  p.ops = &ops;
-  return p;
 }
 
 }  // namespace layouts

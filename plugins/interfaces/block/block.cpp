@@ -18,7 +18,7 @@ constexpr consort_filter filters[] = {
     retyping<Block, Ndim, Slices<1>>("ndim_slices"),
 };
 constexpr consort_interface_ops ops = dense_ops<Block>(filters);
-constexpr consort_plugin plugin = dense_plugin("block", "nz planes of ny lines of nx contiguous elements, with two leading dimensions", ops);
+constexpr consort_plugin plugin = layout_plugin("block", "nz planes of ny lines of nx contiguous elements, with two leading dimensions", ops);
 }  // namespace
 
 CONSORT_MODULE(block, INTERFACE, layouts::kPluginFlags, "block", "0.1.0", plugin);

@@ -20,7 +20,7 @@ constexpr consort_filter filters[] = {
     retyping<Matrix, Ndim, Slices<1>>("ndim_slices"),
 };
 constexpr consort_interface_ops ops = dense_ops<Matrix>(filters);
-constexpr consort_plugin plugin = dense_plugin("matrix", "lines of contiguous elements, with a leading dimension", ops);
+constexpr consort_plugin plugin = layout_plugin("matrix", "lines of contiguous elements, with a leading dimension", ops);
 }  // namespace
 
 CONSORT_MODULE(matrix, INTERFACE, layouts::kPluginFlags, "matrix", "0.1.0", plugin);

@@ -16,7 +16,7 @@ constexpr consort_filter filters[] = {
     filter<Ndim, Slices<1>>("slices"),
 };
 constexpr consort_interface_ops ops = dense_ops<Ndim>(filters);
-constexpr consort_plugin plugin = dense_plugin("ndim", "one to eight dimensions of any steps", ops);
+constexpr consort_plugin plugin = layout_plugin("ndim", "one to eight dimensions of any steps", ops);
 }  // namespace
 
 CONSORT_MODULE(ndim, INTERFACE, layouts::kPluginFlags, "ndim", "0.1.0", plugin);

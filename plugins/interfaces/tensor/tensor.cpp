@@ -18,7 +18,7 @@ constexpr consort_filter filters[] = {
     retyping<Tensor, Ndim, Slices<1>>("ndim_slices"),
 };
 constexpr consort_interface_ops ops = dense_ops<Tensor>(filters);
-constexpr consort_plugin plugin = dense_plugin("tensor", "four dimensions, the fastest contiguous, with three leading dimensions", ops);
+constexpr consort_plugin plugin = layout_plugin("tensor", "four dimensions, the fastest contiguous, with three leading dimensions", ops);
 }  // namespace
 
 CONSORT_MODULE(tensor, INTERFACE, layouts::kPluginFlags, "tensor", "0.1.0", plugin);

@@ -5,7 +5,7 @@ namespace {
 using layouts::Variable;
 
 constexpr consort_interface_ops ops = layouts::dense_ops<Variable>();
-constexpr consort_plugin plugin = layouts::dense_plugin("variable", "one object of a fixed number of bytes", ops);
+constexpr consort_plugin plugin = layouts::layout_plugin("variable", "one object of a fixed number of bytes", ops);
 }  // namespace
 
 CONSORT_MODULE(variable, INTERFACE, layouts::kPluginFlags, "variable", "0.1.0", plugin);

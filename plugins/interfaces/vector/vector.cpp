@@ -15,7 +15,7 @@ constexpr consort_filter filters[] = {
     retyping<Vector, Variable, Slices<0>>("slices"),
 };
 constexpr consort_interface_ops ops = dense_ops<Vector>(filters);
-constexpr consort_plugin plugin = dense_plugin("vector", "n elements of one size, contiguous", ops);
+constexpr consort_plugin plugin = layout_plugin("vector", "n elements of one size, contiguous", ops);
 }  // namespace
 
 CONSORT_MODULE(vector, INTERFACE, layouts::kPluginFlags, "vector", "0.1.0", plugin);
