@@ -41,6 +41,7 @@ CASES = {
     'complex': (r'^\d+ numbers: 1\.000\+0\.000i.*\n\d+ numbers: \S+.*\ncomplex: \d+ numbers, \d+ products, 0 wrong$',
                 ['', '1 1', '4', '10007 3'], False),
     'block_list': (r'numbers kept as \d+, \d+ products, largest error \S+$', ['', '4 1', '8', '100 3'], False),
+    'spmv': (r'^spmv: \d+ rows, \d+ entries, \d+ blocks, \d+ parts, largest error \S+$', ['', '2 1', '4 9', '30 7'], False),
     'scheduler': (r'tasks by \w+ on \d+ workers, first:[ \d]+, in (the order of submission|another order)$',
                   ['', '--n 1', '--n 5000'], True),
     'profiling': (r'(  worker .* tasks, .* % of the time\n)+(  codelet .* us each\n)+profiling: \d+ tasks in ',

@@ -30,18 +30,24 @@ class LayoutHarness {
     return ops->shape(&args, sizeof args, shape, view);
   }
 
-  // A replica as the kernel makes one: blocks from `memory`, which grows as needed.
+  // A replica as the kernel makes one: its blocks one after the other in `memory`, which grows as needed.
   Pod replica(const Pod &shape, std::vector<unsigned char> &memory) const {
     consort_space_desc space{};
     space.size = sizeof space;
-    consort_block blocks[4];
-    const uint32_t n = ops->blocks(shape, &space, blocks, 4);
-    EXPECT_LE(n, 1u);
-    memory.assign(n ? blocks[0].bytes : 0, 0);
-    consort_addr addr{reinterpret_cast<uint64_t>(memory.data()), 0};
+    consort_block blocks[16];
+    consort_addr at[17] = {};
+    const uint32_t n = ops->blocks(shape, &space, blocks, 16);
+    EXPECT_LE(n, 16u);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < n; ++i) all += blocks[i].bytes;
+    memory.assign(all, 0);
+    all = 0;
+    for (uint32_t i = 0; i < n; all += blocks[i++].bytes) at[i] = {reinterpret_cast<uint64_t>(memory.data()), all};
     Pod view;
-    EXPECT_EQ(ops->view(shape, &space, n ? &addr : nullptr, n, view), CONSORT_OK);
-    EXPECT_EQ(ops->view(shape, &space, &addr, n + 1, view), CONSORT_E_INVAL);
+    EXPECT_EQ(ops->view(shape, &space, at, n, view), CONSORT_OK);
+    EXPECT_EQ(ops->view(shape, &space, at, n + 1, view), CONSORT_E_INVAL);
+    EXPECT_TRUE(n == 0 || ops->view(shape, &space, at, n - 1, view) == CONSORT_E_INVAL);
+    EXPECT_EQ(ops->view(shape, &space, at, n, view), CONSORT_OK);
     return view;
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <random>
 
+#include <consort/sparse.h>
+
 #include "interfaces/layout_harness.hpp"
 
 namespace consort_test {
@@ -171,7 +173,7 @@ TEST(Layouts, WithoutMemoryTheAddressIsNull) {
 }
 
 class Wire : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, Wire, testing::Values("void", "variable", "vector", "matrix", "block", "tensor", "ndim"),
+INSTANTIATE_TEST_SUITE_P(All, Wire, testing::Values("void", "variable", "vector", "matrix", "block", "tensor", "ndim", "csr", "bcsr", "coo"),
                          [](const auto &i) { return std::string(i.param); });
 
 consort_status some_shape(const LayoutHarness &h, std::mt19937_64 &random, Pod &shape, Pod &view) {
@@ -183,6 +185,9 @@ consort_status some_shape(const LayoutHarness &h, std::mt19937_64 &random, Pod &
   if (name == "matrix") return h.make(consort_matrix_args{nullptr, a, b, a + e, e}, shape, view);
   if (name == "block") return h.make(consort_block_args{nullptr, a, b, e, a + e, 0, e}, shape, view);
   if (name == "tensor") return h.make(consort_tensor_args{nullptr, e, b, e, e, e + 1, 0, 0, e}, shape, view);
+  if (name == "csr") return h.make(consort_csr_args{nullptr, nullptr, nullptr, a, b, 7 * a, e - 1, e, 0}, shape, view);
+  if (name == "bcsr") return h.make(consort_bcsr_args{nullptr, nullptr, nullptr, a, b, 5 * b, 0, e, 3, 8, 8}, shape, view);
+  if (name == "coo") return h.make(consort_coo_args{nullptr, nullptr, nullptr, a, b, 3 * a, e, 4}, shape, view);
   return h.make(consort_ndim_args{nullptr, 3, {a, b, e}, {e * b, 1, b}, e}, shape, view);
 }
 
@@ -250,10 +255,10 @@ TEST_P(Wire, AnswersAreTheSameEveryTime) {
   for (size_t i = h.ops->view_size; i < 256; ++i) EXPECT_EQ(va.bytes[i], 0xee) << "wrote past its view";
   EXPECT_EQ(h.ops->footprint(a), h.ops->footprint(b));
   EXPECT_EQ(h.describe(a), h.describe(b));
-  consort_run ra[2], rb[2];
+  consort_run ra[4], rb[4];
   std::memset(ra, 0x11, sizeof ra);
   std::memset(rb, 0x11, sizeof rb);
-  EXPECT_EQ(h.ops->runs(a, va, va, ra, 2), h.ops->runs(b, vb, vb, rb, 2));
+  EXPECT_EQ(h.ops->runs(a, va, va, ra, 4), h.ops->runs(b, vb, vb, rb, 4));
   EXPECT_EQ(std::memcmp(ra, rb, sizeof ra), 0);
   EXPECT_LE(h.ops->shape_size, 256u);
   EXPECT_GT(h.ops->shape_size, 0u);
@@ -262,6 +267,7 @@ TEST_P(Wire, AnswersAreTheSameEveryTime) {
 TEST(Footprint, SpreadsAndTellsLayoutsApart) {
   std::vector<uint64_t> seen;
   LayoutHarness variable("variable"), vector("vector"), matrix("matrix"), block("block"), ndim("ndim");
+  LayoutHarness csr("csr"), coo("coo");
   Pod s, v;
   for (uint64_t i = 1; i < 40; ++i) {
     ASSERT_EQ(variable.make(consort_variable_args{nullptr, i}, s, v), CONSORT_OK);
@@ -275,6 +281,10 @@ TEST(Footprint, SpreadsAndTellsLayoutsApart) {
       seen.push_back(block.ops->footprint(s));
       ASSERT_EQ(ndim.make(consort_ndim_args{nullptr, 2, {i, k}, {}, 4}, s, v), CONSORT_OK);
       seen.push_back(ndim.ops->footprint(s));
+      ASSERT_EQ(csr.make(consort_csr_args{nullptr, nullptr, nullptr, i, 9, k, 0, 8, 4}, s, v), CONSORT_OK);
+      seen.push_back(csr.ops->footprint(s));
+      ASSERT_EQ(coo.make(consort_coo_args{nullptr, nullptr, nullptr, i, 9, k, 8, 4}, s, v), CONSORT_OK);
+      seen.push_back(coo.ops->footprint(s));
     }
   }
   std::sort(seen.begin(), seen.end());

@@ -16,28 +16,10 @@ struct User : testing::Test {
   std::mt19937_64 random{3};
 };
 
-// A replica of several blocks, one after the other in `memory`.
-Pod replica(const LayoutHarness &h, const Pod &shape, std::vector<unsigned char> &memory) {
-  consort_space_desc space{};
-  consort_block blocks[16];
-  consort_addr at[16];
-  const uint32_t n = h.ops->blocks(shape, &space, blocks, 16);
-  EXPECT_LE(n, 16u);
-  uint64_t all = 0;
-  for (uint32_t i = 0; i < n; ++i) all += blocks[i].bytes;
-  memory.assign(all, 0);
-  all = 0;
-  for (uint32_t i = 0; i < n; all += blocks[i++].bytes) at[i] = {reinterpret_cast<uint64_t>(memory.data()), all};
-  Pod view;
-  EXPECT_EQ(h.ops->view(shape, &space, at, n, view), CONSORT_OK);
-  EXPECT_EQ(h.ops->view(shape, &space, at, n + 1, view), CONSORT_E_INVAL);
-  return view;
-}
-
 // There and back: by runs to a replica, by bytes to another one and home again.
 void round_trip(const LayoutHarness &h, const Pod &shape, const Pod &home, const std::vector<double> &expected) {
   std::vector<unsigned char> one, two;
-  const Pod a = replica(h, shape, one), b = replica(h, shape, two);
+  const Pod a = h.replica(shape, one), b = h.replica(shape, two);
   const uint64_t bytes = expected.size() * sizeof(double);
   ASSERT_EQ(h.ops->bytes(shape), bytes);
   ASSERT_EQ(one.size(), bytes);
@@ -92,7 +74,7 @@ TEST_F(User, ComplexNumbersAreTwoArrays) {
   EXPECT_EQ(complex.make(complex_args{nullptr, nullptr, uint64_t{1} << 59}, shape, view), CONSORT_E_INVAL);
   ASSERT_EQ(complex.make(complex_args{nullptr, nullptr, 0}, shape, view), CONSORT_OK);
   std::vector<unsigned char> none;
-  replica(complex, shape, none);
+  complex.replica(shape, none);
 }
 
 TEST_F(User, AListOfBlocksIsItsBlocks) {
