@@ -332,16 +332,41 @@ void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t fro
   }
 }
 
+}  // namespace
+
+Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
+  constexpr uint32_t kTurns = 32;  // then whoever steps is to look around: at a stop, a time limit, who asks for the lease
+  const bool stays = h.streak < kTurns * rt.bypass && !w.bound && !w.mailbox.load(std::memory_order_relaxed);
+  consort_pick pick;
+  if (stays && !rt.policy.pop(w.id, &pick)) {
+    h.turn_end = h.streak + rt.bypass;
+    return next;
+  }
+  rt.policy.push_one(rt, h, w.id, next);
+  if (!stays) return nullptr;
+  Task *t = reinterpret_cast<Task *>(pick.task);
+  if (pick.impl == CONSORT_NONE) {
+    h.turn_end = h.streak + rt.bypass;
+    return t;
+  }
+  rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // which implementation it chose is not ours to pass on
+  return nullptr;
+}
+
+namespace {
+
 // The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
-inline Task *pick_successor(Runtime &rt, const Hand &h, ReadyBatch &batch, Worker &w) noexcept {
+inline Task *pick_successor(Runtime &rt, Hand &h, ReadyBatch &batch, Worker &w) noexcept {
   uint32_t best = batch.n - 1;
   for (uint32_t i = batch.n - 1; i-- > 0;)
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
   Task *t = batch.task[best];
-  if (h.streak >= rt.bypass || !(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
+  if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
+  const bool gives_way = h.streak >= h.turn_end;
+  if (gives_way && batch.n > 1) return nullptr;
   --batch.n;
   for (uint32_t i = best; i < batch.n; ++i) batch.task[i] = batch.task[i + 1];
-  return t;
+  return gives_way ? give_way(rt, h, t, w) : t;
 }
 
 }  // namespace

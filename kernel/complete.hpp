@@ -26,6 +26,11 @@ inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
   return s;
 }
 
+// A chain of successors has run in place for as long as it may: `next` goes to the policy if somebody else is to be run
+// here first, and that one is the answer. Where nobody is, the chain goes on: pushed, it would be taken by an idle worker,
+// to another core than its data. nullptr: back to who steps.
+Task *give_way(Runtime &, Hand &, Task *next, Worker &) noexcept;
+
 // complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
 // that sits at w, which runs what it is given.
 inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
@@ -43,8 +48,9 @@ inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
   count_out(rt, h, group);
-  if (!next || (h.streak < rt.bypass && (next->pub.where >> w->klass & 1) &&
-                rt.policy.may_bypass(w->id, next->pub.priority))) return next;
+  if (!next) return nullptr;
+  if ((next->pub.where >> w->klass & 1) && rt.policy.may_bypass(w->id, next->pub.priority)) [[likely]]
+    return h.streak < h.turn_end ? next : give_way(rt, h, next, *w);
   rt.policy.push_one(rt, h, w->id, next);
   return nullptr;
 }

@@ -56,7 +56,8 @@ struct Hand {
   uint64_t in_vain = 0;               // finished tasks, and one, when a wait for records was
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackRoom stack;
-  uint32_t streak = 0;                // successors run in place, in a row
+  uint32_t streak = 0;                // tasks run in a row, each released by the one before
+  uint32_t turn_end = 0;              // the streak at which others have their turn; see give_way()
   Task *ended = nullptr, *last_ended = nullptr;  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
   // What a push of one task is given, filled but for the task and `from`: a push does not nest.

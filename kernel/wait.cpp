@@ -116,7 +116,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
       const bool did = w->steps(h, frame, kLookEvery) > 0;
       if (h.seat != w) break;
       if (enough && enough(h)) break;
-      if (did) {
+      if (did && !deadline.passed()) {
         idle = 0;
         continue;
       }

@@ -17,6 +17,7 @@ namespace consort {
 namespace {
 
 constexpr uint32_t kBurst = 64;             // steps between two looks at whether to stop
+constexpr uint32_t kChain = 32;             // tasks of a chain that are a step
 constexpr int64_t kTick = 50'000;           // ns between two looks at a lease
 constexpr int64_t kLongTick = 400'000;      // once it was seen alive several times
 constexpr uint64_t kShort = 2'000;          // ns: tasks for which it matters on whose core they are submitted
@@ -151,6 +152,7 @@ Task *Worker::next_bound() noexcept {
 // One task and the successors that run in place; how many that were.
 inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
   h.streak = 0;
+  h.turn_end = rt.bypass;
   do {
     if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
     consort_status status = prepare(rt, *this, f, t, impl);
@@ -181,12 +183,13 @@ inline void Worker::count_ran(const Hand &h, uint64_t n) noexcept {
 void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
   Task *const outer = h.task;
   void *const outer_frame = h.frame;
-  const uint32_t outer_streak = h.streak;
+  const uint32_t outer_streak = h.streak, outer_end = h.turn_end;
   h.frame = __builtin_frame_address(0);
   const uint64_t n = run_chain(h, f, t, impl);
   h.task = outer;
   h.frame = outer_frame;
   h.streak = outer_streak;
+  h.turn_end = outer_end;
   count_ran(h, n);
 }
 
@@ -194,6 +197,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   if (queue) [[unlikely]] return queue->step(h);
   Task *const outer = h.task;
   void *const outer_frame = h.frame;
+  const uint32_t outer_streak = h.streak, outer_end = h.turn_end;
   h.frame = __builtin_frame_address(0);
   uint64_t n = 0;
   uint32_t step = 0;
@@ -207,8 +211,9 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
       }
       pick = {&t->pub, CONSORT_NONE, 0};
     } else if (!rt.policy.pop(id, &pick)) break;
-    n += run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
-    ++step;
+    const uint64_t ran_now = run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
+    n += ran_now;
+    step += 1 + static_cast<uint32_t>(ran_now / kChain);
     if (h.seat != this) [[unlikely]] {
       if (!outer) h.away.store(false, std::memory_order_release);
       break;
@@ -216,6 +221,8 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   }
   h.task = outer;
   h.frame = outer_frame;
+  h.streak = outer_streak;
+  h.turn_end = outer_end;
   if (n) count_ran(h, n);
   return step;
 }

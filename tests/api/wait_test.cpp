@@ -275,4 +275,45 @@ TEST(WaitPumped, ForATaskOfAWorkerFurtherDownTheStack) {
   }
 }
 
+// What runs in place, link after link, is nobody's privilege: whoever else is ready has its turn soon.
+TEST(Chain, GivesWayToWhoeverElseIsReady) {
+  for (const char *policy : {"eager", "prio", "lws", "ws", "random"}) {
+    SCOPED_TRACE(policy);
+    Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}, {"scheduler", policy}});
+    Bodies body;
+    Gate gate;
+    int x = 0, links = 0, seen = -1;
+    const auto a = variable_of(rt, &x);
+    Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; }, 1)).rw(a).must(rt);
+    ASSERT_TRUE(eventually([&] { return gate.waiting() > 0; }));
+    const auto link = body(rt, "link", [&](const consort_call &) { return ++links, CONSORT_OK; }, 1);
+    for (int i = 0; i < 500; ++i) Desc(link).rw(a).must(rt);
+    Desc(body(rt, "other", [&](const consort_call &) { return seen = links, CONSORT_OK; })).must(rt);
+    gate.open();
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_EQ(links, 500);
+    EXPECT_LE(seen, 100);
+  }
+}
+
+TEST(Chain, WithoutAnEndKeepsTimeLimits) {
+  Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}});
+  Bodies body;
+  std::atomic<bool> enough{false};
+  std::atomic<long> links{0};
+  int x = 0;
+  const auto a = variable_of(rt, &x);
+  consort_codelet_id link{0};
+  link = body(rt, "link", [&](const consort_call &) {
+    ++links;
+    if (!enough) Desc(link).rw(a).must(rt);
+    return CONSORT_OK;
+  }, 1);
+  Desc(link).rw(a).must(rt);
+  for (int i = 0; i < 5; ++i) EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_wait_all(rt, 10'000'000, 0), "time");
+  enough = true;
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_GT(links, 5);
+}
+
 }  // namespace
