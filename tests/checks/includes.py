@@ -6,7 +6,7 @@
   kernel/                          <consort/...>, its own files, the C and C++ libraries, the system, hwloc;
                                    Boost.DLL in exactly one .cpp, toml++ in exactly one .cpp; no application face (.hpp)
   plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the headers right in
-                                   plugins/FAMILY, the system, its vendor
+                                   plugins/FAMILY or in a folder there that is no plugin, the system, its vendor
   tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/"""
 import re
 import sys
@@ -57,9 +57,11 @@ def own(file, name, folder):
 
 
 def family(file, name, folder):
-    """The quoted include `name` of `file`, if it is a header that all plugins of this family share."""
+    """The quoted include `name` of `file`, if it is a header that plugins of this family share."""
     target = (file.parent / name).resolve()
-    return target.is_file() and target.parent == folder.parent and target.suffix in ('.h', '.hpp')
+    shared = target.parent == folder.parent or (target.parent.parent == folder.parent
+                                                and not (target.parent / 'CMakeLists.txt').is_file())
+    return target.is_file() and shared and target.suffix in ('.h', '.hpp')
 
 
 def sdk(name, angle, file):

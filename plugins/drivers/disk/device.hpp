@@ -1,0 +1,312 @@
+// device.hpp — one folder of a disk as a device: a space that is a file, no units, paths from and to the host's memory.
+//
+// Shared by the drivers of files, which differ in their queues alone. [control] calls come one at a time; `mutex`
+// guards which bytes are taken, which submit() looks up; leaf. The settings are immutable after init().
+#pragma once
+#include <consort/driver.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "extents.hpp"
+#include "file.hpp"
+#include "pieces.hpp"
+
+namespace disk {
+
+struct Settings {
+  std::vector<std::string> folders;
+  std::string capacity;
+  Direct direct = Direct::kOff;
+  bool preallocate = true;
+  uint64_t chunk = 1 << 20;
+  uint32_t depth = 32;
+};
+
+struct Driver {
+  const consort_host *host;
+  const char *name;  // "disk_posix"
+  Settings settings;
+
+  consort_status fail(consort_status s, const std::string &text) const noexcept {
+    try {
+      return host->fail(host, s, (std::string(name) + ": " + text).c_str());
+    } catch (...) {
+      return host->fail(host, s, name);
+    }
+  }
+  void log(int32_t level, const std::string &text) const {
+    host->log(host, level, (std::string(name) + ": " + text).c_str());
+  }
+  std::string param(const char *key) const {
+    const char *v = host->param(host, key);
+    return v ? v : "";
+  }
+  // Of the keys that all these drivers have. False: told.
+  bool read();
+};
+
+// The keys, before a driver's own.
+template <size_t N>
+constexpr std::array<consort_param, N + 5> with_own(const std::array<consort_param, N> &own) {
+  std::array<consort_param, N + 5> all{};
+  all[0] = {"path", "list", "", nullptr, "folders, each a space of its own; empty: $TMPDIR, or /var/tmp"};
+  all[1] = {"capacity", "string", "80%", nullptr, "of each: bytes, 512M, 64G, or a share of what is free at the start"};
+  all[2] = {"preallocate", "bool", "true", nullptr,
+            "take room of the file system at allocation: a full disk is met there"};
+  all[3] = {"depth", "u32", "32", "1..4096", "copies in flight per queue"};
+  all[4] = {"chunk", "string", "1M", nullptr, "the most of one transfer, and the size of a buffer"};
+  for (size_t i = 0; i < N; ++i) all[5 + i] = own[i];
+  return all;
+}
+
+// "1000000", "512M", "64G". False: it is no size.
+inline bool parse_bytes(const std::string &text, uint64_t *out) {
+  char *end = nullptr;
+  const double x = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !(x >= 0)) return false;
+  const std::string units = "KMGT";
+  double scale = 1;
+  if (*end) {
+    const size_t at = units.find(static_cast<char>(*end >= 'a' ? *end - 32 : *end));
+    if (at == units.npos || end[1]) return false;
+    scale = static_cast<double>(uint64_t{1} << 10 * (at + 1));
+  }
+  if (x * scale >= 9e18) return false;
+  *out = static_cast<uint64_t>(x * scale);
+  return true;
+}
+
+inline bool Driver::read() {
+  const auto bad = [&](const char *key, const std::string &value, const char *what) {
+    return fail(CONSORT_E_INVAL, std::string(key) + " = \"" + value + "\" " + what), false;
+  };
+  std::string folder;
+  for (const char c : param("path") + ",") {
+    if (c != ',') {
+      if (c != ' ' || !folder.empty()) folder += c;
+      continue;
+    }
+    while (!folder.empty() && folder.back() == ' ') folder.pop_back();
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    if (!folder.empty()) settings.folders.push_back(folder);
+    folder.clear();
+  }
+  if (settings.folders.empty()) {
+    const char *temporary = secure_getenv("TMPDIR");
+    settings.folders.push_back(temporary && temporary[0] == '/' ? temporary : "/var/tmp");
+  }
+  settings.capacity = param("capacity");
+  uint64_t any = 0;
+  std::string share = settings.capacity;
+  if (!share.empty() && share.back() == '%') share.pop_back();
+  if (!parse_bytes(share, &any) || any == 0 || (share != settings.capacity && any > 100))
+    return bad("capacity", settings.capacity, "is no size: write bytes, 512M, 64G, or a share such as 80%");
+  const std::string direct = param("direct");
+  settings.direct = direct == "on" ? Direct::kOn : direct == "auto" ? Direct::kWherePossible : Direct::kOff;
+  settings.preallocate = param("preallocate") == "true";
+  settings.depth = static_cast<uint32_t>(std::strtoul(param("depth").c_str(), nullptr, 10));
+  if (settings.depth == 0) settings.depth = 1;
+  const std::string chunk = param("chunk");
+  if (!parse_bytes(chunk, &settings.chunk) || settings.chunk < 65536 || settings.chunk > (1u << 30))
+    return bad("chunk", chunk, "is not between 64K and 1G");
+  settings.chunk = settings.chunk / kBlock * kBlock;
+  return true;
+}
+
+class Device {
+ public:
+  Device(Driver &d, uint32_t index)
+      : driver(d), folder_(d.settings.folders[index]), name_(std::string(d.name) + ":" + folder_) {}
+
+  consort_status open() {
+    std::vector<std::string> notes;
+    std::string why;
+    const Settings &s = driver.settings;
+    if (!file.open(folder_, s.direct, s.preallocate, &notes, &why))
+      return driver.fail(CONSORT_E_IO, why + "; the folders are in `path`");
+    const uint64_t room = file.room(), most = File::longest();
+    uint64_t capacity = 0;
+    if (s.capacity.back() == '%') {
+      capacity = static_cast<uint64_t>(static_cast<double>(room) * std::strtod(s.capacity.c_str(), nullptr) / 100);
+    } else {
+      parse_bytes(s.capacity, &capacity);
+      if (capacity > room)
+        notes.push_back(folder_ + " has " + std::to_string(room) + " bytes free, capacity says " +
+                        std::to_string(capacity) + ": copies there fail once the disk is full");
+    }
+    if (capacity > most) {
+      capacity = most;
+      notes.push_back("a file of this process may have " + std::to_string(most) + " bytes (ulimit -f), no more");
+    }
+    extents_ = Extents(capacity, kBlock);
+    rules.direct = file.direct_fd() >= 0;
+    rules.chunk = s.chunk;
+    for (const std::string &n : notes) driver.log(1, n);
+    return CONSORT_OK;
+  }
+
+  consort_status space(uint32_t i, consort_space_desc *out) {
+    if (i > 0) return CONSORT_E_INVAL;
+    space_ = out->id;
+    consort_space_desc d = *out;
+    d.flags = CONSORT_SP_OPAQUE;  // nothing of it outlives the process
+    d.numa = -1;
+    d.name = name_.c_str();
+    d.domain = "file";
+    d.domain_key = reinterpret_cast<uint64_t>(this);
+    d.capacity = extents_.capacity();
+    d.granule = d.align = kBlock;
+    answer(out, d);
+    return CONSORT_OK;
+  }
+
+  consort_status link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
+    const bool from = src->id == space_, to = dst->id == space_;
+    if (from == to || !is_host_memory(from ? dst : src)) return CONSORT_E_UNSUPPORTED;
+    consort_link_desc d{};
+    d.size = out->size;
+    d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
+    d.bytes_per_s = 500'000'000;  // a start: the kernel measures
+    d.latency_ns = 100'000;
+    d.engines = 1;
+    d.max_run = UINT64_MAX;
+    d.min_align = 1;
+    d.bounce_space = CONSORT_NONE;
+    answer(out, d);
+    return CONSORT_OK;
+  }
+
+  // Addresses are (kFile, offset in the file).
+  consort_status alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
+    const std::string what = std::to_string(bytes) + " bytes";
+    if (space != space_ || bytes == 0 || (align & (align - 1)) != 0)
+      return driver.fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
+                                              " in space " + std::to_string(space) +
+                                              ": bytes must not be 0, the alignment a power of two, the space its own");
+    constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
+    if (flags & ~can)
+      return driver.fail(CONSORT_E_UNSUPPORTED, "a file is neither pinned nor exported: leave these flags out");
+    std::optional<uint64_t> at;
+    {
+      const std::lock_guard lock(mutex_);
+      at = extents_.take(bytes, align);
+      if (!at)
+        return driver.fail(CONSORT_E_NOMEM, "no room for " + what + " in " + name_ + ", where " +
+                                                std::to_string(extents_.used()) + " of " +
+                                                std::to_string(extents_.capacity()) + " are taken: raise `capacity`");
+    }
+    const uint64_t whole = (bytes + kBlock - 1) / kBlock * kBlock;
+    const bool promised = file.preallocates();
+    int e = file.grow(*at + whole);
+    if (promised && !file.preallocates())
+      driver.log(1, folder_ + " cannot promise room ahead of use: a full disk is met by copies");
+    if (e == 0 && (flags & CONSORT_AL_ZERO)) e = file.zero(*at, whole);
+    if (e) {
+      const std::lock_guard lock(mutex_);
+      extents_.give_back(*at);
+      const bool full = e == ENOSPC || e == EDQUOT || e == EFBIG || e == ENOMEM;
+      return driver.fail(full ? CONSORT_E_NOMEM : CONSORT_E_IO,
+                         "no room for " + what + " at " + std::to_string(*at) + " in " + name_ + ": " + text_of(e) +
+                             ", " + std::to_string(file.room()) +
+                             " bytes are free; make room there, or name another folder in `path`");
+    }
+    *out = {kFile, *at};
+    return CONSORT_OK;
+  }
+
+  void free(uint32_t space, consort_addr addr) {
+    bool known = false;
+    if (space == space_ && addr.base == kFile) {
+      const std::lock_guard lock(mutex_);
+      known = extents_.give_back(addr.off) != 0;
+    }
+    if (!known)
+      driver.log(1, "what is freed at " + std::to_string(addr.off) + " of space " + std::to_string(space) +
+                        " was never allocated there");
+  }
+
+  // The op as pieces; < 0: it cannot be, told in *why.
+  consort_status cut(const consort_op &op, Pieces *out, std::string *why) const {
+    const auto no = [&](consort_status s, const char *text) { return *why = text, s; };
+    uint64_t base = 0;
+    if (op.kind == CONSORT_OP_FILL) {
+      if (op.u.fill.space != space_) return no(CONSORT_E_INVAL, "a fill of a space that is not its own");
+      *out = Pieces(op.u.fill);
+      base = op.u.fill.dst.base;
+    } else if (op.kind == CONSORT_OP_COPY) {
+      const consort_copy &c = op.u.copy;
+      if ((c.src_space == space_) == (c.dst_space == space_))
+        return no(CONSORT_E_INVAL, "a copy that is not between it and the host's memory");
+      *out = Pieces(c, c.dst_space == space_);
+      base = c.dst_space == space_ ? c.dst.base : c.src.base;
+    } else if (op.kind == CONSORT_OP_MARK) {
+      return CONSORT_OK;
+    } else {
+      return no(CONSORT_E_UNSUPPORTED, "a disk runs nothing: it copies and fills");
+    }
+    if (out->total() == 0) return CONSORT_OK;
+    uint64_t from = 0, to = 0;
+    const std::lock_guard lock(mutex_);
+    if (base == kFile && out->reach(&from, &to) && extents_.holds(from, to)) return CONSORT_OK;
+    return no(CONSORT_E_INVAL, "it leaves the memory that was allocated");
+  }
+
+  // What to say of a transfer that did not do all of a piece: e is the error, 0 for none.
+  std::string trouble(const Pieces &pieces, uint64_t at, uint64_t bytes, uint64_t done, int e) const {
+    std::string text = std::string(pieces.to_file() ? "writing " : "reading ") + std::to_string(bytes) + " bytes at " +
+                       std::to_string(at) + " of the file in " + folder_ + ": ";
+    if (e)
+      text += text_of(e);
+    else
+      text += "it ended after " + std::to_string(done);
+    if (e == ENOSPC || e == EDQUOT)
+      text += ", " + std::to_string(file.room()) + " bytes are free there; make room, or name another folder in `path`";
+    return text;
+  }
+  static consort_status status_of(int e, bool to_file) noexcept {
+    return to_file && (e == ENOSPC || e == EDQUOT || e == EFBIG) ? CONSORT_E_NOMEM : CONSORT_E_IO;
+  }
+  void warn(const std::string &text) noexcept {  // the first few: a broken disk fails often
+    try {
+      if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud) driver.log(1, text);
+    } catch (...) {
+    }
+  }
+
+  size_t taken() const {
+    const std::lock_guard lock(mutex_);
+    return extents_.taken();
+  }
+  const std::string &name() const noexcept { return name_; }
+
+  template <class T>
+  static void answer(T *out, const T &d) noexcept {  // an older host has a shorter one
+    std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);
+  }
+
+  Driver &driver;
+  File file;
+  Rules rules;
+  static constexpr uint64_t kFile = 1;
+
+ private:
+  static constexpr uint32_t kLoud = 8;
+  static bool is_host_memory(const consort_space_desc *s) noexcept {
+    constexpr uint32_t need = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
+    return (s->flags & need) == need && !(s->flags & CONSORT_SP_OPAQUE);
+  }
+
+  const std::string folder_, name_;
+  uint32_t space_ = CONSORT_NONE;
+  mutable std::mutex mutex_;
+  Extents extents_;
+  std::atomic<uint32_t> warnings_{0};
+};
+
+}  // namespace disk

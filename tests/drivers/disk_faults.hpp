@@ -1,0 +1,98 @@
+// disk_faults.hpp — doubles of the system's calls by which files are made, read and written: they go wrong on demand, and
+// only for files without a name, which a test has none of but the driver's. A test's program exports them, so a plugin
+// that it loads calls these; the product knows nothing of them. Included by one file of a program.
+#pragma once
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace faults {
+
+enum Place : int { kWrite, kRead, kReserve, kLate, kUnnamed, kRing, kRegister, kPlaces };
+// error > 0: it fails so; kHalf: half of it is done; kNothing: none of it, without an error.
+constexpr int kHalf = -1, kNothing = -2;
+struct Plan {
+  std::atomic<int> error{0}, after{0},
+      times{0};  // plain numbers: a test sets them while nothing runs, or waits for them
+  std::atomic<int> struck{0};
+};
+inline Plan plans[kPlaces];
+
+inline void demand(Place p, int error, int times = 1, int after = 0) {
+  plans[p].after = after, plans[p].struck = 0, plans[p].times = times, plans[p].error = error;
+}
+inline void none() {
+  for (Plan &p : plans) p.times = 0, p.error = 0;
+}
+inline int strikes(Place place) {
+  Plan &p = plans[place];
+  const int e = p.error;
+  if (!e || p.times <= 0) return 0;
+  if (p.after.fetch_sub(1) > 0) return 0;
+  if (p.times.fetch_sub(1) <= 0) return 0;
+  ++p.struck;
+  return e;
+}
+inline bool is_nameless(int fd) {
+  struct stat s {};
+  return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink == 0;
+}
+template <class F>
+F *real(const char *name) {
+  return reinterpret_cast<F *>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace faults
+
+extern "C" {
+
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
+  static auto *const next = faults::real<ssize_t(int, const void *, size_t, off_t)>("pwrite");
+  const int e = n && faults::is_nameless(fd) ? faults::strikes(faults::kWrite) : 0;
+  if (e == faults::kNothing) return 0;
+  if (e > 0) return errno = e, -1;
+  return next(fd, data, e == faults::kHalf && n > 1 ? n / 2 : n, at);
+}
+
+ssize_t pread(int fd, void *data, size_t n, off_t at) {
+  static auto *const next = faults::real<ssize_t(int, void *, size_t, off_t)>("pread");
+  const int e = n && faults::is_nameless(fd) ? faults::strikes(faults::kRead) : 0;
+  if (e == faults::kNothing) return 0;
+  if (e > 0) return errno = e, -1;
+  const size_t some = e == faults::kHalf && n > 1 ? n / 2 : n;
+  // A direct read of half a block has no meaning to the system: all of it, and half of that is told.
+  const ssize_t got = next(fd, data, n, at);
+  return got > static_cast<ssize_t>(some) ? static_cast<ssize_t>(some) : got;
+}
+
+int fallocate(int fd, int mode, off_t at, off_t n) {
+  static auto *const next = faults::real<int(int, int, off_t, off_t)>("fallocate");
+  if (const int e = faults::strikes(faults::kReserve); e > 0) return errno = e, -1;
+  return next(fd, mode, at, n);
+}
+
+int sync_file_range(int fd, off64_t at, off64_t n, unsigned flags) {
+  static auto *const next = faults::real<int(int, off64_t, off64_t, unsigned)>("sync_file_range");
+  if (const int e = faults::strikes(faults::kLate); e > 0) return errno = e, -1;
+  return next(fd, at, n, flags);
+}
+
+int open(const char *path, int flags, ...) {
+  static auto *const next = faults::real<int(const char *, int, ...)>("open");
+  mode_t mode = 0;
+  if (flags & (O_CREAT | __O_TMPFILE)) {
+    __builtin_va_list list;
+    __builtin_va_start(list, flags);
+    mode = __builtin_va_arg(list, mode_t);
+    __builtin_va_end(list);
+  }
+  if ((flags & O_TMPFILE) == O_TMPFILE)
+    if (const int e = faults::strikes(faults::kUnnamed); e > 0) return errno = e, -1;
+  return next(path, flags, mode);
+}
+
+}  // extern "C"
