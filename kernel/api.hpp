@@ -14,6 +14,15 @@ consort_status refuse_shell(const consort_runtime *) noexcept;
 // E_BUSY, where the calling thread is inside a body or a callback of this runtime, whose end `what` would wait for.
 consort_status refuse_inside(Runtime &, const char *what) noexcept;
 
+// Bits that have no meaning here: a newer application's, or an uninitialised word. `known`: what there is, for the text.
+inline consort_status refuse_bits(const char *what, uint32_t unknown, const char *known) noexcept {
+  return set_errorf(CONSORT_E_INVAL, "%s has 0x%x, which this runtime does not know: %s", what, unknown, known);
+}
+inline consort_status check_wait_flags(uint32_t flags) noexcept {
+  constexpr uint32_t kKnown = CONSORT_WAIT_NO_HELP;
+  return flags & ~kKnown ? refuse_bits("flags", flags & ~kKnown, "CONSORT_WAIT_NO_HELP is what there is") : CONSORT_OK;
+}
+
 // The runtime behind a shell; nullptr: told in the error slot.
 inline Runtime *enter(consort_runtime *shell) noexcept {
   // acquire pairs with the release that opened the shell

@@ -48,6 +48,7 @@ consort_status list_plugins(const consort_settings *settings, uint32_t flags,
   }
   clear_error();
   auto fine = (*registry)->check_choices();
+  if (fine) fine = (*registry)->check_names();
   return fine ? CONSORT_OK : set_error(fine.error());
 }
 
@@ -64,6 +65,7 @@ consort_status list_config(const consort_settings *settings, void (*each)(void *
       fine = m.error();
   }
   if (fine) fine = (*registry)->check_choices();
+  if (fine) fine = (*registry)->check_names();
   for (const Config::Entry &e : config->entries()) {
     const consort_config_row row = {sizeof row, 0, e.key.c_str(), e.type.c_str(), e.value.c_str(), e.dflt.c_str(),
                                     e.range.c_str(), e.help.c_str(), e.origin.c_str()};
@@ -83,6 +85,8 @@ extern "C" {
 consort_status consort_list_plugins(const consort_settings *settings, uint32_t flags,
                                     void (*each)(void *, const consort_plugin_row *), void *user) {
   if (!each) return set_error(CONSORT_E_INVAL, "each is NULL: who shall be told?");
+  if (const uint32_t unknown = flags & ~uint32_t{CONSORT_LIST_LOAD})
+    return refuse_bits("flags", unknown, "CONSORT_LIST_LOAD is what there is");
   return guarded([&] { return list_plugins(settings, flags, each, user); });
 }
 

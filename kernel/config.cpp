@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 
 #include <sys/auxv.h>
@@ -50,6 +51,22 @@ std::vector<std::string> names_of(const Map &map) {
 
 const char *or_empty(const char *s) { return s ? s : ""; }
 
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// How surely these words speak of the key: 0 not at all; 1 there is such a word; 2 it stands there as a key, or with its
+// value.
+int speaks_of(std::string_view words, const std::string &plugin, std::string_view key, std::string_view value) {
+  int surely = 0;
+  for (size_t at = 0; (at = words.find(key, at)) != words.npos; at += key.size()) {
+    const std::string_view before = words.substr(0, at), after = words.substr(at + key.size());
+    if ((!before.empty() && is_letter(before.back())) || (!after.empty() && is_letter(after.front()))) continue;
+    const bool as_key = after.starts_with(" = ") || after.starts_with("=") || before.ends_with(plugin + ".");
+    const bool with_value = !value.empty() && after.find(value) != after.npos;
+    surely = std::max(surely, as_key || with_value ? 2 : 1);
+  }
+  return surely;
+}
+
 }  // namespace
 
 // -- loading -----------------------------------------------------------------------------------------------
@@ -62,6 +79,14 @@ Result<std::shared_ptr<Config>> Config::load(const consort_settings *settings) {
       return error(CONSORT_E_INVAL,
                    "settings: size " + std::to_string(settings->size) + " is too small: use CONSORT_SETTINGS_INIT");
     std::memcpy(&said, settings, std::min<size_t>(settings->size, sizeof said));
+    char bits[16];
+    std::snprintf(bits, sizeof bits, "0x%x", said.flags ? said.flags : said.reserved | said.reserved2);
+    if (said.flags)
+      return error(CONSORT_E_INVAL, std::string("settings: flags has ") + bits +
+                                        ", which this runtime does not know: there are none yet, leave it 0");
+    if (said.reserved || said.reserved2)
+      return error(CONSORT_E_INVAL, std::string("settings: a reserved field has ") + bits +
+                                        ": it must be 0, as CONSORT_SETTINGS_INIT makes it");
   }
   if (!privileged()) config->read_environment();
   const char *file = said.file;
@@ -71,7 +96,8 @@ Result<std::shared_ptr<Config>> Config::load(const consort_settings *settings) {
   if (said.text) {
     auto lines = read_toml(said.text, "text");
     if (!lines) return lines.error();
-    for (ConfigLine &line : *lines) config->text_[line.key] = {std::move(line.value), std::move(line.place)};
+    for (ConfigLine &line : *lines)
+      config->text_[line.key] = {std::move(line.value), std::move(line.place), line.written};
   }
   if (auto done = config->take_settings(said); !done) return done.error();
   if (auto done = config->settle_kernel_keys(); !done) return done.error();
@@ -83,7 +109,7 @@ Result<void> Config::read_file(const char *path) {
   if (!text) return text.error();
   auto lines = read_toml(*text, "file " + std::string(path));
   if (!lines) return lines.error();
-  for (ConfigLine &line : *lines) file_[line.key] = {std::move(line.value), std::move(line.place)};
+  for (ConfigLine &line : *lines) file_[line.key] = {std::move(line.value), std::move(line.place), line.written};
   return {};
 }
 
@@ -105,7 +131,7 @@ Result<void> Config::take_settings(const consort_settings &said) {
     const consort_setting &s = said.set[i];
     if (!s.key || !s.value)
       return error(CONSORT_E_INVAL, "settings: set[" + std::to_string(i) + "] has a NULL " + (s.key ? "value" : "key"));
-    code_[s.key] = {s.value, "code"};
+    code_[s.key] = {s.value, "code", Written::kText};
   }
   return {};
 }
@@ -119,11 +145,14 @@ const Config::Given *Config::given(const std::string &key) const {
 // The environment stands between code and texts.
 Result<Config::Known> Config::resolve(const std::string &key, const consort_param &p) const {
   const std::string type = or_empty(p.type), range = or_empty(p.range);
-  Given value{or_empty(p.dflt), "default"};
+  Given value{or_empty(p.dflt), "default", Written::kText};
   if (const Given *g = given(key)) value = *g;
   if (value.origin != "code")
     if (const auto it = environment_.find(variable_of(key)); it != environment_.end())
-      value = {it->second, "environment " + it->first};
+      value = {it->second, "environment " + it->first, Written::kText};
+  const bool kernels_own = key.find('.') == key.npos;
+  if (auto fine = check_written(value.written, value.value, type, range, kernels_own); !fine)
+    return error(CONSORT_E_INVAL, value.origin + ": \"" + key + "\" " + fine.error().text);
   auto read = read_value(value.value, type, range);
   if (!read) return error(CONSORT_E_INVAL, value.origin + ": \"" + key + "\" " + read.error().text);
   return Known{{key, type, std::move(read->text), or_empty(p.dflt), range, or_empty(p.help), value.origin},
@@ -244,6 +273,23 @@ const char *Config::param(const std::string &plugin, std::string_view key) const
   return it == section->second.end() ? nullptr : it->second.entry.value.c_str();
 }
 
+std::string Config::place_named(const std::string &plugin, std::string_view words, bool any_word) const {
+  const std::lock_guard lock(mutex_);
+  const auto section = sections_.find(plugin);
+  if (section == sections_.end()) return {};
+  std::string places;
+  int most = any_word ? 1 : 2;
+  for (const auto &[key, known] : section->second) {
+    const Entry &e = known.entry;
+    const int surely = e.origin == "default" ? 0 : speaks_of(words, plugin, key, e.value);
+    if (surely < most) continue;
+    if (surely > most) places.clear();
+    most = surely;
+    if (places.find(e.origin) == places.npos) places += (places.empty() ? "" : ", ") + e.origin;
+  }
+  return places;
+}
+
 void Config::know_plugins(std::vector<std::string> names) {
   const std::lock_guard lock(mutex_);
   known_plugins_ = std::move(names);
@@ -260,6 +306,9 @@ Result<void> Config::check_unused() const {
       const size_t dot = key.find('.');
       if (dot == key.npos || is_known(key.substr(0, dot))) continue;
       const std::string name = key.substr(0, dot);
+      if (const Known *k = kernel_key(name))
+        return error(CONSORT_E_INVAL, given.origin + ": \"" + name + "\" expects " + k->entry.type +
+                                          ", not a section; consort config lists what there is");
       return error(CONSORT_E_INVAL, given.origin + ": key \"" + key + "\" is for a plugin \"" + name +
                                         "\", which was not found" + did_you_mean(name, known_plugins_) +
                                         "; consort plugins lists what there is");

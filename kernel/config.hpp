@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config_value.hpp"
 #include "result.hpp"
 
 namespace consort {
@@ -42,6 +43,10 @@ class Config {
   // Resolved value; the pointer is good as long as the Config. NULL: not declared.
   const char *param(const std::string &plugin, std::string_view key) const;
 
+  // Where the key stands that a plugin speaks of in `words`, having refused its value: "file x.toml:3". "": it speaks
+  // of none that was given. `any_word`: the key may stand there like any word; else as "key = " or "plugin.key".
+  std::string place_named(const std::string &plugin, std::string_view words, bool any_word) const;
+
   // Which sections may be there: the names of all plugins found. Told once by the registry.
   void know_plugins(std::vector<std::string> names);
   // Sections that no known plugin has. (Unknown top-level keys never pass load().)
@@ -52,7 +57,10 @@ class Config {
   std::vector<Entry> entries() const;  // kernel keys, then plugin by plugin
 
  private:
-  struct Given { std::string value, origin; };  // as written, and where
+  struct Given {                                // as written, and where
+    std::string value, origin;
+    Written written = Written::kText;
+  };
   struct Known { Entry entry; int64_t number = 0; };
   using Section = std::map<std::string, Known, std::less<>>;
 

@@ -41,11 +41,12 @@ std::string print(N n) {
 }
 
 // Numbers, truth and text; nothing else has a meaning here.
-bool read_scalar(const toml::node &node, std::string *out) {
-  if (const auto *s = node.as_string()) return *out = s->get(), true;
-  if (const auto *n = node.as_integer()) return *out = print(n->get()), true;
-  if (const auto *f = node.as_floating_point()) return *out = print(f->get()), true;
-  if (const auto *b = node.as_boolean()) return *out = b->get() ? "true" : "false", true;
+bool read_scalar(const toml::node &node, std::string *out, Written *written) {
+  if (const auto *s = node.as_string()) return *written = Written::kText, *out = s->get(), true;
+  if (const auto *n = node.as_integer()) return *written = Written::kInteger, *out = print(n->get()), true;
+  if (const auto *f = node.as_floating_point()) return *written = Written::kReal, *out = print(f->get()), true;
+  if (const auto *b = node.as_boolean())
+    return *written = Written::kTruth, *out = b->get() ? "true" : "false", true;
   return false;
 }
 
@@ -53,7 +54,8 @@ Result<std::string> read_array(const toml::array &array, const std::string &at) 
   std::string joined;
   for (const toml::node &element : array) {
     std::string text;
-    if (!read_scalar(element, &text))
+    Written any;
+    if (!read_scalar(element, &text, &any))
       return error(CONSORT_E_INVAL, at + " may hold numbers, truth values and texts only");
     if (text.find(',') != text.npos)
       return error(CONSORT_E_INVAL, at + ": \"" + text + "\" has a comma, which would end it");
@@ -70,12 +72,13 @@ Result<void> flatten(const toml::table &table, const std::string &prefix, const 
       if (auto done = flatten(*inner, key + ".", place, out); !done) return done.error();
       continue;
     }
-    ConfigLine line{key, {}, place_of(place, node.source())};
+    ConfigLine line{key, {}, place_of(place, node.source()), Written::kText};
     if (const toml::array *array = node.as_array()) {
       auto joined = read_array(*array, line.place + ": the array \"" + key + "\"");
       if (!joined) return joined.error();
       line.value = std::move(*joined);
-    } else if (!read_scalar(node, &line.value)) {
+      line.written = Written::kArray;
+    } else if (!read_scalar(node, &line.value, &line.written)) {
       return error(CONSORT_E_INVAL,
                    line.place + ": \"" + key + "\" is a date or a time, which nothing here expects: put it in quotes");
     }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config_value.hpp"
 #include "result.hpp"
 
 namespace consort {
@@ -14,6 +15,7 @@ struct ConfigLine {
   std::string key;    // "window", "plugin.depth"
   std::string value;  // numbers in decimal, true or false, arrays with commas between
   std::string place;  // "file x.toml:3"
+  Written written = Written::kText;
 };
 
 // place: how errors and lines name the text ("file x.toml", "text"); ":line" is added.

@@ -97,15 +97,19 @@ bool read_bool(std::string_view s, bool *out) {
   return false;
 }
 
-Error expected(std::string_view text, std::string_view type, std::string_view range) {
+std::string expectation(std::string_view type, std::string_view range) {
+  if (type == "bool") return "expects true or false";
+  if (is_choice(range)) return (type == "list" ? "expects a list of " : "expects ") + std::string(range);
+  return "expects " + std::string(type) + (range.empty() ? "" : " in " + std::string(range));
+}
+
+std::string shortened(std::string_view text) {
   constexpr size_t kEnough = 60;
-  std::string e = "expects ";
-  if (type == "bool") e += "true or false";
-  else if (is_choice(range)) e += (type == "list" ? "a list of " : "") + std::string(range);
-  else if (range.empty()) e += type;
-  else e += std::string(type) + " in " + std::string(range);
-  e += ", not \"" + std::string(text.substr(0, kEnough)) + (text.size() > kEnough ? "…\"" : "\"");
-  return error(CONSORT_E_INVAL, std::move(e));
+  return std::string(text.substr(0, kEnough)) + (text.size() > kEnough ? "…" : "");
+}
+
+Error expected(std::string_view text, std::string_view type, std::string_view range) {
+  return error(CONSORT_E_INVAL, expectation(type, range) + ", not \"" + shortened(text) + "\"");
 }
 
 }  // namespace
@@ -134,6 +138,26 @@ Result<void> check_type(std::string_view type, std::string_view range) {
       return error(CONSORT_E_INVAL,
                    "range \"" + std::string(range) + "\" makes no sense for type " + std::string(type));
   return {};
+}
+
+Result<void> check_written(Written written, std::string_view text, std::string_view type, std::string_view range,
+                           bool strict) {
+  const bool is_text = type == "string";
+  bool fine = true;
+  switch (written) {
+    case Written::kText: return {};
+    case Written::kInteger: fine = is_number(type) || (is_text && !strict); break;
+    case Written::kReal: fine = type == "f64" || (is_text && !strict); break;
+    case Written::kTruth: fine = type == "bool" || (is_text && !strict); break;
+    case Written::kArray: fine = type == "list" || (is_text && !strict); break;
+  }
+  if (fine) return {};
+  constexpr std::string_view kNames[] = {"text ", "integer ", "number ", "truth value ", "array of "};
+  std::string e = expectation(type, range) + ", not the " + std::string(kNames[static_cast<size_t>(written)]);
+  e += text.empty() ? "nothing" : shortened(text);
+  if (is_text) e += ": a text stands in quotes";
+  if (type == "list") e += ": a list is written [\"a\", \"b\"]";
+  return error(CONSORT_E_INVAL, std::move(e));
 }
 
 Result<ConfigValue> read_value(std::string_view text, std::string_view type, std::string_view range) {

@@ -12,6 +12,9 @@
 
 namespace consort {
 
+// How it stands in a file. What comes as a text, from anywhere, is read by what is expected.
+enum class Written : uint8_t { kText, kInteger, kReal, kTruth, kArray };
+
 struct ConfigValue {
   std::string text;    // canonical: decimal numbers, true or false, list elements without blanks
   int64_t number = 0;  // numbers (u64: its bits; f64: cut), bool: 0 or 1
@@ -19,6 +22,8 @@ struct ConfigValue {
 
 // The error says what is expected, not where the value came from: "expects u32 in 1..64, not \"many\"".
 Result<ConfigValue> read_value(std::string_view text, std::string_view type, std::string_view range);
+// Is that a way to write a value of this type? `strict`: a text stands in quotes; else its reader may take a number too.
+Result<void> check_written(Written, std::string_view text, std::string_view type, std::string_view range, bool strict);
 // Is this a type, and a range that makes sense with it? For what plugins declare.
 Result<void> check_type(std::string_view type, std::string_view range);
 

@@ -92,6 +92,11 @@ void Log::write(int32_t l, const char *utf8) const noexcept {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, bytes);
 }
 
+std::string Host::place_of(consort_status status, std::string_view words) const {
+  const std::string place = config ? config->place_named(plugin, words, status == CONSORT_E_INVAL) : std::string();
+  return place.empty() ? place : place + ": ";
+}
+
 Host::Host(const HostHooks &h, const Log &l, std::shared_ptr<const Config> c, std::string name)
     : hooks(h), log(l), config(std::move(c)), plugin(std::move(name)) {
   table_ = {sizeof(consort_host), CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, this, host_log, host_fail, host_get,

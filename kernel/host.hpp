@@ -49,6 +49,8 @@ class Host {
 
   const consort_host *table() const noexcept { return &table_; }
   static Host &of(const consort_host *h) noexcept { return *static_cast<Host *>(h->ctx); }
+  // "file x.toml:3: ", where the plugin's words about its failure name a setting that was given for it; else "".
+  std::string place_of(consort_status, std::string_view words) const;
 
   const HostHooks hooks;
   const Log log;

@@ -45,8 +45,11 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
       set_error(s, text);
     }
   }
-  if (s < 0)
-    return error(s, "scheduler '" + i.name + "' did not start: " + (*error_text() ? error_text() : "no reason given"));
+  if (s < 0) {
+    const std::string said = error_text();
+    return error(s, Host::of(plugin.host).place_of(s, said) + "scheduler '" + i.name +
+                        "' did not start: " + (said.empty() ? "no reason given" : said));
+  }
   for (uint32_t w = 0; w < topology->nworkers; ++w) i.urgency[w] = i.ops->urgency ? i.ops->urgency(i.s, w) : nullptr;
   instances_.push_back(std::move(made));
   return &i;

@@ -121,6 +121,20 @@ Result<void> Registry::check_choices() const {
   return config_->check_unused();
 }
 
+Result<void> Registry::check_names() const {
+  const auto check = [&](uint32_t kind, const char *key, std::string_view name) -> Result<void> {
+    if (config_->origin(key) == "default") return {};
+    if (auto index = look_up(kind, name); !index)
+      return error(index.error().status, config_->origin(key) + ": " + index.error().text);
+    return {};
+  };
+  if (auto fine = check(CONSORT_KIND_SCHEDULER, "scheduler", config_->text("scheduler")); !fine) return fine;
+  for (const std::string &word : config_->list("drivers"))
+    if (word != "*" && word[0] != '^')
+      if (auto fine = check(CONSORT_KIND_DRIVER, "drivers", word); !fine) return fine;
+  return {};
+}
+
 Result<size_t> Registry::look_up(uint32_t kind, std::string_view name) const {
   const Found *refused = nullptr;
   std::vector<std::string> usable;
@@ -201,8 +215,11 @@ Result<Plugin *> Registry::start(size_t index) {
   const consort_status status =
       guarded("plugin \"" + f.name + "\"", "init", [&] { return m.init(live.host->table(), &live.plugin.self); });
   if (live.watch) live.watch->leave_control(entered);
-  if (status < 0)
-    return error(status, std::string(kind_name(f.kind)) + " \"" + f.name + "\" did not start: " + words(status));
+  if (status < 0) {
+    const std::string why = words(status), place = live.host->place_of(status, why);
+    bad_setting_ = status == CONSORT_E_INVAL && !place.empty();
+    return error(status, place + kind_name(f.kind) + " \"" + f.name + "\" did not start: " + why);
+  }
   if (live.watch) {
     if (const consort_status wrapped = live.watch->wrap(live.manifest, &live.plugin.self); wrapped < 0) {
       (void)guarded(f.name, "fini", [&] { return m.fini(live.plugin.self), CONSORT_OK; });

@@ -68,7 +68,7 @@ class Registry {
   // Loads, negotiates, declares its parameters, calls init(). The second time answers the same plugin.
   Result<Plugin *> load(uint32_t kind, std::string_view name);
   // All that the key `drivers` selects. One that does not start is logged in one line and left out, unless it
-  // was named there and failed otherwise than with E_UNSUPPORTED.
+  // was named there and failed otherwise than with E_UNSUPPORTED, or refuses a value that was given for it.
   Result<std::vector<Plugin *>> load_drivers();
   // As load(), without init(): the manifest (good as long as the registry), its parameters declared.
   Result<const consort_plugin *> inspect(uint32_t kind, std::string_view name);
@@ -77,6 +77,8 @@ class Registry {
   const std::vector<Found> &found() const noexcept { return found_; }
   // Are all plugins there that the settings ask for, and all that they are about? load() asks it first.
   Result<void> check_choices() const;
+  // Are the drivers and the policy there that were named? For those who start none; load() tells of each by itself.
+  Result<void> check_names() const;
   uint64_t tag_violations() const noexcept;  // seen so far, of all plugins (setting `check`); while nobody loads
 
  private:
@@ -95,7 +97,7 @@ class Registry {
   std::vector<Source> sources_;               // beside found_
   Result<void> selection_;                    // a plugin that was asked for and is not there
   std::mutex mutex_;                          // guards live_ and every call of init, quiesce, fini
-  bool bad_setting_ = false;                  // the last prepare() failed by a value that was given for the plugin
+  bool bad_setting_ = false;                  // the last start() failed by a value that was given for the plugin
   std::vector<std::unique_ptr<Live>> live_;   // in the order of loading
 };
 

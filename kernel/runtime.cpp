@@ -199,8 +199,10 @@ Result<void> Runtime::open(const consort_settings *settings) {
   for (const Plugin *d : *drivers)
     log(2, "driver \"" + std::string(d->manifest->name) + "\" offers " + topology->offer(*d));
   auto scheduler = registry->load(CONSORT_KIND_SCHEDULER, config->text("scheduler"));
-  if (!scheduler)
-    return error(scheduler.error().status, config->origin("scheduler") + ": " + scheduler.error().text);
+  if (!scheduler) {
+    if (auto named = registry->check_names(); !named) return named.error();
+    return scheduler.error();
+  }
   if (auto r = config->check_unused(); !r) return r.error();
   return open_workers(**scheduler);
 }

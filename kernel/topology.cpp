@@ -10,9 +10,10 @@ namespace consort {
 namespace {
 
 Error driver_error(const Plugin &plugin, consort_status status, const char *doing) {
-  const char *said = error_text();
-  std::string text = "driver '" + std::string(plugin.manifest->name) + "' failed while " + doing;
-  text += *said ? std::string(": ") + said : " (status " + std::to_string(status) + ", no reason given)";
+  const std::string said = error_text();
+  std::string text = Host::of(plugin.host).place_of(status, said);
+  text += "driver '" + std::string(plugin.manifest->name) + "' failed while " + doing;
+  text += said.empty() ? " (status " + std::to_string(status) + ", no reason given)" : ": " + said;
   return error(status < 0 ? status : CONSORT_E_INTERNAL, text);
 }
 

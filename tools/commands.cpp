@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace tool {
 namespace {
@@ -11,7 +12,27 @@ size_t width(const std::string &s) {
   return static_cast<size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// How many letters have to change, come or go.
+size_t distance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t corner = row[0]++;
+    for (size_t j = 1; j <= b.size(); ++j)
+      corner = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1])}));
+  }
+  return row[b.size()];
+}
+
 }  // namespace
+
+std::string did_you_mean(const std::string &word, const std::vector<std::string> &names) {
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](const std::string &a, const std::string &b) {
+    return distance(a, word) < distance(b, word);
+  });
+  if (nearest == names.end() || distance(*nearest, word) > (word.size() < 4 ? 1 : 2)) return {};
+  return " (did you mean \"" + *nearest + "\"?)";
+}
 
 bool Settings::resolve(consort_settings *out, std::vector<consort_setting> extra) {
   *out = CONSORT_SETTINGS_INIT;

@@ -40,6 +40,8 @@ class Table {
 };
 
 const char *kind_name(uint32_t kind);
+// ' (did you mean "topo"?)', or "" where no name is alike enough.
+std::string did_you_mean(const std::string &word, const std::vector<std::string> &names);
 std::string bytes(uint64_t n);                  // "23.5 GiB"
 int failed();                                   // prints consort_error(), answers the exit status
 

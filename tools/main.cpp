@@ -7,6 +7,34 @@
 
 #include "commands.hpp"
 
+namespace {
+
+// The first word that is neither an option nor the value of one: where a command was expected. "": there is none.
+std::string first_word(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--config" || word == "--set") ++i;
+    else if (!word.starts_with("-")) return word;
+  }
+  return {};
+}
+
+const CLI::App *find_command(const CLI::App &app, const std::string &name) {
+  for (const CLI::App *command : app.get_subcommands({}))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
+int unknown_command(const CLI::App &app, const std::string &word) {
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
+  std::fprintf(stderr, "consort: \"%s\" is no command%s; consort help lists what there is\n", word.c_str(),
+               tool::did_you_mean(word, names).c_str());
+  return 2;
+}
+
+}  // namespace
+
 int main(int argc, char **argv) {
   tool::Settings settings;
   bool verbose = false, changed_only = false;
@@ -31,12 +59,26 @@ int main(int argc, char **argv) {
   std::string name;
   why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
 
+  CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
+  std::string about;
+  help->add_option("COMMAND", about, "the command");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
+    const std::string word = first_word(argc, argv);
+    if (!word.empty() && e.get_exit_code() != 0 && !find_command(app, word)) return unknown_command(app, word);
     return app.exit(e) == 0 ? 0 : 2;
   }
   try {
+    if (*help) {
+      const CLI::App *command = find_command(app, about);
+      if (!command && !about.empty()) return unknown_command(app, about);
+      // App::help() would speak of the command that was given: this one.
+      const std::string text = command ? command->help("consort")
+                                       : app.get_formatter()->make_help(&app, "consort", CLI::AppFormatMode::Normal);
+      return std::fputs(text.c_str(), stdout), 0;
+    }
     if (*plugins) return tool::run_plugins(settings, verbose);
     if (*config) return tool::run_config(settings, changed_only);
     if (*topo) return tool::run_topo(settings);

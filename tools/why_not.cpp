@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <utility>
 
 #include "commands.hpp"
 
@@ -219,28 +218,11 @@ int explain_worker(const Facts &facts, const std::string &name) {
   return 1;
 }
 
-size_t distance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t corner = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j)
-      corner = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1])}));
-  }
-  return row[b.size()];
-}
-
 int explain_absence(const Facts &facts, const std::string &name) {
   std::vector<std::string> names;
   for (const Plugin &p : facts.plugins) names.push_back(p.name);
   for (const Worker &w : facts.workers) names.push_back(w.name);
-  const auto nearest = std::min_element(names.begin(), names.end(), [&](const std::string &a, const std::string &b) {
-    return distance(a, name) < distance(b, name);
-  });
-  std::string text = "no plugin, file or worker of that name was found";
-  if (nearest != names.end() && distance(*nearest, name) <= (name.size() < 4 ? 1 : 2))
-    text += " (did you mean \"" + *nearest + "\"?)";
-  text += "; looked in";
+  std::string text = "no plugin, file or worker of that name was found" + did_you_mean(name, names) + "; looked in";
   std::string folders;
   for (const std::string &line : facts.log)
     if (line.starts_with("plugin folder ")) folders += (folders.empty() ? " " : ", ") + line.substr(14);

@@ -176,6 +176,23 @@ TEST(Start, BrokenTomlNamesTheLine) {
   EXPECT_NE(a.text.find("/nowhere/at/all.toml"), std::string::npos) << a.text;
 }
 
+// A value that fits its type is refused by the plugin that opens with it; its place is told all the same.
+TEST(Start, AValueThatADriverRefusesIsNamedWithItsPlace) {
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  consort_runtime *rt = nullptr;
+  s.text = "[cpu]\ntopology = \"pack:1 core:4 pu:1\"\n\ncores = \"0-99\"\n";
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_start(&s, &rt), "text:4: driver 'cpu'", "cores = \"0-99\"");
+  EXPECT_EQ(std::string(consort_error()).find("text:4: "), 0u) << consort_error();
+  s.text = "[cpu]\ntopology = \"no machine at all\"\n";
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_start(&s, &rt), "text:2: driver 'cpu'", "no machine at all");
+  s.text = "drivers = [\"cpu\", \"sim\"]\n[cpu]\ntopology = \"pack:1 core:4 pu:1\"\n[sim]\nmemory = \"much\"\n";
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_start(&s, &rt), "text:5: driver \"sim\"", "much");
+  const consort_setting set[] = {{"cpu.topology", "pack:1 core:4 pu:1"}, {"cpu.cores", "7"}};
+  s.text = nullptr, s.set = set, s.nset = 2;
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_start(&s, &rt), "code: driver 'cpu'", "cores = \"7\"");
+  EXPECT_EQ(rt, nullptr);
+}
+
 TEST(Start, WithoutADriverThereIsNobodyToRunAnything) {
   consort_runtime *rt = nullptr;
   const Answer a(start({{"drivers", "^cpu"}}, &rt));

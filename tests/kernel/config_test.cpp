@@ -133,9 +133,73 @@ TEST_F(ConfigTest, AWrongValueNamesPlaceTypeAndRange) {
   EXPECT_EQ(refusal("window = \"many\""), "text:1: \"window\" expects u32 in 0..1048576, not \"many\"");
   EXPECT_EQ(refusal("window = -1"), "text:1: \"window\" expects u32 in 0..1048576, not \"-1\"");
   EXPECT_EQ(refusal("pump = \"hand\""), "text:1: \"pump\" expects threads|manual, not \"hand\"");
-  EXPECT_EQ(refusal("profile = 2"), "text:1: \"profile\" expects true or false, not \"2\"");
+  EXPECT_EQ(refusal("profile = \"2\""), "text:1: \"profile\" expects true or false, not \"2\"");
   set_variable("CONSORT_LOG", "loud");
   EXPECT_EQ(refusal(nullptr), "environment CONSORT_LOG: \"log\" expects error|warn|info|debug, not \"loud\"");
+}
+
+TEST_F(ConfigTest, AValueOfAnotherKindNamesPlaceAndWhatIsExpected) {
+  const auto declared = [](const char *text) {
+    auto c = load(text);
+    EXPECT_TRUE(c) << text;
+    auto r = (*c)->declare("lws", kParams, kN);
+    return r ? "taken" : r.error().text;
+  };
+  EXPECT_EQ(refusal("\nscheduler = 3"),
+            "text:2: \"scheduler\" expects string, not the integer 3: a text stands in quotes");
+  EXPECT_EQ(refusal("scheduler = [\"lws\"]"),
+            "text:1: \"scheduler\" expects string, not the array of lws: a text stands in quotes");
+  EXPECT_EQ(refusal("plugin_path = true"),
+            "text:1: \"plugin_path\" expects string, not the truth value true: a text stands in quotes");
+  EXPECT_EQ(refusal("time = 1.5"),
+            "text:1: \"time\" expects real|virtual, not the number 1.5: a text stands in quotes");
+  EXPECT_EQ(refusal("drivers = 3"),
+            "text:1: \"drivers\" expects list, not the integer 3: a list is written [\"a\", \"b\"]");
+  EXPECT_EQ(refusal("plugins = true").find("text:1: \"plugins\" expects list, not the truth value true"), 0u);
+  EXPECT_EQ(refusal("window = [3]"), "text:1: \"window\" expects u32 in 0..1048576, not the array of 3");
+  EXPECT_EQ(refusal("window = true"), "text:1: \"window\" expects u32 in 0..1048576, not the truth value true");
+  EXPECT_EQ(refusal("window = 3.0"), "text:1: \"window\" expects u32 in 0..1048576, not the number 3");
+  EXPECT_EQ(refusal("profile = 2"), "text:1: \"profile\" expects true or false, not the integer 2");
+  EXPECT_EQ(refusal("bind = []"), "text:1: \"bind\" expects true or false, not the array of nothing");
+  for (const char *fine : {"drivers = \"cpu\"", "drivers = \"cpu, sim\"", "seed = \"18446744073709551615\"",
+                           "profile = \"yes\"", "plugins = []"})
+    EXPECT_TRUE(load(fine)) << fine;
+  EXPECT_EQ(declared("[lws]\ndepth = [3]"), "text:2: \"lws.depth\" expects u32 in 1..1024, not the array of 3");
+  EXPECT_EQ(declared("[lws]\neager = 1"), "text:2: \"lws.eager\" expects true or false, not the integer 1");
+  EXPECT_EQ(declared("[lws]\nratio = 1"), "taken");
+}
+
+// Each key of the kernel's refuses what cannot be its own, with its place: none is forgotten.
+TEST_F(ConfigTest, NoKeyTakesAValueOfAnotherKind) {
+  auto c = Config::load(nullptr);
+  for (const auto &e : (*c)->entries()) {
+    const bool text = e.type == "string", list = e.type == "list", truth = e.type == "bool";
+    const std::string at = "text:1: \"" + e.key + "\" expects ";
+    const auto refused = [&](const char *value) {
+      EXPECT_EQ(refusal((e.key + " = " + value).c_str()).find(at), 0u) << e.key << " = " << value;
+    };
+    if (text || list || truth) refused("7");
+    if (!truth) refused("true");
+    if (!list) refused("[\"1\"]");
+    auto section = load(("[" + e.key + "]\nx = 1").c_str());
+    ASSERT_TRUE(section) << e.key;
+    EXPECT_EQ((*section)->check_unused().error().text.find("text:2: \"" + e.key + "\" expects "), 0u) << e.key;
+  }
+}
+
+TEST_F(ConfigTest, ThePlaceOfAValueThatItsPluginRefuses) {
+  auto c = load("[lws]\ndepth = 7\nmode = \"fancy\"\n", {{"lws.who", "me"}});
+  ASSERT_TRUE((*c)->declare("lws", kParams, kN));
+  const auto place = [&](const char *words, bool any_word = true) { return (*c)->place_named("lws", words, any_word); };
+  EXPECT_EQ(place("lws: depth = 7 is too deep"), "text:2");
+  EXPECT_EQ(place("lws: lws.mode fancies"), "text:3");
+  EXPECT_EQ(place("lws: depth \"7\" is too deep for every mode"), "text:2") << "with its value: surely meant";
+  EXPECT_EQ(place("depth = 7 does not go with who = \"me\""), "text:2, code");
+  EXPECT_EQ(place("no such mode"), "text:3");
+  EXPECT_EQ(place("no such mode", false), "") << "a word like any other";
+  EXPECT_EQ(place("ratio = 0.5 is its default, and nobody's fault"), "");
+  EXPECT_EQ(place("out of depths"), "");
+  EXPECT_EQ((*c)->place_named("prio", "depth = 7", true), "");
 }
 
 TEST_F(ConfigTest, BrokenTomlNamesTheLine) {

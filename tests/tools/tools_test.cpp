@@ -99,12 +99,47 @@ TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
        "consort: code: key \"lsw.depth\" is for a plugin \"lsw\", which was not found (did you mean \"lws\"?)"},
       {"topo --set scheduler=prioo",
        "consort: code: scheduler \"prioo\" not found (did you mean \"prio\"?); consort plugins lists what there is"},
+      {"config --set scheduler=nosuch", "consort: code: scheduler \"nosuch\" not found; consort plugins lists"},
+      {"plugins --set scheduler=prioo", "consort: code: scheduler \"prioo\" not found (did you mean \"prio\"?)"},
+      {"config --set drivers=cpu,cqu", "consort: code: driver \"cqu\" not found (did you mean \"cpu\"?)"},
       {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\": No such file or directory"}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);
     EXPECT_EQ(a.status, 1) << c.arguments << a.out;
     EXPECT_TRUE(a.has(c.text)) << c.arguments << "\n" << a.out;
   }
+}
+
+TEST_F(Tools, AValueInAFileIsRefusedWithItsLine) {
+  const std::string file = folder_ + "/x.toml";
+  const auto said = [&](const char *text, const char *command, const std::string &part) {
+    std::ofstream(file) << text;
+    const Answer a = run(std::string(command) + " --config " + file);
+    EXPECT_EQ(a.status, 1) << a.out;
+    EXPECT_TRUE(a.has("consort: file " + file + part)) << a.out;
+  };
+  said("[cpu]\ncores = \"0-99\"\n", "topo", ":2: driver 'cpu' failed while opening its device: cpu: cores = \"0-99\" names core");
+  said("# 1\nscheduler = 3\n", "config", ":2: \"scheduler\" expects string, not the integer 3");
+  said("# 1\nscheduler = \"nosuch\"\n", "config", ":2: scheduler \"nosuch\" not found");
+}
+
+TEST_F(Tools, AnUnknownCommandNamesTheNearest) {
+  const struct { const char *arguments, *text;
+  } cases[] = {{"foo", "consort: \"foo\" is no command; consort help lists what there is\n"},
+               {"plugns", "consort: \"plugns\" is no command (did you mean \"plugins\"?); consort help lists"},
+               {"--set window=3 tpo", "consort: \"tpo\" is no command (did you mean \"topo\"?)"},
+               {"help cnfig", "consort: \"cnfig\" is no command (did you mean \"config\"?)"}};
+  for (const auto &c : cases) {
+    const Answer a = run(c.arguments);
+    EXPECT_EQ(a.status, 2) << c.arguments;
+    EXPECT_EQ(a.out.find(c.text), 0u) << c.arguments << "\n" << a.out;
+  }
+  const Answer all = run("help"), one = run("help topo");
+  EXPECT_EQ(all.status, 0) << all.out;
+  for (const char *command : {"plugins", "config", "topo", "why-not", "help"}) EXPECT_TRUE(all.has(command)) << all.out;
+  EXPECT_EQ(one.status, 0) << one.out;
+  EXPECT_TRUE(one.has("memory spaces")) << one.out;
+  EXPECT_TRUE(one.has("Usage: consort topo")) << one.out;
 }
 
 TEST_F(Tools, WronglyCalledIsStatusTwo) {
