@@ -2,21 +2,30 @@
 
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "reduction.hpp"
 
 namespace consort {
 namespace {
 
-// Not `except`.
+// Not `except`, which is given once the task runs: its data say then what the reductions of some of them want.
 Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
   const auto n = static_cast<uint32_t>(rt.workers.size());
   for (uint32_t k = 0; k < n; ++k) {
     Worker &w = *rt.workers[(first + k) % n];
-    if (&w != except && (t->pub.where >> w.klass & 1) && able(rt, *t->codelet, w.klass, w.id, t->pub.id)) return &w;
+    if (&w == except || !(t->pub.where >> w.klass & 1)) continue;
+    if (!able(rt, *t->codelet, w.klass, w.id, asked_about(*t))) continue;
+    if (!except || !(t->bits & (kScratch | kUnite)) || reductions_allow(*t, w.id)) return &w;
   }
   return nullptr;
 }
 
-consort_status say_nobody(const Runtime &rt, const Task *t) noexcept {
+consort_status say_nobody(Runtime &rt, const Task *t, const Worker *asked) noexcept {
+  if (asked && (t->bits & (kScratch | kUnite)) && !reductions_allow(*t, asked->id) &&
+      able(rt, *t->codelet, asked->klass, asked->id, asked_about(*t)))
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "codelet '%s' cannot run it on worker %s: a codelet of the reduction of its data cannot run there, "
+                      "by its can_execute() or for want of an implementation, and on no other worker can both",
+                      t->codelet->name.c_str(), asked->unit.name.c_str());
   if (t->bits & kBound)
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "codelet '%s' cannot run it on worker %s, to which it is bound: its can_execute() refuses",
@@ -51,16 +60,20 @@ uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, Ta
 }
 
 consort_status check_able(Runtime &rt, const Task *t) noexcept {
-  const bool can = t->bits & kBound
-                       ? able(rt, *t->codelet, rt.workers[t->extra->worker]->klass, t->extra->worker, t->pub.id) != 0
-                       : find_able(rt, t, 0, nullptr) != nullptr;
-  return can ? CONSORT_OK : say_nobody(rt, t);
+  bool can;
+  if (t->bits & kBound) {
+    const Worker &w = *rt.workers[t->extra->worker];
+    can = able(rt, *t->codelet, w.klass, w.id, asked_about(*t)) != 0;
+  } else {
+    can = find_able(rt, t, 0, nullptr) != nullptr;
+  }
+  return can ? CONSORT_OK : say_nobody(rt, t, nullptr);
 }
 
 consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {
   Worker *to = t->bits & kBound ? nullptr : find_able(rt, t, from.id + 1, &from);
   if (!to) {
-    const consort_status s = say_nobody(rt, t);
+    const consort_status s = say_nobody(rt, t, &from);
     record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
     return s;
   }

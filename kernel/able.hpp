@@ -10,6 +10,9 @@ namespace consort {
 // Bit i: implementation i.
 uint64_t able(Runtime &, const Codelet &, uint32_t klass, uint32_t worker, TaskName) noexcept;
 
+// What a codelet is told of the task that it is asked about: nothing, where it is the kernel's own.
+inline TaskName asked_about(const Task &t) noexcept { return t.pub.flags & CONSORT_TK_INTERNAL ? 0 : t.pub.id; }
+
 // Before the task is sent: is there a worker for it, or can the one that it is bound to? Says what is wrong.
 consort_status check_able(Runtime &, const Task *) noexcept;
 

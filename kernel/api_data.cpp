@@ -8,9 +8,11 @@ using namespace consort;
 
 namespace {
 
-// f(datum) under the datum's right.
-template <class F>
-consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
+consort_status nothing_to_ask(Runtime &) noexcept { return CONSORT_OK; }
+
+// ask(runtime) without a lock, then f(datum) under the datum's right.
+template <class A, class F>
+consort_status with_datum(consort_runtime *shell, consort_data_id data, A ask, F f) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
@@ -22,6 +24,7 @@ consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
   };
   if (!d || !DataTable::is(*d, data)) return stale();
   return guarded([&]() -> consort_status {
+    if (const consort_status s = ask(*rt); s < 0) return s;
     Claim claim{d, CONSORT_M_R};
     const SubmissionRight right(*rt, *h, &claim, 1);
     if (!DataTable::is(*d, data)) return stale();
@@ -35,26 +38,34 @@ consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
 extern "C" {
 
 consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_id data, consort_codelet_id init, consort_codelet_id combine) {
-  return with_datum(shell, data, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+  Reduction::Able able;
+  const auto ask = [&](Runtime &rt) -> consort_status {
     const struct { const char *what; consort_codelet_id id; uint32_t n; } methods[] = {{"init", init, 1}, {"combine", combine, 2}};
+    const Codelet *found[2];
     for (const auto &m : methods) {
-      const Codelet *c = rt.codelets.find(m.id);
+      const Codelet *c = found[&m - methods] = rt.codelets.find(m.id);
       if (!c || !c->live.load(std::memory_order_relaxed))
         return set_errorf(m.id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, "%s is no codelet of this runtime: consort_codelet_add() gives one", m.what);
       if (c->nmodes != CONSORT_NONE && c->nmodes != m.n)
         return set_errorf(CONSORT_E_INVAL, "codelet '%s' takes %u data, %s of a reduction is given %u", c->name.c_str(), c->nmodes, m.what, m.n);
     }
+    auto who = Reduction::who_can(rt, *found[0], *found[1]);
+    if (!who) return set_error(who.error());
+    able = std::move(*who);
+    return CONSORT_OK;
+  };
+  return with_datum(shell, data, ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
     bool in_use = discipline.phase == Discipline::Phase::kOnCopies || (d.writer && rt.is_live(d.writer));
     for (uint32_t i = 0; i < d.nreaders; ++i) in_use |= rt.is_live(d.reader_at(i));
     if (discipline.reduction && in_use)
       return set_errorf(CONSORT_E_BUSY, "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release it before its reduction changes", rt.data.name(d).c_str());
-    discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine);
+    discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine, std::move(able));
     return CONSORT_OK;
   });
 }
 
 consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id data, int32_t ordered) {
-  return with_datum(shell, data, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+  return with_datum(shell, data, nothing_to_ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
     if (!ordered && discipline.in_tree())
       return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays", rt.data.name(d).c_str(),
                         discipline.part_of ? "is a part of a datum" : "has plans");

@@ -73,12 +73,14 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   if (rt->ends.hold(task.v)) return CONSORT_OK;
-  if (!rt->is_live(task.v)) return set_error(CONSORT_E_STALE, "the task has ended: its end can be held only before");
+  const TaskName turn = rt->is_live(task.v) ? task.v : rt->repeats.turn_of(task.v);
+  if (turn != task.v && rt->ends.hold(turn)) return CONSORT_OK;
+  if (!rt->is_live(turn)) return set_error(CONSORT_E_STALE, "the task has ended: its end can be held only before");
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   // One that nobody holds may end at any moment, but for the thread that is inside it.
   Task *t = h->task;
-  if (!t || t->pub.id != task.v)
+  if (!t || t->pub.id != turn)
     return set_error(CONSORT_E_INVAL, "nobody holds the end of this task: hold it from its body or its hooks, or submit it with end_holds");
   if (t->bits & kOver) return set_error(CONSORT_E_INVAL, "the task is just ending: its end can be held only before");
   if (t->replayed()) return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held", task_label(*t));
@@ -94,7 +96,8 @@ consort_status consort_task_end_release(consort_runtime *shell, consort_task_id 
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   Task *last = nullptr;
-  if (!rt->ends.release(task.v, &last)) return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
+  if (!rt->ends.release(task.v, &last) && !rt->ends.release(rt->repeats.turn_of(task.v), &last))
+    return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
   end(*rt, *h, last);
   return CONSORT_OK;
 }
@@ -106,9 +109,10 @@ consort_status consort_task_stop_repeating(consort_runtime *shell, consort_task_
   return rt->repeats.stop(task.v, rt->is_live(task.v));
 }
 
-consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns, uint32_t) {
+consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
+  if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   return guarded([&] { return wait_no_ready(*rt, timeout_ns); });
 }
 
@@ -136,6 +140,7 @@ consort_status consort_tag_restart(consort_runtime *shell, uint64_t tag) {
 consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
+  if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (n && !tags) return set_error(CONSORT_E_INVAL, "tags is NULL, but n is not 0");
   return guarded([&] { return wait_tags(*rt, tags, n, timeout_ns, flags); });
 }

@@ -16,8 +16,9 @@ consort_status refuse_shell(const consort_runtime *shell) noexcept {
 
 namespace {
 
-// No unfinished task has this codelet.
+// No unfinished task has this codelet, and no union of copies that may call it.
 bool unused(Runtime &rt, const Codelet &c) noexcept {
+  if (c.unions.load(std::memory_order_acquire)) return false;
   for (uint32_t i = 1; i < rt.tasks.carved(); ++i)
     if (std::atomic_ref<Codelet *>(rt.tasks.at(i)->codelet).load(std::memory_order_acquire) == &c) return false;
   return true;
@@ -114,6 +115,12 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   if (!c) return rt->codelets.ever_gave(id) ? set_error(CONSORT_E_STALE, "the codelet was removed before")
                                             : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
   if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
+  // Its contributions may be read by this very thread, or never: to wait for that could be for ever.
+  const auto refuse_pending = [&] {
+    return set_errorf(CONSORT_E_BUSY, "codelet '%s' is still needed by the reduction of data whose contributions nobody has read: acquire, "
+                      "invalidate or unregister them first", c->name.c_str());
+  };
+  if (c->phases.load(std::memory_order_relaxed)) return refuse_pending();
   if (!c->live.exchange(false, std::memory_order_acq_rel)) return set_error(CONSORT_E_STALE, "the codelet was removed before");
   Hand *h = rt->this_hand();
   if (!h) {
@@ -121,6 +128,10 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
     return CONSORT_E_NOMEM;
   }
   fence::heavy();  // pairs with light() in submit(): a record that shows the codelet is seen from here on
+  if (c->phases.load(std::memory_order_relaxed)) {  // and so is a reduction that found it alive: open_phase()
+    c->live.store(true, std::memory_order_release);
+    return refuse_pending();
+  }
   for (rt->recordings.forget(*c); !unused(*rt, *c); rt->recordings.forget(*c)) {
     settle_down(*rt, *h);
     if (rt->manual) pump_all(*rt, *h, CONSORT_NEVER);
@@ -137,6 +148,7 @@ consort_status consort_group_create(consort_runtime *shell, const consort_group_
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (desc && desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_group_desc)", desc->size);
+  if (desc && desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
   return guarded([&]() -> consort_status {
     auto g = rt->groups.create(desc);
     if (!g) return set_error(g.error());
@@ -154,6 +166,7 @@ static consort_status with_group(consort_runtime *shell, consort_group_id id, co
 }
 
 consort_status consort_group_wait(consort_runtime *shell, consort_group_id id, int64_t timeout_ns, uint32_t flags) {
+  if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   struct { int64_t timeout; uint32_t flags; } a{timeout_ns, flags};
   return with_group(shell, id, [](Runtime &rt, Group &g, void *p) {
     const auto &args = *static_cast<decltype(a) *>(p);
@@ -188,6 +201,7 @@ consort_status consort_group_fd(consort_runtime *shell, consort_group_id id, int
 consort_status consort_wait_all(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
+  if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   return guarded([&] {
     const consort_status s = wait_all(*rt, timeout_ns, flags);
     if (rt->detect_repeats)

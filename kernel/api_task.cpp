@@ -76,6 +76,7 @@ consort_status consort_submit(consort_runtime *shell, const consort_task_desc *d
 consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, int64_t timeout_ns, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
+  if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (!known(*rt, task.v)) return no_task();
   return guarded([&]() -> consort_status {
     if (const consort_status s = wait_task(*rt, task.v, timeout_ns, flags); s < 0) return s;
@@ -114,6 +115,7 @@ consort_status consort_register(consort_runtime *shell, const consort_data_desc 
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the datum's description");
   if (desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_data_desc)", desc->size);
+  if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
   if (!desc->interface || !*desc->interface) return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
   if (!desc->args && desc->args_bytes) return set_error(CONSORT_E_INVAL, "args is NULL, but args_bytes is not 0");
   return guarded([&]() -> consort_status {

@@ -56,6 +56,16 @@ void drop_contents(Runtime &rt, Task *t) noexcept {
   }
 }
 
+// What a task that failed would have written. Needs no memory.
+void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &cause) noexcept {
+  for (uint32_t i = 0; i < t.pub.naccess; ++i) {
+    if (!changes(t.pub.access[i].mode)) continue;
+    Datum *d = Datum::of(t.pub.access[i].datum);
+    d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
+    rt.data.blame(*d, cause);
+  }
+}
+
 // A ready task that has no body. True: it is over (a hold that was granted is not).
 // *held: a task whose end was held and is to be made now.
 bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
@@ -78,7 +88,11 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
     return true;
   }
   if (t->role == kStep) take_step(rt, t);
-  if (t->bits & kUnite) drop_copies(*Datum::of(t->pub.access[0].datum));
+  if (t->bits & kUnite) {
+    Datum &d = *Datum::of(t->pub.access[0].datum);
+    drop_copies(d);
+    end_union(d);
+  }
   if (t->bits & kEmpty) *status = fail_if_doomed(rt, t);
   if (t->bits & kInvalidate) drop_contents(rt, t);
   return true;
@@ -118,10 +132,12 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   });
 }
 
-// Copies that were not brought together: the next phase begins without them, and without their poison.
-void forget_parts(const Task &t) noexcept {
+// A task that brought copies together, or could not: the next phase begins without them then, and without their poison.
+[[gnu::noinline]] void leave_union(const Task &t, consort_status status) noexcept {
   Datum &d = *Datum::of(t.pub.access[0].datum);
-  if (discipline_if_any(d)->reduction) drop_copies(d);
+  if ((t.bits & kEmpty) || !discipline_if_any(d)->reduction) return;  // settle_special() did it; or one of copies alone
+  if (status < 0) drop_copies(d);
+  end_union(d);
 }
 
 // What ends with a task that ends a datum or a plan: known from its record, done once that is given back.
@@ -236,7 +252,7 @@ struct Legacy {
 // What is to be done while the name lives, and its death.
 uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
-  if ((t->bits & kUnite) && status < 0) [[unlikely]] forget_parts(*t);
+  if (t->bits & kUnite) [[unlikely]] leave_union(*t, status);
   if (t->bits & kScratch)
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       consort_access &a = t->accesses()[i];
@@ -518,12 +534,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
   } catch (const std::bad_alloc &) {
     // No memory even to say so: the data are poisoned all the same, and group and name know of it.
     const auto &lost = rt.failures.add_lost(t->pub.id);
-    for (uint32_t i = 0; i < t->pub.naccess; ++i) {
-      if (!changes(t->pub.access[i].mode)) continue;
-      Datum *d = Datum::of(t->pub.access[i].datum);
-      d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
-      rt.data.blame(*d, lost);
-    }
+    poison(rt, *t, lost);
     rt.groups.fail(*t->group, lost);
     if (t->replayed()) {
       std::lock_guard lock(rt.blame_mutex);
@@ -533,15 +544,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
   }
 }
 
-void poison_again(Runtime &rt, const Task *t) noexcept {
-  const auto cause = rt.failures.find(t->pub.id);
-  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
-    if (!changes(t->pub.access[i].mode)) continue;
-    Datum *d = Datum::of(t->pub.access[i].datum);
-    d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
-    rt.data.blame(*d, cause);
-  }
-}
+void poison_again(Runtime &rt, const Task *t) noexcept { poison(rt, *t, rt.failures.find(t->pub.id)); }
 
 void settle_down(Runtime &rt, Hand &h) noexcept {
   h.flush_records();

@@ -50,7 +50,9 @@ consort_status leave_phase(Draft &draft, Datum &d, Discipline &discipline, bool 
   consort_status s = CONSORT_OK;
   if (discipline.phase == Phase::kOnCopies) s = contents_matter ? unite(draft, d) : forget_copies(draft, d);
   else if (d.nreaders) s = insert_junction(draft, d, 0);
-  if (s >= 0) discipline.phase = Phase::kTogether;
+  if (s < 0) return s;
+  if (discipline.phase == Phase::kOnCopies) close_phase(d);
+  discipline.phase = Phase::kTogether;
   return s;
 }
 
@@ -86,6 +88,8 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
     if (const consort_status s = enter_plainly(draft, d, *discipline, true, contents_matter); s < 0) return s;
   } else if (discipline->phase != wanted || (wanted == Phase::kOnCopies && changes_kind(*discipline, claim.mode))) {
     if (const consort_status s = leave_phase(draft, d, *discipline, true); s < 0) return s;
+    if (wanted == Phase::kOnCopies)
+      if (const consort_status s = open_phase(draft, d); s < 0) return s;
     discipline->phase = wanted;
   }
   mark_odd(d);
@@ -94,11 +98,11 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
 
 }  // namespace
 
-bool goes_beside(const Runtime &rt, const Datum &d, uint32_t mode) noexcept {
+bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (mode != CONSORT_M_REDUX && (mode | CONSORT_M_R) != (CONSORT_M_RW | CONSORT_M_COMMUTE)) return false;
   const Discipline *discipline = discipline_if_any(d);
   if (!discipline || !discipline->ordered || d.keeper || discipline->phase != wanted_by(mode) || !is_open(*discipline)) return false;
-  return mode != CONSORT_M_REDUX || takes_contributions(rt, *discipline->reduction);
+  return mode != CONSORT_M_REDUX || !discipline->reduction->fixed;
 }
 
 consort_status enter_phases(Draft &draft) noexcept {

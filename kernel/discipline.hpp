@@ -57,7 +57,7 @@ void mark_odd(Datum &) noexcept;
 consort_status enter_phases(Draft &) noexcept;
 // Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that nothing
 // but its link is missing? No: enter_phases() knows what to do, or what is wrong.
-bool goes_beside(const Runtime &, const Datum &, uint32_t mode) noexcept;
+bool goes_beside(const Datum &, uint32_t mode) noexcept;
 // The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
 consort_status enter_plainly(Draft &, Datum &, Discipline &, bool alone, bool contents_matter) noexcept;
 // Lets go of the names that are over; room for one more. False: no memory.

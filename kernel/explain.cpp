@@ -54,19 +54,24 @@ std::string describe_task(Runtime &rt, TaskName name) {
   }
   const uint64_t left = rt.task_at(name)->pending.load(std::memory_order_relaxed);
   const auto n = static_cast<uint32_t>(left);
-  if (const uint32_t holds = n ? 0 : rt.ends.holds(name))
-    return "the task is ready, running or over; its end is held " + std::to_string(holds) + " times: consort_task_end_release()";
+  const auto released = [&]() -> std::string {
+    if (const uint32_t holds = rt.ends.holds(name))
+      return "the task is ready, running or over; its end is held " + std::to_string(holds) + " times: consort_task_end_release()";
+    return "the task is ready or running: it waits for nothing but a worker";
+  };
   if (left & pending::kClaimed) return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
-  if (n == 0 || n >= pending::kGuard) return "the task is ready or running: it waits for nothing but a worker";
+  if (n == 0 || n >= pending::kGuard) return released();
   // Who they are stands in their lists, not in the task's: look for it there.
   std::string s = "the task waits for ";
   uint32_t named = 0;
+  bool cut = false;
   for (uint32_t i = 1; i < rt.tasks.carved() && named < 8; ++i) {
     const Task *p = rt.tasks.at(i);
     const uint64_t w = p->word.load(std::memory_order_acquire);
     const consort_task *successors[64];
     if (!word::link(w)) continue;
     const uint32_t found = rt.successors(*p, successors, 64);
+    cut |= found > 64;
     for (uint32_t k = 0; k < found && k < 64; ++k)
       if (successors[k]->id == name) {
         const TaskName who = (w & ~uint64_t{0xffffffff}) | i;
@@ -76,8 +81,9 @@ std::string describe_task(Runtime &rt, TaskName name) {
         break;
       }
   }
-  if (!named) s += std::to_string(n) + " predecessors";
-  return s;
+  if (named) return s;
+  // The last predecessor does not write the count down: where none is left, it was released.
+  return cut ? s + std::to_string(n) + " predecessors" : released();
 }
 
 }  // namespace

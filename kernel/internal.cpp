@@ -26,12 +26,7 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
   t->group = &group;
   t->epoch = group.epoch.load(std::memory_order_relaxed);
-  fence::light(rt.asymmetric);  // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
-  if (!c || c->live.load(std::memory_order_relaxed)) return t;
-  set_errorf(CONSORT_E_STALE, "codelet '%s', of a datum's reduction, was removed while the datum needs it", c->name.c_str());
-  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-  h.give_record(t);
-  return nullptr;
+  return t;
 }
 
 bool reserve_internal(Draft &draft, Task *t, uint32_t links) noexcept {

@@ -136,9 +136,10 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   if ((t->bits & kAfter) | (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
       (t->epoch ^ t->group->epoch.load(std::memory_order_relaxed))) [[unlikely]]
     if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
+  if ((t->bits & (kScratch | kUnite)) && !reductions_allow(*t, w.id)) return pass_on(rt, w, t);
   if (t->bits & kUnite) return prepare_union(rt, w, f, t);
   if ((t->bits & kWatched) && t->codelet->can_execute) {
-    const uint64_t can = able(rt, *t->codelet, w.klass, w.id, t->pub.id);
+    const uint64_t can = able(rt, *t->codelet, w.klass, w.id, asked_about(*t));
     if (!can) return pass_on(rt, w, t);
     if (impl >= 64 || !(can >> impl & 1)) impl = static_cast<uint32_t>(__builtin_ctzll(can));
   }

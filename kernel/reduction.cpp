@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "able.hpp"
 #include "error_slot.hpp"
 #include "internal.hpp"
 #include "prepare.hpp"
@@ -22,14 +23,30 @@ Codelet *alive(const Runtime &rt, consort_codelet_id id) noexcept {
   return c && c->live.load(std::memory_order_relaxed) ? c : nullptr;
 }
 
+// From open_phase() to end_union(): nobody can have removed it.
+Codelet &held(const Runtime &rt, consort_codelet_id id) noexcept { return *rt.codelets.find(id); }
+
+template <class F>
+void for_each_method(const Reduction &r, F f) noexcept {
+  for (const consort_codelet_id id : {r.init, r.combine}) f(held(r.rt, id));
+}
+
 // One of the datum's codelets, called where we are. views: what it is given.
 consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, const void *const *views, uint32_t n) noexcept {
-  const Codelet *c = alive(rt, id);
-  if (!c) return set_error(CONSORT_E_STALE, "a codelet of the datum's reduction was removed while the datum needs it");
-  const Codelet::Entry &entry = c->entry[w.klass];
+  const Codelet &c = held(rt, id);
+  Codelet::Entry entry = c.entry[w.klass];
   if (!entry.fn)
     return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s', of a datum's reduction, has no implementation for class '%s': add one",
-                      c->name.c_str(), w.unit.desc.klass);
+                      c.name.c_str(), w.unit.desc.klass);
+  if (c.can_execute) {
+    const uint64_t can = consort::able(rt, c, w.klass, w.id, 0);
+    if (!can)
+      return set_errorf(CONSORT_E_UNSUPPORTED,
+                        "codelet '%s', of a datum's reduction, cannot run on worker %s: its can_execute() refuses",
+                        c.name.c_str(), w.unit.name.c_str());
+    const auto impl = static_cast<uint32_t>(__builtin_ctzll(can));
+    entry = {c.impls[impl].fn, c.impls[impl].user, impl};
+  }
   Frame frame(w);
   frame.call.views = views;
   frame.call.nviews = n;
@@ -65,9 +82,7 @@ consort_status add(Reduction &r, const Worker &w, Datum &to, Datum &from) noexce
 consort_status send_union(Draft &draft, const Claim *claims, uint32_t n, TaskName first) noexcept {
   Runtime &rt = draft.rt;
   const Reduction &r = *draft.reduction;
-  Codelet *c = alive(rt, r.combine);
-  if (!c) return set_error(CONSORT_E_STALE, "the codelet that combines was removed while the datum needs it");
-  Task *t = make_internal(rt, draft.h, *draft.t->group, kUnite, c);
+  Task *t = make_internal(rt, draft.h, *draft.t->group, kUnite, &held(rt, r.combine));
   if (!t) return CONSORT_E_NOMEM;
   t->pub.where &= rt.inline_classes;
   return send_internal(draft, t, claims, n, first);
@@ -132,8 +147,61 @@ consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
   return CONSORT_OK;
 }
 
-bool takes_contributions(const Runtime &rt, const Reduction &r) noexcept {
-  return !r.fixed && alive(rt, r.init) && alive(rt, r.combine);
+consort_status open_phase(Draft &draft, Datum &d) noexcept {
+  const Reduction &r = reduction_of(d);
+  for_each_method(r, [](Codelet &c) {
+    c.unions.fetch_add(1, std::memory_order_relaxed);
+    c.phases.fetch_add(1, std::memory_order_relaxed);
+  });
+  // Pairs with heavy() in consort_codelet_remove(): it sees the phase, or we see that it is removed.
+  fence::light(draft.rt.asymmetric);
+  if (alive(draft.rt, r.init) && alive(draft.rt, r.combine)) return CONSORT_OK;
+  close_phase(d);
+  end_union(d);
+  return set_errorf(CONSORT_E_STALE, "datum '%s': a codelet of its reduction was removed: set another",
+                    draft.rt.data.name(d).c_str());
+}
+
+void close_phase(Datum &d) noexcept {
+  for_each_method(reduction_of(d), [](Codelet &c) { c.phases.fetch_sub(1, std::memory_order_relaxed); });
+}
+
+void end_union(Datum &d) noexcept {
+  for_each_method(reduction_of(d), [](Codelet &c) { c.unions.fetch_sub(1, std::memory_order_release); });
+}
+
+Result<Reduction::Able> Reduction::who_can(Runtime &rt, const Codelet &init, const Codelet &combine) {
+  const auto can = [&](const Codelet &c, const Worker &w) {
+    return c.entry[w.klass].fn && (!c.can_execute || consort::able(rt, c, w.klass, w.id, 0));
+  };
+  auto able = std::make_unique<bool[]>(rt.workers.size());
+  bool all = true, some[3] = {};  // can some host unit begin, combine, both?
+  for (const auto &w : rt.workers) {
+    const bool begins = can(init, *w), combines = can(combine, *w);
+    all &= able[w->id] = begins && combines;
+    if (!(rt.inline_classes >> w->klass & 1)) continue;
+    some[0] |= begins, some[1] |= combines, some[2] |= begins && combines;
+  }
+  if (all) return Able{};
+  // What has no implementation for them is told when it is needed: units of another class may be all that it lacks.
+  if (some[2] || !(init.where & rt.inline_classes) || !(combine.where & rt.inline_classes)) return able;
+  const Codelet &blame = some[0] ? combine : init;
+  const char *what = !some[0] ? "begins" : !some[1] ? "combines" : "combines, where the other one can begin,";
+  return error(CONSORT_E_UNSUPPORTED, "codelet '" + blame.name + "', which " + what +
+                                          " the reduction, can run on none of the " +
+                                          std::to_string(rt.workers.size()) +
+                                          " workers: its can_execute() refuses each");
+}
+
+bool reductions_allow(const Task &t, uint32_t worker) noexcept {
+  for (uint32_t i = 0; i < t.pub.naccess; ++i) {
+    const consort_access &a = t.pub.access[i];
+    if (!(a.mode & CONSORT_M_REDUX) && !(t.bits & kUnite)) continue;
+    const Discipline *discipline = discipline_if_any(*Datum::of(a.datum));
+    const Reduction *r = discipline->copy_of ? discipline->copy_of : discipline->reduction.get();
+    if (r && r->able && !r->able[worker]) return false;
+  }
+  return true;
 }
 
 bool changes_kind(const Discipline &discipline, uint32_t mode) noexcept {
@@ -148,7 +216,7 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
   Datum *copy = r.copy(i);
   if (!copy) return CONSORT_E_NOMEM;
   if (r.members < Reduction::kFixed) {
-    Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, alive(draft.rt, r.init));
+    Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, &held(draft.rt, r.init));
     if (!t) return CONSORT_E_NOMEM;
     t->pub.where &= draft.rt.inline_classes;
     const Claim all{copy, CONSORT_M_W};

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "discipline.hpp"
+#include "result.hpp"
 
 namespace consort {
 
@@ -19,13 +20,17 @@ struct Worker;
 
 struct Reduction {
   static constexpr uint32_t kFixed = 16, kMost = 256;
-  Reduction(Runtime &runtime, Datum &datum, consort_codelet_id i, consort_codelet_id c)
-      : rt(runtime), like(datum), init(i), combine(c) {}
+  using Able = std::unique_ptr<bool[]>;         // by worker; nullptr: every one can
+  Reduction(Runtime &runtime, Datum &datum, consort_codelet_id i, consort_codelet_id c, Able a)
+      : rt(runtime), like(datum), init(i), combine(c), able(std::move(a)) {}
   ~Reduction();
+  // Which workers can run both methods? An error, if none can that runs host code. Asks the codelets: without a lock.
+  static Result<Able> who_can(Runtime &, const Codelet &init, const Codelet &combine);
 
   Runtime &rt;
   Datum &like;
   consort_codelet_id init, combine;
+  const Able able;
   bool fixed = false;
   uint64_t members = 0;                         // of this phase, if it is fixed
 
@@ -41,7 +46,8 @@ struct Reduction {
 
 // Under the right:
 consort_status check_reduction(const Draft &, const Datum &) noexcept;  // has it methods that still exist?
-bool takes_contributions(const Runtime &, const Reduction &) noexcept;  // one more in a free phase, as it is
+consort_status open_phase(Draft &, Datum &) noexcept;                   // from here on its codelets cannot be removed
+void close_phase(Datum &) noexcept;                                     // what ends it is sent
 bool changes_kind(const Discipline &, uint32_t mode) noexcept;          // free and fixed members do not mix
 consort_status enter_reduction(Draft &, Claim &) noexcept;              // one more member
 consort_status unite(Draft &, Datum &) noexcept;                        // tasks that bring all copies into the datum
@@ -53,5 +59,8 @@ void give_copy(consort_access &) noexcept;
 // The body of a task that unites (call.user: the task), on the worker that runs it.
 consort_status unite_body(const consort_call *) noexcept;
 void drop_copies(Datum &) noexcept;             // what forget_copies() ordered, when its turn has come
+void end_union(Datum &) noexcept;               // the task that ends a phase is over: its codelets may go
+// May this worker run it, as far as the methods of the reductions of its data go? For one that is about to run.
+bool reductions_allow(const Task &, uint32_t worker) noexcept;
 
 }  // namespace consort

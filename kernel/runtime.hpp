@@ -91,9 +91,7 @@ struct Runtime {
     const uint64_t now = task_at(record)->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff};
     return (now - (uint64_t{1} << 32)) | record;
   }
-  bool is_live(TaskName name) const noexcept {  // acquire: what a finished task did is visible
-    return word::generation(task_at(name)->word.load(std::memory_order_acquire)) == name >> 32;
-  }
+  bool is_live(TaskName name) const noexcept { return consort::is_live(*task_at(name), name); }
 
   // -- settled at the start --
   const uint64_t number;                   // never used twice in a process

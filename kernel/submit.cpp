@@ -53,14 +53,10 @@ constexpr consort_status kNotPlain = INT32_MAX;
 constexpr uint32_t kPlainUses = kPayload / sizeof(consort_access);
 constexpr uint32_t kShortModes = CONSORT_M_RW | CONSORT_M_SCRATCH | CONSORT_M_REDUX | CONSORT_M_COMMUTE;
 
-inline bool is_live(const Task *records, TaskName name) noexcept {  // Runtime::is_live(), with the records' place at hand
-  return word::generation(records[static_cast<uint32_t>(name)].word.load(std::memory_order_acquire)) == name >> 32;
-}
-
 // With the right: is the last writer unfinished? A finished one is forgotten.
 inline bool still_live(const Task *records, TaskName &writer) noexcept {
   if (!writer) return false;
-  if (is_live(records, writer)) return true;
+  if (is_live(records[static_cast<uint32_t>(writer)], writer)) return true;
   writer = 0;
   return false;
 }
@@ -82,7 +78,7 @@ template <bool kWithRight, bool kBeside>
     Datum *datum = rt.data.find(use.data);
     if (kBeside && mode > CONSORT_M_RW) {
       if (!datum || !DataTable::is(*datum, use.data)) return kNoSurvey;
-      if (kWithRight && mode != CONSORT_M_SCRATCH && !goes_beside(rt, *datum, mode)) return kNoSurvey;
+      if (kWithRight && mode != CONSORT_M_SCRATCH && !goes_beside(*datum, mode)) return kNoSurvey;
     } else if (!datum || !DataTable::is_plain(*datum, use.data) || mode - 1 > 2) [[unlikely]] {
       return kNoSurvey;
     }
@@ -101,7 +97,10 @@ template <bool kWithRight, bool kBeside>
     } else if (!readers) {
       links += still_live(records, datum->writer);
     } else {
-      for (uint32_t r = 0; r < readers; ++r) links += is_live(records, datum->reader_at(r));
+      for (uint32_t r = 0; r < readers; ++r) {
+        const TaskName reader = datum->reader_at(r);
+        links += is_live(records[static_cast<uint32_t>(reader)], reader);
+      }
     }
   }
   return plain ? links : kNoSurvey;
@@ -185,7 +184,7 @@ template <bool kBeside, uint32_t kUses>
 [[gnu::always_inline]] inline consort_status submit_short(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
                                                           consort_task_id *out) noexcept {
   const uint32_t n = d.nuses;
-  uint32_t modes = 0;
+  uint32_t modes = 0, reserved = 0;
   if (n) {
     if (!d.uses) [[unlikely]] return kNotPlain;
     for (uint32_t i = 0; i < n; ++i) {  // their lines are often cold: asked for while the record is filled
@@ -193,10 +192,11 @@ template <bool kBeside, uint32_t kUses>
       __builtin_prefetch(place, 1);
       __builtin_prefetch(place + offsetof(Datum, pub));
       modes |= d.uses[i].mode;
+      reserved |= d.uses[i].reserved;
     }
   }
   Group *const group = d.group.v ? rt.groups.find(d.group) : h.task ? h.task->group : rt.standard_group;
-  if (!group) [[unlikely]] return kNotPlain;
+  if (!group || reserved) [[unlikely]] return kNotPlain;
   if (modes > CONSORT_M_RW) [[unlikely]] return modes > kShortModes ? kNotPlain : submit_beside(rt, h, d, c, *group, out);
   switch (n) {
     case 0: return submit_plain<false, 0>(rt, h, d, c, *group, out);
@@ -212,7 +212,7 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   if (!h) [[unlikely]] return CONSORT_E_NOMEM;
   // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
   const bool brief = d.size == CONSORT_TASK_BRIEF ||
-                     (d.size == sizeof d && !(d.nafter | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
+                     (d.size == sizeof d && !(d.nafter | d.reserved | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
                                               reinterpret_cast<uintptr_t>(d.name) | reinterpret_cast<uintptr_t>(d.more)));
   Codelet *const c = rt.codelets.find(d.codelet);
   if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) &&

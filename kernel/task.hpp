@@ -133,4 +133,9 @@ static_assert(sizeof(Extra) <= kChunkBytes);
 
 using TaskArena = Arena<Task>;
 
+// Is this still the record of that name, or has the task ended? acquire: what a finished task did is visible.
+inline bool is_live(const Task &record, TaskName name) noexcept {
+  return word::generation(record.word.load(std::memory_order_acquire)) == name >> 32;
+}
+
 }  // namespace consort

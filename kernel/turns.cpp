@@ -76,6 +76,13 @@ bool Repeats::again(Turns &t, bool well) noexcept {
   return false;
 }
 
+TaskName Repeats::turn_of(TaskName name) noexcept {
+  std::lock_guard lock(mutex_);
+  for (const Turns *t = all_; t; t = t->next)
+    if (t->first == name) return t->now;
+  return name;
+}
+
 consort_status Repeats::stop(TaskName name, bool live) noexcept {
   std::lock_guard lock(mutex_);
   for (Turns *t = all_; t; t = t->next)

@@ -180,6 +180,77 @@ TEST(Stats, CountsByWorker) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_codelet_stats(rt, c, ran, 4), "removed");
 }
 
+// The codelets of a reduction are asked, too, and of no task: about each worker when they are named, and where they are to run.
+struct Reducing {
+  Rt rt{{{"cpu.topology", kFourCores}, {"workers", "3"}}};
+  std::atomic<int> wrong{0}, at_impl[2] = {};
+  std::function<bool(uint32_t)> begins = [](uint32_t) { return true; }, combines = begins;
+  Ask ask_init{[this](uint32_t w, uint32_t, consort_task_id t) -> int32_t { return wrong += t.v != 0, begins(w); }};
+  Ask ask_combine{[this](uint32_t w, uint32_t impl, consort_task_id t) -> int32_t {
+    return wrong += t.v != 0, impl == 1 && combines(w);
+  }};
+  std::vector<Body> zero = {[this](const consort_call &c) {
+    wrong += !begins(c.worker);
+    return *pointer<int64_t>(c, 0) = 0, CONSORT_OK;
+  }};
+  Body join = [this](const consort_call &c) {
+    wrong += !combines(c.worker), ++at_impl[c.impl];
+    return *pointer<int64_t>(c, 0) += *pointer<int64_t>(c, 1), CONSORT_OK;
+  };
+  std::vector<Body> plus = {join, join};
+  Bodies bodies;
+  consort_codelet_id init = asking(rt, &ask_init, zero), combine = asking(rt, &ask_combine, plus);
+  consort_codelet_id add = bodies(rt, "add", [](const consort_call &c) { return ++*pointer<int64_t>(c, 0), CONSORT_OK; });
+  int64_t v = 0;
+  consort_data_id x = variable_of(rt, &v, "total");
+  consort_status name() { return consort_data_set_reduction(rt, x, init, combine); }
+};
+
+TEST(AbleReductions, TheirCodeletsRunWhereTheyCan) {
+  for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
+    Reducing r;
+    r.begins = [](uint32_t w) { return w != 0; };
+    r.combines = [](uint32_t w) { return w != 2; };
+    ASSERT_OK(r.name());
+    for (int phase = 0; phase < 5; ++phase) {
+      for (int i = 0; i < 100; ++i) Desc(r.add).use(r.x, CONSORT_M_REDUX | hint).must(r.rt);
+      Desc(r.add).rw(r.x).must(r.rt);
+    }
+    EXPECT_OK(consort_wait_all(r.rt, kLong, 0));
+    EXPECT_OK(consort_unregister(r.rt, r.x));
+    EXPECT_EQ(r.v, 505);
+    EXPECT_EQ(r.wrong, 0);
+    EXPECT_EQ(r.at_impl[0], 0) << "of two implementations the one that can";
+    EXPECT_GE(r.at_impl[1], 5);
+    EXPECT_GE(r.ask_init.asked, 3);
+    EXPECT_OK(consort_codelet_remove(r.rt, r.init));
+  }
+}
+
+TEST(AbleReductions, WhatNobodyCanRunIsRefusedAndNamed) {
+  Reducing r;
+  r.begins = [](uint32_t) { return false; };
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, r.name(), "'asking'", "begins", "none of the 3 workers", "can_execute");
+  r.begins = [](uint32_t w) { return w == 0; };
+  r.combines = [](uint32_t) { return false; };
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, r.name(), "combines", "none of the 3 workers");
+  r.combines = [](uint32_t w) { return w == 1; };
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, r.name(), "where the other one can begin");
+  r.combines = r.begins;
+  ASSERT_OK(r.name());
+  // Bound to a worker where its data's reduction cannot begin; or able only there by its own word.
+  const auto bound = Desc(r.add).use(r.x, CONSORT_M_REDUX).on(1).name("bound").must(r.rt);
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_task_wait(r.rt, bound, kLong, 0), "'bound'", "cpu1", "reduction");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_wait_all(r.rt, kLong, 0), "reduction");
+  EXPECT_OK(consort_invalidate(r.rt, r.x));
+  Ask elsewhere{[](uint32_t w, uint32_t, consort_task_id) -> int32_t { return w == 2; }};
+  std::vector<Body> nothing = {[](const consort_call &) { return CONSORT_OK; }};
+  const auto c = asking(r.rt, &elsewhere, nothing);
+  const auto lost = Desc(c).use(r.x, CONSORT_M_REDUX).name("lost").must(r.rt);
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_task_wait(r.rt, lost, kLong, 0), "'lost'", "'asking'", "workers");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_wait_all(r.rt, kLong, 0), "'lost'");
+}
+
 // DAT-24, LIB-02
 TEST(RunOnEach, OnceOnEachWorker) {
   for (const char *pump : {"threads", "manual"}) {

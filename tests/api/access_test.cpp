@@ -427,6 +427,78 @@ TEST(Redux, BadInput) {
   EXPECT_SAYS(CONSORT_E_STALE, Desc(sum.add).use(x, CONSORT_M_REDUX).arg(int64_t{1}).to(rt), "combines");
 }
 
+TEST(Redux, ItsCodeletsCannotGoWhileThereIsSomethingToUnite) {
+  for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}})
+    for (const char *n : {"1", "4"}) {
+      Rt rt(workers(n));
+      Sum sum(rt);
+      int64_t v = 0;
+      const auto x = variable_of(rt, &v, "total");
+      ASSERT_OK(consort_data_set_reduction(rt, x, sum.init, sum.combine));
+      const auto contribute = [&] {
+        for (int64_t i = 0; i < 10; ++i) Desc(sum.add).use(x, CONSORT_M_REDUX | hint).arg(int64_t{1}).must(rt);
+      };
+      const auto both_stay = [&] {
+        EXPECT_SAYS(CONSORT_E_BUSY, consort_codelet_remove(rt, sum.init), "'zero'", "contributions", "acquire");
+        EXPECT_SAYS(CONSORT_E_BUSY, consort_codelet_remove(rt, sum.combine), "'plus'");
+      };
+      contribute();
+      both_stay();
+      EXPECT_OK(consort_wait_all(rt, kLong, 0));
+      both_stay();  // nobody has read them yet
+      EXPECT_EQ(read(rt, x), 10);
+      contribute();
+      EXPECT_EQ(read(rt, x), 20);
+      // United, but not yet: whoever removes it waits, as for a task.
+      Bodies bodies;
+      Gate gate;
+      const auto stand = bodies(rt, "stand", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
+      const auto look = bodies(rt, "look", [](const consort_call &) { return CONSORT_OK; });
+      contribute();
+      Desc(stand).use(x, CONSORT_M_REDUX | hint).must(rt);
+      Desc(look).r(x).must(rt);
+      std::atomic<bool> removed{false};
+      std::thread remover([&] {
+        EXPECT_OK(consort_codelet_remove(rt, sum.init));
+        EXPECT_OK(consort_codelet_remove(rt, sum.combine));
+        removed = true;
+      });
+      std::this_thread::sleep_for(20ms);
+      EXPECT_FALSE(removed);
+      gate.open();
+      remover.join();
+      EXPECT_EQ(read(rt, x), 30);
+      EXPECT_SAYS(CONSORT_E_STALE, Desc(sum.add).use(x, CONSORT_M_REDUX | hint).arg(int64_t{1}).to(rt), "'total'", "begins");
+    }
+}
+
+TEST(Redux, WhatDropsContributionsLetsTheirCodeletsGo) {
+  for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}})
+    for (int how = 0; how < 4; ++how) {
+      Rt rt(workers("2"));
+      Sum sum(rt);
+      int64_t v = 7;
+      const auto x = variable_of(rt, &v, "total");
+      ASSERT_OK(consort_data_set_reduction(rt, x, sum.init, sum.combine));
+      Bodies bodies;
+      const auto write = bodies(rt, "write", [](const consort_call &c) { return *pointer<int64_t>(c, 0) = 1, CONSORT_OK; });
+      const auto fail = bodies(rt, "fail", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "on purpose"); });
+      for (int64_t i = 0; i < 10; ++i) Desc(how == 3 && i == 4 ? fail : sum.add).use(x, CONSORT_M_REDUX | hint).arg(i).must(rt);
+      EXPECT_SAYS(CONSORT_E_BUSY, consort_codelet_remove(rt, sum.combine), "'plus'");
+      switch (how) {
+        case 0: EXPECT_OK(consort_invalidate(rt, x)); break;
+        case 1: Desc(write).w(x).must(rt); break;
+        case 2: EXPECT_OK(consort_unregister_later(rt, x)); break;
+        default: Desc(write).rw(x).must(rt);
+      }
+      EXPECT_OK(consort_codelet_remove(rt, sum.init));
+      EXPECT_OK(consort_codelet_remove(rt, sum.combine));
+      const Answer all(consort_wait_all(rt, kLong, 0));
+      EXPECT_EQ(all.status, how == 3 ? CONSORT_E_IO : CONSORT_OK) << all.text;
+      EXPECT_EQ(how == 2 ? v : 52, 52);
+    }
+}
+
 // -- without order ------------------------------------------------------------------------------------------------
 
 TEST(Unordered, NeitherWaitsNorIsWaitedFor) {  // DEP-04
@@ -548,7 +620,6 @@ TEST(Access, ShortTasksAreRefusedAsLongOnesAre) {
   EXPECT_EQ(read(rt, x), 10);
   for (int i = 0; i < 10; ++i) Desc(ones.one).use(x, CONSORT_M_REDUX).must(rt);
   EXPECT_EQ(read(rt, x), 20);
-  for (int i = 0; i < 10; ++i) Desc(ones.one).use(x, CONSORT_M_REDUX).must(rt);
   EXPECT_OK(consort_codelet_remove(rt, ones.combine));
   EXPECT_SAYS(CONSORT_E_STALE, Desc(ones.one).use(x, CONSORT_M_REDUX).to(rt), "combines");
   EXPECT_OK(consort_wait_all(rt, kLong, 0));

@@ -109,6 +109,68 @@ TEST(Looking, ExplainSaysWhatATaskWaitsFor) {
   EXPECT_EQ(consort_explain(rt, {0}, tiny, 0), n);
 }
 
+// TSK-24: invalid, blocked by a datum, a task or a tag, ready, running, over, failed, and ended for the body alone.
+TEST(Looking, EveryStatusOfATaskIsTold) {
+  Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}});
+  Bodies body;
+  int v = 0;
+  Gate gate;
+  const auto x = variable_of(rt, &v, "x");
+  std::atomic<uint64_t> running{0};
+  std::string inside;
+  const auto door = body(rt, "door", [&](const consort_call &) {
+    const consort_task_id me = consort_current_task(rt);
+    inside = Answer(consort_task_state(rt, me)).status == CONSORT_AGAIN ? explain(rt, me) : "over";
+    running = me.v;
+    gate.pass();
+    return CONSORT_OK;
+  });
+  const auto nop = codelet(rt, "nop", nothing);
+  const auto told = [&](consort_task_id t, consort_status state, std::initializer_list<const char *> words) {
+    EXPECT_EQ(consort_task_state(rt, t), state);
+    for (const char *word : words) EXPECT_NE(explain(rt, t).find(word), std::string::npos) << explain(rt, t);
+  };
+  told({0}, CONSORT_E_INVAL, {"0 tasks submitted"});
+  told({uint64_t{1} << 60 | 77}, CONSORT_E_INVAL, {"no task of this runtime"});
+  const auto at_work = Desc(door).rw(x).must(rt);
+  ASSERT_TRUE(eventually([&] { return running.load() != 0; }));
+  EXPECT_EQ(running, at_work.v) << "consort_current_task() in the body";
+  EXPECT_NE(inside.find("ready or running"), std::string::npos) << inside;
+  told(at_work, CONSORT_AGAIN, {"ready or running"});
+  const auto ready = Desc(nop).must(rt);
+  told(ready, CONSORT_AGAIN, {"ready or running", "nothing but a worker"});
+  const std::string by_the_door = "waits for task #" + std::to_string(at_work.v), by_ready = "waits for task #" + std::to_string(ready.v);
+  const auto on_data = Desc(nop).rw(x).must(rt), on_task = Desc(nop).then(ready).must(rt);
+  told(on_data, CONSORT_AGAIN, {by_the_door.c_str()});
+  told(on_task, CONSORT_AGAIN, {by_ready.c_str()});
+  Desc tagged(nop), held(nop), bad(body(rt, "bad", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "on purpose"); }));
+  consort_task_more by_tag = CONSORT_TASK_MORE_INIT, by_hold = CONSORT_TASK_MORE_INIT;
+  by_tag.flags = CONSORT_MORE_TAG, by_tag.tag = 8, by_hold.end_holds = 1;
+  const uint64_t seven = 7;
+  ASSERT_OK(consort_tag_after(rt, 8, &seven, 1));
+  tagged.d.more = &by_tag, held.d.more = &by_hold;
+  const auto on_tag = tagged.must(rt), half = held.must(rt), failed = bad.must(rt);
+  told(on_tag, CONSORT_AGAIN, {"waits for", "tag 7"});
+  gate.open();
+  EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(rt, failed, kLong, 0), "on purpose");
+  EXPECT_OK(consort_task_wait(rt, on_data, kLong, 0));
+  EXPECT_OK(consort_task_wait(rt, on_task, kLong, 0));
+  told(on_data, CONSORT_OK, {"finished"});
+  told(failed, CONSORT_OK, {"'bad' failed", "on purpose"});
+  EXPECT_TRUE(eventually([&] { return explain(rt, half).find("running or over") != std::string::npos; }));
+  told(half, CONSORT_AGAIN, {"its end is held 1 times"});
+  Gate second;  // one that had a predecessor, and waits for nothing any more
+  const auto late = Desc(body(rt, "late", [&](const consort_call &) { return second.pass(), CONSORT_OK; })).rw(x).must(rt);
+  ASSERT_TRUE(eventually([&] { return second.waiting() == 1; }));
+  told(late, CONSORT_AGAIN, {"ready or running"});
+  second.open();
+  EXPECT_OK(consort_task_end_release(rt, half));
+  EXPECT_OK(consort_tag_notify(rt, 7));
+  EXPECT_SAYS(CONSORT_E_IO, consort_wait_all(rt, kLong, 0), "on purpose");
+  told(half, CONSORT_OK, {"finished"});
+  told(on_tag, CONSORT_OK, {"finished"});
+}
+
 struct Events {
   struct Event { uint64_t task; uint32_t worker, what; std::string name; uint64_t t; };
   std::mutex mutex;

@@ -87,6 +87,52 @@ TEST_F(Turns, StoppedFromOutsideByTheFirstName) {
   }
 }
 
+TEST_F(Turns, AHeldEndAnswersToTheFirstName) {
+  const auto c = body(rt, "again", [&](const consort_call &) {
+    return ++n == 5 ? consort_task_stop_repeating(rt, consort_current_task(rt)) : static_cast<consort_status>(CONSORT_OK);
+  });
+  Desc t(c);
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  more.end_holds = 1;
+  t.d.more = &more;
+  t.d.flags = CONSORT_TASK_REPEAT;
+  const auto first = t.must(rt);
+  for (int turn = 1; turn <= 5; ++turn) {
+    ASSERT_TRUE(eventually([&] { return n == turn; }));
+    std::this_thread::sleep_for(2ms);
+    EXPECT_EQ(n, turn) << "its end is held: there is no next turn yet";
+    if (turn == 3) {
+      EXPECT_OK(consort_task_end_hold(rt, first));
+      EXPECT_OK(consort_task_end_release(rt, first));
+      std::this_thread::sleep_for(2ms);
+      EXPECT_EQ(n, 3);
+    }
+    EXPECT_OK(consort_task_end_release(rt, first));
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(n, 5);
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_task_end_release(rt, first), "nothing holds");
+  EXPECT_SAYS(CONSORT_E_STALE, consort_task_end_hold(rt, first), "ended");
+}
+
+TEST_F(Turns, ABodyHoldsItsTurnByTheFirstName) {
+  std::atomic<uint64_t> first{0};
+  const auto c = body(rt, "again", [&](const consort_call &) -> consort_status {
+    while (!first) std::this_thread::yield();
+    if (const consort_status s = consort_task_end_hold(rt, {first}); s < 0) return s;
+    return ++n == 3 ? consort_task_stop_repeating(rt, {first}) : CONSORT_OK;
+  });
+  Desc t(c);
+  t.d.flags = CONSORT_TASK_REPEAT;
+  first = t.must(rt).v;
+  for (int turn = 1; turn <= 3; ++turn) {
+    ASSERT_TRUE(eventually([&] { return n == turn; }));
+    EXPECT_OK(consort_task_end_release(rt, {first}));
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(n, 3);
+}
+
 TEST_F(Turns, AFailureIsTheLastTurn) {
   std::atomic<int> dropped{0};
   const auto c = body(rt, "again", [&](const consort_call &) { return ++n == 5 ? consort_fail(CONSORT_E_IO, "on purpose") : static_cast<consort_status>(CONSORT_OK); });

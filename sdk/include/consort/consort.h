@@ -6,7 +6,8 @@
  *
  * Handles are values that carry a generation: one that has died is answered with CONSORT_E_STALE, never
  * with a crash. The null handle (v = 0) names nothing, except where a line gives it a meaning.
- * Structs begin with `size` (set it to sizeof, or use the _INIT macro) and grow at their end. */
+ * Structs begin with `size` (set it to sizeof, or use the _INIT macro) and grow at their end. Bits of flags that have no name
+ * here, and fields called reserved, are 0 in what the application gives: anything else is refused with CONSORT_E_INVAL. */
 #ifndef CONSORT_CONSORT_H
 #define CONSORT_CONSORT_H
 #include "driver.h"
@@ -67,7 +68,7 @@ CONSORT_API const char *consort_status_name(consort_status s); /* "E_INVAL" */
 
 typedef struct consort_impl {
   const char *klass;              /* unit class: "cpu", "cuda", … Several impls may name one class */
-  consort_call_fn *fn;            /* host function; NULL where `text` says it all */
+  consort_call_fn *fn;            /* host function; NULL where `text` says it all. It returns, or throws; it must not end its thread: pthread_exit(), or a cancellation that is acted upon inside it, ends the process */
   void *user;                     /* handed to fn as call->user */
   const char *name;               /* NULL: the codelet's */
   const char *format, *text, *entry; /* portable kernel for load_impl(): "cl", "ptx" …; NULL */
@@ -76,8 +77,8 @@ typedef struct consort_impl {
 CONSORT_FROZEN(consort_impl, 64);
 /* May this worker run this task with implementation `impl` (its place in consort_codelet.impls)? 0: no. Asked each time that
  * the task meets a worker, on any thread, maybe more than once: quick, and the same answer for the same question. It calls nothing
- * of the runtime: a scheduler may be asking. A task that no worker can run is refused when it is submitted. Not asked for the
- * codelets of a reduction. */
+ * of the runtime: a scheduler may be asking. A task that no worker can run is refused when it is submitted. For the
+ * codelets of a reduction `task` is null: they are asked when consort_data_set_reduction() names them, and on the worker. */
 typedef int32_t consort_can_execute_fn(void *user, uint32_t worker, uint32_t impl, const consort_task_id task);
 typedef struct consort_codelet {
   uint32_t size, flags;
@@ -99,7 +100,8 @@ enum { /* consort_codelet.flags */
 /* Copies the description; what `fn` and `user` point to must live until removal. A codelet may have impls
  * for classes that this machine lacks; a task whose codelet has none that could run is refused at submit. */
 CONSORT_API consort_status consort_codelet_add(consort_runtime *rt, const consort_codelet *desc, consort_codelet_id *out);
-/* Waits until no task uses it; from then on its code may be unloaded. Never from inside a task. */
+/* Waits until no task uses it; from then on its code may be unloaded. Never from inside a task. E_BUSY: it unites
+ * contributions that nobody has read yet (consort_data_set_reduction): acquire, invalidate or unregister those data first. */
 CONSORT_API consort_status consort_codelet_remove(consort_runtime *rt, consort_codelet_id codelet);
 /* How many tasks of it each worker has run, into per_worker[n]; n workers at least. With CONSORT_CL_STATS only. */
 CONSORT_API consort_status consort_codelet_stats(consort_runtime *rt, consort_codelet_id codelet, uint64_t *per_worker, uint32_t n);
@@ -125,7 +127,9 @@ CONSORT_API consort_status consort_invalidate(consort_runtime *rt, consort_data_
 /* How contributions are made and united: `init` fills one datum (W) with the neutral element, `combine` adds the second (R) to the
  * first (RW). Tasks that use it with CONSORT_M_REDUX each add to a copy that is theirs while they run; whoever reads next
  * finds all united with what the datum held before (nothing, if it was never written). With CONSORT_M_FIXED_TREE the
- * union is in one order, whatever the workers do: the same bits every time. Codelets stay until the datum is gone. */
+ * union is in one order, whatever the workers do: the same bits every time. Both codelets run on units
+ * of the host; those that they need cannot be removed while there are contributions to unite, and later ones are refused
+ * when they were. */
 CONSORT_API consort_status consort_data_set_reduction(consort_runtime *rt, consort_data_id data, consort_codelet_id init, consort_codelet_id combine);
 /* ordered = 0: from here on tasks that use it take no order from it; the program orders them otherwise (tags, `after`), or
  * need not. 1: as at first. Waiting for it, unregistering and acquiring, still waits for all of its tasks. */

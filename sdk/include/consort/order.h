@@ -43,7 +43,7 @@ struct consort_task_more {
  * end a task keeps its data, its memory of its own and its failure; who waits for it waits, and consort_stop() does too. Whether
  * those in end_after ended well is not this task's affair. */
 CONSORT_API consort_status consort_task_end_hold(consort_runtime *rt, consort_task_id task);
-CONSORT_API consort_status consort_task_end_release(consort_runtime *rt, consort_task_id task); /* E_INVAL: nothing holds it */
+CONSORT_API consort_status consort_task_end_release(consort_runtime *rt, consort_task_id task); /* E_INVAL: nothing holds it. Of a task that repeats: the turn's, by its name or that of the first */
 /* CONSORT_TASK_REPEAT: no more turns after the one that runs (or waits). From the body, a hook, or any thread; by the name of the
  * first turn or of the present one. A turn that fails or is cancelled is the last one too, and consort_stop() ends all repeating.
  * Hooks are called for every turn, their arguments dropped after the last; `after` and `end_after` are for the first turn only. */
