@@ -16,9 +16,11 @@
 #include <consort/cpp/layout.hpp>
 #include <consort/cpp/order.hpp>
 #include <consort/cpp/replay.hpp>
+#include <consort/cpp/submission.hpp>
 #include <consort/cpp/task.hpp>
 
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -227,19 +229,62 @@ class Runtime {
   Data<V> adopt(consort_data_id registered) {
     return Data<V>(control_, registered);
   }  // that its layout is V's is the caller's word
+  // What was registered at this address, whoever owns it; null: nothing. Looks at every datum: for debugging and glue.
+  consort_data_id find_data(const void *address) const {
+    consort_data_id id{};
+    const consort_status status = consort_find_data(control_.need(), address, &id);
+    if (status != CONSORT_E_INVAL || !address) detail::check(status);
+    return id;
+  }
 
   // -- tasks: what a codelet's parameters say, in their order; tokens anywhere among them --
   template <class S, class... A>
-  Task submit(const Codelet<S> &codelet, const A &...given) { return route(nullptr, codelet, given...); }
+  Task submit(const Codelet<S> &codelet, const A &...given) { return route<Task>(nullptr, codelet, given...); }
   template <class S, class... A>
   Task submit(const Options &options, const Codelet<S> &codelet, const A &...given) {
-    return route(&options, codelet, given...);
+    return route<Task>(&options, codelet, given...);
+  }
+  // What submit() would send, to be sent with others.
+  template <class S, class... A>
+  Submission prepare(const Codelet<S> &codelet, const A &...given) {
+    return route<Submission>(nullptr, codelet, given...);
+  }
+  template <class S, class... A>
+  Submission prepare(const Options &options, const Codelet<S> &codelet, const A &...given) {
+    return route<Submission>(&options, codelet, given...);
+  }
+  // In their order. The first that fails ends it and is thrown; those before it are submitted, and in `sent`.
+  void submit_list(std::span<const Submission> list, std::vector<Task> &sent) { send_list(list, sent); }
+  std::vector<Task> submit_list(std::span<const Submission> list) {
+    std::vector<Task> sent;
+    return send_list(list, sent), sent;
+  }
+  std::vector<Task> submit_list(std::initializer_list<Submission> list) {
+    return submit_list(std::span(list.begin(), list.size()));
   }
   // A task that does nothing: done when all before it on these data are, and `after`.
   template <class V, uint32_t M, class... U>
-  Task sync_point(Use<V, M> first, U... more) { return send(nullptr, {}, claim<true>(first), claim<true>(more)...); }
+  Task sync_point(Use<V, M> first, U... more) {
+    return send<Task>(nullptr, {}, claim<true>(first), claim<true>(more)...);
+  }
   template <class... U>
-  Task sync_point(const Options &options, U... uses) { return send(&options, {}, claim<true>(uses)...); }
+  Task sync_point(const Options &options, U... uses) { return send<Task>(&options, {}, claim<true>(uses)...); }
+
+  // f(call) or f(), once on each worker of a class (nullptr: of all), side by side; waits for all of them. Not from a task or
+  // a callback. f answers void or a consort_status; what it throws fails that call, and this throws the first failure.
+  template <class F>
+    requires(std::is_invocable_v<F &, const consort_call &> || std::is_invocable_v<F &>)
+  void run_on_each(F &&f, const char *klass = nullptr) {
+    const auto call = [](const consort_call *c) -> consort_status {
+      try {
+        return on_worker(*static_cast<std::remove_reference_t<F> *>(c->user), *c);
+      } catch (...) {
+        return detail::fail_as_thrown();
+      }
+    };
+    void *const user = const_cast<void *>(static_cast<const void *>(std::addressof(f)));
+    detail::check(consort_run_on_each(control_.need(), klass, call, user));
+  }
 
   Group group(const char *name = nullptr, void (*done)(void *arg, consort_group_id) = nullptr,
               void *done_arg = nullptr) {
@@ -320,6 +365,15 @@ class Runtime {
     text.resize(n < text.size() ? n : text.size() - 1);
     return text;
   }
+  // f(event), told of each task's start and end, by several threads at once; before the first submission only. It is referred
+  // to, and must outlive the runtime; it must not throw. nullptr: nobody is told.
+  template <class F>
+    requires std::is_invocable_v<F &, const consort_trace_event &>
+  void trace(F &f) {
+    const auto tell = [](void *user, const consort_trace_event *e) { (*static_cast<F *>(user))(*e); };
+    detail::check(consort_trace(control_.need(), tell, const_cast<void *>(static_cast<const void *>(std::addressof(f)))));
+  }
+  void trace(std::nullptr_t) { detail::check(consort_trace(control_.need(), nullptr, nullptr)); }
   bool step(uint32_t worker) {
     return detail::check(consort_step(control_.need(), worker)) == CONSORT_OK;
   }  // pump = "manual"
@@ -418,13 +472,14 @@ class Runtime {
     else return detail::Value<A>{given};
   }
 
-  template <class S, class... A>
-  Task route(const Options *options, const Codelet<S> &codelet, const A &...given) {
-    if constexpr (std::is_same_v<S, Untyped>) return send(options, codelet.id(control_), bind_untyped(given)...);
-    else return route_typed(options, codelet, std::index_sequence_for<A...>{}, given...);
+  // Out: a Task, submitted, or a Submission, to be kept.
+  template <class Out, class S, class... A>
+  Out route(const Options *options, const Codelet<S> &codelet, const A &...given) {
+    if constexpr (std::is_same_v<S, Untyped>) return send<Out>(options, codelet.id(control_), bind_untyped(given)...);
+    else return route_typed<Out>(options, codelet, std::index_sequence_for<A...>{}, given...);
   }
-  template <class S, std::size_t... J, class... A>
-  Task route_typed(const Options *options, const Codelet<S> &codelet, std::index_sequence<J...>, const A &...given) {
+  template <class Out, class S, std::size_t... J, class... A>
+  Out route_typed(const Options *options, const Codelet<S> &codelet, std::index_sequence<J...>, const A &...given) {
     using Table = detail::ParamTable<S>;
     constexpr bool token[] = {detail::is_token_use<A>..., false};
     constexpr auto nth = [](const bool *tokens, std::size_t j) {
@@ -435,11 +490,11 @@ class Runtime {
     static_assert(nth(token, sizeof...(A)) == Table::ndata + Table::nargs,
                   "submit() gives more or fewer data and arguments than the codelet's function takes");
     if constexpr (nth(token, sizeof...(A)) == Table::ndata + Table::nargs)
-      return send(options, codelet.id(control_), bind<Table, nth(token, J)>(given)...);
+      return send<Out>(options, codelet.id(control_), bind<Table, nth(token, J)>(given)...);
     else return {};
   }
-  template <class... W>
-  Task send(const Options *options, consort_codelet_id codelet, const W &...things) {
+  template <class Out, class... W>
+  Out send(const Options *options, consort_codelet_id codelet, const W &...things) {
     constexpr uint32_t most_uses = (detail::claims<W> + ... + 0u), most_args = sizeof...(W) - most_uses;
     consort_use uses[most_uses + 1];
     consort_arg args[most_args + 1];
@@ -447,6 +502,19 @@ class Runtime {
     (detail::put_use<true>(uses, nuses, things), ...);
     (detail::put_use<false>(uses, nuses, things), ...);
     (detail::put_arg(args, nargs, things), ...);
+    if constexpr (std::is_same_v<Out, Submission>) {
+      Submission s;
+      s.home_ = control_.get();
+      s.codelet_ = codelet;
+      if (options) s.options_ = *options;
+      s.keep(uses, nuses, args, nargs);
+      return s;
+    } else {
+      return send_now(options, codelet, uses, nuses, args, nargs);
+    }
+  }
+  [[gnu::always_inline]] Task send_now(const Options *options, consort_codelet_id codelet, const consort_use *uses, uint32_t nuses,
+                                       const consort_arg *args, uint32_t nargs) {
     consort_task_desc d;
     d.size = CONSORT_TASK_BRIEF;
     d.flags = 0;
@@ -466,29 +534,47 @@ class Runtime {
     return {rt, id};
   }
   [[gnu::noinline]] static Task send_in_order(consort_runtime *rt, consort_task_desc &d, const Options &o) {
-    consort_task_more more = CONSORT_TASK_MORE_INIT;
-    more.flags = o.tag ? CONSORT_MORE_TAG : 0;
-    more.tag = o.tag.number();
-    more.end_after = o.end_after.data();
-    more.nend_after = o.end_after.size();
-    more.end_holds = o.end_holds;
-    more.bundle = o.bundle.id();
-    struct Hooks {  // still ours where the submission is refused
-      consort_task_more *more;
-      ~Hooks() {
-        if (!more) return;
-        for (const consort_hook &h : {more->ready, more->begin})
-          if (h.drop) h.drop(h.arg);
-      }
-    } hooks{&more};
-    more.ready = o.ready.taken(rt);
-    more.begin = o.begin.taken(rt);
-    d.more = &more;
-    d.flags = o.repeat ? CONSORT_TASK_REPEAT : 0;
+    detail::InOrder in_order;
+    in_order.take(rt, o);
+    in_order.put(d, o);
     consort_task_id id{};
     detail::check(consort_submit(rt, &d, &id));
-    hooks.more = nullptr;
+    in_order.sent = true;
     return {rt, id};
+  }
+  void send_list(std::span<const Submission> list, std::vector<Task> &sent) {
+    consort_runtime *rt = control_.need();
+    std::vector<consort_task_desc> tasks(list.size());
+    std::vector<const consort_task_desc *> pointers(list.size());
+    std::vector<consort_task_id> ids(list.size());
+    std::vector<detail::InOrder> in_order(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Submission &s = list[i];
+      if (s.home_ != control_.get())
+        detail::raise(CONSORT_E_INVAL, "a submission of another runtime (or of none) is given to submit_list(); prepare it with the "
+                                       "runtime that runs the task");
+      consort_task_desc &d = tasks[i] = CONSORT_TASK_INIT;
+      d.codelet = s.codelet_;
+      d.uses = s.uses_.data();
+      d.args = s.args_.data();
+      d.nuses = static_cast<uint32_t>(s.uses_.size());
+      d.nargs = static_cast<uint32_t>(s.args_.size());
+      fill(d, s.options_);
+      if (s.options_.in_order()) in_order[i].take(rt, s.options_), in_order[i].put(d, s.options_);
+      pointers[i] = &d;
+    }
+    sent.reserve(sent.size() + list.size());
+    uint32_t n = 0;
+    const consort_status status = consort_submit_list(rt, pointers.data(), static_cast<uint32_t>(list.size()), ids.data(), &n);
+    for (uint32_t i = 0; i < n; ++i) in_order[i].sent = true, sent.push_back({rt, ids[i]});
+    detail::check(status);
+  }
+  template <class F>
+  static consort_status on_worker(F &f, const consort_call &c) {
+    if constexpr (std::is_invocable_r_v<consort_status, F &, const consort_call &>) return f(c);
+    else if constexpr (std::is_invocable_v<F &, const consort_call &>) return f(c), CONSORT_OK;
+    else if constexpr (std::is_invocable_r_v<consort_status, F &>) return f();
+    else return f(), CONSORT_OK;
   }
   static void fill(consort_task_desc &d, const Options &o) noexcept {
     d.size = sizeof d;
