@@ -177,6 +177,12 @@ struct Clocked {
   static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 };
 
+// Others use this machine's cores too: what it can do is looked for until it was seen, or for so long.
+struct Patience {
+  const double end = Clocked::now() + (kTimely ? 20 : 0);
+  bool lasts() const { return Clocked::now() < end; }
+};
+
 // The model's clock, without the world's: exact.
 struct Virtual : Machine {
   explicit Virtual(Params p = {}) : Machine(with(std::move(p))) { at(1'000'000); }

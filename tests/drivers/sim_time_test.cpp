@@ -12,14 +12,15 @@ namespace {
 
 // -- how long it takes, in the world's time ---------------------------------------------------------------------------
 
-// By the wall clock, from submit() to the last completion; the best of some, for others use this machine too.
+// By the wall clock, from submit() to the last completion; the best of some.
 double best_bandwidth(Machine &m, void *q, const std::vector<consort_op> &list, uint64_t bytes, double enough) {
   double best = 0;
-  for (int i = 0; i < 40 && best < enough; ++i) {
+  const Patience patience;
+  do {
     const double t = Clocked::now();
     m.run(q, list);
     best = std::max(best, static_cast<double>(bytes) / (Clocked::now() - t));
-  }
+  } while (best < enough && patience.lasts());
   return best;
 }
 
@@ -54,11 +55,12 @@ TEST(Sim, LatencyIsPaidByEachCopy) {
   for (const auto &d : done) EXPECT_GE(seconds(d), 400e-6);
   void *free = m.open_queue(0, CONSORT_NONE);
   double least = 1;
-  for (int i = 0; i < 5; ++i) {
+  const Patience patience;
+  do {
     const double start = Clocked::now();
     m.run(free, std::vector<consort_op>(10, m.to_device(buffer, a, 64)));
     least = std::min(least, Clocked::now() - start);
-  }
+  } while (least >= 2 * 400e-6 && patience.lasts());
   EXPECT_TRUE(!kTimely || least < 2 * 400e-6) << least << ": at the same time";
 }
 
