@@ -18,12 +18,13 @@ constexpr int kHalf = -1, kNothing = -2;
 struct Plan {
   std::atomic<int> error{0}, after{0},
       times{0};  // plain numbers: a test sets them while nothing runs, or waits for them
-  std::atomic<int> struck{0};
+  std::atomic<int> every{1};  // of those that it would strike, one in so many
+  std::atomic<int> seen{0}, struck{0};
 };
 inline Plan plans[kPlaces];
 
-inline void demand(Place p, int error, int times = 1, int after = 0) {
-  plans[p].after = after, plans[p].struck = 0, plans[p].times = times, plans[p].error = error;
+inline void demand(Place p, int error, int times = 1, int after = 0, int every = 1) {
+  plans[p].every = every, plans[p].seen = 0, plans[p].after = after, plans[p].struck = 0, plans[p].times = times, plans[p].error = error;
 }
 inline void none() {
   for (Plan &p : plans) p.times = 0, p.error = 0;
@@ -33,6 +34,7 @@ inline int strikes(Place place) {
   const int e = p.error;
   if (!e || p.times <= 0) return 0;
   if (p.after.fetch_sub(1) > 0) return 0;
+  if (p.seen.fetch_add(1) % p.every != p.every - 1) return 0;
   if (p.times.fetch_sub(1) <= 0) return 0;
   ++p.struck;
   return e;
@@ -96,3 +98,73 @@ int open(const char *path, int flags, ...) {
 }
 
 }  // extern "C"
+
+#if __has_include(<liburing.h>)
+#include <liburing.h>
+
+#include <map>
+#include <mutex>
+
+// io_uring's: what comes back is changed before the driver looks at it.
+namespace faults {
+template <class F>
+F *of_liburing(const char *name) {  // no library of this program: the driver's
+  return reinterpret_cast<F *>(dlsym(dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL), name));
+}
+struct Ways {  // what is on its way, and which: the answer alone does not say
+  std::mutex mutex;
+  std::map<uint64_t, bool> is_write;
+};
+inline Ways ways;
+}  // namespace faults
+
+extern "C" {
+
+int io_uring_submit(io_uring *ring) {
+  static auto *const next = faults::of_liburing<int(io_uring *)>("io_uring_submit");
+  {
+    const std::lock_guard lock(faults::ways.mutex);
+    for (unsigned i = ring->sq.sqe_head; i != ring->sq.sqe_tail; ++i) {
+      const io_uring_sqe &e = ring->sq.sqes[i & *ring->sq.kring_mask];
+      faults::ways.is_write[e.user_data] = e.opcode == IORING_OP_WRITE || e.opcode == IORING_OP_WRITE_FIXED;
+    }
+  }
+  return next(ring);
+}
+
+unsigned io_uring_peek_batch_cqe(io_uring *ring, io_uring_cqe **list, unsigned most) {
+  static auto *const next =
+      faults::of_liburing<unsigned(io_uring *, io_uring_cqe **, unsigned)>("io_uring_peek_batch_cqe");
+  const unsigned n = next(ring, list, most);
+  for (unsigned i = 0; i < n; ++i) {
+    bool write;
+    {
+      const std::lock_guard lock(faults::ways.mutex);
+      write = faults::ways.is_write[list[i]->user_data];
+    }
+    const int e = faults::strikes(write ? faults::kWrite : faults::kRead);
+    if (e == faults::kNothing)
+      list[i]->res = 0;
+    else if (e == faults::kHalf)
+      list[i]->res = list[i]->res > 1 ? list[i]->res / 2 : list[i]->res;
+    else if (e)
+      list[i]->res = -e;
+  }
+  return n;
+}
+
+int io_uring_queue_init_params(unsigned entries, io_uring *ring, io_uring_params *p) {
+  static auto *const next =
+      faults::of_liburing<int(unsigned, io_uring *, io_uring_params *)>("io_uring_queue_init_params");
+  if (const int e = faults::strikes(faults::kRing); e > 0) return -e;
+  return next(entries, ring, p);
+}
+
+int io_uring_register_buffers(io_uring *ring, const iovec *list, unsigned n) {
+  static auto *const next = faults::of_liburing<int(io_uring *, const iovec *, unsigned)>("io_uring_register_buffers");
+  if (const int e = faults::strikes(faults::kRegister); e > 0) return -e;
+  return next(ring, list, n);
+}
+
+}  // extern "C"
+#endif

@@ -7,44 +7,6 @@
 
 #include "drivers/disk_machine.hpp"
 
-#if __has_include(<liburing.h>)
-#include <liburing.h>
-namespace {
-template <class F>
-F *of_liburing(const char *name) {  // no library of this program: the driver's
-  return reinterpret_cast<F *>(dlsym(dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL), name));
-}
-}  // namespace
-extern "C" {
-// io_uring's doubles: what came back is changed before the driver looks at it. An entry does not say which way it went.
-unsigned io_uring_peek_batch_cqe(io_uring *ring, io_uring_cqe **list, unsigned most) {
-  static auto *const next = of_liburing<unsigned(io_uring *, io_uring_cqe **, unsigned)>("io_uring_peek_batch_cqe");
-  const unsigned n = next(ring, list, most);
-  for (unsigned i = 0; i < n; ++i) {
-    int e = faults::strikes(faults::kWrite);
-    if (!e) e = faults::strikes(faults::kRead);
-    if (e == faults::kNothing)
-      list[i]->res = 0;
-    else if (e == faults::kHalf)
-      list[i]->res = list[i]->res > 1 ? list[i]->res / 2 : list[i]->res;
-    else if (e)
-      list[i]->res = -e;
-  }
-  return n;
-}
-int io_uring_queue_init_params(unsigned entries, io_uring *ring, io_uring_params *p) {
-  static auto *const next = of_liburing<int(unsigned, io_uring *, io_uring_params *)>("io_uring_queue_init_params");
-  if (const int e = faults::strikes(faults::kRing); e > 0) return -e;
-  return next(entries, ring, p);
-}
-int io_uring_register_buffers(io_uring *ring, const iovec *list, unsigned n) {
-  static auto *const next = of_liburing<int(io_uring *, const iovec *, unsigned)>("io_uring_register_buffers");
-  if (const int e = faults::strikes(faults::kRegister); e > 0) return -e;
-  return next(ring, list, n);
-}
-}
-#endif
-
 namespace consort_test {
 namespace {
 
@@ -246,6 +208,14 @@ TEST_P(DiskFaults, AFileThatSomebodyCloses) {
   for (const int fd : closed) close(fd);
   if (is_uring()) {
     d.expect_contents();  // the ring holds the file by itself
+    for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code none;
+      if (std::filesystem::read_symlink(e, none) == "anon_inode:[io_uring]") close(std::stoi(e.path().filename()));
+    }
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(d.run_one(d.q, d.out(d.data.data(), d.a, {d.data.size()})), CONSORT_E_IO) << "and then the ring itself";
+      EXPECT_TOLD(d, "Bad file descriptor");
+    }
   } else {
     std::vector<uint8_t> back(d.data.size());
     EXPECT_EQ(d.run_one(d.q, d.in(d.a, back.data(), {back.size()})), CONSORT_E_IO);

@@ -144,6 +144,7 @@ class Device {
       capacity = most;
       notes.push_back("a file of this process may have " + std::to_string(most) + " bytes (ulimit -f), no more");
     }
+    if (capacity < kBlock) notes.push_back(folder_ + " has no room: nothing will be moved there");
     extents_ = Extents(capacity, kBlock);
     rules.direct = file.direct_fd() >= 0;
     rules.chunk = s.chunk;

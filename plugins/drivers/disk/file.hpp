@@ -167,6 +167,7 @@ class File {
   // descriptor is about to write.
   int try_direct() noexcept {
     posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);
+    if (longest() < kBlock) return EFBIG;
     const Buffer block = buffer(kBlock);
     if (!block) return ENOMEM;
     std::memset(block.get(), 0, kBlock);

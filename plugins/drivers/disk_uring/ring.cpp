@@ -117,7 +117,24 @@ bool Queue::send(Transfer &t) noexcept {
   return true;
 }
 
+void Queue::give_up(int e) noexcept {
+  broken_ = e;
+  unsent_ = 0;
+  const unsigned first = __atomic_load_n(ring_.sq.khead, __ATOMIC_ACQUIRE);  // pairs with the system's, past what it took
+  for (unsigned i = first; i != ring_.sq.sqe_tail; ++i)
+    came_back(*reinterpret_cast<Transfer *>(ring_.sq.sqes[i & *ring_.sq.kring_mask].user_data), -e);
+}
+
 bool Queue::pump() noexcept {
+  if (broken_) {
+    for (; !again_.empty(); again_.pop_back()) came_back(*again_.back(), -broken_);
+    while (Op *op = ops_.front()) {
+      const disk::Piece p = ops_.due(*op);
+      ops_.take(*op, p);
+      ops_.piece_over(*op, p, 0, broken_);
+    }
+    return false;
+  }
   while (!again_.empty() && send(*again_.back())) again_.pop_back();
   while (Op *op = again_.empty() && !free_.empty() ? ops_.front() : nullptr) {
     const disk::Piece p = ops_.due(*op);
@@ -134,7 +151,11 @@ bool Queue::pump() noexcept {
     send(t);  // there is room
   }
   if (!unsent_) return false;
-  const int n = io_uring_submit(&ring_);  // < 0: busy; tried again with the next call
+  const int n = io_uring_submit(&ring_);
+  if (n < 0 && n != -EAGAIN && n != -EBUSY && n != -EINTR) {  // those are tried again with the next call
+    give_up(-n);
+    return pump();
+  }
   if (n > 0) unsent_ -= static_cast<uint32_t>(n) < unsent_ ? static_cast<uint32_t>(n) : unsent_;
   return n > 0;
 }

@@ -50,6 +50,7 @@ class Queue {
   bool send(Transfer &) noexcept;
   void reap() noexcept;
   void came_back(Transfer &, int result) noexcept;
+  void give_up(int e) noexcept;            // the ring takes nothing any more: what it has not taken fails
 
   disk::Device &dev_;
   const Driver &settings_;
@@ -61,6 +62,7 @@ class Queue {
   std::vector<uint32_t> free_buffers_;
   std::vector<Transfer> transfers_;
   std::vector<Transfer *> free_, again_;  // again_: to be sent once more
+  int broken_ = 0;                        // the error, from then on
   uint32_t unsent_ = 0;                   // entries that the system has not taken
 };
 
