@@ -190,7 +190,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   if (!drivers) return drivers.error();
   for (const Plugin *d : *drivers)
     if (virtual_time && !(d->manifest->flags & CONSORT_PF_VIRTUAL))
-      return error(CONSORT_E_UNSUPPORTED, "driver '" + std::string(d->manifest->name) +
+      return error(CONSORT_E_UNSUPPORTED, config->origin("time") + ": driver '" + std::string(d->manifest->name) +
                                               "' keeps to the world's time, and time = \"virtual\": name in `drivers` only "
                                               "those that simulate");
   auto machine = Topology::open(*drivers);
@@ -219,7 +219,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   }
   if (!used.empty()) {
     auto lease = claim(used, config->text("cores") == "refuse", "runtime #" + std::to_string(number));
-    if (!lease) return lease.error();
+    if (!lease) return error(lease.error().status, config->origin("cores") + ": " + lease.error().text);
     cores = std::move(*lease);
     if (!cores.sharing().empty()) log(2, "runtime #" + std::to_string(number) + " " + std::string(cores.sharing()));
   }

@@ -193,6 +193,18 @@ TEST(Start, AValueThatADriverRefusesIsNamedWithItsPlace) {
   EXPECT_EQ(rt, nullptr);
 }
 
+TEST(Start, WhatCannotBeHadIsNamedWithThePlaceThatAsksForIt) {
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  consort_runtime *first = nullptr, *rt = nullptr;
+  s.text = "\ntime = \"virtual\"\ndrivers = [\"cpu\"]\n";
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_start(&s, &rt), "text:2: driver 'cpu'", "time = \"virtual\"");
+  s.text = "workers = 1\ncores = \"refuse\"\n";
+  ASSERT_OK(consort_start(&s, &first));
+  EXPECT_SAYS(CONSORT_E_BUSY, consort_start(&s, &rt), "text:2: ");
+  EXPECT_OK(consort_stop(first));
+  EXPECT_EQ(rt, nullptr);
+}
+
 TEST(Start, WithoutADriverThereIsNobodyToRunAnything) {
   consort_runtime *rt = nullptr;
   const Answer a(start({{"drivers", "^cpu"}}, &rt));
