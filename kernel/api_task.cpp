@@ -5,6 +5,7 @@
 #include "callback.hpp"
 #include "complete.hpp"
 #include "held.hpp"
+#include "replica.hpp"
 #include "submit.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
@@ -180,14 +181,14 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
       }
     }
     Datum &d = *Datum::of(t->pub.access[0].datum);
-    if (const consort_status s = check_held(*rt, d, mode); s < 0) {
+    if (const consort_status s = check_held(*rt, *t, d, mode); s < 0) {
       const std::string text = error_text();
       stop_expecting_held(*h);
       end_hold(*rt, *h, t, false);
       return set_error(s, text);
     }
     note_held(*h, *name, d, mode, false);
-    *out = {{*name}, d.view};
+    *out = {{*name}, held_view(*t, d)};
     return CONSORT_OK;
   });
 }

@@ -14,6 +14,7 @@
 #include "queue.hpp"
 #include "reduction.hpp"
 #include "replay.hpp"
+#include "staging.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
 
@@ -52,6 +53,7 @@ void drop_contents(Runtime &rt, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     Datum *d = Datum::of(t->pub.access[i].datum);
     rt.data.blame(*d, nullptr);
+    if (data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kMany) rt.memory.invalidate(*d);
     if (d->pub.bytes) d->state.fetch_and(~data_state::kPlain, std::memory_order_relaxed);
   }
 }
@@ -70,6 +72,11 @@ void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &ca
 // *held: a task whose end was held and is to be made now.
 bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
   *status = CONSORT_OK;
+  if ((t->bits & (kHold | kRetire)) && rt.memory.in_use() && rt.memory.stage_home(h, t)) return false;
+  if (const Staging *s = (t->bits & kRetire) && t->extra ? t->extra->staging : nullptr; s && s->status < 0) [[unlikely]] {
+    record_failure(rt, t, s->status, s->text, Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
+    *status = s->status;
+  }
   if (t->bits & kHold) {
     uint8_t waiting = hold::kWaiting;
     const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
@@ -87,7 +94,10 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
     if (guards) *held = rt.ends.guard_is_over(guards);
     return true;
   }
-  if (t->role == kStep) take_step(rt, t);
+  if (t->role == kStep) {
+    if (rt.memory.in_use() && stage_step(rt, h, t)) return false;
+    take_step(rt, t);
+  }
   if (t->bits & kUnite) {
     Datum &d = *Datum::of(t->pub.access[0].datum);
     drop_copies(d);
@@ -259,6 +269,7 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
       if (a.mode & CONSORT_M_SCRATCH) rt.data.give_scratch(*Datum::of(a.datum), t->pub.id);
       if (a.mode & CONSORT_M_REDUX) give_copy(a);
     }
+  if (t->extra && t->extra->staging) rt.memory.end(h, t);
   if (t->bits & kTokens) *heir = give_tokens(rt, h, t);  // while the name lives: the data do too
   if (t->extra) t->bits |= kOver;
   if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);

@@ -34,6 +34,7 @@ constexpr consort_param keys[] = {
      "tell when a thread submits the same sequence again and again between waits for everything; slows submission"},
     {"cores", "string", "share", "share|refuse",
      "when another runtime of this process has a core: share it, or refuse to start"},
+    {"limits", "list", "", nullptr, "how much of a memory space to use: NAME=64M or NAME=50%; consort topo names the spaces"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},
     {"check", "bool", kCheck, nullptr, "watch that plugins keep to their thread tags; costs on every crossing"},
     {"log", "string", "warn", "error|warn|info|debug", "how much to say"},

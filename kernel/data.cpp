@@ -7,17 +7,20 @@
 #include "error_slot.hpp"
 #include "plan.hpp"
 #include "registry.hpp"
+#include "replica.hpp"
 #include "runtime.hpp"
 
 namespace consort {
 namespace {
 
-constexpr uint32_t kMostBlocks = 16;
 constexpr uint32_t kSlots = 1 << 24;
 
 uint32_t round_up(uint32_t n) { return (n + 15u) & ~15u; }
 
 }  // namespace
+
+DatumExtra::DatumExtra() = default;
+DatumExtra::~DatumExtra() = default;
 
 Result<void> DataTable::open() {
   if (!arena_.reserve(kSlots)) return error(CONSORT_E_NOMEM, "no address space for the table of data: raise the limit on virtual memory");
@@ -167,6 +170,7 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
 
 void DataTable::remove(Datum &d) noexcept {
   delete d.discipline.exchange(nullptr, std::memory_order_relaxed);
+  if (d.extra() && d.extra()->replicas) rt_.memory.forget(d);
   if (DatumExtra *e = d.rare.exchange(nullptr, std::memory_order_relaxed)) {  // its owner alone is left
     free_blocks(e->blocks);
     for (auto &s : e->scratch) free_blocks(s->blocks);

@@ -32,18 +32,22 @@ struct Layout {
 
 namespace data_state {
 inline constexpr uint32_t kValid = 1, kPoisoned = 2, kHidden = 4, kPlain = kValid | kPoisoned;
-inline constexpr uint32_t kSpaceShift = 8, kNowhere = 0xffffff;  // space of the replica
+inline constexpr uint32_t kSpaceShift = 8, kNowhere = 0xffffff, kMany = 0xfffffe;  // space of the replica; Many: replica.hpp
 constexpr uint32_t space(uint32_t s) { return s >> kSpaceShift; }
 }  // namespace data_state
 
 struct Datum;
 struct Discipline;
+struct Replicas;
 // What few data have.
 struct DatumExtra {
+  DatumExtra();
+  ~DatumExtra();
   struct Block { uint32_t space; consort_addr addr; uint64_t bytes; };
   struct Scratch { TaskName user; uint32_t space; std::vector<Block> blocks; std::unique_ptr<std::byte[]> view; };
   std::mutex mutex;                          // guards scratch: several tasks take and give back at once
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
+  std::unique_ptr<Replicas> replicas;        // where it lives, if that is not one space; under Memory's mutex
   std::vector<std::unique_ptr<Scratch>> scratch;
   std::shared_ptr<const Failure> blame;      // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
   std::string name;
@@ -86,6 +90,7 @@ inline SpinLock &lock_of(Datum &d) noexcept { return (&d + d.lock_at.load(std::m
 
 class DataTable {
  public:
+  static constexpr uint32_t kMostBlocks = 16;
   explicit DataTable(Runtime &rt) : rt_(rt) {}
   Result<void> open();
   Result<Layout *> layout(std::string_view name);           // loads the plugin at first use

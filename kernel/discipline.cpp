@@ -102,7 +102,7 @@ bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (mode != CONSORT_M_REDUX && (mode | CONSORT_M_R) != (CONSORT_M_RW | CONSORT_M_COMMUTE)) return false;
   const Discipline *discipline = discipline_if_any(d);
   if (!discipline || !discipline->ordered || d.keeper || discipline->phase != wanted_by(mode) || !is_open(*discipline)) return false;
-  return mode != CONSORT_M_REDUX || !discipline->reduction->fixed;
+  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_classes);  // copies are at home
 }
 
 consort_status enter_phases(Draft &draft) noexcept {

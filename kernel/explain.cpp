@@ -35,6 +35,10 @@ std::string describe_runtime(Runtime &rt) {
     else if (token::is_lease(t)) s += "leased to a submitting thread";
     else s += "asleep";
   }
+  if (const std::string memory = rt.memory.describe(); !memory.empty()) s += "\n" + memory;
+  for (const auto &w : rt.workers)
+    if (const uint32_t n = w->staging.load(std::memory_order_relaxed))
+      s += "\nworker " + w->unit.name + " has " + std::to_string(n) + " tasks whose data are on their way";
   return s + describe_held(rt);
 }
 
@@ -60,7 +64,10 @@ std::string describe_task(Runtime &rt, TaskName name) {
     return "the task is ready or running: it waits for nothing but a worker";
   };
   if (left & pending::kClaimed) return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
-  if (n == 0 || n >= pending::kGuard) return released();
+  if (n == 0 || n >= pending::kGuard) {
+    const std::string memory = rt.memory.describe(name);
+    return memory.empty() ? released() : memory;
+  }
   // Who they are stands in their lists, not in the task's: look for it there.
   std::string s = "the task waits for ";
   uint32_t named = 0;

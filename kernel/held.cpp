@@ -2,11 +2,17 @@
 
 #include "callback.hpp"
 #include "error_slot.hpp"
+#include "replica.hpp"
 #include "more.hpp"
 
 namespace consort {
 
-consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
+const void *held_view(const Task &hold, const Datum &d) noexcept {
+  const Staging *s = hold.extra ? hold.extra->staging : nullptr;
+  return s && !s->items.empty() ? s->items[0].replica->view : d.view;
+}
+
+consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode) {
   const uint32_t state = d.state.load(std::memory_order_acquire);
   if (mode & CONSORT_M_R) {
     if (state & data_state::kPoisoned) {
@@ -17,6 +23,9 @@ consort_status check_held(Runtime &rt, Datum &d, uint32_t mode) {
     if (!(state & data_state::kValid))
       return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
   }
+  if (const Staging *s = hold.extra ? hold.extra->staging : nullptr; s && s->status < 0)
+    return set_errorf(s->status, "datum '%s' cannot be brought home: %s", rt.data.name(d).c_str(), s->text.c_str());
+  if (data_state::space(state) == data_state::kMany) return CONSORT_OK;
   if (d.pub.bytes && data_state::space(state) == data_state::kNowhere) return rt.data.give_memory(d, rt.topology->home());
   if (d.pub.bytes && !(rt.topology->spaces()[data_state::space(state)].desc.flags & CONSORT_SP_CPU))
     return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach", rt.data.name(d).c_str());
@@ -62,7 +71,7 @@ bool grant(Runtime &rt, Hand &h, Task *t) noexcept {
   void *const arg = m.granted_arg;
   consort_status s;
   try {
-    s = check_held(rt, d, t->pub.access[0].mode);
+    s = check_held(rt, *t, d, t->pub.access[0].mode);
   } catch (const std::bad_alloc &) {
     s = set_error(CONSORT_E_NOMEM, "no memory");
   }
@@ -71,7 +80,7 @@ bool grant(Runtime &rt, Hand &h, Task *t) noexcept {
     in_callback(rt, h, nullptr, [&] { fn(arg, s, nullptr); });
     return true;
   }
-  const consort_hold hold{{t->pub.id}, d.view};
+  const consort_hold hold{{t->pub.id}, held_view(*t, d)};
   note_held(holder, t->pub.id, d, t->pub.access[0].mode, true);
   in_callback(rt, h, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
   return false;

@@ -7,7 +7,8 @@
 namespace consort {
 
 // With the datum granted: is there something to read, or memory to write to? May throw bad_alloc.
-consort_status check_held(Runtime &, Datum &, uint32_t mode);
+consort_status check_held(Runtime &, const Task &hold, Datum &, uint32_t mode);
+const void *held_view(const Task &hold, const Datum &) noexcept;  // at home
 
 // Room for one more. May throw bad_alloc.
 void expect_held(Hand &);

@@ -36,7 +36,8 @@ bool reserve_internal(Draft &draft, Task *t, uint32_t links) noexcept {
 }
 
 void let_internal_go(Draft &draft, Task *t, Linker &linker) noexcept {
-  if (!linker.hung() && (t->bits & kSpecial)) return end_uncounted(draft.rt, draft.h, t);
+  const bool may_wait = t->role == kStep && draft.rt.memory.in_use();  // for data on their way home
+  if (!linker.hung() && (t->bits & kSpecial) && !may_wait) return end_uncounted(draft.rt, draft.h, t);
   count_in(draft.h, *t->group);
   if (!let_go(draft.rt, t, linker, pending::kGuard)) return;
   if (!(t->bits & kSpecial)) return push_ready(draft.rt, draft.h, t);

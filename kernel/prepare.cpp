@@ -29,10 +29,31 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
   return CONSORT_OK;
 }
 
+// Is some datum not where the unit can use it, or in a memory that is counted?
+bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
+  for (uint32_t i = 0; i < t.pub.naccess; ++i) {
+    const consort_access &a = t.pub.access[i];
+    const Datum *d = Datum::of(a.datum);
+    if ((a.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) || !d->pub.bytes) continue;
+    const uint32_t space = data_state::space(d->state.load(std::memory_order_relaxed));
+    if (space == data_state::kMany) return true;
+    if (space == data_state::kNowhere ? rt.memory.manages(w.unit.desc.space) : !(w.reach >> space & 1)) return true;
+  }
+  return false;
+}
+
 consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
     return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d, rt.data.blame(d));
+  f.views[0] = d.view;  // its copies are at home, it may be elsewhere
+  const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
+  if (d.pub.bytes && space != data_state::kNowhere && (space == data_state::kMany || !(w.reach >> space & 1))) {
+    Datum *blamed = nullptr;
+    const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
+    if (s > 0) return s;
+    if (s < 0) return refuse(rt, w, t, s, error_text(), blamed);
+  }
   f.fn = unite_body;
   f.call.nviews = f.call.nargs = 0;
   f.call.impl = 0;
@@ -42,36 +63,38 @@ consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
 
 consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   t->bits |= kOdd;
-  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
-    const consort_access &a = t->pub.access[i];
+  const auto of_access = [&](const consort_access &a) {
     Datum *d = Datum::of(a.datum);
+    if (!(a.mode & CONSORT_M_REDUX) || !(a.mode & CONSORT_M_FIXED_TREE)) return d;
+    return discipline_if_any(*d)->reduction->copies[a.reserved - 1].datum.load(std::memory_order_acquire);
+  };
+  for (uint32_t i = 0; i < t->pub.naccess && !(t->bits & kFollowed); ++i) {
+    const consort_access &a = t->pub.access[i];
+    if (!(a.mode & CONSORT_M_R) && !(a.mode & CONSORT_M_FIXED_TREE)) continue;
+    Datum *d = of_access(a);
+    if (const consort_status s = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); s < 0) return s;
+  }
+  const bool staged = needs_staging(rt, w, *t);
+  if (staged) {
+    Datum *blamed = nullptr;
+    const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
+    if (s > 0) return s;
+    if (s < 0) return refuse(rt, w, t, s, error_text(), blamed);
+  }
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    consort_access &a = t->accesses()[i];
+    Datum *d = of_access(a);
     if (a.mode & CONSORT_M_SCRATCH) {
       if (const consort_status s = rt.data.take_scratch(*d, t->pub.id, w.unit.desc.space, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
-      continue;
-    }
-    if (a.mode & CONSORT_M_REDUX) {
-      if (!(a.mode & CONSORT_M_FIXED_TREE)) {
-        if (const consort_status s = take_copy(rt, w, t, t->accesses()[i], &f.views[i]); s < 0) return refuse(rt, w, t, s, error_text(), d);
-        continue;
-      }
-      d = discipline_if_any(*d)->reduction->copies[a.reserved - 1].datum.load(std::memory_order_acquire);
-    }
-    uint32_t state = d->state.load(std::memory_order_relaxed);
-    if ((a.mode & (CONSORT_M_R | CONSORT_M_REDUX)) && !(t->bits & kFollowed))
-      if (const consort_status s = check_readable(rt, w, t, d, state); s < 0) return s;
-    if (d->pub.bytes && data_state::space(state) == data_state::kNowhere) {
+    } else if ((a.mode & CONSORT_M_REDUX) && !(a.mode & CONSORT_M_FIXED_TREE)) {
+      if (const consort_status s = take_copy(rt, w, t, a, &f.views[i]); s < 0) return refuse(rt, w, t, s, error_text(), d);
+    } else if (!staged || (a.mode & CONSORT_M_REDUX) || !d->pub.bytes) {
       // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
-      if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0) return refuse(rt, w, t, s, error_text(), d);
-      state = d->state.load(std::memory_order_relaxed);
+      if (d->pub.bytes && data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kNowhere)
+        if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0) return refuse(rt, w, t, s, error_text(), d);
+      f.views[i] = d->view;
     }
-    const uint32_t space = data_state::space(state);
-    if (d->pub.bytes && !(w.reach >> (space & 63) & 1)) {
-      set_errorf(CONSORT_E_UNSUPPORTED, "it lives in space '%s', which worker %s does not reach by load and store",
-                 rt.topology->spaces()[space].desc.name, w.unit.name.c_str());
-      return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, error_text(), d);
-    }
-    f.views[i] = d->view;
   }
   return CONSORT_OK;
 }
@@ -154,7 +177,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
     f.views[i] = d->view;
   }
   if (odd)
-    if (const consort_status s = prepare_data(rt, w, f, t); s < 0) return s;
+    if (const consort_status s = prepare_data(rt, w, f, t); s != CONSORT_OK) return s;
 
   if (t->nargs) unpack_args(*t, f.args);
   const Codelet &c = *t->codelet;

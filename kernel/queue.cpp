@@ -144,6 +144,7 @@ Task *Queue::next(uint32_t *impl) noexcept {
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
   }
   consort_pick pick;
+  if (worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead) return nullptr;
   if (!rt_.policy.pop(worker_.id, &pick)) return nullptr;
   *impl = pick.impl;
   return reinterpret_cast<Task *>(pick.task);

@@ -16,6 +16,7 @@ bool rests(const Runtime &rt, const Worker &w) noexcept {
 }
 
 bool all_rest(const Runtime &rt) noexcept {
+  if (rt.memory.busy()) return false;
   for (const auto &w : rt.workers)
     if (!rests(rt, *w)) return false;
   bool any = false;
@@ -30,7 +31,7 @@ bool all_rest(const Runtime &rt) noexcept {
 bool come_to_rest(Runtime &rt, Hand &h) noexcept {
   push_kept(rt, h);
   settle_down(rt, h);
-  if (rt.manual) return !pump_all(rt, h, CONSORT_NEVER);
+  if (rt.manual) return !pump_all(rt, h, CONSORT_NEVER) && !rt.memory.busy();
   if (Worker *w = std::exchange(h.lease, nullptr); w && w->lease_to_held(h)) {
     w->push_kept();
     w->give_up();

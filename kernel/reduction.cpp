@@ -56,24 +56,23 @@ consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, co
 }
 
 // Memory for a datum that has none, and contents for one that has none: the neutral element.
-consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d) noexcept {
+consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const void *view) noexcept {
   Runtime &rt = r.rt;
   if (d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere)
     if (const consort_status s = rt.data.give_memory(d, w.unit.desc.space); s < 0) return s;
-  const void *view = d.view;
   if (const consort_status s = call_here(rt, w, r.init, &view, 1); s < 0) return s;
   set_contents(d, data_state::kValid);
   return CONSORT_OK;
 }
 
 // Adds `from` to `to`, and leaves `from` without contents.
-consort_status add(Reduction &r, const Worker &w, Datum &to, Datum &from) noexcept {
+consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view, Datum &from) noexcept {
   const uint32_t state = from.state.load(std::memory_order_relaxed);
   if (state & data_state::kPoisoned) return set_error(CONSORT_E_POISONED, "a part of the reduction failed");
   if (!(state & data_state::kValid)) return CONSORT_OK;
   if (!is_valid(to))
-    if (const consort_status s = begin_with_nothing(r, w, to); s < 0) return s;
-  const void *views[] = {to.view, from.view};
+    if (const consort_status s = begin_with_nothing(r, w, to, to_view); s < 0) return s;
+  const void *views[] = {to_view, from.view};
   if (const consort_status s = call_here(r.rt, w, r.combine, views, 2); s < 0) return s;
   set_contents(from, 0);
   return CONSORT_OK;
@@ -144,6 +143,13 @@ consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
   if (!(combine->where & draft.rt.inline_classes) || !(init->where & draft.rt.inline_classes))
     return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s': codelet '%s' of its reduction has no implementation for a unit that runs host code",
                       draft.rt.data.name(d).c_str(), (combine->where & draft.rt.inline_classes ? init : combine)->name.c_str());
+  // Copies live at home.
+  if (!(draft.t->pub.where & ~draft.rt.far_classes))
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "a task that reduces datum '%s' has implementations only for units with a memory of their own; "
+                      "copies are at home: add an implementation for a unit that works there",
+                      draft.rt.data.name(d).c_str());
+  draft.t->pub.where &= ~draft.rt.far_classes;
   return CONSORT_OK;
 }
 
@@ -272,7 +278,7 @@ consort_status take_copy(Runtime &rt, Worker &w, Task *, consort_access &access,
       continue;
     }
     consort_status s = d ? CONSORT_OK : CONSORT_E_NOMEM;
-    if (d && !is_valid(*d)) s = begin_with_nothing(r, w, *d);
+    if (d && !is_valid(*d)) s = begin_with_nothing(r, w, *d, d->view);
     if (s < 0) {
       c.taken.store(false, std::memory_order_release);
       return s;
@@ -296,11 +302,11 @@ consort_status unite_body(const consort_call *call) noexcept {
   Datum &to = *Datum::of(t.pub.access[0].datum);
   const Discipline *discipline = discipline_if_any(to);
   const Worker &w = *current_hand.hand->seat;
-  if (discipline->copy_of) return add(*discipline->copy_of, w, to, *Datum::of(t.pub.access[1].datum));
+  if (discipline->copy_of) return add(*discipline->copy_of, w, to, to.view, *Datum::of(t.pub.access[1].datum));
   Reduction &r = *discipline->reduction;
   for (Reduction::Copy &c : r.copies)
     if (Datum *from = c.datum.load(std::memory_order_acquire))
-      if (const consort_status s = add(r, w, to, *from); s < 0) return s;
+      if (const consort_status s = add(r, w, to, call->views[0], *from); s < 0) return s;
   return CONSORT_OK;
 }
 

@@ -68,7 +68,8 @@ uint64_t now(void *user) { return runtime_of(user).clock.now(); }
 
 void completed(void *user, uint64_t token, const consort_done *done, uint32_t n) {
   Runtime &rt = runtime_of(user);
-  if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
+  if (Mover *m = rt.memory.mover(token)) m->completed(done, n);
+  else if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
 }
 
 void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
@@ -151,7 +152,8 @@ Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
       clock(config->text("pump") == "manual" || config->text("time") == "virtual",
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),
-      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), recordings(*this), plans(*this), copying(*this) {}
+      standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), memory(*this),
+      recordings(*this), plans(*this), copying(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -196,6 +198,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   auto machine = Topology::open(*drivers);
   if (!machine) return machine.error();
   topology = std::move(*machine);
+  if (auto r = memory.open(); !r) return r.error();
   for (const Plugin *d : *drivers)
     log(2, "driver \"" + std::string(d->manifest->name) + "\" offers " + topology->offer(*d));
   auto scheduler = registry->load(CONSORT_KIND_SCHEDULER, config->text("scheduler"));
@@ -225,6 +228,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   }
   uint8_t domains = 0;
   for (auto &w : workers) {
+    if (!(w->reach >> topology->home() & 1)) far_classes |= uint64_t{1} << w->klass;
     if (w->unit.desc.flags & CONSORT_UNIT_INLINE) {
       inline_classes |= uint64_t{1} << w->klass;
       continue;
@@ -233,7 +237,9 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     if (!q) return q.error();
     if ((*q)->in_order()) {  // queues that wait for one another share a domain; another in-order queue has its own
       const auto peer = std::find_if(queues.begin(), queues.end(), [&](const Queue *p) {
-        return p->shared_domain() && (*q)->shared_domain() && p->sync() == (*q)->sync() && p->worker().unit.device->plugin == w->unit.device->plugin;
+        return p->shared_domain() && (*q)->shared_domain() && p->sync() == (*q)->sync() &&
+               p->worker().unit.device->plugin == w->unit.device->plugin &&
+               p->worker().unit.desc.space == w->unit.desc.space;  // else the kernel copies in between, which waits for no ticket
       });
       if (peer != queues.end()) shared_domains = true;
       if (peer != queues.end()) (*q)->join_domain((*peer)->domain());
@@ -244,6 +250,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   }
   if (auto r = policy.open(*this, scheduler); !r) return r.error();
   if (manual) return {};
+  if (auto r = memory.start_threads(); !r) return r.error();
   for (auto &w : workers)
     if (auto r = w->start_thread(); !r) return r.error();
   return {};
@@ -253,6 +260,7 @@ Runtime::~Runtime() {
   stopping.store(true, std::memory_order_seq_cst);
   for (auto &w : workers) w->tell_threads_to_stop();
   for (auto &w : workers) w->join();
+  memory.stop_threads();  // the last that may still be looking at a worker
   process::leave(number);
   policy.close();
   workers.clear();
@@ -260,6 +268,7 @@ Runtime::~Runtime() {
     plans.close();
     data.close();
   }
+  memory.close();
   topology.reset();
 }
 
@@ -284,7 +293,7 @@ uint64_t Runtime::finished() const noexcept {  // at most once
 }
 
 bool Runtime::nobody_runs() const noexcept {
-  return std::all_of(workers.begin(), workers.end(), [](const auto &w) {
+  return !memory.busy() && std::all_of(workers.begin(), workers.end(), [](const auto &w) {
     // acquire pairs with the release in help(): one who waits sleeps with the token
     const bool at_work = w->token.load(std::memory_order_acquire) == token::kHeld && !w->resting.load(std::memory_order_acquire);
     return !at_work && !(w->queue && w->queue->at_work());

@@ -22,6 +22,7 @@
 #include "fence.hpp"
 #include "group.hpp"
 #include "hand.hpp"
+#include "memory.hpp"
 #include "plan.hpp"
 #include "policy.hpp"
 #include "recording.hpp"
@@ -137,6 +138,7 @@ struct Runtime {
   Bundles bundles;
   Repeats repeats;
   DataTable data;
+  Memory memory;
   Recordings recordings;
   Plans plans;
   Copying copying;
@@ -146,6 +148,7 @@ struct Runtime {
   std::vector<Queue *> queues;             // by number; owned by the workers
   std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp)
   bool shared_domains = false;             // some queues wait for one another's tickets
+  uint64_t far_classes = 0;                // of which some unit does not reach the memory at home
   uint64_t inline_classes = 0;             // those of units that run host code where they are called
   std::atomic<TaskName> elder{0};          // the one task that may keep tokens while it is parked (commute.hpp)
   std::mutex blame_mutex;                  // of data that several tasks may fail on at once; leaf

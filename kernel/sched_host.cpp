@@ -34,13 +34,13 @@ void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt,
   for (uint64_t i = 0; i < uint64_t{nt} * ns; ++i) out[i] = 0;
 }
 
-void resident(const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
+void resident(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
   for (uint32_t t = 0; t < nt; ++t)
     for (uint32_t s = 0; s < ns; ++s) {
       uint64_t bytes = 0;
       for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
         const Datum *d = Datum::of(tasks[t]->access[a].datum);
-        if (data_state::space(d->state.load(std::memory_order_relaxed)) == spaces[s]) bytes += d->pub.bytes;
+        if (runtime_of(host).memory.valid_in(*d, spaces[s])) bytes += d->pub.bytes;
       }
       *out++ = bytes;
     }

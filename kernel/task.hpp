@@ -25,6 +25,7 @@ struct Codelet;
 struct Group;
 struct Datum;
 struct Extra;
+struct Staging;
 struct More;
 
 using TaskName = uint64_t;  // generation << 32 | number of the record; 0: none
@@ -123,6 +124,7 @@ struct Extra {
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
   TokenList *tokens = nullptr;            // of all data that it uses in any order with others, where these are several
+  Staging *staging = nullptr;             // its data on their way, or pinned (memory.hpp); by new
   uint64_t work = 0;
   uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
   uint32_t worker = CONSORT_NONE;         // bound to it

@@ -79,7 +79,7 @@ Result<void> Topology::ask_spaces() {
       if (!space.desc.name) space.desc.name = "unnamed";
       if (!space.desc.domain) space.desc.domain = "";
       if (spaces_.size() == kMaxSpaces)
-        return error(CONSORT_E_UNSUPPORTED, "more than 64 memory spaces: leave some drivers out of the setting `drivers`");
+        return error(CONSORT_E_UNSUPPORTED, "more than 62 memory spaces: leave some drivers out of the setting `drivers`");
       spaces_.push_back(space);
     }
   }

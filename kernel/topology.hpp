@@ -48,7 +48,7 @@ struct Link {
 
 class Topology {
  public:
-  static constexpr uint32_t kMaxSpaces = 64, kMaxClasses = 64;
+  static constexpr uint32_t kMaxSpaces = 62, kMaxClasses = 64;  // two numbers mean none and many (data_state)
 
   static Result<std::unique_ptr<Topology>> open(const std::vector<Plugin *> &drivers);
   Topology() = default;

@@ -3,6 +3,7 @@
 #include "error_slot.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
+#include "replica.hpp"
 
 namespace consort {
 namespace {
@@ -254,18 +255,35 @@ void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
   const bool is_somewhere = to_write ? give_memory_to_write(rt, whole) : !is_nowhere(whole);
   const uint32_t state = whole.state.load(std::memory_order_relaxed) & ~data_state::kHidden;
+  const auto of_part = [&](const Datum &part) {  // a whole that is in several places has been brought home
+    const uint32_t home = rt.topology->home(), space = data_state::space(state);
+    const uint32_t apart = space == data_state::kMany ? home : space;
+    const uint32_t at = part.extra() && part.extra()->replicas ? data_state::kMany : apart;
+    return (state & ((1u << data_state::kSpaceShift) - 1)) | at << data_state::kSpaceShift;
+  };
   const std::shared_ptr<const Failure> blame = rt.data.blame(whole);
   const uint32_t empty = data_state::kValid | rt.topology->home() << data_state::kSpaceShift;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
     const consort_status s = is_somewhere || !d.pub.bytes ? alias(plan, i) : CONSORT_OK;
     if (s >= 0) {
-      set_contents(rt, d, (d.pub.bytes ? state : empty) | data_state::kHidden, blame);
+      set_contents(rt, d, (d.pub.bytes ? of_part(d) : empty) | data_state::kHidden, blame);
       continue;
     }
     set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, i);
     record_failure(rt, t, s, error_text(), &d, CONSORT_NONE, nullptr);
     set_contents(rt, d, data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden, rt.failures.find(t->pub.id));
+  }
+}
+
+Memory::Turn turn_of(Step::What what) noexcept {
+  switch (what) {
+    case Step::kOpen: return Memory::Turn::kDown;
+    case Step::kOpenToWrite: return Memory::Turn::kDownToWrite;
+    case Step::kLetWrite: return Memory::Turn::kLetWrite;
+    case Step::kLetReadWhole:
+    case Step::kGather: return Memory::Turn::kUp;
+    default: return Memory::Turn::kOver;
   }
 }
 
@@ -361,8 +379,15 @@ consort_status end_plans(Draft &draft, Datum &d) noexcept {
   return CONSORT_OK;
 }
 
+bool stage_step(Runtime &rt, Hand &h, Task *t) noexcept {
+  const Step step = step_of(*t);
+  return rt.memory.stage_step(h, t, {step.plan->whole, step.plan->part.get(), step.plan->n}, turn_of(step.what));
+}
+
 void take_step(Runtime &rt, Task *t) noexcept {
   const Step step = step_of(*t);
+  const Memory::Family family{step.plan->whole, step.plan->part.get(), step.plan->n};
+  if (rt.memory.in_use()) rt.memory.settle_step(t, family, turn_of(step.what));
   switch (step.what) {
     case Step::kOpen: return hand_down(rt, t, *step.plan, false);
     case Step::kOpenToWrite: return hand_down(rt, t, *step.plan, true);

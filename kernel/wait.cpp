@@ -340,6 +340,7 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
     Frame frame(w);
     did = w.step(h, frame);
   }
+  if (rt.manual) did |= rt.memory.step(h);
   settle_down(rt, h);
   h.seat = outer;
   set_current_worker(outer_worker);
@@ -355,7 +356,7 @@ bool pump_all(Runtime &rt, Hand &h, uint64_t latest) noexcept {
   bool did = false;
   for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, h, i);
   if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
-  uint64_t next = std::min(latest, rt.policy.next_event());
+  uint64_t next = std::min({latest, rt.policy.next_event(), rt.memory.next_event()});
   for (const Queue *q : rt.queues) next = std::min(next, q->next_event());
   if (next == CONSORT_NEVER) return false;
   rt.clock.advance_to(std::max(next, rt.clock.now() + 1));  // who says "now" and yields nothing is asked again later
@@ -515,6 +516,8 @@ consort_status wait_to_stop(Runtime &rt) {
     while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, *h, gate);
     settle_down(rt, *h);
   }
+  while (rt.memory.busy())  // copies that only make room: no task waits for them
+    if (!rt.manual || !pump_all(rt, *h, CONSORT_NEVER)) h->parker.wait(50'000);
   return rt.groups.collect_all();
 }
 

@@ -210,7 +210,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
         continue;
       }
       pick = {&t->pub, CONSORT_NONE, 0};
-    } else if (!rt.policy.pop(id, &pick)) break;
+    } else if (staging.load(std::memory_order_relaxed) >= kAhead || !rt.policy.pop(id, &pick)) break;
     const uint64_t ran_now = run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
     n += ran_now;
     step += 1 + static_cast<uint32_t>(ran_now / kChain);

@@ -69,6 +69,7 @@ struct Worker {
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
   std::atomic<Hand *> pumped_by{nullptr};        // [any] the hand that holds the token in pump_one(); it alone finds itself
   std::atomic<Task *> mailbox{nullptr};          // [any] tasks bound to this worker, linked by pub.sched[0], newest first
+  std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
   std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat
   std::atomic<uint64_t> busy_ns{0};
@@ -78,6 +79,7 @@ struct Worker {
   // and for a few submissions at most. Whoever has the token (or its lease, inside a submission) may touch them;
   // whoever takes the token pushes them first.
   static constexpr uint32_t kKept = 8, kKeptFor = 64;
+  static constexpr uint32_t kAhead = 4;          // tasks whose data are brought while others run
   Task *kept[kKept];
   uint32_t nkept = 0, kept_age = 0;
   void push_kept() noexcept;

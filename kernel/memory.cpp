@@ -1,0 +1,352 @@
+#include "memory.hpp"
+
+#include <algorithm>
+
+#include "complete.hpp"
+#include "config.hpp"
+#include "error_slot.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+using coherence::Event;
+
+Memory::~Memory() { close(); }
+
+void Memory::stop_threads() noexcept {
+  for (auto &m : movers_) m->stop();
+}
+
+void Memory::close() noexcept {
+  stop_threads();
+  for (uint32_t s = 0; s < stores_.size(); ++s) drop_spares(stores_[s]);
+  movers_.clear();
+}
+
+// -- the start ------------------------------------------------------------------------------------------------
+
+Result<void> Memory::open() {
+  const auto &spaces = rt_.topology->spaces();
+  const size_t n = spaces.size();
+  stores_.resize(n);
+  for (uint32_t s = 0; s < n; ++s)
+    if (s != rt_.topology->home() && !(spaces[s].desc.flags & CONSORT_SP_CPU)) {
+      stores_[s].counted = true;
+      if (spaces[s].desc.capacity) stores_[s].limit = spaces[s].desc.capacity;
+    }
+  if (auto r = read_limits(); !r) return r;
+  // A mover for each device whose links move bytes.
+  mover_of_.assign(n * n, nullptr);
+  for (uint32_t a = 0; a < n; ++a)
+    for (uint32_t b = 0; b < n; ++b) {
+      const Link &link = rt_.topology->link(a, b);
+      if (a == b || !link.device || (link.desc.flags & CONSORT_LK_LOADSTORE)) continue;
+      Mover *mover = nullptr;
+      for (auto &m : movers_)
+        if (&m->device() == link.device) mover = m.get();
+      if (!mover) {
+        auto made = Mover::open(rt_, *link.device, kFirstToken + movers_.size());
+        if (!made) return made.error();
+        mover = made->get();
+        movers_.push_back(std::move(*made));
+      }
+      mover_of_[a * n + b] = mover;
+    }
+  routes_.open(*rt_.topology);
+  return {};
+}
+
+// limits = "NAME=64M, NAME=50%": of a space by its name.
+Result<void> Memory::read_limits() {
+  const auto &spaces = rt_.topology->spaces();
+  for (const std::string &entry : rt_.config->list("limits")) {
+    const size_t eq = entry.find('=');
+    const auto bad = [&](const char *why) {
+      std::string have;
+      for (const Space &s : spaces) have += (have.empty() ? "" : ", ") + std::string(s.desc.name);
+      return error(CONSORT_E_INVAL,
+                   "setting limits: '" + entry + "' " + why + "; write NAME=64M or NAME=50%, the spaces are " + have);
+    };
+    if (eq == std::string::npos) return bad("has no =");
+    const std::string name = entry.substr(0, eq);
+    const auto space = std::find_if(spaces.begin(), spaces.end(), [&](const Space &s) { return name == s.desc.name; });
+    if (space == spaces.end()) return bad("names no space");
+    char *end = nullptr;
+    const double value = std::strtod(entry.c_str() + eq + 1, &end);
+    static constexpr std::string_view kUnits = "BKMGT";
+    double factor = 1;
+    if (*end == '%')
+      factor = static_cast<double>(space->desc.capacity) / 100, ++end;
+    else if (const size_t u = kUnits.find(*end); *end && u != kUnits.npos)
+      factor = static_cast<double>(uint64_t{1} << 10 * u), ++end;
+    if (*end || end == entry.c_str() + eq + 1 || !(value >= 0)) return bad("is no size");
+    if (factor == 0) return bad("is a share of a size that the driver does not tell");
+    Store &store = stores_[space->desc.id];
+    store.counted = true;
+    store.limit = std::min(store.limit, static_cast<uint64_t>(value * factor));
+  }
+  return {};
+}
+
+Result<void> Memory::start_threads() {
+  for (auto &m : movers_)
+    if (auto r = m->start_thread(); !r) return r;
+  return {};
+}
+
+Mover *Memory::mover(uint64_t token) const noexcept {
+  return token >= kFirstToken && token - kFirstToken < movers_.size() ? movers_[token - kFirstToken].get() : nullptr;
+}
+
+bool Memory::step(Hand &h) noexcept {
+  bool did = false;
+  for (auto &m : movers_) did |= m->step(h);
+  return did;
+}
+
+uint64_t Memory::next_event() const noexcept {
+  uint64_t next = CONSORT_NEVER;
+  for (const auto &m : movers_) next = std::min(next, m->next_event());
+  return next;
+}
+
+// -- replicas -------------------------------------------------------------------------------------------------
+
+Replicas *Memory::replicas_of(Datum &d) {
+  DatumExtra *e = rt_.data.extra(d);
+  if (!e) throw std::bad_alloc();
+  if (e->replicas) return e->replicas.get();
+  auto all = std::make_unique<Replicas>();
+  const uint32_t state = d.state.load(std::memory_order_relaxed), space = data_state::space(state);
+  if (space != data_state::kNowhere) {
+    auto r = std::make_unique<Replica>();
+    r->datum = &d;
+    r->space = space;
+    r->allocated = true;
+    r->lasting = e->blocks.empty();
+    r->unsure = true;
+    r->view = d.view;
+    r->blocks = std::move(e->blocks);
+    e->blocks.clear();
+    for (const auto &b : r->blocks) r->bytes += b.bytes;
+    stores_[space].used += r->bytes;
+    if (state & data_state::kValid) all->valid = coherence::one(space);
+    all->all.push_back(std::move(r));
+    list(*all->all.back());
+  }
+  e->replicas = std::move(all);
+  uint32_t now = d.state.load(std::memory_order_relaxed);
+  while (!d.state.compare_exchange_weak(
+      now, (now & ((1u << data_state::kSpaceShift) - 1)) | data_state::kMany << data_state::kSpaceShift,
+      std::memory_order_relaxed)) {
+  }
+  return e->replicas.get();
+}
+
+Replica *Memory::replica_in(Replicas &all, Datum &d, uint32_t space) {
+  if (Replica *r = all.in(space)) return r;
+  auto r = std::make_unique<Replica>();
+  r->datum = &d;
+  r->space = space;
+  const bool as_datum = space == rt_.topology->home() &&
+                        std::none_of(all.all.begin(), all.all.end(), [&](const auto &o) { return o->view == d.view; });
+  if (!as_datum) r->own_view.reset(new std::byte[std::max(1u, d.layout->ops->view_size)]());
+  r->view = as_datum ? d.view : r->own_view.get();  // at home its view is the datum's own, which parts go by
+  all.all.push_back(std::move(r));
+  return all.all.back().get();
+}
+
+uint64_t Memory::bytes_in(const Datum &d, uint32_t space) const noexcept {
+  consort_block blocks[DataTable::kMostBlocks];
+  const auto &desc = rt_.topology->spaces()[space].desc;
+  const uint32_t n = d.layout->ops->blocks(d.shape(), &desc, blocks, DataTable::kMostBlocks);
+  uint64_t sum = 0;
+  const uint64_t granule = std::max<uint64_t>(desc.granule, 1);
+  for (uint32_t i = 0; i < n && i < DataTable::kMostBlocks; ++i)
+    sum += (blocks[i].bytes + granule - 1) / granule * granule;
+  return sum;
+}
+
+void Memory::list(Replica &r) noexcept {  // as the newest
+  if (r.listed || r.stays() || r.pins || !r.allocated) return;
+  Store &store = stores_[r.space];
+  r.listed = true;
+  r.newer = nullptr;
+  r.older = store.newest;
+  (store.newest ? store.newest->newer : store.oldest) = &r;
+  store.newest = &r;
+}
+
+void Memory::unlist(Replica &r) noexcept {
+  if (!r.listed) return;
+  Store &store = stores_[r.space];
+  (r.older ? r.older->newer : store.oldest) = r.newer;
+  (r.newer ? r.newer->older : store.newest) = r.older;
+  r.listed = false;
+}
+
+void Memory::pin(Replica &r) noexcept {
+  if (r.pins++) return;
+  unlist(r);
+  stores_[r.space].pinned += r.bytes;
+}
+void Memory::unpin(Replica &r) noexcept {
+  if (--r.pins) return;
+  stores_[r.space].pinned -= r.bytes;
+  list(r);
+}
+
+// Memory for a replica whose room was made. Spares of the same sizes first.
+consort_status Memory::allocate(Replica &r) noexcept try {
+  const Datum &d = *r.datum;
+  const Space &space = rt_.topology->spaces()[r.space];
+  Store &store = stores_[r.space];
+  consort_block wanted[DataTable::kMostBlocks];
+  consort_addr addr[DataTable::kMostBlocks];
+  const uint32_t n =
+      std::min(d.layout->ops->blocks(d.shape(), &space.desc, wanted, DataTable::kMostBlocks), DataTable::kMostBlocks);
+  const uint64_t granule = std::max<uint64_t>(space.desc.granule, 1);
+  r.blocks.reserve(n);
+  consort_status s = CONSORT_OK;
+  for (uint32_t i = 0; i < n && s >= 0; ++i) {
+    const uint64_t bytes = (wanted[i].bytes + granule - 1) / granule * granule;
+    auto spare = store.spare.find(bytes);
+    if (spare != store.spare.end() && !spare->second.empty()) {
+      addr[i] = spare->second.back().addr;
+      spare->second.pop_back();
+      store.spare_bytes -= bytes;
+    } else {
+      clear_error();
+      std::lock_guard one_at_a_time(rt_.topology->control());
+      s = space.device->ops->alloc(space.device->dev, r.space, bytes, wanted[i].align, 0, &addr[i]);
+      if (s < 0) break;
+      store.used += bytes;
+    }
+    r.blocks.push_back({r.space, addr[i], bytes});
+    r.bytes += bytes;
+  }
+  if (s >= 0) s = d.layout->ops->view(d.shape(), &space.desc, addr, n, r.view);
+  if (s < 0) {
+    const std::string why = error_text();
+    r.allocated = true;
+    release(r);
+    return set_errorf(s, "%s", why.empty() ? "the driver has no memory" : why.c_str());
+  }
+  r.allocated = true;
+  list(r);
+  return CONSORT_OK;
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "no memory for the record of a replica");
+}
+
+// Its memory becomes spare. It is not pinned, and not the only valid one of its datum unless that has no contents.
+void Memory::release(Replica &r) noexcept {
+  unlist(r);
+  Store &store = stores_[r.space];
+  const Space &space = rt_.topology->spaces()[r.space];
+  for (const auto &b : r.blocks) {
+    try {
+      store.spare[b.bytes].push_back(b);
+      store.spare_bytes += b.bytes;
+    } catch (const std::bad_alloc &) {
+      std::lock_guard one_at_a_time(rt_.topology->control());
+      space.device->ops->free(space.device->dev, r.space, b.addr, b.bytes);
+      store.used -= b.bytes;
+    }
+  }
+  r.blocks.clear();
+  r.bytes = 0;
+  r.allocated = false;
+}
+
+bool Memory::drop_spares(Store &store) noexcept {
+  if (!store.spare_bytes) return false;
+  std::lock_guard one_at_a_time(rt_.topology->control());
+  for (auto &[bytes, blocks] : store.spare)
+    for (const auto &b : blocks) {
+      const Space &space = rt_.topology->spaces()[b.space];
+      space.device->ops->free(space.device->dev, b.space, b.addr, b.bytes);
+      store.used -= b.bytes;
+    }
+  store.spare.clear();
+  store.spare_bytes = 0;
+  return true;
+}
+
+// -- room -----------------------------------------------------------------------------------------------------
+
+// False: there is no room yet; what could be begun was begun, and serve() comes when it has ended.
+bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
+  Store &store = stores_[space];
+  if (!store.counted) return true;
+  const auto enough = [&] { return store.used - store.spare_bytes + bytes <= store.limit; };
+  if (!enough() && !store.clearing) {
+    store.clearing = true;
+    store.later = false;
+    const auto needed = [&](const Datum *d) {
+      return for_whom &&
+             std::any_of(for_whom->items.begin(), for_whom->items.end(), [&](const auto &i) { return i.datum == d; });
+    };
+    uint64_t coming = 0;  // that saves under way will set free
+    for (Replica *r = store.oldest; r && !enough();) {
+      Replica *const next = r->newer;
+      if (!r->coming && !needed(r->datum)) {
+        Replicas &all = *r->datum->extra()->replicas;
+        if (!coherence::rule(all.valid, space, Event::kDrop).save) {
+          all.valid = coherence::after(all.valid, space, Event::kDrop);
+          release(*r);
+          ++store.evictions;
+        } else if (store.used - store.spare_bytes + bytes > store.limit + coming && save(*r)) {
+          coming += r->bytes;
+        }
+      }
+      r = next;
+    }
+    store.clearing = false;
+  }
+  if (!enough()) return false;
+  if (store.used + bytes > store.limit) drop_spares(store);
+  return true;
+}
+
+// Brings the only valid replica to another space, so that it may go: the datum's own memory, or wherever there is room.
+bool Memory::save(Replica &r) noexcept try {
+  constexpr uint8_t kMostInVain = 3;
+  if (r.vain >= kMostInVain) return false;
+  Datum &d = *r.datum;
+  Replicas &all = *d.extra()->replicas;
+  if (all.retired) return false;
+  const auto n = static_cast<uint32_t>(stores_.size());
+  uint32_t best = CONSORT_NONE;
+  for (uint32_t s = 0; s < n; ++s) {
+    if (s == r.space || routes_.next(r.space, s) != s || !mover_of_[r.space * n + s]) continue;
+    const Replica *there = all.in(s);
+    // In use there, though not valid: somebody who overwrites it is about to begin.
+    if (there && (there->coming || there->pins)) {
+      stores_[r.space].later = true;
+      return false;
+    }
+    if (there && there->lasting) {
+      best = s;
+      break;
+    }
+    if ((!there || !there->allocated) && !make_room(s, bytes_in(d, s), nullptr)) {
+      stores_[r.space].later |= !is_stuck(stores_[s]);
+      continue;
+    }
+    if (best == CONSORT_NONE || routes_.cost_ns(r.space, s) < routes_.cost_ns(r.space, best)) best = s;
+  }
+  if (best == CONSORT_NONE) return false;
+  Replica &to = *replica_in(all, d, best);
+  if (!to.allocated && allocate(to) < 0) return false;
+  auto t = std::make_unique<Transfer>(Transfer{&d, &r, &to, &to, 0, 0, 0, {}, {}, true});
+  if (!hop(*t)) return false;
+  ++stores_[r.space].saves;
+  stores_[r.space].saved_bytes += r.bytes;
+  t.release();
+  return true;
+} catch (const std::bad_alloc &) {
+  return false;
+}
+
+}  // namespace consort

@@ -1,0 +1,129 @@
+// memory.hpp — the memories of the machine: who holds what where, what is brought where, and what has to go.
+//
+// A task starts only when its whole working set has been granted in one space: requests of a space are granted in the order in
+// which they came, whole or not at all, so two tasks never take turns at evicting each other's inputs. What is granted is
+// pinned until the task ends. Room is made by dropping copies that are elsewhere too, then by saving the only ones, the
+// longest unused first. Any thread; one mutex, below the submission right and above those of movers. No callback of
+// anybody runs under it; a driver's alloc and free do.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mover.hpp"
+#include "replica.hpp"
+#include "result.hpp"
+#include "route.hpp"
+#include "staging.hpp"
+#include "transfer.hpp"
+
+namespace consort {
+
+struct Frame;
+
+class Memory {
+ public:
+  explicit Memory(Runtime &rt) : rt_(rt) {}
+  ~Memory();
+  Result<void> open();                                     // limits, routes, movers
+  Result<void> start_threads();
+  void stop_threads() noexcept;                            // nothing is on its way
+  void close() noexcept;                                   // after the data: gives all memory back
+
+  // Is memory of this space counted? Not the host's own, unless it is limited.
+  bool manages(uint32_t space) const noexcept { return stores_[space].counted; }
+
+  // Data of a popped task, into f.views. OK: all there, and pinned. AGAIN: on their way; the task comes by the worker's
+  // mailbox. < 0: it can not be; told, with `blamed`.
+  consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
+  // A hold or an unregistration whose turn has come. True: its datum is on its way home, and end_special() follows.
+  bool stage_home(Hand &, Task *) noexcept;
+  // A step between a whole and its parts, which use the whole's memory at home. As stage_home(); then what has become of
+  // their replicas elsewhere, and who could not be brought home (told, poisoned).
+  struct Family { Datum *whole; Datum *const *parts; uint32_t n; };
+  enum class Turn { kDown, kDownToWrite, kLetWrite, kUp, kOver };
+  bool stage_step(Hand &, Task *, const Family &, Turn) noexcept;
+  void settle_step(Task *, const Family &, Turn) noexcept;
+  void end(Hand &, Task *) noexcept;                       // of a task that was staged
+  void forget(Datum &) noexcept;                           // it is removed: all replicas go
+  void invalidate(Datum &) noexcept;                       // it has no contents any more
+  bool valid_in(const Datum &, uint32_t space) noexcept;
+
+  void copied(Hand &, Transfer *, consort_status) noexcept;  // by a mover: one copy is over
+  Mover *mover(uint64_t token) const noexcept;
+  bool step(Hand &) noexcept;                              // manual pump: all movers, once
+  uint64_t next_event() const noexcept;                    // virtual time: of all movers
+  bool in_use() const noexcept { return !movers_.empty(); }  // else no datum is in several places
+  bool busy() const noexcept { return under_way_.load(std::memory_order_acquire); }
+  std::string describe(TaskName) noexcept;                 // what a staged task waits for; "": nothing
+
+  std::string describe() noexcept;                         // what is used, and who waits for room
+
+  struct Count { uint64_t limit, used, evictions, saves, fetched_bytes, saved_bytes; };
+  Count count(uint32_t space) noexcept;
+
+  static constexpr uint64_t kFirstToken = uint64_t{1} << 32;
+
+ private:
+  struct Store {                                           // one space
+    bool counted = false;
+    bool clearing = false;                                 // make_room() is at it: saves to and fro do not begin it again
+    bool later = false;                                    // it found contents that may be saved once others have ended
+    uint64_t limit = UINT64_MAX, used = 0, evictions = 0, saves = 0, fetched_bytes = 0, saved_bytes = 0;
+    std::map<uint64_t, std::vector<DatumExtra::Block>> spare;  // freed, by size; counted in `used`
+    uint64_t spare_bytes = 0, pinned = 0;                  // pinned: by tasks, holds and copies
+    Replica *oldest = nullptr, *newest = nullptr;          // those that may go
+    std::deque<Staging *> waiting;                         // in the order in which they came
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  Result<void> read_limits();
+  Replicas *replicas_of(Datum &);                          // may throw
+  Replica *replica_in(Replicas &, Datum &, uint32_t space);  // may throw
+  uint64_t bytes_in(const Datum &, uint32_t space) const noexcept;
+  void keep(Staging &) noexcept;
+  Staging *stage_at_home(Hand &, Task *);                  // empty; may throw
+  bool sent(Staging &) noexcept;                           // a staging at home: granted and there? False: so; true: it has to wait
+  bool choose(Staging &);                                  // may throw; false: a datum can not be brought
+  bool grant(Staging &) noexcept;                          // false: it has to wait. Also true where it can not be (status)
+  enum class Short { kRefused, kTryAgain, kWait };
+  Short short_of(Staging &, consort_status) noexcept;
+  bool is_stuck(const Store &) const noexcept;             // nothing that is under way or in use will ever make room
+  bool make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;
+  bool save(Replica &) noexcept;
+  consort_status allocate(Replica &) noexcept;
+  void release(Replica &) noexcept;
+  bool drop_spares(Store &) noexcept;
+  void fetch(Replica &, Staging *) noexcept;
+  void fetch_wanted() noexcept;
+  bool hop(Transfer &) noexcept;
+  void finish(Transfer *, consort_status) noexcept;
+  void refuse(Staging &, consort_status, std::string text) noexcept;
+  void begin(Staging &) noexcept;                          // it runs now: what it writes is valid here alone
+  void complete(Staging *) noexcept;                       // nothing keeps it any more
+  void serve() noexcept;
+  void hand_out(Hand &, Lock &) noexcept;                  // those that became complete, without the mutex
+  void list(Replica &) noexcept;
+  void unlist(Replica &) noexcept;
+  void pin(Replica &) noexcept;
+  void unpin(Replica &) noexcept;
+
+  Runtime &rt_;
+  std::mutex mutex_;
+  Routes routes_;
+  std::vector<Store> stores_;
+  std::vector<std::unique_ptr<Mover>> movers_;
+  std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path
+  std::vector<Staging *> complete_;                        // to be handed out
+  struct Want { Replica *replica; Staging *staging; };
+  std::deque<Want> wanted_;                                // contents whose way leads through a space that is full just now
+  Staging *stagings_ = nullptr;
+  uint64_t active_ = 0;                                    // stagings that have all they need, until they end
+  std::atomic<uint32_t> under_way_{0};                     // hops whose end was not told to everybody yet; release pairs with busy()
+  uint64_t transfers_ = 0;                                 // copies under way: when they end, serve() looks again
+};
+
+}  // namespace consort

@@ -1,0 +1,196 @@
+// memory_move.cpp — Memory, the part that brings contents from one space to another.
+#include <algorithm>
+
+#include "error_slot.hpp"
+#include "memory.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+// Sends the copies from t.from to t.to. False: it can not be, told in the error slot; nothing is sent.
+bool Memory::hop(Transfer &t) noexcept try {
+  Datum &d = *t.datum;
+  const auto n = static_cast<uint32_t>(stores_.size());
+  Mover *mover = mover_of_[t.from->space * n + t.to->space];
+  const auto name = [&](uint32_t s) { return rt_.topology->spaces()[s].desc.name; };
+  if (!mover) {
+    set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes from %s to %s", name(t.from->space), name(t.to->space));
+    return false;
+  }
+  std::vector<consort_run> runs(16);
+  uint32_t found = d.layout->ops->runs(d.shape(), t.from->view, t.to->view, runs.data(), 16);
+  if (found > runs.size()) {
+    runs.resize(found);
+    found = d.layout->ops->runs(d.shape(), t.from->view, t.to->view, runs.data(), found);
+  }
+  runs.resize(found);
+  const uint32_t flags = rt_.topology->link(t.from->space, t.to->space).desc.flags;
+  std::vector<consort_copy> copies;
+  for (const consort_run &r : runs) {  // lowered to what the link can do
+    const uint64_t slices = (flags & CONSORT_LK_3D) ? 1 : r.n[1];
+    const uint64_t rows = (flags & (CONSORT_LK_2D | CONSORT_LK_3D)) ? 1 : r.n[0];
+    for (uint64_t z = 0; z < slices; ++z)
+      for (uint64_t y = 0; y < rows; ++y) {
+        consort_copy c{t.from->space,
+                       t.to->space,
+                       r.src,
+                       r.dst,
+                       r.run,
+                       {r.n[0], r.n[1]},
+                       {r.src_step[0], r.src_step[1]},
+                       {r.dst_step[0], r.dst_step[1]}};
+        c.src.off += static_cast<uint64_t>(r.src_step[1]) * z + static_cast<uint64_t>(r.src_step[0]) * y;
+        c.dst.off += static_cast<uint64_t>(r.dst_step[1]) * z + static_cast<uint64_t>(r.dst_step[0]) * y;
+        if (slices != 1) c.n[1] = 1;
+        if (rows != 1) c.n[0] = 1;
+        copies.push_back(c);
+      }
+  }
+  if (copies.empty()) {
+    set_errorf(CONSORT_E_UNSUPPORTED, "interface '%s' has no flat layout to copy", d.layout->name.c_str());
+    return false;
+  }
+  t.outstanding = static_cast<uint32_t>(copies.size());
+  t.from->going.push_back(&t);
+  pin(*t.from);
+  pin(*t.to);
+  t.to->coming = &t;
+  t.version = d.extra()->replicas->version;
+  ++d.extra()->replicas->flying;
+  ++transfers_;
+  under_way_.fetch_add(1, std::memory_order_relaxed);
+  if (mover->add(&t, copies.data(), t.outstanding)) return true;
+  t.from->going.pop_back();
+  unpin(*t.from);
+  unpin(*t.to);
+  t.to->coming = nullptr;
+  --d.extra()->replicas->flying;
+  --transfers_;
+  under_way_.fetch_sub(1, std::memory_order_relaxed);
+  set_error(CONSORT_E_NOMEM, "no memory for the record of a copy");
+  return false;
+} catch (const std::bad_alloc &) {
+  set_error(CONSORT_E_NOMEM, "no memory for the list of copies");
+  return false;
+}
+
+void Memory::copied(Hand &h, Transfer *t, consort_status status) noexcept {
+  Lock lock(mutex_);
+  if (status < 0 && t->status >= 0) t->status = status;
+  if (--t->outstanding) return;
+  --transfers_;
+  t->to->coming = nullptr;
+  Replicas &all = *t->datum->extra()->replicas;
+  --all.flying;
+  std::erase(t->from->going, t);
+  for (Staging *s : t->blocked)
+    if (--s->awaited == 0) complete(s);
+  t->blocked.clear();
+  // Written elsewhere meanwhile (nobody waits for a copy that only makes room): then this is nothing.
+  const bool stale = t->version != all.version;
+  if (t->status >= 0 && !stale) all.valid |= coherence::one(t->to->space);
+  stores_[t->to->space].fetched_bytes += t->saving ? 0 : t->datum->pub.bytes;
+  if (t->saving) t->from->vain = t->status < 0 ? t->from->vain + 1 : 0;
+  unpin(*t->from);
+  unpin(*t->to);
+  if (t->status < 0 || t->to == t->last || stale) {
+    finish(t, t->status);
+  } else {  // the next hop
+    t->from = t->to;
+    const uint32_t next = routes_.next(t->from->space, t->last->space);
+    bool sent = false;
+    try {
+      t->to = next == t->last->space ? t->last : replica_in(all, *t->datum, next);
+      sent = (t->to->allocated || (make_room(next, bytes_in(*t->datum, next), nullptr) && allocate(*t->to) >= 0)) &&
+             hop(*t);
+    } catch (const std::bad_alloc &) {
+    }
+    if (!sent) finish(t, CONSORT_OK);  // those who wait for it look for a way again, from here
+  }
+  if (!all.flying && all.leaving)
+    if (Staging *s = std::exchange(all.leaving, nullptr); --s->awaited == 0) complete(s);
+  serve();
+  hand_out(h, lock);
+  under_way_.fetch_sub(1, std::memory_order_release);
+}
+
+// A transfer is over: those who wait for it hear of it.
+void Memory::finish(Transfer *t, consort_status status) noexcept {
+  if (t->last->coming == t) t->last->coming = nullptr;
+  for (Staging *s : t->waiters) {
+    const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
+      return i.datum == t->datum && (i.mode & CONSORT_M_R) && !t->datum->extra()->replicas->is_valid(*i.replica);
+    });
+    if (status >= 0 && s->status >= 0 && again != s->items.end()) fetch(*again->replica, s);
+    if (status < 0)
+      refuse(*s, status,
+             "its datum '" + rt_.data.name(*t->datum) + "' could not be copied from " +
+                 rt_.topology->spaces()[t->from->space].desc.name + " to " +
+                 rt_.topology->spaces()[t->last->space].desc.name);
+    if (--s->awaited == 0) complete(s);
+  }
+  delete t;
+}
+
+// Those that found no room on their way look again. If nobody can ever make it (each waits for room that another has), the first
+// is refused, so that the others get on.
+void Memory::fetch_wanted() noexcept {
+  const auto take = [&](bool give_up) {
+    const Want w = wanted_.front();
+    wanted_.pop_front();
+    Staging &s = *w.staging;
+    if (give_up)
+      refuse(s, CONSORT_E_NOMEM,
+             "no room for datum '" + rt_.data.name(*w.replica->datum) + "' on its way to " +
+                 rt_.topology->spaces()[w.replica->space].desc.name +
+                 ": the space between is full of data that wait for one another: raise its limit");
+    else if (s.status >= 0 && !w.replica->datum->extra()->replicas->is_valid(*w.replica))
+      fetch(*w.replica, &s);
+    if (--s.awaited == 0) complete(&s);
+  };
+  for (size_t n = wanted_.size(); n; --n) take(false);
+  if (!wanted_.empty() && !transfers_ && !active_) take(true);
+}
+
+// Contents into a replica that has memory, for somebody who waits; or joins those who wait for them already.
+void Memory::fetch(Replica &r, Staging *s) noexcept try {
+  if (r.coming) {
+    r.coming->waiters.push_back(s);
+    ++s->awaited;
+    return;
+  }
+  Datum &d = *r.datum;
+  Replicas &all = *d.extra()->replicas;
+  Replica *from = nullptr;
+  for (const auto &other : all.all)
+    if (all.is_valid(*other) &&
+        (!from || routes_.cost_ns(other->space, r.space) < routes_.cost_ns(from->space, r.space)))
+      from = other.get();
+  const uint32_t next = from ? routes_.next(from->space, r.space) : CONSORT_NONE;
+  if (next == CONSORT_NONE)
+    return refuse(*s, CONSORT_E_UNSUPPORTED,
+                  "its datum '" + rt_.data.name(d) + "' is in " +
+                      (from ? rt_.topology->spaces()[from->space].desc.name : "no space") +
+                      ", from where no driver moves bytes to " + rt_.topology->spaces()[r.space].desc.name);
+  Replica *to = next == r.space ? &r : replica_in(all, d, next);
+  const bool room = to->allocated || make_room(next, bytes_in(d, next), s);
+  if (!room && !is_stuck(stores_[next])) {
+    wanted_.push_back({&r, s});
+    ++s->awaited;
+    return;
+  }
+  if (!room || (!to->allocated && allocate(*to) < 0))
+    return refuse(*s, CONSORT_E_NOMEM,
+                  "no room in " + std::string(rt_.topology->spaces()[next].desc.name) + " for datum '" +
+                      rt_.data.name(d) + "' on its way");
+  auto t = std::make_unique<Transfer>(Transfer{&d, from, to, &r, 0, 0, 0, {s}, {}, false});
+  if (!hop(*t))
+    return refuse(*s, CONSORT_E_UNSUPPORTED, std::string("its datum '") + rt_.data.name(d) + "': " + error_text());
+  if (to != &r) r.coming = t.get();
+  ++s->awaited;
+  t.release();
+} catch (const std::bad_alloc &) {
+  refuse(*s, CONSORT_E_NOMEM, "no memory for the record of a transfer");
+}
+
+}  // namespace consort

@@ -1,0 +1,349 @@
+// memory_stage.cpp — Memory, the part that tasks see: their working sets, granted one after the other.
+#include <algorithm>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "memory.hpp"
+#include "queue.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+using coherence::Event;
+
+void Memory::refuse(Staging &s, consort_status status, std::string text) noexcept {
+  if (s.status < 0) return;
+  s.status = status;
+  s.text = std::move(text);
+}
+
+// Which replica each datum will be used from: a valid one that the unit reaches, else one in its own memory.
+bool Memory::choose(Staging &s) {
+  for (auto &item : s.items) {
+    Replicas &all = *replicas_of(*item.datum);
+    item.replica = nullptr;
+    const auto usable = [&](const Replica &r) { return r.allocated && (s.reach >> r.space & 1) && !r.coming; };
+    for (const auto &r : all.all)
+      if (usable(*r) && (all.is_valid(*r) || !(item.mode & CONSORT_M_R)) && (!item.replica || r->space == s.space))
+        item.replica = r.get();
+    if (!item.replica) item.replica = replica_in(all, *item.datum, s.space);
+  }
+  return true;
+}
+
+bool Memory::is_stuck(const Store &store) const noexcept {
+  return !transfers_ && !store.pinned && !store.later;
+}
+
+// The driver has less than it said. What is pinned or on its way will be free one day; else this is the end.
+Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
+  Store &store = stores_[s.space];
+  const std::string text = error_text();
+  if (status == CONSORT_E_NOMEM) {
+    drop_spares(store);
+    store.counted = true;
+    store.later = false;
+    store.limit = store.used;  // so much there is, and no more
+    for (const Replica *r = store.oldest; r; r = r->newer)
+      if (std::none_of(s.items.begin(), s.items.end(), [&](const auto &i) { return i.replica == r; }))
+        return Short::kTryAgain;
+    if (!is_stuck(store)) return Short::kWait;
+  }
+  refuse(s, status, "no memory in " + std::string(rt_.topology->spaces()[s.space].desc.name) + ": " + text);
+  return Short::kRefused;
+}
+
+// The whole working set, or nothing. True: granted, or refused for good (status).
+bool Memory::grant(Staging &s) noexcept try {
+  choose(s);
+  uint64_t missing = 0, whole = 0;
+  for (const auto &item : s.items) {
+    const uint64_t bytes = item.replica->space == s.space ? bytes_in(*item.datum, s.space) : 0;
+    if (!item.replica->lasting) whole += bytes;
+    if (!item.replica->allocated) missing += bytes;
+  }
+  const Store &store = stores_[s.space];
+  if (store.counted && whole > store.limit) {
+    refuse(s, CONSORT_E_NOMEM,
+           "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name +
+               " at once, and there are " + std::to_string(store.limit) + ": use smaller data, or raise the limit");
+    return true;
+  }
+  if (missing && !make_room(s.space, missing, &s)) {
+    if (!is_stuck(store)) return false;
+    refuse(s, CONSORT_E_NOMEM,
+           "it needs " + std::to_string(missing) + " bytes more in " + rt_.topology->spaces()[s.space].desc.name +
+               ", where " + std::to_string(store.used - store.spare_bytes) + " of " + std::to_string(store.limit) +
+               " are taken by contents that could not be copied elsewhere");
+    return true;
+  }
+  for (auto &item : s.items) {
+    if (item.replica->allocated) continue;
+    const consort_status status = allocate(*item.replica);
+    if (status >= 0) continue;
+    switch (short_of(s, status)) {
+      case Short::kRefused:
+        return true;
+      case Short::kTryAgain:
+        return grant(s);  // with what there is as the limit: each time something goes, so it ends
+      case Short::kWait:
+        return false;
+    }
+  }
+  s.granted = true;
+  for (auto &item : s.items) pin(*item.replica);
+  for (auto &item : s.items) {
+    const Replicas &all = *item.datum->extra()->replicas;
+    if (((item.mode & CONSORT_M_R) && !all.is_valid(*item.replica)) || item.replica->coming) fetch(*item.replica, &s);
+    if (!(item.mode & CONSORT_M_W)) continue;
+    for (Transfer *t : item.replica->going) {  // one that makes room: it may have been chosen before this task came
+      t->blocked.push_back(&s);
+      ++s.awaited;
+    }
+  }
+  return true;
+} catch (const std::bad_alloc &) {
+  refuse(s, CONSORT_E_NOMEM, "no memory for the records of its data's replicas");
+  return true;
+}
+
+void Memory::begin(Staging &s) noexcept {
+  for (const auto &item : s.items) {
+    if (!(item.mode & CONSORT_M_W)) continue;
+    Replicas &all = *item.datum->extra()->replicas;
+    all.valid =
+        coherence::after(all.valid, item.replica->space, item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite);
+    ++all.version;
+    for (const auto &r : all.all)  // who writes is alone
+      if (std::exchange(r->unsure, false)) list(*r);
+  }
+}
+
+void Memory::complete(Staging *s) noexcept {
+  ++active_;
+  complete_.push_back(s);
+}
+
+// In each space, in order, as far as there is room.
+void Memory::serve() noexcept {
+  for (Store &store : stores_)
+    while (!store.waiting.empty() && grant(*store.waiting.front())) {
+      Staging *s = store.waiting.front();
+      store.waiting.pop_front();
+      if (s->awaited == 0) complete(s);
+    }
+  fetch_wanted();
+}
+
+void Memory::hand_out(Hand &h, Lock &lock) noexcept {
+  std::vector<Staging *> mine;
+  mine.swap(complete_);
+  lock.unlock();
+  for (Staging *s : mine) {
+    if (s->worker) {
+      s->worker->staging.fetch_sub(1, std::memory_order_relaxed);
+      // The edges of one that is issued behind others still stand in its words for the mailbox.
+      if (s->task->bits & kFollowed)
+        s->worker->queue->offer(s->task);
+      else
+        s->worker->post(s->task);
+    } else {
+      end_special(rt_, h, s->task);
+      if (!h.seat) settle_down(rt_, h);
+    }
+  }
+}
+
+consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blamed) noexcept try {
+  Lock lock(mutex_);
+  if (!t->extra) {
+    Task *lent = h.take_lent();
+    if (!lent) return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
+    t->extra = new (lent) Extra;
+  }
+  Staging *s = t->extra->staging;
+  if (!s) {
+    auto made = std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
+    for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+      const consort_access &a = t->pub.access[i];
+      if (a.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) continue;
+      Datum *d = Datum::of(a.datum);
+      if (!d->pub.bytes || (i && (t->bits & kUnite))) continue;  // copies are at home
+      const bool empty = (t->bits & kUnite) && !(d->state.load(std::memory_order_relaxed) & data_state::kValid);
+      const uint32_t mode = empty ? uint32_t{CONSORT_M_W} : a.mode;
+      auto same =
+          std::find_if(made->items.begin(), made->items.end(), [&](const auto &item) { return item.datum == d; });
+      if (same != made->items.end())
+        same->mode |= mode;
+      else
+        made->items.push_back({d, mode, nullptr});
+    }
+    s = t->extra->staging = made.release();
+    keep(*s);
+    Store &store = stores_[s->space];
+    if (!store.waiting.empty() || !grant(*s)) {
+      store.waiting.push_back(s);
+      w.staging.fetch_add(1, std::memory_order_relaxed);
+      return CONSORT_AGAIN;
+    }
+    if (s->awaited) {
+      w.staging.fetch_add(1, std::memory_order_relaxed);
+      return CONSORT_AGAIN;
+    }
+    ++active_;
+  }
+  if (s->status < 0) {
+    *blamed = s->items.empty() ? nullptr : s->items[0].datum;
+    return set_error(s->status, s->text);
+  }
+  begin(*s);
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    const Datum *d = Datum::of(t->pub.access[i].datum);
+    for (const auto &item : s->items)
+      if (item.datum == d) f.views[i] = item.replica->view;
+  }
+  return CONSORT_OK;
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
+}
+
+void Memory::keep(Staging &s) noexcept {
+  s.next = stagings_;
+  if (stagings_) stagings_->previous = &s;
+  stagings_ = &s;
+}
+
+Staging *Memory::stage_at_home(Hand &h, Task *t) {
+  if (!t->extra) {
+    Task *lent = h.take_lent();
+    if (!lent) throw std::bad_alloc();
+    t->extra = new (lent) Extra;
+  }
+  const uint32_t home = rt_.topology->home();
+  auto *s = new Staging{t, nullptr, home, {}, coherence::one(home), 0, false, 0, {}, nullptr, nullptr};
+  keep(*s);
+  return t->extra->staging = s;
+}
+
+bool Memory::sent(Staging &s) noexcept {
+  Store &store = stores_[s.space];
+  if (!store.waiting.empty() || !grant(s)) {
+    store.waiting.push_back(&s);
+    return true;
+  }
+  if (s.awaited) return true;
+  ++active_;
+  return false;
+}
+
+bool Memory::stage_home(Hand &h, Task *t) noexcept try {
+  Datum &d = *Datum::of(t->pub.access[0].datum);
+  if (data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
+  if (t->extra && t->extra->staging) return false;  // it comes from there
+  Lock lock(mutex_);
+  Replicas &all = *replicas_of(d);
+  const uint32_t home = rt_.topology->home();
+  const bool contents =
+      all.valid && (d.state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
+  uint32_t mode = t->pub.access[0].mode;
+  bool items = true;
+  if (t->bits & kRetire) {
+    all.retired = true;
+    const Replica *own = all.in(home);
+    const bool fetch_it = contents && own && own->lasting && !all.is_valid(*own);
+    if (!fetch_it && !all.flying) return false;
+    if (fetch_it) mode = CONSORT_M_R;
+    items = fetch_it;
+  } else if (!contents) {
+    mode = CONSORT_M_W;  // nothing to read is told elsewhere
+  }
+  Staging *s = stage_at_home(h, t);
+  if (items) s->items.push_back({&d, mode, nullptr});
+  if ((t->bits & kRetire) && all.flying) {
+    all.leaving = s;
+    ++s->awaited;
+  }
+  return sent(*s);
+} catch (const std::bad_alloc &) {
+  return false;
+}
+
+void Memory::end(Hand &h, Task *t) noexcept {
+  Lock lock(mutex_);
+  std::unique_ptr<Staging> s(std::exchange(t->extra->staging, nullptr));
+  --active_;
+  (s->previous ? s->previous->next : stagings_) = s->next;
+  if (s->next) s->next->previous = s->previous;
+  if (s->granted)
+    for (auto &item : s->items) unpin(*item.replica);
+  if (!s->worker && s->status >= 0 && (t->bits & kHold)) begin(*s);  // the application wrote at home
+  serve();
+  hand_out(h, lock);
+}
+
+void Memory::forget(Datum &d) noexcept {
+  Lock lock(mutex_);
+  for (auto &r : d.extra()->replicas->all)
+    if (r->allocated && !r->lasting) release(*r);
+  d.extra()->replicas.reset();
+}
+
+void Memory::invalidate(Datum &d) noexcept {
+  Lock lock(mutex_);
+  if (!d.extra() || !d.extra()->replicas) return;
+  d.extra()->replicas->valid = 0;
+  ++d.extra()->replicas->version;
+}
+
+bool Memory::valid_in(const Datum &d, uint32_t space) noexcept {
+  const uint32_t here = data_state::space(d.state.load(std::memory_order_relaxed));
+  if (here != data_state::kMany) return here == space;
+  Lock lock(mutex_);
+  return d.extra()->replicas->valid & coherence::one(space);
+}
+
+Memory::Count Memory::count(uint32_t space) noexcept {
+  Lock lock(mutex_);
+  const Store &s = stores_[space];
+  return {s.limit, s.used - s.spare_bytes, s.evictions, s.saves, s.fetched_bytes, s.saved_bytes};
+}
+
+std::string Memory::describe(TaskName name) noexcept try {
+  Lock lock(mutex_);
+  const Staging *s = stagings_;  // the record of a task that may be ending is not asked
+  while (s && s->task->pub.id != name) s = s->next;
+  if (!s) return "";
+  const Store &store = stores_[s->space];
+  const std::string space = rt_.topology->spaces()[s->space].desc.name;
+  if (s->granted) return s->awaited ? std::to_string(s->awaited) + " of its data are on their way to " + space : "";
+  const auto place = std::find(store.waiting.begin(), store.waiting.end(), s) - store.waiting.begin();
+  return "it waits for room in " + space + " (" + std::to_string(store.used - store.spare_bytes) + " of " +
+         std::to_string(store.limit) + " bytes are in use), behind " + std::to_string(place) + " others";
+} catch (const std::bad_alloc &) {
+  return "";
+}
+
+std::string Memory::describe() noexcept try {
+  Lock lock(mutex_);
+  std::string text;
+  for (uint32_t i = 0; i < stores_.size(); ++i) {
+    const Store &store = stores_[i];
+    if (!store.counted) continue;
+    text += std::string(text.empty() ? "" : "\n") + "space " + rt_.topology->spaces()[i].desc.name + ": " +
+            std::to_string(store.used - store.spare_bytes) +
+            (store.limit == UINT64_MAX ? "" : " of " + std::to_string(store.limit)) + " bytes in use";
+    uint64_t idle = 0;
+    for (const Replica *r = store.oldest; r; r = r->newer) idle += r->bytes;
+    text += ", " + std::to_string(idle) + " of them by nobody just now";
+    if (store.waiting.empty()) continue;
+    const Staging &front = *store.waiting.front();
+    text +=
+        "; " + std::to_string(store.waiting.size()) + " tasks wait for room, first '" + task_label(*front.task) + "'";
+  }
+  if (transfers_) text += (text.empty() ? "" : "\n") + std::to_string(transfers_) + " data are on their way";
+  return text;
+} catch (const std::bad_alloc &) {
+  return "";
+}
+
+}  // namespace consort

@@ -1,0 +1,64 @@
+// mover.hpp — carries out copies on a device's links: one queue, pumped by one thread of its own.
+//
+// Anybody hands copies over; only the mover's pump touches the driver's queue. It sleeps until there is something to submit
+// or the device has news (as Queue::rest). With the manual pump nobody has a thread: whoever pumps calls step().
+#pragma once
+#include <consort/driver.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "park.hpp"
+#include "result.hpp"
+
+namespace consort {
+
+struct Device;
+struct Hand;
+struct Runtime;
+struct Transfer;
+
+class Mover {
+ public:
+  static Result<std::unique_ptr<Mover>> open(Runtime &, const Device &, uint64_t token);
+  ~Mover();
+  Result<void> start_thread();
+  void stop() noexcept;                                       // and joins
+
+  // One copy of a transfer; when it is over Memory::copied() hears of it. False: no memory.
+  bool add(Transfer *, const consort_copy *, uint32_t n) noexcept;
+  bool step(Hand &) noexcept;                                 // the pump's: false: nothing to do now
+  void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
+  uint64_t next_event() const noexcept {  // virtual time: before that step() has nothing to do
+    return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
+  }
+  uint64_t token() const noexcept { return token_; }
+  const Device &device() const noexcept { return device_; }
+
+ private:
+  struct Op { Transfer *transfer; consort_op op; };
+  Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
+  void run();
+  void rest() noexcept;
+  void finish(Hand &, const consort_done &) noexcept;
+
+  Runtime &rt_;
+  const Device &device_;
+  const uint64_t token_;
+  const consort_driver_ops *ops_ = nullptr;
+  void *q_ = nullptr;
+  int fd_ = -1;
+  uint32_t depth_ = 1, inflight_ = 0;
+  std::thread thread_;
+  Parker parker_;
+  std::atomic<bool> asleep_{false}, stopping_{false};
+  std::mutex mutex_;                                          // guards the two; leaf
+  std::deque<Op *> waiting_;                                  // not yet accepted
+  std::vector<consort_done> pushed_;
+};
+
+}  // namespace consort

@@ -1,0 +1,52 @@
+// replica.hpp — what a datum has in the memories of a machine, once one memory is not all there is to it.
+//
+// Belongs to the datum (DatumExtra). Every field changes under Memory's mutex. A datum without this record lives in one
+// space, and nobody here knows of it.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "coherence.hpp"
+#include "data.hpp"
+
+namespace consort {
+
+struct Staging;
+struct Transfer;
+
+struct Replica {
+  Datum *datum;
+  uint32_t space;
+  bool allocated = false;
+  bool lasting = false;                    // the application's own memory: not ours to free
+  bool unsure = false;                     // tasks that never heard of this record may still read it: until the next write
+  bool anchored = false;                   // parts use its memory
+  uint8_t vain = 0;                        // saves that failed, in a row
+  uint32_t pins = 0;                       // tasks that use it, copies from and to it, holds: it stays
+  uint64_t bytes = 0;                      // that it takes of its space
+  void *view = nullptr;
+  std::unique_ptr<std::byte[]> own_view;   // where view points, unless that is the datum's own
+  std::vector<DatumExtra::Block> blocks;
+  Transfer *coming = nullptr;              // its contents are on their way
+  std::vector<Transfer *> going;           // copies that read it
+  Replica *older = nullptr, *newer = nullptr;  // by last use, among those that may go (Memory)
+  bool listed = false;
+  bool stays() const noexcept { return lasting || unsure || anchored; }  // whether in use or not
+};
+
+struct Replicas {
+  coherence::Spaces valid = 0;
+  uint32_t version = 0;                    // of the contents: what was copied before a write is not valid after it
+  uint32_t flying = 0;                     // copies under way, to or from any of its replicas
+  bool retired = false;                    // it is being unregistered: nothing is saved any more
+  Staging *leaving = nullptr;              // of the unregistration, which waits until nothing flies
+  std::vector<std::unique_ptr<Replica>> all;  // few
+  Replica *in(uint32_t space) const noexcept {
+    for (const auto &r : all)
+      if (r->space == space) return r.get();
+    return nullptr;
+  }
+  bool is_valid(const Replica &r) const noexcept { return valid & coherence::one(r.space); }
+};
+
+}  // namespace consort

@@ -1,0 +1,32 @@
+// staging.hpp — one task's data on their way to where it will run.
+//
+// Hangs on the task (Extra::staging) from the moment when it was popped and its data were not all there, until it has ended.
+// Changes under Memory's mutex.
+#pragma once
+#include <consort/driver.h>
+
+#include <string>
+#include <vector>
+
+namespace consort {
+
+struct Datum;
+struct Replica;
+struct Task;
+struct Worker;
+
+struct Staging {
+  struct Item { Datum *datum; uint32_t mode; Replica *replica; };
+  Task *task;
+  Worker *worker;                 // who comes for it; nullptr: a hold or an unregistration, at home
+  uint32_t space;                 // where memory is taken, if any has to be
+  std::vector<Item> items;        // each datum once
+  uint64_t reach;                 // spaces whose replicas will do
+  uint32_t awaited = 0;           // transfers
+  bool granted = false;           // it has its memory; replicas are pinned
+  consort_status status = 0;      // why it can not be
+  std::string text;
+  Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
+};
+
+}  // namespace consort

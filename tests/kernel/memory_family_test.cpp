@@ -1,0 +1,158 @@
+// Parts, contributions and tasks in any order, where units have a memory of their own: what is divided, united or taken in
+// turns comes home in time, and stale copies elsewhere are not believed (FLT-01, FLT-02, ACC-05, ACC-06, DAT-15, DAT-16).
+#include <numeric>
+#include <random>
+
+#include "memory_machine.hpp"
+
+namespace {
+
+using namespace consort_test;
+
+std::vector<consort_data_id> divide(consort_runtime *rt, consort_data_id x, uint32_t n, consort_plan_id *plan) {
+  const consort_split params{n, 0};
+  consort_plan_desc d = CONSORT_PLAN_INIT;
+  d.filter = "blocks";
+  d.params = &params;
+  d.params_bytes = sizeof params;
+  need(consort_plan_create(rt, x, &d, plan), "plan");
+  std::vector<consort_data_id> part(n);
+  EXPECT_EQ(consort_plan_parts(rt, *plan, part.data(), n), int64_t{n});
+  return part;
+}
+
+consort_status mix(const consort_call &c) {  // the scalar into each cell
+  const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
+  for (uint64_t i = 0; i < w.n; ++i) pointer<uint64_t>(c, 0)[i] = pointer<uint64_t>(c, 0)[i] * 31 + c.args[0].scalar;
+  return CONSORT_OK;
+}
+consort_status sum(const consort_call &c) {
+  const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
+  uint64_t s = 0;
+  for (uint64_t i = 0; i < w.n; ++i) s = s * 7 + pointer<uint64_t>(c, 0)[i];
+  *pointer<uint64_t>(c, 1) = s;
+  return CONSORT_OK;
+}
+consort_status fill(const consort_call &c) {
+  const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
+  std::iota(pointer<uint64_t>(c, 0), pointer<uint64_t>(c, 0) + w.n, uint64_t{1});
+  return CONSORT_OK;
+}
+
+// A whole and its parts are written and read here and there, in a random order; each reading is held against one process.
+TEST(MemoryFamily, PartsAndWholeOverTwoMemories) {
+  constexpr uint32_t kCells = 64, kParts = 4, kEach = kCells / kParts;
+  for (int seed = 0; seed < 24; ++seed) {
+    const bool homeless = seed & 1, tight = seed & 2;
+    Machine m(tight ? Pairs{{"limits", "stream0:ram=768"}} : Pairs{}, seed & 4 ? "1" : "2");
+    std::mt19937 random(seed);
+    std::vector<uint64_t> memory(kCells), want(kCells);
+    const auto x = vector_of(m, homeless ? nullptr : memory.data(), kCells, 8, "whole");
+    const consort_codelet_id mixes[] = {m.on("cpu", nullptr, mix), m.on("stream", nullptr, mix), m.on("cpu", "stream", mix)};
+    const consort_codelet_id sums[] = {m.on("cpu", nullptr, sum), m.on("stream", nullptr, sum)};
+    Desc(m.on(seed & 8 ? "cpu" : "stream", nullptr, fill)).w(x).must(m);
+    std::iota(want.begin(), want.end(), uint64_t{1});
+    consort_plan_id plan{0};
+    const auto part = divide(m, x, kParts, &plan);
+    std::vector<std::unique_ptr<uint64_t>> seen;
+    std::vector<uint64_t> right;
+    std::vector<consort_data_id> answers;
+    for (int t = 0; t < 120; ++t) {
+      const uint32_t which = random() % (kParts + 2), i = which % kParts;
+      const bool whole = which >= kParts;
+      const auto d = whole ? x : part[i];
+      uint64_t *const first = want.data() + (whole ? 0 : i * kEach), *const last = whole ? want.data() + kCells : first + kEach;
+      if (random() % 3) {
+        Desc(mixes[random() % 3]).rw(d).arg(uint64_t(t)).must(m);
+        for (uint64_t *p = first; p < last; ++p) *p = *p * 31 + uint64_t(t);
+      } else {
+        seen.push_back(std::make_unique<uint64_t>(0));
+        answers.push_back(variable_of(m, seen.back().get()));
+        Desc(sums[random() % 2]).r(d).w(answers.back()).must(m);
+        uint64_t s = 0;
+        for (uint64_t *p = first; p < last; ++p) s = s * 7 + *p;
+        right.push_back(s);
+      }
+    }
+    ASSERT_OK(consort_wait_all(m, kLong, 0)) << "seed " << seed;
+    for (size_t i = 0; i < seen.size(); ++i) {
+      ASSERT_OK(consort_unregister(m, answers[i]));
+      ASSERT_EQ(*seen[i], right[i]) << "seed " << seed << ", answer " << i;
+    }
+    consort_hold hold;
+    ASSERT_OK(consort_acquire(m, x, CONSORT_M_R, kLong, &hold));
+    const auto *got = static_cast<uint64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr));
+    EXPECT_TRUE(std::equal(want.begin(), want.end(), got)) << "seed " << seed;
+    ASSERT_OK(consort_release(m, hold));
+    ASSERT_OK(consort_unregister(m, x));
+    if (!homeless) { EXPECT_EQ(memory, want) << "seed " << seed; }
+  }
+}
+
+struct Sum {
+  consort_codelet_id init, combine;
+  explicit Sum(Machine &m)
+      : init(m.on("cpu", nullptr, [](const consort_call &c) { return *pointer<uint64_t>(c, 0) = 0, CONSORT_OK; })),
+        combine(m.on("cpu", nullptr, [](const consort_call &c) {
+          return *pointer<uint64_t>(c, 0) += *pointer<uint64_t>(c, 1), CONSORT_OK;
+        })) {}
+};
+consort_status add(const consort_call &c) { return *pointer<uint64_t>(c, 0) += c.args[0].scalar, CONSORT_OK; }
+
+TEST(MemoryFamily, ContributionsReachADatumThatLivesOnTheDevice) {
+  for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
+    Machine m;
+    const Sum how(m);
+    uint64_t v = 1, want = 1;
+    const auto x = variable_of(m, &v);
+    ASSERT_OK(consort_data_set_reduction(m, x, how.init, how.combine));
+    const auto either = m.on("cpu", "stream", add), there = m.on("stream", nullptr, triple);
+    for (int round = 0; round < 6; ++round) {
+      Desc(there).rw(x).must(m), want = want * 3 + 1;
+      for (uint64_t i = 0; i < 40; ++i) Desc(either).use(x, CONSORT_M_REDUX | hint).arg(i).must(m), want += i;
+    }
+    ASSERT_OK(consort_unregister(m, x));
+    EXPECT_EQ(v, want);
+  }
+}
+
+TEST(MemoryFamily, ContributionsOfADeviceAloneAreRefused) {
+  Machine m;
+  const Sum how(m);
+  uint64_t v = 1;
+  const auto x = variable_of(m, &v);
+  ASSERT_OK(consort_data_set_reduction(m, x, how.init, how.combine));
+  consort_task_id id;
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(m.on("stream", nullptr, add)).use(x, CONSORT_M_REDUX).arg(uint64_t{1}).to(m, &id),
+              "copies are at home", "add an implementation");
+  ASSERT_OK(consort_unregister(m, x));
+  EXPECT_EQ(v, 1u);
+}
+
+TEST(MemoryFamily, TasksInAnyOrderTakeTurnsOverTwoMemories) {
+  Machine m(Pairs{{"stream.units", "2"}}, "4");
+  constexpr int kData = 5;
+  uint64_t v[kData] = {}, want[kData] = {};
+  consort_data_id x[kData];
+  for (int i = 0; i < kData; ++i) x[i] = variable_of(m, &v[i]);
+  const auto both = [](const consort_call &c) {
+    for (uint32_t i = 0; i < c.nviews; ++i) *pointer<uint64_t>(c, i) += c.args[0].scalar;
+    return CONSORT_OK;
+  };
+  const consort_codelet_id codelets[] = {m.on("cpu", nullptr, both), m.on("stream", nullptr, both), m.on("cpu", "stream", both)};
+  std::mt19937 random(5);
+  for (uint64_t t = 0; t < 600; ++t) {
+    const uint32_t a = random() % kData, b = (a + 1 + random() % (kData - 1)) % kData;
+    Desc task(codelets[random() % 3]);
+    task.use(x[a], CONSORT_M_RW | CONSORT_M_COMMUTE), want[a] += t;
+    if (random() % 2) task.use(x[b], CONSORT_M_RW | CONSORT_M_COMMUTE), want[b] += t;
+    task.arg(t).must(m);
+  }
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  for (int i = 0; i < kData; ++i) {
+    ASSERT_OK(consort_unregister(m, x[i]));
+    EXPECT_EQ(v[i], want[i]);
+  }
+}
+
+}  // namespace
