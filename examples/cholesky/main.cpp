@@ -33,7 +33,9 @@ const consort::Codelet syrk{"syrk", consort::cpu([](Matrix<const float> a, Matri
 const consort::Codelet gemm{"gemm", consort::cpu([](Matrix<const float> a, Matrix<const float> b, Matrix<float> c) {
   cholesky::gemm(a.data(), b.data(), c.data(), rows(c), cols(c), cols(a), ld(c));
 })};
-const consort::Codelet fill{"fill", consort::cpu([](Matrix<float>, const Tiled *m, int i, int j) { m->fill(i, j); })};
+const consort::Codelet fill{"fill", consort::cpu([](Matrix<float> a, const Tiled *m, int i, int j) {
+  m->fill(i, j, a.data(), ld(a));
+})};
 
 // The tiles as the runtime knows them: the lower half.
 class Tiles {
@@ -44,6 +46,9 @@ public:
         tiles_.push_back(rt.matrix(m.at(i, j), static_cast<size_t>(m.size(i)), static_cast<size_t>(m.size(j)), static_cast<size_t>(m.tile())));
   }
   int count() const { return count_; }
+  void bring_home() const { // from whichever memory they were last written in
+    for (const auto &tile : tiles_) (void)tile.read();
+  }
   const consort::Data<Matrix<float>> &operator()(int i, int j) const { return tiles_[static_cast<size_t>(i) * (i + 1) / 2 + j]; }
 
 private:
@@ -137,6 +142,7 @@ void run(const Options &o) {
   rt.wait();
   const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t0).count();
   bar.finish();
+  A.bring_home();
 
   const std::vector<Load> end = loads(rt);
   double busy = 0;

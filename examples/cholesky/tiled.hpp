@@ -37,14 +37,14 @@ public:
     return static_cast<float>(static_cast<double>(h >> 40) / (1 << 24) - 0.5) + (row == col ? static_cast<float>(n_) : 0.0f);
   }
 
-  void fill(int i, int j) const { // one tile
+  void fill(int i, int j, float *tile, int ld) const { // one tile, wherever it is to lie
     for (int c = 0; c < size(j); ++c)
       for (int r = 0; r < size(i); ++r)
-        at(i, j)[static_cast<size_t>(c) * tile_ + r] = original(int64_t{i} * tile_ + r, int64_t{j} * tile_ + c);
+        tile[static_cast<size_t>(c) * ld + r] = original(int64_t{i} * tile_ + r, int64_t{j} * tile_ + c);
   }
   void fill() const {
     for (int i = 0; i < count_; ++i)
-      for (int j = 0; j <= i; ++j) fill(i, j);
+      for (int j = 0; j <= i; ++j) fill(i, j, at(i, j), tile_);
   }
 
   // ‖A - L Lᵀ‖ / ‖A‖ in the Frobenius norm, in double precision. The numerator by random vectors of ±1: the mean of
