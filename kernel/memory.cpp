@@ -34,6 +34,10 @@ Result<void> Memory::open() {
       stores_[s].counted = true;
       if (spaces[s].desc.capacity) stores_[s].limit = spaces[s].desc.capacity;
     }
+  for (uint32_t s = 0; s < n; ++s)
+    stores_[s].refuge = s == rt_.topology->home() ||
+                        std::none_of(rt_.topology->units().begin(), rt_.topology->units().end(),
+                                     [s](const Unit &u) { return u.desc.space == s; });
   if (auto r = read_limits(); !r) return r;
   // A mover for each device whose links move bytes.
   mover_of_.assign(n * n, nullptr);
@@ -330,6 +334,8 @@ bool Memory::save(Replica &r) noexcept try {
       best = s;
       break;
     }
+    // Two memories that both lack room, and save to each other, would do so for ever.
+    if (!stores_[s].refuge) continue;
     if ((!there || !there->allocated) && !make_room(s, bytes_in(d, s), nullptr)) {
       stores_[r.space].later |= !is_stuck(stores_[s]);
       continue;

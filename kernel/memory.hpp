@@ -52,7 +52,7 @@ class Memory {
   void invalidate(Datum &) noexcept;                       // it has no contents any more
   bool valid_in(const Datum &, uint32_t space) noexcept;
 
-  void copied(Hand &, Transfer *, consort_status) noexcept;  // by a mover: one copy is over
+  void copied(Hand &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
   Mover *mover(uint64_t token) const noexcept;
   bool step(Hand &) noexcept;                              // manual pump: all movers, once
   uint64_t next_event() const noexcept;                    // virtual time: of all movers
@@ -70,6 +70,7 @@ class Memory {
  private:
   struct Store {                                           // one space
     bool counted = false;
+    bool refuge = false;                                   // to save contents in: home, or where nobody computes
     bool clearing = false;                                 // make_room() is at it: saves to and fro do not begin it again
     bool later = false;                                    // it found contents that may be saved once others have ended
     uint64_t limit = UINT64_MAX, used = 0, evictions = 0, saves = 0, fetched_bytes = 0, saved_bytes = 0;

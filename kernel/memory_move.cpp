@@ -74,9 +74,15 @@ bool Memory::hop(Transfer &t) noexcept try {
   return false;
 }
 
-void Memory::copied(Hand &h, Transfer *t, consort_status status) noexcept {
+void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why) noexcept {
   Lock lock(mutex_);
-  if (status < 0 && t->status >= 0) t->status = status;
+  if (status < 0 && t->status >= 0) {
+    t->status = status;
+    try {
+      t->why = why;
+    } catch (const std::bad_alloc &) {  // then it is told without the reason
+    }
+  }
   if (--t->outstanding) return;
   --transfers_;
   t->to->coming = nullptr;
@@ -126,7 +132,7 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
       refuse(*s, status,
              "its datum '" + rt_.data.name(*t->datum) + "' could not be copied from " +
                  rt_.topology->spaces()[t->from->space].desc.name + " to " +
-                 rt_.topology->spaces()[t->last->space].desc.name);
+                 rt_.topology->spaces()[t->last->space].desc.name + (t->why.empty() ? "" : ": " + t->why));
     if (--s->awaited == 0) complete(s);
   }
   delete t;

@@ -1,5 +1,8 @@
 #include "mover.hpp"
 
+#include <algorithm>
+#include <cstdio>
+
 #include "error_slot.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
@@ -76,18 +79,22 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
   parker_.wake();
 }
 
-void Mover::finish(Hand &h, const consort_done &done) noexcept {
+void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept {
   std::unique_ptr<Op> op(reinterpret_cast<Op *>(done.cookie));
   --inflight_;
-  rt_.memory.copied(h, op->transfer, done.status);
+  rt_.memory.copied(h, op->transfer, done.status, why);
 }
 
 bool Mover::step(Hand &h) noexcept {
   bool did = false;
   consort_done done[32];
   if (inflight_) {
+    clear_error();
     const uint32_t n = ops_->poll(q_, done, 32);
-    for (uint32_t i = 0; i < n; ++i) finish(h, done[i]);
+    // What the driver said by fail() is about the last that it reports (driver.h).
+    char why[400] = "";
+    if (n && done[n - 1].status < 0) std::snprintf(why, sizeof why, "%s", error_text());
+    for (uint32_t i = 0; i < n; ++i) finish(h, done[i], i + 1 == n ? why : "");
     did |= n > 0;
   }
   std::vector<consort_done> pushed;
@@ -98,11 +105,12 @@ bool Mover::step(Hand &h) noexcept {
     pushed.swap(pushed_);
     while (n < 16 && n < waiting_.size() && inflight_ + n < depth_) batch[n] = waiting_[n], ++n;
   }
-  for (const auto &d : pushed) finish(h, d);
+  for (const auto &d : pushed) finish(h, d, "");
   did |= !pushed.empty();
   if (!n) return did;
-  uint32_t accepted = 0;
-  while (accepted < n && ops_->submit(q_, &batch[accepted]->op, 1) == 1) ++accepted;
+  consort_op ops[16];
+  for (uint32_t i = 0; i < n; ++i) ops[i] = batch[i]->op;
+  const uint32_t accepted = std::min(n, ops_->submit(q_, ops, n));
   inflight_ += accepted;
   std::lock_guard lock(mutex_);
   waiting_.erase(waiting_.begin(), waiting_.begin() + accepted);

@@ -44,7 +44,7 @@ class Mover {
   Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
   void run();
   void rest() noexcept;
-  void finish(Hand &, const consort_done &) noexcept;
+  void finish(Hand &, const consort_done &, const char *why) noexcept;
 
   Runtime &rt_;
   const Device &device_;

@@ -22,6 +22,7 @@ struct Transfer {
   std::vector<Staging *> waiters;     // told when it has arrived, or never will
   std::vector<Staging *> blocked;     // will write to `from`: told when this hop has read it
   bool saving = false;                // so that `from` may go
+  std::string why = {};               // the driver's words, if it failed
 };
 
 }  // namespace consort

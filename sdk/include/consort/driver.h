@@ -212,7 +212,7 @@ typedef struct consort_driver_ops {
   consort_status (*queue_open)(void *dev, uint32_t unit_or_none, uint64_t token, consort_queue_desc *out, void **q); /* [control] */
   void (*queue_close)(void *q);                                                             /* [control] q is idle */
   uint32_t (*submit)(void *q, const consort_op *ops, uint32_t n);                           /* [queue] -> accepted prefix; never blocks */
-  uint32_t (*poll)(void *q, consort_done *out, uint32_t max);                               /* [queue] never blocks */
+  uint32_t (*poll)(void *q, consort_done *out, uint32_t max);                               /* [queue] never blocks; what it says by fail() is about the last op that it reports */
   int32_t (*event_fd)(void *q);                                                             /* [control] DRV_FD */
   consort_status (*arm)(void *q);                                                           /* [queue] E_BUSY = poll again first (no lost wake-up) */
   uint64_t (*next_event)(void *q);                                                          /* [queue] VIRTUAL: earliest ns poll() yields, or CONSORT_NEVER */
