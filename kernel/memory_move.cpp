@@ -107,7 +107,8 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
     bool sent = false;
     try {
       t->to = next == t->last->space ? t->last : replica_in(all, *t->datum, next);
-      sent = (t->to->allocated || (make_room(next, bytes_in(*t->datum, next), nullptr) && allocate(*t->to) >= 0)) &&
+      sent = (t->to == t->last || !t->to->coming) &&
+             (t->to->allocated || (make_room(next, bytes_in(*t->datum, next), nullptr) && allocate(*t->to) >= 0)) &&
              hop(*t);
     } catch (const std::bad_alloc &) {
     }
@@ -180,7 +181,8 @@ void Memory::fetch(Replica &r, Staging *s) noexcept try {
                       ", from where no driver moves bytes to " + rt_.topology->spaces()[r.space].desc.name);
   Replica *to = next == r.space ? &r : replica_in(all, d, next);
   const bool room = to->allocated || make_room(next, bytes_in(d, next), s);
-  if (!room && !is_stuck(stores_[next])) {
+  // Contents that come there for somebody else: he may use them while a second copy of them would still be written.
+  if (to->coming || (!room && !is_stuck(stores_[next]))) {
     wanted_.push_back({&r, s});
     ++s->awaited;
     return;
