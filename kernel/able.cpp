@@ -23,8 +23,8 @@ consort_status say_nobody(Runtime &rt, const Task *t, const Worker *asked) noexc
   if (asked && (t->bits & (kScratch | kUnite)) && !reductions_allow(*t, asked->id) &&
       able(rt, *t->codelet, asked->klass, asked->id, asked_about(*t)))
     return set_errorf(CONSORT_E_UNSUPPORTED,
-                      "codelet '%s' cannot run it on worker %s: a codelet of the reduction of its data cannot run there, "
-                      "by its can_execute() or for want of an implementation, and on no other worker can both",
+                      "codelet '%s' cannot run it on worker %s: a codelet of the reduction of its data cannot run "
+                      "there, by its can_execute() or for want of an implementation, and on no other worker can both",
                       t->codelet->name.c_str(), asked->unit.name.c_str());
   if (t->bits & kBound)
     return set_errorf(CONSORT_E_UNSUPPORTED,

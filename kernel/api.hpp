@@ -14,7 +14,7 @@ consort_status refuse_shell(const consort_runtime *) noexcept;
 // E_BUSY, where the calling thread is inside a body or a callback of this runtime, whose end `what` would wait for.
 consort_status refuse_inside(Runtime &, const char *what) noexcept;
 
-// Bits that have no meaning here: a newer application's, or an uninitialised word. `known`: what there is, for the text.
+// Bits that have no meaning here: a newer application's, or an uninitialised word. `known`: what there is, in words.
 inline consort_status refuse_bits(const char *what, uint32_t unknown, const char *known) noexcept {
   return set_errorf(CONSORT_E_INVAL, "%s has 0x%x, which this runtime does not know: %s", what, unknown, known);
 }

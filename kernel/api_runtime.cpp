@@ -117,8 +117,8 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
   // Its contributions may be read by this very thread, or never: to wait for that could be for ever.
   const auto refuse_pending = [&] {
-    return set_errorf(CONSORT_E_BUSY, "codelet '%s' is still needed by the reduction of data whose contributions nobody has read: acquire, "
-                      "invalidate or unregister them first", c->name.c_str());
+    return set_errorf(CONSORT_E_BUSY, "codelet '%s' is still needed by the reduction of data whose contributions nobody "
+                      "has read: acquire, invalidate or unregister them first", c->name.c_str());
   };
   if (c->phases.load(std::memory_order_relaxed)) return refuse_pending();
   if (!c->live.exchange(false, std::memory_order_acq_rel)) return set_error(CONSORT_E_STALE, "the codelet was removed before");

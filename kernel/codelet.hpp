@@ -42,8 +42,8 @@ struct Codelet {
   std::unique_ptr<std::atomic<uint64_t>[]> ran;  // by worker; CL_STATS alone
   consort_task blank{};                   // what a task of this codelet shows to policies, but for its own
   std::atomic<bool> live{true};
-  // As a method of reductions: phases that contributions are made in, and those whose union is not over. Under the data's rights;
-  // the last leave of a union (release) pairs with the remover's look.
+  // As a method of reductions: phases that contributions are made in, and those whose union is not over. Under the
+  // data's rights; the release that ends a union pairs with the remover's look.
   std::atomic<uint32_t> phases{0}, unions{0};
 };
 

@@ -53,8 +53,8 @@ const char *or_empty(const char *s) { return s ? s : ""; }
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// How surely these words speak of the key: 0 not at all; 1 there is such a word; 2 it stands there as a key, or with its
-// value.
+// How surely these words speak of the key: 0 not at all; 1 there is such a word; 2 it stands there as a key, or with
+// its value.
 int speaks_of(std::string_view words, const std::string &plugin, std::string_view key, std::string_view value) {
   int surely = 0;
   for (size_t at = 0; (at = words.find(key, at)) != words.npos; at += key.size()) {

@@ -22,7 +22,7 @@ struct ConfigValue {
 
 // The error says what is expected, not where the value came from: "expects u32 in 1..64, not \"many\"".
 Result<ConfigValue> read_value(std::string_view text, std::string_view type, std::string_view range);
-// Is that a way to write a value of this type? `strict`: a text stands in quotes; else its reader may take a number too.
+// Is that a way to write a value of this type? `strict`: a text stands in quotes; else its reader takes a number, too.
 Result<void> check_written(Written, std::string_view text, std::string_view type, std::string_view range, bool strict);
 // Is this a type, and a range that makes sense with it? For what plugins declare.
 Result<void> check_type(std::string_view type, std::string_view range);

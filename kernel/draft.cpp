@@ -65,7 +65,8 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
     if (!datum || !DataTable::is(*datum, use.data)) [[unlikely]] return stale_datum(use, i);
     if (const consort_status s = check_mode(use.mode, i); s < 0) [[unlikely]] return s;
     if (use.reserved) [[unlikely]]
-      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: reserved has 0x%x, which has no meaning: it must be 0", i, use.reserved);
+      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: reserved has 0x%x, which has no meaning: it must be 0", i,
+                        use.reserved);
     if (c && !c->modes.empty() && c->modes[i] != (use.mode & ~kHints)) [[unlikely]]
       return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x", c->name.c_str(), c->modes[i], i, use.mode);
     out[i] = {&datum->pub, use.mode, 0};
@@ -207,7 +208,8 @@ void take_names(Draft &draft, Group &group) noexcept {
     return set_errorf(CONSORT_E_INVAL, "task->flags has 0x%x, which this runtime does not know", d.flags & ~kKnown);
 
   if (d.size != CONSORT_TASK_BRIEF && d.reserved) [[unlikely]]
-    return set_errorf(CONSORT_E_INVAL, "task->reserved has 0x%x, which has no meaning: it must be 0, as CONSORT_TASK_INIT makes it", d.reserved);
+    return set_errorf(CONSORT_E_INVAL,
+                      "task->reserved has 0x%x, which has no meaning: it must be 0, as CONSORT_TASK_INIT makes it", d.reserved);
 
   Codelet *c = nullptr;
   if (d.codelet.v) {

@@ -60,7 +60,8 @@ std::string describe_task(Runtime &rt, TaskName name) {
   const auto n = static_cast<uint32_t>(left);
   const auto released = [&]() -> std::string {
     if (const uint32_t holds = rt.ends.holds(name))
-      return "the task is ready, running or over; its end is held " + std::to_string(holds) + " times: consort_task_end_release()";
+      return "the task is ready, running or over; its end is held " + std::to_string(holds) +
+             " times: consort_task_end_release()";
     return "the task is ready or running: it waits for nothing but a worker";
   };
   if (left & pending::kClaimed) return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";

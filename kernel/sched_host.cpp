@@ -20,8 +20,9 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
   const auto &units = rt.topology->units();
   for (uint32_t t = 0; t < nt; ++t) {
     const Codelet *c = kernel_task(tasks[t]).codelet;
+    const TaskName asked = asked_about(kernel_task(tasks[t]));
     for (uint32_t w = 0; w < nw; ++w)
-      *out++ = c && workers[w] < units.size() ? able(rt, *c, units[workers[w]].klass, workers[w], asked_about(kernel_task(tasks[t]))) : 0;
+      *out++ = c && workers[w] < units.size() ? able(rt, *c, units[workers[w]].klass, workers[w], asked) : 0;
   }
 }
 

@@ -34,7 +34,7 @@ class Repeats {
   // nullptr: no memory. Listed once it is begun.
   static std::unique_ptr<Turns> copy(const consort_task_desc &) noexcept;
   void begin(Turns &, TaskName, consort_group_id) noexcept;            // a turn is about to be sent
-  TaskName turn_of(TaskName) noexcept;                                 // of a first turn: the present one; else the name itself
+  TaskName turn_of(TaskName) noexcept;                                 // the present one, of a first; else itself
   consort_status stop(TaskName, bool live) noexcept;
   void stop_all() noexcept;
   // A turn has ended: is there to be another one? If not, it is not listed any more.
