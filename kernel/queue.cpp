@@ -171,6 +171,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   slot->op = {};
   slot->op.kind = CONSORT_OP_CALL;
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
+  if (rt_.profile || rt_.policy.observes()) [[unlikely]] slot->op.flags |= CONSORT_OPF_TIME;
   slot->op.cookie = reinterpret_cast<uint64_t>(slot);
   slot->op.footprint = t->pub.footprint;
   slot->op.work = t->extra ? t->extra->work : 0;
@@ -240,17 +241,31 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   } else {
     poison_again(rt_, t);
   }
-  if (slot->watcher.instance) [[unlikely]] {
-    consort_done told = done;
-    told.cookie = t->pub.id;
-    told.status = s;
-    rt_.policy.tell_finished(slot->watcher, worker_, told);
-  }
+  if (!recorded && (slot->watcher.instance || rt_.observed.load(std::memory_order_relaxed))) [[unlikely]] tell(*slot, done, s);
   if (s >= 0) t->bits |= kOdd;
   --inflight_;
   slot->task = nullptr;
   free_.push_back(slot);
   complete(rt_, h, t, s, &worker_);
+}
+
+// To those who watch. When a device's op began is known once it has ended.
+void Queue::tell(const Slot &slot, const consort_done &done, consort_status status) noexcept {
+  const Task &t = *slot.task;
+  if (slot.watcher.instance) {
+    consort_done told = done;
+    told.cookie = t.pub.id;
+    told.status = status;
+    rt_.policy.tell_finished(slot.watcher, worker_, told);
+  }
+  if (rt_.profile && done.t1 > done.t0)
+    worker_.busy_ns.store(worker_.busy_ns.load(std::memory_order_relaxed) + (done.t1 - done.t0), std::memory_order_relaxed);
+  if (!rt_.trace_fn) return;
+  for (const uint32_t what : {0u, 1u}) {
+    const uint64_t at = what ? done.t1 : done.t0;
+    const consort_trace_event e{rt_.profile ? at : 0, t.pub.id, t.codelet->number, worker_.id, what, task_label(t)};
+    rt_.trace_fn(rt_.trace_user, &e);
+  }
 }
 
 bool Queue::finish_early(Hand &h) noexcept {

@@ -44,6 +44,7 @@ class Queue {
   bool submit(Slot *) noexcept;
   void mark_issued(Task *) noexcept;
   void finish(Hand &, const consort_done &) noexcept;
+  void tell(const Slot &, const consort_done &, consort_status) noexcept;
   bool finish_early(Hand &) noexcept;
 
   Runtime &rt_;

@@ -383,5 +383,39 @@ TEST(OffloadVirtual, VectorScaling) {
   scale_vectors(m, true);
 }
 
+// Who watches is told of tasks on devices, too, with the device's own times.
+TEST(Offload, DevicesAreTracedAndCounted) {
+  Machine m({{"profile", "true"}, {"sim.times", "work=1ms"}});
+  std::mutex mutex;
+  std::vector<consort_trace_event> seen;
+  const std::pair<std::mutex *, std::vector<consort_trace_event> *> both{&mutex, &seen};
+  ASSERT_OK(consort_trace(m, [](void *user, const consort_trace_event *e) {
+    const auto &to = *static_cast<decltype(&both)>(user);
+    std::lock_guard lock(*to.first);
+    to.second->push_back(*e);
+  }, const_cast<void *>(static_cast<const void *>(&both))));
+  double x = 1;
+  const auto d = variable_of<double>(m, &x);
+  const auto work = m.codelet("work", [](const consort_call &c) { return *pointer<double>(c, 0) *= 2, CONSORT_OK; });
+  const uint32_t device = m.workers - 1;
+  for (int i = 0; i < 3; ++i) Desc(work).rw(d).on(device).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  ASSERT_EQ(seen.size(), 6u);
+  uint64_t busy = 0;
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(seen[i].worker, device);
+    EXPECT_EQ(seen[i].what, i % 2);
+    EXPECT_STREQ(seen[i].name, "work");
+    EXPECT_GT(seen[i].t_ns, 0u);
+    if (i % 2) busy += seen[i].t_ns - seen[i - 1].t_ns;
+  }
+  EXPECT_GE(busy, 3'000'000u);
+  consort_worker_info info{};
+  info.size = sizeof info;
+  ASSERT_OK(consort_get_worker(m, device, &info));
+  EXPECT_EQ(info.busy_ns, busy);
+  EXPECT_EQ(info.tasks, 3u);
+}
+
 }  // namespace
 }  // namespace consort_test

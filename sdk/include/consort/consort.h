@@ -292,7 +292,8 @@ CONSORT_API uint64_t consort_explain(consort_runtime *rt, consort_task_id task, 
  * worker, never blocks. OK: something was done; AGAIN: nothing to do now. Waiting calls pump in a seeded order. */
 CONSORT_API consort_status consort_step(consort_runtime *rt, uint32_t worker);
 
-/* Told of each task's start and end while installed; fn NULL: off. Before the first submission only. */
+/* Told of each task's start and end while installed, of a task on a device of both when it has ended; fn NULL: off. Before
+ * the first submission only. */
 typedef struct consort_trace_event { uint64_t t_ns, task, codelet; uint32_t worker, what; const char *name; } consort_trace_event; /* what: 0 start, 1 end; t_ns: 0 unless `profile` */
 CONSORT_FROZEN(consort_trace_event, 40);
 CONSORT_API consort_status consort_trace(consort_runtime *rt, void (*fn)(void *user, const consort_trace_event *), void *user);
