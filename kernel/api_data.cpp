@@ -1,6 +1,7 @@
 // api_data.cpp — consort.h: how the accesses of a datum are ordered and united.
 #include "api.hpp"
 #include "discipline.hpp"
+#include "formats.hpp"
 #include "reduction.hpp"
 #include "submit.hpp"
 
@@ -55,6 +56,8 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
     return CONSORT_OK;
   };
   return with_datum(shell, data, ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+    if (discipline.formats)
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be reduced", rt.data.name(d).c_str());
     bool in_use = discipline.phase == Discipline::Phase::kOnCopies || (d.writer && rt.is_live(d.writer));
     for (uint32_t i = 0; i < d.nreaders; ++i) in_use |= rt.is_live(d.reader_at(i));
     if (discipline.reduction && in_use)
@@ -69,10 +72,23 @@ consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id 
     if (!ordered && discipline.in_tree())
       return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays", rt.data.name(d).c_str(),
                         discipline.part_of ? "is a part of a datum" : "has plans");
+    if (!ordered && discipline.formats)
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats, and order is what keeps them in step", rt.data.name(d).c_str());
     discipline.ordered = ordered != 0;
     mark_odd(d);
     return CONSORT_OK;
   });
+}
+
+consort_status consort_data_add_format(consort_runtime *shell, consort_data_id data, const consort_format_desc *desc) {
+  if (!desc || desc->size < sizeof *desc || !desc->klass || !desc->interface)
+    return set_error(CONSORT_E_INVAL, "the format's description is NULL, or names no class or no interface: begin with CONSORT_FORMAT_INIT");
+  if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
+  const auto load = [&](Runtime &rt) -> consort_status {  // not under the right
+    auto layout = rt.data.layout(desc->interface);
+    return layout ? CONSORT_OK : set_error(layout.error());
+  };
+  return with_datum(shell, data, load, [&](Runtime &rt, Datum &d, Discipline &discipline) { return add_format(rt, d, discipline, *desc); });
 }
 
 }  // extern "C"

@@ -112,6 +112,11 @@ class DataTable {
   }
   enum Show : uint32_t { kShown = 0, kHidden = data_state::kHidden };
   Result<Datum *> add_like(const Datum &, Show, const char *name = nullptr);  // same layout and sizes, without a home. Hidden: the kernel's own, not counted
+  template <class F>
+  void each(F f) const {                                    // of those that have a layout now; whoever calls knows that none comes or goes
+    for (uint32_t i = 1; i < arena_.carved(); ++i)
+      if (Datum &d = *arena_.at(i); d.layout) f(d);
+  }
   Datum *find_home(const void *, consort_data_id *) const noexcept;  // looks at every datum
   // By hand: with memory for shape and view, zeroed; then, once both sizes are known, named, or put back.
   Result<Datum *> take_slot(Layout *);

@@ -1,6 +1,7 @@
 #include "discipline.hpp"
 
 #include "error_slot.hpp"
+#include "formats.hpp"
 #include "internal.hpp"
 #include "reduction.hpp"
 #include "tree.hpp"
@@ -21,7 +22,7 @@ Discipline *discipline_of(Datum &d) noexcept {
 
 void mark_odd(Datum &d) noexcept {
   const Discipline *discipline = discipline_if_any(d);
-  const bool odd = d.keeper || (discipline && (!discipline->ordered || discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline)));
+  const bool odd = d.keeper || (discipline && (!discipline->ordered || discipline->formats || discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline)));
   const uint32_t name = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
   d.generation.store(odd ? name | Datum::kOdd : name, std::memory_order_relaxed);  // read under the same right
 }
@@ -101,11 +102,12 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
 bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (mode != CONSORT_M_REDUX && (mode | CONSORT_M_R) != (CONSORT_M_RW | CONSORT_M_COMMUTE)) return false;
   const Discipline *discipline = discipline_if_any(d);
-  if (!discipline || !discipline->ordered || d.keeper || discipline->phase != wanted_by(mode) || !is_open(*discipline)) return false;
+  if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) || !is_open(*discipline)) return false;
   return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_classes);  // copies are at home
 }
 
 consort_status enter_phases(Draft &draft) noexcept {
+  if (const consort_status s = enter_formats(draft); s < 0) return s;
   if (const consort_status s = enter_trees(draft); s < 0) return s;
   for (uint32_t i = 0; i < draft.nclaims; ++i)
     if (const consort_status s = enter_phase(draft, draft.claims[i]); s < 0) return s;

@@ -15,6 +15,7 @@ namespace consort {
 
 struct Draft;
 struct Claim;
+struct Formats;
 struct Plan;
 struct Reduction;
 
@@ -30,9 +31,11 @@ struct Discipline {
   std::vector<TaskName> loose;        // unfinished tasks that use it without order
   std::unique_ptr<Reduction> reduction;
   Reduction *copy_of = nullptr;       // this datum is one of its copies
+  std::unique_ptr<Formats> formats;   // other layouts of this datum
+  Formats *format_of = nullptr;       // this datum is one of these, with this `number`
   // -- in a tree of parts (tree.hpp) --
   Plan *part_of = nullptr;            // settled before anybody knows the part, as are the next two
-  uint32_t number = 0, depth = 0;     // which part; plans between it and the datum that is part of none
+  uint32_t number = 0, depth = 0;     // which part (or format); plans between it and the datum that is part of none
   Plan *plans = nullptr;              // of this datum, linked by Plan::next
 
   bool in_tree() const noexcept { return part_of || plans; }

@@ -6,6 +6,7 @@
 #include "discipline.hpp"
 #include "able.hpp"
 #include "error_slot.hpp"
+#include "formats.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
 #include "more.hpp"
@@ -267,6 +268,7 @@ void take_names(Draft &draft, Group &group) noexcept {
       if (const consort_status s = enter_phases(draft); s < 0) [[unlikely]] return s;
       if (const consort_status s = reserve_links(draft); s < 0) [[unlikely]] return s;
       if (!list_tokens(draft)) [[unlikely]] return no_memory();
+      if (draft.formatted) [[unlikely]] settle_formats(draft);
     }
     count_in(h, *group);
     if (out) out->v = t->pub.id;
@@ -319,6 +321,7 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
       d->home.store(0, std::memory_order_release);  // pairs with find_home()
       d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd, std::memory_order_release);
     }
+    if (draft.formatted) settle_formats(draft);
     count_in(h, *t->group);
     Linker linker(rt, t);
     link(draft, linker);

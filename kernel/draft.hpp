@@ -26,6 +26,7 @@ struct Draft {
   Claim *claims = few;
   uint32_t nclaims = 0, nhidden = 0;  // behind them: data of the kernel's own, under the same locks
   bool unordered = false;
+  bool formatted = false;             // some of its data have several formats
   Reduction *reduction = nullptr;     // that is being united
   Task *ended = nullptr;              // the kernel's own that wait for the right to be given up, to end; linked by sched[0]
 

@@ -73,6 +73,9 @@ consort_status Plans::look_at(Hand &h, Datum &d, consort_data_id id, Sketch &ske
   if (!discipline->ordered)
     return set_errorf(CONSORT_E_INVAL, "datum '%s' makes no order among its tasks, so its parts could make none either: consort_data_set_ordered(1) first",
                       sketch.name.c_str());
+  if (discipline->formats)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be divided, but its parts may have formats registered as data of their own",
+                      sketch.name.c_str());
   sketch.depth = discipline->depth;
   if (discipline->depth >= Plan::kDeepest)
     return set_errorf(CONSORT_E_INVAL, "datum '%s' is a part %u plans deep, and that is the most: divide it less often, into more parts",
@@ -176,7 +179,7 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
     Claim claim(d, CONSORT_M_R);
     const SubmissionRight right(rt_, h, &claim, 1);
     Discipline *discipline = DataTable::is(*d, id) && (!d->keeper || rt_.recordings.let_go(*d)) ? discipline_of(*d) : nullptr;
-    if (discipline && discipline->ordered) {
+    if (discipline && discipline->ordered && !discipline->formats) {
       plan->next = discipline->plans;
       discipline->plans = plan.get();
       out->v = uint64_t{arena_.at(plan->number)->generation.load(std::memory_order_relaxed)} << 32 | plan->number;
@@ -188,7 +191,7 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   }
   remove(plan.release());
   if (s == CONSORT_E_STALE) return stale(id);
-  return set_error(s, s == CONSORT_E_NOMEM ? "no memory for a datum's plans" : "the datum was set to make no order meanwhile");
+  return set_error(s, s == CONSORT_E_NOMEM ? "no memory for a datum's plans" : "the datum was set to make no order, or was given a format, meanwhile");
 }
 
 void Plans::kill_names(Plan &plan) noexcept {

@@ -74,6 +74,8 @@ consort_status Recorder::copy(Draft &draft) {
     const consort_access &a = t.pub.access[i];
     Datum *datum = Datum::of(a.datum);
     if (is_part(*datum)) return set_errorf(CONSORT_E_UNSUPPORTED, "'%s' is a part of a datum: parts cannot be recorded yet", rt.data.name(*datum).c_str());
+    if (const Discipline *discipline = discipline_if_any(*datum); discipline && discipline->formats)
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be recorded", rt.data.name(*datum).c_str());
     const auto [it, fresh] = place.try_emplace(datum, static_cast<uint32_t>(data.size()));
     if (fresh) data.push_back({datum, datum->pub.id, 0, 0});
     Recording::Use &use = data[it->second];

@@ -65,6 +65,8 @@ consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted,
       r.dead = "datum '" + r.name_of(use) + "', which it uses, was unregistered";
       return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r.dead.c_str());
     }
+    if (const Discipline *discipline = discipline_if_any(*use.datum); discipline && discipline->formats)
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats since it was recorded: submit its tasks instead", r.name_of(use).c_str());
     if (use.tokens && !discipline_of(*use.datum)) return no_memory();
   }
   if (const consort_status s = enter_phases(draft); s < 0) return s;

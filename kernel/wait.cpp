@@ -6,6 +6,7 @@
 #include "complete.hpp"
 #include "error_slot.hpp"
 #include "explain.hpp"
+#include "formats.hpp"
 #include "queue.hpp"
 #include "quiet.hpp"
 #include "submit.hpp"
@@ -516,6 +517,7 @@ consort_status wait_to_stop(Runtime &rt) {
     while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, *h, gate);
     settle_down(rt, *h);
   }
+  if (bring_formats_home(rt, *h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
   while (rt.memory.busy())  // copies that only make room: no task waits for them
     if (!rt.manual || !pump_all(rt, *h, CONSORT_NEVER)) h->parker.wait(50'000);
   return rt.groups.collect_all();

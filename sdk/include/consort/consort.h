@@ -350,4 +350,5 @@ CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, 
 #include "order.h"
 #include "partition.h"
 #include "replay.h"
+#include "formats.h"
 #endif

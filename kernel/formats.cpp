@@ -1,0 +1,244 @@
+#include "formats.hpp"
+
+#include "error_slot.hpp"
+#include "internal.hpp"
+
+namespace consort {
+namespace {
+
+Formats *formats_of(const Datum &d) noexcept {
+  const Discipline *discipline = discipline_if_any(d);
+  return discipline ? discipline->formats.get() : nullptr;
+}
+
+// A conversion, linked as if it had been submitted here.
+consort_status convert(Draft &draft, Formats &formats, uint32_t from, uint32_t to) noexcept {
+  const auto refuse = [&](consort_status s, const char *why) {
+    return set_errorf(s, "datum '%s': the codelet that converts it %s", draft.rt.data.name(*formats.all[0].datum).c_str(), why);
+  };
+  const consort_codelet_id id = to ? formats.all[to].to : formats.all[from].from;
+  Codelet *c = draft.rt.codelets.find(id);
+  if (!c) return refuse(CONSORT_E_STALE, "was removed");
+  if (!c->where) return refuse(CONSORT_E_UNSUPPORTED, "has no implementation for a unit of this machine: add one");
+  const Claim claims[] = {{formats.all[from].datum, CONSORT_M_R}, {formats.all[to].datum, CONSORT_M_W}};
+  for (const Claim &claim : claims) {
+    Discipline &discipline = *discipline_if_any(*claim.datum);
+    const bool alone = claim.mode == CONSORT_M_W;
+    if (const consort_status s = enter_plainly(draft, *claim.datum, discipline, alone, !alone); s < 0) return s;
+    mark_odd(*claim.datum);
+  }
+  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, c);
+  if (!t) return CONSORT_E_NOMEM;
+  fence::light(draft.rt.asymmetric);  // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
+  const auto give_back = [&] {
+    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+    draft.h.give_record(t);
+  };
+  if (!c->live.load(std::memory_order_relaxed)) {
+    give_back();
+    return refuse(CONSORT_E_STALE, "was removed");
+  }
+  if (draft.rt.shared_domains) {  // it may be issued behind others: their tickets stand there
+    Task *lent = draft.h.take_lent();
+    if (!lent) {
+      give_back();
+      return no_memory();
+    }
+    t->extra = new (lent) Extra;
+  }
+  if (const consort_status s = send_internal(draft, t, claims, 2, 0); s < 0) return s;
+  formats.all[to].holds = true;
+  return CONSORT_OK;
+}
+
+uint32_t conversions(const Formats &formats, uint32_t to, uint32_t mode) noexcept {
+  if (!(mode & CONSORT_M_R) || formats.all[to].holds) return 0;
+  return to == 0 || formats.all[0].holds ? 1 : 2;  // by way of the first
+}
+
+consort_status bring(Draft &draft, Formats &formats, uint32_t to) noexcept {
+  if (formats.all[to].holds) return CONSORT_OK;
+  if (!formats.all[0].holds) {
+    uint32_t from = 1;
+    while (from < formats.all.size() && !formats.all[from].holds) ++from;
+    if (from == formats.all.size()) return CONSORT_OK;  // nobody has written it yet: whoever reads is told
+    if (const consort_status s = convert(draft, formats, from, 0); s < 0) return s;
+  }
+  return to ? convert(draft, formats, 0, to) : CONSORT_OK;
+}
+
+// Of the classes that could run it, those that see its data in the formats which ask for the fewest conversions.
+uint64_t choose_classes(const Draft &draft, uint64_t classes) noexcept {
+  uint64_t best = 0, chosen = 0;
+  uint32_t fewest = UINT32_MAX;
+  const auto alike = [&](uint32_t a, uint32_t b) {
+    for (uint32_t i = 0; i < draft.nclaims; ++i)
+      if (const Formats *f = formats_of(*draft.claims[i].datum); f && f->of_class(a) != f->of_class(b)) return false;
+    return true;
+  };
+  for (uint64_t left = classes; left; left &= left - 1) {
+    const auto klass = static_cast<uint32_t>(__builtin_ctzll(left));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < draft.nclaims; ++i)
+      if (const Formats *f = formats_of(*draft.claims[i].datum))
+        n += conversions(*f, f->of_class(klass), draft.claims[i].mode);
+    if (n >= fewest) continue;
+    fewest = n;
+    best = klass;
+  }
+  for (uint64_t left = classes; left; left &= left - 1) {
+    const auto klass = static_cast<uint32_t>(__builtin_ctzll(left));
+    if (alike(static_cast<uint32_t>(best), klass)) chosen |= uint64_t{1} << klass;
+  }
+  return chosen;
+}
+
+// All formats end with the first, after whoever uses them.
+consort_status enter_end(Draft &draft, Formats &formats) noexcept {
+  if (formats.all[0].datum->home.load(std::memory_order_relaxed))
+    if (const consort_status s = bring(draft, formats, 0); s < 0) return s;
+  for (size_t i = 1; i < formats.all.size(); ++i)
+    draft.claims[draft.nclaims + draft.nhidden++] = {formats.all[i].datum, CONSORT_M_RW};
+  return CONSORT_OK;
+}
+
+}  // namespace
+
+Formats::~Formats() {
+  for (size_t i = 1; i < all.size(); ++i) rt.data.remove(*all[i].datum);
+}
+
+uint32_t Formats::of_class(uint32_t klass) const noexcept {
+  for (uint32_t i = 1; i < all.size(); ++i)
+    if (all[i].classes >> klass & 1) return i;
+  return 0;
+}
+
+consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const consort_format_desc &desc) {
+  const std::string name = rt.data.name(d);
+  if (discipline.in_tree() || discipline.reduction || !discipline.ordered)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' %s: it cannot have several formats", name.c_str(),
+                      discipline.part_of     ? "is a part of another"
+                      : discipline.plans     ? "has plans"
+                      : discipline.reduction ? "is reduced"
+                                             : "makes no order");
+  if (discipline.formats && discipline.formats->all.size() == Formats::kMost)
+    return set_errorf(CONSORT_E_INVAL, "datum '%s' has %u formats, and that is the most", name.c_str(), Formats::kMost);
+  for (const consort_codelet_id id : {desc.to, desc.from}) {
+    const Codelet *c = rt.codelets.find(id);
+    if (!c || !c->live.load(std::memory_order_relaxed))
+      return set_errorf(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+                        "`%s` is no codelet of this runtime: consort_codelet_add() gives one", id.v == desc.to.v ? "to" : "from");
+    const bool as_given = c->modes.empty() || (c->modes.size() == 2 && c->modes[0] == CONSORT_M_R && c->modes[1] == CONSORT_M_W);
+    if ((c->nmodes != CONSORT_NONE && c->nmodes != 2) || !as_given)
+      return set_errorf(CONSORT_E_INVAL, "codelet '%s' converts a datum: it is given the source to read and the target to write",
+                        c->name.c_str());
+  }
+  uint64_t classes = 0;  // none, where this machine has no such unit
+  for (size_t i = 0; i < rt.topology->classes().size(); ++i)
+    if (std::string_view(rt.topology->classes()[i]) == desc.klass) classes |= uint64_t{1} << i;
+  for (size_t i = 1; discipline.formats && i < discipline.formats->all.size(); ++i)
+    if (classes & discipline.formats->all[i].classes)
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' has a format for units of class '%s' already", name.c_str(), desc.klass);
+
+  auto layout = rt.data.layout(desc.interface);
+  if (!layout) return set_error(layout.error());
+  auto slot = rt.data.take_slot(*layout);
+  if (!slot) return set_error(slot.error());
+  Datum &other = **slot;
+  const consort_interface_ops &ops = *(*layout)->ops;
+  std::byte *shape = static_cast<std::byte *>(other.view) - (*layout)->view_at;
+  consort_extent extent{};
+  const consort_status made = ops.shape(desc.args, desc.args_bytes, shape, other.view);
+  if (made < 0 || (ops.bytes(shape) && ops.extents(shape, other.view, &extent, 1) && extent.addr.base + extent.addr.off)) {
+    rt.data.put_back(other);
+    return set_errorf(CONSORT_E_INVAL,
+                      "interface '%s' does not accept these arguments for a format of datum '%s': check the sizes, and "
+                      "give no address", desc.interface, name.c_str());
+  }
+  rt.data.show(other, data_state::kHidden | data_state::kNowhere << data_state::kSpaceShift);
+  Discipline *own = discipline_of(other);
+  DatumExtra *extra = rt.data.extra(other);
+  if (!own || !extra) {
+    rt.data.remove(other);
+    return no_memory();
+  }
+  try {
+    extra->name = name + " (" + desc.klass + ")";
+    if (!discipline.formats) {
+      auto formats = std::make_unique<Formats>(rt);
+      formats->all.reserve(Formats::kMost);
+      formats->all.push_back({&d, 0, {0}, {0}, true});
+      discipline.formats = std::move(formats);
+    }
+  } catch (const std::bad_alloc &) {
+    rt.data.remove(other);
+    return no_memory();
+  }
+  other.lock_at.store(static_cast<int32_t>(&d - &other) + d.lock_at.load(std::memory_order_relaxed),
+                      std::memory_order_release);
+  own->format_of = discipline.formats.get();
+  own->number = static_cast<uint32_t>(discipline.formats->all.size());
+  discipline.formats->all.push_back({&other, classes, desc.to, desc.from, false});  // there is room
+  mark_odd(d);
+  return CONSORT_OK;
+}
+
+consort_status enter_formats(Draft &draft) noexcept {
+  for (uint32_t i = 0; i < draft.nclaims && !draft.formatted; ++i) draft.formatted = formats_of(*draft.claims[i].datum);
+  if (!draft.formatted) return CONSORT_OK;
+  Task &t = *draft.t;
+  if (draft.unordered)
+    return set_error(CONSORT_E_UNSUPPORTED,
+                     "a datum of the task has several formats, and order is what keeps them in step: submit it in order");
+  uint32_t klass = CONSORT_NONE;  // of a task without a body: the first format
+  if (!(t.bits & kSpecial)) {
+    const bool bound = t.bits & kBound;
+    const uint64_t classes = choose_classes(draft, bound ? uint64_t{1} << draft.rt.workers[t.extra->worker]->klass : t.pub.where);
+    if (!bound) t.pub.where = classes;
+    klass = static_cast<uint32_t>(__builtin_ctzll(classes));
+  }
+  for (uint32_t i = 0; i < draft.nclaims; ++i) {
+    Claim &claim = draft.claims[i];
+    Formats *formats = formats_of(*claim.datum);
+    if (!formats || (claim.mode & CONSORT_M_REDUX)) continue;  // which is refused where phases are entered
+    if (t.bits & kRetire) {
+      if (const consort_status s = enter_end(draft, *formats); s < 0) return s;
+      continue;
+    }
+    const uint32_t wanted = klass == CONSORT_NONE ? 0 : formats->of_class(klass);
+    if (claim.mode & CONSORT_M_R)
+      if (const consort_status s = bring(draft, *formats, wanted); s < 0) return s;
+    if (!wanted) continue;
+    Datum *const other = formats->all[wanted].datum;
+    for (uint32_t k = 0; k < t.pub.naccess; ++k)
+      if (Datum::of(t.pub.access[k].datum) == claim.datum && !(t.pub.access[k].mode & CONSORT_M_SCRATCH))
+        t.accesses()[k].datum = &other->pub;
+    claim.datum = other;
+  }
+  return CONSORT_OK;
+}
+
+void settle_formats(Draft &draft) noexcept {
+  for (uint32_t i = 0; i < draft.nclaims; ++i) {
+    if (!(draft.claims[i].mode & CONSORT_M_W)) continue;
+    const Discipline *discipline = discipline_if_any(*draft.claims[i].datum);
+    Formats *formats = !discipline ? nullptr : discipline->format_of ? discipline->format_of : discipline->formats.get();
+    if (!formats) continue;
+    const uint32_t number = discipline->format_of ? discipline->number : 0;
+    for (uint32_t k = 0; k < formats->all.size(); ++k) formats->all[k].holds = k == number;
+  }
+}
+
+bool bring_formats_home(Runtime &rt, Hand &h) noexcept {
+  bool any = false;
+  rt.data.each([&](Datum &d) {
+    const Formats *formats = formats_of(d);
+    if (!formats || formats->all[0].holds || !d.home.load(std::memory_order_relaxed)) return;
+    any = true;
+    (void)submit_special(rt, h, {d.pub.id}, CONSORT_M_R, kEmpty);  // a point of synchronisation, which reads the first format
+  });
+  return any;
+}
+
+}  // namespace consort
