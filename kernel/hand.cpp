@@ -46,12 +46,8 @@ bool Hand::refill(bool may_wait) noexcept {
   if (!rt.window || !may_wait) return free || carve(kCarve);
   if (free && nfree > floor) return true;
   if (carved < rt.window) return carve(std::min(kCarve, rt.window - carved));
-  // Where a wait was in vain and no task has ended since, another one would be: a graph is being built that waits for a tag.
-  if (const uint64_t now = rt.finished() + 1; now != in_vain) {
-    wait_for_records(*this);
-    drain_returned();
-    in_vain = nfree > floor ? 0 : rt.finished() + 1;
-  }
+  gave_way = !wait_for_records(*this);
+  drain_returned();
   return free || carve(1);
 }
 

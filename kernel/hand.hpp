@@ -53,7 +53,7 @@ struct Hand {
   bool asking = false;                // inside a codelet's can_execute(); in_callback then too
   uint8_t watched = 0;                // submissions go the long way: somebody looks at them (kWatched*)
   uint32_t lease_tries = 0;
-  uint64_t in_vain = 0;               // finished tasks, and one, when a wait for records was
+  bool gave_way = false;              // the window, at the last look: nothing could end without this thread
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackRoom stack;
   uint32_t streak = 0;                // tasks run in a row, each released by the one before

@@ -16,6 +16,11 @@ class Parker {
   // The same, and until `fd` is readable, whichever comes first. Where the system has no more descriptors it sleeps a moment.
   void wait_or_readable(int fd, int64_t timeout_ns) noexcept;
   void wake() noexcept;
+  // [any] Is there somebody who sleeps, and has nobody woken it? acquire: pairs with wait(), which shows it.
+  bool asleep() const noexcept {
+    const uint32_t w = word_.load(std::memory_order_acquire);
+    return w == kAsleep || w == kPolling;
+  }
   ~Parker();
 
  private:

@@ -292,14 +292,6 @@ uint64_t Runtime::finished() const noexcept {  // at most once
   return sum;
 }
 
-bool Runtime::nobody_runs() const noexcept {
-  return !memory.busy() && std::all_of(workers.begin(), workers.end(), [](const auto &w) {
-    // acquire pairs with the release in help(): one who waits sleeps with the token
-    const bool at_work = w->token.load(std::memory_order_acquire) == token::kHeld && !w->resting.load(std::memory_order_acquire);
-    return !at_work && !(w->queue && w->queue->at_work());
-  });
-}
-
 void Runtime::wake(const consort_wake &want) noexcept {
   uint32_t k = want.k;
   for (uint32_t i = 0; i < sleeper_words && k; ++i) {

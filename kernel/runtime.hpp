@@ -81,7 +81,6 @@ struct Runtime {
   }
   uint64_t submitted() const noexcept;     // sums, as in group.hpp: finished first
   uint64_t finished() const noexcept;
-  bool nobody_runs() const noexcept;       // no worker's turn is taken just now
   void wake(const consort_wake &) noexcept;
   void wake_waiters(const Group *idle = nullptr) noexcept;  // somebody's wait may be over: for this group, or for no group
   void choose_paths() noexcept;            // the short way where nobody asks for more: after whatever changes who asks

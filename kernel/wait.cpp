@@ -95,8 +95,17 @@ bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t lo
   return goal.reached();
 }
 
+// A wait at the window, which helps for a while at a time.
+struct RecordWait {
+  bool in_vain = false;  // nothing moved any more; then the worker's turn was given up, at rest
+
+  static bool enough(const Hand &h) noexcept {
+    return h.nfree + h.returned_count.load(std::memory_order_relaxed) - h.floor >= static_cast<int32_t>(std::max(1u, h.rt.window / 4));
+  }
+};
+
 // The caller takes a worker's turn until the goal is reached. False: no turn was to be had.
-bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(const Hand &)) noexcept {
+bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *records) noexcept {
   Runtime &rt = goal.rt;
   Worker *w = h.lease;
   if (!w || !w->lease_to_held(h)) {
@@ -116,7 +125,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
     while (!goal.reached()) {
       const bool did = w->steps(h, frame, kLookEvery) > 0;
       if (h.seat != w) break;
-      if (enough && enough(h)) break;
+      if (records && records->enough(h)) break;
       if (did && !deadline.passed()) {
         idle = 0;
         continue;
@@ -136,13 +145,26 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, bool (*enough)(co
         const Waiter waiter(rt, h.parker, goal.group);
         goal.announce();
         w->resting.store(true, std::memory_order_release);
-        if (!goal.surely_reached()) h.parker.wait(enough ? std::min(kNap, deadline.left_ns() < 0 ? kNap : deadline.left_ns()) : deadline.left_ns());
+        if (goal.surely_reached()) {
+        } else if (records && stands_still(rt)) {
+          records->in_vain = true;
+        } else {
+          h.parker.wait(records ? kNap : deadline.left_ns());  // that all have come to rest is announced by nobody
+        }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
       }
+      if (records && records->in_vain) {
+        if (w->lie_down(h, frame)) break;
+        records->in_vain = false;  // there was something after all
+        if (h.seat != w) break;
+        w->show_awake();
+        idle = 0;
+        continue;
+      }
       w->show_awake();
       idle = rt.spin_rounds;
-      if (enough) break;  // nothing to run and nothing came back: the caller decides
+      if (records) break;  // nothing to run and nothing came back: the caller decides
     }
     settle_down(rt, h);
   }
@@ -187,7 +209,11 @@ void stay_and_run_anything(Worker &w, Hand &h, Frame &frame, const Goal &goal, c
   if (!w.step(h, frame)) {
     const Waiter waiter(rt, h.parker, goal.group);
     goal.announce();
+    h.away.store(true, std::memory_order_release);  // as if it had no turn: a body is under way, and sleeps
+    w.resting.store(true, std::memory_order_release);
     if (!goal.surely_reached()) h.parker.wait(deadline.left_ns());
+    w.resting.store(false, std::memory_order_release);
+    h.away.store(false, std::memory_order_release);
     goal.withdraw();
   }
   if (h.seat == &w) w.show_awake();
@@ -389,37 +415,46 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   }
 }
 
-// Until a quarter of the window is free again. When nothing is ready and nothing comes back, the window gives way:
-// what would have to end first may be waiting for this very thread.
-void wait_for_records(Hand &h) noexcept {
+// With a manual pump: chance picks, until it has found nothing often enough; then each worker in turn, for it may have missed one.
+bool pump_for_records(Hand &h) noexcept {
   Runtime &rt = h.rt;
-  const Goal goal{rt, nullptr, 0, nullptr, &h};
-  if (rt.virtual_time) {
-    while (h.nfree - h.floor < static_cast<int32_t>(std::max(1u, rt.window / 4)) && pump_all(rt, h, CONSORT_NEVER)) {
-    }
-    return;
-  }
-  if (rt.manual) {
-    const PumpTurn turn(rt, h);
-    const auto n = static_cast<uint32_t>(rt.workers.size());
-    for (uint32_t fruitless = 0; fruitless < 4 * n && h.nfree - h.floor < static_cast<int32_t>(std::max(1u, rt.window / 4));)
+  const auto n = static_cast<uint32_t>(rt.workers.size());
+  const auto at_work = [](const Queue *q) { return q->at_work(); };
+  for (uint32_t fruitless = h.gave_way ? 4 * n : 0; !RecordWait::enough(h);) {
+    PumpTurn turn(rt, h);
+    if (fruitless < 4 * n && !rt.virtual_time) {
       fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
-    return;
-  }
-  const auto enough = [](const Hand &hand) {
-    return hand.nfree + hand.returned_count.load(std::memory_order_relaxed) - hand.floor >= static_cast<int32_t>(std::max(1u, hand.rt.window / 4));
-  };
-  const Deadline never(rt.clock, -1);
-  const auto progress = [&] { return rt.finished(); };
-  for (uint64_t before = progress(); !enough(h);) {
-    const bool helped = help(h, goal, never, enough);
+    } else if (pump_all(rt, h, CONSORT_NEVER)) {
+      fruitless = 0;
+    } else {
+      if (rt.virtual_time || !(rt.memory.busy() || std::any_of(rt.queues.begin(), rt.queues.end(), at_work))) return h.drain_returned() && h.nfree > h.floor;
+      rt.clock.advance(1000);
+      turn.give_up();
+      h.parker.wait(20'000);  // a device is at work, which keeps to its own time
+    }
     h.drain_returned();
-    if (h.nfree > h.floor) break;  // not a quarter, but nobody here to wait with
-    if (!helped) sleep_until(h, goal, never, kNap);
-    const uint64_t now = progress();
-    if (now == before && rt.nobody_runs()) break;
-    before = now;
   }
+  return true;
+}
+
+bool wait_for_records(Hand &h) noexcept {
+  Runtime &rt = h.rt;
+  if (rt.manual) return pump_for_records(h);
+  const Goal goal{rt, nullptr, 0, nullptr, &h};
+  const Deadline never(rt.clock, -1);
+  RecordWait wait;
+  // What gave way goes on doing so for as long as nothing moves: a graph is being built that waits for a tag.
+  if (h.gave_way && !h.lease && !goal.reached() && stands_still(rt)) wait.in_vain = true;
+  while (!wait.in_vain && !wait.enough(h)) {
+    const bool helped = help(h, goal, never, &wait);
+    h.drain_returned();
+    if (h.nfree > h.floor) return true;  // not a quarter, but nobody here to wait with
+    if (helped || wait.in_vain) continue;
+    rt.policy.flush();
+    if (!sleep_until(h, goal, never, kNap)) wait.in_vain = stands_still(rt);
+  }
+  if (wait.in_vain) h.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
+  return !wait.in_vain;
 }
 
 consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t flags) {

@@ -25,7 +25,9 @@ class Waiter {
   Waiter *next_, *before_ = nullptr;
 };
 
-void wait_for_records(Hand &) noexcept;  // the window is full
+// The window is full: until a quarter of it is free again, or something is and there is nothing else to run. False: nothing that is
+// pending can end unless the application does something, and that may be this very thread's to do: the window gives way.
+bool wait_for_records(Hand &) noexcept;
 
 consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags);

@@ -94,6 +94,8 @@ struct Worker {
   bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_acquire) == token::lease(h.id); }
   void ask_for_lease(Hand &) noexcept;           // of the thread on duty
   void wake_duty() noexcept;
+  // held → free at rest: a push wakes the thread on duty. False: there was something to do, and it was done; the seat may be lost.
+  bool lie_down(Hand &, Frame &) noexcept;
 
   // -- steps; the caller holds the token and sits here (Hand::seat) --
   bool step(Hand &h, Frame &f) noexcept { return steps(h, f, 1) > 0; }  // false: nothing to do now
@@ -107,6 +109,7 @@ struct Worker {
 
   // -- threads --
   Result<void> start_thread();
+  bool vacant() const noexcept { return vacant_.load(std::memory_order_relaxed); }  // [any] a hint
   bool relief(Hand &) noexcept;                  // by the token's holder: a thread is to be had that would go on here
   bool leave_to_spare(Hand &) noexcept;          // for a task that waits: the token is free; true: somebody is on duty
   bool fill_vacancy(Hand &) noexcept;            // [any] where that said false, in a while: true: somebody is by now

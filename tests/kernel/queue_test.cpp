@@ -113,6 +113,22 @@ TEST(Queue, AChainIsIssuedWithoutARoundTripPerLink) {
   EXPECT_LE(m.count(STREAM_ROUND_TRIPS), 50u) << "the device ran dry between links";
 }
 
+TEST(Queue, AWindowHoldsWhileADeviceIsAtWork) {
+  for (const char *pump : {"threads", "manual"}) {
+    StreamMachine m(Pairs{{"stream.latency_ns", "3000000"}, {"window", "4"}, {"pump", pump}});
+    static std::atomic<int> ran;
+    ran = 0;
+    const consort_codelet_id link = on(*m.rt, "stream", [](const consort_call *) -> consort_status { return ++ran, CONSORT_OK; });
+    int most = 0;
+    for (int i = 0; i < 100; ++i) {
+      Desc(link).must(*m.rt);
+      most = std::max(most, i + 1 - ran.load());
+    }
+    ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+    EXPECT_LE(most, 4) << pump;
+  }
+}
+
 TEST(Queue, ACodeletThatOnlyEnqueuesIsFollowedToo) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"window", "0"}});
   uint64_t x = 0;
