@@ -150,19 +150,15 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   end_union(d);
 }
 
-// What ends with a task that ends a datum or a plan: known from its record, done once that is given back.
-struct Legacy {
-  void *thing = nullptr;
-  bool is_plan = false;
-};
-[[gnu::noinline]] Legacy left_by(const Task &t) noexcept {
-  if (t.role == kStep) return {ended_by(t), true};
-  if (!(t.bits & kRetire)) return {};
-  return {Datum::of(t.pub.access[0].datum), false};
-}
-[[gnu::noinline]] void clear_up(Runtime &rt, Legacy left) noexcept {
-  if (left.is_plan) rt.plans.remove(static_cast<Plan *>(left.thing));
-  else rt.data.remove(*static_cast<Datum *>(left.thing));
+// The plan or the datum that ends with this task, while its name lives: whoever waited for that finds the thing gone, and a datum's
+// end counted. Nobody else uses it any more, and nobody hangs on the end of a datum: its name died when that was submitted.
+[[gnu::noinline]] void clear_up(Runtime &rt, Hand &h, const Task &t) noexcept {
+  if (t.role == kStep) {
+    if (Plan *plan = ended_by(t)) rt.plans.remove(plan);
+  } else if (t.bits & kRetire) {
+    rt.data.remove(*Datum::of(t.pub.access[0].datum));
+    count_out(rt, h, *t.group);
+  }
 }
 
 // As release_edges() does with one: it has lost its last predecessor.
@@ -242,7 +238,6 @@ struct Legacy {
   release_edges(rt, word::link(w), edge, from, batch, specials);
   Group &group = *t->group;
   const uint16_t bits = t->bits;
-  const Legacy left = bits & (kRetire | kEmpty) ? left_by(*t) : Legacy{};
   if (t->extra) [[unlikely]] {
     if (Task *gate = bits & kMore ? t->extra->more->gate : nullptr) {
       gate->pub.sched[0] = specials;
@@ -252,10 +247,7 @@ struct Legacy {
   }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
   h.give_record(t);
-  if (bits & (kRetire | kGate | kEmpty)) [[unlikely]] {
-    if (bits & kGate) return;  // a gate is counted nowhere
-    if (left.thing) clear_up(rt, left);
-  }
+  if (bits & (kRetire | kGate)) [[unlikely]] return;  // counted before; counted nowhere
   count_out(rt, h, group);
 }
 
@@ -274,6 +266,7 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
   if (t->extra) t->bits |= kOver;
   if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
   if (t->bits & kMore) end_more(rt, h, t, status);
+  if (t->bits & (kRetire | kEmpty)) clear_up(rt, h, *t);
   // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
   // can be added.
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
@@ -486,12 +479,11 @@ void end_uncounted(Runtime &rt, Hand &h, Task *t) noexcept {
   consort_status status;
   Task *held = nullptr;  // of a gate alone
   settle_special(rt, h, t, &status, &held);
+  clear_up(rt, h, *t);
   // release: as in end_name(); whoever finds the name dead acquires it
   t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
-  const Legacy left = left_by(*t);
   if (t->extra) free_lent(rt, h, t);
   h.give_record(t);
-  if (left.thing) clear_up(rt, left);
 }
 
 void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept {

@@ -87,6 +87,25 @@ TEST_F(DataApi, CountOfRegistered) {
   EXPECT_TRUE(eventually([&] { return registered() == 0; }));
 }
 
+// Also where a worker ends it: the datum is counted out, its memory and its slot are handed back before the call returns.
+TEST_F(DataApi, UnregisterReturnsWhenNothingIsLeftOfIt) {
+  const auto fill = body(rt, "fill", [](const consort_call &k) { return *pointer<long>(k, 0) = 1, CONSORT_OK; });
+  const auto read = body(rt, "read", [](const consort_call &k) { return *pointer<long>(k, 0) == 1 ? CONSORT_OK : CONSORT_E_INTERNAL; });
+  const consort_vector_args homeless{nullptr, 1000, sizeof(long)};
+  uint32_t slot = 0;
+  for (int round = 0; round < 3000 / kSlow; ++round) {
+    ASSERT_OK(reg("vector", &homeless, sizeof homeless, round % 2 ? "named" : nullptr));
+    if (!slot) slot = static_cast<uint32_t>(id.v);
+    ASSERT_EQ(static_cast<uint32_t>(id.v), slot) << "round " << round << ": the slot was not back";
+    Desc(fill).w(id).must(rt);
+    for (int i = 0; i < 3; ++i) Desc(read).r(id).must(rt);
+    ASSERT_OK(consort_unregister(rt, id));
+    ASSERT_EQ(registered(), 0u) << "round " << round;
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_OK(consort_group_wait(rt, {0}, kLong, 0));
+}
+
 TEST_F(DataApi, DeadHandlesAreToldSo) {
   int x = 0;
   const auto dead = variable_of(rt, &x, "gone");
