@@ -241,7 +241,7 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
       r->live = false;  // nobody replays or destroys it any more
       last = r->last;
     }
-    if (last) (void)wait_task(*rt, last, CONSORT_FOREVER, 0);
+    if (last) (void)wait_task(*rt, last, CONSORT_FOREVER, 0, "consort_recording_destroy()");
     std::lock_guard lock(r->control);
     let_all_go(*rt, *h, *r);
     rt->recordings.give_back(*r);

@@ -132,10 +132,15 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
     c->live.store(true, std::memory_order_release);
     return refuse_pending();
   }
+  OwnHolds own_holds;
+  const auto shows_it = [c](const Task &t) {
+    return std::atomic_ref<Codelet *>(const_cast<Task &>(t).codelet).load(std::memory_order_relaxed) == c;
+  };
   for (rt->recordings.forget(*c); !unused(*rt, *c); rt->recordings.forget(*c)) {
     settle_down(*rt, *h);
-    if (rt->manual) pump_all(*rt, *h, CONSORT_NEVER);
-    else h->parker.wait(200'000);
+    if (rt->manual && pump_all(*rt, *h, CONSORT_NEVER)) continue;
+    h->parker.wait(200'000);
+    if (h->nholds.load(std::memory_order_relaxed)) own_holds.look(*rt, *h, "consort_codelet_remove()", shows_it);
   }
   rt->codelets.remove(*c);
   return CONSORT_OK;

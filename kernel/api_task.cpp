@@ -137,7 +137,7 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
       if (const consort_status s = refuse_own(*rt, *h, data, CONSORT_M_W, "unregister"); s < 0) return s;
     auto name = submit_special(*rt, *h, data, CONSORT_M_W, kRetire);
     if (!name) return set_error(name.error());
-    return wait ? wait_task(*rt, *name, CONSORT_FOREVER, 0) : CONSORT_OK;
+    return wait ? wait_task(*rt, *name, CONSORT_FOREVER, 0, "consort_unregister()") : CONSORT_OK;
   });
 }
 

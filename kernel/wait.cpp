@@ -77,7 +77,15 @@ struct Goal {
       if (up == &g) return true;
     return false;
   }
+  // Of the task itself, not of what it comes after.
+  bool is_for(const Task &t) const noexcept {
+    if (hold) return &t == hold;
+    if (task) return t.pub.id == task;
+    return !group || (!(t.bits & kGate) && in_group(t, *group));
+  }
   Group *group_of_task = nullptr;
+  const char *call = nullptr;  // that waits; nullptr: nobody asks what this thread holds
+  mutable OwnHolds own_holds{};
   mutable bool was_idle = false;
   mutable uint64_t seen = 0;  // changes of tags, and one
 };
@@ -86,9 +94,13 @@ bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t lo
   Runtime &rt = goal.rt;
   const Waiter waiter(rt, h.parker, goal.group);
   goal.announce();
+  const bool holds = goal.call && h.nholds.load(std::memory_order_relaxed);
   while (!goal.surely_reached() && !deadline.passed() && longest != 0) {
     const int64_t left = deadline.left_ns();
-    h.parker.wait(left < 0 ? longest : longest < 0 ? left : std::min(left, longest));
+    int64_t nap = left < 0 ? longest : longest < 0 ? left : std::min(left, longest);
+    if (holds && (nap < 0 || nap > OwnHolds::kNap)) nap = OwnHolds::kNap;
+    h.parker.wait(nap);
+    if (holds) goal.own_holds.look(rt, h, goal.call, [&](const Task &t) { return goal.is_for(t); });
     if (longest > 0) break;
   }
   goal.withdraw();
@@ -352,6 +364,19 @@ void Waiter::wake_all(Runtime &rt, const Group *idle) noexcept {
     if (!w->only_ || w->only_ == idle) w->parker_.wake();
 }
 
+void OwnHolds::look(Runtime &rt, Hand &h, const char *call, const std::function<bool(const Task &)> &is) noexcept try {
+  const uint64_t now = Clock(false, 0).now();
+  if (!began_) began_ = now;
+  if (now - began_ < next_) return;
+  next_ *= 2;
+  const std::string held = describe_own_holds_before(rt, h, is);
+  if (held.empty()) return;
+  next_ = UINT64_MAX;
+  rt.log(1, std::string(call) + " waits for what comes after data that this thread has acquired: " + held +
+                "; release first (consort_release()), now only another thread can");
+} catch (const std::bad_alloc &) {
+}
+
 bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   Worker &w = *rt.workers[worker];
   Worker *const outer = h.seat;
@@ -465,7 +490,7 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
       if (up == &g)
         return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
                           task_label(*h->task), g.name.c_str());
-  const Goal goal{rt, &g};
+  const Goal goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
   return rt.groups.collect(g);
 }
@@ -474,16 +499,16 @@ consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   if (const Hand *h = rt.this_hand_if_any(); h && h->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task", task_label(*h->task));
-  const Goal goal{rt};
+  const Goal goal{.rt = rt, .call = "consort_wait_all()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "all tasks");
   return rt.groups.collect_all();
 }
 
-consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags) {
+consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
   if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
   const Hand *h = rt.this_hand_if_any();
   if (h && h->task && h->task->pub.id == name) return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
-  Goal goal{rt, nullptr, name};
+  Goal goal{.rt = rt, .task = name, .call = call};
   if (h && h->task && rt.is_live(name)) {
     Group *g = rt.task_at(name)->group;  // only a hint for what may be run meanwhile, and only if it is ours to wait for
     if (g && g->parent == h->task->group) goal.group_of_task = g;
@@ -559,7 +584,7 @@ consort_status wait_to_stop(Runtime &rt) {
 }
 
 consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {
-  const Goal goal{rt, nullptr, 0, t};
+  const Goal goal{.rt = rt, .hold = t, .call = "consort_acquire()"};
   return wait_for(rt, goal, timeout_ns, 0);
 }
 

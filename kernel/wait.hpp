@@ -4,6 +4,8 @@
 // was told not to. Inside a task it runs only what comes after that task; when there is none of it, it gives
 // its token to another thread for as long as it sleeps. Nobody waits from a callback.
 #pragma once
+#include <functional>
+
 #include "runtime.hpp"
 
 namespace consort {
@@ -31,12 +33,25 @@ bool wait_for_records(Hand &) noexcept;
 
 consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags);
-consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags);  // its end, not its status
+consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags, const char *call = "consort_task_wait()");  // its end, not its status
 // E_BUSY in bodies. The answer is that of the first tag that was reached by a failed task.
 consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
 consort_status wait_to_stop(Runtime &);  // for all tasks; those that wait for a tag that nobody is left to reach are cancelled
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
+
+// A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that is said in the log,
+// once, after about a second. It is no error: another thread may release.
+class OwnHolds {
+ public:
+  static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two looks
+
+  // After a sleep. is: does a task belong to what is waited for?
+  void look(Runtime &, Hand &, const char *call, const std::function<bool(const Task &)> &is) noexcept;
+
+ private:
+  uint64_t began_ = 0, next_ = 1'000'000'000;  // ns of the world's time, with any pump
+};
 
 // The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).
 class PumpTurn {
