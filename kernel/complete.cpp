@@ -150,8 +150,9 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   end_union(d);
 }
 
-// The plan or the datum that ends with this task, while its name lives: whoever waited for that finds the thing gone, and a datum's
-// end counted. Nobody else uses it any more, and nobody hangs on the end of a datum: its name died when that was submitted.
+// The plan or the datum that ends with this task, while its name lives: whoever waited for that finds the thing gone,
+// and a datum's end counted. Nobody else uses it any more, and nobody hangs on the end of a datum: its name died when
+// that was submitted.
 [[gnu::noinline]] void clear_up(Runtime &rt, Hand &h, const Task &t) noexcept {
   if (t.role == kStep) {
     if (Plan *plan = ended_by(t)) rt.plans.remove(plan);

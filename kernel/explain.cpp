@@ -51,7 +51,8 @@ std::string describe_own_holds_before(Runtime &rt, Hand &h, const std::function<
   std::lock_guard lock(h.held_lock);  // so that no other thread lets one go meanwhile
   for (const auto &held : h.held)
     if (!held.later && leads_to(rt, held.name, is))
-      s += (s.empty() ? "datum '" : ", datum '") + rt.data.name(*held.datum) + (held.mode & CONSORT_M_W ? "' (to write)" : "' (to read)");
+      s += (s.empty() ? "datum '" : ", datum '") + rt.data.name(*held.datum) +
+           (held.mode & CONSORT_M_W ? "' (to write)" : "' (to read)");
   return s;
 }
 

@@ -11,8 +11,9 @@ struct Runtime;
 struct Task;
 std::string describe_held(Runtime &);  // a line each, "" if nothing is; may throw bad_alloc
 
-// Of what this thread has acquired, the data that something comes after to which `is` says yes (a hold may be that itself), in one line; ""
-// if none. Goes from hold to successor: what comes after a hold does not end while that is under way. May throw bad_alloc.
+// Of what this thread has acquired, the data that something comes after to which `is` says yes (a hold may be that
+// itself), in one line; "" if none. Goes from hold to successor: what comes after a hold does not end while that is
+// under way. May throw bad_alloc.
 std::string describe_own_holds_before(Runtime &, Hand &, const std::function<bool(const Task &)> &is);
 
 }  // namespace consort

@@ -22,7 +22,8 @@ class Queue {
     return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
   }
   bool at_work() const noexcept { return at_work_.load(std::memory_order_acquire); }  // [any] busy after the last step
-  bool has_news() const noexcept { return inbox_.load(std::memory_order_acquire); }  // [any] pairs with offer(), completed()
+  // [any] acquire: pairs with offer(), completed()
+  bool has_news() const noexcept { return inbox_.load(std::memory_order_acquire); }
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
   void rest(Parker &) noexcept;                     // busy, and nothing to do: sleeps until the device, or anybody, has news
   void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else

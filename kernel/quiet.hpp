@@ -9,9 +9,9 @@ namespace consort {
 // Lets go of what this thread keeps back and of its lease, and looks. With a manual pump it pumps until nothing moves.
 bool come_to_rest(Runtime &, Hand &) noexcept;
 
-// Can nothing that is pending end, unless the application does something? Every worker rests, no device has anything in flight, and
-// all bodies that have begun and have no worker's turn sleep in a wait. For a thread outside tasks that has no worker's turn, or rests with
-// it (Worker::resting); not with a manual pump.
+// Can nothing that is pending end, unless the application does something? Every worker rests, no device has anything in
+// flight, and all bodies that have begun and have no worker's turn sleep in a wait. For a thread outside tasks that has
+// no worker's turn, or rests with it (Worker::resting); not with a manual pump.
 bool stands_still(const Runtime &) noexcept;
 
 // Does the application hold data?

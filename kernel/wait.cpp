@@ -112,7 +112,8 @@ struct RecordWait {
   bool in_vain = false;  // nothing moved any more; then the worker's turn was given up, at rest
 
   static bool enough(const Hand &h) noexcept {
-    return h.nfree + h.returned_count.load(std::memory_order_relaxed) - h.floor >= static_cast<int32_t>(std::max(1u, h.rt.window / 4));
+    return h.nfree + h.returned_count.load(std::memory_order_relaxed) - h.floor >=
+           static_cast<int32_t>(std::max(1u, h.rt.window / 4));
   }
 };
 
@@ -440,7 +441,8 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   }
 }
 
-// With a manual pump: chance picks, until it has found nothing often enough; then each worker in turn, for it may have missed one.
+// With a manual pump: chance picks, until it has found nothing often enough; then each worker in turn, for it may have
+// missed one.
 bool pump_for_records(Hand &h) noexcept {
   Runtime &rt = h.rt;
   const auto n = static_cast<uint32_t>(rt.workers.size());
@@ -452,7 +454,8 @@ bool pump_for_records(Hand &h) noexcept {
     } else if (pump_all(rt, h, CONSORT_NEVER)) {
       fruitless = 0;
     } else {
-      if (rt.virtual_time || !(rt.memory.busy() || std::any_of(rt.queues.begin(), rt.queues.end(), at_work))) return h.drain_returned() && h.nfree > h.floor;
+      const bool by_itself = rt.memory.busy() || std::any_of(rt.queues.begin(), rt.queues.end(), at_work);
+      if (rt.virtual_time || !by_itself) return h.drain_returned() && h.nfree > h.floor;
       rt.clock.advance(1000);
       turn.give_up();
       h.parker.wait(20'000);  // a device is at work, which keeps to its own time

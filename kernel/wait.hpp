@@ -27,21 +27,24 @@ class Waiter {
   Waiter *next_, *before_ = nullptr;
 };
 
-// The window is full: until a quarter of it is free again, or something is and there is nothing else to run. False: nothing that is
-// pending can end unless the application does something, and that may be this very thread's to do: the window gives way.
+// The window is full: until a quarter of it is free again, or something is and there is nothing else to run. False:
+// nothing that is pending can end unless the application does something, and that may be this very thread's to do: the
+// window gives way.
 bool wait_for_records(Hand &) noexcept;
 
 consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags);
-consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags, const char *call = "consort_task_wait()");  // its end, not its status
+// Its end, not its status. call: what is waited in, for the log.
+consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags,
+                         const char *call = "consort_task_wait()");
 // E_BUSY in bodies. The answer is that of the first tag that was reached by a failed task.
 consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
 consort_status wait_to_stop(Runtime &);  // for all tasks; those that wait for a tag that nobody is left to reach are cancelled
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 
-// A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that is said in the log,
-// once, after about a second. It is no error: another thread may release.
+// A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that
+// is said in the log, once, after about a second. It is no error: another thread may release.
 class OwnHolds {
  public:
   static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two looks

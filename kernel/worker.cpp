@@ -114,9 +114,9 @@ void Worker::show_awake() noexcept {
   sleeping.store(nullptr, std::memory_order_relaxed);
 }
 
-// Who is on duty may have been woken while the token was held, have found it so, and sleep again: then it is told once more. Either it
-// sees the token free, or we see that somebody took its parker, for it did so before it woke: each side has its store before the
-// fence (theirs are read-modify-writes) and its look behind.
+// Who is on duty may have been woken while the token was held, have found it so, and sleep again: then it is told once
+// more. Either it sees the token free, or we see that somebody took its parker, for it did so before it woke: each side
+// has its store before the fence (theirs are read-modify-writes) and its look behind.
 bool Worker::lie_down(Hand &h, Frame &f) noexcept {
   show_asleep(*duty_.load(std::memory_order_acquire));
   if (step(h, f)) return false;

@@ -94,7 +94,8 @@ struct Worker {
   bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_acquire) == token::lease(h.id); }
   void ask_for_lease(Hand &) noexcept;           // of the thread on duty
   void wake_duty() noexcept;
-  // held → free at rest: a push wakes the thread on duty. False: there was something to do, and it was done; the seat may be lost.
+  // held → free at rest: a push wakes the thread on duty. False: there was something to do, and it was done; the seat
+  // may be lost.
   bool lie_down(Hand &, Frame &) noexcept;
 
   // -- steps; the caller holds the token and sits here (Hand::seat) --
