@@ -16,7 +16,8 @@ inline TaskName asked_about(const Task &t) noexcept { return t.pub.flags & CONSO
 // Before the task is sent: is there a worker for it, or can the one that it is bound to? Says what is wrong.
 consort_status check_able(Runtime &, const Task *) noexcept;
 
-// The task met a worker that cannot run it: to one that can. > 0: done, it is that one's now. < 0: nobody can, which is recorded.
+// The task met a worker that cannot run it: to one that can. > 0: done, it is that one's now. < 0: nobody can, which is
+// recorded.
 consort_status pass_on(Runtime &, const Worker &from, Task *) noexcept;
 
 }  // namespace consort

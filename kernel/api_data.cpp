@@ -20,8 +20,9 @@ consort_status with_datum(consort_runtime *shell, consort_data_id data, A ask, F
   if (!h) return CONSORT_E_NOMEM;
   Datum *d = rt->data.find(data);
   const auto stale = [&] {
-    return set_error(data.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-                     data.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+    return set_error(
+        data.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+        data.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
   };
   if (!d || !DataTable::is(*d, data)) return stale();
   return guarded([&]() -> consort_status {
@@ -29,7 +30,8 @@ consort_status with_datum(consort_runtime *shell, consort_data_id data, A ask, F
     Claim claim{d, CONSORT_M_R};
     const SubmissionRight right(*rt, *h, &claim, 1);
     if (!DataTable::is(*d, data)) return stale();
-    if ((d->keeper && !rt->recordings.let_go(*d)) || !discipline_of(*d)) return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
+    if ((d->keeper && !rt->recordings.let_go(*d)) || !discipline_of(*d))
+      return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
     return f(*rt, *d, *discipline_if_any(*d));
   });
 }
@@ -38,17 +40,24 @@ consort_status with_datum(consort_runtime *shell, consort_data_id data, A ask, F
 
 extern "C" {
 
-consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_id data, consort_codelet_id init, consort_codelet_id combine) {
+consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_id data, consort_codelet_id init,
+                                          consort_codelet_id combine) {
   Reduction::Able able;
   const auto ask = [&](Runtime &rt) -> consort_status {
-    const struct { const char *what; consort_codelet_id id; uint32_t n; } methods[] = {{"init", init, 1}, {"combine", combine, 2}};
+    const struct {
+      const char *what;
+      consort_codelet_id id;
+      uint32_t n;
+    } methods[] = {{"init", init, 1}, {"combine", combine, 2}};
     const Codelet *found[2];
     for (const auto &m : methods) {
       const Codelet *c = found[&m - methods] = rt.codelets.find(m.id);
       if (!c || !c->live.load(std::memory_order_relaxed))
-        return set_errorf(m.id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, "%s is no codelet of this runtime: consort_codelet_add() gives one", m.what);
+        return set_errorf(m.id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+                          "%s is no codelet of this runtime: consort_codelet_add() gives one", m.what);
       if (c->nmodes != CONSORT_NONE && c->nmodes != m.n)
-        return set_errorf(CONSORT_E_INVAL, "codelet '%s' takes %u data, %s of a reduction is given %u", c->name.c_str(), c->nmodes, m.what, m.n);
+        return set_errorf(CONSORT_E_INVAL, "codelet '%s' takes %u data, %s of a reduction is given %u", c->name.c_str(),
+                          c->nmodes, m.what, m.n);
     }
     auto who = Reduction::who_can(rt, *found[0], *found[1]);
     if (!who) return set_error(who.error());
@@ -57,11 +66,15 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
   };
   return with_datum(shell, data, ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
     if (discipline.formats)
-      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be reduced", rt.data.name(d).c_str());
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be reduced",
+                        rt.data.name(d).c_str());
     bool in_use = discipline.phase == Discipline::Phase::kOnCopies || (d.writer && rt.is_live(d.writer));
     for (uint32_t i = 0; i < d.nreaders; ++i) in_use |= rt.is_live(d.reader_at(i));
     if (discipline.reduction && in_use)
-      return set_errorf(CONSORT_E_BUSY, "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release it before its reduction changes", rt.data.name(d).c_str());
+      return set_errorf(CONSORT_E_BUSY,
+                        "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release "
+                        "it before its reduction changes",
+                        rt.data.name(d).c_str());
     discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine, std::move(able));
     return CONSORT_OK;
   });
@@ -70,10 +83,11 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
 consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id data, int32_t ordered) {
   return with_datum(shell, data, nothing_to_ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
     if (!ordered && discipline.in_tree())
-      return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays", rt.data.name(d).c_str(),
-                        discipline.part_of ? "is a part of a datum" : "has plans");
+      return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays",
+                        rt.data.name(d).c_str(), discipline.part_of ? "is a part of a datum" : "has plans");
     if (!ordered && discipline.formats)
-      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats, and order is what keeps them in step", rt.data.name(d).c_str());
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats, and order is what keeps them in step",
+                        rt.data.name(d).c_str());
     discipline.ordered = ordered != 0;
     mark_odd(d);
     return CONSORT_OK;
@@ -82,13 +96,17 @@ consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id 
 
 consort_status consort_data_add_format(consort_runtime *shell, consort_data_id data, const consort_format_desc *desc) {
   if (!desc || desc->size < sizeof *desc || !desc->klass || !desc->interface)
-    return set_error(CONSORT_E_INVAL, "the format's description is NULL, or names no class or no interface: begin with CONSORT_FORMAT_INIT");
+    return set_error(
+        CONSORT_E_INVAL,
+        "the format's description is NULL, or names no class or no interface: begin with CONSORT_FORMAT_INIT");
   if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
   const auto load = [&](Runtime &rt) -> consort_status {  // not under the right
     auto layout = rt.data.layout(desc->interface);
     return layout ? CONSORT_OK : set_error(layout.error());
   };
-  return with_datum(shell, data, load, [&](Runtime &rt, Datum &d, Discipline &discipline) { return add_format(rt, d, discipline, *desc); });
+  return with_datum(shell, data, load, [&](Runtime &rt, Datum &d, Discipline &discipline) {
+    return add_format(rt, d, discipline, *desc);
+  });
 }
 
 }  // extern "C"

@@ -17,7 +17,9 @@ bool known(const Runtime &rt, TaskName name) noexcept {
          word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
 }
 
-consort_status no_task() noexcept { return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name"); }
+consort_status no_task() noexcept {
+  return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name");
+}
 
 // What the application ends by its word.
 void end(Runtime &rt, Hand &h, Task *t) noexcept {
@@ -57,7 +59,8 @@ uint32_t consort_current_worker(consort_runtime *shell) {
   return h && h->seat ? h->seat->id : CONSORT_NONE;
 }
 
-consort_status consort_submit_list(consort_runtime *shell, const consort_task_desc *const *tasks, uint32_t n, consort_task_id *ids, uint32_t *submitted) {
+consort_status consort_submit_list(consort_runtime *shell, const consort_task_desc *const *tasks, uint32_t n,
+                                   consort_task_id *ids, uint32_t *submitted) {
   if (submitted) *submitted = 0;
   if (!enter(shell)) return refuse_shell(shell);
   if (n && !tasks) return set_error(CONSORT_E_INVAL, "tasks is NULL, but n is not 0");
@@ -81,9 +84,13 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   // One that nobody holds may end at any moment, but for the thread that is inside it.
   Task *t = h->task;
   if (!t || t->pub.id != turn)
-    return set_error(CONSORT_E_INVAL, "nobody holds the end of this task: hold it from its body or its hooks, or submit it with end_holds");
+    return set_error(
+        CONSORT_E_INVAL,
+        "nobody holds the end of this task: hold it from its body or its hooks, or submit it with end_holds");
   if (t->bits & kOver) return set_error(CONSORT_E_INVAL, "the task is just ending: its end can be held only before");
-  if (t->replayed()) return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held", task_label(*t));
+  if (t->replayed())
+    return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held",
+                      task_label(*t));
   if (!more_of(*h, t)) return set_error(CONSORT_E_NOMEM, "no memory to hold a task's end");
   rt->ends.enlist(t, 1, false);
   return CONSORT_OK;
@@ -137,7 +144,8 @@ consort_status consort_tag_restart(consort_runtime *shell, uint64_t tag) {
   return rt ? rt->tags.restart(tag) : refuse_shell(shell);
 }
 
-consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
+consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, uint32_t n, int64_t timeout_ns,
+                                uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
@@ -172,11 +180,13 @@ consort_status consort_bundle_close(consort_runtime *shell, consort_bundle_id bu
 
 // -- data, without waiting ------------------------------------------------------------------------------------
 
-consort_status consort_acquire_later(consort_runtime *shell, consort_data_id data, uint32_t mode, consort_granted_fn *fn, void *arg) {
+consort_status consort_acquire_later(consort_runtime *shell, consort_data_id data, uint32_t mode,
+                                     consort_granted_fn *fn, void *arg) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: who is to be told?");
-  if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW) return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
+  if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
+    return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
@@ -188,13 +198,15 @@ consort_status consort_acquire_later(consort_runtime *shell, consort_data_id dat
   });
 }
 
-consort_status consort_data_copy(consort_runtime *shell, consort_data_id dst, consort_data_id src, consort_group_id group, consort_task_id *out) {
+consort_status consort_data_copy(consort_runtime *shell, consort_data_id dst, consort_data_id src,
+                                 consort_group_id group, consort_task_id *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   return guarded([&] { return rt->copying.submit(dst, src, group, out); });
 }
 
-consort_status consort_register_like(consort_runtime *shell, consort_data_id like, const char *name, consort_data_id *out) {
+consort_status consort_register_like(consort_runtime *shell, consort_data_id like, const char *name,
+                                     consort_data_id *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
@@ -203,8 +215,9 @@ consort_status consort_register_like(consort_runtime *shell, consort_data_id lik
   Datum *d = rt->data.find(like);
   return guarded([&]() -> consort_status {
     const auto stale = [&] {
-      return set_error(like.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-                       like.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+      return set_error(
+          like.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+          like.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
     };
     if (!d || !DataTable::is(*d, like)) return stale();
     Claim claim{d, CONSORT_M_R};
@@ -223,7 +236,8 @@ consort_status consort_find_data(consort_runtime *shell, const void *ptr, consor
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   out->v = 0;
   if (!ptr) return set_error(CONSORT_E_INVAL, "ptr is NULL: data without a home have no address of their own");
-  return rt->data.find_home(ptr, out) ? CONSORT_OK : set_errorf(CONSORT_E_INVAL, "no datum was registered at address %p", ptr);
+  return rt->data.find_home(ptr, out) ? CONSORT_OK
+                                      : set_errorf(CONSORT_E_INVAL, "no datum was registered at address %p", ptr);
 }
 
 }  // extern "C"

@@ -19,22 +19,28 @@ int64_t with_plan(Runtime &rt, Hand &h, consort_plan_id id, F f) {
     if (Plans::is(*slot, id)) return f(*slot->plan);
   }
   return set_error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-                   id.v ? "the plan was destroyed, or its datum unregistered: its handle is stale" : "the null handle names no plan");
+                   id.v ? "the plan was destroyed, or its datum unregistered: its handle is stale"
+                        : "the null handle names no plan");
 }
 
 }  // namespace
 
 extern "C" {
 
-consort_status consort_plan_create(consort_runtime *shell, consort_data_id data, const consort_plan_desc *desc, consort_plan_id *out) {
+consort_status consort_plan_create(consort_runtime *shell, consort_data_id data, const consort_plan_desc *desc,
+                                   consort_plan_id *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the plan's description");
-  if (desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_plan_desc)", desc->size);
+  if (desc->size < sizeof *desc)
+    return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_plan_desc)", desc->size);
   if (desc->flags & ~uint32_t{CONSORT_PLAN_READ_ONLY})
-    return set_errorf(CONSORT_E_INVAL, "desc->flags has 0x%x, which this runtime does not know", desc->flags & ~uint32_t{CONSORT_PLAN_READ_ONLY});
-  if (!desc->filter || !*desc->filter) return set_error(CONSORT_E_INVAL, "no filter is named: consort/layouts.h says what each interface has");
-  if (!desc->params && desc->params_bytes) return set_error(CONSORT_E_INVAL, "params is NULL, but params_bytes is not 0");
+    return set_errorf(CONSORT_E_INVAL, "desc->flags has 0x%x, which this runtime does not know",
+                      desc->flags & ~uint32_t{CONSORT_PLAN_READ_ONLY});
+  if (!desc->filter || !*desc->filter)
+    return set_error(CONSORT_E_INVAL, "no filter is named: consort/layouts.h says what each interface has");
+  if (!desc->params && desc->params_bytes)
+    return set_error(CONSORT_E_INVAL, "params is NULL, but params_bytes is not 0");
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&] { return rt->plans.create(*h, data, *desc, out); });

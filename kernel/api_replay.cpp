@@ -15,7 +15,8 @@ using namespace consort;
 namespace {
 
 consort_status stale(consort_recording_id id) noexcept {
-  return id.v ? set_error(CONSORT_E_STALE, "the recording was destroyed, or is none of this runtime: its handle is stale")
+  return id.v ? set_error(CONSORT_E_STALE,
+                          "the recording was destroyed, or is none of this runtime: its handle is stale")
               : set_error(CONSORT_E_INVAL, "the null handle names no recording: consort_record_end() gives one");
 }
 
@@ -40,7 +41,8 @@ consort_status change(consort_runtime *shell, consort_recording_id id, F f) {
     if (!r.dead.empty()) return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r.dead.c_str());
     // acquire pairs with the release in end_replay(): its nodes are nobody's
     if (const uint32_t n = r.pending.load(std::memory_order_acquire))
-      return set_errorf(CONSORT_E_BUSY, "%u replays are pending or running: wait for the last one before the recording changes", n);
+      return set_errorf(CONSORT_E_BUSY,
+                        "%u replays are pending or running: wait for the last one before the recording changes", n);
     return f(rt, r);
   });
 }
@@ -73,11 +75,14 @@ extern "C" {
 consort_status consort_record_begin(consort_runtime *shell, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (flags & ~uint32_t{CONSORT_RECORD_ONLY}) return set_errorf(CONSORT_E_INVAL, "flags has 0x%x, which this runtime does not know", flags & ~uint32_t{CONSORT_RECORD_ONLY});
+  if (flags & ~uint32_t{CONSORT_RECORD_ONLY})
+    return set_errorf(CONSORT_E_INVAL, "flags has 0x%x, which this runtime does not know",
+                      flags & ~uint32_t{CONSORT_RECORD_ONLY});
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   mend_if_left(*rt, *h, __builtin_frame_address(0));
-  if (h->in_callback) return set_error(CONSORT_E_BUSY, "a callback cannot record: record where the tasks are submitted");
+  if (h->in_callback)
+    return set_error(CONSORT_E_BUSY, "a callback cannot record: record where the tasks are submitted");
   if (h->recorder) return set_error(CONSORT_E_BUSY, "this thread records already: consort_record_end() first");
   return guarded([&]() -> consort_status {
     h->recorder = rt->recordings.keep(std::make_unique<Recorder>(*rt, rt->recordings.next_serial(), flags, h->task));
@@ -94,7 +99,8 @@ consort_status consort_record_end(consort_runtime *shell, consort_recording_id *
   mend_if_left(*rt, *h, __builtin_frame_address(0));
   Recorder *recorder = h->recorder;
   if (!recorder) return set_error(CONSORT_E_INVAL, "this thread records nothing: consort_record_begin() first");
-  if (!recorder->wants(*h)) return set_error(CONSORT_E_BUSY, "the recording was begun outside of this task: it is ended there");
+  if (!recorder->wants(*h))
+    return set_error(CONSORT_E_BUSY, "the recording was begun outside of this task: it is ended there");
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   h->recorder = nullptr;
   h->watched &= static_cast<uint8_t>(~Hand::kWatchedByRecorder);
@@ -105,7 +111,8 @@ consort_status consort_record_end(consort_runtime *shell, consort_recording_id *
   } over{rt->recordings, recorder};
   return guarded([&]() -> consort_status {
     if (recorder->refused < 0)
-      return set_error(CONSORT_E_INVAL, std::string("there is no recording: a task was refused meanwhile (") + consort_status_name(recorder->refused) + ": " + recorder->why + ")");
+      return set_error(CONSORT_E_INVAL, std::string("there is no recording: a task was refused meanwhile (") +
+                                            consort_status_name(recorder->refused) + ": " + recorder->why + ")");
     auto added = rt->recordings.add();
     if (!added) return set_error(added.error());
     Recording &r = **added;
@@ -126,48 +133,62 @@ consort_status consort_record_end(consort_runtime *shell, consort_recording_id *
   });
 }
 
-consort_status consort_recording_get_info(consort_runtime *shell, consort_recording_id id, consort_recording_info *out) {
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_recording_info)");
+consort_status consort_recording_get_info(consort_runtime *shell, consort_recording_id id,
+                                          consort_recording_info *out) {
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_recording_info)");
   return with_recording(shell, id, [&](Runtime &, Recording &r) {
     *out = {out->size, r.ntasks, static_cast<uint32_t>(r.uses.size()), 0, r.nedges, r.replays, r.bytes};
     return CONSORT_OK;
   });
 }
 
-consort_status consort_replay(consort_runtime *shell, consort_recording_id id, consort_group_id group, consort_task_id *out) {
+consort_status consort_replay(consort_runtime *shell, consort_recording_id id, consort_group_id group,
+                              consort_task_id *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
     if (h->recorder && h->recorder->wants(*h))
-      return h->recorder->refuse(set_error(CONSORT_E_UNSUPPORTED, "a replay cannot be recorded: end this recording first"), error_text());
+      return h->recorder->refuse(
+          set_error(CONSORT_E_UNSUPPORTED, "a replay cannot be recorded: end this recording first"), error_text());
     Group *g = group.v ? rt->groups.find(group) : h->task ? h->task->group : &rt->groups.standard();
-    if (!g) return set_error(CONSORT_E_STALE, "the group was destroyed, or is none of this runtime: its handle is stale");
+    if (!g)
+      return set_error(CONSORT_E_STALE, "the group was destroyed, or is none of this runtime: its handle is stale");
     return submit_replay(*rt, *h, id, *g, out);
   });
 }
 
-consort_status consort_recording_set_data(consort_runtime *shell, consort_recording_id id, consort_data_id old, consort_data_id now) {
+consort_status consort_recording_set_data(consort_runtime *shell, consort_recording_id id, consort_data_id old,
+                                          consort_data_id now) {
   return change(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
     Hand *h = rt.this_hand();
     if (!h) return CONSORT_E_NOMEM;
     Datum *const to = rt.data.find(now);
     if (!to || !DataTable::is(*to, now))
-      return set_error(now.v ? CONSORT_E_STALE : CONSORT_E_INVAL, now.v ? "the new datum is not registered (any more): its handle is stale" : "the new datum is the null handle");
+      return set_error(now.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+                       now.v ? "the new datum is not registered (any more): its handle is stale"
+                             : "the new datum is the null handle");
     const auto it = r.place.find(rt.data.find(old));
     if (it == r.place.end() || r.uses[it->second].id != old.v)
-      return set_errorf(CONSORT_E_INVAL, "the recording does not use datum %llu: give one that it uses", static_cast<unsigned long long>(old.v & 0xffffffff));
+      return set_errorf(CONSORT_E_INVAL, "the recording does not use datum %llu: give one that it uses",
+                        static_cast<unsigned long long>(old.v & 0xffffffff));
     if (old.v == now.v) return CONSORT_OK;
-    if (is_part(*to)) return set_errorf(CONSORT_E_UNSUPPORTED, "'%s' is a part of a datum: parts cannot be recorded yet", rt.data.name(*to).c_str());
+    if (is_part(*to))
+      return set_errorf(CONSORT_E_UNSUPPORTED, "'%s' is a part of a datum: parts cannot be recorded yet",
+                        rt.data.name(*to).c_str());
     const uint32_t place = it->second;
     Recording::Use &use = r.uses[place];
     Datum *const from = use.datum;
-    if (r.place.count(to)) return set_errorf(CONSORT_E_INVAL, "the recording uses datum '%s' already: two of its data cannot become one", rt.data.name(*to).c_str());
+    if (r.place.count(to))
+      return set_errorf(CONSORT_E_INVAL, "the recording uses datum '%s' already: two of its data cannot become one",
+                        rt.data.name(*to).c_str());
     const bool known = DataTable::is(*from, old);
     if (known && from->layout != to->layout)
-      return set_errorf(CONSORT_E_INVAL, "datum '%s' has interface '%s', '%s' in its place has '%s'", rt.data.name(*from).c_str(), from->layout->name.c_str(),
-                        rt.data.name(*to).c_str(), to->layout->name.c_str());
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' has interface '%s', '%s' in its place has '%s'",
+                        rt.data.name(*from).c_str(), from->layout->name.c_str(), rt.data.name(*to).c_str(),
+                        to->layout->name.c_str());
     std::string name = to->extra() ? to->extra()->name : std::string();
     if (known) {
       Claim claim{from, CONSORT_M_RW};
@@ -190,22 +211,28 @@ consort_status consort_recording_set_data(consort_runtime *shell, consort_record
   });
 }
 
-consort_status consort_recording_set_arg(consort_runtime *shell, consort_recording_id id, uint32_t task, uint32_t arg, const consort_arg *value) {
+consort_status consort_recording_set_arg(consort_runtime *shell, consort_recording_id id, uint32_t task, uint32_t arg,
+                                         const consort_arg *value) {
   if (!value) return set_error(CONSORT_E_INVAL, "value is NULL");
   return change(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
     if (task >= r.ntasks) return no_such_task(r, task);
     Task &t = *rt.tasks.at(r.first + task);
-    if (arg >= t.nargs) return set_errorf(CONSORT_E_INVAL, "task %u has %u values, numbered from 0: there is no number %u", task, t.nargs, arg);
+    if (arg >= t.nargs)
+      return set_errorf(CONSORT_E_INVAL, "task %u has %u values, numbered from 0: there is no number %u", task, t.nargs,
+                        arg);
     auto *const all = reinterpret_cast<std::byte *>(t.accesses() + t.pub.naccess);
     PackedArg &a = reinterpret_cast<PackedArg *>(all)[arg];
     if (value->kind != a.kind)
-      return set_errorf(CONSORT_E_INVAL, "value %u of task %u was recorded as kind %u, this one has kind %u", arg, task, a.kind, value->kind);
+      return set_errorf(CONSORT_E_INVAL, "value %u of task %u was recorded as kind %u, this one has kind %u", arg, task,
+                        a.kind, value->kind);
     const bool by_address = a.kind == CONSORT_ARG_BYTES;
     const auto shrunk = r.shrunk.find(uint64_t{task} << 8 | arg);
     const uint32_t room = shrunk != r.shrunk.end() ? shrunk->second : a.bytes;
     if (value->bytes > room)
-      return set_errorf(CONSORT_E_INVAL, "value %u of task %u was recorded with %u bytes, this one has %u: no more fit", arg, task, room, value->bytes);
-    if (by_address && value->bytes && !value->scalar) return set_errorf(CONSORT_E_INVAL, "value %u of task %u is %u bytes at address NULL", arg, task, value->bytes);
+      return set_errorf(CONSORT_E_INVAL, "value %u of task %u was recorded with %u bytes, this one has %u: no more fit",
+                        arg, task, room, value->bytes);
+    if (by_address && value->bytes && !value->scalar)
+      return set_errorf(CONSORT_E_INVAL, "value %u of task %u is %u bytes at address NULL", arg, task, value->bytes);
     if (value->bytes < a.bytes) r.shrunk.emplace(uint64_t{task} << 8 | arg, a.bytes);
     if (!by_address) a.value = value->scalar;
     else if (value->bytes) std::memcpy(all + a.value, reinterpret_cast<const void *>(value->scalar), value->bytes);
@@ -214,7 +241,8 @@ consort_status consort_recording_set_arg(consort_runtime *shell, consort_recordi
   });
 }
 
-consort_status consort_recording_set_priority(consort_runtime *shell, consort_recording_id id, uint32_t task, int32_t priority) {
+consort_status consort_recording_set_priority(consort_runtime *shell, consort_recording_id id, uint32_t task,
+                                              int32_t priority) {
   return change(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
     if (task >= r.ntasks) return no_such_task(r, task);
     rt.tasks.at(r.first + task)->pub.priority = priority;
@@ -228,12 +256,14 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   mend_if_left(*rt, *h, __builtin_frame_address(0));
-  if (h->in_callback) return set_error(CONSORT_E_BUSY, "a callback must not wait for a recording to end: destroy it elsewhere");
+  if (h->in_callback)
+    return set_error(CONSORT_E_BUSY, "a callback must not wait for a recording to end: destroy it elsewhere");
   return guarded([&]() -> consort_status {
     Recording *r = rt->recordings.find(id);
     if (!r) return stale(id);
     if (h->task && h->task->replayed() && rt->recordings.of(*h->task) == r)
-      return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to the recording and would wait for itself to destroy it", h->task->codelet->name.c_str());
+      return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to the recording and would wait for itself to destroy it",
+                        h->task->codelet->name.c_str());
     TaskName last;
     {
       std::lock_guard lock(r->control);
@@ -252,8 +282,10 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
 consort_status consort_get_repeats(consort_runtime *shell, consort_repeats *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_repeats)");
-  if (!rt->detect_repeats) return set_error(CONSORT_E_UNSUPPORTED, "nobody looks for repetition: set detect_repeats = true");
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_repeats)");
+  if (!rt->detect_repeats)
+    return set_error(CONSORT_E_UNSUPPORTED, "nobody looks for repetition: set detect_repeats = true");
   const Hand *h = rt->this_hand_if_any();
   *out = {out->size, 0, h && h->watch ? h->watch->last_times : 0, h && h->watch ? h->watch->last_ntasks : 0};
   return CONSORT_OK;

@@ -11,7 +11,8 @@ namespace consort {
 
 consort_status refuse_shell(const consort_runtime *shell) noexcept {
   if (!shell) return set_error(CONSORT_E_INVAL, "the runtime is NULL: consort_start() gives one");
-  return set_error(CONSORT_E_STOPPED, "the runtime has stopped, or was started before a fork: a child process starts its own");
+  return set_error(CONSORT_E_STOPPED,
+                   "the runtime has stopped, or was started before a fork: a child process starts its own");
 }
 
 namespace {
@@ -29,7 +30,8 @@ bool unused(Runtime &rt, const Codelet &c) noexcept {
 consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
   Hand *h = rt.this_hand_if_any();
   if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
-  if (h && (h->task || h->in_callback)) return set_errorf(CONSORT_E_BUSY, "%s from inside a task or a callback would wait for itself", what);
+  if (h && (h->task || h->in_callback))
+    return set_errorf(CONSORT_E_BUSY, "%s from inside a task or a callback would wait for itself", what);
   return CONSORT_OK;
 }
 
@@ -87,8 +89,10 @@ const char *consort_error(void) { return error_text(); }
 const char *consort_version(void) { return CONSORT_VERSION; }
 
 const char *consort_status_name(consort_status s) {
-  static constexpr const char *kNames[] = {"OK", "E_INVAL", "E_NOMEM", "E_UNSUPPORTED", "E_BUSY", "E_IO", "E_CANCELLED", "E_DEVICE_LOST",
-                                           "E_PEER_LOST", "E_ABI", "E_INTERNAL", "E_TIMEOUT", "E_TRUNCATED", "E_POISONED", "E_STALE", "E_STOPPED"};
+  static constexpr const char *kNames[] = {"OK",          "E_INVAL",    "E_NOMEM",     "E_UNSUPPORTED",
+                                           "E_BUSY",      "E_IO",       "E_CANCELLED", "E_DEVICE_LOST",
+                                           "E_PEER_LOST", "E_ABI",      "E_INTERNAL",  "E_TIMEOUT",
+                                           "E_TRUNCATED", "E_POISONED", "E_STALE",     "E_STOPPED"};
   if (s == CONSORT_AGAIN) return "AGAIN";
   if (s > 0) return "OK";
   return -s < static_cast<consort_status>(std::size(kNames)) && s != INT32_MIN ? kNames[-s] : "E_INTERNAL";
@@ -112,16 +116,21 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
-  if (!c) return rt->codelets.ever_gave(id) ? set_error(CONSORT_E_STALE, "the codelet was removed before")
-                                            : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
+  if (!c)
+    return rt->codelets.ever_gave(id)
+               ? set_error(CONSORT_E_STALE, "the codelet was removed before")
+               : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
   if (const consort_status s = refuse_inside(*rt, "consort_codelet_remove()"); s < 0) return s;
   // Its contributions may be read by this very thread, or never: to wait for that could be for ever.
   const auto refuse_pending = [&] {
-    return set_errorf(CONSORT_E_BUSY, "codelet '%s' is still needed by the reduction of data whose contributions nobody "
-                      "has read: acquire, invalidate or unregister them first", c->name.c_str());
+    return set_errorf(CONSORT_E_BUSY,
+                      "codelet '%s' is still needed by the reduction of data whose contributions nobody "
+                      "has read: acquire, invalidate or unregister them first",
+                      c->name.c_str());
   };
   if (c->phases.load(std::memory_order_relaxed)) return refuse_pending();
-  if (!c->live.exchange(false, std::memory_order_acq_rel)) return set_error(CONSORT_E_STALE, "the codelet was removed before");
+  if (!c->live.exchange(false, std::memory_order_acq_rel))
+    return set_error(CONSORT_E_STALE, "the codelet was removed before");
   Hand *h = rt->this_hand();
   if (!h) {
     c->live.store(true, std::memory_order_release);
@@ -152,7 +161,8 @@ consort_status consort_group_create(consort_runtime *shell, const consort_group_
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
-  if (desc && desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_group_desc)", desc->size);
+  if (desc && desc->size < sizeof *desc)
+    return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_group_desc)", desc->size);
   if (desc && desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
   return guarded([&]() -> consort_status {
     auto g = rt->groups.create(desc);
@@ -162,7 +172,8 @@ consort_status consort_group_create(consort_runtime *shell, const consort_group_
   });
 }
 
-static consort_status with_group(consort_runtime *shell, consort_group_id id, consort_status (*f)(Runtime &, Group &, void *), void *arg) {
+static consort_status with_group(consort_runtime *shell, consort_group_id id,
+                                 consort_status (*f)(Runtime &, Group &, void *), void *arg) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Group *g = rt->groups.find(id);
@@ -216,7 +227,8 @@ consort_status consort_wait_all(consort_runtime *shell, int64_t timeout_ns, uint
 }
 
 consort_status consort_group_failure(consort_runtime *shell, consort_group_id id, consort_failure *out) {
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_failure)");
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_failure)");
   return with_group(shell, id, [](Runtime &, Group &g, void *p) -> consort_status {
     static thread_local std::shared_ptr<const Failure> shown;  // keeps the strings that are handed out
     static thread_local std::string chain;
@@ -228,8 +240,16 @@ consort_status consort_group_failure(consort_runtime *shell, consort_group_id id
       return CONSORT_OK;
     }
     chain = shown->chain();
-    o = {o.size, shown->status, {shown->task}, shown->task_name.c_str(), shown->worker_name.c_str(), shown->data_name.c_str(),
-         shown->text.c_str(), chain.c_str(), shown->worker, g.ncollected};
+    o = {o.size,
+         shown->status,
+         {shown->task},
+         shown->task_name.c_str(),
+         shown->worker_name.c_str(),
+         shown->data_name.c_str(),
+         shown->text.c_str(),
+         chain.c_str(),
+         shown->worker,
+         g.ncollected};
     return CONSORT_OK;
   }, out);
 }
@@ -239,35 +259,59 @@ consort_status consort_group_failure(consort_runtime *shell, consort_group_id id
 consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_info)");
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_info)");
   const uint64_t finished = rt->finished();
-  *out = {out->size, static_cast<uint32_t>(rt->workers.size()), static_cast<uint32_t>(rt->topology->spaces().size()),
-          static_cast<uint32_t>(rt->topology->classes().size()), rt->policy.name().c_str(), rt->submitted(), finished, rt->data.live()};
+  *out = {out->size,
+          static_cast<uint32_t>(rt->workers.size()),
+          static_cast<uint32_t>(rt->topology->spaces().size()),
+          static_cast<uint32_t>(rt->topology->classes().size()),
+          rt->policy.name().c_str(),
+          rt->submitted(),
+          finished,
+          rt->data.live()};
   return CONSORT_OK;
 }
 
 consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, consort_worker_info *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!out || out->size < sizeof *out) return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_worker_info)");
-  if (worker >= rt->workers.size()) return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker, rt->workers.size());
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_worker_info)");
+  if (worker >= rt->workers.size())
+    return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker,
+                      rt->workers.size());
   const Worker &w = *rt->workers[worker];
   int32_t os_cpu = -1;
   for (size_t i = 0; i < w.unit.cpuset.size() && os_cpu < 0; ++i)
     if (w.unit.cpuset[i]) os_cpu = static_cast<int32_t>(i * 64) + __builtin_ctzll(w.unit.cpuset[i]);
-  *out = {out->size, w.id, w.unit.name.c_str(), w.unit.desc.klass, w.unit.desc.arch, w.ran.load(std::memory_order_relaxed) + w.extra_ran.load(std::memory_order_relaxed),
-          w.busy_ns.load(std::memory_order_relaxed), w.unit.desc.space, w.unit.desc.numa, os_cpu, 0};
+  *out = {out->size,
+          w.id,
+          w.unit.name.c_str(),
+          w.unit.desc.klass,
+          w.unit.desc.arch,
+          w.ran.load(std::memory_order_relaxed) + w.extra_ran.load(std::memory_order_relaxed),
+          w.busy_ns.load(std::memory_order_relaxed),
+          w.unit.desc.space,
+          w.unit.desc.numa,
+          os_cpu,
+          0};
   return CONSORT_OK;
 }
 
 consort_status consort_step(consort_runtime *shell, uint32_t worker) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!rt->manual) return set_error(CONSORT_E_BUSY, "the runtime's own threads step its workers: set pump = \"manual\" to do it yourself");
-  if (worker >= rt->workers.size()) return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker, rt->workers.size());
+  if (!rt->manual)
+    return set_error(CONSORT_E_BUSY,
+                     "the runtime's own threads step its workers: set pump = \"manual\" to do it yourself");
+  if (worker >= rt->workers.size())
+    return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker,
+                      rt->workers.size());
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
-  if (h->task || h->in_callback) return set_error(CONSORT_E_BUSY, "a task or a callback cannot step: it is inside a step");
+  if (h->task || h->in_callback)
+    return set_error(CONSORT_E_BUSY, "a task or a callback cannot step: it is inside a step");
   const PumpTurn turn(*rt, *h);
   return pump_one(*rt, *h, worker) ? CONSORT_OK : CONSORT_AGAIN;
 }
@@ -275,7 +319,8 @@ consort_status consort_step(consort_runtime *shell, uint32_t worker) {
 consort_status consort_trace(consort_runtime *shell, void (*fn)(void *, const consort_trace_event *), void *user) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (rt->submitted()) return set_error(CONSORT_E_BUSY, "tasks were submitted already: install the trace right after the start");
+  if (rt->submitted())
+    return set_error(CONSORT_E_BUSY, "tasks were submitted already: install the trace right after the start");
   rt->trace_user = user;
   rt->trace_fn = fn;
   rt->choose_paths();

@@ -20,7 +20,9 @@ bool known(const Runtime &rt, TaskName name) noexcept {
          word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
 }
 
-consort_status no_task() noexcept { return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name"); }
+consort_status no_task() noexcept {
+  return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name");
+}
 
 // What this thread holds that an access of the datum would wait for.
 Hand::Held *find_held(Hand &h, const Datum *d, uint32_t mode) noexcept {
@@ -34,7 +36,11 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
   mend_if_left(rt, h, __builtin_frame_address(0));
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return CONSORT_OK;  // told by the submission
-  if (h.in_callback) return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()", what);
+  if (h.in_callback)
+    return set_errorf(
+        CONSORT_E_BUSY,
+        "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()",
+        what);
   Claim claim(d, mode);
   const SubmissionRight right(rt, h, &claim, 1);  // so that its plans stay
   if (!DataTable::is(*d, id)) return CONSORT_OK;
@@ -42,14 +48,16 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
     for (uint32_t i = 0; i < h.task->pub.naccess; ++i) {
       const consort_access &a = h.task->pub.access[i];
       const Datum *used = Datum::of(a.datum);
-      if (!(a.mode & CONSORT_M_SCRATCH) && (used == d || (((a.mode | mode) & CONSORT_M_W) && may_share_bytes(*used, *d))))
-        return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s '%s'", task_label(*h.task),
-                          rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
+      if (!(a.mode & CONSORT_M_SCRATCH) &&
+          (used == d || (((a.mode | mode) & CONSORT_M_W) && may_share_bytes(*used, *d))))
+        return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s '%s'",
+                          task_label(*h.task), rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
     }
   if (!h.nholds.load(std::memory_order_relaxed)) return CONSORT_OK;
   std::lock_guard lock(h.held_lock);
   if (const Hand::Held *held = find_held(h, d, mode))
-    return set_errorf(CONSORT_E_BUSY, "this thread has acquired datum '%s' and would wait for itself to %s '%s': release it first",
+    return set_errorf(CONSORT_E_BUSY,
+                      "this thread has acquired datum '%s' and would wait for itself to %s '%s': release it first",
                       rt.data.name(*held->datum).c_str(), what, rt.data.name(*d).c_str());
   return CONSORT_OK;
 }
@@ -57,7 +65,9 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
 void end_hold(Runtime &rt, Hand &h, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
   Callback::end(rt, h, t);
-  if (!h.seat && (rt.nwaiters.load(std::memory_order_relaxed) || rt.groups.standard().watchers.load(std::memory_order_relaxed))) settle_down(rt, h);
+  if (!h.seat &&
+      (rt.nwaiters.load(std::memory_order_relaxed) || rt.groups.standard().watchers.load(std::memory_order_relaxed)))
+    settle_down(rt, h);
 }
 
 }  // namespace
@@ -70,7 +80,9 @@ consort_status consort_submit(consort_runtime *shell, const consort_task_desc *d
   Runtime *rt = enter(shell);
   if (!rt) [[unlikely]] return refuse_shell(shell);
   if (!desc || desc->size < CONSORT_TASK_BRIEF) [[unlikely]]
-    return set_error(CONSORT_E_INVAL, desc ? "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF" : "the task's description is NULL");
+    return set_error(CONSORT_E_INVAL,
+                     desc ? "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF"
+                          : "the task's description is NULL");
   return submit(*rt, *desc, out);
 }
 
@@ -115,9 +127,11 @@ consort_status consort_register(consort_runtime *shell, const consort_data_desc 
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the datum's description");
-  if (desc->size < sizeof *desc) return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_data_desc)", desc->size);
+  if (desc->size < sizeof *desc)
+    return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_data_desc)", desc->size);
   if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
-  if (!desc->interface || !*desc->interface) return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
+  if (!desc->interface || !*desc->interface)
+    return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
   if (!desc->args && desc->args_bytes) return set_error(CONSORT_E_INVAL, "args is NULL, but args_bytes is not 0");
   return guarded([&]() -> consort_status {
     auto d = rt->data.add(*desc);
@@ -142,7 +156,9 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
 }
 
 consort_status consort_unregister(consort_runtime *shell, consort_data_id data) { return retire(shell, data, true); }
-consort_status consort_unregister_later(consort_runtime *shell, consort_data_id data) { return retire(shell, data, false); }
+consort_status consort_unregister_later(consort_runtime *shell, consort_data_id data) {
+  return retire(shell, data, false);
+}
 
 consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) {
   Runtime *rt = enter(shell);
@@ -155,11 +171,13 @@ consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) 
   });
 }
 
-consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uint32_t mode, int64_t timeout_ns, consort_hold *out) {
+consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uint32_t mode, int64_t timeout_ns,
+                               consort_hold *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
-  if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW) return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
+  if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
+    return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
@@ -177,7 +195,10 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
       uint8_t waiting = hold::kWaiting;
       if (s < 0 && t->follow.compare_exchange_strong(waiting, hold::kAbandoned, std::memory_order_acq_rel)) {
         stop_expecting_held(*h);
-        return s == CONSORT_E_TIMEOUT ? set_errorf(s, "time ran out while waiting for datum %llu: tasks that use it are unfinished", static_cast<unsigned long long>(data.v & 0xffffffff)) : s;
+        return s == CONSORT_E_TIMEOUT
+                   ? set_errorf(s, "time ran out while waiting for datum %llu: tasks that use it are unfinished",
+                                static_cast<unsigned long long>(data.v & 0xffffffff))
+                   : s;
       }
     }
     Datum &d = *Datum::of(t->pub.access[0].datum);
@@ -197,7 +218,8 @@ consort_status consort_release(consort_runtime *shell, consort_hold held) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   const TaskName name = held.id.v;
-  if (!known(*rt, name)) return set_error(CONSORT_E_INVAL, "the hold is none of this runtime: consort_acquire() gives one");
+  if (!known(*rt, name))
+    return set_error(CONSORT_E_INVAL, "the hold is none of this runtime: consort_acquire() gives one");
   Task *t = rt->task_at(name);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;

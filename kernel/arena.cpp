@@ -12,7 +12,8 @@ std::byte *Reservation::reserve(size_t bytes, size_t least) noexcept {
     void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) continue;
     base_ = static_cast<std::byte *>(p);
-    // Who needs much of it walks over it again and again: large pages, but for the first stretch, which is all that most need.
+    // Who needs much of it walks over it again and again: large pages, but for the first stretch, which is all that
+    // most need.
     if (bytes > kSmallPages) madvise(base_ + kSmallPages, bytes - kSmallPages, MADV_HUGEPAGE);
     bytes_ = bytes;
     return base_;

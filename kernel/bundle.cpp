@@ -43,7 +43,8 @@ consort_status Bundles::close(consort_bundle_id id) noexcept {
 consort_status Bundles::enter(consort_bundle_id id, bool member, Bundle **out) noexcept {
   std::lock_guard lock(mutex_);
   Bundle *b = find(id);
-  if (!b || !(b->open || member)) return set_error(CONSORT_E_STALE, "the bundle was closed: no more tasks can be submitted to it");
+  if (!b || !(b->open || member))
+    return set_error(CONSORT_E_STALE, "the bundle was closed: no more tasks can be submitted to it");
   ++b->tasks;
   *out = b;
   return CONSORT_OK;

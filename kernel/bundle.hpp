@@ -1,7 +1,7 @@
 // bundle.hpp — tasks that had better run on one worker: the one that runs the first of them.
 //
-// Lives while it is open or a task of it is unfinished; a number is used again with the next generation. Any thread; its
-// lock is a leaf, but for `worker`, which those who run tasks touch.
+// Lives while it is open or a task of it is unfinished; a number is used again with the next generation. Any thread;
+// its lock is a leaf, but for `worker`, which those who run tasks touch.
 #pragma once
 #include <consort/consort.h>
 
@@ -25,8 +25,10 @@ class Bundles {
  public:
   Result<consort_bundle_id> create();                                  // may throw bad_alloc
   consort_status close(consort_bundle_id) noexcept;
-  consort_status enter(consort_bundle_id, bool member, Bundle **) noexcept; // one more task, or one of its own again; told
-  void leave(Bundle &) noexcept;                                       // one of its tasks has ended, or was refused after all
+  // one more task, or one of its own again; told
+  consort_status enter(consort_bundle_id, bool member, Bundle **) noexcept;
+  // one of its tasks has ended, or was refused after all
+  void leave(Bundle &) noexcept;
 
  private:
   Bundle *find(consort_bundle_id) noexcept;                            // under the lock

@@ -25,7 +25,8 @@ void Codelets::remove(Codelet &c) noexcept {
 
 void Codelets::choose_way(Codelet &c) const noexcept {
   const bool plain = short_way_ && c.where && !c.bits;
-  const uint32_t most = kPayload / sizeof(consort_access), span = c.nmodes == CONSORT_NONE ? most + 1 : c.nmodes <= most;
+  const uint32_t most = kPayload / sizeof(consort_access),
+                 span = c.nmodes == CONSORT_NONE ? most + 1 : c.nmodes <= most;
   c.plain_span.store(plain ? span : 0, std::memory_order_relaxed);  // read by submit()
 }
 
@@ -33,7 +34,8 @@ void Codelets::allow_short_way(bool allowed) noexcept {
   std::lock_guard lock(mutex_);
   if (short_way_ == allowed) return;
   short_way_ = allowed;
-  for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i) choose_way(*slot(i).load(std::memory_order_relaxed));
+  for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i)
+    choose_way(*slot(i).load(std::memory_order_relaxed));
 }
 
 Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &topology) {
@@ -42,13 +44,19 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   const bool whole = given.size >= offsetof(consort_codelet, can_execute);
   if (whole) std::memcpy(&d, &given, std::min<size_t>(given.size, sizeof d));
   const std::string name = d.name ? d.name : "";
-  if (!whole) return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(given.size) + ": set it to sizeof(consort_codelet)");
+  if (!whole)
+    return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(given.size) +
+                                      ": set it to sizeof(consort_codelet)");
   if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
-  if (!d.nimpls || !d.impls) return error(CONSORT_E_INVAL, "codelet '" + name + "' has no implementation: give it at least one");
-  if (d.nimpls > 32) return error(CONSORT_E_INVAL, "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
+  if (!d.nimpls || !d.impls)
+    return error(CONSORT_E_INVAL, "codelet '" + name + "' has no implementation: give it at least one");
+  if (d.nimpls > 32)
+    return error(CONSORT_E_INVAL,
+                 "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
 
   if (d.flags & ~kKnown)
-    return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) + ": CL_ASYNC and CL_STATS are those that there are");
+    return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) +
+                                      ": CL_ASYNC and CL_STATS are those that there are");
 
   auto c = std::make_unique<Codelet>();
   c->name = name;
@@ -64,10 +72,11 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   for (uint32_t i = 0; i < d.nimpls; ++i) {
     const consort_impl &impl = d.impls[i];
     if (!impl.klass || !*impl.klass)
-      return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + ": no unit class is named");
+      return error(CONSORT_E_INVAL,
+                   "codelet '" + name + "', implementation " + std::to_string(i) + ": no unit class is named");
     if (!impl.fn && !impl.text)
-      return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + " for class '" + impl.klass +
-                                        "': neither a function nor a kernel text");
+      return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + " for class '" +
+                                        impl.klass + "': neither a function nor a kernel text");
     const int bit = topology.class_bit(impl.klass);
     // Units that only play their class say by whose functions; what was declared for the class makes them eligible.
     const consort_impl *runs = &impl;
@@ -98,7 +107,8 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
     c->generation = old->generation + 1;
     delete old;
   } else {
-    if (n == kMost) return error(CONSORT_E_NOMEM, "65536 codelets are alive in this runtime: add each once, not per task");
+    if (n == kMost)
+      return error(CONSORT_E_NOMEM, "65536 codelets are alive in this runtime: add each once, not per task");
     if (n % kBlock == 0) blocks_[n / kBlock].store(new std::atomic<Codelet *>[kBlock](), std::memory_order_release);
     c->number = n++;
   }

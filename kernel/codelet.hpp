@@ -27,7 +27,8 @@ struct Codelet {
   };
   uint64_t where = 0;                     // classes that could run it here
   uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts
-  uint32_t plain_from = 0;                // tasks with so many data or more may be submitted the short way (submit.cpp):
+  // tasks with so many data or more may be submitted the short way (submit.cpp):
+  uint32_t plain_from = 0;
   std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none may
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
@@ -63,13 +64,16 @@ class Codelets {
     Codelet *c = slot(number).load(std::memory_order_acquire);  // pairs with the release in add()
     return c && c->generation == id.v >> 32 ? c : nullptr;
   }
-  bool ever_gave(consort_codelet_id id) const noexcept {  // this number at least: a handle not found is stale, not wrong
+  // this number at least: a handle not found is stale, not wrong
+  bool ever_gave(consort_codelet_id id) const noexcept {
     return static_cast<uint32_t>(id.v) - 1 < n_.load(std::memory_order_acquire) && id.v >> 32 < UINT32_MAX;
   }
   static consort_codelet_id id(const Codelet &c) noexcept { return {uint64_t{c.generation} << 32 | (c.number + 1)}; }
 
  private:
-  std::atomic<Codelet *> &slot(uint32_t i) const noexcept { return blocks_[i / kBlock].load(std::memory_order_relaxed)[i % kBlock]; }
+  std::atomic<Codelet *> &slot(uint32_t i) const noexcept {
+    return blocks_[i / kBlock].load(std::memory_order_relaxed)[i % kBlock];
+  }
 
   std::mutex mutex_;
   std::atomic<std::atomic<Codelet *> *> blocks_[kMost / kBlock] = {};  // owned

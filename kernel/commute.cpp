@@ -52,7 +52,8 @@ bool take_several(Runtime &rt, Hand &h, Task *t, TokenList &list) noexcept {
     if (i == list.n) break;
     Token &refused = token_of(list.datum()[i]);
     TaskName elder = rt.elder.load(std::memory_order_relaxed);
-    if (!elder && ++list.refused > kPatience && rt.elder.compare_exchange_strong(elder, t->pub.id, std::memory_order_relaxed))
+    if (!elder && ++list.refused > kPatience &&
+        rt.elder.compare_exchange_strong(elder, t->pub.id, std::memory_order_relaxed))
       elder = t->pub.id;
     if (elder == t->pub.id) list.held = i;
     else

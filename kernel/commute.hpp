@@ -2,8 +2,8 @@
 //
 // Tokens of several data are tried in the order of their addresses; on a refusal all are given back and the task is
 // parked where it was refused. One that was refused often becomes the elder: it alone may keep what it has while it is
-// parked, so it gets there, and no circle can form. A task of one token gets it handed over and keeps it while it waits to
-// be popped again: it holds all that it needs.
+// parked, so it gets there, and no circle can form. A task of one token gets it handed over and keeps it while it waits
+// to be popped again: it holds all that it needs.
 #pragma once
 #include "runtime.hpp"
 
@@ -15,7 +15,8 @@ struct Draft;
 bool list_tokens(Draft &) noexcept;
 // False: parked; the task is not the caller's any more.
 bool take_tokens(Runtime &, Hand &, Task *) noexcept;
-// The task is over, its data settled. A task that has got its only token by it, to be run or pushed; others are pushed here.
+// The task is over, its data settled. A task that has got its only token by it, to be run or pushed; others are pushed
+// here.
 Task *give_tokens(Runtime &, Hand &, Task *) noexcept;
 
 }  // namespace consort

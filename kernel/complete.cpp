@@ -30,7 +30,8 @@ struct ReadyBatch {
 
 void call_done(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
   Extra *e = t->extra;
-  const consort_outcome outcome{{t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
+  const consort_outcome outcome{
+      {t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
   in_callback(rt, h, t, [&] { e->done(e->done_arg, &outcome); });
 }
 
@@ -73,7 +74,8 @@ void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &ca
 bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
   *status = CONSORT_OK;
   if ((t->bits & (kHold | kRetire)) && rt.memory.in_use() && rt.memory.stage_home(h, t)) return false;
-  if (const Staging *s = (t->bits & kRetire) && t->extra ? t->extra->staging : nullptr; s && s->status < 0) [[unlikely]] {
+  if (const Staging *s = (t->bits & kRetire) && t->extra ? t->extra->staging : nullptr; s && s->status < 0)
+      [[unlikely]] {
     record_failure(rt, t, s->status, s->text, Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
     *status = s->status;
   }
@@ -123,11 +125,14 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // Hands each edge of a closed list on; what becomes ready goes to `batch`, or to `specials` if it has no body or has
 // somebody who wants to be told first.
 // `edge`: what each took from Task::pending.
-[[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from,
+                                                 ReadyBatch &batch, Task *&specials) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
     // Alone with this edge: nobody else touches the count any more, it need not be written. acquire pairs with
     // the release of the predecessors that were counted down before, and of the submitter.
-    if (s->pending.load(std::memory_order_acquire) != edge && s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge) return;
+    if (s->pending.load(std::memory_order_acquire) != edge &&
+        s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge)
+      return;
     if (s->bits & (kSpecial | kBound | kMore)) [[unlikely]] {
       if (s->bits & (kSpecial | kMore)) {
         s->pub.sched[0] = specials;
@@ -163,7 +168,8 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 }
 
 // As release_edges() does with one: it has lost its last predecessor.
-[[gnu::always_inline]] inline void now_ready(Runtime &rt, Task *s, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline void now_ready(Runtime &rt, Task *s, uint32_t from, ReadyBatch &batch,
+                                             Task *&specials) noexcept {
   if (s->bits & (kSpecial | kBound)) [[unlikely]] {
     if (s->bits & kSpecial) {
       s->pub.sched[0] = specials;
@@ -177,7 +183,8 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   batch.task[batch.n++] = s;
 }
 
-// Nodes stand in memory as they were submitted, and mostly run so: asks for those that come soon, and what they will touch.
+// Nodes stand in memory as they were submitted, and mostly run so: asks for those that come soon, and what they will
+// touch.
 [[gnu::always_inline]] inline void fetch_ahead(const Task *t) noexcept {
   constexpr uint32_t kFar = 12, kNear = 6;
   if (t->hand < kFar) return;
@@ -192,7 +199,8 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 
 // A recorded task once its name is dead. It is set up for the next replay before anybody hears of its end: that may be
 // under way as soon as the last edge is handed on.
-[[gnu::always_inline]] inline void hand_on_node(Runtime &rt, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline void hand_on_node(Runtime &rt, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch,
+                                                Task *&specials) noexcept {
   if (static_cast<uint32_t>(w)) [[unlikely]] {
     if (w & word::kWaited) rt.wake_waiters();
     release_edges(rt, word::link(w), pending::kBoth, from, batch, specials);
@@ -219,7 +227,8 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   for (uint32_t i = n; i-- > 0;) {  // the earliest last
     Task *s = rt.tasks.at(edges[i]);
     // As in release_edges(); nothing of this node is looked at after its last edge.
-    if (s->pending.load(std::memory_order_acquire) != 1 && s->pending.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+    if (s->pending.load(std::memory_order_acquire) != 1 && s->pending.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      continue;
     __builtin_prefetch(s->payload);
     __builtin_prefetch(node::edges(*s));
     now_ready(rt, s, from, batch, specials);
@@ -227,7 +236,8 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 }
 
 // Once the name is dead: `w` is what the exchange took from the word.
-[[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from,
+                                               ReadyBatch &batch, Task *&specials) noexcept {
   uint64_t edge = pending::kBoth;
   if (w & word::kFlags) [[unlikely]] {
     if (w & word::kIssued) {
@@ -273,7 +283,8 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
 }
 
-void end_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+void end_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, uint32_t from, ReadyBatch &batch,
+             Task *&specials) noexcept {
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, h, t, status, worker, &heir);
   if (heir) {
@@ -310,7 +321,8 @@ void begin_all(Runtime &rt, Task *whole, uint32_t from, ReadyBatch &batch, Task 
 }
 
 // A replay, or a recorded task without a body, that has become ready, or a replay whose nodes have all ended.
-void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t from, ReadyBatch &batch,
+                     Task *&specials) noexcept {
   if (s->role == kWhole) return begin_all(rt, s, from, batch, specials);
   if (s->role == kWholeBegun) {
     const consort_status status = end_replay(rt, s);
@@ -320,7 +332,8 @@ void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t fro
   hand_on_node(rt, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
 }
 
-[[gnu::noinline]] void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::noinline]] void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch,
+                                       Task *&specials) noexcept {
   while (specials) {
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);
@@ -356,7 +369,8 @@ void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t fro
 }  // namespace
 
 Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
-  constexpr uint32_t kTurns = 32;  // then whoever steps is to look around: at a stop, a time limit, who asks for the lease
+  // then whoever steps is to look around: at a stop, a time limit, who asks for the lease
+  constexpr uint32_t kTurns = 32;
   const bool stays = h.streak < kTurns * rt.bypass && !w.bound && !w.mailbox.load(std::memory_order_relaxed);
   consort_pick pick;
   if (stays && !rt.policy.pop(w.id, &pick)) {
@@ -397,7 +411,10 @@ const char *task_label(const Task &t) noexcept {
   if (t.codelet) return t.codelet->name.c_str();
   if (t.role == kStep) return step_label(t);
   if (t.role >= kWhole) return "replay";
-  return t.bits & kHold ? "acquire" : t.bits & kInvalidate ? "invalidate" : t.bits & kRetire ? "unregister" : "empty task";
+  return t.bits & kHold         ? "acquire"
+         : t.bits & kInvalidate ? "invalidate"
+         : t.bits & kRetire     ? "unregister"
+                                : "empty task";
 }
 
 void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
@@ -417,7 +434,8 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
 }
 
 // The rest of an end, when all edges are handed on: what has become ready is pushed, one may run in place.
-[[gnu::always_inline]] inline Task *go_on(Runtime &rt, Hand &h, Worker *w, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+[[gnu::always_inline]] inline Task *go_on(Runtime &rt, Hand &h, Worker *w, uint32_t from, ReadyBatch &batch,
+                                          Task *&specials) noexcept {
   if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
   if (!batch.n) return nullptr;
   Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, h, batch, *w) : nullptr;
@@ -520,7 +538,8 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     f->task_name = task_label(*t);
     if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
     if (datum) f->data_name = rt.data.name(*datum);
-    f->text = text.empty() ? std::string("it answered ") + consort_status_name(status) + " and gave no reason" : std::string(text);
+    f->text = text.empty() ? std::string("it answered ") + consort_status_name(status) + " and gave no reason"
+                           : std::string(text);
     f->cause = Failure::next_cause(cause);
     f->depth = f->cause ? f->cause->depth + 1 : 0;
     set_error(status, f->chain());
@@ -553,7 +572,8 @@ void poison_again(Runtime &rt, const Task *t) noexcept { poison(rt, *t, rt.failu
 void settle_down(Runtime &rt, Hand &h) noexcept {
   h.flush_records();
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever began to watch the group
-  rt.groups.tell_if_idle(*rt.groups.at(static_cast<uint32_t>(h.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
+  rt.groups.tell_if_idle(
+      *rt.groups.at(static_cast<uint32_t>(h.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever is about to wait for everything
   if (rt.nwaiters.load(std::memory_order_relaxed) && rt.groups.all_idle()) rt.wake_waiters();
 }

@@ -13,11 +13,12 @@ namespace consort {
 // After this the record belongs to somebody else.
 Task *complete(Runtime &, Hand &, Task *, consort_status, Worker *bypass_for) noexcept;
 
-// What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a task that
-// has become ready beside them.
+// What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a
+// task that has become ready beside them.
 Task *hand_on(Runtime &, Hand &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
-// Of what an exchange took from a word: a list of one edge, whose task is released by the policy alone? It is; else nullptr.
+// Of what an exchange took from a word: a list of one edge, whose task is released by the policy alone? It is; else
+// nullptr.
 inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
   const uint32_t link = word::link(w), slot = link & ((1u << word::kSlotBits) - 1);
   Task *s = rt.tasks.at(link >> word::kSlotBits);
@@ -27,8 +28,8 @@ inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
 }
 
 // A chain of successors has run in place for as long as it may: `next` goes to the policy if somebody else is to be run
-// here first, and that one is the answer. Where nobody is, the chain goes on: pushed, it would be taken by an idle worker,
-// to another core than its data. nullptr: back to who steps.
+// here first, and that one is the answer. Where nobody is, the chain goes on: pushed, it would be taken by an idle
+// worker, to another core than its data. nullptr: back to who steps.
 Task *give_way(Runtime &, Hand &, Task *next, Worker &) noexcept;
 
 // complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
@@ -37,7 +38,8 @@ inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
   if (t->bits || t->extra) [[unlikely]] return complete(rt, h, t, CONSORT_OK, w);
   Group &group = *t->group;
   // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
-  const uint64_t word = t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
+  const uint64_t word =
+      t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
   Task *next = nullptr;
   if (static_cast<uint32_t>(word)) {
     if (!(next = only_successor(rt, word))) return hand_on(rt, h, t, word, w);

@@ -14,7 +14,8 @@ void copy_run(const consort_run &r) noexcept {
   for (uint64_t i = 0; i < r.n[1]; ++i)
     for (uint64_t k = 0; k < r.n[0]; ++k) {
       const auto step = [&](const consort_addr &a, const int64_t *steps) {
-        return reinterpret_cast<char *>(static_cast<uintptr_t>(a.base + a.off)) + static_cast<int64_t>(k) * steps[0] + static_cast<int64_t>(i) * steps[1];
+        return reinterpret_cast<char *>(static_cast<uintptr_t>(a.base + a.off)) + static_cast<int64_t>(k) * steps[0] +
+               static_cast<int64_t>(i) * steps[1];
       };
       std::memcpy(step(r.dst, r.dst_step), step(r.src, r.src_step), r.run);
     }
@@ -46,8 +47,10 @@ consort_status copy_task(const consort_call *call) {
   const Datum &src = *Datum::of(t->pub.access[1].datum);
   if (!src.pub.bytes) return CONSORT_OK;
   clear_error();
-  const consort_status s = copy_contents(*src.layout->ops, src.shape(), const_cast<void *>(call->views[0]), call->views[1]);
-  if (s < 0 && !*error_text()) return set_errorf(s, "interface '%s' could not pack or unpack the contents", src.layout->name.c_str());
+  const consort_status s =
+      copy_contents(*src.layout->ops, src.shape(), const_cast<void *>(call->views[0]), call->views[1]);
+  if (s < 0 && !*error_text())
+    return set_errorf(s, "interface '%s' could not pack or unpack the contents", src.layout->name.c_str());
   return s;
 }
 
@@ -63,7 +66,9 @@ Result<consort_codelet_id> Copying::codelet() {
     seen[u.klass] = true;
     impls.push_back({u.desc.klass, copy_task, &rt_, nullptr, nullptr, nullptr, nullptr, 0});
   }
-  if (impls.empty()) return error(CONSORT_E_UNSUPPORTED, "no unit here runs host functions in place, none could copy: add its driver to `drivers`");
+  if (impls.empty())
+    return error(CONSORT_E_UNSUPPORTED,
+                 "no unit here runs host functions in place, none could copy: add its driver to `drivers`");
   static constexpr uint32_t kModes[] = {CONSORT_M_W, CONSORT_M_R};
   consort_codelet d = CONSORT_CODELET_INIT;
   d.name = "copy";
@@ -87,10 +92,13 @@ consort_status Copying::submit(consort_data_id dst, consort_data_id src, consort
     const SubmissionRight right(rt_, *h, claims, 2);  // neither goes away meanwhile
     if (good(0) && good(1)) {
       if (d[0]->layout != d[1]->layout)
-        return set_errorf(CONSORT_E_INVAL, "dst is of interface '%s', src of '%s': contents are copied between equals", d[0]->layout->name.c_str(), d[1]->layout->name.c_str());
+        return set_errorf(CONSORT_E_INVAL, "dst is of interface '%s', src of '%s': contents are copied between equals",
+                          d[0]->layout->name.c_str(), d[1]->layout->name.c_str());
       if (std::memcmp(d[0]->shape(), d[1]->shape(), d[0]->layout->ops->shape_size) != 0)
-        return set_errorf(CONSORT_E_INVAL, "data '%s' and '%s' differ in their sizes: %llu and %llu bytes of payload", rt_.data.name(*d[0]).c_str(),
-                          rt_.data.name(*d[1]).c_str(), static_cast<unsigned long long>(d[0]->pub.bytes), static_cast<unsigned long long>(d[1]->pub.bytes));
+        return set_errorf(CONSORT_E_INVAL, "data '%s' and '%s' differ in their sizes: %llu and %llu bytes of payload",
+                          rt_.data.name(*d[0]).c_str(), rt_.data.name(*d[1]).c_str(),
+                          static_cast<unsigned long long>(d[0]->pub.bytes),
+                          static_cast<unsigned long long>(d[1]->pub.bytes));
     }
   }
   auto c = codelet();

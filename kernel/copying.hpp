@@ -15,7 +15,8 @@ struct Runtime;
 class Copying {
  public:
   explicit Copying(Runtime &rt) : rt_(rt) {}
-  consort_status submit(consort_data_id dst, consort_data_id src, consort_group_id, consort_task_id *out);  // may throw bad_alloc
+  // may throw bad_alloc
+  consort_status submit(consort_data_id dst, consort_data_id src, consort_group_id, consort_task_id *out);
 
  private:
   Result<consort_codelet_id> codelet();

@@ -23,7 +23,8 @@ DatumExtra::DatumExtra() = default;
 DatumExtra::~DatumExtra() = default;
 
 Result<void> DataTable::open() {
-  if (!arena_.reserve(kSlots)) return error(CONSORT_E_NOMEM, "no address space for the table of data: raise the limit on virtual memory");
+  if (!arena_.reserve(kSlots))
+    return error(CONSORT_E_NOMEM, "no address space for the table of data: raise the limit on virtual memory");
   return {};
 }
 
@@ -40,7 +41,8 @@ Result<Layout *> DataTable::layout(std::string_view name) {
   if (!plugin) return plugin.error();
   const consort_interface_ops *ops = (*plugin)->interface();
   if (ops->shape_size > Layout::kMostBytes || ops->view_size > Layout::kMostBytes)
-    return error(CONSORT_E_INVAL, "interface '" + std::string(name) + "' says that its shape or view is larger than 256 bytes");
+    return error(CONSORT_E_INVAL,
+                 "interface '" + std::string(name) + "' says that its shape or view is larger than 256 bytes");
   const uint32_t view_at = round_up(ops->shape_size);
   layouts_.push_back(std::make_unique<Layout>(
       Layout{ops, std::string(name), view_at, view_at + ops->view_size <= Datum::kStore}));
@@ -56,7 +58,8 @@ Result<Datum *> DataTable::take_slot(Layout *l) {
     if (number) free_ = static_cast<uint32_t>(arena_.at(number)->home.load(std::memory_order_relaxed));
   }
   if (!number && !(number = arena_.carve(1)))
-    return error(CONSORT_E_NOMEM, "all " + std::to_string(arena_.limit()) + " handles are in use: unregister some data");
+    return error(CONSORT_E_NOMEM,
+                 "all " + std::to_string(arena_.limit()) + " handles are in use: unregister some data");
   Datum &d = *arena_.at(number);
   std::byte *store = l->in_slot ? d.store : static_cast<std::byte *>(std::malloc(l->view_at + l->ops->view_size));
   if (!store) {
@@ -123,15 +126,18 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc) {
   if (s < 0) {
     put_back(d);
     return error(s, "interface '" + l->name + "' does not accept these registration arguments (" +
-                        std::to_string(desc.args_bytes) + " bytes): check sizes, element size and leading dimension in consort/layouts.h");
+                        std::to_string(desc.args_bytes) +
+                        " bytes): check sizes, element size and leading dimension in consort/layouts.h");
   }
   bool homeless = false;
   consort_extent extent{};
-  if (l->ops->bytes(store)) homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
+  if (l->ops->bytes(store))
+    homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
   show(d, homeless ? data_state::kNowhere << data_state::kSpaceShift
                    : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid);
   if (const consort_status s = give_name(d, desc.name); s < 0) return error(s, "no memory for the name of a datum");
-  d.home.store(extent.addr.base + extent.addr.off, std::memory_order_release);  // pairs with find_home(): the name is good
+  // pairs with find_home(): the name is good
+  d.home.store(extent.addr.base + extent.addr.off, std::memory_order_release);
   return &d;
 }
 
@@ -154,7 +160,8 @@ Datum *DataTable::find_home(const void *ptr, consort_data_id *id) const noexcept
 Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *name) {
   auto slot = take_slot(like.layout);
   if (!slot) return slot.error();
-  std::memcpy(static_cast<std::byte *>((*slot)->view) - like.layout->view_at, like.shape(), like.layout->ops->shape_size);
+  std::memcpy(static_cast<std::byte *>((*slot)->view) - like.layout->view_at, like.shape(),
+              like.layout->ops->shape_size);
   // Without contents there is nothing to write first.
   // Sizes without an address: what a home view says of a datum without memory, so that one of no bytes has a view, too.
   const Layout &l = *like.layout;
@@ -163,7 +170,9 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
   const consort_space_desc &home = rt_.topology->spaces()[rt_.topology->home()].desc;
   if (const uint32_t n = l.ops->blocks(like.shape(), &home, wanted, kMostBlocks); n <= kMostBlocks)
     (void)l.ops->view(like.shape(), &home, nowhere, n, (*slot)->view);
-  show(**slot, (like.pub.bytes ? data_state::kNowhere << data_state::kSpaceShift : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid) | how);
+  show(**slot, (like.pub.bytes ? data_state::kNowhere << data_state::kSpaceShift
+                               : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid) |
+                   how);
   if (const consort_status s = give_name(**slot, name); s < 0) return error(s, "no memory for the name of a datum");
   return *slot;
 }
@@ -183,7 +192,8 @@ void DataTable::remove(Datum &d) noexcept {
 void DataTable::close() noexcept {
   for (uint32_t i = 1; i < arena_.carved(); ++i) {
     Datum &d = *arena_.at(i);
-    if (d.layout && !(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) remove(d);  // those go with their owner
+    // those go with their owner
+    if (d.layout && !(d.state.load(std::memory_order_relaxed) & data_state::kHidden)) remove(d);
     std::free(d.more);
   }
 }
@@ -225,7 +235,8 @@ bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
   for (uint32_t i = 0; i < d.nreaders; ++i) {
     const TaskName r = d.reader_at(i);
     // acquire: a reader that is done has read before whoever overwrites
-    if (word::generation(tasks.at(static_cast<uint32_t>(r))->word.load(std::memory_order_acquire)) == r >> 32) d.reader_at(kept++) = r;
+    if (word::generation(tasks.at(static_cast<uint32_t>(r))->word.load(std::memory_order_acquire)) == r >> 32)
+      d.reader_at(kept++) = r;
   }
   d.nreaders = kept;
   if (kept < (Datum::kInlineReaders + d.capacity) / 2 + 1) return true;  // else forgetting would be all we do
@@ -237,12 +248,15 @@ bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
   return true;
 }
 
-consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<DatumExtra::Block> &blocks, std::byte *view) {
+consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<DatumExtra::Block> &blocks,
+                                   std::byte *view) {
   const Layout &l = *d.layout;
   const Space &s = rt_.topology->spaces()[space];
   consort_block wanted[kMostBlocks];
   const uint32_t n = l.ops->blocks(d.shape(), &s.desc, wanted, kMostBlocks);
-  if (n > kMostBlocks) return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' wants %u blocks of memory, %u are the most", name(d).c_str(), n, kMostBlocks);
+  if (n > kMostBlocks)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' wants %u blocks of memory, %u are the most", name(d).c_str(),
+                      n, kMostBlocks);
   consort_addr addr[kMostBlocks];
   blocks.reserve(n);  // may throw, while nothing is allocated yet
   for (uint32_t i = 0; i < n; ++i) {
@@ -262,7 +276,8 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
   const consort_status st = l.ops->view(d.shape(), &s.desc, addr, n, view);
   if (st < 0) {
     free_blocks(blocks);
-    return set_errorf(st, "interface '%s' makes no view of datum '%s' in space '%s'", l.name.c_str(), name(d).c_str(), s.desc.name);
+    return set_errorf(st, "interface '%s' makes no view of datum '%s' in space '%s'", l.name.c_str(), name(d).c_str(),
+                      s.desc.name);
   }
   return CONSORT_OK;
 }
@@ -277,11 +292,13 @@ void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
 }
 
 consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
-  if (is_part(d)) return set_errorf(CONSORT_E_NOMEM, "'%s' is a part of a datum for which there was no memory", name(d).c_str());
+  if (is_part(d))
+    return set_errorf(CONSORT_E_NOMEM, "'%s' is a part of a datum for which there was no memory", name(d).c_str());
   if (!extra(d)) throw std::bad_alloc();
   const consort_status st = allocate(d, space, d.extra()->blocks, static_cast<std::byte *>(d.view));
   if (st < 0) return st;
-  d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space << data_state::kSpaceShift,
+  d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) |
+                    space << data_state::kSpaceShift,
                 std::memory_order_relaxed);
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {

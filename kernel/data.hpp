@@ -32,7 +32,8 @@ struct Layout {
 
 namespace data_state {
 inline constexpr uint32_t kValid = 1, kPoisoned = 2, kHidden = 4, kPlain = kValid | kPoisoned;
-inline constexpr uint32_t kSpaceShift = 8, kNowhere = 0xffffff, kMany = 0xfffffe;  // space of the replica; Many: replica.hpp
+// space of the replica; Many: replica.hpp
+inline constexpr uint32_t kSpaceShift = 8, kNowhere = 0xffffff, kMany = 0xfffffe;
 constexpr uint32_t space(uint32_t s) { return s >> kSpaceShift; }
 }  // namespace data_state
 
@@ -49,7 +50,8 @@ struct DatumExtra {
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
   std::unique_ptr<Replicas> replicas;        // where it lives, if that is not one space; under Memory's mutex
   std::vector<std::unique_ptr<Scratch>> scratch;
-  std::shared_ptr<const Failure> blame;      // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
+  // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
+  std::shared_ptr<const Failure> blame;
   std::string name;
 };
 
@@ -64,20 +66,26 @@ struct alignas(64) Datum {
   uint32_t nreaders, capacity;               // capacity of `more`
   std::atomic<uint32_t> generation;          // of the name; kept here, where each submission looks anyway
   SpinLock lock;
-  uint16_t keeper;                           // the recording that keeps it between replays (recording.hpp), from 1; 0: none
+  // the recording that keeps it between replays (recording.hpp), from 1; 0: none
+  uint16_t keeper;
   // -- for whoever runs a task --
   alignas(64) consort_datum pub;             // id: its handle
   void *view;
   Layout *layout;
   std::atomic<DatumExtra *> rare;            // nullptr: none of it; owned. release where it is made pairs with extra()
-  std::atomic<uint64_t> home;                // the address that it was registered with, 0: none; in the free list: the next one's number
+  // the address that it was registered with, 0: none; in the free list: the next one's number
+  std::atomic<uint64_t> home;
   std::atomic<uint32_t> state;
-  std::atomic<int32_t> lock_at;              // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
-  std::atomic<Discipline *> discipline;      // few have one (discipline.hpp); owned. release where it is made pairs with acquire
+  // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
+  std::atomic<int32_t> lock_at;
+  // few have one (discipline.hpp); owned. release where it is made pairs with acquire
+  std::atomic<Discipline *> discipline;
   alignas(16) std::byte store[kStore];
 
   DatumExtra *extra() const noexcept { return rare.load(std::memory_order_acquire); }
-  const void *shape() const noexcept { return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at; }
+  const void *shape() const noexcept {
+    return layout->in_slot ? store : static_cast<std::byte *>(view) - layout->view_at;
+  }
   TaskName &reader_at(uint32_t i) noexcept { return i < kInlineReaders ? reader[i] : more[i - kInlineReaders]; }
   static Datum *of(const consort_datum *p) noexcept {
     return reinterpret_cast<Datum *>(const_cast<char *>(reinterpret_cast<const char *>(p)) - offsetof(Datum, pub));
@@ -95,7 +103,8 @@ class DataTable {
   Result<void> open();
   Result<Layout *> layout(std::string_view name);           // loads the plugin at first use
   Result<Datum *> add(const consort_data_desc &);
-  Datum *find(consort_data_id id) const noexcept {          // whatever its state: the caller checks the generation again under the right
+  // whatever its state: the caller checks the generation again under the right
+  Datum *find(consort_data_id id) const noexcept {
     const auto number = static_cast<uint32_t>(id.v);
     return arena_.holds(number) ? arena_.at(number) : nullptr;
   }
@@ -111,9 +120,11 @@ class DataTable {
     return d.generation.load(std::memory_order_relaxed) == id.v >> 32;
   }
   enum Show : uint32_t { kShown = 0, kHidden = data_state::kHidden };
-  Result<Datum *> add_like(const Datum &, Show, const char *name = nullptr);  // same layout and sizes, without a home. Hidden: the kernel's own, not counted
+  // same layout and sizes, without a home. Hidden: the kernel's own, not counted
+  Result<Datum *> add_like(const Datum &, Show, const char *name = nullptr);
   template <class F>
-  void each(F f) const {                                    // of those that have a layout now; whoever calls knows that none comes or goes
+  // of those that have a layout now; whoever calls knows that none comes or goes
+  void each(F f) const {
     for (uint32_t i = 1; i < arena_.carved(); ++i)
       if (Datum &d = *arena_.at(i); d.layout) f(d);
   }
@@ -141,7 +152,8 @@ class DataTable {
  private:
   void give_slot(Datum &) noexcept;
   consort_status give_name(Datum &, const char *name);
-  consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);  // may throw
+  // may throw
+  consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);
   void free_blocks(std::vector<DatumExtra::Block> &) noexcept;
 
   Runtime &rt_;
@@ -150,7 +162,8 @@ class DataTable {
   uint32_t free_ = 0;
   std::atomic<uint64_t> live_{0};
   std::mutex layouts_mutex_;
-  std::vector<std::unique_ptr<Layout>> layouts_;            // only grows; layouts_n_ release pairs with acquire in layout()
+  // only grows; layouts_n_ release pairs with acquire in layout()
+  std::vector<std::unique_ptr<Layout>> layouts_;
   std::atomic<Layout *> recent_{nullptr};
 };
 

@@ -1,5 +1,5 @@
-// debug.cpp — what a debugger must know to read a runtime that stands still, or its core dump: where the shells are, and
-// at which offsets the words lie that tools/gdb/consort.py reads. It needs no debugging information for that.
+// debug.cpp — what a debugger must know to read a runtime that stands still, or its core dump: where the shells are,
+// and at which offsets the words lie that tools/gdb/consort.py reads. It needs no debugging information for that.
 //
 // Constant data, exported as consort_debug; nobody in the kernel reads it.
 #include "debug.hpp"

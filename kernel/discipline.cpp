@@ -22,7 +22,9 @@ Discipline *discipline_of(Datum &d) noexcept {
 
 void mark_odd(Datum &d) noexcept {
   const Discipline *discipline = discipline_if_any(d);
-  const bool odd = d.keeper || (discipline && (!discipline->ordered || discipline->formats || discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline)));
+  const bool odd =
+      d.keeper || (discipline && (!discipline->ordered || discipline->formats ||
+                                  discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline)));
   const uint32_t name = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
   d.generation.store(odd ? name | Datum::kOdd : name, std::memory_order_relaxed);  // read under the same right
 }
@@ -59,7 +61,8 @@ consort_status leave_phase(Draft &draft, Datum &d, Discipline &discipline, bool 
 
 }  // namespace
 
-consort_status enter_plainly(Draft &draft, Datum &d, Discipline &discipline, bool alone, bool contents_matter) noexcept {
+consort_status enter_plainly(Draft &draft, Datum &d, Discipline &discipline, bool alone,
+                             bool contents_matter) noexcept {
   if (discipline.phase == Phase::kTogether) return CONSORT_OK;
   if (!alone || discipline.phase == Phase::kOnCopies) return leave_phase(draft, d, discipline, contents_matter);
   discipline.phase = Phase::kTogether;  // it waits for all of them, whatever they are
@@ -102,8 +105,11 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
 bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (mode != CONSORT_M_REDUX && (mode | CONSORT_M_R) != (CONSORT_M_RW | CONSORT_M_COMMUTE)) return false;
   const Discipline *discipline = discipline_if_any(d);
-  if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) || !is_open(*discipline)) return false;
-  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_classes);  // copies are at home
+  if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) ||
+      !is_open(*discipline))
+    return false;
+  // copies are at home
+  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_classes);
 }
 
 consort_status enter_phases(Draft &draft) noexcept {

@@ -1,9 +1,9 @@
 // discipline.hpp — how the accesses of one datum are ordered, where that is more than readers and writers.
 //
 // Few data have one; it lives as long as the datum. Its fields change under the submission right of the datum (its
-// lock, or that of the datum that it is a part or a copy of, when there are several submitters), but for the token, which running tasks take. A datum whose state
-// does not let plain accesses through is marked odd, in its generation: the short way of submission then does not
-// know its name, at no cost to others.
+// lock, or that of the datum that it is a part or a copy of, when there are several submitters), but for the token,
+// which running tasks take. A datum whose state does not let plain accesses through is marked odd, in its generation:
+// the short way of submission then does not know its name, at no cost to others.
 #pragma once
 #include <memory>
 #include <vector>
@@ -55,11 +55,11 @@ inline bool is_part(const Datum &d) noexcept {
 // Do plain accesses have to go the long way? Under the right, after any change that may matter.
 void mark_odd(Datum &) noexcept;
 
-// Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of the
-// kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
+// Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of
+// the kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
 consort_status enter_phases(Draft &) noexcept;
-// Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that nothing
-// but its link is missing? No: enter_phases() knows what to do, or what is wrong.
+// Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that
+// nothing but its link is missing? No: enter_phases() knows what to do, or what is wrong.
 bool goes_beside(const Datum &, uint32_t mode) noexcept;
 // The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
 consort_status enter_plainly(Draft &, Datum &, Discipline &, bool alone, bool contents_matter) noexcept;

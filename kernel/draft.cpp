@@ -35,7 +35,9 @@ namespace {
 
 consort_status stale_datum(const consort_use &use, uint32_t i) {
   return set_errorf(use.data.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-                    use.data.v ? "datum %u of the task is not registered (any more): its handle is stale" : "datum %u of the task is the null handle: register it first", i);
+                    use.data.v ? "datum %u of the task is not registered (any more): its handle is stale"
+                               : "datum %u of the task is the null handle: register it first",
+                    i);
 }
 
 consort_status check_mode(uint32_t mode, uint32_t i) {
@@ -46,7 +48,8 @@ consort_status check_mode(uint32_t mode, uint32_t i) {
       if (plain == CONSORT_M_REDUX || !(mode & CONSORT_M_FIXED_TREE)) return CONSORT_OK;
       return set_errorf(CONSORT_E_INVAL, "datum %u of the task: FIXED_TREE goes with REDUX only", i);
     default:
-      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE", i, mode);
+      return set_errorf(CONSORT_E_INVAL,
+                        "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE", i, mode);
   }
 }
 
@@ -66,18 +69,22 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
     if (!datum || !DataTable::is(*datum, use.data)) [[unlikely]] return stale_datum(use, i);
     if (const consort_status s = check_mode(use.mode, i); s < 0) [[unlikely]] return s;
     if (use.reserved) [[unlikely]]
-      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: reserved has 0x%x, which has no meaning: it must be 0", i,
-                        use.reserved);
+      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: reserved has 0x%x, which has no meaning: it must be 0",
+                        i, use.reserved);
     if (c && !c->modes.empty() && c->modes[i] != (use.mode & ~kHints)) [[unlikely]]
-      return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x", c->name.c_str(), c->modes[i], i, use.mode);
+      return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x",
+                        c->name.c_str(), c->modes[i], i, use.mode);
     out[i] = {&datum->pub, use.mode, 0};
     if (use.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) draft.t->bits |= kScratch;
     if (use.mode & CONSORT_M_SCRATCH) continue;
     uint32_t k = 0;
     while (k < draft.nclaims && draft.claims[k].datum != datum) ++k;
     if (k == draft.nclaims) draft.claims[draft.nclaims++] = {datum, use.mode};
-    else if (((draft.claims[k].mode | use.mode) & (CONSORT_M_REDUX | CONSORT_M_COMMUTE)) && draft.claims[k].mode != use.mode)
-      return set_errorf(CONSORT_E_INVAL, "datum '%s' is named twice with different modes, one of them REDUX or COMMUTE: use one", draft.rt.data.name(*datum).c_str());
+    else if (((draft.claims[k].mode | use.mode) & (CONSORT_M_REDUX | CONSORT_M_COMMUTE)) &&
+             draft.claims[k].mode != use.mode)
+      return set_errorf(CONSORT_E_INVAL,
+                        "datum '%s' is named twice with different modes, one of them REDUX or COMMUTE: use one",
+                        draft.rt.data.name(*datum).c_str());
     else draft.claims[k].mode |= use.mode;
   }
   return CONSORT_OK;
@@ -87,7 +94,9 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
 consort_status place_payload(Draft &draft, const consort_task_desc &d) noexcept {
   const uint64_t args = d.nargs ? packed_bytes(d.args, d.nargs) : 0;
   if (args == ~uint64_t{0})
-    return set_error(CONSORT_E_INVAL, "an argument is neither SCALAR (up to 8 bytes) nor BYTES with an address: pass large values by address");
+    return set_error(
+        CONSORT_E_INVAL,
+        "an argument is neither SCALAR (up to 8 bytes) nor BYTES with an address: pass large values by address");
   const uint64_t bytes = d.nuses * sizeof(consort_access) + args;
   std::byte *at = draft.t->payload;
   if (bytes > kPayload) {
@@ -105,10 +114,12 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again)
   Task *t = draft.t;
   if (d.worker != CONSORT_NONE) {
     if (d.worker >= draft.rt.workers.size())
-      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", d.worker, draft.rt.workers.size());
+      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", d.worker,
+                        draft.rt.workers.size());
     if (t->codelet && !(t->codelet->where >> draft.rt.workers[d.worker]->klass & 1))
-      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no implementation for worker %s, to which the task is bound", t->codelet->name.c_str(),
-                        draft.rt.workers[d.worker]->unit.name.c_str());
+      return set_errorf(CONSORT_E_UNSUPPORTED,
+                        "codelet '%s' has no implementation for worker %s, to which the task is bound",
+                        t->codelet->name.c_str(), draft.rt.workers[d.worker]->unit.name.c_str());
     if (!draft.extra()) return no_memory();
     t->extra->worker = d.worker;
     t->bits |= kBound;
@@ -130,7 +141,9 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again)
   for (uint32_t i = 0; i < d.nafter; ++i) {
     const TaskName name = d.after[i].v;
     if (recorded::is(name))
-      return set_errorf(CONSORT_E_INVAL, "predecessor %u is a recorded task, which did not run: only tasks of its recording come after it", i);
+      return set_errorf(
+          CONSORT_E_INVAL,
+          "predecessor %u is a recorded task, which did not run: only tasks of its recording come after it", i);
     if (!name || !draft.rt.tasks.holds(static_cast<uint32_t>(name)))
       return set_errorf(CONSORT_E_INVAL, "predecessor %u is no task of this runtime", i);
     e->after[i] = name;
@@ -182,8 +195,10 @@ consort_status refuse_codelet(const Runtime &rt, const Codelet &c) {
   std::string wants, has;
   for (const auto &impl : c.impls) wants += (wants.empty() ? "" : ", ") + impl.klass_name;
   for (const char *klass : rt.topology->classes()) has += (has.empty() ? "" : ", ") + std::string(klass);
-  return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' runs on %s only, this runtime has %s: add an implementation, or the driver to `drivers`",
-                    c.name.c_str(), wants.c_str(), has.c_str());
+  return set_errorf(
+      CONSORT_E_UNSUPPORTED,
+      "codelet '%s' runs on %s only, this runtime has %s: add an implementation, or the driver to `drivers`",
+      c.name.c_str(), wants.c_str(), has.c_str());
 }
 
 void take_names(Draft &draft, Group &group) noexcept {
@@ -194,12 +209,14 @@ void take_names(Draft &draft, Group &group) noexcept {
 }
 }  // namespace
 
-[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out, Turns *again) noexcept {
+[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out,
+                                            Turns *again) noexcept {
   Hand *const hand = rt.this_hand();
   if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
   Hand &h = *hand;
   consort_task_desc whole;
-  if (given.size != CONSORT_TASK_BRIEF && given.size < sizeof whole) {  // of a program that was built with an older header
+  // of a program that was built with an older header
+  if (given.size != CONSORT_TASK_BRIEF && given.size < sizeof whole) {
     whole = CONSORT_TASK_INIT;
     std::memcpy(&whole, &given, given.size);
   }
@@ -210,21 +227,26 @@ void take_names(Draft &draft, Group &group) noexcept {
 
   if (d.size != CONSORT_TASK_BRIEF && d.reserved) [[unlikely]]
     return set_errorf(CONSORT_E_INVAL,
-                      "task->reserved has 0x%x, which has no meaning: it must be 0, as CONSORT_TASK_INIT makes it", d.reserved);
+                      "task->reserved has 0x%x, which has no meaning: it must be 0, as CONSORT_TASK_INIT makes it",
+                      d.reserved);
 
   Codelet *c = nullptr;
   if (d.codelet.v) {
     c = rt.codelets.find(d.codelet);
     if (!c || !c->live.load(std::memory_order_relaxed)) [[unlikely]]
-      return c || rt.codelets.ever_gave(d.codelet) ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
-                                                   : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
+      return c || rt.codelets.ever_gave(d.codelet)
+                 ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
+                 : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
     if (!c->where) [[unlikely]] return refuse_codelet(rt, *c);
     if (c->nmodes != CONSORT_NONE && c->nmodes != d.nuses) [[unlikely]]
-      return set_errorf(CONSORT_E_INVAL, "codelet '%s' wants %u data, the task gives %u", c->name.c_str(), c->nmodes, d.nuses);
+      return set_errorf(CONSORT_E_INVAL, "codelet '%s' wants %u data, the task gives %u", c->name.c_str(), c->nmodes,
+                        d.nuses);
   }
-  if ((d.nuses && !d.uses) || (d.nargs && !d.args)) [[unlikely]] return set_error(CONSORT_E_INVAL, "uses or args is NULL, but their number is not 0");
+  if ((d.nuses && !d.uses) || (d.nargs && !d.args)) [[unlikely]]
+    return set_error(CONSORT_E_INVAL, "uses or args is NULL, but their number is not 0");
   if (d.nuses > kMostUses || d.nargs > 255) [[unlikely]]
-    return set_errorf(CONSORT_E_INVAL, "%u data and %u arguments: a task takes up to %u data and 255 arguments", d.nuses, d.nargs, kMostUses);
+    return set_errorf(CONSORT_E_INVAL, "%u data and %u arguments: a task takes up to %u data and 255 arguments",
+                      d.nuses, d.nargs, kMostUses);
   Group *group;
   if (!d.group.v) {
     group = h.task ? h.task->group : &rt.groups.standard();
@@ -239,7 +261,8 @@ void take_names(Draft &draft, Group &group) noexcept {
   Draft draft(rt, h, t);
   // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
   fence::light(rt.asymmetric);
-  if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]] return set_error(CONSORT_E_STALE, "the codelet was removed");
+  if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]]
+    return set_error(CONSORT_E_STALE, "the codelet was removed");
   if (d.worker != CONSORT_NONE || d.size != CONSORT_TASK_BRIEF || d.flags) [[unlikely]]
     if (const consort_status s = read_rare(draft, d, again); s < 0) return s;
   draft.unordered = d.flags & CONSORT_TASK_UNORDERED;
@@ -264,7 +287,8 @@ void take_names(Draft &draft, Group &group) noexcept {
     const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
     if (draft.nclaims | (t->bits & kAfter)) {
       for (uint32_t i = 0; i < d.nuses; ++i)
-        if (!DataTable::is(*Datum::of(t->pub.access[i].datum), d.uses[i].data)) [[unlikely]] return stale_datum(d.uses[i], i);
+        if (!DataTable::is(*Datum::of(t->pub.access[i].datum), d.uses[i].data)) [[unlikely]]
+          return stale_datum(d.uses[i], i);
       if (const consort_status s = enter_phases(draft); s < 0) [[unlikely]] return s;
       if (const consort_status s = reserve_links(draft); s < 0) [[unlikely]] return s;
       if (!list_tokens(draft)) [[unlikely]] return no_memory();
@@ -288,9 +312,13 @@ void take_names(Draft &draft, Group &group) noexcept {
   if (ready) release_ready(rt, h, t);
   return CONSORT_OK;
 }
-Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind, consort_granted_fn *granted, void *arg) noexcept {
+Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind,
+                                consort_granted_fn *granted, void *arg) noexcept {
   Datum *d = rt.data.find(id);
-  if (!d || !DataTable::is(*d, id)) return error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL, id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+  if (!d || !DataTable::is(*d, id))
+    return error(
+        id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+        id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
   Task *t = h.take_lent();
   if (!t) return error(CONSORT_E_NOMEM, "no memory for another task");
   blank(t, kBlank, nullptr, kind);
@@ -311,15 +339,18 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
   const TaskName name = t->pub.id;
   {
     const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
-    if (!DataTable::is(*d, id)) return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
+    if (!DataTable::is(*d, id))
+      return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
     if (kind == kRetire && is_part(*d))
-      return error(CONSORT_E_INVAL, "'" + rt.data.name(*d) + "' is a part and ends with its plan: consort_plan_destroy()");
+      return error(CONSORT_E_INVAL,
+                   "'" + rt.data.name(*d) + "' is a part and ends with its plan: consort_plan_destroy()");
     if (const consort_status s = enter_phases(draft); s < 0) return error(s, error_text());
     if (reserve_links(draft) < 0) return error(CONSORT_E_NOMEM, "no memory for another task");
     if (kind == kRetire) {  // dead for everybody from here on
       if (const consort_status s = end_plans(draft, *d); s < 0) return error(s, error_text());
       d->home.store(0, std::memory_order_release);  // pairs with find_home()
-      d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd, std::memory_order_release);
+      d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd,
+                          std::memory_order_release);
     }
     if (draft.formatted) settle_formats(draft);
     count_in(h, *t->group);

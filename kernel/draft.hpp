@@ -28,7 +28,8 @@ struct Draft {
   bool unordered = false;
   bool formatted = false;             // some of its data have several formats
   Reduction *reduction = nullptr;     // that is being united
-  Task *ended = nullptr;              // the kernel's own that wait for the right to be given up, to end; linked by sched[0]
+  // the kernel's own that wait for the right to be given up, to end; linked by sched[0]
+  Task *ended = nullptr;
 
   // -- with kMore --
   Task *guard = nullptr;                  // of its end; unsent, or ready at once

@@ -1,8 +1,8 @@
 // ends.hpp — ends that are held: tasks whose body is over, or may soon be, and that have not ended yet for all others.
 //
-// A task is listed here while somebody may hold its end: from its submission, or from the first hold inside its body, until
-// the last hold is let go. Found by its name, so that a name that is stale or was never held is told apart without a
-// look at its record. Any thread; the locks are leaves.
+// A task is listed here while somebody may hold its end: from its submission, or from the first hold inside its body,
+// until the last hold is let go. Found by its name, so that a name that is stale or was never held is told apart
+// without a look at its record. Any thread; the locks are leaves.
 #pragma once
 #include <atomic>
 
@@ -13,7 +13,8 @@ namespace consort {
 
 class Ends {
  public:
-  // By the thread that has the task: before it is sent, or from its body. `guarded`: it also waits for other tasks' ends.
+  // By the thread that has the task: before it is sent, or from its body. `guarded`: it also waits for other tasks'
+  // ends.
   void enlist(Task *, uint32_t holds, bool guarded) noexcept;
   // Its body is over (or it has none). False: its end is somebody else's to make, later.
   bool may_end(Task *, consort_status, uint32_t worker) noexcept;

@@ -9,7 +9,8 @@
 
 namespace consort {
 
-consort_status set_error(consort_status status, std::string_view text) noexcept;  // keeps as much as fits, answers status
+// keeps as much as fits, answers status
+consort_status set_error(consort_status status, std::string_view text) noexcept;
 consort_status set_error(const Error &e) noexcept;
 [[gnu::format(printf, 2, 3)]] consort_status set_errorf(consort_status status, const char *format, ...) noexcept;
 void clear_error() noexcept;

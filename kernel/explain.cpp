@@ -60,10 +60,13 @@ namespace {
 
 std::string describe_runtime(Runtime &rt) {
   const uint64_t finished = rt.finished(), submitted = rt.submitted();
-  std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) + " pending, scheduler " + rt.policy.name();
+  std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) +
+                  " pending, scheduler " + rt.policy.name();
   for (const auto &w : rt.workers) {
     const uint32_t t = w->token.load(std::memory_order_relaxed);
-    s += "\nworker " + w->unit.name + ": " + std::to_string(w->ran.load(std::memory_order_relaxed) + w->extra_ran.load(std::memory_order_relaxed)) + " tasks, ";
+    s += "\nworker " + w->unit.name + ": " +
+         std::to_string(w->ran.load(std::memory_order_relaxed) + w->extra_ran.load(std::memory_order_relaxed)) +
+         " tasks, ";
     if (t == token::kHeld) s += "at work or looking for it";
     else if (token::is_lease(t)) s += "leased to a submitting thread";
     else s += "asleep";
@@ -97,7 +100,8 @@ std::string describe_task(Runtime &rt, TaskName name) {
              " times: consort_task_end_release()";
     return "the task is ready or running: it waits for nothing but a worker";
   };
-  if (left & pending::kClaimed) return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
+  if (left & pending::kClaimed)
+    return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
   if (n == 0 || n >= pending::kGuard) {
     const std::string memory = rt.memory.describe(name);
     return memory.empty() ? released() : memory;

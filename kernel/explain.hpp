@@ -1,5 +1,5 @@
-// explain.hpp — what only the application can let go of, in words: for consort_explain(), and for a stop that takes long.
-// [any thread]; looks without stopping anybody.
+// explain.hpp — what only the application can let go of, in words: for consort_explain(), and for a stop that takes
+// long. [any thread]; looks without stopping anybody.
 #pragma once
 #include <functional>
 #include <string>

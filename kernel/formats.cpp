@@ -14,7 +14,8 @@ Formats *formats_of(const Datum &d) noexcept {
 // A conversion, linked as if it had been submitted here.
 consort_status convert(Draft &draft, Formats &formats, uint32_t from, uint32_t to) noexcept {
   const auto refuse = [&](consort_status s, const char *why) {
-    return set_errorf(s, "datum '%s': the codelet that converts it %s", draft.rt.data.name(*formats.all[0].datum).c_str(), why);
+    return set_errorf(s, "datum '%s': the codelet that converts it %s",
+                      draft.rt.data.name(*formats.all[0].datum).c_str(), why);
   };
   const consort_codelet_id id = to ? formats.all[to].to : formats.all[from].from;
   Codelet *c = draft.rt.codelets.find(id);
@@ -29,7 +30,8 @@ consort_status convert(Draft &draft, Formats &formats, uint32_t from, uint32_t t
   }
   Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, c);
   if (!t) return CONSORT_E_NOMEM;
-  fence::light(draft.rt.asymmetric);  // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
+  // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
+  fence::light(draft.rt.asymmetric);
   const auto give_back = [&] {
     std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
     draft.h.give_record(t);
@@ -128,10 +130,13 @@ consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const c
     const Codelet *c = rt.codelets.find(id);
     if (!c || !c->live.load(std::memory_order_relaxed))
       return set_errorf(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-                        "`%s` is no codelet of this runtime: consort_codelet_add() gives one", id.v == desc.to.v ? "to" : "from");
-    const bool as_given = c->modes.empty() || (c->modes.size() == 2 && c->modes[0] == CONSORT_M_R && c->modes[1] == CONSORT_M_W);
+                        "`%s` is no codelet of this runtime: consort_codelet_add() gives one",
+                        id.v == desc.to.v ? "to" : "from");
+    const bool as_given =
+        c->modes.empty() || (c->modes.size() == 2 && c->modes[0] == CONSORT_M_R && c->modes[1] == CONSORT_M_W);
     if ((c->nmodes != CONSORT_NONE && c->nmodes != 2) || !as_given)
-      return set_errorf(CONSORT_E_INVAL, "codelet '%s' converts a datum: it is given the source to read and the target to write",
+      return set_errorf(CONSORT_E_INVAL,
+                        "codelet '%s' converts a datum: it is given the source to read and the target to write",
                         c->name.c_str());
   }
   uint64_t classes = 0;  // none, where this machine has no such unit
@@ -139,7 +144,8 @@ consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const c
     if (std::string_view(rt.topology->classes()[i]) == desc.klass) classes |= uint64_t{1} << i;
   for (size_t i = 1; discipline.formats && i < discipline.formats->all.size(); ++i)
     if (classes & discipline.formats->all[i].classes)
-      return set_errorf(CONSORT_E_INVAL, "datum '%s' has a format for units of class '%s' already", name.c_str(), desc.klass);
+      return set_errorf(CONSORT_E_INVAL, "datum '%s' has a format for units of class '%s' already", name.c_str(),
+                        desc.klass);
 
   auto layout = rt.data.layout(desc.interface);
   if (!layout) return set_error(layout.error());
@@ -150,7 +156,8 @@ consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const c
   std::byte *shape = static_cast<std::byte *>(other.view) - (*layout)->view_at;
   consort_extent extent{};
   const consort_status made = ops.shape(desc.args, desc.args_bytes, shape, other.view);
-  if (made < 0 || (ops.bytes(shape) && ops.extents(shape, other.view, &extent, 1) && extent.addr.base + extent.addr.off)) {
+  if (made < 0 ||
+      (ops.bytes(shape) && ops.extents(shape, other.view, &extent, 1) && extent.addr.base + extent.addr.off)) {
     rt.data.put_back(other);
     return set_errorf(CONSORT_E_INVAL,
                       "interface '%s' does not accept these arguments for a format of datum '%s': check the sizes, and "
@@ -189,12 +196,14 @@ consort_status enter_formats(Draft &draft) noexcept {
   if (!draft.formatted) return CONSORT_OK;
   Task &t = *draft.t;
   if (draft.unordered)
-    return set_error(CONSORT_E_UNSUPPORTED,
-                     "a datum of the task has several formats, and order is what keeps them in step: submit it in order");
+    return set_error(
+        CONSORT_E_UNSUPPORTED,
+        "a datum of the task has several formats, and order is what keeps them in step: submit it in order");
   uint32_t klass = CONSORT_NONE;  // of a task without a body: the first format
   if (!(t.bits & kSpecial)) {
     const bool bound = t.bits & kBound;
-    const uint64_t classes = choose_classes(draft, bound ? uint64_t{1} << draft.rt.workers[t.extra->worker]->klass : t.pub.where);
+    const uint64_t classes =
+        choose_classes(draft, bound ? uint64_t{1} << draft.rt.workers[t.extra->worker]->klass : t.pub.where);
     if (!bound) t.pub.where = classes;
     klass = static_cast<uint32_t>(__builtin_ctzll(classes));
   }
@@ -223,7 +232,9 @@ void settle_formats(Draft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     if (!(draft.claims[i].mode & CONSORT_M_W)) continue;
     const Discipline *discipline = discipline_if_any(*draft.claims[i].datum);
-    Formats *formats = !discipline ? nullptr : discipline->format_of ? discipline->format_of : discipline->formats.get();
+    Formats *formats = !discipline             ? nullptr
+                       : discipline->format_of ? discipline->format_of
+                                               : discipline->formats.get();
     if (!formats) continue;
     const uint32_t number = discipline->format_of ? discipline->number : 0;
     for (uint32_t k = 0; k < formats->all.size(); ++k) formats->all[k].holds = k == number;
@@ -236,7 +247,8 @@ bool bring_formats_home(Runtime &rt, Hand &h) noexcept {
     const Formats *formats = formats_of(d);
     if (!formats || formats->all[0].holds || !d.home.load(std::memory_order_relaxed)) return;
     any = true;
-    (void)submit_special(rt, h, {d.pub.id}, CONSORT_M_R, kEmpty);  // a point of synchronisation, which reads the first format
+    // a point of synchronisation, which reads the first format
+    (void)submit_special(rt, h, {d.pub.id}, CONSORT_M_R, kEmpty);
   });
   return any;
 }

@@ -1,8 +1,9 @@
 // formats.hpp — one datum in several layouts: units of some classes see it as another datum, of the kernel's own.
 //
-// Belongs to the discipline of the datum as it was registered, which is format 0; the others have no handle, no home, and its
-// lock. Which of them hold the contents at the end of the chain is known to whoever submits: so a task that needs another
-// format is given that one's datum in place of the registered one, behind a task that converts. Under the right.
+// Belongs to the discipline of the datum as it was registered, which is format 0; the others have no handle, no home,
+// and its lock. Which of them hold the contents at the end of the chain is known to whoever submits: so a task that
+// needs another format is given that one's datum in place of the registered one, behind a task that converts. Under the
+// right.
 #pragma once
 #include <consort/formats.h>
 
@@ -18,7 +19,8 @@ struct Formats {
   static constexpr uint32_t kMost = 8;
   struct Format {
     Datum *datum;
-    uint64_t classes;                           // of units that see it; of format 0: nothing, it is all that is left over
+    // of units that see it; of format 0: nothing, it is all that is left over
+    uint64_t classes;
     consort_codelet_id to, from;
     bool holds;                                 // the contents, for those who come at the end of the chain
   };
@@ -34,13 +36,14 @@ struct Formats {
 // One more format of a datum that has a discipline.
 consort_status add_format(Runtime &, Datum &, Discipline &, const consort_format_desc &);
 
-// Gives the draft the formats that it wants in place of its data, and converts what it reads. < 0: refused, told; what was
-// converted meanwhile does no harm.
+// Gives the draft the formats that it wants in place of its data, and converts what it reads. < 0: refused, told; what
+// was converted meanwhile does no harm.
 consort_status enter_formats(Draft &) noexcept;
 // Nothing can fail any more: what it writes, no other format holds.
 void settle_formats(Draft &) noexcept;
 
-// All tasks are over, and nobody submits any more: contents go to the format in the program's own memory. True: tasks do it.
+// All tasks are over, and nobody submits any more: contents go to the format in the program's own memory. True: tasks
+// do it.
 bool bring_formats_home(Runtime &, Hand &) noexcept;
 
 }  // namespace consort

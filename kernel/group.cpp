@@ -65,7 +65,8 @@ Group *Groups::find(consort_group_id id) const noexcept {
 }
 
 Result<void> Groups::destroy(Group &g) {
-  if (g.number == 0) return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
+  if (g.number == 0)
+    return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
   if (busy(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
   // Whoever destroys it may free what `done` is given: nobody may be inside any more.
   for (const Hand *h = rt_.this_hand_if_any();; std::this_thread::yield()) {
@@ -94,7 +95,8 @@ Result<int> Groups::fd(Group &g) {
     std::lock_guard lock(g.mutex);
     if (g.fd < 0) {
       g.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-      if (g.fd < 0) return error(CONSORT_E_IO, std::string("no eventfd for group '") + g.name + "': " + std::strerror(errno));
+      if (g.fd < 0)
+        return error(CONSORT_E_IO, std::string("no eventfd for group '") + g.name + "': " + std::strerror(errno));
       g.told_fd = ~uint64_t{0};  // whatever the count is, it is news
       g.watchers.fetch_add(1, std::memory_order_relaxed);
     }
@@ -134,7 +136,8 @@ bool Groups::busy(const Group &g, uint64_t *count) const noexcept {
     const uint32_t arrived = g.arrived.load(std::memory_order_acquire);  // pairs with arrive()
     if (idle(g, count)) return false;
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (g.departed.load(std::memory_order_relaxed) == arrived) return true;  // pairs with depart(), by the counts that we read
+    // pairs with depart(), by the counts that we read
+    if (g.departed.load(std::memory_order_relaxed) == arrived) return true;
     std::this_thread::yield();
   }
   return true;

@@ -42,7 +42,8 @@ struct Group {
   std::shared_ptr<const Failure> first, collected;
   uint32_t nfailed = 0, ncollected = 0;
 
-  void depart() noexcept { departed.fetch_add(1, std::memory_order_relaxed); }  // before the releasing stores that follow
+  // before the releasing stores that follow
+  void depart() noexcept { departed.fetch_add(1, std::memory_order_relaxed); }
   void arrive() noexcept { arrived.fetch_add(1, std::memory_order_release); }
   consort_group_id id() const noexcept {
     return {uint64_t{generation.load(std::memory_order_relaxed)} << 32 | number};
@@ -60,18 +61,23 @@ class Groups {
   Result<int> fd(Group &);
 
   uint64_t submitted(const Group &) const noexcept;
-  // Nothing pending at some moment since the call began; then so many had been submitted. False may be wrong for a moment.
+  // Nothing pending at some moment since the call began; then so many had been submitted. False may be wrong for a
+  // moment.
   bool idle(const Group &, uint64_t *count = nullptr) const noexcept;
-  bool busy(const Group &, uint64_t *count = nullptr) const noexcept;  // the opposite, and sure: before anybody relies on being told
+  // the opposite, and sure: before anybody relies on being told
+  bool busy(const Group &, uint64_t *count = nullptr) const noexcept;
   bool all_idle() const noexcept;
   // A hand has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
   void tell_if_idle(Group &) noexcept;
   void fail(Group &, std::shared_ptr<const Failure>) noexcept;
-  consort_status collect(Group &);                // status of the first failure since the last time, text in the error slot
+  // status of the first failure since the last time, text in the error slot
+  consort_status collect(Group &);
   bool usable() const noexcept { return n_.load(std::memory_order_relaxed) > 0; }
   consort_status collect_all();                   // of every group; the first one is the answer
 
-  Group *at(uint32_t number) const noexcept { return &blocks_[number / kBlock].load(std::memory_order_acquire)[number % kBlock]; }
+  Group *at(uint32_t number) const noexcept {
+    return &blocks_[number / kBlock].load(std::memory_order_acquire)[number % kBlock];
+  }
 
   static constexpr uint32_t kBlock = 64, kBlocks = 1024;
 

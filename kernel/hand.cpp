@@ -68,7 +68,8 @@ void Hand::flush_records() noexcept {
   Task *old = owner.returned.load(std::memory_order_relaxed);
   do {  // an old head that was taken and came back in between is as good a tail as ever
     back_last->extra = reinterpret_cast<Extra *>(old);
-  } while (!owner.returned.compare_exchange_weak(old, back_first, std::memory_order_release, std::memory_order_relaxed));
+  } while (
+      !owner.returned.compare_exchange_weak(old, back_first, std::memory_order_release, std::memory_order_relaxed));
   owner.returned_count.fetch_add(static_cast<int32_t>(back_count), std::memory_order_release);
   back_first = back_last = nullptr;
   back_count = 0;

@@ -29,7 +29,9 @@ struct Tally {
   std::atomic<uint64_t> turn{0};    // group number << 48 | count
   std::atomic<uint64_t> before{0};  // all counts of earlier turns
 
-  bool counts_for(uint32_t group) const noexcept { return turn.load(std::memory_order_relaxed) >> kGroupShift == group; }
+  bool counts_for(uint32_t group) const noexcept {
+    return turn.load(std::memory_order_relaxed) >> kGroupShift == group;
+  }
   void add() noexcept {  // release: pairs with the acquire of whoever sums (group.cpp)
     turn.store(turn.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -46,7 +48,8 @@ struct Hand {
   int32_t nfree = 0;                  // how many at least: a batch may be counted a moment after it is taken
   int32_t floor = 0;                  // as many free ones are not for tasks: lent records came on top of the window
   uint32_t carved = 0;                // records that are this hand's
-  Worker *seat = nullptr;             // the worker that this thread drives just now; a body that waited may have lost it
+  // the worker that this thread drives just now; a body that waited may have lost it
+  Worker *seat = nullptr;
   Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
@@ -58,7 +61,8 @@ struct Hand {
   StackRoom stack;
   uint32_t streak = 0;                // tasks run in a row, each released by the one before
   uint32_t turn_end = 0;              // the streak at which others have their turn; see give_way()
-  Task *ended = nullptr, *last_ended = nullptr;  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
+  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
+  Task *ended = nullptr, *last_ended = nullptr;
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
   // What a push of one task is given, filled but for the task and `from`: a push does not nest.
   uint64_t candidates = 0;
@@ -87,7 +91,8 @@ struct Hand {
   std::vector<Held> held;
   uint32_t expected = 0;                              // there is room for as many more
   std::atomic<uint32_t> nholds{0};
-  std::atomic<bool> away{false};                      // [any] runs a body and has no worker's turn: it waited. release pairs with quiet.cpp
+  // [any] runs a body and has no worker's turn: it waited. release pairs with quiet.cpp
+  std::atomic<bool> away{false};
   std::atomic<bool> orphan{false};                    // [any] its thread has ended
   Parker parker;
 

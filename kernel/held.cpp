@@ -26,9 +26,11 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
   if (const Staging *s = hold.extra ? hold.extra->staging : nullptr; s && s->status < 0)
     return set_errorf(s->status, "datum '%s' cannot be brought home: %s", rt.data.name(d).c_str(), s->text.c_str());
   if (data_state::space(state) == data_state::kMany) return CONSORT_OK;
-  if (d.pub.bytes && data_state::space(state) == data_state::kNowhere) return rt.data.give_memory(d, rt.topology->home());
+  if (d.pub.bytes && data_state::space(state) == data_state::kNowhere)
+    return rt.data.give_memory(d, rt.topology->home());
   if (d.pub.bytes && !(rt.topology->spaces()[data_state::space(state)].desc.flags & CONSORT_SP_CPU))
-    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach", rt.data.name(d).c_str());
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach",
+                      rt.data.name(d).c_str());
   return CONSORT_OK;
 }
 

@@ -16,7 +16,8 @@ void stop_expecting_held(Hand &) noexcept;
 void note_held(Hand &, TaskName, Datum &, uint32_t mode, bool later) noexcept;  // that was expected
 uint32_t let_go_held(Hand &, TaskName) noexcept;                                // its mode; 0: not held (any more)
 
-// A hold of somebody who did not wait has its turn: tells. True: it is over, for it could not be granted; else it may be gone.
+// A hold of somebody who did not wait has its turn: tells. True: it is over, for it could not be granted; else it may
+// be gone.
 bool grant(Runtime &, Hand &, Task *) noexcept;
 
 }  // namespace consort

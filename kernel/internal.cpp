@@ -41,7 +41,8 @@ void let_internal_go(Draft &draft, Task *t, Linker &linker) noexcept {
   count_in(draft.h, *t->group);
   if (!let_go(draft.rt, t, linker, pending::kGuard)) return;
   if (!(t->bits & kSpecial)) return push_ready(draft.rt, draft.h, t);
-  t->pub.sched[0] = draft.ended;  // what it was linked behind has ended meanwhile. Its own end may call somebody: not under the right
+  // what it was linked behind has ended meanwhile. Its own end may call somebody: not under the right
+  t->pub.sched[0] = draft.ended;
   draft.ended = t;
 }
 

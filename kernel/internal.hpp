@@ -9,8 +9,8 @@
 
 namespace consort {
 
-// A record; c nullptr: it has no body, and `bits` say what happens where it becomes ready. nullptr: no memory, or the codelet
-// was removed; told.
+// A record; c nullptr: it has no body, and `bits` say what happens where it becomes ready. nullptr: no memory, or the
+// codelet was removed; told.
 Task *make_internal(Runtime &, Hand &, Group &, uint16_t bits, Codelet *c) noexcept;
 
 // Links it by its claims, and behind `first` (0: nobody), and sends it. On failure nothing is linked, and it is gone.
@@ -18,14 +18,17 @@ consort_status send_internal(Draft &, Task *, const Claim *, uint32_t n, TaskNam
 
 // Room for so many links. False: no memory, told; the task is gone.
 bool reserve_internal(Draft &, Task *, uint32_t links) noexcept;
-// Once it is linked: counted and sent. One without a body that nothing precedes is over at once, and never was counted: the
-// draft's own task is not yet there, so nobody could tell.
+// Once it is linked: counted and sent. One without a body that nothing precedes is over at once, and never was counted:
+// the draft's own task is not yet there, so nobody could tell.
 void let_internal_go(Draft &, Task *, Linker &) noexcept;
 
-// One that waits for all who use the datum and whom all later ones wait for; `bits` beside kEmpty. Not where nobody uses it.
+// One that waits for all who use the datum and whom all later ones wait for; `bits` beside kEmpty. Not where nobody
+// uses it.
 consort_status insert_junction(Draft &, Datum &, uint16_t bits) noexcept;
 
 // How many links an access of this mode needs at most.
-inline uint32_t links_for(const Datum &d, uint32_t mode) noexcept { return !shares(mode) && d.nreaders ? d.nreaders : 1; }
+inline uint32_t links_for(const Datum &d, uint32_t mode) noexcept {
+  return !shares(mode) && d.nreaders ? d.nreaders : 1;
+}
 
 }  // namespace consort

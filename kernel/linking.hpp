@@ -33,7 +33,8 @@ struct Turns;
 inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcept {
   if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
   if (!linker.hung()) return true;
-  const uint64_t sub = (given - linker.hung()) * pending::kComplete + (given - (linker.hung() - linker.issued())) * pending::kIssue;
+  const uint64_t sub =
+      (given - linker.hung()) * pending::kComplete + (given - (linker.hung() - linker.issued())) * pending::kIssue;
   const bool may = linker.issued() && may_follow(rt, *t, linker.place());  // from the next line on it may be running
   // release: whoever counts down last sees the whole record. acquire: if that is us, what predecessors did.
   const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
@@ -59,7 +60,8 @@ inline Worker *leased(Hand &h) noexcept {
   if (h.seat) return rt.policy.push_one(rt, h, h.seat->id, t);
   Worker *const w = leased(h);
   if (!w) return rt.policy.push_one(rt, h, CONSORT_NONE, t);
-  if (t->pub.priority || !rt.keep_back.load(std::memory_order_relaxed) || rt.sleepers[0].load(std::memory_order_relaxed)) {
+  if (t->pub.priority || !rt.keep_back.load(std::memory_order_relaxed) ||
+      rt.sleepers[0].load(std::memory_order_relaxed)) {
     if (w->nkept) w->push_kept();
     return rt.policy.push_one(rt, h, w->id, t);
   }
@@ -72,7 +74,8 @@ inline Worker *leased(Hand &h) noexcept {
 [[gnu::always_inline]] inline void age_kept(const Runtime &rt, Hand &h) noexcept {
   if (h.seat || !h.lease || !h.lease->leased_to(h)) return;
   Worker &w = *h.lease;
-  if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor))) w.push_kept();
+  if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor)))
+    w.push_kept();
 }
 
 inline void look_for_lease(Runtime &rt, Hand &h) noexcept {

@@ -35,7 +35,11 @@ class Linker {
  public:
   Linker(Runtime &rt, Task *t) noexcept : Linker(rt, t, rt.tasks.index(t)) {}
   Linker(Runtime &rt, Task *t, uint32_t number) noexcept  // the record's
-      : rt_(rt), records_(rt.tasks.at(0)), task_(t), slot_(t->link), number_(uint64_t{word::make_link(number, 0)} << 3) {}
+      : rt_(rt),
+        records_(rt.tasks.at(0)),
+        task_(t),
+        slot_(t->link),
+        number_(uint64_t{word::make_link(number, 0)} << 3) {}
 
   // Room for `n` links in all. False: no memory; nothing is hung yet.
   static bool reserve(Runtime &rt, Hand &h, Task *t, uint32_t n) noexcept {
@@ -53,13 +57,14 @@ class Linker {
   [[gnu::always_inline]] void after(TaskName name) noexcept {
     if (!name) return;
     Task *p = records_ + static_cast<uint32_t>(name);
-    uint64_t w = p->word.load(std::memory_order_acquire);  // pairs with the exchange that ends it: what it did is visible
+    // pairs with the exchange that ends it: what it did is visible
+    uint64_t w = p->word.load(std::memory_order_acquire);
     do {
       if ((w ^ name) >> 32) return;  // another generation: done. The slot is used by the next
       // the list is walked by others only after the exchange, which acquires this release
       std::atomic_ref<uint32_t>(*slot_).store(word::link(w), std::memory_order_relaxed);
-    } while (!p->word.compare_exchange_weak(w, (w & (~uint64_t{0} << 32 | word::kFlags)) | number_, std::memory_order_release,
-                                            std::memory_order_acquire));
+    } while (!p->word.compare_exchange_weak(w, (w & (~uint64_t{0} << 32 | word::kFlags)) | number_,
+                                            std::memory_order_release, std::memory_order_acquire));
     number_ += 1 << 3;
     ++slot_;
     if (++hung_ >= 4 && (hung_ & 3) == 0) [[unlikely]] next_stretch();
@@ -76,7 +81,9 @@ class Linker {
     if (hung_ == 4) {
       slot_ = reinterpret_cast<uint32_t *>(task_->pub.sched);
     } else if ((hung_ - kInlineLinks) % kChunkLinks == 0) {
-      chunk_ = chunk_ ? reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->next : task_->extra ? task_->extra->chunks : 0;
+      chunk_ = chunk_         ? reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->next
+               : task_->extra ? task_->extra->chunks
+                              : 0;
       if (!chunk_) return;  // as many as were reserved: there is no next
       slot_ = reinterpret_cast<LinkChunk *>(rt_.tasks.at(chunk_))->link;
       number_ = uint64_t{word::make_link(chunk_, kInlineLinks)} << 3;

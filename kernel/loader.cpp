@@ -27,7 +27,8 @@ Result<Module> Module::open(const std::string &path, bool unloadable) {
 std::string own_folder() {
   Dl_info info;
   link_map *map = nullptr;
-  if (!dladdr1(reinterpret_cast<void *>(&own_folder), &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP)) return {};
+  if (!dladdr1(reinterpret_cast<void *>(&own_folder), &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP))
+    return {};
   // Of the program itself the linker keeps no name, and dladdr answers argv[0], which may say anything.
   const char *name = map && map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
   std::error_code problem;

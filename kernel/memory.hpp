@@ -1,10 +1,10 @@
 // memory.hpp — the memories of the machine: who holds what where, what is brought where, and what has to go.
 //
-// A task starts only when its whole working set has been granted in one space: requests of a space are granted in the order in
-// which they came, whole or not at all, so two tasks never take turns at evicting each other's inputs. What is granted is
-// pinned until the task ends. Room is made by dropping copies that are elsewhere too, then by saving the only ones, the
-// longest unused first. Any thread; one mutex, below the submission right and above those of movers. No callback of
-// anybody runs under it; a driver's alloc and free do.
+// A task starts only when its whole working set has been granted in one space: requests of a space are granted in the
+// order in which they came, whole or not at all, so two tasks never take turns at evicting each other's inputs. What is
+// granted is pinned until the task ends. Room is made by dropping copies that are elsewhere too, then by saving the
+// only ones, the longest unused first. Any thread; one mutex, below the submission right and above those of movers. No
+// callback of anybody runs under it; a driver's alloc and free do.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -41,8 +41,8 @@ class Memory {
   consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
   // A hold or an unregistration whose turn has come. True: its datum is on its way home, and end_special() follows.
   bool stage_home(Hand &, Task *) noexcept;
-  // A step between a whole and its parts, which use the whole's memory at home. As stage_home(); then what has become of
-  // their replicas elsewhere, and who could not be brought home (told, poisoned).
+  // A step between a whole and its parts, which use the whole's memory at home. As stage_home(); then what has become
+  // of their replicas elsewhere, and who could not be brought home (told, poisoned).
   struct Family { Datum *whole; Datum *const *parts; uint32_t n; };
   enum class Turn { kDown, kDownToWrite, kLetWrite, kUp, kOver };
   bool stage_step(Hand &, Task *, const Family &, Turn) noexcept;
@@ -71,7 +71,8 @@ class Memory {
   struct Store {                                           // one space
     bool counted = false;
     bool refuge = false;                                   // to save contents in: home, or where nobody computes
-    bool clearing = false;                                 // make_room() is at it: saves to and fro do not begin it again
+    // make_room() is at it: saves to and fro do not begin it again
+    bool clearing = false;
     bool later = false;                                    // it found contents that may be saved once others have ended
     uint64_t limit = UINT64_MAX, used = 0, evictions = 0, saves = 0, fetched_bytes = 0, saved_bytes = 0;
     std::map<uint64_t, std::vector<DatumExtra::Block>> spare;  // freed, by size; counted in `used`
@@ -87,9 +88,11 @@ class Memory {
   uint64_t bytes_in(const Datum &, uint32_t space) const noexcept;
   void keep(Staging &) noexcept;
   Staging *stage_at_home(Hand &, Task *);                  // empty; may throw
-  bool sent(Staging &) noexcept;                           // a staging at home: granted and there? False: so; true: it has to wait
+  // a staging at home: granted and there? False: so; true: it has to wait
+  bool sent(Staging &) noexcept;
   bool choose(Staging &);                                  // may throw; false: a datum can not be brought
-  bool grant(Staging &) noexcept;                          // false: it has to wait. Also true where it can not be (status)
+  // false: it has to wait. Also true where it can not be (status)
+  bool grant(Staging &) noexcept;
   enum class Short { kRefused, kTryAgain, kWait };
   Short short_of(Staging &, consort_status) noexcept;
   bool is_stuck(const Store &) const noexcept;             // nothing that is under way or in use will ever make room
@@ -120,10 +123,12 @@ class Memory {
   std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path
   std::vector<Staging *> complete_;                        // to be handed out
   struct Want { Replica *replica; Staging *staging; };
-  std::deque<Want> wanted_;                                // contents whose way leads through a space that is full just now
+  // contents whose way leads through a space that is full just now
+  std::deque<Want> wanted_;
   Staging *stagings_ = nullptr;
   uint64_t active_ = 0;                                    // stagings that have all they need, until they end
-  std::atomic<uint32_t> under_way_{0};                     // hops whose end was not told to everybody yet; release pairs with busy()
+  // hops whose end was not told to everybody yet; release pairs with busy()
+  std::atomic<uint32_t> under_way_{0};
   uint64_t transfers_ = 0;                                 // copies under way: when they end, serve() looks again
 };
 

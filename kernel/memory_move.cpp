@@ -139,8 +139,8 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
   delete t;
 }
 
-// Those that found no room on their way look again. If nobody can ever make it (each waits for room that another has), the first
-// is refused, so that the others get on.
+// Those that found no room on their way look again. If nobody can ever make it (each waits for room that another has),
+// the first is refused, so that the others get on.
 void Memory::fetch_wanted() noexcept {
   const auto take = [&](bool give_up) {
     const Want w = wanted_.front();

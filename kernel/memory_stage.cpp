@@ -163,7 +163,8 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   }
   Staging *s = t->extra->staging;
   if (!s) {
-    auto made = std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
+    auto made =
+        std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
       if (a.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) continue;

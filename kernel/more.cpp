@@ -50,12 +50,17 @@ consort_status read_more(Draft &draft, const consort_task_desc &d, Turns *again)
   static constexpr consort_task_more kNone = CONSORT_TASK_MORE_INIT;
   const consort_task_more &m = d.more ? *d.more : kNone;
   if (m.size < sizeof m)
-    return set_errorf(CONSORT_E_INVAL, "more->size is %u: set it to sizeof(struct consort_task_more), or use CONSORT_TASK_MORE_INIT", m.size);
+    return set_errorf(CONSORT_E_INVAL,
+                      "more->size is %u: set it to sizeof(struct consort_task_more), or use CONSORT_TASK_MORE_INIT",
+                      m.size);
   if (m.flags & ~kFlags)
-    return set_errorf(CONSORT_E_INVAL, "more->flags has 0x%x, which this runtime does not know: CONSORT_MORE_TAG is what there is", m.flags & ~kFlags);
+    return set_errorf(CONSORT_E_INVAL,
+                      "more->flags has 0x%x, which this runtime does not know: CONSORT_MORE_TAG is what there is",
+                      m.flags & ~kFlags);
   if (m.nend_after && !m.end_after) return set_error(CONSORT_E_INVAL, "nend_after is not 0, but end_after is NULL");
   const bool repeats = d.flags & CONSORT_TASK_REPEAT;
-  if (repeats && !d.codelet.v) return set_error(CONSORT_E_INVAL, "an empty task cannot repeat: it would for ever be its own successor");
+  if (repeats && !d.codelet.v)
+    return set_error(CONSORT_E_INVAL, "an empty task cannot repeat: it would for ever be its own successor");
   More *more = more_of(draft.h, draft.t);
   if (!more) return no_memory();
   more->ready = m.ready;
@@ -101,7 +106,8 @@ void settle_order(Draft &draft, const consort_task_desc &d) noexcept {
   std::memcpy(draft.guard->payload, &t->pub.id, sizeof t->pub.id);
   Linker linker(draft.rt, draft.guard);
   for (uint32_t i = 0; i < d.more->nend_after; ++i) linker.after(d.more->end_after[i].v);
-  if (!let_go(draft.rt, draft.guard, linker, pending::kGuard)) draft.guard = nullptr;  // sent; else it is the submitter's to end
+  // sent; else it is the submitter's to end
+  if (!let_go(draft.rt, draft.guard, linker, pending::kGuard)) draft.guard = nullptr;
 }
 
 void leave_order(Draft &draft) noexcept {

@@ -1,7 +1,7 @@
 // mover.hpp — carries out copies on a device's links: one queue, pumped by one thread of its own.
 //
-// Anybody hands copies over; only the mover's pump touches the driver's queue. It sleeps until there is something to submit
-// or the device has news (as Queue::rest). With the manual pump nobody has a thread: whoever pumps calls step().
+// Anybody hands copies over; only the mover's pump touches the driver's queue. It sleeps until there is something to
+// submit or the device has news (as Queue::rest). With the manual pump nobody has a thread: whoever pumps calls step().
 #pragma once
 #include <consort/driver.h>
 

@@ -16,9 +16,9 @@ bool Parker::wait(int64_t timeout_ns) noexcept {
   uint32_t seen = kEmpty;
   // acquire pairs with the release in wake(): what the waker did is visible to the woken. release: with asleep().
   if (!word_.compare_exchange_strong(seen, kAsleep, std::memory_order_acq_rel, std::memory_order_acquire)) {
-    // A wake was waiting for us; another may come this moment. An exchange, not a store: it takes from that one, too, what its
-    // waker did (acquire), or comes before it. A store would wait in this core's buffer, and wipe the second wake out after
-    // the caller has looked.
+    // A wake was waiting for us; another may come this moment. An exchange, not a store: it takes from that one, too,
+    // what its waker did (acquire), or comes before it. A store would wait in this core's buffer, and wipe the second
+    // wake out after the caller has looked.
     word_.exchange(kEmpty, std::memory_order_acquire);
     return true;
   }

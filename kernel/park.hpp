@@ -1,5 +1,5 @@
-// park.hpp — where one thread sleeps until another wakes it: a futex word with a memory of one wake. A thread that waits
-// for a descriptor, too, sleeps in poll() and is woken by an eventfd.
+// park.hpp — where one thread sleeps until another wakes it: a futex word with a memory of one wake. A thread that
+// waits for a descriptor, too, sleeps in poll() and is woken by an eventfd.
 //
 // Any thread may wake; one thread at a time may wait. A wake before the wait makes the wait return at once,
 // so "checked, then slept" loses nothing. Spurious returns are allowed: the caller looks again.
@@ -13,7 +13,8 @@ class Parker {
  public:
   // Sleeps until wake(), at most timeout_ns (< 0: no limit). False: time ran out.
   bool wait(int64_t timeout_ns) noexcept;
-  // The same, and until `fd` is readable, whichever comes first. Where the system has no more descriptors it sleeps a moment.
+  // The same, and until `fd` is readable, whichever comes first. Where the system has no more descriptors it sleeps a
+  // moment.
   void wait_or_readable(int fd, int64_t timeout_ns) noexcept;
   void wake() noexcept;
   // [any] Is there somebody who sleeps, and has nobody woken it? acquire: pairs with wait(), which shows it.

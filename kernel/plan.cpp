@@ -12,8 +12,9 @@ namespace {
 constexpr uint32_t kSlots = 1 << 20;
 
 consort_status stale(consort_data_id id) {
-  return set_error(id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-                   id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+  return set_error(
+      id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+      id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
 }
 
 // What the interface said itself, if it said anything.
@@ -49,7 +50,8 @@ struct Plans::Sketch {
 };
 
 Result<void> Plans::open() {
-  if (!arena_.reserve(kSlots)) return error(CONSORT_E_NOMEM, "no address space for the table of plans: raise the limit on virtual memory");
+  if (!arena_.reserve(kSlots))
+    return error(CONSORT_E_NOMEM, "no address space for the table of plans: raise the limit on virtual memory");
   return {};
 }
 
@@ -71,14 +73,19 @@ consort_status Plans::look_at(Hand &h, Datum &d, consort_data_id id, Sketch &ske
   const Discipline *discipline = discipline_if_any(d);
   if (!discipline) return CONSORT_OK;
   if (!discipline->ordered)
-    return set_errorf(CONSORT_E_INVAL, "datum '%s' makes no order among its tasks, so its parts could make none either: consort_data_set_ordered(1) first",
+    return set_errorf(CONSORT_E_INVAL,
+                      "datum '%s' makes no order among its tasks, so its parts could make none either: "
+                      "consort_data_set_ordered(1) first",
                       sketch.name.c_str());
   if (discipline->formats)
-    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be divided, but its parts may have formats registered as data of their own",
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "datum '%s' has several formats: it cannot be divided, but its parts may have formats registered "
+                      "as data of their own",
                       sketch.name.c_str());
   sketch.depth = discipline->depth;
   if (discipline->depth >= Plan::kDeepest)
-    return set_errorf(CONSORT_E_INVAL, "datum '%s' is a part %u plans deep, and that is the most: divide it less often, into more parts",
+    return set_errorf(CONSORT_E_INVAL,
+                      "datum '%s' is a part %u plans deep, and that is the most: divide it less often, into more parts",
                       sketch.name.c_str(), Plan::kDeepest);
   return CONSORT_OK;
 }
@@ -93,17 +100,20 @@ consort_status Plans::make_parts(Plan &plan, Layout *layout, const Sketch &whole
     if (!slot) return set_error(slot.error());
     Datum &d = **slot;
     clear_error();
-    if (const consort_status s = plan.filter->shape(whole.shape, plan.params.get(), i, static_cast<std::byte *>(d.view) - layout->view_at); s < 0) {
+    if (const consort_status s =
+            plan.filter->shape(whole.shape, plan.params.get(), i, static_cast<std::byte *>(d.view) - layout->view_at);
+        s < 0) {
       rt_.data.put_back(d);
-      return set_errorf(s, "filter '%s' of interface '%s' does not divide datum '%s' so: part %u of %u is refused%s", plan.filter->name,
-                        whole.layout->name.c_str(), whole.name.c_str(), i, n, own_words().c_str());
+      return set_errorf(s, "filter '%s' of interface '%s' does not divide datum '%s' so: part %u of %u is refused%s",
+                        plan.filter->name, whole.layout->name.c_str(), whole.name.c_str(), i, n, own_words().c_str());
     }
     Discipline &discipline = plan.discipline[i];
     discipline.part_of = &plan;
     discipline.number = i;
     discipline.depth = whole.depth + 1;
     d.discipline.store(&discipline, std::memory_order_relaxed);  // shown with the handle
-    d.lock_at.store(static_cast<int32_t>(plan.whole - &d) + plan.whole->lock_at.load(std::memory_order_relaxed), std::memory_order_release);
+    d.lock_at.store(static_cast<int32_t>(plan.whole - &d) + plan.whole->lock_at.load(std::memory_order_relaxed),
+                    std::memory_order_release);
     rt_.data.show(d, data_state::kHidden | data_state::kNowhere << data_state::kSpaceShift);
     mark_odd(d);
     plan.part[i] = &d;
@@ -134,17 +144,24 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   std::string all;
   const consort_filter *filter = find_filter(*whole.layout->ops, desc.filter, &all);
   if (!filter)
-    return set_errorf(CONSORT_E_INVAL, "interface '%s' of datum '%s' has no filter '%s'; it has %s", whole.layout->name.c_str(), whole.name.c_str(),
-                      desc.filter, all.empty() ? "none" : all.c_str());
+    return set_errorf(CONSORT_E_INVAL, "interface '%s' of datum '%s' has no filter '%s'; it has %s",
+                      whole.layout->name.c_str(), whole.name.c_str(), desc.filter, all.empty() ? "none" : all.c_str());
   if (filter->flags & CONSORT_FI_CONTENTS)
-    return set_errorf(CONSORT_E_UNSUPPORTED, "filter '%s' of interface '%s' divides a datum by its contents, which plans do not do yet: use one that goes by sizes",
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "filter '%s' of interface '%s' divides a datum by its contents, which plans do not do yet: use "
+                      "one that goes by sizes",
                       filter->name, whole.layout->name.c_str());
   if (desc.params_bytes < filter->params_size)
-    return set_errorf(CONSORT_E_INVAL, "filter '%s' of interface '%s' wants %u bytes of params, these are %llu: see consort/layouts.h", filter->name,
-                      whole.layout->name.c_str(), filter->params_size, static_cast<unsigned long long>(desc.params_bytes));
+    return set_errorf(CONSORT_E_INVAL,
+                      "filter '%s' of interface '%s' wants %u bytes of params, these are %llu: see consort/layouts.h",
+                      filter->name, whole.layout->name.c_str(), filter->params_size,
+                      static_cast<unsigned long long>(desc.params_bytes));
   if (const uint64_t whole_list = params_with_list(*filter, desc); desc.params_bytes < whole_list)
-    return set_errorf(CONSORT_E_INVAL, "filter '%s' of interface '%s' wants %llu bytes of params with as many numbers as these say, these are %llu", filter->name,
-                      whole.layout->name.c_str(), static_cast<unsigned long long>(whole_list), static_cast<unsigned long long>(desc.params_bytes));
+    return set_errorf(
+        CONSORT_E_INVAL,
+        "filter '%s' of interface '%s' wants %llu bytes of params with as many numbers as these say, these are %llu",
+        filter->name, whole.layout->name.c_str(), static_cast<unsigned long long>(whole_list),
+        static_cast<unsigned long long>(desc.params_bytes));
   Layout *layout = whole.layout;
   if (filter->flags & CONSORT_FI_RETYPE) {
     auto child = rt_.data.layout(filter->child);
@@ -163,13 +180,16 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   clear_error();
   plan->n = filter->count(whole.shape, plan->params.get());
   if (!plan->n)
-    return set_errorf(CONSORT_E_INVAL, "filter '%s' makes no part of datum '%s' with these params%s: see consort/layouts.h", filter->name, whole.name.c_str(),
-                      own_words().c_str());
+    return set_errorf(CONSORT_E_INVAL,
+                      "filter '%s' makes no part of datum '%s' with these params%s: see consort/layouts.h",
+                      filter->name, whole.name.c_str(), own_words().c_str());
   if (plan->n > Plan::kMostParts)
-    return set_errorf(CONSORT_E_INVAL, "filter '%s' would divide datum '%s' into %u parts, %u are the most: divide the parts in turn", filter->name,
-                      whole.name.c_str(), plan->n, Plan::kMostParts);
+    return set_errorf(CONSORT_E_INVAL,
+                      "filter '%s' would divide datum '%s' into %u parts, %u are the most: divide the parts in turn",
+                      filter->name, whole.name.c_str(), plan->n, Plan::kMostParts);
   consort_status s = make_parts(*plan, layout, whole);
-  if (s >= 0 && !enroll(*plan)) s = set_errorf(CONSORT_E_NOMEM, "all %u handles of plans are in use: destroy some", arena_.limit());
+  if (s >= 0 && !enroll(*plan))
+    s = set_errorf(CONSORT_E_NOMEM, "all %u handles of plans are in use: destroy some", arena_.limit());
   if (s < 0) {
     const std::string text = error_text();
     free_parts(*plan);
@@ -178,7 +198,8 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   {
     Claim claim(d, CONSORT_M_R);
     const SubmissionRight right(rt_, h, &claim, 1);
-    Discipline *discipline = DataTable::is(*d, id) && (!d->keeper || rt_.recordings.let_go(*d)) ? discipline_of(*d) : nullptr;
+    Discipline *discipline =
+        DataTable::is(*d, id) && (!d->keeper || rt_.recordings.let_go(*d)) ? discipline_of(*d) : nullptr;
     if (discipline && discipline->ordered && !discipline->formats) {
       plan->next = discipline->plans;
       discipline->plans = plan.get();
@@ -191,7 +212,8 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   }
   remove(plan.release());
   if (s == CONSORT_E_STALE) return stale(id);
-  return set_error(s, s == CONSORT_E_NOMEM ? "no memory for a datum's plans" : "the datum was set to make no order, or was given a format, meanwhile");
+  return set_error(s, s == CONSORT_E_NOMEM ? "no memory for a datum's plans"
+                                           : "the datum was set to make no order, or was given a format, meanwhile");
 }
 
 void Plans::kill_names(Plan &plan) noexcept {

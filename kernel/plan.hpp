@@ -53,9 +53,12 @@ class Plans {
   explicit Plans(Runtime &rt) : rt_(rt) {}
   Result<void> open();
   Slot *find(consort_plan_id) const noexcept; // nullptr: stale, or no plan of this runtime
-  static bool is(const Slot &s, consort_plan_id id) noexcept { return s.generation.load(std::memory_order_acquire) == id.v >> 32; }
+  static bool is(const Slot &s, consort_plan_id id) noexcept {
+    return s.generation.load(std::memory_order_acquire) == id.v >> 32;
+  }
 
-  consort_status create(Hand &, consort_data_id, const consort_plan_desc &, consort_plan_id *out);  // may throw bad_alloc
+  // may throw bad_alloc
+  consort_status create(Hand &, consort_data_id, const consort_plan_desc &, consort_plan_id *out);
   void kill_names(Plan &) noexcept;           // its handle and its parts', and those of plans below
   void remove(Plan *) noexcept;               // with all below; no task knows any of them
   void close() noexcept;                      // nothing runs: frees what is left

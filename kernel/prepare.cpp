@@ -23,9 +23,13 @@ consort_status refuse(Runtime &rt, Worker &w, Task *t, consort_status status, st
 // Contents of an access that reads.
 consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_t state) noexcept {
   if (state & data_state::kPoisoned)
-    return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d, rt.data.blame(*d));
+    return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d,
+                  rt.data.blame(*d));
   if (!(state & data_state::kValid))
-    return refuse(rt, w, t, CONSORT_E_INVAL, "it reads a datum that nobody has written: submit a task that writes it first, or register it with contents", d);
+    return refuse(
+        rt, w, t, CONSORT_E_INVAL,
+        "it reads a datum that nobody has written: submit a task that writes it first, or register it with contents",
+        d);
   return CONSORT_OK;
 }
 
@@ -45,7 +49,8 @@ bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
 consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
-    return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d, rt.data.blame(d));
+    return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d,
+                  rt.data.blame(d));
   f.views[0] = d.view;  // its copies are at home, it may be elsewhere
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
   if (d.pub.bytes && space != data_state::kNowhere && (space == data_state::kMany || !(w.reach >> space & 1))) {
@@ -88,11 +93,13 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
       if (const consort_status s = rt.data.take_scratch(*d, t->pub.id, w.unit.desc.space, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
     } else if ((a.mode & CONSORT_M_REDUX) && !(a.mode & CONSORT_M_FIXED_TREE)) {
-      if (const consort_status s = take_copy(rt, w, t, a, &f.views[i]); s < 0) return refuse(rt, w, t, s, error_text(), d);
+      if (const consort_status s = take_copy(rt, w, t, a, &f.views[i]); s < 0)
+        return refuse(rt, w, t, s, error_text(), d);
     } else if (!staged || (a.mode & CONSORT_M_REDUX) || !d->pub.bytes) {
       // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
       if (d->pub.bytes && data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kNowhere)
-        if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0) return refuse(rt, w, t, s, error_text(), d);
+        if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0)
+          return refuse(rt, w, t, s, error_text(), d);
       f.views[i] = d->view;
     }
   }
@@ -149,7 +156,10 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
   for (uint32_t i = 0; i < t->extra->nafter; ++i)
     if (auto cause = rt.failures.find(t->replayed() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
       const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
-      record_failure(rt, t, s, cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr, CONSORT_NONE, cause);
+      record_failure(
+          rt, t, s,
+          cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr,
+          CONSORT_NONE, cause);
       return s;
     }
   return CONSORT_OK;
@@ -168,7 +178,8 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   }
   if ((t->bits & kTokens) && !take_tokens(rt, *rt.this_hand(), t)) return CONSORT_AGAIN;
   const uint32_t n = t->pub.naccess;
-  if (!f.make_room(n, t->nargs)) return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
+  if (!f.make_room(n, t->nargs))
+    return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
   bool odd = t->bits & (kScratch | kFollowed);
   for (uint32_t i = 0; i < n && !odd; ++i) {
     const Datum *d = Datum::of(t->pub.access[i].datum);
@@ -183,7 +194,8 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   const Codelet &c = *t->codelet;
   if (impl >= c.impls.size() || c.impls[impl].klass != w.klass) {
     if (!c.entry[w.klass].fn) {
-      set_errorf(CONSORT_E_UNSUPPORTED, "scheduler '%s' gave it to a unit of class '%s', for which it has no implementation",
+      set_errorf(CONSORT_E_UNSUPPORTED,
+                 "scheduler '%s' gave it to a unit of class '%s', for which it has no implementation",
                  rt.policy.name().c_str(), w.unit.desc.klass);
       return refuse(rt, w, t, CONSORT_E_UNSUPPORTED, error_text(), nullptr);
     }
@@ -225,7 +237,8 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   // A body that waited and lost its turn is not reported: whoever has the worker now reports its own.
   if (told && rt.this_hand()->seat == &w)
     rt.policy.tell_finished(watcher, w, {name, status, 0, t0, t1, 0, 0});
-  if (rt.profile && t1 > t0) w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
+  if (rt.profile && t1 > t0)
+    w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
   tell(1, t1);
   return status;
 }

@@ -10,19 +10,22 @@ namespace consort {
 // Whatever is out of the ordinary; everything is looked at anew.
 consort_status prepare_odd(Runtime &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
 
-// Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete(). > 0: it has to wait for
-// something after all, and is not the caller's any more.
+// Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete(). > 0: it has to wait
+// for something after all, and is not the caller's any more.
 inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t n = t->pub.naccess;
-  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) | (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
-                 uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) | t->nargs | (impl + 1);
+  uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
+                 (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
+                 uint64_t(t->epoch ^ t->group->epoch.load(std::memory_order_relaxed)) | (n > Frame::kInline) |
+                 t->nargs | (impl + 1);
   if (!odd) [[likely]] {
     const consort_access *access = t->pub.access;
     for (uint32_t i = 0; i < n; ++i) {
       const Datum *d = Datum::of(access[i].datum);
       const uint32_t state = d->state.load(std::memory_order_relaxed);
       // plainly valid, and in a space within reach (there are no more than 64)
-      odd |= uint64_t((state & data_state::kPlain) ^ data_state::kValid) | (~w.reach >> (data_state::space(state) & 63) & 1);
+      odd |= uint64_t((state & data_state::kPlain) ^ data_state::kValid) |
+             (~w.reach >> (data_state::space(state) & 63) & 1);
       f.views[i] = d->view;
     }
     const Codelet::Entry &e = t->codelet->entry[w.klass];

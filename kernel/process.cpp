@@ -24,7 +24,8 @@ constinit consort_runtime *all_shells = nullptr;
 consort_runtime *open_shell(Runtime *rt) noexcept {
   lock.lock();
   if (!all_shells) {
-    void *p = mmap(nullptr, kShells * sizeof(consort_runtime), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p =
+        mmap(nullptr, kShells * sizeof(consort_runtime), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) {
       (void)madvise(p, kShells * sizeof(consort_runtime), MADV_WIPEONFORK);
       all_shells = static_cast<consort_runtime *>(p);

@@ -201,7 +201,8 @@ bool Queue::submit(Slot *slot) noexcept {
   if (rt_.observed.load(std::memory_order_relaxed) && rt_.policy.observes()) [[unlikely]]
     slot->watcher = rt_.policy.tell_started(worker_, slot->task);
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  // Behind one whose end may be held nobody may follow: it need not be over when its function is. Nor behind a recorded one.
+  // Behind one whose end may be held nobody may follow: it need not be over when its function is. Nor behind a recorded
+  // one.
   if (domain_ && !(slot->task->bits & kMore) && !slot->task->replayed()) mark_issued(slot->task);
   return true;
 }
@@ -212,7 +213,8 @@ void Queue::mark_issued(Task *t) noexcept {
   std::atomic_ref<uint64_t>(t->pub.footprint).store(place, std::memory_order_relaxed);
   uint64_t w = t->word.load(std::memory_order_relaxed);
   // release: the place is visible with the flag. acquire: the links that hang here are readable.
-  while (!t->word.compare_exchange_weak(w, word::with_link(w, 0) | word::kIssued, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  while (!t->word.compare_exchange_weak(w, word::with_link(w, 0) | word::kIssued, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
   }
   t->pub.codelet = word::link(w);
   walk_links(rt_.tasks, word::link(w), [&](Task *s) noexcept {
@@ -234,14 +236,16 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
     return;
   }
   consort_status s = done.status;
-  const bool recorded = (t->bits & kFollowed) && !(t->word.load(std::memory_order_relaxed) & word::kIssued) && domain_;  // failed before it was issued
+  // failed before it was issued
+  const bool recorded = (t->bits & kFollowed) && !(t->word.load(std::memory_order_relaxed) & word::kIssued) && domain_;
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
     else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
   } else {
     poison_again(rt_, t);
   }
-  if (!recorded && (slot->watcher.instance || rt_.observed.load(std::memory_order_relaxed))) [[unlikely]] tell(*slot, done, s);
+  if (!recorded && (slot->watcher.instance || rt_.observed.load(std::memory_order_relaxed))) [[unlikely]]
+    tell(*slot, done, s);
   if (s >= 0) t->bits |= kOdd;
   --inflight_;
   slot->task = nullptr;
@@ -259,7 +263,8 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
     rt_.policy.tell_finished(slot.watcher, worker_, told);
   }
   if (rt_.profile && done.t1 > done.t0)
-    worker_.busy_ns.store(worker_.busy_ns.load(std::memory_order_relaxed) + (done.t1 - done.t0), std::memory_order_relaxed);
+    worker_.busy_ns.store(worker_.busy_ns.load(std::memory_order_relaxed) + (done.t1 - done.t0),
+                          std::memory_order_relaxed);
   if (!rt_.trace_fn) return;
   for (const uint32_t what : {0u, 1u}) {
     const uint64_t at = what ? done.t1 : done.t0;
@@ -317,8 +322,10 @@ Queue *claim_follower(Runtime &rt, Task *s, uint64_t place) noexcept {
   if (follow == 0 || follow == kMixed || follow != q.domain()) return nullptr;
   uint64_t left = s->pending.load(std::memory_order_relaxed);
   do {
-    if (left >> 32 != 0 || (left & 0xffffffff) == 0) return nullptr;  // claimed already, or complete meanwhile: it goes the ordinary way
-  } while (!s->pending.compare_exchange_weak(left, left | pending::kClaimed, std::memory_order_acq_rel, std::memory_order_relaxed));
+    // claimed already, or complete meanwhile: it goes the ordinary way
+    if (left >> 32 != 0 || (left & 0xffffffff) == 0) return nullptr;
+  } while (!s->pending.compare_exchange_weak(left, left | pending::kClaimed, std::memory_order_acq_rel,
+                                             std::memory_order_relaxed));
   s->bits |= kFollowed;
   return &q;
 }

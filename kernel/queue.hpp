@@ -25,7 +25,8 @@ class Queue {
   // [any] acquire: pairs with offer(), completed()
   bool has_news() const noexcept { return inbox_.load(std::memory_order_acquire); }
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
-  void rest(Parker &) noexcept;                     // busy, and nothing to do: sleeps until the device, or anybody, has news
+  // busy, and nothing to do: sleeps until the device, or anybody, has news
+  void rest(Parker &) noexcept;
   void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
   uint8_t domain() const noexcept { return domain_; }

@@ -13,7 +13,8 @@ namespace {
 bool rests(const Runtime &rt, const Worker &w) noexcept {
   const bool asleep = rt.sleepers[w.id / 64].load(std::memory_order_acquire) >> (w.id % 64) & 1;
   if (!asleep && !w.vacant()) return false;
-  if (w.token.load(std::memory_order_acquire) != token::kFree && !w.resting.load(std::memory_order_acquire)) return false;
+  if (w.token.load(std::memory_order_acquire) != token::kFree && !w.resting.load(std::memory_order_acquire))
+    return false;
   return !w.mailbox.load(std::memory_order_acquire) && !(w.queue && w.queue->has_news());
 }
 

@@ -43,12 +43,14 @@ consort_status Recorder::look(const consort_task_desc &d) noexcept {
   plain->size = sizeof *plain;
   const char *what = plain->flags & CONSORT_TASK_REPEAT ? "a task that comes again"
                      : plain->done || plain->done_arg   ? "a completion callback"
-                     : plain->more                      ? "what order.h adds to a task (tags, hooks, ends that are held, bundles)"
-                                                        : nullptr;
+                     : plain->more ? "what order.h adds to a task (tags, hooks, ends that are held, bundles)"
+                                   : nullptr;
   for (uint32_t i = 0; plain->uses && i < plain->nuses; ++i)
     if (plain->uses[i].mode & CONSORT_M_REDUX) what = "a reduction";
-  if (plain->group.v && plain->group.v != rt.standard_group->id().v) what = "a group of its own (a replay is told its group)";
-  if (what) return set_errorf(CONSORT_E_UNSUPPORTED, "%s cannot be recorded: submit this task outside of the recording", what);
+  if (plain->group.v && plain->group.v != rt.standard_group->id().v)
+    what = "a group of its own (a replay is told its group)";
+  if (what)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "%s cannot be recorded: submit this task outside of the recording", what);
   nafter = plain->after ? plain->nafter : 0;
   for (uint32_t i = 0; i < nafter; ++i)
     if (uint32_t unused; !index_of(plain->after[i].v, &unused))
@@ -63,7 +65,8 @@ consort_status Recorder::copy(Draft &draft) {
   const Extra *e = t.extra;
   Item item{d.codelet, d.footprint, e ? e->work : 0, t.pub.naccess, t.nargs, 0, 0, t.pub.priority,
             t.bits & kBound ? e->worker : CONSORT_NONE, 0, draft.unordered};
-  if (items.size() == (1u << word::kRecordBits)) return set_error(CONSORT_E_NOMEM, "16777216 tasks are recorded: a recording takes no more");
+  if (items.size() == (1u << word::kRecordBits))
+    return set_error(CONSORT_E_NOMEM, "16777216 tasks are recorded: a recording takes no more");
   for (uint32_t i = 0; i < nafter; ++i) {
     uint32_t index = 0;
     index_of(d.after[i].v, &index);
@@ -73,9 +76,12 @@ consort_status Recorder::copy(Draft &draft) {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
     Datum *datum = Datum::of(a.datum);
-    if (is_part(*datum)) return set_errorf(CONSORT_E_UNSUPPORTED, "'%s' is a part of a datum: parts cannot be recorded yet", rt.data.name(*datum).c_str());
+    if (is_part(*datum))
+      return set_errorf(CONSORT_E_UNSUPPORTED, "'%s' is a part of a datum: parts cannot be recorded yet",
+                        rt.data.name(*datum).c_str());
     if (const Discipline *discipline = discipline_if_any(*datum); discipline && discipline->formats)
-      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be recorded", rt.data.name(*datum).c_str());
+      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be recorded",
+                        rt.data.name(*datum).c_str());
     const auto [it, fresh] = place.try_emplace(datum, static_cast<uint32_t>(data.size()));
     if (fresh) data.push_back({datum, datum->pub.id, 0, 0});
     Recording::Use &use = data[it->second];
@@ -207,7 +213,8 @@ consort_status Recorder::build(Recording &r) {
       for (uint32_t k = 0; k < items[i].nuses; ++k, ++at) {
         const Use &use = uses[at];
         if (use.loose || (use.mode & CONSORT_M_SCRATCH)) continue;
-        const auto same = std::find_if(merged.begin(), merged.end(), [&](const Merged &m) { return m.datum == use.datum; });
+        const auto same =
+            std::find_if(merged.begin(), merged.end(), [&](const Merged &m) { return m.datum == use.datum; });
         if (same == merged.end()) merged.push_back({use.datum, use.mode});
         else same->mode |= use.mode;
       }
@@ -234,7 +241,8 @@ consort_status Recorder::build(Recording &r) {
   size_t use_at = 0;
   for (const Item &item : items) {
     uint32_t tokens = 0;
-    for (uint32_t k = 0; k < item.nuses; ++k) tokens += (uses[use_at].mode & CONSORT_M_COMMUTE) && !uses[use_at].loose, ++use_at;
+    for (uint32_t k = 0; k < item.nuses; ++k)
+      tokens += (uses[use_at].mode & CONSORT_M_COMMUTE) && !uses[use_at].loose, ++use_at;
     nextras += tokens > 1 || item.nafter || item.name || item.work || item.worker != CONSORT_NONE;
     const uint64_t bytes = item.nuses * sizeof(consort_access) + item.arg_bytes;
     if (bytes > kPayload) spilled += padded(bytes);
@@ -251,7 +259,9 @@ consort_status Recorder::build(Recording &r) {
   r.uses = data;
   r.place = std::move(place);
   const uint32_t first = rt.recordings.take_records(nodes);
-  if (!first) return set_errorf(CONSORT_E_NOMEM, "%u task records are in use or recorded: no %u more in a row", rt.tasks.carved(), nodes);
+  if (!first)
+    return set_errorf(CONSORT_E_NOMEM, "%u task records are in use or recorded: no %u more in a row", rt.tasks.carved(),
+                      nodes);
   r.first.store(first, std::memory_order_relaxed);
   r.nnodes.store(nodes, std::memory_order_relaxed);
   for (uint32_t &root : r.roots) root += first;
@@ -261,7 +271,8 @@ consort_status Recorder::build(Recording &r) {
   size_t after_at = 0;
   use_at = 0;
   uint64_t generation = 0;  // one for all: so that a turn has one
-  for (uint32_t i = 0; i < nodes; ++i) generation = std::max(generation, rt.tasks.at(first + i)->word.load(std::memory_order_relaxed) >> 32);
+  for (uint32_t i = 0; i < nodes; ++i)
+    generation = std::max(generation, rt.tasks.at(first + i)->word.load(std::memory_order_relaxed) >> 32);
   ++generation;
   Codelet *last = nullptr;
   consort_codelet_id last_id{0};
@@ -332,7 +343,8 @@ consort_status Recorder::build(Recording &r) {
       std::sort(tokens.begin(), tokens.end());
       tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
       if (tokens.size() > 1) {
-        if (!(e->tokens = static_cast<TokenList *>(std::malloc(sizeof(TokenList) + tokens.size() * sizeof(Datum *))))) throw std::bad_alloc();
+        if (!(e->tokens = static_cast<TokenList *>(std::malloc(sizeof(TokenList) + tokens.size() * sizeof(Datum *)))))
+          throw std::bad_alloc();
         *e->tokens = {static_cast<uint32_t>(tokens.size()), 0, 0, 0};
         std::copy(tokens.begin(), tokens.end(), e->tokens->datum());
       }
@@ -349,10 +361,12 @@ consort_status Recorder::build(Recording &r) {
   fence::light(rt.asymmetric);
   for (const Codelet *c : r.codelets)
     if (!c->live.load(std::memory_order_relaxed))
-      return set_errorf(CONSORT_E_STALE, "codelet '%s', which was recorded, has been removed meanwhile", c->name.c_str());
+      return set_errorf(CONSORT_E_STALE, "codelet '%s', which was recorded, has been removed meanwhile",
+                        c->name.c_str());
   r.ntasks = n;
   r.nedges = graph.edges().size();
-  r.bytes = uint64_t{nodes} * sizeof(Task) + listed * sizeof(uint32_t) + spilled + nextras * sizeof(Extra) + data.size() * sizeof(Recording::Use);
+  r.bytes = uint64_t{nodes} * sizeof(Task) + listed * sizeof(uint32_t) + spilled + nextras * sizeof(Extra) +
+            data.size() * sizeof(Recording::Use);
   return CONSORT_OK;
 }
 

@@ -1,7 +1,7 @@
 // recorder.hpp — what one thread submits between record_begin and record_end, and how a recording is made of it.
 //
-// The recording thread's, from begin to end. A submission is first checked and drafted like any other; what stands in the
-// draft is copied here. Only what the thread submits itself counts: not what bodies submit that it happens to run.
+// The recording thread's, from begin to end. A submission is first checked and drafted like any other; what stands in
+// the draft is copied here. Only what the thread submits itself counts: not what bodies submit that it happens to run.
 #pragma once
 #include <consort/consort.h>
 
@@ -24,7 +24,8 @@ constexpr TaskName make(uint32_t serial, uint32_t index) { return kMark | uint64
 }  // namespace recorded
 
 struct Recorder {
-  Recorder(Runtime &runtime, uint32_t number, uint32_t how, const Task *task) : rt(runtime), serial(number), flags(how), inside(task) {}
+  Recorder(Runtime &runtime, uint32_t number, uint32_t how, const Task *task)
+      : rt(runtime), serial(number), flags(how), inside(task) {}
 
   struct Item {
     consort_codelet_id codelet;
@@ -51,7 +52,8 @@ struct Recorder {
   consort_status refused = CONSORT_OK;         // the first that was, and why
   std::string why;
 
-  consort_task_desc now{};   // the submission under way, as it is to be drafted; nothing to be linked where it does not run
+  // the submission under way, as it is to be drafted; nothing to be linked where it does not run
+  consort_task_desc now{};
   uint32_t nafter = 0;       // its predecessors
 
   bool wants(const Hand &) const noexcept;     // is a submission of this hand one to record?

@@ -97,7 +97,8 @@ uint32_t Recordings::take_records(uint32_t n) noexcept {
 
 void Recordings::give_records(uint32_t first, uint32_t n) noexcept {
   std::lock_guard lock(mutex_);
-  auto at = std::lower_bound(ranges_.begin(), ranges_.end(), first, [](const Range &r, uint32_t f) { return r.first < f; });
+  auto at =
+      std::lower_bound(ranges_.begin(), ranges_.end(), first, [](const Range &r, uint32_t f) { return r.first < f; });
   if (at != ranges_.begin() && (at - 1)->first + (at - 1)->n == first) {
     --at;
     at->n += n;
@@ -166,7 +167,8 @@ void Recording::cancel_nodes(const TaskArena &tasks) noexcept {
   for (uint32_t i = 0; i < n; ++i) {
     std::atomic<uint64_t> &word = tasks.at(first + i)->word;
     uint64_t w = word.load(std::memory_order_relaxed);
-    while (word::generation(w) == now && !word.compare_exchange_weak(w, w | word::kCancelled, std::memory_order_relaxed)) {
+    while (word::generation(w) == now &&
+           !word.compare_exchange_weak(w, w | word::kCancelled, std::memory_order_relaxed)) {
     }
   }
 }

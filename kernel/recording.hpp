@@ -1,13 +1,14 @@
 // recording.hpp — a sequence of tasks with its dependencies worked out, ready to run again and again.
 //
-// Each recorded task is a record of the arena, a node, that belongs to the recording for good: it never goes back to a hand,
-// and counts itself ready again for the next replay when it ends. Nodes stand in the order of submission, behind them those
-// of the kernel's own: junctions between accesses of different kinds, and a tree that brings all ends together in the final
-// node. Owned by the runtime's table; a recording that was destroyed leaves its shell there for the next one.
+// Each recorded task is a record of the arena, a node, that belongs to the recording for good: it never goes back to a
+// hand, and counts itself ready again for the next replay when it ends. Nodes stand in the order of submission, behind
+// them those of the kernel's own: junctions between accesses of different kinds, and a tree that brings all ends
+// together in the final node. Owned by the runtime's table; a recording that was destroyed leaves its shell there for
+// the next one.
 //
-// A recording keeps its data between replays: they are marked odd, so that whoever else uses one goes the long way, finds
-// the recording and makes it let go of that datum; the next replay takes it back. So a replay claims what others have used
-// since, and nothing else.
+// A recording keeps its data between replays: they are marked odd, so that whoever else uses one goes the long way,
+// finds the recording and makes it let go of that datum; the next replay takes it back. So a replay claims what others
+// have used since, and nothing else.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -74,7 +75,8 @@ struct Recording {
   Group *group = nullptr;                         // as the nodes have it; whoever begins a replay
   uint8_t epoch = 0;
   Task *whole = nullptr;                          // the replay that runs, as one task; whoever begins it
-  std::atomic<TaskName> running{0};               // its name; 0: none runs. Pairs, by fences, with the flag kCancelled in its word
+  // its name; 0: none runs. Pairs, by fences, with the flag kCancelled in its word
+  std::atomic<TaskName> running{0};
   std::atomic<uint32_t> turn{0};                  // generation of all nodes that have not ended in it
   std::shared_ptr<const Failure> failure;         // its first; under Runtime::blame_mutex
 
@@ -82,7 +84,8 @@ struct Recording {
   std::unordered_map<const Datum *, uint32_t> place;  // of each datum in `uses`
   std::vector<uint32_t> loose;                    // data that it does not keep, by their place in `uses`
   TaskName last = 0;         // the last replay
-  std::atomic<uint32_t> pending{0};               // replays submitted and not over; release at the end pairs with acquire of whoever changes it
+  // replays submitted and not over; release at the end pairs with acquire of whoever changes it
+  std::atomic<uint32_t> pending{0};
 
   void cancel_nodes(const TaskArena &) noexcept;  // of this turn
   consort_recording_id id() const noexcept { return {uint64_t{generation} << 32 | (number + 1)}; }
@@ -99,8 +102,10 @@ class Recordings {
 
   Result<Recording *> add();                        // an empty shell, not live
   void give_back(Recording &) noexcept;             // cleared; its records are free for the next
-  Recording *find(consort_recording_id) const noexcept;  // the shell that had this name; the caller looks again under `control`
-  Recording *at(uint32_t number) const noexcept { return all_[number].load(std::memory_order_acquire); }  // pairs with add()
+  // the shell that had this name; the caller looks again under `control`
+  Recording *find(consort_recording_id) const noexcept;
+  // pairs with add()
+  Recording *at(uint32_t number) const noexcept { return all_[number].load(std::memory_order_acquire); }
   Recording *of(const Task &node) const noexcept;
 
   uint32_t take_records(uint32_t n) noexcept;       // the first of n in a row; 0: none are left
@@ -110,7 +115,8 @@ class Recordings {
   bool let_go(Datum &) noexcept;
   // A codelet is being removed: recordings that use it die, and show it no more once they do not run.
   void forget(Codelet &) noexcept;
-  void cancel(TaskName whole) noexcept;             // those of its nodes that have not started, if it runs; its word says so already
+  // those of its nodes that have not started, if it runs; its word says so already
+  void cancel(TaskName whole) noexcept;
   void note_failure(const Task &node, const std::shared_ptr<const Failure> &) noexcept;  // under Runtime::blame_mutex
 
   Recorder *keep(std::unique_ptr<Recorder>);

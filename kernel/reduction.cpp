@@ -32,11 +32,13 @@ void for_each_method(const Reduction &r, F f) noexcept {
 }
 
 // One of the datum's codelets, called where we are. views: what it is given.
-consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, const void *const *views, uint32_t n) noexcept {
+consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, const void *const *views,
+                         uint32_t n) noexcept {
   const Codelet &c = held(rt, id);
   Codelet::Entry entry = c.entry[w.klass];
   if (!entry.fn)
-    return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s', of a datum's reduction, has no implementation for class '%s': add one",
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "codelet '%s', of a datum's reduction, has no implementation for class '%s': add one",
                       c.name.c_str(), w.unit.desc.klass);
   if (c.can_execute) {
     const uint64_t can = consort::able(rt, c, w.klass, w.id, 0);
@@ -124,7 +126,8 @@ Datum *Reduction::copy(uint32_t i) noexcept {
     return nullptr;
   }
   discipline->copy_of = this;
-  (*made)->lock_at.store(static_cast<int32_t>(&like - *made) + like.lock_at.load(std::memory_order_relaxed), std::memory_order_release);
+  (*made)->lock_at.store(static_cast<int32_t>(&like - *made) + like.lock_at.load(std::memory_order_relaxed),
+                         std::memory_order_release);
   (*made)->discipline.store(discipline, std::memory_order_relaxed);  // shown by the release below
   copies[i].datum.store(*made, std::memory_order_release);
   return *made;
@@ -135,14 +138,19 @@ Datum *Reduction::copy(uint32_t i) noexcept {
 consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
   const Discipline *discipline = discipline_if_any(d);
   if (!discipline || !discipline->reduction)
-    return set_errorf(CONSORT_E_INVAL, "datum '%s' is to be reduced, but nobody said how: consort_data_set_reduction() first", draft.rt.data.name(d).c_str());
+    return set_errorf(CONSORT_E_INVAL,
+                      "datum '%s' is to be reduced, but nobody said how: consort_data_set_reduction() first",
+                      draft.rt.data.name(d).c_str());
   const Reduction &r = *discipline->reduction;
   const Codelet *init = alive(draft.rt, r.init), *combine = alive(draft.rt, r.combine);
   if (!init || !combine)
-    return set_errorf(CONSORT_E_STALE, "datum '%s': the codelet that %s its reduction was removed: set another", draft.rt.data.name(d).c_str(), init ? "combines" : "begins");
+    return set_errorf(CONSORT_E_STALE, "datum '%s': the codelet that %s its reduction was removed: set another",
+                      draft.rt.data.name(d).c_str(), init ? "combines" : "begins");
   if (!(combine->where & draft.rt.inline_classes) || !(init->where & draft.rt.inline_classes))
-    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s': codelet '%s' of its reduction has no implementation for a unit that runs host code",
-                      draft.rt.data.name(d).c_str(), (combine->where & draft.rt.inline_classes ? init : combine)->name.c_str());
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "datum '%s': codelet '%s' of its reduction has no implementation for a unit that runs host code",
+                      draft.rt.data.name(d).c_str(),
+                      (combine->where & draft.rt.inline_classes ? init : combine)->name.c_str());
   // Copies live at home.
   if (!(draft.t->pub.where & ~draft.rt.far_classes))
     return set_errorf(CONSORT_E_UNSUPPORTED,
@@ -242,7 +250,10 @@ consort_status unite(Draft &draft, Datum &d) noexcept {
   Claim claims[] = {{&d, CONSORT_M_RW}, {nullptr, CONSORT_M_RW}};
   uint32_t n = 1;
   if (r.fixed) {
-    if (const consort_status s = send_tree(draft, static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed)), 0); s < 0) return s;
+    if (const consort_status s =
+            send_tree(draft, static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed)), 0);
+        s < 0)
+      return s;
     claims[n++].datum = r.copy(0);
   } else if (draft.rt.workers.size() > 2) {
     if (const consort_status s = insert_junction(draft, d, 0); s < 0) return s;
@@ -287,8 +298,8 @@ consort_status take_copy(Runtime &rt, Worker &w, Task *, consort_access &access,
     *view = d->view;
     return CONSORT_OK;
   }
-  return set_errorf(CONSORT_E_BUSY, "more than %u tasks that reduce datum '%s' run at once, inside one another", Reduction::kMost,
-                    rt.data.name(*Datum::of(access.datum)).c_str());
+  return set_errorf(CONSORT_E_BUSY, "more than %u tasks that reduce datum '%s' run at once, inside one another",
+                    Reduction::kMost, rt.data.name(*Datum::of(access.datum)).c_str());
 }
 
 void give_copy(consort_access &access) noexcept {

@@ -2,9 +2,9 @@
 //
 // Belongs to the datum's discipline. Copies are data of the kernel's own (no handle, no home, the datum's layout).
 // Free: a task takes any copy while it runs, its worker's own if it can, and the copy's first user fills it with the
-// neutral element; a copy that holds contributions is valid, any other is not. In a fixed tree: the i-th task of a phase
-// adds to copy i mod kFixed, in the order of submission, and all is ordinary tasks on the copies. `fixed`, `members` and
-// the making of copies in a fixed tree: under the right. Taking and giving: running tasks, any thread.
+// neutral element; a copy that holds contributions is valid, any other is not. In a fixed tree: the i-th task of a
+// phase adds to copy i mod kFixed, in the order of submission, and all is ordinary tasks on the copies. `fixed`,
+// `members` and the making of copies in a fixed tree: under the right. Taking and giving: running tasks, any thread.
 #pragma once
 #include <array>
 #include <atomic>

@@ -275,7 +275,8 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
     wish(*index, true);
   }
   for (size_t i = 0; all && i < found_.size(); ++i)
-    if (found_[i].usable && found_[i].kind == CONSORT_KIND_DRIVER && !(found_[i].flags & CONSORT_PF_BY_NAME)) wish(i, false);
+    if (found_[i].usable && found_[i].kind == CONSORT_KIND_DRIVER && !(found_[i].flags & CONSORT_PF_BY_NAME))
+      wish(i, false);
 
   std::vector<Plugin *> drivers;
   for (const Wish &w : wishes) {

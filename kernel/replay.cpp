@@ -66,7 +66,9 @@ consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted,
       return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r.dead.c_str());
     }
     if (const Discipline *discipline = discipline_if_any(*use.datum); discipline && discipline->formats)
-      return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats since it was recorded: submit its tasks instead", r.name_of(use).c_str());
+      return set_errorf(CONSORT_E_UNSUPPORTED,
+                        "datum '%s' has several formats since it was recorded: submit its tasks instead",
+                        r.name_of(use).c_str());
     if (use.tokens && !discipline_of(*use.datum)) return no_memory();
   }
   if (const consort_status s = enter_phases(draft); s < 0) return s;
@@ -129,8 +131,10 @@ consort_status submit_replay(Runtime &rt, Hand &h, consort_recording_id id, Grou
       r = nullptr;
     }
   }
-  if (!r) return id.v ? set_error(CONSORT_E_STALE, "the recording was destroyed, or is none of this runtime: its handle is stale")
-                      : set_error(CONSORT_E_INVAL, "the null handle names no recording: consort_record_end() gives one");
+  if (!r)
+    return id.v ? set_error(CONSORT_E_STALE,
+                            "the recording was destroyed, or is none of this runtime: its handle is stale")
+                : set_error(CONSORT_E_INVAL, "the null handle names no recording: consort_record_end() gives one");
   if (ready) release_ready(rt, h, t);
   return CONSORT_OK;
 }

@@ -1,8 +1,8 @@
 // replay.hpp — a recording runs: as one task to the outside, by counting down edges inside.
 //
-// A replay as a whole is a task without a body, in its own record. It claims the data that the recording does not keep and
-// comes after the recording's last replay; where it becomes ready its first nodes do, and where the final node ends it ends.
-// Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in complete.cpp.
+// A replay as a whole is a task without a body, in its own record. It claims the data that the recording does not keep
+// and comes after the recording's last replay; where it becomes ready its first nodes do, and where the final node ends
+// it ends. Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in complete.cpp.
 #pragma once
 #include <consort/consort.h>
 
@@ -13,7 +13,8 @@ namespace consort {
 struct Hand;
 struct Group;
 
-consort_status submit_replay(Runtime &, Hand &, consort_recording_id, Group &, consort_task_id *out);  // may throw bad_alloc
+// may throw bad_alloc
+consort_status submit_replay(Runtime &, Hand &, consort_recording_id, Group &, consort_task_id *out);
 
 inline Recording &recording_of(const Task &part) noexcept {  // of a whole or a final node
   Recording *r;
@@ -23,7 +24,8 @@ inline Recording &recording_of(const Task &part) noexcept {  // of a whole or a 
 
 // Gives the nodes what the whole has; then each of `roots` may run.
 Recording &begin_replay(Runtime &, Task *whole) noexcept;
-// All nodes have ended: the status of the whole, whose failure is recorded under its name. Now the recording may change.
+// All nodes have ended: the status of the whole, whose failure is recorded under its name. Now the recording may
+// change.
 consort_status end_replay(Runtime &, Task *whole) noexcept;
 
 // Gives up all data, behind the last replay. Under `control`, and not live.

@@ -19,7 +19,8 @@ struct Replica {
   uint32_t space;
   bool allocated = false;
   bool lasting = false;                    // the application's own memory: not ours to free
-  bool unsure = false;                     // tasks that never heard of this record may still read it: until the next write
+  // tasks that never heard of this record may still read it: until the next write
+  bool unsure = false;
   bool anchored = false;                   // parts use its memory
   uint8_t vain = 0;                        // saves that failed, in a row
   uint32_t pins = 0;                       // tasks that use it, copies from and to it, holds: it stays

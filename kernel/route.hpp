@@ -14,7 +14,8 @@ class Routes {
   void open(const Topology &);
   // The next space on the way; CONSORT_NONE: there is none. from != to.
   uint32_t next(uint32_t from, uint32_t to) const noexcept { return next_[from * n_ + to]; }
-  double cost_ns(uint32_t from, uint32_t to) const noexcept { return from == to ? 0 : cost_[from * n_ + to]; }  // of a megabyte
+  // of a megabyte
+  double cost_ns(uint32_t from, uint32_t to) const noexcept { return from == to ? 0 : cost_[from * n_ + to]; }
 
  private:
   uint32_t n_ = 0;

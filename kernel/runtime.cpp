@@ -18,7 +18,8 @@ thread_local constinit CurrentHand current_hand{0, nullptr};
 
 namespace {
 
-thread_local constinit CurrentHand workers_hand{0, nullptr};  // of a worker's thread: for its whole life, and without an allocation
+// of a worker's thread: for its whole life, and without an allocation
+thread_local constinit CurrentHand workers_hand{0, nullptr};
 
 void abandon(Hand &h) noexcept {
   h.flush_records();
@@ -73,9 +74,11 @@ void completed(void *user, uint64_t token, const consort_done *done, uint32_t n)
 }
 
 void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
-  static constexpr const char *kNames[] = {"", "a device is lost", "a device is up", "a peer is lost", "a peer is up", "a capacity has changed"};
-  runtime_of(user).log(what == CONSORT_EV_DEVICE_LOST ? 0 : 2, std::string(what < std::size(kNames) ? kNames[what] : "unknown event") +
-                       " (object " + std::to_string(object) + ", detail " + std::to_string(detail) + ")");
+  static constexpr const char *kNames[] = {
+      "", "a device is lost", "a device is up", "a peer is lost", "a peer is up", "a capacity has changed"};
+  runtime_of(user).log(what == CONSORT_EV_DEVICE_LOST ? 0 : 2,
+                       std::string(what < std::size(kNames) ? kNames[what] : "unknown event") + " (object " +
+                           std::to_string(object) + ", detail " + std::to_string(detail) + ")");
 }
 
 }  // namespace
@@ -92,7 +95,9 @@ Hand *Hands::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
   for (uint32_t i = 0; i < n; ++i) {
     Hand *h = all_[i].load(std::memory_order_relaxed);
     bool orphan = true;
-    if (h->orphan.load(std::memory_order_relaxed) && h->orphan.compare_exchange_strong(orphan, false, std::memory_order_acquire)) return h;
+    if (h->orphan.load(std::memory_order_relaxed) &&
+        h->orphan.compare_exchange_strong(orphan, false, std::memory_order_acquire))
+      return h;
   }
   if (n == kMost) return nullptr;
   Hand *h = new (std::nothrow) Hand(rt, static_cast<uint16_t>(n), batch);
@@ -107,7 +112,8 @@ Hand *Runtime::find_hand() noexcept {
   if (Hand *h = this_hand_if_any()) return h;
   Hand *h = hands.adopt_or_add(*this, return_batch);
   if (!h) {
-    set_error(CONSORT_E_NOMEM, "no memory for this thread's part of the runtime, or more than 4096 threads use it at once");
+    set_error(CONSORT_E_NOMEM,
+              "no memory for this thread's part of the runtime, or more than 4096 threads use it at once");
     return nullptr;
   }
   try {
@@ -178,23 +184,27 @@ Result<void> Runtime::open(const consort_settings *settings) {
   detect_repeats = config->flag("detect_repeats");
   profile = config->flag("profile");
   return_batch = window ? std::clamp(window / 8, 1u, 64u) : 64;
-  if (!tasks.reserve(kTaskSlots)) return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
+  if (!tasks.reserve(kTaskSlots))
+    return error(CONSORT_E_NOMEM, "no address space for task records: raise the limit on virtual memory");
   if (!groups.usable()) return error(CONSORT_E_NOMEM, "no memory for the default group");
   if (auto r = data.open(); !r) return r.error();
   if (auto r = plans.open(); !r) return r.error();
 
   const HostHooks hooks{this, service, now, completed, event};
-  codelet_host = std::make_unique<Host>(HostHooks{this, nullptr, now, nullptr, nullptr}, Log{log_fn, log_user, log_level}, nullptr, "codelet");
-  auto found = Registry::open(config, hooks, log_fn, log_user, settings ? settings->modules : nullptr, settings ? settings->nmodules : 0);
+  codelet_host = std::make_unique<Host>(HostHooks{this, nullptr, now, nullptr, nullptr},
+                                        Log{log_fn, log_user, log_level}, nullptr, "codelet");
+  auto found = Registry::open(config, hooks, log_fn, log_user, settings ? settings->modules : nullptr,
+                              settings ? settings->nmodules : 0);
   if (!found) return found.error();
   registry = std::move(*found);
   auto drivers = registry->load_drivers();
   if (!drivers) return drivers.error();
   for (const Plugin *d : *drivers)
     if (virtual_time && !(d->manifest->flags & CONSORT_PF_VIRTUAL))
-      return error(CONSORT_E_UNSUPPORTED, config->origin("time") + ": driver '" + std::string(d->manifest->name) +
-                                              "' keeps to the world's time, and time = \"virtual\": name in `drivers` only "
-                                              "those that simulate");
+      return error(CONSORT_E_UNSUPPORTED,
+                   config->origin("time") + ": driver '" + std::string(d->manifest->name) +
+                       "' keeps to the world's time, and time = \"virtual\": name in `drivers` only "
+                       "those that simulate");
   auto machine = Topology::open(*drivers);
   if (!machine) return machine.error();
   topology = std::move(*machine);
@@ -212,7 +222,8 @@ Result<void> Runtime::open(const consort_settings *settings) {
 
 Result<void> Runtime::open_workers(Plugin &scheduler) {
   const auto &units = topology->units();
-  if (units.size() > kMaxWorkers) return error(CONSORT_E_UNSUPPORTED, std::to_string(units.size()) + " units, 1024 are the most: limit the drivers");
+  if (units.size() > kMaxWorkers)
+    return error(CONSORT_E_UNSUPPORTED, std::to_string(units.size()) + " units, 1024 are the most: limit the drivers");
   sleeper_words = static_cast<uint32_t>((units.size() + 63) / 64);
   std::vector<int> used;
   for (const Unit &u : units) {
@@ -239,7 +250,8 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
       const auto peer = std::find_if(queues.begin(), queues.end(), [&](const Queue *p) {
         return p->shared_domain() && (*q)->shared_domain() && p->sync() == (*q)->sync() &&
                p->worker().unit.device->plugin == w->unit.device->plugin &&
-               p->worker().unit.desc.space == w->unit.desc.space;  // else the kernel copies in between, which waits for no ticket
+               // else the kernel copies in between, which waits for no ticket
+               p->worker().unit.desc.space == w->unit.desc.space;
       });
       if (peer != queues.end()) shared_domains = true;
       if (peer != queues.end()) (*q)->join_domain((*peer)->domain());
@@ -333,8 +345,9 @@ uint32_t Runtime::successors(const Task &t, const consort_task **out, uint32_t m
     Task *record = tasks.at(link >> word::kSlotBits);
     const uint32_t slot = link & mask;
     auto *chunk = reinterpret_cast<LinkChunk *>(record);
-    uint32_t &next = slot < 4 ? record->link[slot] : slot < kInlineLinks ? reinterpret_cast<uint32_t *>(record->pub.sched)[slot - 4]
-                                                                        : chunk->link[slot - kInlineLinks];
+    uint32_t &next = slot < 4              ? record->link[slot]
+                     : slot < kInlineLinks ? reinterpret_cast<uint32_t *>(record->pub.sched)[slot - 4]
+                                           : chunk->link[slot - kInlineLinks];
     const Task *successor = record;
     if (slot >= kInlineLinks) {
       const uint32_t owner = std::atomic_ref<uint32_t>(chunk->owner).load(std::memory_order_relaxed);

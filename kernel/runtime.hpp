@@ -43,7 +43,8 @@ class Hands {
  public:
   static constexpr uint32_t kMost = 4096;
   ~Hands();
-  Hand *at(uint32_t i) const noexcept { return all_[i].load(std::memory_order_acquire); }  // pairs with the release in add()
+  // pairs with the release in add()
+  Hand *at(uint32_t i) const noexcept { return all_[i].load(std::memory_order_acquire); }
   uint32_t size() const noexcept { return n_.load(std::memory_order_acquire); }
   Hand *adopt_or_add(Runtime &, uint32_t batch) noexcept;  // nullptr: 4096 threads at once, or no memory
 
@@ -82,7 +83,8 @@ struct Runtime {
   uint64_t submitted() const noexcept;     // sums, as in group.hpp: finished first
   uint64_t finished() const noexcept;
   void wake(const consort_wake &) noexcept;
-  void wake_waiters(const Group *idle = nullptr) noexcept;  // somebody's wait may be over: for this group, or for no group
+  // somebody's wait may be over: for this group, or for no group
+  void wake_waiters(const Group *idle = nullptr) noexcept;
   void choose_paths() noexcept;            // the short way where nobody asks for more: after whatever changes who asks
   uint32_t successors(const Task &, const consort_task **out, uint32_t max) const noexcept;
   void log(int32_t level, const std::string &text) const noexcept;
@@ -108,7 +110,8 @@ struct Runtime {
   void *trace_user = nullptr;
 
   // -- the hot shared words --
-  alignas(64) std::atomic<uint32_t> bias;  // the hand that submits without locks; kNobody: none yet; kEverybody: data are locked
+  // the hand that submits without locks; kNobody: none yet; kEverybody: data are locked
+  alignas(64) std::atomic<uint32_t> bias;
   static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
   std::atomic<bool> stopping{false};
   alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see policy.hpp

@@ -1,4 +1,5 @@
-// sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is locked.
+// sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
+// locked.
 #include <cmath>
 
 #include "able.hpp"
@@ -15,7 +16,8 @@ const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const 
 
 const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
 
-void can_execute(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers, uint32_t nw, uint64_t *out) {
+void can_execute(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers,
+                 uint32_t nw, uint64_t *out) {
   Runtime &rt = runtime_of(host);
   const auto &units = rt.topology->units();
   for (uint32_t t = 0; t < nt; ++t) {
@@ -26,16 +28,19 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
   }
 }
 
-void no_estimate(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t nw, uint32_t, float *out) {
+void no_estimate(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t nw,
+                 uint32_t, float *out) {
   for (uint64_t i = 0; i < uint64_t{nt} * nw; ++i) out[i] = NAN;  // no model is loaded: uncalibrated
 }
 
 // Every replica lies where all units of its task reach it: nothing has to be moved.
-void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t ns, float *out) {
+void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t ns,
+                 float *out) {
   for (uint64_t i = 0; i < uint64_t{nt} * ns; ++i) out[i] = 0;
 }
 
-void resident(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
+void resident(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces,
+              uint32_t ns, uint64_t *out) {
   for (uint32_t t = 0; t < nt; ++t)
     for (uint32_t s = 0; s < ns; ++s) {
       uint64_t bytes = 0;
@@ -66,8 +71,19 @@ void unneeded(const consort_host *, uint64_t, uint32_t) {}
 }  // namespace
 
 const consort_sched_host *sched_services() noexcept {
-  static constexpr consort_sched_host table = {
-      sizeof(consort_sched_host), 0, topology, can_execute, no_estimate, no_estimate, transfer_ns, resident, load_ns, room, successors, prefetch, unneeded};
+  static constexpr consort_sched_host table = {sizeof(consort_sched_host),
+                                               0,
+                                               topology,
+                                               can_execute,
+                                               no_estimate,
+                                               no_estimate,
+                                               transfer_ns,
+                                               resident,
+                                               load_ns,
+                                               room,
+                                               successors,
+                                               prefetch,
+                                               unneeded};
   return &table;
 }
 

@@ -30,9 +30,11 @@ void SequenceWatch::note(const consort_task_desc &d) noexcept {
 void SequenceWatch::cut(const Runtime &rt) noexcept {
   if (!ntasks) return;
   ++clock;
-  auto at = std::find_if(known.begin(), known.end(), [&](const Sequence &s) { return s.ntasks == ntasks && s.hash == hash; });
+  auto at =
+      std::find_if(known.begin(), known.end(), [&](const Sequence &s) { return s.ntasks == ntasks && s.hash == hash; });
   if (at == known.end()) {
-    at = std::min_element(known.begin(), known.end(), [](const Sequence &a, const Sequence &b) { return a.seen < b.seen; });
+    at = std::min_element(known.begin(), known.end(),
+                          [](const Sequence &a, const Sequence &b) { return a.seen < b.seen; });
     *at = {hash, ntasks, 0, clock};
   } else {
     ++at->times;
@@ -44,8 +46,9 @@ void SequenceWatch::cut(const Runtime &rt) noexcept {
   if (told || last_times < kTell) return;
   told = true;
   try {
-    rt.log(1, "a sequence of " + std::to_string(last_ntasks) + " tasks has come back " + std::to_string(last_times) +
-                  " times: recorded once (consort_record_begin) and replayed, its dependencies would be worked out once");
+    rt.log(1,
+           "a sequence of " + std::to_string(last_ntasks) + " tasks has come back " + std::to_string(last_times) +
+               " times: recorded once (consort_record_begin) and replayed, its dependencies would be worked out once");
   } catch (const std::bad_alloc &) {
     // then nobody hears of it
   }

@@ -1,7 +1,8 @@
-// sequence_watch.hpp — finds out whether a thread submits the same sequence again and again, so that it had better be recorded.
+// sequence_watch.hpp — finds out whether a thread submits the same sequence again and again, so that it had better be
+// recorded.
 //
-// A sequence is what one thread submits between two waits for everything: codelets, data and their modes, numbers and sizes of
-// values, priorities, workers; not the values themselves. Known by a hash, never compared. The thread's own.
+// A sequence is what one thread submits between two waits for everything: codelets, data and their modes, numbers and
+// sizes of values, priorities, workers; not the values themselves. Known by a hash, never compared. The thread's own.
 #pragma once
 #include <consort/consort.h>
 

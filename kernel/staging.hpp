@@ -1,7 +1,7 @@
 // staging.hpp — one task's data on their way to where it will run.
 //
-// Hangs on the task (Extra::staging) from the moment when it was popped and its data were not all there, until it has ended.
-// Changes under Memory's mutex.
+// Hangs on the task (Extra::staging) from the moment when it was popped and its data were not all there, until it has
+// ended. Changes under Memory's mutex.
 #pragma once
 #include <consort/driver.h>
 

@@ -63,11 +63,12 @@ inline bool still_live(const Task *records, TaskName &writer) noexcept {
 
 // Finds the data and fills the accesses. kNoSurvey: some are not registered, or not different; with the right, also:
 // there is no room for another reader. Else, with the right, how many predecessors were live: there will be no more.
-// kBeside: among them may be scratch, and accesses that commute or reduce, of data whose chains end with others of the kind.
+// kBeside: among them may be scratch, and accesses that commute or reduce, of data whose chains end with others of the
+// kind.
 constexpr uint32_t kNoSurvey = ~0u;
 template <bool kWithRight, bool kBeside>
-[[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n, const uint32_t *modes, consort_access *access,
-                                          Claim *claims) noexcept {
+[[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n,
+                                              const uint32_t *modes, consort_access *access, Claim *claims) noexcept {
   const Task *const records = rt.tasks.at(0);
   uint32_t links = 0;
   bool plain = true;
@@ -120,8 +121,8 @@ inline bool note_kinds(Task *t, const Claim *claims, uint32_t n) noexcept {
 // kUses: how many data, so that what is done for each stands in a row; kAnyUses: it is not known beforehand.
 constexpr uint32_t kAnyUses = ~0u;
 template <bool kBeside, uint32_t kUses>
-[[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
-                                                          consort_task_id *out) noexcept {
+[[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
+                                                          Group &group, consort_task_id *out) noexcept {
   Task *t = h.take_record();
   if (!t) [[unlikely]] return kNotPlain;
   blank(t, c.blank, &c, 0);
@@ -152,7 +153,8 @@ template <bool kBeside, uint32_t kUses>
   const uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, seen) : 0;
   if (links > kInlineLinks) [[unlikely]]
     if (links == kNoSurvey || !reserve_more(rt, h, t, links)) return refuse();
-  if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();  // behind the fence of the right: as in submit_any()
+  // behind the fence of the right: as in submit_any()
+  if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();
   if (kBeside && !note_kinds(t, seen, n)) return refuse();
   count_in(h, group);
   if (out) out->v = name;
@@ -176,8 +178,8 @@ template <bool kBeside, uint32_t kUses>
   return CONSORT_OK;
 }
 
-[[gnu::noinline]] consort_status submit_beside(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c, Group &group,
-                                               consort_task_id *out) noexcept {
+[[gnu::noinline]] consort_status submit_beside(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
+                                               Group &group, consort_task_id *out) noexcept {
   return submit_plain<true, kAnyUses>(rt, h, d, c, group, out);
 }
 
@@ -197,7 +199,8 @@ template <bool kBeside, uint32_t kUses>
   }
   Group *const group = d.group.v ? rt.groups.find(d.group) : h.task ? h.task->group : rt.standard_group;
   if (!group || reserved) [[unlikely]] return kNotPlain;
-  if (modes > CONSORT_M_RW) [[unlikely]] return modes > kShortModes ? kNotPlain : submit_beside(rt, h, d, c, *group, out);
+  if (modes > CONSORT_M_RW) [[unlikely]]
+    return modes > kShortModes ? kNotPlain : submit_beside(rt, h, d, c, *group, out);
   switch (n) {
     case 0: return submit_plain<false, 0>(rt, h, d, c, *group, out);
     case 1: return submit_plain<false, 1>(rt, h, d, c, *group, out);
@@ -211,9 +214,10 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   Hand *const h = rt.this_hand();
   if (!h) [[unlikely]] return CONSORT_E_NOMEM;
   // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
-  const bool brief = d.size == CONSORT_TASK_BRIEF ||
-                     (d.size == sizeof d && !(d.nafter | d.reserved | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
-                                              reinterpret_cast<uintptr_t>(d.name) | reinterpret_cast<uintptr_t>(d.more)));
+  const bool brief =
+      d.size == CONSORT_TASK_BRIEF ||
+      (d.size == sizeof d && !(d.nafter | d.reserved | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
+                               reinterpret_cast<uintptr_t>(d.name) | reinterpret_cast<uintptr_t>(d.more)));
   Codelet *const c = rt.codelets.find(d.codelet);
   if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) &&
       d.nuses - c->plain_from < c->plain_span.load(std::memory_order_relaxed)) [[likely]]

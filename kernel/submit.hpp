@@ -58,7 +58,7 @@ void push_kept(Runtime &, Hand &) noexcept;
 
 // The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
 // kHold with `granted`: the application is told when its turn has come.
-Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind, consort_granted_fn *granted = nullptr,
-                                void *arg = nullptr) noexcept;
+Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind,
+                                consort_granted_fn *granted = nullptr, void *arg = nullptr) noexcept;
 
 }  // namespace consort

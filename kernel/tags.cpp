@@ -48,7 +48,9 @@ consort_status Tags::after(uint64_t tag, const uint64_t *others, uint32_t n) {
   std::lock_guard lock(mutex_);
   const auto it = tags_.find(tag);
   if (it != tags_.end() && it->second.carried)
-    return set_errorf(CONSORT_E_BUSY, "a task that carries tag %llu was submitted already: say what it comes after first, or consort_tag_restart() when it has ended",
+    return set_errorf(CONSORT_E_BUSY,
+                      "a task that carries tag %llu was submitted already: say what it comes after first, or "
+                      "consort_tag_restart() when it has ended",
                       number(tag));
   for (uint32_t i = 0; i < n; ++i) {
     // Only where something comes after this tag can a way lead back to it.
@@ -57,7 +59,8 @@ consort_status Tags::after(uint64_t tag, const uint64_t *others, uint32_t n) {
     if (!leads_to(others[i], tag, path)) continue;
     std::string text = "tag " + std::to_string(tag);
     for (uint32_t k = 0; k < path.size() && k < kLongestPath; ++k) text += " comes after " + std::to_string(path[k]);
-    if (path.size() > kLongestPath) text += " and so on, through " + std::to_string(path.size()) + " tags, back to itself";
+    if (path.size() > kLongestPath)
+      text += " and so on, through " + std::to_string(path.size()) + " tags, back to itself";
     return set_error(CONSORT_E_INVAL, "tags in a circle: " + text);
   }
   // All memory first, then all changes.
@@ -93,7 +96,9 @@ consort_status Tags::carry(Hand &h, Task *t, uint64_t tag) noexcept try {
   std::lock_guard lock(mutex_);
   Tag &mine = tags_[tag];
   if (mine.carrier)
-    return set_errorf(CONSORT_E_BUSY, "tag %llu is carried by another task, which is unfinished: give each its own, or wait", number(tag));
+    return set_errorf(CONSORT_E_BUSY,
+                      "tag %llu is carried by another task, which is unfinished: give each its own, or wait",
+                      number(tag));
   Extra &e = *t->extra;
   if (!mine.after.empty()) {
     auto *more = static_cast<TaskName *>(std::realloc(e.after, (e.nafter + mine.after.size()) * sizeof(TaskName)));
@@ -155,7 +160,9 @@ consort_status Tags::restart(uint64_t tag) noexcept {
   const auto it = tags_.find(tag);
   if (it == tags_.end()) return CONSORT_OK;
   Tag &t = it->second;
-  if (t.carrier) return set_errorf(CONSORT_E_BUSY, "tag %llu is carried by a task that is unfinished: wait for it first", number(tag));
+  if (t.carrier)
+    return set_errorf(CONSORT_E_BUSY, "tag %llu is carried by a task that is unfinished: wait for it first",
+                      number(tag));
   t.reached = t.carried = false;
   t.failed = 0;
   return CONSORT_OK;
@@ -166,13 +173,17 @@ consort_status Tags::remove(uint64_t tag, Task **gate) noexcept {
   const auto it = tags_.find(tag);
   if (it == tags_.end()) return CONSORT_OK;
   Tag &t = it->second;
-  if (t.carrier) return set_errorf(CONSORT_E_BUSY, "tag %llu is carried by a task that is unfinished: wait for it first", number(tag));
+  if (t.carrier)
+    return set_errorf(CONSORT_E_BUSY, "tag %llu is carried by a task that is unfinished: wait for it first",
+                      number(tag));
   if (t.waiting) return set_errorf(CONSORT_E_BUSY, "a thread waits for tag %llu: notify it first", number(tag));
   if (t.gate && word::link(t.gate->word.load(std::memory_order_acquire)))
     return set_errorf(CONSORT_E_BUSY, "tasks wait for tag %llu: notify it first", number(tag));
   for (const uint64_t later : t.before)
     if (!tags_.find(later)->second.reached)
-      return set_errorf(CONSORT_E_BUSY, "tag %llu was declared to come after tag %llu and is not reached: remove it first", number(later), number(tag));
+      return set_errorf(CONSORT_E_BUSY,
+                        "tag %llu was declared to come after tag %llu and is not reached: remove it first",
+                        number(later), number(tag));
   for (const uint64_t later : t.before) std::erase(tags_.find(later)->second.after, tag);
   for (const uint64_t earlier : t.after) std::erase(tags_.find(earlier)->second.before, tag);
   *gate = t.gate;
@@ -209,7 +220,8 @@ bool Tags::all_reached(const uint64_t *tags, uint32_t n) noexcept {
   });
 }
 
-// -- nobody is left -----------------------------------------------------------------------------------------------------
+// -- nobody is left
+// -----------------------------------------------------------------------------------------------------
 
 bool Tags::any_gate() noexcept {
   std::lock_guard lock(mutex_);
@@ -218,7 +230,8 @@ bool Tags::any_gate() noexcept {
 
 Task *Tags::give_up_one() noexcept {
   std::lock_guard lock(mutex_);
-  const auto it = std::find_if(tags_.begin(), tags_.end(), [](const auto &t) { return t.second.gate && !t.second.reached; });
+  const auto it =
+      std::find_if(tags_.begin(), tags_.end(), [](const auto &t) { return t.second.gate && !t.second.reached; });
   if (it == tags_.end()) return nullptr;
   const TaskName gate = it->second.gate->pub.id;
   try {
@@ -228,7 +241,9 @@ Task *Tags::give_up_one() noexcept {
     f->worker = CONSORT_NONE;
     f->nobody_left = true;
     f->task_name = "tag " + std::to_string(it->first);
-    f->text = "was never reached: consort_stop() was called, nothing else ran any more, and neither a task that carries it was there nor did anybody notify it";
+    f->text =
+        "was never reached: consort_stop() was called, nothing else ran any more, and neither a task that carries it "
+        "was there nor did anybody notify it";
     rt_.failures.add_as(gate, std::move(f));
   } catch (const std::bad_alloc &) {
     rt_.failures.add_lost(gate);

@@ -1,9 +1,9 @@
 // tags.hpp — names for points in the order that the application gives before the tasks exist.
 //
 // A tag is reached when a task that carries it ends, or by the application's word. Who comes after a tag that is not
-// reached hangs on its gate: a record of the kernel's own that no policy sees and nobody counts, made when the first one
-// comes and ended with the point. What a tag comes after counts for the tasks that carry it, when they are submitted.
-// Any thread; one lock, under which only records are taken and failures noted.
+// reached hangs on its gate: a record of the kernel's own that no policy sees and nobody counts, made when the first
+// one comes and ended with the point. What a tag comes after counts for the tasks that carry it, when they are
+// submitted. Any thread; one lock, under which only records are taken and failures noted.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -23,7 +23,8 @@ class Tags {
  public:
   explicit Tags(Runtime &rt) : rt_(rt) {}
 
-  consort_status after(uint64_t tag, const uint64_t *others, uint32_t n);  // may throw bad_alloc: nothing has happened then
+  // may throw bad_alloc: nothing has happened then
+  consort_status after(uint64_t tag, const uint64_t *others, uint32_t n);
   // The task carries the tag from now on, and its explicit predecessors grow by what the tag comes after.
   consort_status carry(Hand &, Task *, uint64_t tag) noexcept;
   void put_down(uint64_t tag) noexcept;                    // its submission was refused
@@ -40,9 +41,11 @@ class Tags {
   void end_wait(const uint64_t *, uint32_t n) noexcept;
   bool all_reached(const uint64_t *, uint32_t n) noexcept;
   TaskName failed(uint64_t tag) noexcept;                  // whose failure it was reached by; 0: none's
-  uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }  // pairs with the points that are reached
+  // pairs with the points that are reached
+  uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
-  // Nobody is left to reach them: one gate after the other, its failure noted, to be ended by the caller. nullptr: no more.
+  // Nobody is left to reach them: one gate after the other, its failure noted, to be ended by the caller. nullptr: no
+  // more.
   Task *give_up_one() noexcept;
   bool any_gate() noexcept;
   std::string of_gate(TaskName) const;                     // "tag 7"; "": no gate

@@ -36,7 +36,9 @@ inline constexpr uint32_t kIssued = 1, kWaited = 2, kCancelled = 4, kFlags = 7;
 inline constexpr uint32_t kSlotBits = 5, kRecordBits = 24;
 constexpr uint32_t generation(uint64_t w) { return static_cast<uint32_t>(w >> 32); }
 constexpr uint32_t link(uint64_t w) { return static_cast<uint32_t>(w) >> 3; }
-constexpr uint64_t with_link(uint64_t w, uint32_t link) { return (w & (~uint64_t{0} << 32 | kFlags)) | uint64_t{link} << 3; }
+constexpr uint64_t with_link(uint64_t w, uint32_t link) {
+  return (w & (~uint64_t{0} << 32 | kFlags)) | uint64_t{link} << 3;
+}
 constexpr uint32_t make_link(uint32_t record, uint32_t slot) { return record << kSlotBits | slot; }
 }  // namespace word
 
@@ -44,7 +46,8 @@ constexpr uint32_t make_link(uint32_t record, uint32_t slot) { return record << 
 namespace pending {
 inline constexpr uint64_t kComplete = 1, kIssue = uint64_t{1} << 32, kBoth = kIssue | kComplete;
 inline constexpr uint64_t kClaimed = uint64_t{1} << 63;  // issued behind its predecessors: completion must not push it
-inline constexpr uint64_t kGuard = uint64_t{1} << 30;    // more than any number of predecessors: holds the task while it is linked
+// more than any number of predecessors: holds the task while it is linked
+inline constexpr uint64_t kGuard = uint64_t{1} << 30;
 }  // namespace pending
 
 enum TaskBits : uint16_t {
@@ -52,7 +55,8 @@ enum TaskBits : uint16_t {
   kHold = 1 << 1,         // the application enters a datum: granted where it becomes ready, ends at release
   kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
   kRetire = 1 << 3,       // frees its datum where it becomes ready
-  kGate = 1 << 13,        // stands for something that tasks come after, and is none of those that are counted (tags.hpp, ends.hpp)
+  // stands for something that tasks come after, and is none of those that are counted (tags.hpp, ends.hpp)
+  kGate = 1 << 13,
   kSpecial = kEmpty | kHold | kInvalidate | kRetire | kGate,
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
@@ -67,9 +71,9 @@ enum TaskBits : uint16_t {
   kWatched = 1 << 15      // its codelet is asked which worker can, or counts: able.hpp
 };
 
-// What a task is beside that, where bits are too few. A step of a plan (tree.hpp) has no body. The rest belongs to recordings
-// (recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its nodes run. Nodes
-// have an Extra, so that the short ends know them.
+// What a task is beside that, where bits are too few. A step of a plan (tree.hpp) has no body. The rest belongs to
+// recordings (recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its
+// nodes run. Nodes have an Extra, so that the short ends know them.
 enum Role : uint8_t { kOrdinary, kStep, kNode, kFinal, kWhole, kWholeBegun };
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
@@ -86,10 +90,12 @@ struct alignas(64) Task {
   Group *group;
   Extra *extra;                           // what few tasks have; in the free list: the next record
   uint16_t bits;
-  uint16_t hand;                          // whose record this is; of a node: how many of its recording follow in memory, as far as it goes
+  // whose record this is; of a node: how many of its recording follow in memory, as far as it goes
+  uint16_t hand;
   uint8_t nargs, role;                    // role: Role
   uint8_t epoch;                          // of the group, when submitted
-  std::atomic<uint8_t> follow;            // sync domain that all issued predecessors share; 0: none yet, kMixed: several
+  // sync domain that all issued predecessors share; 0: none yet, kMixed: several
+  std::atomic<uint8_t> follow;
   std::atomic<uint64_t> pending;
   std::atomic<uint64_t> word;             // last: a record lent as a chunk of links leaves it alone
 

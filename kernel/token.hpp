@@ -1,7 +1,8 @@
 // token.hpp — mutual exclusion among running tasks that use one datum in any order.
 //
 // A task that finds the token taken is parked: its record hangs here, linked by pub.sched[0], and whoever gives the
-// token back passes it on to the oldest. Nobody spins, nobody waits. Any thread; a parked task is nobody's but the holder's.
+// token back passes it on to the oldest. Nobody spins, nobody waits. Any thread; a parked task is nobody's but the
+// holder's.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -26,7 +27,8 @@ class Token {
       t->pub.sched[0] = w == kHeld ? nullptr : reinterpret_cast<Task *>(w);
       // release: the holder that takes the list sees the record. Nothing is ever taken but the whole list, so a
       // head that comes back is the head.
-    } while (!word_.compare_exchange_weak(w, reinterpret_cast<uint64_t>(t), std::memory_order_release, std::memory_order_relaxed));
+    } while (!word_.compare_exchange_weak(w, reinterpret_cast<uint64_t>(t), std::memory_order_release,
+                                          std::memory_order_relaxed));
     return true;
   }
   // The holder's: the oldest task parked, which leaves the list; nullptr: none, and the token is free.

@@ -37,7 +37,8 @@ Topology::~Topology() {
 
 std::string Topology::offer(const Plugin &driver) const {
   const auto count = [&](const auto &list, auto device_of, const char *what) {
-    const auto n = std::count_if(list.begin(), list.end(), [&](const auto &x) { return device_of(x)->plugin == &driver; });
+    const auto n =
+        std::count_if(list.begin(), list.end(), [&](const auto &x) { return device_of(x)->plugin == &driver; });
     return std::to_string(n) + what + (n == 1 ? "" : "s");
   };
   return count(devices_, [](const auto &d) { return d.get(); }, " device") + ", " +
@@ -50,7 +51,8 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
     const consort_driver_ops *ops = plugin->driver();
     const uint32_t n = ops->count(plugin->self);
     for (uint32_t i = 0; i < n; ++i) {
-      devices_.push_back(std::make_unique<Device>(Device{plugin, ops, nullptr, i}));  // first: what is open has an owner
+      // first: what is open has an owner
+      devices_.push_back(std::make_unique<Device>(Device{plugin, ops, nullptr, i}));
       Device &device = *devices_.back();
       clear_error();
       const consort_status s = ops->open(plugin->self, i, devices_.size(), &device.dev);
@@ -79,7 +81,8 @@ Result<void> Topology::ask_spaces() {
       if (!space.desc.name) space.desc.name = "unnamed";
       if (!space.desc.domain) space.desc.domain = "";
       if (spaces_.size() == kMaxSpaces)
-        return error(CONSORT_E_UNSUPPORTED, "more than 62 memory spaces: leave some drivers out of the setting `drivers`");
+        return error(CONSORT_E_UNSUPPORTED,
+                     "more than 62 memory spaces: leave some drivers out of the setting `drivers`");
       spaces_.push_back(space);
     }
   }
@@ -87,8 +90,9 @@ Result<void> Topology::ask_spaces() {
     return (s.desc.flags & CONSORT_SP_CPU) && (s.desc.flags & CONSORT_SP_COHERENT);
   });
   if (home == spaces_.end())
-    return error(CONSORT_E_UNSUPPORTED,
-                 "no driver offers the host's own memory: check the setting `drivers`; consort plugins lists what there is");
+    return error(
+        CONSORT_E_UNSUPPORTED,
+        "no driver offers the host's own memory: check the setting `drivers`; consort plugins lists what there is");
   home_ = home->desc.id;
   return {};
 }
@@ -141,8 +145,9 @@ Result<void> Topology::ask_units() {
       const bool stands_in = (unit.desc.flags & CONSORT_UNIT_SIMULATED) && unit.desc.runs && *unit.desc.runs;
       const std::string runs = stands_in && std::string_view(unit.desc.runs) != unit.desc.klass ? unit.desc.runs : "";
       if (bit >= 0 && runs_[static_cast<size_t>(bit)] != runs)
-        return error(CONSORT_E_INVAL, "driver '" + std::string(device->plugin->manifest->name) + "' describes units of class '" +
-                                          unit.desc.klass + "' that run other functions than those of that class which there "
+        return error(CONSORT_E_INVAL, "driver '" + std::string(device->plugin->manifest->name) +
+                                          "' describes units of class '" + unit.desc.klass +
+                                          "' that run other functions than those of that class which there "
                                           "are: leave one driver out of `drivers`, or give its units another class");
       if (bit < 0) {
         if (classes_.size() == kMaxClasses) return error(CONSORT_E_UNSUPPORTED, "more than 64 unit classes");
@@ -151,7 +156,8 @@ Result<void> Topology::ask_units() {
         runs_.push_back(runs);
       }
       unit.klass = static_cast<uint32_t>(bit);
-      const auto same = std::count_if(units_.begin(), units_.end(), [&](const Unit &u) { return u.klass == unit.klass; });
+      const auto same =
+          std::count_if(units_.begin(), units_.end(), [&](const Unit &u) { return u.klass == unit.klass; });
       unit.name = unit.desc.klass + std::to_string(same);
       if (unit.desc.cpuset) unit.cpuset.assign(unit.desc.cpuset, unit.desc.cpuset + unit.desc.cpuset_words);
       units_.push_back(std::move(unit));
@@ -159,7 +165,8 @@ Result<void> Topology::ask_units() {
   }
   clear_error();
   if (units_.empty())
-    return error(CONSORT_E_UNSUPPORTED, "no driver offers a unit to run tasks on: check the setting `drivers` and its limits");
+    return error(CONSORT_E_UNSUPPORTED,
+                 "no driver offers a unit to run tasks on: check the setting `drivers` and its limits");
   return {};
 }
 
@@ -173,10 +180,12 @@ void Topology::measure_reach() {
 void Topology::freeze() {
   for (const Unit &u : units_) {
     const auto &d = u.desc;
-    workers_.push_back({d.id, u.klass, d.space, spaces_[d.space].desc.numa >= 0 ? static_cast<uint32_t>(spaces_[d.space].desc.numa) : 0,
+    workers_.push_back({d.id, u.klass, d.space,
+                        spaces_[d.space].desc.numa >= 0 ? static_cast<uint32_t>(spaces_[d.space].desc.numa) : 0,
                         d.depth, d.numa});
   }
-  for (const Link &l : links_) hops_.push_back(l.device ? consort_hop{l.desc.bytes_per_s, l.desc.latency_ns, 1} : consort_hop{0, 0, 0});
+  for (const Link &l : links_)
+    hops_.push_back(l.device ? consort_hop{l.desc.bytes_per_s, l.desc.latency_ns, 1} : consort_hop{0, 0, 0});
   snapshot_ = {sizeof snapshot_, 1, static_cast<uint32_t>(workers_.size()), static_cast<uint32_t>(spaces_.size()),
                static_cast<uint32_t>(classes_.size()), 0, workers_.data(), hops_.data(), nullptr, classes_.data()};
 }

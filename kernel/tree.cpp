@@ -54,7 +54,8 @@ consort_status enter_whole(Draft &draft, Plan &plan, bool alone) noexcept {
   return alone || draft.rt.data.make_room(draft.rt.tasks, whole) ? CONSORT_OK : no_memory();
 }
 
-// -- steps: each assumes that the datum's other plans, and all above, are as it needs them ------------------------------
+// -- steps: each assumes that the datum's other plans, and all above, are as it needs them
+// ------------------------------
 
 // From closed: all users of the parts come behind it.
 consort_status open_plan(Draft &draft, Plan &plan, State to) noexcept {
@@ -113,7 +114,8 @@ consort_status let_read_whole(Draft &draft, Plan &plan) noexcept {
   Task *t = make_step(draft, plan, Step::kLetReadWhole);
   if (!t) return CONSORT_E_NOMEM;
   Datum &whole = *plan.whole;
-  if (!reserve_internal(draft, t, links_for(whole, CONSORT_M_W) + count_users(draft.rt, plan, true))) return CONSORT_E_NOMEM;
+  if (!reserve_internal(draft, t, links_for(whole, CONSORT_M_W) + count_users(draft.rt, plan, true)))
+    return CONSORT_E_NOMEM;
   Linker linker(draft.rt, t);
   link_alone(linker, whole, t->pub.id);
   for (uint32_t i = 0; i < plan.n; ++i)
@@ -139,7 +141,8 @@ consort_status close_plan(Draft &draft, Plan &plan) noexcept {
   if (!t) return CONSORT_E_NOMEM;
   Datum &whole = *plan.whole;
   const uint32_t mode = owned ? CONSORT_M_W : CONSORT_M_R;
-  if (!reserve_internal(draft, t, links_for(whole, mode) + 1 + count_users(draft.rt, plan, false))) return CONSORT_E_NOMEM;
+  if (!reserve_internal(draft, t, links_for(whole, mode) + 1 + count_users(draft.rt, plan, false)))
+    return CONSORT_E_NOMEM;
   Linker linker(draft.rt, t);
   linker.after(plan.opener);
   link_one(linker, whole, mode, t->pub.id);
@@ -195,9 +198,11 @@ struct Way {
 
   consort_status refuse(const Plan &p) noexcept {
     const DataTable &data = draft.rt.data;
-    return set_errorf(CONSORT_E_INVAL, "'%s' cannot be written: plan '%s' is read-only, %s; write '%s' itself, or through another plan",
+    return set_errorf(CONSORT_E_INVAL,
+                      "'%s' cannot be written: plan '%s' is read-only, %s; write '%s' itself, or through another plan",
                       data.name(asked).c_str(), p.name.c_str(),
-                      p.filter->flags & CONSORT_FI_OVERLAP ? "because its parts share bytes" : "as it was made", data.name(*p.whole).c_str());
+                      p.filter->flags & CONSORT_FI_OVERLAP ? "because its parts share bytes" : "as it was made",
+                      data.name(*p.whole).c_str());
   }
 };
 
@@ -215,8 +220,10 @@ consort_status check_apart(const Draft &draft) noexcept {
       const Claim &b = draft.claims[k];
       if (!(changes(a.mode) || changes(b.mode)) || !is_in_tree(b) || !may_share_bytes(*a.datum, *b.datum)) continue;
       const DataTable &data = draft.rt.data;
-      return set_errorf(CONSORT_E_INVAL, "the task names '%s' and '%s', which may share bytes, and writes one of them: name what covers both, once",
-                        data.name(*b.datum).c_str(), data.name(*a.datum).c_str());
+      return set_errorf(
+          CONSORT_E_INVAL,
+          "the task names '%s' and '%s', which may share bytes, and writes one of them: name what covers both, once",
+          data.name(*b.datum).c_str(), data.name(*a.datum).c_str());
     }
   }
   return CONSORT_OK;
@@ -239,7 +246,9 @@ void set_contents(Runtime &rt, Datum &d, uint32_t state, const std::shared_ptr<c
   d.state.store(state, std::memory_order_relaxed);  // whoever reads it comes after this step
 }
 
-bool is_nowhere(const Datum &d) noexcept { return d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere; }
+bool is_nowhere(const Datum &d) noexcept {
+  return d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere;
+}
 
 // Where it cannot be given, whoever writes a part is refused with the reason (DataTable::give_memory()).
 bool give_memory_to_write(Runtime &rt, Datum &whole) noexcept {
@@ -272,7 +281,8 @@ void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
     }
     set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, i);
     record_failure(rt, t, s, error_text(), &d, CONSORT_NONE, nullptr);
-    set_contents(rt, d, data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden, rt.failures.find(t->pub.id));
+    set_contents(rt, d, data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden,
+                 rt.failures.find(t->pub.id));
   }
 }
 
@@ -295,7 +305,8 @@ void hand_memory_down(Runtime &rt, Plan &plan) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
     if (is_nowhere(d) && alias(plan, i) >= 0)
-      d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space, std::memory_order_relaxed);
+      d.state.store((d.state.load(std::memory_order_relaxed) & ((1u << data_state::kSpaceShift) - 1)) | space,
+                    std::memory_order_relaxed);
   }
 }
 
@@ -339,7 +350,9 @@ consort_status enter_trees(Draft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims; ++i) n += is_in_tree(draft.claims[i]);
   if (!n) return CONSORT_OK;
   if (draft.unordered)
-    return set_error(CONSORT_E_INVAL, "a task without order names a datum that has plans, or a part: their order is what keeps them apart, so submit it in order");
+    return set_error(CONSORT_E_INVAL,
+                     "a task without order names a datum that has plans, or a part: their order is what keeps them "
+                     "apart, so submit it in order");
   if (n > 1)
     if (const consort_status s = check_apart(draft); s < 0) return s;
   // What one access needs may undo what another that reads has just been given; then that one comes again.

@@ -107,7 +107,8 @@ void next_turn(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
     turns->desc.nafter = 1;
     consort_status s;
     {
-      const Callback scope(rt, h, t);  // it may be in the middle of somebody else's wait: no waiting for the window here
+      // it may be in the middle of somebody else's wait: no waiting for the window here
+      const Callback scope(rt, h, t);
       s = submit_any(rt, turns->desc, nullptr, turns.get());
     }
     if (s >= 0) {

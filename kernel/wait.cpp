@@ -48,7 +48,9 @@ struct Goal {
     return was_idle;
   }
   // Before going to sleep, and where nobody will look again.
-  bool surely_reached() const noexcept { return reached() || (group && !(task || hold || records) && !rt.groups.busy(*group)); }
+  bool surely_reached() const noexcept {
+    return reached() || (group && !(task || hold || records) && !rt.groups.busy(*group));
+  }
   void announce() const noexcept {
     if (group) group->watchers.fetch_add(1, std::memory_order_relaxed);
     if (records) records->wants_records.store(true, std::memory_order_relaxed);
@@ -68,7 +70,8 @@ struct Goal {
   // A ready task that only comes after what this wait is for.
   bool may_run(const Task &t) const noexcept {
     if (t.replayed()) [[unlikely]]
-      if (const Recording *r = task ? rt.recordings.of(t) : nullptr; r && r->whole && r->whole->pub.id == task) return true;
+      if (const Recording *r = task ? rt.recordings.of(t) : nullptr; r && r->whole && r->whole->pub.id == task)
+        return true;
     if (task) return t.pub.id == task || (group_of_task && in_group(t, *group_of_task));
     return group && in_group(t, *group);
   }
@@ -328,7 +331,9 @@ consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
   Hand *h = rt.this_hand_if_any();
   if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
   if (h && h->in_callback)
-    return set_errorf(CONSORT_E_BUSY, "a completion callback must not wait for %s: submit a task that comes after it instead", for_what);
+    return set_errorf(CONSORT_E_BUSY,
+                      "a completion callback must not wait for %s: submit a task that comes after it instead",
+                      for_what);
   return CONSORT_OK;
 }
 
@@ -430,7 +435,8 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   h.in_callback = false;
   h.away.store(false, std::memory_order_relaxed);
   if (rt.pumping.load(std::memory_order_relaxed) == &h) rt.pumping.store(nullptr, std::memory_order_release);
-  record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE, nullptr);
+  record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE,
+                 nullptr);
   complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
   settle_down(rt, h);
   h.seat = nullptr;
@@ -491,8 +497,10 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
   if (h && h->task)
     for (const Group *up = h->task->group; up; up = up->parent)
       if (up == &g)
-        return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
-                          task_label(*h->task), g.name.c_str());
+        return set_errorf(
+            CONSORT_E_BUSY,
+            "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
+            task_label(*h->task), g.name.c_str());
   const Goal goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
   return rt.groups.collect(g);
@@ -501,7 +509,8 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
 consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   if (const Hand *h = rt.this_hand_if_any(); h && h->task)
-    return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task", task_label(*h->task));
+    return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task",
+                      task_label(*h->task));
   const Goal goal{.rt = rt, .call = "consort_wait_all()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "all tasks");
   return rt.groups.collect_all();
@@ -510,10 +519,12 @@ consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
 consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
   if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
   const Hand *h = rt.this_hand_if_any();
-  if (h && h->task && h->task->pub.id == name) return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
+  if (h && h->task && h->task->pub.id == name)
+    return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
   Goal goal{.rt = rt, .task = name, .call = call};
   if (h && h->task && rt.is_live(name)) {
-    Group *g = rt.task_at(name)->group;  // only a hint for what may be run meanwhile, and only if it is ours to wait for
+    // only a hint for what may be run meanwhile, and only if it is ours to wait for
+    Group *g = rt.task_at(name)->group;
     if (g && g->parent == h->task->group) goal.group_of_task = g;
   }
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
@@ -522,7 +533,8 @@ consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_
 consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a tag"); s < 0) return s;
   if (const Hand *h = rt.this_hand_if_any(); h && h->task)
-    return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead", task_label(*h->task));
+    return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead",
+                      task_label(*h->task));
   if (!n) return CONSORT_OK;
   rt.tags.begin_wait(tags, n);
   const Goal goal{.rt = rt, .tags = tags, .ntags = n};
@@ -544,7 +556,8 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   if (const consort_status s = may_wait(rt, "the ready tasks"); s < 0) return s;
   Hand *h = rt.this_hand();
   if (!h) return CONSORT_E_NOMEM;
-  if (h->task) return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
+  if (h->task)
+    return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
   const Deadline deadline(rt.clock, timeout_ns);
   for (int64_t nap = 20'000; !come_to_rest(rt, *h); nap = std::min(2 * nap, kNap)) {
     if (timeout_ns == 0 || deadline.passed()) return answer(CONSORT_E_TIMEOUT, "the ready tasks");

@@ -40,7 +40,8 @@ consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags
 // E_BUSY in bodies. The answer is that of the first tag that was reached by a failed task.
 consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
-consort_status wait_to_stop(Runtime &);  // for all tasks; those that wait for a tag that nobody is left to reach are cancelled
+// for all tasks; those that wait for a tag that nobody is left to reach are cancelled
+consort_status wait_to_stop(Runtime &);
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 
 // A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that
@@ -61,7 +62,9 @@ class PumpTurn {
  public:
   PumpTurn(Runtime &rt, Hand &h) noexcept : rt_(rt), outer_(rt.pumping.load(std::memory_order_relaxed) == &h) {
     Hand *nobody = nullptr;
-    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(nobody, &h, std::memory_order_acquire); nobody = nullptr) wait.once();
+    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(nobody, &h, std::memory_order_acquire);
+         nobody = nullptr)
+      wait.once();
   }
   ~PumpTurn() { give_up(); }
   void give_up() noexcept {

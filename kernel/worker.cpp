@@ -41,7 +41,8 @@ bool Worker::try_take() noexcept {
   uint32_t free = token::kFree;
   // acquire pairs with the release of whoever gave it up: the worker's own fields move with the token
   if (token.load(std::memory_order_relaxed) != free ||
-      !token.compare_exchange_strong(free, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed)) return false;
+      !token.compare_exchange_strong(free, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed))
+    return false;
   return true;
 }
 
@@ -57,7 +58,8 @@ bool Worker::try_lease(Hand &h) noexcept {
     return true;
   }
   if (queue || token.load(std::memory_order_relaxed) != free ||
-      !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed)) return false;
+      !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed))
+    return false;
   h.lease = this;
   show_awake();
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
@@ -140,10 +142,12 @@ void Worker::post(Task *t, bool offered) noexcept {
   void *head = mailbox.load(std::memory_order_relaxed);
   do {
     t->pub.sched[0] = head;
-  } while (!mailbox.compare_exchange_weak(reinterpret_cast<Task *&>(head), t, std::memory_order_release, std::memory_order_relaxed));
+  } while (!mailbox.compare_exchange_weak(reinterpret_cast<Task *&>(head), t, std::memory_order_release,
+                                          std::memory_order_relaxed));
   fence::light(rt.asymmetric);  // pairs with the heavy fence of show_asleep()
   if (Parker *p = sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
-  else if (token.load(std::memory_order_relaxed) != token::kHeld && !watched.load(std::memory_order_relaxed)) wake_duty();
+  else if (token.load(std::memory_order_relaxed) != token::kHeld && !watched.load(std::memory_order_relaxed))
+    wake_duty();
 }
 
 Task *Worker::next_bound() noexcept {
@@ -171,7 +175,8 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
     consort_status status = prepare(rt, *this, f, t, impl);
     if (status == CONSORT_OK) [[likely]] {
       h.task = t;
-      status = rt.observed.load(std::memory_order_relaxed) ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
+      status =
+          rt.observed.load(std::memory_order_relaxed) ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
       if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
     } else if (status > 0) {
       break;  // somebody else's now
@@ -251,7 +256,8 @@ Result<void> Worker::start_thread() {
     spares_.reserve(crew_.size() + 1);
     h = rt.hands.adopt_or_add(rt, rt.return_batch);
     if (!h) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
-    threads_.emplace_back([this, h]() mutable { thread_main(h); });  // its first look at duty_ may take the lock: after us
+    // its first look at duty_ may take the lock: after us
+    threads_.emplace_back([this, h]() mutable { thread_main(h); });
   } catch (const std::exception &e) {
     if (h) h->orphan.store(true, std::memory_order_release);  // the next thread's; pairs with adopt_or_add()
     return error(CONSORT_E_NOMEM, "no thread for worker " + unit.name + ": " + e.what());
@@ -265,8 +271,8 @@ Result<void> Worker::start_thread() {
 bool Worker::spare_at_hand(Hand &h) noexcept try {
   {
     std::lock_guard lock(crew_mutex_);
-    // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main() looks
-    // first, and takes then): a spare is one who rests, not one who waits in a body.
+    // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main()
+    // looks first, and takes then): a spare is one who rests, not one who waits in a body.
     std::erase(spares_, &h.parker);
     if (!spares_.empty()) return true;
   }
@@ -398,7 +404,8 @@ void Worker::pump(Hand &h, Frame &f) {
     }
     if (idle == 0) settle_down(rt, h);
     if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
-    if (duty_.load(std::memory_order_relaxed) != &h.parker) break;  // see leave_to_spare(): who is on duty sleeps here, and is woken
+    // see leave_to_spare(): who is on duty sleeps here, and is woken
+    if (duty_.load(std::memory_order_relaxed) != &h.parker) break;
     show_asleep(h.parker);
     if (step(h, f)) {
       if (h.seat != this) return settle_down(rt, h);

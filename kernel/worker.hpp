@@ -67,8 +67,10 @@ struct Worker {
   std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
   std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiet.cpp
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
-  std::atomic<Hand *> pumped_by{nullptr};        // [any] the hand that holds the token in pump_one(); it alone finds itself
-  std::atomic<Task *> mailbox{nullptr};          // [any] tasks bound to this worker, linked by pub.sched[0], newest first
+  // [any] the hand that holds the token in pump_one(); it alone finds itself
+  std::atomic<Hand *> pumped_by{nullptr};
+  // [any] tasks bound to this worker, linked by pub.sched[0], newest first
+  std::atomic<Task *> mailbox{nullptr};
   std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
   std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat
@@ -104,7 +106,8 @@ struct Worker {
   void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place; the seat may be lost
   void show_asleep(Parker &) noexcept;           // from now on a push wakes; then step once more
   void show_awake() noexcept;
-  // [any] Into the mailbox, and wakes. offered: it comes by here first, then goes to the policy; else it is this worker's.
+  // [any] Into the mailbox, and wakes. offered: it comes by here first, then goes to the policy; else it is this
+  // worker's.
   void post(Task *, bool offered = false) noexcept;
   Task *next_bound() noexcept;                   // from the mailbox, oldest first
 
@@ -134,8 +137,10 @@ struct Worker {
   std::vector<std::thread> threads_;
   std::vector<Parker *> crew_, spares_;          // all threads' parkers; of those off duty
   std::atomic<Parker *> duty_{nullptr};
-  std::atomic<bool> vacant_{false};              // written under crew_mutex_: who is on duty waits in a body, for no spare was to be had
-  uint64_t asked_since_ = 0, asked_at_ = 0;      // the token holder's: when it saw that it is asked (0: not yet), `ran` then
+  // written under crew_mutex_: who is on duty waits in a body, for no spare was to be had
+  std::atomic<bool> vacant_{false};
+  // the token holder's: when it saw that it is asked (0: not yet), `ran` then
+  uint64_t asked_since_ = 0, asked_at_ = 0;
 };
 
 // Between two looks for work of an idle thread: every look costs those who work a cache line, so the gaps grow.
