@@ -1,0 +1,101 @@
+// goal.hpp — what a thread waits for, and the ways to wait for it.
+//
+// A value on the waiting thread's stack; only that thread asks it. Whoever ends what is waited for sees it announced, or the
+// waiting thread sees the end: see announce().
+#pragma once
+#include "complete.hpp"
+#include "wait.hpp"
+
+namespace consort {
+
+// What is waited for: is it over, and who is to be told that somebody waits.
+struct Goal {
+  Runtime &rt;
+  Group *group = nullptr;
+  TaskName task = 0;
+  Task *hold = nullptr;
+  Hand *records = nullptr;
+  const uint64_t *tags = nullptr;
+  uint32_t ntags = 0;
+
+  bool reached() const noexcept {
+    if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
+    if (task) return !rt.is_live(task);
+    if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
+    if (tags) {  // looked at again where some tag was reached since
+      const uint64_t now = rt.tags.changes();
+      if (!was_idle && now + 1 != seen) was_idle = rt.tags.all_reached(tags, ntags);
+      seen = now + 1;
+      return was_idle;
+    }
+    // Nothing pending is a moment, not a state, where others go on submitting: seen once is enough.
+    if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
+    return was_idle;
+  }
+  // Before going to sleep, and where nobody will look again.
+  bool surely_reached() const noexcept {
+    return reached() || (group && !(task || hold || records) && !rt.groups.busy(*group));
+  }
+  void announce() const noexcept {
+    if (group) group->watchers.fetch_add(1, std::memory_order_relaxed);
+    if (records) records->wants_records.store(true, std::memory_order_relaxed);
+    if (task) {
+      std::atomic<uint64_t> &word = rt.task_at(task)->word;
+      uint64_t w = word.load(std::memory_order_relaxed);
+      while (word::generation(w) == task >> 32 && !(w & word::kWaited) &&
+             !word.compare_exchange_weak(w, w | word::kWaited, std::memory_order_relaxed)) {
+      }
+    }
+    fence::heavy();  // pairs with light() of those who end tasks: they see the announcement, or we their end
+  }
+  void withdraw() const noexcept {
+    if (group) group->watchers.fetch_sub(1, std::memory_order_relaxed);
+    if (records) records->wants_records.store(false, std::memory_order_relaxed);
+  }
+  // A ready task that only comes after what this wait is for.
+  bool may_run(const Task &t) const noexcept {
+    if (t.replayed()) [[unlikely]]
+      if (const Recording *r = task ? rt.recordings.of(t) : nullptr; r && r->whole && r->whole->pub.id == task)
+        return true;
+    if (task) return t.pub.id == task || (group_of_task && in_group(t, *group_of_task));
+    return group && in_group(t, *group);
+  }
+  static bool in_group(const Task &t, const Group &g) noexcept {
+    for (const Group *up = t.group; up; up = up->parent)
+      if (up == &g) return true;
+    return false;
+  }
+  // Of the task itself, not of what it comes after.
+  bool is_for(const Task &t) const noexcept {
+    if (hold) return &t == hold;
+    if (task) return t.pub.id == task;
+    return !group || (!(t.bits & kGate) && in_group(t, *group));
+  }
+  Group *group_of_task = nullptr;
+  const char *call = nullptr;  // that waits; nullptr: nobody asks what this thread holds
+  mutable OwnHolds own_holds{};
+  mutable bool was_idle = false;
+  mutable uint64_t seen = 0;  // changes of tags, and one
+};
+
+// A wait at the window, which helps for a while at a time.
+struct RecordWait {
+  bool in_vain = false;  // nothing moved any more; then the worker's turn was given up, at rest
+
+  static bool enough(const Hand &h) noexcept {
+    return h.nfree + h.returned_count.load(std::memory_order_relaxed) - h.floor >=
+           static_cast<int32_t>(std::max(1u, h.rt.window / 4));
+  }
+};
+
+// Asleep until the goal is reached, the deadline has passed, or (longest >= 0) one sleep of that many ns is over.
+bool sleep_until(Hand &, const Goal &, const Deadline &, int64_t longest) noexcept;
+// Outside tasks: the caller takes a worker's turn until the goal is reached. False: no turn was to be had.
+bool help(Hand &, const Goal &, const Deadline &, RecordWait *) noexcept;
+// Inside a task.
+consort_status wait_inside(Hand &, const Goal &, const Deadline &, bool may_help) noexcept;
+// With a manual pump: the caller steps the workers.
+consort_status wait_by_pumping(Hand &, const Goal &, const Deadline &) noexcept;
+bool pump_for_records(Hand &) noexcept;
+
+}  // namespace consort
