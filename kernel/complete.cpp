@@ -369,9 +369,13 @@ void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t fro
 }  // namespace
 
 Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
-  // then whoever steps is to look around: at a stop, a time limit, who asks for the lease
-  constexpr uint32_t kTurns = 32;
-  const bool stays = h.streak < kTurns * rt.bypass && !w.bound && !w.mailbox.load(std::memory_order_relaxed);
+  // Then whoever steps is to look around: at a stop, a time limit, who asks for the lease.
+  constexpr uint32_t kTurns = 1024;
+  constexpr uint64_t kLong = 500'000;  // ns
+  const uint64_t now = rt.clock.now();
+  if (h.turn_end == rt.bypass) h.chain_since = now;
+  const bool stays = h.streak < kTurns * rt.bypass && now - h.chain_since < kLong && !w.bound &&
+                     !w.mailbox.load(std::memory_order_relaxed);
   consort_pick pick;
   if (stays && !rt.policy.pop(w.id, &pick)) {
     h.turn_end = h.streak + rt.bypass;

@@ -61,6 +61,7 @@ struct Hand {
   StackRoom stack;
   uint32_t streak = 0;                // tasks run in a row, each released by the one before
   uint32_t turn_end = 0;              // the streak at which others have their turn; see give_way()
+  uint64_t chain_since = 0;           // when it was that for the first time in this chain
   // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
