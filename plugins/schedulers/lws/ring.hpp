@@ -7,7 +7,8 @@
 // tail: number of the next place (low 48 bits) and a tag (high 16) that close() changes, so that "the epoch is
 // still mine" and "I have a place" are one step: a push that looked at the epoch before close() and comes for its
 // place after it is turned back by the tag. head: number of the next place to take.
-// A place is claimed while its cell is empty, filled later; a taker empties the cells that it has claimed.
+// A place is claimed when that of the lap before was taken and its cell is empty, and filled later; a taker empties the
+// cells that it has claimed.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -36,6 +37,7 @@ class Ring {
     uint64_t t = tail_.load(std::memory_order_acquire);  // pairs with close(): whoever sees the tag sees the epoch
     do {
       if (now.load(std::memory_order_relaxed) != epoch) return Push::kClosed;
+      if (!has_room(t, n)) return Push::kFull;
       for (uint32_t i = 0; i < n; ++i)  // pairs with take(): it has read what was there
         if (cells_[(t + i) & mask_].load(std::memory_order_acquire)) return Push::kFull;
     } while (!tail_.compare_exchange_weak(t, (t & ~kPlace) | ((t + n) & kPlace), std::memory_order_acq_rel,
@@ -84,9 +86,20 @@ class Ring {
   }
 
  private:
+  // Was each place a lap before these n taken? An empty cell alone does not say so: its pusher may have claimed it and
+  // not filled it yet. head_seen_ is head at some time, so at most what it is now: what it allows is allowed.
+  bool has_room(uint64_t t, uint32_t n) noexcept {
+    const auto over = [&](uint64_t head) { return ((t + n - head) & kPlace) > mask_ + 1; };
+    if (!over(head_seen_.load(std::memory_order_acquire))) [[likely]] return true;
+    const uint64_t head = head_.load(std::memory_order_acquire);  // pairs with take()
+    head_seen_.store(head, std::memory_order_release);  // pairs with the load above: it stands for that of head
+    return !over(head);
+  }
+
   static constexpr uint64_t kPlace = (uint64_t{1} << 48) - 1;
 
   alignas(kLine) std::atomic<uint64_t> tail_{0};
+  std::atomic<uint64_t> head_seen_{0};  // with the tail: pushers come to the takers' line once a lap
   alignas(kLine) std::atomic<uint64_t> head_{0};
   alignas(kLine) uint64_t mask_ = 0;
   std::unique_ptr<std::atomic<consort_task *>[]> cells_;
