@@ -120,11 +120,12 @@ void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline) noe
   settle_down(goal.rt, h);
   bool staffed = !w || w->leave_to_spare(h);
   if (!staffed) say_that_threads_ran_out(goal.rt);
-  while (!staffed && !goal.reached() && !deadline.passed()) {
-    sleep_until(h, goal, deadline, kNoThread);
-    staffed = w->fill_vacancy(h);
+  // Once threads have run out nobody sleeps without a limit: who is on duty is looked after meanwhile.
+  while (!goal.reached() && !deadline.passed()) {
+    const bool watch = !staffed || goal.rt.said_no_thread.load(std::memory_order_relaxed);
+    sleep_until(h, goal, deadline, watch ? kNoThread : -1);
+    if (w && watch) staffed = w->fill_vacancy(h);
   }
-  if (staffed) sleep_until(h, goal, deadline, -1);
   if (w) w->try_return(h);
 }
 
