@@ -373,19 +373,19 @@ Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
   constexpr uint32_t kTurns = 1024;
   constexpr uint64_t kLong = 500'000;  // ns
   const uint64_t now = rt.clock.now();
-  if (h.turn_end == rt.bypass) h.chain_since = now;
-  const bool stays = h.streak < kTurns * rt.bypass && now - h.chain_since < kLong && !w.bound &&
+  if (h.chain.turn_end == rt.bypass) h.chain.since = now;
+  const bool stays = h.chain.run < kTurns * rt.bypass && now - h.chain.since < kLong && !w.bound &&
                      !w.mailbox.load(std::memory_order_relaxed);
   consort_pick pick;
   if (stays && !rt.policy.pop(w.id, &pick)) {
-    h.turn_end = h.streak + rt.bypass;
+    h.chain.turn_end = h.chain.run + rt.bypass;
     return next;
   }
   rt.policy.push_one(rt, h, w.id, next);
   if (!stays) return nullptr;
   Task *t = reinterpret_cast<Task *>(pick.task);
   if (pick.impl == CONSORT_NONE) {
-    h.turn_end = h.streak + rt.bypass;
+    h.chain.turn_end = h.chain.run + rt.bypass;
     return t;
   }
   rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // which implementation it chose is not ours to pass on
@@ -401,7 +401,7 @@ inline Task *pick_successor(Runtime &rt, Hand &h, ReadyBatch &batch, Worker &w) 
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
   Task *t = batch.task[best];
   if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
-  const bool gives_way = h.streak >= h.turn_end;
+  const bool gives_way = h.chain.run >= h.chain.turn_end;
   if (gives_way && batch.n > 1) return nullptr;
   --batch.n;
   for (uint32_t i = best; i < batch.n; ++i) batch.task[i] = batch.task[i + 1];

@@ -37,6 +37,13 @@ struct Tally {
   }
 };
 
+// Tasks run in a row, each released by the one before.
+struct Chain {
+  uint32_t run = 0;       // so many
+  uint32_t turn_end = 0;  // at so many others have their turn; see give_way()
+  uint64_t since = 0;     // when it was that for the first time
+};
+
 struct Hand {
   Hand(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
 
@@ -59,9 +66,7 @@ struct Hand {
   bool gave_way = false;              // the window, at the last look: nothing could end without this thread
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackRoom stack;
-  uint32_t streak = 0;                // tasks run in a row, each released by the one before
-  uint32_t turn_end = 0;              // the streak at which others have their turn; see give_way()
-  uint64_t chain_since = 0;           // when it was that for the first time in this chain
+  Chain chain;
   // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it

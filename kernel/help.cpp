@@ -80,11 +80,9 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
         const Waiter waiter(rt, h.parker, goal.group);
         goal.announce();
         w->resting.store(true, std::memory_order_release);
-        if (goal.surely_reached()) {
-        } else if (records && stands_still(rt)) {
-          records->in_vain = true;
-        } else {
-          h.parker.wait(records ? kNap : deadline.left_ns());  // that all have come to rest is announced by nobody
+        if (!goal.surely_reached()) {
+          if (records && stands_still(rt)) records->in_vain = true;
+          else h.parker.wait(records ? kNap : deadline.left_ns());  // that all have come to rest is announced by nobody
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();

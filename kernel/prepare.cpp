@@ -46,6 +46,13 @@ bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
   return false;
 }
 
+// Memory::stage(), a refusal told. OK: all there; AGAIN: the task comes again.
+consort_status stage(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+  Datum *blamed = nullptr;
+  const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
+  return s < 0 ? refuse(rt, w, t, s, error_text(), blamed) : s;
+}
+
 consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
@@ -53,12 +60,8 @@ consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
                   rt.data.blame(d));
   f.views[0] = d.view;  // its copies are at home, it may be elsewhere
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
-  if (d.pub.bytes && space != data_state::kNowhere && (space == data_state::kMany || !(w.reach >> space & 1))) {
-    Datum *blamed = nullptr;
-    const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
-    if (s > 0) return s;
-    if (s < 0) return refuse(rt, w, t, s, error_text(), blamed);
-  }
+  if (d.pub.bytes && space != data_state::kNowhere && (space == data_state::kMany || !(w.reach >> space & 1)))
+    if (const consort_status s = stage(rt, w, f, t); s != CONSORT_OK) return s;
   f.fn = unite_body;
   f.call.nviews = f.call.nargs = 0;
   f.call.impl = 0;
@@ -80,12 +83,8 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
     if (const consort_status s = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); s < 0) return s;
   }
   const bool staged = needs_staging(rt, w, *t);
-  if (staged) {
-    Datum *blamed = nullptr;
-    const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
-    if (s > 0) return s;
-    if (s < 0) return refuse(rt, w, t, s, error_text(), blamed);
-  }
+  if (staged)
+    if (const consort_status s = stage(rt, w, f, t); s != CONSORT_OK) return s;
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     consort_access &a = t->accesses()[i];
     Datum *d = of_access(a);
@@ -221,25 +220,25 @@ consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
   return CONSORT_OK;
 }
 
+void trace(Runtime &rt, const Task &t, TaskName name, uint32_t worker, uint32_t what, uint64_t at) noexcept {
+  if (!rt.trace_fn) return;
+  const consort_trace_event e{rt.profile ? at : 0, name, t.codelet->number, worker, what, task_label(t)};
+  rt.trace_fn(rt.trace_user, &e);
+}
+
 consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const TaskName name = t->pub.id;
   const bool told = rt.policy.observes();
   const uint64_t t0 = rt.profile || told ? rt.clock.now() : 0;
-  const auto tell = [&](uint32_t what, uint64_t at) noexcept {
-    if (!rt.trace_fn) return;
-    const consort_trace_event e{rt.profile ? at : 0, name, t->codelet->number, w.id, what, task_label(*t)};
-    rt.trace_fn(rt.trace_user, &e);
-  };
-  tell(0, t0);
+  trace(rt, *t, name, w.id, 0, t0);
   const Policy::Watcher watcher = told ? rt.policy.tell_started(w, t) : Policy::Watcher{};
   const consort_status status = guarded_call(f.fn, &f.call);
   const uint64_t t1 = rt.profile || told ? rt.clock.now() : 0;
   // A body that waited and lost its turn is not reported: whoever has the worker now reports its own.
   if (told && rt.this_hand()->seat == &w)
     rt.policy.tell_finished(watcher, w, {name, status, 0, t0, t1, 0, 0});
-  if (rt.profile && t1 > t0)
-    w.busy_ns.store(w.busy_ns.load(std::memory_order_relaxed) + (t1 - t0), std::memory_order_relaxed);
-  tell(1, t1);
+  if (rt.profile) w.count_busy(t0, t1);
+  trace(rt, *t, name, w.id, 1, t1);
   return status;
 }
 

@@ -50,6 +50,9 @@ consort_status fail_if_doomed(Runtime &, Task *) noexcept;
 // The function, with whatever exception it lets out made into a status.
 consort_status guarded_call(consort_call_fn *, const consort_call *) noexcept;
 
+// A tracer is told that the task began (what = 0) or ended (1), and when if times are taken.
+void trace(Runtime &, const Task &, TaskName, uint32_t worker, uint32_t what, uint64_t at) noexcept;
+
 // The call with its start and end told and timed.
 consort_status observed_body(Runtime &, Worker &, Frame &, Task *) noexcept;
 

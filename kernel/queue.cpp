@@ -262,15 +262,9 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
     told.status = status;
     rt_.policy.tell_finished(slot.watcher, worker_, told);
   }
-  if (rt_.profile && done.t1 > done.t0)
-    worker_.busy_ns.store(worker_.busy_ns.load(std::memory_order_relaxed) + (done.t1 - done.t0),
-                          std::memory_order_relaxed);
-  if (!rt_.trace_fn) return;
-  for (const uint32_t what : {0u, 1u}) {
-    const uint64_t at = what ? done.t1 : done.t0;
-    const consort_trace_event e{rt_.profile ? at : 0, t.pub.id, t.codelet->number, worker_.id, what, task_label(t)};
-    rt_.trace_fn(rt_.trace_user, &e);
-  }
+  if (rt_.profile) worker_.count_busy(done.t0, done.t1);
+  trace(rt_, t, t.pub.id, worker_.id, 0, done.t0);
+  trace(rt_, t, t.pub.id, worker_.id, 1, done.t1);
 }
 
 bool Queue::finish_early(Hand &h) noexcept {

@@ -23,6 +23,26 @@ constexpr int64_t kLongTick = 400'000;      // once it was seen alive several ti
 constexpr uint64_t kShort = 2'000;          // ns: tasks for which it matters on whose core they are submitted
 constexpr uint32_t kQuietTicks = 40;        // a token held by a caller: after so many looks, sleep until woken
 
+// What a thread is in the middle of, kept while it runs other bodies on top of that.
+class OnTop {
+ public:
+  OnTop(Hand &h, void *frame) noexcept : h_(h), body_(h.task), frame_(h.frame), chain_(h.chain) { h.frame = frame; }
+  ~OnTop() {
+    h_.task = body_;
+    h_.frame = frame_;
+    h_.chain = chain_;
+  }
+  OnTop(const OnTop &) = delete;
+  OnTop &operator=(const OnTop &) = delete;
+  const Task *body() const noexcept { return body_; }  // nullptr: none, it only steps
+
+ private:
+  Hand &h_;
+  Task *const body_;
+  void *const frame_;
+  const Chain chain_;
+};
+
 }  // namespace
 
 Worker::Worker(Runtime &runtime, uint32_t number, const Unit &u)
@@ -168,8 +188,7 @@ Task *Worker::next_bound() noexcept {
 
 // One task and the successors that run in place; how many that were.
 inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
-  h.streak = 0;
-  h.turn_end = rt.bypass;
+  h.chain = {0, rt.bypass, 0};
   do {
     if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
     consort_status status = prepare(rt, *this, f, t, impl);
@@ -181,7 +200,7 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
     } else if (status > 0) {
       break;  // somebody else's now
     }
-    ++h.streak;
+    ++h.chain.run;
     if (h.seat != this) [[unlikely]] {
       complete(rt, h, t, status, nullptr);
       break;
@@ -189,7 +208,7 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
     t = status >= 0 ? complete_plain(rt, h, t, this) : complete(rt, h, t, status, this);
     impl = CONSORT_NONE;
   } while (t);
-  return h.streak;
+  return h.chain.run;
 }
 
 // A body that lost the seat counts beside whoever has it now.
@@ -199,24 +218,13 @@ inline void Worker::count_ran(const Hand &h, uint64_t n) noexcept {
 }
 
 void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
-  Task *const outer = h.task;
-  void *const outer_frame = h.frame;
-  const uint32_t outer_streak = h.streak, outer_end = h.turn_end;
-  h.frame = __builtin_frame_address(0);
-  const uint64_t n = run_chain(h, f, t, impl);
-  h.task = outer;
-  h.frame = outer_frame;
-  h.streak = outer_streak;
-  h.turn_end = outer_end;
-  count_ran(h, n);
+  const OnTop on_top(h, __builtin_frame_address(0));
+  count_ran(h, run_chain(h, f, t, impl));
 }
 
 uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   if (queue) [[unlikely]] return queue->step(h);
-  Task *const outer = h.task;
-  void *const outer_frame = h.frame;
-  const uint32_t outer_streak = h.streak, outer_end = h.turn_end;
-  h.frame = __builtin_frame_address(0);
+  const OnTop on_top(h, __builtin_frame_address(0));
   uint64_t n = 0;
   uint32_t step = 0;
   while (step < most) {
@@ -233,14 +241,10 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
     n += ran_now;
     step += 1 + static_cast<uint32_t>(ran_now / kChain);
     if (h.seat != this) [[unlikely]] {
-      if (!outer) h.away.store(false, std::memory_order_release);
+      if (!on_top.body()) h.away.store(false, std::memory_order_release);
       break;
     }
   }
-  h.task = outer;
-  h.frame = outer_frame;
-  h.streak = outer_streak;
-  h.turn_end = outer_end;
   if (n) count_ran(h, n);
   return step;
 }

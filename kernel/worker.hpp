@@ -74,7 +74,10 @@ struct Worker {
   std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
   std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat
-  std::atomic<uint64_t> busy_ns{0};
+  std::atomic<uint64_t> busy_ns{0};              // [any] also by bodies that lost the seat
+  void count_busy(uint64_t from, uint64_t to) noexcept {
+    if (to > from) busy_ns.fetch_add(to - from, std::memory_order_relaxed);
+  }
   Task *bound = nullptr;                         // from the mailbox, oldest first
 
   // Ready tasks that a submitting thread keeps back for a moment, to hand them over together: while nobody sleeps,

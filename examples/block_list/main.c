@@ -3,8 +3,8 @@
  * three sizes, of which tasks know that they are one matrix: it is assembled, applied to vectors, and compared with the
  * plain one.   block_list [N [VECTORS]] */
 #include "block_list.h"
+#include "example.h"
 
-#include <consort/consort.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,28 +69,6 @@ static consort_status apply(const consort_call *call) { /* R: a, R: x, W: y; y =
   return CONSORT_OK;
 }
 
-static void check(consort_status status, const char *what) {
-  if (status >= 0) return;
-  fprintf(stderr, "WRONG: %s: %s: %s\n", what, consort_status_name(status), consort_error());
-  exit(1);
-}
-static consort_codelet_id codelet(consort_runtime *rt, const char *name, consort_call_fn *fn) {
-  const consort_impl impl = {.klass = "cpu", .fn = fn};
-  consort_codelet desc = CONSORT_CODELET_INIT;
-  consort_codelet_id id;
-  desc.name = name;
-  desc.impls = &impl;
-  desc.nimpls = 1;
-  check(consort_codelet_add(rt, &desc, &id), name);
-  return id;
-}
-static void submit(consort_runtime *rt, consort_codelet_id what, const consort_use *uses, uint32_t n) {
-  consort_task_desc task = CONSORT_TASK_INIT;
-  task.codelet = what;
-  task.uses = uses;
-  task.nuses = n;
-  check(consort_submit(rt, &task, NULL), "submit");
-}
 
 int main(int argc, char **argv) {
   const uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 512, m = n / 4;

@@ -1,8 +1,8 @@
 /* complex — data of a layout of one's own: complex numbers in two arrays. A product of the program's numbers and of some
  * that the runtime has the memory of, displayed by a task, and compared with a loop.   complex [NUMBERS [ROUNDS]] */
 #include "complex.h"
+#include "example.h"
 
-#include <consort/consort.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,34 +39,12 @@ static consort_status display(const consort_call *call) { /* R */
   return CONSORT_OK;
 }
 
-static void check(consort_status status, const char *what) {
-  if (status >= 0) return;
-  fprintf(stderr, "WRONG: %s: %s: %s\n", what, consort_status_name(status), consort_error());
-  exit(1);
-}
-static consort_codelet_id codelet(consort_runtime *rt, const char *name, consort_call_fn *fn) {
-  const consort_impl impl = {.klass = "cpu", .fn = fn};
-  consort_codelet desc = CONSORT_CODELET_INIT;
-  consort_codelet_id id;
-  desc.name = name;
-  desc.impls = &impl;
-  desc.nimpls = 1;
-  check(consort_codelet_add(rt, &desc, &id), name);
-  return id;
-}
 static consort_data_id numbers(consort_runtime *rt, double *re, double *im, uint64_t n, const char *name) {
   const complex_args a = {re, im, n};
   const consort_data_desc desc = {.size = sizeof desc, .interface = "complex", .args = &a, .args_bytes = sizeof a, .name = name};
   consort_data_id id;
   check(consort_register(rt, &desc, &id), name);
   return id;
-}
-static void submit(consort_runtime *rt, consort_codelet_id what, const consort_use *uses, uint32_t n) {
-  consort_task_desc task = CONSORT_TASK_INIT;
-  task.codelet = what;
-  task.uses = uses;
-  task.nuses = n;
-  check(consort_submit(rt, &task, NULL), "submit");
 }
 
 int main(int argc, char **argv) {

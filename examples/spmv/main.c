@@ -1,7 +1,8 @@
 /* spmv — y := A x, A sparse, in three layouts: by rows (csr) and by rows of 2 x 2 blocks (bcsr), in bands whose parts of y belong
  * to one task each, and as a list of entries (coo), of which each piece adds to all of y, so y is reduced. A is the
  * five-point stencil on a grid. Compared with a plain loop.   spmv [SIDE [PARTS]] */
-#include <consort/consort.h>
+#include "example.h"
+
 #include <consort/sparse.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,21 +59,6 @@ static consort_status unite(const consort_call *call) { /* RW, R: two copies bec
   return CONSORT_OK;
 }
 
-static void check(consort_status status, const char *what) {
-  if (status >= 0) return;
-  fprintf(stderr, "WRONG: %s: %s: %s\n", what, consort_status_name(status), consort_error());
-  exit(1);
-}
-static consort_codelet_id codelet(consort_runtime *rt, const char *name, consort_call_fn *fn) {
-  const consort_impl impl = {.klass = "cpu", .fn = fn};
-  consort_codelet desc = CONSORT_CODELET_INIT;
-  consort_codelet_id id;
-  desc.name = name;
-  desc.impls = &impl;
-  desc.nimpls = 1;
-  check(consort_codelet_add(rt, &desc, &id), name);
-  return id;
-}
 static consort_data_id sparse(consort_runtime *rt, const char *layout, const void *args, uint64_t bytes) {
   const consort_data_desc desc = {.size = sizeof desc, .interface = layout, .args = args, .args_bytes = bytes, .name = layout};
   consort_data_id id;
@@ -89,14 +75,6 @@ static void cut(consort_runtime *rt, consort_data_id whole, const char *filter, 
   check(consort_plan_create(rt, whole, &desc, &plan), filter);
   check(consort_plan_parts(rt, plan, part, parts) == parts ? CONSORT_OK : CONSORT_E_INTERNAL, "the parts of a plan");
 }
-static void submit(consort_runtime *rt, consort_codelet_id what, const consort_use *uses) {
-  consort_task_desc task = CONSORT_TASK_INIT;
-  task.codelet = what;
-  task.uses = uses;
-  task.nuses = 3;
-  check(consort_submit(rt, &task, NULL), "submit");
-}
-
 /* A matrix in bands with about as many entries each, and y in pieces of as many rows: the row pointers say where. */
 static void by_bands(consort_runtime *rt, consort_codelet_id product, consort_data_id a, const uint32_t *start, uint64_t rows,
                      uint64_t lines, consort_data_id x, consort_data_id y, uint32_t parts, void *room, consort_data_id *part) {
@@ -111,7 +89,7 @@ static void by_bands(consort_runtime *rt, consort_codelet_id product, consort_da
   cut(rt, a, "rows", bands, 8 + parts * sizeof(consort_row_end), part, parts);
   cut(rt, y, "list", pieces, 8 + parts * sizeof(uint64_t), part + parts, parts);
   for (uint32_t i = 0; i < parts; i++)
-    submit(rt, product, (consort_use[]){{part[i], CONSORT_M_R, 0}, {x, CONSORT_M_R, 0}, {part[parts + i], CONSORT_M_W, 0}});
+    submit(rt, product, (consort_use[]){{part[i], CONSORT_M_R, 0}, {x, CONSORT_M_R, 0}, {part[parts + i], CONSORT_M_W, 0}}, 3);
 }
 
 int main(int argc, char **argv) {
@@ -180,7 +158,7 @@ int main(int argc, char **argv) {
   const consort_split split = {parts, 0};
   cut(rt, a[2], "blocks", &split, sizeof split, part, parts);
   for (uint32_t i = 0; i < parts; i++)
-    submit(rt, coo, (consort_use[]){{part[i], CONSORT_M_R, 0}, {vx, CONSORT_M_R, 0}, {vy[2], CONSORT_M_REDUX, 0}});
+    submit(rt, coo, (consort_use[]){{part[i], CONSORT_M_R, 0}, {vx, CONSORT_M_R, 0}, {vy[2], CONSORT_M_REDUX, 0}}, 3);
   for (int l = 0; l < 3; l++) check(consort_unregister(rt, a[l]), "unregister A");
   for (int l = 0; l < 3; l++) check(consort_unregister(rt, vy[l]), "unregister y");
   check(consort_unregister(rt, vx), "unregister x");

@@ -240,6 +240,16 @@ struct Desc {
   }
 };
 
+// A task that others can name before it is submitted.
+struct Tagged : Desc {
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  Tagged(consort_codelet_id c, uint64_t tag) : Desc(c) {
+    more.flags = CONSORT_MORE_TAG;
+    more.tag = tag;
+    d.more = &more;
+  }
+};
+
 inline consort_data_id vector_of(consort_runtime *rt, void *p, uint64_t n, uint64_t elem, const char *name = nullptr) {
   const consort_vector_args a{p, n, elem};
   const consort_data_desc d{sizeof d, 0, "vector", &a, sizeof a, name};

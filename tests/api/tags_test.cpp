@@ -6,15 +6,6 @@ using namespace consort_test;
 
 namespace {
 
-struct Tagged : Desc {
-  consort_task_more more = CONSORT_TASK_MORE_INIT;
-  Tagged(consort_codelet_id c, uint64_t tag) : Desc(c) {
-    more.flags = CONSORT_MORE_TAG;
-    more.tag = tag;
-    d.more = &more;
-  }
-};
-
 struct TagsTest : ::testing::Test {
   Rt rt;
   Bodies body;

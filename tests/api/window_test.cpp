@@ -8,15 +8,6 @@ using namespace consort_test;
 
 namespace {
 
-struct Tagged : Desc {
-  consort_task_more more = CONSORT_TASK_MORE_INIT;
-  Tagged(consort_codelet_id c, uint64_t tag) : Desc(c) {
-    more.flags = CONSORT_MORE_TAG;
-    more.tag = tag;
-    d.more = &more;
-  }
-};
-
 // Tasks of which as many may be unfinished as the window says, and no more. A task counts before its record comes back.
 class Counted {
  public:
