@@ -58,6 +58,7 @@ struct Hand {
   // the worker that this thread drives just now; a body that waited may have lost it
   Worker *seat = nullptr;
   Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
+  Worker *crew_of = nullptr;          // the worker whose thread this is
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
   bool asking = false;                // inside a codelet's can_execute(); in_callback then too

@@ -46,7 +46,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
   if (!w || !w->lease_to_held(h)) {
     w = h.lease = nullptr;
     for (auto &candidate : rt.workers)
-      if (candidate->try_lease(h)) break;
+      if (candidate->try_lease(h, true)) break;
     w = h.lease;
     if (!w || !w->lease_to_held(h)) return false;
   }
@@ -112,14 +112,17 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
 
 namespace {
 
-// Gives the token to somebody else and sleeps; takes it back if it is free then.
-void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
-  Worker *const w = h.seat;
+// Gives the token to somebody else and sleeps; takes it back if it is free then, or before if the caller may run
+// others' tasks and nobody else would go on there.
+void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline, bool may_run) noexcept {
+  Worker *const w = h.seat ? h.seat : h.crew_of;
   settle_down(goal.rt, h);
-  bool staffed = !w || w->leave_to_spare(h);
+  if (!h.seat) Worker::end_lease(h);  // the body had no turn, and submitted
+  bool staffed = !w || (h.seat ? w->leave_to_spare(h) : !w->vacant() || w->fill_vacancy(h));
   if (!staffed) say_that_threads_ran_out(goal.rt);
   // Once threads have run out nobody sleeps without a limit: who is on duty is looked after meanwhile.
   while (!goal.reached() && !deadline.passed()) {
+    if (!staffed && may_run && h.stack.any() && w->try_return(h)) return;
     const bool watch = !staffed || goal.rt.said_no_thread.load(std::memory_order_relaxed);
     sleep_until(h, goal, deadline, watch ? kNoThread : -1);
     if (w && watch) staffed = w->fill_vacancy(h);
@@ -152,21 +155,18 @@ void stay_and_run_anything(Worker &w, Hand &h, Frame &frame, const Goal &goal, c
 
 consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, bool may_help) noexcept {
   Runtime &rt = goal.rt;
-  Worker *const w = h.seat;
-  const auto must_stay = [&] { return !w->relief(h) && h.stack.any(); };
-  if (!w || !may_help || w->queue || (h.depth >= kDeepest && !must_stay())) {
-    sleep_without_seat(h, goal, deadline);
-    return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
-  }
-  ++h.depth;
-  {
+  const auto must_stay = [&](Worker &w) { return !w.relief(h) && h.stack.any(); };
+  while (!goal.reached() && !deadline.passed()) {
+    Worker *const w = h.seat;  // nullptr: lost, in a body that ran here or while asleep
+    const bool helps = may_help && !(w && w->queue);
+    if (!w || !helps || (h.depth >= kDeepest && !must_stay(*w))) {
+      sleep_without_seat(h, goal, deadline, helps);
+      continue;
+    }
+    ++h.depth;
     Frame frame(*w);
     uint32_t idle = 0;
-    while (!goal.reached() && !deadline.passed()) {
-      if (h.seat != w) {  // lost in a body that ran here, or while asleep
-        sleep_without_seat(h, goal, deadline);
-        continue;
-      }
+    while (h.seat == w && !goal.reached() && !deadline.passed()) {
       consort_pick pick;
       if (rt.policy.pop(w->id, &pick)) {
         Task *t = reinterpret_cast<Task *>(pick.task);
@@ -185,11 +185,11 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
         }
         idle = 0;
       }
-      if (must_stay()) stay_and_run_anything(*w, h, frame, goal, deadline);
-      else sleep_without_seat(h, goal, deadline);
+      if (must_stay(*w)) stay_and_run_anything(*w, h, frame, goal, deadline);
+      else sleep_without_seat(h, goal, deadline, true);
     }
+    --h.depth;
   }
-  --h.depth;
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 

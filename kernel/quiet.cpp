@@ -40,10 +40,7 @@ bool come_to_rest(Runtime &rt, Hand &h) noexcept {
   push_kept(rt, h);
   settle_down(rt, h);
   if (rt.manual) return !pump_all(rt, h, CONSORT_NEVER) && !rt.memory.busy();
-  if (Worker *w = std::exchange(h.lease, nullptr); w && w->lease_to_held(h)) {
-    w->push_kept();
-    w->give_up();
-  }
+  Worker::end_lease(h);
   fence::heavy();  // pairs with the light fences of those who push and wake
   const uint64_t before = rt.finished();
   return all_rest(rt, Bodies::kRun) && all_rest(rt, Bodies::kRun) && rt.finished() == before;

@@ -71,7 +71,7 @@ void Worker::give_up() noexcept {
   wake_duty();
 }
 
-bool Worker::try_lease(Hand &h) noexcept {
+bool Worker::try_lease(Hand &h, bool for_now) noexcept {
   uint32_t free = token::kFree;
   if (leased_to(h)) {  // lent
     h.lease = this;
@@ -80,6 +80,11 @@ bool Worker::try_lease(Hand &h) noexcept {
   if (queue || token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed))
     return false;
+  // Set under the token, which we have acquired: seen if it was set before.
+  if (!for_now && vacant()) [[unlikely]] {
+    token.store(token::kFree, std::memory_order_release);
+    return false;
+  }
   h.lease = this;
   show_awake();
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
@@ -92,10 +97,21 @@ bool Worker::lease_to_held(Hand &h) noexcept {
 }
 
 void Worker::held_to_lease(Hand &h) noexcept {
+  if (vacant()) [[unlikely]] {
+    h.lease = nullptr;
+    return give_up();
+  }
   token.store(token::lease(h.id), std::memory_order_release);
   // A lease is always watched: else a worker would be lost to everybody while its lessee does something else.
   fence::light(rt.asymmetric);  // pairs with the heavy fence at the end of watch()
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
+}
+
+void Worker::end_lease(Hand &h) noexcept {
+  Worker *const w = std::exchange(h.lease, nullptr);
+  if (!w || !w->lease_to_held(h)) return;
+  w->push_kept();
+  w->give_up();
 }
 
 void Worker::ask_for_lease(Hand &h) noexcept {
@@ -202,30 +218,26 @@ inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noe
     }
     ++h.chain.run;
     if (h.seat != this) [[unlikely]] {
+      extra_ran.fetch_add(1, std::memory_order_relaxed);
       complete(rt, h, t, status, nullptr);
       break;
     }
+    // Before its end is told: who has waited for it finds it counted.
+    ran.store(ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     t = status >= 0 ? complete_plain(rt, h, t, this) : complete(rt, h, t, status, this);
     impl = CONSORT_NONE;
   } while (t);
   return h.chain.run;
 }
 
-// A body that lost the seat counts beside whoever has it now.
-inline void Worker::count_ran(const Hand &h, uint64_t n) noexcept {
-  if (h.seat == this) [[likely]] ran.store(ran.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  else extra_ran.fetch_add(n, std::memory_order_relaxed);
-}
-
 void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
   const OnTop on_top(h, __builtin_frame_address(0));
-  count_ran(h, run_chain(h, f, t, impl));
+  run_chain(h, f, t, impl);
 }
 
 uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   if (queue) [[unlikely]] return queue->step(h);
   const OnTop on_top(h, __builtin_frame_address(0));
-  uint64_t n = 0;
   uint32_t step = 0;
   while (step < most) {
     consort_pick pick;
@@ -237,15 +249,12 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
       }
       pick = {&t->pub, CONSORT_NONE, 0};
     } else if (staging.load(std::memory_order_relaxed) >= kAhead || !rt.policy.pop(id, &pick)) break;
-    const uint64_t ran_now = run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl);
-    n += ran_now;
-    step += 1 + static_cast<uint32_t>(ran_now / kChain);
+    step += 1 + static_cast<uint32_t>(run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl) / kChain);
     if (h.seat != this) [[unlikely]] {
       if (!on_top.body()) h.away.store(false, std::memory_order_release);
       break;
     }
   }
-  if (n) count_ran(h, n);
   return step;
 }
 
@@ -353,6 +362,7 @@ void Worker::join() {
 void Worker::thread_main(Hand *&mine) {
   Hand &h = *mine;
   keep_hand(rt, h);
+  h.crew_of = this;
   set_current_worker(id);
   name_this_thread(unit.name.c_str());
   sharpen_timers_of_this_thread();

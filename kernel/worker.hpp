@@ -92,9 +92,12 @@ struct Worker {
   // -- the token --
   bool try_take() noexcept;                      // free → held
   void give_up() noexcept;                       // held → free; the thread on duty is told if there is work
-  bool try_lease(Hand &) noexcept;               // free → leased to the hand
+  // free → leased to the hand; refused while the duty is vacant, for nobody would watch it, unless it is for_now:
+  // lease_to_held() follows at once
+  bool try_lease(Hand &, bool for_now = false) noexcept;
   bool lease_to_held(Hand &) noexcept;
-  void held_to_lease(Hand &) noexcept;
+  void held_to_lease(Hand &) noexcept;           // or free: see try_lease()
+  static void end_lease(Hand &) noexcept;        // whichever the hand has: free, what was kept back is handed over
   // acquire pairs with the release in lend(): the worker's own fields move with the token
   bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_acquire) == token::lease(h.id); }
   void ask_for_lease(Hand &) noexcept;           // of the thread on duty
@@ -128,7 +131,6 @@ struct Worker {
   void thread_main(Hand *&mine);
   bool spare_at_hand(Hand &) noexcept;           // one rests, or is started
   bool promote_spare() noexcept;                 // to be on duty; crew_mutex_ is held
-  inline void count_ran(const Hand &, uint64_t n) noexcept;
   void rest_as_spare(Hand &);
   void end_vacancy(const Hand &) noexcept;
   inline uint64_t run_chain(Hand &, Frame &, Task *, uint32_t impl) noexcept;

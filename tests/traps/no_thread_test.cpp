@@ -118,6 +118,51 @@ TEST_P(NoThread, AVacantDutyIsFilledWhenAThreadIsToBeHad) {
   }
 }
 
+// A body that waited and found its turn taken when it went on is still the one whose thread is on duty: at its next
+// wait it takes the turn back, and no submitter keeps it, for nobody would notice that it is not used.
+TEST_P(NoThread, ABodyThatLostItsTurnTakesItBack) {
+  for (const bool early : {true, false}) {
+    SCOPED_TRACE(early);
+    threads_left = 1 << 20;
+    Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}, {"scheduler", GetParam()}});
+    Bodies body;
+    Gate gate;
+    std::atomic<int> ran{0};
+    std::atomic<uint64_t> second{0};
+    std::atomic<bool> main_is_out{false}, over{false};
+    consort_status waited = CONSORT_E_INTERNAL;
+    const auto child = body(rt, "child", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+    const auto door = body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
+    const auto parent = body(rt, "parent", [&](const consort_call &) {
+      const auto first = Desc(child).must(rt);
+      second = Desc(door).then(first).must(rt).v;
+      need(consort_task_wait(rt, first, kLong, CONSORT_WAIT_NO_HELP), "wait");  // the main thread runs it, then the door
+      need(eventually([&] { return gate.waiting() > 0; }) ? CONSORT_OK : CONSORT_E_TIMEOUT, "the door");
+      if (early) {
+        gate.open();
+        need(eventually([&] { return main_is_out.load(); }) ? CONSORT_OK : CONSORT_E_TIMEOUT, "the main thread");
+      }
+      consort_group_id g{0};
+      need(consort_group_create(rt, nullptr, &g), "group");
+      for (int i = 0; i < 100; ++i) Desc(child).in(g).must(rt);
+      gate.open();
+      waited = consort_group_wait(rt, g, kLong, 0);
+      need(consort_group_destroy(rt, g), "group");
+      over = true;
+      return CONSORT_OK;
+    });
+    threads_left = 0;
+    Desc(parent).must(rt);
+    ASSERT_TRUE(eventually([&] { return second != 0; }));
+    EXPECT_OK(consort_task_wait(rt, {second}, kLong, 0));
+    main_is_out = true;
+    ASSERT_TRUE(eventually([&] { return over.load(); }));
+    EXPECT_OK(waited);
+    EXPECT_EQ(ran, 101);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  }
+}
+
 // What lies below on the same stack ends later than it might, but it ends.
 TEST_P(NoThread, TimeLimitsHoldOnTopOfOtherBodies) {
   Rt rt(machine(GetParam()));
