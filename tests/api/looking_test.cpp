@@ -106,7 +106,8 @@ TEST(Looking, ExplainSaysWhatATaskWaitsFor) {
   EXPECT_GT(consort_explain(rt, {0}, tiny, sizeof tiny), 5u);
   EXPECT_EQ(tiny[4], '\0');
   // what is told may change between two looks: a worker goes to sleep
-  EXPECT_TRUE(eventually([&] { return consort_explain(rt, {0}, tiny, 0) == consort_explain(rt, {0}, tiny, sizeof tiny); }));
+  EXPECT_TRUE(eventually(
+      [&] { return consort_explain(rt, {0}, tiny, 0) == consort_explain(rt, {0}, tiny, sizeof tiny); }));
 }
 
 // TSK-24: invalid, blocked by a datum, a task or a tag, ready, running, over, failed, and ended for the body alone.
