@@ -19,13 +19,18 @@ Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *exce
   return nullptr;
 }
 
-consort_status say_nobody(Runtime &rt, const Task *t, const Worker *asked) noexcept {
-  if (asked && (t->bits & (kScratch | kUnite)) && !reductions_allow(*t, asked->id) &&
-      able(rt, *t->codelet, asked->klass, asked->id, asked_about(*t)))
-    return set_errorf(CONSORT_E_UNSUPPORTED,
-                      "codelet '%s' cannot run it on worker %s: a codelet of the reduction of its data cannot run "
-                      "there, by its can_execute() or for want of an implementation, and on no other worker can both",
-                      t->codelet->name.c_str(), asked->unit.name.c_str());
+// ready: its data say what their reductions want.
+consort_status say_nobody(Runtime &rt, const Task *t, bool ready) noexcept {
+  if (ready && (t->bits & (kScratch | kUnite)))
+    for (const auto &w : rt.workers) {
+      if ((t->bits & kBound) ? w->id != t->extra->worker : !(t->pub.where >> w->klass & 1)) continue;
+      if (reductions_allow(*t, w->id) || !able(rt, *t->codelet, w->klass, w->id, asked_about(*t))) continue;
+      return set_errorf(CONSORT_E_UNSUPPORTED,
+                        "codelet '%s' cannot run it on worker %s: a codelet of the reduction of its data cannot run "
+                        "there, by its can_execute() or for want of an implementation, and on no other of the %zu "
+                        "workers can both",
+                        t->codelet->name.c_str(), w->unit.name.c_str(), rt.workers.size());
+    }
   if (t->bits & kBound)
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "codelet '%s' cannot run it on worker %s, to which it is bound: its can_execute() refuses",
@@ -67,13 +72,13 @@ consort_status check_able(Runtime &rt, const Task *t) noexcept {
   } else {
     can = find_able(rt, t, 0, nullptr) != nullptr;
   }
-  return can ? CONSORT_OK : say_nobody(rt, t, nullptr);
+  return can ? CONSORT_OK : say_nobody(rt, t, false);
 }
 
 consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {
   Worker *to = t->bits & kBound ? nullptr : find_able(rt, t, from.id + 1, &from);
   if (!to) {
-    const consort_status s = say_nobody(rt, t, &from);
+    const consort_status s = say_nobody(rt, t, true);
     record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
     return s;
   }

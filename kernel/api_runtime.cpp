@@ -30,7 +30,7 @@ bool unused(Runtime &rt, const Codelet &c) noexcept {
 consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
   Hand *h = rt.this_hand_if_any();
   if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
-  if (h && (h->task || h->in_callback))
+  if (on_a_device || (h && (h->task || h->in_callback)))
     return set_errorf(CONSORT_E_BUSY, "%s from inside a task or a callback would wait for itself", what);
   return CONSORT_OK;
 }

@@ -36,6 +36,11 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
   mend_if_left(rt, h, __builtin_frame_address(0));
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return CONSORT_OK;  // told by the submission
+  if (on_a_device)
+    return set_errorf(CONSORT_E_BUSY,
+                      "a function on a device must not wait to %s a datum: the device would stand still; submit a task "
+                      "that comes after it instead",
+                      what);
   if (h.in_callback)
     return set_errorf(
         CONSORT_E_BUSY,
@@ -181,7 +186,7 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    if (h->task || h->in_callback || h->nholds.load(std::memory_order_relaxed))
+    if (h->task || h->in_callback || on_a_device || h->nholds.load(std::memory_order_relaxed))
       if (const consort_status s = refuse_own(*rt, *h, data, mode, "acquire"); s < 0) return s;
     expect_held(*h);
     auto name = submit_special(*rt, *h, data, mode, kHold);

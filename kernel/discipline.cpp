@@ -108,8 +108,8 @@ bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) ||
       !is_open(*discipline))
     return false;
-  // copies are at home
-  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_classes);
+  // a fixed tree's members hang on their copies, too; see read_accesses()
+  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_units);
 }
 
 consort_status enter_phases(Draft &draft) noexcept {

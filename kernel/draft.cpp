@@ -74,18 +74,20 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
     if (c && !c->modes.empty() && c->modes[i] != (use.mode & ~kHints)) [[unlikely]]
       return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x",
                         c->name.c_str(), c->modes[i], i, use.mode);
-    out[i] = {&datum->pub, use.mode, 0};
-    if (use.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) draft.t->bits |= kScratch;
-    if (use.mode & CONSORT_M_SCRATCH) continue;
+    // Where some unit has a memory of its own, copies are data like others, for any unit to work on.
+    const uint32_t mode =
+        use.mode | ((use.mode & CONSORT_M_REDUX) && draft.rt.far_units ? uint32_t{CONSORT_M_FIXED_TREE} : 0);
+    out[i] = {&datum->pub, mode, 0};
+    if (mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) draft.t->bits |= kScratch;
+    if (mode & CONSORT_M_SCRATCH) continue;
     uint32_t k = 0;
     while (k < draft.nclaims && draft.claims[k].datum != datum) ++k;
-    if (k == draft.nclaims) draft.claims[draft.nclaims++] = {datum, use.mode};
-    else if (((draft.claims[k].mode | use.mode) & (CONSORT_M_REDUX | CONSORT_M_COMMUTE)) &&
-             draft.claims[k].mode != use.mode)
+    if (k == draft.nclaims) draft.claims[draft.nclaims++] = {datum, mode};
+    else if (((draft.claims[k].mode | mode) & (CONSORT_M_REDUX | CONSORT_M_COMMUTE)) && draft.claims[k].mode != mode)
       return set_errorf(CONSORT_E_INVAL,
                         "datum '%s' is named twice with different modes, one of them REDUX or COMMUTE: use one",
                         draft.rt.data.name(*datum).c_str());
-    else draft.claims[k].mode |= use.mode;
+    else draft.claims[k].mode |= mode;
   }
   return CONSORT_OK;
 }

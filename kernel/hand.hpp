@@ -44,6 +44,9 @@ struct Chain {
   uint64_t since = 0;     // when it was that for the first time
 };
 
+// Is this thread inside a task's function that a driver called? Nobody can take its place while it waits.
+extern thread_local constinit bool on_a_device;
+
 struct Hand {
   Hand(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
 
@@ -105,7 +108,7 @@ struct Hand {
 
   Task *take_record() noexcept {                              // for a submission; nullptr: no memory
     if (nfree > floor) [[likely]] return pop_free();
-    return refill(!task && !in_callback && !nholds.load(std::memory_order_relaxed)) ? pop_free() : nullptr;
+    return refill(!task && !in_callback && !on_a_device && !nholds.load(std::memory_order_relaxed)) ? pop_free() : nullptr;
   }
   Task *take_lent() noexcept {                                // a record to lend: ignores the window
     return free || drain_returned() || carve(2) ? pop_free() : nullptr;

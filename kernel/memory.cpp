@@ -116,6 +116,15 @@ uint64_t Memory::next_event() const noexcept {
 
 // -- replicas -------------------------------------------------------------------------------------------------
 
+Replicas *Memory::replicas_if_any(const Datum &d) noexcept {
+  const DatumExtra *e = d.extra();
+  return e ? e->replicas.get() : nullptr;
+}
+
+bool Memory::has_contents(const Datum &d) noexcept {
+  return (d.state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
+}
+
 Replicas *Memory::replicas_of(Datum &d) {
   DatumExtra *e = rt_.data.extra(d);
   if (!e) throw std::bad_alloc();

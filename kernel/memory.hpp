@@ -84,6 +84,9 @@ class Memory {
 
   Result<void> read_limits();
   Replicas *replicas_of(Datum &);                          // may throw
+  static Replicas *replicas_if_any(const Datum &) noexcept;
+  static bool has_contents(const Datum &) noexcept;
+  bool stage_retired(Hand &, Task *, Datum &);             // stage_home(), of an unregistration; may throw
   Replica *replica_in(Replicas &, Datum &, uint32_t space);  // may throw
   uint64_t bytes_in(const Datum &, uint32_t space) const noexcept;
   void keep(Staging &) noexcept;

@@ -7,18 +7,6 @@
 #include "runtime.hpp"
 
 namespace consort {
-namespace {
-
-Replicas *replicas_if_any(const Datum &d) noexcept {
-  const DatumExtra *e = d.extra();
-  return e ? e->replicas.get() : nullptr;
-}
-
-bool has_contents(const Datum &d) noexcept {
-  return (d.state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
-}
-
-}  // namespace
 
 bool Memory::stage_step(Hand &h, Task *t, const Family &family, Turn turn) noexcept try {
   if (t->extra && t->extra->staging) return false;  // it comes from there

@@ -5,6 +5,7 @@
 #include "error_slot.hpp"
 #include "memory.hpp"
 #include "queue.hpp"
+#include "reduction.hpp"
 #include "runtime.hpp"
 
 namespace consort {
@@ -167,11 +168,11 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
         std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
-      if (a.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) continue;
-      Datum *d = Datum::of(a.datum);
-      if (!d->pub.bytes || (i && (t->bits & kUnite))) continue;  // copies are at home
+      if (!is_moved(a)) continue;
+      Datum *d = datum_for(a);
+      if (!d->pub.bytes) continue;
       const bool empty = (t->bits & kUnite) && !(d->state.load(std::memory_order_relaxed) & data_state::kValid);
-      const uint32_t mode = empty ? uint32_t{CONSORT_M_W} : a.mode;
+      const uint32_t mode = empty ? uint32_t{CONSORT_M_W} : a.mode & CONSORT_M_REDUX ? uint32_t{CONSORT_M_RW} : a.mode;
       auto same =
           std::find_if(made->items.begin(), made->items.end(), [&](const auto &item) { return item.datum == d; });
       if (same != made->items.end())
@@ -199,7 +200,8 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   }
   begin(*s);
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
-    const Datum *d = Datum::of(t->pub.access[i].datum);
+    const consort_access &a = t->pub.access[i];
+    const Datum *d = is_moved(a) ? datum_for(a) : nullptr;
     for (const auto &item : s->items)
       if (item.datum == d) f.views[i] = item.replica->view;
   }
@@ -237,33 +239,40 @@ bool Memory::sent(Staging &s) noexcept {
   return false;
 }
 
-bool Memory::stage_home(Hand &h, Task *t) noexcept try {
-  Datum &d = *Datum::of(t->pub.access[0].datum);
-  if (data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
-  if (t->extra && t->extra->staging) return false;  // it comes from there
+// Its contents come home if they belong there, and nothing of it flies any more, nor of the copies that it was reduced on.
+bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   Lock lock(mutex_);
-  Replicas &all = *replicas_of(d);
-  const uint32_t home = rt_.topology->home();
-  const bool contents =
-      all.valid && (d.state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
-  uint32_t mode = t->pub.access[0].mode;
-  bool items = true;
-  if (t->bits & kRetire) {
-    all.retired = true;
-    const Replica *own = all.in(home);
-    const bool fetch_it = contents && own && own->lasting && !all.is_valid(*own);
-    if (!fetch_it && !all.flying) return false;
-    if (fetch_it) mode = CONSORT_M_R;
-    items = fetch_it;
-  } else if (!contents) {
-    mode = CONSORT_M_W;  // nothing to read is told elsewhere
-  }
+  std::vector<Replicas *> leaving;
+  const auto retire = [&](Replicas *all) {
+    if (!all) return;
+    all->retired = true;
+    if (all->flying) leaving.push_back(all);
+  };
+  Replicas *const all = replicas_if_any(d);
+  retire(all);
+  for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy)); });
+  const Replica *own = all ? all->in(rt_.topology->home()) : nullptr;
+  const bool fetch_it = own && own->lasting && all->valid && !all->is_valid(*own) && has_contents(d);
+  if (!fetch_it && leaving.empty()) return false;
   Staging *s = stage_at_home(h, t);
-  if (items) s->items.push_back({&d, mode, nullptr});
-  if ((t->bits & kRetire) && all.flying) {
-    all.leaving = s;
+  if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});
+  for (Replicas *one : leaving) {
+    one->leaving = s;
     ++s->awaited;
   }
+  return sent(*s);
+}
+
+bool Memory::stage_home(Hand &h, Task *t) noexcept try {
+  Datum &d = *Datum::of(t->pub.access[0].datum);
+  if (t->extra && t->extra->staging) return false;  // it comes from there
+  if (t->bits & kRetire) return stage_retired(h, t, d);
+  if (data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
+  Lock lock(mutex_);
+  const bool contents = replicas_of(d)->valid && has_contents(d);
+  Staging *s = stage_at_home(h, t);
+  // That there is nothing to read is told elsewhere.
+  s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return sent(*s);
 } catch (const std::bad_alloc &) {
   return false;

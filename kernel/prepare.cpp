@@ -37,8 +37,9 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
 bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
-    const Datum *d = Datum::of(a.datum);
-    if ((a.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) || !d->pub.bytes) continue;
+    if (!is_moved(a)) continue;
+    const Datum *d = datum_for(a);
+    if (!d->pub.bytes) continue;
     const uint32_t space = data_state::space(d->state.load(std::memory_order_relaxed));
     if (space == data_state::kMany) return true;
     if (space == data_state::kNowhere ? rt.memory.manages(w.unit.desc.space) : !(w.reach >> space & 1)) return true;
@@ -58,9 +59,15 @@ consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
     return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d,
                   rt.data.blame(d));
-  f.views[0] = d.view;  // its copies are at home, it may be elsewhere
-  const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
-  if (d.pub.bytes && space != data_state::kNowhere && (space == data_state::kMany || !(w.reach >> space & 1)))
+  bool elsewhere = false;
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    const Datum &one = *Datum::of(t->pub.access[i].datum);
+    const uint32_t space = data_state::space(one.state.load(std::memory_order_relaxed));
+    elsewhere |=
+        one.pub.bytes && space != data_state::kNowhere && (space == data_state::kMany || !(w.reach >> space & 1));
+    f.views[i] = one.view;
+  }
+  if (elsewhere)
     if (const consort_status s = stage(rt, w, f, t); s != CONSORT_OK) return s;
   f.fn = unite_body;
   f.call.nviews = f.call.nargs = 0;
@@ -71,15 +78,10 @@ consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
 
 consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   t->bits |= kOdd;
-  const auto of_access = [&](const consort_access &a) {
-    Datum *d = Datum::of(a.datum);
-    if (!(a.mode & CONSORT_M_REDUX) || !(a.mode & CONSORT_M_FIXED_TREE)) return d;
-    return discipline_if_any(*d)->reduction->copies[a.reserved - 1].datum.load(std::memory_order_acquire);
-  };
   for (uint32_t i = 0; i < t->pub.naccess && !(t->bits & kFollowed); ++i) {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_R) && !(a.mode & CONSORT_M_FIXED_TREE)) continue;
-    Datum *d = of_access(a);
+    Datum *d = datum_for(a);
     if (const consort_status s = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); s < 0) return s;
   }
   const bool staged = needs_staging(rt, w, *t);
@@ -87,14 +89,14 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
     if (const consort_status s = stage(rt, w, f, t); s != CONSORT_OK) return s;
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     consort_access &a = t->accesses()[i];
-    Datum *d = of_access(a);
+    Datum *d = datum_for(a);
     if (a.mode & CONSORT_M_SCRATCH) {
       if (const consort_status s = rt.data.take_scratch(*d, t->pub.id, w.unit.desc.space, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
     } else if ((a.mode & CONSORT_M_REDUX) && !(a.mode & CONSORT_M_FIXED_TREE)) {
       if (const consort_status s = take_copy(rt, w, t, a, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
-    } else if (!staged || (a.mode & CONSORT_M_REDUX) || !d->pub.bytes) {
+    } else if (!staged || !d->pub.bytes) {
       // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
       if (d->pub.bytes && data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kNowhere)
         if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0)

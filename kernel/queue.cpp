@@ -21,6 +21,8 @@ struct Queue::Slot {
   char text[256] = {};
 };
 
+thread_local constinit bool on_a_device = false;
+
 namespace {
 
 // Called by the driver, maybe on a thread of its own: no exception reaches it, and the words of a failure are
@@ -28,7 +30,9 @@ namespace {
 template <class Slot>
 consort_status run_host_code(const consort_call *call) noexcept {
   Slot &slot = *const_cast<Slot *>(reinterpret_cast<const Slot *>(call));
+  const bool outer = std::exchange(on_a_device, true);
   const consort_status s = guarded_call(slot.fn, call);
+  on_a_device = outer;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return s;
 }

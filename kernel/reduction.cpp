@@ -68,13 +68,14 @@ consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const
 }
 
 // Adds `from` to `to`, and leaves `from` without contents.
-consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view, Datum &from) noexcept {
+consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view, Datum &from,
+                   const void *from_view) noexcept {
   const uint32_t state = from.state.load(std::memory_order_relaxed);
   if (state & data_state::kPoisoned) return set_error(CONSORT_E_POISONED, "a part of the reduction failed");
   if (!(state & data_state::kValid)) return CONSORT_OK;
   if (!is_valid(to))
     if (const consort_status s = begin_with_nothing(r, w, to, to_view); s < 0) return s;
-  const void *views[] = {to_view, from.view};
+  const void *views[] = {to_view, from_view};
   if (const consort_status s = call_here(r.rt, w, r.combine, views, 2); s < 0) return s;
   set_contents(from, 0);
   return CONSORT_OK;
@@ -151,13 +152,6 @@ consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
                       "datum '%s': codelet '%s' of its reduction has no implementation for a unit that runs host code",
                       draft.rt.data.name(d).c_str(),
                       (combine->where & draft.rt.inline_classes ? init : combine)->name.c_str());
-  // Copies live at home.
-  if (!(draft.t->pub.where & ~draft.rt.far_classes))
-    return set_errorf(CONSORT_E_UNSUPPORTED,
-                      "a task that reduces datum '%s' has implementations only for units with a memory of their own; "
-                      "copies are at home: add an implementation for a unit that works there",
-                      draft.rt.data.name(d).c_str());
-  draft.t->pub.where &= ~draft.rt.far_classes;
   return CONSORT_OK;
 }
 
@@ -193,7 +187,7 @@ Result<Reduction::Able> Reduction::who_can(Runtime &rt, const Codelet &init, con
   for (const auto &w : rt.workers) {
     const bool begins = can(init, *w), combines = can(combine, *w);
     all &= able[w->id] = begins && combines;
-    if (!(rt.inline_classes >> w->klass & 1)) continue;
+    if (w->queue) continue;
     some[0] |= begins, some[1] |= combines, some[2] |= begins && combines;
   }
   if (all) return Able{};
@@ -210,12 +204,19 @@ Result<Reduction::Able> Reduction::who_can(Runtime &rt, const Codelet &init, con
 bool reductions_allow(const Task &t, uint32_t worker) noexcept {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
-    if (!(a.mode & CONSORT_M_REDUX) && !(t.bits & kUnite)) continue;
+    const bool calls = (a.mode & CONSORT_M_REDUX) && !(a.mode & CONSORT_M_FIXED_TREE);  // init, for its copy
+    if (!calls && !(t.bits & kUnite)) continue;
     const Discipline *discipline = discipline_if_any(*Datum::of(a.datum));
     const Reduction *r = discipline->copy_of ? discipline->copy_of : discipline->reduction.get();
-    if (r && r->able && !r->able[worker]) return false;
+    if (r && ((r->able && !r->able[worker]) || r->rt.workers[worker]->queue)) return false;
   }
   return true;
+}
+
+Datum *datum_for(const consort_access &a) noexcept {
+  Datum *d = Datum::of(a.datum);
+  if (!(a.mode & CONSORT_M_REDUX) || !(a.mode & CONSORT_M_FIXED_TREE)) return d;
+  return reduction_of(*d).copies[a.reserved - 1].datum.load(std::memory_order_acquire);
 }
 
 bool changes_kind(const Discipline &discipline, uint32_t mode) noexcept {
@@ -232,7 +233,6 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
   if (r.members < Reduction::kFixed) {
     Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, &held(draft.rt, r.init));
     if (!t) return CONSORT_E_NOMEM;
-    t->pub.where &= draft.rt.inline_classes;
     const Claim all{copy, CONSORT_M_W};
     // Behind the phase before: whoever unites that looks at every copy.
     if (const consort_status s = send_internal(draft, t, &all, 1, claim.datum->writer); s < 0) return s;
@@ -313,17 +313,19 @@ consort_status unite_body(const consort_call *call) noexcept {
   Datum &to = *Datum::of(t.pub.access[0].datum);
   const Discipline *discipline = discipline_if_any(to);
   const Worker &w = *current_hand.hand->seat;
-  if (discipline->copy_of) return add(*discipline->copy_of, w, to, to.view, *Datum::of(t.pub.access[1].datum));
+  Datum *const brought = t.pub.naccess > 1 ? Datum::of(t.pub.access[1].datum) : nullptr;
+  if (discipline->copy_of) return add(*discipline->copy_of, w, to, call->views[0], *brought, call->views[1]);
   Reduction &r = *discipline->reduction;
   for (Reduction::Copy &c : r.copies)
     if (Datum *from = c.datum.load(std::memory_order_acquire))
-      if (const consort_status s = add(r, w, to, call->views[0], *from); s < 0) return s;
+      if (const consort_status s = add(r, w, to, call->views[0], *from, from == brought ? call->views[1] : from->view);
+          s < 0)
+        return s;
   return CONSORT_OK;
 }
 
 void drop_copies(Datum &d) noexcept {
-  for (Reduction::Copy &c : reduction_of(d).copies)
-    if (Datum *copy = c.datum.load(std::memory_order_acquire)) set_contents(*copy, 0);
+  for_each_copy(d, [](Datum &copy) { set_contents(copy, 0); });
 }
 
 }  // namespace consort

@@ -3,7 +3,8 @@
 // Belongs to the datum's discipline. Copies are data of the kernel's own (no handle, no home, the datum's layout).
 // Free: a task takes any copy while it runs, its worker's own if it can, and the copy's first user fills it with the
 // neutral element; a copy that holds contributions is valid, any other is not. In a fixed tree: the i-th task of a
-// phase adds to copy i mod kFixed, in the order of submission, and all is ordinary tasks on the copies. `fixed`,
+// phase adds to copy i mod kFixed, in the order of submission, and all is ordinary tasks on the copies, which are moved
+// like any datum: so it is wherever some unit has a memory of its own. What unites runs in the host's memory. `fixed`,
 // `members` and the making of copies in a fixed tree: under the right. Taking and giving: running tasks, any thread.
 #pragma once
 #include <array>
@@ -52,6 +53,21 @@ bool changes_kind(const Discipline &, uint32_t mode) noexcept;          // free 
 consort_status enter_reduction(Draft &, Claim &) noexcept;              // one more member
 consort_status unite(Draft &, Datum &) noexcept;                        // tasks that bring all copies into the datum
 consort_status forget_copies(Draft &, Datum &) noexcept;                // a task that drops them: somebody overwrites
+
+// Is it moved to where the task runs? Not what the task gets there: SCRATCH, and any copy but a fixed tree's.
+constexpr bool is_moved(const consort_access &a) noexcept {
+  return !(a.mode & CONSORT_M_SCRATCH) && (!(a.mode & CONSORT_M_REDUX) || (a.mode & CONSORT_M_FIXED_TREE));
+}
+// What the access of a ready task is to: with REDUX in a fixed tree, the task's copy; else the datum itself.
+Datum *datum_for(const consort_access &) noexcept;
+// Of a datum that may be reduced, or not.
+template <class F>
+void for_each_copy(Datum &d, F f) {
+  const Discipline *discipline = discipline_if_any(d);
+  if (!discipline || !discipline->reduction) return;
+  for (Reduction::Copy &c : discipline->reduction->copies)
+    if (Datum *copy = c.datum.load(std::memory_order_acquire)) f(*copy);
+}
 
 // A running task's part. The access remembers which copy it has.
 consort_status take_copy(Runtime &, Worker &, Task *, consort_access &, const void **view) noexcept;

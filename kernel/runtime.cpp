@@ -239,7 +239,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   }
   uint8_t domains = 0;
   for (auto &w : workers) {
-    if (!(w->reach >> topology->home() & 1)) far_classes |= uint64_t{1} << w->klass;
+    far_units |= !(w->reach >> topology->home() & 1);
     if (w->unit.desc.flags & CONSORT_UNIT_INLINE) {
       inline_classes |= uint64_t{1} << w->klass;
       continue;

@@ -150,7 +150,7 @@ struct Runtime {
   std::vector<Queue *> queues;             // by number; owned by the workers
   std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp)
   bool shared_domains = false;             // some queues wait for one another's tickets
-  uint64_t far_classes = 0;                // of which some unit does not reach the memory at home
+  bool far_units = false;                  // some unit does not reach the memory at home
   uint64_t inline_classes = 0;             // those of units that run host code where they are called
   std::atomic<TaskName> elder{0};          // the one task that may keep tokens while it is parked (commute.hpp)
   std::mutex blame_mutex;                  // of data that several tasks may fail on at once; leaf

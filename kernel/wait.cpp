@@ -39,6 +39,11 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
 consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
   Hand *h = rt.this_hand_if_any();
   if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
+  if (on_a_device)
+    return set_errorf(CONSORT_E_BUSY,
+                      "a function on a device must not wait for %s: the device would stand still; submit a task that "
+                      "comes after it instead",
+                      for_what);
   if (h && h->in_callback)
     return set_errorf(CONSORT_E_BUSY,
                       "a completion callback must not wait for %s: submit a task that comes after it instead",

@@ -247,7 +247,7 @@ TEST(AbleReductions, WhatNobodyCanRunIsRefusedAndNamed) {
   std::vector<Body> nothing = {[](const consort_call &) { return CONSORT_OK; }};
   const auto c = asking(r.rt, &elsewhere, nothing);
   const auto lost = Desc(c).use(r.x, CONSORT_M_REDUX).name("lost").must(r.rt);
-  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_task_wait(r.rt, lost, kLong, 0), "'lost'", "'asking'", "workers");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_task_wait(r.rt, lost, kLong, 0), "'lost'", "'asking'", "cpu2", "reduction", "workers");
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_wait_all(r.rt, kLong, 0), "'lost'");
 }
 

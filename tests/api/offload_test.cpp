@@ -384,6 +384,36 @@ TEST(OffloadVirtual, VectorScaling) {
 }
 
 // Who watches is told of tasks on devices, too, with the device's own times.
+// Nobody could take the device's place meanwhile: it may have to run what is waited for.
+TEST(Offload, AFunctionOnADeviceMustNotWait) {
+  Machine m(Pairs{{"window", "1024"}});
+  double x = 1, y = 1;
+  const auto a = variable_of(m, &x, "x"), b = variable_of(m, &y, "y");
+  const auto nop = m.codelet("nop", [](const consort_call &) { return CONSORT_OK; });
+  std::vector<std::string> said;
+  const auto curious = m.codelet("curious", [&](const consort_call &) {
+    const auto say = [&](consort_status s) {
+      EXPECT_EQ(s, CONSORT_E_BUSY) << said.size();
+      said.push_back(consort_error());
+    };
+    const auto t = Desc(nop).must(m);
+    consort_hold hold;
+    say(consort_task_wait(m, t, kLong, 0));
+    say(consort_group_wait(m, {0}, kLong, 0));
+    say(consort_wait_all(m, kLong, 0));
+    say(consort_acquire(m, b, CONSORT_M_R, kLong, &hold));
+    say(consort_unregister(m, b));
+    say(consort_stop(m));
+    for (int i = 0; i < 3000; ++i) Desc(nop).must(m);  // more than the window: it does not wait for room either
+    return CONSORT_OK;
+  });
+  Desc(curious).rw(a).on(m.workers - 1).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  ASSERT_EQ(said.size(), 6u);
+  for (const auto &words : said) EXPECT_TRUE(words.find("wait") != std::string::npos) << words;
+  for (const auto d : {a, b}) ASSERT_OK(consort_unregister(m, d));
+}
+
 TEST(Offload, DevicesAreTracedAndCounted) {
   Machine m({{"profile", "true"}, {"sim.times", "work=1ms"}});
   std::mutex mutex;

@@ -3,6 +3,7 @@
 with options that it must refuse.
 Each example compares its result with a plain loop of its own and answers 1 where they differ; here its words count too.
 usage: run.py NAME PROGRAM"""
+import os
 import re
 import subprocess
 import sys
@@ -54,16 +55,22 @@ CASES = {
 }
 
 
-def run(*options):
-    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=120)
+# Simulated devices, with a memory of their own, run the same functions as the CPU.
+AT_HOME = {'fork_join'}  # its tasks wait in their bodies, which a device's must not
+DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_SIM__DEVICES': '2'}
+
+
+def run(*options, **environment):
+    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
 
 
 class Example(unittest.TestCase):
     def setUp(self):
         self.words, self.runs, self.settings = CASES[NAME]
 
-    def good(self, *options):
-        done = run(*options)
+    def good(self, *options, **environment):
+        done = run(*options, **environment)
         self.assertEqual(done.returncode, 0, f'{options}: {done.stdout}{done.stderr}')
         self.assertRegex(done.stdout, re.compile(self.words, re.M))
 
@@ -77,6 +84,10 @@ class Example(unittest.TestCase):
             self.good(*line, '--workers', '1')
             for policy in ('eager', 'prio', 'lws'):
                 self.good(*line, '--scheduler', policy)
+
+    def test_on_devices_with_a_memory_of_their_own(self):
+        if NAME not in AT_HOME:
+            self.good(*self.runs[-1].split(), **DEVICES)
 
     def test_a_policy_of_its_own_is_used_and_others_may_be(self):
         if NAME == 'scheduler':

@@ -116,17 +116,64 @@ TEST(MemoryFamily, ContributionsReachADatumThatLivesOnTheDevice) {
   }
 }
 
-TEST(MemoryFamily, ContributionsOfADeviceAloneAreRefused) {
-  Machine m;
-  const Sum how(m);
-  uint64_t v = 1;
-  const auto x = variable_of(m, &v);
-  ASSERT_OK(consort_data_set_reduction(m, x, how.init, how.combine));
-  consort_task_id id;
-  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(m.on("stream", nullptr, add)).use(x, CONSORT_M_REDUX).arg(uint64_t{1}).to(m, &id),
-              "copies are at home", "add an implementation");
-  ASSERT_OK(consort_unregister(m, x));
-  EXPECT_EQ(v, 1u);
+TEST(MemoryFamily, ContributionsOfADeviceAlone) {
+  for (const char *limit : {"", "stream0:ram=64"}) {
+    Machine m(*limit ? Pairs{{"limits", limit}} : Pairs{});
+    const Sum how(m);
+    uint64_t v = 1, want = 1;
+    const auto x = variable_of(m, &v), y = variable_of(m, static_cast<uint64_t *>(nullptr), "born of its parts");
+    for (const auto d : {x, y}) ASSERT_OK(consort_data_set_reduction(m, d, how.init, how.combine));
+    const auto there = m.on("stream", nullptr, add);
+    for (int round = 0; round < 4; ++round) {
+      for (uint64_t i = 0; i < 50; ++i) {
+        Desc(there).use(x, CONSORT_M_REDUX).arg(i).must(m), want += i;
+        Desc(there).use(y, CONSORT_M_REDUX).arg(i).must(m);
+      }
+      consort_hold hold;
+      ASSERT_OK(consort_acquire(m, x, CONSORT_M_R, kLong, &hold));
+      EXPECT_EQ(v, want) << round;
+      ASSERT_OK(consort_release(m, hold));
+    }
+    uint64_t copied = 0;
+    const auto z = variable_of(m, &copied);
+    ASSERT_OK(consort_data_copy(m, z, y, {0}, nullptr));
+    for (const auto d : {x, y, z}) ASSERT_OK(consort_unregister(m, d));
+    EXPECT_EQ(v, want);
+    EXPECT_EQ(copied, 4u * 49 * 50 / 2);
+  }
+}
+
+// Overwritten, forgotten or unregistered in the middle: what is on its way with the copies ends before they go.
+TEST(MemoryFamily, ContributionsThatNobodyReads) {
+  for (int seed = 0; seed < 8; ++seed) {
+    Machine m({{"stream.units", "2"}, {"limits", "stream0:ram=1024"}}, "2");
+    std::mt19937 random(seed);
+    const auto sum = [](const consort_call &c) {
+      const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
+      for (uint64_t i = 0; i < w.n; ++i) pointer<uint64_t>(c, 0)[i] += c.nviews > 1 ? pointer<uint64_t>(c, 1)[i] : 1;
+      return CONSORT_OK;
+    };
+    const auto init = m.on("cpu", "stream", [](const consort_call &c) {
+      const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
+      return std::fill_n(pointer<uint64_t>(c, 0), w.n, uint64_t{0}), CONSORT_OK;
+    });
+    const auto combine = m.on("cpu", nullptr, sum), one = m.on("cpu", "stream", sum), far = m.on("stream", nullptr, sum);
+    std::vector<std::vector<uint64_t>> memory(4, std::vector<uint64_t>(32, 5));
+    for (int turn = 0; turn < 12; ++turn) {
+      auto &v = memory[random() % 4];
+      uint64_t want = v[0];
+      const auto x = vector_of(m, v.data(), v.size(), 8);
+      ASSERT_OK(consort_data_set_reduction(m, x, init, combine));
+      for (int phase = random() % 3; phase >= 0; --phase) {
+        const int n = 1 + random() % 30;
+        for (int i = 0; i < n; ++i) Desc(random() % 2 ? one : far).use(x, CONSORT_M_REDUX).must(m);
+        want += n;
+        if (random() % 2) Desc(init).w(x).must(m), want = 0;
+      }
+      ASSERT_OK(consort_unregister(m, x));
+      for (const uint64_t e : v) ASSERT_EQ(e, want) << "seed " << seed << ", turn " << turn;
+    }
+  }
 }
 
 TEST(MemoryFamily, TasksInAnyOrderTakeTurnsOverTwoMemories) {
