@@ -36,7 +36,8 @@ bool Memory::is_stuck(const Store &store) const noexcept {
   return !transfers_ && !store.pinned && !store.later;
 }
 
-// The driver has less than it said. What is pinned or on its way will be free one day; else this is the end.
+// The driver has less than it said; or it has that much, but no single piece so large: who wants less may find it still.
+// What is pinned or on its way will be free one day; else this is the end.
 Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
   Store &store = stores_[s.space];
   const std::string text = error_text();
@@ -44,7 +45,10 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
     drop_spares(store);
     store.counted = true;
     store.later = false;
-    store.limit = store.used;  // so much there is, and no more
+    uint64_t missing = 0;
+    for (const auto &item : s.items)
+      if (item.replica->space == s.space && !item.replica->allocated) missing += bytes_in(*item.datum, s.space);
+    store.limit = std::min(store.limit, store.used + missing - 1);  // so much there is not
     for (const Replica *r = store.oldest; r; r = r->newer)
       if (std::none_of(s.items.begin(), s.items.end(), [&](const auto &i) { return i.replica == r; }))
         return Short::kTryAgain;
@@ -86,7 +90,7 @@ bool Memory::grant(Staging &s) noexcept try {
       case Short::kRefused:
         return true;
       case Short::kTryAgain:
-        return grant(s);  // with what there is as the limit: each time something goes, so it ends
+        return grant(s);  // with less than that as the limit: each time something goes, so it ends
       case Short::kWait:
         return false;
     }

@@ -1,0 +1,376 @@
+// Whole programs on cores and OpenCL devices: host functions that enqueue on the native queue, data that move by themselves.
+// PoCL's devices are the host's cores with a memory of their own each. Without a platform the tests are skipped.
+#include "api/harness.hpp"
+
+#if !defined(CONSORT_HAS_OPENCL)
+TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+#else
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <map>
+#include <memory>
+#include <random>
+
+namespace consort_test {
+namespace {
+
+constexpr char kSource[] =
+    "#define AT(x, off) ((__global float *)((__global char *)(x) + (off)))\n"
+    "__kernel void scale(__global void *x, ulong off, float a) { AT(x, off)[get_global_id(0)] *= a; }\n"
+    "__kernel void axpy(__global void *x, ulong xo, __global void *y, ulong yo, float a) {\n"
+    "  size_t i = get_global_id(0); AT(y, yo)[i] += a * AT(x, xo)[i];\n"
+    "}\n"
+    "__kernel void scale3(__global void *x, ulong off, ulong ldy, ulong ldz, float a) {\n"
+    "  AT(x, off)[get_global_id(0) + ldy * get_global_id(1) + ldz * get_global_id(2)] *= a;\n"
+    "}\n"
+    "__kernel void stir(__global void *x, ulong xo, __global void *y, ulong yo, uint a) {\n"
+    "  size_t i = get_global_id(0);\n"
+    "  __global uint *to = (__global uint *)AT(y, yo), *from = (__global uint *)AT(x, xo);\n"
+    "  to[i] = to[i] * 3 + from[i] + a;\n"
+    "}\n";
+
+// Programs by context, for as long as the process lives, as a library would keep them.
+cl_kernel kernel_of(const consort_call &c, const char *name) {
+  static std::mutex mutex;
+  static std::map<void *, cl_program> programs;
+  std::lock_guard lock(mutex);
+  auto context = static_cast<cl_context>(c.native_context);
+  cl_program &p = programs[context];
+  if (!p) {
+    clRetainContext(context);  // its address is its own as long as the program is kept
+    const char *text = kSource;
+    p = clCreateProgramWithSource(context, 1, &text, nullptr, nullptr);
+    if (clBuildProgram(p, 0, nullptr, "", nullptr, nullptr) != CL_SUCCESS) return nullptr;
+  }
+  return clCreateKernel(p, name, nullptr);
+}
+
+// One launch on the call's own queue: `mem` sets a buffer and an offset.
+class Launch {
+ public:
+  Launch(const consort_call &c, const char *name) : call_(c), k_(kernel_of(c, name)) {}
+  ~Launch() {
+    if (k_) clReleaseKernel(k_);
+  }
+  template <class T>
+  Launch &value(T v) {
+    error_ |= clSetKernelArg(k_, at_++, sizeof v, &v);
+    return *this;
+  }
+  Launch &mem(uint32_t view) {
+    const auto &a = *static_cast<const consort_addr *>(call_.views[view]);
+    return value(reinterpret_cast<cl_mem>(a.base)).value(cl_ulong{a.off});
+  }
+  consort_status over(size_t nx, size_t ny = 1, size_t nz = 1) {
+    const size_t n[3] = {nx, ny, nz};
+    if (!error_) error_ = clEnqueueNDRangeKernel(static_cast<cl_command_queue>(call_.native_queue), k_, 3, nullptr, n, nullptr, 0, nullptr, nullptr);
+    return error_ ? consort_fail(CONSORT_E_IO, ("the kernel was not launched: " + std::to_string(error_)).c_str()) : CONSORT_OK;
+  }
+
+ private:
+  const consort_call &call_;
+  cl_kernel k_;
+  cl_uint at_ = 0;
+  cl_int error_ = 0;
+};
+
+const consort_vector_view &vec(const consort_call &c, uint32_t i) { return *static_cast<const consort_vector_view *>(c.views[i]); }
+
+struct Machine {
+  std::unique_ptr<Rt> rt;
+  std::vector<std::unique_ptr<Body>> bodies;
+  std::vector<uint32_t> cores, devices;
+
+  explicit Machine(const Pairs &more = {}) {
+    Pairs pairs = settings();
+    pairs.insert(pairs.end(), more.begin(), more.end());
+    rt = std::make_unique<Rt>(pairs);
+    consort_info info{};
+    info.size = sizeof info;
+    need(consort_get_info(*rt, &info), "info");
+    for (uint32_t w = 0; w < info.nworkers; ++w) (worker(w).klass == std::string("opencl") ? devices : cores).push_back(w);
+  }
+  static Pairs settings() {
+    return {{"drivers", "cpu,opencl"}, {"cpu.topology", kFourCores}, {"cpu.workers", "2"}, {"opencl.types", "cpu"},
+            {"opencl.platforms", "portable"}, {"opencl.cache", "off"}};
+  }
+  operator consort_runtime *() const { return *rt; }
+  consort_worker_info worker(uint32_t w) const {
+    consort_worker_info info{};
+    info.size = sizeof info;
+    need(consort_get_worker(*rt, w, &info), "worker");
+    return info;
+  }
+  uint32_t workers() const { return static_cast<uint32_t>(cores.size() + devices.size()); }
+  consort_codelet_id codelet(const char *name, Body core, Body device, uint32_t flags = CONSORT_CL_ASYNC) {
+    std::vector<consort_impl> impls;
+    for (auto &[klass, body] : {std::pair{"cpu", &core}, std::pair{"opencl", &device}})
+      if (*body) {
+        bodies.push_back(std::make_unique<Body>(std::move(*body)));
+        impls.push_back({klass, run_body, bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0});
+      }
+    consort_codelet d = CONSORT_CODELET_INIT;
+    d.flags = flags;
+    d.name = name;
+    d.impls = impls.data();
+    d.nimpls = static_cast<uint32_t>(impls.size());
+    consort_codelet_id id{0};
+    need(consort_codelet_add(*rt, &d, &id), "codelet");
+    return id;
+  }
+  consort_codelet_id scale(uint32_t flags = CONSORT_CL_ASYNC) {
+    return codelet("scale",
+                   [](const consort_call &c) {
+                     for (uint64_t i = 0; i < vec(c, 0).n; ++i) pointer<float>(c, 0)[i] *= value<float>(c, 0);
+                     return CONSORT_OK;
+                   },
+                   [](const consort_call &c) { return Launch(c, "scale").mem(0).value(value<float>(c, 0)).over(vec(c, 0).n); }, flags);
+  }
+  consort_codelet_id mix() {
+    return codelet("mix",
+                   [](const consort_call &c) {
+                     for (uint64_t i = 0; i < vec(c, 0).n; ++i) {
+                       uint32_t &to = pointer<uint32_t>(c, 1)[i];
+                       to = to * 3 + pointer<uint32_t>(c, 0)[i] + value<uint32_t>(c, 0);
+                     }
+                     return CONSORT_OK;
+                   },
+                   [](const consort_call &c) { return Launch(c, "stir").mem(0).mem(1).value(value<uint32_t>(c, 0)).over(vec(c, 0).n); });
+  }
+};
+
+struct OpenCl : ::testing::Test {
+  static std::string &missing() {
+    static std::string text;
+    return text;
+  }
+  static void SetUpTestSuite() {
+    setenv("POCL_DEVICES", "pthread pthread", 0);
+    setenv("POCL_MEMORY_LIMIT", "1", 0);  // GiB
+    Pairs pairs = Machine::settings();
+    pairs.push_back({"log", "error"});
+    consort_runtime *rt = nullptr;
+    consort_info info{};
+    info.size = sizeof info;
+    if (start(pairs, &rt) < 0) missing() = consort_error();
+    else if (consort_get_info(rt, &info) < 0 || info.nclasses < 2) missing() = "no OpenCL device here: install pocl-opencl-icd";
+    (void)consort_stop(rt);
+  }
+  void SetUp() override {
+    if (!missing().empty()) GTEST_SKIP() << missing();
+  }
+};
+
+// -- to and fro -------------------------------------------------------------------------------------------------------
+
+// Each step on another worker than the one before, so that everything moves each time; or where the policy likes.
+TEST_F(OpenCl, VectorsGoToAndFro) {
+  for (const uint32_t flags : {uint32_t{CONSORT_CL_ASYNC}, 0u})
+    for (const bool pinned : {true, false}) {
+      Machine m;
+      ASSERT_EQ(m.devices.size(), 2u);
+      const auto scale = m.scale(flags);
+      std::vector<std::vector<float>> v(6, std::vector<float>(5000, 1.f));
+      std::vector<consort_data_id> x;
+      for (auto &i : v) x.push_back(vector_of(m, i.data(), i.size(), sizeof(float)));
+      for (uint32_t turn = 0; turn < 12; ++turn)
+        for (uint32_t i = 0; i < v.size(); ++i)
+          Desc(scale).rw(x[i]).arg(i % 2 ? 2.f : 0.5f).on(pinned ? (turn + i) % m.workers() : CONSORT_NONE).must(m);
+      for (const auto d : x) ASSERT_OK(consort_unregister(m, d));
+      for (size_t i = 0; i < v.size(); ++i)
+        for (float e : v[i]) ASSERT_EQ(e, i % 2 ? 4096.f : 1.f / 4096);
+      for (uint32_t w = 0; pinned && w < m.workers(); ++w) EXPECT_EQ(m.worker(w).tasks, 72u / m.workers()) << m.worker(w).name;
+    }
+}
+
+TEST_F(OpenCl, RowsWithGapsAndBlocks) {
+  Machine m;
+  const auto scale = m.codelet("scale3",
+      [](const consort_call &c) {
+        const auto &b = *static_cast<const consort_block_view *>(c.views[0]);
+        for (uint64_t z = 0; z < b.nz; ++z)
+          for (uint64_t y = 0; y < b.ny; ++y)
+            for (uint64_t x = 0; x < b.nx; ++x) pointer<float>(c, 0)[x + b.ldy * y + b.ldz * z] *= value<float>(c, 0);
+        return CONSORT_OK;
+      },
+      [](const consort_call &c) {
+        const auto &b = *static_cast<const consort_block_view *>(c.views[0]);
+        return Launch(c, "scale3").mem(0).value(cl_ulong{b.ldy}).value(cl_ulong{b.ldz}).value(value<float>(c, 0)).over(b.nx, b.ny, b.nz);
+      });
+  const auto scale2 = m.codelet("scale2",
+      [](const consort_call &c) {
+        const auto &v = *static_cast<const consort_matrix_view *>(c.views[0]);
+        for (uint64_t y = 0; y < v.ny; ++y)
+          for (uint64_t x = 0; x < v.nx; ++x) pointer<float>(c, 0)[x + v.ld * y] *= value<float>(c, 0);
+        return CONSORT_OK;
+      },
+      [](const consort_call &c) {
+        const auto &v = *static_cast<const consort_matrix_view *>(c.views[0]);
+        return Launch(c, "scale3").mem(0).value(cl_ulong{v.ld}).value(cl_ulong{0}).value(value<float>(c, 0)).over(v.nx, v.ny);
+      });
+  constexpr uint64_t kX = 7, kY = 5, kZ = 3, kLdy = 10, kLdz = 61;
+  std::vector<float> block(kLdz * kZ, 1), matrix(kLdy * kY, 1);
+  consort_data_id b{0}, a{0};
+  ASSERT_OK(consort_register_block(m, block.data(), kX, kY, kZ, kLdy, kLdz, sizeof(float), &b));
+  ASSERT_OK(consort_register_matrix(m, matrix.data(), kX, kY, kLdy, sizeof(float), &a));
+  for (uint32_t i = 0; i < 2 * m.workers(); ++i) {
+    Desc(scale).rw(b).arg(2.f).on(i % m.workers()).must(m);
+    Desc(scale2).rw(a).arg(2.f).on((i + 1) % m.workers()).must(m);
+  }
+  ASSERT_OK(consort_unregister(m, b));
+  ASSERT_OK(consort_unregister(m, a));
+  const float all = static_cast<float>(1u << 2 * m.workers());
+  for (uint64_t i = 0; i < block.size(); ++i)
+    ASSERT_EQ(block[i], i % kLdz / kLdy < kY && i % kLdz % kLdy < kX ? all : 1) << "element " << i << ": gaps are nobody's";
+  for (uint64_t i = 0; i < matrix.size(); ++i) ASSERT_EQ(matrix[i], i % kLdy < kX ? all : 1) << "element " << i;
+}
+
+// Parts lie in the whole's memory at home, and in buffers of their own on each device.
+TEST_F(OpenCl, PartsAreUsedOnAllDevices) {
+  Machine m;
+  const auto scale = m.scale();
+  constexpr uint32_t kParts = 8, kSize = 1000;
+  std::vector<float> v(kParts * kSize + 3, 1);
+  const auto x = vector_of(m, v.data(), v.size(), sizeof(float), "x");
+  for (int round = 0; round < 3; ++round) {
+    Desc(scale).rw(x).arg(2.f).on(m.devices[0]).must(m);
+    consort_plan_desc d = CONSORT_PLAN_INIT;
+    const consort_split split{kParts, 0};
+    d.filter = "blocks";
+    d.params = &split;
+    d.params_bytes = sizeof split;
+    consort_plan_id plan{0};
+    ASSERT_OK(consort_plan_create(m, x, &d, &plan));
+    consort_data_id part[kParts];
+    ASSERT_EQ(consort_plan_parts(m, plan, part, kParts), int64_t{kParts});
+    for (uint32_t turn = 0; turn < 2; ++turn)
+      for (uint32_t i = 0; i < kParts; ++i) Desc(scale).rw(part[i]).arg(i % 2 ? 2.f : 0.5f).on((i + turn) % m.workers()).must(m);
+    Desc(scale).rw(x).arg(2.f).on(m.devices[1]).must(m);
+    ASSERT_OK(consort_plan_destroy(m, plan));
+  }
+  ASSERT_OK(consort_unregister(m, x));
+  const uint64_t per = (v.size() + kParts - 1) / kParts, longer = v.size() % kParts;
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < kParts; ++i)
+    for (uint64_t k = 0; k < (longer && i >= longer ? per - 1 : per) && at < v.size(); ++k, ++at)
+      ASSERT_EQ(v[at], i % 2 ? 4096.f : 1.f) << "element " << at << ", part " << i;
+  EXPECT_EQ(at, v.size());
+}
+
+// -- in flight --------------------------------------------------------------------------------------------------------
+
+TEST_F(OpenCl, ChainsAreIssuedBehindWhatRuns) {
+  Machine m;
+  Gate gate;
+  const auto scale = m.scale();
+  const auto wait = m.codelet("wait", {}, [&](const consort_call &) { return gate.pass(), CONSORT_OK; }, 0);
+  std::vector<float> v(1000, 1), w(1000, 1);
+  const auto x = vector_of(m, v.data(), v.size(), sizeof(float)), y = vector_of(m, w.data(), w.size(), sizeof(float));
+  Desc(wait).rw(x).on(m.devices[0]).must(m);
+  ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));
+  for (int i = 0; i < 40; ++i) {
+    Desc(scale).rw(x).arg(i % 2 ? 2.f : 0.5f).on(m.devices[0]).must(m);
+    Desc(scale).rw(y).arg(i % 2 ? 2.f : 0.25f).on(m.devices[i / 10 % 2]).must(m);
+  }
+  gate.open();
+  ASSERT_OK(consort_unregister(m, x));
+  ASSERT_OK(consort_unregister(m, y));
+  for (float e : v) ASSERT_EQ(e, 1);
+  for (float e : w) ASSERT_EQ(e, 1.f / (1 << 20));
+}
+
+void random_program(uint32_t seed, const Pairs &more) {
+  Machine m(more);
+  const auto mix = m.mix();
+  std::mt19937 rng(seed);
+  constexpr uint32_t kData = 12, kWords = 512;
+  std::vector<std::vector<uint32_t>> v(kData, std::vector<uint32_t>(kWords, 5));
+  auto want = v;
+  std::vector<consort_data_id> x;
+  for (auto &i : v) x.push_back(vector_of(m, i.data(), kWords, 4));
+  for (int i = 0; i < 150; ++i) {
+    const uint32_t to = rng() % kData, from = (to + 1 + rng() % (kData - 1)) % kData, a = rng() % 100;
+    Desc(mix).r(x[from]).rw(x[to]).arg(a).on(rng() % 3 ? rng() % m.workers() : CONSORT_NONE).must(m);
+    for (uint32_t k = 0; k < kWords; ++k) want[to][k] = want[to][k] * 3 + want[from][k] + a;
+  }
+  ASSERT_OK(consort_wait_all(m, kLong, 0)) << "seed " << seed;
+  for (uint32_t i = 0; i < kData; ++i) {
+    ASSERT_OK(consort_unregister(m, x[i]));
+    ASSERT_EQ(v[i], want[i]) << "seed " << seed << ", datum " << i;
+  }
+}
+TEST_F(OpenCl, RandomPrograms) {
+  for (uint32_t seed = 1; seed <= (full() ? 100u : 5u); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {}));
+}
+
+// -- memory that is short ---------------------------------------------------------------------------------------------
+
+// Room for four data of the twelve, by the kernel's count and by the driver's.
+TEST_F(OpenCl, RandomProgramsInTightMemory) {
+  for (uint32_t seed = 1; seed <= (full() ? 100u : 5u); ++seed) {
+    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"limits", "opencl0:ram=8K,opencl1:ram=8K"}}));
+    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"opencl.limit", "8K"}}));
+  }
+}
+
+TEST_F(OpenCl, WhatDoesNotFitIsRefused) {
+  Machine m(Pairs{{"limits", "opencl0:ram=8K"}});
+  const auto scale = m.scale();
+  std::vector<float> large(4096, 1), small(1024, 1);
+  const auto x = vector_of(m, large.data(), large.size(), sizeof(float), "large"), y = vector_of(m, small.data(), small.size(), sizeof(float));
+  EXPECT_SAYS(CONSORT_E_NOMEM, consort_task_wait(m, Desc(scale).r(x).arg(1.f).on(m.devices[0]).name("too much").must(m), kLong, 0),
+              "too much", "large", "16384", "opencl0:ram", "8192");
+  EXPECT_OK(consort_task_wait(m, Desc(scale).rw(y).arg(2.f).on(m.devices[0]).must(m), kLong, 0));
+  EXPECT_OK(consort_task_wait(m, Desc(scale).rw(x).arg(2.f).on(m.devices[1]).must(m), kLong, 0)) << "the other has room";
+  ASSERT_OK(consort_unregister(m, x));
+  ASSERT_OK(consort_unregister(m, y));
+  EXPECT_EQ(large[4095], 2);
+  EXPECT_EQ(small[1023], 2);
+  (void)consort_wait_all(m, kLong, 0);
+}
+
+// The driver refuses what the kernel's count allows: no single buffer may be so large. All else has room as before.
+TEST_F(OpenCl, ABufferLargerThanTheDevicesLargest) {
+  Machine m;
+  consort_space_info space{};
+  space.size = sizeof space;
+  ASSERT_OK(consort_get_space(m, 1, &space));
+  const auto take = m.codelet("take", {}, [](const consort_call &) { return CONSORT_OK; });
+  consort_data_id d{0};
+  ASSERT_OK(consort_register_vector(m, nullptr, space.capacity, 1, &d));
+  EXPECT_SAYS(CONSORT_E_NOMEM, consort_task_wait(m, Desc(take).w(d).on(m.devices[0]).must(m), kLong, 0), "take", "opencl0:ram", "memory");
+  (void)consort_wait_all(m, kLong, 0);
+  ASSERT_OK(consort_invalidate(m, d));
+  ASSERT_OK(consort_unregister(m, d));
+  std::vector<float> v(100, 1);
+  const auto x = vector_of(m, v.data(), v.size(), sizeof(float));
+  EXPECT_OK(consort_task_wait(m, Desc(m.scale()).rw(x).arg(2.f).on(m.devices[0]).must(m), kLong, 0));
+  ASSERT_OK(consort_unregister(m, x));
+  EXPECT_EQ(v[99], 2);
+}
+
+// -- failing ----------------------------------------------------------------------------------------------------------
+
+TEST_F(OpenCl, AKernelThatFailsIsNamed) {
+  for (const uint32_t flags : {uint32_t{CONSORT_CL_ASYNC}, 0u}) {
+    Machine m;
+    const auto scale = m.scale(flags);
+    const auto wrong = m.codelet("wrong", {}, [](const consort_call &c) { return Launch(c, "scale").value(1).value(2).over(1); }, flags);
+    std::vector<float> v(100, 1);
+    const auto x = vector_of(m, v.data(), v.size(), sizeof(float), "pressure");
+    const auto failing = Desc(wrong).rw(x).name("step 7").on(m.devices[0]).must(m);
+    const auto next = Desc(scale).rw(x).arg(2.f).name("step 8").on(m.devices[0]).must(m);
+    const auto last = Desc(scale).rw(x).arg(2.f).name("step 9").on(m.cores[0]).must(m);
+    EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(m, failing, kLong, 0), "step 7", "opencl0", "not launched");
+    EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(m, next, kLong, 0), "step 8", "pressure", "step 7", "not launched");
+    EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(m, last, kLong, 0), "step 9", "pressure", "step 7");
+    (void)consort_wait_all(m, kLong, 0);
+    ASSERT_OK(consort_invalidate(m, x));
+    ASSERT_OK(consort_unregister(m, x));
+  }
+}
+
+}  // namespace
+}  // namespace consort_test
+#endif
