@@ -85,14 +85,24 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
       const auto same = [&](const consort_impl &o) { return o.fn && o.klass && klass == o.klass; };
       runs = std::find_if(d.impls, d.impls + d.nimpls, same);
     }
-    // A kernel text alone needs a unit with a queue of its own and load_impl(): inline units cannot run it.
-    const bool usable = bit >= 0 && runs != d.impls + d.nimpls && runs->fn;
+    std::unique_ptr<Portable> portable;
+    if (!impl.fn) {
+      auto made = Portable::make(impl);
+      if (!made)
+        return error(made.error().status, "codelet '" + name + "', implementation " + std::to_string(i) +
+                                              " for class '" + impl.klass + "': " + made.error().text);
+      portable = std::move(*made);
+    }
+    const bool usable = bit >= 0 && runs != d.impls + d.nimpls &&
+                        (runs->fn || topology.takes_text(static_cast<uint32_t>(bit)));
     const consort_impl &called = usable ? *runs : impl;
     const uint32_t klass = usable ? static_cast<uint32_t>(bit) : CONSORT_NONE;
-    c->impls.push_back({called.fn, called.user, klass, impl.klass, impl.name ? impl.name : name});
+    consort_call_fn *const fn = called.fn ? called.fn : Portable::stand_in;
+    void *const user = called.fn ? called.user : portable.get();
+    c->impls.push_back({fn, user, klass, impl.klass, impl.name ? impl.name : name, std::move(portable)});
     if (!usable) continue;
     c->where |= uint64_t{1} << bit;
-    if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {called.fn, called.user, i};
+    if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {fn, user, i};
   }
   std::vector<const char *> names;
   for (const Codelet::Impl &i : c->impls) names.push_back(i.name.c_str());

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "portable.hpp"
 #include "result.hpp"
 
 namespace consort {
@@ -24,6 +25,7 @@ struct Codelet {
     void *user;
     uint32_t klass;                       // bit of `where`; CONSORT_NONE: this machine has no such unit
     std::string klass_name, name;
+    std::unique_ptr<Portable> portable;   // where it is text; fn is Portable::stand_in then, user the Portable
   };
   uint64_t where = 0;                     // classes that could run it here
   uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts
@@ -36,7 +38,12 @@ struct Codelet {
   std::string name;
   std::vector<uint32_t> modes;
   std::vector<Impl> impls;
-  struct Entry { consort_call_fn *fn; void *user; uint32_t impl; };
+  struct Entry {
+    consort_call_fn *fn;
+    void *user;
+    uint32_t impl;
+    bool is_function() const noexcept { return fn && fn != Portable::stand_in; }
+  };
   std::vector<Entry> entry;               // per class: its first implementation; fn nullptr: none
   consort_can_execute_fn *can_execute = nullptr;
   void *can_execute_user = nullptr;

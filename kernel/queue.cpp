@@ -17,6 +17,7 @@ struct Queue::Slot {
   Task *task = nullptr;
   consort_op op{};
   consort_call_fn *fn = nullptr;
+  Portable::Launch launch;  // of a task whose implementation is text
   Policy::Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
   char text[256] = {};
 };
@@ -94,7 +95,12 @@ bool Queue::advance(Hand &h) noexcept {
   bool did = false;
   consort_done done[32];
   if (inflight_) {
+    clear_error();
     const uint32_t n = ops_->poll(q_, done, 32);
+    // What the driver said by fail() is about the last that it reports (driver.h).
+    if (n && done[n - 1].status < 0)
+      if (auto &text = reinterpret_cast<Slot *>(done[n - 1].cookie)->text; !*text)
+        std::snprintf(text, sizeof text, "%s", error_text());
     for (uint32_t i = 0; i < n; ++i) finish(h, done[i]);
     did |= n > 0;
   }
@@ -159,15 +165,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
     return true;  // it waits for something else, and comes again
   } else if (s < 0) {
-    // A follower that fails here is still linked to its predecessors: it waits for them like one that ran.
-    if (t->bits & kFollowed) {
-      free_.pop_back();
-      slot->task = t;
-      ++inflight_;
-      early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});
-    } else {
-      complete(rt_, h, t, s, &worker_);
-    }
+    end_unissued(h, slot, t, s);
     return true;
   }
   free_.pop_back();
@@ -185,7 +183,21 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
   slot->fn = slot->frame.fn;
   slot->text[0] = 0;
-  slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
+  if (slot->fn == Portable::stand_in) {
+    Portable &portable = *static_cast<Portable *>(slot->frame.call.user);
+    if (const consort_status s = portable.prepare(rt_, *worker_.unit.device, slot->frame.call, *t, slot->launch);
+        s < 0) {
+      record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr);
+      free_.push_back(slot);
+      end_unissued(h, slot, t, s);
+      return true;
+    }
+    slot->op.kind = CONSORT_OP_LAUNCH;
+    slot->op.flags &= CONSORT_OPF_TIME;
+    slot->op.u.launch = slot->launch.what;
+  } else {
+    slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
+  }
   if ((t->bits & kFollowed) && t->extra && t->extra->ntickets) {
     static_assert(sizeof(Ticket) == sizeof(consort_ticket));
     slot->op.nwait = t->extra->ntickets;
@@ -194,11 +206,28 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   return submit(slot);
 }
 
+// It failed, which is recorded. One that follows is still linked to its predecessors: it waits for them like one that
+// ran.
+void Queue::end_unissued(Hand &h, Slot *slot, Task *t, consort_status s) noexcept {
+  if (!(t->bits & kFollowed)) {
+    complete(rt_, h, t, s, &worker_);
+    return;
+  }
+  free_.pop_back();
+  slot->task = t;
+  slot->watcher = {};
+  ++inflight_;
+  early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});
+}
+
 bool Queue::submit(Slot *slot) noexcept {
+  const bool launch = slot->op.kind == CONSORT_OP_LAUNCH;
+  if (launch) clear_error();
   if (ops_->submit(q_, &slot->op, 1) == 0) {
     stalled_ = slot;
     return false;
   }
+  if (launch) std::snprintf(slot->text, sizeof slot->text, "%s", error_text());  // what there is to say against it
   ++inflight_;
   ++accepted_;
   slot->watcher = {};

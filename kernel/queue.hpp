@@ -44,6 +44,7 @@ class Queue {
   Task *next(uint32_t *impl) noexcept;
   bool advance(Hand &) noexcept;
   bool issue(Hand &, Task *, uint32_t impl) noexcept;
+  void end_unissued(Hand &, Slot *, Task *, consort_status) noexcept;
   bool submit(Slot *) noexcept;
   void mark_issued(Task *) noexcept;
   void finish(Hand &, const consort_done &) noexcept;

@@ -36,7 +36,7 @@ consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, co
                          uint32_t n) noexcept {
   const Codelet &c = held(rt, id);
   Codelet::Entry entry = c.entry[w.klass];
-  if (!entry.fn)
+  if (!entry.is_function())
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "codelet '%s', of a datum's reduction, has no implementation for class '%s': add one",
                       c.name.c_str(), w.unit.desc.klass);
@@ -180,7 +180,7 @@ void end_union(Datum &d) noexcept {
 
 Result<Reduction::Able> Reduction::who_can(Runtime &rt, const Codelet &init, const Codelet &combine) {
   const auto can = [&](const Codelet &c, const Worker &w) {
-    return c.entry[w.klass].fn && (!c.can_execute || consort::able(rt, c, w.klass, w.id, 0));
+    return c.entry[w.klass].is_function() && (!c.can_execute || consort::able(rt, c, w.klass, w.id, 0));
   };
   auto able = std::make_unique<bool[]>(rt.workers.size());
   bool all = true, some[3] = {};  // can some host unit begin, combine, both?

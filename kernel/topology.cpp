@@ -190,6 +190,12 @@ void Topology::freeze() {
                static_cast<uint32_t>(classes_.size()), 0, workers_.data(), hops_.data(), nullptr, classes_.data()};
 }
 
+bool Topology::takes_text(uint32_t klass) const noexcept {
+  constexpr uint32_t kFunctionsOnly = CONSORT_UNIT_INLINE | CONSORT_UNIT_SIMULATED;
+  return std::none_of(units_.begin(), units_.end(),
+                      [&](const Unit &u) { return u.klass == klass && (u.desc.flags & kFunctionsOnly); });
+}
+
 int Topology::class_bit(std::string_view klass) const noexcept {
   for (size_t i = 0; i < classes_.size(); ++i)
     if (klass == classes_[i]) return static_cast<int>(i);

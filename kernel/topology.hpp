@@ -60,6 +60,7 @@ class Topology {
   const std::vector<Unit> &units() const noexcept { return units_; }
   const std::vector<std::unique_ptr<Device>> &devices() const noexcept { return devices_; }
   const std::vector<const char *> &classes() const noexcept { return classes_; }
+  bool takes_text(uint32_t klass) const noexcept;                      // its units may run more than host functions
   const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
   std::string offer(const Plugin &driver) const;                       // "1 device, 2 spaces, 4 units", for the log
   uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies

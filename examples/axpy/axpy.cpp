@@ -10,9 +10,22 @@ namespace {
 
 using consort::r, consort::rw;
 
-const consort::Codelet axpy{"axpy", consort::cpu([](float a, std::span<const float> x, std::span<float> y) {
-                              for (size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
-                            })};
+// Where the runtime drives OpenCL devices, tasks run there as well: a work item for each element. What the kernel takes
+// is picked: the addresses of the task's two data, and its first value.
+constexpr const char *axpy_cl = R"(
+  __kernel void axpy(__global const float *x, __global float *y, float a) {
+    size_t i = get_global_id(0);
+    y[i] += a * x[i];
+  })";
+const consort::Codelet axpy{
+    "axpy",
+    consort::cpu([](float a, std::span<const float> x, std::span<float> y) {
+      for (size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
+    }),
+    consort::opencl(consort::Kernel{.format = "cl",
+                                    .text = axpy_cl,
+                                    .entry = "axpy",
+                                    .args = {consort::pass(0), consort::pass(1), consort::pass_value(0)}})};
 
 }  // namespace
 

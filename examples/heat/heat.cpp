@@ -27,14 +27,51 @@ void advance(Matrix<const double> above, Matrix<const double> old, Matrix<const 
     for (size_t x = 1; x + 1 < nx; ++x) fresh(x, y) = next(old(x, y), up[x], down[x], old(x - 1, y), old(x + 1, y));
   }
 }
-const consort::Codelet step{"step", consort::cpu(advance)};
-const consort::Codelet difference{"difference",
-                                  consort::cpu([](Matrix<const double> a, Matrix<const double> b, double &worst) {
-                                    worst = 0;
-                                    for (size_t y = 0; y < a.ny(); ++y)
-                                      for (size_t x = 0; x < a.nx(); ++x)
-                                        worst = std::max(worst, std::abs(a(x, y) - b(x, y)));
-                                  })};
+
+// The same for OpenCL devices: a work item for each point of the new band (datum 3); and one for the one number of
+// `difference` (datum 2).
+constexpr const char *kernels = R"(
+  #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+  #pragma OPENCL FP_CONTRACT OFF
+  __kernel void advance(__global const double *above, ulong na, ulong lda, __global const double *old, ulong nx,
+                        ulong ny, ulong ldo, __global const double *below, __global double *fresh, ulong ldf) {
+    size_t x = get_global_id(0), y = get_global_id(1);
+    double here = old[y * ldo + x];
+    if (x > 0 && x + 1 < nx) {
+      double up = y > 0 ? old[(y - 1) * ldo + x] : above[(na - 1) * lda + x];
+      double down = y + 1 < ny ? old[(y + 1) * ldo + x] : below[x];
+      here += 0.2 * (up + down + old[y * ldo + x - 1] + old[y * ldo + x + 1] - 4 * here);
+    }
+    fresh[y * ldf + x] = here;
+  }
+  __kernel void difference(__global const double *a, ulong nx, ulong ny, ulong lda, __global const double *b, ulong ldb,
+                           __global double *worst) {
+    *worst = 0;
+    for (ulong y = 0; y < ny; ++y)
+      for (ulong x = 0; x < nx; ++x) *worst = fmax(*worst, fabs(a[y * lda + x] - b[y * ldb + x]));
+  })";
+using consort::pass;
+const consort::Codelet step{
+    "step", consort::cpu(advance),
+    consort::opencl(consort::Kernel{.format = "cl",
+                                    .text = kernels,
+                                    .entry = "advance",
+                                    .over = 3,
+                                    .args = {pass(0), pass(0, 2), pass(0, 3), pass(1), pass(1, 1), pass(1, 2),
+                                             pass(1, 3), pass(2), pass(3), pass(3, 3)}})};
+const consort::Codelet difference{
+    "difference",
+    consort::cpu([](Matrix<const double> a, Matrix<const double> b, double &worst) {
+      worst = 0;
+      for (size_t y = 0; y < a.ny(); ++y)
+        for (size_t x = 0; x < a.nx(); ++x) worst = std::max(worst, std::abs(a(x, y) - b(x, y)));
+    }),
+    consort::opencl(consort::Kernel{
+        .format = "cl",
+        .text = kernels,
+        .entry = "difference",
+        .over = 2,
+        .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2)}})};
 
 std::vector<double> plate(size_t n) {
   std::vector<double> p(n * n, 0);

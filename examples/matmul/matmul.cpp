@@ -27,7 +27,23 @@ void add_product(Matrix<const double> a, Matrix<const double> b, Matrix<double> 
       for (size_t j = 0; j < c.nx(); ++j) c(j, i) += a(k, i) * b(j, k);  // c(x, y): column x of row y
 }
 #endif
-const consort::Codelet gemm{"gemm", consort::cpu(add_product)};
+// For an OpenCL device: a work item for each element of C (datum 2), one sum. Of a matrix there are the address, the
+// columns, the rows and the leading dimension, in this order.
+constexpr const char *add_product_cl = R"(
+  #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+  __kernel void gemm(__global const double *a, ulong n, ulong lda, __global const double *b, ulong ldb,
+                     __global double *c, ulong ldc) {
+    size_t j = get_global_id(0), i = get_global_id(1);
+    double sum = c[i * ldc + j];
+    for (ulong k = 0; k < n; ++k) sum += a[i * lda + k] * b[k * ldb + j];
+    c[i * ldc + j] = sum;
+  })";
+using consort::pass;
+const consort::Codelet gemm{
+    "gemm", consort::cpu(add_product),
+    consort::opencl(consort::Kernel{
+        .format = "cl", .text = add_product_cl, .entry = "gemm", .over = 2,
+        .args = {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 3)}})};
 
 // A matrix of n x n elements, row after row, and its tiles as the runtime knows them.
 class Tiled {

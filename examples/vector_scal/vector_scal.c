@@ -1,4 +1,4 @@
-/* vector_scal — the C API: a vector in pieces, each scaled by a task of its own.
+/* vector_scal — the C API: a vector in pieces, each scaled by a task of its own, on cores and OpenCL devices.
  * Prints the first element before and after, and checks them all.   vector_scal [ELEMENTS [PIECES]] */
 #include <consort/consort.h>
 #include <stdio.h>
@@ -14,6 +14,10 @@ static consort_status scale(const consort_call *call) {
   for (uint64_t i = 0; i < x->n; i++) e[i] *= factor;
   return CONSORT_OK;
 }
+/* The same for an OpenCL device: a work item for each element. It is given what a vector gives, its address and size,
+ * and the factor. */
+static const char scale_cl[] =
+    "__kernel void scale(__global float *x, ulong n, float factor) { x[get_global_id(0)] *= factor; }";
 
 static void check(consort_status status, const char *what) {
   if (status >= 0) return;
@@ -33,12 +37,13 @@ int main(int argc, char **argv) {
 
   consort_runtime *rt;
   check(consort_start(NULL, &rt), "start");
-  const consort_impl impl = {.klass = "cpu", .fn = scale};
+  const consort_impl impls[] = {{.klass = "cpu", .fn = scale},
+                                {.klass = "opencl", .format = "cl", .text = scale_cl, .entry = "scale"}};
   const uint32_t mode = CONSORT_M_RW;
   consort_codelet codelet = CONSORT_CODELET_INIT;
   codelet.name = "scale";
-  codelet.impls = &impl;
-  codelet.nimpls = 1;
+  codelet.impls = impls;
+  codelet.nimpls = 2;
   codelet.nmodes = 1;
   codelet.modes = &mode;
   consort_codelet_id id;

@@ -62,6 +62,13 @@ struct Dense {
     return 1;
   }
 
+  static uint32_t sizes(const void *shape, uint64_t *out, uint32_t max) {
+    const Box b = box(shape);
+    for (unsigned d = 0; d < b.dims && d < max; ++d) out[d] = b.n[d];
+    if (!b.dims && max) out[0] = 1;
+    return b.dims ? b.dims : 1;
+  }
+
   // The address, then what the layout says, 64 bits each.
   static uint32_t args(const void *, const void *view, consort_arg *out, uint32_t max) {
     const Box b = box_of(view);
@@ -127,6 +134,7 @@ constexpr consort_interface_ops dense_ops() {
   o.encode = Codec<L>::encode;
   o.decode = Codec<L>::decode;
   o.describe = D::describe;
+  o.sizes = D::sizes;
   return o;
 }
 template <class L, uint32_t N>

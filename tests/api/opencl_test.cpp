@@ -301,14 +301,14 @@ void random_program(uint32_t seed, const Pairs &more) {
   }
 }
 TEST_F(OpenCl, RandomPrograms) {
-  for (uint32_t seed = 1; seed <= (full() ? 100u : 5u); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {}));
+  for (uint32_t seed = 1; seed <= (full() ? 100u : 3u); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {}));
 }
 
 // -- memory that is short ---------------------------------------------------------------------------------------------
 
 // Room for four data of the twelve, by the kernel's count and by the driver's.
 TEST_F(OpenCl, RandomProgramsInTightMemory) {
-  for (uint32_t seed = 1; seed <= (full() ? 100u : 5u); ++seed) {
+  for (uint32_t seed = 1; seed <= (full() ? 100u : 2u); ++seed) {
     ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"limits", "opencl0:ram=8K,opencl1:ram=8K"}}));
     ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"opencl.limit", "8K"}}));
   }
@@ -369,6 +369,119 @@ TEST_F(OpenCl, AKernelThatFailsIsNamed) {
     ASSERT_OK(consort_invalidate(m, x));
     ASSERT_OK(consort_unregister(m, x));
   }
+}
+
+// -- kernels as text ----------------------------------------------------------------------------------------------------
+
+struct Text {
+  const char *format, *text, *entry;
+  consort_portable how = CONSORT_PORTABLE_INIT;
+};
+consort_codelet_id text_codelet(Machine &m, const char *name, const Text &t, Body core = {}) {
+  std::vector<consort_impl> impls = {
+      {"opencl", nullptr, const_cast<consort_portable *>(&t.how), nullptr, t.format, t.text, t.entry, 0}};
+  if (core) {
+    m.bodies.push_back(std::make_unique<Body>(std::move(core)));
+    impls.push_back({"cpu", run_body, m.bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0});
+  }
+  consort_codelet d = CONSORT_CODELET_INIT;
+  d.name = name;
+  d.impls = impls.data();
+  d.nimpls = static_cast<uint32_t>(impls.size());
+  consort_codelet_id id{0};
+  need(consort_codelet_add(m, &d, &id), "codelet");
+  return id;
+}
+constexpr char kScale[] = "__kernel void scale(__global float *x, ulong n, float a) { x[get_global_id(0)] *= a; }\n"
+                          "__kernel void offset(__global float *x, ulong off, ulong n, float a) {\n"
+                          "  if (get_global_id(0) < n) ((__global float *)((__global char *)x + off))[get_global_id(0)] *= a;\n"
+                          "}\n";
+Body on_core() {
+  return [](const consort_call &c) {
+    for (uint64_t i = 0; i < vec(c, 0).n; ++i) pointer<float>(c, 0)[i] *= value<float>(c, 0);
+    return CONSORT_OK;
+  };
+}
+
+TEST_F(OpenCl, KernelsAsTextAndAsAFile) {
+  char file[] = "/tmp/consort-kernel-XXXXXX.cl";
+  const int fd = mkstemps(file, 3);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(write(fd, kScale, sizeof kScale - 1), static_cast<ssize_t>(sizeof kScale - 1));
+  close(fd);
+  {
+    Machine m;
+    Text blocks{"cl", kScale, "offset"};
+    blocks.how.block[0] = 64;  // does not divide the size: the kernel compares
+    const consort_codelet_id all[] = {text_codelet(m, "text", {"cl", kScale, "scale"}, on_core()),
+                                      text_codelet(m, "file", {"file", file, "scale"}, on_core()),
+                                      text_codelet(m, "blocks", blocks, on_core())};
+    std::vector<float> v(1000, 1);
+    const auto x = vector_of(m, v.data(), v.size(), sizeof(float));
+    for (uint32_t i = 0; i < 48; ++i) Desc(all[i % 3]).rw(x).arg(i % 2 ? 4.f : 0.5f).on(i % m.workers()).must(m);
+    EXPECT_OK(consort_wait_all(m, kLong, 0));
+    ASSERT_OK(consort_unregister(m, x));
+    for (float e : v) ASSERT_EQ(e, 1 << 24);
+    for (uint32_t w = 0; w < m.workers(); ++w) EXPECT_EQ(m.worker(w).tasks, 12u);
+  }
+  unlink(file);
+}
+
+// What has gaps at home has none there; a work item for each element, its arguments picked. Without elements: nothing.
+TEST_F(OpenCl, KernelsOverMatricesAndOverNothing) {
+  Machine m;
+  const consort_pass passed[] = {{CONSORT_NONE, 0}, {1, 0}, {1, 3}, {0, 0}};
+  Text t{"cl",
+         "__kernel void add(float a, __global float *m, ulong ld, __global const float *line) {\n"
+         "  m[get_global_id(1) * ld + get_global_id(0)] += a * line[get_global_id(0)];\n"
+         "}\n",
+         nullptr};
+  t.how.over = 1;
+  t.how.args = passed;
+  t.how.nargs = 4;
+  const auto add = text_codelet(m, "add", t);
+  constexpr uint64_t kX = 7, kY = 5, kLd = 10;
+  std::vector<float> matrix(kLd * kY, 1), line(kX);
+  for (uint64_t i = 0; i < kX; ++i) line[i] = static_cast<float>(i);
+  consort_data_id a{0};
+  ASSERT_OK(consort_register_matrix(m, matrix.data(), kX, kY, kLd, sizeof(float), &a));
+  const auto l = vector_of(m, line.data(), kX, sizeof(float));
+  for (int i = 0; i < 6; ++i) Desc(add).r(l).rw(a).arg(2.f).must(m);
+  EXPECT_OK(consort_wait_all(m, kLong, 0));
+  ASSERT_OK(consort_unregister(m, a));
+  for (uint64_t i = 0; i < matrix.size(); ++i) ASSERT_EQ(matrix[i], i % kLd < kX ? 1 + 12 * static_cast<float>(i % kLd) : 1) << i;
+  const auto nothing = vector_of(m, nullptr, 0, sizeof(float));
+  EXPECT_OK(consort_task_wait(m, Desc(text_codelet(m, "scale", {"cl", kScale, "scale"})).rw(nothing).arg(2.f).must(m), kLong, 0));
+  ASSERT_OK(consort_unregister(m, nothing));
+  ASSERT_OK(consort_unregister(m, l));
+}
+
+TEST_F(OpenCl, KernelsThatFailAreNamed) {
+  Machine m;
+  std::vector<float> v(100, 1);
+  const auto x = vector_of(m, v.data(), v.size(), sizeof(float), "pressure");
+  const auto fill = m.codelet("fill", [](const consort_call &) { return CONSORT_OK; }, {});
+  const auto run = [&](const char *format, const char *text, const char *entry, Gate *gate = nullptr) {
+    Desc(fill).w(x).must(m);
+    const auto c = text_codelet(m, "shape", {format, text, entry});
+    const auto wait = m.codelet("wait", {}, [=](const consort_call &) { return gate->pass(), CONSORT_OK; }, 0);
+    if (gate) Desc(wait).r(x).on(m.devices[0]).must(m);
+    const auto t = Desc(c).rw(x).arg(2.0).name("step 7").on(m.devices[0]).must(m);
+    if (gate) gate->open();
+    return consort_task_wait(m, t, kLong, 0);
+  };
+  EXPECT_SAYS(CONSORT_E_INVAL, run("cl", "__kernel void scale(__global float *x) { undeclared_thing = 1; }", "scale"), "step 7",
+              "undeclared_thing");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, run("ptx", "nonsense", "scale"), "step 7", "opencl0", "\"ptx\" is not known");
+  EXPECT_SAYS(CONSORT_E_INVAL, run("cl", kScale, "scaled"), "step 7", "no kernel \"scaled\"");
+  Gate gate;
+  for (Gate *g : {static_cast<Gate *>(nullptr), &gate})  // by the worker's thread, and by the helper's
+    EXPECT_SAYS(CONSORT_E_INVAL, run("cl", "__kernel void scale(__global float *x) { x[0] = 1; }", "scale", g), "step 7",
+                "takes 1 arguments");
+  EXPECT_SAYS(CONSORT_E_INVAL, run("cl", kScale, "scale"), "step 7", "does not take the 8 bytes") << "a double for a float";
+  (void)consort_wait_all(m, kLong, 0);
+  ASSERT_OK(consort_invalidate(m, x));
+  ASSERT_OK(consort_unregister(m, x));
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ TEST(Cpu, SettingsChooseAmongTheCores) {
   DriverHarness one("cpu", {{"topology", machine}, {"numa", "false"}});
   EXPECT_EQ(one.own_spaces, 1u);
   EXPECT_EQ(one.units[15].space, one.kFirstSpace);
+  DriverHarness memory("cpu", {{"topology", machine}, {"units", "false"}});
+  EXPECT_EQ(memory.units.size(), 0u);
+  EXPECT_EQ(memory.own_spaces, 2u) << "the memory is there for others";
   DriverHarness shared("cpu", {{"topology", machine}, {"cores", "1,2"}, {"workers", "5"}});
   EXPECT_EQ(shared.units.size(), 5u);
   EXPECT_NE(shared.plugin.log().find("workers = 5, but 2 cores"), std::string::npos) << shared.plugin.log();

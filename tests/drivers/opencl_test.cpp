@@ -186,7 +186,7 @@ TEST_F(OpenCl, SaysWhyThereIsNoDevice) {
 TEST_F(OpenCl, TakesDevicesByNumber) {
   Machine one(Params{{"devices", "1"}});
   EXPECT_EQ(one.ops->count(one.plugin.self()), 1u);
-  Machine named(Params{{"devices", "pthread"}, {"types", "gpu"}, {"units", "3"}, {"depth", "5"}, {"limit", "64M"}});
+  Machine named(Params{{"devices", "-"}, {"types", "gpu"}, {"units", "3"}, {"depth", "5"}, {"limit", "64M"}});
   EXPECT_EQ(named.ops->count(named.plugin.self()), 2u) << "what is named need not be of a type";
   EXPECT_EQ(named.units.size(), 3u);
   EXPECT_EQ(named.units[0].depth, 5u);

@@ -58,6 +58,10 @@ CASES = {
 # Simulated devices, with a memory of their own, run the same functions as the CPU.
 AT_HOME = {'fork_join'}  # its tasks wait in their bodies, which a device's must not
 DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_SIM__DEVICES': '2'}
+# Those that have kernels for OpenCL devices, too: all their tasks run there then.
+WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat'}
+OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_CPU__UNITS': 'false', 'CONSORT_OPENCL__TYPES': 'all',
+          'CONSORT_OPENCL__CACHE': 'off', 'POCL_DEVICES': 'pthread pthread'}
 
 
 def run(*options, **environment):
@@ -77,6 +81,15 @@ class Example(unittest.TestCase):
     def test_its_result_is_right(self):
         for line in self.runs:
             self.good(*line.split())
+
+    def test_on_opencl_devices_alone(self):
+        if NAME not in WITH_KERNELS:
+            self.skipTest('it has no kernel for a device')
+        nobody = run(*self.runs[1].split(), **OPENCL)
+        if nobody.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', nobody.stderr):
+            self.skipTest(f'no OpenCL device here: {nobody.stderr}')
+        for line in self.runs:
+            self.good(*line.split(), **OPENCL)
 
     def test_on_one_worker_and_by_every_policy(self):
         if self.settings:

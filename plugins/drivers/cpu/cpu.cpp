@@ -65,6 +65,7 @@ consort_status init(const consort_host *host, void **self) noexcept {
       return v == "true" || v == "1" || v == "yes" || v == "on";
     };
     d->settings.workers = static_cast<uint32_t>(std::strtoul(text("workers", "0").c_str(), nullptr, 10));
+    d->settings.units = yes("units", "true");
     d->settings.smt = yes("smt", "false");
     d->settings.numa = yes("numa", "true");
     d->settings.cores = text("cores", "");
@@ -117,7 +118,7 @@ consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
 
 consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept {
   Machine &m = device(dev).machine;
-  if (i >= m.cores().size()) return CONSORT_E_INVAL;
+  if (!device(dev).driver->settings.units || i >= m.cores().size()) return CONSORT_E_INVAL;
   const Core &core = m.cores()[i];
   consort_unit_desc d = *out;
   d.flags = CONSORT_UNIT_INLINE;
@@ -313,6 +314,7 @@ uint32_t poll(void *q, consort_done *out, uint32_t max) noexcept {
 constexpr consort_param params[] = {
     {"workers", "u32", "0", "0..65536",
      "units to offer; 0: one per core that cores, affinity and the cgroup's quota leave"},
+    {"units", "bool", "true", nullptr, "false: the host's memory alone, for a program whose tasks all run elsewhere"},
     {"cores", "string", "", nullptr, "cores to use, by their logical numbers in hwloc, as \"0-3,8\"; empty: all"},
     {"smt", "bool", "false", nullptr, "a unit per hardware thread instead of one per core"},
     {"numa", "bool", "true", nullptr, "a memory space per NUMA node instead of one for all"},

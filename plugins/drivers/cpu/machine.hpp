@@ -14,6 +14,7 @@ namespace cpu {
 
 struct Settings {
   uint32_t workers = 0;  // 0: one per core that may be used
+  bool units = true;     // false: memory alone
   bool smt = false;      // a unit per hardware thread
   bool numa = true;      // a space per NUMA node; else one for all
   std::string cores;     // hwloc's logical numbers; empty: all

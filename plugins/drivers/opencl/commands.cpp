@@ -133,8 +133,8 @@ cl_kernel Queue::kernel_of(const Code &code, cl_int *e) noexcept {
 void Queue::launch(const consort_launch &l, Commands &out) noexcept {
   const Code &code = *reinterpret_cast<const Code *>(l.code);
   const auto refuse = [&](consort_status status, const std::string &text) {
-    out.status = dev_.fail(status, "kernel \"" + code.name + "\": " + text);
-    dev_.warn("kernel \"" + code.name + "\": " + text);
+    out.why = "kernel \"" + code.name + "\": " + text;
+    out.status = status;
   };
   cl_int e = CL_SUCCESS;
   const cl_kernel k = kernel_of(code, &e);

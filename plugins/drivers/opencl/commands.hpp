@@ -3,6 +3,7 @@
 // On the stack of whoever issues on the queue. The queue is in order: only an op's first command waits for others, only
 // its last is asked whether it is over.
 #pragma once
+#include <string>
 #include <vector>
 
 #include "queue.hpp"
@@ -16,6 +17,7 @@ struct Queue::Commands {
   cl_int error = CL_SUCCESS;
   consort_status status = CONSORT_OK;
   uint64_t bytes = 0;
+  std::string why;              // of a status < 0; told when the op is reported
   const Api &api;
 
   Commands(const Api &a, std::vector<cl_event> &w) : wait(w), api(a) {}

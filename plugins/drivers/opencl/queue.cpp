@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -193,10 +194,8 @@ void Queue::issue(const consort_op &op, uint64_t seq, std::vector<cl_event> &wai
   if (c.error != CL_SUCCESS) {
     if (c.status == CONSORT_OK) c.status = status_of(c.error);
     if (op.kind == CONSORT_OP_COPY || op.kind == CONSORT_OP_FILL || op.kind == CONSORT_OP_MARK) {
-      const std::string text = std::string(op.kind == CONSORT_OP_COPY ? "a copy" : op.kind == CONSORT_OP_FILL ? "a fill" : "a marker") +
-                               " was not taken: " + name(c.error);
-      dev_.fail(c.status, text);
-      dev_.warn(text);
+      c.why = std::string(op.kind == CONSORT_OP_COPY ? "a copy" : op.kind == CONSORT_OP_FILL ? "a fill" : "a marker") +
+              " was not taken: " + name(c.error);
     }
   }
   const std::lock_guard lock(dev_.mutex);
@@ -208,6 +207,7 @@ void Queue::issue(const consort_op &op, uint64_t seq, std::vector<cl_event> &wai
   s.bytes = c.bytes;
   s.seen = now;
   s.status = c.status;
+  if (c.status < 0) std::snprintf(s.why, sizeof s.why, "%s", c.why.c_str());
   s.issued = true;
   if (unbelled_) {  // somebody sleeps who could not be told by this op's event
     unbelled_ = false;
@@ -295,7 +295,7 @@ bool Queue::over(Slot &s) noexcept {
     // What goes wrong while it runs and is no lack of memory is the kernel's or the device's fault.
     const consort_status st = status_of(state);
     if (s.status == CONSORT_OK) s.status = st == CONSORT_E_INVAL || st == CONSORT_E_INTERNAL ? CONSORT_E_IO : st;
-    dev_.warn(std::string("an op failed while it ran: ") + name(state) + " (" + std::to_string(state) + ")");
+    if (!*s.why) std::snprintf(s.why, sizeof s.why, "it failed while it ran: %s (%d)", name(state), static_cast<int>(state));
     if (means_lost(state) || !value_of<cl_bool>(api_.clGetDeviceInfo, dev_.id, CL_DEVICE_AVAILABLE)) dev_.lose();
   }
   return true;
@@ -325,10 +325,16 @@ void Queue::report(Slot &s, consort_done *out) noexcept {
 
 uint32_t Queue::poll(consort_done *out, uint32_t max) noexcept {
   uint32_t n = 0;
+  char why[sizeof Slot::why] = "";
   {
     const std::lock_guard lock(dev_.mutex);
-    while (n < max && first_ < next_ && over(slot(first_))) report(slot(first_++), &out[n++]);
+    while (n < max && first_ < next_ && !*why && over(slot(first_))) {
+      Slot &s = slot(first_++);
+      if (s.status < 0) std::memcpy(why, s.why, sizeof why);  // words are of the last that is reported: no more this time
+      report(s, &out[n++]);
+    }
   }
+  if (*why) dev_.fail(out[n - 1].status, why);
   if (n && dev_.lost.load(std::memory_order_relaxed)) dev_.tell_if_lost();
   return n;
 }

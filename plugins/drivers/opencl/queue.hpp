@@ -36,6 +36,7 @@ class Queue {
     consort_status status;
     uint16_t kind, flags;
     bool issued, belled;
+    char why[200];                 // of a status < 0, as far as there are words
     unsigned char scratch[16];     // a fill's ends, until it is over
   };
   struct Later {                   // for the helper

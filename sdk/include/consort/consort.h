@@ -69,12 +69,31 @@ CONSORT_API const char *consort_status_name(consort_status s); /* "E_INVAL" */
 typedef struct consort_impl {
   const char *klass;              /* unit class: "cpu", "cuda", … Several impls may name one class */
   consort_call_fn *fn;            /* host function; NULL where `text` says it all. It returns, or throws; it must not end its thread: pthread_exit(), or a cancellation that is acted upon inside it, ends the process */
-  void *user;                     /* handed to fn as call->user */
+  void *user;                     /* handed to fn as call->user; without fn: a consort_portable, or NULL */
   const char *name;               /* NULL: the codelet's */
   const char *format, *text, *entry; /* portable kernel for load_impl(): "cl", "ptx" …; NULL */
   uint64_t text_bytes;            /* 0: text ends with NUL */
 } consort_impl;
 CONSORT_FROZEN(consort_impl, 64);
+/* How an implementation that is a portable kernel is launched: over `grid` blocks of `block` work items each (0 counts as 1;
+ * 1 x 1 x 1 lets the device group them). Unless `range` says otherwise there is a work item for each element of datum `over`,
+ * as its layout counts them in up to three dimensions, the fastest first (what is beyond counts to the third); where `block`
+ * does not divide them the last blocks reach further.
+ * The kernel is given what the layouts of the task's data give (consort_interface_ops.args; their READMEs), datum after datum,
+ * then the task's own values; or what `args` picks of these, in that order. */
+typedef struct consort_range { uint64_t grid[3]; uint32_t block[3], shared_bytes; } consort_range;
+CONSORT_FROZEN(consort_range, 40);
+typedef struct consort_pass { uint32_t datum, part; } consort_pass; /* part: the how-manieth of what its layout gives, NONE: all. datum NONE: the task's own value number `part` */
+CONSORT_FROZEN(consort_pass, 8);
+typedef struct consort_portable { /* copied at codelet_add(), `args` with it; what `range` and `user` point to is not */
+  uint32_t size, flags;
+  uint32_t block[3], shared_bytes; /* shared_bytes: of memory that a block shares; where a format knows no other way, the kernel's last argument */
+  uint32_t over, nargs;
+  const consort_pass *args;       /* NULL: all there is */
+  consort_status (*range)(void *user, const consort_call *call, consort_range *io); /* [any] io holds what would have been (grid 0: nothing is known). < 0 fails the task. NULL: as above */
+  void *user;
+} consort_portable;
+#define CONSORT_PORTABLE_INIT {sizeof(consort_portable), 0, {1, 1, 1}, 0, 0, 0, NULL, NULL, NULL}
 /* May this worker run this task with implementation `impl` (its place in consort_codelet.impls)? 0: no. Asked each time that
  * the task meets a worker, on any thread, maybe more than once: quick, and the same answer for the same question. It calls nothing
  * of the runtime: a scheduler may be asking. A task that no worker can run is refused when it is submitted. For the

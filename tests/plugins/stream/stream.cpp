@@ -101,6 +101,7 @@ consort_status execute(Queue &q, Op &o, uint64_t *bytes) {
       o.op.u.call.call->native_queue = &q.native;
       o.op.u.call.call->native_context = q.dev;
       return o.op.u.call.fn(o.op.u.call.call);
+    case CONSORT_OP_LAUNCH: return reinterpret_cast<stream_kernel *>(o.op.u.launch.code)(&o.op.u.launch);
     case CONSORT_OP_MARK: return CONSORT_OK;
     default: return CONSORT_E_UNSUPPORTED;
   }
@@ -289,9 +290,16 @@ consort_status attach(void *, uint32_t, consort_addr addr, uint64_t, consort_add
   return CONSORT_OK;
 }
 void detach(void *, uint32_t, consort_addr) noexcept {}
-consort_status load_impl(void *dev, const char *, const void *, uint64_t, const char *, uint64_t *) noexcept {
-  const consort_host *host = device(dev).driver->host;
-  return host->fail(host, CONSORT_E_UNSUPPORTED, "stream: runs host functions only; give the implementation as fn");
+consort_status load_impl(void *dev, const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) noexcept {
+  const Driver &driver = *device(dev).driver;
+  const consort_host *host = driver.host;
+  driver.count(STREAM_LOADS);
+  if (std::strcmp(format, "address") != 0)
+    return host->fail(host, CONSORT_E_UNSUPPORTED, "stream: a kernel is the address of a stream_kernel, as text of format \"address\"");
+  const std::string address(static_cast<const char *>(text), n);
+  *code = std::strtoull(address.c_str(), nullptr, 0);
+  if (*code == 0 || !entry) return host->fail(host, CONSORT_E_INVAL, ("stream: \"" + address + "\" does not compile").c_str());
+  return CONSORT_OK;
 }
 
 consort_status queue_open(void *dev, uint32_t, uint64_t token, consort_queue_desc *out, void **result) noexcept {

@@ -4,6 +4,7 @@
  * enqueued before and ahead of the completion of the task. Only from inside the task's function. */
 #ifndef CONSORT_TEST_STREAM_H
 #define CONSORT_TEST_STREAM_H
+#include <consort/driver.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -11,6 +12,8 @@ typedef struct stream_native stream_native;
 struct stream_native {
   void (*enqueue)(stream_native *, void (*fn)(void *arg), void *arg);
 };
+/* A kernel: text of format "address" is the address of one. */
+typedef consort_status stream_kernel(const consort_launch *);
 /* The parameter "counters" is the address (0x…) of a uint64_t[STREAM_COUNTERS] that the test owns; stores are atomic. */
 enum {
   STREAM_SUBMITS,     /* submit() calls that brought something */
@@ -21,6 +24,7 @@ enum {
   STREAM_POLLS,
   STREAM_WAITS,       /* tickets that the device waited for */
   STREAM_ARMS,
+  STREAM_LOADS,       /* kernels that were to be loaded */
   STREAM_COUNTERS
 };
 #ifdef __cplusplus

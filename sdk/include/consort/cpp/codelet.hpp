@@ -253,10 +253,23 @@ struct Portable;  // signature of an implementation that is text
 
 }  // namespace detail
 
+// A portable kernel: text that the driver of a class compiles or loads, and how it is launched (consort_portable).
+struct Kernel {
+  std::string format, text, entry;       // "cl", "spirv", "ptx" …; "file": text is a path
+  uint32_t over = 0;                     // a work item for each element of this one of the task's data
+  std::vector<consort_pass> args = {};   // what it takes, in its order; empty: of all data what their layouts give, then the values
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t shared_bytes = 0;
+  consort_status (*range)(void *user, const consort_call *call, consort_range *io) = nullptr;
+  void *user = nullptr;
+};
+constexpr consort_pass pass(uint32_t datum, uint32_t part = 0) { return {datum, part}; }   // part 0: its address
+constexpr consort_pass pass_value(uint32_t number) { return {CONSORT_NONE, number}; }
+
 // An implementation for units of class `klass`, by any of
 //   a function or function object with typed parameters, see above (a lambda may capture: it is kept in the codelet)
 //   a consort_call_fn, which reads the call itself; `user` is handed on as call->user
-//   a portable kernel: text in a format that the class's driver takes ("cl", "ptx" …; "file": text is a path)
+//   a portable kernel, a Kernel or its first three members: text in a format that the class's driver takes
 template <class F>
 auto impl(std::string klass, F f) {
   using Plain = std::decay_t<F>;
@@ -274,13 +287,30 @@ inline detail::Impl<Untyped> impl(std::string klass, consort_call_fn *fn, void *
   out.any.user = user;
   return out;
 }
-inline detail::Impl<detail::Portable> impl(std::string klass, std::string format, std::string text, std::string entry) {
+inline detail::Impl<detail::Portable> impl(std::string klass, Kernel k) {
+  struct Kept {
+    consort_portable how;
+    std::vector<consort_pass> args;
+  };
   detail::Impl<detail::Portable> out;
   out.any.klass = std::move(klass);
-  out.any.format = std::move(format);
-  out.any.text = std::move(text);
-  out.any.entry = std::move(entry);
+  out.any.format = std::move(k.format);
+  out.any.text = std::move(k.text);
+  out.any.entry = std::move(k.entry);
+  auto *kept = new Kept{CONSORT_PORTABLE_INIT, std::move(k.args)};
+  for (int i = 0; i < 3; ++i) kept->how.block[i] = k.block[i];
+  kept->how.shared_bytes = k.shared_bytes;
+  kept->how.over = k.over;
+  kept->how.nargs = static_cast<uint32_t>(kept->args.size());
+  kept->how.args = kept->args.empty() ? nullptr : kept->args.data();
+  kept->how.range = k.range;
+  kept->how.user = k.user;
+  out.any.user = &kept->how;  // its first member
+  out.any.drop = [](void *p) { delete static_cast<Kept *>(p); };
   return out;
+}
+inline detail::Impl<detail::Portable> impl(std::string klass, std::string format, std::string text, std::string entry) {
+  return impl(std::move(klass), Kernel{std::move(format), std::move(text), std::move(entry)});
 }
 template <class... F>
 auto cpu(F... f) { return impl("cpu", std::move(f)...); }

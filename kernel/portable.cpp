@@ -1,0 +1,172 @@
+#include "portable.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "error_slot.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+namespace {
+
+// What a layout gives for one view, behind what is there already. < 0: told.
+consort_status give(const Runtime &rt, const Datum &d, const void *view, std::vector<consort_arg> &out) {
+  const consort_interface_ops &ops = *d.layout->ops;
+  if (ops.flags & CONSORT_IF_PACK_ONLY)
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "datum '%s' has no flat layout (interface '%s'): a kernel cannot be given it",
+                      rt.data.name(d).c_str(), d.layout->name.c_str());
+  constexpr uint32_t kUsual = 8;
+  const size_t had = out.size();
+  out.resize(had + kUsual);
+  const uint32_t n = ops.args(d.shape(), view, out.data() + had, kUsual);
+  out.resize(had + n);
+  if (n > kUsual) ops.args(d.shape(), view, out.data() + had, n);
+  if (!d.pub.bytes)  // it has no memory anywhere: its view shows the program's own
+    for (size_t i = had; i < out.size(); ++i)
+      if (out[i].kind == CONSORT_ARG_ADDR) out[i].addr = {0, 0}, out[i].extent = 0;
+  return CONSORT_OK;
+}
+
+const Datum &datum(const Task &t, uint32_t i) noexcept { return *Datum::of(t.pub.access[i].datum); }
+
+}  // namespace
+
+Portable::Portable(const consort_impl &impl)
+    : format_(impl.format ? impl.format : ""),
+      text_(impl.text_bytes ? std::string(impl.text, impl.text_bytes) : std::string(impl.text)),
+      entry_(impl.entry ? impl.entry : ""),
+      has_entry_(impl.entry) {
+  if (impl.user) how_ = *static_cast<const consort_portable *>(impl.user);
+  if (how_.args) passed_.assign(how_.args, how_.args + how_.nargs);
+}
+
+Result<std::unique_ptr<Portable>> Portable::make(const consort_impl &impl) {
+  if (const auto *how = static_cast<const consort_portable *>(impl.user)) {
+    if (how->size < sizeof *how)
+      return error(CONSORT_E_INVAL, "the consort_portable in its `user` has size " + std::to_string(how->size) +
+                                        ": set it to sizeof(consort_portable)");
+    if (how->flags)
+      return error(CONSORT_E_INVAL, "the consort_portable in its `user` has flags " + std::to_string(how->flags) +
+                                        ": there are none yet, set 0");
+    if (how->nargs && !how->args)
+      return error(CONSORT_E_INVAL, "the consort_portable in its `user` has nargs " + std::to_string(how->nargs) +
+                                        " and no args: set both or neither");
+  }
+  return std::unique_ptr<Portable>(new Portable(impl));
+}
+
+consort_status Portable::stand_in(const consort_call *) noexcept {
+  return set_error(CONSORT_E_UNSUPPORTED,
+                   "this implementation is text, which no function call runs: give one with a function for this class");
+}
+
+consort_status Portable::load(Runtime &rt, Device &device, uint64_t *code) {
+  std::lock_guard lock(mutex_);
+  auto at = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded &l) { return l.device == &device; });
+  if (at == loaded_.end()) {
+    Loaded l{&device, CONSORT_OK, 0, {}};
+    clear_error();
+    {
+      std::lock_guard one_at_a_time(rt.topology->control());
+      l.status = device.ops->load_impl(device.dev, format_.c_str(), text_.data(), text_.size(),
+                                       has_entry_ ? entry_.c_str() : nullptr, &l.code);
+    }
+    if (l.status < 0) {
+      l.why = error_text();
+      if (l.why.empty())
+        l.why = "driver '" + std::string(device.plugin->manifest->name) + "' does not take kernels of format '" +
+                format_ + "', and gives no reason";
+    }
+    loaded_.push_back(std::move(l));
+    at = loaded_.end() - 1;
+  }
+  *code = at->code;
+  return at->status < 0 ? set_error(at->status, at->why) : CONSORT_OK;
+}
+
+consort_status Portable::arguments(const Runtime &rt, const consort_call &call, const Task &t, Launch &out) const {
+  out.args.clear();
+  if (!how_.args) {
+    for (uint32_t i = 0; i < t.pub.naccess; ++i)
+      if (const consort_status s = give(rt, datum(t, i), call.views[i], out.args); s < 0) return s;
+    out.args.insert(out.args.end(), call.args, call.args + call.nargs);
+  } else {
+    std::vector<consort_arg> one;
+    for (const consort_pass &p : passed_) {
+      if (p.datum == CONSORT_NONE) {
+        if (p.part >= call.nargs)
+          return set_errorf(CONSORT_E_INVAL, "its kernel is to be given value %u of the task, which has %u", p.part,
+                            call.nargs);
+        out.args.push_back(call.args[p.part]);
+        continue;
+      }
+      if (p.datum >= t.pub.naccess)
+        return set_errorf(CONSORT_E_INVAL, "its kernel is to be given datum %u of the task, which has %u", p.datum,
+                          t.pub.naccess);
+      one.clear();
+      const Datum &d = datum(t, p.datum);
+      if (const consort_status s = give(rt, d, call.views[p.datum], one); s < 0) return s;
+      if (p.part != CONSORT_NONE && p.part >= one.size())
+        return set_errorf(CONSORT_E_INVAL,
+                          "its kernel is to be given part %u of datum '%s', of which interface '%s' gives %zu", p.part,
+                          rt.data.name(d).c_str(), d.layout->name.c_str(), one.size());
+      if (p.part == CONSORT_NONE) out.args.insert(out.args.end(), one.begin(), one.end());
+      else out.args.push_back(one[p.part]);
+    }
+  }
+  out.what.args = out.args.data();
+  out.what.nargs = static_cast<uint32_t>(out.args.size());
+  return CONSORT_OK;
+}
+
+consort_status Portable::range(const Runtime &rt, const consort_call &call, const Task &t, Launch &out) const {
+  consort_range r{{0, 0, 0}, {how_.block[0], how_.block[1], how_.block[2]}, how_.shared_bytes};
+  for (uint32_t &b : r.block) b = std::max(b, 1u);
+  const Datum *d = how_.over < t.pub.naccess ? &datum(t, how_.over) : nullptr;
+  uint64_t n[8] = {};
+  const uint32_t dims = d && d->layout->ops->sizes ? std::min(d->layout->ops->sizes(d->shape(), n, 8), 8u) : 0;
+  if (dims) {
+    for (uint32_t k = dims; k < 3; ++k) n[k] = 1;
+    for (uint32_t k = 3; k < dims; ++k) n[2] *= n[k];
+    for (uint32_t k = 0; k < 3; ++k) r.grid[k] = n[k] / r.block[k] + (n[k] % r.block[k] != 0);
+  }
+  if (how_.range) {
+    clear_error();
+    if (const consort_status s = how_.range(how_.user, &call, &r); s < 0)
+      return *error_text() ? s : set_error(s, "the function that says over how many work items it runs failed");
+    for (uint32_t &b : r.block) b = std::max(b, 1u);
+  } else if (!d) {
+    return set_errorf(CONSORT_E_INVAL,
+                      "its kernel is to run over the elements of datum %u of the task, which has %u: give the "
+                      "implementation a consort_portable with another `over`, or with a range",
+                      how_.over, t.pub.naccess);
+  } else if (!dims) {
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "interface '%s' of datum '%s' does not say how many elements there are: give the implementation "
+                      "a consort_portable with a range",
+                      d->layout->name.c_str(), rt.data.name(*d).c_str());
+  }
+  std::copy_n(r.grid, 3, out.what.grid);
+  std::copy_n(r.block, 3, out.what.block);
+  out.what.shared_bytes = r.shared_bytes;
+  out.what.reserved = 0;
+  return CONSORT_OK;
+}
+
+consort_status Portable::prepare(Runtime &rt, Device &device, const consort_call &call, const Task &t,
+                                 Launch &out) noexcept try {
+  if (const consort_status s = load(rt, device, &out.what.code); s < 0) return s;
+  if (const consort_status s = arguments(rt, call, t, out); s < 0) return s;
+  return range(rt, call, t, out);
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "no memory for the launch of a kernel");
+} catch (const std::exception &e) {
+  return set_errorf(CONSORT_E_INTERNAL,
+                    "an exception left the function that says over how many work items it runs: %s", e.what());
+} catch (...) {
+  return set_error(CONSORT_E_INTERNAL,
+                   "an exception of no standard type left the function that says over how many work items it runs");
+}
+
+}  // namespace consort

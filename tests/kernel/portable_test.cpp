@@ -1,0 +1,296 @@
+// Portable kernels: loaded once for each device, launched over what the layouts say, failing in words. Over the stream
+// double, whose kernels are addresses of functions.
+#include "../api/harness.hpp"
+#include "../plugins/stream/stream.h"
+
+namespace {
+
+using namespace consort_test;
+
+// What the kernel below was launched with, last.
+struct Seen {
+  std::mutex mutex;
+  uint64_t grid[3] = {};
+  uint32_t block[3] = {}, shared = 0;
+  std::vector<consort_arg> args;
+};
+Seen &seen() {
+  static Seen s;
+  return s;
+}
+
+// scale(x, n, ..., factor): the first datum's elements, as many as there are work items and n.
+consort_status scale(const consort_launch *l) {
+  std::lock_guard lock(seen().mutex);
+  std::copy_n(l->grid, 3, seen().grid);
+  std::copy_n(l->block, 3, seen().block);
+  seen().shared = l->shared_bytes;
+  seen().args.assign(l->args, l->args + l->nargs);
+  if (l->nargs < 3) return CONSORT_OK;
+  auto *x = static_cast<double *>(consort_ptr(l->args[0].addr));
+  double factor;
+  std::memcpy(&factor, &l->args[l->nargs - 1].scalar, sizeof factor);
+  const uint64_t items = l->grid[0] * l->block[0];
+  for (uint64_t i = 0; i < items && i < l->args[1].scalar; ++i) x[i] *= factor;
+  return CONSORT_OK;
+}
+consort_status look(const consort_launch *l) {
+  std::lock_guard lock(seen().mutex);
+  std::copy_n(l->grid, 3, seen().grid);
+  seen().args.assign(l->args, l->args + l->nargs);
+  return CONSORT_OK;
+}
+consort_status plus_one(const consort_launch *l) {
+  *static_cast<double *>(consort_ptr(l->args[0].addr)) += 1;
+  return CONSORT_OK;
+}
+consort_status broken(const consort_launch *) { return CONSORT_E_IO; }
+
+std::string address_of(stream_kernel *k) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", reinterpret_cast<void *>(k));
+  return text;
+}
+
+struct Portables : ::testing::Test {
+  uint64_t counters[STREAM_COUNTERS] = {};
+  std::string counted, plugin = "+" CONSORT_TEST_PLUGIN_DIR "/stream.so", text = address_of(scale);
+  std::vector<std::unique_ptr<Body>> kept;
+  std::unique_ptr<Rt> rt;
+  void SetUp() override { start({}); }
+  void start(Pairs more) {
+    rt.reset();
+    char at[32];
+    std::snprintf(at, sizeof at, "%p", static_cast<void *>(counters));
+    counted = at;
+    Pairs pairs = {{"plugins", plugin.c_str()}, {"cpu.workers", "1"}, {"cpu.topology", kFourCores}, {"stream.counters", counted.c_str()}};
+    pairs.insert(pairs.end(), more.begin(), more.end());
+    rt = std::make_unique<Rt>(pairs);
+  }
+  consort_codelet_id codelet(const char *klass, consort_portable *how = nullptr, const char *format = "address", const char *entry = "scale") {
+    const consort_impl impl = {klass, nullptr, how, nullptr, format, text.c_str(), entry, 0};
+    consort_codelet d = CONSORT_CODELET_INIT;
+    d.name = "scale";
+    d.impls = &impl;
+    d.nimpls = 1;
+    consort_codelet_id id{0};
+    need(consort_codelet_add(*rt, &d, &id), "codelet");
+    return id;
+  }
+  consort_status run(consort_codelet_id c, std::vector<consort_use> uses, double factor = 2, consort_task_id *out = nullptr) {
+    consort_arg a{CONSORT_ARG_SCALAR, 8, {0, 0}, 0, 0};
+    std::memcpy(&a.scalar, &factor, 8);
+    consort_task_desc t = CONSORT_TASK_INIT;
+    t.codelet = c;
+    t.uses = uses.data();
+    t.nuses = static_cast<uint32_t>(uses.size());
+    t.args = &a;
+    t.nargs = 1;
+    consort_task_id id{0};
+    need(consort_submit(*rt, &t, &id), "submit");
+    if (out) return *out = id, CONSORT_OK;
+    return consort_task_wait(*rt, id, kLong, 0);
+  }
+  consort_data_id vector(std::vector<double> &v) {
+    consort_data_id d{0};
+    need(consort_register_vector(*rt, v.data(), v.size(), 8, &d), "vector");
+    return d;
+  }
+};
+
+TEST_F(Portables, RunOverTheFirstDatumsElements) {
+  std::vector<double> v(1000, 1);
+  const auto c = codelet("stream");
+  const auto d = vector(v);
+  for (int i = 0; i < 3; ++i) ASSERT_OK(run(c, {{d, CONSORT_M_RW, 0}}));
+  ASSERT_OK(consort_unregister(*rt, d));
+  for (double x : v) ASSERT_EQ(x, 8);
+  EXPECT_EQ(seen().grid[0], 1000u);
+  EXPECT_EQ(seen().grid[1] * seen().grid[2], 1u);
+  EXPECT_EQ(seen().block[0], 1u);
+  ASSERT_EQ(seen().args.size(), 3u) << "address, n; the task's value";
+  EXPECT_EQ(seen().args[0].extent, 8000u);
+  EXPECT_EQ(counters[STREAM_LOADS], 1u) << "loaded once";
+}
+
+TEST_F(Portables, BlocksAreRoundedUpAndDimensionsFold) {
+  consort_portable how = CONSORT_PORTABLE_INIT;
+  how.block[0] = 64;
+  how.shared_bytes = 256;
+  std::vector<double> v(1000, 1);
+  const auto d = vector(v);
+  const auto c = codelet("stream", &how);
+  how.block[0] = 1;  // was copied
+  ASSERT_OK(run(c, {{d, CONSORT_M_RW, 0}}));
+  EXPECT_EQ(seen().grid[0], 16u);
+  EXPECT_EQ(seen().block[0], 64u);
+  EXPECT_EQ(seen().shared, 256u);
+  EXPECT_EQ(v[999], 2);
+  ASSERT_OK(consort_unregister(*rt, d));
+  std::vector<double> box(2 * 3 * 4 * 5);
+  consort_data_id t{0};
+  ASSERT_OK(consort_register_tensor(*rt, box.data(), 2, 3, 4, 5, 0, 0, 0, 8, &t));
+  ASSERT_OK(run(codelet("stream"), {{t, CONSORT_M_R, 0}}));
+  EXPECT_EQ(seen().grid[0], 2u);
+  EXPECT_EQ(seen().grid[1], 3u);
+  EXPECT_EQ(seen().grid[2], 20u);
+  ASSERT_OK(consort_unregister(*rt, t));
+}
+
+TEST_F(Portables, ARangeSaysOtherwise) {
+  struct Here { uint64_t first; consort_status answer; } here = {0, CONSORT_OK};
+  consort_portable how = CONSORT_PORTABLE_INIT;
+  how.user = &here;
+  how.range = [](void *user, const consort_call *call, consort_range *io) -> consort_status {
+    auto &h = *static_cast<Here *>(user);
+    h.first = io->grid[0];
+    const auto *v = static_cast<const consort_vector_view *>(call->views[0]);
+    io->grid[0] = v->n / 10;
+    io->block[0] = 5;
+    return h.answer < 0 ? consort_fail(h.answer, "no range for this one") : h.answer;
+  };
+  std::vector<double> v(100, 1);
+  const auto d = vector(v);
+  const auto c = codelet("stream", &how);
+  ASSERT_OK(run(c, {{d, CONSORT_M_RW, 0}}));
+  EXPECT_EQ(here.first, 100u) << "it is shown what would have been";
+  EXPECT_EQ(v[49], 2);
+  EXPECT_EQ(v[50], 1);
+  here.answer = CONSORT_E_INVAL;
+  EXPECT_SAYS(CONSORT_E_INVAL, run(c, {{d, CONSORT_M_R, 0}}), "no range for this one");
+  ASSERT_OK(consort_unregister(*rt, d));
+}
+
+// What a kernel takes, and over whose elements it runs, is the implementation's to say.
+TEST_F(Portables, ArgumentsArePicked) {
+  const consort_pass passed[] = {{CONSORT_NONE, 0}, {1, 0}, {0, CONSORT_NONE}, {1, 2}};
+  consort_portable how = CONSORT_PORTABLE_INIT;
+  how.args = passed;
+  how.nargs = 4;
+  how.over = 1;
+  std::vector<double> v(50, 1), m(6 * 7, 1);
+  const auto x = vector(v);
+  consort_data_id y{0};
+  ASSERT_OK(consort_register_matrix(*rt, m.data(), 6, 7, 6, 8, &y));
+  text = address_of(look);
+  ASSERT_OK(run(codelet("stream", &how), {{x, CONSORT_M_R, 0}, {y, CONSORT_M_R, 0}}, 1.5));
+  EXPECT_EQ(seen().grid[0], 6u);
+  EXPECT_EQ(seen().grid[1], 7u);
+  ASSERT_EQ(seen().args.size(), 5u);
+  double value;
+  std::memcpy(&value, &seen().args[0].scalar, 8);
+  EXPECT_EQ(value, 1.5);
+  EXPECT_EQ(seen().args[1].kind, uint32_t{CONSORT_ARG_ADDR});
+  EXPECT_EQ(seen().args[1].extent, sizeof(double) * 42);
+  EXPECT_EQ(seen().args[2].kind, uint32_t{CONSORT_ARG_ADDR});
+  EXPECT_EQ(seen().args[2].extent, sizeof(double) * 50);
+  EXPECT_EQ(seen().args[3].scalar, 50u);
+  EXPECT_EQ(seen().args[4].scalar, 7u) << "of a matrix: address, nx, ny";
+  how.nargs = 0;
+  ASSERT_OK(run(codelet("stream", &how), {{x, CONSORT_M_R, 0}, {y, CONSORT_M_R, 0}}));
+  EXPECT_EQ(seen().args.size(), 0u);
+  const std::pair<consort_pass, const char *> wrong[] = {{{2, 0}, "datum 2 of the task, which has 2"},
+                                                         {{CONSORT_NONE, 1}, "value 1 of the task, which has 1"},
+                                                         {{0, 2}, "part 2 of datum 'vector#"}};
+  for (const auto &[pass, words] : wrong) {
+    how.args = &pass;
+    how.nargs = 1;
+    EXPECT_SAYS(CONSORT_E_INVAL, run(codelet("stream", &how), {{x, CONSORT_M_R, 0}, {y, CONSORT_M_R, 0}}), words, "scale");
+  }
+  (void)consort_group_wait(*rt, consort_group_id{0}, kLong, 0);
+  ASSERT_OK(consort_unregister(*rt, x));
+  ASSERT_OK(consort_unregister(*rt, y));
+}
+
+// A text is nothing that a union of contributions could call: units that have only that one leave it to others.
+TEST_F(Portables, UnitsOfTextDoNotReduce) {
+  text = address_of(plus_one);
+  const auto both = [&](const char *name, Body body) {
+    auto *b = new Body(std::move(body));
+    kept.emplace_back(b);
+    const consort_impl impls[] = {{"stream", nullptr, nullptr, nullptr, "address", text.c_str(), "scale", 0},
+                                  {"cpu", run_body, b, nullptr, nullptr, nullptr, nullptr, 0}};
+    consort_codelet d = CONSORT_CODELET_INIT;
+    d.name = name;
+    d.impls = impls;
+    d.nimpls = 2;
+    consort_codelet_id id{0};
+    need(consort_codelet_add(*rt, &d, &id), "codelet");
+    return id;
+  };
+  const auto zero = both("zero", [](const consort_call &c) { return *pointer<double>(c, 0) = 0, CONSORT_OK; });
+  const auto plus = both("plus", [](const consort_call &c) { return *pointer<double>(c, 0) += *pointer<double>(c, 1), CONSORT_OK; });
+  const auto add = both("add", [](const consort_call &c) { return *pointer<double>(c, 0) += 1, CONSORT_OK; });
+  double sum = 0;
+  const auto d = variable_of<double>(*rt, &sum);
+  ASSERT_OK(consort_data_set_reduction(*rt, d, zero, plus));
+  for (int i = 0; i < 50; ++i) Desc(add).use(d, CONSORT_M_REDUX).must(*rt);
+  ASSERT_OK(consort_unregister(*rt, d));
+  EXPECT_EQ(sum, 50);
+}
+
+TEST_F(Portables, FailuresAreTold) {
+  std::vector<double> v(10, 1);
+  const auto d = vector(v);
+  const auto other = codelet("stream", nullptr, "ptx");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, run(other, {{d, CONSORT_M_R, 0}}), "address of a stream_kernel");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, run(other, {{d, CONSORT_M_R, 0}}), "address of a stream_kernel");
+  EXPECT_EQ(counters[STREAM_LOADS], 1u) << "not tried again";
+  text = "nonsense";
+  EXPECT_SAYS(CONSORT_E_INVAL, run(codelet("stream"), {{d, CONSORT_M_R, 0}}), "\"nonsense\" does not compile");
+  text = address_of(scale);
+  EXPECT_SAYS(CONSORT_E_INVAL, run(codelet("stream", nullptr, "address", nullptr), {{d, CONSORT_M_R, 0}}), "compile");
+  EXPECT_SAYS(CONSORT_E_INVAL, run(codelet("stream"), {}), "datum 0 of the task, which has 0", "with a range");
+  text = address_of(broken);
+  EXPECT_SAYS(CONSORT_E_IO, run(codelet("stream"), {{d, CONSORT_M_RW, 0}}));
+  text = address_of(scale);
+  EXPECT_SAYS(CONSORT_E_POISONED, run(codelet("stream"), {{d, CONSORT_M_R, 0}}), "scale") << "as after a function that failed";
+  ASSERT_OK(consort_invalidate(*rt, d));
+  ASSERT_OK(consort_unregister(*rt, d));
+  // Units whose functions are called in place have no use for text.
+  consort_codelet_id none{0};
+  const consort_impl impl = {"cpu", nullptr, nullptr, nullptr, "address", text.c_str(), "scale", 0};
+  consort_codelet k = CONSORT_CODELET_INIT;
+  k.name = "nowhere";
+  k.impls = &impl;
+  k.nimpls = 1;
+  ASSERT_OK(consort_codelet_add(*rt, &k, &none));
+  consort_task_desc t = CONSORT_TASK_INIT;
+  t.codelet = none;
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_submit(*rt, &t, nullptr), "nowhere");
+  consort_portable how = CONSORT_PORTABLE_INIT;
+  how.size = 4;
+  const consort_impl bad = {"stream", nullptr, &how, nullptr, "address", text.c_str(), "scale", 0};
+  k.impls = &bad;
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_add(*rt, &k, &none), "nowhere", "stream", "consort_portable", "4");
+  how = CONSORT_PORTABLE_INIT;
+  how.nargs = 2;
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_add(*rt, &k, &none), "nargs 2");
+  how.nargs = 0, how.flags = 8;
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_add(*rt, &k, &none), "flags 8");
+}
+
+// A chain is issued behind what is under way, and one in it that cannot be launched poisons what follows.
+TEST_F(Portables, ChainsFollow) {
+  start(Pairs{{"stream.latency_ns", "2000000"}});
+  std::vector<double> v(10, 1);
+  const auto d = vector(v);
+  const auto good = codelet("stream");
+  consort_task_id last{0};
+  for (int i = 0; i < 20; ++i) run(good, {{d, CONSORT_M_RW, 0}}, 2, &last);
+  ASSERT_OK(consort_task_wait(*rt, last, kLong, 0));
+  EXPECT_EQ(v[9], double(1 << 20));
+  EXPECT_LT(counters[STREAM_ROUND_TRIPS], 20u) << "not one round trip per link";
+  const auto bad = codelet("stream", nullptr, "ptx");
+  consort_task_id failing{0};
+  for (int i = 0; i < 3; ++i) run(good, {{d, CONSORT_M_RW, 0}}, 2, &last);
+  run(bad, {{d, CONSORT_M_RW, 0}}, 2, &failing);
+  for (int i = 0; i < 3; ++i) run(good, {{d, CONSORT_M_RW, 0}}, 2, &last);
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_task_wait(*rt, failing, kLong, 0), "address of a stream_kernel");
+  EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(*rt, last, kLong, 0));
+  (void)consort_group_wait(*rt, consort_group_id{0}, kLong, 0);
+  ASSERT_OK(consort_invalidate(*rt, d));
+  ASSERT_OK(consort_unregister(*rt, d));
+}
+
+}  // namespace
