@@ -315,7 +315,7 @@ void take_names(Draft &draft, Group &group) noexcept {
   return CONSORT_OK;
 }
 Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind,
-                                consort_granted_fn *granted, void *arg) noexcept {
+                                consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id))
     return error(
@@ -330,6 +330,13 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
     if (!more) return error(CONSORT_E_NOMEM, "no memory for another task");
     more->granted = granted;
     more->granted_arg = arg;
+  }
+  if (turn) {
+    Extra *e = draft.extra();
+    if (!e || !(e->name = strdup(turn->name))) return error(CONSORT_E_NOMEM, "no memory for another task");
+    e->done = turn->fn;
+    e->done_arg = turn->arg;
+    t->pub.flags |= CONSORT_TK_INTERNAL;
   }
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};

@@ -41,6 +41,7 @@ Result<void> Memory::open() {
   if (auto r = read_limits(); !r) return r;
   // A mover for each device whose links move bytes.
   mover_of_.assign(n * n, nullptr);
+  traffic_.resize(n * n);
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = 0; b < n; ++b) {
       const Link &link = rt_.topology->link(a, b);
@@ -180,14 +181,14 @@ uint64_t Memory::bytes_in(const Datum &d, uint32_t space) const noexcept {
   return sum;
 }
 
-void Memory::list(Replica &r) noexcept {  // as the newest
+void Memory::list(Replica &r) noexcept {  // as the newest, or, if nobody wants it, as the oldest
   if (r.listed || r.stays() || r.pins || !r.allocated) return;
   Store &store = stores_[r.space];
   r.listed = true;
-  r.newer = nullptr;
-  r.older = store.newest;
-  (store.newest ? store.newest->newer : store.oldest) = &r;
-  store.newest = &r;
+  r.newer = r.unwanted ? store.oldest : nullptr;
+  r.older = r.unwanted ? nullptr : store.newest;
+  (r.older ? r.older->newer : store.oldest) = &r;
+  (r.newer ? r.newer->older : store.newest) = &r;
 }
 
 void Memory::unlist(Replica &r) noexcept {
@@ -301,20 +302,20 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
              std::any_of(for_whom->items.begin(), for_whom->items.end(), [&](const auto &i) { return i.datum == d; });
     };
     uint64_t coming = 0;  // that saves under way will set free
-    for (Replica *r = store.oldest; r && !enough();) {
-      Replica *const next = r->newer;
-      if (!r->coming && !needed(r->datum)) {
-        Replicas &all = *r->datum->extra()->replicas;
-        if (!coherence::rule(all.valid, space, Event::kDrop).save) {
-          all.valid = coherence::after(all.valid, space, Event::kDrop);
-          release(*r);
-          ++store.evictions;
-        } else if (store.used - store.spare_bytes + bytes > store.limit + coming && save(*r)) {
-          coming += r->bytes;
+    for (const bool through : {false, true})  // what is to be kept here last
+      for (Replica *r = store.oldest; r && !enough();) {
+        Replica *const next = r->newer;
+        const Replicas &all = *r->datum->extra()->replicas;
+        const bool enough_soon = store.used - store.spare_bytes + bytes <= store.limit + coming;
+        if (!r->coming && !needed(r->datum) && through == ((all.through & coherence::one(space)) != 0) &&
+            !(through && enough_soon)) {
+          if (!coherence::rule(all.valid, space, Event::kDrop).save)
+            drop(*r);
+          else if (!enough_soon && save(*r))
+            coming += r->bytes;
         }
+        r = next;
       }
-      r = next;
-    }
     store.clearing = false;
   }
   if (!enough()) return false;
@@ -354,7 +355,7 @@ bool Memory::save(Replica &r) noexcept try {
   if (best == CONSORT_NONE) return false;
   Replica &to = *replica_in(all, d, best);
   if (!to.allocated && allocate(to) < 0) return false;
-  auto t = std::make_unique<Transfer>(Transfer{&d, &r, &to, &to, 0, 0, 0, {}, {}, true});
+  auto t = std::make_unique<Transfer>(Transfer{&d, &r, &to, &to, 0, 0, 0, {}, {}, true, {}, nullptr});
   if (!hop(*t)) return false;
   ++stores_[r.space].saves;
   stores_[r.space].saved_bytes += r.bytes;

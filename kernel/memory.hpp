@@ -19,6 +19,7 @@
 #include "route.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
+#include "wish.hpp"
 
 namespace consort {
 
@@ -62,8 +63,22 @@ class Memory {
 
   std::string describe() noexcept;                         // what is used, and who waits for room
 
-  struct Count { uint64_t limit, used, evictions, saves, fetched_bytes, saved_bytes; };
+  struct Count {
+    uint64_t limit, used, spare, evictions, saves, saved_bytes, needed_evictions;
+    uint32_t waiting, wishes;
+  };
   Count count(uint32_t space) noexcept;
+  struct Traffic { uint64_t copies = 0, bytes = 0, failed = 0; };
+  Traffic traffic(uint32_t from, uint32_t to) noexcept;
+
+  // What the application wants (memory.h). A wish lives from wish() to its turn(), or longer; forget(): it was not
+  // submitted.
+  bool leads_to(uint32_t space) const noexcept;            // does any driver move bytes there?
+  Wish *wish(const Wish &wanted, Datum &);                 // may throw
+  void turn(Wish *) noexcept;                              // among the tasks that use its datum
+  void forget(Wish *) noexcept;
+  consort_status cancel(Hand &, uint64_t wish) noexcept;
+  uint32_t state_in(const Datum &, uint32_t space) noexcept;  // CONSORT_IN_*
 
   static constexpr uint64_t kFirstToken = uint64_t{1} << 32;
 
@@ -74,11 +89,12 @@ class Memory {
     // make_room() is at it: saves to and fro do not begin it again
     bool clearing = false;
     bool later = false;                                    // it found contents that may be saved once others have ended
-    uint64_t limit = UINT64_MAX, used = 0, evictions = 0, saves = 0, fetched_bytes = 0, saved_bytes = 0;
+    uint64_t limit = UINT64_MAX, used = 0, evictions = 0, saves = 0, saved_bytes = 0, needed_evictions = 0;
     std::map<uint64_t, std::vector<DatumExtra::Block>> spare;  // freed, by size; counted in `used`
     uint64_t spare_bytes = 0, pinned = 0;                  // pinned: by tasks, holds and copies
     Replica *oldest = nullptr, *newest = nullptr;          // those that may go
     std::deque<Staging *> waiting;                         // in the order in which they came
+    std::vector<Wish *> wished;                            // their turn has come; the most urgent first
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -104,15 +120,30 @@ class Memory {
   consort_status allocate(Replica &) noexcept;
   void release(Replica &) noexcept;
   bool drop_spares(Store &) noexcept;
-  void fetch(Replica &, Staging *) noexcept;
+  enum class Sent { kYes, kLater, kNever };                // Later: there is no room on the way now
+  Sent fetch(Replica &, Staging *, Wish *) noexcept;       // for one of them
   void fetch_wanted() noexcept;
   bool hop(Transfer &) noexcept;
+  Mover *mover_of(const Transfer &t) const noexcept { return mover_of_[t.from->space * stores_.size() + t.to->space]; }
+  void landed(Transfer *, consort_status) noexcept;        // one hop
   void finish(Transfer *, consort_status) noexcept;
   void refuse(Staging &, consort_status, std::string text) noexcept;
   void begin(Staging &) noexcept;                          // it runs now: what it writes is valid here alone
   void complete(Staging *) noexcept;                       // nothing keeps it any more
   void serve() noexcept;
   void hand_out(Hand &, Lock &) noexcept;                  // those that became complete, without the mutex
+  Wish *keep(const Wish &, Datum &);                       // may throw
+  void take_turn(Wish &) noexcept;
+  void over(Wish &) noexcept;
+  void enlist(Wish &);
+  void pursue(uint32_t space) noexcept;
+  bool free_room(Store &, uint64_t bytes) noexcept;
+  void set_aside(Datum &) noexcept;
+  void drop(Replica &) noexcept;                           // one that need not be saved
+  void leave(Replica &) noexcept;
+  // a writer's turn: no task that never heard of the record is left
+  void nobody_else(Replicas &) noexcept;
+  void write_through(Datum &) noexcept;
   void list(Replica &) noexcept;
   void unlist(Replica &) noexcept;
   void pin(Replica &) noexcept;
@@ -129,6 +160,9 @@ class Memory {
   // contents whose way leads through a space that is full just now
   std::deque<Want> wanted_;
   Staging *stagings_ = nullptr;
+  std::map<uint64_t, std::unique_ptr<Wish>> wishes_;       // all that are not over
+  std::vector<Traffic> traffic_;                           // as mover_of_
+  uint64_t last_wish_ = 0;
   uint64_t active_ = 0;                                    // stagings that have all they need, until they end
   // hops whose end was not told to everybody yet; release pairs with busy()
   std::atomic<uint32_t> under_way_{0};

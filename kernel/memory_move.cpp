@@ -59,7 +59,8 @@ bool Memory::hop(Transfer &t) noexcept try {
   ++d.extra()->replicas->flying;
   ++transfers_;
   under_way_.fetch_add(1, std::memory_order_relaxed);
-  if (mover->add(&t, copies.data(), t.outstanding)) return true;
+  const bool wished = t.wish && t.waiters.empty();
+  if (mover->add(&t, copies.data(), t.outstanding, wished ? &t.wish->priority : nullptr)) return true;
   t.from->going.pop_back();
   unpin(*t.from);
   unpin(*t.to);
@@ -84,6 +85,14 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
     }
   }
   if (--t->outstanding) return;
+  landed(t, t->status);
+  serve();
+  hand_out(h, lock);
+  under_way_.fetch_sub(1, std::memory_order_release);
+}
+
+void Memory::landed(Transfer *t, consort_status status) noexcept {
+  t->status = status;
   --transfers_;
   t->to->coming = nullptr;
   Replicas &all = *t->datum->extra()->replicas;
@@ -95,12 +104,20 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
   // Written elsewhere meanwhile (nobody waits for a copy that only makes room): then this is nothing.
   const bool stale = t->version != all.version;
   if (t->status >= 0 && !stale) all.valid |= coherence::one(t->to->space);
-  stores_[t->to->space].fetched_bytes += t->saving ? 0 : t->datum->pub.bytes;
+  if (status != CONSORT_E_CANCELLED) {
+    Traffic &link = traffic_[t->from->space * stores_.size() + t->to->space];
+    ++(status < 0 ? link.failed : link.copies);
+    link.bytes += status < 0 ? 0 : t->datum->pub.bytes;
+  }
   if (t->saving) t->from->vain = t->status < 0 ? t->from->vain + 1 : 0;
   unpin(*t->from);
   unpin(*t->to);
-  if (t->status < 0 || t->to == t->last || stale) {
+  leave(*t->from);
+  const bool in_vain = t->wish && t->waiters.empty() && all.claims;  // nobody waits, and soon it is written
+  if (t->status < 0 || t->to == t->last || stale || in_vain) {
+    Replica &arrived = *t->to;
     finish(t, t->status);
+    leave(arrived);
   } else {  // the next hop
     t->from = t->to;
     const uint32_t next = routes_.next(t->from->space, t->last->space);
@@ -116,24 +133,27 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
   }
   if (!all.flying && all.leaving)
     if (Staging *s = std::exchange(all.leaving, nullptr); --s->awaited == 0) complete(s);
-  serve();
-  hand_out(h, lock);
-  under_way_.fetch_sub(1, std::memory_order_release);
 }
 
-// A transfer is over: those who wait for it hear of it.
+// A transfer is over: those who wait for it hear of it. Where it was not made for them, they try by themselves before
+// they are refused.
 void Memory::finish(Transfer *t, consort_status status) noexcept {
+  const bool theirs = !t->wish && !t->saving;
   if (t->last->coming == t) t->last->coming = nullptr;
+  if (Wish *w = t->wish) over(*w);
   for (Staging *s : t->waiters) {
     const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
       return i.datum == t->datum && (i.mode & CONSORT_M_R) && !t->datum->extra()->replicas->is_valid(*i.replica);
     });
-    if (status >= 0 && s->status >= 0 && again != s->items.end()) fetch(*again->replica, s);
-    if (status < 0)
+    if (again == s->items.end()) {  // it has what it needs, or will write it
+    } else if (status >= 0 || !theirs) {
+      if (s->status >= 0) fetch(*again->replica, s, nullptr);
+    } else {
       refuse(*s, status,
              "its datum '" + rt_.data.name(*t->datum) + "' could not be copied from " +
                  rt_.topology->spaces()[t->from->space].desc.name + " to " +
                  rt_.topology->spaces()[t->last->space].desc.name + (t->why.empty() ? "" : ": " + t->why));
+    }
     if (--s->awaited == 0) complete(s);
   }
   delete t;
@@ -152,19 +172,25 @@ void Memory::fetch_wanted() noexcept {
                  rt_.topology->spaces()[w.replica->space].desc.name +
                  ": the space between is full of data that wait for one another: raise its limit");
     else if (s.status >= 0 && !w.replica->datum->extra()->replicas->is_valid(*w.replica))
-      fetch(*w.replica, &s);
+      fetch(*w.replica, &s, nullptr);
     if (--s.awaited == 0) complete(&s);
   };
   for (size_t n = wanted_.size(); n; --n) take(false);
   if (!wanted_.empty() && !transfers_ && !active_) take(true);
 }
 
-// Contents into a replica that has memory, for somebody who waits; or joins those who wait for them already.
-void Memory::fetch(Replica &r, Staging *s) noexcept try {
+// Contents into a replica that has memory, for somebody who waits or for a wish; or joins those who wait for them
+// already.
+Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
+  const auto no = [&](consort_status status, std::string text) {
+    if (s) refuse(*s, status, std::move(text));
+    return Sent::kNever;
+  };
   if (r.coming) {
+    if (r.coming->wish) mover_of(*r.coming)->hurry(r.coming);
     r.coming->waiters.push_back(s);
     ++s->awaited;
-    return;
+    return Sent::kYes;
   }
   Datum &d = *r.datum;
   Replicas &all = *d.extra()->replicas;
@@ -175,30 +201,36 @@ void Memory::fetch(Replica &r, Staging *s) noexcept try {
       from = other.get();
   const uint32_t next = from ? routes_.next(from->space, r.space) : CONSORT_NONE;
   if (next == CONSORT_NONE)
-    return refuse(*s, CONSORT_E_UNSUPPORTED,
+    return no(CONSORT_E_UNSUPPORTED,
                   "its datum '" + rt_.data.name(d) + "' is in " +
                       (from ? rt_.topology->spaces()[from->space].desc.name : "no space") +
                       ", from where no driver moves bytes to " + rt_.topology->spaces()[r.space].desc.name);
   Replica *to = next == r.space ? &r : replica_in(all, d, next);
-  const bool room = to->allocated || make_room(next, bytes_in(d, next), s);
+  const uint64_t bytes = bytes_in(d, next);
+  const bool room = to->allocated || (s ? make_room(next, bytes, s) : free_room(stores_[next], bytes));
+  if (!s && (to->coming || !room)) return Sent::kLater;
   // Contents that come there for somebody else: he may use them while a second copy of them would still be written.
   if (to->coming || (!room && !is_stuck(stores_[next]))) {
     wanted_.push_back({&r, s});
     ++s->awaited;
-    return;
+    return Sent::kLater;
   }
   if (!room || (!to->allocated && allocate(*to) < 0))
-    return refuse(*s, CONSORT_E_NOMEM,
+    return no(CONSORT_E_NOMEM,
                   "no room in " + std::string(rt_.topology->spaces()[next].desc.name) + " for datum '" +
                       rt_.data.name(d) + "' on its way");
-  auto t = std::make_unique<Transfer>(Transfer{&d, from, to, &r, 0, 0, 0, {s}, {}, false});
+  auto t = std::make_unique<Transfer>(Transfer{&d, from, to, &r, 0, 0, 0, {}, {}, false, {}, wish});
+  if (s) t->waiters.push_back(s);
   if (!hop(*t))
-    return refuse(*s, CONSORT_E_UNSUPPORTED, std::string("its datum '") + rt_.data.name(d) + "': " + error_text());
+    return no(CONSORT_E_UNSUPPORTED, std::string("its datum '") + rt_.data.name(d) + "': " + error_text());
   if (to != &r) r.coming = t.get();
-  ++s->awaited;
+  if (s) ++s->awaited;
+  if (wish) wish->transfer = t.get();
   t.release();
+  return Sent::kYes;
 } catch (const std::bad_alloc &) {
-  refuse(*s, CONSORT_E_NOMEM, "no memory for the record of a transfer");
+  if (s) refuse(*s, CONSORT_E_NOMEM, "no memory for the record of a transfer");
+  return Sent::kNever;
 }
 
 }  // namespace consort

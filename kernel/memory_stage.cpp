@@ -96,12 +96,19 @@ bool Memory::grant(Staging &s) noexcept try {
     }
   }
   s.granted = true;
-  for (auto &item : s.items) pin(*item.replica);
+  for (auto &item : s.items) {
+    pin(*item.replica);
+    item.replica->unwanted = item.replica->leaves = false;
+    item.claimed = item.mode & CONSORT_M_W;
+    if (item.claimed) ++item.datum->extra()->replicas->claims;
+  }
   for (auto &item : s.items) {
     const Replicas &all = *item.datum->extra()->replicas;
-    if (((item.mode & CONSORT_M_R) && !all.is_valid(*item.replica)) || item.replica->coming) fetch(*item.replica, &s);
+    if (((item.mode & CONSORT_M_R) && !all.is_valid(*item.replica)) || item.replica->coming)
+      fetch(*item.replica, &s, nullptr);
     if (!(item.mode & CONSORT_M_W)) continue;
     for (Transfer *t : item.replica->going) {  // one that makes room: it may have been chosen before this task came
+      if (t->wish) mover_of(*t)->hurry(t);
       t->blocked.push_back(&s);
       ++s.awaited;
     }
@@ -113,14 +120,14 @@ bool Memory::grant(Staging &s) noexcept try {
 }
 
 void Memory::begin(Staging &s) noexcept {
-  for (const auto &item : s.items) {
+  for (auto &item : s.items) {
     if (!(item.mode & CONSORT_M_W)) continue;
     Replicas &all = *item.datum->extra()->replicas;
     all.valid =
         coherence::after(all.valid, item.replica->space, item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite);
-    ++all.version;
-    for (const auto &r : all.all)  // who writes is alone
-      if (std::exchange(r->unsure, false)) list(*r);
+    item.version = ++all.version;
+    if (std::exchange(item.claimed, false)) --all.claims;
+    nobody_else(all);
   }
 }
 
@@ -138,6 +145,8 @@ void Memory::serve() noexcept {
       if (s->awaited == 0) complete(s);
     }
   fetch_wanted();
+  for (uint32_t i = 0; i < stores_.size(); ++i)
+    if (!stores_[i].wished.empty()) pursue(i);
 }
 
 void Memory::hand_out(Hand &h, Lock &lock) noexcept {
@@ -154,7 +163,7 @@ void Memory::hand_out(Hand &h, Lock &lock) noexcept {
         s->worker->post(s->task);
     } else {
       end_special(rt_, h, s->task);
-      if (!h.seat) settle_down(rt_, h);
+      if (!h.seat && !h.in_callback) settle_down(rt_, h);
     }
   }
 }
@@ -291,12 +300,23 @@ void Memory::end(Hand &h, Task *t) noexcept {
   if (s->granted)
     for (auto &item : s->items) unpin(*item.replica);
   if (!s->worker && s->status >= 0 && (t->bits & kHold)) begin(*s);  // the application wrote at home
+  for (auto &item : s->items) {
+    Replicas &all = *item.datum->extra()->replicas;
+    if (std::exchange(item.claimed, false)) --all.claims;  // it never began
+    // Not behind one whose follower on the same queue writes already: it is copied when that one ends.
+    if ((item.mode & CONSORT_M_W) && all.through && item.version == all.version) write_through(*item.datum);
+    leave(*item.replica);
+  }
   serve();
   hand_out(h, lock);
 }
 
 void Memory::forget(Datum &d) noexcept {
   Lock lock(mutex_);
+  for (auto w = wishes_.begin(); w != wishes_.end();) {
+    Wish &wish = *(w++)->second;
+    if (wish.begun && wish.datum == &d) over(wish);
+  }
   for (auto &r : d.extra()->replicas->all)
     if (r->allocated && !r->lasting) release(*r);
   d.extra()->replicas.reset();
@@ -319,7 +339,13 @@ bool Memory::valid_in(const Datum &d, uint32_t space) noexcept {
 Memory::Count Memory::count(uint32_t space) noexcept {
   Lock lock(mutex_);
   const Store &s = stores_[space];
-  return {s.limit, s.used - s.spare_bytes, s.evictions, s.saves, s.fetched_bytes, s.saved_bytes};
+  return {s.limit, s.used - s.spare_bytes, s.spare_bytes, s.evictions, s.saves, s.saved_bytes, s.needed_evictions,
+          static_cast<uint32_t>(s.waiting.size()), static_cast<uint32_t>(s.wished.size())};
+}
+
+Memory::Traffic Memory::traffic(uint32_t from, uint32_t to) noexcept {
+  Lock lock(mutex_);
+  return traffic_[from * stores_.size() + to];
 }
 
 std::string Memory::describe(TaskName name) noexcept try {
@@ -348,12 +374,25 @@ std::string Memory::describe() noexcept try {
             (store.limit == UINT64_MAX ? "" : " of " + std::to_string(store.limit)) + " bytes in use";
     uint64_t idle = 0;
     for (const Replica *r = store.oldest; r; r = r->newer) idle += r->bytes;
-    text += ", " + std::to_string(idle) + " of them by nobody just now";
+    text += ", " + std::to_string(idle) + " of them by nobody just now; " + std::to_string(store.evictions) +
+            " evictions, " + std::to_string(store.needed_evictions) + " of them of what was needed; " +
+            std::to_string(store.saves) + " saves of " + std::to_string(store.saved_bytes) + " bytes";
+    if (!store.wished.empty())
+      text += "; " + std::to_string(store.wished.size()) + " prefetches wait for room or a way";
     if (store.waiting.empty()) continue;
     const Staging &front = *store.waiting.front();
     text +=
         "; " + std::to_string(store.waiting.size()) + " tasks wait for room, first '" + task_label(*front.task) + "'";
   }
+  for (uint32_t from = 0; from < stores_.size(); ++from)
+    for (uint32_t to = 0; to < stores_.size(); ++to) {
+      const Traffic &t = traffic_[from * stores_.size() + to];
+      if (!t.copies && !t.failed) continue;
+      text += std::string(text.empty() ? "" : "\n") + "link " + rt_.topology->spaces()[from].desc.name + " to " +
+              rt_.topology->spaces()[to].desc.name + ": " + std::to_string(t.copies) + " data, " +
+              std::to_string(t.bytes) + " bytes";
+      if (t.failed) text += ", " + std::to_string(t.failed) + " failed";
+    }
   if (transfers_) text += (text.empty() ? "" : "\n") + std::to_string(transfers_) + " data are on their way";
   return text;
 } catch (const std::bad_alloc &) {

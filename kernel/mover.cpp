@@ -27,8 +27,10 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
 
 Mover::~Mover() {
   stop();
+  for (uint32_t i = 0; i < nbatch_; ++i) delete batch_[i];
   if (q_) ops_->queue_close(q_);
   for (Op *op : waiting_) delete op;
+  for (auto &[priority, op] : wished_) delete op;
 }
 
 Result<void> Mover::start_thread() {
@@ -46,7 +48,7 @@ void Mover::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n) noexcept try {
+bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32_t *wished) noexcept try {
   std::vector<std::unique_ptr<Op>> ops;
   for (uint32_t i = 0; i < n; ++i) {
     auto op = std::make_unique<Op>();
@@ -60,15 +62,62 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n) noexcept tr
   }
   {
     std::lock_guard lock(mutex_);
-    for (auto &op : ops) waiting_.push_back(op.get());
+    size_t taken = 0;
+    try {
+      for (; taken < ops.size(); ++taken)
+        if (wished) wished_.emplace(*wished, ops[taken].get());
+        else waiting_.push_back(ops[taken].get());
+    } catch (const std::bad_alloc &) {
+      for (size_t i = 0; i < taken && !wished; ++i) waiting_.pop_back();
+      if (wished) std::erase_if(wished_, [&](const auto &w) { return w.second->transfer == t; });
+      return false;
+    }
     for (auto &op : ops) op.release();
   }
-  // seq_cst with the store in rest(): either it sees the copies, or we that it sleeps
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
+  wake_if_asleep();
   return true;
 } catch (const std::bad_alloc &) {
   return false;
+}
+
+void Mover::wake_if_asleep() noexcept {
+  // seq_cst with the store in rest(): either it sees the copies, or we that it sleeps
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
+}
+
+void Mover::hurry(Transfer *t) noexcept {
+  {
+    std::lock_guard lock(mutex_);
+    for (auto w = wished_.begin(); w != wished_.end();) {
+      if (w->second->transfer != t) {
+        ++w;
+        continue;
+      }
+      try {
+        waiting_.push_back(w->second);
+      } catch (const std::bad_alloc &) {
+        return;  // it goes as a wish
+      }
+      w = wished_.erase(w);
+    }
+  }
+  wake_if_asleep();  // it may be keeping back wishes that have a place on the link
+}
+
+bool Mover::take_back(Transfer *t) noexcept {
+  std::lock_guard lock(mutex_);
+  const auto is_its = [&](const auto &w) { return w.second->transfer == t; };
+  if (std::count_if(wished_.begin(), wished_.end(), is_its) != static_cast<ptrdiff_t>(t->outstanding)) return false;
+  for (auto w = wished_.begin(); w != wished_.end();) {
+    if (!is_its(*w)) {
+      ++w;
+      continue;
+    }
+    delete w->second;
+    w = wished_.erase(w);
+  }
+  return true;
 }
 
 void Mover::completed(const consort_done *done, uint32_t n) noexcept {
@@ -98,22 +147,28 @@ bool Mover::step(Hand &h) noexcept {
     did |= n > 0;
   }
   std::vector<consort_done> pushed;
-  Op *batch[16];
-  uint32_t n = 0;
   {
     std::lock_guard lock(mutex_);
     pushed.swap(pushed_);
-    while (n < 16 && n < waiting_.size() && inflight_ + n < depth_) batch[n] = waiting_[n], ++n;
+    for (; nbatch_ < kBatch && !waiting_.empty() && inflight_ + nbatch_ < depth_; ++nbatch_) {
+      batch_[nbatch_] = waiting_.front();
+      waiting_.pop_front();
+    }
+    // Few at a time: what is urgent does not overtake what the device has.
+    if (!nbatch_ && !wished_.empty() && inflight_ < std::min(depth_, kMostWished)) {
+      batch_[nbatch_++] = wished_.begin()->second;
+      wished_.erase(wished_.begin());
+    }
   }
   for (const auto &d : pushed) finish(h, d, "");
   did |= !pushed.empty();
-  if (!n) return did;
-  consort_op ops[16];
-  for (uint32_t i = 0; i < n; ++i) ops[i] = batch[i]->op;
-  const uint32_t accepted = std::min(n, ops_->submit(q_, ops, n));
+  if (!nbatch_) return did;
+  consort_op ops[kBatch];
+  for (uint32_t i = 0; i < nbatch_; ++i) ops[i] = batch_[i]->op;
+  const uint32_t accepted = std::min(nbatch_, ops_->submit(q_, ops, nbatch_));
   inflight_ += accepted;
-  std::lock_guard lock(mutex_);
-  waiting_.erase(waiting_.begin(), waiting_.begin() + accepted);
+  nbatch_ -= accepted;
+  std::copy_n(batch_ + accepted, nbatch_, batch_);
   return did || accepted;
 }
 
@@ -124,8 +179,9 @@ void Mover::rest() noexcept {
   bool idle, stuck;
   {
     std::lock_guard lock(mutex_);
-    idle = pushed_.empty() && (waiting_.empty() || inflight_ >= depth_);
-    stuck = !waiting_.empty();
+    const bool none = !nbatch_ && waiting_.empty() && wished_.empty();
+    idle = pushed_.empty() && (none || inflight_ >= depth_);
+    stuck = !none;
   }
   if (idle || stuck) {
     if (!inflight_)

@@ -6,6 +6,7 @@
 #include <consort/driver.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,8 +30,11 @@ class Mover {
   Result<void> start_thread();
   void stop() noexcept;                                       // and joins
 
-  // One copy of a transfer; when it is over Memory::copied() hears of it. False: no memory.
-  bool add(Transfer *, const consort_copy *, uint32_t n) noexcept;
+  // The copies of a transfer; when each is over Memory::copied() hears of it. `wished`: priority of one that nobody
+  // waits for; it goes when nobody waits for anything. False: no memory.
+  bool add(Transfer *, const consort_copy *, uint32_t n, const int32_t *wished) noexcept;
+  void hurry(Transfer *) noexcept;                            // somebody waits for it now
+  bool take_back(Transfer *) noexcept;                        // true: no copy of it was begun, and none will be
   bool step(Hand &) noexcept;                                 // the pump's: false: nothing to do now
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
   uint64_t next_event() const noexcept {  // virtual time: before that step() has nothing to do
@@ -44,6 +48,7 @@ class Mover {
   Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
   void run();
   void rest() noexcept;
+  void wake_if_asleep() noexcept;
   void finish(Hand &, const consort_done &, const char *why) noexcept;
 
   Runtime &rt_;
@@ -53,11 +58,15 @@ class Mover {
   void *q_ = nullptr;
   int fd_ = -1;
   uint32_t depth_ = 1, inflight_ = 0;
+  static constexpr uint32_t kBatch = 16, kMostWished = 2;
+  Op *batch_[kBatch];                                         // the pump's: to be submitted next, nbatch_ of them
+  uint32_t nbatch_ = 0;
   std::thread thread_;
   Parker parker_;
   std::atomic<bool> asleep_{false}, stopping_{false};
-  std::mutex mutex_;                                          // guards the two; leaf
+  std::mutex mutex_;                                          // guards the three; leaf
   std::deque<Op *> waiting_;                                  // not yet accepted
+  std::multimap<int32_t, Op *, std::greater<>> wished_;       // the same, of wishes
   std::vector<consort_done> pushed_;
 };
 

@@ -22,6 +22,8 @@ struct Replica {
   // tasks that never heard of this record may still read it: until the next write
   bool unsure = false;
   bool anchored = false;                   // parts use its memory
+  bool unwanted = false;                   // the application will not use it: the first to go; until a task does
+  bool leaves = false;                     // the application wants it to go; until a task uses it
   uint8_t vain = 0;                        // saves that failed, in a row
   uint32_t pins = 0;                       // tasks that use it, copies from and to it, holds: it stays
   uint64_t bytes = 0;                      // that it takes of its space
@@ -39,6 +41,8 @@ struct Replicas {
   coherence::Spaces valid = 0;
   uint32_t version = 0;                    // of the contents: what was copied before a write is not valid after it
   uint32_t flying = 0;                     // copies under way, to or from any of its replicas
+  uint32_t claims = 0;                     // writers that were granted a replica and have not begun
+  coherence::Spaces through = 0;           // whatever is written is copied there
   bool retired = false;                    // it is being unregistered: nothing is saved any more
   Staging *leaving = nullptr;              // of the unregistration, which waits until nothing flies
   std::vector<std::unique_ptr<Replica>> all;  // few

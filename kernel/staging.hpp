@@ -16,7 +16,13 @@ struct Task;
 struct Worker;
 
 struct Staging {
-  struct Item { Datum *datum; uint32_t mode; Replica *replica; };
+  struct Item {
+    Datum *datum;
+    uint32_t mode;
+    Replica *replica;
+    uint32_t version = 0;         // of what it writes
+    bool claimed = false;         // counted in Replicas::claims
+  };
   Task *task;
   Worker *worker;                 // who comes for it; nullptr: a hold or an unregistration, at home
   uint32_t space;                 // where memory is taken, if any has to be

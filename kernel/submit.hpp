@@ -57,8 +57,15 @@ consort_status submit(Runtime &, const consort_task_desc &, consort_task_id *out
 void push_kept(Runtime &, Hand &) noexcept;
 
 // The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
-// kHold with `granted`: the application is told when its turn has come.
+// kHold with `granted`: the application is told when its turn has come. kEmpty with `turn`: called where it ends, which
+// nothing cancels.
+struct Turn {
+  consort_done_fn *fn;
+  void *arg;
+  const char *name;
+};
 Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind,
-                                consort_granted_fn *granted = nullptr, void *arg = nullptr) noexcept;
+                                consort_granted_fn *granted = nullptr, void *arg = nullptr,
+                                const Turn *turn = nullptr) noexcept;
 
 }  // namespace consort

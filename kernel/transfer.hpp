@@ -12,6 +12,7 @@ namespace consort {
 struct Datum;
 struct Replica;
 struct Staging;
+struct Wish;
 
 struct Transfer {
   Datum *datum;
@@ -23,6 +24,7 @@ struct Transfer {
   std::vector<Staging *> blocked;     // will write to `from`: told when this hop has read it
   bool saving = false;                // so that `from` may go
   std::string why = {};               // the driver's words, if it failed
+  Wish *wish = nullptr;               // that it carries out
 };
 
 }  // namespace consort

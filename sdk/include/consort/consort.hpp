@@ -359,6 +359,16 @@ class Runtime {
                                         static_cast<uint32_t>(per_worker.size())));
     return per_worker;
   }
+  consort_space_use space_use(uint32_t space) const {
+    consort_space_use u = CONSORT_SPACE_USE_INIT;
+    detail::check(consort_get_space_use(control_.need(), space, &u));
+    return u;
+  }
+  consort_link_use link_use(uint32_t from, uint32_t to) const {  // all 0 where there is no direct path
+    consort_link_use u = CONSORT_LINK_USE_INIT;
+    detail::check(consort_get_link_use(control_.need(), from, to, &u));
+    return u;
+  }
   std::string explain(const Task &task = {}) const {  // what a task waits for; none: what the runtime is doing
     std::string text(consort_explain(control_.need(), task.id(), nullptr, 0) + 256, '\0');
     const uint64_t n = consort_explain(control_.need(), task.id(), text.data(), text.size());

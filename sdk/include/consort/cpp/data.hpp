@@ -6,7 +6,9 @@
 #define CONSORT_CPP_DATA_HPP
 #include <consort/cpp/error.hpp>
 #include <consort/cpp/layout.hpp>
+#include <consort/memory.h>
 
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -84,6 +86,19 @@ class Held<void> {
   detail::Hold hold_;
 };
 
+// A datum that was asked for ahead of time. A cheap value; it need not be kept.
+class Prefetch {
+ public:
+  Prefetch(const detail::Ref &control, consort_prefetch_id id) noexcept : control_(control), id_(id) {}
+  consort_prefetch_id id() const noexcept { return id_; }
+  // False: too late, it is under way or over.
+  bool cancel() const { return detail::check(consort_prefetch_cancel(control_.need(), id_)) == CONSORT_OK; }
+
+ private:
+  detail::Ref control_;
+  consort_prefetch_id id_;
+};
+
 template <class V>
 class Parts;
 template <class V>
@@ -154,6 +169,29 @@ class Data {
   void acquire_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_RW, std::move(f)); }
 
   void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
+
+  // In the memories of the machine (memory.h): they change when bytes move, never what a task sees. All wait for nothing.
+  Prefetch prefetch(uint32_t space, int32_t priority = 0, uint32_t flags = 0) const {
+    consort_prefetch_id wish{};
+    detail::check(consort_prefetch(control_.need(), id_, space, priority, flags, &wish));
+    return {control_, wish};
+  }
+  void wont_use() const { detail::check(consort_wont_use(control_.need(), id_)); }
+  void evict(uint32_t space) const { detail::check(consort_evict(control_.need(), id_, space)); }
+  void write_through(std::initializer_list<uint32_t> spaces) const {  // none: no more
+    uint64_t bits = 0;
+    for (const uint32_t s : spaces) {
+      if (s > 63) detail::raise(CONSORT_E_INVAL, "write_through: a space above 63 does not exist");
+      bits |= uint64_t{1} << s;
+    }
+    detail::check(consort_data_set_write_through(control_.need(), id_, bits));
+  }
+  uint32_t in(uint32_t space) const {  // CONSORT_IN_*
+    uint32_t bits = 0;
+    detail::check(consort_data_in(control_.need(), id_, space, &bits));
+    return bits;
+  }
+  bool valid_in(uint32_t space) const { return in(space) & CONSORT_IN_VALID; }
   void unregister() {
     detail::check(consort_unregister(control_.need(), id_));
     id_ = {};

@@ -1,0 +1,157 @@
+// api_memory.cpp — memory.h: where data are, and where the application wants them.
+#include <consort/memory.h>
+
+#include "api.hpp"
+#include "submit.hpp"
+
+using namespace consort;
+
+namespace {
+
+consort_status check_space(const Runtime &rt, uint32_t space) noexcept {
+  const size_t n = rt.topology->spaces().size();
+  if (space < n) return CONSORT_OK;
+  return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, n);
+}
+
+const char *name_of(const Runtime &rt, uint32_t space) noexcept { return rt.topology->spaces()[space].desc.name; }
+
+// f(runtime, datum) while nobody can unregister it.
+template <class F>
+consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Hand *h = rt->this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  Datum *d = rt->data.find(data);
+  const auto stale = [&] {
+    if (!data.v) return set_error(CONSORT_E_INVAL, "the null handle names no datum");
+    return set_error(CONSORT_E_STALE, "the datum is not registered (any more): its handle is stale");
+  };
+  if (!d || !DataTable::is(*d, data)) return stale();
+  return guarded([&]() -> consort_status {
+    Claim claim{d, CONSORT_M_R};
+    const SubmissionRight right(*rt, *h, &claim, 1);
+    return DataTable::is(*d, data) ? f(*rt, *d) : stale();
+  });
+}
+
+void turn(void *arg, const consort_outcome *) {
+  auto *w = static_cast<Wish *>(arg);
+  w->memory->turn(w);
+}
+
+// A task of the kernel's own that uses the datum; its end is the wish's turn. It is in no recording.
+consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char *name, const Wish &wanted,
+                   consort_prefetch_id *out) noexcept {
+  Hand *h = rt.this_hand();
+  if (!h) return CONSORT_E_NOMEM;
+  return guarded([&]() -> consort_status {
+    Datum *d = rt.data.find(data);  // looked at again by the submission
+    if (!d)
+      return set_error(CONSORT_E_INVAL, "the handle names no datum of this runtime: consort_register() gives one");
+    Wish *w = rt.memory.wish(wanted, *d);
+    const consort_prefetch_id id{w->id};
+    const Turn when{turn, w, name};
+    if (auto sent = submit_special(rt, *h, data, mode, kEmpty, nullptr, nullptr, &when); !sent) {
+      rt.memory.forget(w);
+      return set_error(sent.error());
+    }
+    if (out) *out = id;
+    return CONSORT_OK;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, uint32_t space, int32_t priority,
+                                uint32_t flags, consort_prefetch_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (const consort_status s = check_space(*rt, space); s < 0) return s;
+  if (flags & ~uint32_t{CONSORT_PREFETCH_ROOM})
+    return set_errorf(CONSORT_E_INVAL, "flags 0x%x: only CONSORT_PREFETCH_ROOM means something here", flags);
+  if (space != rt->topology->home() && !rt->memory.leads_to(space))
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "no driver moves bytes to space '%s': prefetch to one that consort topo shows a link to",
+                      name_of(*rt, space));
+  const Wish wanted{.what = flags ? Wish::kRoom : Wish::kBring, .space = space, .priority = priority};
+  return ask(*rt, data, CONSORT_M_R, "prefetch", wanted, out);
+}
+
+consort_status consort_prefetch_cancel(consort_runtime *shell, consort_prefetch_id wish) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Hand *h = rt->this_hand();
+  return h ? rt->memory.cancel(*h, wish.v) : CONSORT_E_NOMEM;
+}
+
+consort_status consort_wont_use(consort_runtime *shell, consort_data_id data) {
+  Runtime *rt = enter(shell);
+  return rt ? ask(*rt, data, CONSORT_M_R, "wont_use", {.what = Wish::kWontUse}, nullptr) : refuse_shell(shell);
+}
+
+consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint32_t space) {
+  Runtime *runtime = nullptr;
+  const consort_status s = with_datum(shell, data, [&](Runtime &rt, Datum &d) -> consort_status {
+    runtime = &rt;
+    if (const consort_status bad = check_space(rt, space); bad < 0) return bad;
+    if (space == rt.topology->home() && d.home.load(std::memory_order_relaxed))
+      return set_errorf(CONSORT_E_INVAL,
+                        "datum '%s' is the application's own memory in '%s': unregister it to have it back",
+                        rt.data.name(d).c_str(), name_of(rt, space));
+    return CONSORT_OK;
+  });
+  return s < 0 ? s : ask(*runtime, data, CONSORT_M_RW, "evict", {.what = Wish::kEvict, .space = space}, nullptr);
+}
+
+consort_status consort_data_set_write_through(consort_runtime *shell, consort_data_id data, uint64_t spaces) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  for (uint32_t s = 0; s < 64; ++s) {
+    if (!(spaces >> s & 1)) continue;
+    if (const consort_status bad = check_space(*rt, s); bad < 0) return bad;
+    if (s != rt->topology->home() && !rt->memory.leads_to(s))
+      return set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes to space '%s' (bit %u): leave it out",
+                        name_of(*rt, s), s);
+  }
+  return ask(*rt, data, CONSORT_M_RW, "write_through", {.what = Wish::kThrough, .spaces = spaces}, nullptr);
+}
+
+consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uint32_t space, uint32_t *bits) {
+  return with_datum(shell, data, [&](Runtime &rt, Datum &d) -> consort_status {
+    if (!bits) return set_error(CONSORT_E_INVAL, "bits is NULL: nothing could be told");
+    if (const consort_status bad = check_space(rt, space); bad < 0) return bad;
+    *bits = rt.memory.state_in(d, space);
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_get_space_use(consort_runtime *shell, uint32_t space, consort_space_use *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_use)");
+  if (const consort_status s = check_space(*rt, space); s < 0) return s;
+  const Memory::Count c = rt->memory.count(space);
+  *out = {out->size, space,         c.limit,            c.used,    c.spare, c.evictions,
+          c.saves,   c.saved_bytes, c.needed_evictions, c.waiting, c.wishes};
+  return CONSORT_OK;
+}
+
+consort_status consort_get_link_use(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_use *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out || out->size < sizeof *out)
+    return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_use)");
+  for (const uint32_t s : {from, to})
+    if (const consort_status bad = check_space(*rt, s); bad < 0) return bad;
+  if (!rt->topology->link(from, to).device) return CONSORT_AGAIN;
+  const Memory::Traffic t = rt->memory.traffic(from, to);
+  *out = {out->size, 0, t.copies, t.bytes, t.failed};
+  return CONSORT_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,235 @@
+// memory_wish.cpp — Memory, the part that the application asks: data ahead of time, room given back, write-through.
+#include <algorithm>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "memory.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+using coherence::Event;
+
+bool Memory::leads_to(uint32_t space) const noexcept {
+  const auto n = static_cast<uint32_t>(stores_.size());
+  for (uint32_t from = 0; from < n; ++from)
+    if (from != space && mover_of_[from * n + space]) return true;
+  return false;
+}
+
+Wish *Memory::keep(const Wish &wanted, Datum &d) {
+  auto w = std::make_unique<Wish>(wanted);
+  w->memory = this;
+  w->id = ++last_wish_;
+  w->datum = &d;
+  return wishes_.emplace(w->id, std::move(w)).first->second.get();
+}
+
+Wish *Memory::wish(const Wish &wanted, Datum &d) {
+  Lock lock(mutex_);
+  return keep(wanted, d);
+}
+
+void Memory::over(Wish &w) noexcept {
+  if (w.transfer) w.transfer->wish = nullptr;
+  if (w.begun) std::erase(stores_[w.space].wished, &w);
+  wishes_.erase(w.id);
+}
+
+void Memory::forget(Wish *w) noexcept {
+  Lock lock(mutex_);
+  over(*w);
+}
+
+// Before those that are less urgent. May throw.
+void Memory::enlist(Wish &w) {
+  auto &all = stores_[w.space].wished;
+  const auto less_urgent = [](int32_t priority, const Wish *other) { return priority > other->priority; };
+  all.insert(std::upper_bound(all.begin(), all.end(), w.priority, less_urgent), &w);
+  w.begun = true;
+  w.version = w.datum->extra()->replicas->version;
+}
+
+void Memory::turn(Wish *w) noexcept {
+  Lock lock(mutex_);
+  take_turn(*w);
+  serve();  // some may have been dropped, or may be now
+  hand_out(*rt_.this_hand(), lock);
+}
+
+void Memory::take_turn(Wish &w) noexcept try {
+  Datum &d = *w.datum;
+  const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));  // where it lives, if in one space
+  const bool many = alone == data_state::kMany;
+  if (w.cancelled || !d.pub.bytes || (w.what == Wish::kBring && !has_contents(d))) return over(w);
+  switch (w.what) {
+    case Wish::kBring:
+    case Wish::kRoom:
+      if (alone == w.space) break;
+      replicas_of(d);
+      return enlist(w);  // serve() looks at it
+    case Wish::kWontUse:
+      if (many) set_aside(d);
+      break;
+    case Wish::kEvict:
+      if (!many && alone != w.space) break;
+      nobody_else(*replicas_of(d));
+      if (Replica *r = d.extra()->replicas->in(w.space); r && r->allocated && !r->stays()) {
+        r->leaves = true;
+        leave(*r);
+      }
+      break;
+    case Wish::kThrough:
+      if (!many && !w.spaces) break;
+      nobody_else(*replicas_of(d));
+      d.extra()->replicas->through = w.spaces;
+      write_through(d);
+      break;
+  }
+  over(w);
+} catch (const std::bad_alloc &) {  // it was only a wish
+  over(w);
+}
+
+consort_status Memory::cancel(Hand &h, uint64_t id) noexcept {
+  Lock lock(mutex_);
+  const auto found = wishes_.find(id);
+  if (found == wishes_.end()) {
+    if (id && id <= last_wish_) return CONSORT_AGAIN;
+    return set_error(CONSORT_E_INVAL, "no prefetch of this runtime: consort_prefetch() gives its name");
+  }
+  Wish &w = *found->second;
+  if (!w.begun) {
+    w.cancelled = true;
+    return CONSORT_OK;
+  }
+  Transfer *t = w.transfer;
+  if (!t) {
+    over(w);
+    return CONSORT_OK;
+  }
+  if (!t->waiters.empty() || !mover_of(*t)->take_back(t)) return CONSORT_AGAIN;
+  landed(t, CONSORT_E_CANCELLED);
+  serve();
+  hand_out(h, lock);
+  under_way_.fetch_sub(1, std::memory_order_release);
+  return CONSORT_OK;
+}
+
+// Room that costs nobody anything: what is free, and what nobody wants.
+bool Memory::free_room(Store &store, uint64_t bytes) noexcept {
+  if (!store.counted) return true;
+  const auto enough = [&] { return store.used - store.spare_bytes + bytes <= store.limit; };
+  for (Replica *r = store.oldest; r && r->unwanted && !enough();) {
+    Replica *const next = r->newer;
+    const Replicas &all = *r->datum->extra()->replicas;
+    if (!coherence::rule(all.valid, r->space, Event::kDrop).save) drop(*r);
+    r = next;
+  }
+  if (!enough()) return false;
+  if (store.used + bytes > store.limit) drop_spares(store);
+  return true;
+}
+
+// The wishes of a space, the most urgent first, as far as there is room. Tasks that wait for room go first.
+void Memory::pursue(uint32_t space) noexcept try {
+  Store &store = stores_[space];
+  for (size_t i = 0; i < store.wished.size();) {
+    Wish &w = *store.wished[i];
+    Datum &d = *w.datum;
+    Replicas &all = *d.extra()->replicas;
+    const Replica *there = all.in(space);
+    const bool done = w.what == Wish::kRoom ? there && there->allocated : (all.valid & coherence::one(space)) != 0;
+    if (done || all.retired || all.claims || all.version != w.version || (w.what == Wish::kBring && !all.valid) ||
+        (there && there->coming)) {
+      over(w);
+      continue;
+    }
+    if (!store.waiting.empty()) return;
+    Replica &r = *replica_in(all, d, space);
+    if (!r.allocated) {
+      if (!free_room(store, bytes_in(d, space))) return;
+      if (allocate(r) < 0) {
+        over(w);
+        continue;
+      }
+    }
+    switch (w.what == Wish::kRoom ? Sent::kNever : fetch(r, nullptr, &w)) {
+      case Sent::kYes:
+        store.wished.erase(store.wished.begin() + static_cast<ptrdiff_t>(i));
+        break;
+      case Sent::kLater:
+        ++i;
+        break;
+      case Sent::kNever:
+        over(w);
+        break;
+    }
+  }
+} catch (const std::bad_alloc &) {  // they are looked at again
+}
+
+// All its replicas to the end where room is taken; the only valid one home, if it has memory there.
+void Memory::set_aside(Datum &d) noexcept {
+  Replicas &all = *d.extra()->replicas;
+  const Replica *home = all.in(rt_.topology->home());
+  for (const auto &r : all.all) {
+    if (r->stays() || !r->allocated) continue;
+    r->unwanted = true;
+    if (!r->listed) continue;
+    unlist(*r);
+    list(*r);
+    const bool alone = coherence::replica(all.valid, r->space) == coherence::Replica::kOwned;
+    if (alone && has_contents(d) && home && home->lasting) save(*r);
+  }
+}
+
+void Memory::drop(Replica &r) noexcept {
+  Replicas &all = *r.datum->extra()->replicas;
+  if (r.pins) ++stores_[r.space].needed_evictions;
+  all.valid = coherence::after(all.valid, r.space, Event::kDrop);
+  release(r);
+  ++stores_[r.space].evictions;
+}
+
+// One that was asked to go: now, or when it has been saved.
+void Memory::leave(Replica &r) noexcept {
+  if (!r.leaves || r.pins || !r.allocated) return;
+  const Replicas &all = *r.datum->extra()->replicas;
+  if (coherence::rule(all.valid, r.space, Event::kDrop).save) {
+    if (!save(r)) r.leaves = false;
+    return;
+  }
+  r.leaves = false;
+  drop(r);
+}
+
+void Memory::nobody_else(Replicas &all) noexcept {
+  for (const auto &r : all.all)
+    if (std::exchange(r->unsure, false)) list(*r);
+}
+
+void Memory::write_through(Datum &d) noexcept try {
+  const Replicas &all = *d.extra()->replicas;
+  if (!has_contents(d) || all.retired) return;
+  for (uint32_t s = 0; s < stores_.size(); ++s) {
+    if (!(all.through >> s & 1) || (all.valid & coherence::one(s))) continue;
+    enlist(*keep({.what = Wish::kBring, .space = s}, d));
+  }
+} catch (const std::bad_alloc &) {  // as many copies as there is memory for their records
+}
+
+uint32_t Memory::state_in(const Datum &d, uint32_t space) noexcept {
+  enum : uint32_t { kRoom = 1, kValid = 2, kComing = 4 };  // CONSORT_IN_*
+  Lock lock(mutex_);
+  const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));
+  const uint32_t valid = has_contents(d) ? uint32_t{kValid} : 0;
+  if (!d.pub.bytes) return kRoom | kValid;
+  if (alone != data_state::kMany) return alone == space ? kRoom | valid : 0;
+  const Replicas &all = *d.extra()->replicas;
+  const Replica *r = all.in(space);
+  if (!r || !r->allocated) return 0;
+  return kRoom | (all.is_valid(*r) ? valid : 0) | (r->coming ? uint32_t{kComing} : 0);
+}
+
+}  // namespace consort
