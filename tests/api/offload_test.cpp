@@ -1,5 +1,7 @@
 // Whole small programs on cores and simulated accelerators, data moving by themselves: values as on paper, also when memory
 // is tight, when copies and kernels fail, when a device goes.
+#include <consort/memory.h>
+
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -260,11 +262,43 @@ struct Step {
   uint64_t constant;
 };
 
-void random_program(uint64_t seed, const Pairs &more, bool faults) {
+// Something that the application may ask of memory at any time. It changes no value, and fails nobody.
+void wish(Machine &m, std::mt19937_64 &rng, consort_data_id x, std::vector<consort_prefetch_id> &wishes) {
+  consort_info info{};
+  info.size = sizeof info;
+  need(consort_get_info(m, &info), "info");
+  const uint32_t nspaces = info.nspaces;
+  const auto space = static_cast<uint32_t>(rng() % nspaces);
+  consort_prefetch_id id{0};
+  switch (rng() % 6) {
+    case 0: case 1:
+      ASSERT_OK(consort_prefetch(m, x, space, static_cast<int32_t>(rng() % 3), rng() % 5 ? 0 : CONSORT_PREFETCH_ROOM, &id));
+      wishes.push_back(id);
+      break;
+    case 2: ASSERT_OK(consort_wont_use(m, x)); break;
+    case 3: {
+      const Answer a = consort_evict(m, x, space);
+      ASSERT_TRUE(a.status == CONSORT_OK || a.text.find("own memory") != std::string::npos) << a.text;
+      break;
+    }
+    case 4: ASSERT_OK(consort_data_set_write_through(m, x, rng() % (uint64_t{1} << nspaces))); break;
+    default:
+      if (!wishes.empty()) { ASSERT_GE(consort_prefetch_cancel(m, wishes[rng() % wishes.size()]), CONSORT_OK); }
+  }
+}
+
+// Beside the settings: what may fail, whose time passes, and whether data without a home and wishes are strewn in.
+struct How {
+  bool faults = false, in_virtual_time = false, strewn = false;
+};
+
+void random_program(uint64_t seed, const Pairs &more, How how) {
+  const bool faults = how.faults;
   std::mt19937_64 rng(seed);
-  Machine m(more);
   constexpr int kData = 12;
   constexpr uint64_t kWords = 128;
+  std::vector<std::vector<uint64_t>> v(kData, std::vector<uint64_t>(kWords, 5));  // outlives the runtime
+  Machine m(more, how.in_virtual_time);
   const auto mix = m.codelet("mix", [](const consort_call &c) -> consort_status {
     auto *out = pointer<uint64_t>(c, 0);
     const bool anew = value<uint64_t>(c, 1);
@@ -275,17 +309,20 @@ void random_program(uint64_t seed, const Pairs &more, bool faults) {
     }
     return CONSORT_OK;
   });
-  std::vector<std::vector<uint64_t>> v(kData, std::vector<uint64_t>(kWords, 5));
   auto want = v;
   std::vector<bool> bad(kData, false);
   std::vector<consort_data_id> x;
-  for (auto &i : v) x.push_back(vector_of(m, i.data(), kWords, 8));
+  const int homeless = how.strewn ? static_cast<int>(rng() % 5) : 0;  // the first so many
+  for (auto &i : v) x.push_back(vector_of(m, x.size() < static_cast<size_t>(homeless) ? nullptr : i.data(), kWords, 8));
   std::vector<Step> steps;
   std::vector<consort_task_id> tasks;
+  std::vector<consort_prefetch_id> wishes;
   const int n = 60 + static_cast<int>(rng() % 60);
   for (int i = 0; i < n; ++i) {
+    if (how.strewn && rng() % 3 == 0) { ASSERT_NO_FATAL_FAILURE(wish(m, rng, x[rng() % kData], wishes)); }
     Step s{{}, static_cast<int>(rng() % kData), rng() % 8 == 0, rng() % 2 ? CONSORT_NONE : static_cast<uint32_t>(rng() % m.workers), rng() % 100};
-    for (uint64_t k = rng() % 3; k; --k) {
+    if (i < homeless) s = {{}, i, true, s.worker, s.constant};
+    for (uint64_t k = i < homeless ? 0 : rng() % 3; k; --k) {
       const int r = static_cast<int>(rng() % kData);
       if (r != s.writes && std::find(s.reads.begin(), s.reads.end(), r) == s.reads.end()) s.reads.push_back(r);
     }
@@ -321,7 +358,8 @@ void random_program(uint64_t seed, const Pairs &more, bool faults) {
     ASSERT_TRUE(faults || s == CONSORT_OK) << "seed " << seed << ": " << consort_error();
     if (s >= 0) {
       ASSERT_FALSE(bad[i]) << "seed " << seed << ": what was not written well is given out";
-      ASSERT_EQ(v[i], want[i]) << "seed " << seed << ", datum " << i;
+      const auto *p = static_cast<uint64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr));
+      ASSERT_EQ(std::vector<uint64_t>(p, p + kWords), want[i]) << "seed " << seed << ", datum " << i;
       ASSERT_OK(consort_release(m, hold));
     }
     (void)consort_unregister(m, x[i]);
@@ -331,27 +369,52 @@ void random_program(uint64_t seed, const Pairs &more, bool faults) {
 int seeds(int few) { return full() ? 50 * few : std::max(1, few / kSlow); }
 
 TEST(OffloadRandom, Programs) {
-  for (int seed = 1; seed <= seeds(25); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {}, false));
+  for (int seed = 1; seed <= seeds(25); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {}, {}));
 }
 TEST(OffloadRandom, ProgramsInTightMemory) {  // four data of 1 KiB in each
-  for (int seed = 1; seed <= seeds(25); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"sim.memory", "4096"}}, false));
+  for (int seed = 1; seed <= seeds(25); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"sim.memory", "4096"}}, {}));
 }
 TEST(OffloadRandom, ProgramsWithFaults) {
   for (int seed = 1; seed <= seeds(25); ++seed) {
     const std::string s = std::to_string(seed);
-    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"seed", s.c_str()}, {"sim.faults", "kernel%0.03,copy%0.02"}}, true));
+    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"seed", s.c_str()}, {"sim.faults", "kernel%0.03,copy%0.02"}}, {.faults = true}));
   }
 }
 TEST(OffloadRandom, ProgramsInTightMemoryWithFaults) {
   for (int seed = 1; seed <= seeds(25); ++seed) {
     const std::string s = std::to_string(seed);
-    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"seed", s.c_str()}, {"sim.memory", "4096"}, {"sim.faults", "kernel%0.03,copy%0.02,oom%0.05"}}, true));
+    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"seed", s.c_str()}, {"sim.memory", "4096"}, {"sim.faults", "kernel%0.03,copy%0.02,oom%0.05"}}, {.faults = true}));
   }
 }
 TEST(OffloadRandom, ProgramsThatLoseADevice) {
   for (int seed = 1; seed <= seeds(25); ++seed) {
     const std::string fault = "lost@" + std::to_string(1 + seed * 7 % 60) + "/" + std::to_string(seed % 2);
-    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"log", "error"}, {"sim.faults", fault.c_str()}}, true));
+    ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"log", "error"}, {"sim.faults", fault.c_str()}}, {.faults = true}));
+  }
+}
+
+// Everything at once: tight memories with several ways between them, data without a home, wishes of the application, and in
+// three of four programs whatever can go wrong. Each ends, and what did not fail has its value.
+TEST(OffloadRandom, Campaign) {
+  const uint64_t n = full() ? 10'000 : 200 / kSlow;
+  const char *one = std::getenv("TEST_SEED");
+  for (uint64_t seed = one ? std::strtoull(one, nullptr, 0) : 0, end = one ? seed + 1 : n; seed < end; ++seed) {
+    std::mt19937_64 random(seed * 7919 + 1);
+    const auto up_to = [&](uint64_t most) { return random() % (most + 1); };
+    const std::string name = std::to_string(seed), devices = std::to_string(1 + up_to(2)), depth = std::to_string(1 + up_to(3)),
+                      memory = std::to_string(1024 * (4 + up_to(4)));  // a task uses up to three data of 1 KiB
+    std::string faults = seed % 4 == 0 ? "" : "kernel%0.01";
+    if (!faults.empty()) {
+      if (up_to(1)) faults += ",copy%0.03";
+      if (up_to(1)) faults += ",oom%0.05";
+      if (!up_to(2)) faults += ",lost@" + std::to_string(1 + up_to(60)) + "/0";
+      if (!up_to(2)) faults += ",copy@" + std::to_string(1 + up_to(20));
+    }
+    Pairs pairs{{"log", "error"}, {"seed", name.c_str()}, {"sim.seed", name.c_str()}, {"sim.devices", devices.c_str()},
+                {"sim.depth", depth.c_str()}, {"sim.memory", memory.c_str()}, {"sim.peer", up_to(1) ? "20G" : "0"},
+                {"window", up_to(3) ? "2048" : "16"}, {"sim.faults", faults.c_str()}};
+    const How how{.faults = !faults.empty(), .in_virtual_time = seed % 8 != 7, .strewn = true};
+    ASSERT_NO_FATAL_FAILURE(random_program(seed, pairs, how));
   }
 }
 
