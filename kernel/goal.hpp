@@ -61,7 +61,7 @@ struct Goal {
     return group && in_group(t, *group);
   }
   static bool in_group(const Task &t, const Group &g) noexcept {
-    for (const Group *up = t.group; up; up = up->parent)
+    for (const Group *up = t.group; up; up = up->parent.load(std::memory_order_relaxed))
       if (up == &g) return true;
     return false;
   }

@@ -51,7 +51,9 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   g->done_arg = desc ? desc->done_arg : nullptr;
   g->watchers.store(g->done ? 1 : 0, std::memory_order_relaxed);
   Hand *h = rt_.this_hand_if_any();
-  g->parent = h && h->task ? h->task->group : nullptr;
+  Group *const parent = h && h->task ? h->task->group : nullptr;
+  g->parent.store(parent, std::memory_order_relaxed);
+  if (parent) ++parent->children;
   if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the hands
   return g;
 }
@@ -80,7 +82,15 @@ Result<void> Groups::destroy(Group &g) {
   g.generation.fetch_add(1, std::memory_order_release);
   g.done = nullptr;
   g.watchers.store(0, std::memory_order_relaxed);
-  g.parent = nullptr;
+  Group *const parent = g.parent.exchange(nullptr, std::memory_order_relaxed);
+  if (parent) --parent->children;
+  for (uint32_t i = 0; g.children; ++i) {  // those that outlive it
+    Group &child = *at(i);
+    if (child.parent.load(std::memory_order_relaxed) != &g) continue;
+    child.parent.store(parent, std::memory_order_relaxed);
+    --g.children;
+    if (parent) ++parent->children;
+  }
   g.first = g.collected = nullptr;
   g.nfailed = g.ncollected = 0;
   if (g.fd >= 0) close(g.fd);

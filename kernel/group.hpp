@@ -27,10 +27,13 @@ struct Group {
   std::atomic<uint32_t> watchers{0};              // somebody wants to be told when nothing is pending
   std::atomic<uint32_t> generation{1};
   uint32_t number = 0;
-  Group *parent = nullptr;                        // group of the task that created this one
+  // Group of the task that created this one; where that is gone, what its parent was. Read by any thread that walks up:
+  // a destroyed one has none, so every walk ends.
+  std::atomic<Group *> parent{nullptr};
   // -- written when a hand turns to another group --
   alignas(64) std::atomic<uint64_t> in{0}, out{0};
   std::atomic<uint32_t> departed{0}, arrived{0};  // counts on their way from a hand to in or out: Groups::busy()
+  uint32_t children = 0;                          // whose parent this is; under the lock of Groups
   // -- rare --
   std::mutex mutex;                               // guards all below; leaf
   std::string name;

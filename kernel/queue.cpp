@@ -12,8 +12,9 @@
 namespace consort {
 
 struct Queue::Slot {
-  explicit Slot(const Worker &w) : frame(w) {}
+  explicit Slot(const Worker &w) : frame(w), rt(&w.rt) {}
   Frame frame;  // first, and its call first in it: run_host_code() finds the slot by the call
+  Runtime *const rt;
   Task *task = nullptr;
   consort_op op{};
   consort_call_fn *fn = nullptr;
@@ -31,9 +32,13 @@ namespace {
 template <class Slot>
 consort_status run_host_code(const consort_call *call) noexcept {
   Slot &slot = *const_cast<Slot *>(reinterpret_cast<const Slot *>(call));
+  Hand *const h = slot.rt->this_hand();  // what it submits is its own: of its group, and never waited with
   const bool outer = std::exchange(on_a_device, true);
+  Task *const outer_task = h ? std::exchange(h->task, slot.task) : nullptr;
+  void *const outer_frame = h ? std::exchange(h->frame, nullptr) : nullptr;
   const consort_status s = guarded_call(slot.fn, call);
   on_a_device = outer;
+  if (h) h->task = outer_task, h->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return s;
 }

@@ -127,7 +127,7 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
   if (const consort_status s = may_wait(rt, "a group"); s < 0) return s;
   Hand *h = rt.this_hand_if_any();
   if (h && h->task)
-    for (const Group *up = h->task->group; up; up = up->parent)
+    for (const Group *up = h->task->group; up; up = up->parent.load(std::memory_order_relaxed))
       if (up == &g)
         return set_errorf(
             CONSORT_E_BUSY,
@@ -157,7 +157,7 @@ consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_
   if (h && h->task && rt.is_live(name)) {
     // only a hint for what may be run meanwhile, and only if it is ours to wait for
     Group *g = rt.task_at(name)->group;
-    if (g && g->parent == h->task->group) goal.group_of_task = g;
+    if (g && g->parent.load(std::memory_order_relaxed) == h->task->group) goal.group_of_task = g;
   }
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
 }

@@ -99,6 +99,35 @@ TEST_F(Groups, ChildrenBelongToTheGroupOfTheirParent) {
   EXPECT_EQ(ran, (1 << 9) - 1) << "the wait ended before the children did";
 }
 
+// A group whose creator's group is gone has a place among others still: nobody walks in circles.
+TEST_F(Groups, OutliveTheGroupOfTheirCreator) {
+  consort_group_id g[4] = {}, other{0};
+  ASSERT_OK(consort_group_create(rt, nullptr, &other));
+  const auto child = codelet(rt, "child", [](const consort_call *) -> consort_status { return CONSORT_OK; });
+  for (int round = 0; round < 50; ++round) {
+    struct Maker { consort_runtime *rt; consort_group_id made, wait_for; consort_codelet_id child; } m{rt, {0}, other, child};
+    const auto make = codelet(rt, "make", [](const consort_call *c) -> consort_status {
+      auto &m = *static_cast<Maker *>(c->user);
+      Desc(m.child).in(m.wait_for).must(m.rt);
+      need(consort_group_wait(m.rt, m.wait_for, kLong, 0), "wait");
+      return consort_group_create(m.rt, nullptr, &m.made);
+    }, 0, &m);
+    const int in = round % 4, out = (round * 7 + 1) % 4;
+    Desc(make).in(g[in]).must(rt);
+    ASSERT_OK(consort_wait_all(rt, kLong, 0));
+    if (g[out].v) {
+      ASSERT_OK(consort_group_destroy(rt, g[out]));
+    }
+    g[out] = m.made;
+    ASSERT_OK(consort_codelet_remove(rt, make));
+  }
+  for (const auto one : g) {
+    if (!one.v) continue;
+    EXPECT_OK(consort_group_destroy(rt, one));
+  }
+  EXPECT_OK(consort_group_destroy(rt, other));
+}
+
 TEST_F(Groups, FdBecomesReadableWhenNothingIsPending) {
   const auto g = make();
   int fd = -1, again = -1;

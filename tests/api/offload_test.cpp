@@ -477,6 +477,35 @@ TEST(Offload, AFunctionOnADeviceMustNotWait) {
   for (const auto d : {a, b}) ASSERT_OK(consort_unregister(m, d));
 }
 
+TEST(Offload, WhatAFunctionOnADeviceSubmitsBelongsToItsGroup) {
+  Machine m;
+  std::atomic<int> leaves{0};
+  std::atomic<uint64_t> me{0};
+  consort_codelet_id split{0};
+  split = m.codelet("split", [&](const consort_call &c) {
+    if (const int level = value<int>(c, 0); level > 0) {
+      me = consort_current_task(m).v;
+      for (int i = 0; i < 2; ++i) Desc(split).arg(level - 1).on(m.workers - 1 - i).must(m);
+    } else {
+      ++leaves;
+    }
+    return CONSORT_OK;
+  });
+  for (int round = 1; round <= 5; ++round) {
+    consort_group_id g{0};
+    need(consort_group_create(m, nullptr, &g), "group");
+    const auto first = Desc(split).in(g).arg(0).on(m.workers - 1).must(m);
+    ASSERT_OK(consort_task_wait(m, first, kLong, 0));
+    const auto root = Desc(split).in(g).arg(1).on(m.workers - 1).must(m);
+    ASSERT_OK(consort_group_wait(m, g, kLong, 0));
+    EXPECT_EQ(me, root.v);
+    Desc(split).in(g).arg(6).on(m.workers - 2).must(m);
+    ASSERT_OK(consort_group_wait(m, g, kLong, 0));
+    EXPECT_EQ(leaves, round * (1 + 2 + 64));
+    EXPECT_OK(consort_group_destroy(m, g));
+  }
+}
+
 TEST(Offload, DevicesAreTracedAndCounted) {
   Machine m({{"profile", "true"}, {"sim.times", "work=1ms"}});
   std::mutex mutex;

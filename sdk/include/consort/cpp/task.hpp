@@ -88,7 +88,8 @@ class Group {
   void end() noexcept {
     consort_runtime *rt = control_.live();
     if (id_.v && rt) {
-      consort_group_wait(rt, id_, CONSORT_FOREVER, 0);
+      // Where a thread must not wait (inside a function on a device), what has not begun does not run.
+      if (consort_group_wait(rt, id_, CONSORT_FOREVER, 0) == CONSORT_E_BUSY) consort_group_cancel(rt, id_);
       consort_group_destroy(rt, id_);
     }
     id_ = {};
