@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "callback.hpp"
 #include "commute.hpp"
@@ -128,9 +129,11 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 [[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, uint32_t from,
                                                  ReadyBatch &batch, Task *&specials) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
-    // Alone with this edge: nobody else touches the count any more, it need not be written. acquire pairs with
-    // the release of the predecessors that were counted down before, and of the submitter.
-    if (s->pending.load(std::memory_order_acquire) != edge &&
+    // Alone with this edge: nobody else touches the count any more, it need not be written. Not so where this task was
+    // issued: whoever has just linked `s` behind it may be about to claim it (claim_follower()), and one of the two must
+    // see the other. acquire pairs with the release of the predecessors that were counted down before, and of the
+    // submitter.
+    if ((edge == pending::kComplete || s->pending.load(std::memory_order_acquire) != edge) &&
         s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge)
       return;
     if (s->bits & (kSpecial | kBound | kMore)) [[unlikely]] {
@@ -238,15 +241,15 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // Once the name is dead: `w` is what the exchange took from the word.
 [[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from,
                                                ReadyBatch &batch, Task *&specials) noexcept {
-  uint64_t edge = pending::kBoth;
+  uint32_t link = word::link(w);
   if (w & word::kFlags) [[unlikely]] {
     if (w & word::kIssued) {
-      edge = pending::kComplete;
-      release_edges(rt, t->pub.codelet, edge, from, batch, specials);
+      release_edges(rt, t->pub.codelet, pending::kComplete, from, batch, specials);
+      release_edges(rt, std::exchange(link, 0), pending::kComplete, from, batch, specials);
     }
     if (w & word::kWaited) rt.wake_waiters();
   }
-  release_edges(rt, word::link(w), edge, from, batch, specials);
+  release_edges(rt, link, pending::kBoth, from, batch, specials);
   Group &group = *t->group;
   const uint16_t bits = t->bits;
   if (t->extra) [[unlikely]] {

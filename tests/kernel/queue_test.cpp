@@ -182,6 +182,28 @@ TEST(Queue, HostAndStreamTakeTurnsOnOneDatum) {
   EXPECT_EQ(x, after(1, 300));
 }
 
+// Submitted while its predecessor, issued long ago, is just ending: either the submitter has it follow, or it is ready.
+TEST(Queue, WhoIsSubmittedAsItsPredecessorEndsRunsOnce) {
+  StreamMachine m(Pairs{{"stream.latency_ns", "50000"}}, "1");
+  uint64_t x = 0;
+  const consort_data_id d = variable_of(*m.rt, &x);
+  const consort_codelet_id there = on(*m.rt, "stream", [](const consort_call *c) -> consort_status {
+    ++*pointer<uint64_t>(*c, 0);
+    return CONSORT_OK;
+  });
+  const uint64_t n = full() ? 200'000 : 1'500 / kSlow;
+  for (uint64_t i = 0; i < n; i += 2) {
+    Desc(there).rw(d).must(*m.rt);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(i * 7919 % 300'000);
+    while (std::chrono::steady_clock::now() < until) {}
+    const consort_task_id second = Desc(there).rw(d).must(*m.rt);
+    ASSERT_OK(consort_task_wait(*m.rt, second, kLong, CONSORT_WAIT_NO_HELP));
+  }
+  ASSERT_OK(consort_wait_all(*m.rt, kLong, 0));
+  ASSERT_OK(consort_unregister(*m.rt, d));
+  EXPECT_EQ(x, n);
+}
+
 TEST(Queue, AnOpThatFailsPoisonsWhatFollowedIt) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"stream.fail_op", "10"}});
   uint64_t x = 1;
