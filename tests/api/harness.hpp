@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -115,6 +117,8 @@ inline void need(consort_status s, const char *what) {
   std::abort();
 }
 
+inline constexpr int64_t kLong = 60'000'000'000;  // ns: a wait that would end long before
+
 // -- runtimes ---------------------------------------------------------------------------------------------------
 
 using Pairs = std::vector<consort_setting>;
@@ -151,37 +155,52 @@ class Rt {
  private:
   consort_runtime *rt_ = nullptr;
 };
+inline bool is_running(consort_runtime *rt) {
+  std::lock_guard lock(watch().mutex);
+  return std::find(watch().runtimes.begin(), watch().runtimes.end(), rt) != watch().runtimes.end();
+}
 
 // -- codelets and tasks -----------------------------------------------------------------------------------------
 
-inline consort_codelet_id codelet(consort_runtime *rt, const char *name, consort_call_fn *fn,
-                                  uint32_t nmodes = CONSORT_NONE, void *user = nullptr) {
-  const consort_impl impl = {"cpu", fn, user, nullptr, nullptr, nullptr, nullptr, 0};
+// Of several implementations.
+inline consort_codelet_id codelet_of(consort_runtime *rt, const char *name, std::span<const consort_impl> impls,
+                                     uint32_t flags = 0, uint32_t nmodes = CONSORT_NONE) {
   consort_codelet d = CONSORT_CODELET_INIT;
+  d.flags = flags;
   d.name = name;
-  d.impls = &impl;
-  d.nimpls = 1;
+  d.impls = impls.data();
+  d.nimpls = static_cast<uint32_t>(impls.size());
   d.nmodes = nmodes;
   consort_codelet_id id{0};
   need(consort_codelet_add(rt, &d, &id), "codelet");
   return id;
 }
+inline consort_codelet_id codelet(consort_runtime *rt, const char *name, consort_call_fn *fn,
+                                  uint32_t nmodes = CONSORT_NONE, void *user = nullptr) {
+  const consort_impl impl = {"cpu", fn, user, nullptr, nullptr, nullptr, nullptr, 0};
+  return codelet_of(rt, name, {&impl, 1}, 0, nmodes);
+}
 
-// Codelets out of function objects that live as long as the test: body(rt, "name", [&](const consort_call &c) { … }).
+// Codelets out of function objects: body(rt, "name", [&](const consort_call &c) { … }). They live until the tasks of
+// the runtimes that are still there have run, also those that the test did not wait for.
 using Body = std::function<consort_status(const consort_call &)>;
 inline consort_status run_body(const consort_call *c) { return (*static_cast<const Body *>(c->user))(*c); }
 class Bodies {
  public:
   ~Bodies() {
+    for (consort_runtime *rt : used_by_)
+      if (is_running(rt)) consort_wait_all(rt, kLong, 0);
     for (Body *b : all_) delete b;
   }
   consort_codelet_id operator()(consort_runtime *rt, const char *name, Body body, uint32_t nmodes = CONSORT_NONE) {
     all_.push_back(new Body(std::move(body)));
+    if (std::find(used_by_.begin(), used_by_.end(), rt) == used_by_.end()) used_by_.push_back(rt);
     return codelet(rt, name, run_body, nmodes, all_.back());
   }
 
  private:
   std::vector<Body *> all_;
+  std::vector<consort_runtime *> used_by_;
 };
 
 template <class T>
@@ -303,6 +322,5 @@ bool eventually(F f, std::chrono::milliseconds limit = 20000ms * kSlow) {
   }
   return true;
 }
-inline constexpr int64_t kLong = 60'000'000'000;  // ns: a wait that would end long before
 
 }  // namespace consort_test
