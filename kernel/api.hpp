@@ -23,6 +23,12 @@ inline consort_status check_wait_flags(uint32_t flags) noexcept {
   return flags & ~kKnown ? refuse_bits("flags", flags & ~kKnown, "CONSORT_WAIT_NO_HELP is what there is") : CONSORT_OK;
 }
 
+inline consort_status check_space(const Runtime &rt, uint32_t space) noexcept {
+  const size_t n = rt.topology->spaces().size();
+  if (space < n) return CONSORT_OK;
+  return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, n);
+}
+
 // The runtime behind a shell; nullptr: told in the error slot.
 inline Runtime *enter(consort_runtime *shell) noexcept {
   // acquire pairs with the release that opened the shell

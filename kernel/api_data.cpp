@@ -1,38 +1,22 @@
 // api_data.cpp — consort.h: how the accesses of a datum are ordered and united.
-#include "api.hpp"
+#include "api_datum.hpp"
 #include "discipline.hpp"
 #include "formats.hpp"
 #include "reduction.hpp"
-#include "submit.hpp"
 
 using namespace consort;
 
 namespace {
 
-consort_status nothing_to_ask(Runtime &) noexcept { return CONSORT_OK; }
-
-// ask(runtime) without a lock, then f(datum) under the datum's right.
+// with_datum(), of its discipline.
 template <class A, class F>
-consort_status with_datum(consort_runtime *shell, consort_data_id data, A ask, F f) {
+consort_status with_discipline(consort_runtime *shell, consort_data_id data, A ask, F f) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  Datum *d = rt->data.find(data);
-  const auto stale = [&] {
-    return set_error(
-        data.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-        data.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
-  };
-  if (!d || !DataTable::is(*d, data)) return stale();
-  return guarded([&]() -> consort_status {
-    if (const consort_status s = ask(*rt); s < 0) return s;
-    Claim claim{d, CONSORT_M_R};
-    const SubmissionRight right(*rt, *h, &claim, 1);
-    if (!DataTable::is(*d, data)) return stale();
-    if ((d->keeper && !rt->recordings.let_go(*d)) || !discipline_of(*d))
+  return with_datum(*rt, data, [&] { return ask(*rt); }, [&](Datum &d) -> consort_status {
+    if ((d.keeper && !rt->recordings.let_go(d)) || !discipline_of(d))
       return set_error(CONSORT_E_NOMEM, "no memory for a datum's discipline");
-    return f(*rt, *d, *discipline_if_any(*d));
+    return f(*rt, d, *discipline_if_any(d));
   });
 }
 
@@ -64,7 +48,7 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
     able = std::move(*who);
     return CONSORT_OK;
   };
-  return with_datum(shell, data, ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+  return with_discipline(shell, data, ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
     if (discipline.formats)
       return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be reduced",
                         rt.data.name(d).c_str());
@@ -81,7 +65,8 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
 }
 
 consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id data, int32_t ordered) {
-  return with_datum(shell, data, nothing_to_ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+  const auto nothing = [](Runtime &) { return CONSORT_OK; };
+  return with_discipline(shell, data, nothing, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
     if (!ordered && discipline.in_tree())
       return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays",
                         rt.data.name(d).c_str(), discipline.part_of ? "is a part of a datum" : "has plans");
@@ -104,7 +89,7 @@ consort_status consort_data_add_format(consort_runtime *shell, consort_data_id d
     auto layout = rt.data.layout(desc->interface);
     return layout ? CONSORT_OK : set_error(layout.error());
   };
-  return with_datum(shell, data, load, [&](Runtime &rt, Datum &d, Discipline &discipline) {
+  return with_discipline(shell, data, load, [&](Runtime &rt, Datum &d, Discipline &discipline) {
     return add_format(rt, d, discipline, *desc);
   });
 }

@@ -1,40 +1,13 @@
 // api_memory.cpp — memory.h: where data are, and where the application wants them.
 #include <consort/memory.h>
 
-#include "api.hpp"
-#include "submit.hpp"
+#include "api_datum.hpp"
 
 using namespace consort;
 
 namespace {
 
-consort_status check_space(const Runtime &rt, uint32_t space) noexcept {
-  const size_t n = rt.topology->spaces().size();
-  if (space < n) return CONSORT_OK;
-  return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, n);
-}
-
 const char *name_of(const Runtime &rt, uint32_t space) noexcept { return rt.topology->spaces()[space].desc.name; }
-
-// f(runtime, datum) while nobody can unregister it.
-template <class F>
-consort_status with_datum(consort_runtime *shell, consort_data_id data, F f) {
-  Runtime *rt = enter(shell);
-  if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  Datum *d = rt->data.find(data);
-  const auto stale = [&] {
-    if (!data.v) return set_error(CONSORT_E_INVAL, "the null handle names no datum");
-    return set_error(CONSORT_E_STALE, "the datum is not registered (any more): its handle is stale");
-  };
-  if (!d || !DataTable::is(*d, data)) return stale();
-  return guarded([&]() -> consort_status {
-    Claim claim{d, CONSORT_M_R};
-    const SubmissionRight right(*rt, *h, &claim, 1);
-    return DataTable::is(*d, data) ? f(*rt, *d) : stale();
-  });
-}
 
 void turn(void *arg, const consort_outcome *) {
   auto *w = static_cast<Wish *>(arg);
@@ -94,17 +67,17 @@ consort_status consort_wont_use(consort_runtime *shell, consort_data_id data) {
 }
 
 consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint32_t space) {
-  Runtime *runtime = nullptr;
-  const consort_status s = with_datum(shell, data, [&](Runtime &rt, Datum &d) -> consort_status {
-    runtime = &rt;
-    if (const consort_status bad = check_space(rt, space); bad < 0) return bad;
-    if (space == rt.topology->home() && d.home.load(std::memory_order_relaxed))
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  const consort_status s = with_datum(*rt, data, [&](Datum &d) -> consort_status {
+    if (const consort_status bad = check_space(*rt, space); bad < 0) return bad;
+    if (space == rt->topology->home() && d.home.load(std::memory_order_relaxed))
       return set_errorf(CONSORT_E_INVAL,
                         "datum '%s' is the application's own memory in '%s': unregister it to have it back",
-                        rt.data.name(d).c_str(), name_of(rt, space));
+                        rt->data.name(d).c_str(), name_of(*rt, space));
     return CONSORT_OK;
   });
-  return s < 0 ? s : ask(*runtime, data, CONSORT_M_RW, "evict", {.what = Wish::kEvict, .space = space}, nullptr);
+  return s < 0 ? s : ask(*rt, data, CONSORT_M_RW, "evict", {.what = Wish::kEvict, .space = space}, nullptr);
 }
 
 consort_status consort_data_set_write_through(consort_runtime *shell, consort_data_id data, uint64_t spaces) {
@@ -121,10 +94,12 @@ consort_status consort_data_set_write_through(consort_runtime *shell, consort_da
 }
 
 consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uint32_t space, uint32_t *bits) {
-  return with_datum(shell, data, [&](Runtime &rt, Datum &d) -> consort_status {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  return with_datum(*rt, data, [&](Datum &d) -> consort_status {
     if (!bits) return set_error(CONSORT_E_INVAL, "bits is NULL: nothing could be told");
-    if (const consort_status bad = check_space(rt, space); bad < 0) return bad;
-    *bits = rt.memory.state_in(d, space);
+    if (const consort_status bad = check_space(*rt, space); bad < 0) return bad;
+    *bits = rt->memory.state_in(d, space);
     return CONSORT_OK;
   });
 }

@@ -1,5 +1,5 @@
 // api_order.cpp — order.h: order that data do not say.
-#include "api.hpp"
+#include "api_datum.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
 #include "held.hpp"
@@ -210,20 +210,8 @@ consort_status consort_register_like(consort_runtime *shell, consort_data_id lik
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  Datum *d = rt->data.find(like);
-  return guarded([&]() -> consort_status {
-    const auto stale = [&] {
-      return set_error(
-          like.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-          like.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
-    };
-    if (!d || !DataTable::is(*d, like)) return stale();
-    Claim claim{d, CONSORT_M_R};
-    const SubmissionRight right(*rt, *h, &claim, 1);  // it does not go away meanwhile
-    if (!DataTable::is(*d, like)) return stale();
-    auto made = rt->data.add_like(*d, DataTable::kShown, name);
+  return with_datum(*rt, like, [&](Datum &d) -> consort_status {
+    auto made = rt->data.add_like(d, DataTable::kShown, name);
     if (!made) return set_error(made.error());
     out->v = (*made)->pub.id;
     return CONSORT_OK;

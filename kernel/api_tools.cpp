@@ -101,9 +101,8 @@ consort_status consort_get_space(consort_runtime *shell, uint32_t space, consort
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_info)");
+  if (const consort_status s = check_space(*rt, space); s < 0) return s;
   const auto &spaces = rt->topology->spaces();
-  if (space >= spaces.size())
-    return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, spaces.size());
   const consort_space_desc &d = spaces[space].desc;
   *out = {out->size, space, d.name ? d.name : "", d.domain ? d.domain : "", driver_of(spaces[space].device), d.capacity,
           d.flags,   d.numa};
@@ -115,10 +114,8 @@ consort_status consort_get_link(consort_runtime *shell, uint32_t from, uint32_t 
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_info)");
-  const size_t n = rt->topology->spaces().size();
-  if (from >= n || to >= n)
-    return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", from >= n ? from : to,
-                      n);
+  for (const uint32_t s : {from, to})
+    if (const consort_status bad = check_space(*rt, s); bad < 0) return bad;
   const Link &link = rt->topology->link(from, to);
   if (!link.device) return CONSORT_AGAIN;
   *out = {out->size,        link.desc.flags, driver_of(link.device), link.desc.bytes_per_s, link.desc.latency_ns,

@@ -335,4 +335,10 @@ void DataTable::give_scratch(Datum &d, TaskName user) noexcept {
     if (s->user == user) s->user = 0;
 }
 
+consort_status refuse_datum(consort_data_id id) noexcept {
+  return set_error(
+      id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
+      id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+}
+
 }  // namespace consort

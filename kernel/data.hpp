@@ -167,4 +167,7 @@ class DataTable {
   std::atomic<Layout *> recent_{nullptr};
 };
 
+// Of a handle that names none: null, or stale.
+consort_status refuse_datum(consort_data_id) noexcept;
+
 }  // namespace consort

@@ -108,7 +108,7 @@ bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) ||
       !is_open(*discipline))
     return false;
-  // a fixed tree's members hang on their copies, too; see read_accesses()
+  // a fixed tree's members hang on their copies, too; see read_uses()
   return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_units);
 }
 

@@ -317,10 +317,10 @@ void take_names(Draft &draft, Group &group) noexcept {
 Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind,
                                 consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);
-  if (!d || !DataTable::is(*d, id))
-    return error(
-        id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-        id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
+  if (!d || !DataTable::is(*d, id)) {
+    const consort_status s = refuse_datum(id);
+    return error(s, error_text());
+  }
   Task *t = h.take_lent();
   if (!t) return error(CONSORT_E_NOMEM, "no memory for another task");
   blank(t, kBlank, nullptr, kind);

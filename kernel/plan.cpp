@@ -11,12 +11,6 @@ namespace {
 
 constexpr uint32_t kSlots = 1 << 20;
 
-consort_status stale(consort_data_id id) {
-  return set_error(
-      id.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
-      id.v ? "the datum is not registered (any more): its handle is stale" : "the null handle names no datum");
-}
-
 // What the interface said itself, if it said anything.
 std::string own_words() {
   const std::string why = error_text();
@@ -64,7 +58,7 @@ Plans::Slot *Plans::find(consort_plan_id id) const noexcept {
 consort_status Plans::look_at(Hand &h, Datum &d, consort_data_id id, Sketch &sketch) {
   Claim claim(&d, CONSORT_M_R);
   const SubmissionRight right(rt_, h, &claim, 1);
-  if (!DataTable::is(d, id)) return stale(id);
+  if (!DataTable::is(d, id)) return refuse_datum(id);
   sketch.layout = d.layout;
   sketch.whole = &d;
   sketch.name = rt_.data.name(d);
@@ -138,7 +132,7 @@ bool Plans::enroll(Plan &plan) noexcept {
 
 consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_desc &desc, consort_plan_id *out) {
   Datum *d = rt_.data.find(id);
-  if (!d || !DataTable::is(*d, id)) return stale(id);
+  if (!d || !DataTable::is(*d, id)) return refuse_datum(id);
   Sketch whole;
   if (const consort_status s = look_at(h, *d, id, whole); s < 0) return s;
   std::string all;
@@ -211,7 +205,7 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
     arena_.at(plan->number)->generation.fetch_add(1, std::memory_order_release);
   }
   remove(plan.release());
-  if (s == CONSORT_E_STALE) return stale(id);
+  if (s == CONSORT_E_STALE) return refuse_datum(id);
   return set_error(s, s == CONSORT_E_NOMEM ? "no memory for a datum's plans"
                                            : "the datum was set to make no order, or was given a format, meanwhile");
 }

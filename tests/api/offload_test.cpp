@@ -59,13 +59,7 @@ struct Machine {
     bodies.push_back(std::make_unique<Body>(std::move(body)));
     const consort_impl impls[] = {{"cpu", run_body, bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0},
                                   {"gpu", nullptr, nullptr, nullptr, "cl", "__kernel void k() {}", nullptr, 0}};
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.name = name;
-    d.impls = impls;
-    d.nimpls = 2;
-    consort_codelet_id id{0};
-    need(consort_codelet_add(*rt, &d, &id), "codelet");
-    return id;
+    return codelet_of(*rt, name, impls);
   }
 };
 

@@ -110,14 +110,7 @@ struct Machine {
         bodies.push_back(std::make_unique<Body>(std::move(*body)));
         impls.push_back({klass, run_body, bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0});
       }
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.flags = flags;
-    d.name = name;
-    d.impls = impls.data();
-    d.nimpls = static_cast<uint32_t>(impls.size());
-    consort_codelet_id id{0};
-    need(consort_codelet_add(*rt, &d, &id), "codelet");
-    return id;
+    return codelet_of(*rt, name, impls, flags);
   }
   consort_codelet_id scale(uint32_t flags = CONSORT_CL_ASYNC) {
     return codelet("scale",
@@ -384,13 +377,7 @@ consort_codelet_id text_codelet(Machine &m, const char *name, const Text &t, Bod
     m.bodies.push_back(std::make_unique<Body>(std::move(core)));
     impls.push_back({"cpu", run_body, m.bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0});
   }
-  consort_codelet d = CONSORT_CODELET_INIT;
-  d.name = name;
-  d.impls = impls.data();
-  d.nimpls = static_cast<uint32_t>(impls.size());
-  consort_codelet_id id{0};
-  need(consort_codelet_add(m, &d, &id), "codelet");
-  return id;
+  return codelet_of(m, name, impls);
 }
 constexpr char kScale[] = "__kernel void scale(__global float *x, ulong n, float a) { x[get_global_id(0)] *= a; }\n"
                           "__kernel void offset(__global float *x, ulong off, ulong n, float a) {\n"

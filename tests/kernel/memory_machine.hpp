@@ -28,13 +28,7 @@ struct Machine {
     all.push_back(std::make_unique<Body>(std::move(body)));
     const consort_impl impls[] = {{klass, run_body, all.back().get(), nullptr, nullptr, nullptr, nullptr, 0},
                                   {second, run_body, all.back().get(), nullptr, nullptr, nullptr, nullptr, 0}};
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.name = "body";
-    d.impls = impls;
-    d.nimpls = second ? 2 : 1;
-    consort_codelet_id id{0};
-    need(consort_codelet_add(*rt, &d, &id), "codelet");
-    return id;
+    return codelet_of(*rt, "body", {impls, second ? 2u : 1u});
   }
   std::string space_name() const {
     consort_space_info info{sizeof info, 0, nullptr, nullptr, nullptr, 0, 0, 0};

@@ -69,13 +69,7 @@ struct Portables : ::testing::Test {
   }
   consort_codelet_id codelet(const char *klass, consort_portable *how = nullptr, const char *format = "address", const char *entry = "scale") {
     const consort_impl impl = {klass, nullptr, how, nullptr, format, text.c_str(), entry, 0};
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.name = "scale";
-    d.impls = &impl;
-    d.nimpls = 1;
-    consort_codelet_id id{0};
-    need(consort_codelet_add(*rt, &d, &id), "codelet");
-    return id;
+    return codelet_of(*rt, "scale", {&impl, 1});
   }
   consort_status run(consort_codelet_id c, std::vector<consort_use> uses, double factor = 2, consort_task_id *out = nullptr) {
     consort_arg a{CONSORT_ARG_SCALAR, 8, {0, 0}, 0, 0};
@@ -210,13 +204,7 @@ TEST_F(Portables, UnitsOfTextDoNotReduce) {
     kept.emplace_back(b);
     const consort_impl impls[] = {{"stream", nullptr, nullptr, nullptr, "address", text.c_str(), "scale", 0},
                                   {"cpu", run_body, b, nullptr, nullptr, nullptr, nullptr, 0}};
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.name = name;
-    d.impls = impls;
-    d.nimpls = 2;
-    consort_codelet_id id{0};
-    need(consort_codelet_add(*rt, &d, &id), "codelet");
-    return id;
+    return codelet_of(*rt, name, impls);
   };
   const auto zero = both("zero", [](const consort_call &c) { return *pointer<double>(c, 0) = 0, CONSORT_OK; });
   const auto plus = both("plus", [](const consort_call &c) { return *pointer<double>(c, 0) += *pointer<double>(c, 1), CONSORT_OK; });
