@@ -13,25 +13,75 @@ using consort::commute, consort::Matrix, consort::r, consort::redux, consort::rw
 using Vector = std::span<double>;
 using Fixed = std::span<const double>;
 
-const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; })};
-const consort::Codelet unite{"unite", consort::cpu([](double &sum, const double &more) { sum += more; })};
+// For OpenCL devices: a work item for each element of the datum that a codelet is `over`; the scalar product in one
+// group, whose sums meet in the group's memory. Copies of a sum are united by the host.
+constexpr const char *kernels = R"(
+  #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+  __kernel void zero(__global double *sum) { *sum = 0; }
+  __kernel void unite(__global double *sum, __global const double *more) { *sum += *more; }
+  __kernel void product(__global const double *x, ulong n, __global const double *y,
+                      __global double *sum) {
+    __local double part[64];
+    size_t me = get_local_id(0);
+    double mine = 0;
+    for (ulong i = me; i < n; i += 64) mine += x[i] * y[i];
+    part[me] = mine;
+    for (size_t left = 32; left > 0; left /= 2) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (me < left) part[me] += part[me + left];
+    }
+    if (me == 0) *sum += part[0];
+  }
+  __kernel void clear(__global double *x) { x[get_global_id(0)] = 0; }
+  __kernel void gemv(__global const double *a, ulong n, ulong ld, __global const double *x, __global double *y) {
+    size_t i = get_global_id(0);
+    double sum = 0;
+    for (ulong j = 0; j < n; ++j) sum += a[i * ld + j] * x[j];
+    y[i] += sum;
+  }
+  __kernel void add(double sign, __global const double *above, __global const double *below, __global const double *x,
+                    __global double *y) {
+    y[get_global_id(0)] += sign * *above / *below * x[get_global_id(0)];
+  }
+  __kernel void turn(__global const double *x, __global const double *above, __global const double *below,
+                     __global double *y) {
+    y[get_global_id(0)] = x[get_global_id(0)] + *above / *below * y[get_global_id(0)];
+  })";
+using consort::pass, consort::pass_value;
+auto kernel(const char *entry, uint32_t over, std::vector<consort_pass> args, uint32_t block = 1) {
+  return consort::opencl(consort::Kernel{.format = "cl",
+                                         .text = kernels,
+                                         .entry = entry,
+                                         .over = over,
+                                         .args = std::move(args),
+                                         .block = {block, 1, 1}});
+}
+
+const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; }), kernel("zero", 0, {pass(0)})};
+const consort::Codelet unite{"unite", consort::cpu([](double &sum, const double &more) { sum += more; }),
+                             kernel("unite", 0, {pass(0), pass(1)})};
 const consort::Codelet dot{"dot", consort::cpu([](Fixed x, Fixed y, double &sum) {
                              for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-                           })};
-const consort::Codelet clear{"clear", consort::cpu([](Vector x) { std::fill(x.begin(), x.end(), 0); })};
+                           }),
+                           kernel("product", 2, {pass(0), pass(0, 1), pass(1), pass(2)}, 64)};
+const consort::Codelet clear{"clear", consort::cpu([](Vector x) { std::fill(x.begin(), x.end(), 0); }),
+                             kernel("clear", 0, {pass(0)})};
 const consort::Codelet gemv{"gemv", consort::cpu([](Matrix<const double> a, Fixed x, Vector y) {
                               for (size_t i = 0; i < y.size(); ++i)
                                 for (size_t j = 0; j < x.size(); ++j) y[i] += a(j, i) * x[j];
-                            })};
+                            }),
+                            kernel("gemv", 2, {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(2)})};
 // y += sign * (above / below) * x
 const consort::Codelet add{"add",
                            consort::cpu([](double sign, const double &above, const double &below, Fixed x, Vector y) {
                              for (size_t i = 0; i < y.size(); ++i) y[i] += sign * above / below * x[i];
-                           })};
+                           }),
+                           kernel("add", 3, {pass_value(0), pass(0), pass(1), pass(2), pass(3)})};
 // y := x + (above / below) * y
 const consort::Codelet turn{"turn", consort::cpu([](Fixed x, const double &above, const double &below, Vector y) {
                               for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] + above / below * y[i];
-                            })};
+                            }),
+                            kernel("turn", 3, {pass(0), pass(1), pass(2), pass(3)})};
 
 struct Blocks {  // of a vector
   Blocks(consort::Runtime &rt, std::vector<double> &v, size_t count, const char *name) {

@@ -19,19 +19,26 @@ inline bool potrf(float *a, int n, int ld) {
   return info == 0;
 }
 
-// B := B L⁻ᵀ, with m rows.
-inline void trsm(const float *l, float *b, int m, int n, int ld) {
-  cblas_strsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0f, l, ld, b, ld);
+// B := B L⁻ᵀ, with m rows. Each tile has a leading dimension of its own: a copy on a device may be packed.
+inline void trsm(const float *l, int ldl, float *b, int ldb, int m, int n) {
+  cblas_strsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, m, n, 1.0f, l, ldl, b, ldb);
 }
 
 // C := C - A Aᵀ, the lower half.
-inline void syrk(const float *a, float *c, int n, int k, int ld) {
-  cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1.0f, a, ld, 1.0f, c, ld);
+inline void syrk(const float *a, int lda, float *c, int ldc, int n, int k) {
+  cblas_ssyrk(CblasColMajor, CblasLower, CblasNoTrans, n, k, -1.0f, a, lda, 1.0f, c, ldc);
 }
 
 // C := C - A Bᵀ.
+inline void gemm(const float *a, int lda, const float *b, int ldb, float *c, int ldc, int m, int n, int k) {
+  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, k, -1.0f, a, lda, b, ldb, 1.0f, c, ldc);
+}
+
+// The same for tiles of one leading dimension.
+inline void trsm(const float *l, float *b, int m, int n, int ld) { trsm(l, ld, b, ld, m, n); }
+inline void syrk(const float *a, float *c, int n, int k, int ld) { syrk(a, ld, c, ld, n, k); }
 inline void gemm(const float *a, const float *b, float *c, int m, int n, int k, int ld) {
-  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, m, n, k, -1.0f, a, ld, b, ld, 1.0f, c, ld);
+  gemm(a, ld, b, ld, c, ld, m, n, k);
 }
 
 } // namespace cholesky

@@ -1,8 +1,10 @@
-// The demo: a tiled Cholesky factorisation on all CPUs. The graph is in factorise(), three loops as in the textbook;
-// the rest makes the matrix, shows progress, and says what it cost. Runs on the main thread, kernels on the workers.
+// The demo: a tiled Cholesky factorisation on all CPUs, and on devices where the settings name a driver of theirs. The
+// graph is in factorise(), three loops as in the textbook; the rest makes the matrix, shows progress, and says what it
+// cost. Runs on the main thread, kernels on the workers.
 #include <consort/consort.hpp>
 
 #include "kernels.hpp"
+#include "kernels_cl.hpp"
 #include "progress.hpp"
 #include "tiled.hpp"
 
@@ -23,19 +25,19 @@ int ld(const auto &m) { return static_cast<int>(m.ld()); }
 
 const consort::Codelet potrf{"potrf", consort::cpu([](Matrix<float> a) {
   if (!cholesky::potrf(a.data(), rows(a), ld(a))) throw std::domain_error("the matrix is not positive definite");
-})};
+}), cholesky::cl::potrf()};
 const consort::Codelet trsm{"trsm", consort::cpu([](Matrix<const float> l, Matrix<float> b) {
-  cholesky::trsm(l.data(), b.data(), rows(b), cols(b), ld(b));
-})};
+  cholesky::trsm(l.data(), ld(l), b.data(), ld(b), rows(b), cols(b));
+}), cholesky::cl::trsm()};
 const consort::Codelet syrk{"syrk", consort::cpu([](Matrix<const float> a, Matrix<float> c) {
-  cholesky::syrk(a.data(), c.data(), rows(c), cols(a), ld(c));
-})};
+  cholesky::syrk(a.data(), ld(a), c.data(), ld(c), rows(c), cols(a));
+}), cholesky::cl::syrk()};
 const consort::Codelet gemm{"gemm", consort::cpu([](Matrix<const float> a, Matrix<const float> b, Matrix<float> c) {
-  cholesky::gemm(a.data(), b.data(), c.data(), rows(c), cols(c), cols(a), ld(c));
-})};
-const consort::Codelet fill{"fill", consort::cpu([](Matrix<float> a, const Tiled *m, int i, int j) {
-  m->fill(i, j, a.data(), ld(a));
-})};
+  cholesky::gemm(a.data(), ld(a), b.data(), ld(b), c.data(), ld(c), rows(c), cols(c), cols(a));
+}), cholesky::cl::gemm()};
+const consort::Codelet fill{"fill", consort::cpu([](Matrix<float> a, int64_t row, int64_t col, int n) {
+  Tiled::fill(a.data(), rows(a), cols(a), ld(a), row, col, n);
+}), cholesky::cl::fill()};
 
 // The tiles as the runtime knows them: the lower half.
 class Tiles {
@@ -131,7 +133,7 @@ void run(const Options &o) {
               rt.info().scheduler);
 
   for (int i = 0; i < A.count(); ++i)
-    for (int j = 0; j <= i; ++j) rt.submit(fill, w(A(i, j)), &matrix, i, j);
+    for (int j = 0; j <= i; ++j) rt.submit(fill, w(A(i, j)), int64_t{i} * o.tile, int64_t{j} * o.tile, o.n);
   rt.wait();
 
   const uint64_t count = A.count(), tasks = count * (count + 1) * (count + 2) / 6, before = rt.info().finished;

@@ -30,21 +30,22 @@ public:
   std::span<float> span(int i, int j) const { return {at(i, j), static_cast<size_t>(tile_) * tile_}; }
 
   // Element of the matrix to be factorised: symmetric, noise in [-1/2, 1/2), and a diagonal that outweighs it.
-  float original(int64_t row, int64_t col) const {
+  float original(int64_t row, int64_t col) const { return element(row, col, n_); }
+  static float element(int64_t row, int64_t col, int n) {
     if (row < col) std::swap(row, col);
     uint64_t h = static_cast<uint64_t>(row) * 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(col) * 0xc2b2ae3d27d4eb4full;
     h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
-    return static_cast<float>(static_cast<double>(h >> 40) / (1 << 24) - 0.5) + (row == col ? static_cast<float>(n_) : 0.0f);
+    return static_cast<float>(static_cast<double>(h >> 40) / (1 << 24) - 0.5) + (row == col ? static_cast<float>(n) : 0.0f);
   }
 
-  void fill(int i, int j, float *tile, int ld) const { // one tile, wherever it is to lie
-    for (int c = 0; c < size(j); ++c)
-      for (int r = 0; r < size(i); ++r)
-        tile[static_cast<size_t>(c) * ld + r] = original(int64_t{i} * tile_ + r, int64_t{j} * tile_ + c);
+  // A tile, wherever it is to lie, of the matrix of n rows; (row, col) is its first element there.
+  static void fill(float *tile, int rows, int cols, int ld, int64_t row, int64_t col, int n) {
+    for (int c = 0; c < cols; ++c)
+      for (int r = 0; r < rows; ++r) tile[static_cast<size_t>(c) * ld + r] = element(row + r, col + c, n);
   }
   void fill() const {
     for (int i = 0; i < count_; ++i)
-      for (int j = 0; j <= i; ++j) fill(i, j, at(i, j), tile_);
+      for (int j = 0; j <= i; ++j) fill(at(i, j), size(i), size(j), tile_, int64_t{i} * tile_, int64_t{j} * tile_, n_);
   }
 
   // ‖A - L Lᵀ‖ / ‖A‖ in the Frobenius norm, in double precision. The numerator by random vectors of ±1: the mean of

@@ -10,32 +10,108 @@ namespace {
 using consort::Matrix, consort::r, consort::rw;
 
 // m(x, y) is column x of row y: rows lie one after the other, and the inner loops run along them.
-const consort::Codelet getrf{"getrf", consort::cpu([](Matrix<double> a) {  // A := L\U
-                               for (size_t k = 0; k < a.ny(); ++k)
-                                 for (size_t i = k + 1; i < a.ny(); ++i) {
-                                   const double l = a(k, i) /= a(k, k);
-                                   for (size_t j = k + 1; j < a.nx(); ++j) a(j, i) -= l * a(j, k);
-                                 }
-                             })};
-const consort::Codelet trsm_right{"trsm right",
-                                  consort::cpu([](Matrix<const double> u, Matrix<double> b) {  // B := B U^-1
-                                    for (size_t i = 0; i < b.ny(); ++i)
-                                      for (size_t k = 0; k < b.nx(); ++k) {
-                                        const double l = b(k, i) /= u(k, k);
-                                        for (size_t j = k + 1; j < b.nx(); ++j) b(j, i) -= l * u(j, k);
-                                      }
-                                  })};
-const consort::Codelet trsm_left{"trsm left",
-                                 consort::cpu([](Matrix<const double> l, Matrix<double> b) {  // B := L^-1 B
-                                   for (size_t k = 0; k < b.ny(); ++k)
-                                     for (size_t i = k + 1; i < b.ny(); ++i)
-                                       for (size_t j = 0; j < b.nx(); ++j) b(j, i) -= l(k, i) * b(j, k);
-                                 })};
-const consort::Codelet gemm{"gemm", consort::cpu([](Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
-                              for (size_t i = 0; i < c.ny(); ++i)  // C := C - A B
-                                for (size_t k = 0; k < a.nx(); ++k)
-                                  for (size_t j = 0; j < c.nx(); ++j) c(j, i) -= a(k, i) * b(j, k);
-                            })};
+void getrf_cpu(Matrix<double> a) {
+  for (size_t k = 0; k < a.ny(); ++k)
+    for (size_t i = k + 1; i < a.ny(); ++i) {
+      const double l = a(k, i) /= a(k, k);
+      for (size_t j = k + 1; j < a.nx(); ++j) a(j, i) -= l * a(j, k);
+    }
+}
+void trsm_right_cpu(Matrix<const double> u, Matrix<double> b) {
+  for (size_t i = 0; i < b.ny(); ++i)
+    for (size_t k = 0; k < b.nx(); ++k) {
+      const double l = b(k, i) /= u(k, k);
+      for (size_t j = k + 1; j < b.nx(); ++j) b(j, i) -= l * u(j, k);
+    }
+}
+void trsm_left_cpu(Matrix<const double> l, Matrix<double> b) {
+  for (size_t k = 0; k < b.ny(); ++k)
+    for (size_t i = k + 1; i < b.ny(); ++i)
+      for (size_t j = 0; j < b.nx(); ++j) b(j, i) -= l(k, i) * b(j, k);
+}
+void gemm_cpu(Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
+  for (size_t i = 0; i < c.ny(); ++i)
+    for (size_t k = 0; k < a.nx(); ++k)
+      for (size_t j = 0; j < c.nx(); ++j) c(j, i) -= a(k, i) * b(j, k);
+}
+
+// The same for OpenCL devices: getrf in one group of work items, which meet twice for each column; one item for each
+// row, or column, of B; gemm an item for each element, by blocks of 16 x 16 in the group's own memory.
+constexpr const char *kernels = R"(
+  #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+  __kernel void getrf(__global double *a, ulong n, ulong ld) {
+    size_t me = get_local_id(0), all = get_local_size(0);
+    for (ulong k = 0; k < n; ++k) {
+      for (ulong i = k + 1 + me; i < n; i += all) a[i * ld + k] /= a[k * ld + k];
+      barrier(CLK_GLOBAL_MEM_FENCE);
+      for (ulong i = k + 1; i < n; ++i)
+        for (ulong j = k + 1 + me; j < n; j += all) a[i * ld + j] -= a[i * ld + k] * a[k * ld + j];
+      barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+  }
+  __kernel void trsm_right(__global const double *u, ulong ldu, __global double *b, ulong nx, ulong ny, ulong ldb) {
+    if (get_global_id(1) >= ny) return;
+    __global double *row = b + get_global_id(1) * ldb;
+    for (ulong k = 0; k < nx; ++k) {
+      double l = row[k] /= u[k * ldu + k];
+      for (ulong j = k + 1; j < nx; ++j) row[j] -= l * u[k * ldu + j];
+    }
+  }
+  __kernel void trsm_left(__global const double *l, ulong ldl, __global double *b, ulong nx, ulong ny, ulong ldb) {
+    size_t j = get_global_id(0);
+    if (j >= nx) return;
+    for (ulong k = 0; k < ny; ++k)
+      for (ulong i = k + 1; i < ny; ++i) b[i * ldb + j] -= l[i * ldl + k] * b[k * ldb + j];
+  }
+  __kernel void gemm(__global const double *a, ulong n, ulong lda, __global const double *b, ulong ldb,
+                     __global double *c, ulong nx, ulong ny, ulong ldc) {
+    __local double of_a[16][16], of_b[16][16];
+    size_t j = get_global_id(0), i = get_global_id(1), x = get_local_id(0), y = get_local_id(1);
+    double sum = 0;
+    for (ulong k = 0; k < n; k += 16) {
+      of_a[y][x] = i < ny && k + x < n ? a[i * lda + k + x] : 0;
+      of_b[y][x] = j < nx && k + y < n ? b[(k + y) * ldb + j] : 0;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (int l = 0; l < 16; ++l) sum += of_a[y][l] * of_b[l][x];
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < ny && j < nx) c[i * ldc + j] -= sum;
+  })";
+
+using consort::pass;
+const consort::Codelet getrf{"getrf", consort::cpu(getrf_cpu),  // A := L\U
+                             consort::opencl(consort::Kernel{.format = "cl",
+                                                             .text = kernels,
+                                                             .entry = "getrf",
+                                                             .args = {pass(0), pass(0, 2), pass(0, 3)},
+                                                             .block = {64, 1, 1},
+                                                             .range = example::one_group})};
+// Over the elements of B (datum 1), of which a range keeps one dimension.
+consort::Kernel over_b(const char *entry, uint32_t block_x, uint32_t block_y,
+                       consort_status (*range)(void *, const consort_call *, consort_range *)) {
+  return {.format = "cl",
+          .text = kernels,
+          .entry = entry,
+          .over = 1,
+          .args = {pass(0), pass(0, 3), pass(1), pass(1, 1), pass(1, 2), pass(1, 3)},
+          .block = {block_x, block_y, 1},
+          .range = range};
+}
+consort_status rows(void *, const consort_call *, consort_range *io) { return io->grid[0] = 1, CONSORT_OK; }
+consort_status columns(void *, const consort_call *, consort_range *io) { return io->grid[1] = 1, CONSORT_OK; }
+const consort::Codelet trsm_right{"trsm right", consort::cpu(trsm_right_cpu),  // B := B U^-1
+                                  consort::opencl(over_b("trsm_right", 1, 16, rows))};
+const consort::Codelet trsm_left{"trsm left", consort::cpu(trsm_left_cpu),  // B := L^-1 B
+                                 consort::opencl(over_b("trsm_left", 16, 1, columns))};
+const consort::Codelet gemm{
+    "gemm", consort::cpu(gemm_cpu),  // C := C - A B
+    consort::opencl(consort::Kernel{.format = "cl",
+                                    .text = kernels,
+                                    .entry = "gemm",
+                                    .over = 2,
+                                    .args = {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 1),
+                                             pass(2, 2), pass(2, 3)},
+                                    .block = {16, 16, 1}})};
 
 class Tiles {
  public:

@@ -20,21 +20,70 @@ void publish(Matrix<const double> t, Line top, Line bottom, Line left, Line righ
   for (size_t x = 0; x < t.nx(); ++x) top[x] = t(x, 0), bottom[x] = t(x, t.ny() - 1);
   for (size_t y = 0; y < t.ny(); ++y) left[y] = t(0, y), right[y] = t(t.nx() - 1, y);
 }
-const consort::Codelet edges{"edges", consort::cpu(publish)};
 
 // `old` is memory for the time of the task, without contents. up: the bottom edge of the tile above, and so on.
-const consort::Codelet step{"step", consort::cpu([](Matrix<double> t, Matrix<double> old, Halo up, Halo down, Halo left,
-                                                    Halo right, Line top, Line bottom, Line first, Line last) {
-                              const size_t nx = t.nx(), ny = t.ny();
-                              for (size_t y = 0; y < ny; ++y)
-                                for (size_t x = 0; x < nx; ++x) old(x, y) = t(x, y);
-                              for (size_t y = 0; y < ny; ++y)
-                                for (size_t x = 0; x < nx; ++x)
-                                  t(x, y) =
-                                      mean(y > 0 ? old(x, y - 1) : up[x], y + 1 < ny ? old(x, y + 1) : down[x],
-                                           x > 0 ? old(x - 1, y) : left[y], x + 1 < nx ? old(x + 1, y) : right[y]);
-                              publish(t, top, bottom, first, last);
-                            })};
+void advance(Matrix<double> t, Matrix<double> old, Halo up, Halo down, Halo left, Halo right, Line top, Line bottom,
+             Line first, Line last) {
+  const size_t nx = t.nx(), ny = t.ny();
+  for (size_t y = 0; y < ny; ++y)
+    for (size_t x = 0; x < nx; ++x) old(x, y) = t(x, y);
+  for (size_t y = 0; y < ny; ++y)
+    for (size_t x = 0; x < nx; ++x)
+      t(x, y) = mean(y > 0 ? old(x, y - 1) : up[x], y + 1 < ny ? old(x, y + 1) : down[x],
+                     x > 0 ? old(x - 1, y) : left[y], x + 1 < nx ? old(x + 1, y) : right[y]);
+  publish(t, top, bottom, first, last);
+}
+
+// The same for OpenCL devices. A tile is one group of work items: between the copy and the new points all of them must
+// meet, which items of different groups cannot.
+constexpr const char *kernels = R"(
+  #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+  void publish(double here, ulong x, ulong y, ulong nx, ulong ny, __global double *top, __global double *bottom,
+               __global double *left, __global double *right) {
+    if (y == 0) top[x] = here;
+    if (y + 1 == ny) bottom[x] = here;
+    if (x == 0) left[y] = here;
+    if (x + 1 == nx) right[y] = here;
+  }
+  __kernel void edges(__global const double *t, ulong nx, ulong ny, ulong ld, __global double *top,
+                      __global double *bottom, __global double *left, __global double *right) {
+    size_t x = get_global_id(0), y = get_global_id(1);
+    publish(t[y * ld + x], x, y, nx, ny, top, bottom, left, right);
+  }
+  __kernel void advance(__global double *t, ulong nx, ulong ny, ulong ld, __global double *old, ulong ldo,
+                        __global const double *up, __global const double *down, __global const double *left,
+                        __global const double *right, __global double *top, __global double *bottom,
+                        __global double *first, __global double *last) {
+    for (ulong i = get_local_id(0); i < nx * ny; i += get_local_size(0))
+      old[i / nx * ldo + i % nx] = t[i / nx * ld + i % nx];
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (ulong i = get_local_id(0); i < nx * ny; i += get_local_size(0)) {
+      ulong x = i % nx, y = i / nx;
+      __global const double *here = old + y * ldo + x;
+      double above = y > 0 ? here[-(long)ldo] : up[x], below = y + 1 < ny ? here[ldo] : down[x];
+      double before = x > 0 ? here[-1] : left[y], behind = x + 1 < nx ? here[1] : right[y];
+      double value = 0.25 * (above + below + before + behind);
+      t[y * ld + x] = value;
+      publish(value, x, y, nx, ny, top, bottom, first, last);
+    }
+  })";
+using consort::pass;
+const consort::Codelet edges{
+    "edges", consort::cpu(publish),
+    consort::opencl(consort::Kernel{
+        .format = "cl",
+        .text = kernels,
+        .entry = "edges",
+        .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(2), pass(3), pass(4)}})};
+const consort::Codelet step{
+    "step", consort::cpu(advance),
+    consort::opencl(consort::Kernel{.format = "cl",
+                                    .text = kernels,
+                                    .entry = "advance",
+                                    .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2),
+                                             pass(3), pass(4), pass(5), pass(6), pass(7), pass(8), pass(9)},
+                                    .block = {64, 1, 1},
+                                    .range = example::one_group})};
 
 enum Side { kTop, kBottom, kLeft, kRight };
 struct Tile {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The demo factorises what it is given, tiles that do not fit included, and says so in figures that hold.
 usage: demo_test.py PROGRAM"""
+import os
 import re
 import subprocess
 import sys
@@ -9,8 +10,15 @@ import unittest
 PROGRAM = sys.argv.pop()
 
 
-def demo(*options):
-    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=60)
+OPENCL = {"CONSORT_DRIVERS": "cpu,opencl", "CONSORT_OPENCL__TYPES": "all", "CONSORT_OPENCL__CACHE": "off",
+          "POCL_DEVICES": "pthread pthread"}
+SIMULATED = {"CONSORT_DRIVERS": "cpu,sim", "CONSORT_SIM__DEVICES": "2", "CONSORT_SIM__CLASS": "cpu"}
+NO_CORES = {"CONSORT_CPU__UNITS": "false"}
+
+
+def demo(*options, **environment):
+    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **environment})
 
 
 def figure(text, label):
@@ -27,6 +35,27 @@ class Demo(unittest.TestCase):
             self.assertLess(figure(done.stdout, "residual"), 1e-6)
             side = -(-n // min(tile, n))
             self.assertEqual(figure(done.stdout, "tasks"), side * (side + 1) * (side + 2) // 6)
+
+    def right(self, n, tile, **environment):
+        done = demo("--n", str(n), "--tile", str(tile), **environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(figure(done.stdout, "residual"), 1e-6)
+        return done.stdout
+
+    def test_on_opencl_devices_alone_and_beside_others(self):
+        nobody = demo("--n", "1", **OPENCL, **NO_CORES)
+        if nobody.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', nobody.stderr):
+            self.skipTest(f"no OpenCL device here: {nobody.stderr}")
+        for n, tile in [(1, 1), (100, 100), (515, 64), (300, 100)]:
+            shares = self.right(n, tile, **OPENCL, **NO_CORES)
+            self.assertNotRegex(shares, r"\n  cpu\d+ ")
+            self.assertRegex(shares, r"\n  opencl\d+ ")
+        self.right(515, 64, **OPENCL)
+        self.right(515, 64, **{**OPENCL, **SIMULATED, "CONSORT_DRIVERS": "cpu,opencl,sim"})
+
+    def test_on_simulated_devices(self):
+        self.right(515, 64, **SIMULATED)
+        self.right(515, 64, **{**SIMULATED, **NO_CORES, "CONSORT_SIM__CLASS": "opencl"})
 
     def test_shares_sum_to_all_tasks(self):
         done = demo("--n", "1024", "--tile", "128", "--workers", "2")

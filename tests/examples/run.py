@@ -58,10 +58,14 @@ CASES = {
 # Simulated devices, with a memory of their own, run the same functions as the CPU.
 AT_HOME = {'fork_join'}  # its tasks wait in their bodies, which a device's must not
 DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_SIM__DEVICES': '2'}
-# Those that have kernels for OpenCL devices, too: all their tasks run there then.
-WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat'}
-OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_CPU__UNITS': 'false', 'CONSORT_OPENCL__TYPES': 'all',
-          'CONSORT_OPENCL__CACHE': 'off', 'POCL_DEVICES': 'pthread pthread'}
+# Those that have kernels for OpenCL devices, too: these take part, or get all tasks, which then may not need host code.
+WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg'}
+NEEDS_CORES = {'cg'}  # sums are united by the host
+OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
+          'POCL_DEVICES': 'pthread pthread'}
+ALONE = {'CONSORT_CPU__UNITS': 'false'}
+# Devices that play OpenCL's class: they run the functions for the CPU where an implementation for that class is declared.
+PLAYED = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'opencl', 'CONSORT_SIM__DEVICES': '2', **ALONE}
 
 
 def run(*options, **environment):
@@ -82,14 +86,36 @@ class Example(unittest.TestCase):
         for line in self.runs:
             self.good(*line.split())
 
-    def test_on_opencl_devices_alone(self):
+    def opencl_or_skip(self):
         if NAME not in WITH_KERNELS:
             self.skipTest('it has no kernel for a device')
-        nobody = run(*self.runs[1].split(), **OPENCL)
+        nobody = run(*self.runs[1].split(), **OPENCL, **ALONE)
         if nobody.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', nobody.stderr):
             self.skipTest(f'no OpenCL device here: {nobody.stderr}')
+        return nobody
+
+    def test_on_opencl_devices_alone(self):
+        nobody = self.opencl_or_skip()
+        if NAME in NEEDS_CORES:
+            self.assertEqual(nobody.returncode, 1, nobody.stdout)
+            self.assertIn('no implementation for a unit that runs host code', nobody.stderr)
+            return
+        for line in self.runs:
+            self.good(*line.split(), **OPENCL, **ALONE)
+
+    def test_on_cores_and_opencl_devices(self):
+        self.opencl_or_skip()
         for line in self.runs:
             self.good(*line.split(), **OPENCL)
+
+    def test_on_cores_opencl_devices_and_simulated_ones(self):
+        self.opencl_or_skip()
+        self.good(*self.runs[-1].split(), **{**OPENCL, **DEVICES, 'CONSORT_DRIVERS': 'cpu,opencl,sim'})
+
+    def test_on_devices_that_play_opencl(self):
+        if NAME in WITH_KERNELS - NEEDS_CORES:
+            for line in self.runs[1:]:
+                self.good(*line.split(), **PLAYED)
 
     def test_on_one_worker_and_by_every_policy(self):
         if self.settings:
