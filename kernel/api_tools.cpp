@@ -1,6 +1,9 @@
 // api_tools.cpp — consort.h: what there is on this machine, for tools.
 //
 // Lists are made for the call and forgotten; nothing of them outlives it. [any] thread.
+#include <algorithm>
+#include <cstring>
+
 #include "api.hpp"
 #include "config.hpp"
 #include "registry.hpp"
@@ -112,14 +115,22 @@ consort_status consort_get_space(consort_runtime *shell, uint32_t space, consort
 consort_status consort_get_link(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_info *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!out || out->size < sizeof *out)
+  if (!out || out->size < offsetof(consort_link_info, told_bytes_per_s))
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_info)");
   for (const uint32_t s : {from, to})
     if (const consort_status bad = check_space(*rt, s); bad < 0) return bad;
   const Link &link = rt->topology->link(from, to);
   if (!link.device) return CONSORT_AGAIN;
-  *out = {out->size,        link.desc.flags, driver_of(link.device), link.desc.bytes_per_s, link.desc.latency_ns,
-          link.desc.engines};
+  const consort_link_info all = {out->size,
+                                 link.desc.flags,
+                                 driver_of(link.device),
+                                 link.desc.bytes_per_s,
+                                 link.desc.latency_ns,
+                                 link.desc.engines,
+                                 link.told_bytes_per_s,
+                                 link.told_latency_ns,
+                                 link.source};
+  std::memcpy(out, &all, std::min<size_t>(out->size, sizeof all));
   return CONSORT_OK;
 }
 

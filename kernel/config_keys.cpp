@@ -36,6 +36,9 @@ constexpr consort_param keys[] = {
      "when another runtime of this process has a core: share it, or refuse to start"},
     {"limits", "list", "", nullptr,
      "how much of a memory space to use: NAME=64M or NAME=50%; consort topo names the spaces"},
+    {"links", "string", "auto", "auto|told|stored|measure|again",
+     "figures of links: the drivers' words; those that were measured and stored; measure what is not stored, or all "
+     "again; auto: stored, and with a manual pump told"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},
     {"check", "bool", kCheck, nullptr, "watch that plugins keep to their thread tags; costs on every crossing"},
     {"log", "string", "warn", "error|warn|info|debug", "how much to say"},

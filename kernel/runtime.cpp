@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "error_slot.hpp"
+#include "figures.hpp"
 #include "links.hpp"
+#include "probe.hpp"
 #include "process.hpp"
 #include "queue.hpp"
 #include "wait.hpp"
@@ -70,6 +72,7 @@ uint64_t now(void *user) { return runtime_of(user).clock.now(); }
 void completed(void *user, uint64_t token, const consort_done *done, uint32_t n) {
   Runtime &rt = runtime_of(user);
   if (Mover *m = rt.memory.mover(token)) m->completed(done, n);
+  else if (Probe *p = rt.probe.load(std::memory_order_acquire); p && token == Probe::kToken) p->completed(done, n);
   else if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
 }
 
@@ -159,7 +162,7 @@ Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),
       standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), memory(*this),
-      recordings(*this), plans(*this), copying(*this) {}
+      pinned(*this), recordings(*this), plans(*this), copying(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -208,6 +211,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
   auto machine = Topology::open(*drivers);
   if (!machine) return machine.error();
   topology = std::move(*machine);
+  settle_figures(*this);
   if (auto r = memory.open(); !r) return r.error();
   for (const Plugin *d : *drivers)
     log(2, "driver \"" + std::string(d->manifest->name) + "\" offers " + topology->offer(*d));
@@ -281,6 +285,7 @@ Runtime::~Runtime() {
     data.close();
   }
   memory.close();
+  pinned.close();
   topology.reset();
 }
 

@@ -23,6 +23,7 @@
 #include "group.hpp"
 #include "hand.hpp"
 #include "memory.hpp"
+#include "pinned.hpp"
 #include "plan.hpp"
 #include "policy.hpp"
 #include "recording.hpp"
@@ -36,6 +37,7 @@
 namespace consort {
 
 // All hands that ever were; a number finds its hand. Grows only.
+class Probe;
 class Queue;
 class Waiter;
 
@@ -141,6 +143,7 @@ struct Runtime {
   Repeats repeats;
   DataTable data;
   Memory memory;
+  PinnedMemory pinned;
   Recordings recordings;
   Plans plans;
   Copying copying;
@@ -149,6 +152,7 @@ struct Runtime {
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
   std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp)
+  std::atomic<Probe *> probe{nullptr};     // at the start, while a link is measured; release and acquire: completed()
   bool shared_domains = false;             // some queues wait for one another's tickets
   bool far_units = false;                  // some unit does not reach the memory at home
   uint64_t inline_classes = 0;             // those of units that run host code where they are called

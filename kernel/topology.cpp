@@ -1,6 +1,7 @@
 #include "topology.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "error_slot.hpp"
@@ -113,7 +114,8 @@ void Topology::ask_links() {
         d.size = sizeof d;
         d.bounce_space = CONSORT_NONE;
         if (device->ops->link(device->dev, &src.desc, &dst.desc, &d) < 0) continue;
-        if (!best.device || cost(d) < cost(best.desc)) best = {device.get(), d};
+        if (!best.device || cost(d) < cost(best.desc))
+          best = {device.get(), d, d.bytes_per_s, d.latency_ns, CONSORT_LINK_TOLD};
       }
     }
   clear_error();
@@ -194,6 +196,14 @@ bool Topology::takes_text(uint32_t klass) const noexcept {
   constexpr uint32_t kFunctionsOnly = CONSORT_UNIT_INLINE | CONSORT_UNIT_SIMULATED;
   return std::none_of(units_.begin(), units_.end(),
                       [&](const Unit &u) { return u.klass == klass && (u.desc.flags & kFunctionsOnly); });
+}
+
+void Topology::believe(uint32_t src, uint32_t dst, double bytes_per_s, double latency_ns, uint32_t source) {
+  Link &link = links_[src * spaces_.size() + dst];
+  link.desc.bytes_per_s = static_cast<uint64_t>(std::llround(bytes_per_s));
+  link.desc.latency_ns = static_cast<uint32_t>(std::min<long long>(std::llround(latency_ns), UINT32_MAX));
+  link.source = source;
+  hops_[src * spaces_.size() + dst] = {link.desc.bytes_per_s, link.desc.latency_ns, 1};
 }
 
 int Topology::class_bit(std::string_view klass) const noexcept {

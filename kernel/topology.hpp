@@ -4,6 +4,7 @@
 // any thread may read it. Owns the open devices and closes them at the end. Knows no device by name: a unit
 // class is a string and a bit.
 #pragma once
+#include <consort/consort.h>
 #include <consort/driver.h>
 #include <consort/scheduler.h>
 
@@ -43,7 +44,10 @@ struct Unit {
 
 struct Link {
   Device *device = nullptr;           // nullptr: no direct path
-  consort_link_desc desc{};
+  consort_link_desc desc{};           // bandwidth and latency: those that are believed
+  uint64_t told_bytes_per_s = 0;      // the driver's word
+  uint32_t told_latency_ns = 0;
+  uint32_t source = CONSORT_LINK_TOLD;
 };
 
 class Topology {
@@ -62,6 +66,8 @@ class Topology {
   const std::vector<const char *> &classes() const noexcept { return classes_; }
   bool takes_text(uint32_t klass) const noexcept;                      // its units may run more than host functions
   const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
+  // What was measured of a link, in place of its driver's word: at the start, before anybody goes by it.
+  void believe(uint32_t src, uint32_t dst, double bytes_per_s, double latency_ns, uint32_t source);
   std::string offer(const Plugin &driver) const;                       // "1 device, 2 spaces, 4 units", for the log
   uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
   const consort_topology *snapshot() const noexcept { return &snapshot_; }

@@ -48,6 +48,7 @@ int failed();                                   // prints consort_error(), answe
 int run_plugins(Settings &, bool verbose);
 int run_config(Settings &, bool changed_only);
 int run_topo(Settings &);
+int run_links(Settings &, bool measure);
 int run_why_not(Settings &, const std::string &name);
 
 }  // namespace tool

@@ -37,7 +37,7 @@ int unknown_command(const CLI::App &app, const std::string &word) {
 
 int main(int argc, char **argv) {
   tool::Settings settings;
-  bool verbose = false, changed_only = false;
+  bool verbose = false, changed_only = false, links = false, measure = false;
   CLI::App app{"Consort runs one task graph on unlike machines. This looks at what it would use here.", "consort"};
   app.set_version_flag("--version", std::string("consort ") + consort_version());
   app.require_subcommand(1);
@@ -55,6 +55,8 @@ int main(int argc, char **argv) {
   CLI::App *config = app.add_subcommand("config", "every setting, its value and where it comes from, as TOML");
   config->add_flag("--changed", changed_only, "only those that are not at their defaults");
   CLI::App *topo = app.add_subcommand("topo", "memory spaces, execution units and links, as the drivers report them");
+  topo->add_flag("--links", links, "bandwidth and latency from each space to each other, measured once per machine");
+  topo->add_flag("--measure", measure, "with --links: measured again, whatever is stored");
   CLI::App *why_not = app.add_subcommand("why-not", "why a plugin, a worker or a core is not used (status 1), or that it is (0)");
   std::string name;
   why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
@@ -81,7 +83,7 @@ int main(int argc, char **argv) {
     }
     if (*plugins) return tool::run_plugins(settings, verbose);
     if (*config) return tool::run_config(settings, changed_only);
-    if (*topo) return tool::run_topo(settings);
+    if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
     if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "consort: %s\n", e.what());

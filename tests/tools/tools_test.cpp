@@ -168,6 +168,28 @@ TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
   EXPECT_FALSE(one.has("cpu1")) << "workers speaks for the driver: " << one.out;
 }
 
+TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
+  const std::string cache = "XDG_CACHE_HOME=" + folder_ + "/cache", machine =
+      " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G --set sim.latency=9us";
+  const Answer a = run("topo --links" + machine, cache);
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_EQ(a.out.find("FROM \\ TO"), 0u) << a.out;
+  size_t cells = 0;
+  for (size_t at = 0; (at = a.out.find("7.00 GB/s 9.0 us", at)) != a.out.npos; ++at) ++cells;
+  EXPECT_EQ(cells, 4u) << a.out;
+  EXPECT_FALSE(a.has("?")) << "all are measured: " << a.out;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/cache/consort/links"), {}), 2);
+  EXPECT_EQ(run("topo --links" + machine, cache).out, a.out);
+  EXPECT_EQ(run("topo --links --measure" + machine, cache).out, a.out);
+  for (const auto &f : std::filesystem::directory_iterator(folder_ + "/cache/consort/links"))
+    std::ofstream(f.path()) << "consort links 1\n";
+  const Answer broken = run("topo --links" + machine, cache);
+  EXPECT_EQ(broken.status, 0);
+  EXPECT_TRUE(broken.has("cut short, or was changed: they are measured again")) << broken.out;
+  EXPECT_TRUE(broken.has("7.00 GB/s 9.0 us")) << broken.out;
+  EXPECT_EQ(run("topo --links" + machine, cache).out, a.out);
+}
+
 TEST(ToolCalls, BadInput) {
   EXPECT_EQ(consort_list_plugins(nullptr, 0, nullptr, nullptr), CONSORT_E_INVAL);
   EXPECT_EQ(consort_list_config(nullptr, nullptr, nullptr), CONSORT_E_INVAL);
@@ -202,6 +224,12 @@ TEST(ToolCalls, SpacesAndLinksOfARuntime) {
   link.size = sizeof link;
   EXPECT_EQ(consort_get_link(rt, 0, 1, &link), CONSORT_OK) << consort_error();
   EXPECT_STREQ(link.driver, "cpu");
+  EXPECT_EQ(link.source, uint32_t{CONSORT_LINK_TOLD}) << "the manual pump goes by nothing stored";
+  EXPECT_EQ(link.told_bytes_per_s, link.bytes_per_s);
+  link.size = offsetof(consort_link_info, told_bytes_per_s);  // an older application's
+  link.source = 77;
+  EXPECT_EQ(consort_get_link(rt, 0, 1, &link), CONSORT_OK) << consort_error();
+  EXPECT_EQ(link.source, 77u);
   EXPECT_EQ(consort_get_link(rt, 0, 2, &link), CONSORT_E_INVAL);
   EXPECT_EQ(consort_get_link(rt, 0, 1, nullptr), CONSORT_E_INVAL);
   EXPECT_EQ(consort_stop(rt), CONSORT_OK);

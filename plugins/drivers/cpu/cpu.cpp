@@ -146,7 +146,7 @@ consort_status link(void *, const consort_space_desc *src, const consort_space_d
   consort_link_desc d{};
   d.size = out->size;
   d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_LOADSTORE;
-  d.bytes_per_s = src->id == dst->id ? 12'000'000'000 : 8'000'000'000;  // a start: the kernel measures
+  d.bytes_per_s = src->id == dst->id ? 12'000'000'000 : 8'000'000'000;  // until it is measured
   d.latency_ns = src->id == dst->id ? 100 : 200;
   d.engines = 1;
   d.max_run = UINT64_MAX;

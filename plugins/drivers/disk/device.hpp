@@ -173,7 +173,7 @@ class Device {
     consort_link_desc d{};
     d.size = out->size;
     d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
-    d.bytes_per_s = 500'000'000;  // a start: the kernel measures
+    d.bytes_per_s = 500'000'000;  // until it is measured
     d.latency_ns = 100'000;
     d.engines = 1;
     d.max_run = UINT64_MAX;

@@ -107,7 +107,7 @@ consort_status Device::unit(uint32_t i, consort_unit_desc *out) const {
   return CONSORT_OK;
 }
 
-// The figures are a start: the kernel measures.
+// The figures hold until the link is measured.
 consort_status Device::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
   for (const consort_space_desc *s : {src, dst})
     if (is_host_memory(s) && s->id < 64) hosts_ |= uint64_t{1} << s->id;

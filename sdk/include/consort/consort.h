@@ -353,12 +353,19 @@ typedef struct consort_space_info {
   int32_t numa;                   /* -1 unknown */
 } consort_space_info;
 CONSORT_API consort_status consort_get_space(consort_runtime *rt, uint32_t space, consort_space_info *out);
-/* The direct path between two spaces. AGAIN: there is none. */
+/* The direct path between two spaces, with the figures that routes and policies go by. AGAIN: there is none. */
+enum { /* consort_link_info.source */
+  CONSORT_LINK_TOLD,              /* the driver's word */
+  CONSORT_LINK_MEASURED,          /* by this runtime when it started */
+  CONSORT_LINK_STORED             /* on this machine, before */
+};
 typedef struct consort_link_info {
   uint32_t size, flags;           /* CONSORT_LK_* */
   const char *driver;
-  uint64_t bytes_per_s;           /* advertised; 0 unknown */
+  uint64_t bytes_per_s;           /* 0 unknown */
   uint32_t latency_ns, engines;
+  uint64_t told_bytes_per_s;      /* the driver's word, whatever was measured */
+  uint32_t told_latency_ns, source;
 } consort_link_info;
 CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, uint32_t to, consort_link_info *out);
 

@@ -29,7 +29,7 @@ struct Driver {
   const consort_host *host;
   uint32_t units, depth;
   uint64_t latency_ns, fail_op, lost_after;
-  bool waits;
+  bool waits, lies;
   std::string space;
   uint64_t *counters;
 
@@ -83,6 +83,10 @@ consort_status execute(Queue &q, Op &o, uint64_t *bytes) {
   switch (o.op.kind) {
     case CONSORT_OP_COPY: {
       const consort_copy &c = o.op.u.copy;
+      if (q.dev->driver->lies) {
+        if (c.run <= 4096) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        return CONSORT_OK;
+      }
       for (uint64_t z = 0; z < c.n[1]; ++z)
         for (uint64_t y = 0; y < c.n[0]; ++y)
           std::memcpy(at(c.dst) + int64_t(z) * c.dst_step[1] + int64_t(y) * c.dst_step[0],
@@ -203,6 +207,7 @@ consort_status init(const consort_host *host, void **self) noexcept {
   d->fail_op = number("fail_op");
   d->lost_after = number("lost_after");
   d->waits = std::string(host->param(host, "waits")) == "true";
+  d->lies = std::string(host->param(host, "lies")) == "true";
   d->space = host->param(host, "space");
   d->counters = reinterpret_cast<uint64_t *>(number("counters"));
   *self = d;
@@ -411,6 +416,7 @@ constexpr consort_param params[] = {
     {"depth", "u32", "64", "1..65536", "ops in flight per queue"},
     {"latency_ns", "u64", "0", nullptr, "what each op takes before it has any effect"},
     {"waits", "bool", "false", nullptr, "queues wait for each other's tickets"},
+    {"lies", "bool", "false", nullptr, "short copies take long, long ones no time: they move nothing"},
     {"counters", "string", "0", nullptr, "address of the test's counters, see stream.h"},
     {"fail_op", "u64", "0", nullptr, "the op, counted from 1 over the device, that fails; 0: none"},
     {"lost_after", "u64", "0", nullptr, "the op with which the device is lost; 0: none"},

@@ -1,0 +1,193 @@
+#include "figures.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "config.hpp"
+#include "registry.hpp"
+#include "runtime.hpp"
+#include "topology.hpp"
+
+namespace consort {
+namespace {
+
+constexpr double kSlowest = 1e4, kFastest = 1e14;   // bytes per second
+constexpr double kShortest = 1, kLongest = 1e10;    // ns
+constexpr double kUnlike = 100, kUnsteady = 2;
+
+double median_of(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+std::string rate(double bytes_per_s) {
+  char text[48];
+  const bool slow = bytes_per_s < 1e6;
+  std::snprintf(text, sizeof text, slow ? "%.3g B/s" : "%.3f GB/s", slow ? bytes_per_s : bytes_per_s * 1e-9);
+  return text;
+}
+
+std::string time(double ns) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.2f us", ns * 1e-3);
+  return text;
+}
+
+std::string line(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  return text + "\n";
+}
+
+// What the figures of a device's links depend on.
+std::string about(const Runtime &rt, const Device &d) {
+  utsname u{};
+  ::uname(&u);
+  std::string id;
+  if (FILE *f = std::fopen("/etc/machine-id", "re")) {
+    char text[64] = "";
+    if (std::fgets(text, sizeof text, f)) {
+      uint64_t sum = 0;  // not the word itself, which is nobody else's affair
+      for (const char *c = text; *c; ++c) sum = sum * 1099511628211u + static_cast<unsigned char>(*c);
+      std::snprintf(text, sizeof text, " %08x", static_cast<unsigned>(sum ^ sum >> 32));
+      id = text;
+    }
+    std::fclose(f);
+  }
+  const consort_plugin &p = *d.plugin->manifest;
+  std::string text =
+      line("machine " + std::string(u.nodename) + " " + u.sysname + " " + u.release + " " + u.machine + id);
+  text += line("driver " + std::string(p.name) + " " + p.version + ", device " + std::to_string(d.index));
+  for (uint32_t i = 0; i < p.nparams; ++i)
+    if (const char *value = rt.config->param(p.name, p.params[i].key))
+      text += line("with " + std::string(p.params[i].key) + " = " + value);
+  for (const Space &s : rt.topology->spaces())
+    if (s.device == &d) text += line("space " + std::string(s.desc.name) + " of " + s.desc.domain);
+  for (const Unit &unit : rt.topology->units())
+    if (unit.device == &d) text += line("unit " + std::string(unit.desc.klass) + " " + unit.desc.arch);
+  return text;
+}
+
+struct Job {                          // a link that has no figure yet
+  uint32_t from, to;
+  LinkFigure found;
+  std::string why;                    // there is none, or it is not believed
+};
+
+class Settling {
+ public:
+  explicit Settling(Runtime &rt) : rt_(rt), topology_(*rt.topology) {}
+
+  void run(const std::string &mode) {
+    const std::string folder = FigureFile::standard_folder();
+    for (const auto &d : topology_.devices()) {
+      const FigureFile file(folder, d->plugin->manifest->name, about(rt_, *d));
+      FigureFile::Figures kept;
+      std::string why;
+      const auto state = file.read(&kept, &why);
+      const bool measure = mode != "stored";
+      if (state == FigureFile::State::kUnusable)
+        rt_.log(1, "stored figures of links, " + file.path() + ": " + why +
+                       (measure ? ": they are measured again"
+                                : ": the drivers' words are used; consort topo --links measures"));
+      std::vector<Job> jobs;
+      for (uint32_t a = 0; a < spaces().size(); ++a)
+        for (uint32_t b = 0; b < spaces().size(); ++b) {
+          if (a == b || topology_.link(a, b).device != d.get()) continue;
+          const auto stored = kept.find({name(a), name(b)});
+          if (mode != "again" && stored != kept.end() && nonsense_in(stored->second, {}, {}).empty())
+            topology_.believe(a, b, stored->second.bytes_per_s, stored->second.latency_ns, CONSORT_LINK_STORED);
+          else if (measure)
+            jobs.push_back({a, b, {}, {}});
+        }
+      if (jobs.empty()) continue;
+      measure_all(jobs);
+      for (const Job &j : jobs)
+        if (j.why.empty()) kept[{name(j.from), name(j.to)}] = j.found;
+      if (auto r = file.write(kept); !r) rt_.log(1, "figures of links are not kept: " + r.error().text);
+    }
+  }
+
+ private:
+  const std::vector<Space> &spaces() const { return topology_.spaces(); }
+  std::string name(uint32_t space) const { return spaces()[space].desc.name; }
+
+  void measure(Job &j) {
+    const Device *d = topology_.link(j.from, j.to).device;
+    if (d == dead_) return j.why = "an earlier copy over this device was never over", void();
+    auto f = Probe(rt_, j.from, j.to).measure();
+    j.why = f ? "" : f.error().text;
+    if (!f && f.error().status == CONSORT_E_TIMEOUT) dead_ = d;
+    if (f) j.found = *f;
+  }
+
+  // Those like it: over the same driver, of the same device or others.
+  std::vector<LinkFigure> others(const Job &j, const std::vector<Job> &jobs) const {
+    std::vector<LinkFigure> found;
+    for (uint32_t a = 0; a < spaces().size(); ++a)
+      for (uint32_t b = 0; b < spaces().size(); ++b) {
+        const Link &l = topology_.link(a, b), &own = topology_.link(j.from, j.to);
+        if (l.device && l.source != CONSORT_LINK_TOLD && l.device->plugin == own.device->plugin)
+          found.push_back({static_cast<double>(l.desc.bytes_per_s), static_cast<double>(l.desc.latency_ns), 1});
+      }
+    for (const Job &o : jobs)
+      if (&o != &j && o.why.empty()) found.push_back(o.found);
+    return found;
+  }
+
+  void measure_all(std::vector<Job> &jobs) {
+    for (Job &j : jobs) measure(j);
+    for (Job &j : jobs) {
+      const Link &link = topology_.link(j.from, j.to);
+      const LinkFigure told{static_cast<double>(link.desc.bytes_per_s), static_cast<double>(link.desc.latency_ns), 1};
+      if (j.why.empty() && !nonsense_in(j.found, told, others(j, jobs)).empty()) {
+        measure(j);
+        if (j.why.empty()) j.why = nonsense_in(j.found, told, others(j, jobs));
+      }
+      if (j.why.empty()) continue;
+      rt_.log(1, "link " + name(j.from) + " -> " + name(j.to) + ", measured by driver \"" +
+                     link.device->plugin->manifest->name + "\": " + j.why + "; the driver's word is used instead: " +
+                     (told.bytes_per_s > 0 ? rate(told.bytes_per_s) : "nothing of its bandwidth, as 1 GB/s") + ", " +
+                     time(told.latency_ns));
+    }
+    for (const Job &j : jobs)
+      if (j.why.empty())
+        topology_.believe(j.from, j.to, j.found.bytes_per_s, j.found.latency_ns, CONSORT_LINK_MEASURED);
+  }
+
+  Runtime &rt_;
+  Topology &topology_;
+  const Device *dead_ = nullptr;      // it did not end a copy
+};
+
+}  // namespace
+
+std::string nonsense_in(const LinkFigure &f, const LinkFigure &told, const std::vector<LinkFigure> &others) {
+  const std::string figures = rate(f.bytes_per_s) + ", " + time(f.latency_ns) + ": ";
+  if (!(f.bytes_per_s >= kSlowest && f.bytes_per_s <= kFastest)) return figures + "no link has such a bandwidth";
+  if (!(f.latency_ns >= kShortest && f.latency_ns <= kLongest)) return figures + "no link has such a latency";
+  if (f.spread > kUnsteady) return figures + "its repeats differ too much to be believed";
+  const auto unlike = [](double x, double y) { return y > 0 && (x > y * kUnlike || x < y / kUnlike); };
+  if (others.size() >= 2) {
+    std::vector<double> rates, latencies;
+    for (const LinkFigure &o : others) rates.push_back(o.bytes_per_s), latencies.push_back(o.latency_ns);
+    if (const double usual = median_of(rates); unlike(f.bytes_per_s, usual))
+      return figures + "links like it have " + rate(usual);
+    if (const double usual = median_of(latencies); unlike(f.latency_ns, usual))
+      return figures + "links like it have " + time(usual);
+  }
+  // Slower than told is how things are; faster by so much is no copy.
+  if (told.bytes_per_s > 0 && f.bytes_per_s > told.bytes_per_s * kUnlike)
+    return figures + "over " + std::to_string(static_cast<int>(kUnlike)) + " times the driver's word";
+  return "";
+}
+
+void settle_figures(Runtime &rt) {
+  std::string mode(rt.config->text("links"));
+  if (mode == "auto") mode = rt.manual ? "told" : "stored";
+  if (mode != "told") Settling(rt).run(mode);
+}
+
+}  // namespace consort

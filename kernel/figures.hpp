@@ -1,0 +1,24 @@
+// figures.hpp — how fast links are: what drivers say of them, what was measured on this machine, and which is believed.
+//
+// [control], once, at the start of a runtime, before anything goes by the figures. The setting `links` says how far it
+// goes: a runtime that starts reads what is stored, and measures only where it is told to.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "figure_file.hpp"
+#include "probe.hpp"
+#include "result.hpp"
+
+namespace consort {
+
+struct Runtime;
+
+// Why a measured figure is not believed; "": it is. told: the driver's word, 0 unknown. others: measured, of links
+// like it.
+std::string nonsense_in(const LinkFigure &, const LinkFigure &told, const std::vector<LinkFigure> &others);
+
+// Into the topology: figures that are believed. What cannot be measured or stored is logged; nothing of it is an error.
+void settle_figures(Runtime &);
+
+}  // namespace consort

@@ -1,0 +1,41 @@
+// pinned.hpp — host memory for the application that drivers have made ready for their copies.
+//
+// Any thread: a mutex guards the list; the drivers are called one at a time, as for all [control]. What is left is
+// given back when the runtime ends, after its data.
+#pragma once
+#include <consort/pinned.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "result.hpp"
+
+namespace consort {
+
+struct Device;
+struct Runtime;
+
+class PinnedMemory {
+ public:
+  explicit PinnedMemory(Runtime &rt) : rt_(rt) {}
+  ~PinnedMemory() { close(); }
+  Result<void *> take(uint64_t bytes, uint32_t flags);  // may throw bad_alloc
+  bool give_back(void *) noexcept;                      // false: none of ours
+  void close() noexcept;
+
+ private:
+  struct Shown { const Device *device; consort_addr local; };
+  struct Block {
+    const Device *device;
+    uint64_t bytes;
+    std::vector<Shown> shown;                           // to other devices
+  };
+  void release(uint64_t at, const Block &) noexcept;
+
+  Runtime &rt_;
+  std::mutex mutex_;                                    // above topology's control()
+  std::map<uint64_t, Block> blocks_;                    // by address
+};
+
+}  // namespace consort
