@@ -197,7 +197,7 @@ def metg(args):
     return 0
 
 
-# -- memory, start --------------------------------------------------------------------------------------------------------
+# -- footprint, start --------------------------------------------------------------------------------------------------------
 
 def per_process(args, mode, columns, extra):
     records = []
@@ -211,7 +211,7 @@ def per_process(args, mode, columns, extra):
     return 0
 
 
-def memory(args):
+def footprint(args):
     return per_process(args, "memory", {"bytes_per_task": "B per pending task, 2 data", "bytes_per_handle": "B per handle"},
                        ["--n", 100000])
 
@@ -219,6 +219,48 @@ def memory(args):
 def start(args):
     return per_process(args, "start", {"start_stop_ms": "warm start + stop, ms", "start_stop_min_ms": "least, ms",
                                        "idle_rss_mb": "idle RSS, MB", "rss_before_mb": "before start, MB"}, ["--reps", 21])
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------------
+
+MEMORY_CASES = ["copies", "chain", "overlap", "replacement", "out_of_core"]
+
+
+def meets(ratio, goal):
+    """Whether the ratio is as its goal says, ">= 0.95"; None where there is none."""
+    if not goal:
+        return None
+    relation, bound = goal.split()
+    return ratio >= float(bound) if relation == ">=" else ratio <= float(bound)
+
+
+def memory(args):
+    prog = args.bin / "memory-consort"
+    if not prog.exists():
+        say("no memory-consort: it was not built (it needs OpenBLAS: apt-get install libopenblas-dev)")
+        return 77
+    records, failed = [], False
+    for case in args.cases:
+        say(f"{case} …")
+        command = [prog, "--case", case, "--reps", args.rounds, "--disk", args.disk, "--tiles", args.tiles, "--tile", args.tile]
+        try:
+            done = subprocess.run([str(c) for c in command + ["--smoke"] * args.smoke], capture_output=True, text=True, timeout=args.limit)
+        except subprocess.TimeoutExpired:
+            say(f"  no answer within {args.limit} s")
+            failed = True
+            continue
+        if done.stderr.strip():
+            say("  " + done.stderr.strip().replace("\n", "\n  "))
+        records += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        if done.returncode != 0:
+            say(f"  exit {done.returncode}")
+            failed = True
+    verdict = {True: "ok", False: "missed", None: ""}
+    report.table(["", "value", "reference", "ratio", "goal", ""],
+                 [[r["case"], f"{r['value']:.4g} {r['unit']}", f"{r['reference']:.4g}" if r["reference"] else "–",
+                   f"{r['ratio']:.3f}" if r["reference"] else "–", r["goal"], verdict[meets(r["ratio"], r["goal"])]] for r in records])
+    write(args, records)
+    return 1 if failed or not records else 0
 
 
 # -- instructions -----------------------------------------------------------------------------------------------------------
@@ -326,7 +368,8 @@ def main():
     for name, fn, rounds, text in [
             ("micro", micro, 7, "empty tasks: ns per task for each pattern and runtime"),
             ("metg", metg, 3, "the smallest task with half efficiency"),
-            ("memory", memory, 3, "bytes per pending task and per handle"),
+            ("memory", memory, 7, "copies, chains, overlap, replacement, out of core: each beside what is possible"),
+            ("footprint", footprint, 3, "bytes per pending task and per handle"),
             ("start", start, 3, "start and stop, and what an idle runtime holds"),
             ("cholesky", cholesky, 3, "tiled Cholesky against StarPU and OpenBLAS's own threads"),
             ("instructions", instructions, 1, "instructions per task, by callgrind, against the budget")]:
@@ -344,6 +387,13 @@ def main():
             p.add_argument("--patterns", type=names, default=PATTERNS, help="comma-separated: " + ",".join(PATTERNS))
             p.add_argument("--no-check", action="store_true", help="leave out the checked run")
             p.add_argument("--check-n", type=int, default=20000, help="tasks of the checked run (%(default)s)")
+        if name == "memory":
+            p.add_argument("--cases", type=names, default=MEMORY_CASES, help="comma-separated: " + ",".join(MEMORY_CASES))
+            p.add_argument("--smoke", action="store_true", help="small and quick: that it works, not how well")
+            p.add_argument("--disk", default=os.environ.get("TMPDIR", "/var/tmp"), help="folder of the disk (%(default)s)")
+            p.add_argument("--tiles", type=int, default=0, help="along a side, where there are matrices; 0: about a minute in all")
+            p.add_argument("--tile", type=int, default=0, help="rows of a tile out of core; 0: as above")
+            p.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="for each case (%(default)s)")
         if name == "instructions":
             p.add_argument("--pump", help="manual: the caller steps the worker, which costs more per task")
             p.add_argument("--profile", action="store_true", help="by function; shown anyway where the budget is exceeded")
@@ -357,7 +407,7 @@ def main():
     global patience
     patience = args.patience
     args.bin = find_programs(args.bin)
-    if args.command not in ("instructions", "memory"):
+    if args.command not in ("instructions", "footprint") and not getattr(args, "smoke", False):
         warn_if_busy()
     sys.exit(args.run(args))
 

@@ -9,6 +9,15 @@
 #include "transfer.hpp"
 
 namespace consort {
+namespace {
+
+constexpr size_t kFar = 256;         // of those that wait, so many are looked at
+constexpr uint32_t kFew = 2;         // copies that are always sent over a link
+constexpr double kTurnaround = 1e6;  // ns, in which the host comes back with more
+
+uint64_t bytes_of(const consort_copy &c) noexcept { return c.run * c.n[0] * c.n[1]; }
+
+}  // namespace
 
 Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, uint64_t token) {
   std::unique_ptr<Mover> m(new Mover(rt, device, token));
@@ -21,8 +30,31 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
     return error(s,
                  std::string("no queue for copies of driver '") + device.plugin->manifest->name + "': " + error_text());
   m->depth_ = desc.depth ? desc.depth : 1;
+  const Topology &topology = *rt.topology;
+  const auto n = static_cast<uint32_t>(topology.spaces().size());
+  m->ways_.resize(size_t{n} * n);
+  for (uint32_t a = 0; a < n; ++a)
+    for (uint32_t b = 0; b < n; ++b) {
+      const consort_link_desc &d = topology.link(a, b).desc;
+      const double ns = (kTurnaround + 4.0 * d.latency_ns) * std::max(d.engines, 1u);
+      if (d.bytes_per_s)
+        m->ways_[size_t{a} * n + b].enough = static_cast<uint64_t>(static_cast<double>(d.bytes_per_s) * 1e-9 * ns) + 1;
+    }
   if ((device.ops->flags & CONSORT_DRV_FD) && device.ops->event_fd) m->fd_ = device.ops->event_fd(m->q_);
   return m;
+}
+
+Mover::Way &Mover::way(const consort_copy &c) noexcept {
+  return ways_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+}
+
+bool Mover::choose(Op *op) noexcept {
+  Way &w = way(op->op.u.copy);
+  if (w.copies >= kFew && w.flying >= w.enough) return false;
+  w.flying += bytes_of(op->op.u.copy);
+  ++w.copies;
+  batch_[nbatch_++] = op;
+  return true;
 }
 
 Mover::~Mover() {
@@ -131,6 +163,9 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
 void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept {
   std::unique_ptr<Op> op(reinterpret_cast<Op *>(done.cookie));
   --inflight_;
+  Way &w = way(op->op.u.copy);
+  w.flying -= bytes_of(op->op.u.copy);
+  --w.copies;
   rt_.memory.copied(h, op->transfer, done.status, why);
 }
 
@@ -150,14 +185,12 @@ bool Mover::step(Hand &h) noexcept {
   {
     std::lock_guard lock(mutex_);
     pushed.swap(pushed_);
-    for (; nbatch_ < kBatch && !waiting_.empty() && inflight_ + nbatch_ < depth_; ++nbatch_) {
-      batch_[nbatch_] = waiting_.front();
-      waiting_.pop_front();
-    }
+    for (size_t i = 0; nbatch_ < kBatch && i < std::min(waiting_.size(), kFar) && inflight_ + nbatch_ < depth_;)
+      if (choose(waiting_[i])) waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
+      else ++i;
     // Few at a time: what is urgent does not overtake what the device has.
     if (!nbatch_ && !wished_.empty() && inflight_ < std::min(depth_, kMostWished)) {
-      batch_[nbatch_++] = wished_.begin()->second;
-      wished_.erase(wished_.begin());
+      if (choose(wished_.begin()->second)) wished_.erase(wished_.begin());
     }
   }
   for (const auto &d : pushed) finish(h, d, "");

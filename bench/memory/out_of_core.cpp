@@ -1,0 +1,210 @@
+// A matrix product whose matrices are four times what main memory may hold; the rest is on a disk. Against the slower of
+// what the disk and what the cores can do, each measured here with the other going on.
+#include "machine.hpp"
+
+#include <cblas.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+extern "C" void openblas_set_num_threads(int n);
+
+namespace bench {
+namespace {
+
+int tile_size = 0;                   // set before the first task
+
+float *tile(const consort_call *c, int k) {
+  return static_cast<float *>(consort_ptr(static_cast<const consort_matrix_view *>(c->views[k])->addr));
+}
+float element(int matrix, int64_t row, int64_t col) {  // small whole numbers: sums are exact
+  return static_cast<float>((row * 7 + col * 13 + matrix * 5) % 5 - 2);
+}
+consort_status fill(const consort_call *c) {
+  const auto arg = [&](int i) { return static_cast<int64_t>(c->args[i].scalar); };
+  float *t = tile(c, 0);
+  for (int64_t col = 0; col < tile_size; ++col)
+    for (int64_t row = 0; row < tile_size; ++row)
+      t[col * tile_size + row] = arg(0) == 2 ? 0 : element(static_cast<int>(arg(0)), arg(1) * tile_size + row, arg(2) * tile_size + col);
+  return CONSORT_OK;
+}
+void multiply(const float *a, const float *b, float *c) {
+  const int n = tile_size;
+  cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a, n, b, n, 1.0f, c, n);
+}
+consort_status gemm(const consort_call *c) {
+  multiply(tile(c, 0), tile(c, 1), tile(c, 2));
+  return CONSORT_OK;
+}
+
+uint64_t resident_bytes() {          // of this process, without files
+  FILE *f = std::fopen("/proc/self/status", "re");
+  char line[128];
+  unsigned long long kb = 0;
+  while (f && std::fgets(line, sizeof line, f))
+    if (std::sscanf(line, "RssAnon: %llu kB", &kb) == 1) break;
+  if (f) std::fclose(f);
+  return kb * 1024;
+}
+
+// The most that is resident while it lives, looked at every few ms.
+class Resident {
+public:
+  Resident() : before_(resident_bytes()), thread_([this] {
+    while (!stop_.load(std::memory_order_relaxed)) {  // pairs with the store in peak()
+      peak_ = std::max(peak_, resident_bytes());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }) {}
+  ~Resident() { peak(); }
+  uint64_t peak() {                  // beyond what there was before
+    stop_.store(true, std::memory_order_relaxed);
+    if (thread_.joinable()) thread_.join();
+    return peak_ - std::min(peak_, before_);
+  }
+
+private:
+  const uint64_t before_;
+  uint64_t peak_ = 0;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// Products per ns of `workers` threads, and bytes per ns of the disk in the mixture that was seen, all at once.
+struct Bounds { double products, bytes; };
+Bounds bounds(const Machine &m, uint32_t disk, unsigned workers, double writes, double for_ns) {
+  const uint64_t bytes = uint64_t{4} * tile_size * tile_size;
+  constexpr int kFlying = 8;
+  std::vector<std::unique_ptr<Block>> there;
+  std::vector<char *> here;
+  for (int i = 0; i < 2 * kFlying; ++i) {
+    there.push_back(std::make_unique<Block>(m, disk, bytes));
+    here.push_back(static_cast<char *>(std::aligned_alloc(4096, bytes)));
+    std::memset(here.back(), i, bytes);
+  }
+  double owed = 0;
+  int turn = 0;
+  const auto copy = [&] {            // writes and reads as they were mixed
+    owed += writes;
+    const bool out = owed >= 1;
+    if (out) owed -= 1;
+    const int i = turn++ % (2 * kFlying);
+    const consort_addr h{reinterpret_cast<uint64_t>(here[i]), 0}, t = there[i]->addr();
+    return consort_copy{out ? m.home() : disk, out ? disk : m.home(), out ? h : t, out ? t : h, bytes, {1, 1}, {0, 0}, {0, 0}};
+  };
+  Raw raw(m, m.home(), disk);
+  std::vector<consort_copy> first;
+  for (int i = 0; i < 2 * kFlying; ++i) {  // what was never written is read for nothing
+    const consort_addr h{reinterpret_cast<uint64_t>(here[i]), 0};
+    first.push_back({m.home(), disk, h, there[i]->addr(), bytes, {1, 1}, {0, 0}, {0, 0}});
+  }
+  raw.run(first);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> products{0};
+  std::vector<std::thread> threads;
+  for (unsigned w = 0; w < workers; ++w)
+    threads.emplace_back([&] {
+      std::vector<float> a(bytes / 4, 1), b(bytes / 4, 1), c(bytes / 4);
+      while (!stop.load(std::memory_order_relaxed)) {
+        multiply(a.data(), b.data(), c.data());
+        products.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  first.clear();
+  for (int i = 0; i < kFlying; ++i) first.push_back(copy());
+  const double end = now_ns() + for_ns;
+  uint64_t copies = kFlying;
+  const double took = raw.run(first, [&](consort_copy *next) {
+    if (now_ns() > end) return false;
+    *next = copy(), ++copies;
+    return true;
+  });
+  const auto made = static_cast<double>(products.load(std::memory_order_relaxed));
+  stop.store(true, std::memory_order_relaxed);
+  for (auto &t : threads) t.join();
+  for (char *p : here) std::free(p);
+  return {made / took, static_cast<double>(copies * bytes) / took};
+}
+
+} // namespace
+
+void out_of_core(const Options &o) {
+  const int n = o.tiles ? o.tiles : o.smoke ? 4 : 8;
+  tile_size = o.tile ? o.tile : o.smoke ? 128 : 768;
+  openblas_set_num_threads(1);
+  const uint64_t bytes = uint64_t{4} * tile_size * tile_size, limit = 3 * static_cast<uint64_t>(n) * n * bytes / 4;
+  constexpr unsigned kWorkers = 2;
+  std::vector<double> speeds, references, most;
+  double evictions = 0;
+  const int reps = o.smoke ? 1 : std::min(o.reps, 3);
+  for (int r = 0; r < reps; ++r) {
+    const Machine m({{"drivers", "cpu, disk_uring"}, {"disk_uring.path", o.disk}, {"cpu.workers", std::to_string(kWorkers)},
+                     {"limits", "ram=" + std::to_string(limit)}});
+    if (!m) return std::fprintf(stderr, "out of core is left out: %s\n", m.why().c_str()), void();
+    const auto filling = m.codelet("fill", "cpu", fill), product = m.codelet("gemm", "cpu", gemm);
+    std::vector<consort_data_id> data[3];
+    for (auto &matrix : data)
+      for (int i = 0; i < n * n; ++i) {
+        consort_data_id d{0};
+        must(consort_register_matrix(m, nullptr, tile_size, tile_size, tile_size, sizeof(float), &d), "register");
+        matrix.push_back(d);
+      }
+    const auto at = [&](int matrix, int i, int j) { return data[matrix][static_cast<size_t>(i * n + j)]; };
+    Resident resident;
+    for (int matrix = 0; matrix < 3; ++matrix)
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+          const consort_use use{at(matrix, i, j), CONSORT_M_W, 0};
+          consort_arg args[3] = {};
+          const int values[] = {matrix, i, j};
+          for (int k = 0; k < 3; ++k) args[k].kind = CONSORT_ARG_SCALAR, args[k].bytes = 8, args[k].scalar = static_cast<uint64_t>(values[k]);
+          consort_task_desc t = CONSORT_TASK_INIT;
+          t.codelet = filling;
+          t.uses = &use;
+          t.nuses = 1;
+          t.args = args;
+          t.nargs = 3;
+          must(consort_submit(m, &t, nullptr), "submit");
+        }
+    m.wait();
+    const uint32_t disk = m.space("disk_uring"), ram = m.home();
+    const Traffic before = traffic(m, ram);
+    const double start = now_ns();
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j)
+        for (int k = 0; k < n; ++k) m.submit(product, {{at(0, i, k), CONSORT_M_R, 0}, {at(1, k, j), CONSORT_M_R, 0}, {at(2, i, j), CONSORT_M_RW, 0}});
+    m.wait();
+    const double took = now_ns() - start;
+    most.push_back(static_cast<double>(resident.peak()));
+    const Traffic after = traffic(m, ram);
+    const double read = after.in - before.in, written = after.saved - before.saved;
+    evictions += after.evictions - before.evictions;
+    // One tile is looked at: the sum over a row of the first by a column of the second.
+    consort_hold hold;
+    must(consort_acquire(m, at(2, n - 1, 0), CONSORT_M_R, CONSORT_FOREVER, &hold), "acquire");
+    const float *c = static_cast<const float *>(consort_ptr(static_cast<const consort_matrix_view *>(hold.view)->addr));
+    double want = 0;
+    for (int64_t k = 0; k < int64_t{n} * tile_size; ++k) want += element(0, int64_t{n - 1} * tile_size + 3, k) * element(1, k, 2);
+    const double got = c[2 * tile_size + 3];
+    must(consort_release(m, hold), "release");
+    if (std::fabs(got - want) > 1e-3 * std::fabs(want) + 1) std::fprintf(stderr, "the product is wrong: %g, not %g\n", got, want), std::exit(1);
+    for (auto &matrix : data)
+      for (const auto d : matrix) must(consort_unregister(m, d), "unregister");
+    const Bounds b = bounds(m, disk, kWorkers, read + written > 0 ? written / (read + written) : 0.5, o.smoke ? 2e8 : std::max(2e9, took / 2));
+    const double flops = 2.0 * tile_size * tile_size * tile_size, tasks = static_cast<double>(n) * n * n;
+    const double by_cores = tasks / b.products, by_disk = (read + written) / b.bytes;
+    std::fprintf(stderr, "out of core: %.2f s; cores alone %.2f s, disk alone %.2f s (%.0f MB read, %.0f MB written, %.2f GB/s)\n", took * 1e-9,
+                 by_cores * 1e-9, by_disk * 1e-9, read * 1e-6, written * 1e-6, b.bytes);
+    speeds.push_back(tasks * flops / took);
+    references.push_back(tasks * flops / std::max(by_cores, by_disk));
+  }
+  const std::string what = "product out of core, " + std::to_string(n) + "x" + std::to_string(n) + " tiles of " + std::to_string(tile_size);
+  row(what, median(speeds), "GFlop/s", median(references), ">= 0.85");
+  row(what + ": resident memory", median(most) / 1e6, "MB", static_cast<double>(limit) / 1e6, "<= 1.05");
+  row(what + ": evictions (no reference)", evictions / reps, "evictions", 0, "");
+}
+
+} // namespace bench

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""./run bench memory, small: every case answers, its rows are whole, and what no noise can move is as it should be.
+usage: memory_test.py FOLDER_OF_PROGRAMS"""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RUN = Path(__file__).resolve().parents[2] / "bench" / "run.py"
+
+
+def main():
+    if not (Path(sys.argv[1]) / "memory-consort").exists():
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        done = subprocess.run([sys.executable, RUN, "memory", "--smoke", "--bin", sys.argv[1], "--json", out, "--disk", folder],
+                              capture_output=True, text=True)
+        if done.returncode != 0 or not out.exists():
+            print(done.stdout + done.stderr)
+            return 1
+        rows = json.loads(out.read_text())
+    wrong = []
+    for r in rows:
+        if set(r) != {"case", "value", "unit", "reference", "ratio", "goal"} or not r["unit"] or r["value"] < 0:
+            wrong.append(f"a row is not whole: {r}")
+    simulated = {"copy host -> sim0": 1, "pipeline of": 3, "Cholesky of": 4, "product of": 4}  # wherever this runs
+    for name, least in simulated.items():
+        if sum(r["case"].startswith(name) for r in rows) < least:
+            wrong.append(f"fewer than {least} rows of \"{name} …\"")
+    for r in rows:
+        if r["case"].startswith("pipeline of") and not 0.5 < r["ratio"] <= 1.0001:
+            wrong.append(f"in virtual time nothing is faster than the slowest stage, nor half as fast: {r}")
+        if "bytes loaded" in r["case"] and r["ratio"] < 1:
+            wrong.append(f"fewer bytes than the best replacement loads: {r}")
+        if "needed" in r["case"] and r["value"] != 0:
+            wrong.append(f"what a task had been granted was taken from it: {r}")
+    print("\n".join(wrong) or f"{len(rows)} rows are right")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
