@@ -2,6 +2,7 @@
 """./run bench memory, small: every case answers, its rows are whole, and what no noise can move is as it should be.
 usage: memory_test.py FOLDER_OF_PROGRAMS"""
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
         done = subprocess.run([sys.executable, RUN, "memory", "--smoke", "--bin", sys.argv[1], "--json", out, "--disk", folder],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": folder})
         if done.returncode != 0 or not out.exists():
             print(done.stdout + done.stderr)
             return 1

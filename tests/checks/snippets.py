@@ -82,7 +82,7 @@ class Checker:
 
     def run(self, *command, folder, **env):
         try:
-            done = subprocess.run(command, cwd=folder, env={**self.env, **env}, stdin=subprocess.DEVNULL, timeout=120,
+            done = subprocess.run(command, cwd=folder, env={**self.env, 'XDG_CACHE_HOME': f'{folder}/cache', **env}, stdin=subprocess.DEVNULL, timeout=120,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
         except subprocess.TimeoutExpired:
             return 'ran for more than 120 s'

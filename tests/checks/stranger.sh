@@ -11,6 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 unset CONSORT_PLUGIN_PATH CONSORT_PLUGINS CONSORT_CONFIG
+export XDG_CACHE_HOME=$work/cache
 passed=0 failed=0
 
 step() { # step WHAT COMMAND...

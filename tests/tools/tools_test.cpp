@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -188,6 +189,20 @@ TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
   EXPECT_TRUE(broken.has("cut short, or was changed: they are measured again")) << broken.out;
   EXPECT_TRUE(broken.has("7.00 GB/s 9.0 us")) << broken.out;
   EXPECT_EQ(run("topo --links" + machine, cache).out, a.out);
+}
+
+TEST_F(Tools, TwoThatMeasureAtOnceLeaveAWholeFile) {
+  const std::string cache = "XDG_CACHE_HOME=" + folder_ + "/cache", machine =
+      " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G";
+  const Answer a = run("topo --links --measure" + machine + " >" + folder_ + "/other & env" + unset_ + " " + cache +
+                           " " CONSORT_BIN_DIR "/consort topo --links --measure" + machine + "; wait",
+                       cache);
+  EXPECT_TRUE(a.has("7.00 GB/s")) << a.out;
+  EXPECT_FALSE(a.has("consort: ")) << a.out;
+  std::ifstream other(folder_ + "/other");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(other), {}), a.out);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/cache/consort/links"), {}), 2);
+  EXPECT_EQ(run("topo --links" + machine, cache).out, a.out) << "and what they kept is good";
 }
 
 TEST(ToolCalls, BadInput) {

@@ -28,8 +28,8 @@ namespace {
 struct Driver {
   const consort_host *host;
   uint32_t units, depth;
-  uint64_t latency_ns, fail_op, lost_after;
-  bool waits, lies;
+  uint64_t latency_ns, fail_op, lost_after, bandwidth;
+  bool waits;
   std::string space;
   uint64_t *counters;
 
@@ -83,10 +83,6 @@ consort_status execute(Queue &q, Op &o, uint64_t *bytes) {
   switch (o.op.kind) {
     case CONSORT_OP_COPY: {
       const consort_copy &c = o.op.u.copy;
-      if (q.dev->driver->lies) {
-        if (c.run <= 4096) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-        return CONSORT_OK;
-      }
       for (uint64_t z = 0; z < c.n[1]; ++z)
         for (uint64_t y = 0; y < c.n[0]; ++y)
           std::memcpy(at(c.dst) + int64_t(z) * c.dst_step[1] + int64_t(y) * c.dst_step[0],
@@ -207,7 +203,7 @@ consort_status init(const consort_host *host, void **self) noexcept {
   d->fail_op = number("fail_op");
   d->lost_after = number("lost_after");
   d->waits = std::string(host->param(host, "waits")) == "true";
-  d->lies = std::string(host->param(host, "lies")) == "true";
+  d->bandwidth = number("bandwidth");
   d->space = host->param(host, "space");
   d->counters = reinterpret_cast<uint64_t *>(number("counters"));
   *self = d;
@@ -268,7 +264,7 @@ consort_status link(void *dev, const consort_space_desc *src, const consort_spac
   const bool ours = src->id == d.own || dst->id == d.own;
   if (!ours || !(is_host(src) || src->id == d.own) || !(is_host(dst) || dst->id == d.own)) return CONSORT_E_UNSUPPORTED;
   out->flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC | (d.driver->space == "own" ? CONSORT_LK_LOADSTORE : 0);
-  out->bytes_per_s = 4'000'000'000;
+  out->bytes_per_s = d.driver->bandwidth;
   out->latency_ns = 1000;
   out->engines = 1;
   out->max_run = UINT64_MAX;
@@ -416,7 +412,7 @@ constexpr consort_param params[] = {
     {"depth", "u32", "64", "1..65536", "ops in flight per queue"},
     {"latency_ns", "u64", "0", nullptr, "what each op takes before it has any effect"},
     {"waits", "bool", "false", nullptr, "queues wait for each other's tickets"},
-    {"lies", "bool", "false", nullptr, "short copies take long, long ones no time: they move nothing"},
+    {"bandwidth", "u64", "4000000000", nullptr, "bytes per second that it says its links have"},
     {"counters", "string", "0", nullptr, "address of the test's counters, see stream.h"},
     {"fail_op", "u64", "0", nullptr, "the op, counted from 1 over the device, that fails; 0: none"},
     {"lost_after", "u64", "0", nullptr, "the op with which the device is lost; 0: none"},
