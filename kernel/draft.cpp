@@ -195,6 +195,19 @@ void link(Draft &draft, Linker &linker) noexcept {
 }
 consort_status refuse_codelet(const Runtime &rt, const Codelet &c) {
   std::string wants, has;
+  for (const auto &impl : c.impls) {  // one whose class is here was of no use: why?
+    const int bit = rt.topology->class_bit(impl.klass_name.c_str());
+    if (bit < 0) continue;
+    const std::string &runs = rt.topology->runs(static_cast<uint32_t>(bit));
+    if (!runs.empty())
+      return set_errorf(CONSORT_E_UNSUPPORTED,
+                        "codelet '%s' runs on %s, but what plays %s here calls its function for %s, and it has none: "
+                        "add an implementation for %s",
+                        c.name.c_str(), impl.klass_name.c_str(), impl.klass_name.c_str(), runs.c_str(), runs.c_str());
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "codelet '%s' has a kernel as text for %s, and the units of that class take none: give a function",
+                      c.name.c_str(), impl.klass_name.c_str());
+  }
   for (const auto &impl : c.impls) wants += (wants.empty() ? "" : ", ") + impl.klass_name;
   for (const char *klass : rt.topology->classes()) has += (has.empty() ? "" : ", ") + std::string(klass);
   return set_errorf(

@@ -1,6 +1,7 @@
 #include "pinned.hpp"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 
 #include "api.hpp"
@@ -9,24 +10,30 @@
 #include "topology.hpp"
 
 namespace consort {
+namespace {
+
+// It has a memory of its own, and copies between that and the host's.
+bool reaches_host(const Topology &topology, const Device &d) {
+  const uint32_t home = topology.home();
+  return std::any_of(topology.spaces().begin(), topology.spaces().end(), [&](const Space &s) {
+    return s.device == &d && s.desc.id != home && topology.link(home, s.desc.id).device == &d;
+  });
+}
+
+}  // namespace
 
 Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
   constexpr uint64_t kPage = 4096;
   const Topology &topology = *rt_.topology;
   const uint32_t home = topology.home();
   const uint32_t zero = flags & CONSORT_MALLOC_ZERO ? uint32_t{CONSORT_AL_ZERO} : 0;
-  const auto reaches = [&](const Device &d) {  // it has a memory of its own, and copies between that and the host's
-    return std::any_of(topology.spaces().begin(), topology.spaces().end(), [&](const Space &s) {
-      return s.device == &d && s.desc.id != home && topology.link(home, s.desc.id).device == &d;
-    });
-  };
   std::lock_guard lock(mutex_);
   Block block{nullptr, bytes, {}};
   consort_addr at{};
   consort_status status = CONSORT_E_UNSUPPORTED;
   clear_error();
   for (const auto &d : topology.devices()) {
-    if (!reaches(*d)) continue;
+    if (!reaches_host(topology, *d)) continue;
     std::lock_guard one_at_a_time(topology.control());
     status = d->ops->alloc(d->dev, home, bytes, kPage, CONSORT_AL_PINNED | zero, &at);
     if (status < 0) continue;
@@ -47,14 +54,7 @@ Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
     block.device = host;
   }
   try {
-    for (const auto &d : topology.devices()) {
-      if (d.get() == block.device || !reaches(*d)) continue;
-      block.shown.reserve(block.shown.size() + 1);
-      Shown s{d.get(), {}};
-      std::lock_guard one_at_a_time(topology.control());
-      if (d->ops->attach(d->dev, home, at, bytes, &s.local) >= 0) block.shown.push_back(s);
-    }
-    clear_error();
+    show(at, block);
     const uint64_t address = at.base + at.off;
     blocks_.emplace(address, block);
     return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
@@ -64,17 +64,47 @@ Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
   }
 }
 
+Result<uint32_t> PinnedMemory::pin(uint64_t at, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto next = blocks_.lower_bound(at);
+  const auto over = [&](auto it) { return it->first < at + bytes && at < it->first + it->second.bytes; };
+  if ((next != blocks_.end() && over(next)) || (next != blocks_.begin() && over(std::prev(next))))
+    return error(CONSORT_E_INVAL, "some of these " + std::to_string(bytes) + " bytes are pinned already, or came from "
+                                  "consort_malloc(): pin a buffer once, whole");
+  Block block{nullptr, bytes, {}};
+  try {
+    show({at, 0}, block);
+    blocks_.emplace(at, block);
+  } catch (const std::bad_alloc &) {
+    release(at, block);
+    throw;
+  }
+  return static_cast<uint32_t>(block.shown.size());
+}
+
+void PinnedMemory::show(consort_addr at, Block &block) {
+  const Topology &topology = *rt_.topology;
+  for (const auto &d : topology.devices()) {
+    if (d.get() == block.device || !reaches_host(topology, *d)) continue;
+    block.shown.reserve(block.shown.size() + 1);
+    Shown s{d.get(), {}};
+    std::lock_guard one_at_a_time(topology.control());
+    if (d->ops->attach(d->dev, topology.home(), at, block.bytes, &s.local) >= 0) block.shown.push_back(s);
+  }
+  clear_error();  // who does not take it copies from it all the same
+}
+
 void PinnedMemory::release(uint64_t at, const Block &b) noexcept {
   const uint32_t home = rt_.topology->home();
   std::lock_guard one_at_a_time(rt_.topology->control());
   for (const Shown &s : b.shown) s.device->ops->detach(s.device->dev, home, s.local);
-  b.device->ops->free(b.device->dev, home, {at, 0}, b.bytes);
+  if (b.device) b.device->ops->free(b.device->dev, home, {at, 0}, b.bytes);
 }
 
-bool PinnedMemory::give_back(void *p) noexcept {
+bool PinnedMemory::give_back(void *p, bool ours) noexcept {
   std::lock_guard lock(mutex_);
   const auto it = blocks_.find(reinterpret_cast<uint64_t>(p));
-  if (it == blocks_.end()) return false;
+  if (it == blocks_.end() || (it->second.device != nullptr) != ours) return false;
   release(it->first, it->second);
   blocks_.erase(it);
   return true;
@@ -111,9 +141,32 @@ consort_status consort_malloc(consort_runtime *shell, uint64_t bytes, uint32_t f
 consort_status consort_free(consort_runtime *shell, void *ptr) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!ptr || rt->pinned.give_back(ptr)) return CONSORT_OK;
+  if (!ptr || rt->pinned.give_back(ptr, true)) return CONSORT_OK;
   return set_errorf(CONSORT_E_INVAL,
                     "%p did not come from consort_malloc() of this runtime, or was given back already", ptr);
+}
+
+consort_status consort_pin(consort_runtime *shell, void *ptr, uint64_t bytes, uint32_t *ndevices) {
+  if (ndevices) *ndevices = 0;
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  const auto at = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
+  if (!ptr || !bytes || at + bytes < at)
+    return set_errorf(CONSORT_E_INVAL, "%" PRIu64 " bytes at %p are no buffer: give its address and its size", bytes, ptr);
+  return guarded([&] {
+    const auto n = rt->pinned.pin(at, bytes);
+    if (!n) return set_error(n.error());
+    if (ndevices) *ndevices = *n;
+    return consort_status{CONSORT_OK};
+  });
+}
+
+consort_status consort_unpin(consort_runtime *shell, void *ptr) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!ptr || rt->pinned.give_back(ptr, false)) return CONSORT_OK;
+  return set_errorf(CONSORT_E_INVAL, "%p is not where a buffer begins that consort_pin() pinned, or is unpinned already",
+                    ptr);
 }
 
 }  // extern "C"

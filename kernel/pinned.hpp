@@ -21,16 +21,18 @@ class PinnedMemory {
   explicit PinnedMemory(Runtime &rt) : rt_(rt) {}
   ~PinnedMemory() { close(); }
   Result<void *> take(uint64_t bytes, uint32_t flags);  // may throw bad_alloc
-  bool give_back(void *) noexcept;                      // false: none of ours
+  Result<uint32_t> pin(uint64_t at, uint64_t bytes);    // the application's own; how many devices; may throw bad_alloc
+  bool give_back(void *, bool ours) noexcept;           // ours: take() gave it; false: it is none of those
   void close() noexcept;
 
  private:
   struct Shown { const Device *device; consort_addr local; };
   struct Block {
-    const Device *device;
+    const Device *device;                               // that it is of; null: the application's own
     uint64_t bytes;
     std::vector<Shown> shown;                           // to other devices
   };
+  void show(consort_addr at, Block &);                  // to all that take it; may throw bad_alloc, with some shown
   void release(uint64_t at, const Block &) noexcept;
 
   Runtime &rt_;

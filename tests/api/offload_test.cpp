@@ -32,8 +32,8 @@ Tile tile(const consort_call &c, uint32_t i) {
 // Two cores and two accelerators, each with memory of its own.
 struct Machine {
   Pairs pairs;
+  std::vector<std::unique_ptr<Body>> bodies;  // outlive what runs them
   std::unique_ptr<Rt> rt;
-  std::vector<std::unique_ptr<Body>> bodies;
   uint32_t workers = 0;
   explicit Machine(const Pairs &more = {}, bool in_virtual_time = false) {
     if (in_virtual_time) pairs = {{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "2"}};
@@ -531,6 +531,15 @@ TEST(Offload, DevicesAreTracedAndCounted) {
   ASSERT_OK(consort_get_worker(m, device, &info));
   EXPECT_EQ(info.busy_ns, busy);
   EXPECT_EQ(info.tasks, 3u);
+}
+
+TEST(Offload, ACodeletThatOnlySeemsToFitIsToldWhatItLacks) {
+  Machine m({}, true);
+  const auto nothing = [](const consort_call *) { return consort_status{CONSORT_OK}; };
+  const consort_impl own = {"gpu", nothing, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
+  const auto c = codelet_of(m, "scale", {&own, 1});
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(c).to(m), "'scale'", "what plays gpu here calls its function for cpu",
+              "add an implementation for cpu");
 }
 
 }  // namespace

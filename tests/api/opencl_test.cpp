@@ -78,8 +78,8 @@ class Launch {
 const consort_vector_view &vec(const consort_call &c, uint32_t i) { return *static_cast<const consort_vector_view *>(c.views[i]); }
 
 struct Machine {
+  std::vector<std::unique_ptr<Body>> bodies;  // outlive what runs them
   std::unique_ptr<Rt> rt;
-  std::vector<std::unique_ptr<Body>> bodies;
   std::vector<uint32_t> cores, devices;
 
   explicit Machine(const Pairs &more = {}) {

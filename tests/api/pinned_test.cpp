@@ -27,12 +27,7 @@ TEST(Pinned, ADeviceCopiesFromAndToIt) {
   };
   const consort_impl impls[] = {{"gpu", run_body, &twice, nullptr, nullptr, nullptr, nullptr, 0},
                                 {"cpu", run_body, &twice, nullptr, nullptr, nullptr, nullptr, 0}};
-  consort_codelet desc = CONSORT_CODELET_INIT;
-  desc.name = "twice";
-  desc.impls = impls;
-  desc.nimpls = 2;
-  consort_codelet_id c{0};
-  ASSERT_OK(consort_codelet_add(rt, &desc, &c));
+  const auto c = codelet_of(rt, "twice", impls);
   const consort_use use{d, CONSORT_M_RW, 0};
   for (uint32_t worker = 0; worker < 3; ++worker) {  // a core and both devices
     consort_task_desc t = CONSORT_TASK_INIT;
@@ -46,6 +41,60 @@ TEST(Pinned, ADeviceCopiesFromAndToIt) {
   for (int i = 0; i < 1 << 18; ++i) ASSERT_EQ(x[i], 8 * i);
   EXPECT_OK(consort_free(rt, p));
   EXPECT_SAYS(CONSORT_E_INVAL, consort_free(rt, p), "given back already");
+}
+
+TEST(Pinned, MEM01_TheApplicationsOwnMemoryIsShownToEachDevice) {
+  Rt rt(kWithDevice);
+  std::vector<int> x(1 << 18, 21);
+  uint32_t n = 99;
+  ASSERT_OK(consort_pin(rt, x.data(), x.size() * sizeof(int), &n));
+  EXPECT_EQ(n, 2u);
+  consort_data_id d{0};
+  ASSERT_OK(consort_register_vector(rt, x.data(), x.size(), sizeof(int), &d));
+  Body twice = [](const consort_call &c) {
+    for (int i = 0; i < 1 << 18; ++i) pointer<int>(c, 0)[i] *= 2;
+    return consort_status{CONSORT_OK};
+  };
+  const consort_impl impls[] = {{"gpu", run_body, &twice, nullptr, nullptr, nullptr, nullptr, 0},
+                                {"cpu", run_body, &twice, nullptr, nullptr, nullptr, nullptr, 0}};
+  Desc(codelet_of(rt, "twice", impls)).rw(d).on(1).must(rt);
+  ASSERT_OK(consort_unregister(rt, d));
+  for (const int v : x) ASSERT_EQ(v, 42);
+  EXPECT_OK(consort_unpin(rt, x.data()));
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_unpin(rt, x.data()), "unpinned already");
+  EXPECT_OK(consort_pin(rt, x.data(), 4, nullptr));  // and what is left at the end is let go
+}
+
+TEST(Pinned, MEM01_NobodyTakesItIsNoError) {
+  Rt rt({{"drivers", "cpu"}, {"cpu.topology", kFourCores}, {"workers", "1"}});
+  int x = 0;
+  uint32_t n = 99;
+  EXPECT_OK(consort_pin(rt, &x, sizeof x, &n));
+  EXPECT_EQ(n, 0u);
+  EXPECT_OK(consort_unpin(rt, &x));
+}
+
+TEST(Pinned, MEM01_ABufferIsPinnedOnce) {
+  Rt rt(kWithDevice);
+  std::vector<char> x(100);
+  void *p = nullptr;
+  ASSERT_OK(consort_malloc(rt, 100, 0, &p));
+  ASSERT_OK(consort_pin(rt, &x[40], 20, nullptr));
+  uint32_t n = 99;
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_pin(rt, &x[0], 41, &n), "41 bytes", "pinned already");
+  EXPECT_EQ(n, 0u);
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_pin(rt, &x[59], 1, nullptr), "pinned already");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_pin(rt, p, 1, nullptr), "consort_malloc()");
+  EXPECT_OK(consort_pin(rt, &x[0], 40, nullptr));
+  EXPECT_OK(consort_pin(rt, &x[60], 40, nullptr));
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_unpin(rt, &x[41]), "no", "begins");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_unpin(rt, p), "consort_pin()");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_free(rt, &x[0]), "did not come from consort_malloc()");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_pin(rt, nullptr, 1, nullptr), "no buffer");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_pin(rt, &x[0], 0, nullptr), "no buffer");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_pin(rt, &x[0], UINT64_MAX, nullptr), "no buffer");
+  EXPECT_OK(consort_unpin(rt, nullptr));
+  EXPECT_OK(consort_free(rt, p));
 }
 
 TEST(Pinned, WithoutADeviceThereIsOrdinaryMemory) {

@@ -245,7 +245,7 @@ TEST_F(Portables, FailuresAreTold) {
   ASSERT_OK(consort_codelet_add(*rt, &k, &none));
   consort_task_desc t = CONSORT_TASK_INIT;
   t.codelet = none;
-  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_submit(*rt, &t, nullptr), "nowhere");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_submit(*rt, &t, nullptr), "nowhere", "take none");
   consort_portable how = CONSORT_PORTABLE_INIT;
   how.size = 4;
   const consort_impl bad = {"stream", nullptr, &how, nullptr, "address", text.c_str(), "scale", 0};

@@ -18,6 +18,14 @@ CONSORT_API consort_status consort_malloc(consort_runtime *rt, uint64_t bytes, u
 /* What consort_malloc() of this runtime gave, when no datum lies in it any more. NULL is fine; E_INVAL: it is none of those. */
 CONSORT_API consort_status consort_free(consort_runtime *rt, void *ptr);
 
+/* The application's own memory, made ready for copies where it lies: shown to each device that copies from the host. *ndevices (may be
+ * NULL): how many took it; none is no error, the memory is used as it is. It is slow: for buffers that live long. Good until
+ * consort_unpin(), which comes before the memory goes, or until the runtime stops. Any thread, bodies too. E_INVAL: some of it is
+ * pinned already. */
+CONSORT_API consort_status consort_pin(consort_runtime *rt, void *ptr, uint64_t bytes, uint32_t *ndevices);
+/* When no datum lies in it any more. NULL is fine; E_INVAL: no pinned buffer begins there. */
+CONSORT_API consort_status consort_unpin(consort_runtime *rt, void *ptr);
+
 #ifdef __cplusplus
 }
 #endif
