@@ -7,13 +7,15 @@
 namespace consort {
 namespace {
 
-// Not `except`, which is given once the task runs: its data say then what the reductions of some of them want.
+// Not `except`, which is given once the task runs: its data say then what the reductions of some of them want, and a
+// text that did not load anywhere yet need not be tried again.
 Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
   const auto n = static_cast<uint32_t>(rt.workers.size());
   for (uint32_t k = 0; k < n; ++k) {
     Worker &w = *rt.workers[(first + k) % n];
     if (&w == except || !(t->pub.where >> w.klass & 1)) continue;
-    if (!able(rt, *t->codelet, w.klass, w.id, asked_about(*t))) continue;
+    const uint64_t can = able(rt, *t->codelet, w.klass, w.id, asked_about(*t));
+    if (!can || (except && !without_refused(rt, *t->codelet, w.id, can))) continue;
     if (!except || !(t->bits & (kScratch | kUnite)) || reductions_allow(*t, w.id)) return &w;
   }
   return nullptr;
@@ -64,6 +66,15 @@ uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, Ta
   return mask;
 }
 
+uint64_t without_refused(const Runtime &rt, const Codelet &c, uint32_t worker, uint64_t mask) noexcept {
+  for (uint64_t left = mask; left; left &= left - 1) {
+    const auto impl = static_cast<uint32_t>(__builtin_ctzll(left));
+    const Portable *text = c.impls[impl].text();
+    if (text && text->was_refused(*rt.workers[worker]->unit.device)) mask &= ~(uint64_t{1} << impl);
+  }
+  return mask;
+}
+
 consort_status check_able(Runtime &rt, const Task *t) noexcept {
   bool can;
   if (t->bits & kBound) {
@@ -75,8 +86,12 @@ consort_status check_able(Runtime &rt, const Task *t) noexcept {
   return can ? CONSORT_OK : say_nobody(rt, t, false);
 }
 
+Worker *another_able(Runtime &rt, const Worker &from, const Task *t) noexcept {
+  return t->bits & kBound ? nullptr : find_able(rt, t, from.id + 1, &from);
+}
+
 consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {
-  Worker *to = t->bits & kBound ? nullptr : find_able(rt, t, from.id + 1, &from);
+  Worker *to = another_able(rt, from, t);
   if (!to) {
     const consort_status s = say_nobody(rt, t, true);
     record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);

@@ -10,6 +10,9 @@ namespace consort {
 // Bit i: implementation i.
 uint64_t able(Runtime &, const Codelet &, uint32_t klass, uint32_t worker, TaskName) noexcept;
 
+// Of these, without those that are text which the worker's device has refused.
+uint64_t without_refused(const Runtime &, const Codelet &, uint32_t worker, uint64_t mask) noexcept;
+
 // What a codelet is told of the task that it is asked about: nothing, where it is the kernel's own.
 inline TaskName asked_about(const Task &t) noexcept { return t.pub.flags & CONSORT_TK_INTERNAL ? 0 : t.pub.id; }
 
@@ -19,5 +22,7 @@ consort_status check_able(Runtime &, const Task *) noexcept;
 // The task met a worker that cannot run it: to one that can. > 0: done, it is that one's now. < 0: nobody can, which is
 // recorded.
 consort_status pass_on(Runtime &, const Worker &from, Task *) noexcept;
+// Another worker that can, as far as one knows; none, where the task is bound. Callbacks may run.
+Worker *another_able(Runtime &, const Worker &from, const Task *) noexcept;
 
 }  // namespace consort

@@ -87,7 +87,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
     }
     std::unique_ptr<Portable> portable;
     if (!impl.fn) {
-      auto made = Portable::make(impl);
+      auto made = Portable::make(impl, topology.devices().size());
       if (!made)
         return error(made.error().status, "codelet '" + name + "', implementation " + std::to_string(i) +
                                               " for class '" + impl.klass + "': " + made.error().text);

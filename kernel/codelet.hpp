@@ -25,7 +25,9 @@ struct Codelet {
     void *user;
     uint32_t klass;                       // bit of `where`; CONSORT_NONE: this machine has no such unit
     std::string klass_name, name;
-    std::unique_ptr<Portable> portable;   // where it is text; fn is Portable::stand_in then, user the Portable
+    // Where it is text; fn is Portable::stand_in then, user the Portable, unless units that play its class run another.
+    std::unique_ptr<Portable> portable;
+    Portable *text() const noexcept { return fn == Portable::stand_in ? portable.get() : nullptr; }  // to be loaded
   };
   uint64_t where = 0;                     // classes that could run it here
   uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts

@@ -32,16 +32,17 @@ const Datum &datum(const Task &t, uint32_t i) noexcept { return *Datum::of(t.pub
 
 }  // namespace
 
-Portable::Portable(const consort_impl &impl)
+Portable::Portable(const consort_impl &impl, size_t devices)
     : format_(impl.format ? impl.format : ""),
       text_(impl.text_bytes ? std::string(impl.text, impl.text_bytes) : std::string(impl.text)),
       entry_(impl.entry ? impl.entry : ""),
-      has_entry_(impl.entry) {
+      has_entry_(impl.entry),
+      loaded_(new Loaded[devices]) {
   if (impl.user) how_ = *static_cast<const consort_portable *>(impl.user);
   if (how_.args) passed_.assign(how_.args, how_.args + how_.nargs);
 }
 
-Result<std::unique_ptr<Portable>> Portable::make(const consort_impl &impl) {
+Result<std::unique_ptr<Portable>> Portable::make(const consort_impl &impl, size_t devices) {
   if (const auto *how = static_cast<const consort_portable *>(impl.user)) {
     if (how->size < sizeof *how)
       return error(CONSORT_E_INVAL, "the consort_portable in its `user` has size " + std::to_string(how->size) +
@@ -53,7 +54,7 @@ Result<std::unique_ptr<Portable>> Portable::make(const consort_impl &impl) {
       return error(CONSORT_E_INVAL, "the consort_portable in its `user` has nargs " + std::to_string(how->nargs) +
                                         " and no args: set both or neither");
   }
-  return std::unique_ptr<Portable>(new Portable(impl));
+  return std::unique_ptr<Portable>(new Portable(impl, devices));
 }
 
 consort_status Portable::stand_in(const consort_call *) noexcept {
@@ -61,28 +62,38 @@ consort_status Portable::stand_in(const consort_call *) noexcept {
                    "this implementation is text, which no function call runs: give one with a function for this class");
 }
 
-consort_status Portable::load(Runtime &rt, Device &device, uint64_t *code) {
-  std::lock_guard lock(mutex_);
-  auto at = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded &l) { return l.device == &device; });
-  if (at == loaded_.end()) {
-    Loaded l{&device, CONSORT_OK, 0, {}};
-    clear_error();
-    {
-      std::lock_guard one_at_a_time(rt.topology->control());
-      l.status = device.ops->load_impl(device.dev, format_.c_str(), text_.data(), text_.size(),
-                                       has_entry_ ? entry_.c_str() : nullptr, &l.code);
-    }
-    if (l.status < 0) {
+Portable::Loaded &Portable::on(const Device &device) const noexcept { return loaded_[device.number]; }
+
+bool Portable::is_loaded(const Device &device) const noexcept {
+  return on(device).state.load(std::memory_order_acquire) == kLoaded;
+}
+bool Portable::was_refused(const Device &device) const noexcept {
+  return on(device).state.load(std::memory_order_acquire) == kRefused;
+}
+bool Portable::warn_once(const Device &device) noexcept {
+  return !on(device).warned.exchange(true, std::memory_order_relaxed);
+}
+
+void Portable::try_on(const Device &device, Loaded &l) noexcept {
+  std::lock_guard one_at_a_time(device.loading);
+  if (l.state.load(std::memory_order_relaxed) != kUntried) return;
+  clear_error();
+  l.status = device.ops->load_impl(device.dev, format_.c_str(), text_.data(), text_.size(),
+                                   has_entry_ ? entry_.c_str() : nullptr, &l.code);
+  if (l.status < 0) try {
       l.why = error_text();
       if (l.why.empty())
         l.why = "driver '" + std::string(device.plugin->manifest->name) + "' does not take kernels of format '" +
                 format_ + "', and gives no reason";
+    } catch (const std::bad_alloc &) {  // refused without a word
     }
-    loaded_.push_back(std::move(l));
-    at = loaded_.end() - 1;
-  }
-  *code = at->code;
-  return at->status < 0 ? set_error(at->status, at->why) : CONSORT_OK;
+  l.state.store(l.status < 0 ? kRefused : kLoaded, std::memory_order_release);
+}
+
+consort_status Portable::load(const Device &device) noexcept {
+  Loaded &l = on(device);
+  if (l.state.load(std::memory_order_acquire) == kUntried) try_on(device, l);
+  return l.status < 0 ? set_error(l.status, l.why) : CONSORT_OK;
 }
 
 consort_status Portable::arguments(const Runtime &rt, const consort_call &call, const Task &t, Launch &out) const {
@@ -154,9 +165,10 @@ consort_status Portable::range(const Runtime &rt, const consort_call &call, cons
   return CONSORT_OK;
 }
 
-consort_status Portable::prepare(Runtime &rt, Device &device, const consort_call &call, const Task &t,
+consort_status Portable::prepare(Runtime &rt, const Device &device, const consort_call &call, const Task &t,
                                  Launch &out) noexcept try {
-  if (const consort_status s = load(rt, device, &out.what.code); s < 0) return s;
+  if (const consort_status s = load(device); s < 0) return s;
+  out.what.code = on(device).code;
   if (const consort_status s = arguments(rt, call, t, out); s < 0) return s;
   return range(rt, call, t, out);
 } catch (const std::bad_alloc &) {

@@ -1,13 +1,13 @@
 // portable.hpp — an implementation that is text: loaded for a device at its first use there, launched over its task's
 // data.
 //
-// Belongs to its codelet. Any worker's thread; the mutex is held while a driver compiles, so that this is done once.
-// What did not load is told again to each task, without another try.
+// Belongs to its codelet. Any worker's thread. While a driver compiles for a device, whoever wants a kernel of that same
+// device waits, and nobody else does. What did not load is not tried again.
 #pragma once
 #include <consort/consort.h>
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,17 +27,32 @@ class Portable {
     consort_launch what;
   };
 
-  static Result<std::unique_ptr<Portable>> make(const consort_impl &);
+  static Result<std::unique_ptr<Portable>> make(const consort_impl &, size_t devices);
+  // At the first use on a device: takes as long as its compiler. < 0: told in the error slot.
+  consort_status load(const Device &) noexcept;
+  // Without a lock or a try: whether load() has said yes, or no.
+  bool is_loaded(const Device &) const noexcept;
+  bool was_refused(const Device &) const noexcept;
+  bool warn_once(const Device &) noexcept;  // is this the first time that anybody asks?
+
   // What is launched for this task: the code, its arguments, how many. < 0: told in the error slot.
-  consort_status prepare(Runtime &, Device &, const consort_call &, const Task &, Launch &) noexcept;
+  consort_status prepare(Runtime &, const Device &, const consort_call &, const Task &, Launch &) noexcept;
 
   // The function of such an implementation, for whoever asks only whether there is one. Called: a mistake, and says so.
   static consort_status stand_in(const consort_call *) noexcept;
 
  private:
-  explicit Portable(const consort_impl &);
-  struct Loaded { const Device *device; consort_status status; uint64_t code; std::string why; };
-  consort_status load(Runtime &, Device &, uint64_t *code);
+  enum State : uint8_t { kUntried, kLoaded, kRefused };
+  struct Loaded {                   // on one device; written once, under its `loading`
+    std::atomic<State> state{kUntried};  // release where it is tried pairs with acquire where the rest is read
+    std::atomic<bool> warned{false};     // alone: who is the first?
+    consort_status status = CONSORT_OK;
+    uint64_t code = 0;
+    std::string why;
+  };
+  Portable(const consort_impl &, size_t devices);
+  Loaded &on(const Device &) const noexcept;
+  void try_on(const Device &, Loaded &) noexcept;
   consort_status arguments(const Runtime &, const consort_call &, const Task &, Launch &) const;
   consort_status range(const Runtime &, const consort_call &, const Task &, Launch &) const;
 
@@ -45,8 +60,7 @@ class Portable {
   const bool has_entry_;
   consort_portable how_ = CONSORT_PORTABLE_INIT;
   std::vector<consort_pass> passed_;
-  std::mutex mutex_;                // guards loaded_; above the drivers' [control]
-  std::vector<Loaded> loaded_;
+  const std::unique_ptr<Loaded[]> loaded_;  // by device
 };
 
 }  // namespace consort

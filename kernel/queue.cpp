@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "able.hpp"
 #include "complete.hpp"
 #include "error_slot.hpp"
 #include "links.hpp"
@@ -165,7 +166,47 @@ Task *Queue::next(uint32_t *impl) noexcept {
   return reinterpret_cast<Task *>(pick.task);
 }
 
+// If what would run here is text: it is there, or another implementation takes its place (*impl). False: there is none.
+// The task is another worker's then, or has ended. Before anything was brought here for it.
+bool Queue::load(Hand &h, Task *t, uint32_t *impl) noexcept {
+  const Codelet &c = *t->codelet;
+  const Codelet::Impl *first = nullptr;
+  if (*impl < c.impls.size() && c.impls[*impl].klass == worker_.klass) first = &c.impls[*impl];
+  else if (c.entry[worker_.klass].fn) first = &c.impls[c.entry[worker_.klass].impl];
+  const Device &device = *worker_.unit.device;
+  if (!first || !first->text() || first->text()->is_loaded(device)) return true;
+  consort_status s = CONSORT_OK;
+  for (const Codelet::Impl *next = first; next->text() && (s = next->text()->load(device)) < 0;
+       next = &c.impls[*impl]) {
+    const uint64_t left =
+        without_refused(rt_, c, worker_.id, able(rt_, c, worker_.klass, worker_.id, asked_about(*t)));
+    if (!left) {
+      if ((t = pass_on(t, *first))) end_unissued(h, free_.back(), t, s);
+      return false;
+    }
+    *impl = static_cast<uint32_t>(__builtin_ctzll(left));
+  }
+  return true;
+}
+
+// To a worker that has an implementation which is not known to be refused. Else it fails, in the compiler's words:
+// answers the task. One that follows is loaded already, and does not come here.
+Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
+  const Device &device = *worker_.unit.device;
+  Worker *const to = another_able(rt_, worker_, t);
+  const consort_status s = refused.text()->load(device);  // says again why
+  if (!to) return record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr), t;
+  if (refused.text()->warn_once(device)) try {
+      rt_.log(kLogWarn, "codelet '" + t->codelet->name + "' does not load on " + worker_.unit.name +
+                            ": its tasks go elsewhere. " + error_text());
+    } catch (const std::bad_alloc &) {  // it goes there without a word
+    }
+  to->post(t);
+  return nullptr;
+}
+
 bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
+  if (!load(h, t, &impl)) return true;
   Slot *slot = free_.back();
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
     return true;  // it waits for something else, and comes again
@@ -345,6 +386,10 @@ void note_issued(Runtime &rt, Task *s, uint64_t place) noexcept {
 bool may_follow(const Runtime &rt, const Task &s, uint64_t place) noexcept {
   if (s.bits & (kSpecial | kWatched | kAfter | kTokens | kScratch | kUnite | kMore)) return false;
   const Worker &w = rt.queues[place::queue(place)]->worker();
+  // What may have to go to another unit yet, since it does not load, waits until its predecessors are complete.
+  const Codelet::Entry &entry = s.codelet->entry[w.klass];
+  if (entry.fn == Portable::stand_in && !static_cast<const Portable *>(entry.user)->is_loaded(*w.unit.device))
+    return false;
   return (s.pub.where >> w.klass & 1) && (!(s.bits & kBound) || s.extra->worker == w.id);
 }
 

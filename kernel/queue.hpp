@@ -44,6 +44,8 @@ class Queue {
   Task *next(uint32_t *impl) noexcept;
   bool advance(Hand &) noexcept;
   bool issue(Hand &, Task *, uint32_t impl) noexcept;
+  bool load(Hand &, Task *, uint32_t *impl) noexcept;
+  Task *pass_on(Task *, const Codelet::Impl &refused) noexcept;
   void end_unissued(Hand &, Slot *, Task *, consort_status) noexcept;
   bool submit(Slot *) noexcept;
   void mark_issued(Task *) noexcept;

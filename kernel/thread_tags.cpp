@@ -9,7 +9,7 @@
 namespace consort {
 namespace {
 
-constexpr const char *kControl = "[control]", *kWorker = "[worker]", *kQueue = "[queue]", *kAny = "[any]";
+constexpr const char *kControl = "[control]", *kWorker = "[worker]", *kQueue = "[queue]", *kAny = "[any]", *kLoad = "[load]";
 constexpr uint32_t kNeverSaid = CONSORT_NONE - 1;
 constexpr uint64_t kLoud = 8;      // violations of one plugin that are logged; the rest is counted
 constexpr uint32_t kSpare = 64;    // workers that may come after a policy was created
@@ -230,6 +230,7 @@ struct Driver {
 struct Device {
   Driver &driver;
   void *dev;
+  std::atomic<bool> loading{false};
 };
 struct Queue {
   Driver &driver;
@@ -294,6 +295,13 @@ void queue_close(void *q) {
   w->driver.ops.queue_close(w->q);
 }
 
+consort_status load_impl(void *dev, const char *format, const void *text, uint64_t n, const char *entry,
+                         uint64_t *code) {
+  Driver &d = device(dev).driver;
+  const Alone alone(d.watch, device(dev).loading, "load_impl", kLoad);
+  return d.ops.load_impl(device(dev).dev, format, text, n, entry, code);
+}
+
 uint32_t submit(void *q, const consort_op *ops, uint32_t n) {
   Driver &d = queue(q).driver;
   const Alone alone(d.watch, queue(q).busy, "submit", kQueue);
@@ -328,8 +336,9 @@ uint64_t queue_next_event(void *q) {
 void wrap_table(consort_driver_ops &t) {
   t.count = count, t.open = open, t.close = close, t.queue_open = queue_open, t.queue_close = queue_close;
   t.submit = submit, t.poll = poll;
+  if (t.load_impl) t.load_impl = load_impl;
   WRAP_DEVICE(space), WRAP_DEVICE(unit), WRAP_DEVICE(link), WRAP_DEVICE(alloc), WRAP_DEVICE(free);
-  WRAP_DEVICE(attach), WRAP_DEVICE(detach), WRAP_DEVICE(load_impl), WRAP_DEVICE(codelet);
+  WRAP_DEVICE(attach), WRAP_DEVICE(detach), WRAP_DEVICE(codelet);
   if (t.event_fd) t.event_fd = event_fd;
   if (t.arm) t.arm = arm;
   if (t.next_event) t.next_event = queue_next_event;

@@ -24,7 +24,9 @@ struct Device {
   const consort_driver_ops *ops;
   void *dev;
   uint32_t index;                     // within the driver
+  uint32_t number;                    // within the runtime
   bool open = false;
+  mutable std::mutex loading;         // around [load]; leaf
 };
 
 struct Space {

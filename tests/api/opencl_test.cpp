@@ -471,6 +471,47 @@ TEST_F(OpenCl, KernelsThatFailAreNamed) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
+// A text that does not build here leaves its tasks to the cores; several texts are built on both devices at once.
+TEST_F(OpenCl, WhatDoesNotBuildGoesToTheCores) {
+  Machine m;
+  Gate gate;
+  const auto wait = m.codelet("wait", [&](const consort_call &) { return gate.pass(), CONSORT_OK; }, {});
+  for (const uint32_t w : m.cores) Desc(wait).on(w).must(m);
+  const auto bad = text_codelet(m, "bad", {"cl", "__kernel void scale(__global float *x) { undeclared_thing = 1; }", "scale"},
+                                on_core());
+  const auto good = text_codelet(m, "good", {"cl", kScale, "scale"}, on_core());
+  std::vector<std::vector<float>> v(8, std::vector<float>(100, 1));
+  std::vector<consort_data_id> d;
+  for (auto &x : v) d.push_back(vector_of(m, x.data(), x.size(), sizeof(float)));
+  for (int round = 0; round < 3; ++round)
+    for (const auto x : d)
+      for (const auto c : {good, bad}) Desc(c).rw(x).arg(2.f).must(m);
+  gate.open();
+  EXPECT_OK(consort_wait_all(m, kLong, 0));
+  for (const auto x : d) ASSERT_OK(consort_unregister(m, x));
+  for (const auto &x : v)
+    for (float e : x) ASSERT_EQ(e, 64);
+}
+
+TEST_F(OpenCl, DevicesBuildAtTheSameTime) {
+  Machine m;
+  std::vector<std::string> texts;
+  for (int k = 0; k < 6; ++k)
+    texts.push_back("/* " + std::to_string(k) + " */ __kernel void scale(__global float *x, ulong n, float a) {\n"
+                    "  x[get_global_id(0)] *= a + " + std::to_string(k) + ";\n}\n");
+  std::vector<std::vector<float>> v(m.devices.size(), std::vector<float>(100, 1));
+  std::vector<consort_data_id> d;
+  for (auto &x : v) d.push_back(vector_of(m, x.data(), x.size(), sizeof(float)));
+  for (const std::string &text : texts) {
+    const auto c = text_codelet(m, "scale", {"cl", text.c_str(), "scale"});
+    for (size_t i = 0; i < d.size(); ++i) Desc(c).rw(d[i]).arg(1.f).on(m.devices[i]).must(m);
+  }
+  EXPECT_OK(consort_wait_all(m, kLong, 0));
+  for (const auto x : d) ASSERT_OK(consort_unregister(m, x));
+  for (const auto &x : v)
+    for (float e : x) ASSERT_EQ(e, 720);
+}
+
 }  // namespace
 }  // namespace consort_test
 #endif

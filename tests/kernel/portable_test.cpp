@@ -258,6 +258,147 @@ TEST_F(Portables, FailuresAreTold) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_add(*rt, &k, &none), "flags 8");
 }
 
+// A codelet for both classes, and where its tasks ran on cores.
+struct Both {
+  consort_codelet_id id;
+  std::atomic<int> on_cores{0};
+  Body body = [this](const consort_call &c) {
+    ++on_cores;
+    for (uint64_t i = 0; i < static_cast<const consort_vector_view *>(c.views[0])->n; ++i)
+      pointer<double>(c, 0)[i] *= value<double>(c, 0);
+    return CONSORT_OK;
+  };
+  // texts: of the implementations for class "stream", in their order.
+  Both(consort_runtime *rt, std::initializer_list<const char *> texts) {
+    std::vector<consort_impl> impls;
+    for (const char *t : texts) impls.push_back({"stream", nullptr, nullptr, nullptr, "address", t, "scale", 0});
+    impls.push_back({"cpu", run_body, &body, nullptr, nullptr, nullptr, nullptr, 0});
+    id = codelet_of(rt, "both", impls);
+  }
+};
+
+std::vector<uint32_t> workers_of(consort_runtime *rt, const char *klass) {
+  std::vector<uint32_t> out;
+  consort_worker_info info{};
+  info.size = sizeof info;
+  for (uint32_t w = 0; consort_get_worker(rt, w, &info) >= 0; ++w)
+    if (std::string(info.klass) == klass) out.push_back(w);
+  return out;
+}
+
+struct LogLines {
+  std::mutex mutex;
+  std::vector<std::string> all;
+  static void take(void *user, int32_t, const char *text) {
+    auto &l = *static_cast<LogLines *>(user);
+    std::lock_guard lock(l.mutex);
+    l.all.push_back(text);
+  }
+  int count(const char *words) {
+    std::lock_guard lock(mutex);
+    return static_cast<int>(std::count_if(all.begin(), all.end(),
+                                          [&](const std::string &s) { return s.find(words) != s.npos; }));
+  }
+};
+
+// OCL-04: what does not build on one class of units leaves its tasks to another, and says so once for each device.
+TEST_F(Portables, WhatIsRefusedGoesElsewhere) {
+  LogLines log;
+  consort_settings settings = CONSORT_SETTINGS_INIT;
+  const Pairs pairs = {{"plugins", plugin.c_str()}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores}, {"stream.units", "2"},
+                       {"stream.space", "apart"}, {"stream.counters", counted.c_str()}, {"log", "warn"}};
+  settings.set = pairs.data();
+  settings.nset = static_cast<uint32_t>(pairs.size());
+  settings.log = LogLines::take;
+  settings.log_user = &log;
+  rt.reset();
+  consort_runtime *mine = nullptr;
+  ASSERT_OK(consort_start(&settings, &mine));
+  {
+    Both both(mine, {"nonsense"});
+    Gate gate;
+    Bodies bodies;
+    const auto wait = bodies(mine, "wait", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
+    for (const uint32_t w : workers_of(mine, "cpu")) Desc(wait).on(w).must(mine);
+    ASSERT_TRUE(eventually([&] { return gate.waiting() == 2; }));
+    std::vector<std::vector<double>> v(20, std::vector<double>(10, 1));
+    std::vector<consort_data_id> d;
+    for (auto &x : v) d.push_back(vector_of(mine, x.data(), x.size(), 8));
+    for (int round = 0; round < 3; ++round)
+      for (const auto x : d) Desc(both.id).rw(x).arg(2.0).must(mine);
+    EXPECT_TRUE(eventually([&] { return log.count("does not load") == 1; })) << "no core takes a task";
+    gate.open();
+    ASSERT_OK(consort_wait_all(mine, kLong, 0));
+    EXPECT_EQ(both.on_cores, 60);
+    for (const auto x : d) ASSERT_OK(consort_unregister(mine, x));
+    for (const auto &x : v) ASSERT_EQ(x[9], 8);
+    // One that may go nowhere else has the driver's words.
+    const uint32_t there = workers_of(mine, "stream")[0];
+    const auto bound = vector_of(mine, v[0].data(), 10, 8);
+    const auto t = Desc(both.id).rw(bound).arg(2.0).on(there).must(mine);
+    EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(mine, t, kLong, 0), "both", "\"nonsense\" does not compile");
+    (void)consort_group_wait(mine, consort_group_id{0}, kLong, 0);
+    EXPECT_EQ(counters[STREAM_LOADS], 1u) << "one device, two units: tried once";
+    EXPECT_EQ(log.count("\"nonsense\" does not compile"), 1);
+    EXPECT_EQ(log.count("codelet 'both' does not load on stream"), 1);
+    ASSERT_OK(consort_invalidate(mine, bound));
+    ASSERT_OK(consort_unregister(mine, bound));
+    ASSERT_OK(consort_stop(mine));
+  }
+}
+
+// A second implementation for the same class takes the place of one that does not load. A chain goes on to whoever can.
+TEST_F(Portables, AnotherOfTheSameClassTakesItsPlace) {
+  start(Pairs{{"stream.latency_ns", "100000"}});
+  Both second(*rt, {"nonsense", text.c_str()}), none(*rt, {"nonsense", "more nonsense"});
+  std::vector<double> v(10, 1);
+  const auto d = vector(v);
+  const uint32_t there = workers_of(*rt, "stream")[0];
+  consort_task_id last{0};
+  for (int i = 0; i < 6; ++i) last = Desc(second.id).rw(d).arg(2.0).on(there).must(*rt);
+  ASSERT_OK(consort_task_wait(*rt, last, kLong, 0));
+  EXPECT_EQ(second.on_cores, 0);
+  EXPECT_EQ(counters[STREAM_LOADS], 2u);
+  for (int i = 0; i < 6; ++i) Desc(i % 2 ? none.id : second.id).rw(d).arg(2.0).must(*rt);
+  ASSERT_OK(consort_wait_all(*rt, kLong, 0));
+  EXPECT_EQ(none.on_cores, 3);
+  ASSERT_OK(consort_unregister(*rt, d));
+  EXPECT_EQ(v[9], double(1 << 12));
+}
+
+// While a kernel is being loaded, other units go on, and get the memory that they want.
+TEST_F(Portables, ACompilerKeepsNobodyElseWaiting) {
+  start(Pairs{{"stream.units", "2"}, {"stream.space", "apart"}, {"check", "true"}});
+  stream_slow slow{scale, 0, 0};
+  char at[32];
+  std::snprintf(at, sizeof at, "%p", static_cast<void *>(&slow));
+  text = at;
+  const auto waits = codelet("stream", nullptr, "slow");
+  Body body = [](const consort_call &c) { return *pointer<double>(c, 0) += 1, CONSORT_OK; };
+  const consort_impl impl = {"stream", run_body, &body, nullptr, nullptr, nullptr, nullptr, 0};
+  const auto function = codelet_of(*rt, "function", {&impl, 1});
+  const auto streams = workers_of(*rt, "stream");
+  ASSERT_EQ(streams.size(), 2u);
+  std::vector<double> v(10, 1), w(20, 1);
+  const auto d = vector(v);
+  const auto held = Desc(waits).rw(d).arg(2.0).on(streams[0]).must(*rt);
+  ASSERT_TRUE(eventually([&] { return __atomic_load_n(&slow.begun, __ATOMIC_ACQUIRE) == 1; }));
+  std::vector<consort_data_id> fresh;
+  for (double &x : w) fresh.push_back(variable_of(*rt, &x));
+  consort_status all = CONSORT_OK;
+  for (const auto x : fresh) {
+    const auto t = Desc(function).rw(x).on(streams[1]).must(*rt);
+    all = std::min(all, consort_task_wait(*rt, t, kLong / 3, 0));
+  }
+  EXPECT_EQ(all, CONSORT_OK) << "each needs memory of the device that is loading";
+  __atomic_store_n(&slow.go, 1, __ATOMIC_RELEASE);
+  ASSERT_OK(consort_task_wait(*rt, held, kLong, 0));
+  for (const auto x : fresh) ASSERT_OK(consort_unregister(*rt, x));
+  ASSERT_OK(consort_unregister(*rt, d));
+  for (double x : w) EXPECT_EQ(x, 2);
+  EXPECT_EQ(v[9], 2);
+}
+
 // A chain is issued behind what is under way, and one in it that cannot be launched poisons what follows.
 TEST_F(Portables, ChainsFollow) {
   start(Pairs{{"stream.latency_ns", "2000000"}});

@@ -1,6 +1,6 @@
 // programs.hpp — the kernels of one device: built from text or binaries, found again in memory and on disk.
 //
-// Owned by the device; [control] calls only, so one thread at a time. A Code stays where it is until the device closes.
+// Owned by the device; [load] calls only, so one thread at a time, beside others that do anything else. A Code stays where it is until the device closes.
 // What stands on disk is never trusted: a file that does not check out, or that the device refuses, is built anew.
 #pragma once
 #include <map>

@@ -208,7 +208,7 @@ typedef struct consort_driver_ops {
   void (*free)(void *dev, uint32_t space, consort_addr, uint64_t bytes);                    /* [control] may block */
   consort_status (*attach)(void *dev, uint32_t space, consort_addr, uint64_t bytes, consort_addr *local); /* [control] pin / import / map foreign memory (extents); free of charge in simulation */
   void (*detach)(void *dev, uint32_t space, consort_addr local);                            /* [control] */
-  consort_status (*load_impl)(void *dev, const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code); /* [control] */
+  consort_status (*load_impl)(void *dev, const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code); /* [load] */
   consort_status (*queue_open)(void *dev, uint32_t unit_or_none, uint64_t token, consort_queue_desc *out, void **q); /* [control] */
   void (*queue_close)(void *q);                                                             /* [control] q is idle */
   uint32_t (*submit)(void *q, const consort_op *ops, uint32_t n);                           /* [queue] -> accepted prefix; never blocks */

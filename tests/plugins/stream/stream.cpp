@@ -295,6 +295,17 @@ consort_status load_impl(void *dev, const char *format, const void *text, uint64
   const Driver &driver = *device(dev).driver;
   const consort_host *host = driver.host;
   driver.count(STREAM_LOADS);
+  if (std::strcmp(format, "slow") == 0) {
+    auto &slow = *reinterpret_cast<stream_slow *>(
+        std::strtoull(std::string(static_cast<const char *>(text), n).c_str(), nullptr, 0));
+    __atomic_fetch_add(&slow.begun, 1, __ATOMIC_RELEASE);
+    for (int i = 0; !__atomic_load_n(&slow.go, __ATOMIC_ACQUIRE); ++i) {
+      if (i == 600'000) return host->fail(host, CONSORT_E_TIMEOUT, "stream: nobody let it load");
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    *code = reinterpret_cast<uint64_t>(slow.kernel);
+    return CONSORT_OK;
+  }
   if (std::strcmp(format, "address") != 0)
     return host->fail(host, CONSORT_E_UNSUPPORTED, "stream: a kernel is the address of a stream_kernel, as text of format \"address\"");
   const std::string address(static_cast<const char *>(text), n);

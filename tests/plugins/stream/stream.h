@@ -14,6 +14,11 @@ struct stream_native {
 };
 /* A kernel: text of format "address" is the address of one. */
 typedef consort_status stream_kernel(const consort_launch *);
+/* Of format "slow": the address of one of these, which is loaded once the test has set `go`; a minute at most. */
+typedef struct stream_slow {
+  stream_kernel *kernel;
+  int32_t begun, go;        /* atomic: by the driver; by the test */
+} stream_slow;
 /* The parameter "counters" is the address (0x…) of a uint64_t[STREAM_COUNTERS] that the test owns; stores are atomic. */
 enum {
   STREAM_SUBMITS,     /* submit() calls that brought something */
