@@ -1,5 +1,5 @@
 // The kernels of the tiled Cholesky for OpenCL devices: text, with what each takes and over what it runs. Tiles are
-// column-major: element (r, c) lies at c * ld + r, and a Matrix of one has its rows as nx and its columns as ny. Nothing
+// column-major: element (r, c) lies at c * ld + r, and a Matrix of one has its rows as nx, its columns as ny. Nothing
 // here runs on the host. They must do what kernels.hpp does; but a matrix that is not positive definite gives NaN here.
 #pragma once
 #include <consort/consort.hpp>

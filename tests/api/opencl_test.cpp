@@ -486,6 +486,8 @@ TEST_F(OpenCl, WhatDoesNotBuildGoesToTheCores) {
   for (int round = 0; round < 3; ++round)
     for (const auto x : d)
       for (const auto c : {good, bad}) Desc(c).rw(x).arg(2.f).must(m);
+  EXPECT_TRUE(eventually([&] { return m.worker(m.devices[0]).tasks + m.worker(m.devices[1]).tasks > 0; }))
+      << "while no core is free";
   gate.open();
   EXPECT_OK(consort_wait_all(m, kLong, 0));
   for (const auto x : d) ASSERT_OK(consort_unregister(m, x));
@@ -496,7 +498,7 @@ TEST_F(OpenCl, WhatDoesNotBuildGoesToTheCores) {
 TEST_F(OpenCl, DevicesBuildAtTheSameTime) {
   Machine m;
   std::vector<std::string> texts;
-  for (int k = 0; k < 6; ++k)
+  for (int k = 0; k < 3; ++k)
     texts.push_back("/* " + std::to_string(k) + " */ __kernel void scale(__global float *x, ulong n, float a) {\n"
                     "  x[get_global_id(0)] *= a + " + std::to_string(k) + ";\n}\n");
   std::vector<std::vector<float>> v(m.devices.size(), std::vector<float>(100, 1));
@@ -509,7 +511,7 @@ TEST_F(OpenCl, DevicesBuildAtTheSameTime) {
   EXPECT_OK(consort_wait_all(m, kLong, 0));
   for (const auto x : d) ASSERT_OK(consort_unregister(m, x));
   for (const auto &x : v)
-    for (float e : x) ASSERT_EQ(e, 720);
+    for (float e : x) ASSERT_EQ(e, 6);
 }
 
 }  // namespace
