@@ -65,6 +65,10 @@ class Codelets {
   ~Codelets();
   Result<Codelet *> add(const consort_codelet &, const Topology &);
   void allow_short_way(bool) noexcept;                    // for all codelets, also those to come; at first: yes
+  // Tasks that units of these classes can run go the long way, where Memory hears of what they will use. Before the first
+  // codelet.
+  void foresee(uint64_t classes) noexcept { foreseen_ = classes; }
+  bool is_foreseen(const Codelet &c) const noexcept { return c.where & foreseen_; }
   void remove(Codelet &) noexcept;                        // no task uses it, and it is not live
   // nullptr: removed or never given. The caller looks at `live` again once its task shows the codelet.
   Codelet *find(consort_codelet_id id) const noexcept {
@@ -89,6 +93,7 @@ class Codelets {
   std::atomic<uint32_t> n_{0};
   std::vector<Codelet *> free_;                           // removed, their numbers free again; oldest first
   bool short_way_ = true;
+  uint64_t foreseen_ = 0;
   void choose_way(Codelet &) const noexcept;              // with the mutex held
 };
 

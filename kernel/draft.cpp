@@ -312,6 +312,7 @@ void take_names(Draft &draft, Group &group) noexcept {
     count_in(h, *group);
     if (out) out->v = t->pub.id;
     if (rt.policy.looks_ahead() && !(t->bits & (kSpecial | kBound))) [[unlikely]] rt.policy.submitted(t);
+    if (c && rt.codelets.is_foreseen(*c)) [[unlikely]] rt.memory.foresee(*t);
     if (t->bits & kMore) [[unlikely]] settle_order(draft, d);
     Linker linker(rt, t);
     link(draft, linker);

@@ -11,6 +11,7 @@ namespace consort {
 
 using coherence::Event;
 
+Memory::Memory(Runtime &rt) : rt_(rt), outlook_(rt.tasks) {}
 Memory::~Memory() { close(); }
 
 void Memory::stop_threads() noexcept {
@@ -39,6 +40,10 @@ Result<void> Memory::open() {
                         std::none_of(rt_.topology->units().begin(), rt_.topology->units().end(),
                                      [s](const Unit &u) { return u.desc.space == s; });
   if (auto r = read_limits(); !r) return r;
+  uint64_t foreseen = 0;
+  for (const Unit &u : rt_.topology->units())
+    if (stores_[u.desc.space].counted) foreseen |= uint64_t{1} << u.klass;
+  rt_.codelets.foresee(foreseen);
   // A mover for each device whose links move bytes.
   mover_of_.assign(n * n, nullptr);
   traffic_.resize(n * n);
@@ -144,6 +149,7 @@ Replicas *Memory::replicas_of(Datum &d) {
     e->blocks.clear();
     for (const auto &b : r->blocks) r->bytes += b.bytes;
     stores_[space].used += r->bytes;
+    stores_[space].victims.expect(++stores_[space].replicas);
     if (state & data_state::kValid) all->valid = coherence::one(space);
     all->all.push_back(std::move(r));
     list(*all->all.back());
@@ -166,7 +172,9 @@ Replica *Memory::replica_in(Replicas &all, Datum &d, uint32_t space) {
                         std::none_of(all.all.begin(), all.all.end(), [&](const auto &o) { return o->view == d.view; });
   if (!as_datum) r->own_view.reset(new std::byte[std::max(1u, d.layout->ops->view_size)]());
   r->view = as_datum ? d.view : r->own_view.get();  // at home its view is the datum's own, which parts go by
+  stores_[space].victims.expect(stores_[space].replicas + 1);
   all.all.push_back(std::move(r));
+  ++stores_[space].replicas;
   return all.all.back().get();
 }
 
@@ -189,6 +197,10 @@ void Memory::list(Replica &r) noexcept {  // as the newest, or, if nobody wants 
   r.older = r.unwanted ? nullptr : store.newest;
   (r.older ? r.older->newer : store.oldest) = &r;
   (r.newer ? r.newer->older : store.newest) = &r;
+  r.age = ++store.uses;
+  if (!store.tight) return;
+  rank(r);
+  store.victims.add(r);
 }
 
 void Memory::unlist(Replica &r) noexcept {
@@ -197,6 +209,7 @@ void Memory::unlist(Replica &r) noexcept {
   (r.older ? r.older->newer : store.oldest) = r.newer;
   (r.newer ? r.newer->older : store.newest) = r.older;
   r.listed = false;
+  store.victims.remove(r);
 }
 
 void Memory::pin(Replica &r) noexcept {
@@ -289,38 +302,86 @@ bool Memory::drop_spares(Store &store) noexcept {
 
 // -- room -----------------------------------------------------------------------------------------------------
 
-// False: there is no room yet; what could be begun was begun, and serve() comes when it has ended.
+// Which of two goes first: contents that nobody needs; what is read last, or never; of those what need not be saved; the
+// longest unused. What is to be kept there goes last.
+void Memory::rank(Replica &r) noexcept {
+  enum : uint64_t { kWorthless, kOrdinary, kKept };
+  const Replicas &all = *r.datum->extra()->replicas;
+  const bool kept = all.through & coherence::one(r.space);
+  const uint64_t level = r.unwanted || !all.is_valid(r) ? kWorthless : kept ? kKept : kOrdinary;
+  const bool alone = coherence::replica(all.valid, r.space) == coherence::Replica::kOwned;
+  static_assert(Outlook::kNever < uint64_t{1} << 62);
+  const uint64_t nearness = level == kWorthless ? 0 : Outlook::kNever - outlook_.next(*r.datum).place;
+  r.rank = level << 62 | (nearness << 1 & Outlook::kNever) | alone;
+}
+
+void Memory::look_ahead(Store &store) noexcept {
+  outlook_.refresh();
+  if (!store.tight) {
+    store.tight = true;
+    for (Replica *r = store.oldest; r; r = r->newer) rank(*r), store.victims.add(*r);
+  } else if (!store.evictions_until_ranked) {  // tasks may have used them elsewhere, or been cancelled
+    store.victims.rank_all([&](Replica &r) noexcept { rank(r); });
+  } else {
+    return;
+  }
+  store.evictions_until_ranked = store.victims.size();
+}
+
+Replica *Memory::next_victim(Store &store) noexcept {
+  for (;;) {
+    Replica *const r = store.victims.first();
+    if (!r) return nullptr;
+    const uint64_t before = r->rank;
+    rank(*r);
+    if (r->rank == before) return r;
+    store.victims.moved(*r);  // each at most once: meanwhile nothing happens
+  }
+}
+
+// False: there is no room yet; what could be begun was begun, and serve() comes when it has ended. What is not needed
+// longest is waited for, where it has to be saved first: what could be dropped at once may be needed soon.
 bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
   Store &store = stores_[space];
   if (!store.counted) return true;
-  const auto enough = [&] { return store.used - store.spare_bytes + bytes <= store.limit; };
-  if (!enough() && !store.clearing) {
+  const auto lacks = [&](uint64_t soon) { return store.used - store.spare_bytes + bytes > store.limit + soon; };
+  if (lacks(0) && !store.clearing) {
     store.clearing = true;
     store.later = false;
+    look_ahead(store);
     const auto needed = [&](const Datum *d) {
       return for_whom &&
              std::any_of(for_whom->items.begin(), for_whom->items.end(), [&](const auto &i) { return i.datum == d; });
     };
-    uint64_t coming = 0;  // that saves under way will set free
-    for (const bool through : {false, true})  // what is to be kept here last
-      for (Replica *r = store.oldest; r && !enough();) {
-        Replica *const next = r->newer;
-        const Replicas &all = *r->datum->extra()->replicas;
-        const bool enough_soon = store.used - store.spare_bytes + bytes <= store.limit + coming;
-        if (!r->coming && !needed(r->datum) && through == ((all.through & coherence::one(space)) != 0) &&
-            !(through && enough_soon)) {
-          if (!coherence::rule(all.valid, space, Event::kDrop).save)
-            drop(*r);
-          else if (!enough_soon && save(*r))
-            coming += r->bytes;
+    Replica *skipped = nullptr;
+    while (lacks(store.saving)) {
+      Replica *const r = next_victim(store);
+      if (!r) break;
+      store.victims.remove(*r);
+      if (!r->coming && !needed(r->datum)) {
+        store.evictions_until_ranked -= store.evictions_until_ranked != 0;
+        if (!coherence::rule(r->datum->extra()->replicas->valid, space, Event::kDrop).save) {
+          drop(*r);
+          continue;
         }
-        r = next;
+        if (save(*r)) continue;
       }
+      r->skipped = skipped;
+      skipped = r;
+    }
+    for (; skipped; skipped = skipped->skipped) store.victims.add(*skipped);
     store.clearing = false;
   }
-  if (!enough()) return false;
+  if (lacks(0)) return false;
   if (store.used + bytes > store.limit) drop_spares(store);
   return true;
+}
+
+void Memory::count_on(Transfer &t, bool yes) noexcept {
+  if (t.counted_on == yes) return;
+  t.counted_on = yes;
+  uint64_t &saving = stores_[t.from->space].saving;
+  saving = yes ? saving + t.from->bytes : saving - t.from->bytes;
 }
 
 // Brings the only valid replica to another space, so that it may go: the datum's own memory, or wherever there is room.
@@ -355,8 +416,9 @@ bool Memory::save(Replica &r) noexcept try {
   if (best == CONSORT_NONE) return false;
   Replica &to = *replica_in(all, d, best);
   if (!to.allocated && allocate(to) < 0) return false;
-  auto t = std::make_unique<Transfer>(Transfer{&d, &r, &to, &to, 0, 0, 0, {}, {}, true, {}, nullptr});
+  auto t = std::make_unique<Transfer>(Transfer{&d, &r, &to, &to, 0, 0, 0, {}, {}, true, false, {}, nullptr});
   if (!hop(*t)) return false;
+  count_on(*t, true);
   ++stores_[r.space].saves;
   stores_[r.space].saved_bytes += r.bytes;
   t.release();

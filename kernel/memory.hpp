@@ -2,9 +2,10 @@
 //
 // A task starts only when its whole working set has been granted in one space: requests of a space are granted in the
 // order in which they came, whole or not at all, so two tasks never take turns at evicting each other's inputs. What is
-// granted is pinned until the task ends. Room is made by dropping copies that are elsewhere too, then by saving the
-// only ones, the longest unused first. Any thread; one mutex, below the submission right and above those of movers. No
-// callback of anybody runs under it; a driver's alloc and free do.
+// granted is pinned until the task ends. Room is made by dropping copies that are elsewhere too and saving the only
+// ones: first what no task will read, then what is read last (outlook.hpp), then the longest unused. Any thread; one
+// mutex, below the submission right and above those of movers. No callback of anybody runs under it; a driver's alloc
+// and free do.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -14,11 +15,13 @@
 #include <vector>
 
 #include "mover.hpp"
+#include "outlook.hpp"
 #include "replica.hpp"
 #include "result.hpp"
 #include "route.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
+#include "victims.hpp"
 #include "wish.hpp"
 
 namespace consort {
@@ -27,13 +30,15 @@ struct Frame;
 
 class Memory {
  public:
-  explicit Memory(Runtime &rt) : rt_(rt) {}
+  explicit Memory(Runtime &);
   ~Memory();
   Result<void> open();                                     // limits, routes, movers
   Result<void> start_threads();
   void stop_threads() noexcept;                            // nothing is on its way
   void close() noexcept;                                   // after the data: gives all memory back
 
+  // [any] A task of a codelet that may run where memory is counted is about to be submitted (Codelets::foresee()).
+  void foresee(const Task &t) noexcept { outlook_.note(t); }
   // Is memory of this space counted? Not the host's own, unless it is limited.
   bool manages(uint32_t space) const noexcept { return stores_[space].counted; }
 
@@ -93,6 +98,12 @@ class Memory {
     std::map<uint64_t, std::vector<DatumExtra::Block>> spare;  // freed, by size; counted in `used`
     uint64_t spare_bytes = 0, pinned = 0;                  // pinned: by tasks, holds and copies
     Replica *oldest = nullptr, *newest = nullptr;          // those that may go
+    // The same in the order in which they should; kept from the first time on that room was short.
+    Victims victims;
+    bool tight = false;
+    uint64_t replicas = 0;                                 // that there are, with or without memory
+    uint64_t uses = 0, evictions_until_ranked = 0;
+    uint64_t saving = 0;                                   // bytes of those that saves under way will let go
     std::deque<Staging *> waiting;                         // in the order in which they came
     std::vector<Wish *> wished;                            // their turn has come; the most urgent first
   };
@@ -116,6 +127,10 @@ class Memory {
   Short short_of(Staging &, consort_status) noexcept;
   bool is_stuck(const Store &) const noexcept;             // nothing that is under way or in use will ever make room
   bool make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;
+  void rank(Replica &) noexcept;
+  void look_ahead(Store &) noexcept;
+  Replica *next_victim(Store &) noexcept;
+  void count_on(Transfer &, bool) noexcept;                // what it saves will go when it has ended, or not after all
   bool save(Replica &) noexcept;
   consort_status allocate(Replica &) noexcept;
   void release(Replica &) noexcept;
@@ -150,6 +165,7 @@ class Memory {
   void unpin(Replica &) noexcept;
 
   Runtime &rt_;
+  Outlook outlook_;
   std::mutex mutex_;
   Routes routes_;
   std::vector<Store> stores_;

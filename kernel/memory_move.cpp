@@ -95,6 +95,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
   t->status = status;
   --transfers_;
   t->to->coming = nullptr;
+  count_on(*t, false);
   Replicas &all = *t->datum->extra()->replicas;
   --all.flying;
   std::erase(t->from->going, t);
@@ -219,7 +220,7 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
     return no(CONSORT_E_NOMEM,
                   "no room in " + std::string(rt_.topology->spaces()[next].desc.name) + " for datum '" +
                       rt_.data.name(d) + "' on its way");
-  auto t = std::make_unique<Transfer>(Transfer{&d, from, to, &r, 0, 0, 0, {}, {}, false, {}, wish});
+  auto t = std::make_unique<Transfer>(Transfer{&d, from, to, &r, 0, 0, 0, {}, {}, false, false, {}, wish});
   if (s) t->waiters.push_back(s);
   if (!hop(*t))
     return no(CONSORT_E_UNSUPPORTED, std::string("its datum '") + rt_.data.name(d) + "': " + error_text());

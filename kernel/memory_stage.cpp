@@ -98,6 +98,7 @@ bool Memory::grant(Staging &s) noexcept try {
   s.granted = true;
   for (auto &item : s.items) {
     pin(*item.replica);
+    for (Transfer *t : item.replica->going) count_on(*t, false);
     item.replica->unwanted = item.replica->leaves = false;
     item.claimed = item.mode & CONSORT_M_W;
     if (item.claimed) ++item.datum->extra()->replicas->claims;
@@ -295,6 +296,8 @@ void Memory::end(Hand &h, Task *t) noexcept {
   Lock lock(mutex_);
   std::unique_ptr<Staging> s(std::exchange(t->extra->staging, nullptr));
   --active_;
+  outlook_.refresh();  // what was noted of this task goes with it
+  for (const auto &item : s->items) outlook_.used(*item.datum, t->pub.id);
   (s->previous ? s->previous->next : stagings_) = s->next;
   if (s->next) s->next->previous = s->previous;
   if (s->granted)
@@ -317,8 +320,12 @@ void Memory::forget(Datum &d) noexcept {
     Wish &wish = *(w++)->second;
     if (wish.begun && wish.datum == &d) over(wish);
   }
-  for (auto &r : d.extra()->replicas->all)
+  outlook_.forget(d);
+  for (auto &r : d.extra()->replicas->all) {
     if (r->allocated && !r->lasting) release(*r);
+    unlist(*r);
+    --stores_[r->space].replicas;
+  }
   d.extra()->replicas.reset();
 }
 

@@ -150,9 +150,14 @@ void Queue::rest(Parker &parker) noexcept {
 }
 
 Task *Queue::next(uint32_t *impl) noexcept {
-  if (!follow_.empty()) {
-    Task *t = follow_.front();
-    follow_.erase(follow_.begin());
+  // Those that have their data first; of others only so many as bring theirs while these run: what more of them were
+  // granted would be kept from those.
+  const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead;
+  auto first = std::find_if(follow_.begin(), follow_.end(), [](const Task *t) { return t->extra && t->extra->staging; });
+  if (first == follow_.end() && !full) first = follow_.begin();
+  if (first != follow_.end()) {
+    Task *t = *first;
+    follow_.erase(first);
     return t;
   }
   while (Task *t = worker_.next_bound()) {
@@ -160,7 +165,7 @@ Task *Queue::next(uint32_t *impl) noexcept {
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
   }
   consort_pick pick;
-  if (worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead) return nullptr;
+  if (full) return nullptr;
   if (!rt_.policy.pop(worker_.id, &pick)) return nullptr;
   *impl = pick.impl;
   return reinterpret_cast<Task *>(pick.task);

@@ -34,6 +34,11 @@ struct Replica {
   std::vector<Transfer *> going;           // copies that read it
   Replica *older = nullptr, *newer = nullptr;  // by last use, among those that may go (Memory)
   bool listed = false;
+  // Among those that may go: which goes first, then which was used last; its place (victims.hpp)
+  static constexpr uint32_t kNotIn = ~0u;
+  uint64_t rank = 0, age = 0;
+  uint32_t at = kNotIn;
+  Replica *skipped = nullptr;              // the next of those that make_room() left where they were
   bool stays() const noexcept { return lasting || unsure || anchored; }  // whether in use or not
 };
 

@@ -23,6 +23,7 @@ struct Transfer {
   std::vector<Staging *> waiters;     // told when it has arrived, or never will
   std::vector<Staging *> blocked;     // will write to `from`: told when this hop has read it
   bool saving = false;                // so that `from` may go
+  bool counted_on = false;            // and nobody wants it to stay meanwhile (Store::saving)
   std::string why = {};               // the driver's words, if it failed
   Wish *wish = nullptr;               // that it carries out
 };

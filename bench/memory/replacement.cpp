@@ -1,48 +1,11 @@
 // Bytes moved into a memory that holds a quarter of the working set, against what somebody would load who knows the future.
+#include "belady.hpp"
 #include "machine.hpp"
 
 #include <kernel/runtime.hpp>
 
-#include <map>
-#include <set>
-
 namespace bench {
 namespace {
-
-struct Use { int tile; bool reads, writes; };
-using Step = std::vector<Use>;
-uint32_t mode(const Use &u) { return (u.reads ? uint32_t{CONSORT_M_R} : 0u) | (u.writes ? uint32_t{CONSORT_M_W} : 0u); }
-
-// Tiles that an optimal replacement loads for these steps in this order, with room for so many.
-uint64_t optimal_loads(const std::vector<Step> &steps, size_t room) {
-  std::map<int, std::vector<size_t>> uses;  // places in the order, the last first
-  for (size_t i = steps.size(); i-- > 0;)
-    for (const Use &u : steps[i]) uses[u.tile].push_back(i);
-  std::set<int> there;
-  uint64_t loads = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const auto needed = [&](int tile) {
-      return std::any_of(steps[i].begin(), steps[i].end(), [&](const Use &u) { return u.tile == tile; });
-    };
-    for (const Use &u : steps[i]) {
-      if (there.contains(u.tile)) continue;
-      if (there.size() == room) {
-        int victim = -1;
-        size_t farthest = 0;
-        for (const int t : there) {
-          const auto &later = uses[t];
-          const size_t next = later.empty() ? SIZE_MAX : later.back();
-          if (!needed(t) && (victim < 0 || next > farthest)) victim = t, farthest = next;
-        }
-        there.erase(victim);
-      }
-      there.insert(u.tile);
-      loads += u.reads;
-    }
-    for (const Use &u : steps[i]) uses[u.tile].pop_back();
-  }
-  return loads;
-}
 
 struct Order {                   // in which tasks began
   std::vector<uint64_t> tasks;
@@ -85,29 +48,6 @@ void run(const std::string &name, const std::vector<Step> &steps, int tiles, con
   row(name + ", " + scheduler + ": written back (no reference)", seen.saved / 1e6, "MB", 0, "");
   row(name + ", " + scheduler + ": evictions of what a task needed", seen.needed_evictions, "evictions", static_cast<double>(steps.size()), "<= 0");
   for (const auto d : data) must(consort_unregister(m, d), "unregister");
-}
-
-std::vector<Step> cholesky(int n) {
-  std::vector<Step> steps;
-  const auto at = [](int i, int j) { return i * (i + 1) / 2 + j; };
-  for (int k = 0; k < n; ++k) {
-    steps.push_back({{at(k, k), true, true}});
-    for (int i = k + 1; i < n; ++i) steps.push_back({{at(k, k), true, false}, {at(i, k), true, true}});
-    for (int i = k + 1; i < n; ++i) {
-      for (int j = k + 1; j < i; ++j) steps.push_back({{at(i, k), true, false}, {at(j, k), true, false}, {at(i, j), true, true}});
-      steps.push_back({{at(i, k), true, false}, {at(i, i), true, true}});
-    }
-  }
-  return steps;
-}
-
-std::vector<Step> product(int n) {
-  std::vector<Step> steps;
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j)
-      for (int k = 0; k < n; ++k)
-        steps.push_back({{i * n + k, true, false}, {n * n + k * n + j, true, false}, {2 * n * n + i * n + j, true, true}});
-  return steps;
 }
 
 } // namespace
