@@ -40,6 +40,7 @@ Result<void> Memory::open() {
                         std::none_of(rt_.topology->units().begin(), rt_.topology->units().end(),
                                      [s](const Unit &u) { return u.desc.space == s; });
   if (auto r = read_limits(); !r) return r;
+  for (Store &s : stores_) s.grants_scratch = s.counted;
   uint64_t foreseen = 0;
   for (const Unit &u : rt_.topology->units())
     if (stores_[u.desc.space].counted) foreseen |= uint64_t{1} << u.klass;

@@ -42,6 +42,10 @@ class Memory {
   // Is memory of this space counted? Not the host's own, unless it is limited.
   bool manages(uint32_t space) const noexcept { return stores_[space].counted; }
 
+  // Is memory for this access of a task there granted with the task's data? Else DataTable gives it.
+  bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {
+    return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && stores_[space].grants_scratch;
+  }
   // Data of a popped task, into f.views. OK: all there, and pinned. AGAIN: on their way; the task comes by the worker's
   // mailbox. < 0: it can not be; told, with `blamed`.
   consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
@@ -90,6 +94,7 @@ class Memory {
  private:
   struct Store {                                           // one space
     bool counted = false;
+    bool grants_scratch = false;                           // counted from the start: it does not change under a task
     bool refuge = false;                                   // to save contents in: home, or where nobody computes
     // make_room() is at it: saves to and fro do not begin it again
     bool clearing = false;
@@ -143,6 +148,8 @@ class Memory {
   void landed(Transfer *, consort_status) noexcept;        // one hop
   void finish(Transfer *, consort_status) noexcept;
   void refuse(Staging &, consort_status, std::string text) noexcept;
+  static std::unique_ptr<Replica> scratch_in(Datum &, uint32_t space);  // may throw
+  void give_back_scratch(Staging &) noexcept;
   void begin(Staging &) noexcept;                          // it runs now: what it writes is valid here alone
   void complete(Staging *) noexcept;                       // nothing keeps it any more
   void serve() noexcept;

@@ -48,6 +48,7 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
     uint64_t missing = 0;
     for (const auto &item : s.items)
       if (item.replica->space == s.space && !item.replica->allocated) missing += bytes_in(*item.datum, s.space);
+    for (const auto &own : s.scratch) missing += bytes_in(*own.replica->datum, s.space);
     store.limit = std::min(store.limit, store.used + missing - 1);  // so much there is not
     for (const Replica *r = store.oldest; r; r = r->newer)
       if (std::none_of(s.items.begin(), s.items.end(), [&](const auto &i) { return i.replica == r; }))
@@ -67,6 +68,11 @@ bool Memory::grant(Staging &s) noexcept try {
     if (!item.replica->lasting) whole += bytes;
     if (!item.replica->allocated) missing += bytes;
   }
+  for (const auto &own : s.scratch) {
+    const uint64_t bytes = bytes_in(*own.replica->datum, s.space);
+    whole += bytes;
+    missing += bytes;
+  }
   const Store &store = stores_[s.space];
   if (store.counted && whole > store.limit) {
     refuse(s, CONSORT_E_NOMEM,
@@ -82,10 +88,13 @@ bool Memory::grant(Staging &s) noexcept try {
                " are taken by contents that could not be copied elsewhere");
     return true;
   }
-  for (auto &item : s.items) {
-    if (item.replica->allocated) continue;
-    const consort_status status = allocate(*item.replica);
-    if (status >= 0) continue;
+  consort_status status = CONSORT_OK;
+  for (auto &own : s.scratch)
+    if (status >= 0) status = allocate(*own.replica);
+  for (auto &item : s.items)
+    if (status >= 0 && !item.replica->allocated) status = allocate(*item.replica);
+  if (status < 0) {
+    give_back_scratch(s);  // nobody else could have it while this waits
     switch (short_of(s, status)) {
       case Short::kRefused:
         return true;
@@ -96,6 +105,7 @@ bool Memory::grant(Staging &s) noexcept try {
     }
   }
   s.granted = true;
+  for (auto &own : s.scratch) pin(*own.replica);
   for (auto &item : s.items) {
     pin(*item.replica);
     for (Transfer *t : item.replica->going) count_on(*t, false);
@@ -118,6 +128,13 @@ bool Memory::grant(Staging &s) noexcept try {
 } catch (const std::bad_alloc &) {
   refuse(s, CONSORT_E_NOMEM, "no memory for the records of its data's replicas");
   return true;
+}
+
+void Memory::give_back_scratch(Staging &s) noexcept {
+  for (auto &own : s.scratch) {
+    if (own.replica->pins) unpin(*own.replica);
+    if (own.replica->allocated) release(*own.replica);
+  }
 }
 
 void Memory::begin(Staging &s) noexcept {
@@ -179,9 +196,10 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   Staging *s = t->extra->staging;
   if (!s) {
     auto made =
-        std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
+        std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
+      if (stages_scratch(a, made->space)) made->scratch.push_back({i, scratch_in(*Datum::of(a.datum), made->space)});
       if (!is_moved(a)) continue;
       Datum *d = datum_for(a);
       if (!d->pub.bytes) continue;
@@ -219,9 +237,20 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
     for (const auto &item : s->items)
       if (item.datum == d) f.views[i] = item.replica->view;
   }
+  for (const auto &own : s->scratch) f.views[own.access] = own.replica->view;
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {
   return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
+}
+
+std::unique_ptr<Replica> Memory::scratch_in(Datum &d, uint32_t space) {
+  auto r = std::make_unique<Replica>();
+  r->datum = &d;
+  r->space = space;
+  r->anchored = true;  // it goes when its task ends, not before
+  r->own_view.reset(new std::byte[std::max(1u, d.layout->ops->view_size)]());
+  r->view = r->own_view.get();
+  return r;
 }
 
 void Memory::keep(Staging &s) noexcept {
@@ -237,7 +266,7 @@ Staging *Memory::stage_at_home(Hand &h, Task *t) {
     t->extra = new (lent) Extra;
   }
   const uint32_t home = rt_.topology->home();
-  auto *s = new Staging{t, nullptr, home, {}, coherence::one(home), 0, false, 0, {}, nullptr, nullptr};
+  auto *s = new Staging{t, nullptr, home, {}, {}, coherence::one(home), 0, false, 0, {}, nullptr, nullptr};
   keep(*s);
   return t->extra->staging = s;
 }
@@ -302,6 +331,7 @@ void Memory::end(Hand &h, Task *t) noexcept {
   if (s->next) s->next->previous = s->previous;
   if (s->granted)
     for (auto &item : s->items) unpin(*item.replica);
+  give_back_scratch(*s);
   if (!s->worker && s->status >= 0 && (t->bits & kHold)) begin(*s);  // the application wrote at home
   for (auto &item : s->items) {
     Replicas &all = *item.datum->extra()->replicas;

@@ -37,6 +37,7 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
 bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
+    if (rt.memory.stages_scratch(a, w.unit.desc.space)) return true;
     if (!is_moved(a)) continue;
     const Datum *d = datum_for(a);
     if (!d->pub.bytes) continue;
@@ -90,6 +91,7 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     consort_access &a = t->accesses()[i];
     Datum *d = datum_for(a);
+    if (rt.memory.stages_scratch(a, w.unit.desc.space)) continue;  // it is in the frame
     if (a.mode & CONSORT_M_SCRATCH) {
       if (const consort_status s = rt.data.take_scratch(*d, t->pub.id, w.unit.desc.space, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);

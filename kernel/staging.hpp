@@ -5,13 +5,15 @@
 #pragma once
 #include <consort/driver.h>
 
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "replica.hpp"
 
 namespace consort {
 
 struct Datum;
-struct Replica;
 struct Task;
 struct Worker;
 
@@ -23,10 +25,16 @@ struct Staging {
     uint32_t version = 0;         // of what it writes
     bool claimed = false;         // counted in Replicas::claims
   };
+  // Memory without contents: nobody else's, so in no datum's record; counted and granted with the rest.
+  struct Scratch {
+    uint32_t access;              // of the task
+    std::unique_ptr<Replica> replica;
+  };
   Task *task;
   Worker *worker;                 // who comes for it; nullptr: a hold or an unregistration, at home
   uint32_t space;                 // where memory is taken, if any has to be
   std::vector<Item> items;        // each datum once
+  std::vector<Scratch> scratch;
   uint64_t reach;                 // spaces whose replicas will do
   uint32_t awaited = 0;           // transfers
   bool granted = false;           // it has its memory; replicas are pinned
