@@ -65,8 +65,8 @@ class Codelets {
   ~Codelets();
   Result<Codelet *> add(const consort_codelet &, const Topology &);
   void allow_short_way(bool) noexcept;                    // for all codelets, also those to come; at first: yes
-  // Tasks that units of these classes can run go the long way, where Memory hears of what they will use. Before the first
-  // codelet.
+  // Tasks that units of these classes can run go the long way, where Memory hears of what they will use. Before the
+  // first codelet.
   void foresee(uint64_t classes) noexcept { foreseen_ = classes; }
   bool is_foreseen(const Codelet &c) const noexcept { return c.where & foreseen_; }
   void remove(Codelet &) noexcept;                        // no task uses it, and it is not live

@@ -303,8 +303,8 @@ bool Memory::drop_spares(Store &store) noexcept {
 
 // -- room -----------------------------------------------------------------------------------------------------
 
-// Which of two goes first: contents that nobody needs; what is read last, or never; of those what need not be saved; the
-// longest unused. What is to be kept there goes last.
+// Which of two goes first: contents that nobody needs; what is read last, or never; of those what need not be saved;
+// the longest unused. What is to be kept there goes last.
 void Memory::rank(Replica &r) noexcept {
   enum : uint64_t { kWorthless, kOrdinary, kKept };
   const Replicas &all = *r.datum->extra()->replicas;

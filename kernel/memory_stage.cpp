@@ -195,8 +195,8 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   }
   Staging *s = t->extra->staging;
   if (!s) {
-    auto made =
-        std::make_unique<Staging>(Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
+    auto made = std::make_unique<Staging>(
+        Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
       if (stages_scratch(a, made->space)) made->scratch.push_back({i, scratch_in(*Datum::of(a.datum), made->space)});

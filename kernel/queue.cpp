@@ -150,10 +150,11 @@ void Queue::rest(Parker &parker) noexcept {
 }
 
 Task *Queue::next(uint32_t *impl) noexcept {
-  // Those that have their data first; of others only so many as bring theirs while these run: what more of them were
-  // granted would be kept from those.
+  // Those that have their data first; of others only so many as bring theirs while these run: what more of them
+  // were granted would be kept from those.
   const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead;
-  auto first = std::find_if(follow_.begin(), follow_.end(), [](const Task *t) { return t->extra && t->extra->staging; });
+  const auto has_data = [](const Task *t) { return t->extra && t->extra->staging; };
+  auto first = std::find_if(follow_.begin(), follow_.end(), has_data);
   if (first == follow_.end() && !full) first = follow_.begin();
   if (first != follow_.end()) {
     Task *t = *first;
