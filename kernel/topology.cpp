@@ -53,7 +53,7 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
     const uint32_t n = ops->count(plugin->self);
     for (uint32_t i = 0; i < n; ++i) {
       // first: what is open has an owner
-      devices_.emplace_back(new Device{plugin, ops, nullptr, i, static_cast<uint32_t>(devices_.size())});
+      devices_.emplace_back(new Device{plugin, ops, nullptr, i, static_cast<uint32_t>(devices_.size()), false, {}});
       Device &device = *devices_.back();
       clear_error();
       const consort_status s = ops->open(plugin->self, i, devices_.size(), &device.dev);
