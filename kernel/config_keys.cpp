@@ -36,6 +36,9 @@ constexpr consort_param keys[] = {
      "when another runtime of this process has a core: share it, or refuse to start"},
     {"limits", "list", "", nullptr,
      "how much of a memory space to use: NAME=64M or NAME=50%; consort topo names the spaces"},
+    {"save_ahead", "u32", "10", "0..100",
+     "percent of a limited memory that is kept free, or free to be dropped, by saving contents while their way is idle; "
+     "0: they are saved when room is needed"},
     {"links", "string", "auto", "auto|told|stored|measure|again",
      "figures of links: the drivers' words; those that were measured and stored; measure what is not stored, or all "
      "again; auto: stored, and with a manual pump told"},

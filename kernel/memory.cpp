@@ -40,6 +40,7 @@ Result<void> Memory::open() {
                         std::none_of(rt_.topology->units().begin(), rt_.topology->units().end(),
                                      [s](const Unit &u) { return u.desc.space == s; });
   if (auto r = read_limits(); !r) return r;
+  save_ahead_ = static_cast<uint32_t>(rt_.config->number("save_ahead"));
   for (Store &s : stores_) s.grants_scratch = s.counted;
   uint64_t foreseen = 0;
   for (const Unit &u : rt_.topology->units())
@@ -365,7 +366,7 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
           drop(*r);
           continue;
         }
-        if (save(*r)) continue;
+        if (save(*r, Room::kMade)) continue;
       }
       r->skipped = skipped;
       skipped = r;
@@ -386,7 +387,7 @@ void Memory::count_on(Transfer &t, bool yes) noexcept {
 }
 
 // Brings the only valid replica to another space, so that it may go: the datum's own memory, or wherever there is room.
-bool Memory::save(Replica &r) noexcept try {
+bool Memory::save(Replica &r, Room room) noexcept try {
   constexpr uint8_t kMostInVain = 3;
   if (r.vain >= kMostInVain) return false;
   Datum &d = *r.datum;
@@ -408,7 +409,10 @@ bool Memory::save(Replica &r) noexcept try {
     }
     // Two memories that both lack room, and save to each other, would do so for ever.
     if (!stores_[s].refuge) continue;
-    if ((!there || !there->allocated) && !make_room(s, bytes_in(d, s), nullptr)) {
+    if (there && there->allocated) {
+    } else if (room == Room::kFree) {
+      if (!free_room(stores_[s], bytes_in(d, s))) continue;
+    } else if (!make_room(s, bytes_in(d, s), nullptr)) {
       stores_[r.space].later |= !is_stuck(stores_[s]);
       continue;
     }

@@ -108,6 +108,7 @@ class Memory {
     bool tight = false;
     uint64_t replicas = 0;                                 // that there are, with or without memory
     uint64_t uses = 0, evictions_until_ranked = 0;
+    uint32_t leaving = 0;                                  // copies under way from here to other spaces
     uint64_t saving = 0;                                   // bytes of those that saves under way will let go
     std::deque<Staging *> waiting;                         // in the order in which they came
     std::vector<Wish *> wished;                            // their turn has come; the most urgent first
@@ -136,7 +137,9 @@ class Memory {
   void look_ahead(Store &) noexcept;
   Replica *next_victim(Store &) noexcept;
   void count_on(Transfer &, bool) noexcept;                // what it saves will go when it has ended, or not after all
-  bool save(Replica &) noexcept;
+  enum class Room { kMade, kFree };                        // where it is saved: others make room, or it is there
+  bool save(Replica &, Room) noexcept;
+  void save_ahead(uint32_t space) noexcept;
   consort_status allocate(Replica &) noexcept;
   void release(Replica &) noexcept;
   bool drop_spares(Store &) noexcept;
@@ -173,6 +176,7 @@ class Memory {
 
   Runtime &rt_;
   Outlook outlook_;
+  uint32_t save_ahead_ = 0;                                // percent
   std::mutex mutex_;
   Routes routes_;
   std::vector<Store> stores_;

@@ -58,6 +58,7 @@ bool Memory::hop(Transfer &t) noexcept try {
   t.version = d.extra()->replicas->version;
   ++d.extra()->replicas->flying;
   ++transfers_;
+  ++stores_[t.from->space].leaving;
   under_way_.fetch_add(1, std::memory_order_relaxed);
   const bool wished = t.wish && t.waiters.empty();
   if (mover->add(&t, copies.data(), t.outstanding, wished ? &t.wish->priority : nullptr)) return true;
@@ -67,6 +68,7 @@ bool Memory::hop(Transfer &t) noexcept try {
   t.to->coming = nullptr;
   --d.extra()->replicas->flying;
   --transfers_;
+  --stores_[t.from->space].leaving;
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   set_error(CONSORT_E_NOMEM, "no memory for the record of a copy");
   return false;
@@ -94,6 +96,7 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
 void Memory::landed(Transfer *t, consort_status status) noexcept {
   t->status = status;
   --transfers_;
+  --stores_[t->from->space].leaving;
   t->to->coming = nullptr;
   count_on(*t, false);
   Replicas &all = *t->datum->extra()->replicas;

@@ -165,6 +165,7 @@ void Memory::serve() noexcept {
   fetch_wanted();
   for (uint32_t i = 0; i < stores_.size(); ++i)
     if (!stores_[i].wished.empty()) pursue(i);
+  for (uint32_t i = 0; save_ahead_ && i < stores_.size(); ++i) save_ahead(i);
 }
 
 void Memory::hand_out(Hand &h, Lock &lock) noexcept {

@@ -180,7 +180,7 @@ void Memory::set_aside(Datum &d) noexcept {
     unlist(*r);
     list(*r);
     const bool alone = coherence::replica(all.valid, r->space) == coherence::Replica::kOwned;
-    if (alone && has_contents(d) && home && home->lasting) save(*r);
+    if (alone && has_contents(d) && home && home->lasting) save(*r, Room::kMade);
   }
 }
 
@@ -197,7 +197,7 @@ void Memory::leave(Replica &r) noexcept {
   if (!r.leaves || r.pins || !r.allocated) return;
   const Replicas &all = *r.datum->extra()->replicas;
   if (coherence::rule(all.valid, r.space, Event::kDrop).save) {
-    if (!save(r)) r.leaves = false;
+    if (!save(r, Room::kMade)) r.leaves = false;
     return;
   }
   r.leaves = false;

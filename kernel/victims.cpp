@@ -21,6 +21,7 @@ void Victims::sink(size_t i) noexcept {
 }
 
 void Victims::add(Replica &r) noexcept {
+  if (r.at != Replica::kNotIn) return;
   heap_.push_back(&r);
   rise(heap_.size() - 1);
 }

@@ -17,7 +17,7 @@ class Victims {
   }
   Replica *first() const noexcept { return heap_.empty() ? nullptr : heap_.front(); }
   size_t size() const noexcept { return heap_.size(); }
-  void add(Replica &) noexcept;
+  void add(Replica &) noexcept;              // if it is not in
   void remove(Replica &) noexcept;           // if it is in
   void moved(Replica &) noexcept;            // its rank has changed
   template <class F>

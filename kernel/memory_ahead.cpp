@@ -1,0 +1,33 @@
+// memory_ahead.cpp — Memory, the part that saves contents before their room is needed: whoever needs it then only drops.
+#include "memory.hpp"
+
+namespace consort {
+
+// One at a time, while nothing else leaves the space and nobody waits for room there: those that would go first and are
+// nowhere else, but not what its next task writes anyway. Where it is saved nobody has to make room for it.
+void Memory::save_ahead(uint32_t space) noexcept {
+  constexpr int kLooks = 16;  // of those that would go first
+  Store &store = stores_[space];
+  if (!store.counted || store.leaving || store.clearing || !store.waiting.empty()) return;
+  const uint64_t wanted = store.limit / 100 * save_ahead_, taken = store.used - store.spare_bytes;
+  if (taken + wanted <= store.limit || taken > store.limit) return;
+  look_ahead(store);
+  uint64_t ready = store.limit - taken;
+  Replica *looked_at = nullptr;
+  for (int n = 0; n < kLooks && ready < wanted; ++n) {
+    Replica *const r = next_victim(store);
+    if (!r) break;
+    store.victims.remove(*r);
+    r->skipped = looked_at;
+    looked_at = r;
+    const Replicas &all = *r->datum->extra()->replicas;
+    if (!coherence::rule(all.valid, space, coherence::Event::kDrop).save)
+      ready += r->bytes;
+    else if (!r->coming && !all.claims && !outlook_.next(*r->datum).rewritten && save(*r, Room::kFree))
+      break;
+  }
+  for (; looked_at; looked_at = looked_at->skipped)
+    if (looked_at->listed) store.victims.add(*looked_at);
+}
+
+}  // namespace consort
