@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <thread>
 
 extern "C" void openblas_set_num_threads(int n);
@@ -124,9 +125,60 @@ Bounds bounds(const Machine &m, uint32_t disk, unsigned workers, uint64_t tasks,
   return found;
 }
 
+// The same in virtual time: two simulated cores, and a simulated device that computes nothing for the disk. Neither noise nor
+// bytes that nobody counts: what is lost is lost to waiting.
+void in_virtual_time(const Options &o, const char *name, double link_share) {
+  const int n = o.smoke ? 4 : 8;
+  constexpr uint64_t kTile = 1 << 20;
+  constexpr double kProduct = 1e7;  // ns
+  const auto run = [&](double bytes_per_s, double *bytes) {
+    char bandwidth[32];
+    std::snprintf(bandwidth, sizeof bandwidth, "%.0f", bytes_per_s);
+    const Machine m({{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "2"}, {"sim.units", "0"}, {"sim.memory", "16G"}, {"sim.bandwidth", bandwidth},
+                     {"sim.latency", "100us"}, {"sim.duplex", "false"}, {"sim.execute", "false"}, {"sim.times", "fill=1us,gemm=10ms"},
+                     {"limits", "ram=" + std::to_string(3 * kTile * static_cast<uint64_t>(n) * n / 4)}});
+    if (!m) return std::fprintf(stderr, "out of core in virtual time is left out: %s\n", m.why().c_str()), 0.0;
+    const auto filling = m.codelet("fill", "cpu", nothing), product = m.codelet("gemm", "cpu", nothing);
+    std::vector<consort_data_id> data[3];
+    for (auto &matrix : data)
+      for (int i = 0; i < n * n; ++i) {
+        consort_data_id d{0};
+        must(consort_register_vector(m, nullptr, kTile, 1, &d), "register");
+        matrix.push_back(d);
+        m.submit(filling, {{d, CONSORT_M_W, 0}});
+      }
+    m.wait();
+    const Traffic before = traffic(m, m.home());
+    const double start = m.now();
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j)
+        for (int k = 0; k < n; ++k)
+          m.submit(product, {{data[0][static_cast<size_t>(i * n + k)], CONSORT_M_R, 0},
+                             {data[1][static_cast<size_t>(k * n + j)], CONSORT_M_R, 0},
+                             {data[2][static_cast<size_t>(i * n + j)], CONSORT_M_RW, 0}});
+    m.wait();
+    const double took = m.now() - start;
+    const Traffic after = traffic(m, m.home());
+    *bytes = after.in - before.in + after.saved - before.saved;
+    for (auto &matrix : data)
+      for (const auto d : matrix) must(consort_unregister(m, d), "unregister");
+    return took;
+  };
+  // The link takes about `link_share` of what the cores do, for as many bytes as a first run moved.
+  const double cores = kProduct * n * n * n / 2;
+  double bytes = 0;
+  if (run(1e9, &bytes) == 0) return;
+  const double speed = bytes / (cores * link_share) * 1e9, took = run(speed, &bytes);
+  const double bound = std::max(cores, bytes / speed * 1e9);
+  row(std::string("product out of core, virtual time, ") + name, n * n * n * 1e9 / took, "products/s", n * n * n * 1e9 / bound, ">= 0.85");
+}
+
 } // namespace
 
 void out_of_core(const Options &o) {
+  in_virtual_time(o, "a quick disk", 0.3);
+  in_virtual_time(o, "disk and cores alike", 1);
+  in_virtual_time(o, "a slow disk", 2);
   const int n = o.tiles ? o.tiles : o.smoke ? 4 : 8;
   tile_size = o.tile ? o.tile : o.smoke ? 128 : 768;
   openblas_set_num_threads(1);
@@ -134,7 +186,7 @@ void out_of_core(const Options &o) {
   constexpr unsigned kWorkers = 2;
   std::vector<double> speeds, references, resident_at_most;
   double evictions = 0;
-  const int reps = o.smoke ? 1 : std::min(o.reps, 3);
+  const int reps = o.smoke ? 1 : std::min(o.reps, 5);
   for (int r = 0; r < reps; ++r) {
     const Machine m({{"drivers", "cpu, disk_uring"}, {"disk_uring.path", o.disk}, {"cpu.workers", std::to_string(kWorkers)},
                      {"limits", "ram=" + std::to_string(limit)}});
@@ -196,7 +248,12 @@ void out_of_core(const Options &o) {
     references.push_back(tasks * flops / std::max(b.cores, b.disk));
   }
   const std::string what = "product out of core, " + std::to_string(n) + "x" + std::to_string(n) + " tiles of " + std::to_string(tile_size);
-  row(what, most(speeds), "GFlop/s", most(references), ">= 0.85");
+  // Of the repeat in the middle: a neighbour who comes or goes between the two sides of one is not believed.
+  std::vector<size_t> order(speeds.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return speeds[a] / references[a] < speeds[b] / references[b]; });
+  const size_t middle = order[order.size() / 2];
+  row(what, speeds[middle], "GFlop/s", references[middle], ">= 0.85");
   row(what + ": resident memory", most(resident_at_most) / 1e6, "MB", static_cast<double>(limit) / 1e6, "<= 1.05");
   row(what + ": evictions (no reference)", evictions / reps, "evictions", 0, "");
 }
