@@ -84,7 +84,7 @@ struct Worker {
   // and for a few submissions at most. Whoever has the token (or its lease, inside a submission) may touch them;
   // whoever takes the token pushes them first.
   static constexpr uint32_t kKept = 8, kKeptFor = 64;
-  static constexpr uint32_t kAhead = 4;          // tasks whose data are brought while others run
+  static constexpr uint32_t kAhead = 8;          // tasks whose data are brought while others run
   Task *kept[kKept];
   uint32_t nkept = 0, kept_age = 0;
   void push_kept() noexcept;
