@@ -13,7 +13,23 @@ struct Shape {
   const char *name;
   uint64_t run, rows, step;      // bytes; step: from row to row at home
   uint64_t bytes() const { return run * rows; }
+  bool gaps() const { return run != step; }
 };
+
+// What a driver is handed for as many data of that shape: from home to packed blocks elsewhere, or back.
+std::vector<consort_copy> raw_copies(const Shape &shape, uint32_t home, const std::vector<char *> &memory, uint32_t far,
+                                     const std::vector<std::unique_ptr<Block>> &blocks, bool leaving) {
+  const auto wide = static_cast<int64_t>(shape.step), narrow = static_cast<int64_t>(shape.run);
+  std::vector<consort_copy> copies;
+  for (size_t i = 0; i < memory.size(); ++i) {
+    const consort_addr here{reinterpret_cast<uint64_t>(memory[i]), 0}, there = blocks[i]->addr();
+    consort_copy c{leaving ? home : far, leaving ? far : home, leaving ? here : there, leaving ? there : here, shape.run,
+                   {shape.rows, 1}, {leaving ? wide : narrow, 0}, {leaving ? narrow : wide, 0}};
+    if (!shape.gaps()) c.run = shape.bytes(), c.n[0] = 1;
+    copies.push_back(c);
+  }
+  return copies;
+}
 
 // `count` data in the host's memory, and memory for as many elsewhere.
 class Bench {
@@ -37,19 +53,7 @@ public:
   }
 
   double bytes() const { return static_cast<double>(shape_.bytes() * data_.size()); }
-  double raw(bool in) {
-    std::vector<consort_copy> copies;
-    for (size_t i = 0; i < data_.size(); ++i) {
-      const consort_addr here{reinterpret_cast<uint64_t>(memory_[i]), 0}, there = raw_[i]->addr();
-      const auto wide = static_cast<int64_t>(shape_.step), narrow = static_cast<int64_t>(shape_.run);
-      const bool whole = shape_.run == shape_.step;
-      consort_copy c{in ? home_ : far_, in ? far_ : home_, in ? here : there, in ? there : here, shape_.run, {shape_.rows, 1},
-                     {in ? wide : narrow, 0}, {in ? narrow : wide, 0}};
-      if (whole) c.run = shape_.bytes(), c.n[0] = 1;
-      copies.push_back(c);
-    }
-    return (in ? in_ : out_).run(copies);
-  }
+  double raw(bool in) { return (in ? in_ : out_).run(raw_copies(shape_, home_, memory_, far_, raw_, in)); }
   double kernel(bool in) {
     if (in)  // written at home: what is elsewhere is stale, and its memory stays
       for (const auto d : data_) {
@@ -125,21 +129,10 @@ public:
     for (const auto d : data_) consort_unregister(m_, d);
     for (char *p : memory_) std::free(p);
   }
-  bool gaps() const { return shape_.run != shape_.step; }
+  bool gaps() const { return shape_.gaps(); }
   double bytes() const { return static_cast<double>(shape_.bytes() * data_.size()); }
 
-  double raw(bool out) {
-    std::vector<consort_copy> copies;
-    for (size_t i = 0; i < data_.size(); ++i) {
-      const consort_addr here{reinterpret_cast<uint64_t>(memory_[i]), 0}, there = raw_[i]->addr();
-      const auto wide = static_cast<int64_t>(shape_.step), narrow = static_cast<int64_t>(shape_.run);
-      consort_copy c{out ? m_.home() : disk_, out ? disk_ : m_.home(), out ? here : there, out ? there : here, shape_.run,
-                     {shape_.rows, 1}, {out ? wide : narrow, 0}, {out ? narrow : wide, 0}};
-      if (!gaps()) c.run = shape_.bytes(), c.n[0] = 1;
-      copies.push_back(c);
-    }
-    return (out ? out_ : in_).run(copies);
-  }
+  double raw(bool out) { return (out ? out_ : in_).run(raw_copies(shape_, m_.home(), memory_, disk_, raw_, out)); }
   double kernel(bool out) {
     if (out)
       for (const auto d : data_) m_.submit(write_, {{d, CONSORT_M_W, 0}});

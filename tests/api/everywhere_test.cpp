@@ -45,7 +45,6 @@ struct Layout {
   const char *name;
   consort_data_id (*make)(consort_runtime *, Home *);  // without a home: nullptr
   Shown (*show)(const void *view);
-  uint64_t gaps;              // cells of the home that are none of the datum's
   uint32_t arrays = 1;        // of doubles, each packed on a device
   const char *plugin = "";    // folder of an example
 };
@@ -57,7 +56,7 @@ const Layout kLayouts[] = {
      }, [](const void *v) {
        Shown s;
        return s.line(at(as<consort_vector_view>(v).addr), kCells), s;
-     }, kRows * kGap},
+     }},
     {"matrix", [](consort_runtime *rt, Home *h) {
        return registered(rt, "matrix", consort_matrix_args{h ? h->cell.data() : nullptr, kLine, kRows, h ? kLine + kGap : 0, 8});
      }, [](const void *v) {
@@ -65,7 +64,7 @@ const Layout kLayouts[] = {
        const auto &m = as<consort_matrix_view>(v);
        for (uint64_t y = 0; y < m.ny; ++y) s.line(at(m.addr) + y * m.ld, m.nx);
        return s;
-     }, kRows * kGap},
+     }},
     {"block", [](consort_runtime *rt, Home *h) {
        return registered(rt, "block", consort_block_args{h ? h->cell.data() : nullptr, kLine, kRows / 4, 4, h ? kLine + kGap : 0, 0, 8});
      }, [](const void *v) {
@@ -74,7 +73,7 @@ const Layout kLayouts[] = {
        for (uint64_t z = 0; z < m.nz; ++z)
          for (uint64_t y = 0; y < m.ny; ++y) s.line(at(m.addr) + z * m.ldz + y * m.ldy, m.nx);
        return s;
-     }, kRows * kGap},
+     }},
     {"tensor", [](consort_runtime *rt, Home *h) {
        return registered(rt, "tensor", consort_tensor_args{h ? h->cell.data() : nullptr, kLine, kRows / 8, 4, 2, h ? kLine + kGap : 0, 0, 0, 8});
      }, [](const void *v) {
@@ -84,7 +83,7 @@ const Layout kLayouts[] = {
          for (uint64_t z = 0; z < m.nz; ++z)
            for (uint64_t y = 0; y < m.ny; ++y) s.line(at(m.addr) + t * m.ldt + z * m.ldz + y * m.ldy, m.nx);
        return s;
-     }, kRows * kGap},
+     }},
     {"ndim", [](consort_runtime *rt, Home *h) {
        consort_ndim_args a{h ? h->cell.data() : nullptr, 3, {kLine, 8, kRows / 8}, {}, 8};
        if (h) a.step[1] = kLine + kGap;
@@ -95,7 +94,7 @@ const Layout kLayouts[] = {
        for (uint64_t z = 0; z < m.n[2]; ++z)
          for (uint64_t y = 0; y < m.n[1]; ++y) s.line(at(m.addr) + z * m.step[2] + y * m.step[1], m.n[0]);
        return s;
-     }, kRows * kGap},
+     }},
     {"csr", [](consort_runtime *rt, Home *h) {
        consort_csr_args a{nullptr, nullptr, nullptr, kRows, 1000, kCells, 0, 8, 4};
        if (h) a.value = h->cell.data(), a.column = h->a.data(), a.start = h->b.data();
@@ -105,7 +104,7 @@ const Layout kLayouts[] = {
        const auto &m = as<consort_csr_view>(v);
        s.line(at(m.value), m.nnz), s.number(m.start, m.rows + 1), s.number(m.column, m.nnz);
        return s;
-     }, kRows * kGap},
+     }},
     {"bcsr", [](consort_runtime *rt, Home *h) {
        consort_bcsr_args a{nullptr, nullptr, nullptr, kRows / 2, 1000, kCells / 4, 0, 2, 2, 8, 4};
        if (h) a.value = h->cell.data(), a.column = h->a.data(), a.start = h->b.data();
@@ -115,7 +114,7 @@ const Layout kLayouts[] = {
        const auto &m = as<consort_bcsr_view>(v);
        s.line(at(m.value), m.nnz * 4), s.number(m.start, m.rows + 1), s.number(m.column, m.nnz);
        return s;
-     }, kRows * kGap},
+     }},
     {"coo", [](consort_runtime *rt, Home *h) {
        consort_coo_args a{nullptr, nullptr, nullptr, kRows, 1000, kCells, 8, 4};
        if (h) a.value = h->cell.data(), a.column = h->a.data(), a.row = h->b.data();
@@ -125,7 +124,7 @@ const Layout kLayouts[] = {
        const auto &m = as<consort_coo_view>(v);
        s.line(at(m.value), m.nnz), s.number(m.row, m.nnz), s.number(m.column, m.nnz);
        return s;
-     }, kRows * kGap},
+     }},
     {"complex", [](consort_runtime *rt, Home *h) {
        complex_args a{nullptr, nullptr, kCells / 2};
        if (h) a.re = h->cell.data(), a.im = h->cell.data() + kCells / 2 + kGap;
@@ -135,7 +134,7 @@ const Layout kLayouts[] = {
        const auto &m = as<complex_view>(v);
        s.line(at(m.re), m.n), s.line(at(m.im), m.n);
        return s;
-     }, kRows * kGap, 2, "complex"},
+     }, 2, "complex"},
     {"block_list", [](consort_runtime *rt, Home *h) {
        block_list_args a{3, {kCells / 4, kCells / 2, kCells / 4}, {}};
        double *p = h ? h->cell.data() : nullptr;
@@ -146,7 +145,7 @@ const Layout kLayouts[] = {
        const auto &m = as<block_list_view>(v);
        for (uint32_t i = 0; i < m.count; ++i) s.line(at(m.at[i]), m.n[i]);
        return s;
-     }, kRows * kGap, 3, "block_list"},
+     }, 3, "block_list"},
 };
 
 double first(uint64_t k, int i) { return static_cast<double>(k % 50) + 100 * i; }
@@ -261,7 +260,7 @@ struct Everywhere : testing::TestWithParam<Layout> {
       ASSERT_OK(consort_unregister(rt, x[static_cast<size_t>(i)]));
       if (i % 2 == 0) continue;
       const auto &cell = homes[static_cast<size_t>(i)].cell;
-      EXPECT_EQ(std::count(cell.begin(), cell.end(), kUntouched), static_cast<long>(l.gaps)) << "datum " << i;
+      EXPECT_EQ(std::count(cell.begin(), cell.end(), kUntouched), static_cast<long>(kRows * kGap)) << "datum " << i;
     }
     EXPECT_OK(consort_wait_all(rt, kLong, 0));
   }

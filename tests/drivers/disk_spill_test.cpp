@@ -120,13 +120,7 @@ TEST_P(DiskSpill, DeviceHostAndDisk) {  // OOC-02
   consort_impl impls[2] = {there, there};
   impls[0].user = impls[1].user = &body;
   impls[1].klass = "cpu";
-  consort_codelet d = CONSORT_CODELET_INIT;
-  d.name = "either";
-  d.impls = impls;
-  d.nimpls = 2;
-  consort_codelet_id either{0};
-  ASSERT_OK(consort_codelet_add(m, &d, &either));
-  random_additions(m, set, add, either, 300);
+  random_additions(m, set, add, codelet_of(m, "either", impls), 300);
 }
 
 TEST_P(DiskSpill, TilesWithRowsApart) {  // a matrix whose rows do not touch goes there packed

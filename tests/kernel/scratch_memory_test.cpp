@@ -26,27 +26,34 @@ consort_status fill_and_sum(const consort_call &c) {
 }
 uint64_t sum_from(uint64_t v) { return 1024 * v + 1023 * 512; }
 
-TEST(ScratchMemory, StaysWithinTheLimitAndIsGivenBack) {
-  const std::string limit = Machine().space_name() + "=32K";
-  Machine m(Pairs{{"limits", limit.c_str()}, {"stream.units", "2"}});
-  const auto there = m.on("stream", nullptr, fill_and_sum);
-  constexpr uint64_t kTasks = 40;  // each with 8 KiB of its own
+// So many tasks on such workers, each with a datum and 8 KiB of its own; look() when all have run.
+template <class F>
+void run_with_scratch(Machine &m, consort_codelet_id codelet, uint64_t tasks, F look) {
   const auto s = vector_of(m, static_cast<uint64_t *>(nullptr), 1024, 8, "own");
-  std::vector<uint64_t> v(kTasks);
+  std::vector<uint64_t> v(tasks);
   std::vector<consort_data_id> x;
-  for (uint64_t i = 0; i < kTasks; ++i) v[i] = i, x.push_back(variable_of(m, &v[i]));
-  for (const auto d : x) Desc(there).rw(d).scratch(s).must(m);
+  for (uint64_t i = 0; i < tasks; ++i) v[i] = i, x.push_back(variable_of(m, &v[i]));
+  for (const auto d : x) Desc(codelet).rw(d).scratch(s).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  const consort_space_use use = use_of(m, 1);
-  EXPECT_LE(use.used + use.spare, use.limit);
-  EXPECT_GE(use.spare, 8192u) << "kept for the next";
-  EXPECT_LE(use.used, kTasks * 4096) << "data alone";
-  EXPECT_EQ(use.needed_evictions, 0u);
-  for (uint64_t i = 0; i < kTasks; ++i) {
+  look();
+  for (uint64_t i = 0; i < tasks; ++i) {
     ASSERT_OK(consort_unregister(m, x[i]));
     EXPECT_EQ(v[i], sum_from(i));
   }
   ASSERT_OK(consort_unregister(m, s));
+}
+
+TEST(ScratchMemory, StaysWithinTheLimitAndIsGivenBack) {
+  const std::string limit = Machine().space_name() + "=32K";
+  Machine m(Pairs{{"limits", limit.c_str()}, {"stream.units", "2"}});
+  constexpr uint64_t kTasks = 40;
+  run_with_scratch(m, m.on("stream", nullptr, fill_and_sum), kTasks, [&] {
+    const consort_space_use use = use_of(m, 1);
+    EXPECT_LE(use.used + use.spare, use.limit);
+    EXPECT_GE(use.spare, 8192u) << "kept for the next";
+    EXPECT_LE(use.used, kTasks * 4096) << "data alone";
+    EXPECT_EQ(use.needed_evictions, 0u);
+  });
 }
 
 TEST(ScratchMemory, MakesRoomLikeAnyOther) {
@@ -107,21 +114,10 @@ TEST(ScratchMemory, WhatCanNeverFitIsRefusedWithItsSize) {
 
 TEST(ScratchMemory, AtHomeWhereThatIsLimited) {
   Machine m(Pairs{{"limits", "ram=64K"}}, "4");
-  const auto here = m.on("cpu", nullptr, fill_and_sum);
-  const auto s = vector_of(m, static_cast<uint64_t *>(nullptr), 1024, 8, "own");
-  constexpr uint64_t kTasks = 200;
-  std::vector<uint64_t> v(kTasks);
-  std::vector<consort_data_id> x;
-  for (uint64_t i = 0; i < kTasks; ++i) v[i] = i, x.push_back(variable_of(m, &v[i]));
-  for (const auto d : x) Desc(here).rw(d).scratch(s).must(m);
-  ASSERT_OK(consort_wait_all(m, kLong, 0));
-  const consort_space_use use = use_of(m, 0);
-  EXPECT_LE(use.used + use.spare, use.limit);
-  for (uint64_t i = 0; i < kTasks; ++i) {
-    ASSERT_OK(consort_unregister(m, x[i]));
-    EXPECT_EQ(v[i], sum_from(i));
-  }
-  ASSERT_OK(consort_unregister(m, s));
+  run_with_scratch(m, m.on("cpu", nullptr, fill_and_sum), 200, [&] {
+    const consort_space_use use = use_of(m, 0);
+    EXPECT_LE(use.used + use.spare, use.limit);
+  });
 }
 
 }  // namespace
