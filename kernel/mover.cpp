@@ -12,8 +12,6 @@ namespace consort {
 namespace {
 
 constexpr size_t kFar = 256;         // of those that wait, so many are looked at
-constexpr uint32_t kFew = 2;         // copies that are always sent over a link
-constexpr double kTurnaround = 1e6;  // ns, in which the host comes back with more
 
 uint64_t bytes_of(const consort_copy &c) noexcept { return c.run * c.n[0] * c.n[1]; }
 
@@ -32,27 +30,24 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
   m->depth_ = desc.depth ? desc.depth : 1;
   const Topology &topology = *rt.topology;
   const auto n = static_cast<uint32_t>(topology.spaces().size());
-  m->ways_.resize(size_t{n} * n);
+  m->flows_.resize(size_t{n} * n);
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = 0; b < n; ++b) {
       const consort_link_desc &d = topology.link(a, b).desc;
-      const double ns = (kTurnaround + 4.0 * d.latency_ns) * std::max(d.engines, 1u);
-      if (d.bytes_per_s)
-        m->ways_[size_t{a} * n + b].enough = static_cast<uint64_t>(static_cast<double>(d.bytes_per_s) * 1e-9 * ns) + 1;
+      m->flows_[size_t{a} * n + b] = Flow(d.bytes_per_s, d.latency_ns, d.engines);
     }
   if ((device.ops->flags & CONSORT_DRV_FD) && device.ops->event_fd) m->fd_ = device.ops->event_fd(m->q_);
   return m;
 }
 
-Mover::Way &Mover::way(const consort_copy &c) noexcept {
-  return ways_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+Flow &Mover::flow(const consort_copy &c) noexcept {
+  return flows_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
 }
 
 bool Mover::choose(Op *op) noexcept {
-  Way &w = way(op->op.u.copy);
-  if (w.copies >= kFew && w.flying >= w.enough) return false;
-  w.flying += bytes_of(op->op.u.copy);
-  ++w.copies;
+  Flow &w = flow(op->op.u.copy);
+  if (w.has_enough()) return false;
+  w.sent(bytes_of(op->op.u.copy), rt_.clock.now());
   batch_[nbatch_++] = op;
   return true;
 }
@@ -163,9 +158,7 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
 void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept {
   std::unique_ptr<Op> op(reinterpret_cast<Op *>(done.cookie));
   --inflight_;
-  Way &w = way(op->op.u.copy);
-  w.flying -= bytes_of(op->op.u.copy);
-  --w.copies;
+  flow(op->op.u.copy).arrived(bytes_of(op->op.u.copy), rt_.clock.now());
   rt_.memory.copied(h, op->transfer, done.status, why);
 }
 

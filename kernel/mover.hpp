@@ -15,6 +15,7 @@
 
 #include "park.hpp"
 #include "result.hpp"
+#include "flow.hpp"
 
 namespace consort {
 
@@ -58,11 +59,8 @@ class Mover {
   void *q_ = nullptr;
   int fd_ = -1;
   uint32_t depth_ = 1, inflight_ = 0;
-  // The pump's, by link: bytes that are under way, and when no more are sent: those that share a link end together,
-  // and who waits for the first of them waits for all.
-  struct Way { uint64_t flying = 0, enough = UINT64_MAX; uint32_t copies = 0; };
-  std::vector<Way> ways_;
-  Way &way(const consort_copy &) noexcept;
+  std::vector<Flow> flows_;                                     // the pump's, by link
+  Flow &flow(const consort_copy &) noexcept;
   bool choose(Op *) noexcept;                                 // for the batch; false: not now
   static constexpr uint32_t kBatch = 16, kMostWished = 2;
   Op *batch_[kBatch];                                         // the pump's: to be submitted next, nbatch_ of them

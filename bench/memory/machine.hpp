@@ -7,6 +7,7 @@
 #include <kernel/api.hpp>
 #include <kernel/topology.hpp>
 
+#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -182,13 +183,20 @@ public:
       over += n;
       if (!n && rt.virtual_time) {
         if (const uint64_t next = device_.ops->next_event(q_); next != CONSORT_NEVER) rt.clock.advance_to(next);
-      } else if (!n && more) std::this_thread::sleep_for(std::chrono::microseconds(50));  // others compute meanwhile
-      else if (!n) sched_yield();
+      } else if (!n) rest();
     }
     return m_.now() - start;
   }
 
 private:
+  // Until something is over, as the driver would have it.
+  void rest() {
+    if (!(device_.ops->flags & CONSORT_DRV_FD) || !device_.ops->arm) return void(sched_yield());
+    if (device_.ops->arm(q_) != CONSORT_OK) return;
+    pollfd p{device_.ops->event_fd(q_), POLLIN, 0};
+    ::poll(&p, 1, -1);
+  }
+
   const Machine &m_;
   const consort::Device &device_;
   void *q_ = nullptr;

@@ -1,0 +1,47 @@
+// flow.hpp — one link as a mover sees it: what is under way over it, and when no more is sent.
+//
+// Copies that share a link end together, and who waits for the first of them waits for all: so no more are sent than
+// the link moves until the host comes back with others. How much that is, its figures say; or what has been seen to
+// come over it lately, if that is more, since figures may be a driver's guess. The mover's pump's alone.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace consort {
+
+class Flow {
+ public:
+  Flow() = default;  // of a link that is not there
+  Flow(uint64_t bytes_per_s, uint32_t latency_ns, uint32_t engines) noexcept
+      : turnaround_((kTurnaround + 4.0 * latency_ns) * std::max(engines, 1u)),
+        told_(bytes_per_s ? static_cast<uint64_t>(static_cast<double>(bytes_per_s) * 1e-9 * turnaround_) + 1
+                          : UINT64_MAX),
+        enough_(told_) {}
+
+  bool has_enough() const noexcept { return copies_ >= kFew && flying_ >= enough_; }
+  void sent(uint64_t bytes, uint64_t now) noexcept {
+    if (!copies_++) since_ = now, moved_ = 0;
+    flying_ += bytes;
+  }
+  void arrived(uint64_t bytes, uint64_t now) noexcept {
+    --copies_;
+    flying_ -= bytes;
+    moved_ += bytes;
+    if (now <= since_) return;
+    const uint64_t took = now - since_;
+    const double seen = static_cast<double>(moved_) / static_cast<double>(took) * turnaround_;
+    enough_ = seen > static_cast<double>(told_) ? static_cast<uint64_t>(seen) : told_;
+    if (took > kLately) moved_ /= 2, since_ += took / 2;
+  }
+
+ private:
+  static constexpr uint32_t kFew = 2;               // copies that are always sent
+  static constexpr double kTurnaround = 1e6;        // ns, in which the host comes back with more
+  static constexpr uint64_t kLately = 20'000'000;   // ns
+  double turnaround_ = kTurnaround;
+  uint64_t told_ = UINT64_MAX, enough_ = UINT64_MAX;
+  uint64_t flying_ = 0, since_ = 0, moved_ = 0;     // bytes on their way; bytes that arrived, and since when
+  uint32_t copies_ = 0;
+};
+
+}  // namespace consort

@@ -1,0 +1,68 @@
+// How much a mover sends over a link before the first of it has arrived.
+#include "flow.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr uint64_t kMs = 1'000'000, kMB = 1'000'000;
+
+// Copies of a megabyte each, until it has enough.
+int fill(consort::Flow &w, uint64_t now) {
+  int n = 0;
+  for (; n < 1000 && !w.has_enough(); ++n) w.sent(kMB, now);
+  return n;
+}
+
+TEST(Flow, TwoCopiesAreAlwaysSent) {
+  consort::Flow slow(1000, 0, 1);
+  EXPECT_EQ(fill(slow, 0), 2);
+}
+
+TEST(Flow, WhatALinkMovesInAMillisecondIsEnough) {
+  consort::Flow w(10'000 * kMB, 0, 1);
+  EXPECT_EQ(fill(w, 0), 11);
+  consort::Flow far(10'000 * kMB, 250'000, 1);  // and in four latencies
+  EXPECT_EQ(fill(far, 0), 21);
+  consort::Flow two(10'000 * kMB, 0, 2);
+  EXPECT_EQ(fill(two, 0), 21);
+}
+
+TEST(Flow, OfUnknownSpeedItNeverHasEnough) {
+  consort::Flow w(0, 0, 1);
+  EXPECT_EQ(fill(w, 0), 1000);
+  w.arrived(kMB, kMs);
+  EXPECT_FALSE(w.has_enough());
+}
+
+TEST(Flow, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
+  consort::Flow w(500 * kMB, 0, 1);
+  uint64_t now = 0;
+  ASSERT_EQ(fill(w, now), 2);
+  for (int i = 0; i < 10; ++i) {  // ten megabytes in a millisecond, which is twenty times what was told
+    w.arrived(kMB, now += kMs / 10);
+    w.sent(kMB, now);
+  }
+  EXPECT_EQ(2 + fill(w, now), 10);
+}
+
+TEST(Flow, ALinkThatBecomesSlowerIsSeenToBe) {
+  consort::Flow w(500 * kMB, 0, 1);
+  uint64_t now = 0;
+  fill(w, now);
+  for (int i = 0; i < 100; ++i) {
+    w.arrived(kMB, now += kMs / 10);
+    w.sent(kMB, now);
+  }
+  const int quick = 2 + fill(w, now);
+  EXPECT_EQ(quick, 10);
+  for (int i = 0; i < quick - 2; ++i) w.arrived(kMB, now += 5 * kMs);
+  w.arrived(kMB, now += 5 * kMs), w.arrived(kMB, now += 5 * kMs);
+  for (int i = 0; i < 30; ++i) {
+    w.sent(kMB, now);
+    w.arrived(kMB, now += 5 * kMs);
+  }
+  EXPECT_EQ(fill(w, now), 2);
+}
+
+}  // namespace
