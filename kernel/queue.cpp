@@ -9,6 +9,7 @@
 #include "error_slot.hpp"
 #include "links.hpp"
 #include "prepare.hpp"
+#include "task_bytes.hpp"
 
 namespace consort {
 
@@ -227,6 +228,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
   if (rt_.profile || rt_.policy.observes()) [[unlikely]] slot->op.flags |= CONSORT_OPF_TIME;
   slot->op.cookie = reinterpret_cast<uint64_t>(slot);
+  if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
   slot->op.footprint = t->pub.footprint;
   slot->op.work = t->extra ? t->extra->work : 0;
   slot->op.codelet = t->pub.codelet;

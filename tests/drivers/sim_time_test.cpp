@@ -1,4 +1,6 @@
 // Driver sim: how long things take, in the world's time and in the model's own; the same seed, the same trace.
+#include <consort/times.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -62,6 +64,25 @@ TEST(Sim, LatencyIsPaidByEachCopy) {
     least = std::min(least, Clocked::now() - start);
   } while (least >= 2 * 400e-6 && patience.lasts());
   EXPECT_TRUE(!kTimely || least < 2 * 400e-6) << least << ": at the same time";
+}
+
+TEST(SimTimes, AreToldWithoutNoiseOrSlowness) {
+  Virtual m(Params{{"times", "gemm=200us"}, {"rate", "1G"}, {"delay", "3us"}, {"speed", "0.5"}, {"noise", "0.5"}, {"faults", "slow@4"}});
+  const auto get = m.plugin.plugin()->get;
+  ASSERT_NE(get, nullptr);
+  EXPECT_EQ(get(m.plugin.self(), "consort.nothing/1"), nullptr);
+  const auto *times = static_cast<const consort_times *>(get(m.plugin.self(), CONSORT_TIMES_ID));
+  ASSERT_NE(times, nullptr);
+  ASSERT_TRUE(CONSORT_HAS_FN(times, consort_times, kernel_ns));
+  const auto ask = [&](const char *codelet, uint64_t work) {
+    const consort_times_query q{codelet, 1000, 0, work, 0, CONSORT_NONE};
+    return times->kernel_ns(m.devices[0], &q);
+  };
+  EXPECT_EQ(ask("gemm", 0), 203'000.);
+  EXPECT_EQ(ask("gemm", 7), 203'000.);
+  EXPECT_EQ(ask("other", 1000), 5'000.) << "work at the rate, at half the speed";
+  EXPECT_TRUE(std::isnan(ask("other", 0)));
+  EXPECT_TRUE(std::isnan(ask(nullptr, 0)));
 }
 
 TEST(SimVirtual, SharesLinksFairly) {

@@ -357,12 +357,9 @@ void Engine::begin_call(Op &op, uint64_t t) noexcept {
   const bool calls = machine.execute && op.op.u.call.fn;
   if (calls) op.effect = Op::kDue;
   const double slow = d.spec->slow, delay = static_cast<double>(d.spec->delay_ns) * slow;
-  const auto name = d.names.find(op.op.codelet);
-  const auto given = name == d.names.end() ? machine.times.end() : machine.times.find(name->second);
-  if (given != machine.times.end()) {
-    op.until = t + varied(d, delay + static_cast<double>(given->second) * slow);
-  } else if (machine.rate > 0 && op.op.work) {
-    op.until = t + varied(d, delay + static_cast<double>(op.op.work) * 1e9 / machine.rate * slow / d.spec->speed);
+  const double known = known_ns(d, name_of(d, op.op.codelet), op.op.work);
+  if (!std::isnan(known)) {
+    op.until = t + varied(d, delay + known * slow);
   } else if (machine.virtual_time || !calls) {
     op.until = t + varied(d, delay + static_cast<double>(machine.usual_ns) * slow / d.spec->speed);
   } else {
@@ -370,6 +367,19 @@ void Engine::begin_call(Op &op, uint64_t t) noexcept {
     op.stretch = slow / d.spec->speed;
     op.least = t + varied(d, delay);
   }
+}
+
+const char *Engine::name_of(const Device &d, uint32_t codelet) noexcept {
+  const auto it = d.names.find(codelet);
+  return it == d.names.end() ? nullptr : it->second.c_str();
+}
+
+double Engine::known_ns(const Device &d, const char *codelet, uint64_t work) const noexcept {
+  if (codelet)
+    if (const auto given = machine.times.find(std::string_view(codelet)); given != machine.times.end())
+      return static_cast<double>(given->second);
+  if (machine.rate > 0 && work) return static_cast<double>(work) * 1e9 / machine.rate / d.spec->speed;
+  return NAN;
 }
 
 // The model is through with it; it is over when its effect is.

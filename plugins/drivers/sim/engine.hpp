@@ -97,6 +97,8 @@ class Engine {
   bool idle() const noexcept { return queues_.empty(); }
   bool has_effects() const noexcept { return !effects_.empty(); }
 
+  // What the machine's description says, without the device's delay, slowness and chance; NaN: nothing. Needs no mutex.
+  double known_ns(const Device &, const char *codelet, uint64_t work) const noexcept;
   uint64_t now() const noexcept { return host->now(host); }
   int end_of(uint32_t space) const noexcept;                   // -2: unknown
   consort_status fail(const Device &, consort_status, const std::string &text) const noexcept;
@@ -114,6 +116,7 @@ class Engine {
   void begin_copy(Op &, uint64_t t) noexcept;
   void begin_fill(Op &, uint64_t t) noexcept;
   void begin_call(Op &, uint64_t t) noexcept;
+  static const char *name_of(const Device &, uint32_t codelet) noexcept;
   bool is_inside(const Op &, int end, consort_addr, const int64_t step[2]) const noexcept;
   uint64_t loss_of(const Device &) const noexcept;  // when, by its time; CONSORT_NEVER
   void settle(uint64_t t) noexcept;

@@ -2,6 +2,7 @@
 //
 // What there is comes from the parameters (machine), what happens when from one engine for all devices. Memory of a
 // device is the host's, kept apart: nothing but copies and the functions of its own tasks is given its addresses.
+#include <consort/times.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -363,6 +364,19 @@ uint64_t next_event(void *handle) noexcept {
   if (!q.done.empty() || e.has_effects()) return e.now();
   return q.ops.empty() ? CONSORT_NEVER : e.next_event();
 }
+
+// -- how long kernels take, for who asks ------------------------------------------------------------------------------
+
+double kernel_ns(void *dev, const consort_times_query *q) noexcept {
+  const Device &d = device(dev);
+  return d.engine->known_ns(d, q->codelet, q->work) + static_cast<double>(d.spec->delay_ns);
+}
+
+const void *get(void *, const char *id) noexcept {
+  static constexpr consort_times times = {.size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns};
+  return std::strcmp(id, CONSORT_TIMES_ID) == 0 ? &times : nullptr;
+}
+
 constexpr consort_param params[] = {
     {"devices", "u32", "1", "0..64", "how many there are, all alike"},
     {"machine", "string", "", nullptr, "file that describes devices and links instead, see the README"},
@@ -411,7 +425,7 @@ constexpr consort_plugin plugin = {
     .flags = kFlags, .name = "sim", .version = "0.1.0",
     .summary = "accelerators that do not exist: memory, links, kernels and faults as told", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &ops, .init = init, .quiesce = quiesce, .fini = fini, .get = nullptr,
+    .ops = &ops, .init = init, .quiesce = quiesce, .fini = fini, .get = get,
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 #define CONSORT_DRIVER_MAJOR 0
-#define CONSORT_DRIVER_MINOR 2
+#define CONSORT_DRIVER_MINOR 3
 
 enum { /* consort_space_desc.flags */
   CONSORT_SP_CPU = 1 << 0,        /* CPU can load/store base+off */
@@ -171,8 +171,8 @@ typedef struct consort_op {
   uint32_t nwait;
   const consort_ticket *wait; /* valid until submit() returns; all else an op points to, until it completes */
   uint64_t cookie;
-  uint64_t expected_ns;       /* the scheduler's prediction, for information: a simulator charges its own machine's truth, never this */
-  uint64_t footprint;         /* size class; codelet, footprint, impl, work: what a simulator looks the truth up by */
+  uint64_t bytes;             /* of a task's data, exact, each datum once; only for SIMULATED units, else 0 */
+  uint64_t footprint;         /* size class; codelet, bytes, footprint, impl, work: what a simulator looks the truth up by */
   uint64_t work;              /* the codelet's own measure (flops …), 0 unknown */
   uint32_t codelet, impl;     /* dense; implementation within it. CONSORT_NONE: not a task */
   int32_t priority;
