@@ -58,11 +58,11 @@ class DriverHarness {
     if (dev) ops->close(dev);
   }
 
-  void *open_queue(uint64_t token = 1) {
+  void *open_queue(uint64_t token = 1, uint32_t unit = 0) {
     void *q = nullptr;
     desc = {};
     desc.size = sizeof desc;
-    EXPECT_EQ(ops->queue_open(dev, 0, token, &desc, &q), CONSORT_OK) << plugin.failure();
+    EXPECT_EQ(ops->queue_open(dev, unit, token, &desc, &q), CONSORT_OK) << plugin.failure();
     queues.push_back(q);
     return q;
   }

@@ -13,7 +13,7 @@
 #include <numeric>
 #include <thread>
 
-#include "drivers/driver_harness.hpp"
+#include "drivers/opencl_machine.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
 TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
@@ -23,14 +23,6 @@ TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/c
 
 namespace consort_test {
 namespace {
-
-using Params = PluginHost::Params;
-
-consort_space_desc ram() {
-  consort_space_desc s{};
-  s.name = "ram", s.domain = "host", s.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-  return s;
-}
 
 // A folder that goes with its test.
 struct Folder {
@@ -46,88 +38,6 @@ struct Folder {
     return n;
   }
 };
-
-struct OpenCl : testing::Test {
-  static Params on_cpus(Params more = {}) {
-    more.emplace("types", "cpu");
-    more.emplace("platforms", "portable");
-    more.emplace("cache", "off");
-    return more;
-  }
-  static void SetUpTestSuite() {
-    setenv("POCL_DEVICES", "pthread pthread", 0);
-    PluginHost probe("opencl", on_cpus());
-    if (!probe.ready()) missing() = probe.failure();
-  }
-  void SetUp() override {
-    if (!missing().empty()) GTEST_SKIP() << missing();
-  }
-  static std::string &missing() {
-    static std::string text;
-    return text;
-  }
-};
-
-struct Machine : DriverHarness {
-  explicit Machine(Params more = {}) : DriverHarness("opencl", OpenCl::on_cpus(std::move(more)), CONSORT_PLUGIN_DIR, {ram()}) {}
-  uint32_t own() const { return spaces[0].id; }
-  uint32_t host() const { return spaces[1].id; }
-  consort_addr alloc(uint64_t bytes, uint32_t flags = 0) {
-    consort_addr a{};
-    EXPECT_EQ(ops->alloc(dev, own(), bytes, 64, flags, &a), CONSORT_OK) << plugin.failure();
-    blocks.push_back({a, bytes});
-    return a;
-  }
-  ~Machine() {
-    for (void *q : queues) ops->queue_close(q);
-    queues.clear();
-    for (auto &[a, n] : blocks) ops->free(dev, own(), a, n);
-  }
-  // Submits and waits; the status of each.
-  std::vector<consort_status> run(void *q, std::vector<consort_op> list) {
-    for (size_t i = 0; i < list.size(); ++i) list[i].cookie = i;
-    std::vector<consort_status> out;
-    size_t given = 0;
-    while (out.size() < list.size()) {
-      given += ops->submit(q, list.data() + given, static_cast<uint32_t>(list.size() - given));
-      consort_done some[8];
-      const uint32_t k = ops->poll(q, some, 8);
-      for (uint32_t i = 0; i < k; ++i) {
-        EXPECT_EQ(some[i].cookie, out.size()) << "in order";
-        out.push_back(some[i].status);
-      }
-    }
-    return out;
-  }
-  consort_op copy(uint32_t from, consort_addr src, uint32_t to, consort_addr dst, uint64_t run, uint64_t rows = 1,
-                  int64_t src_step = 0, int64_t dst_step = 0, uint64_t slices = 1, int64_t src_slice = 0, int64_t dst_slice = 0) {
-    consort_op o = op_of(CONSORT_OP_COPY, 0);
-    o.u.copy = {from, to, src, dst, run, {rows, slices}, {src_step, src_slice}, {dst_step, dst_slice}};
-    return o;
-  }
-  consort_op to_device(const void *p, consort_addr dst, uint64_t n) { return copy(host(), addr(p), own(), dst, n); }
-  consort_op from_device(consort_addr src, void *p, uint64_t n) { return copy(own(), src, host(), addr(p), n); }
-  static consort_addr addr(const void *p) { return {reinterpret_cast<uint64_t>(p), 0}; }
-  uint64_t load(const char *text, const char *entry, const char *format = "cl", consort_status want = CONSORT_OK) {
-    uint64_t code = 0;
-    EXPECT_EQ(ops->load_impl(dev, format, text, std::strlen(text), entry, &code), want) << plugin.failure();
-    return code;
-  }
-  std::vector<std::pair<consort_addr, uint64_t>> blocks;
-};
-
-consort_arg at(consort_addr a, uint64_t extent) { return {CONSORT_ARG_ADDR, 8, a, extent, 0}; }
-template <class T>
-consort_arg value(T v) {
-  consort_arg a{CONSORT_ARG_SCALAR, sizeof v, {0, 0}, 0, 0};
-  std::memcpy(&a.scalar, &v, sizeof v);
-  return a;
-}
-consort_op launch_of(uint64_t code, const std::vector<consort_arg> &args, uint64_t n, uint32_t block = 1) {
-  consort_op o = op_of(CONSORT_OP_LAUNCH, 0);
-  o.u.launch = {code, args.data(), static_cast<uint32_t>(args.size()), 0, {n, 1, 1}, {block, 1, 1}, 0};
-  return o;
-}
 
 constexpr char kScale[] =
     "__kernel void scale(__global float *x, ulong off, ulong n, float a) {\n"
@@ -226,72 +136,6 @@ TEST_F(OpenCl, PinnedMemoryIsTheHosts) {
   EXPECT_EQ(back[7], 42);
   m.ops->free(m.dev, m.host(), a, 4096);
   EXPECT_EQ(m.ops->alloc(m.dev, m.host(), 4096, 64, 0, &a), CONSORT_E_INVAL) << "the host's ordinary memory is not its";
-}
-
-// -- copies and fills -------------------------------------------------------------------------------------------------
-
-TEST_F(OpenCl, CopiesBoxesOfEveryKind) {
-  Machine m;
-  void *q = m.open_queue();
-  constexpr size_t kBytes = 8192;
-  std::vector<unsigned char> in(kBytes), out(kBytes), want(kBytes), seen(kBytes);
-  for (size_t i = 0; i < kBytes; ++i) in[i] = static_cast<unsigned char>(i * 7 + i / 256);
-  struct Case { uint64_t run, rows, slices; int64_t src[2], dst[2]; uint64_t src_off, dst_off; };
-  const Case cases[] = {
-      {100, 1, 1, {0, 0}, {0, 0}, 3, 17},              // a line
-      {24, 7, 1, {64, 0}, {32, 0}, 8, 4},              // rows
-      {16, 5, 3, {32, 320}, {16, 80}, 40, 0},          // slices of rows
-      {16, 5, 3, {32, 333}, {48, 250}, 5, 11},         // slices that are no multiple of a row
-      {16, 1, 6, {0, 100}, {0, 64}, 0, 9},             // slices of one row
-      {8, 6, 1, {-16, 0}, {8, 0}, 400, 0},             // backwards
-      {8, 6, 2, {4, 1000}, {8, 64}, 64, 128},          // rows that overlap in the source
-      {4, 16, 16, {4, 64}, {64, 4}, 0, 0},             // transposed: steps in another order
-      {32, 4, 1, {0, 0}, {32, 0}, 256, 0},             // one row, four times
-  };
-  const consort_addr a = m.alloc(kBytes), b = m.alloc(kBytes);
-  for (const Case &c : cases) {
-    std::fill(want.begin(), want.end(), 0xee);
-    for (uint64_t z = 0; z < c.slices; ++z)
-      for (uint64_t y = 0; y < c.rows; ++y)
-        std::memcpy(&want[c.dst_off + int64_t(z) * c.dst[1] + int64_t(y) * c.dst[0]], &in[c.src_off + int64_t(z) * c.src[1] + int64_t(y) * c.src[0]], c.run);
-    const auto box = [&](uint32_t from, consort_addr src, uint32_t to, consort_addr dst) {
-      src.off += c.src_off, dst.off += c.dst_off;
-      return m.copy(from, src, to, dst, c.run, c.rows, c.src[0], c.dst[0], c.slices, c.src[1], c.dst[1]);
-    };
-    const std::string which = "run " + std::to_string(c.run) + " rows " + std::to_string(c.rows) + " slices " + std::to_string(c.slices);
-    std::vector<unsigned char> blank(kBytes, 0xee);
-    // host to device, device to device, device to host
-    std::fill(seen.begin(), seen.end(), 0);
-    EXPECT_EQ(m.run(q, {m.to_device(blank.data(), a, kBytes), box(m.host(), Machine::addr(in.data()), m.own(), a), m.from_device(a, seen.data(), kBytes)}),
-              (std::vector<consort_status>{0, 0, 0})) << which;
-    EXPECT_EQ(seen, want) << "in, " << which;
-    EXPECT_EQ(m.run(q, {m.to_device(in.data(), a, kBytes), m.to_device(blank.data(), b, kBytes), box(m.own(), a, m.own(), b), m.from_device(b, seen.data(), kBytes)}),
-              (std::vector<consort_status>{0, 0, 0, 0})) << which;
-    EXPECT_EQ(seen, want) << "within, " << which;
-    std::fill(out.begin(), out.end(), 0xee);
-    EXPECT_EQ(m.run(q, {box(m.own(), a, m.host(), Machine::addr(out.data()))}), (std::vector<consort_status>{0})) << which;
-    EXPECT_EQ(out, want) << "out, " << which;
-  }
-  EXPECT_EQ(m.run(q, {m.copy(m.host(), Machine::addr(in.data()), m.host(), Machine::addr(out.data()), 4)}), (std::vector<consort_status>{CONSORT_E_UNSUPPORTED}));
-  EXPECT_EQ(m.run(q, {m.copy(m.host(), Machine::addr(in.data()), m.own(), {a.base, kBytes}, 400)})[0] < 0, true) << "beyond the buffer";
-}
-
-TEST_F(OpenCl, FillsAtAnyOffset) {
-  Machine m;
-  void *q = m.open_queue();
-  std::vector<unsigned char> got(256), want(256);
-  const consort_addr a = m.alloc(256, CONSORT_AL_ZERO);
-  for (const uint32_t pattern : {0u, 0x04030201u, 0x5a5a5a5au})
-    for (uint64_t off = 0; off < 6; ++off)
-      for (uint64_t run : {0, 1, 2, 3, 4, 5, 9, 64, 66, 71}) {
-        consort_op clear = op_of(CONSORT_OP_FILL, 0), fill = op_of(CONSORT_OP_FILL, 0);
-        clear.u.fill = {a, 256, m.own(), 0x77777777};
-        fill.u.fill = {{a.base, off}, run, m.own(), pattern};
-        std::fill(want.begin(), want.end(), 0x77);
-        for (uint64_t i = 0; i < run; ++i) want[off + i] = static_cast<unsigned char>(pattern >> i % 4 * 8);
-        EXPECT_EQ(m.run(q, {clear, fill, m.from_device(a, got.data(), 256)}), (std::vector<consort_status>{0, 0, 0}));
-        ASSERT_EQ(got, want) << std::hex << pattern << " at " << off << " for " << run;
-      }
 }
 
 // -- kernels ----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ struct Settings {
   std::string options, cache, folders;
   uint64_t limit = 0;  // bytes of memory per device; 0: all there is
   uint32_t units = 1, depth = 16;
-  bool profiling = true;
+  bool profiling = true, any_order = true;
 };
 
 struct Found {  // a device that init() has chosen

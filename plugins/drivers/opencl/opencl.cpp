@@ -148,6 +148,7 @@ consort_status init(const consort_host *host, void **self) noexcept {
     s.units = number("units");
     s.depth = number("depth");
     s.profiling = text("profiling") == "true";
+    s.any_order = text("any_order") == "true";
     s.options = text("options");
     s.folders = text("folders");
     s.cache = text("cache");
@@ -203,10 +204,10 @@ consort_status load_impl(void *dev, const char *format, const void *text, uint64
   return guarded(device(dev).driver.host, [&] { return device(dev).load(format, text, n, entry, code); });
 }
 
-consort_status queue_open(void *dev, uint32_t, uint64_t token, consort_queue_desc *out, void **q) noexcept {
+consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queue_desc *out, void **q) noexcept {
   return guarded(device(dev).driver.host, [&] {
     Queue *made = nullptr;
-    const consort_status status = Queue::open(device(dev), token, out, &made);
+    const consort_status status = Queue::open(device(dev), unit, token, out, &made);
     *q = made;
     return status;
   });
@@ -229,6 +230,7 @@ constexpr consort_param params[] = {
     {"options", "string", "", nullptr, "for the compiler of kernels, as \"-cl-fast-relaxed-math\""},
     {"folders", "string", "", nullptr, "where kernel files are looked for before the working directory, with : between"},
     {"cache", "string", "auto", nullptr, "folder of built kernels; auto: consort/opencl in the user's cache; off: none"},
+    {"any_order", "bool", "true", nullptr, "copies overtake one another, where the device has queues that let them"},
     {"profiling", "bool", "true", nullptr, "queues that can tell when an op began and ended"},
 };
 

@@ -25,13 +25,17 @@ struct Queue::Bell {
 
 // -- life -------------------------------------------------------------------------------------------------------------
 
-consort_status Queue::open(Device &d, uint64_t token, consort_queue_desc *out, Queue **result) {
+consort_status Queue::open(Device &d, uint32_t unit, uint64_t token, consort_queue_desc *out, Queue **result) {
   if (d.lost.load(std::memory_order_acquire)) return d.fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   std::unique_ptr<Queue> q(new Queue(d));
   q->token_ = token;
   q->ring_.resize(d.driver.settings.depth);
   cl_int e = CL_SUCCESS;
-  q->cq_ = d.api.clCreateCommandQueue(d.context, d.id, d.driver.settings.profiling ? CL_QUEUE_PROFILING_ENABLE : 0, &e);
+  const auto can = value_of<cl_command_queue_properties>(d.api.clGetDeviceInfo, d.id, CL_DEVICE_QUEUE_PROPERTIES);
+  q->in_order_ = unit != CONSORT_NONE || !d.driver.settings.any_order || !(can & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  const cl_command_queue_properties want = (d.driver.settings.profiling ? CL_QUEUE_PROFILING_ENABLE : 0) |
+                                           (q->in_order_ ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  q->cq_ = d.api.clCreateCommandQueue(d.context, d.id, want, &e);
   if (e != CL_SUCCESS) return d.fail(status_of(e), std::string("no command queue: ") + name(e));
   const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (fd < 0) return d.fail(CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
@@ -40,7 +44,8 @@ consort_status Queue::open(Device &d, uint64_t token, consort_queue_desc *out, Q
     ::close(fd);
     throw std::bad_alloc();
   }
-  const consort_queue_desc desc{out->size, CONSORT_Q_IN_ORDER | CONSORT_Q_WAITS, d.token + 1, d.driver.settings.depth, 0};
+  const uint32_t flags = CONSORT_Q_WAITS | (q->in_order_ ? uint32_t{CONSORT_Q_IN_ORDER} : 0u);
+  const consort_queue_desc desc{out->size, flags, d.token + 1, d.driver.settings.depth, 0};
   std::memcpy(out, &desc, out->size < sizeof desc ? out->size : sizeof desc);
   const std::lock_guard lock(d.mutex);
   d.queues.push_back(q.get());
@@ -87,7 +92,7 @@ Queue::Place Queue::place_of(uint64_t seq, cl_event *out) const noexcept {
 }
 
 Queue::Place Queue::find(const consort_ticket &t, cl_event *out) const noexcept {
-  if (t.queue == token_) return Place::complete;  // in order
+  if (t.queue == token_ && in_order_) return Place::complete;
   for (const Queue *q : dev_.queues)
     if (q->token_ == t.queue) return t.seq < q->next_ ? q->place_of(t.seq, out) : Place::complete;
   return Place::complete;  // closed
@@ -169,6 +174,7 @@ void Queue::issue(const consort_op &op, uint64_t seq, std::vector<cl_event> &wai
   const bool time = (op.flags & CONSORT_OPF_TIME) && dev_.driver.settings.profiling;
   const uint64_t now = time ? dev_.driver.host->now(dev_.driver.host) : 0;
   c.keep_first = time;
+  c.chained = !in_order_;
   const auto marker = [&](cl_uint n, const cl_event *w, cl_event *e) { return api_.clEnqueueMarkerWithWaitList(cq_, n, w, e); };
   switch (op.kind) {
     case CONSORT_OP_COPY: copy(op.u.copy, c); break;
@@ -328,11 +334,18 @@ uint32_t Queue::poll(consort_done *out, uint32_t max) noexcept {
   char why[sizeof Slot::why] = "";
   {
     const std::lock_guard lock(dev_.mutex);
-    while (n < max && first_ < next_ && !*why && over(slot(first_))) {
-      Slot &s = slot(first_++);
+    for (uint64_t seq = first_; n < max && seq < next_ && !*why; ++seq) {
+      Slot &s = slot(seq);
+      if (s.told) continue;
+      if (!over(s)) {
+        if (in_order_) break;
+        continue;
+      }
       if (s.status < 0) std::memcpy(why, s.why, sizeof why);  // words are of the last that is reported: no more this time
       report(s, &out[n++]);
+      s.told = true;
     }
+    while (first_ < next_ && slot(first_).told) ++first_;
   }
   if (*why) dev_.fail(out[n - 1].status, why);
   if (n && dev_.lost.load(std::memory_order_relaxed)) dev_.tell_if_lost();
@@ -343,14 +356,18 @@ consort_status Queue::arm() noexcept {
   eventfd_t old;
   eventfd_read(bell_->fd, &old);  // before the look: what is over from here on rings again
   const std::lock_guard lock(dev_.mutex);
-  if (first_ == next_) return CONSORT_OK;
-  Slot &s = slot(first_);
-  if (!s.issued) {
-    unbelled_ = true;
-    return CONSORT_OK;
+  for (uint64_t seq = first_; seq < next_; ++seq) {
+    Slot &s = slot(seq);
+    if (s.told) continue;
+    if (!s.issued) unbelled_ = true;
+    else if (over(s) || !ring_for(s)) return CONSORT_E_BUSY;
+    if (in_order_) break;
   }
-  if (over(s)) return CONSORT_E_BUSY;
-  if (s.belled) return CONSORT_OK;
+  return CONSORT_OK;
+}
+
+bool Queue::ring_for(Slot &s) noexcept {
+  if (s.belled) return true;
   bell_->holders.fetch_add(1, std::memory_order_relaxed);
   const cl_int e = api_.clSetEventCallback(s.last, CL_COMPLETE, [](cl_event, cl_int, void *bell) {
     static_cast<Bell *>(bell)->ring();
@@ -358,15 +375,15 @@ consort_status Queue::arm() noexcept {
   }, bell_);
   if (e != CL_SUCCESS) {
     bell_->drop();
-    return CONSORT_E_BUSY;  // then it has to be asked
+    return false;
   }
-  s.belled = true;
-  return CONSORT_OK;
+  return s.belled = true;
 }
 
 void Queue::give_all_back() noexcept {
   for (uint64_t seq = first_; seq < next_; ++seq) {
     Slot &s = slot(seq);
+    if (s.told) continue;
     const bool waits = std::any_of(later_.begin(), later_.end(), [&](const Later &l) { return l.seq == seq; });
     if (!s.issued && !waits) continue;  // in somebody's hands just now: it is given back when it comes out of them
     s.status = CONSORT_E_DEVICE_LOST;

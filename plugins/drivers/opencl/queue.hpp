@@ -1,7 +1,8 @@
-// queue.hpp — one in-order command queue: ops become commands as they are submitted, and are reported in that order.
+// queue.hpp — one command queue: ops become commands as they are submitted. A unit's is in order, and its ops are reported
+// so; one for copies alone has no order where the device can, and whatever is over is reported.
 //
-// A ring of the ops in flight, each with the event of its last command. poll() asks the events, arm() has the oldest ring
-// a bell (an event fd) when it is over; nothing else calls back. Host functions that may block run on a helper thread,
+// A ring of the ops in flight, each with the event of its last command. poll() asks the events, arm() has the oldest (without
+// order: each) ring a bell (an event fd) when it is over; nothing else calls back. Host functions that may block run on a helper thread,
 // started when the first of them comes, and so does whatever was submitted behind one until it is through.
 // Its own calls are [queue]; the ring is guarded by the device's mutex, because the helper and other queues look at it.
 #pragma once
@@ -15,7 +16,7 @@ namespace opencl {
 
 class Queue {
  public:
-  static consort_status open(Device &, uint64_t token, consort_queue_desc *, Queue **out);
+  static consort_status open(Device &, uint32_t unit, uint64_t token, consort_queue_desc *, Queue **out);
   ~Queue();
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
@@ -35,7 +36,7 @@ class Queue {
     cl_event first, last;          // first: only where time is wanted and there are several commands
     consort_status status;
     uint16_t kind, flags;
-    bool issued, belled;
+    bool issued, belled, told;     // told: reported, though older ones are not
     char why[200];                 // of a status < 0, as far as there are words
     unsigned char scratch[16];     // a fill's ends, until it is over
   };
@@ -58,6 +59,7 @@ class Queue {
   const Slot &slot(uint64_t seq) const noexcept { return ring_[seq % ring_.size()]; }
   void issue(const consort_op &, uint64_t seq, std::vector<cl_event> &wait) noexcept;
   bool over(Slot &) noexcept;
+  bool ring_for(Slot &) noexcept;  // when it is over; false: no call back, it has to be asked
   void report(Slot &, consort_done *) noexcept;
   void drop_events(Slot &) noexcept;
 
@@ -69,9 +71,10 @@ class Queue {
   Device &dev_;
   const Api &api_;
   uint64_t token_ = 0;
+  bool in_order_ = true;
   cl_command_queue cq_ = nullptr;
   std::vector<Slot> ring_;
-  uint64_t first_ = 1, next_ = 1;        // seqs in flight: [first_, next_)
+  uint64_t first_ = 1, next_ = 1;        // seqs in flight: [first_, next_), less those told
   std::deque<Later> later_;
   bool in_helper_ = false, issuing_ = false, stop_ = false, unbelled_ = false;
   Bell *bell_ = nullptr;
