@@ -97,5 +97,7 @@ consort_status wait_inside(Hand &, const Goal &, const Deadline &, bool may_help
 // With a manual pump: the caller steps the workers.
 consort_status wait_by_pumping(Hand &, const Goal &, const Deadline &) noexcept;
 bool pump_for_records(Hand &) noexcept;
+// In virtual time: what was submitted since the last call took its submitter so long. Before a wait looks at the clock.
+void charge_submissions(Runtime &) noexcept;
 
 }  // namespace consort

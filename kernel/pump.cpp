@@ -45,6 +45,12 @@ bool pump_all(Runtime &rt, Hand &h, uint64_t latest) noexcept {
   return true;
 }
 
+void charge_submissions(Runtime &rt) noexcept {
+  if (!rt.submit_ns) return;
+  const uint64_t all = rt.submitted(), before = rt.charged.exchange(all, std::memory_order_relaxed);
+  if (all > before) rt.clock.advance((all - before) * rt.submit_ns);
+}
+
 static consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
   while (!goal.reached()) {
     const bool late = deadline.passed();  // what happens at that very moment still counts
@@ -84,6 +90,7 @@ bool pump_for_records(Hand &h) noexcept {
   const auto at_work = [](const Queue *q) { return q->at_work(); };
   for (uint32_t fruitless = h.gave_way ? 4 * n : 0; !RecordWait::enough(h);) {
     PumpTurn turn(rt, h);
+    charge_submissions(rt);
     if (fruitless < 4 * n && !rt.virtual_time) {
       fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
     } else if (pump_all(rt, h, CONSORT_NEVER)) {

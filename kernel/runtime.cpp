@@ -1,5 +1,6 @@
 #include "runtime.hpp"
 
+#include <consort/times.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -208,6 +209,12 @@ Result<void> Runtime::open(const consort_settings *settings) {
                    config->origin("time") + ": driver '" + std::string(d->manifest->name) +
                        "' keeps to the world's time, and time = \"virtual\": name in `drivers` only "
                        "those that simulate");
+  for (const Plugin *d : *drivers) {
+    const auto get = d->manifest->get;
+    const auto *times = get ? static_cast<const consort_times *>(get(d->self, CONSORT_TIMES_ID)) : nullptr;
+    if (virtual_time && times && CONSORT_HAS_FN(times, consort_times, submit_ns))
+      submit_ns = std::max(submit_ns, times->submit_ns(d->self));
+  }
   auto machine = Topology::open(*drivers);
   if (!machine) return machine.error();
   topology = std::move(*machine);

@@ -104,6 +104,7 @@ struct Runtime {
   bool detect_repeats = false;
   bool manual = false, profile = false;
   bool virtual_time = false;               // then manual too: the clock goes from event to event
+  uint64_t submit_ns = 0;                  // in virtual time: what a submission costs
   std::atomic<bool> observed{false};       // somebody is told of starts and ends; see choose_paths()
   void (*log_fn)(void *, int32_t, const char *) = nullptr;
   void *log_user = nullptr;
@@ -124,6 +125,7 @@ struct Runtime {
   Waiter *waiters = nullptr;         // a list on the waiters' stacks: waiting needs no memory
   std::atomic<bool> said_no_thread{false};
   std::atomic<Hand *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
+  std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; charge_submissions() alone
 
   // -- rooms, in the order of their lives --
   std::shared_ptr<Config> config;

@@ -27,6 +27,7 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
   if (!h) return CONSORT_E_NOMEM;
   settle_down(rt, *h);
   push_kept(rt, *h);
+  charge_submissions(rt);
   const Deadline deadline(rt.clock, timeout_ns);
   if (rt.manual) return wait_by_pumping(*h, goal, deadline);
   const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !h->nholds.load(std::memory_order_relaxed);

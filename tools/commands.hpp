@@ -49,6 +49,9 @@ int run_plugins(Settings &, bool verbose);
 int run_config(Settings &, bool changed_only);
 int run_topo(Settings &);
 int run_links(Settings &, bool measure);
+// operands: "KERNEL=N", how many tiles a kernel works on, of those that are not known.
+int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
+                       const std::vector<std::string> &operands);
 int run_why_not(Settings &, const std::string &name);
 
 }  // namespace tool

@@ -61,6 +61,19 @@ int main(int argc, char **argv) {
   std::string name;
   why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
 
+  CLI::App *machine = app.add_subcommand("machine", "machines to simulate, as files");
+  machine->require_subcommand(1);
+  CLI::App *import = machine->add_subcommand("import", "a machine of a JSON file of measured platforms, as a file for the driver sim");
+  std::string from, platform, to;
+  std::vector<std::string> operands;
+  import->add_option("FILE", from, "the JSON file")->required();
+  import->add_option("NAME", platform, "one of its platforms")->required();
+  import->add_option("-o,--output", to, "the TOML file to write; stdout without it");
+  import->add_option("--operands", operands, "how many tiles a kernel works on that is not known: --operands geqrt=2")
+      ->type_name("KERNEL=N")
+      ->take_all()
+      ->allow_extra_args(false);
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -84,6 +97,7 @@ int main(int argc, char **argv) {
     if (*plugins) return tool::run_plugins(settings, verbose);
     if (*config) return tool::run_config(settings, changed_only);
     if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
+    if (*import) return tool::run_machine_import(from, platform, to, operands);
     if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "consort: %s\n", e.what());

@@ -151,6 +151,32 @@ TEST(VirtualTime, GoesFromEventToEvent) {
   EXPECT_OK(consort_codelet_remove(rt, slow));
 }
 
+TEST(VirtualTime, KernelsTakeTheTimeOfTheirDataAndSubmissionsTheirs) {
+  File f("[overheads]\nsubmit = \"2us\"\n[[device]]\nhost = true\nclass = \"cpu\"\n"
+         "[[kernel]]\ncodelet = \"work\"\n4 = \"1ms\"\n8 = \"3ms\"\n");
+  Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"sim.machine", f.path.c_str()}});
+  Bodies body;
+  std::vector<uint64_t> at;
+  const auto work = body(rt, "work", [&](const consort_call &c) -> consort_status { return at.push_back(c.host->now(c.host)), CONSORT_OK; });
+  int v = 0, w = 0;
+  const auto x = variable_of(rt, &v), y = variable_of(rt, &w);
+  ASSERT_OK(Desc(work).rw(x).to(rt));
+  ASSERT_OK(Desc(work).rw(x).r(y).to(rt));
+  ASSERT_OK(Desc(work).rw(x).r(x).to(rt));
+  ASSERT_OK(Desc(work).rw(x).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  ASSERT_EQ(at.size(), 4u);
+  EXPECT_EQ(at[0], 4 * 2'000u) << "bodies run when their time begins";
+  EXPECT_EQ(at[1] - at[0], 1'000'000u);
+  EXPECT_EQ(at[2] - at[1], 3'000'000u) << "two data";
+  EXPECT_EQ(at[3] - at[2], 1'000'000u) << "one datum named twice";
+  ASSERT_OK(Desc(work).rw(x).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(at[4] - at[3], 1'000'000u + 2'000u) << "the next wait pays for one more";
+  EXPECT_OK(consort_unregister(rt, x));
+  EXPECT_OK(consort_unregister(rt, y));
+}
+
 TEST(VirtualTime, TimeRunsOutInIt) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
   Bodies body;

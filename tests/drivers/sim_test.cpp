@@ -122,7 +122,7 @@ TEST(Sim, SaysWhatItCannotRead) {
   };
   refuses_file("[[device]]\ncolour = \"red\"\n", ":2: colour: a device has name, class");
   refuses_file("units = 2\n", ":1: \"units = 2\": write key = value below a table");
-  refuses_file("[[wire]]\n", "[wire] is none of device, bus, link, times");
+  refuses_file("[[cable]]\n", "[cable] is none of device, bus, wire, link, route, times, kernel, overheads");
   refuses_file("[[device\n", "is no table");
   refuses_file("[[link]]\nfrom = \"host\"\nto = \"moon\"\n", ":3: to = \"moon\": neither \"host\" nor the name");
   refuses_file("[[device]]\nname = \"a\"\n[[device]]\nname = \"a\"\n", "two devices of the name \"a\"");

@@ -43,6 +43,7 @@ void Engine::lose(Device &d, uint64_t t) noexcept {
         std::erase(effects_, op.get());
         op->effect = Op::kNone;
       }
+      if (op->stage == Op::kArrives) op->stage = Op::kWaits, std::erase(active_, op.get());
       if (op->stage != Op::kWaits) op->stage = Op::kHeld;
     }
     for (size_t i = 0; i < q->ops.size();) {

@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint64_t kInline = 32 << 10;  // bytes that are moved at once, whoever looks: a thread costs more
 
+bool is_timed(const Op &op) noexcept {  // something happens to it at `until`
+  return op.stage == Op::kArrives || op.stage == Op::kLatency || op.stage == Op::kFlows || op.stage == Op::kTimed;
+}
+
 }  // namespace
 
 // -- life -------------------------------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ void Engine::remove(Queue &q, std::unique_lock<std::mutex> &lock) noexcept {
 uint64_t Engine::next_event() const noexcept {
   uint64_t t = CONSORT_NEVER;
   for (const Op *op : active_)
-    if (op->stage == Op::kLatency || op->stage == Op::kFlows || op->stage == Op::kTimed) t = std::min(t, op->until);
+    if (is_timed(*op)) t = std::min(t, op->until);
   for (const Device *d : devices)
     if (!d->lost) t = std::min(t, loss_of(*d));
   return t;
@@ -150,15 +154,17 @@ void Engine::step(uint64_t t) noexcept {
   const std::vector<Op *> due = [&] {
     std::vector<Op *> list;
     for (Op *op : active_)
-      if ((op->stage == Op::kLatency || op->stage == Op::kFlows || op->stage == Op::kTimed) && op->until <= t)
-        list.push_back(op);
+      if (is_timed(*op) && op->until <= t) list.push_back(op);
     return list;
   }();
   bool flows = false;
   for (Op *op : due) {
     if (std::find(active_.begin(), active_.end(), op) == active_.end() || op->stage == Op::kHeld)
       continue;  // lost meanwhile
-    if (op->stage == Op::kLatency && op->left > 0) {
+    if (op->stage == Op::kArrives) {
+      op->stage = Op::kWaits;
+      std::erase(active_, op);
+    } else if (op->stage == Op::kLatency && op->left > 0) {
       op->stage = Op::kFlows;
       flows = true;
     } else {
@@ -178,10 +184,26 @@ void Engine::accept(Queue &q, const consort_op &given) {
   op->wait.assign(given.wait, given.wait + given.nwait);
   op->queue = &q;
   op->seq = q.accepted + 1;
+  Device &d = *q.device;
+  if (const uint64_t ns = handing_ns(d, given); ns && !d.lost) {
+    op->stage = Op::kArrives;
+    op->until = d.busy = std::max(d.busy, clock_) + ns;
+  }
   q.ops.push_back(std::move(op));
   ++q.accepted;
-  begin_ready(clock_);
+  if (q.ops.back()->stage == Op::kArrives)
+    active_.push_back(q.ops.back().get());  // there is room for all that may be in flight
+  else
+    begin_ready(clock_);
   if (!machine.virtual_time && next_event() < waking_) news_.notify_all();
+}
+
+// Of the core that drives the device.
+uint64_t Engine::handing_ns(const Device &d, const consort_op &op) const noexcept {
+  if (d.spec->host || op.kind == CONSORT_OP_MARK) return 0;
+  const Overheads &o = machine.overheads;
+  if (op.kind != CONSORT_OP_CALL) return o.copy;
+  return o.launch + o.task + o.fetch * (op.u.call.call ? op.u.call.call->nviews : 0);
 }
 
 bool Engine::may_begin(const Queue &q, const Op &op) const noexcept {
@@ -308,7 +330,7 @@ void Engine::begin_copy(Op &op, uint64_t t) noexcept {
   double slow = 1;
   for (int end : {op.from, op.to})
     if (end != kHost) slow = std::max(slow, machine.devices[static_cast<size_t>(end)].slow);
-  if (machine.noise > 0) slow *= 1 + machine.noise * d.chance.next();
+  if (machine.link_noise > 0) slow *= 1 + machine.link_noise * d.chance.next();
   op.most = op.path->bytes_per_s / 1e9 / slow;
   op.left = static_cast<double>(bytes);
   op.bytes = bytes;
@@ -318,6 +340,7 @@ void Engine::begin_copy(Op &op, uint64_t t) noexcept {
     op.status = fail(d, CONSORT_E_IO, "a copy went wrong, as faults = demands");
     return;
   }
+  if (!machine.move) return;
   if (machine.virtual_time || bytes <= kInline)
     move_bytes(c);
   else
@@ -341,6 +364,7 @@ void Engine::begin_fill(Op &op, uint64_t t) noexcept {
   }
   op.bytes = fill.run;
   op.until = t + varied(d, static_cast<double>(fill.run) * 1e9 / path->bytes_per_s * d.spec->slow);
+  if (!machine.move) return;
   if (machine.virtual_time || fill.run <= kInline)
     fill_bytes(fill);
   else
@@ -357,7 +381,9 @@ void Engine::begin_call(Op &op, uint64_t t) noexcept {
   const bool calls = machine.execute && op.op.u.call.fn;
   if (calls) op.effect = Op::kDue;
   const double slow = d.spec->slow, delay = static_cast<double>(d.spec->delay_ns) * slow;
-  const double known = known_ns(d, name_of(d, op.op.codelet), op.op.work);
+  if (d.spec->host)  // this core does itself what others have done for them
+    t += machine.overheads.task + machine.overheads.fetch * (op.op.u.call.call ? op.op.u.call.call->nviews : 0);
+  const double known = known_ns(d, name_of(d, op.op.codelet), op.op.bytes, op.op.work);
   if (!std::isnan(known)) {
     op.until = t + varied(d, delay + known * slow);
   } else if (machine.virtual_time || !calls) {
@@ -374,10 +400,13 @@ const char *Engine::name_of(const Device &d, uint32_t codelet) noexcept {
   return it == d.names.end() ? nullptr : it->second.c_str();
 }
 
-double Engine::known_ns(const Device &d, const char *codelet, uint64_t work) const noexcept {
-  if (codelet)
+double Engine::known_ns(const Device &d, const char *codelet, uint64_t bytes, uint64_t work) const noexcept {
+  if (codelet) {
+    if (const auto it = d.spec->kernels.find(std::string_view(codelet)); it != d.spec->kernels.end() && bytes)
+      return it->second.ns(bytes);
     if (const auto given = machine.times.find(std::string_view(codelet)); given != machine.times.end())
       return static_cast<double>(given->second);
+  }
   if (machine.rate > 0 && work) return static_cast<double>(work) * 1e9 / machine.rate / d.spec->speed;
   return NAN;
 }

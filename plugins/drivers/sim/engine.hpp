@@ -22,8 +22,8 @@ struct Device;
 struct Queue;
 
 struct Op {
-  // kMeasured: as long as its function takes. kHeld: the model is through with it, its effect is not.
-  enum Stage : uint8_t { kWaits, kLatency, kFlows, kTimed, kMeasured, kHeld };
+  // kArrives: the host is still about to hand it over. kMeasured: as long as its function takes. kHeld: the model is through with it, its effect is not.
+  enum Stage : uint8_t { kArrives, kWaits, kLatency, kFlows, kTimed, kMeasured, kHeld };
   enum Effect : uint8_t { kNone, kDue, kRunning, kDone };
   consort_op op;
   std::vector<consort_ticket> wait;
@@ -68,8 +68,9 @@ struct Device {
   uint64_t token;
   const DeviceSpec *spec;
   uint32_t space = CONSORT_NONE;
-  bool lost = false, told = false;
+  bool lost = false, told = false, has_slab = false;
   uint64_t opened = 0, used = 0, seen[4] = {};  // seen: by Fault::Kind
+  uint64_t busy = 0;                            // until then its core of the host is at work for it
   std::map<uint64_t, uint64_t> blocks;          // address, bytes; of its own space
   std::map<uint64_t, uint64_t> pinned;          // of the host's
   std::map<uint32_t, std::string> names;        // of codelets
@@ -98,7 +99,7 @@ class Engine {
   bool has_effects() const noexcept { return !effects_.empty(); }
 
   // What the machine's description says, without the device's delay, slowness and chance; NaN: nothing. Needs no mutex.
-  double known_ns(const Device &, const char *codelet, uint64_t work) const noexcept;
+  double known_ns(const Device &, const char *codelet, uint64_t bytes, uint64_t work) const noexcept;
   uint64_t now() const noexcept { return host->now(host); }
   int end_of(uint32_t space) const noexcept;                   // -2: unknown
   consort_status fail(const Device &, consort_status, const std::string &text) const noexcept;
@@ -111,6 +112,7 @@ class Engine {
 
  private:
   void begin_ready(uint64_t t) noexcept;
+  uint64_t handing_ns(const Device &, const consort_op &) const noexcept;
   bool may_begin(const Queue &, const Op &) const noexcept;
   void begin(Op &, uint64_t t) noexcept;
   void begin_copy(Op &, uint64_t t) noexcept;

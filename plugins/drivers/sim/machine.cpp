@@ -1,6 +1,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -39,6 +40,10 @@ class Reader {
   void bus(const Table &);
   void link(const Table &);
   void times(const Table &);
+  void named_wire(const Table &);
+  void route(const Table &);
+  void overheads(const Table &);
+  void pick_kernels(const std::string &set);
   void fault(const std::string &word);
 
   struct Reach {
@@ -51,6 +56,12 @@ class Reader {
   Reach usual_reach_{};
   std::vector<Reach> reach_;
   std::vector<Bus> buses_;
+  struct Wire {
+    uint32_t number;
+    uint64_t latency_ns;
+  };
+  std::map<std::string, Wire> wires_;  // those that have a name
+  std::vector<KernelTable> kernels_;
   bool duplex_ = true;
 };
 
@@ -197,6 +208,97 @@ void Reader::times(const Table &t) {
   for (const Table::Entry &e : t.entries) machine_.times[e.key] = read_time(e.where, e.value);
 }
 
+void Reader::named_wire(const Table &t) {
+  std::string name;
+  double rate = 0;
+  uint64_t latency = 0;
+  for (const Table::Entry &e : t.entries) {
+    if (e.key == "name")
+      name = e.value;
+    else if (e.key == "bandwidth")
+      rate = positive(e.where, read_rate(e.where, e.value));
+    else if (e.key == "latency")
+      latency = read_time(e.where, e.value);
+    else
+      throw Bad{e.where + ": a wire has name, bandwidth, latency"};
+  }
+  if (name.empty() || rate == 0 || name.find(',') != std::string::npos)
+    throw Bad{t.where + ": a wire needs a name, without a comma in it, and a bandwidth"};
+  if (!wires_.emplace(name, Wire{wire(rate), latency}).second)
+    throw Bad{t.where + ": there are two wires of the name \"" + name + "\""};
+}
+
+// All its wires, in the order of the way; their latencies add up, unless it has one of its own.
+void Reader::route(const Table &t) {
+  int from = -2, to = -2;
+  Path p;
+  const Table::Entry *latency = nullptr;
+  for (const Table::Entry &e : t.entries) {
+    if (e.key == "from")
+      from = end_of(e);
+    else if (e.key == "to")
+      to = end_of(e);
+    else if (e.key == "latency")
+      latency = &e;
+    else if (e.key == "wires")
+      for (const std::string &name : split(e.value, ',')) {
+        const auto it = wires_.find(name);
+        if (it == wires_.end()) throw Bad{e.where + ": no [[wire]] has the name \"" + name + "\""};
+        p.wires.push_back(it->second.number);
+        p.latency_ns += it->second.latency_ns;
+      }
+    else
+      throw Bad{e.where + ": a route has from, to, wires, latency"};
+  }
+  if (from == -2 || to == -2 || from == to) throw Bad{t.where + ": a route needs from and to, two ends that differ"};
+  if (p.wires.empty()) throw Bad{t.where + ": a route needs wires, names with commas between"};
+  if (latency) p.latency_ns = read_time(latency->where, latency->value);
+  p.bytes_per_s = INFINITY;
+  for (uint32_t w : p.wires)
+    p.bytes_per_s = std::min(p.bytes_per_s, machine_.wires[w] * 1e9 /
+                                                static_cast<double>(std::count(p.wires.begin(), p.wires.end(), w)));
+  machine_.paths[{from, to}] = std::move(p);
+}
+
+void Reader::overheads(const Table &t) {
+  Overheads &o = machine_.overheads;
+  const std::pair<const char *, uint64_t *> known[] = {{"launch", &o.launch}, {"copy", &o.copy},   {"task", &o.task},
+                                                       {"fetch", &o.fetch},   {"alloc", &o.alloc}, {"submit", &o.submit}};
+  for (const Table::Entry &e : t.entries) {
+    const auto it = std::find_if(std::begin(known), std::end(known), [&](const auto &k) { return e.key == k.first; });
+    if (it == std::end(known)) throw Bad{e.where + ": overheads are launch, copy, task, fetch, alloc, submit"};
+    *it->second = read_time(e.where, e.value);
+    if (*it->second > 1'000'000'000) throw Bad{e.where + " = \"" + e.value + "\" is more than a second"};
+  }
+}
+
+// What a device is told of itself goes before what its class is told, and that before what all are.
+void Reader::pick_kernels(const std::string &set) {
+  std::string sets;
+  bool found = set.empty();
+  for (const KernelTable &k : kernels_) {
+    if (!k.set.empty() && sets.find("\"" + k.set + "\"") == std::string::npos)
+      sets += (sets.empty() ? "\"" : ", \"") + k.set + "\"";
+    found |= k.set == set;
+    const auto is_meant = [&](const DeviceSpec &d) {
+      return k.device.empty() ? k.klass.empty() || d.klass == k.klass : d.name == k.device;
+    };
+    if (std::none_of(machine_.devices.begin(), machine_.devices.end(), is_meant))
+      throw Bad{k.where + ": kernel \"" + k.codelet + "\" is of " +
+                (k.device.empty() ? "class \"" + k.klass : "device \"" + k.device) + "\", and there is none"};
+  }
+  if (!found)
+    throw Bad{where("kernels") + " = \"" + set + "\": no [[kernel]] has that set; there " +
+              (sets.empty() ? "is none" : "are " + sets)};
+  for (int rank = 0; rank < 3; ++rank)  // of a device, of a class, of all
+    for (const KernelTable &k : kernels_) {
+      if ((k.device.empty() ? k.klass.empty() ? 2 : 1 : 0) != rank) continue;
+      if (!set.empty() && !k.set.empty() && k.set != set) continue;
+      for (DeviceSpec &d : machine_.devices)
+        if (rank == 2 || (rank == 0 ? d.name == k.device : d.klass == k.klass)) d.kernels.emplace(k.codelet, k.curve);
+    }
+}
+
 // KIND@WHEN or KIND%CHANCE, with /DEVICE behind it or without: for each device.
 void Reader::fault(const std::string &word) {
   const std::string at = where("faults: ") + "\"" + word + "\"";
@@ -264,8 +366,14 @@ void Reader::from_file(const std::string &file) {
       bus(t);
     else if (t.name == "times")
       times(t);
-    else if (t.name != "link")
-      throw Bad{t.where + ": [" + t.name + "] is none of device, bus, link, times"};
+    else if (t.name == "wire")
+      named_wire(t);
+    else if (t.name == "overheads")
+      overheads(t);
+    else if (t.name == "kernel")
+      kernels_.push_back(KernelTable::read(t));
+    else if (t.name != "link" && t.name != "route")
+      throw Bad{t.where + ": [" + t.name + "] is none of device, bus, wire, link, route, times, kernel, overheads"};
   }
 }
 
@@ -273,6 +381,8 @@ Machine Reader::read() {
   Machine &m = machine_;
   m.virtual_time = text("time") == "virtual";
   m.execute = read_flag(where("execute"), text("execute"));
+  m.move = read_flag(where("move"), text("move"));
+  m.link_noise = read_number(where("link_noise"), text("link_noise"));
   m.seed = std::strtoull(text("seed").c_str(), nullptr, 10);
   m.noise = read_number(where("noise"), text("noise"));
   m.rate = read_rate(where("rate"), text("rate"));
@@ -337,8 +447,12 @@ Machine Reader::read() {
     std::stringstream again;
     again << in.rdbuf();
     for (const Table &t : read_tables(file, again.str()))
-      if (t.name == "link") link(t);
+      if (t.name == "link")
+        link(t);
+      else if (t.name == "route")
+        route(t);
   }
+  pick_kernels(text("kernels"));
   for (const std::string &word : split(text("faults"), ',')) fault(word);
   return std::move(m);
 }

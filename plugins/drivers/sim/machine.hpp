@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace sim {
+#include "kernels.hpp"
 
-struct Bad { std::string text; };
+namespace sim {
 
 constexpr int kHost = -1;  // an end of a path: whatever memory is the host's
 
@@ -23,9 +23,11 @@ struct DeviceSpec {
   uint64_t memory = 0, delay_ns = 0;
   double speed = 1, slow = 1;
   bool host = false;  // it has no memory of its own: it is the host's memory, and cores in it
+  std::map<std::string, Curve, std::less<>> kernels;  // by codelet
 };
 
-// A directed way between two memories. Bytes go over all its wires at once, at the pace of the slowest.
+// A directed way between two memories. Bytes go over all its wires at once, at the pace of the slowest; over one that
+// is named twice, twice.
 struct Path {
   double bytes_per_s = 0;
   uint64_t latency_ns = 0;
@@ -40,6 +42,15 @@ struct Fault {
   uint64_t at_ns = 0; // kLost: after the device was opened; 0: not by time
 };
 
+// What the host does for each, in ns. A device that is not the host has one core that does this for it, one after the
+// other and while the device works; a core of the host does it itself, before the kernel.
+struct Overheads {
+  uint64_t launch = 0, copy = 0;      // of a device that is not the host: to hand it a kernel, a copy
+  uint64_t task = 0, fetch = 0;       // of each kernel, of each of its data
+  uint64_t alloc = 0;                 // once per device: one slab, with the first block
+  uint64_t submit = 0;                // paid by who submits
+};
+
 struct Machine {
   std::vector<DeviceSpec> devices;
   std::vector<double> wires;                          // bytes per ns
@@ -48,9 +59,10 @@ struct Machine {
   std::vector<Fault> faults;
   double rate = 0;                                    // of a codelet's own measure, per second; 0: not used
   uint64_t usual_ns = 0;                              // of a kernel about which nothing is known, in virtual time
-  double noise = 0;                                   // kernels and copies take up to this share more or less
+  double noise = 0, link_noise = 0;                   // kernels take up to this share more or less, copies more
+  Overheads overheads;
   uint64_t seed = 1;
-  bool virtual_time = false, execute = true;
+  bool virtual_time = false, execute = true, move = true;
   std::string trace;
 
   static Machine read(const consort_host *);

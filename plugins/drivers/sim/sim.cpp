@@ -223,8 +223,12 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
       throw;
     }
     if (own) d.used += whole;
+    if (own && !d.spec->host && !d.has_slab) {
+      d.has_slab = true;
+      d.busy = std::max(d.busy, e.now()) + e.machine.overheads.alloc;
+    }
     lock.unlock();
-    if (flags & CONSORT_AL_ZERO) std::memset(p, 0, whole);
+    if ((flags & CONSORT_AL_ZERO) && (e.machine.move || !own)) std::memset(p, 0, whole);
     *out = {reinterpret_cast<uint64_t>(p), 0};
     return CONSORT_OK;
   });
@@ -369,11 +373,14 @@ uint64_t next_event(void *handle) noexcept {
 
 double kernel_ns(void *dev, const consort_times_query *q) noexcept {
   const Device &d = device(dev);
-  return d.engine->known_ns(d, q->codelet, q->work) + static_cast<double>(d.spec->delay_ns);
+  return d.engine->known_ns(d, q->codelet, q->bytes, q->work) + static_cast<double>(d.spec->delay_ns);
 }
 
+uint64_t submit_ns(void *self) noexcept { return engine(self).machine.overheads.submit; }
+
 const void *get(void *, const char *id) noexcept {
-  static constexpr consort_times times = {.size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns};
+  static constexpr consort_times times = {
+      .size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns, .submit_ns = submit_ns};
   return std::strcmp(id, CONSORT_TIMES_ID) == 0 ? &times : nullptr;
 }
 
@@ -398,7 +405,10 @@ constexpr consort_param params[] = {
     {"rate", "string", "0", nullptr, "of a codelet's own measure of work, per second; 0: not used"},
     {"usual", "string", "100us", nullptr, "how long a kernel takes in virtual time of which nothing is known"},
     {"execute", "bool", "true", nullptr, "functions are called; false: kernels only take time, and values are wrong"},
-    {"noise", "f64", "0", "0..1", "kernels and copies take up to this share more or less, by chance"},
+    {"move", "bool", "true", nullptr, "false: copies and fills only take time, and no memory of a device is touched"},
+    {"kernels", "string", "", nullptr, "which set of the file's [[kernel]] tables; empty: of a codelet the first"},
+    {"noise", "f64", "0", "0..1", "kernels take up to this share more or less, by chance"},
+    {"link_noise", "f64", "0", "0..1", "copies take up to this share more, by chance"},
     {"faults", "list", "", nullptr,
      "what goes wrong: oom@3 (the 3rd allocation), copy%0.01 (one in a hundred), kernel@5/1 (on device 1), lost@100, "
      "lost@20ms, slow@8/0"},

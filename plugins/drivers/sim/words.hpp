@@ -2,12 +2,13 @@
 //
 // Pure functions; what they cannot read they throw as Bad, saying where.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "machine.hpp"
-
 namespace sim {
+
+struct Bad { std::string text; };
 
 uint64_t read_bytes(const std::string &where, const std::string &);     // "512M": K, M, G, T of 1024
 double read_rate(const std::string &where, const std::string &);       // "12.5G": k, M, G, T of 1000, per second

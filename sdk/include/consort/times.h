@@ -24,6 +24,7 @@ CONSORT_FROZEN(consort_times_query, 40);
 typedef struct consort_times {
   uint32_t size, reserved;
   double (*kernel_ns)(void *dev, const consort_times_query *); /* [any] ns from the launch to the end; NaN: unknown */
+  uint64_t (*submit_ns)(void *self);  /* [control] virtual time: what each submission costs who submits */
 } consort_times;
 
 #ifdef __cplusplus

@@ -1,0 +1,306 @@
+// machine.cpp — `consort machine import`: a platform of a JSON file of measured ones, as a file for the driver sim.
+//
+// The JSON has "platforms": by name, each with kernels (application, tile, kernel, device: mean_us), links and routes
+// (or matrices bandwidth_MBps and latency_us, index 0 the host), gpu_mem_bytes, and how many workers of which kind
+// there are; and "overheads_us" of all. What is missing or wrong is named by its place. Runs nothing.
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "commands.hpp"
+
+namespace tool {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse(const std::string &where, const std::string &what) {
+  throw std::runtime_error(where + ": " + what);
+}
+
+// A value and where it stands.
+struct Node {
+  const json &value;
+  std::string where;
+
+  bool has(const std::string &key) const { return value.is_object() && value.contains(key); }
+  Node operator[](const std::string &key) const {
+    if (!value.is_object()) refuse(where, "is no object");
+    if (!value.contains(key)) refuse(where, "has no \"" + key + "\"");
+    return {value[key], where + "." + key};
+  }
+  Node operator[](size_t i) const {
+    if (!value.is_array() || i >= value.size()) refuse(where, "has no element " + std::to_string(i));
+    return {value[i], where + "[" + std::to_string(i) + "]"};
+  }
+  template <class F> void each(F f) const {
+    if (!value.is_object()) refuse(where, "is no object");
+    for (const auto &[key, v] : value.items()) f(key, Node{v, where + "." + key});
+  }
+  double number(double least) const {
+    if (!value.is_number()) refuse(where, "is no number");
+    const double x = value.get<double>();
+    if (!std::isfinite(x) || x < least) refuse(where, value.dump() + " is too small");
+    return x;
+  }
+  double positive() const {
+    const double x = number(0);
+    if (x <= 0) refuse(where, "must be more than 0");
+    return x;
+  }
+  uint64_t count(uint64_t least) const {
+    const double x = number(static_cast<double>(least));
+    if (x != std::floor(x) || x > 1e18) refuse(where, value.dump() + " is no whole number");
+    return static_cast<uint64_t>(x);
+  }
+  std::string text() const {
+    if (!value.is_string()) refuse(where, "is no string");
+    return value.get<std::string>();
+  }
+};
+
+// As it may stand in the file: between quotes, in lists with commas.
+std::string name_of(const std::string &where, const std::string &name) {
+  if (name.empty() || name.find_first_of("\",\n\\") != std::string::npos)
+    refuse(where, "a name with a quote, a comma or a backslash in it, or none");
+  return name;
+}
+
+std::string printed(const char *format, double x) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, x);
+  return text;
+}
+std::string in_quotes(const std::string &s) { return "\"" + s + "\""; }
+std::string us(double x) { return in_quotes(printed("%.10g", x) + "us"); }
+std::string lower(std::string s) {
+  for (char &c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+class Import {
+ public:
+  Import(const Node &root, const Node &platform, const std::string &name, std::map<std::string, int> operands)
+      : root_(root), p_(platform), name_(name), operands_(std::move(operands)) {}
+  std::string text();
+
+ private:
+  void line(const std::string &key, const std::string &value) { out_ += key + " = " + value + "\n"; }
+  void overheads();
+  void devices();
+  void routes();
+  void matrices();
+  void kernels();
+  std::string end_name(const Node &, const std::string &) const;  // "RAM" → host, "CUDA0" → cuda0
+
+  const Node &root_, &p_;
+  const std::string name_;
+  std::map<std::string, int> operands_;
+  std::vector<std::string> accelerators_;  // as the file for the driver names them
+  std::string out_;
+};
+
+// What is charged, and what is not: memory is taken as one slab per device, pinning is not charged.
+void Import::overheads() {
+  if (!root_.has("overheads_us")) return;
+  const Node o = root_["overheads_us"];
+  const auto given = [&](const char *key) { return o.has(key) ? o[key].number(0) : 0; };
+  std::string accelerator = "cuda";
+  o.each([&](const std::string &key, const Node &) {
+    if (const size_t at = key.find("_task_queue"); at != std::string::npos) accelerator = key.substr(0, at);
+  });
+  out_ += "[overheads]\n";
+  line("submit", us(given("task_submit")));
+  line("task", us(given("task_push")));
+  line("fetch", us(given("fetch_input_per_buffer")));
+  line("launch", us(given((accelerator + "_task_queue").c_str())));
+  line("copy", us(given((accelerator + "_transfer_queue").c_str())));
+  line("alloc", us(given((accelerator + "_malloc").c_str())));
+}
+
+void Import::devices() {
+  const bool told = p_.has("starpu_workers");
+  uint64_t accelerators = 0;
+  std::string klass = "cuda";
+  if (told) {
+    p_["starpu_workers"].each([&](const std::string &key, const Node &n) {
+      if (key == "cpu") return;
+      if (accelerators) refuse(n.where, "a second kind of accelerator, where one is understood");
+      klass = name_of(n.where, key);
+      accelerators = n.count(1);
+    });
+  } else {
+    accelerators = p_["ngpus"].count(0);
+    if (p_["ncores"].count(1) <= accelerators) refuse(p_.where + ".ncores", "no more than ngpus, each of which needs one");
+  }
+  if (told && p_.has("ngpus") && p_["ngpus"].count(0) != accelerators)
+    refuse(p_.where + ".ngpus", "is " + p_["ngpus"].value.dump() + ", starpu_workers says " + std::to_string(accelerators));
+  const uint64_t cores = told ? p_["starpu_workers"]["cpu"].count(0) : p_["ncores"].count(1) - accelerators;
+  out_ += "\n# cores that drive no accelerator; how much memory they have is not said\n[[device]]\n";
+  line("name", in_quotes("cpu"));
+  line("host", "true");
+  line("class", in_quotes("cpu"));
+  line("units", std::to_string(cores));
+  line("depth", "1");
+  line("memory", in_quotes("1T"));
+  for (uint64_t i = 0; i < accelerators; ++i) {
+    accelerators_.push_back(klass + std::to_string(i));
+    out_ += "\n[[device]]\n";
+    line("name", in_quotes(accelerators_.back()));
+    line("class", in_quotes(klass));
+    line("units", "1");
+    line("depth", "2");
+    line("memory", std::to_string(p_["gpu_mem_bytes"].count(1)));
+  }
+}
+
+std::string Import::end_name(const Node &at, const std::string &name) const {
+  if (name == "RAM") return "host";
+  for (const std::string &a : accelerators_)
+    if (a == lower(name)) return a;
+  refuse(at.where, "\"" + name + "\" is neither RAM nor one of the " + std::to_string(accelerators_.size()) + " accelerators");
+}
+
+void Import::routes() {
+  const Node links = p_["links"];
+  links.each([&](const std::string &key, const Node &l) {
+    out_ += "\n[[wire]]\n";
+    line("name", in_quotes(name_of(l.where, key)));
+    line("bandwidth", printed("%.17g", l["bandwidth_Bps"].positive()));
+    line("latency", us(l["latency_s"].number(0) * 1e6));
+  });
+  std::map<std::pair<std::string, std::string>, bool> seen;
+  p_["routes"].each([&](const std::string &key, const Node &r) {
+    const size_t arrow = key.find("->");
+    if (arrow == std::string::npos) refuse(r.where, "a route is called FROM->TO");
+    const std::string from = end_name(r, key.substr(0, arrow)), to = end_name(r, key.substr(arrow + 2));
+    if (from == to) refuse(r.where, "a route from " + from + " to itself");
+    seen[{from, to}] = true;
+    std::string wires;
+    for (size_t i = 0; i < r.value.size(); ++i) {
+      const std::string wire = r[i].text();
+      if (!links.has(wire)) refuse(r[i].where, "there is no link \"" + wire + "\"");
+      wires += (wires.empty() ? "" : ", ") + wire;
+    }
+    if (wires.empty()) refuse(r.where, "has no links");
+    out_ += "\n[[route]]\n";
+    line("from", in_quotes(from));
+    line("to", in_quotes(to));
+    line("wires", in_quotes(wires));
+  });
+  for (const std::string &a : accelerators_)
+    for (const auto &[from, to] : {std::pair{std::string("host"), a}, std::pair{a, std::string("host")}})
+      if (!seen.contains({from, to})) refuse(p_.where + ".routes", "none from " + from + " to " + to);
+}
+
+void Import::matrices() {
+  const Node rates = p_["bandwidth_MBps"];
+  const auto name = [&](size_t i) { return i == 0 ? "host" : accelerators_[i - 1]; };
+  for (size_t from = 0; from <= accelerators_.size(); ++from)
+    for (size_t to = 0; to <= accelerators_.size(); ++to) {
+      if (from == to) continue;
+      const double rate = rates[from][to].number(0);
+      if (rate == 0 && from && to) continue;  // over the host
+      out_ += "\n[[link]]\n";
+      line("from", in_quotes(name(from)));
+      line("to", in_quotes(name(to)));
+      line("bandwidth", printed("%.17g", rates[from][to].positive() * 1e6));
+      line("latency", us(p_.has("latency_us") ? p_["latency_us"][from][to].number(0) : 0));
+      line("both", "false");
+    }
+}
+
+void Import::kernels() {
+  // by set, kernel, device; then by bytes. The tile stands behind, for who reads the file.
+  std::map<std::string, std::map<uint64_t, std::pair<double, std::string>>> tables;
+  p_["kernels"].each([&](const std::string &set, const Node &tiles) {
+    const double element = set.ends_with("_double") ? 8 : 4;
+    tiles.each([&](const std::string &tile, const Node &kernels) {
+      char *end = nullptr;
+      const double nb = std::strtod(tile.c_str(), &end);
+      if (*end || !(nb >= 1) || nb > 1e6) refuse(kernels.where, "is no size of a tile");
+      kernels.each([&](const std::string &kernel, const Node &devices) {
+        const auto known = operands_.find(kernel);
+        if (known == operands_.end())
+          refuse(devices.where, "how many tiles does it work on? say --operands " + kernel + "=N");
+        const auto bytes = static_cast<uint64_t>(element * nb * nb * known->second);
+        std::vector<std::string> names{"cpu"};
+        names.insert(names.end(), accelerators_.begin(), accelerators_.end());
+        for (const std::string &d : names) {
+          const std::string head = "\n[[kernel]]\nset = " + in_quotes(name_of(tiles.where, set)) +
+                                   "\ncodelet = " + in_quotes(name_of(devices.where, kernel)) +
+                                   (d == "cpu" ? "\nclass = " : "\ndevice = ") + in_quotes(d) + "\n";
+          tables[head][bytes] = {devices[d]["mean_us"].positive(), tile};
+        }
+      });
+    });
+  });
+  for (const auto &[head, times] : tables) {
+    out_ += head;
+    for (const auto &[bytes, time] : times) out_ += std::to_string(bytes) + " = " + us(time.first) + "  # " + time.second + "\n";
+  }
+}
+
+std::string Import::text() {
+  out_ = "# " + name_;
+  for (const char *key : {"cpu", "gpu", "software"})
+    if (p_.has(key)) out_ += "; " + p_[key].text();
+  for (char &c : out_)
+    if (c == '\n') c = ' ';
+  out_ += "\n# A machine for the driver sim: consort sim --machine THIS -- PROGRAM\n\n";
+  overheads();
+  devices();
+  if (p_.has("routes")) routes();
+  else matrices();
+  kernels();
+  return out_;
+}
+
+std::map<std::string, int> read_operands(const std::vector<std::string> &given) {
+  std::map<std::string, int> operands{{"potrf", 1},   {"trsm", 2},    {"syrk", 2},  {"gemm", 3}, {"getrf", 1},
+                                      {"trsm_ll", 2}, {"trsm_ru", 2}, {"trtri", 1}, {"lauum", 1}, {"trmm", 2}};
+  for (const std::string &word : given) {
+    const size_t equals = word.find('=');
+    const int n = equals == std::string::npos ? 0 : std::atoi(word.c_str() + equals + 1);
+    if (equals == 0 || n < 1 || n > 1000) throw std::runtime_error("--operands \"" + word + "\" is not of the form KERNEL=N");
+    operands[word.substr(0, equals)] = n;
+  }
+  return operands;
+}
+
+}  // namespace
+
+int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
+                       const std::vector<std::string> &operands) {
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(file + " cannot be read");
+  json all;
+  try {
+    all = json::parse(in);
+  } catch (const json::exception &e) {
+    throw std::runtime_error(file + " is no JSON: " + e.what());
+  }
+  const Node root{all, file};
+  const Node platforms = root["platforms"];
+  std::vector<std::string> names;
+  platforms.each([&](const std::string &key, const Node &) { names.push_back(key); });
+  if (!platforms.has(name)) {
+    std::string list;
+    for (const std::string &n : names) list += (list.empty() ? "" : ", ") + n;
+    throw std::runtime_error(file + " has no platform \"" + name + "\"" + did_you_mean(name, names) + "; it has: " + list);
+  }
+  const Node platform = platforms[name];
+  const std::string text = Import(root, platform, name, read_operands(operands)).text();
+  if (out.empty()) return std::fputs(text.c_str(), stdout), 0;
+  std::ofstream to(out);
+  to << text;
+  to.close();
+  if (!to) throw std::runtime_error(out + " cannot be written");
+  return 0;
+}
+
+}  // namespace tool
