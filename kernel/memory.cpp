@@ -200,7 +200,7 @@ void Memory::list(Replica &r) noexcept {  // as the newest, or, if nobody wants 
   (r.older ? r.older->newer : store.oldest) = &r;
   (r.newer ? r.newer->older : store.newest) = &r;
   r.age = ++store.uses;
-  if (!store.tight) return;
+  if (!store.tight || r.looked_at) return;
   rank(r);
   store.victims.add(r);
 }
@@ -222,6 +222,7 @@ void Memory::pin(Replica &r) noexcept {
 void Memory::unpin(Replica &r) noexcept {
   if (--r.pins) return;
   stores_[r.space].pinned -= r.bytes;
+  r.last_use_ns = rt_.policy.chooses_victims() ? rt_.clock.now() : 0;
   list(r);
 }
 
@@ -285,7 +286,8 @@ void Memory::release(Replica &r) noexcept {
   }
   r.blocks.clear();
   r.bytes = 0;
-  r.allocated = false;
+  r.allocated = r.prefetched = false;
+  r.chosen = 0;
 }
 
 bool Memory::drop_spares(Store &store) noexcept {
@@ -313,6 +315,10 @@ void Memory::rank(Replica &r) noexcept {
   const uint64_t level = r.unwanted || !all.is_valid(r) ? kWorthless : kept ? kKept : kOrdinary;
   const bool alone = coherence::replica(all.valid, r.space) == coherence::Replica::kOwned;
   static_assert(Outlook::kNever < uint64_t{1} << 62);
+  if (level == kOrdinary && r.chosen && r.chosen >> Replica::kPlaceBits == stores_[r.space].asks) {
+    r.rank = 1 + (r.chosen & ((1u << Replica::kPlaceBits) - 1));  // behind all that is worth nothing, before the rest
+    return;
+  }
   const uint64_t nearness = level == kWorthless ? 0 : Outlook::kNever - outlook_.next(*r.datum).place;
   r.rank = level << 62 | (nearness << 1 & Outlook::kNever) | alone;
 }
@@ -347,6 +353,8 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
   Store &store = stores_[space];
   if (!store.counted) return true;
   const auto lacks = [&](uint64_t soon) { return store.used - store.spare_bytes + bytes > store.limit + soon; };
+  const bool may_ask = for_whom && for_whom->worker && !store.clearing;
+  if (may_ask && lacks(0) && lacks(store.saving) && ask_policy(store, bytes)) return false;
   if (lacks(0) && !store.clearing) {
     store.clearing = true;
     store.later = false;
@@ -355,26 +363,20 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
       return for_whom &&
              std::any_of(for_whom->items.begin(), for_whom->items.end(), [&](const auto &i) { return i.datum == d; });
     };
-    Replica *skipped = nullptr;
-    while (lacks(store.saving)) {
-      Replica *const r = next_victim(store);
-      if (!r) break;
-      store.victims.remove(*r);
-      if (!r->coming && !needed(r->datum)) {
-        store.evictions_until_ranked -= store.evictions_until_ranked != 0;
-        if (!coherence::rule(r->datum->extra()->replicas->valid, space, Event::kDrop).save) {
-          drop(*r);
-          continue;
-        }
-        if (save(*r, Room::kMade)) continue;
-      }
-      r->skipped = skipped;
-      skipped = r;
-    }
-    for (; skipped; skipped = skipped->skipped) store.victims.add(*skipped);
+    look_at_victims(store, [&](Replica &r) {
+      if (!lacks(store.saving)) return false;
+      if (r.coming || needed(r.datum)) return true;
+      store.evictions_until_ranked -= store.evictions_until_ranked != 0;
+      if (coherence::rule(r.datum->extra()->replicas->valid, space, Event::kDrop).save)
+        save(r, Room::kMade);
+      else
+        drop(r);
+      return lacks(store.saving);
+    });
     store.clearing = false;
   }
   if (lacks(0)) return false;
+  if (may_ask) next_asks_anew(store);
   if (store.used + bytes > store.limit) drop_spares(store);
   return true;
 }

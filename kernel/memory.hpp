@@ -109,6 +109,9 @@ class Memory {
     uint64_t replicas = 0;                                 // that there are, with or without memory
     uint64_t uses = 0, evictions_until_ranked = 0;
     uint32_t leaving = 0;                                  // copies under way from here to other spaces
+    // Was the policy asked whom to evict for whoever lacks room now? How often it was; only the last answer counts.
+    enum Asked : uint8_t { kNot, kToAsk, kBeingAsked, kAnswered } asked = kNot;
+    uint64_t asks = 0, ask_bytes = 0;                      // ask_bytes: that are wanted
     uint64_t saving = 0;                                   // bytes of those that saves under way will let go
     std::deque<Staging *> waiting;                         // in the order in which they came
     std::vector<Wish *> wished;                            // their turn has come; the most urgent first
@@ -136,6 +139,30 @@ class Memory {
   void rank(Replica &) noexcept;
   void look_ahead(Store &) noexcept;
   Replica *next_victim(Store &) noexcept;
+  // Shows those that may go, the first to go first, each once, until f(Replica &) says false. It may let them go.
+  template <class F>
+  void look_at_victims(Store &store, F f) noexcept {
+    Replica *seen = nullptr;
+    for (bool more = true; more;) {
+      Replica *const r = next_victim(store);
+      if (!r) break;
+      store.victims.remove(*r);
+      r->looked_at = true;
+      r->next_looked_at = seen;
+      seen = r;
+      more = f(*r);
+    }
+    for (; seen; seen = seen->next_looked_at) {
+      seen->looked_at = false;
+      if (!seen->listed) continue;  // it has gone, or is in use
+      rank(*seen);
+      store.victims.add(*seen);
+    }
+  }
+  bool ask_policy(Store &, uint64_t bytes) noexcept;
+  static void next_asks_anew(Store &) noexcept;            // he has room now, or is refused
+  void consult(const Hand &, Lock &) noexcept;             // lets the mutex go meanwhile
+  void ask(Lock &, uint32_t space);                        // may throw
   void count_on(Transfer &, bool) noexcept;                // what it saves will go when it has ended, or not after all
   enum class Room { kMade, kFree };                        // where it is saved: others make room, or it is there
   bool save(Replica &, Room) noexcept;
@@ -193,6 +220,9 @@ class Memory {
   uint64_t active_ = 0;                                    // stagings that have all they need, until they end
   // hops whose end was not told to everybody yet; release pairs with busy()
   std::atomic<uint32_t> under_way_{0};
+  bool told_bad_victims_ = false;
+  bool to_ask_ = false;                                    // some store is kToAsk: hand_out() follows
+  uint32_t asking_ = 0;                                    // stores that are kToAsk or kBeingAsked: serve() follows
   uint64_t transfers_ = 0;                                 // copies under way: when they end, serve() looks again
 };
 

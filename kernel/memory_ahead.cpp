@@ -13,21 +13,15 @@ void Memory::save_ahead(uint32_t space) noexcept {
   if (taken + wanted <= store.limit || taken > store.limit) return;
   look_ahead(store);
   uint64_t ready = store.limit - taken;
-  Replica *looked_at = nullptr;
-  for (int n = 0; n < kLooks && ready < wanted; ++n) {
-    Replica *const r = next_victim(store);
-    if (!r) break;
-    store.victims.remove(*r);
-    r->skipped = looked_at;
-    looked_at = r;
-    const Replicas &all = *r->datum->extra()->replicas;
+  int looks = kLooks;
+  look_at_victims(store, [&](Replica &r) {
+    const Replicas &all = *r.datum->extra()->replicas;
     if (!coherence::rule(all.valid, space, coherence::Event::kDrop).save)
-      ready += r->bytes;
-    else if (!r->coming && !all.claims && !outlook_.next(*r->datum).rewritten && save(*r, Room::kFree))
-      break;
-  }
-  for (; looked_at; looked_at = looked_at->skipped)
-    if (looked_at->listed) store.victims.add(*looked_at);
+      ready += r.bytes;
+    else if (!r.coming && !all.claims && !outlook_.next(*r.datum).rewritten && save(r, Room::kFree))
+      return false;
+    return --looks && ready < wanted;
+  });
 }
 
 }  // namespace consort

@@ -108,6 +108,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
   // Written elsewhere meanwhile (nobody waits for a copy that only makes room): then this is nothing.
   const bool stale = t->version != all.version;
   if (t->status >= 0 && !stale) all.valid |= coherence::one(t->to->space);
+  t->to->prefetched = t->wish && t->waiters.empty();
   if (status != CONSORT_E_CANCELLED) {
     Traffic &link = traffic_[t->from->space * stores_.size() + t->to->space];
     ++(status < 0 ? link.failed : link.copies);
@@ -180,7 +181,7 @@ void Memory::fetch_wanted() noexcept {
     if (--s.awaited == 0) complete(&s);
   };
   for (size_t n = wanted_.size(); n; --n) take(false);
-  if (!wanted_.empty() && !transfers_ && !active_) take(true);
+  if (!wanted_.empty() && !transfers_ && !active_ && !asking_) take(true);
 }
 
 // Contents into a replica that has memory, for somebody who waits or for a wish; or joins those who wait for them

@@ -33,7 +33,8 @@ bool Memory::choose(Staging &s) {
 }
 
 bool Memory::is_stuck(const Store &store) const noexcept {
-  return !transfers_ && !store.pinned && !store.later;
+  const bool asking = store.asked == Store::kToAsk || store.asked == Store::kBeingAsked;
+  return !transfers_ && !store.pinned && !store.later && !asking;
 }
 
 // The driver has less than it said; or it has that much, but no single piece so large: who wants less may find it still.
@@ -73,7 +74,7 @@ bool Memory::grant(Staging &s) noexcept try {
     whole += bytes;
     missing += bytes;
   }
-  const Store &store = stores_[s.space];
+  Store &store = stores_[s.space];
   if (store.counted && whole > store.limit) {
     refuse(s, CONSORT_E_NOMEM,
            "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name +
@@ -82,6 +83,7 @@ bool Memory::grant(Staging &s) noexcept try {
   }
   if (missing && !make_room(s.space, missing, &s)) {
     if (!is_stuck(store)) return false;
+    next_asks_anew(store);
     refuse(s, CONSORT_E_NOMEM,
            "it needs " + std::to_string(missing) + " bytes more in " + rt_.topology->spaces()[s.space].desc.name +
                ", where " + std::to_string(store.used - store.spare_bytes) + " of " + std::to_string(store.limit) +
@@ -109,7 +111,8 @@ bool Memory::grant(Staging &s) noexcept try {
   for (auto &item : s.items) {
     pin(*item.replica);
     for (Transfer *t : item.replica->going) count_on(*t, false);
-    item.replica->unwanted = item.replica->leaves = false;
+    item.replica->unwanted = item.replica->leaves = item.replica->prefetched = false;
+    item.replica->chosen = 0;
     item.claimed = item.mode & CONSORT_M_W;
     if (item.claimed) ++item.datum->extra()->replicas->claims;
   }
@@ -169,6 +172,7 @@ void Memory::serve() noexcept {
 }
 
 void Memory::hand_out(Hand &h, Lock &lock) noexcept {
+  if (to_ask_) consult(h, lock);
   std::vector<Staging *> mine;
   mine.swap(complete_);
   lock.unlock();
@@ -219,10 +223,12 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
     if (!store.waiting.empty() || !grant(*s)) {
       store.waiting.push_back(s);
       w.staging.fetch_add(1, std::memory_order_relaxed);
+      if (to_ask_) hand_out(h, lock);
       return CONSORT_AGAIN;
     }
     if (s->awaited) {
       w.staging.fetch_add(1, std::memory_order_relaxed);
+      if (to_ask_) hand_out(h, lock);  // about a space on the way
       return CONSORT_AGAIN;
     }
     ++active_;

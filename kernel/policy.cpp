@@ -189,6 +189,13 @@ void Policy::submitted(const Task *t) noexcept {
   if (i.ops->submitted) i.ops->submitted(i.s, &pub, 1);
 }
 
+uint32_t Policy::victim(uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n, uint32_t *order,
+                        const std::string **who) noexcept {
+  const Instance &i = current();
+  *who = &i.name;
+  return i.ops->victim ? i.ops->victim(i.s, space, bytes, replicas, n, order) : 0;
+}
+
 Task *Policy::take_back(Runtime &rt, Task *t, TaskName name) noexcept {
   const Instance &i = current();
   if (!i.ops->dropped) return nullptr;

@@ -62,6 +62,13 @@ class Policy {
   }
   bool looks_ahead() const noexcept { return current().ops->submitted; }  // then no task is submitted the short way
   void submitted(const Task *) noexcept;
+  bool chooses_victims() const noexcept {        // false: there is no policy any more, or it has no opinion
+    const Instance *i = now_.load(std::memory_order_acquire);
+    return i && i->ops->victim;
+  }
+  // who: the name of the one that answered, good until the runtime stops
+  uint32_t victim(uint32_t space, uint64_t bytes, const consort_replica *, uint32_t n, uint32_t *order,
+                  const std::string **who) noexcept;
   bool keeps_order() const noexcept { return !(current().ops->flags & CONSORT_SF_ANY_ORDER); }
   bool observes() const noexcept { return current().ops->started || current().ops->finished; }
   struct Watcher;                                // who was told of a start is told of the end

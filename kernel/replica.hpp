@@ -37,8 +37,14 @@ struct Replica {
   // Among those that may go: which goes first, then which was used last; its place (victims.hpp)
   static constexpr uint32_t kNotIn = ~0u;
   uint64_t rank = 0, age = 0;
+  uint64_t last_use_ns = 0;                // kept where a policy chooses
+  // By the policy: in which answer (Store::asks), then as which of those that should go, from 1
+  static constexpr uint32_t kPlaceBits = 16;
+  uint64_t chosen = 0;
+  bool prefetched = false;                 // and not used since
   uint32_t at = kNotIn;
-  Replica *skipped = nullptr;              // the next of those that make_room() left where they were
+  bool looked_at = false;                  // taken out of them while the others are looked at
+  Replica *next_looked_at = nullptr;
   bool stays() const noexcept { return lasting || unsure || anchored; }  // whether in use or not
 };
 
