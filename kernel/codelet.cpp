@@ -103,6 +103,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
     if (!usable) continue;
     c->where |= uint64_t{1} << bit;
     if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {fn, user, i};
+    else c->several |= uint64_t{1} << bit;
   }
   std::vector<const char *> names;
   for (const Codelet::Impl &i : c->impls) names.push_back(i.name.c_str());

@@ -17,6 +17,7 @@
 
 namespace consort {
 
+class Model;
 class Topology;
 
 struct Codelet {
@@ -36,6 +37,10 @@ struct Codelet {
   std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none may
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
+  uint64_t several = 0;                   // classes with more than one implementation
+  // What its tasks take, by CONSORT_MODEL_*; owned by Models. nullptr: none yet. Release where it is set pairs with
+  // Models::of()
+  std::atomic<Model *> model[2] = {};
   uint32_t nmodes = CONSORT_NONE;
   std::string name;
   std::vector<uint32_t> modes;

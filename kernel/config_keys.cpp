@@ -42,6 +42,13 @@ constexpr consort_param keys[] = {
     {"links", "string", "auto", "auto|told|stored|measure|again",
      "figures of links: the drivers' words; those that were measured and stored; measure what is not stored, or all "
      "again; auto: stored, and with a manual pump told"},
+    {"models", "string", "auto", "auto|given|all",
+     "what tasks take is measured: of codelets that were given a model, and of all once the scheduler asks (auto); never "
+     "of others; of all from the start"},
+    {"calibrate", "string", "demand", "demand|off",
+     "demand: what is not known yet is tried until it is; off: nothing is measured"},
+    {"calibrate_samples", "u32", "10", "1..32",
+     "measurements of one size, on one kind of unit, by one implementation, that make an estimate"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},
     {"check", "bool", kCheck, nullptr, "watch that plugins keep to their thread tags; costs on every crossing"},
     {"log", "string", "warn", "error|warn|info|debug", "how much to say"},

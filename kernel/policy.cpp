@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "error_slot.hpp"
+#include "models.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
 
@@ -120,6 +121,7 @@ Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
 
 void Policy::make_current(Runtime &rt, Instance &i) noexcept {
   now_.store(&i, std::memory_order_release);  // pairs with current()
+  rt.models->policy_changed();
   rt.choose_paths();
   // A push may have gone into an instance that was open, but not current yet: whom it woke saw nothing.
   uint64_t bits[Runtime::kMaxWorkers / 64];

@@ -7,6 +7,7 @@
 #include "complete.hpp"
 #include "commute.hpp"
 #include "error_slot.hpp"
+#include "models.hpp"
 #include "more.hpp"
 #include "packed_args.hpp"
 #include "reduction.hpp"
@@ -169,6 +170,7 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
 }
 
 consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
+  const uint32_t wanted = impl;
   if ((t->bits & kAfter) | (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
       (t->epoch ^ t->group->epoch.load(std::memory_order_relaxed))) [[unlikely]]
     if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
@@ -205,6 +207,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
     impl = c.entry[w.klass].impl;
   }
   if (c.ran) c.ran[w.id].fetch_add(1, std::memory_order_relaxed);  // read by consort_codelet_stats()
+  f.picked = impl == wanted;
   f.fn = c.impls[impl].fn;
   f.call.nviews = n;
   f.call.nargs = t->nargs;
@@ -233,11 +236,15 @@ void trace(Runtime &rt, const Task &t, TaskName name, uint32_t worker, uint32_t 
 consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const TaskName name = t->pub.id;
   const bool told = rt.policy.observes();
-  const uint64_t t0 = rt.profile || told ? rt.clock.now() : 0;
+  Models::Run run;
+  if (rt.models->in_use()) run = rt.models->begin(w, f, *t);
+  const bool timed = rt.profile || told || run.cell || run.counted;
+  const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
   const Policy::Watcher watcher = told ? rt.policy.tell_started(w, t) : Policy::Watcher{};
   const consort_status status = guarded_call(f.fn, &f.call);
-  const uint64_t t1 = rt.profile || told ? rt.clock.now() : 0;
+  const uint64_t t1 = timed ? rt.clock.now() : 0;
+  if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && rt.this_hand()->seat == &w);
   // A body that waited and lost its turn is not reported: whoever has the worker now reports its own.
   if (told && rt.this_hand()->seat == &w)
     rt.policy.tell_finished(watcher, w, {name, status, 0, t0, t1, 0, 0});

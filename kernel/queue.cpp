@@ -7,7 +7,9 @@
 #include "able.hpp"
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "footprint.hpp"
 #include "links.hpp"
+#include "models.hpp"
 #include "prepare.hpp"
 #include "task_bytes.hpp"
 
@@ -21,6 +23,7 @@ struct Queue::Slot {
   consort_op op{};
   consort_call_fn *fn = nullptr;
   Portable::Launch launch;  // of a task whose implementation is text
+  Models::Run run{};          // whose time it takes
   Policy::Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
   char text[256] = {};
 };
@@ -223,13 +226,15 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   }
   free_.pop_back();
   slot->task = t;
+  slot->run = {};
+  if (rt_.models->in_use()) [[unlikely]] slot->run = rt_.models->begin(worker_, slot->frame, *t);
   slot->op = {};
   slot->op.kind = CONSORT_OP_CALL;
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
-  if (rt_.profile || rt_.policy.observes()) [[unlikely]] slot->op.flags |= CONSORT_OPF_TIME;
+  if (rt_.profile || slot->run.cell || rt_.policy.observes()) [[unlikely]] slot->op.flags |= CONSORT_OPF_TIME;
   slot->op.cookie = reinterpret_cast<uint64_t>(slot);
   if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
-  slot->op.footprint = t->pub.footprint;
+  slot->op.footprint = footprint_of(*t);
   slot->op.work = t->extra ? t->extra->work : 0;
   slot->op.codelet = t->pub.codelet;
   slot->op.impl = slot->frame.call.impl;
@@ -243,6 +248,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
         s < 0) {
       record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr);
       free_.push_back(slot);
+      if (slot->run.model) rt_.models->end(worker_, slot->run, 0, 0, false);
       end_unissued(h, slot, t, s);
       return true;
     }
@@ -333,6 +339,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   }
   if (!recorded && (slot->watcher.instance || rt_.observed.load(std::memory_order_relaxed))) [[unlikely]]
     tell(*slot, done, s);
+  if (slot->run.model) rt_.models->end(worker_, slot->run, done.t0, done.t1, s >= 0);
   if (s >= 0) t->bits |= kOdd;
   --inflight_;
   slot->task = nullptr;

@@ -10,6 +10,7 @@
 #include "error_slot.hpp"
 #include "figures.hpp"
 #include "links.hpp"
+#include "models.hpp"
 #include "probe.hpp"
 #include "process.hpp"
 #include "queue.hpp"
@@ -163,7 +164,7 @@ Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),
       standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), memory(*this),
-      pinned(*this), recordings(*this), plans(*this), copying(*this) {}
+      pinned(*this), recordings(*this), plans(*this), copying(*this), models(std::make_unique<Models>(*this)) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -271,6 +272,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     queues.push_back(q->get());
     w->queue = std::move(*q);
   }
+  models->open();
   if (auto r = policy.open(*this, scheduler); !r) return r.error();
   if (manual) return {};
   if (auto r = memory.start_threads(); !r) return r.error();
@@ -331,7 +333,7 @@ void Runtime::wake(const consort_wake &want) noexcept {
 }
 
 void Runtime::choose_paths() noexcept {
-  observed.store(profile || trace_fn || policy.observes(), std::memory_order_relaxed);
+  observed.store(profile || trace_fn || policy.observes() || models->in_use(), std::memory_order_relaxed);
   codelets.allow_short_way(!shared_domains && !policy.looks_ahead());
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }

@@ -37,6 +37,7 @@
 namespace consort {
 
 // All hands that ever were; a number finds its hand. Grows only.
+class Models;
 class Probe;
 class Queue;
 class Waiter;
@@ -150,6 +151,7 @@ struct Runtime {
   Plans plans;
   Copying copying;
   Policy policy;
+  const std::unique_ptr<Models> models;
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers

@@ -1,12 +1,11 @@
 // sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
 // locked.
-#include <cmath>
-
 #include "able.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
+#include "sched_model.hpp"
 
 namespace consort {
 namespace {
@@ -30,11 +29,6 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
   }
 }
 
-void no_estimate(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t nw,
-                 uint32_t, float *out) {
-  for (uint64_t i = 0; i < uint64_t{nt} * nw; ++i) out[i] = NAN;  // no model is loaded: uncalibrated
-}
-
 // Every replica lies where all units of its task reach it: nothing has to be moved.
 void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t ns,
                  float *out) {
@@ -52,10 +46,6 @@ void resident(const consort_host *host, const consort_task *const *tasks, uint32
       }
       *out++ = bytes;
     }
-}
-
-void load_ns(const consort_host *, const uint32_t *, uint32_t nw, float *out) {
-  for (uint32_t i = 0; i < nw; ++i) out[i] = NAN;
 }
 
 void room(const consort_host *host, const uint32_t *spaces, uint32_t ns, consort_room *out) {
@@ -77,11 +67,11 @@ const consort_sched_host *sched_services() noexcept {
                                                0,
                                                topology,
                                                can_execute,
-                                               no_estimate,
-                                               no_estimate,
+                                               sched::expected_ns,
+                                               sched::energy_uj,
                                                transfer_ns,
                                                resident,
-                                               load_ns,
+                                               sched::load_ns,
                                                room,
                                                successors,
                                                prefetch,

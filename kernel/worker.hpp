@@ -46,6 +46,7 @@ struct Frame {
   const void **views;
   consort_arg *args;
   uint32_t view_room = kInline, arg_room = kInline;
+  bool picked = false;                           // the implementation is the policy's choice
   const void *inline_views[kInline];
   consort_arg inline_args[kInline];
   bool make_room(uint32_t nviews, uint32_t nargs) noexcept;

@@ -1,0 +1,197 @@
+// api_model.cpp — model.h: what tasks take.
+#include <consort/model.h>
+
+#include <cmath>
+
+#include "able.hpp"
+#include "api.hpp"
+#include "footprint.hpp"
+#include "models.hpp"
+
+using namespace consort;
+
+namespace {
+
+consort_status refuse_codelet(const Runtime &rt, consort_codelet_id id) noexcept {
+  return rt.codelets.ever_gave(id)
+             ? set_error(CONSORT_E_STALE, "the codelet was removed: its handle is stale")
+             : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
+}
+
+consort_status check_what(uint32_t what) noexcept {
+  return what <= CONSORT_MODEL_ENERGY ? CONSORT_OK
+                                      : set_errorf(CONSORT_E_INVAL,
+                                                   "what is %u: CONSORT_MODEL_TIME and CONSORT_MODEL_ENERGY are those "
+                                                   "that there are",
+                                                   what);
+}
+
+consort_status check_model(const consort_model &m) noexcept {
+  if (m.size < sizeof m)
+    return set_errorf(CONSORT_E_INVAL, "model->size is %u: set it to sizeof(consort_model)", m.size);
+  if (m.reserved) return set_error(CONSORT_E_INVAL, "model->reserved is not 0");
+  const bool by_function = m.kind >= CONSORT_MODEL_COMMON && m.kind <= CONSORT_MODEL_PER_WORKER;
+  if (m.kind > CONSORT_MODEL_PER_WORKER)
+    return set_errorf(CONSORT_E_INVAL, "model->kind is %u: CONSORT_MODEL_* of consort/model.h are those that there are",
+                      m.kind);
+  if (by_function != (m.cost != nullptr))
+    return set_error(CONSORT_E_INVAL, by_function ? "a model of this kind needs a function: model->cost is NULL"
+                                                  : "model->cost is for the kinds COMMON, PER_CLASS and PER_WORKER");
+  if (m.nfactors && (m.kind != CONSORT_MODEL_COMMON || !m.factors))
+    return set_error(CONSORT_E_INVAL, m.factors ? "model->factors are for the kind COMMON" : "model->factors is NULL");
+  for (uint32_t i = 0; i < m.nfactors; ++i)
+    if (!m.factors[i].klass || !(m.factors[i].factor > 0) || !std::isfinite(m.factors[i].factor))
+      return set_errorf(CONSORT_E_INVAL, "model->factors[%u] needs a class and a factor above 0", i);
+  return CONSORT_OK;
+}
+
+// A task that nobody submits: enough of one to be asked about.
+class Example {
+ public:
+  consort_status read(Runtime &rt, const consort_task_desc *d, uint32_t worker, uint32_t what) {
+    if (!d) return set_error(CONSORT_E_INVAL, "task is NULL");
+    if (d->size != CONSORT_TASK_BRIEF && d->size < sizeof *d)
+      return set_errorf(CONSORT_E_INVAL, "task->size is %u: set it to sizeof(consort_task_desc)", d->size);
+    if (const consort_status s = check_what(what); s < 0) return s;
+    if (worker >= rt.workers.size())
+      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker,
+                        rt.workers.size());
+    codelet = rt.codelets.find(d->codelet);
+    if (!codelet || !codelet->live.load(std::memory_order_acquire)) return refuse_codelet(rt, d->codelet);
+    if (d->nuses && !d->uses) return set_error(CONSORT_E_INVAL, "nuses is not 0, but uses is NULL");
+    for (uint32_t i = 0; i < d->nuses; ++i) {
+      Datum *const datum = rt.data.find(d->uses[i].data);
+      if (!datum || !DataTable::is(*datum, d->uses[i].data)) return refuse_datum(d->uses[i].data);
+      access_.push_back({&datum->pub, d->uses[i].mode, 0});
+    }
+    const bool whole = d->size != CONSORT_TASK_BRIEF;
+    extra_.work = whole ? d->work : 0;
+    task.pub = codelet->blank;
+    task.pub.naccess = static_cast<uint16_t>(d->nuses);
+    task.pub.access = access_.data();
+    task.pub.footprint = whole ? d->footprint : 0;
+    task.codelet = codelet;
+    task.extra = &extra_;
+    return CONSORT_OK;
+  }
+  Task task{};
+  Codelet *codelet = nullptr;
+
+ private:
+  std::vector<consort_access> access_;
+  Extra extra_;
+};
+
+void tell_rows(const Models &models, const Model &m, void (*each)(void *, const consort_model_row *), void *user) {
+  m.each_row([&](const Row &row) {
+    for (uint32_t kind = 0; kind < models.kinds().size(); ++kind)
+      for (uint32_t impl = 0; impl < m.impls().size(); ++impl) {
+        if (m.impls()[impl].klass != models.kinds()[kind].klass) continue;
+        Cell &cell = row.cells[m.place(kind, impl)];
+        consort_model_row r{};
+        r.size = sizeof r;
+        r.what = m.what();
+        r.name = m.name().c_str();
+        r.klass = models.kinds()[kind].klass.c_str();
+        r.arch = models.kinds()[kind].arch.c_str();
+        r.impl = m.impls()[impl].name.c_str();
+        r.impl_number = impl;
+        r.footprint = row.footprint;
+        r.bytes = row.bytes;
+        const Samples::Figure f = cell.figure();
+        r.used = f.used;
+        r.median = f.median;
+        r.spread = f.spread;
+        r.count = cell.count.load(std::memory_order_relaxed);
+        r.outliers = cell.outliers.load(std::memory_order_relaxed);
+        r.told = row.told[m.place(kind, impl)];
+        const float value = cell.value.load(std::memory_order_relaxed);
+        r.expected = std::isnan(value) ? r.told : value;
+        if (r.count || !std::isnan(r.told)) each(user, &r);
+      }
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet_id id, uint32_t what,
+                                         const consort_model *model) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  Codelet *c = rt->codelets.find(id);
+  if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
+  if (const consort_status s = check_what(what); s < 0) return s;
+  if (model)
+    if (const consort_status s = check_model(*model); s < 0) return s;
+  return guarded([&]() -> consort_status {
+    const auto r = rt->models->set(*c, what, model);
+    return r ? CONSORT_OK : set_error(r.error());
+  });
+}
+
+consort_status consort_expected(consort_runtime *shell, const consort_task_desc *task, uint32_t worker, uint32_t impl,
+                                uint32_t what, double *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
+  return guarded([&]() -> consort_status {
+    Example example;
+    if (const consort_status s = example.read(*rt, task, worker, what); s < 0) return s;
+    float x = NAN;
+    rt->models->estimate(example.task, what, &worker, 1, impl, &x);
+    *out = x;
+    if (std::isinf(x))
+      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no %s for worker %s", example.codelet->name.c_str(),
+                        impl == CONSORT_NONE ? "implementation" : "such implementation",
+                        rt->workers[worker]->unit.name.c_str());
+    return std::isnan(x) ? CONSORT_AGAIN : CONSORT_OK;
+  });
+}
+
+consort_status consort_model_feed(consort_runtime *shell, const consort_task_desc *task, uint32_t worker, uint32_t impl,
+                                  uint32_t what, double value) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!(value > 0) || !std::isfinite(value))
+    return set_errorf(CONSORT_E_INVAL, "value is %g: a measurement is above 0", value);
+  return guarded([&]() -> consort_status {
+    Example example;
+    if (const consort_status s = example.read(*rt, task, worker, what); s < 0) return s;
+    Codelet &c = *example.codelet;
+    if (impl == CONSORT_NONE) impl = c.entry[rt->workers[worker]->klass].impl;
+    if (impl >= c.impls.size() || c.impls[impl].klass != rt->workers[worker]->klass)
+      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no such implementation for worker %s", c.name.c_str(),
+                        rt->workers[worker]->unit.name.c_str());
+    Model *const m = rt->models->make(c, what);
+    if (!m) return set_error(CONSORT_E_NOMEM, "no memory for a model, or 65536 are known in this runtime");
+    TaskFacts facts = m->facts(example.task);
+    if (!m->has_history())
+      return set_errorf(CONSORT_E_INVAL, "the model of codelet '%s' takes no measurements: it is of another kind",
+                        c.name.c_str());
+    Cell *const cell = m->cell(facts, rt->models->kind_of(worker), impl);
+    if (!cell)
+      return set_error(CONSORT_E_NOMEM, "no memory for a size more, or 4096 are known of this codelet's tasks");
+    m->measured(*cell, static_cast<float>(value));
+    return CONSORT_OK;
+  });
+}
+
+consort_status consort_model_rows(consort_runtime *shell, consort_codelet_id id,
+                                  void (*each)(void *, const consort_model_row *), void *user) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL");
+  if (!id.v) {
+    rt->models->each([&](const Model &m) { tell_rows(*rt->models, m, each, user); });
+    return CONSORT_OK;
+  }
+  const Codelet *c = rt->codelets.find(id);
+  if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
+  for (const uint32_t what : {CONSORT_MODEL_TIME, CONSORT_MODEL_ENERGY})
+    if (const Model *m = rt->models->of(*c, what)) tell_rows(*rt->models, *m, each, user);
+  return CONSORT_OK;
+}
+
+}  // extern "C"

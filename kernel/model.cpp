@@ -1,0 +1,168 @@
+#include "model.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "codelet.hpp"
+#include "data.hpp"
+#include "footprint.hpp"
+#include "models.hpp"
+#include "task_bytes.hpp"
+
+namespace consort {
+namespace {
+
+uint32_t sizes_of(const consort_model_ask *ask, uint32_t datum, uint64_t *out, uint32_t max) {
+  if (datum >= ask->naccess) return 0;
+  const Datum &d = *Datum::of(ask->access[datum].datum);
+  return d.layout && d.layout->ops->sizes ? d.layout->ops->sizes(d.shape(), out, max) : 0;
+}
+
+consort_model_ask ask_about(const TaskFacts &facts) noexcept {
+  const Task &t = *facts.task;
+  consort_model_ask a{};
+  a.size = sizeof a;
+  a.naccess = t.pub.naccess;
+  a.codelet = t.codelet->name.c_str();
+  a.klass = a.arch = "";
+  a.worker = a.impl = CONSORT_NONE;
+  a.bytes = task_bytes(t.pub);
+  a.footprint = facts.footprint;
+  a.work = facts.work;
+  a.access = t.pub.access;
+  a.sizes = sizes_of;
+  return a;
+}
+
+double checked(double x) noexcept { return x >= 0 && std::isfinite(x) ? x : NAN; }
+
+}  // namespace
+
+Samples::Figure Cell::figure() noexcept {
+  for (Backoff wait; busy.exchange(true, std::memory_order_acquire);) wait.once();
+  const Samples::Figure f = window.figure();
+  busy.store(false, std::memory_order_release);
+  return f;
+}
+
+uint64_t TaskFacts::all_bytes() noexcept { return bytes == kUnasked ? bytes = task_bytes(task->pub) : bytes; }
+
+Model::Model(Models &models, std::string name, std::vector<Impl> impls, uint32_t what, const consort_model &desc)
+    : models_(models), name_(std::move(name)), impls_(std::move(impls)), what_(what), desc_(desc) {
+  for (uint32_t i = 0; i < desc.nfactors; ++i) factors_.emplace_back(desc.factors[i].klass, desc.factors[i].factor);
+  desc_.factors = nullptr;
+  desc_.name = nullptr;
+}
+
+Model::~Model() {
+  for (const auto &b : buckets_)
+    for (Row *r = b.load(std::memory_order_relaxed); r;) delete std::exchange(r, r->next);
+}
+
+bool Model::is(const std::string &name, const std::vector<Impl> &impls, uint32_t what,
+               const consort_model &d) const noexcept {
+  if (name != name_ || what != what_ || d.kind != desc_.kind || d.footprint != desc_.footprint ||
+      d.cost != desc_.cost || d.user != desc_.user || d.nfactors != factors_.size() || impls != impls_)
+    return false;
+  for (uint32_t i = 0; i < d.nfactors; ++i)
+    if (factors_[i].first != d.factors[i].klass || factors_[i].second != d.factors[i].factor) return false;
+  return true;
+}
+
+TaskFacts Model::facts(const Task &t) const noexcept {
+  TaskFacts f;
+  f.task = &t;
+  f.work = work_of(t);
+  f.footprint = footprint_of(t);
+  if (desc_.footprint) {
+    try {
+      const consort_model_ask ask = ask_about(f);
+      f.footprint = desc_.footprint(desc_.user, &ask);
+    } catch (...) {  // who cannot say has its data's sizes
+    }
+    if (!f.footprint) f.footprint = 1;
+  } else if (f.work && !has_own_footprint(t)) {
+    f.footprint = mix(f.footprint, f.work);
+  }
+  f.row = find(f.footprint);
+  return f;
+}
+
+const Row *Model::find(uint64_t footprint) const noexcept {
+  // acquire pairs with the release in add()
+  const Row *r = buckets_[footprint % kBuckets].load(std::memory_order_acquire);
+  while (r && r->footprint != footprint) r = r->next;
+  return r;
+}
+
+Row *Model::add(TaskFacts &facts) noexcept try {
+  const size_t n = models_.kinds().size() * impls_.size();
+  std::lock_guard lock(mutex_);
+  auto &bucket = buckets_[facts.footprint % kBuckets];
+  if (const Row *other = find(facts.footprint)) return const_cast<Row *>(other);
+  if (nrows_ == kMostRows) return nullptr;
+  auto row = std::make_unique<Row>();
+  row->footprint = facts.footprint;
+  row->bytes = facts.all_bytes();
+  row->cells = std::make_unique<Cell[]>(n);
+  row->told = std::make_unique<float[]>(n);
+  for (uint32_t kind = 0; kind < models_.kinds().size(); ++kind)
+    for (uint32_t impl = 0; impl < impls_.size(); ++impl)
+      row->told[place(kind, impl)] =
+          what_ == CONSORT_MODEL_TIME ? static_cast<float>(models_.told(facts, kind, impl)) : NAN;
+  row->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(row.get(), std::memory_order_release);
+  ++nrows_;
+  return row.release();
+} catch (const std::bad_alloc &) {
+  return nullptr;  // this size stays unknown
+}
+
+Cell *Model::cell(TaskFacts &facts, uint32_t kind, uint32_t impl) noexcept {
+  if (!has_history() || impl >= impls_.size()) return nullptr;
+  if (!facts.row) facts.row = add(facts);
+  return facts.row ? &facts.row->cells[place(kind, impl)] : nullptr;
+}
+
+void Model::measured(Cell &cell, float x) noexcept {
+  if (!(x > 0) || !std::isfinite(x)) return;  // a clock that stood still says nothing
+  if (cell.busy.load(std::memory_order_relaxed) || cell.busy.exchange(true, std::memory_order_acquire)) return;
+  if (cell.window.add(x)) cell.outliers.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t n = cell.count.fetch_add(1, std::memory_order_relaxed) + 1;
+  const bool full = n > Samples::kMost;
+  const bool drifted = n % 4 == 0 && cell.window.drop_if_drifted();
+  if (n >= models_.enough() && (!full || drifted || n % 4 == 0))
+    cell.value.store(cell.window.figure().median, std::memory_order_relaxed);
+  cell.busy.store(false, std::memory_order_release);
+}
+
+double Model::ask(const TaskFacts &facts, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept try {
+  consort_model_ask a = ask_about(facts);
+  a.impl = impl;
+  const Models::Kind &k = models_.kinds()[kind];
+  if (desc_.kind != CONSORT_MODEL_COMMON) a.klass = k.klass.c_str(), a.arch = k.arch.c_str();
+  if (desc_.kind == CONSORT_MODEL_PER_WORKER) a.worker = worker;
+  double x = checked(desc_.cost(desc_.user, &a));
+  for (const auto &[klass, factor] : factors_)
+    if (klass == k.klass) x *= factor;
+  return x;
+} catch (...) {
+  return NAN;  // who cannot say does not know
+}
+
+float Model::expected(TaskFacts &facts, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept {
+  switch (desc_.kind) {
+    case CONSORT_MODEL_COMMON:
+    case CONSORT_MODEL_PER_CLASS:
+    case CONSORT_MODEL_PER_WORKER: return static_cast<float>(ask(facts, kind, worker, impl));
+    case CONSORT_MODEL_HISTORY:
+      if (facts.row && impl < impls_.size()) {
+        const float x = facts.row->cells[place(kind, impl)].value.load(std::memory_order_relaxed);
+        if (!std::isnan(x)) return x;
+        if (!facts.work) return facts.row->told[place(kind, impl)];
+      }
+  }
+  return what_ == CONSORT_MODEL_TIME ? static_cast<float>(models_.told(facts, kind, impl)) : NAN;
+}
+
+}  // namespace consort

@@ -1,0 +1,277 @@
+#include "models.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "able.hpp"
+#include "footprint.hpp"
+#include "registry.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+namespace {
+
+constexpr float kNever = std::numeric_limits<float>::infinity();
+constexpr uint32_t kMostModels = 1 << 16;
+
+std::vector<Model::Impl> impls_of(const Codelet &c) {
+  std::vector<Model::Impl> all;
+  for (const Codelet::Impl &i : c.impls) all.push_back({i.klass_name, i.name});
+  return all;
+}
+
+uint64_t impls_for(const Codelet &c, uint32_t klass) noexcept {
+  uint64_t mask = 0;
+  for (size_t i = 0; i < c.impls.size(); ++i)
+    if (c.impls[i].klass == klass) mask |= uint64_t{1} << i;
+  return mask;
+}
+
+bool asks_or_loads(const Codelet &c) noexcept {  // what can run is a worker's own affair
+  return c.can_execute || std::any_of(c.impls.begin(), c.impls.end(), [](const auto &i) { return i.text(); });
+}
+
+}  // namespace
+
+// -- life -------------------------------------------------------------------------------------------------------
+
+void Models::open() {
+  for (const Unit &u : rt_.topology->units()) {
+    const std::string arch = u.desc.arch ? u.desc.arch : "";
+    const auto same = [&](const Kind &k) { return k.class_bit == u.klass && k.arch == arch; };
+    auto kind = std::find_if(kinds_.begin(), kinds_.end(), same);
+    if (kind == kinds_.end()) {
+      const Plugin &plugin = *u.device->plugin;
+      const auto *times = plugin.manifest->get
+                              ? static_cast<const consort_times *>(plugin.manifest->get(plugin.self, CONSORT_TIMES_ID))
+                              : nullptr;
+      if (times && !CONSORT_HAS_FN(times, consort_times, kernel_ns)) times = nullptr;
+      kinds_.push_back({u.desc.klass, arch, u.klass, u.desc.id, times, u.device->dev, u.index});
+      kind = kinds_.end() - 1;
+    }
+    kind_of_.push_back(static_cast<uint32_t>(kind - kinds_.begin()));
+  }
+  loads_ = std::make_unique<Load[]>(kind_of_.size());
+  enough_ = static_cast<uint32_t>(rt_.config->number("calibrate_samples"));
+  measuring_ = rt_.config->text("calibrate") != "off";
+  const auto models = rt_.config->text("models");
+  by_themselves_ = models != "given";
+  if (models == "all") from_the_start_ = true, use();
+}
+
+void Models::use() noexcept {
+  in_use_.store(true, std::memory_order_relaxed);
+  // each time: choose_paths() may have looked just before
+  if (!rt_.observed.load(std::memory_order_relaxed)) rt_.observed.store(true, std::memory_order_relaxed);
+}
+
+void Models::asked() noexcept {
+  if (!asked_.load(std::memory_order_relaxed)) asked_.store(true, std::memory_order_relaxed);
+  use();
+}
+
+void Models::policy_changed() noexcept {
+  asked_.store(false, std::memory_order_relaxed);
+  in_use_.store(from_the_start_ || given_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+// -- models -----------------------------------------------------------------------------------------------------
+
+Model *Models::of(const Codelet &c, uint32_t what) const noexcept {
+  return c.model[what].load(std::memory_order_acquire);  // pairs with make() and set()
+}
+
+Model *Models::find_or_make(const Codelet &c, std::string name, uint32_t what, const consort_model &desc) {
+  std::vector<Model::Impl> impls = impls_of(c);
+  std::lock_guard lock(mutex_);
+  const auto [first, last] = models_.equal_range(name);
+  for (auto i = first; i != last; ++i)
+    if (i->second->is(name, impls, what, desc)) return i->second.get();
+  if (models_.size() == kMostModels) return nullptr;
+  auto made = std::make_unique<Model>(*this, name, std::move(impls), what, desc);
+  return models_.emplace(std::move(name), std::move(made))->second.get();
+}
+
+Model *Models::make(Codelet &c, uint32_t what) noexcept {
+  if (Model *m = of(c, what)) return m;
+  static constexpr consort_model kHistory = CONSORT_MODEL_INIT;
+  try {
+    Model *const m = find_or_make(c, c.name, what, kHistory);
+    Model *none = nullptr;
+    // Who gave it one meanwhile knows better.
+    if (m && c.model[what].compare_exchange_strong(none, m, std::memory_order_acq_rel)) return m;
+    return m ? none : nullptr;
+  } catch (const std::bad_alloc &) {
+    return nullptr;
+  }
+}
+
+Result<void> Models::set(Codelet &c, uint32_t what, const consort_model *desc) {
+  if (!desc) return c.model[what].store(nullptr, std::memory_order_release), Result<void>();
+  Model *const m = find_or_make(c, desc->name ? desc->name : c.name, what, *desc);
+  if (!m)
+    return error(CONSORT_E_NOMEM, "65536 models are known in this runtime: give codelets that are alike one name");
+  c.model[what].store(m, std::memory_order_release);
+  given_.store(true, std::memory_order_relaxed);
+  use();
+  return {};
+}
+
+// -- estimates --------------------------------------------------------------------------------------------------
+
+double Models::told(TaskFacts &facts, uint32_t kind, uint32_t impl) const noexcept {
+  const Kind &k = kinds_[kind];
+  if (!k.times || !facts.task->codelet) return NAN;
+  const consort_times_query q{facts.task->codelet->name.c_str(),
+                              facts.all_bytes(),
+                              footprint_of(*facts.task),
+                              facts.work,
+                              k.index,
+                              impl};
+  const double ns = k.times->kernel_ns(k.device, &q);
+  return ns >= 0 && std::isfinite(ns) ? ns : NAN;
+}
+
+float Models::best(const Model *m, TaskFacts &facts, uint32_t what, uint32_t worker, uint64_t impls) const noexcept {
+  const uint32_t kind = kind_of_[worker];
+  float found = kNever;
+  bool unknown = false;
+  for (; impls; impls &= impls - 1) {
+    const auto impl = static_cast<uint32_t>(__builtin_ctzll(impls));
+    const float x = m                            ? m->expected(facts, kind, worker, impl)
+                    : what == CONSORT_MODEL_TIME ? static_cast<float>(told(facts, kind, impl))
+                                                 : NAN;
+    if (std::isnan(x)) unknown = true;
+    else if (x < found) found = x;
+  }
+  // One that is not known yet shall be tried, if that is how it becomes known.
+  const bool trial = unknown && measuring_ && (!m || m->has_history());
+  return unknown && (trial || found == kNever) ? NAN : found;
+}
+
+void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uint32_t n, uint32_t impl,
+                      float *out) noexcept {
+  const Codelet *const c = t.codelet;
+  if (!c) return void(std::fill_n(out, n, 0.0f));
+  const Model *const m = of(*c, what);
+  TaskFacts facts;
+  if (m) facts = m->facts(t);
+  else facts.task = &t, facts.work = work_of(t);
+  constexpr uint32_t kKept = 16;
+  float kept[kKept];                             // by kind of unit
+  uint32_t have = 0;
+  const bool alike = !asks_or_loads(*c) && !(m && m->by_worker());
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t w = workers[i];
+    if (w >= kind_of_.size()) {
+      out[i] = kNever;
+      continue;
+    }
+    const uint32_t kind = kind_of_[w];
+    const bool keep = alike && kind < kKept;
+    if (keep && have >> kind & 1) {
+      out[i] = kept[kind];
+      continue;
+    }
+    const uint32_t klass = kinds_[kind].class_bit;
+    uint64_t mask = impls_for(*c, klass);
+    if (impl != CONSORT_NONE) mask &= impl < 64 ? uint64_t{1} << impl : 0;
+    if (!alike && mask) mask &= without_refused(rt_, *c, w, able(rt_, *c, klass, w, asked_about(t)));
+    out[i] = best(m, facts, what, w, mask);
+    if (keep) kept[kind] = out[i], have |= 1u << kind;
+  }
+}
+
+uint32_t Models::choose(const Task &t, const Worker &w) noexcept {
+  const Codelet &c = *t.codelet;
+  Model *const m = of(c, CONSORT_MODEL_TIME);
+  if (!m) return CONSORT_NONE;
+  uint64_t mask = without_refused(rt_, c, w.id, able(rt_, c, w.klass, w.id, asked_about(t)));
+  TaskFacts facts = m->facts(t);
+  const uint32_t kind = kind_of_[w.id];
+  uint32_t found = CONSORT_NONE, least = ~0u;
+  float time = kNever;
+  for (; mask; mask &= mask - 1) {
+    const auto impl = static_cast<uint32_t>(__builtin_ctzll(mask));
+    const Portable *text = c.impls[impl].text();
+    if (text && !text->is_loaded(*w.unit.device)) continue;
+    const float x = m->expected(facts, kind, w.id, impl);
+    if (!std::isnan(x)) {
+      if (least == ~0u && x < time) found = impl, time = x;
+    } else if (measuring_ && m->has_history()) {
+      const Cell *cell = facts.row ? &facts.row->cells[m->place(kind, impl)] : nullptr;
+      const uint32_t tried = cell ? cell->count.load(std::memory_order_relaxed) : 0;
+      if (tried < least) found = impl, least = tried;
+    }
+  }
+  return found;
+}
+
+void Models::load(const uint32_t *workers, uint32_t n, float *out) noexcept {
+  uint64_t now = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (workers[i] >= kind_of_.size()) {
+      out[i] = NAN;
+      continue;
+    }
+    const Load &l = loads_[workers[i]];
+    if (l.unknown.load(std::memory_order_relaxed) > 0) {
+      out[i] = NAN;
+    } else if (const int64_t ns = l.ns.load(std::memory_order_relaxed); ns <= 0) {
+      out[i] = 0;
+    } else {
+      if (!now) now = rt_.clock.now();
+      const uint64_t since = l.since.load(std::memory_order_relaxed);
+      out[i] = std::max(0.0f, static_cast<float>(ns) - (now > since ? static_cast<float>(now - since) : 0.0f));
+    }
+  }
+}
+
+// -- runs -------------------------------------------------------------------------------------------------------
+
+Models::Run Models::begin(Worker &w, Frame &f, Task &t) noexcept {
+  Run run;
+  Codelet *const c = t.codelet;
+  const bool picked = std::exchange(f.picked, false);
+  if (!c || (t.bits & kUnite)) return run;
+  const bool asked = asked_.load(std::memory_order_relaxed);
+  Model *m = of(*c, CONSORT_MODEL_TIME);
+  if (!m && by_themselves_ && (asked || from_the_start_)) m = make(*c, CONSORT_MODEL_TIME);
+  if (!m) return run;
+  if ((c->several >> w.klass & 1) && !picked)
+    if (const uint32_t impl = choose(t, w); impl != CONSORT_NONE && impl != f.call.impl) {
+      f.fn = c->impls[impl].fn;
+      f.call.impl = impl;
+      f.call.user = c->impls[impl].user;
+    }
+  TaskFacts facts = m->facts(t);
+  const uint32_t kind = kind_of_[w.id];
+  run.model = m;
+  if (measuring_) run.cell = m->cell(facts, kind, f.call.impl);
+  run.ran = w.ran.load(std::memory_order_relaxed);
+  if (!asked) return run;
+  const float x = m->expected(facts, kind, w.id, f.call.impl);
+  Load &l = loads_[w.id];
+  run.counted = true;
+  if (l.n.fetch_add(1, std::memory_order_relaxed) == 0) l.since.store(rt_.clock.now(), std::memory_order_relaxed);
+  if (std::isnan(x)) l.unknown.fetch_add(1, std::memory_order_relaxed);
+  else l.ns.fetch_add(run.expected = static_cast<int64_t>(x), std::memory_order_relaxed);
+  return run;
+}
+
+void Models::end(Worker &w, Run &run, uint64_t t0, uint64_t t1, bool good) noexcept {
+  if (run.counted) {
+    Load &l = loads_[w.id];
+    if (run.expected < 0) l.unknown.fetch_sub(1, std::memory_order_relaxed);
+    else l.ns.fetch_sub(run.expected, std::memory_order_relaxed);
+    l.n.fetch_sub(1, std::memory_order_relaxed);
+    l.since.store(t1 ? t1 : rt_.clock.now(), std::memory_order_relaxed);
+  }
+  // A body that others ran on top of has no time of its own.
+  const bool alone = w.queue || w.ran.load(std::memory_order_relaxed) == run.ran;
+  if (good && run.cell && alone && t1 > t0) run.model->measured(*run.cell, static_cast<float>(t1 - t0));
+  run = {};
+}
+
+}  // namespace consort

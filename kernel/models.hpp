@@ -1,0 +1,104 @@
+// models.hpp — all models of a runtime: which codelets have one, kinds of units, what workers have still to do.
+//
+// Owned by the runtime. Any thread asks; nothing is locked but where a model is made. Until somebody asks what tasks
+// take, or gives a codelet a model, nothing is measured and no clock is read.
+#pragma once
+#include <consort/model.h>
+#include <consort/times.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "result.hpp"
+
+namespace consort {
+
+struct Codelet;
+struct Runtime;
+struct Task;
+struct Worker;
+struct Frame;
+
+class Models {
+ public:
+  struct Kind {                              // of units that are alike: one class, one word for what they are
+    std::string klass, arch;
+    uint32_t class_bit, unit;                // unit: the first of them
+    const consort_times *times;              // what its driver knows by itself; nullptr: nothing
+    void *device;
+    uint32_t index;                          // of that unit within the device
+  };
+  // One task's run, from where it begins to where its end is known.
+  struct Run {
+    Model *model = nullptr;
+    Cell *cell = nullptr;                    // nullptr: it is not measured
+    int64_t expected = -1;                   // ns that it counts for in its worker's load; < 0: unknown
+    bool counted = false;
+    uint64_t ran = 0;                        // tasks of the worker before it
+  };
+
+  explicit Models(Runtime &rt) : rt_(rt) {}
+  void open();                               // once the workers are there
+  void close() noexcept;
+
+  // -- who asks --
+  bool in_use() const noexcept { return in_use_.load(std::memory_order_relaxed); }
+  void asked() noexcept;                     // a policy wants to know: from now on tasks are measured
+  void policy_changed() noexcept;            // the new one has not asked yet
+
+  // -- models --
+  // nullptr: none, and none is made.
+  Model *of(const Codelet &, uint32_t what) const noexcept;
+  Model *make(Codelet &, uint32_t what) noexcept;  // its history, if it has no model; nullptr: it shall have none
+  Result<void> set(Codelet &, uint32_t what, const consort_model *);
+  template <class F> void each(F f) const {
+    std::lock_guard lock(mutex_);
+    for (const auto &[name, m] : models_) f(*m);
+  }
+
+  // -- estimates --
+  // ns or µJ; impl NONE: the best of those that can. NaN: too little is known. Infinite: it cannot run there.
+  void estimate(const Task &, uint32_t what, const uint32_t *workers, uint32_t n, uint32_t impl, float *out) noexcept;
+  // The implementation that is best here, of several: one that is not known yet first. NONE: no matter.
+  uint32_t choose(const Task &, const Worker &) noexcept;
+  void load(const uint32_t *workers, uint32_t n, float *out) noexcept;
+
+  // -- runs; the token holder's --
+  Run begin(Worker &, Frame &, Task &) noexcept;    // after prepare(); may pick another implementation
+  void end(Worker &, Run &, uint64_t t0, uint64_t t1, bool good) noexcept;
+
+  const std::vector<Kind> &kinds() const noexcept { return kinds_; }
+  uint32_t kind_of(uint32_t worker) const noexcept { return kind_of_[worker]; }
+  uint32_t enough() const noexcept { return enough_; }  // measurements that make an estimate
+  double told(TaskFacts &, uint32_t kind, uint32_t impl) const noexcept;  // by the driver; NaN
+
+ private:
+  // What a worker has begun and not ended. Written by whoever runs there, read by policies: relaxed, a glance.
+  struct alignas(64) Load {
+    std::atomic<int64_t> ns{0};
+    std::atomic<int32_t> n{0}, unknown{0};
+    std::atomic<uint64_t> since{0};
+  };
+  float best(const Model *, TaskFacts &, uint32_t what, uint32_t worker, uint64_t impls) const noexcept;
+  Model *find_or_make(const Codelet &, std::string name, uint32_t what, const consort_model &);  // may throw
+  void use() noexcept;
+
+  Runtime &rt_;
+  std::vector<Kind> kinds_;
+  std::vector<uint32_t> kind_of_;            // by worker
+  std::unique_ptr<Load[]> loads_;            // by worker
+  uint32_t enough_ = 1;
+  bool measuring_ = true, by_themselves_ = true;  // codelets get a history by themselves
+  bool from_the_start_ = false;
+  // relaxed, all of them: who sees it late measures a little later
+  std::atomic<bool> in_use_{false}, asked_{false}, given_{false};
+  mutable std::mutex mutex_;                 // guards models_; leaf
+  std::multimap<std::string, std::unique_ptr<Model>> models_;
+};
+
+}  // namespace consort

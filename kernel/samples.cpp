@@ -1,0 +1,61 @@
+#include "samples.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace consort {
+namespace {
+
+constexpr uint32_t kNewer = 8;       // measurements that may speak against all before them
+constexpr float kFar = 6;            // spreads from the median: an outlier
+constexpr float kOrdinary = 0.02f;   // of the median: no measurement agrees better with others
+constexpr float kDrift = 0.25f;      // of the median: what counts as a change
+constexpr float kNormal = 1.4826f;   // of a normal distribution: its deviation over the median distance
+
+float middle(float *v, uint32_t n) noexcept {
+  std::nth_element(v, v + n / 2, v + n);
+  const float upper = v[n / 2];
+  return n % 2 ? upper : (upper + *std::max_element(v, v + n / 2)) / 2;
+}
+
+float reach_of(const Samples::Figure &f) noexcept { return kFar * std::max(f.spread, kOrdinary * f.median); }
+
+}  // namespace
+
+Samples::Figure figure_of(std::span<const float> values) noexcept {
+  const auto n = static_cast<uint32_t>(values.size());
+  if (!n || n > Samples::kMost) return {NAN, NAN, 0, 0};
+  float v[Samples::kMost];
+  std::copy(values.begin(), values.end(), v);
+  Samples::Figure f{middle(v, n), 0, n, 0};
+  for (uint32_t i = 0; i < n; ++i) v[i] = std::fabs(values[i] - f.median);
+  f.spread = kNormal * middle(v, n);
+  const float reach = reach_of(f);
+  for (const float x : values) f.outliers += std::fabs(x - f.median) > reach;
+  f.used = n - f.outliers;
+  return f;
+}
+
+Samples::Figure Samples::figure() const noexcept { return figure_of(values()); }
+
+bool Samples::add(float x) noexcept {
+  if (n_ == kMost) std::memmove(all_, all_ + 1, --n_ * sizeof *all_);
+  const Figure before = figure();
+  all_[n_++] = x;
+  return before.used >= 4 && std::fabs(x - before.median) > reach_of(before);
+}
+
+bool Samples::drop_if_drifted() noexcept {
+  if (n_ < 2 * kNewer) return false;
+  const uint32_t older = n_ - kNewer;
+  const Figure then = figure_of({all_, older}), now = figure_of({all_ + older, kNewer});
+  const float change = std::fabs(now.median - then.median);
+  if (change < kDrift * std::min(now.median, then.median) || change < reach_of(now) || change < reach_of(then) / 2)
+    return false;
+  std::memmove(all_, all_ + older, kNewer * sizeof *all_);
+  n_ = kNewer;
+  return true;
+}
+
+}  // namespace consort

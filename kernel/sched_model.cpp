@@ -1,0 +1,37 @@
+#include "sched_model.hpp"
+
+#include "models.hpp"
+#include "runtime.hpp"
+
+namespace consort::sched {
+namespace {
+
+Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(host_user(host)); }
+
+void estimate(const consort_host *host, uint32_t what, const consort_task *const *tasks, uint32_t nt,
+              const uint32_t *workers, uint32_t nw, uint32_t impl, float *out) {
+  Models &models = *runtime_of(host).models;
+  models.asked();
+  for (uint32_t t = 0; t < nt; ++t, out += nw)
+    models.estimate(*reinterpret_cast<const Task *>(tasks[t]), what, workers, nw, impl, out);
+}
+
+}  // namespace
+
+void expected_ns(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers,
+                 uint32_t nw, uint32_t impl, float *out) {
+  estimate(host, CONSORT_MODEL_TIME, tasks, nt, workers, nw, impl, out);
+}
+
+void energy_uj(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers,
+               uint32_t nw, uint32_t impl, float *out) {
+  estimate(host, CONSORT_MODEL_ENERGY, tasks, nt, workers, nw, impl, out);
+}
+
+void load_ns(const consort_host *host, const uint32_t *workers, uint32_t nw, float *out) {
+  Models &models = *runtime_of(host).models;
+  models.asked();
+  models.load(workers, nw, out);
+}
+
+}  // namespace consort::sched
