@@ -258,7 +258,9 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     }
     auto q = Queue::open(*this, *w, static_cast<uint16_t>(queues.size()));
     if (!q) return q.error();
-    if ((*q)->in_order()) {  // queues that wait for one another share a domain; another in-order queue has its own
+    // Queues that wait for one another share a domain; another in-order queue has its own. Behind what runs on a unit
+    // that takes one task at a time nothing is gained by following: the policy may know a better one.
+    if ((*q)->in_order() && w->unit.desc.depth > 1) {
       const auto peer = std::find_if(queues.begin(), queues.end(), [&](const Queue *p) {
         return p->shared_domain() && (*q)->shared_domain() && p->sync() == (*q)->sync() &&
                p->worker().unit.device->plugin == w->unit.device->plugin &&

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <consort/clock.h>
 #include <consort/order.h>
 
 #include "api/harness.hpp"
@@ -175,6 +176,49 @@ TEST(VirtualTime, KernelsTakeTheTimeOfTheirDataAndSubmissionsTheirs) {
   EXPECT_EQ(at[4] - at[3], 1'000'000u + 2'000u) << "the next wait pays for one more";
   EXPECT_OK(consort_unregister(rt, x));
   EXPECT_OK(consort_unregister(rt, y));
+}
+
+TEST(VirtualTime, IsToldAndBeginsAtZero) {
+  Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
+  Bodies body;
+  uint64_t t = 1;
+  ASSERT_OK(consort_now(rt, &t));
+  EXPECT_EQ(t, 0u);
+  ASSERT_OK(Desc(body(rt, "slow", [](const consort_call &) { return CONSORT_OK; })).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  ASSERT_OK(consort_now(rt, &t));
+  EXPECT_EQ(t, 5'000'000'000u);
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_now(rt, nullptr), "ns is NULL");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_now(nullptr, &t), "runtime is NULL");
+  Rt real({{"drivers", "cpu"}, {"cpu.topology", kFourCores}, {"workers", "1"}});
+  uint64_t a = 0, b = 0;
+  ASSERT_OK(consort_now(real, &a));
+  ASSERT_OK(consort_now(real, &b));
+  EXPECT_GT(a, 0u);
+  EXPECT_GE(b, a);
+}
+
+// Successors are not issued behind their predecessor on its unit, where that would pass the policy by, or gain nothing.
+TEST(VirtualTime, TheUnitOfAPredecessorDoesNotTakeAllSuccessors) {
+  for (const auto &[policy, depth] : {std::pair{"eager", "2"}, {"lws", "1"}}) {
+    File f("[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\ndepth = " + std::string(depth) + "\n");
+    Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", policy}, {"sim.machine", f.path.c_str()}, {"sim.runs", ""}, {"sim.usual", "1s"}});
+    int v = 0, w[4] = {};
+    const auto x = variable_of(rt, &v);
+    const auto work = Both("work").impl("gpu", [](const consort_call *) -> consort_status { return CONSORT_OK; }).add(rt);
+    ASSERT_OK(Desc(work).rw(x).to(rt));
+    std::vector<consort_data_id> y;
+    for (int &i : w) {
+      y.push_back(variable_of(rt, &i));
+      ASSERT_OK(Desc(work).r(x).rw(y.back()).to(rt));
+    }
+    ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+    uint64_t t = 0;
+    ASSERT_OK(consort_now(rt, &t));
+    EXPECT_EQ(t, 3'000'000'000u) << policy;
+    y.push_back(x);
+    for (const auto d : y) EXPECT_OK(consort_unregister(rt, d));
+  }
 }
 
 TEST(VirtualTime, TimeRunsOutInIt) {

@@ -1,0 +1,16 @@
+// Its clock, for the application (consort/clock.h).
+#include <consort/clock.h>
+
+#include "api.hpp"
+#include "error_slot.hpp"
+#include "runtime.hpp"
+
+using namespace consort;
+
+consort_status consort_now(consort_runtime *shell, uint64_t *ns) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!ns) return set_error(CONSORT_E_INVAL, "ns is NULL: give a place for the time");
+  *ns = rt->clock.now();
+  return CONSORT_OK;
+}
