@@ -74,6 +74,17 @@ int main(int argc, char **argv) {
       ->take_all()
       ->allow_extra_args(false);
 
+  CLI::App *sim = app.add_subcommand("sim", "runs a program in virtual time on a described machine: sim --machine FILE -- PROGRAM ARGS");
+  tool::Simulation simulation;
+  sim->add_option("--machine", simulation.machine, "the machine's file (TOML)")->required()->type_name("FILE");
+  sim->add_option("--policy", simulation.policy, "the scheduler")->type_name("NAME");
+  sim->add_option("--noise", simulation.noise, "kernels take up to this share more or less: 0.05")->type_name("SHARE");
+  sim->add_option("--seed", simulation.seed, "of all chance; the same seed, the same run")->type_name("N");
+  sim->add_option("--trace", simulation.trace, "file for a line about each operation")->type_name("FILE");
+  sim->add_option("--kernels", simulation.kernels, "which set of the machine's kernels")->type_name("SET");
+  sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; else they only take time");
+  sim->add_option("PROGRAM", simulation.program, "the program and its arguments, behind --")->required()->expected(-1);
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -97,6 +108,7 @@ int main(int argc, char **argv) {
     if (*plugins) return tool::run_plugins(settings, verbose);
     if (*config) return tool::run_config(settings, changed_only);
     if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
+    if (*sim) return tool::run_sim(settings, simulation);
     if (*import) return tool::run_machine_import(from, platform, to, operands);
     if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
