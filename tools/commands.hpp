@@ -60,5 +60,9 @@ struct Simulation {
 };
 int run_sim(const Settings &, const Simulation &);  // answers the program's status
 int run_why_not(Settings &, const std::string &name);
+int run_model_list(Settings &);
+int run_model_show(Settings &, const std::string &name);
+int run_model_check(Settings &);
+int run_model_plot(Settings &, const std::string &name, const std::string &out);
 
 }  // namespace tool
