@@ -290,7 +290,6 @@ Runtime::~Runtime() {
   memory.stop_threads();  // the last that may still be looking at a worker
   process::leave(number);
   policy.close();
-  models->close();
   workers.clear();
   if (topology) {
     plans.close();
