@@ -104,7 +104,7 @@ void tell_rows(const Models &models, const Model &m, void (*each)(void *, const 
         r.spread = f.spread;
         r.count = cell.count.load(std::memory_order_relaxed);
         r.outliers = cell.outliers.load(std::memory_order_relaxed);
-        r.told = row.told[m.place(kind, impl)];
+        r.told = row.told ? row.told[m.place(kind, impl)] : NAN;
         const float value = cell.value.load(std::memory_order_relaxed);
         r.expected = std::isnan(value) ? r.told : value;
         if (r.count || !std::isnan(r.told)) each(user, &r);
@@ -139,6 +139,7 @@ consort_status consort_expected(consort_runtime *shell, const consort_task_desc 
   return guarded([&]() -> consort_status {
     Example example;
     if (const consort_status s = example.read(*rt, task, worker, what); s < 0) return s;
+    if (rt->models->by_themselves()) rt->models->make(*example.codelet, what);  // what is stored of it is read
     float x = NAN;
     rt->models->estimate(example.task, what, &worker, 1, impl, &x);
     *out = x;

@@ -45,8 +45,12 @@ constexpr consort_param keys[] = {
     {"models", "string", "auto", "auto|given|all",
      "what tasks take is measured: of codelets that were given a model, and of all once the scheduler asks (auto); never "
      "of others; of all from the start"},
-    {"calibrate", "string", "demand", "demand|off",
-     "demand: what is not known yet is tried until it is; off: nothing is measured"},
+    {"calibrate", "string", "demand", "demand|force|drop|off",
+     "what tasks take: tried where it is not known yet (demand); measured again, whatever is stored (force), which is "
+     "not even read (drop); not measured (off)"},
+    {"keep_models", "string", "auto", "auto|yes|no",
+     "what tasks take is kept in files from run to run; auto: yes, and with a manual pump no"},
+    {"model_folder", "string", "", nullptr, "where it is kept; empty: consort/models in the user's cache folder"},
     {"calibrate_samples", "u32", "10", "1..32",
      "measurements of one size, on one kind of unit, by one implementation, that make an estimate"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},

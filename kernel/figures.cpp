@@ -1,7 +1,5 @@
 #include "figures.hpp"
 
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -35,30 +33,12 @@ std::string time(double ns) {
   return text;
 }
 
-std::string line(std::string text) {
-  for (char &c : text)
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  return text + "\n";
-}
+std::string line(std::string text) { return one_line(std::move(text)) + "\n"; }
 
 // What the figures of a device's links depend on.
 std::string about(const Runtime &rt, const Device &d) {
-  utsname u{};
-  ::uname(&u);
-  std::string id;
-  if (FILE *f = std::fopen("/etc/machine-id", "re")) {
-    char text[64] = "";
-    if (std::fgets(text, sizeof text, f)) {
-      uint64_t sum = 0;  // not the word itself, which is nobody else's affair
-      for (const char *c = text; *c; ++c) sum = sum * 1099511628211u + static_cast<unsigned char>(*c);
-      std::snprintf(text, sizeof text, " %08x", static_cast<unsigned>(sum ^ sum >> 32));
-      id = text;
-    }
-    std::fclose(f);
-  }
   const consort_plugin &p = *d.plugin->manifest;
-  std::string text =
-      line("machine " + std::string(u.nodename) + " " + u.sysname + " " + u.release + " " + u.machine + id);
+  std::string text = line("machine " + machine_words(true));
   text += line("driver " + std::string(p.name) + " " + p.version + ", device " + std::to_string(d.index));
   for (uint32_t i = 0; i < p.nparams; ++i)
     if (const char *value = rt.config->param(p.name, p.params[i].key))

@@ -34,6 +34,8 @@ consort_model_ask ask_about(const TaskFacts &facts) noexcept {
   return a;
 }
 
+constexpr float kUnlike = 2, kUnlikeSpreads = 6;  // a stored time that no machine of this kind keeps to
+
 double checked(double x) noexcept { return x >= 0 && std::isfinite(x) ? x : NAN; }
 
 }  // namespace
@@ -95,10 +97,49 @@ const Row *Model::find(uint64_t footprint) const noexcept {
   return r;
 }
 
+Row *Model::link(std::unique_ptr<Row> row) noexcept {
+  auto &bucket = buckets_[row->footprint % kBuckets];
+  row->next = bucket.load(std::memory_order_relaxed);
+  bucket.store(row.get(), std::memory_order_release);
+  ++nrows_;
+  return row.release();
+}
+
+void Model::restore(const StoredCell &c, uint32_t kind, bool told) {
+  const size_t n = models_.kinds().size() * impls_.size();
+  Row *row = const_cast<Row *>(find(c.footprint));
+  if (!row && nrows_ < kMostRows) {
+    auto made = std::make_unique<Row>();
+    made->footprint = c.footprint;
+    made->bytes = c.bytes;
+    made->cells = std::make_unique<Cell[]>(n);
+    row = link(std::move(made));
+  }
+  if (!row) return;
+  Cell &cell = row->cells[place(kind, c.impl)];
+  for (const float x : c.samples) cell.window.add(x);
+  cell.count.store(static_cast<uint32_t>(std::min<uint64_t>(c.count, UINT32_MAX / 2)), std::memory_order_relaxed);
+  cell.outliers.store(static_cast<uint32_t>(std::min<uint64_t>(c.outliers, c.count)), std::memory_order_relaxed);
+  cell.anew = !told;
+  if (c.samples.size() < models_.enough()) return;
+  cell.stored = cell.window.figure().median;
+  if (told) cell.value.store(cell.stored, std::memory_order_relaxed);
+}
+
+// Enough was measured to say whether what was stored is about this machine as it is now.
+void Model::weigh_stored(Cell &cell) noexcept {
+  const auto all = cell.window.values();
+  const Samples::Figure now = figure_of(all.last(std::min<size_t>(cell.fresh, all.size())));
+  const float stored = std::exchange(cell.stored, NAN);
+  const float high = std::max(now.median, stored), low = std::min(now.median, stored);
+  if (high < kUnlike * low || high - low < kUnlikeSpreads * now.spread) return;
+  cell.window.keep_last(cell.fresh);
+  if (!told_.exchange(true, std::memory_order_relaxed)) models_.warn_of(*this, stored, now.median, cell.fresh);
+}
+
 Row *Model::add(TaskFacts &facts) noexcept try {
   const size_t n = models_.kinds().size() * impls_.size();
   std::lock_guard lock(mutex_);
-  auto &bucket = buckets_[facts.footprint % kBuckets];
   if (const Row *other = find(facts.footprint)) return const_cast<Row *>(other);
   if (nrows_ == kMostRows) return nullptr;
   auto row = std::make_unique<Row>();
@@ -110,10 +151,7 @@ Row *Model::add(TaskFacts &facts) noexcept try {
     for (uint32_t impl = 0; impl < impls_.size(); ++impl)
       row->told[place(kind, impl)] =
           what_ == CONSORT_MODEL_TIME ? static_cast<float>(models_.told(facts, kind, impl)) : NAN;
-  row->next = bucket.load(std::memory_order_relaxed);
-  bucket.store(row.get(), std::memory_order_release);
-  ++nrows_;
-  return row.release();
+  return link(std::move(row));
 } catch (const std::bad_alloc &) {
   return nullptr;  // this size stays unknown
 }
@@ -127,11 +165,16 @@ Cell *Model::cell(TaskFacts &facts, uint32_t kind, uint32_t impl) noexcept {
 void Model::measured(Cell &cell, float x) noexcept {
   if (!(x > 0) || !std::isfinite(x)) return;  // a clock that stood still says nothing
   if (cell.busy.load(std::memory_order_relaxed) || cell.busy.exchange(true, std::memory_order_acquire)) return;
+  news_.store(true, std::memory_order_relaxed);
   if (cell.window.add(x)) cell.outliers.fetch_add(1, std::memory_order_relaxed);
   const uint32_t n = cell.count.fetch_add(1, std::memory_order_relaxed) + 1;
   const bool full = n > Samples::kMost;
+  if (++cell.fresh == models_.enough()) {
+    if (!std::isnan(cell.stored)) weigh_stored(cell);
+    if (std::exchange(cell.anew, false)) cell.window.keep_last(cell.fresh);
+  }
   const bool drifted = n % 4 == 0 && cell.window.drop_if_drifted();
-  if (n >= models_.enough() && (!full || drifted || n % 4 == 0))
+  if (n >= models_.enough() && !cell.anew && (!full || drifted || n % 4 == 0 || cell.fresh == models_.enough()))
     cell.value.store(cell.window.figure().median, std::memory_order_relaxed);
   cell.busy.store(false, std::memory_order_release);
 }
@@ -159,7 +202,7 @@ float Model::expected(TaskFacts &facts, uint32_t kind, uint32_t worker, uint32_t
       if (facts.row && impl < impls_.size()) {
         const float x = facts.row->cells[place(kind, impl)].value.load(std::memory_order_relaxed);
         if (!std::isnan(x)) return x;
-        if (!facts.work) return facts.row->told[place(kind, impl)];
+        if (!facts.work && facts.row->told) return facts.row->told[place(kind, impl)];
       }
   }
   return what_ == CONSORT_MODEL_TIME ? static_cast<float>(models_.told(facts, kind, impl)) : NAN;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model_file.hpp"
 #include "samples.hpp"
 
 namespace consort {
@@ -28,6 +29,9 @@ struct Cell {
   std::atomic<uint32_t> outliers{0};
   std::atomic<bool> busy{false};      // somebody is at what follows; acquire and release
   Samples window;
+  float stored = NAN;                 // what a file said, until enough was measured to hold against it
+  uint32_t fresh = 0;                 // measurements of this runtime's own
+  bool anew = false;                  // what was stored is not told: first it is measured again
   Samples::Figure figure() noexcept;  // waits for who is at it, a moment
 };
 
@@ -74,6 +78,16 @@ class Model {
   Cell *cell(TaskFacts &, uint32_t kind, uint32_t impl) noexcept;
   void measured(Cell &, float) noexcept;
 
+  void know(TaskFacts &facts) noexcept {  // a row for its size, so that what drivers tell of it is at hand
+    if (!facts.row) facts.row = add(facts);
+  }
+
+  // -- kept from run to run: before anybody else sees the model, or once nothing runs --
+  void restore(const StoredCell &, uint32_t kind, bool told);
+  void keep_foreign(StoredCell c) { foreign_.push_back(std::move(c)); }  // of units that are not here now
+  const std::vector<StoredCell> &foreign() const noexcept { return foreign_; }
+  bool has_news() const noexcept { return news_.load(std::memory_order_relaxed); }
+
   const std::string &name() const noexcept { return name_; }
   const std::vector<Impl> &impls() const noexcept { return impls_; }
   uint32_t what() const noexcept { return what_; }
@@ -87,6 +101,8 @@ class Model {
  private:
   static constexpr uint32_t kBuckets = 256;
   Row *add(TaskFacts &) noexcept;
+  Row *link(std::unique_ptr<Row>) noexcept;  // with the mutex
+  void weigh_stored(Cell &) noexcept;
   double ask(const TaskFacts &, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept;
 
   Models &models_;
@@ -97,6 +113,8 @@ class Model {
   std::vector<std::pair<std::string, double>> factors_;  // by class
   std::mutex mutex_;                  // guards who adds a row
   uint32_t nrows_ = 0;
+  std::vector<StoredCell> foreign_;
+  std::atomic<bool> news_{false}, told_{false};  // relaxed: something was measured; somebody was warned
   std::atomic<Row *> buckets_[kBuckets] = {};  // owned
 };
 

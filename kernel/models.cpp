@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "able.hpp"
@@ -47,6 +48,7 @@ void Models::open() {
                               ? static_cast<const consort_times *>(plugin.manifest->get(plugin.self, CONSORT_TIMES_ID))
                               : nullptr;
       if (times && !CONSORT_HAS_FN(times, consort_times, kernel_ns)) times = nullptr;
+      drivers_know_ |= times != nullptr;
       kinds_.push_back({u.desc.klass, arch, u.klass, u.desc.id, times, u.device->dev, u.index});
       kind = kinds_.end() - 1;
     }
@@ -54,10 +56,35 @@ void Models::open() {
   }
   loads_ = std::make_unique<Load[]>(kind_of_.size());
   enough_ = static_cast<uint32_t>(rt_.config->number("calibrate_samples"));
-  measuring_ = rt_.config->text("calibrate") != "off";
+  const auto calibrate = rt_.config->text("calibrate"), keep = rt_.config->text("keep_models");
+  measuring_ = calibrate != "off";
+  if (keep == "yes" || (keep == "auto" && !rt_.clock.stepped())) {
+    std::string folder(rt_.config->text("model_folder"));
+    store_.open(rt_, folder.empty() ? KeptFile::folder(StoredModel::kRoom) : std::move(folder),
+                calibrate == "force"  ? ModelStore::Use::kAnew
+                : calibrate == "drop" ? ModelStore::Use::kDropped
+                                      : ModelStore::Use::kOnDemand,
+                measuring_);
+  }
   const auto models = rt_.config->text("models");
   by_themselves_ = models != "given";
   if (models == "all") from_the_start_ = true, use();
+}
+
+void Models::close() noexcept {
+  for (const auto &[name, m] : models_) store_.write(*this, *m);
+}
+
+void Models::warn_of(const Model &m, float stored, float measured, uint32_t n) const noexcept {
+  try {
+    char text[128];
+    const bool time = m.what() == CONSORT_MODEL_TIME;
+    std::snprintf(text, sizeof text, "said %.4g %s of a size, %u measurements say %.4g", stored * (time ? 1e-3 : 1),
+                  time ? "us" : "uJ", n, measured * (time ? 1e-3 : 1));
+    rt_.log(1, "the stored model of \"" + m.name() + "\" " + text + ": what is measured is believed from now on (" +
+                   store_.path_of(m) + "; the setting calibrate = \"drop\" forgets all that is stored)");
+  } catch (const std::bad_alloc &) {  // then without a word
+  }
 }
 
 void Models::use() noexcept {
@@ -83,14 +110,23 @@ Model *Models::of(const Codelet &c, uint32_t what) const noexcept {
 }
 
 Model *Models::find_or_make(const Codelet &c, std::string name, uint32_t what, const consort_model &desc) {
-  std::vector<Model::Impl> impls = impls_of(c);
+  const std::vector<Model::Impl> impls = impls_of(c);
+  const auto known = [&]() -> Model * {  // with the mutex
+    const auto [first, last] = models_.equal_range(name);
+    for (auto i = first; i != last; ++i)
+      if (i->second->is(name, impls, what, desc)) return i->second.get();
+    return nullptr;
+  };
+  {
+    std::lock_guard lock(mutex_);
+    if (Model *m = known()) return m;
+    if (models_.size() == kMostModels) return nullptr;
+  }
+  auto made = std::make_unique<Model>(*this, name, impls, what, desc);
+  store_.read(*this, *made);  // may say something, so that nothing is locked
   std::lock_guard lock(mutex_);
-  const auto [first, last] = models_.equal_range(name);
-  for (auto i = first; i != last; ++i)
-    if (i->second->is(name, impls, what, desc)) return i->second.get();
-  if (models_.size() == kMostModels) return nullptr;
-  auto made = std::make_unique<Model>(*this, name, std::move(impls), what, desc);
-  return models_.emplace(std::move(name), std::move(made))->second.get();
+  if (Model *m = known()) return m;
+  return models_.emplace(name, std::move(made))->second.get();
 }
 
 Model *Models::make(Codelet &c, uint32_t what) noexcept {
@@ -154,9 +190,14 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
                       float *out) noexcept {
   const Codelet *const c = t.codelet;
   if (!c) return void(std::fill_n(out, n, 0.0f));
-  const Model *const m = of(*c, what);
+  Model *m = of(*c, what);
+  // What is stored of it is read once somebody asks, not sooner.
+  if (!m && by_themselves_ && asked_.load(std::memory_order_relaxed) &&
+      (what == CONSORT_MODEL_TIME || store_.is_open()))
+    m = make(*t.codelet, what);
   TaskFacts facts;
   if (m) facts = m->facts(t);
+  if (m && drivers_know_ && m->has_history()) m->know(facts);
   else facts.task = &t, facts.work = work_of(t);
   constexpr uint32_t kKept = 16;
   float kept[kKept];                             // by kind of unit

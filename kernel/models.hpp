@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model.hpp"
+#include "model_store.hpp"
 #include "result.hpp"
 
 namespace consort {
@@ -44,9 +45,10 @@ class Models {
 
   explicit Models(Runtime &rt) : rt_(rt) {}
   void open();                               // once the workers are there
-  void close() noexcept;
+  void close() noexcept;                     // nothing runs any more: what is known is kept
 
   // -- who asks --
+  bool by_themselves() const noexcept { return by_themselves_; }  // codelets get a history when it is asked for
   bool in_use() const noexcept { return in_use_.load(std::memory_order_relaxed); }
   void asked() noexcept;                     // a policy wants to know: from now on tasks are measured
   void policy_changed() noexcept;            // the new one has not asked yet
@@ -74,6 +76,7 @@ class Models {
 
   const std::vector<Kind> &kinds() const noexcept { return kinds_; }
   uint32_t kind_of(uint32_t worker) const noexcept { return kind_of_[worker]; }
+  void warn_of(const Model &, float stored, float measured, uint32_t n) const noexcept;  // they do not agree
   uint32_t enough() const noexcept { return enough_; }  // measurements that make an estimate
   double told(TaskFacts &, uint32_t kind, uint32_t impl) const noexcept;  // by the driver; NaN
 
@@ -93,8 +96,9 @@ class Models {
   std::vector<uint32_t> kind_of_;            // by worker
   std::unique_ptr<Load[]> loads_;            // by worker
   uint32_t enough_ = 1;
-  bool measuring_ = true, by_themselves_ = true;  // codelets get a history by themselves
-  bool from_the_start_ = false;
+  bool measuring_ = true, by_themselves_ = true;
+  bool from_the_start_ = false, drivers_know_ = false;
+  ModelStore store_;
   // relaxed, all of them: who sees it late measures a little later
   std::atomic<bool> in_use_{false}, asked_{false}, given_{false};
   mutable std::mutex mutex_;                 // guards models_; leaf

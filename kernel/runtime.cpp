@@ -290,6 +290,7 @@ Runtime::~Runtime() {
   memory.stop_threads();  // the last that may still be looking at a worker
   process::leave(number);
   policy.close();
+  models->close();
   workers.clear();
   if (topology) {
     plans.close();

@@ -46,6 +46,12 @@ bool Samples::add(float x) noexcept {
   return before.used >= 4 && std::fabs(x - before.median) > reach_of(before);
 }
 
+void Samples::keep_last(uint32_t n) noexcept {
+  if (n >= n_) return;
+  std::memmove(all_, all_ + (n_ - n), n * sizeof *all_);
+  n_ = n;
+}
+
 bool Samples::drop_if_drifted() noexcept {
   if (n_ < 2 * kNewer) return false;
   const uint32_t older = n_ - kNewer;
@@ -53,8 +59,7 @@ bool Samples::drop_if_drifted() noexcept {
   const float change = std::fabs(now.median - then.median);
   if (change < kDrift * std::min(now.median, then.median) || change < reach_of(now) || change < reach_of(then) / 2)
     return false;
-  std::memmove(all_, all_ + older, kNewer * sizeof *all_);
-  n_ = kNewer;
+  keep_last(kNewer);
   return true;
 }
 

@@ -24,7 +24,7 @@ class Samples {
 
   uint32_t size() const noexcept { return n_; }
   std::span<const float> values() const noexcept { return {all_, n_}; }  // oldest first
-  void clear() noexcept { n_ = 0; }
+  void keep_last(uint32_t n) noexcept;  // of those that there are
 
  private:
   float all_[kMost];                  // oldest first

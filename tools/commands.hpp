@@ -52,6 +52,17 @@ int run_links(Settings &, bool measure);
 // operands: "KERNEL=N", how many tiles a kernel works on, of those that are not known.
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
                        const std::vector<std::string> &operands);
+
+struct Simulation {
+  std::string machine, policy, noise, seed, trace, kernels;  // "": as the program or the defaults have it
+  bool execute = false;
+  std::vector<std::string> program;
+};
+int run_sim(const Settings &, const Simulation &);  // answers the program's status
 int run_why_not(Settings &, const std::string &name);
+int run_model_list(Settings &);
+int run_model_show(Settings &, const std::string &name);
+int run_model_check(Settings &);
+int run_model_plot(Settings &, const std::string &name, const std::string &out);
 
 }  // namespace tool

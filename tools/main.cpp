@@ -74,6 +74,28 @@ int main(int argc, char **argv) {
       ->take_all()
       ->allow_extra_args(false);
 
+  CLI::App *sim = app.add_subcommand("sim", "runs a program in virtual time on a described machine: sim --machine FILE -- PROGRAM ARGS");
+  tool::Simulation simulation;
+  sim->add_option("--machine", simulation.machine, "the machine's file (TOML)")->required()->type_name("FILE");
+  sim->add_option("--policy", simulation.policy, "the scheduler")->type_name("NAME");
+  sim->add_option("--noise", simulation.noise, "kernels take up to this share more or less: 0.05")->type_name("SHARE");
+  sim->add_option("--seed", simulation.seed, "of all chance; the same seed, the same run")->type_name("N");
+  sim->add_option("--trace", simulation.trace, "file for a line about each operation")->type_name("FILE");
+  sim->add_option("--kernels", simulation.kernels, "which set of the machine's kernels")->type_name("SET");
+  sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; else they only take time");
+  sim->add_option("PROGRAM", simulation.program, "the program and its arguments, behind --")->required()->expected(-1);
+
+  CLI::App *model = app.add_subcommand("model", "what tasks take, as it is kept on this machine");
+  model->require_subcommand(1);
+  CLI::App *model_list = model->add_subcommand("list", "the models that are kept, and files that cannot be read");
+  CLI::App *model_show = model->add_subcommand("show", "what is known of tasks of one name, by size and kind of unit");
+  CLI::App *model_check = model->add_subcommand("check", "files and sizes that are hard to believe (status 1), or none (0)");
+  CLI::App *model_plot = model->add_subcommand("plot", "a drawing (SVG) of time or energy by bytes of data");
+  std::string model_name, drawing;
+  model_show->add_option("NAME", model_name, "of the model: a codelet's")->required();
+  model_plot->add_option("NAME", model_name, "of the model: a codelet's")->required();
+  model_plot->add_option("-o,--output", drawing, "the file to write")->required();
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -97,7 +119,12 @@ int main(int argc, char **argv) {
     if (*plugins) return tool::run_plugins(settings, verbose);
     if (*config) return tool::run_config(settings, changed_only);
     if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
+    if (*sim) return tool::run_sim(settings, simulation);
     if (*import) return tool::run_machine_import(from, platform, to, operands);
+    if (*model_list) return tool::run_model_list(settings);
+    if (*model_show) return tool::run_model_show(settings, model_name);
+    if (*model_check) return tool::run_model_check(settings);
+    if (*model_plot) return tool::run_model_plot(settings, model_name, drawing);
     if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "consort: %s\n", e.what());

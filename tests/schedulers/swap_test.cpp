@@ -12,8 +12,7 @@ namespace {
 
 using namespace stress;
 
-const std::vector<const char *> kPolicies = {"eager", "prio",  "lws",   "ws",     "random", "dm",
-                                            "dmda",  "dmdar", "dmdas", "dmdasd", "heft"};
+const std::vector<const char *> kPolicies = {"eager", "prio", "lws", "ws", "random"};
 
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};

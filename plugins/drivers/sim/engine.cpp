@@ -20,6 +20,8 @@ bool is_timed(const Op &op) noexcept {  // something happens to it at `until`
 // -- life -------------------------------------------------------------------------------------------------------------
 
 Engine::Engine(const consort_host *h, Machine m) : host(h), machine(std::move(m)) {
+  work_.resize(machine.devices.size());
+  for (const auto &[ends, path] : machine.paths) ways_[ends];
   if (machine.trace.empty()) return;
   trace_ = std::fopen(machine.trace.c_str(), "w");
   if (!trace_) throw Bad{"sim: trace = \"" + machine.trace + "\" cannot be written"};
@@ -27,6 +29,7 @@ Engine::Engine(const consort_host *h, Machine m) : host(h), machine(std::move(m)
 }
 
 Engine::~Engine() {
+  if (!machine.report.empty()) report();
   if (trace_) std::fclose(trace_);
 }
 
@@ -417,6 +420,37 @@ void Engine::modelled(Op &op, uint64_t t) noexcept {
   if (op.effect == Op::kNone || op.effect == Op::kDone) over(op, t);
 }
 
+void Engine::count(const Op &op, uint64_t t) noexcept {
+  last_ = std::max(last_, t);
+  if (op.op.kind == CONSORT_OP_COPY) {
+    if (const auto it = ways_.find({op.from, op.to}); it != ways_.end()) ++it->second.copies, it->second.bytes += op.bytes;
+  } else if (op.op.kind == CONSORT_OP_CALL) {
+    Work &w = work_[op.queue->device->index];
+    ++w.kernels;
+    w.ns += t - op.start;
+  }
+}
+
+// One "time NS", then "kernels DEVICE COUNT NS" (of all its units) and "way FROM TO COPIES BYTES", those that were used.
+void Engine::report() const noexcept {
+  std::FILE *f = std::fopen(machine.report.c_str(), "a");
+  if (!f) {
+    host->log(host, 1, ("sim: report = \"" + machine.report + "\" cannot be written").c_str());
+    return;
+  }
+  const auto name = [&](int end) { return end == kHost ? "host" : machine.devices[static_cast<size_t>(end)].name.c_str(); };
+  std::fprintf(f, "time %llu\n", (unsigned long long)last_);
+  for (size_t i = 0; i < work_.size(); ++i)
+    if (const Work &w = work_[i]; w.kernels)
+      std::fprintf(f, "kernels %s %llu %llu\n", machine.devices[i].name.c_str(), (unsigned long long)w.kernels,
+                   (unsigned long long)(w.ns / std::max(1u, machine.devices[i].units)));
+  for (const auto &[ends, w] : ways_)
+    if (w.copies)
+      std::fprintf(f, "way %s %s %llu %llu\n", name(ends.first), name(ends.second), (unsigned long long)w.copies,
+                   (unsigned long long)w.bytes);
+  std::fclose(f);
+}
+
 void Engine::over(Op &op, uint64_t t) noexcept {
   Queue &q = *op.queue;
   for (int end : {op.from, op.to})  // the other end may have gone meanwhile
@@ -429,6 +463,7 @@ void Engine::over(Op &op, uint64_t t) noexcept {
   done.source = CONSORT_NONE;
   done.bytes = op.status < 0 ? 0 : op.bytes;
   if (op.op.flags & CONSORT_OPF_TIME) done.t0 = op.start, done.t1 = t;
+  if (op.status >= 0) count(op, t);
   if (trace_)
     std::fprintf(trace_, "%llu %llu %u %llu %u %llu %d %llu %d\n", (unsigned long long)op.start, (unsigned long long)t,
                  q.device->index, (unsigned long long)q.token, op.op.kind, (unsigned long long)op.seq,

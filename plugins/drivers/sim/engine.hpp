@@ -126,6 +126,8 @@ class Engine {
   void step(uint64_t t) noexcept;
   void modelled(Op &, uint64_t t) noexcept;
   void over(Op &, uint64_t t) noexcept;
+  void count(const Op &, uint64_t t) noexcept;
+  void report() const noexcept;
   void effect_over(Op &, consort_status) noexcept;
   void lose(Device &, uint64_t t) noexcept;
   void say(const Device &, int32_t level, const std::string &text) const noexcept;
@@ -143,6 +145,11 @@ class Engine {
   uint64_t waking_ = 0;           // when that thread looks again; 0: it is awake
   bool stop_ = false;
   std::FILE *trace_ = nullptr;
+  struct Way { uint64_t copies = 0, bytes = 0; };
+  struct Work { uint64_t kernels = 0, ns = 0; };
+  std::map<std::pair<int, int>, Way> ways_;  // what is reported in the end: by the ends of the copies
+  std::vector<Work> work_;                   // by device
+  uint64_t last_ = 0;                        // when the last op was over
 };
 
 // The bytes, in whatever order the boxes lie.

@@ -388,6 +388,7 @@ Machine Reader::read() {
   m.rate = read_rate(where("rate"), text("rate"));
   m.usual_ns = read_time(where("usual"), text("usual"));
   m.trace = text("trace");
+  m.report = text("report");
   duplex_ = read_flag(where("duplex"), text("duplex"));
   usual_.klass = text("class");
   usual_.runs = text("runs");

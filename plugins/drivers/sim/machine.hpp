@@ -63,7 +63,7 @@ struct Machine {
   Overheads overheads;
   uint64_t seed = 1;
   bool virtual_time = false, execute = true, move = true;
-  std::string trace;
+  std::string trace, report;
 
   static Machine read(const consort_host *);
   const Path *path(int from, int to) const noexcept;

@@ -417,6 +417,7 @@ constexpr consort_param params[] = {
     {"cores", "u32", "0", "0..4096", "units of class cpu in the host's memory, for a machine without the driver cpu"},
     {"host_memory", "string", "16G", nullptr, "memory of that host"},
     {"trace", "string", "", nullptr, "file for a line about each op when it is over"},
+    {"report", "string", "", nullptr, "file to which sums are added in the end: time, kernels by device, bytes by way"},
 };
 
 constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL | CONSORT_PF_BY_NAME;

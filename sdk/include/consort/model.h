@@ -77,6 +77,21 @@ typedef struct consort_model_row {
 /* Of a codelet, or (null) of all that have a model. The strings are good until `each` returns; it calls nothing of the runtime. */
 CONSORT_API consort_status consort_model_rows(consort_runtime *rt, consort_codelet_id codelet, void (*each)(void *user, const consort_model_row *row), void *user);
 
+/* -- tools: what is kept on this machine ---------------------------------------------------------------- */
+
+/* A file that a model is kept in. Strings are good until `file` returns. */
+typedef struct consort_model_file {
+  uint32_t size, what;
+  const char *path;
+  const char *machine, *name;     /* that it was measured on; of the model. "": unknown */
+  const char *reason;             /* why it cannot be read; "" where it can */
+  uint32_t rows, here;            /* here: of this machine; no other reads it */
+} consort_model_file;
+/* Files in order of their names, each followed by its rows (`row` may be NULL; told is NaN, expected the median). The folder
+ * is that of the settings (`model_folder`). */
+CONSORT_API consort_status consort_list_models(const consort_settings *settings, void (*file)(void *user, const consort_model_file *file),
+                                               void (*row)(void *user, const consort_model_row *row), void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,126 @@
+#include "kept_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace consort {
+namespace {
+
+constexpr size_t kLongest = 1 << 22;
+
+uint64_t sum_of(std::string_view text) {  // FNV-1a
+  uint64_t sum = 0xcbf29ce484222325u;
+  for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return sum;
+}
+
+bool make_folders(const std::string &path) {
+  for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    if (::mkdir(path.substr(0, at).c_str(), 0700) != 0 && errno != EEXIST) return false;
+    if (at == path.npos) return true;
+  }
+}
+
+}  // namespace
+
+std::string hex_sum(std::string_view text) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016" PRIx64, sum_of(text));
+  return digits;
+}
+
+std::string one_line(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  return text;
+}
+
+std::string machine_words(bool with_system) {
+  utsname u{};
+  ::uname(&u);
+  std::string words = u.nodename;
+  if (with_system) words += std::string(" ") + u.sysname + " " + u.release;
+  words += std::string(" ") + u.machine;
+  if (FILE *f = std::fopen("/etc/machine-id", "re")) {
+    char text[64] = "";
+    if (std::fgets(text, sizeof text, f)) {
+      uint64_t sum = 0;  // not the word itself, which is nobody else's affair
+      for (const char *c = text; *c; ++c) sum = sum * 1099511628211u + static_cast<unsigned char>(*c);
+      std::snprintf(text, sizeof text, " %08x", static_cast<unsigned>(sum ^ sum >> 32));
+      words += text;
+    }
+    std::fclose(f);
+  }
+  return one_line(std::move(words));
+}
+
+std::string KeptFile::folder(const char *room) {
+  const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+  if (cache && cache[0] == '/') return std::string(cache) + "/consort/" + room;
+  return home && home[0] == '/' ? std::string(home) + "/.cache/consort/" + room : "";
+}
+
+KeptFile::State KeptFile::read_any(const std::string &path, const char *kind, int version, std::string *text,
+                                   std::string *why) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return State::kAbsent;
+    return *why = "it cannot be opened: " + std::string(std::strerror(errno)), State::kUnusable;
+  }
+  std::string all;
+  char part[4096];
+  for (ssize_t n; all.size() < kLongest && (n = ::read(fd, part, sizeof part)) > 0;)
+    all.append(part, static_cast<size_t>(n));
+  ::close(fd);
+  const std::string head = "consort " + std::string(kind) + " ";
+  if (!all.starts_with(head)) return *why = "it is no list of " + std::string(kind), State::kUnusable;
+  if (const int found = std::atoi(all.c_str() + head.size()); found != version)
+    return *why = "it is of version " + std::to_string(found) + ", not " + std::to_string(version), State::kUnusable;
+  const size_t end = all.rfind("end ");
+  if (end == all.npos || all.substr(end) != "end " + hex_sum({all.data(), end}) + "\n")
+    return *why = "it is cut short, or was changed", State::kUnusable;
+  const size_t begin = all.find('\n') + 1;
+  *text = all.substr(begin, end - begin);
+  return State::kGood;
+}
+
+KeptFile::State KeptFile::read(std::string *body, std::string *why) const {
+  if (path_.empty()) return State::kAbsent;
+  const State s = read_any(path_, kind_, version_, body, why);
+  if (s != State::kGood) return s;
+  if (!body->starts_with(about_)) return State::kAbsent;
+  body->erase(0, about_.size());
+  return State::kGood;
+}
+
+Result<void> KeptFile::write(const std::string &body) const {
+  if (path_.empty()) return {};
+  std::string text = head() + about_ + body;
+  text += "end " + hex_sum(text) + "\n";
+  const auto bad = [&](const char *what, const std::string &name) {
+    return error(CONSORT_E_IO, std::string(what) + " " + name + ": " + std::strerror(errno));
+  };
+  if (const std::string folder = path_.substr(0, path_.rfind('/')); !make_folders(folder))
+    return bad("cannot make the folder", folder);
+  std::string part = path_ + ".XXXXXX";
+  const int fd = ::mkostemp(part.data(), O_CLOEXEC);
+  if (fd < 0) return bad("cannot write", part);
+  size_t done = 0;
+  for (ssize_t n; done < text.size() && (n = ::write(fd, text.data() + done, text.size() - done)) > 0;)
+    done += static_cast<size_t>(n);
+  const bool good = (::close(fd) == 0) && done == text.size() && ::rename(part.c_str(), path_.c_str()) == 0;
+  if (good) return {};
+  const Error e = bad("cannot write", path_);
+  ::unlink(part.c_str());
+  return e;
+}
+
+}  // namespace consort

@@ -1,0 +1,82 @@
+#include "model_store.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "models.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+void ModelStore::open(const Runtime &rt, std::string folder, Use use, bool write) {
+  rt_ = &rt;
+  folder_ = std::move(folder);
+  use_ = use;
+  write_ = write;
+  if (!folder_.empty()) machine_ = machine_words(false);
+}
+
+StoredModel ModelStore::head_of(const Model &m) const {
+  StoredModel s;
+  s.machine = machine_;
+  s.name = m.name();
+  s.what = m.what();
+  for (const Model::Impl &i : m.impls()) s.impls.push_back({i.klass, i.name});
+  return s;
+}
+
+std::string ModelStore::path_of(const Model &m) const { return head_of(m).file(folder_).path(); }
+
+void ModelStore::read(const Models &models, Model &m) const noexcept {
+  if (folder_.empty() || use_ == Use::kDropped || !m.has_history()) return;
+  try {
+    StoredModel stored = head_of(m);
+    const KeptFile file = stored.file(folder_);
+    std::string body, why;
+    auto state = file.read(&body, &why);
+    if (state == KeptFile::State::kGood)
+      if (auto r = stored.read_body(body); !r) state = KeptFile::State::kUnusable, why = r.error().text;
+    if (state == KeptFile::State::kUnusable)
+      rt_->log(1, "stored model of \"" + m.name() + "\", " + file.path() + ": " + why + ": it is measured anew");
+    if (state != KeptFile::State::kGood) return;
+    for (StoredCell &c : stored.cells) {
+      const auto &kinds = models.kinds();
+      const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto &k) {
+        return one_line(k.klass) == c.klass && one_line(k.arch) == c.arch;
+      });
+      if (kind == kinds.end()) m.keep_foreign(std::move(c));
+      else m.restore(c, static_cast<uint32_t>(kind - kinds.begin()), use_ == Use::kOnDemand);
+    }
+  } catch (const std::bad_alloc &) {  // then it is measured
+  }
+}
+
+void ModelStore::write(const Models &models, Model &m) const noexcept {
+  if (folder_.empty() || !write_ || !m.has_news()) return;
+  try {
+    StoredModel stored = head_of(m);
+    stored.cells = m.foreign();
+    m.each_row([&](const Row &row) {
+      for (uint32_t kind = 0; kind < models.kinds().size(); ++kind)
+        for (uint32_t impl = 0; impl < m.impls().size(); ++impl) {
+          Cell &cell = row.cells[m.place(kind, impl)];
+          const auto values = cell.window.values();
+          if (values.empty()) continue;
+          stored.cells.push_back({models.kinds()[kind].klass, models.kinds()[kind].arch, impl, row.footprint, row.bytes,
+                                  std::max<uint64_t>(cell.count.load(std::memory_order_relaxed), values.size()),
+                                  cell.outliers.load(std::memory_order_relaxed),
+                                  {values.begin(), values.end()}});
+        }
+    });
+    std::sort(stored.cells.begin(), stored.cells.end(), [](const StoredCell &a, const StoredCell &b) {
+      return std::tie(a.klass, a.arch, a.bytes, a.footprint, a.impl) <
+             std::tie(b.klass, b.arch, b.bytes, b.footprint, b.impl);
+    });
+    if (auto r = stored.file(folder_).write(stored.body()); !r)
+      rt_->log(1, "model of \"" + m.name() + "\" is not kept: " + r.error().text);
+  } catch (const std::bad_alloc &) {
+    rt_->log(1, "a model is not kept: no memory");
+  }
+}
+
+}  // namespace consort

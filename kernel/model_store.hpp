@@ -1,0 +1,34 @@
+// model_store.hpp — models that outlive the runtime: read when a model is made, written when the runtime stops.
+//
+// Owned by Models. read() by whoever makes the model, before anybody else sees it; write_all() at the end, when nothing
+// runs.
+#pragma once
+#include <string>
+
+#include "model_file.hpp"
+
+namespace consort {
+
+class Model;
+class Models;
+struct Runtime;
+
+class ModelStore {
+ public:
+  // on_demand: what is stored is told at once; anew: once it was measured again; dropped: it is not read.
+  enum class Use { kOnDemand, kAnew, kDropped };
+  void open(const Runtime &, std::string folder, Use use, bool write);  // folder "": nothing is kept
+  void read(const Models &, Model &) const noexcept;
+  void write(const Models &, Model &) const noexcept;
+  bool is_open() const noexcept { return !folder_.empty(); }
+  std::string path_of(const Model &) const;      // may throw bad_alloc
+
+ private:
+  StoredModel head_of(const Model &) const;
+  const Runtime *rt_ = nullptr;
+  std::string folder_, machine_;
+  Use use_ = Use::kOnDemand;
+  bool write_ = false;
+};
+
+}  // namespace consort

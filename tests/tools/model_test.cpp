@@ -1,0 +1,95 @@
+// `consort model`: what is kept of what tasks take is listed, shown, checked and drawn; what is wrong is named.
+#include "model_file.hpp"
+#include "tools/command.hpp"
+
+namespace {
+
+using consort::StoredModel;
+using consort_test::Answer;
+
+class ModelTool : public consort_test::Tools {
+ protected:
+  StoredModel model(const std::string &name) const {
+    StoredModel m;
+    m.machine = consort::machine_words(false);
+    m.name = name;
+    m.impls = {{"cpu", "plain"}, {"gpu", "fast"}};
+    m.cells = {{"cpu", "cpu/x<y>", 0, 7, 1000, 12, 0, {1e6f, 1.1e6f, 0.9e6f}},
+               {"cpu", "cpu/x<y>", 0, 8, 100000, 12, 0, {1e8f, 1.1e8f, 0.9e8f}},
+               {"gpu", "gpu/9", 1, 7, 1000, 12, 1, {5e4f}}};
+    return m;
+  }
+  void keep(const StoredModel &m) const {
+    const auto r = m.file(folder_).write(m.body());
+    EXPECT_TRUE(r);
+  }
+  Answer model_command(const std::string &arguments) const {
+    return run("model " + arguments + " --set model_folder=" + folder_);
+  }
+};
+
+TEST_F(ModelTool, NothingIsKept) {
+  const Answer a = model_command("list");
+  EXPECT_EQ(a.status, 0);
+  EXPECT_TRUE(a.has("no model is kept")) << a.out;
+}
+
+TEST_F(ModelTool, ListsAndShows) {
+  keep(model("gemm"));
+  StoredModel far = model("potrf");
+  far.machine = "elsewhere x86_64";
+  far.what = 1;
+  keep(far);
+  const Answer list = model_command("list");
+  EXPECT_EQ(list.status, 0);
+  for (const char *part : {"gemm", "time", "potrf", "energy", "of another machine: elsewhere x86_64", "36"})
+    EXPECT_TRUE(list.has(part)) << part << "\nis not in\n" << list.out;
+  const Answer show = model_command("show gemm");
+  EXPECT_EQ(show.status, 0);
+  for (const char *part : {"time of \"gemm\" on this machine", "cpu/x<y>", "plain", "0000000000000007", "1000", "1 ms", "100 ms", "gpu/9", "50 us", "fast"})
+    EXPECT_TRUE(show.has(part)) << part << "\nis not in\n" << show.out;
+  const Answer none = model_command("show gem");
+  EXPECT_EQ(none.status, 1);
+  EXPECT_TRUE(none.has("no model of \"gem\" is kept (did you mean \"gemm\"?)")) << none.out;
+}
+
+TEST_F(ModelTool, ChecksWhatIsKept) {
+  keep(model("gemm"));
+  const Answer good = model_command("check");
+  EXPECT_EQ(good.status, 0) << good.out;
+  EXPECT_TRUE(good.has("1 models, 3 sizes: nothing to say against them")) << good.out;
+  StoredModel wild = model("wild");
+  wild.cells = {{"cpu", "cpu/x", 0, 7, 1000, 12, 0, {1, 900, 2, 1000, 500}}, {"cpu", "cpu/x", 0, 8, 2000, 12, 9, {5, 5, 5, 5}}};
+  keep(wild);
+  std::ofstream(folder_ + "/broken.txt") << "consort models 1\nhalf";
+  const Answer bad = model_command("check");
+  EXPECT_EQ(bad.status, 1);
+  for (const char *part : {"broken.txt: it is cut short", "\"wild\" on cpu/x, 1000 bytes: its measurements differ by more than half",
+                           "2000 bytes: more than a quarter", "calibrate = \"drop\""})
+    EXPECT_TRUE(bad.has(part)) << part << "\nis not in\n" << bad.out;
+}
+
+TEST_F(ModelTool, Draws) {
+  keep(model("gemm"));
+  const std::string svg = folder_ + "/gemm.svg";
+  const Answer a = model_command("plot gemm -o " + svg);
+  EXPECT_EQ(a.status, 0) << a.out;
+  std::ifstream in(svg);
+  Answer text;
+  text.out.assign(std::istreambuf_iterator<char>(in), {});
+  for (const char *part : {"<svg ", "</svg>", "gemm: time by bytes of data", "cpu/x&lt;y&gt;, plain", "gpu/9, fast", "1 ms"})
+    EXPECT_TRUE(text.has(part)) << part << "\nis not in\n" << text.out;
+  EXPECT_FALSE(text.has("nan"));
+  EXPECT_FALSE(text.has("inf"));
+  const Answer nowhere = model_command("plot gemm -o " + folder_ + "/no/such/folder.svg");
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_TRUE(nowhere.has("cannot write")) << nowhere.out;
+}
+
+TEST_F(ModelTool, WronglyCalled) {
+  EXPECT_EQ(model_command("").status, 2);
+  EXPECT_EQ(model_command("show").status, 2);
+  EXPECT_EQ(model_command("plot gemm").status, 2);
+}
+
+}  // namespace

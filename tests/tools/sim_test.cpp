@@ -1,0 +1,127 @@
+// `consort sim`: a program that knows nothing of it, in virtual time on a described machine. The program is this one, called
+// again for the test Program.Runs.
+#include <consort/consort.h>
+#include <consort/layouts.h>
+
+#include <vector>
+
+#include "tools/command.hpp"
+
+namespace {
+
+using consort_test::Answer;
+
+constexpr int kChains = 6, kLinks = 10;
+
+consort_status add_one(const consort_call *c) {
+  ++*static_cast<float *>(consort_ptr(static_cast<const consort_vector_view *>(c->views[0])->addr));
+  return CONSORT_OK;
+}
+
+// Plain use of the library: chains of tasks that may run on a core or on an accelerator.
+TEST(Program, Runs) {
+  const char *mode = getenv("AS_PROGRAM");
+  if (!mode) GTEST_SKIP() << "run by the tests below";
+  consort_runtime *rt = nullptr;
+  ASSERT_EQ(consort_start(nullptr, &rt), CONSORT_OK) << consort_error();
+  consort_impl impls[2] = {};
+  impls[0].klass = "cpu";
+  impls[1].klass = "cuda";
+  impls[0].fn = impls[1].fn = add_one;
+  consort_codelet desc = CONSORT_CODELET_INIT;
+  desc.name = "add";
+  desc.impls = impls;
+  desc.nimpls = 2;
+  consort_codelet_id codelet;
+  ASSERT_EQ(consort_codelet_add(rt, &desc, &codelet), CONSORT_OK) << consort_error();
+  std::vector<std::vector<float>> v(kChains, std::vector<float>(250));
+  std::vector<consort_data_id> data(kChains);
+  for (int i = 0; i < kChains; ++i) ASSERT_EQ(consort_register_vector(rt, v[i].data(), 250, 4, &data[i]), CONSORT_OK);
+  for (int link = 0; link < kLinks; ++link)
+    for (const consort_data_id x : data) {
+      const consort_use use{x, CONSORT_M_RW, 0};
+      consort_task_desc task = CONSORT_TASK_INIT;
+      task.codelet = codelet;
+      task.uses = &use;
+      task.nuses = 1;
+      ASSERT_EQ(consort_submit(rt, &task, nullptr), CONSORT_OK) << consort_error();
+    }
+  for (const consort_data_id x : data) ASSERT_EQ(consort_unregister(rt, x), CONSORT_OK) << consort_error();
+  ASSERT_EQ(consort_stop(rt), CONSORT_OK) << consort_error();
+  for (const auto &one : v) EXPECT_EQ(one[0], std::string(mode) == "executed" ? kLinks : 0);
+}
+
+class Sim : public consort_test::Tools {
+ protected:
+  void SetUp() override {
+    consort_test::Tools::SetUp();
+    machine_ = folder_ + "/m.toml";
+    std::ofstream(machine_) << "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 2\ndepth = 1\nmemory = \"1G\"\n"
+                               "[[device]]\nname = \"acc\"\nclass = \"cuda\"\ndepth = 2\nmemory = \"1G\"\n"
+                               "[[kernel]]\nset = \"a\"\ncodelet = \"add\"\n1000 = \"1ms\"\n"
+                               "[[kernel]]\nset = \"b\"\ncodelet = \"add\"\n1000 = \"2ms\"\n";
+  }
+  Answer sim(const std::string &options, const char *mode = "timed") const {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+    return run("sim --machine " + machine_ + " " + options + " -- " + self + " --gtest_filter=Program.Runs",
+               std::string("AS_PROGRAM=") + mode + " CONSORT_PLUGIN_PATH=" CONSORT_PLUGIN_DIR);
+  }
+  std::string text(const std::string &file) const {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }
+  std::string machine_;
+};
+
+// The number behind `before`; -1: there is none.
+double number_behind(const Answer &a, const std::string &before) {
+  const size_t at = a.out.find(before);
+  return at == a.out.npos ? -1 : std::atof(a.out.c_str() + at + before.size());
+}
+
+TEST_F(Sim, RunsAProgramAsItIs) {
+  const Answer a = sim("--policy eager");
+  ASSERT_EQ(a.status, 0) << a.out;
+  const double time = number_behind(a, "simulated time");
+  EXPECT_GE(time, kChains * kLinks * 1e-3 / 3) << "three units: " << a.out;
+  EXPECT_LT(time, kChains * kLinks * 1e-3);
+  EXPECT_TRUE(a.has("cpu")) << a.out;
+  EXPECT_TRUE(a.has("host -> acc")) << a.out;
+  const Answer b = sim("--policy eager --kernels b");
+  EXPECT_GT(number_behind(b, "simulated time"), 1.5 * time) << b.out;
+}
+
+TEST_F(Sim, ExecutesWhereItIsTold) {
+  const Answer a = sim("--execute --policy eager", "executed");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("acc -> host")) << "results come home: " << a.out;
+}
+
+TEST_F(Sim, TheSameSeedTheSameTrace) {
+  const auto trace = [&](const std::string &seed, const char *file) {
+    const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ + "/" + file);
+    EXPECT_EQ(a.status, 0) << a.out;
+    return text(folder_ + "/" + file);
+  };
+  const std::string one = trace("7", "one");
+  EXPECT_GE(std::count(one.begin(), one.end(), '\n'), kChains * kLinks);
+  EXPECT_EQ(one, trace("7", "two"));
+  EXPECT_NE(one, trace("8", "three"));
+}
+
+TEST_F(Sim, SaysWhatIsWrong) {
+  EXPECT_TRUE(run("sim --machine " + folder_ + "/none.toml -- true").has("none.toml: No such file")) << "a file that is not there";
+  const Answer nothing = run("sim --machine " + machine_ + " -- true");
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_TRUE(nothing.has("nothing was simulated: true started no runtime")) << nothing.out;
+  const Answer absent = run("sim --machine " + machine_ + " -- " + folder_ + "/absent");
+  EXPECT_EQ(absent.status, 127);
+  EXPECT_TRUE(absent.has("absent: No such file")) << absent.out;
+  EXPECT_EQ(run("sim --machine " + machine_ + " -- false").status, 1) << "the program's own";
+  EXPECT_EQ(run("sim -- true").status, 2);
+  const Answer policy = sim("--policy nosuch");
+  EXPECT_NE(policy.status, 0);
+  EXPECT_TRUE(policy.has("nosuch")) << policy.out;
+}
+
+}  // namespace

@@ -1,0 +1,124 @@
+// sim.cpp — `consort sim`: any program that uses Consort, as it is, in virtual time on a described machine.
+//
+// The program's runtime hears of it by the environment: what the program sets in its own code goes over that. When it has
+// ended the driver's report is printed: simulated time, kernels per device, bytes per way.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "commands.hpp"
+
+namespace tool {
+namespace {
+
+void set(const char *variable, const std::string &value) {
+  if (setenv(variable, value.c_str(), 1) != 0) throw std::runtime_error(std::string(variable) + " cannot be set");
+}
+
+std::string absolute(const std::string &file) {
+  char *path = realpath(file.c_str(), nullptr);
+  if (!path) throw std::runtime_error("--machine " + file + ": " + std::strerror(errno));
+  std::string text = path;
+  std::free(path);
+  return text;
+}
+
+// "sim.usual=1ms" → CONSORT_SIM__USUAL
+void set_from(const std::string &assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw std::runtime_error("--set \"" + assignment + "\" is not of the form key=value");
+  std::string variable = "CONSORT_";
+  for (const char c : assignment.substr(0, equals))
+    if (c == '.') variable += "__";
+    else variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  set(variable.c_str(), assignment.substr(equals + 1));
+}
+
+struct Scratch {
+  char path[32] = "/tmp/consort-sim-XXXXXX";
+  Scratch() {
+    const int fd = mkstemp(path);
+    if (fd < 0) throw std::runtime_error(std::string("no temporary file: ") + std::strerror(errno));
+    ::close(fd);
+  }
+  ~Scratch() { unlink(path); }
+};
+
+int run_program(const std::vector<std::string> &program) {
+  std::vector<char *> words;
+  for (const std::string &w : program) words.push_back(const_cast<char *>(w.c_str()));
+  words.push_back(nullptr);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error(std::string("no process: ") + std::strerror(errno));
+  if (child == 0) {
+    execvp(words[0], words.data());
+    std::fprintf(stderr, "consort: %s: %s\n", words[0], std::strerror(errno));
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Lines of the driver: "time NS", "kernels DEVICE COUNT BUSY_NS", "way FROM TO COPIES BYTES"; "time" begins a runtime.
+bool print_report(const char *path) {
+  std::ifstream in(path);
+  bool any = false;
+  double time = 0;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string what, from, to;
+    double a = 0, b = 0;
+    words >> what;
+    if (what == "time" && words >> time) {
+      std::printf("%ssimulated time  %.6f s\n", any ? "\n" : "", time * 1e-9);
+      any = true;
+    } else if (what == "kernels" && words >> from >> a >> b) {
+      std::printf("  %-14s %8.0f kernels, busy %.1f %%\n", from.c_str(), a, time > 0 ? 100 * b / time : 0);
+    } else if (what == "way" && words >> from >> to >> a >> b) {
+      std::printf("  %-14s %8.0f copies, %s\n", (from + " -> " + to).c_str(), a, bytes(static_cast<uint64_t>(b)).c_str());
+    }
+  }
+  return any;
+}
+
+}  // namespace
+
+int run_sim(const Settings &settings, const Simulation &s) {
+  for (const std::string &assignment : settings.assignments) set_from(assignment);
+  if (!settings.file.empty()) set("CONSORT_CONFIG", settings.file);
+  const Scratch report;
+  set("CONSORT_DRIVERS", "sim");
+  set("CONSORT_TIME", "virtual");
+  set("CONSORT_SIM__MACHINE", absolute(s.machine));
+  set("CONSORT_SIM__EXECUTE", s.execute ? "true" : "false");
+  set("CONSORT_SIM__MOVE", s.execute ? "true" : "false");
+  set("CONSORT_SIM__REPORT", report.path);
+  if (!s.policy.empty()) set("CONSORT_SCHEDULER", s.policy);
+  if (!s.noise.empty()) set("CONSORT_SIM__NOISE", s.noise);
+  if (!s.kernels.empty()) set("CONSORT_SIM__KERNELS", s.kernels);
+  if (!s.seed.empty()) set("CONSORT_SEED", s.seed), set("CONSORT_SIM__SEED", s.seed);
+  if (!s.trace.empty()) set("CONSORT_SIM__TRACE", s.trace);
+  const int status = run_program(s.program);
+  const bool simulated = print_report(report.path);
+  if (!simulated && status == 0) {
+    std::fprintf(stderr, "consort: nothing was simulated: %s started no runtime, or sets `drivers` in its own code\n",
+                 s.program[0].c_str());
+    return 1;
+  }
+  return status;
+}
+
+}  // namespace tool
