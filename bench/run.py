@@ -411,7 +411,7 @@ def add_sim(commands, numbers, names):
     p.add_argument("--seeds", type=int, default=1, help="how many runs, each with a seed of its own (%(default)s)")
     p.add_argument("--seed", type=int, default=1, help="the first (%(default)s)")
     p.add_argument("--priorities", choices=["none", "levels"], default="none", help="levels: by the longest way to the end (%(default)s)")
-    p.add_argument("--memory", help="of each accelerator: 250M")
+    p.add_argument("--memory", help="of each accelerator: bytes, or 250M (of 1024)")
     p.add_argument("--only", metavar="CLASS", help="kernels for this class of units alone: cuda")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any other setting")
     p.add_argument("--trace", help="file for a line about each operation of the last run")
