@@ -12,7 +12,8 @@ namespace {
 
 using namespace stress;
 
-const std::vector<const char *> kPolicies = {"eager", "prio", "lws", "ws", "random"};
+const std::vector<const char *> kPolicies = {"eager", "prio",  "lws",   "ws",     "random", "dm",
+                                            "dmda",  "dmdar", "dmdas", "dmdasd", "heft"};
 
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};

@@ -35,7 +35,7 @@ class PluginHost {
     host_.fail = [](const consort_host *h, consort_status code, const char *text) {
       return self(h).failed(code, text);
     };
-    host_.get = [](const consort_host *, const char *) -> const void * { return nullptr; };
+    host_.get = [](const consort_host *h, const char *) { return self(h).services_; };
     host_.param = [](const consort_host *h, const char *key) { return self(h).param(key); };
     host_.alloc = [](const consort_host *, size_t bytes, size_t align) -> void * {
       void *p = nullptr;
@@ -90,6 +90,9 @@ class PluginHost {
     std::lock_guard lock(mutex_);
     return events_;
   }
+  // From here on get() answers this table; its functions find their owner by served() of host->ctx.
+  void serve(void *owner, const void *table) { owner_ = owner, services_ = table; }
+  void *served() const { return owner_; }
   void set_clock(uint64_t ns) { clock_ = ns; }
 
  private:
@@ -117,7 +120,8 @@ class PluginHost {
 
   Params params_;
   consort_host host_{};
-  void *library_ = nullptr, *self_ = nullptr;
+  void *library_ = nullptr, *self_ = nullptr, *owner_ = nullptr;
+  const void *services_ = nullptr;
   const consort_plugin *plugin_ = nullptr;
   consort_status status_ = CONSORT_OK;
   bool ready_ = false;

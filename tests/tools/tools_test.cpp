@@ -20,7 +20,8 @@ TEST_F(Tools, PluginsLists) {
   const Answer a = run("plugins");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(a.out.find("KIND "), 0u);
-  for (const char *name : {"cpu", "vector", "matrix", "lws", "prio", "eager", "ws", "random"}) EXPECT_TRUE(a.has(name)) << a.out;
+  for (const char *name : {"cpu", "vector", "matrix", "lws", "prio", "eager", "ws", "random", "dm",
+                           "dmda", "dmdar", "dmdas", "dmdasd", "heft"}) EXPECT_TRUE(a.has(name)) << a.out;
   EXPECT_FALSE(a.has("not used:")) << a.out;
 }
 

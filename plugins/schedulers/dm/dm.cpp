@@ -1,0 +1,11 @@
+// dm.cpp — to the worker where a task ends soonest by the models; the way of its data is not
+// counted.
+#include "plugin.hpp"
+
+namespace {
+constexpr dm::Traits traits = {"dm", dm::Order::kArrival, false, false, false};
+constexpr consort_param params[] = {DM_PARAM_AHEAD, DM_PARAM_STEAL};
+}  // namespace
+
+DM_POLICY(dm_policy, "dm", "each task to the worker where it ends soonest by the models",
+          traits, params);

@@ -1,0 +1,193 @@
+#include "graph.hpp"
+
+#include <mutex>
+
+#include "../per_worker.hpp"
+
+namespace dm {
+
+using policies::mix;
+
+Graph::Graph() : ring_(1024), index_(4096), data_(256) {}
+
+// -- the tables ---------------------------------------------------------------------------------------------------
+
+uint32_t Graph::find(uint64_t id) const noexcept {
+  const std::size_t mask = index_.size() - 1;
+  for (std::size_t i = mix(id) & mask;; i = (i + 1) & mask) {
+    const uint32_t seq = index_[i];
+    if (!seq) return 0;
+    if (!holds(seq)) continue;
+    const Record &r = ring_[seq & (ring_.size() - 1)];
+    if (r.id == id && r.alive) return seq;
+  }
+}
+
+// Room for those that are in the ring, with three times as many free places; what is gone is left out.
+void Graph::index_all() {
+  index_.assign(ring_.size() * 4, 0);
+  const std::size_t mask = index_.size() - 1;
+  for (uint32_t seq = tail_; seq != head_; ++seq) {
+    std::size_t i = mix(at(seq).id) & mask;
+    while (index_[i]) i = (i + 1) & mask;
+    index_[i] = seq;
+  }
+  indexed_ = head_ - tail_;
+}
+
+void Graph::grow() {
+  if (ring_.size() >= kMost) {
+    tail_ += kMost / 4;  // the oldest are forgotten
+    return index_all();
+  }
+  std::vector<Record> more(ring_.size() * 2);
+  for (uint32_t seq = tail_; seq != head_; ++seq) more[seq & (more.size() - 1)] = at(seq);
+  ring_.swap(more);
+  index_all();
+}
+
+uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, const consort_sched_host *models,
+                        const Crew &crew) {
+  uint32_t k = 0;
+  while (k < kinds_.size() && (kinds_[k].codelet != t->codelet || kinds_[k].footprint != t->footprint)) ++k;
+  if (k == kinds_.size()) {
+    if (k == 256) k = static_cast<uint32_t>(mix(t->footprint + t->codelet) % 256);  // one in the place of another
+    else kinds_.push_back({});
+    kinds_[k] = {t->footprint, t->codelet, 0, 0};
+  }
+  Kind &kind = kinds_[k];
+  if (kind.seen++ % kAgain && kind.ns > 0) return k;
+  if (!models) return k;
+  float ns[64];
+  const auto n = static_cast<uint32_t>(std::min<std::size_t>(64, crew.asked.size()));
+  models->expected_ns(host, &t, 1, crew.asked.data(), n, CONSORT_NONE, ns);
+  float least = 0;
+  for (uint32_t g = 0; g < n; ++g)
+    if (crew.can(t, g) && ns[g] > 0 && (least == 0 || ns[g] < least)) least = ns[g];
+  kind.ns = least;
+  return k;
+}
+
+Graph::Datum &Graph::datum_of(uint64_t id) {
+  if (ndata_ * 2 >= data_.size()) {
+    std::vector<Datum> old = std::move(data_);
+    data_.assign(old.size() * 2, {});
+    ndata_ = 0;
+    for (const Datum &d : old) {
+      bool lives = d.used && holds(d.writer);
+      for (uint32_t i = 0; i < d.nreaders; ++i) lives |= holds(d.readers[i]);
+      if (lives) datum_of(d.id) = d;
+    }
+  }
+  const std::size_t mask = data_.size() - 1;
+  std::size_t i = mix(id) & mask;
+  while (data_[i].used && data_[i].id != id) i = (i + 1) & mask;
+  if (!data_[i].used) {
+    ++ndata_;
+    data_[i] = {};
+    data_[i].id = id;
+    data_[i].used = true;
+  }
+  return data_[i];
+}
+
+// -- what is told -------------------------------------------------------------------------------------------------
+
+void Graph::add(const consort_task *t, uint32_t kind) {
+  if (head_ - tail_ == ring_.size()) grow();
+  // Places are never freed one by one, and a search ends at a free one.
+  if (++indexed_ > index_.size() / 2) index_all();
+  const uint32_t seq = head_;
+  Record &r = at(seq);
+  r = {};
+  r.id = t->id;
+  r.kind = kind;
+  r.alive = true;
+  const auto after = [&](uint32_t before) {
+    if (!before || !holds(before) || !at(before).alive || r.nbefore == kBefore) return;
+    for (uint32_t i = 0; i < r.nbefore; ++i)
+      if (r.before[i] == before) return;
+    r.before[r.nbefore++] = before;
+  };
+  for (uint32_t a = 0; a < t->naccess; ++a) {
+    const consort_access &access = t->access[a];
+    if (!access.datum || (access.mode & CONSORT_M_SCRATCH)) continue;
+    Datum &d = datum_of(access.datum->id);
+    const bool writes = access.mode & (CONSORT_M_W | CONSORT_M_REDUX);
+    after(d.writer);
+    if (writes) {
+      for (uint32_t i = 0; i < d.nreaders; ++i) after(d.readers[i]);
+      d.nreaders = 0;
+      d.writer = seq;
+    } else {
+      d.readers[d.nreaders < kReaders ? d.nreaders++ : seq % kReaders] = seq;
+    }
+  }
+  const std::size_t mask = index_.size() - 1;
+  std::size_t i = mix(r.id) & mask;
+  while (index_[i] && holds(index_[i])) i = (i + 1) & mask;
+  index_[i] = seq;
+  r.rank = kinds_[kind].ns;
+  ++head_;
+  ++fresh_;
+}
+
+void Graph::submitted(const consort_task *const *tasks, uint32_t n, const consort_host *host,
+                      const consort_sched_host *models, const Crew &crew) noexcept try {
+  const std::lock_guard guard(lock_);
+  for (uint32_t k = 0; k < n; ++k) add(tasks[k], kind_of(tasks[k], host, models, crew));
+} catch (...) {  // no memory: what is not known has no rank
+}
+
+void Graph::finished(uint64_t id) noexcept {
+  const std::lock_guard guard(lock_);
+  const uint32_t seq = find(id);
+  if (!seq) return;
+  at(seq).alive = false;
+  while (tail_ != head_ && !at(tail_).alive) ++tail_;
+}
+
+void Graph::clear() noexcept {
+  const std::lock_guard guard(lock_);
+  tail_ = head_;
+  fresh_ = 0;
+}
+
+// -- ranks --------------------------------------------------------------------------------------------------------
+
+void Graph::sweep() noexcept {
+  fresh_ = 0;
+  float usual = 0;
+  for (const Kind &k : kinds_) usual = std::max(usual, k.ns);
+  const auto ns = [&](const Record &r) {
+    const float known = kinds_[r.kind].ns;
+    return known > 0 ? known : usual > 0 ? usual : 1;
+  };
+  for (uint32_t seq = tail_; seq != head_; ++seq) at(seq).rank = ns(at(seq));
+  for (uint32_t seq = head_; seq-- != tail_;) {
+    const Record &r = at(seq);
+    if (!r.alive) continue;
+    for (uint32_t i = 0; i < r.nbefore; ++i) {
+      if (!holds(r.before[i])) continue;
+      Record &b = at(r.before[i]);
+      b.rank = std::max(b.rank, ns(b) + r.rank);
+    }
+  }
+}
+
+float Graph::rank(const consort_task *t, const consort_host *host, const consort_sched_host *models) noexcept {
+  // Orders that no datum says: successors are unfinished as long as this one is.
+  const consort_task *next[kSuccessors];
+  uint32_t n = models ? std::min(kSuccessors, models->successors(host, t, next, kSuccessors)) : 0;
+  const std::lock_guard guard(lock_);
+  if (fresh_ * 4 > head_ - tail_) sweep();
+  const uint32_t seq = find(t->id);
+  if (!seq) return 0;
+  Record &r = at(seq);
+  const float own = kinds_[r.kind].ns;
+  for (; n > 0; --n)
+    if (const uint32_t s = find(next[n - 1]->id)) r.rank = std::max(r.rank, own + at(s).rank);
+  return r.rank;
+}
+
+}  // namespace dm

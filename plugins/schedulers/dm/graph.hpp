@@ -1,0 +1,69 @@
+// graph.hpp — what hangs on each task: the longest way from its start to the end of the graph as far as it is known.
+//
+// Told of each submission, it links tasks by the data that they use in the order in which they come, as the kernel
+// does, and by what the host names as successors when a task becomes ready. Ranks are made anew, last task first,
+// whenever a quarter more is known: the cost per task is bounded, and so is the memory (kMost tasks; older ones keep
+// the rank they had). Times are those of the fastest unit. Any thread calls; a lock of its own guards all.
+#pragma once
+#include <vector>
+
+#include "crew.hpp"
+
+namespace dm {
+
+class Graph {
+ public:
+  Graph();
+
+  // [any] May forget what it has no memory for.
+  void submitted(const consort_task *const *tasks, uint32_t n, const consort_host *, const consort_sched_host *,
+                 const Crew &) noexcept;
+  void finished(uint64_t id) noexcept;
+  void clear() noexcept;                      // of those that it knows no ends are told any more
+  // [any] ns; 0: nothing is known of it. The task is not finished while this is asked.
+  float rank(const consort_task *, const consort_host *, const consort_sched_host *) noexcept;
+
+ private:
+  static constexpr uint32_t kMost = 1 << 16, kBefore = 8, kReaders = 8, kSuccessors = 16;
+  static constexpr uint32_t kAgain = 64;      // tasks of one kind until its time is asked for again
+
+  struct Record {
+    uint64_t id = 0;
+    uint32_t kind = 0, nbefore = 0;
+    float rank = 0;
+    bool alive = false;
+    uint32_t before[kBefore];                 // sequence numbers
+  };
+  struct Kind {                               // tasks of one codelet and size
+    uint64_t footprint = 0;
+    uint32_t codelet = CONSORT_NONE, seen = 0;
+    float ns = 0;                             // of the fastest unit; 0: not known
+  };
+  struct Datum {
+    uint64_t id = 0;
+    uint32_t writer = 0, nreaders = 0;        // 0: none
+    uint32_t readers[kReaders];
+    bool used = false;
+  };
+
+  Record &at(uint32_t seq) noexcept { return ring_[seq & (ring_.size() - 1)]; }
+  bool holds(uint32_t seq) const noexcept { return seq - tail_ < head_ - tail_; }
+  uint32_t find(uint64_t id) const noexcept;
+  uint32_t kind_of(const consort_task *, const consort_host *, const consort_sched_host *, const Crew &);
+  Datum &datum_of(uint64_t id);
+  void grow();
+  void index_all();
+  void add(const consort_task *, uint32_t kind);
+  void sweep() noexcept;
+
+  policies::SpinLock lock_;
+  std::vector<Record> ring_;                  // tail_ .. head_, in the order of submission
+  uint32_t tail_ = 1, head_ = 1, fresh_ = 0;  // fresh_: since the last sweep
+  std::vector<uint32_t> index_;               // by a hash of the id: a sequence number, 0: free
+  std::size_t indexed_ = 0;                   // places taken since the index was made
+  std::vector<Kind> kinds_;
+  std::vector<Datum> data_;
+  uint32_t ndata_ = 0;
+};
+
+}  // namespace dm

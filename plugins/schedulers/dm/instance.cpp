@@ -1,0 +1,460 @@
+#include "instance.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include "graph.hpp"
+
+namespace dm {
+namespace {
+
+constexpr double kFar = std::numeric_limits<double>::max();
+
+}  // namespace
+
+// -- life ---------------------------------------------------------------------------------------------------------
+
+Instance::Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
+    : settings_(settings),
+      host_(host),
+      models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
+      epoch_(epoch) {
+  if (settings.traits.ranks) graph_ = std::make_unique<Graph>();
+  publish(Crew(policies::Members(t), t));
+}
+Instance::~Instance() = default;
+
+void Instance::publish(Crew &&next) {
+  auto crew = std::make_unique<Crew>(std::move(next));
+  const std::size_t n = crew->members.serves.size();
+  while (lines_.size() < n) lines_.push_back(std::make_unique<Line>());
+  std::vector<Line *> table;
+  for (const auto &l : lines_) table.push_back(l.get());
+  crews_.reserve(crews_.size() + 1);
+  line_tables_.push_back(std::move(table));
+  {
+    std::vector<Seat> more(std::max(n, seats_.size()));
+    const std::lock_guard guard(lock_);
+    std::copy(seats_.begin(), seats_.end(), more.begin());
+    seats_.swap(more);
+  }
+  line_of_.store(line_tables_.back().data(), std::memory_order_seq_cst);  // before the crew that counts them
+  crew_.store(crew.get(), std::memory_order_seq_cst);                     // pairs with crew()
+  crews_.push_back(std::move(crew));
+}
+
+// Who calls as a worker that serves is that worker's owner; all others share one line.
+policies::Visitors &Instance::visitors_of(uint32_t worker) noexcept {
+  if (worker >= crew().group_of.size()) return outsiders_;
+  return line_of_.load(std::memory_order_seq_cst)[worker]->visitors;
+}
+
+bool Instance::nobody_inside(uint64_t deadline) const noexcept {
+  for (const auto &l : lines_)
+    if (!policies::wait_outside(l->visitors, host_, deadline)) return false;
+  return policies::wait_outside(outsiders_, host_, deadline);
+}
+
+consort_status Instance::workers(const consort_topology &t, const uint32_t *add, uint32_t na, const uint32_t *del,
+                                 uint32_t nd) {
+  if (const consort_status bad = policies::check_added(host_, &t, add, na); bad < 0) return bad;
+  policies::Members next = crew().members;
+  next.change(t, add, na, del, nd);
+  publish(Crew(std::move(next), t));
+  nobody_inside(CONSORT_NEVER);  // nobody is at work with the old crew any more
+  const Crew &crew = this->crew();
+  std::vector<consort_task *> homeless;
+  {
+    const std::lock_guard guard(lock_);
+    for (uint32_t w = 0; w < seats_.size(); ++w) {
+      if (w < crew.group_of.size() && crew.group_of[w] != CONSORT_NONE) continue;
+      while (Node *n = seats_[w].queue.front()) {
+        homeless.push_back(n->task);
+        take(n);
+        pool_.put(n);
+      }
+    }
+    while (Node *n = strays_.front()) {
+      homeless.push_back(n->task);
+      strays_.remove(n);
+      pool_.put(n);
+    }
+    pool_.promise(static_cast<uint32_t>(homeless.size()));  // those that have just come back
+  }
+  place(crew, homeless.data(), static_cast<uint32_t>(homeless.size()), CONSORT_NONE, 0,
+        nullptr);
+  return CONSORT_OK;
+}
+
+uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
+  epoch_.store(epoch, std::memory_order_seq_cst);  // pairs with push(), by way of Visit
+  nobody_inside(CONSORT_NEVER);                    // what was let in with the old epoch is in a queue now
+  if (graph_) graph_->clear();
+  const std::lock_guard guard(lock_);
+  uint32_t count = 0;
+  for (Seat &s : seats_) {
+    while (count < max && !s.queue.empty()) {
+      Node *n = s.queue.front();
+      out[count++] = n->task;
+      take(n);
+      pool_.put(n);
+    }
+    if (s.queue.empty()) s.nout = s.running = 0, s.end = 0;  // another life begins: these ends are not told
+  }
+  for (Node *n; count < max && (n = strays_.front());) {
+    out[count++] = n->task;
+    strays_.remove(n);
+    pool_.put(n);
+  }
+  return count;
+}
+
+consort_status Instance::quiesce(uint64_t deadline) noexcept {
+  return nobody_inside(deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;
+}
+
+// -- the decision -------------------------------------------------------------------------------------------------
+
+// When a worker could begin with one more.
+double Instance::free_at(const Seat &s, const consort_task *t, double now) const noexcept {
+  if (!settings_.traits.decision) return std::max(s.end, now + s.queue.sum());
+  const double queued = s.queue.sum(), before = s.queue.ahead_of(t->priority);
+  return std::max(s.end - queued, now) + before;
+}
+
+uint32_t Instance::soonest(const Crew &crew, const Group &g, const consort_task *t, double now,
+                           double *at) const noexcept {
+  uint32_t best = CONSORT_NONE;
+  *at = kFar;
+  for (uint32_t i = g.first; i < g.first + g.count; ++i) {
+    const uint32_t w = crew.order[i];
+    if (const double free = free_at(seats_[w], t, now); free < *at) *at = free, best = w;
+  }
+  return best;
+}
+
+// Where it ends soonest, weighed as the settings say. Under the lock.
+Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const Estimates &e, uint32_t index,
+                                  double now) noexcept {
+  struct Offer {
+    uint32_t group, worker;
+    double end;
+  };
+  const auto ngroups = static_cast<uint32_t>(crew.groups.size());
+  Offer offers[64];
+  uint32_t noffers = 0, nlacking = 0, lacking[64];
+  Choice choice;
+  double last = 0;  // when the machine is through as things are; only where idle power counts
+  for (uint32_t g = 0; g < ngroups; ++g) {
+    const uint64_t mask = e.mask(index, g);
+    if (!mask) continue;
+    if (g < 64) choice.groups |= uint64_t{1} << g;
+    double free;
+    const uint32_t w = soonest(crew, crew.groups[g], t, now, &free);
+    if (std::isnan(e.exec(index, g))) {
+      if (nlacking < 64) lacking[nlacking++] = g;
+      continue;
+    }
+    const Offer o{g, w, std::max(free, now + e.transfer(index, g)) + e.exec(index, g)};
+    if (noffers < 64) {
+      offers[noffers++] = o;
+    } else {  // more groups than that: the worst makes room
+      auto worst = std::max_element(offers, offers + noffers, [](auto &a, auto &b) { return a.end < b.end; });
+      if (o.end < worst->end) *worst = o;
+    }
+  }
+  if (settings_.idle_power > 0)
+    for (const uint32_t w : crew.order) last = std::max(last, seats_[w].end);
+  const auto fill = [&](uint32_t g, uint32_t w, float exec, bool known) {
+    choice.worker = w, choice.group = g, choice.mask = e.mask(index, g);
+    choice.exec = exec, choice.transfer = e.transfer(index, g), choice.known = known;
+  };
+  if (nlacking) {  // those of which nothing is known get their samples first, by turns, few at a time
+    uint32_t best_group = CONSORT_NONE, best = CONSORT_NONE, fewest = CONSORT_NONE;
+    for (uint32_t k = 0; k < nlacking; ++k) {
+      const uint32_t g = lacking[(turns_ + k) % nlacking];
+      const Group &group = crew.groups[g];
+      for (uint32_t i = 0; i < group.count; ++i) {
+        const uint32_t w = crew.order[group.first + (turns_ + i) % group.count];
+        const uint32_t has = seats_[w].unknown + (models_ ? seats_[w].nout : 0);
+        if (has < fewest) fewest = has, best = w, best_group = g;
+      }
+    }
+    ++turns_;
+    if (noffers == 0 || fewest < 2) {
+      fill(best_group, best, seats_[best].usual, false);
+      return choice;
+    }
+  }
+  double least = kFar;
+  for (uint32_t k = 0; k < noffers; ++k) {
+    const Offer &o = offers[k];
+    double cost = settings_.alpha * (o.end - now) + settings_.beta * e.transfer(index, o.group) +
+                  settings_.gamma * 1e-3 * e.energy(index, o.group);
+    if (settings_.idle_power > 0)  // W * ns = nJ
+      cost += settings_.gamma * settings_.idle_power * 1e-6 * std::max(0.0, o.end - std::max(last, now));
+    if (cost < least) least = cost, fill(o.group, o.worker, e.exec(index, o.group), true);
+  }
+  return choice;
+}
+
+// -- push ---------------------------------------------------------------------------------------------------------
+
+void Instance::insert(Node *n, const Choice &c) noexcept {
+  if (c.worker == CONSORT_NONE) return strays_.push(n);
+  Seat &s = seats_[c.worker];
+  if (!c.known) ++s.unknown;
+  s.queue.push(n);
+}
+
+// The one that it was given to; and those that are idle beside one that lags behind what was expected of it.
+void Instance::wake_for(const Crew &crew, uint32_t worker, uint32_t from, double now,
+                        consort_wake *wake) const noexcept {
+  if (!wake) return;
+  if (worker != from && worker / 64 < wake->nwords) consort_wake_worker(wake, worker);
+  else ++wake->k;
+  const Seat &s = seats_[worker];
+  if (!settings_.steal || !(s.nout && s.end < now + s.queue.sum())) return;
+  const Group &g = crew.groups[crew.group_of[worker]];
+  for (uint32_t i = g.first; i < g.first + g.count; ++i) {
+    const uint32_t w = crew.order[i];
+    if (w != from && w / 64 < wake->nwords && !seats_[w].nout && seats_[w].queue.empty())
+      wake->bits[w / 64] |= uint64_t{1} << w % 64;
+  }
+}
+
+// Their nodes are in the pool.
+void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, uint32_t from, uint32_t flags,
+                     consort_wake *wake) noexcept {
+  Estimates e;
+  Choice choices[Estimates::kTasks];
+  float ranks[Estimates::kTasks];
+  for (uint32_t done = 0; done < n;) {
+    const uint32_t some = Estimates::fit(crew, n - done);
+    e.ask(host_, models_, crew, tasks + done, some,
+          {settings_.traits.data && (settings_.beta > 0 || settings_.alpha > 0), settings_.gamma > 0});
+    for (uint32_t k = 0; k < some; ++k) ranks[k] = graph_ ? graph_->rank(tasks[done + k], host_, models_) : 0;
+    const double now = this->now();
+    bool later = false;  // something is to be asked or told before others may have them
+    const auto put = [&](uint32_t k) {
+      Node *node = pool_.take();
+      consort_task *t = tasks[done + k];
+      node->task = t;
+      node->seq = ++seq_;
+      node->groups = choices[k].groups;
+      node->rank = ranks[k];
+      node->exec = choices[k].exec;
+      node->known = choices[k].known;
+      node->worker = choices[k].worker;
+      node->impl = choices[k].impl;
+      node->priority = settings_.traits.order == Order::kPriority ? t->priority : 0;
+      insert(node, choices[k]);
+    };
+    {
+      const std::lock_guard guard(lock_);
+      for (uint32_t k = 0; k < some; ++k) {
+        consort_task *t = tasks[done + k];
+        for (std::size_t w = 0; (flags & CONSORT_PUSH_RETRIED) && w < seats_.size(); ++w) forget(seats_[w], t->id);
+        const Choice &c = choices[k] = choose(crew, t, e, k, now);
+        if (c.worker == CONSORT_NONE) continue;
+        Seat &s = seats_[c.worker];
+        s.end = std::max(s.end, std::max(now + s.queue.sum(), now + c.transfer)) + c.exec;
+        wake_for(crew, c.worker, from, now, wake);
+        later |= models_ && ((settings_.traits.data && c.transfer > 0) || std::popcount(c.mask) > 1);
+      }
+      if (!later)
+        for (uint32_t k = 0; k < some; ++k) put(k);
+    }
+    if (later) {
+      for (uint32_t k = 0; k < some; ++k) {
+        Choice &c = choices[k];
+        if (c.worker == CONSORT_NONE) continue;
+        c.impl = best_impl(host_, models_, tasks[done + k], c.worker, c.mask, static_cast<uint32_t>(turns_ + k));
+        if (settings_.traits.data && c.transfer > 0)
+          models_->prefetch(host_, tasks[done + k], crew.groups[c.group].space, tasks[done + k]->priority);
+      }
+      const std::lock_guard guard(lock_);
+      for (uint32_t k = 0; k < some; ++k) put(k);
+    }
+    done += some;
+  }
+}
+
+uint32_t Instance::push(const consort_push &p) noexcept {
+  const policies::Visit visit(visitors_of(p.from));
+  const Crew &crew = this->crew();
+  if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return 0;  // pairs with drain(), by way of Visit
+  try {
+    const std::lock_guard guard(lock_);
+    pool_.promise(p.n);
+  } catch (...) {
+    return 0;  // no memory for nodes: the kernel takes them to workers by itself
+  }
+  place(crew, p.ready, p.n, p.from, p.flags, p.wake);
+  return p.n;
+}
+
+// -- pop ----------------------------------------------------------------------------------------------------------
+
+// Out of its queue; the node is the caller's. Under the lock.
+void Instance::take(Node *n) noexcept {
+  Seat &s = seats_[n->worker];
+  s.queue.remove(n);
+  if (!n->known) --s.unknown;
+}
+
+Node *Instance::next_of(const Crew &crew, uint32_t worker) noexcept {
+  Seat &s = seats_[worker];
+  const Order order = settings_.traits.order;
+  if (order == Order::kArrival || !models_) return s.queue.front();
+  Node *some[kLook];
+  const uint32_t n = s.queue.first(some, kLook, true);
+  if (n < 2) return n ? some[0] : nullptr;
+  const consort_task *tasks[kLook];
+  uint64_t bytes[kLook];
+  for (uint32_t i = 0; i < n; ++i) tasks[i] = some[i]->task;
+  models_->resident(host_, tasks, n, &crew.groups[crew.group_of[worker]].space, 1, bytes);
+  // What is missing counts, not how large a task is: of those with all their data the first.
+  uint32_t best = 0;
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t i = 0; i < n; ++i) {
+    uint64_t all = 0;
+    for (uint32_t a = 0; a < tasks[i]->naccess; ++a) all += tasks[i]->access[a].datum->bytes;
+    if (const uint64_t missing = all - std::min(all, bytes[i]); missing < least) least = missing, best = i;
+  }
+  return some[best];
+}
+
+// Of another worker's queue the last, where this one ends it sooner. Among the same class alone.
+Node *Instance::steal(const Crew &crew, uint32_t worker, double now) noexcept {
+  const uint32_t mine = crew.group_of[worker];
+  Node *best = nullptr;
+  double most = 0;
+  for (uint32_t g = 0; g < crew.groups.size(); ++g) {
+    if (crew.groups[g].klass != crew.groups[mine].klass) continue;
+    for (uint32_t i = 0; i < crew.groups[g].count; ++i) {
+      const uint32_t w = crew.order[crew.groups[g].first + i];
+      Seat &s = seats_[w];
+      if (w == worker || s.queue.empty()) continue;
+      Node *n = s.queue.back();
+      if (mine >= 64 || !(n->groups >> mine & 1)) continue;
+      double gain = std::max(s.end, now + s.queue.sum()) - now - n->exec;  // how long it would wait there
+      if (g != mine && models_) {
+        const consort_task *t = n->task;
+        float transfer = 0;
+        models_->transfer_ns(host_, &t, 1, &crew.groups[mine].space, 1, &transfer);
+        gain -= transfer > 0 ? 2.0 * transfer : 0;  // it was sent there, and the way back is busy too
+      }
+      if (gain < 0 || (best && gain <= most)) continue;
+      best = n, most = gain;
+    }
+  }
+  return best;
+}
+
+void Instance::forget(Seat &s, uint64_t id) noexcept {
+  for (uint32_t i = 0; i < s.nout; ++i) {
+    if (s.out[i].id != id) continue;
+    s.running -= s.out[i].started;
+    std::copy(s.out + i + 1, s.out + s.nout, s.out + i);
+    --s.nout;
+    return;
+  }
+}
+
+// More than it can start soon is kept here, where it may still be put behind another, or be had by others.
+bool Instance::has_enough(const Crew &crew, uint32_t worker, const Seat &s) const noexcept {
+  if (!models_ || s.nout < crew.depth[worker] + settings_.ahead) return false;
+  if (s.running) return true;  // it will end, and then this is asked again
+  float load = 0;              // those that never start are not in here: nobody waits for them for ever
+  models_->load_ns(host_, &worker, 1, &load);
+  return load > 0;
+}
+
+void Instance::hand_out(Seat &s, Node *n, double now, consort_pick *out) noexcept {
+  *out = {n->task, n->impl, CONSORT_NONE};
+  if (s.nout == kOut) forget(s, s.out[0].id);
+  s.out[s.nout++] = {n->task->id, n->exec, false};
+  s.end = std::max(s.end, now + n->exec + s.queue.sum());
+  pool_.put(n);
+}
+
+uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
+  const policies::Visit visit(visitors_of(worker));
+  const Crew &crew = this->crew();
+  if (max == 0 || worker >= crew.group_of.size() || crew.group_of[worker] == CONSORT_NONE) return 0;
+  const double now = this->now();
+  const std::lock_guard guard(lock_);
+  Seat &s = seats_[worker];
+  if (has_enough(crew, worker, s)) return 0;
+  Node *n = next_of(crew, worker);
+  if (!n && settings_.steal && !s.running && (!models_ || !s.nout) && (n = steal(crew, worker, now))) {
+    seats_[n->worker].end -= n->exec;
+  }
+  if (!n) return 0;
+  take(n);
+  if (n->worker != worker) n->impl = CONSORT_NONE;
+  hand_out(s, n, now, out);
+  return 1;
+}
+
+// -- what is told -------------------------------------------------------------------------------------------------
+
+void Instance::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
+  const double now = this->now();
+  const std::lock_guard guard(lock_);
+  if (worker >= seats_.size()) return;
+  Seat &s = seats_[worker];
+  for (uint32_t k = 0; k < n; ++k)
+    for (uint32_t i = 0; i < s.nout; ++i) {
+      if (s.out[i].id != tasks[k]->id || s.out[i].started) continue;
+      s.out[i].started = true;
+      if (s.running++ == 0) s.end = now + s.popped() + s.queue.sum();
+    }
+}
+
+void Instance::finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept {
+  const double now = this->now();
+  {
+    const std::lock_guard guard(lock_);
+    if (worker >= seats_.size()) return;
+    Seat &s = seats_[worker];
+    for (uint32_t k = 0; k < n; ++k) {
+      forget(s, done[k].cookie);
+      if (done[k].t1 > done[k].t0) {
+        const auto took = static_cast<float>(done[k].t1 - done[k].t0);
+        s.usual = s.usual > 0 ? s.usual + (took - s.usual) / 4 : took;
+      }
+    }
+    s.end = now + s.popped() + s.queue.sum();
+  }
+  if (graph_)
+    for (uint32_t k = 0; k < n; ++k) graph_->finished(done[k].cookie);
+}
+
+// Cancelled or poisoned: those that are in here come out at once and not by pop.
+uint32_t Instance::dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
+  const policies::Visit visit(outsiders_);
+  uint32_t nheld = 0;
+  const std::lock_guard guard(lock_);
+  for (uint32_t k = 0; k < n; ++k) {
+    Node *node = pool_.find(tasks[k]);
+    if (!node) continue;
+    held[nheld++] = node->task;
+    if (node->worker == CONSORT_NONE) {
+      strays_.remove(node);
+    } else {
+      seats_[node->worker].end -= node->exec;
+      take(node);
+    }
+    pool_.put(node);
+  }
+  return nheld;
+}
+
+void Instance::submitted(const consort_task *const *tasks, uint32_t n) noexcept {
+  if (graph_) graph_->submitted(tasks, n, host_, models_, crew());
+}
+
+}  // namespace dm

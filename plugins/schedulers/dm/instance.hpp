@@ -1,0 +1,108 @@
+// instance.hpp — one instance of this family: a queue for each worker, and when each worker is expected to be through.
+//
+// A task goes, when it becomes ready, to the worker where it ends soonest by the models (and by what the data's way
+// there costs). What is expected of a worker is put right whenever a task starts or ends there. One lock of its own
+// guards all; it is held for a decision or a step in a queue, and no call that may wait is made under it. Any thread
+// pushes, a worker's owner pops; the rest is [control]. Memory grows with the most that ever waited, and stays.
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "crew.hpp"
+#include "estimates.hpp"
+#include "queue.hpp"
+#include "traits.hpp"
+
+namespace dm {
+
+class Graph;
+
+class Instance {
+ public:
+  Instance(const Settings &, const consort_host *, const consort_topology &, uint64_t epoch);
+  ~Instance();
+
+  consort_status workers(const consort_topology &, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd);
+  uint32_t push(const consort_push &) noexcept;
+  uint32_t pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept;
+  uint32_t drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept;
+  consort_status quiesce(uint64_t deadline) noexcept;
+  uint32_t dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept;
+  void started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept;
+  void finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept;
+  void submitted(const consort_task *const *tasks, uint32_t n) noexcept;
+  const consort_host *host() const noexcept { return host_; }
+
+ private:
+  static constexpr uint32_t kOut = 16;     // popped tasks that are remembered of a worker
+  static constexpr uint32_t kLook = 16;    // queued tasks that one pop looks at for their data
+
+  struct Out {
+    uint64_t id;
+    float exec;
+    bool started;
+  };
+  struct Seat {  // of a worker; guarded by lock_
+    Queue queue;
+    Out out[kOut];                         // popped, not ended; the oldest first
+    uint32_t nout = 0, running = 0;
+    uint32_t unknown = 0;                  // queued ones that no model knows
+    double end = 0;                        // ns of host->now(): when all that it has is done, as told last
+    float usual = 0;                       // ns of a task here, lately
+
+    double popped() const noexcept {
+      double all = 0;
+      for (uint32_t i = 0; i < nout; ++i) all += out[i].exec;
+      return all;
+    }
+  };
+  struct Choice {
+    uint32_t worker = CONSORT_NONE, group = 0, impl = CONSORT_NONE;
+    float exec = 0, transfer = 0;
+    uint64_t mask = 0, groups = 0;
+    bool known = true;
+  };
+  struct alignas(policies::kLine) Line {
+    policies::Visitors visitors;           // calls of one worker's owner
+  };
+
+  const Crew &crew() const noexcept { return *crew_.load(std::memory_order_seq_cst); }  // pairs with publish()
+  void publish(Crew &&);
+  policies::Visitors &visitors_of(uint32_t worker) noexcept;
+  bool nobody_inside(uint64_t deadline) const noexcept;
+
+  void place(const Crew &, consort_task *const *tasks, uint32_t n, uint32_t from, uint32_t flags,
+             consort_wake *) noexcept;
+  Choice choose(const Crew &, const consort_task *, const Estimates &, uint32_t index, double now) noexcept;
+  double free_at(const Seat &, const consort_task *, double now) const noexcept;
+  uint32_t soonest(const Crew &, const Group &, const consort_task *, double now, double *at) const noexcept;
+  void insert(Node *, const Choice &) noexcept;
+  Node *next_of(const Crew &, uint32_t worker) noexcept;
+  Node *steal(const Crew &, uint32_t worker, double now) noexcept;
+  void take(Node *) noexcept;
+  void hand_out(Seat &, Node *, double now, consort_pick *) noexcept;
+  bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
+  static void forget(Seat &, uint64_t id) noexcept;
+  void wake_for(const Crew &, uint32_t worker, uint32_t from, double now, consort_wake *) const noexcept;
+  double now() const noexcept { return static_cast<double>(host_->now(host_)); }
+
+  const Settings &settings_;
+  const consort_host *const host_;
+  const consort_sched_host *const models_;  // nullptr: this host has none
+  std::atomic<uint64_t> epoch_;
+  std::atomic<const Crew *> crew_{nullptr};
+  std::vector<std::unique_ptr<Crew>> crews_;  // all there were; [control]
+  std::vector<std::unique_ptr<Line>> lines_;  // by worker; [control], read through the crew's count
+  std::atomic<Line *const *> line_of_{nullptr};
+  std::vector<std::vector<Line *>> line_tables_;
+  alignas(policies::kLine) policies::Visitors outsiders_;
+
+  mutable policies::SpinLock lock_;         // guards what follows
+  std::vector<Seat> seats_;                 // by worker
+  Pool pool_;
+  Queue strays_;                            // what nobody can run just now
+  uint64_t seq_ = 0, turns_ = 0;
+  std::unique_ptr<Graph> graph_;            // has a lock of its own
+};
+
+}  // namespace dm

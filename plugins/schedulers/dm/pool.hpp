@@ -1,0 +1,75 @@
+// pool.hpp — what a queued task is to this family: a node, out of a pool that grows by halves and never shrinks.
+//
+// Owned by one instance and guarded by its lock. A node's task is the kernel's; nothing of it is written here.
+#pragma once
+#include <consort/scheduler.h>
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace dm {
+
+struct Node {
+  consort_task *task = nullptr;
+  Node *left = nullptr, *right = nullptr;  // of queue.hpp; left: the next free one
+  uint64_t seq = 0;                        // of its arrival; its hash balances the tree
+  uint64_t groups = 0;                     // those of the first 64 groups that can run it; 0: only where it is
+  float rank = 0;                          // ns from its start to the end of what hangs on it; 0: not known
+  float exec = 0;                          // ns expected here
+  double sum = 0;                          // the same of the whole subtree
+  int32_t priority = 0;
+  uint32_t worker = 0, impl = CONSORT_NONE;
+  bool known = true;                       // a model told `exec`
+};
+
+class Pool {
+ public:
+  // n calls of take() more will find one. May throw; nothing is promised then.
+  void promise(uint32_t n) {
+    if (free_count_ - promised_ < n) add(n - (free_count_ - promised_));
+    promised_ += n;
+  }
+  Node *take() noexcept {
+    Node *n = free_;
+    free_ = n->left;
+    --free_count_;
+    --promised_;
+    *n = Node{};
+    return n;
+  }
+  void put(Node *n) noexcept {
+    n->task = nullptr;
+    n->left = free_;
+    free_ = n;
+    ++free_count_;
+  }
+  // By its address alone: the task may be none of ours.
+  Node *find(const consort_task *t) noexcept {
+    for (auto &c : chunks_)
+      for (uint32_t i = 0; i < c.count; ++i)
+        if (c.nodes[i].task == t) return &c.nodes[i];
+    return nullptr;
+  }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<Node[]> nodes;
+    uint32_t count;
+  };
+
+  void add(uint32_t least) {
+    const uint32_t more = least > total_ / 2 + 1024 ? least : total_ / 2 + 1024;
+    chunks_.reserve(chunks_.size() + 1);
+    chunks_.push_back({std::make_unique<Node[]>(more), more});
+    for (uint32_t i = 0; i < more; ++i) put(&chunks_.back().nodes[i]);
+    total_ += more;
+  }
+
+  std::vector<Chunk> chunks_;
+  Node *free_ = nullptr;
+  uint32_t free_count_ = 0, promised_ = 0, total_ = 0;  // promised_ <= free_count_
+};
+
+}  // namespace dm

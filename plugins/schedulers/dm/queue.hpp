@@ -1,0 +1,119 @@
+// queue.hpp — the tasks of one worker, the most urgent first: by priority, then by rank, then by arrival.
+//
+// A treap over nodes of pool.hpp: adding and taking cost the logarithm of what waits; first() looks at the foremost
+// without taking them; ahead_of() says in the same time how much work stands before a newcomer. Its owner holds the
+// lock. Nothing is allocated.
+#pragma once
+#include "pool.hpp"
+
+namespace dm {
+
+class Queue {
+ public:
+  bool empty() const noexcept { return !root_; }
+  double sum() const noexcept { return root_ ? root_->sum : 0; }
+
+  void push(Node *n) noexcept {
+    Node **at = &root_;
+    while (*at && weight(*at) > weight(n)) {
+      (*at)->sum += n->exec;
+      at = before(n, *at) ? &(*at)->left : &(*at)->right;
+    }
+    split(*at, n, &n->left, &n->right);
+    *at = n;
+    update(n);
+  }
+
+  // It is in here.
+  void remove(Node *n) noexcept {
+    Node **at = &root_;
+    while (*at != n) {
+      (*at)->sum -= n->exec;
+      at = before(n, *at) ? &(*at)->left : &(*at)->right;
+    }
+    *at = merge(n->left, n->right);
+  }
+
+  Node *front() const noexcept {
+    Node *n = root_;
+    while (n && n->left) n = n->left;
+    return n;
+  }
+  Node *back() const noexcept {
+    Node *n = root_;
+    while (n && n->right) n = n->right;
+    return n;
+  }
+
+  // The foremost, in their order; with_equals: those alone whose priority and rank the first one has.
+  uint32_t first(Node **out, uint32_t max, bool with_equals) const noexcept {
+    const Node *head = front();
+    uint32_t n = 0;
+    if (head) walk(root_, with_equals ? head : nullptr, out, max, &n);
+    return n;
+  }
+
+  // Work of those that a task of this priority would wait for.
+  double ahead_of(int32_t priority) const noexcept {
+    double all = 0;
+    for (const Node *n = root_; n;) {
+      if (n->priority < priority) {
+        n = n->left;
+        continue;
+      }
+      all += n->exec + (n->left ? n->left->sum : 0);
+      n = n->right;
+    }
+    return all;
+  }
+
+ private:
+  static uint32_t weight(const Node *n) noexcept {
+    uint64_t h = n->seq * 0x9e3779b97f4a7c15;
+    return static_cast<uint32_t>((h ^ h >> 29) * 0xbf58476d1ce4e5b9 >> 32);
+  }
+  static bool before(const Node *a, const Node *b) noexcept {
+    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->rank != b->rank) return a->rank > b->rank;
+    return a->seq < b->seq;
+  }
+  static void update(Node *n) noexcept {
+    n->sum = n->exec + (n->left ? n->left->sum : 0) + (n->right ? n->right->sum : 0);
+  }
+  // Those of `tree` that stand before n, and those behind it.
+  static void split(Node *tree, const Node *n, Node **low, Node **high) noexcept {
+    if (!tree) {
+      *low = *high = nullptr;
+    } else if (before(tree, n)) {
+      split(tree->right, n, &tree->right, high);
+      *low = tree;
+      update(tree);
+    } else {
+      split(tree->left, n, low, &tree->left);
+      *high = tree;
+      update(tree);
+    }
+  }
+  static Node *merge(Node *a, Node *b) noexcept {
+    if (!a || !b) return a ? a : b;
+    if (weight(a) > weight(b)) {
+      a->right = merge(a->right, b);
+      update(a);
+      return a;
+    }
+    b->left = merge(a, b->left);
+    update(b);
+    return b;
+  }
+  static void walk(Node *n, const Node *equal, Node **out, uint32_t max, uint32_t *count) noexcept {
+    if (!n || *count == max) return;
+    walk(n->left, equal, out, max, count);
+    if (*count == max || (equal && (n->priority != equal->priority || n->rank != equal->rank))) return;
+    out[(*count)++] = n;
+    walk(n->right, equal, out, max, count);
+  }
+
+  Node *root_ = nullptr;
+};
+
+}  // namespace dm
