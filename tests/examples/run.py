@@ -43,6 +43,8 @@ CASES = {
                 ['', '1 1', '4', '10007 3'], False),
     'block_list': (r'numbers kept as \d+, \d+ products, largest error \S+$', ['', '4 1', '8', '100 3'], False),
     'spmv': (r'^spmv: \d+ rows, \d+ entries, \d+ blocks, \d+ parts, largest error \S+$', ['', '2 1', '4 9', '30 7'], False),
+    'multiformat': (r'^multiformat: \d+ points in \d+ pieces, \d+ steps, \d+ times taken apart, \d+ times put together, 0 wrong$',
+                    ['', '1 1 1', '5 5 2', '1001 7 9'], False),
     'scheduler': (r'tasks by \w+ on \d+ workers, first:[ \d]+, in (the order of submission|another order)$',
                   ['', '--n 1', '--n 5000'], True),
     'profiling': (r'(  worker .* tasks, .* % of the time\n)+(  codelet .* us each\n)+profiling: \d+ tasks in ',
@@ -59,7 +61,8 @@ CASES = {
 AT_HOME = {'fork_join'}  # its tasks wait in their bodies, which a device's must not
 DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_SIM__DEVICES': '2'}
 # Those that have kernels for OpenCL devices, too: these take part, or get all tasks, which then may not need host code.
-WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg'}
+WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg', 'multiformat'}
+TWO_VIEWS = {'multiformat'}  # the function of a core would be given what OpenCL's units see
 NEEDS_CORES = {'cg'}  # sums are united by the host
 OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
           'POCL_DEVICES': 'pthread pthread'}
@@ -114,9 +117,23 @@ class Example(unittest.TestCase):
         self.good(*self.runs[-1].split(), **{**OPENCL, **DEVICES, 'CONSORT_DRIVERS': 'cpu,opencl,sim'})
 
     def test_on_devices_that_play_opencl(self):
-        if NAME in WITH_KERNELS - NEEDS_CORES:
+        if NAME in WITH_KERNELS - TWO_VIEWS - NEEDS_CORES:
             for line in self.runs[1:]:
                 self.good(*line.split(), **PLAYED)
+
+    def test_each_unit_sees_its_own_layout(self):
+        if NAME not in TWO_VIEWS:
+            return
+        own = {**DEVICES, 'CONSORT_SIM__CLASS': 'gpu', 'CONSORT_SIM__RUNS': 'gpu'}
+        self.assertIn(' 0 times taken apart, 0 times put together', run('1000', '5', '6', CONSORT_DRIVERS='cpu').stdout)
+        for line in self.runs:
+            self.good(*line.split(), **own)
+            self.good(*line.split(), **own, **ALONE)
+        # Each piece goes to and fro: the workers take turns, a core, a device, a device; the third begins on the last.
+        turns = run('1000', '5', '6', CONSORT_CPU__WORKERS='1', **own)
+        self.assertIn(' 11 times taken apart, 11 times put together', turns.stdout, turns.stderr)
+        there = run('1000', '5', '6', **own, **ALONE)
+        self.assertIn(' 5 times taken apart, 5 times put together', there.stdout, there.stderr)
 
     def test_on_one_worker_and_by_every_policy(self):
         if self.settings:
