@@ -47,6 +47,11 @@ class Policy {
     const int32_t *urgency = i.urgency[worker];
     return i.bypass && (!urgency || priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED));
   }
+  // May a task be issued behind its predecessors on a worker's queue, unseen by the policy? no_choice: nobody else can
+  // run it, so a policy that sees all tasks loses no more than their order.
+  bool may_follow(uint32_t worker, int32_t priority, bool no_choice) const noexcept {
+    return current().bypass ? may_bypass(worker, priority) : no_choice;
+  }
   const std::string &name() const noexcept { return current().name; }  // good until the runtime stops
 
   // A ready task that no policy is to see any more: to the mailbox of a worker that has an implementation.

@@ -180,7 +180,11 @@ void Topology::measure_reach() {
 }
 
 void Topology::freeze() {
+  uint64_t seen = 0;
   for (const Unit &u : units_) {
+    const uint64_t bit = uint64_t{1} << u.klass;
+    lone_classes_ = seen & bit ? lone_classes_ & ~bit : lone_classes_ | bit;
+    seen |= bit;
     const auto &d = u.desc;
     workers_.push_back({d.id, u.klass, d.space,
                         spaces_[d.space].desc.numa >= 0 ? static_cast<uint32_t>(spaces_[d.space].desc.numa) : 0,

@@ -74,6 +74,7 @@ class Topology {
   uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
   const consort_topology *snapshot() const noexcept { return &snapshot_; }
   int class_bit(std::string_view klass) const noexcept;                // -1: no unit of it
+  uint64_t lone_classes() const noexcept { return lone_classes_; }     // of one unit alone, by bit
   // The class whose functions units of this one run instead of its own ones; "": its own.
   const std::string &runs(uint32_t klass) const noexcept { return runs_[klass]; }
   // Around what drivers want called by one thread at a time ([control]), once tasks may run; leaf.
@@ -94,6 +95,7 @@ class Topology {
   std::vector<const char *> classes_;
   std::vector<std::string> runs_;     // by class
   uint32_t home_ = 0;
+  uint64_t lone_classes_ = 0;
   std::vector<consort_worker> workers_;
   std::vector<consort_hop> hops_;
   consort_topology snapshot_{};
