@@ -179,8 +179,10 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
 
 void DataTable::remove(Datum &d) noexcept {
   delete d.discipline.exchange(nullptr, std::memory_order_relaxed);
-  if (d.extra() && d.extra()->replicas) rt_.memory.forget(d);
-  if (DatumExtra *e = d.rare.exchange(nullptr, std::memory_order_relaxed)) {  // its owner alone is left
+  // Its owner alone is left, but for hints about it.
+  DatumExtra *const e =
+      rt_.memory.in_use() ? rt_.memory.forget(d) : d.rare.exchange(nullptr, std::memory_order_relaxed);
+  if (e) {
     free_blocks(e->blocks);
     for (auto &s : e->scratch) free_blocks(s->blocks);
     delete e;

@@ -49,6 +49,8 @@ struct DatumExtra {
   std::mutex mutex;                          // guards scratch: several tasks take and give back at once
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
   std::unique_ptr<Replicas> replicas;        // where it lives, if that is not one space; under Memory's mutex
+  // the same, for who reads what is Shown there; release where it is made pairs with Memory::replicas_shown()
+  std::atomic<const Replicas *> shown{nullptr};
   std::vector<std::unique_ptr<Scratch>> scratch;
   // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
   std::shared_ptr<const Failure> blame;

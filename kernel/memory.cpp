@@ -65,6 +65,7 @@ Result<void> Memory::open() {
       mover_of_[a * n + b] = mover;
     }
   routes_.open(*rt_.topology);
+  open_estimates();
   return {};
 }
 
@@ -95,7 +96,7 @@ Result<void> Memory::read_limits() {
     if (factor == 0) return bad("is a share of a size that the driver does not tell");
     Store &store = stores_[space->desc.id];
     store.counted = true;
-    store.limit = std::min(store.limit, static_cast<uint64_t>(value * factor));
+    store.limit = std::min<uint64_t>(store.limit, static_cast<uint64_t>(value * factor));
   }
   return {};
 }
@@ -157,6 +158,7 @@ Replicas *Memory::replicas_of(Datum &d) {
     list(*all->all.back());
   }
   e->replicas = std::move(all);
+  e->shown.store(e->replicas.get(), std::memory_order_release);
   uint32_t now = d.state.load(std::memory_order_relaxed);
   while (!d.state.compare_exchange_weak(
       now, (now & ((1u << data_state::kSpaceShift) - 1)) | data_state::kMany << data_state::kSpaceShift,
@@ -195,6 +197,7 @@ void Memory::list(Replica &r) noexcept {  // as the newest, or, if nobody wants 
   if (r.listed || r.stays() || r.pins || !r.allocated) return;
   Store &store = stores_[r.space];
   r.listed = true;
+  store.evictable += r.bytes;
   r.newer = r.unwanted ? store.oldest : nullptr;
   r.older = r.unwanted ? nullptr : store.newest;
   (r.older ? r.older->newer : store.oldest) = &r;
@@ -211,6 +214,7 @@ void Memory::unlist(Replica &r) noexcept {
   (r.older ? r.older->newer : store.oldest) = r.newer;
   (r.newer ? r.newer->older : store.newest) = r.older;
   r.listed = false;
+  store.evictable -= r.bytes;
   store.victims.remove(r);
 }
 

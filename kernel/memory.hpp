@@ -14,6 +14,7 @@
 #include <mutex>
 #include <vector>
 
+#include "hints.hpp"
 #include "mover.hpp"
 #include "outlook.hpp"
 #include "replica.hpp"
@@ -38,7 +39,11 @@ class Memory {
   void close() noexcept;                                   // after the data: gives all memory back
 
   // [any] A task of a codelet that may run where memory is counted is about to be submitted (Codelets::foresee()).
-  void foresee(const Task &t) noexcept { outlook_.note(t); }
+  // The caller has the submission right over its data, and the task hangs in no chain yet.
+  void foresee(const Task &t) noexcept {
+    outlook_.note(t);
+    if (prefetching_.load(std::memory_order_relaxed)) [[unlikely]] keep_records(t);
+  }
   // Is memory of this space counted? Not the host's own, unless it is limited.
   bool manages(uint32_t space) const noexcept { return stores_[space].counted; }
 
@@ -58,9 +63,9 @@ class Memory {
   bool stage_step(Hand &, Task *, const Family &, Turn) noexcept;
   void settle_step(Task *, const Family &, Turn) noexcept;
   void end(Hand &, Task *) noexcept;                       // of a task that was staged
-  void forget(Datum &) noexcept;                           // it is removed: all replicas go
+  DatumExtra *forget(Datum &) noexcept;                    // it is removed: all replicas go; its record is the caller's
   void invalidate(Datum &) noexcept;                       // it has no contents any more
-  bool valid_in(const Datum &, uint32_t space) noexcept;
+  bool valid_in(const Datum &, uint32_t space) const noexcept;  // [any] locks nothing
 
   void copied(Hand &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
   Mover *mover(uint64_t token) const noexcept;
@@ -79,6 +84,16 @@ class Memory {
   Count count(uint32_t space) noexcept;
   struct Traffic { uint64_t copies = 0, bytes = 0, failed = 0; };
   Traffic traffic(uint32_t from, uint32_t to) noexcept;
+
+  // What a policy asks: [any], locks nothing. Of tasks that are not over.
+  void transfer_ns(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+                   float *out) const noexcept;
+  consort_room room(uint32_t space) const noexcept;
+  // Its hints: [any], locks nothing. `task` is not over; the datum may be gone.
+  void prefetch(const Task &task, uint32_t space, int32_t priority) noexcept;
+  void unneeded(consort_data_id, uint32_t space) noexcept;
+  bool has_hints() const noexcept { return hints_ && !hints_->empty(); }
+  bool take_hints(Hand &) noexcept;                        // a mover's; false: there are none
 
   // What the application wants (memory.h). A wish lives from wish() to its turn(), or longer; forget(): it was not
   // submitted.
@@ -99,9 +114,11 @@ class Memory {
     // make_room() is at it: saves to and fro do not begin it again
     bool clearing = false;
     bool later = false;                                    // it found contents that may be saved once others have ended
-    uint64_t limit = UINT64_MAX, used = 0, evictions = 0, saves = 0, saved_bytes = 0, needed_evictions = 0;
+    Shown<uint64_t> limit = UINT64_MAX, used, evictable;   // evictable: of those that may go
+    uint64_t evictions = 0, saves = 0, saved_bytes = 0, needed_evictions = 0;
     std::map<uint64_t, std::vector<DatumExtra::Block>> spare;  // freed, by size; counted in `used`
-    uint64_t spare_bytes = 0, pinned = 0;                  // pinned: by tasks, holds and copies
+    Shown<uint64_t> spare_bytes;
+    uint64_t pinned = 0;                                   // by tasks, holds and copies
     Replica *oldest = nullptr, *newest = nullptr;          // those that may go
     // The same in the order in which they should; kept from the first time on that room was short.
     Victims victims;
@@ -119,8 +136,21 @@ class Memory {
   using Lock = std::unique_lock<std::mutex>;
 
   Result<void> read_limits();
+  void open_estimates();
   Replicas *replicas_of(Datum &);                          // may throw
   static Replicas *replicas_if_any(const Datum &) noexcept;
+  // acquire: pairs with replicas_of(). Without the mutex only what is Shown is read.
+  static const Replicas *replicas_shown(const Datum &d) noexcept {
+    const DatumExtra *e = d.extra();
+    return e ? e->shown.load(std::memory_order_acquire) : nullptr;
+  }
+  static coherence::Spaces valid_spaces(const Datum &) noexcept;  // as valid_in()
+  static bool may_be_hinted(const Datum &) noexcept;
+  void keep_records(const Task &) noexcept;
+  void heed() noexcept;                                    // hints
+  void heed_prefetch(const Hints::Hint &, Datum &, Replicas &);  // may throw
+  struct Cost { float own, queued; };                      // ns, without those before it, and until they have gone
+  Cost cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept;
   static bool has_contents(const Datum &) noexcept;
   bool stage_retired(Hand &, Task *, Datum &);             // stage_home(), of an unregistration; may throw
   Replica *replica_in(Replicas &, Datum &, uint32_t space);  // may throw
@@ -206,6 +236,12 @@ class Memory {
   uint32_t save_ahead_ = 0;                                // percent
   std::mutex mutex_;
   Routes routes_;
+  std::vector<coherence::Spaces> reach_;                   // by space: what all units there use in place
+  std::vector<Shown<uint64_t>> queued_;                    // by link: bytes of copies under way
+  std::vector<Mover *> mover_to_;                          // by space: one that brings contents there
+  std::unique_ptr<Hints> hints_;
+  // a policy has asked for prefetches; relaxed: who sees it late keeps a record late
+  std::atomic<bool> prefetching_{false};
   std::vector<Store> stores_;
   std::vector<std::unique_ptr<Mover>> movers_;
   std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path

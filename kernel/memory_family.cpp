@@ -60,6 +60,8 @@ void Memory::settle_step(Task *t, const Family &family, Turn turn) noexcept {
         unlist(*own);
       }
     if (turn == Turn::kDownToWrite || turn == Turn::kLetWrite) only_at_home(*family.whole);
+    if (Replicas *all = turn == Turn::kOver ? nullptr : replicas_if_any(*family.whole); all && turn != Turn::kDown)
+      all->in_parts = turn != Turn::kUp;
     for (uint32_t i = 0; down && i < family.n; ++i) only_at_home(*family.parts[i]);
   }
   const Staging *s = t->extra ? t->extra->staging : nullptr;

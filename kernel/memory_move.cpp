@@ -6,6 +6,15 @@
 #include "runtime.hpp"
 
 namespace consort {
+namespace {
+
+void expect(Replica &r, Transfer *t) noexcept {  // nullptr: nothing any more
+  r.coming = t;
+  Shown<coherence::Spaces> &arriving = r.datum->extra()->replicas->arriving;
+  arriving = t ? arriving | coherence::one(r.space) : arriving & ~coherence::one(r.space);
+}
+
+}  // namespace
 
 // Sends the copies from t.from to t.to. False: it can not be, told in the error slot; nothing is sent.
 bool Memory::hop(Transfer &t) noexcept try {
@@ -54,21 +63,24 @@ bool Memory::hop(Transfer &t) noexcept try {
   t.from->going.push_back(&t);
   pin(*t.from);
   pin(*t.to);
-  t.to->coming = &t;
+  expect(*t.to, &t);
   t.version = d.extra()->replicas->version;
   ++d.extra()->replicas->flying;
   ++transfers_;
   ++stores_[t.from->space].leaving;
+  t.bytes = d.pub.bytes;
+  queued_[t.from->space * n + t.to->space] += t.bytes;
   under_way_.fetch_add(1, std::memory_order_relaxed);
   const bool wished = t.wish && t.waiters.empty();
   if (mover->add(&t, copies.data(), t.outstanding, wished ? &t.wish->priority : nullptr)) return true;
   t.from->going.pop_back();
   unpin(*t.from);
   unpin(*t.to);
-  t.to->coming = nullptr;
+  expect(*t.to, nullptr);
   --d.extra()->replicas->flying;
   --transfers_;
   --stores_[t.from->space].leaving;
+  queued_[t.from->space * n + t.to->space] -= t.bytes;
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   set_error(CONSORT_E_NOMEM, "no memory for the record of a copy");
   return false;
@@ -97,7 +109,8 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
   t->status = status;
   --transfers_;
   --stores_[t->from->space].leaving;
-  t->to->coming = nullptr;
+  queued_[t->from->space * stores_.size() + t->to->space] -= t->bytes;
+  expect(*t->to, nullptr);
   count_on(*t, false);
   Replicas &all = *t->datum->extra()->replicas;
   --all.flying;
@@ -144,7 +157,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
 // they are refused.
 void Memory::finish(Transfer *t, consort_status status) noexcept {
   const bool theirs = !t->wish && !t->saving;
-  if (t->last->coming == t) t->last->coming = nullptr;
+  if (t->last->coming == t) expect(*t->last, nullptr);
   if (Wish *w = t->wish) over(*w);
   for (Staging *s : t->waiters) {
     const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
@@ -228,7 +241,7 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
   if (s) t->waiters.push_back(s);
   if (!hop(*t))
     return no(CONSORT_E_UNSUPPORTED, std::string("its datum '") + rt_.data.name(d) + "': " + error_text());
-  if (to != &r) r.coming = t.get();
+  if (to != &r) expect(r, t.get());
   if (s) ++s->awaited;
   if (wish) wish->transfer = t.get();
   t.release();

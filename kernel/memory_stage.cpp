@@ -50,7 +50,7 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
     for (const auto &item : s.items)
       if (item.replica->space == s.space && !item.replica->allocated) missing += bytes_in(*item.datum, s.space);
     for (const auto &own : s.scratch) missing += bytes_in(*own.replica->datum, s.space);
-    store.limit = std::min(store.limit, store.used + missing - 1);  // so much there is not
+    store.limit = std::min<uint64_t>(store.limit, store.used + missing - 1);  // so much there is not
     for (const Replica *r = store.oldest; r; r = r->newer)
       if (std::none_of(s.items.begin(), s.items.end(), [&](const auto &i) { return i.replica == r; }))
         return Short::kTryAgain;
@@ -147,7 +147,6 @@ void Memory::begin(Staging &s) noexcept {
     all.valid =
         coherence::after(all.valid, item.replica->space, item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite);
     item.version = ++all.version;
-    if (std::exchange(item.claimed, false)) --all.claims;
     nobody_else(all);
   }
 }
@@ -159,6 +158,7 @@ void Memory::complete(Staging *s) noexcept {
 
 // In each space, in order, as far as there is room.
 void Memory::serve() noexcept {
+  if (has_hints()) heed();
   for (Store &store : stores_)
     while (!store.waiting.empty() && grant(*store.waiting.front())) {
       Staging *s = store.waiting.front();
@@ -200,6 +200,7 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   }
   Staging *s = t->extra->staging;
   if (!s) {
+    if (has_hints()) heed();  // of what may go
     auto made = std::make_unique<Staging>(
         Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
@@ -342,7 +343,7 @@ void Memory::end(Hand &h, Task *t) noexcept {
   if (!s->worker && s->status >= 0 && (t->bits & kHold)) begin(*s);  // the application wrote at home
   for (auto &item : s->items) {
     Replicas &all = *item.datum->extra()->replicas;
-    if (std::exchange(item.claimed, false)) --all.claims;  // it never began
+    if (std::exchange(item.claimed, false)) --all.claims;
     // Not behind one whose follower on the same queue writes already: it is copied when that one ends.
     if ((item.mode & CONSORT_M_W) && all.through && item.version == all.version) write_through(*item.datum);
     leave(*item.replica);
@@ -351,19 +352,23 @@ void Memory::end(Hand &h, Task *t) noexcept {
   hand_out(h, lock);
 }
 
-void Memory::forget(Datum &d) noexcept {
-  Lock lock(mutex_);
+DatumExtra *Memory::forget(Datum &d) noexcept {
+  Lock lock(mutex_);  // whoever found the datum's name alive under it has it until he lets go
   for (auto w = wishes_.begin(); w != wishes_.end();) {
     Wish &wish = *(w++)->second;
     if (wish.begun && wish.datum == &d) over(wish);
   }
   outlook_.forget(d);
-  for (auto &r : d.extra()->replicas->all) {
+  DatumExtra *const e = d.rare.exchange(nullptr, std::memory_order_relaxed);
+  if (!e || !e->replicas) return e;
+  for (auto &r : e->replicas->all) {
     if (r->allocated && !r->lasting) release(*r);
     unlist(*r);
     --stores_[r->space].replicas;
   }
-  d.extra()->replicas.reset();
+  e->shown.store(nullptr, std::memory_order_relaxed);
+  e->replicas.reset();
+  return e;
 }
 
 void Memory::invalidate(Datum &d) noexcept {
@@ -371,13 +376,6 @@ void Memory::invalidate(Datum &d) noexcept {
   if (!d.extra() || !d.extra()->replicas) return;
   d.extra()->replicas->valid = 0;
   ++d.extra()->replicas->version;
-}
-
-bool Memory::valid_in(const Datum &d, uint32_t space) noexcept {
-  const uint32_t here = data_state::space(d.state.load(std::memory_order_relaxed));
-  if (here != data_state::kMany) return here == space;
-  Lock lock(mutex_);
-  return d.extra()->replicas->valid & coherence::one(space);
 }
 
 Memory::Count Memory::count(uint32_t space) noexcept {

@@ -33,6 +33,7 @@ Wish *Memory::wish(const Wish &wanted, Datum &d) {
 void Memory::over(Wish &w) noexcept {
   if (w.transfer) w.transfer->wish = nullptr;
   if (w.begun) std::erase(stores_[w.space].wished, &w);
+  if (w.begun && w.task) w.datum->extra()->replicas->hinted &= ~coherence::one(w.space);
   wishes_.erase(w.id);
 }
 
@@ -140,8 +141,9 @@ void Memory::pursue(uint32_t space) noexcept try {
     Replicas &all = *d.extra()->replicas;
     const Replica *there = all.in(space);
     const bool done = w.what == Wish::kRoom ? there && there->allocated : (all.valid & coherence::one(space)) != 0;
-    if (done || all.retired || all.claims || all.version != w.version || (w.what == Wish::kBring && !all.valid) ||
-        (there && there->coming)) {
+    const bool in_vain = w.task && !is_live(*rt_.tasks.at(static_cast<uint32_t>(w.task)), w.task);
+    if (done || in_vain || all.retired || all.claims || all.version != w.version ||
+        (w.what == Wish::kBring && !all.valid) || (there && there->coming)) {
       over(w);
       continue;
     }

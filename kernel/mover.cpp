@@ -101,14 +101,14 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
     }
     for (auto &op : ops) op.release();
   }
-  wake_if_asleep();
+  nudge();
   return true;
 } catch (const std::bad_alloc &) {
   return false;
 }
 
-void Mover::wake_if_asleep() noexcept {
-  // seq_cst with the store in rest(): either it sees the copies, or we that it sleeps
+void Mover::nudge() noexcept {
+  // seq_cst with the store in rest(): either it sees what came, or we that it sleeps
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
 }
@@ -129,7 +129,7 @@ void Mover::hurry(Transfer *t) noexcept {
       w = wished_.erase(w);
     }
   }
-  wake_if_asleep();  // it may be keeping back wishes that have a place on the link
+  nudge();  // it may be keeping back wishes that have a place on the link
 }
 
 bool Mover::take_back(Transfer *t) noexcept {
@@ -163,7 +163,7 @@ void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept 
 }
 
 bool Mover::step(Hand &h) noexcept {
-  bool did = false;
+  bool did = rt_.memory.take_hints(h);
   consort_done done[32];
   if (inflight_) {
     clear_error();
@@ -201,7 +201,7 @@ bool Mover::step(Hand &h) noexcept {
 void Mover::rest() noexcept {
   constexpr int64_t kTick = 50'000;  // ns, between two polls of a device that tells nobody
   asleep_.store(true, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with add()
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with nudge()
   bool idle, stuck;
   {
     std::lock_guard lock(mutex_);
@@ -209,7 +209,7 @@ void Mover::rest() noexcept {
     idle = pushed_.empty() && (none || inflight_ >= depth_);
     stuck = !none;
   }
-  if (idle || stuck) {
+  if ((idle || stuck) && !rt_.memory.has_hints()) {
     if (!inflight_)
       parker_.wait(stuck ? kTick : -1);
     else if (ops_->arm && ops_->arm(q_) == CONSORT_E_BUSY)

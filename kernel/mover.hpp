@@ -36,6 +36,7 @@ class Mover {
   bool add(Transfer *, const consort_copy *, uint32_t n, const int32_t *wished) noexcept;
   void hurry(Transfer *) noexcept;                            // somebody waits for it now
   bool take_back(Transfer *) noexcept;                        // true: no copy of it was begun, and none will be
+  void nudge() noexcept;                                      // [any] hints came, or copies
   bool step(Hand &) noexcept;                                 // the pump's: false: nothing to do now
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
   uint64_t next_event() const noexcept {  // virtual time: before that step() has nothing to do
@@ -49,7 +50,6 @@ class Mover {
   Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
   void run();
   void rest() noexcept;
-  void wake_if_asleep() noexcept;
   void finish(Hand &, const consort_done &, const char *why) noexcept;
 
   Runtime &rt_;

@@ -58,6 +58,10 @@ consort_status forget_copies(Draft &, Datum &) noexcept;                // a tas
 constexpr bool is_moved(const consort_access &a) noexcept {
   return !(a.mode & CONSORT_M_SCRATCH) && (!(a.mode & CONSORT_M_REDUX) || (a.mode & CONSORT_M_FIXED_TREE));
 }
+// Are contents of the datum itself brought there first?
+constexpr bool is_fetched(const consort_access &a) noexcept {
+  return (a.mode & CONSORT_M_R) && !(a.mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX));
+}
 // What the access of a ready task is to: with REDUX in a fixed tree, the task's copy; else the datum itself.
 Datum *datum_for(const consort_access &) noexcept;
 // Of a datum that may be reduced, or not.

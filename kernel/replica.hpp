@@ -8,6 +8,7 @@
 
 #include "coherence.hpp"
 #include "data.hpp"
+#include "shown.hpp"
 
 namespace consort {
 
@@ -49,11 +50,14 @@ struct Replica {
 };
 
 struct Replicas {
-  coherence::Spaces valid = 0;
+  Shown<coherence::Spaces> valid;
+  Shown<coherence::Spaces> arriving;       // contents are on their way there
   uint32_t version = 0;                    // of the contents: what was copied before a write is not valid after it
   uint32_t flying = 0;                     // copies under way, to or from any of its replicas
-  uint32_t claims = 0;                     // writers that were granted a replica and have not begun
+  uint32_t claims = 0;                     // writers that were granted a replica and have not ended
   coherence::Spaces through = 0;           // whatever is written is copied there
+  coherence::Spaces hinted = 0;            // where a policy's prefetch waits to bring it
+  bool in_parts = false;                   // it is written by way of its parts
   bool retired = false;                    // it is being unregistered: nothing is saved any more
   Staging *leaving = nullptr;              // of the unregistration, which waits until nothing flies
   std::vector<std::unique_ptr<Replica>> all;  // few

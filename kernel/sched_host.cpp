@@ -5,6 +5,7 @@
 #include "data.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
+#include "sched_data.hpp"
 #include "sched_model.hpp"
 
 namespace consort {
@@ -29,36 +30,9 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
   }
 }
 
-// Every replica lies where all units of its task reach it: nothing has to be moved.
-void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t ns,
-                 float *out) {
-  for (uint64_t i = 0; i < uint64_t{nt} * ns; ++i) out[i] = 0;
-}
-
-void resident(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces,
-              uint32_t ns, uint64_t *out) {
-  for (uint32_t t = 0; t < nt; ++t)
-    for (uint32_t s = 0; s < ns; ++s) {
-      uint64_t bytes = 0;
-      for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
-        const Datum *d = Datum::of(tasks[t]->access[a].datum);
-        if (runtime_of(host).memory.valid_in(*d, spaces[s])) bytes += d->pub.bytes;
-      }
-      *out++ = bytes;
-    }
-}
-
-void room(const consort_host *host, const uint32_t *spaces, uint32_t ns, consort_room *out) {
-  const auto &all = runtime_of(host).topology->spaces();
-  for (uint32_t i = 0; i < ns; ++i) out[i] = {spaces[i] < all.size() ? all[spaces[i]].desc.capacity : 0, 0, 0};
-}
-
 uint32_t successors(const consort_host *host, const consort_task *task, const consort_task **out, uint32_t max) {
   return runtime_of(host).successors(kernel_task(task), out, max);
 }
-
-void prefetch(const consort_host *, const consort_task *, uint32_t, int32_t) {}
-void unneeded(const consort_host *, uint64_t, uint32_t) {}
 
 }  // namespace
 
@@ -69,13 +43,13 @@ const consort_sched_host *sched_services() noexcept {
                                                can_execute,
                                                sched::expected_ns,
                                                sched::energy_uj,
-                                               transfer_ns,
-                                               resident,
+                                               sched::transfer_ns,
+                                               sched::resident,
                                                sched::load_ns,
-                                               room,
+                                               sched::room,
                                                successors,
-                                               prefetch,
-                                               unneeded};
+                                               sched::prefetch,
+                                               sched::unneeded};
   return &table;
 }
 

@@ -70,6 +70,8 @@ class Topology {
   const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
   // What was measured of a link, in place of its driver's word: at the start, before anybody goes by it.
   void believe(uint32_t src, uint32_t dst, double bytes_per_s, double latency_ns, uint32_t source);
+  // What policies see of a way over several links, and of those that are believed: at the start, before anybody asks.
+  void show_way(uint32_t src, uint32_t dst, consort_hop hop) { hops_[src * spaces_.size() + dst] = hop; }
   std::string offer(const Plugin &driver) const;                       // "1 device, 2 spaces, 4 units", for the log
   uint32_t home() const noexcept { return home_; }                     // where the application's own memory lies
   const consort_topology *snapshot() const noexcept { return &snapshot_; }

@@ -26,6 +26,7 @@ struct Transfer {
   bool counted_on = false;            // and nobody wants it to stay meanwhile (Store::saving)
   std::string why = {};               // the driver's words, if it failed
   Wish *wish = nullptr;               // that it carries out
+  uint64_t bytes = 0;                 // of this hop
 };
 
 }  // namespace consort

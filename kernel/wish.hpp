@@ -16,6 +16,7 @@ struct Wish {
   uint32_t space = 0;
   int32_t priority = 0;
   uint64_t spaces = 0;                // kThrough
+  uint64_t task = 0;                  // a policy's: the task that will read it; when that is gone, so is the wish
   Memory *memory = nullptr;
   uint64_t id = 0;
   Datum *datum = nullptr;             // alive: at its turn because tasks take theirs, later because it ends its wishes

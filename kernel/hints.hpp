@@ -1,0 +1,69 @@
+// hints.hpp — what policies wish of data, on its way to Memory: a ring that is never waited for.
+//
+// Anybody adds, under whatever locks a policy has; a full ring takes no more, for a hint may be lost. Who holds
+// Memory's mutex takes. A hint names its datum and its task, and holds neither: both may be gone when it is taken.
+#pragma once
+#include <consort/consort.h>
+
+#include <array>
+#include <atomic>
+
+#include "task.hpp"
+
+namespace consort {
+
+class Hints {
+ public:
+  enum What : uint32_t { kPrefetch, kUnneeded };
+  struct Hint {
+    consort_data_id datum;
+    TaskName task;                    // kPrefetch: that will read it
+    uint32_t space;
+    int32_t priority;
+    What what;
+  };
+  static constexpr uint32_t kMost = 1024;
+
+  Hints() noexcept {
+    for (uint32_t i = 0; i < kMost; ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
+  }
+  bool add(const Hint &h) noexcept {  // [any] false: full
+    uint32_t at = tail_.load(std::memory_order_relaxed);
+    for (;;) {
+      Cell &c = cells_[at % kMost];
+      const uint32_t turn = c.turn.load(std::memory_order_acquire);  // pairs with take(): it was read
+      if (turn == at) {
+        if (!tail_.compare_exchange_weak(at, at + 1, std::memory_order_relaxed)) continue;
+        c.hint = h;
+        c.turn.store(at + 1, std::memory_order_release);  // pairs with take()
+        return true;
+      }
+      if (static_cast<int32_t>(turn - at) < 0) return false;
+      at = tail_.load(std::memory_order_relaxed);
+    }
+  }
+  bool take(Hint *out) noexcept {     // one at a time
+    const uint32_t at = head_.load(std::memory_order_relaxed);
+    Cell &c = cells_[at % kMost];
+    if (c.turn.load(std::memory_order_acquire) != at + 1) return false;  // pairs with add()
+    *out = c.hint;
+    c.turn.store(at + kMost, std::memory_order_release);  // pairs with add()
+    head_.store(at + 1, std::memory_order_relaxed);
+    return true;
+  }
+  // [any] Of one who has seen an old `head_` it is not; `tail_` is never older than what add() told before a fence.
+  bool empty() const noexcept {
+    return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Cell {
+    std::atomic<uint32_t> turn;       // whose it is: that of the ring: add()'s; one more: take()'s
+    Hint hint;
+  };
+  alignas(64) std::atomic<uint32_t> tail_{0};
+  alignas(64) std::atomic<uint32_t> head_{0};  // of whoever takes
+  std::array<Cell, kMost> cells_;
+};
+
+}  // namespace consort

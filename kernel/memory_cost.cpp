@@ -1,0 +1,96 @@
+// memory_cost.cpp — Memory, the part that says what bringing data somewhere would cost, and what room there is. Nothing
+// is locked: it reads what is Shown, of data that unfinished tasks name, so its answers are of a moment ago.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "memory.hpp"
+#include "reduction.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+void Memory::open_estimates() {
+  const auto n = static_cast<uint32_t>(stores_.size());
+  reach_.assign(n, ~coherence::Spaces{0});
+  for (const Unit &u : rt_.topology->units()) reach_[u.desc.space] &= u.reach;
+  for (uint32_t s = 0; s < n; ++s)
+    if (reach_[s] == ~coherence::Spaces{0}) reach_[s] = coherence::one(s);  // nobody computes there
+  queued_.resize(size_t{n} * n);
+  mover_to_.assign(n, nullptr);
+  for (uint32_t a = 0; a < n; ++a)
+    for (uint32_t b = 0; b < n; ++b) {
+      if (Mover *m = mover_of_[a * n + b]) mover_to_[b] = m;
+      if (a == b || routes_.next(a, b) == CONSORT_NONE || routes_.next(a, b) == b) continue;
+      const Cost way = cost(a, b, 0), megabyte = cost(a, b, 1u << 20);
+      const double ns_per_byte = (double{megabyte.own} - way.own) / (1u << 20);
+      rt_.topology->show_way(a, b, {static_cast<uint64_t>(std::llround(1e9 / ns_per_byte)),
+                                    static_cast<uint32_t>(std::lround(way.own)), 1});
+    }
+  if (!movers_.empty()) hints_ = std::make_unique<Hints>();
+}
+
+coherence::Spaces Memory::valid_spaces(const Datum &d) noexcept {
+  if (const Replicas *all = replicas_shown(d)) return all->valid;
+  const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
+  return space < Topology::kMaxSpaces ? coherence::one(space) : 0;  // kMany: its record is being made
+}
+
+bool Memory::valid_in(const Datum &d, uint32_t space) const noexcept {
+  return space < stores_.size() && (valid_spaces(d) & coherence::one(space));
+}
+
+Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept {
+  Cost c{0, 0};
+  for (uint32_t at = from; at != to;) {
+    const uint32_t next = routes_.next(at, to);
+    if (next == CONSORT_NONE) return {std::numeric_limits<float>::infinity(), 0};
+    const float ns_per_byte = routes_.ns_per_byte(at, next);
+    c.own += routes_.latency_ns(at, next) + ns_per_byte * static_cast<float>(bytes);
+    c.queued += ns_per_byte * static_cast<float>(uint64_t{queued_[at * stores_.size() + next]});
+    at = next;
+  }
+  return c;
+}
+
+// Each from where it comes soonest. Those that share a link wait for what is queued on it once. Contents that are on
+// their way already are queued themselves.
+void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+                         float *out) const noexcept {
+  for (uint32_t t = 0; t < nt; ++t)
+    for (uint32_t i = 0; i < ns; ++i, ++out) {
+      const uint32_t space = spaces[i];
+      if (space >= stores_.size()) {
+        *out = std::numeric_limits<float>::quiet_NaN();
+        continue;
+      }
+      float own = 0, queued = 0;
+      for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
+        const consort_access &access = tasks[t]->access[a];
+        if (!is_fetched(access)) continue;
+        const Datum &d = *Datum::of(access.datum);
+        const coherence::Spaces valid = valid_spaces(d);
+        if ((valid & reach_[space]) || !d.pub.bytes || !has_contents(d)) continue;
+        const Replicas *all = replicas_shown(d);
+        const bool arriving = all && (all->arriving & reach_[space]);
+        Cost best{valid ? std::numeric_limits<float>::infinity() : 0, 0};
+        for (coherence::Spaces left = valid; left; left &= left - 1) {
+          const Cost c = cost(static_cast<uint32_t>(__builtin_ctzll(left)), space, arriving ? 0 : d.pub.bytes);
+          if (c.own + c.queued < best.own + best.queued) best = c;
+        }
+        own += best.own;
+        queued = std::max(queued, best.queued);
+      }
+      *out = own + queued;
+    }
+}
+
+consort_room Memory::room(uint32_t space) const noexcept {
+  if (space >= stores_.size()) return {0, 0, 0};
+  const Store &s = stores_[space];
+  const uint64_t evictable = s.evictable, taken = s.used - s.spare_bytes;
+  const uint64_t limit = s.limit == UINT64_MAX ? rt_.topology->spaces()[space].desc.capacity : uint64_t{s.limit};
+  return {limit, taken > evictable ? taken - evictable : 0, evictable};
+}
+
+}  // namespace consort

@@ -1,0 +1,17 @@
+// sched_data.hpp — those of consort.sched/1 that are about data: where they are, what moving them costs, and hints.
+//
+// [any], under whatever locks the policy has: nothing here locks or allocates.
+#pragma once
+#include <consort/scheduler.h>
+
+namespace consort::sched {
+
+void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+                 float *out) noexcept;
+void resident(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+              uint64_t *out) noexcept;
+void room(const consort_host *, const uint32_t *spaces, uint32_t ns, consort_room *out) noexcept;
+void prefetch(const consort_host *, const consort_task *, uint32_t space, int32_t priority) noexcept;
+void unneeded(const consort_host *, uint64_t data, uint32_t space) noexcept;
+
+}  // namespace consort::sched
