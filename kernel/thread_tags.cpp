@@ -1,6 +1,10 @@
 #include "thread_tags.hpp"
 
+#include <consort/times.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -226,6 +230,8 @@ struct Driver {
   TagWatch &watch;
   const consort_driver_ops &ops;
   void *self;
+  const void *(*get)(void *, const char *);  // may be NULL
+  const consort_times *times = nullptr;      // once asked for
 };
 struct Device {
   Driver &driver;
@@ -345,6 +351,28 @@ void wrap_table(consort_driver_ops &t) {
 }
 #undef WRAP_DEVICE
 
+// An extension's functions are given what is wrapped: those that are known here are handed on, others are not there.
+double kernel_ns(void *dev, const consort_times_query *q) {
+  const Device &w = device(dev);
+  const consort_times &t = *w.driver.times;
+  return CONSORT_HAS_FN(&t, consort_times, kernel_ns) ? t.kernel_ns(w.dev, q) : NAN;
+}
+
+uint64_t submit_ns(void *self) {
+  const Driver &d = *static_cast<Driver *>(self);
+  const Control control(d.watch, "submit_ns");
+  return CONSORT_HAS_FN(d.times, consort_times, submit_ns) ? d.times->submit_ns(d.self) : 0;
+}
+
+const void *get(void *self, const char *id) {
+  static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns};
+  Driver &d = *static_cast<Driver *>(self);
+  const Control control(d.watch, "get");
+  if (!d.get || std::strcmp(id, CONSORT_TIMES_ID) != 0) return nullptr;
+  d.times = static_cast<const consort_times *>(d.get(d.self, id));
+  return d.times ? &times : nullptr;
+}
+
 }  // namespace
 
 // -- the watch -------------------------------------------------------------------------------------------------------
@@ -356,16 +384,15 @@ consort_status TagWatch::wrap(Manifest &m, void **self) noexcept {
   if (m.plugin.kind == CONSORT_KIND_SCHEDULER) {
     theirs_.scheduler = m.ops.scheduler;
     wrap_table(m.ops.scheduler);
+    m.plugin.get = [](void *, const char *) { return static_cast<const void *>(nullptr); };
   } else if (m.plugin.kind == CONSORT_KIND_DRIVER) {
     theirs_.driver = m.ops.driver;
-    auto *d = new (std::nothrow) Driver{*this, theirs_.driver, *self};
+    auto *d = new (std::nothrow) Driver{*this, theirs_.driver, *self, m.plugin.get};
     if (!d) return CONSORT_E_NOMEM;
     *self = d;
     wrap_table(m.ops.driver);
-  } else {
-    return CONSORT_OK;
+    m.plugin.get = get;
   }
-  m.plugin.get = [](void *, const char *) { return static_cast<const void *>(nullptr); };
   return CONSORT_OK;
 }
 
