@@ -73,12 +73,12 @@ stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
 stage "abi gate" tests/checks/layout_gate.py
 stage "compile matrix" tests/checks/matrix.py
-stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error
+stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j "$jobs"
 stage "stranger" tests/checks/stranger.sh build/release
 stage "snippets" tests/checks/snippets.py build/release
 stage "build asan" make asan asan
 stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j "$jobs"
-stage "build tsan" make tsan tsan
+stage "build tsan" make tsan tsan -DCONSORT_TESTS_OF_ONE_THREAD="$([ -n "$full" ] && echo ON || echo OFF)"
 stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j "$jobs"
 [ -n "$full" ] && stage "build clang" clang_build
 
