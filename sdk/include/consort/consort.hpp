@@ -520,7 +520,7 @@ class Runtime {
       s.keep(uses, nuses, args, nargs);
       return s;
     } else {
-      return send_now(options, codelet, uses, nuses, args, nargs);
+      return send_now(options, codelet, most_uses ? uses : nullptr, nuses, most_args ? args : nullptr, nargs);
     }
   }
   [[gnu::always_inline]] Task send_now(const Options *options, consort_codelet_id codelet, const consort_use *uses, uint32_t nuses,
