@@ -31,7 +31,7 @@ TEST_P(Swaps, EveryMillisecondUnderFourSubmitters) {
     std::atomic<int> complaints{0};
     consort_settings s = CONSORT_SETTINGS_INIT;
     const Pairs pairs = {{"cpu.topology", kFourCores}, {"workers", GetParam()}, {"spin_us", seed % 2 ? "1" : "20"},
-                         {"lws.depth", seed % 3 ? "64" : "8192"}};
+                         {"lws.depth", seed % 3 ? "64" : "8192"}, {"keep_models", "no"}};
     s.set = pairs.data();
     s.nset = static_cast<uint32_t>(pairs.size());
     s.log_user = &complaints;
@@ -122,7 +122,7 @@ TEST(Swap, WhatWaitsGoesOverAndSleepersAreWoken) {
   for (const char *from : kPolicies)
     for (const char *to : kPolicies) {
       SCOPED_TRACE(std::string(from) + " to " + to);
-      Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"scheduler", from}, {"spin_us", "0"}});
+      Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"scheduler", from}, {"spin_us", "0"}, {"keep_models", "no"}});
       EXPECT_EQ(scheduler_of(rt), from);
       Bodies body;
       Gate gate;
