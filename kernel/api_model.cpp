@@ -1,7 +1,10 @@
 // api_model.cpp — model.h: what tasks take.
 #include <consort/model.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 
 #include "able.hpp"
 #include "api.hpp"
@@ -26,12 +29,29 @@ consort_status check_what(uint32_t what) noexcept {
                                                    what);
 }
 
+consort_status check_curve(const consort_model &m) noexcept {
+  if (!ModelCurves::is_kind(m.kind))
+    return m.measure || m.exponents || m.nmeasures || m.nterms
+               ? set_error(CONSORT_E_INVAL, "model->measure and what goes with it are for the kinds LINEAR to TERMS")
+               : CONSORT_OK;
+  const bool terms = m.kind == CONSORT_MODEL_TERMS;
+  if (m.nmeasures > (terms ? uint32_t{CONSORT_MODEL_MEASURES} : 1) || (m.nmeasures > 1 && !m.measure))
+    return set_errorf(CONSORT_E_INVAL, "model->nmeasures is %u: %s", m.nmeasures,
+                      !terms      ? "a curve of this kind goes by one"
+                      : m.measure ? "4 are the most"
+                                  : "without model->measure there is one, the bytes");
+  if (terms != (m.nterms != 0) || m.nterms > CONSORT_MODEL_TERMS_MAX || terms != (m.exponents != nullptr))
+    return set_error(CONSORT_E_INVAL, "model->exponents and nterms: 1 to 8 terms for the kind TERMS, none for others");
+  for (uint32_t i = 0; i < m.nterms * std::max(1u, m.nmeasures); ++i)
+    if (!(std::fabs(m.exponents[i]) <= 16))
+      return set_errorf(CONSORT_E_INVAL, "model->exponents[%u] is %g: from -16 to 16", i, m.exponents[i]);
+  return CONSORT_OK;
+}
+
 consort_status check_model(const consort_model &m) noexcept {
-  if (m.size < sizeof m)
-    return set_errorf(CONSORT_E_INVAL, "model->size is %u: set it to sizeof(consort_model)", m.size);
   if (m.reserved) return set_error(CONSORT_E_INVAL, "model->reserved is not 0");
   const bool by_function = m.kind >= CONSORT_MODEL_COMMON && m.kind <= CONSORT_MODEL_PER_WORKER;
-  if (m.kind > CONSORT_MODEL_PER_WORKER)
+  if (m.kind > CONSORT_MODEL_TERMS)
     return set_errorf(CONSORT_E_INVAL, "model->kind is %u: CONSORT_MODEL_* of consort/model.h are those that there are",
                       m.kind);
   if (by_function != (m.cost != nullptr))
@@ -42,7 +62,7 @@ consort_status check_model(const consort_model &m) noexcept {
   for (uint32_t i = 0; i < m.nfactors; ++i)
     if (!m.factors[i].klass || !(m.factors[i].factor > 0) || !std::isfinite(m.factors[i].factor))
       return set_errorf(CONSORT_E_INVAL, "model->factors[%u] needs a class and a factor above 0", i);
-  return CONSORT_OK;
+  return check_curve(m);
 }
 
 // A task that nobody submits: enough of one to be asked about.
@@ -107,9 +127,62 @@ void tell_rows(const Models &models, const Model &m, void (*each)(void *, const 
         r.told = row.told ? row.told[m.place(kind, impl)] : NAN;
         const float value = cell.value.load(std::memory_order_relaxed);
         r.expected = std::isnan(value) ? r.told : value;
+        if (std::isnan(r.expected) && m.curves().any()) r.expected = m.curves().at(m.place(kind, impl), row.at);
         if (r.count || !std::isnan(r.told)) each(user, &r);
       }
   });
+}
+
+CurveShape shape_of(uint32_t kind) noexcept {
+  consort_model m = CONSORT_MODEL_INIT;
+  m.kind = kind;
+  return ModelCurves::shape_of(m);
+}
+
+consort_model_curve as_told(const Curve &c, const CurveShape &shape, uint32_t kind) noexcept {
+  consort_model_curve out{};
+  out.size = sizeof out;
+  out.kind = kind;
+  out.name = out.klass = out.arch = out.impl = "";
+  out.points = static_cast<uint32_t>(c.points);
+  out.nterms = shape.terms;
+  std::copy_n(c.factors, std::size(out.factors), out.factors);
+  out.exponent = c.exponent;
+  out.constant = c.constant;
+  out.error = c.error;
+  out.low = c.low[0];
+  out.high = c.high[0];
+  return out;
+}
+
+void tell_curves(const Models &models, const Model &m, void (*each)(void *, const consort_model_curve *), void *user) {
+  for (uint32_t kind = 0; m.curves().any() && kind < models.kinds().size(); ++kind)
+    for (uint32_t impl = 0; impl < m.impls().size(); ++impl) {
+      consort_model_curve c = as_told(m.curves().curve(m.place(kind, impl)), m.curves().shape(), m.kind());
+      c.what = m.what();
+      c.impl_number = impl;
+      c.name = m.name().c_str();
+      c.klass = models.kinds()[kind].klass.c_str();
+      c.arch = models.kinds()[kind].arch.c_str();
+      c.impl = m.impls()[impl].name.c_str();
+      if (c.points) each(user, &c);
+    }
+}
+
+template <class Each, class F>
+consort_status each_model(consort_runtime *shell, consort_codelet_id id, Each each, F f) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL");
+  if (!id.v) {
+    rt->models->each([&](const Model &m) { f(*rt, m); });
+    return CONSORT_OK;
+  }
+  const Codelet *c = rt->codelets.find(id);
+  if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
+  for (const uint32_t what : {CONSORT_MODEL_TIME, CONSORT_MODEL_ENERGY})
+    if (const Model *m = rt->models->of(*c, what)) f(*rt, *m);
+  return CONSORT_OK;
 }
 
 }  // namespace
@@ -123,10 +196,16 @@ consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet
   Codelet *c = rt->codelets.find(id);
   if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
   if (const consort_status s = check_what(what); s < 0) return s;
-  if (model)
-    if (const consort_status s = check_model(*model); s < 0) return s;
+  constexpr size_t kFirst = offsetof(consort_model, measure);  // as it was before it grew
+  consort_model whole{};
+  if (model) {
+    if (model->size < kFirst)
+      return set_errorf(CONSORT_E_INVAL, "model->size is %u: set it to sizeof(consort_model)", model->size);
+    std::memcpy(&whole, model, std::min<size_t>(model->size, sizeof whole));
+    if (const consort_status s = check_model(whole); s < 0) return s;
+  }
   return guarded([&]() -> consort_status {
-    const auto r = rt->models->set(*c, what, model);
+    const auto r = rt->models->set(*c, what, model ? &whole : nullptr);
     return r ? CONSORT_OK : set_error(r.error());
   });
 }
@@ -181,18 +260,37 @@ consort_status consort_model_feed(consort_runtime *shell, const consort_task_des
 
 consort_status consort_model_rows(consort_runtime *shell, consort_codelet_id id,
                                   void (*each)(void *, const consort_model_row *), void *user) {
-  Runtime *rt = enter(shell);
-  if (!rt) return refuse_shell(shell);
-  if (!each) return set_error(CONSORT_E_INVAL, "each is NULL");
-  if (!id.v) {
-    rt->models->each([&](const Model &m) { tell_rows(*rt->models, m, each, user); });
-    return CONSORT_OK;
-  }
-  const Codelet *c = rt->codelets.find(id);
-  if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
-  for (const uint32_t what : {CONSORT_MODEL_TIME, CONSORT_MODEL_ENERGY})
-    if (const Model *m = rt->models->of(*c, what)) tell_rows(*rt->models, *m, each, user);
-  return CONSORT_OK;
+  return each_model(shell, id, each, [&](const Runtime &rt, const Model &m) { tell_rows(*rt.models, m, each, user); });
+}
+
+consort_status consort_model_curves(consort_runtime *shell, consort_codelet_id id,
+                                    void (*each)(void *, const consort_model_curve *), void *user) {
+  return each_model(shell, id, each, [&](const Runtime &rt, const Model &m) { tell_curves(*rt.models, m, each, user); });
+}
+
+consort_status consort_fit(uint32_t kind, const double *x, const double *y, uint32_t n, consort_model_curve *out) {
+  if (kind < CONSORT_MODEL_LINEAR || kind > CONSORT_MODEL_POWER_OFFSET)
+    return set_errorf(CONSORT_E_INVAL, "kind is %u: CONSORT_MODEL_LINEAR, POWER and POWER_OFFSET have one measure", kind);
+  if ((n && (!x || !y)) || !out) return set_error(CONSORT_E_INVAL, "x, y or out is NULL");
+  return guarded([&]() -> consort_status {
+    std::vector<CurvePoint> points(n);
+    for (uint32_t i = 0; i < n; ++i) points[i] = {{x[i]}, y[i]};
+    const CurveShape shape = shape_of(kind);
+    *out = as_told(fit(shape, points), shape, kind);
+    return out->points ? CONSORT_OK : CONSORT_AGAIN;
+  });
+}
+
+double consort_curve_at(const consort_model_curve *curve, double x) {
+  if (!curve || curve->kind < CONSORT_MODEL_LINEAR || curve->kind > CONSORT_MODEL_POWER_OFFSET) return NAN;
+  Curve c;
+  c.factors[0] = curve->factors[0];
+  c.exponent = curve->exponent;
+  c.constant = curve->constant;
+  c.points = curve->points;
+  c.low[0] = curve->low;
+  c.high[0] = curve->high;
+  return c.at(shape_of(curve->kind), &x);
 }
 
 }  // extern "C"

@@ -1,9 +1,15 @@
 // api_model_files.cpp — model.h: models that are kept on this machine.
 #include <consort/model.h>
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <tuple>
 
 #include "api.hpp"
 #include "model_file.hpp"
@@ -56,20 +62,81 @@ void tell_row(const StoredModel &m, const StoredCell &c, void (*row)(void *, con
   row(user, &r);
 }
 
+Result<std::string> folder_of(const consort_settings *settings) {
+  auto config = Config::load(settings);
+  if (!config) return config.error();
+  std::string folder((*config)->text("model_folder"));
+  return folder.empty() ? KeptFile::folder(StoredModel::kRoom) : folder;
+}
+
+// Values with that median and spread, as chance would make them.
+std::vector<float> samples_like(double median, double spread) {
+  static constexpr double kNormal[] = {-1.38, -0.89, -0.55, -0.27, 0, 0.27, 0.55, 0.89, 1.38};
+  std::vector<float> all;
+  for (const double z : kNormal) all.push_back(static_cast<float>(std::max(median + z * spread, median / 100)));
+  return all;
+}
+
+Result<StoredCell> brought_cell(const consort_model_row &r, uint32_t i) {
+  const auto bad = [&](const char *why) { return error(CONSORT_E_INVAL, "rows[" + std::to_string(i) + "]: " + why); };
+  if (r.size < offsetof(consort_model_row, told)) return bad("its size is not that of consort_model_row");
+  if (!r.klass || !*r.klass) return bad("it names no class of units");
+  if (r.impl_number >= StoredModel::kBroughtImpls) return bad("impl_number is above 3");
+  if (!(r.median > 0) || !(r.median < 1e18)) return bad("median is not above 0, or above 1e18");
+  if (!r.count) return bad("count is 0");
+  StoredCell c;
+  c.klass = one_line(r.klass);
+  c.arch = "*";
+  c.impl = r.impl_number;
+  c.footprint = r.bytes + 1;         // nobody looks for it: it goes by bytes
+  c.bytes = r.bytes;
+  c.samples = samples_like(r.median, r.spread > 0 && std::isfinite(r.spread) ? r.spread : 0);
+  c.count = std::max<uint64_t>(r.count, c.samples.size());
+  return c;
+}
+
 }  // namespace
+
+extern "C" consort_status consort_keep_model(const consort_settings *settings, const char *name, uint32_t what,
+                                             const consort_model_row *rows, uint32_t n, char *path, size_t room) {
+  if (!name || !*name) return set_error(CONSORT_E_INVAL, "name is NULL or empty: a codelet's name, as its model has it");
+  if (what > CONSORT_MODEL_ENERGY) return set_errorf(CONSORT_E_INVAL, "what is %u: time and energy are kept", what);
+  if (n && !rows) return set_error(CONSORT_E_INVAL, "rows is NULL");
+  return guarded([&]() -> consort_status {
+    auto folder = folder_of(settings);
+    if (!folder) return set_error(folder.error());
+    if (folder->empty())
+      return set_error(CONSORT_E_INVAL, "no folder to keep models in: HOME is not set; the setting model_folder names one");
+    StoredModel m = StoredModel::brought(machine_words(false), one_line(name), what);
+    for (uint32_t i = 0; i < n; ++i) {
+      auto cell = brought_cell(rows[i], i);
+      if (!cell) return set_error(cell.error());
+      m.cells.push_back(std::move(*cell));
+    }
+    std::stable_sort(m.cells.begin(), m.cells.end(), [](const StoredCell &a, const StoredCell &b) {
+      return std::tie(a.klass, a.bytes, a.impl) < std::tie(b.klass, b.bytes, b.impl);
+    });
+    const KeptFile file = m.file(*folder);
+    if (path && room) std::snprintf(path, room, "%s", file.path().c_str());
+    if (!n) {
+      if (::unlink(file.path().c_str()) == 0 || errno == ENOENT) return CONSORT_OK;
+      return set_errorf(CONSORT_E_IO, "cannot remove %s: %s", file.path().c_str(), std::strerror(errno));
+    }
+    const auto r = file.write(m.body());
+    return r ? CONSORT_OK : set_error(r.error());
+  });
+}
 
 extern "C" consort_status consort_list_models(const consort_settings *settings,
                                               void (*file)(void *, const consort_model_file *),
                                               void (*row)(void *, const consort_model_row *), void *user) {
   if (!file) return set_error(CONSORT_E_INVAL, "file is NULL");
   return guarded([&]() -> consort_status {
-    auto config = Config::load(settings);
-    if (!config) return set_error(config.error());
-    std::string folder((*config)->text("model_folder"));
-    if (folder.empty()) folder = KeptFile::folder(StoredModel::kRoom);
+    auto folder = folder_of(settings);
+    if (!folder) return set_error(folder.error());
     const std::string here = machine_words(false);
-    for (const std::string &name : files_in(folder)) {
-      const std::string path = folder + "/" + name;
+    for (const std::string &name : files_in(*folder)) {
+      const std::string path = *folder + "/" + name;
       auto m = read_file(path);
       const consort_model_file f{sizeof f,
                                  m ? m->what : 0,

@@ -38,6 +38,14 @@ constexpr float kUnlike = 2, kUnlikeSpreads = 6;  // a stored time that no machi
 
 double checked(double x) noexcept { return x >= 0 && std::isfinite(x) ? x : NAN; }
 
+constexpr uint64_t footprint_of_bytes(uint64_t bytes) noexcept { return mix(0x62797465735f6f66u, bytes); }
+
+std::unique_ptr<Cell[]> cells(size_t n) {
+  auto all = std::make_unique<Cell[]>(n);
+  for (size_t i = 0; i < n; ++i) all[i].place = static_cast<uint32_t>(i);
+  return all;
+}
+
 }  // namespace
 
 Samples::Figure Cell::figure() noexcept {
@@ -50,9 +58,11 @@ Samples::Figure Cell::figure() noexcept {
 uint64_t TaskFacts::all_bytes() noexcept { return bytes == kUnasked ? bytes = task_bytes(task->pub) : bytes; }
 
 Model::Model(Models &models, std::string name, std::vector<Impl> impls, uint32_t what, const consort_model &desc)
-    : models_(models), name_(std::move(name)), impls_(std::move(impls)), what_(what), desc_(desc) {
+    : models_(models), name_(std::move(name)), impls_(std::move(impls)), what_(what), desc_(desc),
+      curves_(desc, models.kinds().size() * impls_.size()) {
   for (uint32_t i = 0; i < desc.nfactors; ++i) factors_.emplace_back(desc.factors[i].klass, desc.factors[i].factor);
   desc_.factors = nullptr;
+  desc_.exponents = nullptr;
   desc_.name = nullptr;
 }
 
@@ -64,7 +74,8 @@ Model::~Model() {
 bool Model::is(const std::string &name, const std::vector<Impl> &impls, uint32_t what,
                const consort_model &d) const noexcept {
   if (name != name_ || what != what_ || d.kind != desc_.kind || d.footprint != desc_.footprint ||
-      d.cost != desc_.cost || d.user != desc_.user || d.nfactors != factors_.size() || impls != impls_)
+      d.cost != desc_.cost || d.user != desc_.user || d.measure != desc_.measure || d.nfactors != factors_.size() ||
+      impls != impls_ || !curves_.is(d))
     return false;
   for (uint32_t i = 0; i < d.nfactors; ++i)
     if (factors_[i].first != d.factors[i].klass || factors_[i].second != d.factors[i].factor) return false;
@@ -105,17 +116,32 @@ Row *Model::link(std::unique_ptr<Row> row) noexcept {
   return row.release();
 }
 
-void Model::restore(const StoredCell &c, uint32_t kind, bool told) {
-  const size_t n = models_.kinds().size() * impls_.size();
-  Row *row = const_cast<Row *>(find(c.footprint));
-  if (!row && nrows_ < kMostRows) {
-    auto made = std::make_unique<Row>();
-    made->footprint = c.footprint;
-    made->bytes = c.bytes;
-    made->cells = std::make_unique<Cell[]>(n);
-    row = link(std::move(made));
-  }
+Row *Model::row_for(uint64_t footprint, uint64_t bytes) {
+  if (Row *row = const_cast<Row *>(find(footprint)); row || nrows_ == kMostRows) return row;
+  auto made = std::make_unique<Row>();
+  made->footprint = footprint;
+  made->bytes = bytes;
+  made->cells = cells(models_.kinds().size() * impls_.size());
+  if (!desc_.measure) made->at[0] = static_cast<double>(bytes);
+  return link(std::move(made));
+}
+
+void Model::bring(const StoredCell &c, uint32_t kind, uint32_t impl) {
+  Row *row = row_for(footprint_of_bytes(c.bytes), c.bytes);
   if (!row) return;
+  row->brought = has_brought_ = true;
+  row->cells[place(kind, impl)].value.store(figure_of(c.samples).median, std::memory_order_relaxed);
+}
+
+float Model::brought(TaskFacts &facts, size_t place) const noexcept {
+  const Row *r = find(footprint_of_bytes(facts.all_bytes()));
+  return r && r->brought ? r->cells[place].value.load(std::memory_order_relaxed) : NAN;
+}
+
+void Model::restore(const StoredCell &c, uint32_t kind, bool told) {
+  Row *row = row_for(c.footprint, c.bytes);
+  if (!row) return;
+  if (desc_.measure) std::copy_n(c.at.begin(), std::min(c.at.size(), std::size(row->at)), row->at);
   Cell &cell = row->cells[place(kind, c.impl)];
   for (const float x : c.samples) cell.window.add(x);
   cell.count.store(static_cast<uint32_t>(std::min<uint64_t>(c.count, UINT32_MAX / 2)), std::memory_order_relaxed);
@@ -139,13 +165,15 @@ void Model::weigh_stored(Cell &cell) noexcept {
 
 Row *Model::add(TaskFacts &facts) noexcept try {
   const size_t n = models_.kinds().size() * impls_.size();
+  const double *const at = curves_.any() ? measures(facts) : nullptr;
   std::lock_guard lock(mutex_);
   if (const Row *other = find(facts.footprint)) return const_cast<Row *>(other);
   if (nrows_ == kMostRows) return nullptr;
   auto row = std::make_unique<Row>();
   row->footprint = facts.footprint;
   row->bytes = facts.all_bytes();
-  row->cells = std::make_unique<Cell[]>(n);
+  row->cells = cells(n);
+  if (at) std::copy_n(at, curves_.shape().measures, row->at);
   row->told = std::make_unique<float[]>(n);
   for (uint32_t kind = 0; kind < models_.kinds().size(); ++kind)
     for (uint32_t impl = 0; impl < impls_.size(); ++impl)
@@ -174,9 +202,53 @@ void Model::measured(Cell &cell, float x) noexcept {
     if (std::exchange(cell.anew, false)) cell.window.keep_last(cell.fresh);
   }
   const bool drifted = n % 4 == 0 && cell.window.drop_if_drifted();
-  if (n >= models_.enough() && !cell.anew && (!full || drifted || n % 4 == 0 || cell.fresh == models_.enough()))
+  bool at_last = false, changed = false;
+  if (n >= models_.enough() && !cell.anew && (!full || drifted || n % 4 == 0 || cell.fresh == models_.enough())) {
+    at_last = std::isnan(cell.value.load(std::memory_order_relaxed));
+    changed = true;
     cell.value.store(cell.window.figure().median, std::memory_order_relaxed);
+  }
   cell.busy.store(false, std::memory_order_release);
+  if (!changed || !curves_.any() || !curves_.learned(cell.place, at_last)) return;
+  try {
+    if (std::unique_lock lock(mutex_, std::try_to_lock); lock) draw(cell.place);
+  } catch (const std::bad_alloc &) {  // the curve stays as it is
+  }
+}
+
+// Sizes of which enough was measured, by what is told of them.
+void Model::draw(size_t place) {
+  std::vector<CurvePoint> points;
+  each_row([&](const Row &row) {
+    CurvePoint p{{}, row.cells[place].value.load(std::memory_order_relaxed)};
+    std::copy_n(row.at, std::size(p.at), p.at);
+    if (!std::isnan(p.value)) points.push_back(p);
+  });
+  curves_.put(place, fit(curves_.shape(), points));
+}
+
+void Model::restored() noexcept try {
+  if (!curves_.any()) return;
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < models_.kinds().size() * impls_.size(); ++i) draw(i);
+} catch (const std::bad_alloc &) {  // drawn once more is known
+}
+
+const double *Model::measures(TaskFacts &f) const noexcept {
+  if (f.row) return f.row->at;
+  if (std::exchange(f.has_at, true)) return f.at;
+  std::fill(std::begin(f.at), std::end(f.at), NAN);
+  if (!desc_.measure) {
+    f.at[0] = static_cast<double>(f.all_bytes());
+    return f.at;
+  }
+  try {
+    const consort_model_ask ask = ask_about(f);
+    desc_.measure(desc_.user, &ask, f.at);
+  } catch (...) {  // who cannot say has no curve
+    std::fill(std::begin(f.at), std::end(f.at), NAN);
+  }
+  return f.at;
 }
 
 double Model::ask(const TaskFacts &facts, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept try {
@@ -198,12 +270,15 @@ float Model::expected(TaskFacts &facts, uint32_t kind, uint32_t worker, uint32_t
     case CONSORT_MODEL_COMMON:
     case CONSORT_MODEL_PER_CLASS:
     case CONSORT_MODEL_PER_WORKER: return static_cast<float>(ask(facts, kind, worker, impl));
-    case CONSORT_MODEL_HISTORY:
-      if (facts.row && impl < impls_.size()) {
-        const float x = facts.row->cells[place(kind, impl)].value.load(std::memory_order_relaxed);
-        if (!std::isnan(x)) return x;
-        if (!facts.work && facts.row->told) return facts.row->told[place(kind, impl)];
-      }
+    case CONSORT_MODEL_NONE: break;
+    default:
+      if (impl >= impls_.size()) break;
+      float x = facts.row ? facts.row->cells[place(kind, impl)].value.load(std::memory_order_relaxed) : NAN;
+      if (!std::isnan(x)) return x;
+      if (has_brought_ && !std::isnan(x = brought(facts, place(kind, impl)))) return x;
+      if (facts.row && !facts.work && facts.row->told) x = facts.row->told[place(kind, impl)];
+      else if (what_ == CONSORT_MODEL_TIME) x = static_cast<float>(models_.told(facts, kind, impl));
+      return curves_.any() && std::isnan(x) ? static_cast<float>(curves_.at(place(kind, impl), measures(facts))) : x;
   }
   return what_ == CONSORT_MODEL_TIME ? static_cast<float>(models_.told(facts, kind, impl)) : NAN;
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "model_curves.hpp"
 #include "model_file.hpp"
 #include "samples.hpp"
 
@@ -30,6 +31,7 @@ struct Cell {
   std::atomic<bool> busy{false};      // somebody is at what follows; acquire and release
   Samples window;
   float stored = NAN;                 // what a file said, until enough was measured to hold against it
+  uint32_t place = 0;                 // in its row
   uint32_t fresh = 0;                 // measurements of this runtime's own
   bool anew = false;                  // what was stored is not told: first it is measured again
   Samples::Figure figure() noexcept;  // waits for who is at it, a moment
@@ -40,6 +42,8 @@ struct TaskFacts {
   const Task *task = nullptr;
   uint64_t footprint = 0;             // what rows go by
   uint64_t bytes = kUnasked, work = 0;
+  double at[CurveShape::kMostMeasures];  // what curves go by, once asked for
+  bool has_at = false;
   const struct Row *row = nullptr;    // the model's, as it was when the facts were asked for
   static constexpr uint64_t kUnasked = ~uint64_t{0};
   uint64_t all_bytes() noexcept;
@@ -47,6 +51,8 @@ struct TaskFacts {
 
 struct Row {
   uint64_t footprint, bytes;
+  double at[CurveShape::kMostMeasures] = {NAN, NAN, NAN, NAN};  // what curves go by; NaN: unknown
+  bool brought = false;               // from elsewhere, by bytes: not measured here
   Row *next;                          // of the same bucket, older
   std::unique_ptr<Cell[]> cells;      // [kind of unit][implementation]
   std::unique_ptr<float[]> told;      // likewise: by drivers, NaN unknown
@@ -67,7 +73,7 @@ class Model {
   ~Model();
 
   bool is(const std::string &name, const std::vector<Impl> &, uint32_t what, const consort_model &) const noexcept;
-  bool has_history() const noexcept { return desc_.kind == CONSORT_MODEL_HISTORY; }
+  bool has_history() const noexcept { return desc_.kind == CONSORT_MODEL_HISTORY || curves_.any(); }
   TaskFacts facts(const Task &) const noexcept;
 
   // Nothing is allocated. NaN: unknown. kind: of unit; worker: one of them.
@@ -84,6 +90,8 @@ class Model {
 
   // -- kept from run to run: before anybody else sees the model, or once nothing runs --
   void restore(const StoredCell &, uint32_t kind, bool told);
+  void bring(const StoredCell &, uint32_t kind, uint32_t impl);
+  void restored() noexcept;           // all of them
   void keep_foreign(StoredCell c) { foreign_.push_back(std::move(c)); }  // of units that are not here now
   const std::vector<StoredCell> &foreign() const noexcept { return foreign_; }
   bool has_news() const noexcept { return news_.load(std::memory_order_relaxed); }
@@ -91,11 +99,14 @@ class Model {
   const std::string &name() const noexcept { return name_; }
   const std::vector<Impl> &impls() const noexcept { return impls_; }
   uint32_t what() const noexcept { return what_; }
+  uint32_t kind() const noexcept { return desc_.kind; }
   const Row *find(uint64_t footprint) const noexcept;
   template <class F> void each_row(F f) const {
     for (const auto &b : buckets_)
       for (const Row *r = b.load(std::memory_order_acquire); r; r = r->next) f(*r);
   }
+  const ModelCurves &curves() const noexcept { return curves_; }
+  bool has_measures() const noexcept { return curves_.any() && desc_.measure; }  // of its own, so that they are kept
   size_t place(uint32_t kind, uint32_t impl) const noexcept { return size_t{kind} * impls_.size() + impl; }
 
  private:
@@ -104,6 +115,10 @@ class Model {
   Row *link(std::unique_ptr<Row>) noexcept;  // with the mutex
   void weigh_stored(Cell &) noexcept;
   double ask(const TaskFacts &, uint32_t kind, uint32_t worker, uint32_t impl) const noexcept;
+  Row *row_for(uint64_t footprint, uint64_t bytes);  // nullptr: there are too many; may throw
+  float brought(TaskFacts &, size_t place) const noexcept;
+  const double *measures(TaskFacts &) const noexcept;
+  void draw(size_t place);            // the curve there, anew; with the mutex; may throw
 
   Models &models_;
   const std::string name_;
@@ -111,8 +126,10 @@ class Model {
   const uint32_t what_;
   consort_model desc_;                // its lists are copied below
   std::vector<std::pair<std::string, double>> factors_;  // by class
-  std::mutex mutex_;                  // guards who adds a row
+  std::mutex mutex_;                  // guards who adds a row or draws a curve
   uint32_t nrows_ = 0;
+  bool has_brought_ = false;          // set before anybody else sees the model
+  ModelCurves curves_;
   std::vector<StoredCell> foreign_;
   std::atomic<bool> news_{false}, told_{false};  // relaxed: something was measured; somebody was warned
   std::atomic<Row *> buckets_[kBuckets] = {};  // owned

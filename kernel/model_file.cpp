@@ -1,7 +1,10 @@
 #include "model_file.hpp"
 
+#include <consort/model.h>
+
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -58,6 +61,18 @@ bool read_samples(const std::string &list, std::vector<float> *out) {
   return !out->empty();
 }
 
+bool read_measures(const std::string &list, std::vector<double> *out) {
+  for (const char *at = list.c_str(); *at;) {
+    char *end = nullptr;
+    const double x = std::strtod(at, &end);
+    if (end == at || !std::isfinite(x) || out->size() == CONSORT_MODEL_MEASURES) return false;
+    out->push_back(x);
+    at = end;
+    while (*at == ' ') ++at;
+  }
+  return !out->empty();
+}
+
 }  // namespace
 
 std::string StoredModel::about() const {
@@ -69,7 +84,7 @@ std::string StoredModel::about() const {
 std::string StoredModel::body() const {
   std::string text =
       "# by kind of unit: size (footprint), bytes of data, implementation, measurements, those set apart, median, "
-      "spread, the last ones\n";
+      "spread, the last ones; what curves go by, if not the bytes\n";
   const StoredCell *before = nullptr;
   for (const StoredCell &c : cells) {
     if (c.samples.empty()) continue;
@@ -84,6 +99,10 @@ std::string StoredModel::body() const {
     text += line;
     for (size_t i = 0; i < c.samples.size(); ++i) {
       std::snprintf(line, sizeof line, i ? " %.6g" : "%.6g", static_cast<double>(c.samples[i]));
+      text += line;
+    }
+    for (size_t i = 0; i < c.at.size(); ++i) {
+      std::snprintf(line, sizeof line, i ? " %.17g" : "\t%.17g", c.at[i]);
       text += line;
     }
     text += "\n";
@@ -130,7 +149,7 @@ Result<void> StoredModel::read_body(std::string_view text) {
     const auto fields = fields_of(line);
     StoredCell c;
     uint64_t impl = 0;
-    if (fields.size() != 8 || klass.empty() || !read_number(fields[0], 16, &c.footprint) || !c.footprint ||
+    if ((fields.size() != 8 && (fields.size() != 9 || !read_measures(fields[8], &c.at))) || klass.empty() || !read_number(fields[0], 16, &c.footprint) || !c.footprint ||
         !read_number(fields[1], 10, &c.bytes) || !read_number(fields[2], 10, &impl) || impl >= impls.size() ||
         !read_number(fields[3], 10, &c.count) || !read_number(fields[4], 10, &c.outliers) ||
         !read_samples(fields[7], &c.samples) || c.count < c.samples.size())
@@ -142,6 +161,17 @@ Result<void> StoredModel::read_body(std::string_view text) {
   }
   return {};
 }
+
+StoredModel StoredModel::brought(std::string machine, std::string name, uint32_t what) {
+  StoredModel m;
+  m.machine = std::move(machine);
+  m.name = std::move(name);
+  m.what = what;
+  for (uint32_t i = 0; i < kBroughtImpls; ++i) m.impls.push_back({"*", "#" + std::to_string(i)});
+  return m;
+}
+
+bool StoredModel::is_brought() const noexcept { return !impls.empty() && impls[0].klass == "*"; }
 
 KeptFile StoredModel::file(const std::string &folder) const {
   std::string path;

@@ -15,9 +15,11 @@ struct StoredCell {
   uint32_t impl = 0;
   uint64_t footprint = 0, bytes = 0, count = 0, outliers = 0;
   std::vector<float> samples;         // the last of them, oldest first
+  std::vector<double> at = {};        // what curves go by, where that is not the bytes
 };
 
 struct StoredModel {
+  static constexpr uint32_t kBroughtImpls = 4;  // of a class
   struct Impl { std::string klass, name; };
   std::string machine, name;
   uint32_t what = 0;                  // CONSORT_MODEL_*
@@ -29,6 +31,11 @@ struct StoredModel {
   Result<void> read_body(std::string_view);
   Result<size_t> read_about(std::string_view);  // how long it was
   KeptFile file(const std::string &folder) const;
+
+  // What somebody brought here instead of measuring it: its implementations stand for those of a class in their order,
+  // its cells go by bytes alone, on any unit.
+  static StoredModel brought(std::string machine, std::string name, uint32_t what);
+  bool is_brought() const noexcept;
 
   static constexpr const char *kKind = "models";
   static constexpr int kVersion = 1;

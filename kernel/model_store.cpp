@@ -27,26 +27,40 @@ StoredModel ModelStore::head_of(const Model &m) const {
 
 std::string ModelStore::path_of(const Model &m) const { return head_of(m).file(folder_).path(); }
 
+// Its cells, where there is a file that can be believed.
+bool ModelStore::take(StoredModel *stored, const char *whose) const {
+  const KeptFile file = stored->file(folder_);
+  std::string body, why;
+  auto state = file.read(&body, &why);
+  if (state == KeptFile::State::kGood)
+    if (auto r = stored->read_body(body); !r) state = KeptFile::State::kUnusable, why = r.error().text;
+  if (state == KeptFile::State::kUnusable)
+    rt_->log(1, std::string(whose) + " of \"" + stored->name + "\", " + file.path() + ": " + why + ": it is measured anew");
+  return state == KeptFile::State::kGood;
+}
+
 void ModelStore::read(const Models &models, Model &m) const noexcept {
   if (folder_.empty() || use_ == Use::kDropped || !m.has_history()) return;
+  const auto &kinds = models.kinds();
   try {
-    StoredModel stored = head_of(m);
-    const KeptFile file = stored.file(folder_);
-    std::string body, why;
-    auto state = file.read(&body, &why);
-    if (state == KeptFile::State::kGood)
-      if (auto r = stored.read_body(body); !r) state = KeptFile::State::kUnusable, why = r.error().text;
-    if (state == KeptFile::State::kUnusable)
-      rt_->log(1, "stored model of \"" + m.name() + "\", " + file.path() + ": " + why + ": it is measured anew");
-    if (state != KeptFile::State::kGood) return;
-    for (StoredCell &c : stored.cells) {
-      const auto &kinds = models.kinds();
-      const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto &k) {
-        return one_line(k.klass) == c.klass && one_line(k.arch) == c.arch;
-      });
-      if (kind == kinds.end()) m.keep_foreign(std::move(c));
-      else m.restore(c, static_cast<uint32_t>(kind - kinds.begin()), use_ == Use::kOnDemand);
-    }
+    if (StoredModel stored = head_of(m); take(&stored, "stored model"))
+      for (StoredCell &c : stored.cells) {
+        const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const auto &k) {
+          return one_line(k.klass) == c.klass && one_line(k.arch) == c.arch;
+        });
+        if (kind == kinds.end()) m.keep_foreign(std::move(c));
+        else m.restore(c, static_cast<uint32_t>(kind - kinds.begin()), use_ == Use::kOnDemand);
+      }
+    if (StoredModel brought = StoredModel::brought(machine_, one_line(m.name()), m.what());
+        use_ == Use::kOnDemand && take(&brought, "model that was brought here"))
+      for (const StoredCell &c : brought.cells)
+        for (uint32_t kind = 0; kind < kinds.size(); ++kind) {
+          if (kinds[kind].klass != c.klass) continue;
+          uint32_t of_its_class = 0;
+          for (uint32_t impl = 0; impl < m.impls().size(); ++impl)
+            if (m.impls()[impl].klass == c.klass && of_its_class++ == c.impl) m.bring(c, kind, impl);
+        }
+    m.restored();
   } catch (const std::bad_alloc &) {  // then it is measured
   }
 }
@@ -57,6 +71,7 @@ void ModelStore::write(const Models &models, Model &m) const noexcept {
     StoredModel stored = head_of(m);
     stored.cells = m.foreign();
     m.each_row([&](const Row &row) {
+      if (row.brought) return;
       for (uint32_t kind = 0; kind < models.kinds().size(); ++kind)
         for (uint32_t impl = 0; impl < m.impls().size(); ++impl) {
           Cell &cell = row.cells[m.place(kind, impl)];
@@ -65,7 +80,11 @@ void ModelStore::write(const Models &models, Model &m) const noexcept {
           stored.cells.push_back({models.kinds()[kind].klass, models.kinds()[kind].arch, impl, row.footprint, row.bytes,
                                   std::max<uint64_t>(cell.count.load(std::memory_order_relaxed), values.size()),
                                   cell.outliers.load(std::memory_order_relaxed),
-                                  {values.begin(), values.end()}});
+                                  {values.begin(), values.end()},
+                                  {}});
+          const uint32_t n = m.has_measures() ? m.curves().shape().measures : 0;
+          if (std::all_of(row.at, row.at + n, [](double x) { return std::isfinite(x); }))
+            stored.cells.back().at.assign(row.at, row.at + n);
         }
     });
     std::sort(stored.cells.begin(), stored.cells.end(), [](const StoredCell &a, const StoredCell &b) {

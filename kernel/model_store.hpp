@@ -25,6 +25,7 @@ class ModelStore {
 
  private:
   StoredModel head_of(const Model &) const;
+  bool take(StoredModel *, const char *whose) const;  // may throw bad_alloc
   const Runtime *rt_ = nullptr;
   std::string folder_, machine_;
   Use use_ = Use::kOnDemand;

@@ -61,8 +61,10 @@ struct Simulation {
 int run_sim(const Settings &, const Simulation &);  // answers the program's status
 int run_why_not(Settings &, const std::string &name);
 int run_model_list(Settings &);
-int run_model_show(Settings &, const std::string &name);
+int run_model_show(Settings &, const std::string &name, uint32_t fit);  // fit: CONSORT_MODEL_*, 0 none
 int run_model_check(Settings &);
-int run_model_plot(Settings &, const std::string &name, const std::string &out);
+int run_model_plot(Settings &, const std::string &name, const std::string &out, uint32_t fit);
+int run_model_import(Settings &, const std::string &from, const std::string &name, const std::vector<std::string> &classes,
+                     bool energy);
 
 }  // namespace tool

@@ -1,9 +1,11 @@
 // main.cpp — the `consort` command: looks at what there is on this machine.
 //
 // Exit status: 0 good, 1 something is wrong (said in one line on stderr), 2 wrongly called.
-#include <CLI/CLI.hpp>
+#include <consort/model.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <map>
 
 #include "commands.hpp"
 
@@ -91,7 +93,24 @@ int main(int argc, char **argv) {
   CLI::App *model_show = model->add_subcommand("show", "what is known of tasks of one name, by size and kind of unit");
   CLI::App *model_check = model->add_subcommand("check", "files and sizes that are hard to believe (status 1), or none (0)");
   CLI::App *model_plot = model->add_subcommand("plot", "a drawing (SVG) of time or energy by bytes of data");
+  CLI::App *model_import = model->add_subcommand("import", "keeps figures that another runtime measured: tables of text, a \"performance model for\" each kind of unit");
   std::string model_name, drawing;
+  uint32_t curve = 0;
+  const std::map<std::string, uint32_t> curves = {
+      {"linear", CONSORT_MODEL_LINEAR}, {"power", CONSORT_MODEL_POWER}, {"power-offset", CONSORT_MODEL_POWER_OFFSET}};
+  for (CLI::App *with_curves : {model_show, model_plot})
+    with_curves->add_option("--fit", curve, "looks for a curve through the sizes: linear, power or power-offset")
+        ->transform(CLI::CheckedTransformer(curves).description(""))
+        ->type_name("KIND");
+  std::vector<std::string> classes;
+  bool energy = false;
+  model_import->add_option("FILE", from, "the tables; in microseconds, energies in joules")->required();
+  model_import->add_option("--name", model_name, "of the model: the codelet's")->required()->type_name("NAME");
+  model_import->add_option("--class", classes, "what a kind of unit is called here: --class cuda=gpu")
+      ->type_name("FROM=TO")
+      ->take_all()
+      ->allow_extra_args(false);
+  model_import->add_flag("--energy", energy, "they are energies");
   model_show->add_option("NAME", model_name, "of the model: a codelet's")->required();
   model_plot->add_option("NAME", model_name, "of the model: a codelet's")->required();
   model_plot->add_option("-o,--output", drawing, "the file to write")->required();
@@ -122,9 +141,10 @@ int main(int argc, char **argv) {
     if (*sim) return tool::run_sim(settings, simulation);
     if (*import) return tool::run_machine_import(from, platform, to, operands);
     if (*model_list) return tool::run_model_list(settings);
-    if (*model_show) return tool::run_model_show(settings, model_name);
+    if (*model_show) return tool::run_model_show(settings, model_name, curve);
     if (*model_check) return tool::run_model_check(settings);
-    if (*model_plot) return tool::run_model_plot(settings, model_name, drawing);
+    if (*model_plot) return tool::run_model_plot(settings, model_name, drawing, curve);
+    if (*model_import) return tool::run_model_import(settings, from, model_name, classes, energy);
     if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "consort: %s\n", e.what());

@@ -4,25 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
+#include <map>
 
 #include "commands.hpp"
+#include "models.hpp"
 
 namespace tool {
 namespace {
-
-struct Row {
-  std::string klass, arch, impl;
-  uint64_t footprint, bytes, count, outliers;
-  double median, spread;
-};
-struct File {
-  std::string path, machine, name, reason;
-  uint32_t what;
-  bool here;
-  std::vector<Row> rows;
-};
 
 bool read_all(Settings &settings, std::vector<File> *out) {
   consort_settings s;
@@ -46,15 +35,17 @@ std::string number(double x, const char *format = "%.4g") {
   return text;
 }
 
-std::string value(uint32_t what, double x) {
+}  // namespace
+
+std::string model_value(uint32_t what, double x) {
   if (what == CONSORT_MODEL_ENERGY) return x < 1e3 ? number(x) + " uJ" : x < 1e6 ? number(x / 1e3) + " mJ" : number(x / 1e6) + " J";
   return x < 1e3 ? number(x) + " ns" : x < 1e6 ? number(x / 1e3) + " us" : x < 1e9 ? number(x / 1e6) + " ms" : number(x / 1e9) + " s";
 }
 
-const char *unit_of(uint32_t what) { return what == CONSORT_MODEL_ENERGY ? "energy" : "time"; }
+const char *model_unit(uint32_t what) { return what == CONSORT_MODEL_ENERGY ? "energy" : "time"; }
 
 // Those of one name, of this machine first. None: says so.
-bool find(Settings &settings, const std::string &name, std::vector<File> *out) {
+bool find_models(Settings &settings, const std::string &name, std::vector<File> *out) {
   std::vector<File> all;
   if (!read_all(settings, &all)) return failed(), false;
   std::vector<std::string> names;
@@ -70,6 +61,24 @@ bool find(Settings &settings, const std::string &name, std::vector<File> *out) {
   return !out->empty();
 }
 
+std::vector<Curve> curves_of(const File &f, uint32_t kind) {
+  std::map<std::pair<std::string, std::string>, std::pair<std::vector<double>, std::vector<double>>> points;
+  for (const Row &r : f.rows) {
+    auto &[x, y] = points[{r.arch == "*" ? r.klass : r.arch, r.impl}];
+    x.push_back(static_cast<double>(r.bytes));
+    y.push_back(r.median);
+  }
+  std::vector<Curve> all;
+  for (const auto &[whose, p] : points) {
+    Curve c{whose.first, whose.second, {}};
+    const consort_status s = consort_fit(kind, p.first.data(), p.second.data(), static_cast<uint32_t>(p.first.size()), &c.curve);
+    if (s == CONSORT_OK || s == CONSORT_AGAIN) all.push_back(c);
+  }
+  return all;
+}
+
+namespace {
+
 // What of a row is hard to believe; "": nothing.
 std::string doubt(const Row &r) {
   if (r.count >= 10 && r.spread > r.median / 2) return "its measurements differ by more than half of their median";
@@ -77,74 +86,13 @@ std::string doubt(const Row &r) {
   return "";
 }
 
-// -- the drawing ------------------------------------------------------------------------------------------------------
-
-struct Scale {  // powers of ten
-  double low = 1e300, high = 0;
-  void take(double x) {
-    if (x > 0) low = std::min(low, x), high = std::max(high, x);
-  }
-  void round() {
-    if (high <= 0) low = high = 1;
-    low = std::pow(10, std::floor(std::log10(low)));
-    high = std::pow(10, std::ceil(std::log10(high)));
-    if (high <= low) high = low * 10;
-  }
-  double at(double x, double from, double to) const {
-    return from + (to - from) * (std::log10(x) - std::log10(low)) / (std::log10(high) - std::log10(low));
-  }
-};
-
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  return out;
-}
-
-std::string drawing(const File &f) {
-  constexpr double kLeft = 80, kRight = 700, kTop = 40, kBottom = 420;
-  static constexpr const char *kColours[] = {"#1b6ca8", "#c0392b", "#2e8b57", "#b8860b", "#6a3d9a", "#444444"};
-  Scale x, y;
-  for (const Row &r : f.rows) {
-    x.take(static_cast<double>(r.bytes));
-    y.take(std::max(r.median - r.spread, r.median / 10));
-    y.take(r.median + r.spread);
-  }
-  x.round();
-  y.round();
-  std::string s = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"480\" font-family=\"sans-serif\" font-size=\"12\">\n"
-                  "<rect width=\"960\" height=\"480\" fill=\"white\"/>\n";
-  const auto text = [&](double at_x, double at_y, const std::string &t, const char *more = "") {
-    s += "<text x=\"" + number(at_x) + "\" y=\"" + number(at_y) + "\" " + more + ">" + escaped(t) + "</text>\n";
-  };
-  const auto line = [&](double x1, double y1, double x2, double y2, const char *colour) {
-    s += "<line x1=\"" + number(x1) + "\" y1=\"" + number(y1) + "\" x2=\"" + number(x2) + "\" y2=\"" + number(y2) +
-         "\" stroke=\"" + colour + "\"/>\n";
-  };
-  text(kLeft, 24, f.name + ": " + unit_of(f.what) + " by bytes of data", "font-size=\"15\"");
-  for (double v = x.low; v <= x.high * 1.01; v *= 10) {
-    line(x.at(v, kLeft, kRight), kTop, x.at(v, kLeft, kRight), kBottom, "#dddddd");
-    text(x.at(v, kLeft, kRight), kBottom + 18, bytes(static_cast<uint64_t>(v)), "text-anchor=\"middle\"");
-  }
-  for (double v = y.low; v <= y.high * 1.01; v *= 10) {
-    line(kLeft, y.at(v, kBottom, kTop), kRight, y.at(v, kBottom, kTop), "#dddddd");
-    text(kLeft - 8, y.at(v, kBottom, kTop) + 4, value(f.what, v), "text-anchor=\"end\"");
-  }
-  std::vector<std::string> series;
-  for (const Row &r : f.rows) {
-    const std::string name = r.arch + ", " + r.impl;
-    const auto i = static_cast<size_t>(std::find(series.begin(), series.end(), name) - series.begin());
-    const char *colour = kColours[i % std::size(kColours)];
-    if (i == series.size()) {
-      series.push_back(name);
-      s += "<circle cx=\"720\" cy=\"" + number(kTop + 18.0 * static_cast<double>(i)) + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
-      text(730, kTop + 4 + 18.0 * static_cast<double>(i), name);
-    }
-    const double at = r.bytes ? x.at(static_cast<double>(r.bytes), kLeft, kRight) : kLeft;
-    line(at, y.at(std::max(r.median - r.spread, r.median / 10), kBottom, kTop), at, y.at(r.median + r.spread, kBottom, kTop), colour);
-    s += "<circle cx=\"" + number(at) + "\" cy=\"" + number(y.at(r.median, kBottom, kTop)) + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
-  }
-  return s + "</svg>\n";
+std::string curve_text(uint32_t what, const consort_model_curve &c) {
+  char text[160];
+  const std::string power = c.kind == CONSORT_MODEL_LINEAR ? "" : "^" + number(c.exponent);
+  const std::string offset = c.kind == CONSORT_MODEL_POWER ? "" : (c.constant < 0 ? " - " : " + ") + number(std::fabs(c.constant));
+  std::snprintf(text, sizeof text, "%s %s * bytes%s%s, through %u sizes, half of them within %.1f %%", number(c.factors[0]).c_str(),
+                what == CONSORT_MODEL_ENERGY ? "uJ" : "ns", power.c_str(), offset.c_str(), c.points, c.error * 100);
+  return text;
 }
 
 }  // namespace
@@ -159,27 +107,32 @@ int run_model_list(Settings &settings) {
   for (const File &f : all) {
     uint64_t count = 0;
     for (const Row &r : f.rows) count += r.count;
-    table.add({f.name.empty() ? "?" : f.name, f.reason.empty() ? unit_of(f.what) : "", std::to_string(f.rows.size()),
+    table.add({f.name.empty() ? "?" : f.name, f.reason.empty() ? model_unit(f.what) : "", std::to_string(f.rows.size()),
                std::to_string(count), f.path, !f.reason.empty() ? f.reason : f.here ? "" : "of another machine: " + f.machine});
   }
   table.print();
   return 0;
 }
 
-int run_model_show(Settings &settings, const std::string &name) {
+int run_model_show(Settings &settings, const std::string &name, uint32_t fit) {
   std::vector<File> files;
-  if (!find(settings, name, &files)) return 1;
+  if (!find_models(settings, name, &files)) return 1;
   for (const File &f : files) {
-    std::printf("%s of \"%s\" on %s\n%s\n", unit_of(f.what), f.name.c_str(), f.here ? "this machine" : f.machine.c_str(), f.path.c_str());
+    std::printf("%s of \"%s\" on %s\n%s\n", model_unit(f.what), f.name.c_str(), f.here ? "this machine" : f.machine.c_str(), f.path.c_str());
     Table table({"UNITS", "IMPLEMENTATION", "SIZE", "BYTES", "MEDIAN", "SPREAD", "MEASURED", "SET APART"});
     for (const size_t c : {3, 4, 5, 6, 7}) table.right(c);
     for (const Row &r : f.rows) {
       char size[20];
       std::snprintf(size, sizeof size, "%016llx", static_cast<unsigned long long>(r.footprint));
-      table.add({r.arch.empty() ? r.klass : r.arch, r.impl, size, std::to_string(r.bytes), value(f.what, r.median),
-                 value(f.what, r.spread), std::to_string(r.count), std::to_string(r.outliers)});
+      table.add({r.arch.empty() ? r.klass : r.arch, r.impl, size, std::to_string(r.bytes), model_value(f.what, r.median),
+                 model_value(f.what, r.spread), std::to_string(r.count), std::to_string(r.outliers)});
     }
     table.print();
+    for (const Curve &c : fit ? curves_of(f, fit) : std::vector<Curve>()) {
+      const std::string whose = c.arch + ", " + c.impl;
+      if (c.curve.points) std::printf("%s: %s\n", whose.c_str(), curve_text(f.what, c.curve).c_str());
+      else std::printf("%s: no curve: too few sizes, or too close together\n", whose.c_str());
+    }
   }
   return 0;
 }
@@ -200,19 +153,6 @@ int run_model_check(Settings &settings) {
   std::printf("%zu models, %u sizes: %s\n", all.size(), rows,
               bad ? "what is named above is better measured again (calibrate = \"drop\"), or its file deleted" : "nothing to say against them");
   return bad != 0;
-}
-
-int run_model_plot(Settings &settings, const std::string &name, const std::string &out) {
-  std::vector<File> files;
-  if (!find(settings, name, &files)) return 1;
-  const auto whole = std::find_if(files.begin(), files.end(), [](const File &f) { return !f.rows.empty(); });
-  if (whole == files.end()) return std::fprintf(stderr, "consort: nothing was measured of \"%s\"\n", name.c_str()), 1;
-  std::ofstream file(out);
-  file << drawing(*whole);
-  file.close();
-  if (!file) return std::fprintf(stderr, "consort: cannot write %s\n", out.c_str()), 1;
-  std::printf("%s: %zu sizes of \"%s\"\n", out.c_str(), whole->rows.size(), name.c_str());
-  return 0;
 }
 
 }  // namespace tool

@@ -210,6 +210,47 @@ TEST_F(Kept, WhatBelongsToUnitsThatAreNotHereStays) {
   EXPECT_NE(text.find("unit cpu\t"), text.npos) << text;
 }
 
+TEST_F(Kept, WhatWasMeasuredElsewhereIsToldByBytesUntilThereIsMore) {
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  const consort_setting folder = {"model_folder", folder_.c_str()};
+  s.set = &folder;
+  s.nset = 1;
+  consort_model_row r{};
+  r.size = sizeof r;
+  r.klass = "cpu";
+  r.bytes = 0;                         // the task of these tests has no data
+  r.count = 100;
+  r.median = 7000;
+  r.spread = 300;
+  char path[256] = "";
+  ASSERT_OK(consort_keep_model(&s, "kept", CONSORT_MODEL_TIME, &r, 1, path, sizeof path));
+  ASSERT_EQ(files(), std::vector<std::string>{path});
+  begin();
+  EXPECT_EQ(expected(), 7000);
+  feed(1000, 5);
+  EXPECT_NEAR(expected(), 1001, 1) << "what is measured counts";
+  stop();
+  EXPECT_EQ(files().size(), 2u) << "what was brought is not mixed with it";
+  begin();
+  EXPECT_NEAR(expected(), 1001, 1);
+  begin({{"calibrate", "drop"}});
+  EXPECT_TRUE(std::isnan(expected()));
+  stop();
+  ASSERT_OK(consort_keep_model(&s, "kept", CONSORT_MODEL_TIME, nullptr, 0, nullptr, 0));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  const auto refused = [&](auto change, const char *why) {
+    consort_model_row wrong = r;
+    change(wrong);
+    EXPECT_EQ(consort_keep_model(&s, "kept", CONSORT_MODEL_TIME, &wrong, 1, nullptr, 0), CONSORT_E_INVAL);
+    EXPECT_NE(std::string(consort_error()).find(why), std::string::npos) << consort_error();
+  };
+  refused([](auto &w) { w.klass = ""; }, "rows[0]: it names no class");
+  refused([](auto &w) { w.median = -1; }, "median is not above 0");
+  refused([](auto &w) { w.count = 0; }, "count is 0");
+  refused([](auto &w) { w.impl_number = 9; }, "impl_number is above 3");
+  EXPECT_EQ(consort_keep_model(&s, "", CONSORT_MODEL_TIME, &r, 1, nullptr, 0), CONSORT_E_INVAL);
+}
+
 TEST_F(Kept, AFolderThatCannotBeWrittenIsSaidInOneLine) {
   const std::string file = folder_ + "/taken";
   std::ofstream(file) << "no folder";

@@ -86,7 +86,65 @@ TEST_F(ModelTool, Draws) {
   EXPECT_TRUE(nowhere.has("cannot write")) << nowhere.out;
 }
 
+TEST_F(ModelTool, LooksForACurve) {
+  StoredModel m = model("gemm");
+  m.cells.clear();
+  for (uint64_t i = 1; i <= 5; ++i)
+    m.cells.push_back({"cpu", "cpu/x", 0, i, 1000 * i, 12, 0, {static_cast<float>(2000 * i + 500)}});
+  m.cells.push_back({"gpu", "gpu/9", 1, 7, 1000, 12, 1, {5e4f}});
+  keep(m);
+  const Answer show = model_command("show gemm --fit linear");
+  EXPECT_EQ(show.status, 0) << show.out;
+  EXPECT_TRUE(show.has("cpu/x, plain: 2 ns * bytes + 500, through 5 sizes, half of them within 0.0 %")) << show.out;
+  EXPECT_TRUE(show.has("gpu/9, fast: no curve: too few sizes")) << show.out;
+  const Answer power = model_command("show gemm --fit power");
+  EXPECT_TRUE(power.has("ns * bytes^0.8")) << power.out;
+  const std::string svg = folder_ + "/gemm.svg";
+  EXPECT_EQ(model_command("plot gemm --fit power-offset -o " + svg).status, 0);
+  std::ifstream in(svg);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_NE(text.find("<path d=\"M"), text.npos);
+  EXPECT_EQ(model_command("show gemm --fit cubic").status, 2);
+}
+
+TEST_F(ModelTool, ImportsTables) {
+  const std::string from = folder_ + "/tables";
+  std::ofstream(from) << "performance model for cpu\n"
+                         "# hash    size     mean          dev           n\n"
+                         "880805ba  98304    2.731309e+02  6.010210e+01  1240\n"
+                         "b50b6605  393216   1.469926e+03  1.088828e+02  1240\n\n"
+                         "# performance model for cuda0_impl0 (Comb1)\n"
+                         "# hash size flops mean (us) dev (us) n\n"
+                         "880805ba 98304 0 100 0 30\n"
+                         "performance model for cuda_1\n"
+                         "# hash size mean dev n\n"
+                         "880805ba 98304 200 0 10\n";
+  const Answer a = model_command("import " + from + " --name lu --class cuda=gpu");
+  ASSERT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("3 sizes of \"lu\"")) << a.out;
+  const Answer show = model_command("show lu");
+  for (const char *part : {"273.1 us", "1.47 ms", "1240", "98304", "125 us", "40"})  // two devices are one kind
+    EXPECT_TRUE(show.has(part)) << part << "\nis not in\n" << show.out;
+  EXPECT_EQ(model_command("check").status, 0);
+  const auto bad = [&](const std::string &text, const char *why) {
+    std::ofstream(from) << text;
+    const Answer refused = model_command("import " + from + " --name lu");
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_TRUE(refused.has(why)) << why << "\nis not in\n" << refused.out;
+  };
+  bad("", "has no table");
+  bad("1 2 3\n", "tables:1: stands before the first");
+  bad("performance model for cpu\n1 2 3\n", "tables:2: stands before a line that names columns");
+  bad("performance model for cpu\n# hash size mean dev n\n1 2 3\n", "tables:3: has 3 columns, its table 5");
+  bad("performance model for cpu\n# hash size mean dev n\na 8 -3 0 4\n", "mean is -3");
+  bad("performance model for cpu\n# hash size mean dev n\na 8 3 0 0\n", "n is 0");
+  bad("performance model for cpu\n# hash size mean dev n\na 8 nan 0 1\n", "mean is nan");
+  EXPECT_EQ(model_command("import " + folder_ + "/none --name lu").status, 1);
+  EXPECT_EQ(model_command("import " + from + " --name lu --class cuda").status, 1);
+}
+
 TEST_F(ModelTool, WronglyCalled) {
+  EXPECT_EQ(model_command("import x").status, 2);
   EXPECT_EQ(model_command("").status, 2);
   EXPECT_EQ(model_command("show").status, 2);
   EXPECT_EQ(model_command("plot gemm").status, 2);

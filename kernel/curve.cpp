@@ -1,0 +1,260 @@
+#include "curve.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace consort {
+namespace {
+
+constexpr double kBeyond = 8;        // how far out of what was measured a curve is believed
+constexpr double kWide = 1.1;        // an exponent is looked for where sizes differ by so much
+constexpr double kFar = 6 * 1.4826;  // middle errors: a point that the others speak against
+constexpr double kOrdinary = 0.05;   // an error that speaks against nobody
+constexpr double kHarmless = 0.2;    // nobody is looked at more closely below it
+constexpr size_t kEnough = 256;      // points
+constexpr double kLeast = 0.05, kMost = 6;  // exponents that are looked for
+constexpr uint32_t kColumns = CurveShape::kMostTerms + 1;
+
+double power(double x, double e) noexcept { return e == 1 ? x : e == 2 ? x * x : e == 0 ? 1 : std::pow(x, e); }
+
+double term(const CurveShape &s, uint32_t t, const double *at) noexcept {
+  double product = 1;
+  for (uint32_t m = 0; m < s.measures; ++m) product *= power(at[m], s.exponents[t][m]);
+  return product;
+}
+
+// Least squares by orthogonal columns (Gram and Schmidt's, the modified one, right side included). False: two columns
+// say the same.
+class Squares {
+ public:
+  explicit Squares(uint32_t columns) : n_(columns) {}
+  void row(const double *values, double right) {
+    all_.insert(all_.end(), values, values + n_);
+    all_.push_back(right);
+  }
+  bool solve(double *out) {
+    const size_t width = n_ + 1, rows = all_.size() / width;
+    double r[kColumns][kColumns + 1] = {}, scale[kColumns];
+    const auto a = [&](size_t i, size_t j) -> double & { return all_[i * width + j]; };
+    for (uint32_t j = 0; j < n_; ++j) {
+      double sum = 0;
+      for (size_t i = 0; i < rows; ++i) sum += a(i, j) * a(i, j);
+      scale[j] = std::sqrt(sum);
+      if (!(scale[j] > 0) || !std::isfinite(scale[j])) return false;
+      for (size_t i = 0; i < rows; ++i) a(i, j) /= scale[j];
+    }
+    for (uint32_t j = 0; j < n_; ++j) {
+      double sum = 0;
+      for (size_t i = 0; i < rows; ++i) sum += a(i, j) * a(i, j);
+      r[j][j] = std::sqrt(sum);
+      if (r[j][j] < 1e-6) return false;
+      for (size_t i = 0; i < rows; ++i) a(i, j) /= r[j][j];
+      for (uint32_t k = j + 1; k <= n_; ++k) {
+        double dot = 0;
+        for (size_t i = 0; i < rows; ++i) dot += a(i, j) * a(i, k);
+        r[j][k] = dot;
+        for (size_t i = 0; i < rows; ++i) a(i, k) -= dot * a(i, j);
+      }
+    }
+    for (uint32_t j = n_; j-- > 0;) {
+      double x = r[j][n_];
+      for (uint32_t k = j + 1; k < n_; ++k) x -= r[j][k] * out[k];
+      out[j] = x / r[j][j];
+    }
+    for (uint32_t j = 0; j < n_; ++j) out[j] /= scale[j];
+    return true;
+  }
+
+ private:
+  const uint32_t n_;
+  std::vector<double> all_;          // rows, each with its right side
+};
+
+struct Weighed : CurvePoint {
+  double weight;                     // what a difference there counts
+};
+using Points = std::vector<Weighed>;
+
+bool fit_terms(const CurveShape &s, const Points &points, Curve *c) {
+  Squares squares(s.terms + 1);
+  for (const Weighed &p : points) {
+    double row[kColumns];
+    for (uint32_t t = 0; t < s.terms; ++t) row[t] = term(s, t, p.at) * p.weight;
+    row[s.terms] = p.weight;
+    squares.row(row, p.value * p.weight);
+  }
+  double found[kColumns];
+  if (!squares.solve(found)) return false;
+  std::copy_n(found, s.terms, c->factors);
+  c->constant = found[s.terms];
+  return true;
+}
+
+bool fit_power(const Points &points, Curve *c) {  // a line through logarithms
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (const Weighed &p : points) {
+    const double lx = std::log(p.at[0]), ly = std::log(p.value), w = p.weight * p.value * p.weight * p.value;
+    n += w, x += w * lx, y += w * ly, xx += w * lx * lx, xy += w * lx * ly;
+  }
+  const double across = n * xx - x * x;
+  if (!(across > 0)) return false;
+  c->exponent = (n * xy - x * y) / across;
+  c->factors[0] = std::exp((y - c->exponent * x) / n);
+  c->constant = 0;
+  return std::isfinite(c->factors[0]) && c->factors[0] > 0;
+}
+
+// The best a and c for this exponent; how far off they are, squared. Time that is spent before any work is not negative.
+double with_exponent(const Points &points, double e, double *a, double *c) noexcept {
+  double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
+  for (const Weighed &p : points) {
+    const double u = std::pow(p.at[0], e) * p.weight, v = p.weight, r = p.value * p.weight;
+    uu += u * u, uv += u * v, vv += v * v, u1 += u * r, v1 += v * r;
+  }
+  const double across = uu * vv - uv * uv;
+  *a = across > 0 ? (u1 * vv - v1 * uv) / across : 0;
+  *c = across > 0 ? (v1 * uu - u1 * uv) / across : -1;
+  if (*c < 0) *c = 0, *a = u1 / uu;
+  if (*a < 0) *a = 0, *c = v1 / vv;
+  double off = 0;
+  for (const Weighed &p : points) {
+    const double d = (*a * std::pow(p.at[0], e) + *c - p.value) * p.weight;
+    off += d * d;
+  }
+  return std::isfinite(off) ? off : INFINITY;
+}
+
+bool fit_power_offset(const Points &points, Curve *curve) {
+  constexpr int kSteps = 20;
+  const double ratio = std::pow(kMost / kLeast, 1.0 / kSteps);
+  double a, c, best = kLeast, least = INFINITY;
+  for (int i = 0; i <= kSteps; ++i)
+    if (const double e = kLeast * std::pow(ratio, i), off = with_exponent(points, e, &a, &c); off < least)
+      least = off, best = e;
+  double low = best / ratio, high = best * ratio;  // it is between its neighbours: the golden section
+  constexpr double kGolden = 0.6180339887498949;
+  for (int i = 0; i < 20; ++i) {
+    const double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
+    if (with_exponent(points, left, &a, &c) < with_exponent(points, right, &a, &c)) high = right;
+    else low = left;
+  }
+  curve->exponent = (low + high) / 2;
+  const double off = with_exponent(points, curve->exponent, &curve->factors[0], &curve->constant);
+  return std::isfinite(off);
+}
+
+bool fit_once(const CurveShape &s, const Points &points, Curve *c) {
+  switch (s.kind) {
+    case CurveShape::Kind::kTerms: return fit_terms(s, points, c);
+    case CurveShape::Kind::kPower: return fit_power(points, c);
+    case CurveShape::Kind::kPowerOffset: return fit_power_offset(points, c);
+    case CurveShape::Kind::kNone: break;
+  }
+  return false;
+}
+
+double middle(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+// How far each point is off, of the larger of both: 1 is the most.
+std::vector<double> errors(const CurveShape &s, const Points &points, const Curve &c) {
+  std::vector<double> off;
+  for (const Weighed &p : points) {
+    const double x = c.at(s, p.at);
+    off.push_back(std::isnan(x) ? 1 : std::fabs(x - p.value) / std::max(x, p.value));
+  }
+  return off;
+}
+
+// From a first curve to one that goes by most of the points: what lies far from it counts less each time.
+bool settle(const CurveShape &s, Points points, Curve *c) {
+  constexpr int kTurns = 8;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    if (!fit_once(s, points, c)) return false;
+    const std::vector<double> off = errors(s, points, *c);
+    const double reach = std::max(1.5 * middle(off), kOrdinary / 4);
+    for (size_t i = 0; i < points.size(); ++i) {
+      Weighed &p = points[i];
+      const double x = c->at(s, p.at);
+      p.weight = std::min(1.0, reach / off[i]) / (std::isnan(x) ? p.value : std::max(x, p.value));
+    }
+  }
+  return true;
+}
+
+// Those that the others do not speak against. Two first curves, for where one is led astray by points that are far too
+// small, to which differences are large, the other is not.
+Points trusted(const CurveShape &s, const Points &points, Curve *c) {
+  std::vector<double> best;
+  for (const bool relative : {true, false}) {
+    Points first = points;
+    for (Weighed &p : first) p.weight = relative ? 1 / p.value : 1;
+    Curve found = *c;
+    if (!settle(s, std::move(first), &found)) continue;
+    std::vector<double> off = errors(s, points, found);
+    if (best.empty() || middle(off) < middle(best)) best = std::move(off);
+  }
+  if (best.empty()) return points;
+  const double reach = std::max(kFar * middle(best), kOrdinary);
+  Points near;
+  for (size_t i = 0; i < points.size(); ++i)
+    if (best[i] <= reach) near.push_back(points[i]);
+  return near.size() < std::max<size_t>(s.needs(), points.size() / 2) ? points : near;
+}
+
+}  // namespace
+
+uint32_t CurveShape::needs() const noexcept {
+  return kind == Kind::kPower ? 3 : kind == Kind::kPowerOffset ? 4 : terms + 2;
+}
+
+double Curve::at(const CurveShape &s, const double *m) const noexcept {
+  if (!(points > 0)) return NAN;
+  for (uint32_t i = 0; i < s.measures; ++i)
+    if (!(m[i] * kBeyond >= low[i]) || !(m[i] <= high[i] * kBeyond)) return NAN;
+  double sum = constant;
+  if (s.kind == CurveShape::Kind::kTerms)
+    for (uint32_t t = 0; t < s.terms; ++t) sum += factors[t] * term(s, t, m);
+  else
+    sum += factors[0] * std::pow(m[0], exponent);
+  return sum > 0 && std::isfinite(sum) ? sum : NAN;
+}
+
+Curve fit(const CurveShape &s, std::span<const CurvePoint> all) {
+  const bool one = s.kind != CurveShape::Kind::kTerms;
+  Points points;
+  for (const CurvePoint &p : all) {
+    bool good = p.value > 0 && std::isfinite(p.value);
+    for (uint32_t i = 0; i < s.measures; ++i)
+      good = good && std::isfinite(p.at[i]) && (one ? p.at[i] > 0 : p.at[i] >= 0);
+    if (good) points.push_back({p, 1 / p.value});
+  }
+  if (points.size() > kEnough) {     // more say nothing new
+    std::stable_sort(points.begin(), points.end(), [](const auto &a, const auto &b) { return a.at[0] < b.at[0]; });
+    for (size_t i = 0; i < kEnough; ++i) points[i] = points[i * (points.size() - 1) / (kEnough - 1)];
+    points.resize(kEnough);
+  }
+  Curve c;
+  for (int turn = 0;; ++turn) {
+    if (points.size() < s.needs()) return {};
+    for (uint32_t i = 0; i < s.measures; ++i) {
+      const auto [low, high] = std::minmax_element(points.begin(), points.end(),
+                                                   [i](const auto &a, const auto &b) { return a.at[i] < b.at[i]; });
+      c.low[i] = low->at[i];
+      c.high[i] = high->at[i];
+    }
+    c.points = static_cast<double>(points.size());
+    if ((one && c.high[0] < kWide * c.low[0]) || !fit_once(s, points, &c)) return {};
+    const std::vector<double> off = errors(s, points, c);
+    c.error = middle(off);
+    if (turn || *std::max_element(off.begin(), off.end()) <= kHarmless) return c;
+    Points near = trusted(s, points, &c);
+    if (near.size() == points.size()) return c;
+    points = std::move(near);
+  }
+}
+
+}  // namespace consort
