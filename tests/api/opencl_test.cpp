@@ -28,6 +28,14 @@ constexpr char kSource[] =
     "  size_t i = get_global_id(0);\n"
     "  __global uint *to = (__global uint *)AT(y, yo), *from = (__global uint *)AT(x, xo);\n"
     "  to[i] = to[i] * 3 + from[i] + a;\n"
+    "}\n"
+    "__kernel void apart(__global void *x, ulong xo, __global void *y, ulong yo, ulong ld) {\n"  // pairs into two lines
+    "  size_t i = get_global_id(0);\n"
+    "  AT(y, yo)[i] = AT(x, xo)[2 * i]; AT(y, yo)[ld + i] = AT(x, xo)[2 * i + 1];\n"
+    "}\n"
+    "__kernel void turn(__global void *x, ulong xo, ulong ld, float a) {\n"
+    "  size_t i = get_global_id(0);\n"
+    "  AT(x, xo)[i] += a; AT(x, xo)[ld + i] *= 2;\n"
     "}\n";
 
 // Programs by context, for as long as the process lives, as a library would keep them.
@@ -249,6 +257,65 @@ TEST_F(OpenCl, PartsAreUsedOnAllDevices) {
     for (uint64_t k = 0; k < (longer && i >= longer ? per - 1 : per) && at < v.size(); ++k, ++at)
       ASSERT_EQ(v[at], i % 2 ? 4096.f : 1.f) << "element " << at << ", part " << i;
   EXPECT_EQ(at, v.size());
+}
+
+// Pairs of floats on cores, two lines on the devices: converted there by a kernel, back by a core, and each side works on its own
+// (IFC-10, IFC-11). Tight memory moves both formats out and in.
+TEST_F(OpenCl, FormatsOfCoresAndDevices) {
+  for (const bool tight : {false, true}) {
+    Machine m(tight ? Pairs{{"limits", "opencl0:ram=24K,opencl1:ram=24K"}} : Pairs{});
+    constexpr uint64_t kPairs = 1000;
+    std::atomic<int> to_lines{0}, to_pairs{0};
+    const auto ld = [](const consort_call &c, uint32_t i) { return cl_ulong{static_cast<const consort_matrix_view *>(c.views[i])->ld}; };
+    const auto apart = m.codelet("apart", {}, [&, ld](const consort_call &c) {
+      ++to_lines;
+      return Launch(c, "apart").mem(0).mem(1).value(ld(c, 1)).over(kPairs);
+    });
+    const auto together = m.codelet("together", [&, ld](const consort_call &c) {
+      ++to_pairs;
+      for (uint64_t i = 0; i < kPairs; ++i)
+        for (const uint64_t part : {0, 1}) pointer<float>(c, 1)[2 * i + part] = pointer<float>(c, 0)[part * ld(c, 0) + i];
+      return CONSORT_OK;
+    }, {});
+    const auto turn = m.codelet("turn",
+        [](const consort_call &c) {
+          for (uint64_t i = 0; i < vec(c, 0).n; ++i) {
+            float *const pair = pointer<float>(c, 0) + 2 * i;
+            pair[0] += value<float>(c, 0), pair[1] *= 2;
+          }
+          return CONSORT_OK;
+        },
+        [ld](const consort_call &c) { return Launch(c, "turn").mem(0).value(ld(c, 0)).value(value<float>(c, 0)).over(kPairs); });
+    std::vector<std::vector<float>> v(4, std::vector<float>(2 * kPairs, 1));
+    std::vector<consort_data_id> x;
+    for (auto &i : v) {
+      x.push_back(vector_of(m, i.data(), kPairs, 2 * sizeof(float)));
+      const consort_matrix_args lines{nullptr, kPairs, 2, 0, sizeof(float)};
+      consort_format_desc f = CONSORT_FORMAT_INIT;
+      f.klass = "opencl";
+      f.interface = "matrix";
+      f.args = &lines;
+      f.args_bytes = sizeof lines;
+      f.to = apart;
+      f.from = together;
+      ASSERT_OK(consort_data_add_format(m, x.back(), &f));
+    }
+    const auto all = [&](uint32_t worker) {
+      for (const auto d : x) Desc(turn).rw(d).arg(1.f).on(worker).must(m);
+    };
+    all(m.devices[0]);
+    all(m.devices[1]);  // lines go from device to device
+    all(m.cores[0]);
+    all(m.cores[1]);
+    all(m.devices[1]);
+    ASSERT_OK(consort_wait_all(m, kLong, 0));
+    EXPECT_EQ(to_lines, 8) << "twice for each datum";
+    EXPECT_EQ(to_pairs, 4);
+    for (const auto d : x) ASSERT_OK(consort_unregister(m, d));
+    EXPECT_EQ(to_pairs, 8) << "and home";
+    for (const auto &pairs : v)
+      for (uint64_t i = 0; i < kPairs; ++i) ASSERT_TRUE(pairs[2 * i] == 6 && pairs[2 * i + 1] == 32) << "pair " << i;
+  }
 }
 
 // -- in flight --------------------------------------------------------------------------------------------------------

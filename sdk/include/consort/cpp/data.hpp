@@ -45,6 +45,47 @@ class Hold {  // the right that a Held carries
   consort_hold hold_;
 };
 
+// Sizes<V>: the arguments of a datum that is seen as V, of sizes alone: packed, without an address.
+template <class V>
+struct Sizes;
+template <std::size_t N>
+struct Exactly {
+  static constexpr bool fit(std::size_t n) noexcept { return n == N; }
+};
+template <class T>
+struct Sizes<T &> : Exactly<0> {
+  static consort_variable_args args(const std::size_t *, std::size_t) noexcept { return {nullptr, sizeof(T)}; }
+};
+template <class T>
+struct Sizes<std::span<T>> : Exactly<1> {
+  static consort_vector_args args(const std::size_t *n, std::size_t) noexcept { return {nullptr, n[0], sizeof(T)}; }
+};
+template <class T>
+struct Sizes<Matrix<T>> : Exactly<2> {
+  static consort_matrix_args args(const std::size_t *n, std::size_t) noexcept { return {nullptr, n[0], n[1], 0, sizeof(T)}; }
+};
+template <class T>
+struct Sizes<Block<T>> : Exactly<3> {
+  static consort_block_args args(const std::size_t *n, std::size_t) noexcept {
+    return {nullptr, n[0], n[1], n[2], 0, 0, sizeof(T)};
+  }
+};
+template <class T>
+struct Sizes<Tensor<T>> : Exactly<4> {
+  static consort_tensor_args args(const std::size_t *n, std::size_t) noexcept {
+    return {nullptr, n[0], n[1], n[2], n[3], 0, 0, 0, sizeof(T)};
+  }
+};
+template <class T>
+struct Sizes<Ndim<T>> {
+  static constexpr bool fit(std::size_t n) noexcept { return n >= 1 && n <= CONSORT_NDIM_MAX; }
+  static consort_ndim_args args(const std::size_t *n, std::size_t dims) noexcept {
+    consort_ndim_args a{nullptr, dims, {}, {}, sizeof(T)};
+    for (std::size_t d = 0; d < dims; ++d) a.n[d] = n[d];
+    return a;
+  }
+};
+
 }  // namespace detail
 
 // The view of a datum that the application holds: a span, a matrix, or *held for a variable. While it lives,
@@ -167,6 +208,32 @@ class Data {
   void write_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_W, std::move(f)); }
   template <class F>
   void acquire_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_RW, std::move(f)); }
+
+  // Units of class `klass` see the datum as an Other of these sizes, packed (formats.h): x.add_format<Matrix<float>>("cuda", {n, 2},
+  // to, from). to(V, Other) makes the Other, from(Other, V) makes the V again; each only reads what it makes the other of. Both
+  // outlive the datum. Functions for those units are impl("cuda", ...) of the call, or text: typed ones see V.
+  template <class Other, class To, class From>
+  void add_format(const char *klass, std::initializer_list<std::size_t> sizes, const Codelet<To> &to, const Codelet<From> &from)
+    requires(!Layout::is_const)
+  {
+    using Sizes = detail::Sizes<Other>;
+    static_assert(detail::Layout<Other>::is_data && !detail::Layout<Other>::is_const, "a format is a layout that tasks write");
+    static_assert(std::is_same_v<To, void(typename Layout::Const, Other)> || std::is_same_v<To, Untyped>,
+                  "the codelet that makes the format reads the datum and writes the format: void(const V, Other)");
+    static_assert(std::is_same_v<From, void(typename detail::Layout<Other>::Const, V)> || std::is_same_v<From, Untyped>,
+                  "the codelet that makes the datum again reads the format and writes the datum: void(const Other, V)");
+    if (!Sizes::fit(sizes.size())) detail::raise(CONSORT_E_INVAL, "add_format: give one size for each dimension of the format");
+    const auto args = Sizes::args(sizes.begin(), sizes.size());
+    consort_runtime *rt = control_.need();
+    consort_format_desc d = CONSORT_FORMAT_INIT;
+    d.klass = klass;
+    d.interface = detail::Layout<Other>::interface;
+    d.args = &args;
+    d.args_bytes = sizeof args;
+    d.to = to.id(control_);
+    d.from = from.id(control_);
+    detail::check(consort_data_add_format(rt, id_, &d));
+  }
 
   void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
 
