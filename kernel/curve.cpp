@@ -105,7 +105,7 @@ bool fit_power(const Points &points, Curve *c) {  // a line through logarithms
   return std::isfinite(c->factors[0]) && c->factors[0] > 0;
 }
 
-// The best a and c for this exponent; how far off they are, squared. Time that is spent before any work is not negative.
+// The best a and c for this exponent; how far off they are, squared. Time that is spent before any work is not below 0.
 double with_exponent(const Points &points, double e, double *a, double *c) noexcept {
   double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
   for (const Weighed &p : points) {

@@ -4,6 +4,7 @@
 #include "error_slot.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
+#include "tracer.hpp"
 
 namespace consort {
 namespace {
@@ -69,6 +70,7 @@ bool Memory::hop(Transfer &t) noexcept try {
   ++transfers_;
   ++stores_[t.from->space].leaving;
   t.bytes = d.pub.bytes;
+  if (rt_.tracer) t.began = rt_.clock.now();
   queued_[t.from->space * n + t.to->space] += t.bytes;
   under_way_.fetch_add(1, std::memory_order_relaxed);
   const bool wished = t.wish && t.waiters.empty();
@@ -107,6 +109,7 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
 
 void Memory::landed(Transfer *t, consort_status status) noexcept {
   t->status = status;
+  if (rt_.tracer) rt_.tracer->copied(*t, rt_.clock.now());
   --transfers_;
   --stores_[t->from->space].leaving;
   queued_[t->from->space * stores_.size() + t->to->space] -= t->bytes;

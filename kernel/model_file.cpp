@@ -149,7 +149,8 @@ Result<void> StoredModel::read_body(std::string_view text) {
     const auto fields = fields_of(line);
     StoredCell c;
     uint64_t impl = 0;
-    if ((fields.size() != 8 && (fields.size() != 9 || !read_measures(fields[8], &c.at))) || klass.empty() || !read_number(fields[0], 16, &c.footprint) || !c.footprint ||
+    if ((fields.size() != 8 && (fields.size() != 9 || !read_measures(fields[8], &c.at))) || klass.empty() ||
+        !read_number(fields[0], 16, &c.footprint) || !c.footprint ||
         !read_number(fields[1], 10, &c.bytes) || !read_number(fields[2], 10, &impl) || impl >= impls.size() ||
         !read_number(fields[3], 10, &c.count) || !read_number(fields[4], 10, &c.outliers) ||
         !read_samples(fields[7], &c.samples) || c.count < c.samples.size())

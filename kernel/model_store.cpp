@@ -35,7 +35,8 @@ bool ModelStore::take(StoredModel *stored, const char *whose) const {
   if (state == KeptFile::State::kGood)
     if (auto r = stored->read_body(body); !r) state = KeptFile::State::kUnusable, why = r.error().text;
   if (state == KeptFile::State::kUnusable)
-    rt_->log(1, std::string(whose) + " of \"" + stored->name + "\", " + file.path() + ": " + why + ": it is measured anew");
+    rt_->log(1, std::string(whose) + " of \"" + stored->name + "\", " + file.path() + ": " + why +
+                    ": it is measured anew");
   return state == KeptFile::State::kGood;
 }
 

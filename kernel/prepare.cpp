@@ -11,6 +11,7 @@
 #include "more.hpp"
 #include "packed_args.hpp"
 #include "reduction.hpp"
+#include "tracer.hpp"
 
 namespace consort {
 namespace {
@@ -238,12 +239,13 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   const bool told = rt.policy.observes();
   Models::Run run;
   if (rt.models->in_use()) run = rt.models->begin(w, f, *t);
-  const bool timed = rt.profile || told || run.cell || run.counted;
+  const bool timed = rt.profile || rt.tracer || told || run.cell || run.counted;
   const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
   const Policy::Watcher watcher = told ? rt.policy.tell_started(w, t) : Policy::Watcher{};
   const consort_status status = guarded_call(f.fn, &f.call);
   const uint64_t t1 = timed ? rt.clock.now() : 0;
+  if (rt.tracer) rt.tracer->ran(w, *t, name, f.call.impl, run.expected, t0, t1, status, rt.this_hand()->seat == &w);
   if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && rt.this_hand()->seat == &w);
   // A body that waited and lost its turn is not reported: whoever has the worker now reports its own.
   if (told && rt.this_hand()->seat == &w)

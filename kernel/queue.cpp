@@ -13,6 +13,7 @@
 #include "models.hpp"
 #include "prepare.hpp"
 #include "task_bytes.hpp"
+#include "tracer.hpp"
 
 namespace consort {
 
@@ -358,6 +359,13 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
     rt_.policy.tell_finished(slot.watcher, worker_, told);
   }
   if (rt_.profile) worker_.count_busy(done.t0, done.t1);
+  if (rt_.tracer) {
+    // A device's clock may be another one: then it has just ended.
+    constexpr uint64_t kLongAgo = 10'000'000'000;
+    const uint64_t now = rt_.clock.now();
+    const uint64_t shift = done.t1 > now || now - done.t1 > kLongAgo ? now - done.t1 : 0;
+    rt_.tracer->ran(worker_, t, t.pub.id, slot.frame.call.impl, slot.run.expected, done.t0 + shift, done.t1 + shift, status, true);
+  }
   trace(rt_, t, t.pub.id, worker_.id, 0, done.t0);
   trace(rt_, t, t.pub.id, worker_.id, 1, done.t1);
 }

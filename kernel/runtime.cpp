@@ -14,6 +14,7 @@
 #include "probe.hpp"
 #include "process.hpp"
 #include "queue.hpp"
+#include "tracer.hpp"
 #include "wait.hpp"
 
 namespace consort {
@@ -275,6 +276,8 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     w->queue = std::move(*q);
   }
   models->open();
+  if (auto traced = Tracer::open(*this); traced) tracer = std::move(*traced);
+  else return traced.error();
   if (auto r = policy.open(*this, scheduler); !r) return r.error();
   if (manual) return {};
   if (auto r = memory.start_threads(); !r) return r.error();
@@ -289,6 +292,7 @@ Runtime::~Runtime() {
   for (auto &w : workers) w->join();
   memory.stop_threads();  // the last that may still be looking at a worker
   process::leave(number);
+  if (tracer) tracer->close();
   policy.close();
   models->close();
   workers.clear();
@@ -336,7 +340,7 @@ void Runtime::wake(const consort_wake &want) noexcept {
 }
 
 void Runtime::choose_paths() noexcept {
-  observed.store(profile || trace_fn || policy.observes() || models->in_use(), std::memory_order_relaxed);
+  observed.store(profile || trace_fn || tracer || policy.observes() || models->in_use(), std::memory_order_relaxed);
   codelets.allow_short_way(!shared_domains && !policy.looks_ahead());
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }

@@ -36,12 +36,13 @@
 
 namespace consort {
 
-// All hands that ever were; a number finds its hand. Grows only.
 class Models;
 class Probe;
 class Queue;
+class Tracer;
 class Waiter;
 
+// All hands that ever were; a number finds its hand. Grows only.
 class Hands {
  public:
   static constexpr uint32_t kMost = 4096;
@@ -152,6 +153,7 @@ struct Runtime {
   Copying copying;
   Policy policy;
   const std::unique_ptr<Models> models;
+  std::unique_ptr<Tracer> tracer;          // nullptr: nobody wants a trace
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers

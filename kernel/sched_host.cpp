@@ -7,6 +7,7 @@
 #include "runtime.hpp"
 #include "sched_data.hpp"
 #include "sched_model.hpp"
+#include "tracer.hpp"
 
 namespace consort {
 namespace {
@@ -34,6 +35,10 @@ uint32_t successors(const consort_host *host, const consort_task *task, const co
   return runtime_of(host).successors(kernel_task(task), out, max);
 }
 
+void decided(const consort_host *host, const consort_task *task, uint32_t worker, float run_ns, uint64_t end_ns) {
+  if (Tracer *tracer = runtime_of(host).tracer.get()) tracer->decided(task->id, worker, run_ns, end_ns);
+}
+
 }  // namespace
 
 const consort_sched_host *sched_services() noexcept {
@@ -49,7 +54,8 @@ const consort_sched_host *sched_services() noexcept {
                                                sched::room,
                                                successors,
                                                sched::prefetch,
-                                               sched::unneeded};
+                                               sched::unneeded,
+                                               decided};
   return &table;
 }
 

@@ -27,6 +27,7 @@ struct Transfer {
   std::string why = {};               // the driver's words, if it failed
   Wish *wish = nullptr;               // that it carries out
   uint64_t bytes = 0;                 // of this hop
+  uint64_t began = 0;                 // it, where somebody traces; ns
 };
 
 }  // namespace consort

@@ -115,6 +115,15 @@ int main(int argc, char **argv) {
   model_plot->add_option("NAME", model_name, "of the model: a codelet's")->required();
   model_plot->add_option("-o,--output", drawing, "the file to write")->required();
 
+  CLI::App *trace = app.add_subcommand("trace", "what ran where and when");
+  trace->require_subcommand(1);
+  CLI::App *trace_show = trace->add_subcommand("show", "a trace (the setting trace) as tables and a line of letters for each worker, or as a drawing");
+  std::string trace_file, trace_drawing;
+  uint32_t width = 100;
+  trace_show->add_option("FILE", trace_file, "that a runtime has written")->required();
+  trace_show->add_option("--svg", trace_drawing, "the file for a drawing, instead")->type_name("FILE");
+  trace_show->add_option("--width", width, "letters of a line")->check(CLI::Range(10, 1000).description(""))->capture_default_str();
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -140,6 +149,7 @@ int main(int argc, char **argv) {
     if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
     if (*sim) return tool::run_sim(settings, simulation);
     if (*import) return tool::run_machine_import(from, platform, to, operands);
+    if (*trace_show) return tool::run_trace_show(trace_file, trace_drawing, width);
     if (*model_list) return tool::run_model_list(settings);
     if (*model_show) return tool::run_model_show(settings, model_name, curve);
     if (*model_check) return tool::run_model_check(settings);

@@ -1,6 +1,8 @@
 #include "instance.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <mutex>
 
@@ -19,6 +21,7 @@ Instance::Instance(const Settings &settings, const consort_host *host, const con
     : settings_(settings),
       host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
+      tells_(models_ && models_->size > offsetof(consort_sched_host, decided) && models_->decided),
       epoch_(epoch) {
   if (settings.traits.ranks) graph_ = std::make_unique<Graph>();
   publish(Crew(policies::Members(t), t));
@@ -261,6 +264,7 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
         Seat &s = seats_[c.worker];
         s.end = std::max(s.end, std::max(now + s.queue.sum(), now + c.transfer)) + c.exec;
         wake_for(crew, c.worker, from, now, wake);
+        if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, static_cast<uint64_t>(s.end));
         later |= models_ && ((settings_.traits.data && c.transfer > 0) || std::popcount(c.mask) > 1);
       }
       if (!later)

@@ -89,6 +89,7 @@ class Instance {
   const Settings &settings_;
   const consort_host *const host_;
   const consort_sched_host *const models_;  // nullptr: this host has none
+  const bool tells_;                   // the host wants to know what was decided
   std::atomic<uint64_t> epoch_;
   std::atomic<const Crew *> crew_{nullptr};
   std::vector<std::unique_ptr<Crew>> crews_;  // all there were; [control]

@@ -73,6 +73,7 @@ typedef struct consort_sched_host {
   uint32_t (*successors)(const consort_host *, const consort_task *, const consort_task **out, uint32_t max); /* [any] edges known so far; returns the count, may exceed max; good while the task is unfinished */
   void (*prefetch)(const consort_host *, const consort_task *, uint32_t space, int32_t priority);     /* [any] a wish, may be dropped: never a reservation */
   void (*unneeded)(const consort_host *, uint64_t data, uint32_t space);                              /* [any] eviction hint */
+  void (*decided)(const consort_host *, const consort_task *, uint32_t worker, float run_ns, uint64_t end_ns); /* [any] for traces: it is to run there, takes so long (NaN: unknown), ends then (0: unknown) */
 } consort_sched_host;
 
 /* Whom a push may have fed: the kernel wakes any k of these, if they sleep. bits arrive cleared. */

@@ -1,0 +1,133 @@
+#include "tracer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+#include "codelet.hpp"
+#include "data.hpp"
+#include "kept_file.hpp"
+#include "replica.hpp"
+#include "runtime.hpp"
+#include "transfer.hpp"
+#include "worker.hpp"
+
+namespace consort {
+namespace {
+
+// %p: the number of this process, so that several do not write over one another.
+std::string with_process(std::string path) {
+  if (const size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(::getpid()));
+  return path;
+}
+
+template <class... A> void put(std::string *text, const char *format, A... args) {
+  char line[256];
+  std::snprintf(line, sizeof line, format, args...);
+  *text += line;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tracer>> Tracer::open(Runtime &rt) {
+  const std::string path = with_process(std::string(rt.config->text("trace")));
+  if (path.empty()) return std::unique_ptr<Tracer>();
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return error(CONSORT_E_IO, "the setting trace: cannot write " + path + ": " + std::strerror(errno));
+  return std::unique_ptr<Tracer>(new Tracer(rt, path, fd, rt.config->number("trace_events")));
+}
+
+Tracer::Tracer(Runtime &rt, std::string path, int fd, size_t most)
+    : rt_(rt), path_(std::move(path)), fd_(fd), most_(most), lines_(rt.workers.size()) {}
+
+Tracer::~Tracer() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void Tracer::name(Line &line, const Task &t) noexcept try {
+  const uint64_t i = t.codelet->number;
+  if (i < line.named.size() && line.named[i]) return;
+  const std::lock_guard lock(mutex_);
+  if (names_.size() <= i) names_.resize(i + 1);
+  names_[i] = t.codelet->name;
+  if (line.named.size() <= i) line.named.resize(i + 1);
+  line.named[i] = true;
+} catch (const std::bad_alloc &) {  // then its number is shown
+}
+
+void Tracer::ran(const Worker &w, const Task &t, TaskName name_of_task, uint32_t impl, int64_t expected, uint64_t t0,
+                 uint64_t t1, consort_status status, bool alone) noexcept {
+  const Run run{t0, t1, name_of_task, expected, static_cast<uint32_t>(t.codelet->number), w.id, impl, status};
+  if (alone) {
+    name(lines_[w.id], t);
+    lines_[w.id].runs.add(run, most_);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  others_.runs.add(run, most_);
+}
+
+void Tracer::copied(const Transfer &t, uint64_t t1) noexcept {
+  const Copy copy{t.began, t1, t.bytes, t.datum->pub.id, t.from->space, t.to->space, t.status};
+  const std::lock_guard lock(mutex_);
+  copies_.add(copy, most_);
+}
+
+void Tracer::decided(TaskName task, uint32_t worker, float run, uint64_t end) noexcept {
+  const Decision d{rt_.clock.now(), end, task, worker, run};
+  const std::lock_guard lock(mutex_);
+  decisions_.add(d, most_);
+}
+
+// One line each, fields parted by tabs; times in ns, of the runtime's clock.
+std::string Tracer::text() const {
+  std::string all = "consort trace 1\n";
+  all += std::string("clock\t") + (rt_.virtual_time ? "virtual" : "real") + "\n";
+  all += "scheduler\t" + one_line(std::string(rt_.policy.name())) + "\n";
+  for (const auto &w : rt_.workers)
+    all += "worker\t" + std::to_string(w->id) + "\t" + one_line(w->unit.name) + "\t" + one_line(w->unit.desc.klass) +
+           "\n";
+  const auto &spaces = rt_.topology->spaces();
+  for (size_t i = 0; i < spaces.size(); ++i)
+    all += "space\t" + std::to_string(i) + "\t" + one_line(spaces[i].desc.name) + "\n";
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (!names_[i].empty()) all += "codelet\t" + std::to_string(i) + "\t" + one_line(names_[i]) + "\n";
+  uint64_t lost = others_.runs.lost() + copies_.lost() + decisions_.lost();
+  const auto runs = [&](const Ring<Run> &ring) {
+    ring.each([&](const Run &r) {
+      put(&all, "run\t%u\t%" PRIu64 "\t%" PRIu64 "\t%u\t%" PRIx64 "\t%u\t%" PRId64 "\t%d\n", r.worker, r.t0, r.t1,
+          r.codelet, r.task, r.impl, r.expected, r.status);
+    });
+  };
+  for (const Line &l : lines_) {
+    runs(l.runs);
+    lost += l.runs.lost();
+  }
+  runs(others_.runs);
+  copies_.each([&](const Copy &c) {
+    put(&all, "copy\t%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIx64 "\t%d\n", c.from, c.to, c.t0, c.t1,
+        c.bytes, c.datum, c.status);
+  });
+  decisions_.each([&](const Decision &d) {
+    put(&all, "decision\t%" PRIu64 "\t%" PRIx64 "\t%u\t%.0f\t%" PRIu64 "\n", d.at, d.task, d.worker,
+        static_cast<double>(d.run), d.end);
+  });
+  return all + "end\t" + std::to_string(lost) + "\n";
+}
+
+void Tracer::close() noexcept try {
+  const std::string all = text();
+  size_t done = 0;
+  for (ssize_t n; done < all.size(); done += static_cast<size_t>(n))
+    if ((n = ::write(fd_, all.data() + done, all.size() - done)) <= 0) break;
+  if (done < all.size()) rt_.log(0, "the trace " + path_ + " is cut short: " + std::strerror(errno));
+} catch (const std::bad_alloc &) {
+  rt_.log(0, "the trace " + path_ + " is not written: no memory");
+}
+
+}  // namespace consort

@@ -1,0 +1,101 @@
+// tracer.hpp — what ran where and when: the last runs of each worker, copies, and what the policy expected; as a file.
+//
+// Owned by the runtime, there only where the setting `trace` names a file; written when the runtime stops, when nothing
+// runs any more. A worker's ring is written by whoever has that worker's turn; all else goes under a leaf mutex. Nothing
+// here fails anybody: what finds no memory is counted as lost.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "result.hpp"
+#include "task.hpp"
+
+namespace consort {
+
+struct Runtime;
+struct Transfer;
+struct Worker;
+
+class Tracer {
+ public:
+  static Result<std::unique_ptr<Tracer>> open(Runtime &);  // nullptr: nobody wants one
+  ~Tracer();
+
+  // A task's run. alone: the caller has the worker's turn still.
+  void ran(const Worker &, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
+           consort_status, bool alone) noexcept;
+  void copied(const Transfer &, uint64_t t1) noexcept;      // a hop that is over
+  // The policy's word: it is to run there, for about `run` ns, and ends then. NaN, 0: it does not say.
+  void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept;
+  void close() noexcept;                                     // once
+
+ private:
+  struct Run {
+    uint64_t t0, t1;
+    TaskName task;
+    int64_t expected;                // ns; < 0 unknown
+    uint32_t codelet, worker, impl;
+    consort_status status;
+  };
+  struct Copy {
+    uint64_t t0, t1, bytes, datum;
+    uint32_t from, to;
+    consort_status status;
+  };
+  struct Decision {
+    uint64_t at, end;
+    TaskName task;
+    uint32_t worker;
+    float run;
+  };
+  // The last of them, once there are more than may be kept.
+  template <class T> class Ring {
+   public:
+    void add(const T &one, size_t most) noexcept {
+      if (all_.size() < most) {
+        try {
+          all_.push_back(one);
+        } catch (const std::bad_alloc &) {
+          ++lost_;
+        }
+        return;
+      }
+      all_[next_] = one;
+      next_ = next_ + 1 == all_.size() ? 0 : next_ + 1;
+      ++lost_;
+    }
+    template <class F> void each(F f) const {  // oldest first
+      for (size_t i = 0; i < all_.size(); ++i) f(all_[(next_ + i) % all_.size()]);
+    }
+    uint64_t lost() const noexcept { return lost_; }
+
+   private:
+    std::vector<T> all_;
+    size_t next_ = 0;
+    uint64_t lost_ = 0;
+  };
+  struct alignas(64) Line {          // of a worker
+    Ring<Run> runs;
+    std::vector<bool> named;         // codelets whose names were noted
+  };
+
+  Tracer(Runtime &, std::string path, int fd, size_t most);
+  void name(Line &, const Task &) noexcept;
+  std::string text() const;
+
+  Runtime &rt_;
+  const std::string path_;
+  int fd_;
+  const size_t most_;
+  std::vector<Line> lines_;
+  std::mutex mutex_;                 // leaf; guards what follows
+  Line others_;                      // runs of bodies that had lost their worker's turn
+  Ring<Copy> copies_;
+  Ring<Decision> decisions_;
+  std::vector<std::string> names_;   // of codelets, by number
+};
+
+}  // namespace consort

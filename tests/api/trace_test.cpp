@@ -1,0 +1,181 @@
+// The setting `trace`: what ran where and when, in a file that is written at the stop.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "api/harness.hpp"
+
+namespace {
+
+using namespace consort_test;
+
+struct Line : std::vector<std::string> {
+  explicit Line(const std::string &text) {
+    std::istringstream in(text);
+    for (std::string field; std::getline(in, field, '\t');) push_back(field);
+  }
+  uint64_t number(size_t i) const { return std::stoull(at(i)); }
+};
+
+class Traces : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/consort-traces-XXXXXX";
+    folder_ = mkdtemp(name);
+    path_ = folder_ + "/trace";
+  }
+  void TearDown() override {
+    stop();
+    std::filesystem::remove_all(folder_);
+  }
+  consort_status start(Pairs pairs) {
+    pairs.push_back({"keep_models", "no"});
+    if (std::none_of(pairs.begin(), pairs.end(), [](const auto &p) { return std::string(p.key) == "trace"; }))
+      pairs.push_back({"trace", path_.c_str()});
+    consort_settings s = CONSORT_SETTINGS_INIT;
+    s.set = pairs.data();
+    s.nset = static_cast<uint32_t>(pairs.size());
+    return consort_start(&s, &rt_);
+  }
+  void stop() {
+    if (rt_) {
+      EXPECT_OK(consort_stop(std::exchange(rt_, nullptr)));
+    }
+  }
+  void read() {
+    stop();
+    std::ifstream in(path_);
+    lines_.clear();
+    for (std::string text; std::getline(in, text);) lines_.emplace_back(text);
+    ASSERT_FALSE(lines_.empty());
+    EXPECT_EQ(lines_[0], Line("consort trace 1"));
+    EXPECT_EQ(lines_.back().at(0), "end");
+  }
+  std::vector<Line> of(const char *kind) const {
+    std::vector<Line> some;
+    for (const Line &l : lines_)
+      if (!l.empty() && l[0] == kind) some.push_back(l);
+    return some;
+  }
+
+  std::string folder_, path_;
+  std::vector<Line> lines_;
+  Bodies body_;
+  consort_runtime *rt_ = nullptr;
+};
+
+TEST_F(Traces, RunsOfCores) {
+  ASSERT_OK(start({{"workers", "2"}, {"scheduler", "lws"}}));
+  const auto good = body_(rt_, "good", [](const consort_call &) { return CONSORT_OK; });
+  const auto bad = body_(rt_, "bad\tone", [](const consort_call &) { return CONSORT_E_IO; });
+  for (int i = 0; i < 10; ++i) Desc(good).must(rt_);
+  Desc(bad).must(rt_);
+  EXPECT_EQ(consort_wait_all(rt_, kLong, 0), CONSORT_E_IO);
+  read();
+  const auto runs = of("run"), codelets = of("codelet");
+  ASSERT_EQ(runs.size(), 11u);
+  EXPECT_EQ(of("worker").size(), 2u);
+  ASSERT_EQ(codelets.size(), 2u);
+  EXPECT_EQ(codelets[0].at(2), "good");
+  EXPECT_EQ(codelets[1].at(2), "bad?one") << "a name does not break its line";
+  int failed = 0;
+  for (const Line &r : runs) {
+    ASSERT_EQ(r.size(), 9u);
+    EXPECT_LE(r.number(2), r.number(3));
+    EXPECT_LT(r.number(1), 2u);
+    EXPECT_EQ(r.at(7), "-1") << "nobody asked what they take";
+    failed += r.at(8) != "0";
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(lines_.back().number(1), 0u);
+}
+
+TEST_F(Traces, CopiesAndDecisionsInVirtualTime) {
+  const auto program = [&] {
+    ASSERT_OK(start({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", "dmda"}, {"sim.cores", "1"}, {"sim.units", "1"}, {"sim.class", "gpu"}, {"sim.runs", ""},
+                     {"sim.memory", "1G"}, {"sim.times", "work=1ms"}}));
+    std::vector<double> v(1000);
+    const auto datum = vector_of(rt_, v.data(), v.size(), sizeof(double));
+    const consort_impl impl = {"gpu", [](const consort_call *) -> consort_status { return CONSORT_OK; }, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
+    consort_codelet desc = CONSORT_CODELET_INIT;
+    desc.name = "work";
+    desc.impls = &impl;
+    desc.nimpls = 1;
+    consort_codelet_id c{};
+    ASSERT_OK(consort_codelet_add(rt_, &desc, &c));
+    for (int i = 0; i < 3; ++i) Desc(c).rw(datum).must(rt_);
+    ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+    ASSERT_OK(consort_unregister(rt_, datum));
+    read();
+  };
+  program();
+  const auto runs = of("run"), copies = of("copy"), decisions = of("decision");
+  ASSERT_EQ(runs.size(), 3u);
+  for (const Line &r : runs) EXPECT_GE(r.number(3) - r.number(2), 1000000u);
+  EXPECT_EQ(runs.back().at(7), "1000000") << "what it was expected to take";
+  ASSERT_EQ(copies.size(), 2u) << "there and back";
+  for (const Line &c : copies) {
+    EXPECT_EQ(c.number(5), 8000u);
+    EXPECT_LT(c.number(3), c.number(4));
+  }
+  EXPECT_FALSE(decisions.empty());     // what follows on the same queue is not asked about
+  for (const Line &d : decisions) {
+    EXPECT_EQ(d.at(3), runs[0].at(1)) << "the worker";
+    EXPECT_EQ(d.at(4), "1000000");
+  }
+  std::ifstream in(path_);
+  const std::string once(std::istreambuf_iterator<char>(in), {});
+  program();
+  std::ifstream again(path_);
+  EXPECT_EQ(once, std::string(std::istreambuf_iterator<char>(again), {})) << "two runs, one trace";
+}
+
+TEST_F(Traces, TheLastOnesAreKept) {
+  ASSERT_OK(start({{"workers", "1"}, {"scheduler", "eager"}, {"trace_events", "8"}}));
+  const auto early = body_(rt_, "early", [](const consort_call &) { return CONSORT_OK; });
+  const auto late = body_(rt_, "late", [](const consort_call &) { return CONSORT_OK; });
+  for (int i = 0; i < 20; ++i) Desc(early).must(rt_);
+  ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  for (int i = 0; i < 8; ++i) Desc(late).must(rt_);
+  ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  read();
+  const auto runs = of("run");
+  ASSERT_EQ(runs.size(), 8u);
+  uint64_t before = 0;
+  for (const Line &r : runs) {
+    EXPECT_EQ(r.at(4), of("codelet").back().at(1));
+    EXPECT_GE(r.number(2), before);
+    before = r.number(2);
+  }
+  EXPECT_EQ(lines_.back().number(1), 20u);
+}
+
+TEST_F(Traces, ABodyThatWaitsAndLosesItsTurnIsThere) {
+  ASSERT_OK(start({{"workers", "2"}, {"scheduler", "eager"}}));
+  const auto inner = body_(rt_, "inner", [](const consort_call &) { return CONSORT_OK; });
+  const auto outer = body_(rt_, "outer", [&](const consort_call &) {
+    consort_task_id id{};
+    for (int i = 0; i < 20; ++i) id = Desc(inner).must(rt_);
+    return consort_task_wait(rt_, id, kLong, 0);
+  });
+  for (int i = 0; i < 8; ++i) Desc(outer).must(rt_);
+  ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  read();
+  EXPECT_EQ(of("run").size(), 8u * 21);
+}
+
+TEST_F(Traces, AFileThatCannotBeWrittenIsSaidAtTheStart) {
+  const std::string nowhere = folder_ + "/no/such/trace";
+  EXPECT_EQ(start({{"workers", "1"}, {"trace", nowhere.c_str()}}), CONSORT_E_IO);
+  EXPECT_NE(std::string(consort_error()).find("the setting trace: cannot write " + nowhere), std::string::npos) << consort_error();
+}
+
+TEST_F(Traces, TheProcessInItsName) {
+  const std::string pattern = folder_ + "/of-%p";
+  ASSERT_OK(start({{"workers", "1"}, {"trace", pattern.c_str()}}));
+  stop();
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/of-" + std::to_string(getpid())));
+}
+
+}  // namespace

@@ -1,0 +1,76 @@
+// `consort trace show`: what a trace tells, as tables and as a drawing; what is none is refused by its line.
+#include "tools/command.hpp"
+
+namespace {
+
+using consort_test::Answer;
+
+constexpr const char *kHead = "consort trace 1\nclock\treal\nscheduler\tdmda\nworker\t0\tcpu0\tcpu\nworker\t1\tgpu<0>\tgpu\n"
+                              "space\t0\tram\nspace\t1\tgpu:ram\ncodelet\t0\tgemm\ncodelet\t2\tgeqrt\n";
+
+class TraceTool : public consort_test::Tools {
+ protected:
+  Answer show(const std::string &lines, const std::string &more = "", const std::string &end = "end\t0\n") const {
+    std::ofstream(folder_ + "/trace") << kHead << lines << end;
+    return run("trace show " + folder_ + "/trace" + more);
+  }
+};
+
+constexpr const char *kRuns = "run\t0\t1000000\t3000000\t0\ta1\t0\t1000000\t0\n"
+                              "run\t1\t1000000\t2000000\t2\ta2\t0\t-1\t-5\n"
+                              "run\t1\t4000000\t11000000\t0\ta3\t1\t7000000\t0\n"
+                              "copy\t0\t1\t2000000\t4000000\t1048576\t11\t0\n"
+                              "copy\t0\t1\t3000000\t5000000\t1048576\t12\t0\n"
+                              "decision\t500000\ta1\t0\t1000000\t2000000\n"
+                              "decision\t500000\ta3\t0\t1000000\t11000000\n";
+
+TEST_F(TraceTool, TellsWhoDidWhat) {
+  const Answer a = show(kRuns, " --width 10", "end\t7\n");
+  EXPECT_EQ(a.status, 0) << a.out;
+  for (const char *part :
+       {"3 tasks, 2 copies in 10 ms of real time, scheduler dmda", "20.0 %  gg........", "80.0 %  e..ggggggg", "g gemm   e geqrt",
+        "50.0 %",                    // an estimate of 1 ms for 2 ms
+        "2.0 MiB", "30.0 %",         // two copies at once count once
+        "2 decisions of dmda; 1 of 2 tasks ran elsewhere; they ended 500 us later", "7 events were dropped"})
+    EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
+}
+
+TEST_F(TraceTool, Draws) {
+  const std::string svg = folder_ + "/a.svg";
+  const Answer a = show(kRuns, " --svg " + svg);
+  EXPECT_EQ(a.status, 0) << a.out;
+  std::ifstream in(svg);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  for (const char *part : {"<svg ", "</svg>", "gpu&lt;0&gt;", "ram &gt; gpu:ram", "gemm, 2000.0 us from 0.0 us; expected 1000.0 us", "; failed"})
+    EXPECT_NE(text.find(part), text.npos) << part;
+  EXPECT_EQ(text.find("nan"), text.npos);
+  EXPECT_EQ(show(kRuns, " --svg " + folder_ + "/no/such.svg").status, 1);
+}
+
+TEST_F(TraceTool, NothingRan) {
+  const Answer a = show("");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("0 tasks, 0 copies in 0 ns")) << a.out;
+  EXPECT_EQ(show("", " --svg " + folder_ + "/a.svg").status, 0);
+}
+
+TEST_F(TraceTool, WhatIsNoTraceIsRefused) {
+  const auto refused = [&](const std::string &lines, const char *why, const char *end = "end\t0\n") {
+    const Answer a = show(lines, "", end);
+    EXPECT_EQ(a.status, 1) << lines;
+    EXPECT_TRUE(a.has(why)) << why << "\nis not in\n" << a.out;
+  };
+  refused("run\t9\t1\t2\t0\ta\t0\t-1\t0\n", "trace:10: \"9\" is no number that can stand there");
+  refused("run\t0\t5\t2\t0\ta\t0\t-1\t0\n", "it ends before it begins");
+  refused("run\t0\t5\n", "has 8 fields, this one 2");
+  refused("copy\t0\t7\t1\t2\t3\t4\t0\n", "\"7\" is no number that can stand there");
+  refused("what\n", "\"what\" is no kind of line");
+  refused("", "it is cut short", "");
+  refused("", "behind the end", "end\t0\nend\t0\n");
+  std::ofstream(folder_ + "/other") << "hello\n";
+  EXPECT_TRUE(run("trace show " + folder_ + "/other").has("it is no trace: the setting trace"));
+  EXPECT_TRUE(run("trace show " + folder_ + "/none").has("cannot read"));
+  EXPECT_EQ(run("trace").status, 2);
+}
+
+}  // namespace
