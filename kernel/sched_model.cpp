@@ -29,9 +29,12 @@ void energy_uj(const consort_host *host, const consort_task *const *tasks, uint3
 }
 
 void load_ns(const consort_host *host, const uint32_t *workers, uint32_t nw, float *out) {
-  Models &models = *runtime_of(host).models;
-  models.asked();
-  models.load(workers, nw, out);
+  Runtime &rt = runtime_of(host);
+  rt.models->asked();
+  rt.models->load(workers, nw, out);
+  // One whose data are still on their way has not begun: not nothing, and of no known length.
+  for (uint32_t i = 0; i < nw; ++i)
+    if (out[i] == 0 && rt.workers[workers[i]]->staging.load(std::memory_order_relaxed)) out[i] = 1;
 }
 
 }  // namespace consort::sched

@@ -4,6 +4,7 @@
 #include <consort/model.h>
 #include <consort/scheduler.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -459,6 +460,27 @@ TEST_F(Models, LoadIsWhatWasBegunAndIsNotOver) {
   gate.open();
   ASSERT_OK(consort_wait_all(rt_, kLong, 0));
   EXPECT_TRUE(eventually([&] { return loads() == std::vector<float>{0, 0}; }));
+}
+
+// One that waits for its data has not begun; its worker's load is not nothing.
+TEST_F(Models, LoadCountsWhatWaitsForItsData) {
+  begin({{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "1"}, {"sim.cores", "1"}, {"sim.class", "cpu"},
+         {"sim.latency", "10ms"}, {"sim.times", "task=1ms"}, {"calibrate_samples", "1"}});
+  int v[2] = {0, 0};
+  const auto loads = [] {  // of the host's core and of the device
+    std::vector<float> out(2);
+    const uint32_t workers[] = {0, 1};
+    notes.sched->load_ns(notes.host, workers, 2, out.data());
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  const auto c = body_(rt_, "task", nap(0us));
+  run(Desc(c));
+  for (uint32_t w = 0; w < 2; ++w) Desc(c).rw(variable_of(rt_, &v[w])).on(w).must(rt_);
+  EXPECT_EQ(consort_wait_all(rt_, 5'000'000, 0), CONSORT_E_TIMEOUT);
+  EXPECT_EQ(loads(), (std::vector<float>{0, 1}));
+  EXPECT_OK(consort_wait_all(rt_, kLong, 0));
+  EXPECT_EQ(loads(), (std::vector<float>{0, 0}));
 }
 
 // A simulated machine's own word, from the first task on; then what was measured.

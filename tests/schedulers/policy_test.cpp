@@ -1,5 +1,6 @@
 // What every policy owes the kernel, asked of each: a task comes out exactly once, only where it can run, and the
 // epoch separates one instance's life from its heir's.
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <random>
@@ -15,14 +16,18 @@ class Policy : public testing::TestWithParam<const char *> {
  protected:
   // A task is one worker's from its push on, and only this one is told of it.
   static bool assigns() {
-    const std::set<std::string> none = {"lws", "eager", "prio", "ws"};
+    const std::set<std::string> none = {"lws", "eager", "prio", "ws", "graph-lookahead"};
     return !none.contains(GetParam());
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, Policy,
                          testing::Values("lws", "eager", "prio", "ws", "random", "dm", "dmda", "dmdar", "dmdas",
-                                         "dmdasd", "heft"),
-                         [](const auto &i) { return std::string(i.param); });
+                                         "dmdasd", "heft", "graph-lookahead"),
+                         [](const auto &i) {
+                           std::string name = i.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST_P(Policy, GivesBackWhatItWasGiven) {
   PolicyHarness h(GetParam());

@@ -13,7 +13,7 @@ namespace {
 using namespace stress;
 
 const std::vector<const char *> kPolicies = {"eager", "prio",  "lws",   "ws",     "random", "dm",
-                                            "dmda",  "dmdar", "dmdas", "dmdasd", "heft"};
+                                            "dmda",  "dmdar", "dmdas", "dmdasd", "heft", "graph-lookahead"};
 
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};

@@ -21,7 +21,7 @@ TEST_F(Tools, PluginsLists) {
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(a.out.find("KIND "), 0u);
   for (const char *name : {"cpu", "vector", "matrix", "lws", "prio", "eager", "ws", "random", "dm",
-                           "dmda", "dmdar", "dmdas", "dmdasd", "heft"}) EXPECT_TRUE(a.has(name)) << a.out;
+                           "dmda", "dmdar", "dmdas", "dmdasd", "heft", "graph-lookahead"}) EXPECT_TRUE(a.has(name)) << a.out;
   EXPECT_FALSE(a.has("not used:")) << a.out;
 }
 

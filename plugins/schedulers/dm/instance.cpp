@@ -6,7 +6,7 @@
 #include <limits>
 #include <mutex>
 
-#include "graph.hpp"
+#include "../graph.hpp"
 
 namespace dm {
 namespace {

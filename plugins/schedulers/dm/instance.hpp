@@ -8,9 +8,9 @@
 #include <atomic>
 #include <memory>
 
-#include "crew.hpp"
-#include "estimates.hpp"
-#include "queue.hpp"
+#include "../crew.hpp"
+#include "../estimates.hpp"
+#include "../queue.hpp"
 #include "traits.hpp"
 
 namespace dm {

@@ -4,7 +4,7 @@
 // Immutable; the instance makes a new one when workers come or go, and keeps the old ones as long as it lives, so
 // nobody needs a lock to read one.
 #pragma once
-#include "../members.hpp"
+#include "members.hpp"
 
 namespace dm {
 

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "../per_worker.hpp"
+#include "per_worker.hpp"
 
 namespace dm {
 

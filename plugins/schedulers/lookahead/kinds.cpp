@@ -1,0 +1,97 @@
+#include "kinds.hpp"
+
+#include <array>
+
+#include "../per_worker.hpp"
+
+namespace lookahead {
+
+uint64_t size_of(const consort_task *t) noexcept {
+  if (t->footprint) return t->footprint;
+  uint64_t h = t->naccess;
+  for (uint32_t a = 0; a < t->naccess; ++a)
+    if (t->access[a].datum && !(t->access[a].mode & CONSORT_M_NOFOOTPRINT))
+      h = h * 0x9e3779b97f4a7c15 + t->access[a].datum->bytes;
+  return h;
+}
+
+void Kinds::clear(const Crew &crew, Kind &k) {
+  const std::size_t n = crew.groups.size();
+  k.ns.assign(n, NAN);
+  k.masks.assign(n, 0);
+  k.learning.assign(n, 0);
+  k.class_ns.assign(crew.members.nclasses, 0);
+  for (uint32_t g = 0; g < n; ++g) k.masks[g] = crew.members.nclasses == 1 || (k.where >> crew.groups[g].klass & 1);
+  k.best_ns = 0;
+  k.seen = 0;
+}
+
+void Kinds::asked_anew(const Crew &crew) {
+  for (Kind &k : all_) {
+    clear(crew, k);
+    if (const Node *n = k.ready.front()) refresh(crew, k, n->task);
+  }
+}
+
+void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
+  const auto n = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), kGroups));
+  if (!models_ || n == 0) return;
+  uint64_t masks[kGroups];
+  float ns[kGroups];
+  models_->can_execute(host_, &t, 1, crew.asked.data(), n, masks);
+  models_->expected_ns(host_, &t, 1, crew.asked.data(), n, CONSORT_NONE, ns);
+  k.bytes = 0;
+  for (uint32_t a = 0; a < t->naccess; ++a)
+    if (t->access[a].datum) k.bytes += t->access[a].datum->bytes;
+  // Where its data do not fit it never begins; where they fit nowhere somebody has to say so.
+  consort_room rooms[kGroups];
+  uint64_t fits[kGroups];
+  models_->room(host_, crew.spaces.data(), n, rooms);
+  bool any = false;
+  for (uint32_t g = 0; g < n; ++g) {
+    if (!crew.can(t, g)) masks[g] = 0;
+    fits[g] = rooms[g].capacity && k.bytes > rooms[g].capacity ? 0 : masks[g];
+    any |= fits[g] != 0;
+  }
+  k.best_ns = 0;
+  std::vector<float> &by_class = k.class_ns;
+  std::fill(by_class.begin(), by_class.end(), 0);
+  std::array<float, kGroups> units{};
+  for (uint32_t g = 0; g < n; ++g) {
+    k.masks[g] = any ? fits[g] : masks[g];
+    k.ns[g] = k.masks[g] && ns[g] > 0 ? ns[g] : NAN;
+    if (!(k.ns[g] > 0)) continue;
+    if (k.best_ns == 0 || k.ns[g] < k.best_ns) k.best_ns = k.ns[g];
+    const dm::Group &group = crew.groups[g];
+    by_class[group.klass] += static_cast<float>(group.count) / k.ns[g];  // tasks in a ns
+    if (group.klass < kGroups) units[group.klass] += static_cast<float>(group.count);
+  }
+  for (std::size_t c = 0; c < by_class.size() && c < kGroups; ++c)
+    if (by_class[c] > 0) by_class[c] = units[c] / by_class[c];
+}
+
+uint32_t Kinds::of(const Crew &crew, const consort_task *t) {
+  const uint64_t size = size_of(t);
+  const auto is = [&](const Kind &k) { return k.codelet == t->codelet && k.footprint == size && k.where == t->where; };
+  uint32_t i = last_;
+  if (i >= all_.size() || !is(all_[i])) {
+    i = 0;
+    while (i < all_.size() && !is(all_[i])) ++i;
+  }
+  if (i == all_.size()) {
+    if (i >= kMost)  // in the place of one of which nothing is left, if there is one
+      for (i = 0; i < all_.size() && (all_[i].nready || all_[i].left);) ++i;
+    if (i == all_.size()) all_.emplace_back();
+    Kind &k = all_[i];
+    k.codelet = t->codelet, k.footprint = size, k.where = t->where;
+    clear(crew, k);
+  }
+  last_ = i;
+  Kind &k = all_[i];
+  bool lacks = false;
+  for (uint32_t g = 0; g < k.ns.size(); ++g) lacks |= k.masks[g] && !(k.ns[g] > 0);
+  if (k.seen++ % (lacks ? 4 : kAgain) == 0) refresh(crew, k, t);
+  return i;
+}
+
+}  // namespace lookahead

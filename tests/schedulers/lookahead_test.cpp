@@ -1,0 +1,254 @@
+// The policy graph-lookahead on a table of times: nothing is bound before somebody can start it, what is slow somewhere
+// goes there only where that costs nothing, and what no model or graph tells is done without.
+#include <gtest/gtest.h>
+
+#include "schedulers/virtual_machine.hpp"
+
+namespace consort_test {
+namespace {
+
+constexpr const char *kPolicy = "graph-lookahead";
+constexpr uint64_t kMiB = 1 << 20;
+constexpr double kUs = 1000;
+
+// Kinds: 0 ten times as fast on the fast units, 1 as fast on all, 2 only on class 0, 3 only on class 1, 4 twice as fast
+// on the fast ones.
+Machine machine(uint32_t slow, uint32_t fast, double bytes_per_ns = 1) {
+  Machine m = Machine::simple(slow, fast, bytes_per_ns, 1 * kUs);
+  m.ns.assign(5, {});
+  const double on_slow[] = {3000 * kUs, 300 * kUs, 300 * kUs, 0, 600 * kUs};
+  const double on_fast[] = {300 * kUs, 300 * kUs, 0, 300 * kUs, 300 * kUs};
+  for (int k = 0; k < 5; ++k)
+    for (const auto &u : m.units) m.ns[k].push_back(u.klass ? on_fast[k] : on_slow[k]);
+  return m;
+}
+
+Graph independent(uint32_t n, uint32_t kind, uint64_t bytes = 0) {
+  Graph g;
+  g.bytes = bytes;
+  for (uint32_t i = 0; i < n; ++i) g.add(kind, {{i, CONSORT_M_RW}});
+  return g;
+}
+
+void submit(VirtualMachine &v) {
+  for (consort_task &t : v.tasks) {
+    const consort_task *one = &t;
+    v.ops->submitted(v.instance, &one, 1);
+  }
+}
+void start(VirtualMachine &v, uint32_t w, uint32_t t) {
+  const consort_task *one = &v.tasks[t];
+  v.ops->started(v.instance, w, &one, 1);
+}
+void finish(VirtualMachine &v, uint32_t w, uint32_t t) {
+  const consort_done d{v.tasks[t].id, 0, 0, 1, 2, 0, 0};
+  v.ops->finished(v.instance, w, &d, 1);
+}
+std::vector<uint32_t> all_of(const Graph &g) {
+  std::vector<uint32_t> all(g.items.size());
+  for (uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
+}
+
+// One that runs and one behind it, and no more until an end: what comes later may still be more urgent.
+TEST(Lookahead, BindsNoMoreThanCanStartSoon) {
+  VirtualMachine v(kPolicy, machine(0, 1));
+  const Graph g = independent(10, 3);
+  v.load(g);
+  v.push(CONSORT_NONE, all_of(g));
+  const uint32_t first = v.pop(0);
+  ASSERT_NE(first, CONSORT_NONE);
+  start(v, 0, first);
+  ASSERT_NE(v.pop(0), CONSORT_NONE);
+  EXPECT_EQ(v.pop(0), CONSORT_NONE);
+  finish(v, 0, first);
+  EXPECT_NE(v.pop(0), CONSORT_NONE);
+}
+
+// Alone or few, a task waits for the unit that does it ten times as fast; of many, so many go to the slow ones as do
+// not make the end later.
+TEST(Lookahead, SlowUnitsTakeWhatCostsNothing) {
+  const auto taken_by_slow = [](uint32_t n, bool known) {
+    VirtualMachine v(kPolicy, machine(2, 1));
+    const Graph g = independent(n, 0);
+    v.load(g);
+    if (known) submit(v);
+    v.push(CONSORT_NONE, all_of(g));
+    size_t taken = 0;
+    for (uint32_t w = 0; w < 2; ++w) taken += v.pop(w) != CONSORT_NONE;
+    return taken;
+  };
+  EXPECT_EQ(taken_by_slow(2, true), 0u);
+  EXPECT_EQ(taken_by_slow(8, true), 0u);   // 8 of them take 2 ms on all units together, one takes 3 there
+  EXPECT_EQ(taken_by_slow(40, true), 2u);
+  EXPECT_EQ(taken_by_slow(40, false), 0u);  // nobody said how much is to come
+}
+
+// Forty independent ones: the slow units help, and end when the fast one does.
+TEST(Lookahead, AllUnitsEndTogether) {
+  VirtualMachine v(kPolicy, machine(4, 1));
+  const Graph g = independent(40, 0);
+  const double ns = v.run(g);
+  size_t slow = 0;
+  for (const auto &r : v.runs) slow += r.worker < 4;
+  EXPECT_GE(slow, 8u);
+  EXPECT_LE(ns, 9800 * kUs);  // 12000 without the slow ones, 8570 at the best
+}
+
+TEST(Lookahead, LeastIsLostWhereSlow) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  Graph g;
+  for (uint32_t i = 0; i < 60; ++i) g.add(i % 2 ? 4 : 0, {{i, CONSORT_M_RW}});
+  v.load(g);
+  submit(v);
+  v.push(CONSORT_NONE, all_of(g));
+  const uint32_t t = v.pop(0);
+  ASSERT_NE(t, CONSORT_NONE);
+  EXPECT_EQ(g.items[t].kind, 4u);  // twice as slow and not ten times
+}
+
+// A long chain and many loose ones: the fast unit takes the chain's head, the slow one something loose.
+TEST(Lookahead, WhatMuchHangsOnGoesFirstAndFast) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  Graph g;
+  for (uint32_t i = 0; i < 50; ++i) g.add(0, {{i, CONSORT_M_RW}});
+  for (uint32_t i = 0; i < 8; ++i) g.add(0, {{50, CONSORT_M_RW}});
+  v.load(g);
+  submit(v);
+  std::vector<uint32_t> ready(51);
+  for (uint32_t i = 0; i < 51; ++i) ready[i] = i;
+  v.push(CONSORT_NONE, ready);
+  EXPECT_NE(v.pop(0), 50u);
+  EXPECT_EQ(v.pop(1), 50u);
+}
+
+TEST(Lookahead, PrioritiesGoBeforeAll) {
+  VirtualMachine v(kPolicy, machine(0, 1));
+  Graph g;
+  for (uint32_t i = 0; i < 6; ++i) g.add(3, {{0, CONSORT_M_RW}});
+  g.add(1, {{1, CONSORT_M_RW}}, 5);
+  v.load(g);
+  submit(v);
+  v.push(CONSORT_NONE, {0, 6});
+  EXPECT_EQ(v.pop(0), 6u);
+  EXPECT_EQ(v.pop(0), 0u);
+}
+
+// Among equals the one whose data are there.
+TEST(Lookahead, DataThatAreThereCount) {
+  VirtualMachine v(kPolicy, machine(0, 1));
+  const Graph g = independent(8, 3, kMiB);
+  v.load(g);
+  v.set_valid(5, 0b11);
+  v.push(CONSORT_NONE, all_of(g));
+  EXPECT_EQ(v.pop(0), 5u);
+}
+
+TEST(Lookahead, WhoeverCanRunItGetsIt) {
+  VirtualMachine v(kPolicy, machine(2, 2));
+  Graph g;
+  for (uint32_t i = 0; i < 400; ++i) g.add(i % 5, {{i, CONSORT_M_RW}});
+  EXPECT_GT(v.run(g, 0.05), 0);
+  EXPECT_EQ(v.runs.size(), 400u);
+  for (const auto &r : v.runs) {
+    EXPECT_TRUE(g.items[r.task].kind != 2 || r.worker < 2) << r.worker;
+    EXPECT_TRUE(g.items[r.task].kind != 3 || r.worker >= 2) << r.worker;
+  }
+}
+
+// Each class gets samples of what no model knows, a few at a time where another class is known.
+TEST(Lookahead, WhatIsNotKnownIsLearned) {
+  VirtualMachine v(kPolicy, machine(2, 1));
+  v.calibrated = false;
+  const Graph g = independent(80, 4);
+  EXPECT_GT(v.run(g), 0);
+  std::vector<size_t> got(3);
+  for (const auto &r : v.runs) ++got[r.worker];
+  for (uint32_t w = 0; w < 3; ++w) EXPECT_GE(got[w], 5u) << w;
+}
+
+TEST(Lookahead, AGraphEndsTheSameWayEachTime) {
+  Machine m = machine(6, 2);
+  for (uint32_t w = 0; w < m.units.size(); ++w) {  // potrf, trsm, syrk, gemm
+    const bool fast = m.units[w].klass;
+    const double ns[] = {fast ? 900 * kUs : 1200 * kUs, fast ? 200 * kUs : 2000 * kUs, fast ? 150 * kUs : 3000 * kUs,
+                         fast ? 300 * kUs : 8000 * kUs};
+    for (int k = 0; k < 4; ++k) m.ns[k][w] = ns[k];
+  }
+  const Graph g = Graph::cholesky(12, 64 * 1024);
+  const auto order = [&](uint64_t seed) {
+    VirtualMachine v(kPolicy, m);
+    EXPECT_GT(v.run(g, 0.05, seed), 0);
+    std::vector<std::pair<uint32_t, double>> out;
+    std::set<uint32_t> all;
+    for (const auto &r : v.runs) {
+      out.push_back({r.task * 8 + r.worker, r.end});
+      EXPECT_TRUE(all.insert(r.task).second) << "task " << r.task << " twice";
+    }
+    EXPECT_EQ(all.size(), g.items.size());
+    return out;
+  };
+  EXPECT_EQ(order(3), order(3));
+  EXPECT_NE(order(3), order(4));
+}
+
+TEST(Lookahead, DroppedOnesComeOutAtOnceAndCountNoMore) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  const Graph g = independent(40, 0);
+  v.load(g);
+  submit(v);
+  v.push(CONSORT_NONE, {0, 1, 2});
+  std::vector<consort_task *> gone;
+  for (uint32_t i = 1; i < 40; ++i) gone.push_back(&v.tasks[i]);
+  std::vector<consort_task *> held(gone.size());
+  EXPECT_EQ(v.ops->dropped(v.instance, gone.data(), static_cast<uint32_t>(gone.size()), held.data()), 2u);
+  EXPECT_EQ(std::set<consort_task *>(held.begin(), held.begin() + 2),
+            (std::set<consort_task *>{&v.tasks[1], &v.tasks[2]}));
+  EXPECT_EQ(v.pop(0), CONSORT_NONE);  // alone it is the fast one's
+  EXPECT_EQ(v.pop(1), 0u);
+  EXPECT_EQ(v.pop(1), CONSORT_NONE);
+}
+
+// A task that was popped and parked comes back, and its place at the worker is free again.
+TEST(Lookahead, WhatComesBackIsNoLongerTheWorkers) {
+  VirtualMachine v(kPolicy, machine(0, 1));
+  const Graph g = independent(4, 3);
+  v.load(g);
+  v.push(CONSORT_NONE, all_of(g));
+  const uint32_t first = v.pop(0);
+  start(v, 0, first);
+  const uint32_t second = v.pop(0);
+  EXPECT_EQ(v.pop(0), CONSORT_NONE);
+  consort_task *back = &v.tasks[second];
+  uint64_t bits = 0;
+  consort_wake wake{1, 0, &bits};
+  const consort_push p{kEpoch, CONSORT_NONE, CONSORT_PUSH_RETRIED, &back, 1, 0, &wake};
+  EXPECT_EQ(v.ops->push(v.instance, &p), 1u);
+  EXPECT_NE(v.pop(0), CONSORT_NONE);
+}
+
+// A push wakes those that would take something: not the slow one while that would make the end later.
+TEST(Lookahead, WakesWhoWouldTakeIt) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  const Graph g = independent(2, 0);
+  v.load(g);
+  v.push(CONSORT_NONE, {0});
+  EXPECT_EQ(v.woken, 0b10u);
+  EXPECT_EQ(v.pop(1), 0u);
+}
+
+// When the fast unit goes, what waited for it is no longer too slow elsewhere.
+TEST(Lookahead, WhatItsUnitsLeaveIsTheOthers) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  const Graph g = independent(2, 0);
+  v.load(g);
+  v.push(CONSORT_NONE, {0, 1});
+  EXPECT_EQ(v.pop(0), CONSORT_NONE);
+  const uint32_t gone = 1;
+  ASSERT_EQ(v.ops->workers(v.instance, &v.topology, nullptr, 0, &gone, 1), CONSORT_OK);
+  EXPECT_NE(v.pop(0), CONSORT_NONE);
+  EXPECT_EQ(v.pop(1), CONSORT_NONE);
+}
+
+}  // namespace
+}  // namespace consort_test
