@@ -5,6 +5,18 @@
 
 namespace consort {
 
+// What every registration is asked.
+inline consort_status check_description(const consort_data_desc *desc, const void *out) noexcept {
+  if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the datum's description");
+  if (desc->size < sizeof *desc)
+    return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_data_desc)", desc->size);
+  if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
+  if (!desc->interface || !*desc->interface)
+    return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
+  if (!desc->args && desc->args_bytes) return set_error(CONSORT_E_INVAL, "args is NULL, but args_bytes is not 0");
+  return CONSORT_OK;
+}
+
 // ask() without a lock, then f(datum) under the datum's right: nobody can unregister it meanwhile. Both answer a status.
 template <class A, class F>
 consort_status with_datum(Runtime &rt, consort_data_id data, A ask, F f) {

@@ -39,6 +39,25 @@ consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char 
 
 extern "C" {
 
+consort_status consort_register_in(consort_runtime *shell, const consort_data_desc *desc, uint32_t space,
+                                   consort_data_id *out) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (const consort_status s = check_description(desc, out); s < 0) return s;
+  if (const consort_status s = check_space(*rt, space); s < 0) return s;
+  const bool of_host = rt->topology->spaces()[space].desc.flags & CONSORT_SP_CPU;
+  if (!of_host && !rt->memory.leads_to(space))
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "no driver moves bytes to space '%s': a home is in one that consort topo shows a link to",
+                      name_of(*rt, space));
+  return guarded([&]() -> consort_status {
+    auto d = rt->data.add(*desc, of_host ? rt->topology->home() : space);
+    if (!d) return set_error(d.error());
+    out->v = (*d)->pub.id;
+    return CONSORT_OK;
+  });
+}
+
 consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, uint32_t space, int32_t priority,
                                 uint32_t flags, consort_prefetch_id *out) {
   Runtime *rt = enter(shell);
@@ -71,7 +90,7 @@ consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint3
   if (!rt) return refuse_shell(shell);
   const consort_status s = with_datum(*rt, data, [&](Datum &d) -> consort_status {
     if (const consort_status bad = check_space(*rt, space); bad < 0) return bad;
-    if (space == rt->topology->home() && d.home.load(std::memory_order_relaxed))
+    if (space == rt->memory.home_of(d))
       return set_errorf(CONSORT_E_INVAL,
                         "datum '%s' is the application's own memory in '%s': unregister it to have it back",
                         rt->data.name(d).c_str(), name_of(*rt, space));

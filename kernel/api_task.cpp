@@ -1,7 +1,7 @@
 // api_task.cpp — consort.h: tasks, data.
 #include <cstring>
 
-#include "api.hpp"
+#include "api_datum.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
 #include "held.hpp"
@@ -131,13 +131,7 @@ consort_status consort_task_state(consort_runtime *shell, consort_task_id task) 
 consort_status consort_register(consort_runtime *shell, const consort_data_desc *desc, consort_data_id *out) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
-  if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the datum's description");
-  if (desc->size < sizeof *desc)
-    return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_data_desc)", desc->size);
-  if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
-  if (!desc->interface || !*desc->interface)
-    return set_error(CONSORT_E_INVAL, "no interface is named; consort plugins lists what there is");
-  if (!desc->args && desc->args_bytes) return set_error(CONSORT_E_INVAL, "args is NULL, but args_bytes is not 0");
+  if (const consort_status s = check_description(desc, out); s < 0) return s;
   return guarded([&]() -> consort_status {
     auto d = rt->data.add(*desc);
     if (!d) return set_error(d.error());
@@ -156,7 +150,10 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
       if (const consort_status s = refuse_own(*rt, *h, data, CONSORT_M_W, "unregister"); s < 0) return s;
     auto name = submit_special(*rt, *h, data, CONSORT_M_W, kRetire);
     if (!name) return set_error(name.error());
-    return wait ? wait_task(*rt, *name, CONSORT_FOREVER, 0, "consort_unregister()") : CONSORT_OK;
+    if (!wait) return CONSORT_OK;
+    if (const consort_status s = wait_task(*rt, *name, CONSORT_FOREVER, 0, "consort_unregister()"); s < 0) return s;
+    const auto f = rt->failures.find(*name);  // its contents could not be brought home
+    return f ? set_error(f->status, f->chain()) : CONSORT_OK;
   });
 }
 

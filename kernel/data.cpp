@@ -114,7 +114,9 @@ consort_status DataTable::give_name(Datum &d, const char *name) {
   }
 }
 
-Result<Datum *> DataTable::add(const consort_data_desc &desc) {
+Result<Datum *> DataTable::add(const consort_data_desc &desc) { return add(desc, rt_.topology->home()); }
+
+Result<Datum *> DataTable::add(const consort_data_desc &desc, uint32_t home) {
   auto found = layout(desc.interface);
   if (!found) return found.error();
   Layout *l = *found;
@@ -133,9 +135,21 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc) {
   consort_extent extent{};
   if (l->ops->bytes(store))
     homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
+  const bool elsewhere = home != rt_.topology->home() && l->ops->bytes(store);
+  if (elsewhere && homeless) {
+    put_back(d);
+    return error(CONSORT_E_INVAL,
+                 "the arguments have no address, so there is no home in a space: give the address that its driver knows, "
+                 "or register it without a home (consort_register)");
+  }
   show(d, homeless ? data_state::kNowhere << data_state::kSpaceShift
-                   : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid);
+                   : (elsewhere ? home : rt_.topology->home()) << data_state::kSpaceShift | data_state::kValid);
   if (const consort_status s = give_name(d, desc.name); s < 0) return error(s, "no memory for the name of a datum");
+  if (elsewhere)
+    if (const consort_status s = rt_.memory.settle(d, home); s < 0) {
+      remove(d);
+      return error(s, error_text());
+    }
   // pairs with find_home(): the name is good
   d.home.store(extent.addr.base + extent.addr.off, std::memory_order_release);
   return &d;

@@ -104,7 +104,8 @@ class DataTable {
   explicit DataTable(Runtime &rt) : rt_(rt) {}
   Result<void> open();
   Result<Layout *> layout(std::string_view name);           // loads the plugin at first use
-  Result<Datum *> add(const consort_data_desc &);
+  Result<Datum *> add(const consort_data_desc &);           // its home is the host's
+  Result<Datum *> add(const consort_data_desc &, uint32_t home);  // of another space; the driver there takes it
   // whatever its state: the caller checks the generation again under the right
   Datum *find(consort_data_id id) const noexcept {
     const auto number = static_cast<uint32_t>(id.v);

@@ -25,7 +25,14 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
   }
   if (const Staging *s = hold.extra ? hold.extra->staging : nullptr; s && s->status < 0)
     return set_errorf(s->status, "datum '%s' cannot be brought home: %s", rt.data.name(d).c_str(), s->text.c_str());
-  if (data_state::space(state) == data_state::kMany) return CONSORT_OK;
+  if (data_state::space(state) == data_state::kMany) {
+    // What was at home when this was to be brought there is good; another home is none that the host could look at.
+    const uint32_t home = hold.extra && hold.extra->staging ? CONSORT_NONE : rt.memory.home_of(d);
+    return home == CONSORT_NONE || home == rt.topology->home()
+               ? CONSORT_OK
+               : set_errorf(CONSORT_E_NOMEM, "no memory for the record that brings datum '%s' to the host",
+                            rt.data.name(d).c_str());
+  }
   if (d.pub.bytes && data_state::space(state) == data_state::kNowhere)
     return rt.data.give_memory(d, rt.topology->home());
   if (d.pub.bytes && !(rt.topology->spaces()[data_state::space(state)].desc.flags & CONSORT_SP_CPU))

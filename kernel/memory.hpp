@@ -64,6 +64,10 @@ class Memory {
   void settle_step(Task *, const Family &, Turn) noexcept;
   void end(Hand &, Task *) noexcept;                       // of a task that was staged
   DatumExtra *forget(Datum &) noexcept;                    // it is removed: all replicas go; its record is the caller's
+  // Its state and its view say that it is in memory which the application has in a space of a driver: there it is at
+  // home until forget(). Nobody uses it yet.
+  consort_status settle(Datum &, uint32_t space) noexcept;
+  uint32_t home_of(const Datum &) noexcept;                // where the application's own memory of it is; NONE: nowhere
   void invalidate(Datum &) noexcept;                       // it has no contents any more
   bool valid_in(const Datum &, uint32_t space) const noexcept;  // [any] locks nothing
 
@@ -208,6 +212,7 @@ class Memory {
   void landed(Transfer *, consort_status) noexcept;        // one hop
   void finish(Transfer *, consort_status) noexcept;
   void refuse(Staging &, consort_status, std::string text) noexcept;
+  void give_back_lent(Replicas &) noexcept;
   static std::unique_ptr<Replica> scratch_in(Datum &, uint32_t space);  // may throw
   void give_back_scratch(Staging &) noexcept;
   void begin(Staging &) noexcept;                          // it runs now: what it writes is valid here alone

@@ -302,10 +302,11 @@ bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   Replicas *const all = replicas_if_any(d);
   retire(all);
   for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy)); });
-  const Replica *own = all ? all->in(rt_.topology->home()) : nullptr;
-  const bool fetch_it = own && own->lasting && all->valid && !all->is_valid(*own) && has_contents(d);
+  const Replica *own = all ? all->lasting() : nullptr;
+  const bool fetch_it = own && all->valid && !all->is_valid(*own) && has_contents(d);
   if (!fetch_it && leaving.empty()) return false;
   Staging *s = stage_at_home(h, t);
+  if (own) s->space = own->space, s->reach = coherence::one(own->space);
   if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});
   for (Replicas *one : leaving) {
     one->leaving = s;
@@ -326,6 +327,9 @@ bool Memory::stage_home(Hand &h, Task *t) noexcept try {
   s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return sent(*s);
 } catch (const std::bad_alloc &) {
+  if (t->bits & kRetire)
+    record_failure(rt_, t, CONSORT_E_NOMEM, "no memory for the record that brings its contents home",
+                   Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
   return false;
 }
 
@@ -366,6 +370,7 @@ DatumExtra *Memory::forget(Datum &d) noexcept {
     unlist(*r);
     --stores_[r->space].replicas;
   }
+  give_back_lent(*e->replicas);
   e->shown.store(nullptr, std::memory_order_relaxed);
   e->replicas.reset();
   return e;

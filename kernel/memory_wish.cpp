@@ -174,7 +174,7 @@ void Memory::pursue(uint32_t space) noexcept try {
 // All its replicas to the end where room is taken; the only valid one home, if it has memory there.
 void Memory::set_aside(Datum &d) noexcept {
   Replicas &all = *d.extra()->replicas;
-  const Replica *home = all.in(rt_.topology->home());
+  const bool has_home = all.lasting();
   for (const auto &r : all.all) {
     if (r->stays() || !r->allocated) continue;
     r->unwanted = true;
@@ -182,7 +182,7 @@ void Memory::set_aside(Datum &d) noexcept {
     unlist(*r);
     list(*r);
     const bool alone = coherence::replica(all.valid, r->space) == coherence::Replica::kOwned;
-    if (alone && has_contents(d) && home && home->lasting) save(*r, Room::kMade);
+    if (alone && has_contents(d) && has_home) save(*r, Room::kMade);
   }
 }
 

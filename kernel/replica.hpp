@@ -61,9 +61,15 @@ struct Replicas {
   bool retired = false;                    // it is being unregistered: nothing is saved any more
   Staging *leaving = nullptr;              // of the unregistration, which waits until nothing flies
   std::vector<std::unique_ptr<Replica>> all;  // few
+  std::vector<DatumExtra::Block> lent;     // the application's memory in a space of a driver: attached there, not ours
   Replica *in(uint32_t space) const noexcept {
     for (const auto &r : all)
       if (r->space == space) return r.get();
+    return nullptr;
+  }
+  Replica *lasting() const noexcept {      // in the application's own memory; nullptr: it has none
+    for (const auto &r : all)
+      if (r->lasting) return r.get();
     return nullptr;
   }
   bool is_valid(const Replica &r) const noexcept { return valid & coherence::one(r.space); }

@@ -208,6 +208,22 @@ bool soon_at_rest(Runtime &rt, Hand &h) {
   return false;
 }
 
+// What is the program's own memory, and has its contents elsewhere, ends here as if it had been unregistered. Nobody
+// submits any more.
+bool bring_data_home(Runtime &rt, Hand &h) {
+  if (!rt.memory.in_use()) return false;  // parts are in place, too
+  std::vector<consort_data_id> away;
+  rt.data.each([&](Datum &d) {
+    const uint32_t state = d.state.load(std::memory_order_relaxed);
+    const Discipline *its = discipline_if_any(d);
+    const bool in_one_place = data_state::space(state) != data_state::kMany && !(its && its->plans);
+    if (!in_one_place && !(state & data_state::kHidden) && d.home.load(std::memory_order_relaxed))
+      away.push_back({d.pub.id});
+  });
+  for (const consort_data_id id : away) (void)submit_special(rt, h, id, CONSORT_M_W, kRetire);
+  return !away.empty();
+}
+
 consort_status wait_to_stop(Runtime &rt) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   rt.repeats.stop_all();
@@ -227,6 +243,7 @@ consort_status wait_to_stop(Runtime &rt) {
     settle_down(rt, *h);
   }
   if (bring_formats_home(rt, *h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  if (bring_data_home(rt, *h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
   while (rt.memory.busy())  // copies that only make room: no task waits for them
     if (!rt.manual || !pump_all(rt, *h, CONSORT_NEVER)) h->parker.wait(50'000);
   return rt.groups.collect_all();

@@ -9,6 +9,8 @@
 #include <execinfo.h>
 #include <link.h>
 
+#include <consort/memory.h>
+
 #include "api/harness.hpp"
 
 #if CONSORT_SAN
@@ -273,6 +275,30 @@ TEST_F(AllocFail, RegisterAndUnregister) {
           (void)consort_wait_all(rt, kLong, 0);
         });
     }
+}
+
+// Of memory that is a device's: what was taken half is given back, or the next would be refused.
+TEST(AllocFailHome, RegisterIn) {
+  std::vector<long> there(100), other(100);
+  Pairs pairs = kByHand;
+  pairs.push_back({"drivers", "cpu,sim"});
+  Rt rt(pairs);
+  consort_info info{};
+  info.size = sizeof info;
+  need(consort_get_info(rt, &info), "info");
+  const uint32_t device = info.nspaces - 1;
+  const consort_vector_args args{there.data(), 100, sizeof(long)}, others{other.data(), 100, sizeof(long)};
+  const consort_data_desc d{sizeof d, 0, "vector", &args, sizeof args, "a datum with a name that no small string can hold"};
+  const consort_data_desc steady{sizeof d, 0, "vector", &others, sizeof others, "steady"};
+  consort_data_id id{0}, kept{0};
+  ASSERT_OK(consort_register_in(rt, &steady, device, &kept));
+  for_every_allocation("register_in", [&](const Fault &f) {
+    const Answer a = faulty(f, [&] { return consort_register_in(rt, &d, device, &id); });
+    good_or_no_memory(a);
+    if (a.status < 0) need(consort_register_in(rt, &d, device, &id), "the second time there is memory");
+    EXPECT_OK(consort_unregister(rt, id));
+  });
+  ASSERT_OK(consort_unregister(rt, kept));
 }
 
 TEST_F(AllocFail, SubmitPlain) {

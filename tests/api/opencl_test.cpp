@@ -8,6 +8,8 @@ TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/c
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include <consort/memory.h>
+
 #include <map>
 #include <memory>
 #include <random>
@@ -315,6 +317,148 @@ TEST_F(OpenCl, FormatsOfCoresAndDevices) {
     EXPECT_EQ(to_pairs, 8) << "and home";
     for (const auto &pairs : v)
       for (uint64_t i = 0; i < kPairs; ++i) ASSERT_TRUE(pairs[2 * i] == 6 && pairs[2 * i + 1] == 32) << "pair " << i;
+  }
+}
+
+// -- homes on a device --------------------------------------------------------------------------------------------------
+
+// Buffers that the application makes in the drivers' contexts, with queues of its own.
+struct Theirs {
+  Machine &m;
+  std::map<uint32_t, cl_context> context;  // by space
+  std::map<uint32_t, cl_command_queue> queue;
+  explicit Theirs(Machine &machine) : m(machine) {
+    struct Found {
+      std::mutex mutex;
+      std::map<uint32_t, cl_context> by_worker;
+    } found;
+    const auto tell = [](const consort_call *c) -> consort_status {
+      auto &f = *static_cast<Found *>(c->user);
+      const std::lock_guard lock(f.mutex);
+      f.by_worker[c->worker] = static_cast<cl_context>(c->native_context);
+      return CONSORT_OK;
+    };
+    need(consort_run_on_each(m, "opencl", tell, &found), "run_on_each");
+    for (const auto &[worker, c] : found.by_worker) {
+      cl_device_id device{};
+      cl_int e = clGetContextInfo(c, CL_CONTEXT_DEVICES, sizeof device, &device, nullptr);
+      const uint32_t space = m.worker(worker).space;
+      context[space] = c;
+      queue[space] = clCreateCommandQueue(c, device, 0, &e);
+      if (e != CL_SUCCESS) std::abort();
+    }
+  }
+  ~Theirs() {
+    for (auto &[space, q] : queue) clReleaseCommandQueue(q);
+  }
+  cl_mem buffer(uint32_t space, const std::vector<float> &v, cl_mem_flags flags = 0) {
+    cl_int e = 0;
+    cl_mem b = clCreateBuffer(context[space], CL_MEM_READ_WRITE | flags, v.size() * sizeof(float), nullptr, &e);
+    if (e || clEnqueueWriteBuffer(queue[space], b, CL_TRUE, 0, v.size() * sizeof(float), v.data(), 0, nullptr, nullptr)) std::abort();
+    return b;
+  }
+  std::vector<float> contents(uint32_t space, cl_mem b, size_t n) {
+    std::vector<float> v(n);
+    if (clEnqueueReadBuffer(queue[space], b, CL_TRUE, 0, n * sizeof(float), v.data(), 0, nullptr, nullptr)) std::abort();
+    return v;
+  }
+  static cl_uint references(cl_mem b) {
+    cl_uint n = 0;
+    clGetMemObjectInfo(b, CL_MEM_REFERENCE_COUNT, sizeof n, &n, nullptr);
+    return n;
+  }
+  consort_status try_home(uint32_t space, cl_mem b, uint64_t n, consort_data_id *id) {
+    const consort_vector_args a{b, n, sizeof(float)};
+    const consort_data_desc d{sizeof d, 0, "vector", &a, sizeof a, "theirs"};
+    return consort_register_in(m, &d, space, id);
+  }
+};
+
+TEST_F(OpenCl, ABufferOfTheApplicationsIsAHome) {
+  Machine m;
+  Theirs theirs(m);
+  const auto scale = m.scale();
+  for (const uint32_t there : {m.worker(m.devices[0]).space, m.worker(m.devices[1]).space}) {
+    const uint32_t own = m.worker(m.devices[0]).space == there ? m.devices[0] : m.devices[1];
+    const uint32_t other = m.devices[0] + m.devices[1] - own;
+    cl_mem b = theirs.buffer(there, std::vector<float>(4096, 1));
+    consort_link_use in = CONSORT_LINK_USE_INIT, out = CONSORT_LINK_USE_INIT;
+    ASSERT_OK(consort_get_link_use(m, 0, there, &in));
+    ASSERT_OK(consort_get_link_use(m, there, 0, &out));
+    const uint64_t before_in = in.bytes, before_out = out.bytes;
+    consort_data_id x{0};
+    ASSERT_OK(theirs.try_home(there, b, 4096, &x));
+    EXPECT_EQ(Theirs::references(b), 2u) << "kept meanwhile";
+    for (int i = 0; i < 3; ++i) Desc(scale).rw(x).arg(2.f).on(own).must(m);
+    ASSERT_OK(consort_wait_all(m, kLong, 0));
+    ASSERT_OK(consort_get_link_use(m, 0, there, &in));
+    ASSERT_OK(consort_get_link_use(m, there, 0, &out));
+    EXPECT_EQ(in.bytes + out.bytes, before_in + before_out) << "used where it is";
+    for (const uint32_t w : {m.cores[0], other, own, m.cores[1], other}) Desc(scale).rw(x).arg(2.f).on(w).must(m);
+    ASSERT_OK(consort_unregister(m, x));
+    EXPECT_EQ(Theirs::references(b), 1u);
+    EXPECT_EQ(theirs.contents(there, b, 4096), std::vector<float>(4096, 256)) << "in that very buffer";
+
+    // A piece of it, and pieces that are not its own.
+    const cl_buffer_region half{8192, 8192};
+    cl_int e = 0;
+    cl_mem part = clCreateSubBuffer(b, 0, CL_BUFFER_CREATE_TYPE_REGION, &half, &e);
+    ASSERT_EQ(e, CL_SUCCESS);
+    ASSERT_OK(theirs.try_home(there, part, 2048, &x));
+    for (const uint32_t w : {own, m.cores[0]}) Desc(scale).rw(x).arg(0.5f).on(w).must(m);
+    ASSERT_OK(consort_unregister(m, x));
+    const auto v = theirs.contents(there, b, 4096);
+    for (size_t i = 0; i < v.size(); ++i) ASSERT_EQ(v[i], i < 2048 ? 256.f : 64.f) << i;
+    EXPECT_SAYS(CONSORT_E_INVAL, theirs.try_home(there, part, 2049, &x), "'theirs'", "8196", "8192", "larger buffer");
+    clReleaseMemObject(part);
+    EXPECT_SAYS(CONSORT_E_INVAL, theirs.try_home(m.worker(other).space, b, 4096, &x), "another context", "native_context");
+    cl_mem hidden = theirs.buffer(there, std::vector<float>(16, 1), CL_MEM_HOST_WRITE_ONLY);
+    EXPECT_SAYS(CONSORT_E_INVAL, theirs.try_home(there, hidden, 16, &x), "CL_MEM_HOST_");
+    clReleaseMemObject(hidden);
+    EXPECT_EQ(Theirs::references(b), 1u);
+    clReleaseMemObject(b);
+  }
+}
+
+// Homes beside data of the runtime's own that do not all fit.
+TEST_F(OpenCl, HomesInTightMemory) {
+  Machine m(Pairs{{"limits", "opencl0:ram=8K,opencl1:ram=8K"}});
+  Theirs theirs(m);
+  const auto mix = m.mix();
+  constexpr uint32_t kData = 12, kWords = 512;
+  std::vector<std::vector<uint32_t>> v(kData, std::vector<uint32_t>(kWords, 5));
+  auto want = v;
+  std::vector<consort_data_id> x(kData);
+  std::vector<cl_mem> buffer(kData);
+  std::vector<uint32_t> space(kData);
+  for (uint32_t i = 0; i < kData; ++i) {
+    if (i % 3 == 2) {
+      x[i] = vector_of(m, v[i].data(), kWords, 4);
+      continue;
+    }
+    space[i] = m.worker(m.devices[i % 3]).space;
+    std::vector<float> bits(kWords);
+    std::memcpy(bits.data(), v[i].data(), kWords * 4);
+    buffer[i] = theirs.buffer(space[i], bits);
+    const consort_vector_args a{buffer[i], kWords, 4};
+    const consort_data_desc d{sizeof d, 0, "vector", &a, sizeof a, nullptr};
+    ASSERT_OK(consort_register_in(m, &d, space[i], &x[i]));
+  }
+  std::mt19937 rng(5);
+  for (int i = 0; i < 150; ++i) {
+    const uint32_t to = rng() % kData, from = (to + 1 + rng() % (kData - 1)) % kData, a = rng() % 100;
+    Desc(mix).r(x[from]).rw(x[to]).arg(a).on(rng() % 3 ? rng() % m.workers() : CONSORT_NONE).must(m);
+    for (uint32_t k = 0; k < kWords; ++k) want[to][k] = want[to][k] * 3 + want[from][k] + a;
+  }
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  for (uint32_t i = 0; i < kData; ++i) {
+    ASSERT_OK(consort_unregister(m, x[i]));
+    if (buffer[i]) {
+      const auto bits = theirs.contents(space[i], buffer[i], kWords);
+      std::memcpy(v[i].data(), bits.data(), kWords * 4);
+      clReleaseMemObject(buffer[i]);
+    }
+    ASSERT_EQ(v[i], want[i]) << "datum " << i;
   }
 }
 

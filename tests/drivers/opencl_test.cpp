@@ -119,7 +119,21 @@ TEST_F(OpenCl, MemoryEndsWhereTheLimitIs) {
   EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 48, 0, &b), CONSORT_E_INVAL);
   EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 64, CONSORT_AL_EXPORT, &b), CONSORT_E_UNSUPPORTED);
   EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 1 << 20, 0, &b), CONSORT_E_UNSUPPORTED);
-  EXPECT_EQ(m.ops->attach(m.dev, m.own(), Machine::addr(&m), 64, &b), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(m.ops->attach(m.dev, m.host(), Machine::addr(&m), 64, &b), CONSORT_E_UNSUPPORTED);
+}
+
+// Whole programs attach buffers of other contexts, and sub-buffers: tests/api/opencl_test.cpp.
+TEST_F(OpenCl, BuffersAreAttached) {
+  Machine m;
+  const consort_addr a = m.alloc(4096);
+  consort_addr local{};
+  EXPECT_EQ(m.ops->attach(m.dev, m.own(), a, 4096, &local), CONSORT_OK) << m.plugin.failure();
+  EXPECT_TRUE(local.base == a.base && local.off == 0);
+  m.ops->detach(m.dev, m.own(), local);
+  EXPECT_EQ(m.ops->attach(m.dev, m.own(), {a.base, 4000}, 1u << 20, &local), CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("larger buffer"), std::string::npos) << m.plugin.failure();
+  EXPECT_EQ(m.ops->attach(m.dev, m.own(), {0, 0}, 64, &local), CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("no buffer"), std::string::npos) << m.plugin.failure();
 }
 
 TEST_F(OpenCl, PinnedMemoryIsTheHosts) {

@@ -44,6 +44,30 @@ TEST(Sim, PinnedMemoryIsTheHosts) {
   EXPECT_EQ(local.base, reinterpret_cast<uint64_t>(&m));
 }
 
+// Memory that the application says the device has: copies reach it, and no further; it is none of the driver's.
+TEST(Sim, MemoryOfTheApplicationsIsAttached) {
+  Machine m(Params{{"memory", "64K"}});
+  void *q = m.open_queue();
+  std::vector<char> lent(128 << 10, 1), buffer(64, 7);
+  consort_addr local{};
+  const consort_addr there = Machine::addr(lent.data());
+  ASSERT_EQ(m.ops->attach(m.devices[0], m.space(0), there, 128 << 10, &local), CONSORT_OK) << m.plugin.failure();
+  EXPECT_EQ(m.status_of(q, m.to_device(buffer.data(), {there.base + 100, 0}, 64)), CONSORT_OK);
+  EXPECT_EQ(lent[163], 7);
+  EXPECT_EQ(lent[164], 1);
+  EXPECT_EQ(m.status_of(q, m.to_device(buffer.data(), {there.base + (128 << 10) - 63, 0}, 64)), CONSORT_E_INVAL);
+  (void)m.alloc(64 << 10);  // all that the driver has
+  EXPECT_EQ(m.ops->attach(m.devices[0], m.space(0), {there.base + 10, 0}, 10, &local), CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("in use"), std::string::npos) << m.plugin.failure();
+  EXPECT_EQ(m.ops->attach(m.devices[0], m.space(0), std::get<1>(m.blocks.back()), 10, &local), CONSORT_E_INVAL);
+  EXPECT_NE(m.plugin.failure().find("gave out"), std::string::npos) << m.plugin.failure();
+  EXPECT_EQ(m.ops->attach(m.devices[0], m.space(0), {0, 0}, 10, &local), CONSORT_E_INVAL);
+  m.ops->detach(m.devices[0], m.space(0), there);
+  EXPECT_EQ(m.status_of(q, m.to_device(buffer.data(), there, 64)), CONSORT_E_INVAL);
+  EXPECT_EQ(m.ops->attach(m.devices[0], m.space(0), {there.base + 10, 0}, 10, &local), CONSORT_OK);
+  m.ops->detach(m.devices[0], m.space(0), local);
+}
+
 TEST(Sim, WhatIsFreedWhileACopyUsesItIsNamed) {
   Machine m(Params{{"latency", "1ms"}});
   void *q = m.open_queue();

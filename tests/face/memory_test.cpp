@@ -26,6 +26,28 @@ TEST(FaceMemory, OverOneMemory) {
   EXPECT_EQ(v[7], 2);
 }
 
+// Home on a simulated device: a vector stands for its memory.
+TEST(FaceMemory, HomeOnADevice) {
+  std::vector<int> there(12, 1), square(12, 1);
+  {
+    consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu,sim"}};
+    const consort::Codelet twice{"twice", consort::cpu([](std::span<int> s) { for (int &e : s) e *= 2; })};
+    const consort::Codelet more{"more", consort::cpu([](consort::Matrix<int> m) { ++m(2, 3); })};
+    const uint32_t gpu = rt.info().nspaces - 1;
+    auto x = rt.register_in<std::span<int>>(gpu, there.data(), {there.size()}, "x");
+    auto m = rt.register_in<consort::Matrix<int>>(gpu, square.data(), {3, 4});
+    EXPECT_TRUE(x.valid_in(gpu));
+    rt.submit({.worker = 0}, twice, consort::rw(x));
+    rt.submit(more, consort::rw(m));
+    EXPECT_EQ(x.read()[11], 2);
+    x.unregister();
+    EXPECT_EQ(there[11], 2);
+    EXPECT_THROW(rt.register_in<consort::Matrix<int>>(gpu, there.data(), {12}), consort::Error);
+    EXPECT_THROW(rt.register_in<std::span<int>>(99, there.data(), {12}), consort::Error);
+  }
+  EXPECT_EQ(square[11], 2);
+}
+
 TEST(FaceMemory, WhatCannotBeIsThrown) {
   consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu"}};
   std::vector<int> v(100, 1);

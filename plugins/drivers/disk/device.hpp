@@ -221,6 +221,7 @@ class Device {
     return CONSORT_OK;
   }
 
+  bool owns(uint32_t space) const noexcept { return space == space_; }
   void free(uint32_t space, consort_addr addr) {
     bool known = false;
     if (space == space_ && addr.base == kFile) {

@@ -70,7 +70,9 @@ struct Table {
   }
   static void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept { device(dev).free(space, addr); }
   // The host's memory is read and written where it is.
-  static consort_status attach(void *, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
+  static consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t, consort_addr *local) noexcept {
+    if (device(dev).owns(space))
+      return device(dev).driver.fail(CONSORT_E_UNSUPPORTED, "nobody but the driver has a place in its file");
     *local = addr;
     return CONSORT_OK;
   }

@@ -21,7 +21,8 @@ namespace opencl {
   X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer) X(clEnqueueReadBufferRect) X(clEnqueueWriteBufferRect)            \
   X(clEnqueueCopyBufferRect) X(clEnqueueFillBuffer) X(clEnqueueMapBuffer) X(clEnqueueUnmapMemObject)               \
   X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clFlush) X(clFinish) X(clGetEventInfo)          \
-  X(clGetEventProfilingInfo) X(clRetainEvent) X(clReleaseEvent) X(clSetEventCallback)
+  X(clGetEventProfilingInfo) X(clRetainEvent) X(clReleaseEvent) X(clSetEventCallback)                         \
+  X(clGetMemObjectInfo) X(clRetainMemObject)
 #define OPENCL_NEWER_FUNCTIONS(X) X(clCreateProgramWithIL)  // not every loader has them
 
 struct Api {

@@ -227,6 +227,34 @@ void Device::free(uint32_t space, consort_addr addr, uint64_t bytes) {
   api.clReleaseMemObject(mem);
 }
 
+consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) {
+  if (!owns(space))
+    return fail(CONSORT_E_UNSUPPORTED, "memory that is there already is neither pinned nor mapped: allocate it pinned "
+                                       "(AL_PINNED in the host's space)");
+  if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  auto *mem = reinterpret_cast<cl_mem>(addr.base);
+  if (!mem || value_of<cl_mem_object_type>(api.clGetMemObjectInfo, mem, CL_MEM_TYPE) != CL_MEM_OBJECT_BUFFER)
+    return fail(CONSORT_E_INVAL, "the address is no buffer: give a cl_mem that clCreateBuffer() or clCreateSubBuffer() made");
+  if (value_of<cl_context>(api.clGetMemObjectInfo, mem, CL_MEM_CONTEXT) != context)
+    return fail(CONSORT_E_INVAL, "the buffer is of another context: make it in this device's own, the native_context of a call "
+                                 "that runs here (consort_run_on_each() finds them all)");
+  const uint64_t size = value_of<size_t>(api.clGetMemObjectInfo, mem, CL_MEM_SIZE);
+  if (addr.off > size || bytes > size - addr.off)
+    return fail(CONSORT_E_INVAL, "the datum takes " + std::to_string(bytes) + " bytes from " + std::to_string(addr.off) +
+                                     " on, and the buffer has " + std::to_string(size) + ": give a larger buffer");
+  constexpr cl_mem_flags no_copies = CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
+  if (value_of<cl_mem_flags>(api.clGetMemObjectInfo, mem, CL_MEM_FLAGS) & no_copies)
+    return fail(CONSORT_E_INVAL, "the host may not copy to and from the buffer: make it without CL_MEM_HOST_ flags");
+  if (const cl_int e = api.clRetainMemObject(mem); e != CL_SUCCESS)
+    return fail(status_of(e), std::string("the buffer cannot be kept: ") + name(e));
+  *local = addr;
+  return CONSORT_OK;
+}
+
+void Device::detach(uint32_t space, consort_addr local) {
+  if (owns(space)) api.clReleaseMemObject(reinterpret_cast<cl_mem>(local.base));
+}
+
 consort_status Device::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
   if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   std::string why;

@@ -49,6 +49,8 @@ class Device {
   consort_status link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out);
   consort_status alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out);
   void free(uint32_t space, consort_addr, uint64_t bytes);
+  consort_status attach(uint32_t space, consort_addr, uint64_t bytes, consort_addr *local);  // a buffer that is the application's
+  void detach(uint32_t space, consort_addr local);
   consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
 
   // With the mutex held: every op of every queue is over, with E_DEVICE_LOST.

@@ -195,10 +195,10 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
 }
 void free(void *dev, uint32_t space, consort_addr addr, uint64_t bytes) noexcept { device(dev).free(space, addr, bytes); }
 
-consort_status attach(void *dev, uint32_t, consort_addr, uint64_t, consort_addr *) noexcept {
-  return device(dev).fail(CONSORT_E_UNSUPPORTED, "memory that is there already is neither pinned nor mapped: allocate it pinned (AL_PINNED in the host's space)");
+consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) noexcept {
+  return guarded(device(dev).driver.host, [&] { return device(dev).attach(space, addr, bytes, local); });
 }
-void detach(void *, uint32_t, consort_addr) noexcept {}
+void detach(void *dev, uint32_t space, consort_addr local) noexcept { device(dev).detach(space, local); }
 
 consort_status load_impl(void *dev, const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) noexcept {
   return guarded(device(dev).driver.host, [&] { return device(dev).load(format, text, n, entry, code); });

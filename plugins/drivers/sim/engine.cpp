@@ -303,10 +303,13 @@ bool Engine::is_inside(const Op &op, int end, consort_addr a, const int64_t step
   for (const Device *d : devices) {
     if (d->index != static_cast<uint32_t>(end)) continue;
     const uint64_t first = a.base + a.off + static_cast<uint64_t>(low);
-    auto it = d->blocks.upper_bound(first);
-    if (it == d->blocks.begin()) return false;
-    --it;
-    return first + static_cast<uint64_t>(high - low) <= it->first + it->second;
+    for (const auto *blocks : {&d->blocks, &d->lent}) {
+      auto it = blocks->upper_bound(first);
+      if (it == blocks->begin()) continue;
+      --it;
+      if (first + static_cast<uint64_t>(high - low) <= it->first + it->second) return true;
+    }
+    return false;
   }
   return false;
 }

@@ -73,6 +73,7 @@ struct Device {
   uint64_t busy = 0;                            // until then its core of the host is at work for it
   std::map<uint64_t, uint64_t> blocks;          // address, bytes; of its own space
   std::map<uint64_t, uint64_t> pinned;          // of the host's
+  std::map<uint64_t, uint64_t> lent;            // as blocks: what the application attached, and owns
   std::map<uint32_t, std::string> names;        // of codelets
   std::string space_name;
   Chance chance;

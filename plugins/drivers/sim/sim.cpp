@@ -257,15 +257,40 @@ void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept {
   std::free(reinterpret_cast<void *>(at));
 }
 
-// The host's memory needs no pinning here, and is reached where it is.
-consort_status attach(void *dev, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
-  const Device &d = device(dev);
-  const std::lock_guard lock(d.engine->mutex);
-  if (d.lost) return d.engine->fail(d, CONSORT_E_DEVICE_LOST, "nothing is attached: the device is lost");
-  *local = addr;
-  return CONSORT_OK;
+bool meets(const std::map<uint64_t, uint64_t> &blocks, uint64_t at, uint64_t bytes) noexcept {
+  const auto after = blocks.lower_bound(at + bytes);
+  if (after == blocks.begin()) return false;
+  const auto last = std::prev(after);
+  return last->first + last->second > at;
 }
-void detach(void *, uint32_t, consort_addr) noexcept {}
+
+// The host's memory needs no pinning here, and is reached where it is. In its own space: memory that the application says
+// the device has there, beside what it gives out.
+consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) noexcept {
+  Device &d = device(dev);
+  Engine &e = *d.engine;
+  return guarded(e.host, [&]() -> consort_status {
+    const std::lock_guard lock(e.mutex);
+    if (d.lost) return e.fail(d, CONSORT_E_DEVICE_LOST, "nothing is attached: the device is lost");
+    if (space == d.space && !d.spec->host) {
+      const uint64_t at = addr.base + addr.off;
+      const std::string what = std::to_string(bytes) + " bytes at " + std::to_string(at);
+      if (!at || !bytes || at > UINT64_MAX - bytes)
+        return e.fail(d, CONSORT_E_INVAL, what + " are no memory: give its address and size");
+      if (meets(d.blocks, at, bytes)) return e.fail(d, CONSORT_E_INVAL, what + " are memory that the driver gave out");
+      if (meets(d.lent, at, bytes))
+        return e.fail(d, CONSORT_E_INVAL, what + " are in use: unregister the datum that is there");
+      d.lent[at] = bytes;
+    }
+    *local = addr;
+    return CONSORT_OK;
+  });
+}
+void detach(void *dev, uint32_t space, consort_addr local) noexcept {
+  Device &d = device(dev);
+  const std::lock_guard lock(d.engine->mutex);
+  if (space == d.space) d.lent.erase(local.base + local.off);
+}
 
 consort_status load_impl(void *dev, const char *format, const void *, uint64_t, const char *entry,
                          uint64_t *) noexcept {

@@ -207,6 +207,19 @@ class Runtime {
   Data<const T &> variable(const T &value, const char *name = nullptr) { return add_variable<const T>(&value, name); }
   template <class T>
   Data<T &> variable(const char *name = nullptr) { return add_variable<T>(nullptr, name); }
+  // Of memory that the application has in another space than the host's, at the address that the space's driver knows (memory.h):
+  // rt.register_in<std::span<float>>(space, buffer, {n}). Packed; what has gaps is registered through the C API, and adopted.
+  template <class V>
+  Data<V> register_in(uint32_t space, void *address, std::initializer_list<std::size_t> sizes, const char *name = nullptr) {
+    static_assert(detail::Layout<V>::is_data, "register_in<V>(): V is std::span<T>, consort::Matrix<T>, Block<T>, Tensor<T>, Ndim<T> or T&");
+    if (!detail::Sizes<V>::fit(sizes.size())) detail::raise(CONSORT_E_INVAL, "register_in: give one size for each dimension of the datum");
+    auto args = detail::Sizes<V>::args(sizes.begin(), sizes.size());
+    args.ptr = address;
+    const consort_data_desc d{sizeof d, 0, detail::Layout<V>::interface, &args, sizeof args, name};
+    consort_data_id id{};
+    detail::check(consort_register_in(control_.need(), &d, space, &id));
+    return Data<V>(control_, id);
+  }
   Token token(const char *name = nullptr) { return add<void>(nullptr, 0, name); }
   // Of the same layout and sizes, without a home.
   template <class V>
