@@ -18,7 +18,7 @@ namespace lookahead {
 struct Settings {
   double near = 8;      // how much more the way of data counts when units wait for theirs
   double slack = 1;     // part of the time to the end that a task may take up where it is slow
-  uint32_t look = 12;   // tasks of a kind that are compared
+  uint32_t look = 64;   // tasks of a kind that are compared
   uint32_t ahead = 2;   // tasks in flight on a fast unit
 };
 
@@ -39,7 +39,7 @@ class Instance {
 
  private:
   static constexpr uint32_t kOut = 16;       // popped tasks that are remembered of a worker
-  static constexpr uint32_t kClasses = 64, kLook = 32;
+  static constexpr uint32_t kClasses = 64, kLook = 64;
   static constexpr uint32_t kAlways = ~uint32_t{0};
   static constexpr double kSoon = 200e3;     // ns of work that may wait at a worker beside what it does
 
