@@ -153,8 +153,9 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // A task that brought copies together, or could not: the next phase begins without them then, and without their poison.
 [[gnu::noinline]] void leave_union(const Task &t, consort_status status) noexcept {
   Datum &d = *Datum::of(t.pub.access[0].datum);
-  if ((t.bits & kEmpty) || !discipline_if_any(d)->reduction) return;  // settle_special() did it; or one of copies alone
-  if (status < 0) drop_copies(d);
+  // settle_special() did it; or it is not the last: one of copies alone, or what comes before the tree
+  if ((t.bits & kEmpty) || !discipline_if_any(d)->reduction || begins(t)) return;
+  if (status < 0 || !unites_by_itself(t)) drop_copies(d);
   end_union(d);
 }
 

@@ -109,7 +109,7 @@ bool goes_beside(const Datum &d, uint32_t mode) noexcept {
       !is_open(*discipline))
     return false;
   // a fixed tree's members hang on their copies, too; see read_uses()
-  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !discipline->reduction->rt.far_units);
+  return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !copies_are_moved(discipline->reduction->rt));
 }
 
 consort_status enter_phases(Draft &draft) noexcept {

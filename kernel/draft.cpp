@@ -12,6 +12,7 @@
 #include "more.hpp"
 #include "packed_args.hpp"
 #include "recorder.hpp"
+#include "reduction.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
 
@@ -74,9 +75,8 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
     if (c && !c->modes.empty() && c->modes[i] != (use.mode & ~kHints)) [[unlikely]]
       return set_errorf(CONSORT_E_INVAL, "codelet '%s' declares mode 0x%x for datum %u, the task gives 0x%x",
                         c->name.c_str(), c->modes[i], i, use.mode);
-    // Where some unit has a memory of its own, copies are data like others, for any unit to work on.
-    const uint32_t mode =
-        use.mode | ((use.mode & CONSORT_M_REDUX) && draft.rt.far_units ? uint32_t{CONSORT_M_FIXED_TREE} : 0);
+    const bool as_tree = (use.mode & CONSORT_M_REDUX) && copies_are_moved(draft.rt);
+    const uint32_t mode = use.mode | (as_tree ? uint32_t{CONSORT_M_FIXED_TREE} : 0);
     out[i] = {&datum->pub, mode, 0};
     if (mode & (CONSORT_M_SCRATCH | CONSORT_M_REDUX)) draft.t->bits |= kScratch;
     if (mode & CONSORT_M_SCRATCH) continue;

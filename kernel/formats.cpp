@@ -32,21 +32,9 @@ consort_status convert(Draft &draft, Formats &formats, uint32_t from, uint32_t t
   if (!t) return CONSORT_E_NOMEM;
   // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
   fence::light(draft.rt.asymmetric);
-  const auto give_back = [&] {
-    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-    draft.h.give_record(t);
-  };
   if (!c->live.load(std::memory_order_relaxed)) {
-    give_back();
+    draft.drop_record(t);
     return refuse(CONSORT_E_STALE, "was removed");
-  }
-  if (draft.rt.shared_domains) {  // it may be issued behind others: their tickets stand there
-    Task *lent = draft.h.take_lent();
-    if (!lent) {
-      give_back();
-      return no_memory();
-    }
-    t->extra = new (lent) Extra;
   }
   if (const consort_status s = send_internal(draft, t, claims, 2, 0); s < 0) return s;
   formats.all[to].holds = true;

@@ -26,6 +26,16 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
   t->group = &group;
   t->epoch = group.epoch.load(std::memory_order_relaxed);
+  if (c && rt.shared_domains) {  // it may be issued behind others: their tickets stand there
+    Task *lent = h.take_lent();
+    if (!lent) {
+      std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+      h.give_record(t);
+      no_memory();
+      return nullptr;
+    }
+    t->extra = new (lent) Extra;
+  }
   return t;
 }
 

@@ -176,7 +176,14 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
       (t->epoch ^ t->group->epoch.load(std::memory_order_relaxed))) [[unlikely]]
     if (const consort_status s = fail_if_doomed(rt, t); s < 0) return s;
   if ((t->bits & (kScratch | kUnite)) && !reductions_allow(*t, w.id)) return pass_on(rt, w, t);
-  if (t->bits & kUnite) return prepare_union(rt, w, f, t);
+  if (t->bits & kUnite) [[unlikely]] {
+    if (unites_by_itself(*t)) return prepare_union(rt, w, f, t);
+    if (begins(*t) && begins_in_vain(*t)) {
+      f.fn = begun_already;
+      f.call.nviews = f.call.nargs = 0;
+      return CONSORT_OK;
+    }
+  }
   if ((t->bits & kWatched) && t->codelet->can_execute) {
     const uint64_t can = able(rt, *t->codelet, w.klass, w.id, asked_about(*t));
     if (!can) return pass_on(rt, w, t);

@@ -12,6 +12,7 @@
 #include "links.hpp"
 #include "models.hpp"
 #include "prepare.hpp"
+#include "reduction.hpp"
 #include "task_bytes.hpp"
 #include "tracer.hpp"
 
@@ -224,6 +225,10 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
     return true;  // it waits for something else, and comes again
   } else if (s < 0) {
     end_unissued(h, slot, t, s);
+    return true;
+  }
+  if (slot->frame.fn == begun_already) {
+    complete(rt_, h, t, CONSORT_OK, &worker_);
     return true;
   }
   free_.pop_back();

@@ -14,6 +14,8 @@ Reduction &reduction_of(const Datum &d) noexcept { return *discipline_if_any(d)-
 
 bool is_valid(const Datum &d) noexcept { return d.state.load(std::memory_order_relaxed) & data_state::kValid; }
 
+bool is_poisoned(const Datum &d) noexcept { return d.state.load(std::memory_order_relaxed) & data_state::kPoisoned; }
+
 void set_contents(Datum &d, uint32_t plain) noexcept {
   d.state.store((d.state.load(std::memory_order_relaxed) & ~data_state::kPlain) | plain, std::memory_order_relaxed);
 }
@@ -70,9 +72,8 @@ consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const
 // Adds `from` to `to`, and leaves `from` without contents.
 consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view, Datum &from,
                    const void *from_view) noexcept {
-  const uint32_t state = from.state.load(std::memory_order_relaxed);
-  if (state & data_state::kPoisoned) return set_error(CONSORT_E_POISONED, "a part of the reduction failed");
-  if (!(state & data_state::kValid)) return CONSORT_OK;
+  if (is_poisoned(from)) return set_error(CONSORT_E_POISONED, "a part of the reduction failed");
+  if (!is_valid(from)) return CONSORT_OK;
   if (!is_valid(to))
     if (const consort_status s = begin_with_nothing(r, w, to, to_view); s < 0) return s;
   const void *views[] = {to_view, from_view};
@@ -90,17 +91,59 @@ consort_status send_union(Draft &draft, const Claim *claims, uint32_t n, TaskNam
   return send_internal(draft, t, claims, n, first);
 }
 
-// Copies 0 … n-1 into copy 0, pairs first.
+// One call of f for each pair of 0 … n-1 whose second half goes into the first: in the end all is in 0.
+template <class F>
+consort_status for_each_pair(uint32_t n, F f) {
+  for (uint32_t step = 1; step < n; step *= 2)
+    for (uint32_t a = 0; a + step < n; a += 2 * step)
+      if (const consort_status s = f(a, a + step); s < 0) return s;
+  return CONSORT_OK;
+}
+
+// Free copies 0 … n-1, behind `first`.
 consort_status send_tree(Draft &draft, uint32_t n, TaskName first) noexcept {
   Reduction &r = *draft.reduction;
   for (uint32_t i = 0; i < n; ++i)
     if (!r.copy(i)) return CONSORT_E_NOMEM;
-  for (uint32_t step = 1; step < n; step *= 2)
-    for (uint32_t a = 0; a + step < n; a += 2 * step) {
-      const Claim claims[] = {{r.copy(a), CONSORT_M_RW}, {r.copy(a + step), CONSORT_M_RW}};
-      if (const consort_status s = send_union(draft, claims, 2, first); s < 0) return s;
-    }
-  return CONSORT_OK;
+  return for_each_pair(n, [&](uint32_t a, uint32_t b) {
+    const Claim claims[] = {{r.copy(a), CONSORT_M_RW}, {r.copy(b), CONSORT_M_RW}};
+    return send_union(draft, claims, 2, first);
+  });
+}
+
+// Behind all contributions: init, for a datum that turns out to hold nothing. Where it is known to hold something, only
+// what they hang on from now is made shorter.
+consort_status send_begin(Draft &draft, Datum &d) noexcept {
+  // no writer is left: what the datum holds does not change before the union
+  if ((!d.writer || !draft.rt.is_live(d.writer)) && is_valid(d)) return d.nreaders ? insert_junction(draft, d, 0) : 0;
+  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, kUnite, &held(draft.rt, draft.reduction->init));
+  if (!t) return CONSORT_E_NOMEM;
+  const Claim all{&d, CONSORT_M_W};
+  return send_internal(draft, t, &all, 1, 0);
+}
+
+// A fixed tree, of tasks like any others. All of them or none: a contribution that is added twice would be wrong.
+consort_status send_fixed(Draft &draft, Datum &d) noexcept {
+  Reduction &r = *draft.reduction;
+  const auto n = static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed));
+  if (!n) return forget_copies(draft, d);
+  if (const consort_status s = send_begin(draft, d); s < 0) return s;
+  Task *made[Reduction::kFixed];  // no chain is so long here that linking them wants memory
+  for (uint32_t i = 0; i < n; ++i) {
+    made[i] = make_internal(draft.rt, draft.h, *draft.t->group, i ? 0 : kUnite, &held(draft.rt, r.combine));
+    if (made[i]) continue;
+    while (i) draft.drop_record(made[--i]);
+    return CONSORT_E_NOMEM;
+  }
+  uint32_t left = n;
+  const auto add = [&](Datum &to, Datum &from) {
+    const Claim claims[] = {{&to, CONSORT_M_RW}, {&from, CONSORT_M_R}};
+    return send_internal(draft, made[--left], claims, 2, 0);
+  };
+  if (const consort_status s = for_each_pair(n, [&](uint32_t a, uint32_t b) { return add(*r.copy(a), *r.copy(b)); });
+      s < 0)
+    return s;
+  return add(d, *r.copy(0));
 }
 
 }  // namespace
@@ -147,11 +190,13 @@ consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
   if (!init || !combine)
     return set_errorf(CONSORT_E_STALE, "datum '%s': the codelet that %s its reduction was removed: set another",
                       draft.rt.data.name(d).c_str(), init ? "combines" : "begins");
-  if (!(combine->where & draft.rt.inline_classes) || !(init->where & draft.rt.inline_classes))
+  const bool moved = copies_are_moved(draft.rt);
+  const uint64_t classes = moved ? ~uint64_t{0} : draft.rt.inline_classes;
+  if (!(combine->where & classes) || !(init->where & classes))
     return set_errorf(CONSORT_E_UNSUPPORTED,
-                      "datum '%s': codelet '%s' of its reduction has no implementation for a unit that runs host code",
-                      draft.rt.data.name(d).c_str(),
-                      (combine->where & draft.rt.inline_classes ? init : combine)->name.c_str());
+                      "datum '%s': codelet '%s' of its reduction has no implementation for a unit of this machine%s",
+                      draft.rt.data.name(d).c_str(), (combine->where & classes ? init : combine)->name.c_str(),
+                      moved ? "" : " that runs host code");
   return CONSORT_OK;
 }
 
@@ -178,21 +223,26 @@ void end_union(Datum &d) noexcept {
   for_each_method(reduction_of(d), [](Codelet &c) { c.unions.fetch_sub(1, std::memory_order_release); });
 }
 
+bool copies_are_moved(const Runtime &rt) noexcept { return rt.far_units || !rt.queues.empty(); }
+
 Result<Reduction::Able> Reduction::who_can(Runtime &rt, const Codelet &init, const Codelet &combine) {
+  const bool moved = copies_are_moved(rt);
   const auto can = [&](const Codelet &c, const Worker &w) {
-    return c.entry[w.klass].is_function() && (!c.can_execute || consort::able(rt, c, w.klass, w.id, 0));
+    const Codelet::Entry &e = c.entry[w.klass];
+    return (moved ? e.fn != nullptr : e.is_function()) &&
+           (!c.can_execute || consort::able(rt, c, w.klass, w.id, 0));
   };
   auto able = std::make_unique<bool[]>(rt.workers.size());
-  bool all = true, some[3] = {};  // can some host unit begin, combine, both?
+  bool all = true, some[3] = {};  // can some unit begin, combine, both?
   for (const auto &w : rt.workers) {
     const bool begins = can(init, *w), combines = can(combine, *w);
     all &= able[w->id] = begins && combines;
-    if (w->queue) continue;
     some[0] |= begins, some[1] |= combines, some[2] |= begins && combines;
   }
-  if (all) return Able{};
+  if (all || (moved && some[0] && some[1])) return Able{};  // moved: each where it can
   // What has no implementation for them is told when it is needed: units of another class may be all that it lacks.
-  if (some[2] || !(init.where & rt.inline_classes) || !(combine.where & rt.inline_classes)) return able;
+  const uint64_t classes = moved ? ~uint64_t{0} : rt.inline_classes;
+  if (some[2] || !(init.where & classes) || !(combine.where & classes)) return able;
   const Codelet &blame = some[0] ? combine : init;
   const char *what = !some[0] ? "begins" : !some[1] ? "combines" : "combines, where the other one can begin,";
   return error(CONSORT_E_UNSUPPORTED, "codelet '" + blame.name + "', which " + what +
@@ -205,10 +255,10 @@ bool reductions_allow(const Task &t, uint32_t worker) noexcept {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
     const bool calls = (a.mode & CONSORT_M_REDUX) && !(a.mode & CONSORT_M_FIXED_TREE);  // init, for its copy
-    if (!calls && !(t.bits & kUnite)) continue;
+    if (!calls && !unites_by_itself(t)) continue;
     const Discipline *discipline = discipline_if_any(*Datum::of(a.datum));
     const Reduction *r = discipline->copy_of ? discipline->copy_of : discipline->reduction.get();
-    if (r && ((r->able && !r->able[worker]) || r->rt.workers[worker]->queue)) return false;
+    if (r && r->able && !r->able[worker]) return false;
   }
   return true;
 }
@@ -247,23 +297,20 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
 consort_status unite(Draft &draft, Datum &d) noexcept {
   Reduction &r = reduction_of(d);
   draft.reduction = &r;
+  if (r.fixed) {
+    const consort_status s = send_fixed(draft, d);
+    if (s >= 0) r.members = 0;
+    return s;
+  }
   Claim claims[] = {{&d, CONSORT_M_RW}, {nullptr, CONSORT_M_RW}};
   uint32_t n = 1;
-  if (r.fixed) {
-    if (const consort_status s =
-            send_tree(draft, static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed)), 0);
-        s < 0)
-      return s;
-    claims[n++].datum = r.copy(0);
-  } else if (draft.rt.workers.size() > 2) {
+  if (draft.rt.workers.size() > 2) {
     if (const consort_status s = insert_junction(draft, d, 0); s < 0) return s;
     const auto own = static_cast<uint32_t>(std::min<size_t>(draft.rt.workers.size(), Reduction::kMost));
     if (const consort_status s = send_tree(draft, own, d.writer); s < 0) return s;
     claims[n++].datum = r.copy(0);  // behind the tree; whatever else has contributions is added by the same task
   }
-  const consort_status s = send_union(draft, claims, n, 0);
-  if (s >= 0) r.members = 0;
-  return s;
+  return send_union(draft, claims, n, 0);
 }
 
 consort_status forget_copies(Draft &draft, Datum &d) noexcept {
@@ -324,8 +371,15 @@ consort_status unite_body(const consort_call *call) noexcept {
   return CONSORT_OK;
 }
 
+bool begins_in_vain(const Task &t) noexcept {
+  const Datum &d = *Datum::of(t.pub.access[0].datum);
+  return is_valid(d) || is_poisoned(d);  // poisoned: whoever unites is told
+}
+
+consort_status begun_already(const consort_call *) noexcept { return CONSORT_OK; }
+
 void drop_copies(Datum &d) noexcept {
-  for_each_copy(d, [](Datum &copy) { set_contents(copy, 0); });
+  for_each_copy(d, [](Datum &copy) { copy.state.fetch_and(~data_state::kPlain, std::memory_order_relaxed); });
 }
 
 }  // namespace consort

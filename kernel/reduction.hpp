@@ -2,10 +2,11 @@
 //
 // Belongs to the datum's discipline. Copies are data of the kernel's own (no handle, no home, the datum's layout).
 // Free: a task takes any copy while it runs, its worker's own if it can, and the copy's first user fills it with the
-// neutral element; a copy that holds contributions is valid, any other is not. In a fixed tree: the i-th task of a
-// phase adds to copy i mod kFixed, in the order of submission, and all is ordinary tasks on the copies, which are moved
-// like any datum: so it is wherever some unit has a memory of its own. What unites runs in the host's memory. `fixed`,
-// `members` and the making of copies in a fixed tree: under the right. Taking and giving: running tasks, any thread.
+// neutral element; a copy that holds contributions is valid, any other is not. What unites them calls the codelets
+// itself, in the host's memory. In a fixed tree: the i-th task of a phase adds to copy i mod kFixed, in the order of
+// submission, and what begins and what unites are ordinary tasks on the copies, which are moved like any datum: so it
+// is wherever some unit has a memory of its own. `fixed`, `members` and the making of copies in a fixed tree: under the
+// right. Taking and giving: running tasks, any thread.
 #pragma once
 #include <array>
 #include <atomic>
@@ -19,13 +20,18 @@ namespace consort {
 
 struct Worker;
 
+// Where some unit has a memory of its own, or a queue, copies are data like others, for any unit to work on: every
+// reduction is a fixed tree.
+bool copies_are_moved(const Runtime &) noexcept;
+
 struct Reduction {
   static constexpr uint32_t kFixed = 16, kMost = 256;
   using Able = std::unique_ptr<bool[]>;         // by worker; nullptr: every one can
   Reduction(Runtime &runtime, Datum &datum, consort_codelet_id i, consort_codelet_id c, Able a)
       : rt(runtime), like(datum), init(i), combine(c), able(std::move(a)) {}
   ~Reduction();
-  // Which workers can run both methods? An error, if none can that runs host code. Asks the codelets: without a lock.
+  // Which workers can run both methods? An error, if no worker can, or none one of the two where copies are moved.
+  // Asks the codelets: without a lock.
   static Result<Able> who_can(Runtime &, const Codelet &init, const Codelet &combine);
 
   Runtime &rt;
@@ -76,8 +82,17 @@ void for_each_copy(Datum &d, F f) {
 // A running task's part. The access remembers which copy it has.
 consort_status take_copy(Runtime &, Worker &, Task *, consort_access &, const void **view) noexcept;
 void give_copy(consort_access &) noexcept;
-// The body of a task that unites (call.user: the task), on the worker that runs it.
+// The tasks with kUnite that have a body. One that calls the datum's codelets for what it finds among its copies:
+inline bool unites_by_itself(const Task &t) noexcept {
+  return (t.bits & kUnite) && t.pub.access[t.pub.naccess - 1].mode == CONSORT_M_RW;
+}
+// ... the body of that (call.user: the task), on the worker that runs it;
 consort_status unite_body(const consort_call *) noexcept;
+// ... one that begins the datum itself in a fixed tree, and the last of the tree: the codelets' like any other.
+inline bool begins(const Task &t) noexcept { return t.pub.access[0].mode == CONSORT_M_W; }
+// Does the datum hold something already? It is then over without a body.
+bool begins_in_vain(const Task &) noexcept;
+consort_status begun_already(const consort_call *) noexcept;
 void drop_copies(Datum &) noexcept;             // what forget_copies() ordered, when its turn has come
 void end_union(Datum &) noexcept;               // the task that ends a phase is over: its codelets may go
 // May this worker run it, as far as the methods of the reductions of its data go? For one that is about to run.

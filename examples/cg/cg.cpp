@@ -14,7 +14,7 @@ using Vector = std::span<double>;
 using Fixed = std::span<const double>;
 
 // For OpenCL devices: a work item for each element of the datum that a codelet is `over`; the scalar product in one
-// group, whose sums meet in the group's memory. Copies of a sum are united by the host.
+// group, whose sums meet in the group's memory.
 constexpr const char *kernels = R"(
   #pragma OPENCL EXTENSION cl_khr_fp64 : enable
   __kernel void zero(__global double *sum) { *sum = 0; }

@@ -627,6 +627,28 @@ TEST(Access, ShortTasksAreRefusedAsLongOnesAre) {
 
 // -- several submitters -------------------------------------------------------------------------------------------
 
+TEST(Access, ScratchMayComeBeforeWhatIsWritten) {
+  Rt rt(workers("2"));
+  Bodies bodies;
+  const auto through = bodies(rt, "through", [](const consort_call &c) {
+    *pointer<int64_t>(c, 0) = *pointer<int64_t>(c, 1) + 1;
+    *pointer<int64_t>(c, 1) = *pointer<int64_t>(c, 0);
+    return CONSORT_OK;
+  });
+  int64_t v[2] = {0, 0}, none = 0;
+  const auto scratch = variable_of(rt, &none);
+  const consort_data_id x[] = {variable_of(rt, &v[0]), variable_of(rt, &v[1])};
+  for (int i = 0; i < 20; ++i) {
+    Desc(through).use(scratch, CONSORT_M_SCRATCH).rw(x[0]).must(rt);
+    Desc(through).use(scratch, CONSORT_M_SCRATCH).use(x[1], CONSORT_M_RW | CONSORT_M_COMMUTE).must(rt);
+    Desc(through).use(scratch, CONSORT_M_SCRATCH).rw(x[1]).must(rt);
+  }
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  for (const auto d : x) EXPECT_OK(consort_unregister(rt, d));
+  EXPECT_EQ(v[0], 20);
+  EXPECT_EQ(v[1], 40);
+}
+
 TEST(Access, FromSeveralThreads) {
   Rt rt(workers("2"));
   Sum sum(rt);

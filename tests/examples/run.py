@@ -63,7 +63,6 @@ DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_S
 # Those that have kernels for OpenCL devices, too: these take part, or get all tasks, which then may not need host code.
 WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg', 'multiformat'}
 TWO_VIEWS = {'multiformat'}  # the function of a core would be given what OpenCL's units see
-NEEDS_CORES = {'cg'}  # sums are united by the host
 OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
           'POCL_DEVICES': 'pthread pthread'}
 ALONE = {'CONSORT_CPU__UNITS': 'false'}
@@ -96,14 +95,9 @@ class Example(unittest.TestCase):
         nobody = run(*self.runs[1].split(), **OPENCL, **ALONE)
         if nobody.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', nobody.stderr):
             self.skipTest(f'no OpenCL device here: {nobody.stderr}')
-        return nobody
 
     def test_on_opencl_devices_alone(self):
-        nobody = self.opencl_or_skip()
-        if NAME in NEEDS_CORES:
-            self.assertEqual(nobody.returncode, 1, nobody.stdout)
-            self.assertIn('no implementation for a unit that runs host code', nobody.stderr)
-            return
+        self.opencl_or_skip()
         for line in self.runs[SOME]:
             self.good(*line.split(), **OPENCL, **ALONE)
 
@@ -117,7 +111,7 @@ class Example(unittest.TestCase):
         self.good(*self.runs[-1].split(), **{**OPENCL, **DEVICES, 'CONSORT_DRIVERS': 'cpu,opencl,sim'})
 
     def test_on_devices_that_play_opencl(self):
-        if NAME in WITH_KERNELS - TWO_VIEWS - NEEDS_CORES:
+        if NAME in WITH_KERNELS - TWO_VIEWS:
             for line in self.runs[1:]:
                 self.good(*line.split(), **PLAYED)
 
