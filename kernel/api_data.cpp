@@ -59,7 +59,10 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
                         "datum '%s' has unfinished tasks, or contributions that nobody has read: acquire and release "
                         "it before its reduction changes",
                         rt.data.name(d).c_str());
-    discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine, std::move(able));
+    if (discipline.reduction)  // of the copies that it has there may be some that are still being saved elsewhere
+      discipline.reduction->set(init, combine, std::move(able));
+    else
+      discipline.reduction = std::make_unique<Reduction>(rt, d, init, combine, std::move(able));
     return CONSORT_OK;
   });
 }

@@ -291,19 +291,22 @@ bool Memory::sent(Staging &s) noexcept {
 }
 
 // Its contents come home if they belong there, and nothing of it flies any more, nor of the copies that it was reduced on.
+// Others are worth nothing from here on: they are not saved, so room is made by dropping them.
 bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   Lock lock(mutex_);
   std::vector<Replicas *> leaving;
-  const auto retire = [&](Replicas *all) {
+  const auto retire = [&](Replicas *all, bool wanted) {
     if (!all) return;
     all->retired = true;
+    if (!wanted) all->valid = 0, ++all->version;
     if (all->flying) leaving.push_back(all);
   };
   Replicas *const all = replicas_if_any(d);
-  retire(all);
-  for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy)); });
   const Replica *own = all ? all->lasting() : nullptr;
-  const bool fetch_it = own && all->valid && !all->is_valid(*own) && has_contents(d);
+  const bool wanted = own && all->valid && has_contents(d);
+  const bool fetch_it = wanted && !all->is_valid(*own);
+  retire(all, wanted);
+  for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
   if (!fetch_it && leaving.empty()) return false;
   Staging *s = stage_at_home(h, t);
   if (own) s->space = own->space, s->reach = coherence::one(own->space);

@@ -179,6 +179,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   if (t->bits & kUnite) [[unlikely]] {
     if (unites_by_itself(*t)) return prepare_union(rt, w, f, t);
     if (begins(*t) && begins_in_vain(*t)) {
+      t->bits &= static_cast<uint16_t>(~kOdd);  // it writes nothing after all
       f.fn = begun_already;
       f.call.nviews = f.call.nargs = 0;
       return CONSORT_OK;

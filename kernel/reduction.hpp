@@ -37,7 +37,7 @@ struct Reduction {
   Runtime &rt;
   Datum &like;
   consort_codelet_id init, combine;
-  const Able able;
+  Able able;
   bool fixed = false;
   uint64_t members = 0;                         // of this phase, if it is fixed
 
@@ -49,6 +49,8 @@ struct Reduction {
   std::mutex growing;                           // makes a copy's datum
 
   Datum *copy(uint32_t i) noexcept;             // makes it; nullptr: no memory, told
+  // Under the right, while no task of the datum is left: other methods, and the copies stay.
+  void set(consort_codelet_id i, consort_codelet_id c, Able a) noexcept { init = i, combine = c, able = std::move(a); }
 };
 
 // Under the right:
