@@ -9,8 +9,6 @@
 
 namespace consort {
 
-using coherence::Event;
-
 Memory::Memory(Runtime &rt) : rt_(rt), outlook_(rt.tasks) {}
 Memory::~Memory() { close(); }
 
@@ -222,17 +220,22 @@ void Memory::pin(Replica &r) noexcept {
   if (r.pins++) return;
   unlist(r);
   stores_[r.space].pinned += r.bytes;
+  if (r.base) pin(*r.base);
 }
 void Memory::unpin(Replica &r) noexcept {
   if (--r.pins) return;
   stores_[r.space].pinned -= r.bytes;
   r.last_use_ns = rt_.policy.chooses_victims() ? rt_.clock.now() : 0;
   list(r);
+  if (r.base) unpin(*r.base);
 }
 
 // Memory for a replica whose room was made. Spares of the same sizes first.
 consort_status Memory::allocate(Replica &r) noexcept try {
   const Datum &d = *r.datum;
+  if (has_no_place(r))
+    return set_errorf(CONSORT_E_NOMEM, "'%s' lies in its whole's memory, and that has none at home",
+                      rt_.data.name(d).c_str());
   const Space &space = rt_.topology->spaces()[r.space];
   Store &store = stores_[r.space];
   consort_block wanted[DataTable::kMostBlocks];
@@ -276,6 +279,8 @@ consort_status Memory::allocate(Replica &r) noexcept try {
 // Its memory becomes spare. It is not pinned, and not the only valid one of its datum unless that has no contents.
 void Memory::release(Replica &r) noexcept {
   unlist(r);
+  close_windows(r);
+  if (r.base) std::erase(r.base->windows, &r), close_window(r);
   Store &store = stores_[r.space];
   const Space &space = rt_.topology->spaces()[r.space];
   for (const auto &b : r.blocks) {
@@ -316,15 +321,14 @@ void Memory::rank(Replica &r) noexcept {
   enum : uint64_t { kWorthless, kOrdinary, kKept };
   const Replicas &all = *r.datum->extra()->replicas;
   const bool kept = all.through & coherence::one(r.space);
-  const uint64_t level = r.unwanted || !all.is_valid(r) ? kWorthless : kept ? kKept : kOrdinary;
-  const bool alone = coherence::replica(all.valid, r.space) == coherence::Replica::kOwned;
+  const uint64_t level = r.unwanted || is_worthless(r) ? kWorthless : kept ? kKept : kOrdinary;
   static_assert(Outlook::kNever < uint64_t{1} << 62);
   if (level == kOrdinary && r.chosen && r.chosen >> Replica::kPlaceBits == stores_[r.space].asks) {
     r.rank = 1 + (r.chosen & ((1u << Replica::kPlaceBits) - 1));  // behind all that is worth nothing, before the rest
     return;
   }
-  const uint64_t nearness = level == kWorthless ? 0 : Outlook::kNever - outlook_.next(*r.datum).place;
-  r.rank = level << 62 | (nearness << 1 & Outlook::kNever) | alone;
+  const uint64_t nearness = level == kWorthless ? 0 : Outlook::kNever - next_use(r);
+  r.rank = level << 62 | (nearness << 1 & Outlook::kNever) | is_only(r);
 }
 
 void Memory::look_ahead(Store &store) noexcept {
@@ -363,15 +367,15 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
     store.clearing = true;
     store.later = false;
     look_ahead(store);
-    const auto needed = [&](const Datum *d) {
-      return for_whom &&
-             std::any_of(for_whom->items.begin(), for_whom->items.end(), [&](const auto &i) { return i.datum == d; });
+    const auto needed = [&](const Replica &r) {
+      return for_whom && std::any_of(for_whom->items.begin(), for_whom->items.end(),
+                                     [&](const auto &i) { return &holder(*i.replica) == &r; });
     };
     look_at_victims(store, [&](Replica &r) {
       if (!lacks(store.saving)) return false;
-      if (r.coming || needed(r.datum)) return true;
+      if (r.coming || needed(r)) return true;
       store.evictions_until_ranked -= store.evictions_until_ranked != 0;
-      if (coherence::rule(r.datum->extra()->replicas->valid, space, Event::kDrop).save)
+      if (is_only(r))
         save(r, Room::kMade);
       else
         drop(r);
@@ -388,28 +392,47 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
 void Memory::count_on(Transfer &t, bool yes) noexcept {
   if (t.counted_on == yes) return;
   t.counted_on = yes;
-  uint64_t &saving = stores_[t.from->space].saving;
-  saving = yes ? saving + t.from->bytes : saving - t.from->bytes;
+  Replica &r = holder(*t.from);
+  uint64_t &saving = stores_[r.space].saving;
+  if (yes && r.counted_saves++ == 0) saving += r.bytes;
+  if (!yes && --r.counted_saves == 0) saving -= r.bytes;
 }
 
 // Brings the only valid replica to another space, so that it may go: the datum's own memory, or wherever there is room.
 bool Memory::save(Replica &r, Room room) noexcept try {
   constexpr uint8_t kMostInVain = 3;
+  if (!r.windows.empty() && is_apart(r)) {
+    bool any = false;
+    for (Replica *w : r.windows) any |= is_only(*w) && save(*w, room);
+    return any;
+  }
   if (r.vain >= kMostInVain) return false;
   Datum &d = *r.datum;
   Replicas &all = *d.extra()->replicas;
   if (all.retired) return false;
+  if (all.held) {
+    stores_[r.space].later = true;
+    return false;
+  }
   const auto n = static_cast<uint32_t>(stores_.size());
   uint32_t best = CONSORT_NONE;
   for (uint32_t s = 0; s < n; ++s) {
     if (s == r.space || routes_.next(r.space, s) != s || !mover_of_[r.space * n + s]) continue;
     const Replica *there = all.in(s);
+    if (!r.windows.empty()) {  // at home alone all of them have a place, once the step that opens them has it
+      if (s != rt_.topology->home()) continue;
+      if (!there || !there->allocated) {
+        stores_[r.space].later = true;
+        return false;
+      }
+    }
+    if (s == rt_.topology->home() && is_part(d) && !(there && there->allocated)) continue;  // it has no place there
     // In use there, though not valid: somebody who overwrites it is about to begin.
     if (there && (there->coming || there->pins)) {
       stores_[r.space].later = true;
       return false;
     }
-    if (there && there->lasting) {
+    if (there && (there->lasting || (there->anchored && there->allocated))) {
       best = s;
       break;
     }
@@ -431,7 +454,7 @@ bool Memory::save(Replica &r, Room room) noexcept try {
   if (!hop(*t)) return false;
   count_on(*t, true);
   ++stores_[r.space].saves;
-  stores_[r.space].saved_bytes += r.bytes;
+  stores_[r.space].saved_bytes += r.base ? d.pub.bytes : r.bytes;
   t.release();
   return true;
 } catch (const std::bad_alloc &) {

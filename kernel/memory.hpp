@@ -4,8 +4,8 @@
 // order in which they came, whole or not at all, so two tasks never take turns at evicting each other's inputs. What is
 // granted is pinned until the task ends. Room is made by dropping copies that are elsewhere too and saving the only
 // ones: first what no task will read, then what is read last (outlook.hpp), then the longest unused. Any thread; one
-// mutex, below the submission right and above those of movers. No callback of anybody runs under it; a driver's alloc
-// and free do.
+// mutex, below the submission right and above those of movers. No callback of anybody runs under it but what is pure of
+// layouts and filters; a driver's alloc and free do.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -28,6 +28,7 @@
 namespace consort {
 
 struct Frame;
+struct Plan;
 
 class Memory {
  public:
@@ -56,12 +57,12 @@ class Memory {
   consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
   // A hold or an unregistration whose turn has come. True: its datum is on its way home, and end_special() follows.
   bool stage_home(Hand &, Task *) noexcept;
-  // A step between a whole and its parts, which use the whole's memory at home. As stage_home(); then what has become
-  // of their replicas elsewhere, and who could not be brought home (told, poisoned).
-  struct Family { Datum *whole; Datum *const *parts; uint32_t n; };
-  enum class Turn { kDown, kDownToWrite, kLetWrite, kUp, kOver };
-  bool stage_step(Hand &, Task *, const Family &, Turn) noexcept;
-  void settle_step(Task *, const Family &, Turn) noexcept;
+  // A step between a whole and its parts (memory_family.cpp). As stage_home(); then what has become of their replicas,
+  // and who could not be brought (told, poisoned).
+  enum class Turn { kDown, kDownToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
+  bool stage_step(Hand &, Task *, const Plan &, Turn) noexcept;
+  void settle_step(Task *, const Plan &, Turn) noexcept;
+  void parts_have_no_place(const Plan &) noexcept;         // their whole has no memory at home
   void end(Hand &, Task *) noexcept;                       // of a task that was staged
   DatumExtra *forget(Datum &) noexcept;                    // it is removed: all replicas go; its record is the caller's
   // Its state and its view say that it is in memory which the application has in a space of a driver: there it is at
@@ -160,14 +161,15 @@ class Memory {
   Replica *replica_in(Replicas &, Datum &, uint32_t space);  // may throw
   uint64_t bytes_in(const Datum &, uint32_t space) const noexcept;
   void keep(Staging &) noexcept;
-  Staging *stage_at_home(Hand &, Task *);                  // empty; may throw
-  // a staging at home: granted and there? False: so; true: it has to wait
+  Staging *stage_by_itself(Hand &, Task *, uint32_t space);  // empty; may throw
+  // one without a worker: granted and there? False: so; true: it has to wait
   bool sent(Staging &) noexcept;
   bool choose(Staging &);                                  // may throw; false: a datum can not be brought
   // false: it has to wait. Also true where it can not be (status)
   bool grant(Staging &) noexcept;
   enum class Short { kRefused, kTryAgain, kWait };
   Short short_of(Staging &, consort_status) noexcept;
+  Short leave_windows(Staging &) noexcept;
   bool is_stuck(const Store &) const noexcept;             // nothing that is under way or in use will ever make room
   bool make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept;
   void rank(Replica &) noexcept;
@@ -211,6 +213,7 @@ class Memory {
   Mover *mover_of(const Transfer &t) const noexcept { return mover_of_[t.from->space * stores_.size() + t.to->space]; }
   void landed(Transfer *, consort_status) noexcept;        // one hop
   void finish(Transfer *, consort_status) noexcept;
+  void awaits_one_less(Staging &) noexcept;
   void refuse(Staging &, consort_status, std::string text) noexcept;
   void give_back_lent(Replicas &) noexcept;
   static std::unique_ptr<Replica> scratch_in(Datum &, uint32_t space);  // may throw
@@ -231,6 +234,38 @@ class Memory {
   // a writer's turn: no task that never heard of the record is left
   void nobody_else(Replicas &) noexcept;
   void write_through(Datum &) noexcept;
+  // -- windows --
+  static Replica &holder(Replica &) noexcept;              // whose memory it is: itself, unless it is a window
+  static bool is_apart(const Replica &base) noexcept;      // each of its windows is valid, or not, by itself
+  static bool follows(const Replica &) noexcept;           // a window that is valid when its base is
+  bool is_only(const Replica &) const noexcept;            // to be saved before it goes
+  static bool is_worthless(const Replica &) noexcept;
+  uint64_t next_use(const Replica &) noexcept;             // Outlook::Next::place, its windows' too
+  Replicas &record_of_part(Datum &, Replica &home);        // may throw
+  bool open_windows(const Plan &, Replica &base);          // false: the filter has no place there; may throw
+  static void spread(const Replica &base) noexcept;        // it became valid: so did those that follow
+  void close_window(Replica &) noexcept;                   // its base forgets it otherwise
+  void close_windows(Replica &base) noexcept;              // it loses its memory
+  void close_windows(const Plan &) noexcept;
+  void lose_place(const Plan &) noexcept;
+  bool has_no_place(const Replica &) const noexcept;       // a part's, at home, without its whole's memory
+  // -- steps --
+  struct Needs {                                           // of a step: what has to be where, who has to stand still
+    uint32_t space;
+    std::vector<Staging::Item> items;
+    std::vector<Replicas *> flying;
+  };
+  coherence::Spaces in_place(const Datum &part) const noexcept;
+  coherence::Spaces common(const Plan &) const noexcept;
+  uint64_t lacking(const Plan &, const Replica &base) const noexcept;
+  void stand_still(Datum &, Needs &) const;                // may throw
+  void before_down(const Plan &, bool to_write, Needs &);  // may throw
+  void before_up(const Plan &, bool gather, Needs &);      // may throw
+  void before_end(const Plan &, Needs &) const;            // may throw
+  void take_back(Replicas &) noexcept;
+  void shut(Datum &) noexcept;
+  void unshut(Datum &, coherence::Spaces valid) noexcept;
+  void settle(const Plan &, Turn) noexcept;
   void list(Replica &) noexcept;
   void unlist(Replica &) noexcept;
   void pin(Replica &) noexcept;

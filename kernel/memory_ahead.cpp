@@ -16,7 +16,7 @@ void Memory::save_ahead(uint32_t space) noexcept {
   int looks = kLooks;
   look_at_victims(store, [&](Replica &r) {
     const Replicas &all = *r.datum->extra()->replicas;
-    if (!coherence::rule(all.valid, space, coherence::Event::kDrop).save)
+    if (!is_only(r))
       ready += r.bytes;
     else if (!r.coming && !all.claims && !outlook_.next(*r.datum).rewritten && save(r, Room::kFree))
       return false;

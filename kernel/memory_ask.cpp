@@ -58,7 +58,7 @@ void Memory::ask(Lock &lock, uint32_t space) {
   look_ahead(store);
   const Staging *const first = store.waiting.empty() ? nullptr : store.waiting.front();
   const auto needed = [&](const Replica &r) {  // by him who asks
-    const auto is = [&](const auto &item) { return item.replica == &r; };
+    const auto is = [&](const auto &item) { return item.replica && &holder(*item.replica) == &r; };
     return first && std::any_of(first->items.begin(), first->items.end(), is);
   };
   struct Shown {
@@ -68,10 +68,8 @@ void Memory::ask(Lock &lock, uint32_t space) {
   std::vector<Shown> shown;
   for (const Replica *r = store.oldest; r; r = r->newer) {
     if (r->coming || needed(*r)) continue;
-    const bool dirty =
-        coherence::replica(r->datum->extra()->replicas->valid, space) == coherence::Replica::kOwned;
     const uint32_t flags =
-        (dirty ? uint32_t{CONSORT_RP_DIRTY} : 0) | (r->prefetched ? uint32_t{CONSORT_RP_PREFETCHED} : 0);
+        (is_only(*r) ? uint32_t{CONSORT_RP_DIRTY} : 0) | (r->prefetched ? uint32_t{CONSORT_RP_PREFETCHED} : 0);
     shown.push_back({r->rank, r->age, {r->datum->pub.id, r->bytes, r->last_use_ns, space, flags}});
   }
   const auto goes_before = [](const Shown &a, const Shown &b) {

@@ -70,7 +70,7 @@ void Memory::heed_prefetch(const Hints::Hint &h, Datum &d, Replicas &all) {
   constexpr size_t kMost = 1024;
   const auto there = coherence::one(h.space);
   if (!is_live(*rt_.tasks.at(static_cast<uint32_t>(h.task)), h.task) || stores_[h.space].wished.size() >= kMost) return;
-  if (all.claims || all.in_parts || !all.valid || !has_contents(d)) return;
+  if (all.claims || all.held || !all.valid || !has_contents(d)) return;
   if ((all.valid | all.arriving | all.hinted) & there) return;
   Wish &w = *keep({.what = Wish::kBring, .space = h.space, .priority = h.priority, .task = h.task}, d);
   try {

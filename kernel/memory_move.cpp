@@ -3,6 +3,7 @@
 
 #include "error_slot.hpp"
 #include "memory.hpp"
+#include "plan.hpp"
 #include "runtime.hpp"
 #include "tracer.hpp"
 
@@ -13,6 +14,18 @@ void expect(Replica &r, Transfer *t) noexcept {  // nullptr: nothing any more
   r.coming = t;
   Shown<coherence::Spaces> &arriving = r.datum->extra()->replicas->arriving;
   arriving = t ? arriving | coherence::one(r.space) : arriving & ~coherence::one(r.space);
+}
+
+bool is_there(const Replica &r) noexcept { return r.datum->extra()->replicas->is_valid(r); }
+
+bool is_or_lies_in(const Datum &d, const Datum &whole) noexcept {
+  const Datum *at = &d;
+  while (at != &whole) {
+    const Discipline *discipline = discipline_if_any(*at);
+    if (!discipline || !discipline->part_of) return false;
+    at = discipline->part_of->whole;
+  }
+  return true;
 }
 
 }  // namespace
@@ -123,7 +136,10 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
   t->blocked.clear();
   // Written elsewhere meanwhile (nobody waits for a copy that only makes room): then this is nothing.
   const bool stale = t->version != all.version;
-  if (t->status >= 0 && !stale) all.valid |= coherence::one(t->to->space);
+  if (t->status >= 0 && !stale) {
+    all.valid |= coherence::one(t->to->space);
+    spread(*t->to);
+  }
   t->to->prefetched = t->wish && t->waiters.empty();
   if (status != CONSORT_E_CANCELLED) {
     Traffic &link = traffic_[t->from->space * stores_.size() + t->to->space];
@@ -133,10 +149,10 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
   if (t->saving) t->from->vain = t->status < 0 ? t->from->vain + 1 : 0;
   unpin(*t->from);
   unpin(*t->to);
-  leave(*t->from);
+  leave(holder(*t->from));
   const bool in_vain = t->wish && t->waiters.empty() && all.claims;  // nobody waits, and soon it is written
   if (t->status < 0 || t->to == t->last || stale || in_vain) {
-    Replica &arrived = *t->to;
+    Replica &arrived = holder(*t->to);
     finish(t, t->status);
     leave(arrived);
   } else {  // the next hop
@@ -145,7 +161,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
     bool sent = false;
     try {
       t->to = next == t->last->space ? t->last : replica_in(all, *t->datum, next);
-      sent = (t->to == t->last || !t->to->coming) &&
+      sent = (t->to == t->last || (!t->to->coming && !follows(*t->to))) &&
              (t->to->allocated || (make_room(next, bytes_in(*t->datum, next), nullptr) && allocate(*t->to) >= 0)) &&
              hop(*t);
     } catch (const std::bad_alloc &) {
@@ -164,7 +180,7 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
   if (Wish *w = t->wish) over(*w);
   for (Staging *s : t->waiters) {
     const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
-      return i.datum == t->datum && (i.mode & CONSORT_M_R) && !t->datum->extra()->replicas->is_valid(*i.replica);
+      return is_or_lies_in(*i.datum, *t->datum) && (i.mode & CONSORT_M_R) && !is_there(*i.replica);
     });
     if (again == s->items.end()) {  // it has what it needs, or will write it
     } else if (status >= 0 || !theirs) {
@@ -175,9 +191,17 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
                  rt_.topology->spaces()[t->from->space].desc.name + " to " +
                  rt_.topology->spaces()[t->last->space].desc.name + (t->why.empty() ? "" : ": " + t->why));
     }
-    if (--s->awaited == 0) complete(s);
+    awaits_one_less(*s);
   }
   delete t;
+}
+
+// What it waited for together was one copy of several: whatever is not there yet is looked for again.
+void Memory::awaits_one_less(Staging &s) noexcept {
+  if (--s.awaited) return;
+  for (const auto &item : s.items)
+    if (s.status >= 0 && (item.mode & CONSORT_M_R) && !is_there(*item.replica)) fetch(*item.replica, &s, nullptr);
+  if (!s.awaited) complete(&s);
 }
 
 // Those that found no room on their way look again. If nobody can ever make it (each waits for room that another has),
@@ -192,9 +216,9 @@ void Memory::fetch_wanted() noexcept {
              "no room for datum '" + rt_.data.name(*w.replica->datum) + "' on its way to " +
                  rt_.topology->spaces()[w.replica->space].desc.name +
                  ": the space between is full of data that wait for one another: raise its limit");
-    else if (s.status >= 0 && !w.replica->datum->extra()->replicas->is_valid(*w.replica))
+    else if (s.status >= 0 && !is_there(*w.replica))
       fetch(*w.replica, &s, nullptr);
-    if (--s.awaited == 0) complete(&s);
+    awaits_one_less(s);
   };
   for (size_t n = wanted_.size(); n; --n) take(false);
   if (!wanted_.empty() && !transfers_ && !active_ && !asking_) take(true);
@@ -208,6 +232,7 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
     return Sent::kNever;
   };
   if (r.coming) {
+    if (!s) return Sent::kLater;  // of a part, and it is the whole that comes
     if (r.coming->wish) mover_of(*r.coming)->hurry(r.coming);
     r.coming->waiters.push_back(s);
     ++s->awaited;
@@ -215,6 +240,13 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
   }
   Datum &d = *r.datum;
   Replicas &all = *d.extra()->replicas;
+  if (follows(r)) {  // others that share its bytes may be read there: what comes is the whole, once
+    if (!r.base->datum->extra()->replicas->held) return fetch(*r.base, s, wish);
+    if (!s) return Sent::kLater;
+    wanted_.push_back({&r, s});
+    ++s->awaited;
+    return Sent::kLater;
+  }
   Replica *from = nullptr;
   for (const auto &other : all.all)
     if (all.is_valid(*other) &&
@@ -227,6 +259,7 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
                       (from ? rt_.topology->spaces()[from->space].desc.name : "no space") +
                       ", from where no driver moves bytes to " + rt_.topology->spaces()[r.space].desc.name);
   Replica *to = next == r.space ? &r : replica_in(all, d, next);
+  if (to != &r && follows(*to) && !is_there(*to)) return fetch(*to, s, wish);  // from there it is looked for again
   const uint64_t bytes = bytes_in(d, next);
   const bool room = to->allocated || (s ? make_room(next, bytes, s) : free_room(stores_[next], bytes));
   if (!s && (to->coming || !room)) return Sent::kLater;

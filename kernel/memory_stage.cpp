@@ -52,7 +52,7 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
     for (const auto &own : s.scratch) missing += bytes_in(*own.replica->datum, s.space);
     store.limit = std::min<uint64_t>(store.limit, store.used + missing - 1);  // so much there is not
     for (const Replica *r = store.oldest; r; r = r->newer)
-      if (std::none_of(s.items.begin(), s.items.end(), [&](const auto &i) { return i.replica == r; }))
+      if (std::none_of(s.items.begin(), s.items.end(), [&](const auto &i) { return &holder(*i.replica) == r; }))
         return Short::kTryAgain;
     if (!is_stuck(store)) return Short::kWait;
   }
@@ -64,10 +64,20 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
 bool Memory::grant(Staging &s) noexcept try {
   choose(s);
   uint64_t missing = 0, whole = 0;
-  for (const auto &item : s.items) {
-    const uint64_t bytes = item.replica->space == s.space ? bytes_in(*item.datum, s.space) : 0;
-    if (!item.replica->lasting) whole += bytes;
-    if (!item.replica->allocated) missing += bytes;
+  for (const auto &item : s.items)
+    if (has_no_place(*item.replica)) {
+      refuse(s, CONSORT_E_NOMEM,
+             "'" + rt_.data.name(*item.datum) + "' is a part of a datum for which there was no memory at home");
+      return true;
+    }
+  for (auto item = s.items.begin(); item != s.items.end(); ++item) {
+    const Replica &r = *item->replica, &own = holder(*item->replica);
+    const bool shares = &own != &r || !r.windows.empty();
+    const bool named = shares && std::any_of(s.items.begin(), item,
+                                             [&](const auto &i) { return &holder(*i.replica) == &own; });
+    const uint64_t bytes = r.space != s.space || named ? 0 : &own == &r ? bytes_in(*item->datum, s.space) : own.bytes;
+    if (!r.lasting) whole += bytes;
+    if (!r.allocated) missing += bytes;
   }
   for (const auto &own : s.scratch) {
     const uint64_t bytes = bytes_in(*own.replica->datum, s.space);
@@ -76,6 +86,7 @@ bool Memory::grant(Staging &s) noexcept try {
   }
   Store &store = stores_[s.space];
   if (store.counted && whole > store.limit) {
+    if (const Short left = leave_windows(s); left != Short::kRefused) return left == Short::kTryAgain && grant(s);
     refuse(s, CONSORT_E_NOMEM,
            "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name +
                " at once, and there are " + std::to_string(store.limit) + ": use smaller data, or raise the limit");
@@ -111,8 +122,10 @@ bool Memory::grant(Staging &s) noexcept try {
   for (auto &item : s.items) {
     pin(*item.replica);
     for (Transfer *t : item.replica->going) count_on(*t, false);
-    item.replica->unwanted = item.replica->leaves = item.replica->prefetched = false;
-    item.replica->chosen = 0;
+    for (Replica *r = item.replica; r; r = r->base) {
+      r->unwanted = r->leaves = r->prefetched = false;
+      r->chosen = 0;
+    }
     item.claimed = item.mode & CONSORT_M_W;
     if (item.claimed) ++item.datum->extra()->replicas->claims;
   }
@@ -131,6 +144,25 @@ bool Memory::grant(Staging &s) noexcept try {
 } catch (const std::bad_alloc &) {
   refuse(s, CONSORT_E_NOMEM, "no memory for the records of its data's replicas");
   return true;
+}
+
+// Parts that take less room by themselves than their whole does: those that are windows get memory of their own.
+Memory::Short Memory::leave_windows(Staging &s) noexcept {
+  Short found = Short::kRefused;
+  for (const auto &item : s.items) {
+    Replica &r = holder(*item.replica);
+    if (&r == item.replica || r.stays() || r.space != s.space) continue;
+    if (r.pins) return Short::kWait;
+    stores_[r.space].later = false;
+    if (is_only(r)) {
+      if (save(r, Room::kMade) || stores_[r.space].later) return Short::kWait;
+      return Short::kRefused;
+    }
+    drop(r);
+    found = Short::kTryAgain;
+    break;  // the others may have been its windows
+  }
+  return found;
 }
 
 void Memory::give_back_scratch(Staging &s) noexcept {
@@ -267,14 +299,13 @@ void Memory::keep(Staging &s) noexcept {
   stagings_ = &s;
 }
 
-Staging *Memory::stage_at_home(Hand &h, Task *t) {
+Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
   if (!t->extra) {
     Task *lent = h.take_lent();
     if (!lent) throw std::bad_alloc();
     t->extra = new (lent) Extra;
   }
-  const uint32_t home = rt_.topology->home();
-  auto *s = new Staging{t, nullptr, home, {}, {}, coherence::one(home), 0, false, 0, {}, nullptr, nullptr};
+  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, false, 0, {}, nullptr, nullptr};
   keep(*s);
   return t->extra->staging = s;
 }
@@ -308,8 +339,7 @@ bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   retire(all, wanted);
   for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
   if (!fetch_it && leaving.empty()) return false;
-  Staging *s = stage_at_home(h, t);
-  if (own) s->space = own->space, s->reach = coherence::one(own->space);
+  Staging *s = stage_by_itself(h, t, own ? own->space : rt_.topology->home());
   if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});
   for (Replicas *one : leaving) {
     one->leaving = s;
@@ -325,7 +355,7 @@ bool Memory::stage_home(Hand &h, Task *t) noexcept try {
   if (data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
   Lock lock(mutex_);
   const bool contents = replicas_of(d)->valid && has_contents(d);
-  Staging *s = stage_at_home(h, t);
+  Staging *s = stage_by_itself(h, t, rt_.topology->home());
   // That there is nothing to read is told elsewhere.
   s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return sent(*s);
@@ -353,7 +383,7 @@ void Memory::end(Hand &h, Task *t) noexcept {
     if (std::exchange(item.claimed, false)) --all.claims;
     // Not behind one whose follower on the same queue writes already: it is copied when that one ends.
     if ((item.mode & CONSORT_M_W) && all.through && item.version == all.version) write_through(*item.datum);
-    leave(*item.replica);
+    leave(holder(*item.replica));
   }
   serve();
   hand_out(h, lock);
@@ -366,17 +396,21 @@ DatumExtra *Memory::forget(Datum &d) noexcept {
     if (wish.begun && wish.datum == &d) over(wish);
   }
   outlook_.forget(d);
-  DatumExtra *const e = d.rare.exchange(nullptr, std::memory_order_relaxed);
-  if (!e || !e->replicas) return e;
-  for (auto &r : e->replicas->all) {
-    if (r->allocated && !r->lasting) release(*r);
-    unlist(*r);
-    --stores_[r->space].replicas;
-  }
-  give_back_lent(*e->replicas);
+  DatumExtra *const e = d.extra();
+  if (!e || !e->replicas) return d.rare.exchange(nullptr, std::memory_order_relaxed);
+  Replicas &all = *e->replicas;
+  for (auto *group : {&all.all, &all.left_over})
+    for (auto &r : *group) {
+      if (r->base) std::erase(r->base->windows, r.get()), close_window(*r);
+      close_windows(*r);
+      if (r->allocated && !r->lasting) release(*r);
+      unlist(*r);
+      --stores_[r->space].replicas;
+    }
+  give_back_lent(all);
   e->shown.store(nullptr, std::memory_order_relaxed);
   e->replicas.reset();
-  return e;
+  return d.rare.exchange(nullptr, std::memory_order_relaxed);
 }
 
 void Memory::invalidate(Datum &d) noexcept {

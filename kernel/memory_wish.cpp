@@ -123,8 +123,7 @@ bool Memory::free_room(Store &store, uint64_t bytes) noexcept {
   const auto enough = [&] { return store.used - store.spare_bytes + bytes <= store.limit; };
   for (Replica *r = store.oldest; r && r->unwanted && !enough();) {
     Replica *const next = r->newer;
-    const Replicas &all = *r->datum->extra()->replicas;
-    if (!coherence::rule(all.valid, r->space, Event::kDrop).save) drop(*r);
+    if (!is_only(*r)) drop(*r);
     r = next;
   }
   if (!enough()) return false;
@@ -142,7 +141,7 @@ void Memory::pursue(uint32_t space) noexcept try {
     const Replica *there = all.in(space);
     const bool done = w.what == Wish::kRoom ? there && there->allocated : (all.valid & coherence::one(space)) != 0;
     const bool in_vain = w.task && !is_live(*rt_.tasks.at(static_cast<uint32_t>(w.task)), w.task);
-    if (done || in_vain || all.retired || all.claims || all.version != w.version ||
+    if (done || in_vain || all.retired || all.held || all.claims || all.version != w.version ||
         (w.what == Wish::kBring && !all.valid) || (there && there->coming)) {
       over(w);
       continue;
@@ -181,15 +180,14 @@ void Memory::set_aside(Datum &d) noexcept {
     if (!r->listed) continue;
     unlist(*r);
     list(*r);
-    const bool alone = coherence::replica(all.valid, r->space) == coherence::Replica::kOwned;
-    if (alone && has_contents(d) && has_home) save(*r, Room::kMade);
+    if (is_only(*r) && has_contents(d) && has_home) save(*r, Room::kMade);
   }
 }
 
 void Memory::drop(Replica &r) noexcept {
   Replicas &all = *r.datum->extra()->replicas;
   if (r.pins) ++stores_[r.space].needed_evictions;
-  all.valid = coherence::after(all.valid, r.space, Event::kDrop);
+  if (!r.left) all.valid = coherence::after(all.valid, r.space, Event::kDrop);
   release(r);
   ++stores_[r.space].evictions;
 }
@@ -197,8 +195,7 @@ void Memory::drop(Replica &r) noexcept {
 // One that was asked to go: now, or when it has been saved.
 void Memory::leave(Replica &r) noexcept {
   if (!r.leaves || r.pins || !r.allocated) return;
-  const Replicas &all = *r.datum->extra()->replicas;
-  if (coherence::rule(all.valid, r.space, Event::kDrop).save) {
+  if (is_only(r)) {
     if (!save(r, Room::kMade)) r.leaves = false;
     return;
   }

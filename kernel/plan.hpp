@@ -39,6 +39,8 @@ struct Plan {
   Plan *next = nullptr;                       // of the same whole
 
   bool open() const noexcept { return state != State::kClosed; }
+  // Once they are written the parts together are the whole; or they are never written.
+  bool covers() const noexcept { return read_only || (filter->flags & CONSORT_FI_COVER); }
 };
 
 class Plans {

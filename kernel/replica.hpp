@@ -46,7 +46,13 @@ struct Replica {
   uint32_t at = kNotIn;
   bool looked_at = false;                  // taken out of them while the others are looked at
   Replica *next_looked_at = nullptr;
-  bool stays() const noexcept { return lasting || unsure || anchored; }  // whether in use or not
+  // A window is a part's replica in memory that its whole has there (memory_window.cpp): it has none of its own, and
+  // keeps the whole's while it is pinned.
+  Replica *base = nullptr;                 // of a window: whose memory it is
+  std::vector<Replica *> windows;          // into this one's memory
+  bool left = false;                       // no replica of its datum any more: its windows alone use it
+  uint32_t counted_saves = 0;              // saves under way that will let it go, of it or of its windows
+  bool stays() const noexcept { return lasting || unsure || anchored || base; }  // whether in use or not
 };
 
 struct Replicas {
@@ -57,11 +63,14 @@ struct Replicas {
   uint32_t claims = 0;                     // writers that were granted a replica and have not ended
   coherence::Spaces through = 0;           // whatever is written is copied there
   coherence::Spaces hinted = 0;            // where a policy's prefetch waits to bring it
-  bool in_parts = false;                   // it is written by way of its parts
   bool retired = false;                    // it is being unregistered: nothing is saved any more
-  Staging *leaving = nullptr;              // of the unregistration, which waits until nothing flies
+  Staging *leaving = nullptr;              // of the unregistration or step that waits until nothing flies
+  bool held = false;                       // meanwhile, by a step: nothing new begins by itself
+  bool shut = false;                       // its parts have the contents, each its own: nothing here is valid
+  uint32_t opened = 0;                     // plans that are open, since there is this record
   std::vector<std::unique_ptr<Replica>> all;  // few
   std::vector<DatumExtra::Block> lent;     // the application's memory in a space of a driver: attached there, not ours
+  std::vector<std::unique_ptr<Replica>> left_over;  // that became `left`, until the last window is closed
   Replica *in(uint32_t space) const noexcept {
     for (const auto &r : all)
       if (r->space == space) return r.get();

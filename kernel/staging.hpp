@@ -31,7 +31,7 @@ struct Staging {
     std::unique_ptr<Replica> replica;
   };
   Task *task;
-  Worker *worker;                 // who comes for it; nullptr: a hold or an unregistration, at home
+  Worker *worker;                 // who comes for it; nullptr: a hold, an unregistration or a step
   uint32_t space;                 // where memory is taken, if any has to be
   std::vector<Item> items;        // each datum once
   std::vector<Scratch> scratch;

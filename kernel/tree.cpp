@@ -1,5 +1,10 @@
 #include "tree.hpp"
 
+#include <consort/memory.h>
+
+#include <cstddef>
+#include <cstring>
+
 #include "error_slot.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
@@ -255,17 +260,32 @@ bool give_memory_to_write(Runtime &rt, Datum &whole) noexcept {
   return !is_nowhere(whole) || rt.data.give_memory(whole, rt.topology->home()) >= 0;
 }
 
+// A view that is as it should be is not written: whoever copies a part that nobody waits for may look at it just now.
 consort_status alias(const Plan &plan, uint32_t i) noexcept {
-  return plan.filter->alias(plan.whole->shape(), plan.whole->view, plan.params.get(), i, plan.part[i]->view);
+  alignas(std::max_align_t) std::byte view[Layout::kMostBytes];
+  const Datum &d = *plan.part[i];
+  const uint32_t bytes = d.layout->ops->view_size;
+  std::memcpy(view, d.view, bytes);
+  const consort_status s = plan.filter->alias(plan.whole->shape(), plan.whole->view, plan.params.get(), i, view);
+  if (s >= 0 && std::memcmp(view, d.view, bytes) != 0) std::memcpy(d.view, view, bytes);
+  return s;
+}
+
+// Has it memory that its parts could lie in? Where it should have been brought there and was not, it is poisoned.
+bool has_place(Runtime &rt, const Datum &whole) noexcept {
+  const uint32_t state = whole.state.load(std::memory_order_relaxed);
+  if (data_state::space(state) != data_state::kMany || !(state & data_state::kPoisoned)) return !is_nowhere(whole);
+  return rt.memory.state_in(whole, rt.topology->home()) & CONSORT_IN_ROOM;
 }
 
 // Where the whole is, and what is in it, is so of each part.
 void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
-  const bool is_somewhere = to_write ? give_memory_to_write(rt, whole) : !is_nowhere(whole);
+  const bool is_somewhere = (!to_write || give_memory_to_write(rt, whole)) && has_place(rt, whole);
+  if (!is_somewhere && rt.memory.in_use()) rt.memory.parts_have_no_place(plan);
   const uint32_t state = whole.state.load(std::memory_order_relaxed) & ~data_state::kHidden;
   const auto of_part = [&](const Datum &part) {  // a whole that is in several places has been brought home
-    const uint32_t home = rt.topology->home(), space = data_state::space(state);
+    const uint32_t home = rt.topology->home(), space = is_somewhere ? data_state::space(state) : data_state::kNowhere;
     const uint32_t apart = space == data_state::kMany ? home : space;
     const uint32_t at = part.extra() && part.extra()->replicas ? data_state::kMany : apart;
     return (state & ((1u << data_state::kSpaceShift) - 1)) | at << data_state::kSpaceShift;
@@ -291,9 +311,10 @@ Memory::Turn turn_of(Step::What what) noexcept {
     case Step::kOpen: return Memory::Turn::kDown;
     case Step::kOpenToWrite: return Memory::Turn::kDownToWrite;
     case Step::kLetWrite: return Memory::Turn::kLetWrite;
-    case Step::kLetReadWhole:
-    case Step::kGather: return Memory::Turn::kUp;
-    default: return Memory::Turn::kOver;
+    case Step::kLetReadWhole: return Memory::Turn::kLetReadWhole;
+    case Step::kGather: return Memory::Turn::kGather;
+    case Step::kShut: return Memory::Turn::kShut;
+    default: return Memory::Turn::kEnd;
   }
 }
 
@@ -394,13 +415,12 @@ consort_status end_plans(Draft &draft, Datum &d) noexcept {
 
 bool stage_step(Runtime &rt, Hand &h, Task *t) noexcept {
   const Step step = step_of(*t);
-  return rt.memory.stage_step(h, t, {step.plan->whole, step.plan->part.get(), step.plan->n}, turn_of(step.what));
+  return rt.memory.stage_step(h, t, *step.plan, turn_of(step.what));
 }
 
 void take_step(Runtime &rt, Task *t) noexcept {
   const Step step = step_of(*t);
-  const Memory::Family family{step.plan->whole, step.plan->part.get(), step.plan->n};
-  if (rt.memory.in_use()) rt.memory.settle_step(t, family, turn_of(step.what));
+  if (rt.memory.in_use()) rt.memory.settle_step(t, *step.plan, turn_of(step.what));
   switch (step.what) {
     case Step::kOpen: return hand_down(rt, t, *step.plan, false);
     case Step::kOpenToWrite: return hand_down(rt, t, *step.plan, true);

@@ -625,6 +625,40 @@ TEST_F(OpenCl, KernelsAsTextAndAsAFile) {
   unlink(file);
 }
 
+// Parts are the whole's buffer and an offset: functions get both, a kernel that asks for no offset a sub-buffer. Where
+// none may begin parts have buffers of their own.
+TEST_F(OpenCl, PartsLieInTheBufferOfTheirWhole) {
+  for (const uint64_t n : {4096u, 4004u}) {
+    Machine m;
+    const uint32_t there = m.devices[0];
+    const consort_codelet_id all[] = {m.scale(), text_codelet(m, "plain", {"cl", kScale, "scale"}, on_core()),
+                                      text_codelet(m, "offset", {"cl", kScale, "offset"}, on_core())};
+    std::vector<float> v(n, 1);
+    const auto x = vector_of(m, v.data(), n, sizeof(float));
+    Desc(all[0]).rw(x).arg(2.f).on(there).must(m);
+    const consort_split split{4, 0};
+    consort_plan_desc d = CONSORT_PLAN_INIT;
+    d.filter = "blocks";
+    d.params = &split;
+    d.params_bytes = sizeof split;
+    consort_plan_id plan{0};
+    ASSERT_OK(consort_plan_create(m, x, &d, &plan));
+    consort_data_id part[4];
+    ASSERT_EQ(consort_plan_parts(m, plan, part, 4), 4);
+    for (int round = 0; round < 2; ++round) {
+      for (const auto c : all)
+        for (int i = 0; i < 4; ++i) Desc(c).rw(part[i]).arg(i % 2 ? 2.f : 0.5f).on(there).must(m);
+      Desc(all[1]).rw(x).arg(1.f).on(there).must(m);
+    }
+    ASSERT_OK(consort_wait_all(m, kLong, 0));
+    consort_link_use back = CONSORT_LINK_USE_INIT;
+    ASSERT_OK(consort_get_link_use(m, m.worker(there).space, 0, &back));
+    if (n == 4096) { EXPECT_EQ(back.bytes, 0u); }
+    ASSERT_OK(consort_unregister(m, x));
+    for (uint64_t i = 0; i < n; ++i) ASSERT_EQ(v[i], i / (n / 4) % 2 ? 128.f : 0.03125f) << i;
+  }
+}
+
 // What has gaps at home has none there; a work item for each element, its arguments picked. Without elements: nothing.
 TEST_F(OpenCl, KernelsOverMatricesAndOverNothing) {
   Machine m;

@@ -373,4 +373,49 @@ TEST(Wishes, ChangeNothingButTime) {
   }
 }
 
+// A copy of a whole that nobody waits for reads its memory at home, which is its parts' memory, too: it ends before one of
+// them is written. A simulated link on which it takes a while.
+TEST(Wishes, ACopyOfAWholeEndsBeforeItsPartsAreWritten) {
+  constexpr uint64_t kCells = 16384;
+  for (const bool read_first : {false, true}) {
+    Rt rt({{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"cpu.workers", "2"}, {"sim.devices", "1"}, {"sim.bandwidth", "2M"}, {"log", "error"}});
+    uint32_t far = CONSORT_NONE;
+    for (uint32_t s = 0; far == CONSORT_NONE; ++s) {
+      consort_space_info info{sizeof info, 0, nullptr, nullptr, nullptr, 0, 0, 0};
+      ASSERT_OK(consort_get_space(rt, s, &info));
+      if (std::string(info.driver) == "sim") far = s;
+    }
+    Bodies bodies;
+    std::atomic<int> beside{0};
+    std::vector<uint64_t> memory(kCells, 1);
+    const auto x = vector_of(rt, memory.data(), kCells, 8, "whole");
+    const auto write = bodies(rt, "write", [&](const consort_call &c) {
+      uint32_t bits = 0;
+      if (consort_data_in(rt, x, far, &bits) < 0 || (bits & CONSORT_IN_COMING)) ++beside;
+      return fill(c);
+    });
+    const auto read = bodies(rt, "read", [](const consort_call &) { return CONSORT_OK; });
+    consort_plan_desc d = CONSORT_PLAN_INIT;
+    consort_plan_id plan{0};
+    std::vector<consort_data_id> part(2);
+    const consort_split in_two{2, 0};
+    d.filter = "blocks";
+    d.params = &in_two;
+    d.params_bytes = sizeof in_two;
+    ASSERT_OK(consort_plan_create(rt, x, &d, &plan));
+    ASSERT_EQ(consort_plan_parts(rt, plan, part.data(), 2), 2);
+    for (uint64_t round = 2; round < 5; ++round) {
+      if (read_first) Desc(read).r(part[1]).must(rt);
+      ASSERT_OK(consort_prefetch(rt, x, far, 0, 0, nullptr));
+      Desc(write).w(part[0]).arg(round).must(rt);
+      Desc(read).r(x).must(rt);
+    }
+    ASSERT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_EQ(beside, 0) << "of three writers";
+    ASSERT_OK(consort_unregister(rt, x));
+    EXPECT_EQ(memory[0], 4u);
+    EXPECT_EQ(memory[kCells - 1], 1u);
+  }
+}
+
 }  // namespace

@@ -1,11 +1,15 @@
 // Random programs on random trees of plans, against a plain array: values only, for a wrong order shows in them.
 //
 // Where a part's elements are is asked of a shadow, a datum of the same shape that holds its own positions and is
-// divided by the same plans; so the oracle knows no filter. The seed is printed with each failure. STRESS_SEED=N runs
-// that seed alone in each configuration; CONSORT_FULL=1 runs many.
+// divided by the same plans; so the oracle knows no filter. With devices parts lie in their memories too, which may be
+// tight, and copies may fail: then tasks may, but what is seen is right (FLT-02). The seed is printed with each failure.
+// STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1 runs many.
+#include <consort/memory.h>
+
 #include <deque>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "api/harness.hpp"
 
@@ -70,7 +74,8 @@ struct Step {
   };
   std::vector<Use> uses;
   Word salt = 0;
-  std::atomic<int> *wrong = nullptr;
+  std::atomic<bool> wrong{false};
+  consort_task_id task{0};
 };
 
 Word act(uint32_t mode, Kind kind, const void *view, Word salt) {
@@ -84,11 +89,11 @@ Word act(uint32_t mode, Kind kind, const void *view, Word salt) {
   return seen;
 }
 consort_status body(const consort_call *c) {
-  const Step &s = *reinterpret_cast<const Step *>(c->args[0].scalar);
+  Step &s = *reinterpret_cast<Step *>(c->args[0].scalar);
   for (uint32_t i = 0; i < s.uses.size(); ++i) {
     const auto &u = s.uses[i];
     const Word seen = act(u.mode, u.kind, c->views[i], s.salt);
-    if ((u.mode == CONSORT_M_R || u.mode == CONSORT_M_RW) && seen != u.sees) ++*s.wrong;
+    if ((u.mode == CONSORT_M_R || u.mode == CONSORT_M_RW) && seen != u.sees) s.wrong = true;
   }
   return CONSORT_OK;
 }
@@ -105,17 +110,31 @@ consort_status unite(const consort_call *c) {
   return CONSORT_OK;
 }
 
+struct Setup {
+  const char *scheduler, *workers, *pump;
+  int submitters;
+  bool one_tree;
+  enum Where : uint8_t { kCores, kDevices, kTight, kFaults } where = kCores;
+};
+
 class Program {
  public:
-  Program(consort_runtime *rt, uint64_t seed) : rt_(rt), random_(seed) {
-    task_ = codelet(rt, "step", body);
+  Program(consort_runtime *rt, uint64_t seed, Setup::Where where) : rt_(rt), random_(seed), where_(where) {
+    const consort_impl impls[] = {{"cpu", body, nullptr, nullptr, nullptr, nullptr, nullptr, 0},
+                                  {"gpu", body, nullptr, nullptr, nullptr, nullptr, nullptr, 0}};
+    task_ = where_ == Setup::kCores ? codelet(rt, "step", body) : codelet_of(rt, "step", impls);
+    consort_info info{};
+    info.size = sizeof info;
+    need(consort_get_info(rt, &info), "info");
+    workers_ = info.nworkers;
+    spaces_ = info.nspaces;
     for (uintptr_t k = 0; k < 3; ++k) {
       zero_[k] = codelet(rt, "zero", zero, 1, reinterpret_cast<void *>(k));
       unite_[k] = codelet(rt, "unite", unite, 2, reinterpret_cast<void *>(k));
     }
-    root_.kind = static_cast<Kind>(pick(3));
-    const uint64_t nx = 1 + pick(9), ny = 1 + pick(9), nz = 1 + pick(3);
-    const uint64_t n = root_.kind == Kind::kNdim ? nx * ny * nz : nx * ny;
+    const auto [kind, nx, ny, nz] = sizes(random_);
+    root_.kind = kind;
+    const uint64_t n = kind == Kind::kNdim ? nx * ny * nz : nx * ny;
     values_.resize(n);
     for (Word &v : values_) v = random_();
     homeless_ = chance(30);
@@ -129,13 +148,23 @@ class Program {
     if (homeless_) touch({{&root_, CONSORT_M_W}});
   }
 
+  // What two of its data take there, whatever they are.
+  static uint64_t tight(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto [kind, nx, ny, nz] = sizes(random);
+    constexpr uint64_t kGranule = 256;
+    const uint64_t bytes = nx * ny * (kind == Kind::kNdim ? nz : 1) * sizeof(Word);
+    return 2 * ((bytes + kGranule - 1) / kGranule * kGranule);
+  }
+
   void step() {
     std::lock_guard lock(mutex_);
     const int what = pick(100);
     if (what < 10) divide();
     else if (what < 13) destroy();
     else if (what < 23) enter();
-    else if (what < 24) need(consort_wait_all(rt_, kLong, 0), "wait");
+    else if (what < 24) wait();
+    else if (what < 28 && where_ != Setup::kCores) wish();
     else submit();
   }
 
@@ -144,13 +173,16 @@ class Program {
       touch({{&root_, CONSORT_M_R}});
     } else if (chance(50)) {
       need(consort_unregister(rt_, root_.id), "unregister");
-      if (memory_ != values_) ++wrong_;
+      if (where_ != Setup::kFaults && memory_ != values_) ++wrong_;
       root_.id = {0};
     }
-    need(consort_wait_all(rt_, kLong, 0), "wait");
+    wait();
     if (root_.id.v) need(consort_unregister(rt_, root_.id), "unregister");
-    if (!homeless_ && memory_ != values_) ++wrong_;
+    if (!homeless_ && where_ != Setup::kFaults && memory_ != values_) ++wrong_;
     need(consort_unregister(rt_, root_.shadow), "unregister shadow");
+    // One that is issued behind others may run on what nobody could write, and is refused then.
+    for (const Step &s : steps_)
+      if (s.wrong && (where_ != Setup::kFaults || consort_task_wait(rt_, s.task, kLong, 0) >= 0)) ++wrong_;
   }
   int wrong() const { return wrong_; }
 
@@ -159,6 +191,16 @@ class Program {
     Node *node;
     uint32_t mode;
   };
+
+  static std::tuple<Kind, uint64_t, uint64_t, uint64_t> sizes(std::mt19937_64 &random) {
+    const auto kind = static_cast<Kind>(random() % 3);
+    const uint64_t nx = 1 + random() % 9, ny = 1 + random() % 9, nz = 1 + random() % 3;
+    return {kind, nx, ny, nz};
+  }
+  void wait() {
+    const consort_status s = consort_wait_all(rt_, kLong, 0);
+    if (where_ != Setup::kFaults || s == CONSORT_E_TIMEOUT) need(s, "wait");
+  }
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   bool chance(int percent) { return pick(100) < percent; }
@@ -284,7 +326,8 @@ class Program {
   void submit() {
     std::vector<Wish> wishes;
     bool refused = false;
-    for (int k = chance(60) ? 1 : 1 + pick(6); k > 0; --k) {
+    const int most = where_ == Setup::kTight || where_ == Setup::kFaults ? 2 : 6;
+    for (int k = chance(60) ? 1 : 1 + pick(most); k > 0; --k) {
       Node *n = any_node();
       if (!n->reduces && chance(5)) {
         const auto kind = static_cast<size_t>(n->kind);
@@ -315,15 +358,28 @@ class Program {
     Step &s = plan_step(wishes);
     Desc d(task_);
     for (const Wish &w : wishes) d.use(w.node->id, w.mode);
-    d.arg(reinterpret_cast<uint64_t>(&s)).priority(pick(3)).must(rt_);
+    if (where_ != Setup::kCores && chance(70)) d.on(static_cast<uint32_t>(pick(static_cast<int>(workers_))));
+    s.task = d.arg(reinterpret_cast<uint64_t>(&s)).priority(pick(3)).must(rt_);
+  }
+
+  // Of the memories, which changes nothing but time.
+  void wish() {
+    Node *n = any_node();
+    const auto space = static_cast<uint32_t>(pick(static_cast<int>(spaces_)));
+    const int what = pick(n->read_only ? 2 : 3);
+    if (what == 0) need(consort_prefetch(rt_, n->id, space, pick(3), 0, nullptr), "prefetch");
+    if (what == 1) need(consort_wont_use(rt_, n->id), "wont_use");
+    if (what == 2 && space) need(consort_evict(rt_, n->id, space), "evict");
   }
 
   void enter() {
     Node *n = any_node();
     const uint32_t mode = n->read_only || chance(60) ? CONSORT_M_R : CONSORT_M_RW;
-    const Step &s = plan_step({{n, mode}});
     consort_hold h{};
-    need(consort_acquire(rt_, n->id, mode, kLong, &h), "acquire");
+    const consort_status entered = consort_acquire(rt_, n->id, mode, kLong, &h);
+    if (entered < 0 && entered != CONSORT_E_TIMEOUT && where_ == Setup::kFaults) return;
+    need(entered, "acquire");
+    const Step &s = plan_step({{n, mode}});
     if (act(mode, n->kind, h.view, s.salt) != s.uses[0].sees) ++wrong_;
     need(consort_release(rt_, h), "release");
   }
@@ -332,7 +388,6 @@ class Program {
   Step &plan_step(const std::vector<Wish> &wishes) {
     Step &s = steps_.emplace_back();
     s.salt = random_();
-    s.wrong = &wrong_;
     for (const Wish &w : wishes) {
       Word seen = 1, k = 0;
       for (const uint32_t at : w.node->at) {
@@ -349,6 +404,8 @@ class Program {
 
   consort_runtime *rt_;
   std::mt19937_64 random_;
+  const Setup::Where where_;
+  uint32_t workers_ = 0, spaces_ = 0;
   std::mutex mutex_;  // several threads may take turns
   consort_codelet_id task_{0}, zero_[3], unite_[3];
   Node root_;
@@ -358,29 +415,33 @@ class Program {
   std::atomic<int> wrong_{0};
 };
 
-struct Setup {
-  const char *scheduler, *workers, *pump;
-  int submitters;
-  bool one_tree;
-};
 std::string name(const Setup &s) {
   return std::string(s.scheduler) + "_w" + s.workers + "_" + std::to_string(s.submitters) + "sub" +
-         (s.one_tree ? "_one_tree" : "") + (*s.pump == 'm' ? "_pumped" : "");
+         (s.one_tree ? "_one_tree" : "") + (*s.pump == 'm' ? "_pumped" : "") +
+         (s.where == Setup::kFaults ? "_faults" : s.where == Setup::kTight ? "_tight" : s.where ? "_devices" : "");
 }
 void PrintTo(const Setup &s, std::ostream *out) { *out << name(s); }
 
 bool run(const Setup &setup, uint64_t seed, int steps) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const std::string text = std::to_string(seed);
-  Rt rt({{"cpu.topology", kFourCores},
-         {"workers", setup.workers},
-         {"scheduler", setup.scheduler},
-         {"pump", setup.pump},
-         {"window", seed % 3 ? "2048" : "16"},
-         {"seed", text.c_str()}});
+  Pairs pairs{{"cpu.topology", kFourCores},
+              {"cpu.workers", setup.workers},
+              {"scheduler", setup.scheduler},
+              {"pump", setup.pump},
+              {"window", seed % 3 ? "2048" : "16"},
+              {"seed", text.c_str()}};
+  // Of copies alone: what is issued behind a kernel that fails may run on what that has left.
+  const std::string faults = "copy@" + std::to_string(2 + seed * 7 % 40) + ",copy@" + std::to_string(50 + seed);
+  const std::string limit = std::to_string(Program::tight(seed * 100));
+  if (setup.where != Setup::kCores)
+    pairs.insert(pairs.end(), {{"drivers", "cpu,sim"}, {"sim.devices", seed % 2 ? "2" : "1"}, {"sim.latency", "1us"}});
+  if (setup.where >= Setup::kTight) pairs.push_back({"sim.memory", limit.c_str()});
+  if (setup.where == Setup::kFaults) pairs.push_back({"sim.faults", faults.c_str()});
+  Rt rt(pairs);
   std::vector<std::unique_ptr<Program>> programs;
   for (int t = 0; t < (setup.one_tree ? 1 : setup.submitters); ++t)
-    programs.push_back(std::make_unique<Program>(rt, seed * 100 + static_cast<uint64_t>(t)));
+    programs.push_back(std::make_unique<Program>(rt, seed * 100 + static_cast<uint64_t>(t), setup.where));
   std::vector<std::thread> threads;
   for (int t = 0; t < setup.submitters; ++t)
     threads.emplace_back([&, t] {
@@ -396,7 +457,8 @@ bool run(const Setup &setup, uint64_t seed, int steps) {
   i.size = sizeof i;
   EXPECT_OK(consort_get_info(rt, &i));
   EXPECT_EQ(i.data, 0u);
-  EXPECT_OK(consort_wait_all(rt, kLong, 0));  // a task is counted a moment after those that come after it go on
+  const consort_status all = consort_wait_all(rt, kLong, 0);  // a task is counted a moment after those behind it go on
+  EXPECT_TRUE(all == CONSORT_OK || (setup.where == Setup::kFaults && all != CONSORT_E_TIMEOUT)) << consort_error();
   EXPECT_OK(consort_get_info(rt, &i));
   EXPECT_EQ(i.submitted, i.finished);
   EXPECT_OK(rt.stop());
@@ -411,7 +473,12 @@ std::vector<Setup> setups() {
     all.push_back({scheduler, "4", "threads", 2, true});
     all.push_back({scheduler, "1", "threads", 3, true});
     all.push_back({scheduler, "3", "manual", 1, true});
+    all.push_back({scheduler, "2", "threads", 2, true, Setup::kDevices});
+    all.push_back({scheduler, "1", "threads", 1, true, Setup::kTight});
+    all.push_back({scheduler, "2", "threads", 1, true, Setup::kFaults});
   }
+  for (const auto where : {Setup::kDevices, Setup::kTight})  // it prefetches
+    all.push_back({"dmda", "2", "threads", 1, true, where});
   return all;
 }
 

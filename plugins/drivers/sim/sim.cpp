@@ -118,7 +118,8 @@ consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
     s.domain = d.spec->host ? "host" : "sim";
     s.domain_key = d.index + 1;
     s.capacity = d.spec->memory;
-    s.granule = s.align = kGranule;
+    s.granule = kGranule;
+    s.align = 1;  // functions of cores take their data from anywhere, as they do at home
     give(out, s);
     return CONSORT_OK;
   });
