@@ -321,7 +321,7 @@ bool Memory::sent(Staging &s) noexcept {
   return false;
 }
 
-// Its contents come home if they belong there, and nothing of it flies any more, nor of the copies that it was reduced on.
+// Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on.
 // Others are worth nothing from here on: they are not saved, so room is made by dropping them.
 bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   Lock lock(mutex_);

@@ -238,7 +238,8 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   slot->op = {};
   slot->op.kind = CONSORT_OP_CALL;
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
-  if (rt_.profile || slot->run.cell || rt_.policy.observes()) [[unlikely]] slot->op.flags |= CONSORT_OPF_TIME;
+  if (rt_.profile || rt_.tracer || slot->run.cell || rt_.policy.observes()) [[unlikely]]
+    slot->op.flags |= CONSORT_OPF_TIME;
   slot->op.cookie = reinterpret_cast<uint64_t>(slot);
   if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
   slot->op.footprint = footprint_of(*t);

@@ -44,6 +44,14 @@ consort_status plus_one(const consort_launch *l) {
   *static_cast<double *>(consort_ptr(l->args[0].addr)) += 1;
   return CONSORT_OK;
 }
+consort_status set_zero(const consort_launch *l) {
+  *static_cast<double *>(consort_ptr(l->args[0].addr)) = 0;
+  return CONSORT_OK;
+}
+consort_status plus_other(const consort_launch *l) {
+  *static_cast<double *>(consort_ptr(l->args[0].addr)) += *static_cast<double *>(consort_ptr(l->args[1].addr));
+  return CONSORT_OK;
+}
 consort_status broken(const consort_launch *) { return CONSORT_E_IO; }
 
 std::string address_of(stream_kernel *k) {
@@ -196,13 +204,14 @@ TEST_F(Portables, ArgumentsArePicked) {
   ASSERT_OK(consort_unregister(*rt, y));
 }
 
-// A text is nothing that a union of contributions could call: units that have only that one leave it to others.
-TEST_F(Portables, UnitsOfTextDoNotReduce) {
-  text = address_of(plus_one);
+// Contributions are made, begun and united by texts as by functions.
+TEST_F(Portables, UnitsOfTextReduceToo) {
+  const std::string texts[] = {address_of(set_zero), address_of(plus_other), address_of(plus_one)};
+  const std::string *next = texts;
   const auto both = [&](const char *name, Body body) {
     auto *b = new Body(std::move(body));
     kept.emplace_back(b);
-    const consort_impl impls[] = {{"stream", nullptr, nullptr, nullptr, "address", text.c_str(), "scale", 0},
+    const consort_impl impls[] = {{"stream", nullptr, nullptr, nullptr, "address", next++->c_str(), "scale", 0},
                                   {"cpu", run_body, b, nullptr, nullptr, nullptr, nullptr, 0}};
     return codelet_of(*rt, name, impls);
   };

@@ -16,8 +16,8 @@ constexpr int kRoom = 6, kData = 9;
 struct Device {
   consort_call_fn *nothing = [](const consort_call *) -> consort_status { return CONSORT_OK; };
   std::string memory = std::to_string(kRoom * kBytes);
-  Rt rt;
   std::vector<std::vector<char>> bytes = std::vector<std::vector<char>>(kData, std::vector<char>(kBytes));
+  Rt rt;                             // its end brings them home
   std::vector<consort_data_id> x;
   consort_data_id token;
   consort_codelet_id step, rest;

@@ -20,14 +20,15 @@ constexpr uint64_t kBytes = 4096;
 // A device that has room for so many data of 4 KiB, one core to wait on, and the data.
 struct Small {
   std::string memory;
+  std::vector<std::vector<char>> bytes;  // home of the data, as long as there is a runtime
   Rt rt;
   Bodies bodies;
-  std::vector<std::vector<char>> bytes;
   std::vector<consort_data_id> x;
   uint32_t home = 0, far = 0;
   consort_codelet_id step{};
   Small(uint64_t room, int data, Pairs more = {})
-      : memory(std::to_string(room * kBytes)), rt(pairs(std::move(more))), bytes(static_cast<size_t>(data), std::vector<char>(kBytes)) {
+      : memory(std::to_string(room * kBytes)), bytes(static_cast<size_t>(data), std::vector<char>(kBytes)),
+        rt(pairs(std::move(more))) {
     for (auto &b : bytes) x.push_back(vector_of(rt, b.data(), kBytes, 1));
     const consort_impl impl{"gpu", run_body, &body, nullptr, nullptr, nullptr, nullptr, 0};
     step = codelet_of(rt, "step", {&impl, 1});
