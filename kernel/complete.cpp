@@ -26,7 +26,7 @@ namespace {
 struct ReadyBatch {
   static constexpr uint32_t kMost = 64;
   Task *task[kMost];
-  uint32_t n = 0;
+  uint32_t n = 0, flags = CONSORT_PUSH_NEW;
 };
 
 void call_done(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
@@ -114,13 +114,14 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
 // A task that was given what it waited for by the one that ends.
 void take_heir(Runtime &rt, Task *heir, ReadyBatch &batch) noexcept {
   if (heir->bits & kBound) rt.workers[heir->extra->worker]->post(heir);
-  else batch.task[batch.n++] = heir;
+  else batch.task[batch.n++] = heir, batch.flags |= CONSORT_PUSH_RETRIED;  // the policy has had it once
 }
 
 void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
   if (!batch.n) return;
-  rt.policy.push(rt, from, batch.task, batch.n, CONSORT_PUSH_NEW);
+  rt.policy.push(rt, from, batch.task, batch.n, batch.flags);
   batch.n = 0;
+  batch.flags = CONSORT_PUSH_NEW;
 }
 
 // Hands each edge of a closed list on; what becomes ready goes to `batch`, or to `specials` if it has no body or has
@@ -385,7 +386,8 @@ Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
     h.chain.turn_end = h.chain.run + rt.bypass;
     return next;
   }
-  rt.policy.push_one(rt, h, w.id, next);
+  if (next->bits & kTokensHeld) [[unlikely]] rt.policy.push(rt, w.id, &next, 1, CONSORT_PUSH_RETRIED);
+  else rt.policy.push_one(rt, h, w.id, next);
   if (!stays) return nullptr;
   Task *t = reinterpret_cast<Task *>(pick.task);
   if (pick.impl == CONSORT_NONE) {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "api/harness.hpp"
 
@@ -26,6 +27,8 @@ struct Notes {
   bool ask = true;
   std::vector<std::vector<float>> times, energies;  // by push, by worker
   std::vector<float> loads;                         // when it was last asked
+  std::set<uint64_t> popped;                        // tasks
+  int again = 0, unsaid = 0;                        // pushed though they were popped before; and that was not said
 } notes;
 
 using Lock = std::lock_guard<std::mutex>;
@@ -65,6 +68,9 @@ constexpr consort_scheduler_ops ops = {
       if (p->epoch != notes.epoch) return 0;
       if (notes.ask) ask_all(p->ready, p->n);
       for (uint32_t i = 0; i < p->n; ++i) {
+        const bool again = notes.popped.count(p->ready[i]->id);
+        notes.again += again;
+        notes.unsaid += again && !(p->flags & CONSORT_PUSH_RETRIED);
         notes.waiting.push_back(p->ready[i]);
         for (uint32_t w = 0; p->wake && w < notes.nworkers; ++w) p->wake->bits[0] |= uint64_t{1} << w, ++p->wake->k;
       }
@@ -77,6 +83,7 @@ constexpr consort_scheduler_ops ops = {
         notes.sched->can_execute(notes.host, &*i, 1, &worker, 1, &can);
         if (!can) continue;
         *out = {*i, CONSORT_NONE, CONSORT_NONE};
+        notes.popped.insert((*i)->id);
         notes.waiting.erase(i);
         return 1;
       }
@@ -132,6 +139,8 @@ class Models : public ::testing::Test {
     {
       const Lock lock(notes.mutex);
       notes.waiting.clear();
+      notes.popped.clear();
+      notes.again = notes.unsaid = 0;
       notes.times.clear(), notes.energies.clear(), notes.loads.clear();
       notes.ask = ask;
       notes.ask_impl = CONSORT_NONE;
@@ -481,6 +490,28 @@ TEST_F(Models, LoadCountsWhatWaitsForItsData) {
   EXPECT_EQ(loads(), (std::vector<float>{0, 1}));
   EXPECT_OK(consort_wait_all(rt_, kLong, 0));
   EXPECT_EQ(loads(), (std::vector<float>{0, 0}));
+  stop();                              // brings them home
+}
+
+// Tasks that use a datum in any order are popped, find it in use, and come back when they have it: a policy that counts what
+// it handed out is told.
+TEST_F(Models, WhatComesBackIsSaidToHaveBeenThere) {
+  begin({{"workers", "2"}});
+  int x = 0;
+  const auto datum = variable_of(rt_, &x);
+  const auto c = body_(rt_, "commutes", nap(100us));
+  const auto again = [] {
+    const Lock lock(notes.mutex);
+    return notes.again;
+  };
+  for (int round = 0; round < 200 && !again(); ++round) {  // two at once, sooner or later
+    for (int i = 0; i < 20; ++i) Desc(c).use(datum, CONSORT_M_RW | CONSORT_M_COMMUTE).must(rt_);
+    ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  }
+  EXPECT_GT(again(), 0);
+  ASSERT_OK(consort_unregister(rt_, datum));
+  const Lock lock(notes.mutex);
+  EXPECT_EQ(notes.unsaid, 0);
 }
 
 // A simulated machine's own word, from the first task on; then what was measured.

@@ -430,6 +430,7 @@ bool run(const Setup &setup, uint64_t seed, int steps) {
               {"scheduler", setup.scheduler},
               {"pump", setup.pump},
               {"window", seed % 3 ? "2048" : "16"},
+              {"keep_models", "no"},
               {"seed", text.c_str()}};
   // Of copies alone: what is issued behind a kernel that fails may run on what that has left.
   const std::string faults = "copy@" + std::to_string(2 + seed * 7 % 40) + ",copy@" + std::to_string(50 + seed);
@@ -477,7 +478,7 @@ std::vector<Setup> setups() {
     all.push_back({scheduler, "1", "threads", 1, true, Setup::kTight});
     all.push_back({scheduler, "2", "threads", 1, true, Setup::kFaults});
   }
-  for (const auto where : {Setup::kDevices, Setup::kTight})  // it prefetches
+  for (const auto where : {Setup::kDevices, Setup::kTight, Setup::kFaults})  // it prefetches
     all.push_back({"dmda", "2", "threads", 1, true, where});
   return all;
 }

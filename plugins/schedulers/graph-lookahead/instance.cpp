@@ -121,8 +121,9 @@ uint32_t Instance::push(const consort_push &p) noexcept {
       const uint32_t kind = kinds_.of(crew, t);
       Kind &k = kinds_[kind];
       if (p.flags & CONSORT_PUSH_RETRIED) {
-        ++k.left;
-        for (uint32_t w = 0; w < seats_.size(); ++w) forget(w, t->id);
+        bool was_out = !(p.flags & CONSORT_PUSH_NEW);  // with both, some are new
+        for (uint32_t w = 0; w < seats_.size(); ++w) was_out |= forget(w, t->id);
+        k.left += was_out;
       }
       if (!models_) crew.members.announce(p.wake, t->where, p.from);
       Node *n = pool_.take();
@@ -165,7 +166,7 @@ void Instance::wake(const Crew &crew, const consort_push &p, double now) noexcep
 
 // -- pop ----------------------------------------------------------------------------------------------------------
 
-void Instance::forget(uint32_t worker, uint64_t id) noexcept {
+bool Instance::forget(uint32_t worker, uint64_t id) noexcept {
   Seat &s = seats_[worker];
   for (uint32_t i = 0; i < s.nout; ++i) {
     if (s.out[i].id != id) continue;
@@ -176,8 +177,9 @@ void Instance::forget(uint32_t worker, uint64_t id) noexcept {
       if (uint32_t &l = k.learning[crew.group_of[worker]]; l > 0) --l;
     std::copy(s.out + i + 1, s.out + s.nout, s.out + i);
     --s.nout;
-    return;
+    return true;
   }
+  return false;
 }
 
 // What it cannot start soon is not bound to it yet.

@@ -89,7 +89,7 @@ class Instance {
   bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
-  void forget(uint32_t worker, uint64_t id) noexcept;
+  bool forget(uint32_t worker, uint64_t id) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
 
   const Settings &settings_;

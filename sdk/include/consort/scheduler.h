@@ -84,7 +84,7 @@ static inline void consort_wake_worker(consort_wake *w, uint32_t id) { /* one mo
   w->k++;
 }
 
-enum { CONSORT_PUSH_NEW = 1 << 0, CONSORT_PUSH_RETRIED = 1 << 1 }; /* first time ready | popped or drained before */
+enum { CONSORT_PUSH_NEW = 1 << 0, CONSORT_PUSH_RETRIED = 1 << 1 }; /* first time ready | popped or drained before; both: some are this, some that */
 typedef struct consort_push {
   uint64_t epoch;                 /* of the instance as the pusher knew it */
   uint32_t from, flags;           /* worker whose task released these; CONSORT_NONE: an outsider */
