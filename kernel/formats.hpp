@@ -33,6 +33,14 @@ struct Formats {
   uint32_t of_class(uint32_t klass) const noexcept;
 };
 
+// Those of the kernel's own, where it has several.
+template <class F>
+void for_each_other_format(Datum &d, F f) {
+  const Discipline *discipline = discipline_if_any(d);
+  if (!discipline || !discipline->formats) return;
+  for (size_t i = 1; i < discipline->formats->all.size(); ++i) f(*discipline->formats->all[i].datum);
+}
+
 // One more format of a datum that has a discipline.
 consort_status add_format(Runtime &, Datum &, Discipline &, const consort_format_desc &);
 

@@ -3,6 +3,7 @@
 
 #include "complete.hpp"
 #include "error_slot.hpp"
+#include "formats.hpp"
 #include "memory.hpp"
 #include "queue.hpp"
 #include "reduction.hpp"
@@ -321,8 +322,8 @@ bool Memory::sent(Staging &s) noexcept {
   return false;
 }
 
-// Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on.
-// Others are worth nothing from here on: they are not saved, so room is made by dropping them.
+// Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on and
+// of its other formats. Others are worth nothing from here on: they are not saved, so room is made by dropping them.
 bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   Lock lock(mutex_);
   std::vector<Replicas *> leaving;
@@ -338,6 +339,7 @@ bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   const bool fetch_it = wanted && !all->is_valid(*own);
   retire(all, wanted);
   for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
+  for_each_other_format(d, [&](Datum &other) { retire(replicas_if_any(other), false); });
   if (!fetch_it && leaving.empty()) return false;
   Staging *s = stage_by_itself(h, t, own ? own->space : rt_.topology->home());
   if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});

@@ -67,3 +67,5 @@ class Graph {
 };
 
 }  // namespace dm
+
+#include "graph_parts.hpp"

@@ -1,20 +1,20 @@
-#include "graph.hpp"
-
+// graph_parts.hpp — the functions of graph.hpp, which includes it: inline, so that plugins that share them can be linked
+// into one program.
+#pragma once
 #include <mutex>
 
 #include "per_worker.hpp"
 
 namespace dm {
 
-using policies::mix;
 
-Graph::Graph() : ring_(1024), index_(4096), data_(256) {}
+inline Graph::Graph() : ring_(1024), index_(4096), data_(256) {}
 
 // -- the tables ---------------------------------------------------------------------------------------------------
 
-uint32_t Graph::find(uint64_t id) const noexcept {
+inline uint32_t Graph::find(uint64_t id) const noexcept {
   const std::size_t mask = index_.size() - 1;
-  for (std::size_t i = mix(id) & mask;; i = (i + 1) & mask) {
+  for (std::size_t i = policies::mix(id) & mask;; i = (i + 1) & mask) {
     const uint32_t seq = index_[i];
     if (!seq) return 0;
     if (!holds(seq)) continue;
@@ -24,18 +24,18 @@ uint32_t Graph::find(uint64_t id) const noexcept {
 }
 
 // Room for those that are in the ring, with three times as many free places; what is gone is left out.
-void Graph::index_all() {
+inline void Graph::index_all() {
   index_.assign(ring_.size() * 4, 0);
   const std::size_t mask = index_.size() - 1;
   for (uint32_t seq = tail_; seq != head_; ++seq) {
-    std::size_t i = mix(at(seq).id) & mask;
+    std::size_t i = policies::mix(at(seq).id) & mask;
     while (index_[i]) i = (i + 1) & mask;
     index_[i] = seq;
   }
   indexed_ = head_ - tail_;
 }
 
-void Graph::grow() {
+inline void Graph::grow() {
   if (ring_.size() >= kMost) {
     tail_ += kMost / 4;  // the oldest are forgotten
     return index_all();
@@ -46,12 +46,12 @@ void Graph::grow() {
   index_all();
 }
 
-uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, const consort_sched_host *models,
+inline uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, const consort_sched_host *models,
                         const Crew &crew) {
   uint32_t k = 0;
   while (k < kinds_.size() && (kinds_[k].codelet != t->codelet || kinds_[k].footprint != t->footprint)) ++k;
   if (k == kinds_.size()) {
-    if (k == 256) k = static_cast<uint32_t>(mix(t->footprint + t->codelet) % 256);  // one in the place of another
+    if (k == 256) k = static_cast<uint32_t>(policies::mix(t->footprint + t->codelet) % 256);  // one in the place of another
     else kinds_.push_back({});
     kinds_[k] = {t->footprint, t->codelet, 0, 0};
   }
@@ -68,7 +68,7 @@ uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, const c
   return k;
 }
 
-Graph::Datum &Graph::datum_of(uint64_t id) {
+inline Graph::Datum &Graph::datum_of(uint64_t id) {
   if (ndata_ * 2 >= data_.size()) {
     std::vector<Datum> old = std::move(data_);
     data_.assign(old.size() * 2, {});
@@ -80,7 +80,7 @@ Graph::Datum &Graph::datum_of(uint64_t id) {
     }
   }
   const std::size_t mask = data_.size() - 1;
-  std::size_t i = mix(id) & mask;
+  std::size_t i = policies::mix(id) & mask;
   while (data_[i].used && data_[i].id != id) i = (i + 1) & mask;
   if (!data_[i].used) {
     ++ndata_;
@@ -93,7 +93,7 @@ Graph::Datum &Graph::datum_of(uint64_t id) {
 
 // -- what is told -------------------------------------------------------------------------------------------------
 
-void Graph::add(const consort_task *t, uint32_t kind) {
+inline void Graph::add(const consort_task *t, uint32_t kind) {
   if (head_ - tail_ == ring_.size()) grow();
   // Places are never freed one by one, and a search ends at a free one.
   if (++indexed_ > index_.size() / 2) index_all();
@@ -124,7 +124,7 @@ void Graph::add(const consort_task *t, uint32_t kind) {
     }
   }
   const std::size_t mask = index_.size() - 1;
-  std::size_t i = mix(r.id) & mask;
+  std::size_t i = policies::mix(r.id) & mask;
   while (index_[i] && holds(index_[i])) i = (i + 1) & mask;
   index_[i] = seq;
   r.rank = kinds_[kind].ns;
@@ -132,14 +132,14 @@ void Graph::add(const consort_task *t, uint32_t kind) {
   ++fresh_;
 }
 
-void Graph::submitted(const consort_task *const *tasks, uint32_t n, const consort_host *host,
+inline void Graph::submitted(const consort_task *const *tasks, uint32_t n, const consort_host *host,
                       const consort_sched_host *models, const Crew &crew) noexcept try {
   const std::lock_guard guard(lock_);
   for (uint32_t k = 0; k < n; ++k) add(tasks[k], kind_of(tasks[k], host, models, crew));
 } catch (...) {  // no memory: what is not known has no rank
 }
 
-void Graph::finished(uint64_t id) noexcept {
+inline void Graph::finished(uint64_t id) noexcept {
   const std::lock_guard guard(lock_);
   const uint32_t seq = find(id);
   if (!seq) return;
@@ -147,7 +147,7 @@ void Graph::finished(uint64_t id) noexcept {
   while (tail_ != head_ && !at(tail_).alive) ++tail_;
 }
 
-void Graph::clear() noexcept {
+inline void Graph::clear() noexcept {
   const std::lock_guard guard(lock_);
   tail_ = head_;
   fresh_ = 0;
@@ -155,7 +155,7 @@ void Graph::clear() noexcept {
 
 // -- ranks --------------------------------------------------------------------------------------------------------
 
-void Graph::sweep() noexcept {
+inline void Graph::sweep() noexcept {
   fresh_ = 0;
   float usual = 0;
   for (const Kind &k : kinds_) usual = std::max(usual, k.ns);
@@ -175,7 +175,7 @@ void Graph::sweep() noexcept {
   }
 }
 
-float Graph::rank(const consort_task *t, const consort_host *host, const consort_sched_host *models) noexcept {
+inline float Graph::rank(const consort_task *t, const consort_host *host, const consort_sched_host *models) noexcept {
   // Orders that no datum says: successors are unfinished as long as this one is.
   const consort_task *next[kSuccessors];
   uint32_t n = models ? std::min(kSuccessors, models->successors(host, t, next, kSuccessors)) : 0;
