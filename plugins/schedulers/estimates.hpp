@@ -6,7 +6,7 @@
 
 #include "crew.hpp"
 
-namespace dm {
+namespace policies {
 
 class Estimates {
  public:
@@ -74,4 +74,4 @@ inline uint32_t best_impl(const consort_host *host, const consort_sched_host *mo
   return nunknown ? unknown[turn % nunknown] : best;
 }
 
-}  // namespace dm
+}  // namespace policies

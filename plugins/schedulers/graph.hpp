@@ -9,7 +9,7 @@
 
 #include "crew.hpp"
 
-namespace dm {
+namespace policies {
 
 class Graph {
  public:
@@ -56,7 +56,7 @@ class Graph {
   void add(const consort_task *, uint32_t kind);
   void sweep() noexcept;
 
-  policies::SpinLock lock_;
+  SpinLock lock_;
   std::vector<Record> ring_;                  // tail_ .. head_, in the order of submission
   uint32_t tail_ = 1, head_ = 1, fresh_ = 0;  // fresh_: since the last sweep
   std::vector<uint32_t> index_;               // by a hash of the id: a sequence number, 0: free
@@ -66,6 +66,6 @@ class Graph {
   uint32_t ndata_ = 0;
 };
 
-}  // namespace dm
+}  // namespace policies
 
 #include "graph_parts.hpp"

@@ -5,7 +5,7 @@
 
 #include "per_worker.hpp"
 
-namespace dm {
+namespace policies {
 
 
 inline Graph::Graph() : ring_(1024), index_(4096), data_(256) {}
@@ -14,7 +14,7 @@ inline Graph::Graph() : ring_(1024), index_(4096), data_(256) {}
 
 inline uint32_t Graph::find(uint64_t id) const noexcept {
   const std::size_t mask = index_.size() - 1;
-  for (std::size_t i = policies::mix(id) & mask;; i = (i + 1) & mask) {
+  for (std::size_t i = mix(id) & mask;; i = (i + 1) & mask) {
     const uint32_t seq = index_[i];
     if (!seq) return 0;
     if (!holds(seq)) continue;
@@ -28,7 +28,7 @@ inline void Graph::index_all() {
   index_.assign(ring_.size() * 4, 0);
   const std::size_t mask = index_.size() - 1;
   for (uint32_t seq = tail_; seq != head_; ++seq) {
-    std::size_t i = policies::mix(at(seq).id) & mask;
+    std::size_t i = mix(at(seq).id) & mask;
     while (index_[i]) i = (i + 1) & mask;
     index_[i] = seq;
   }
@@ -51,7 +51,7 @@ inline uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, 
   uint32_t k = 0;
   while (k < kinds_.size() && (kinds_[k].codelet != t->codelet || kinds_[k].footprint != t->footprint)) ++k;
   if (k == kinds_.size()) {
-    if (k == 256) k = static_cast<uint32_t>(policies::mix(t->footprint + t->codelet) % 256);  // one in the place of another
+    if (k == 256) k = static_cast<uint32_t>(mix(t->footprint + t->codelet) % 256);  // one in the place of another
     else kinds_.push_back({});
     kinds_[k] = {t->footprint, t->codelet, 0, 0};
   }
@@ -80,7 +80,7 @@ inline Graph::Datum &Graph::datum_of(uint64_t id) {
     }
   }
   const std::size_t mask = data_.size() - 1;
-  std::size_t i = policies::mix(id) & mask;
+  std::size_t i = mix(id) & mask;
   while (data_[i].used && data_[i].id != id) i = (i + 1) & mask;
   if (!data_[i].used) {
     ++ndata_;
@@ -124,7 +124,7 @@ inline void Graph::add(const consort_task *t, uint32_t kind) {
     }
   }
   const std::size_t mask = index_.size() - 1;
-  std::size_t i = policies::mix(r.id) & mask;
+  std::size_t i = mix(r.id) & mask;
   while (index_[i] && holds(index_[i])) i = (i + 1) & mask;
   index_[i] = seq;
   r.rank = kinds_[kind].ns;
@@ -190,4 +190,4 @@ inline float Graph::rank(const consort_task *t, const consort_host *host, const 
   return r.rank;
 }
 
-}  // namespace dm
+}  // namespace policies

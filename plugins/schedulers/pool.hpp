@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace dm {
+namespace policies {
 
 struct Node {
   consort_task *task = nullptr;
@@ -72,4 +72,4 @@ class Pool {
   uint32_t free_count_ = 0, promised_ = 0, total_ = 0;  // promised_ <= free_count_
 };
 
-}  // namespace dm
+}  // namespace policies

@@ -6,7 +6,7 @@
 #pragma once
 #include "pool.hpp"
 
-namespace dm {
+namespace policies {
 
 class Queue {
  public:
@@ -116,4 +116,4 @@ class Queue {
   Node *root_ = nullptr;
 };
 
-}  // namespace dm
+}  // namespace policies

@@ -22,56 +22,36 @@ Instance::Instance(const Settings &settings, const consort_host *host, const con
       host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
       tells_(models_ && models_->size > offsetof(consort_sched_host, decided) && models_->decided),
-      epoch_(epoch) {
+      serving_(host, epoch) {
   if (settings.traits.ranks) graph_ = std::make_unique<Graph>();
-  publish(Crew(policies::Members(t), t));
+  publish(Members(t), t);
 }
 Instance::~Instance() = default;
 
-void Instance::publish(Crew &&next) {
-  auto crew = std::make_unique<Crew>(std::move(next));
-  const std::size_t n = crew->members.serves.size();
-  while (lines_.size() < n) lines_.push_back(std::make_unique<Line>());
-  std::vector<Line *> table;
-  for (const auto &l : lines_) table.push_back(l.get());
-  crews_.reserve(crews_.size() + 1);
-  line_tables_.push_back(std::move(table));
+void Instance::publish(Members &&members, const consort_topology &t) {
+  const std::size_t n = serving_.prepare(std::move(members), t).members.serves.size();
+  std::vector<Seat> more(std::max(n, seats_.size()));
   {
-    std::vector<Seat> more(std::max(n, seats_.size()));
     const std::lock_guard guard(lock_);
     std::copy(seats_.begin(), seats_.end(), more.begin());
     seats_.swap(more);
   }
-  line_of_.store(line_tables_.back().data(), std::memory_order_seq_cst);  // before the crew that counts them
-  crew_.store(crew.get(), std::memory_order_seq_cst);                     // pairs with crew()
-  crews_.push_back(std::move(crew));
-}
-
-// Who calls as a worker that serves is that worker's owner; all others share one line.
-policies::Visitors &Instance::visitors_of(uint32_t worker) noexcept {
-  if (worker >= crew().group_of.size()) return outsiders_;
-  return line_of_.load(std::memory_order_seq_cst)[worker]->visitors;
-}
-
-bool Instance::nobody_inside(uint64_t deadline) const noexcept {
-  for (const auto &l : lines_)
-    if (!policies::wait_outside(l->visitors, host_, deadline)) return false;
-  return policies::wait_outside(outsiders_, host_, deadline);
+  serving_.show();
 }
 
 consort_status Instance::workers(const consort_topology &t, const uint32_t *add, uint32_t na, const uint32_t *del,
                                  uint32_t nd) {
-  if (const consort_status bad = policies::check_added(host_, &t, add, na); bad < 0) return bad;
-  policies::Members next = crew().members;
+  if (const consort_status bad = check_added(host_, &t, add, na); bad < 0) return bad;
+  Members next = crew().members;
   next.change(t, add, na, del, nd);
-  publish(Crew(std::move(next), t));
-  nobody_inside(CONSORT_NEVER);  // nobody is at work with the old crew any more
+  publish(std::move(next), t);
+  serving_.nobody_inside(CONSORT_NEVER);  // nobody is at work with the old crew any more
   const Crew &crew = this->crew();
   std::vector<consort_task *> homeless;
   {
     const std::lock_guard guard(lock_);
     for (uint32_t w = 0; w < seats_.size(); ++w) {
-      if (w < crew.group_of.size() && crew.group_of[w] != CONSORT_NONE) continue;
+      if (crew.serves(w)) continue;
       while (Node *n = seats_[w].queue.front()) {
         homeless.push_back(n->task);
         take(n);
@@ -91,8 +71,7 @@ consort_status Instance::workers(const consort_topology &t, const uint32_t *add,
 }
 
 uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
-  epoch_.store(epoch, std::memory_order_seq_cst);  // pairs with push(), by way of Visit
-  nobody_inside(CONSORT_NEVER);                    // what was let in with the old epoch is in a queue now
+  serving_.begin(epoch);
   if (graph_) graph_->clear();
   const std::lock_guard guard(lock_);
   uint32_t count = 0;
@@ -111,10 +90,6 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
     pool_.put(n);
   }
   return count;
-}
-
-consort_status Instance::quiesce(uint64_t deadline) noexcept {
-  return nobody_inside(deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 
 // -- the decision -------------------------------------------------------------------------------------------------
@@ -286,9 +261,9 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
 }
 
 uint32_t Instance::push(const consort_push &p) noexcept {
-  const policies::Visit visit(visitors_of(p.from));
+  const Visit visit(serving_.visitors_of(p.from));
   const Crew &crew = this->crew();
-  if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return 0;  // pairs with drain(), by way of Visit
+  if (!serving_.in(p.epoch)) return 0;
   try {
     const std::lock_guard guard(lock_);
     pool_.promise(p.n);
@@ -385,9 +360,9 @@ void Instance::hand_out(Seat &s, Node *n, double now, consort_pick *out) noexcep
 }
 
 uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
-  const policies::Visit visit(visitors_of(worker));
+  const Visit visit(serving_.visitors_of(worker));
   const Crew &crew = this->crew();
-  if (max == 0 || worker >= crew.group_of.size() || crew.group_of[worker] == CONSORT_NONE) return 0;
+  if (max == 0 || !crew.serves(worker)) return 0;
   const double now = this->now();
   const std::lock_guard guard(lock_);
   Seat &s = seats_[worker];
@@ -439,7 +414,7 @@ void Instance::finished(uint32_t worker, const consort_done *done, uint32_t n) n
 
 // Cancelled or poisoned: those that are in here come out at once and not by pop.
 uint32_t Instance::dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
-  const policies::Visit visit(outsiders_);
+  const Visit visit(serving_.outsiders());
   uint32_t nheld = 0;
   const std::lock_guard guard(lock_);
   for (uint32_t k = 0; k < n; ++k) {

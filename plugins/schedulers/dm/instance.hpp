@@ -5,17 +5,20 @@
 // guards all; it is held for a decision or a step in a queue, and no call that may wait is made under it. Any thread
 // pushes, a worker's owner pops; the rest is [control]. Memory grows with the most that ever waited, and stays.
 #pragma once
-#include <atomic>
 #include <memory>
 
-#include "../crew.hpp"
 #include "../estimates.hpp"
 #include "../queue.hpp"
+#include "../serving.hpp"
 #include "traits.hpp"
+
+namespace policies {
+class Graph;
+}
 
 namespace dm {
 
-class Graph;
+using namespace policies;  // what is shared
 
 class Instance {
  public:
@@ -26,7 +29,7 @@ class Instance {
   uint32_t push(const consort_push &) noexcept;
   uint32_t pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept;
   uint32_t drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept;
-  consort_status quiesce(uint64_t deadline) noexcept;
+  consort_status quiesce(uint64_t deadline) noexcept { return serving_.quiesce(deadline); }
   uint32_t dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept;
   void started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept;
   void finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept;
@@ -62,14 +65,9 @@ class Instance {
     uint64_t mask = 0, groups = 0;
     bool known = true;
   };
-  struct alignas(policies::kLine) Line {
-    policies::Visitors visitors;           // calls of one worker's owner
-  };
 
-  const Crew &crew() const noexcept { return *crew_.load(std::memory_order_seq_cst); }  // pairs with publish()
-  void publish(Crew &&);
-  policies::Visitors &visitors_of(uint32_t worker) noexcept;
-  bool nobody_inside(uint64_t deadline) const noexcept;
+  const Crew &crew() const noexcept { return serving_.crew(); }
+  void publish(Members &&, const consort_topology &);
 
   void place(const Crew &, consort_task *const *tasks, uint32_t n, uint32_t from, uint32_t flags,
              consort_wake *) noexcept;
@@ -90,15 +88,9 @@ class Instance {
   const consort_host *const host_;
   const consort_sched_host *const models_;  // nullptr: this host has none
   const bool tells_;                   // the host wants to know what was decided
-  std::atomic<uint64_t> epoch_;
-  std::atomic<const Crew *> crew_{nullptr};
-  std::vector<std::unique_ptr<Crew>> crews_;  // all there were; [control]
-  std::vector<std::unique_ptr<Line>> lines_;  // by worker; [control], read through the crew's count
-  std::atomic<Line *const *> line_of_{nullptr};
-  std::vector<std::vector<Line *>> line_tables_;
-  alignas(policies::kLine) policies::Visitors outsiders_;
+  Serving serving_;
 
-  mutable policies::SpinLock lock_;         // guards what follows
+  mutable SpinLock lock_;                   // guards what follows
   std::vector<Seat> seats_;                 // by worker
   Pool pool_;
   Queue strays_;                            // what nobody can run just now

@@ -1,12 +1,38 @@
-#include "kinds.hpp"
-
+// kinds.hpp — the kinds of tasks that an instance has met: one codelet, one size, the same classes of units. What is
+// ready of a kind waits here, ordered by priority and by what hangs on it.
+//
+// Owned by one instance and guarded by its lock; a kind is never given up while something of it waits. Estimates are
+// asked once in a while, by the task at hand.
+#pragma once
 #include <array>
+#include <cmath>
 
-#include "../per_worker.hpp"
+#include "crew.hpp"
+#include "queue.hpp"
 
-namespace lookahead {
+namespace policies {
 
-uint64_t size_of(const consort_task *t) noexcept {
+struct Kind {
+  uint64_t footprint = 0, where = 0, bytes = 0;  // bytes: of all operands of one
+  uint32_t codelet = CONSORT_NONE, seen = 0;
+  float best_ns = 0;                             // on the group that is fastest; 0: not known anywhere
+  uint32_t left = 0;                             // submitted, not handed out
+  uint32_t nready = 0;
+  Queue ready;
+  std::vector<float> ns;                         // by group; NaN: not known
+  std::vector<float> class_ns;                   // by class, as if its units were alike; 0: none can or is known
+  std::vector<uint64_t> masks;                   // by group: implementations; 0: it cannot
+  std::vector<uint32_t> learning;                // by group: handed out without being known, not ended
+
+  bool known() const noexcept { return best_ns > 0; }
+  bool can(uint32_t g) const noexcept { return masks[g] != 0; }
+  bool known_at(uint32_t g) const noexcept { return ns[g] > 0; }
+  // One of the places where this is done about as fast as anywhere.
+  bool at_home(uint32_t g) const noexcept { return ns[g] > 0 && ns[g] <= best_ns * 1.25f; }
+};
+
+// What makes tasks of one codelet alike: their footprint if they were given one, else the bytes of their data.
+inline uint64_t size_of(const consort_task *t) noexcept {
   if (t->footprint) return t->footprint;
   uint64_t h = t->naccess;
   for (uint32_t a = 0; a < t->naccess; ++a)
@@ -15,7 +41,34 @@ uint64_t size_of(const consort_task *t) noexcept {
   return h;
 }
 
-void Kinds::clear(const Crew &crew, Kind &k) {
+class Kinds {
+ public:
+  static constexpr uint32_t kMost = 256, kGroups = 64;
+
+  Kinds(const consort_host *host, const consort_sched_host *models) : host_(host), models_(models) {
+    all_.reserve(kMost);
+  }
+  std::vector<Kind> &all() noexcept { return all_; }
+  const std::vector<Kind> &all() const noexcept { return all_; }
+  Kind &operator[](uint32_t i) noexcept { return all_[i]; }
+
+  // The place of this task's kind. May throw the first time that a kind is met.
+  uint32_t of(const Crew &, const consort_task *);
+  void asked_anew(const Crew &);                 // by other groups. May throw
+
+ private:
+  static constexpr uint32_t kAgain = 64;         // tasks of one kind until its times are asked for again
+
+  void refresh(const Crew &, Kind &, const consort_task *) noexcept;
+  void clear(const Crew &, Kind &);
+
+  const consort_host *const host_;
+  const consort_sched_host *const models_;
+  std::vector<Kind> all_;
+  uint32_t last_ = 0;
+};
+
+inline void Kinds::clear(const Crew &crew, Kind &k) {
   const std::size_t n = crew.groups.size();
   k.ns.assign(n, NAN);
   k.masks.assign(n, 0);
@@ -26,14 +79,14 @@ void Kinds::clear(const Crew &crew, Kind &k) {
   k.seen = 0;
 }
 
-void Kinds::asked_anew(const Crew &crew) {
+inline void Kinds::asked_anew(const Crew &crew) {
   for (Kind &k : all_) {
     clear(crew, k);
     if (const Node *n = k.ready.front()) refresh(crew, k, n->task);
   }
 }
 
-void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
+inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
   const auto n = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), kGroups));
   if (!models_ || n == 0) return;
   uint64_t masks[kGroups];
@@ -62,7 +115,7 @@ void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
     k.ns[g] = k.masks[g] && ns[g] > 0 ? ns[g] : NAN;
     if (!(k.ns[g] > 0)) continue;
     if (k.best_ns == 0 || k.ns[g] < k.best_ns) k.best_ns = k.ns[g];
-    const dm::Group &group = crew.groups[g];
+    const Group &group = crew.groups[g];
     by_class[group.klass] += static_cast<float>(group.count) / k.ns[g];  // tasks in a ns
     if (group.klass < kGroups) units[group.klass] += static_cast<float>(group.count);
   }
@@ -70,7 +123,7 @@ void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
     if (by_class[c] > 0) by_class[c] = units[c] / by_class[c];
 }
 
-uint32_t Kinds::of(const Crew &crew, const consort_task *t) {
+inline uint32_t Kinds::of(const Crew &crew, const consort_task *t) {
   const uint64_t size = size_of(t);
   const auto is = [&](const Kind &k) { return k.codelet == t->codelet && k.footprint == size && k.where == t->where; };
   uint32_t i = last_;
@@ -94,4 +147,4 @@ uint32_t Kinds::of(const Crew &crew, const consort_task *t) {
   return i;
 }
 
-}  // namespace lookahead
+}  // namespace policies

@@ -1,79 +1,53 @@
-#include "instance.hpp"
-
+// late_parts.hpp — the functions of late.hpp, which includes it: inline, so that plugins that share them can be linked
+// into one program.
+#pragma once
 #include <algorithm>
-#include <mutex>
+#include <limits>
 
-#include "../estimates.hpp"
-
-namespace lookahead {
+namespace policies {
 
 // -- life ---------------------------------------------------------------------------------------------------------
 
-Instance::Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-    : settings_(settings),
-      host_(host),
+inline Late::Late(const consort_host *host, const consort_topology &t, uint64_t epoch, uint32_t ahead)
+    : host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
-      epoch_(epoch),
+      ahead_(ahead),
+      serving_(host, epoch),
       kinds_(host, models_) {
-  publish(Crew(policies::Members(t), t));
+  publish(Members(t), t);
 }
 
-void Instance::publish(Crew &&next) {
-  auto crew = std::make_unique<Crew>(std::move(next));
-  const std::size_t n = crew->members.serves.size();
-  while (lines_.size() < n) lines_.push_back(std::make_unique<Line>());
-  std::vector<Line *> table;
-  for (const auto &l : lines_) table.push_back(l.get());
-  crews_.reserve(crews_.size() + 1);
-  line_tables_.push_back(std::move(table));
-  line_of_.store(line_tables_.back().data(), std::memory_order_seq_cst);  // before the crew that counts them
-  std::vector<uint32_t> count(crew->members.nclasses);
-  for (const dm::Group &g : crew->groups) count[g.klass] += g.count;
-  {
-    std::vector<Seat> more(std::max(n, seats_.size()));
-    const std::lock_guard guard(lock_);
-    std::copy(seats_.begin(), seats_.end(), more.begin());
-    seats_.swap(more);
-    class_count_.swap(count);
-    kinds_.asked_anew(*crew);  // what a decision reads of groups is this crew's from here on
-    changes_ = kAlways;
-    crew_.store(crew.get(), std::memory_order_seq_cst);  // pairs with crew()
-  }
-  crews_.push_back(std::move(crew));
+inline void Late::publish(Members &&members, const consort_topology &t) {
+  const Crew &next = serving_.prepare(std::move(members), t);
+  std::vector<Seat> more(std::max(next.members.serves.size(), seats_.size()));
+  const std::lock_guard guard(lock_);
+  std::copy(seats_.begin(), seats_.end(), more.begin());
+  seats_.swap(more);
+  kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
+  changes_ = kAlways;
+  serving_.show();
 }
 
-// Who calls as a worker that serves is that worker's owner; all others share one line.
-policies::Visitors &Instance::visitors_of(uint32_t worker) noexcept {
-  if (worker >= crew().group_of.size()) return outsiders_;
-  return line_of_.load(std::memory_order_seq_cst)[worker]->visitors;
-}
-
-bool Instance::nobody_inside(uint64_t deadline) const noexcept {
-  for (const auto &l : lines_)
-    if (!policies::wait_outside(l->visitors, host_, deadline)) return false;
-  return policies::wait_outside(outsiders_, host_, deadline);
-}
-
-consort_status Instance::workers(const consort_topology &t, const uint32_t *add, uint32_t na, const uint32_t *del,
+inline consort_status Late::workers(const consort_topology &t, const uint32_t *add, uint32_t na, const uint32_t *del,
                                  uint32_t nd) {
-  if (const consort_status bad = policies::check_added(host_, &t, add, na); bad < 0) return bad;
-  policies::Members next = crew().members;
+  if (const consort_status bad = check_added(host_, &t, add, na); bad < 0) return bad;
+  Members next = crew().members;
   next.change(t, add, na, del, nd);
-  publish(Crew(std::move(next), t));
-  nobody_inside(CONSORT_NEVER);  // nobody is at work with the old crew any more
+  publish(std::move(next), t);
+  serving_.nobody_inside(CONSORT_NEVER);  // nobody is at work with the old crew any more
   return CONSORT_OK;
 }
 
 // Out of its kind's queue; the node is the caller's. Under the lock.
-void Instance::take(Kind &k, Node *n) noexcept {
+inline void Late::take(Kind &k, Node *n) noexcept {
+  gone(n);
   k.ready.remove(n);
   --k.nready;
   --nready_;
 }
 
-uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
-  epoch_.store(epoch, std::memory_order_seq_cst);  // pairs with push(), by way of Visit
-  nobody_inside(CONSORT_NEVER);                    // what was let in with the old epoch is in a queue now
+inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
+  serving_.begin(epoch);
   graph_.clear();
   const std::lock_guard guard(lock_);
   uint32_t count = 0;
@@ -92,16 +66,12 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
   return count;
 }
 
-consort_status Instance::quiesce(uint64_t deadline) noexcept {
-  return nobody_inside(deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;
-}
-
 // -- push ---------------------------------------------------------------------------------------------------------
 
-uint32_t Instance::push(const consort_push &p) noexcept {
+inline uint32_t Late::push(const consort_push &p) noexcept {
   constexpr uint32_t kSome = 16;
-  const policies::Visit visit(visitors_of(p.from));
-  if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return 0;  // pairs with drain(), by way of Visit
+  const Visit visit(serving_.visitors_of(p.from));
+  if (!serving_.in(p.epoch)) return 0;
   const Crew &crew = this->crew();
   try {
     const std::lock_guard guard(lock_);
@@ -133,6 +103,7 @@ uint32_t Instance::push(const consort_push &p) noexcept {
       n->rank = std::max(ranks[i], k.best_ns);
       n->worker = kind;
       k.ready.push(n);
+      queued(n);
       ++k.nready;
       ++nready_;
     }
@@ -146,10 +117,10 @@ uint32_t Instance::push(const consort_push &p) noexcept {
 }
 
 // Those that would take one of what waits now. Under the lock.
-void Instance::wake(const Crew &crew, const consort_push &p, double now) noexcept {
+inline void Late::wake(const Crew &crew, const consort_push &p, double now) noexcept {
   uint32_t named = 0;
   for (uint32_t g = 0; g < crew.groups.size(); ++g) {
-    const dm::Group &group = crew.groups[g];
+    const Group &group = crew.groups[g];
     int takes = -1;
     for (uint32_t i = group.first; i < group.first + group.count; ++i) {
       const uint32_t w = crew.order[i];
@@ -166,7 +137,7 @@ void Instance::wake(const Crew &crew, const consort_push &p, double now) noexcep
 
 // -- pop ----------------------------------------------------------------------------------------------------------
 
-bool Instance::forget(uint32_t worker, uint64_t id) noexcept {
+inline bool Late::forget(uint32_t worker, uint64_t id) noexcept {
   Seat &s = seats_[worker];
   for (uint32_t i = 0; i < s.nout; ++i) {
     if (s.out[i].id != id) continue;
@@ -183,11 +154,11 @@ bool Instance::forget(uint32_t worker, uint64_t id) noexcept {
 }
 
 // What it cannot start soon is not bound to it yet.
-bool Instance::has_enough(const Crew &crew, uint32_t worker, const Seat &s) const noexcept {
+inline bool Late::has_enough(const Crew &crew, uint32_t worker, const Seat &s) const noexcept {
   if (!models_ || s.nout == 0) return false;
   const uint32_t most = crew.depth[worker] + 2;
   bool enough = s.nout >= most;
-  if (!enough && s.nout >= settings_.ahead) {
+  if (!enough && s.nout >= ahead_) {
     double work = 0;  // behind the first
     for (uint32_t i = 1; i < s.nout; ++i) work += s.out[i].exec;
     enough = work > kSoon;
@@ -199,10 +170,10 @@ bool Instance::has_enough(const Crew &crew, uint32_t worker, const Seat &s) cons
   return load > 0;
 }
 
-uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
-  const policies::Visit visit(visitors_of(worker));
+inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
+  const Visit visit(serving_.visitors_of(worker));
   const Crew &crew = this->crew();
-  if (max == 0 || worker >= crew.group_of.size() || crew.group_of[worker] == CONSORT_NONE) return 0;
+  if (max == 0 || !crew.serves(worker)) return 0;
   const uint32_t g = crew.group_of[worker];
   const double now = this->now();
   consort_task *t;
@@ -223,17 +194,18 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
     if (!known) ++k.learning[g];
     if (k.left) --k.left;
     if (changes_ != kAlways) ++changes_;
+    taken(crew, worker, f.node);
     take(k, f.node);
     pool_.put(f.node);
   }
-  *out = {t, dm::best_impl(host_, models_, t, worker, mask, static_cast<uint32_t>(t->id)), CONSORT_NONE};
+  *out = {t, best_impl(host_, models_, t, worker, mask, static_cast<uint32_t>(t->id)), CONSORT_NONE};
   return 1;
 }
 
 // -- what is told -------------------------------------------------------------------------------------------------
 
-void Instance::submitted(const consort_task *const *tasks, uint32_t n) noexcept {
-  const policies::Visit visit(outsiders_);
+inline void Late::submitted(const consort_task *const *tasks, uint32_t n) noexcept {
+  const Visit visit(serving_.outsiders());
   const Crew &crew = this->crew();
   graph_.submitted(tasks, n, host_, models_, crew);
   const std::lock_guard guard(lock_);
@@ -244,7 +216,7 @@ void Instance::submitted(const consort_task *const *tasks, uint32_t n) noexcept 
   changes_ = kAlways;
 }
 
-void Instance::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
+inline void Late::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
   const double now = this->now();
   const std::lock_guard guard(lock_);
   if (worker >= seats_.size()) return;
@@ -261,7 +233,7 @@ void Instance::started(uint32_t worker, const consort_task *const *tasks, uint32
     }
 }
 
-void Instance::finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept {
+inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept {
   const double now = this->now();
   {
     const std::lock_guard guard(lock_);
@@ -278,8 +250,8 @@ void Instance::finished(uint32_t worker, const consort_done *done, uint32_t n) n
 }
 
 // Cancelled or poisoned: those that are in here come out at once and not by pop.
-uint32_t Instance::dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
-  const policies::Visit visit(outsiders_);
+inline uint32_t Late::dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
+  const Visit visit(serving_.outsiders());
   uint32_t nheld = 0;
   for (uint32_t i = 0; i < n; ++i) graph_.finished(tasks[i]->id);
   const std::lock_guard guard(lock_);
@@ -304,4 +276,60 @@ uint32_t Instance::dropped(consort_task *const *tasks, uint32_t n, consort_task 
   return nheld;
 }
 
-}  // namespace lookahead
+// -- for those that choose ----------------------------------------------------------------------------------------
+
+// Known nowhere: whoever comes. Not known here: a few at a time, so that it is.
+inline Late::Found Late::unknown(uint32_t g) noexcept {
+  Found best;
+  for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
+    Kind &k = kinds_[i];
+    if (!k.nready || !k.can(g) || k.known_at(g) || (k.known() && k.learning[g] >= 2)) continue;
+    Node *n = k.ready.front();
+    if (!best.node || more_urgent(n, best.node)) best = {n, i};
+  }
+  return best;
+}
+
+inline Late::Search::Search(Late &late, uint32_t space, int32_t priority, double near, uint32_t look) noexcept
+    : late_(late),
+      space_(space),
+      look_(std::min(look, kLook)),
+      priority_(priority),
+      weight_(1 + near * late.waiting_share() * late.waiting_share()),
+      score_(-std::numeric_limits<double>::max()) {}
+
+inline void Late::Search::look_at(uint32_t kind) noexcept {
+  Node *some[kLook];
+  const uint32_t n = late_.kinds_[kind].ready.first(some, look_, false);
+  // The way counts against it, so nothing behind can be better once a rank is no more than the score.
+  for (uint32_t j = 0, batch = 1; j < n && some[j]->priority == priority_ && some[j]->rank > score_; batch = 4) {
+    const consort_task *tasks[4];
+    float ns[4] = {};
+    uint32_t m = 0;
+    while (m < batch && j + m < n && some[j + m]->priority == priority_) tasks[m] = some[j + m]->task, ++m;
+    if (late_.models_) late_.models_->transfer_ns(late_.host_, tasks, m, &space_, 1, ns);
+    for (uint32_t x = 0; x < m; ++x, ++j)
+      if (const double s = some[j]->rank - (ns[x] > 0 ? ns[x] * weight_ : 0); s > score_)
+        score_ = s, best = {some[j], kind};
+  }
+}
+
+inline bool Late::plenty(const Crew &crew, const Kind &k, uint32_t group) const noexcept {
+  uint32_t fast = 0;
+  for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g)
+    if (k.at_home(g)) fast += crew.groups[g].count;
+  const double there = static_cast<double>(k.nready) * k.best_ns, here = static_cast<double>(k.ns[group]) * fast;
+  return k.nready > vacant(crew, k) && there > here;
+}
+
+inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {
+  uint32_t n = 0;
+  for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g) {
+    if (!k.at_home(g)) continue;
+    for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count; ++i)
+      if (const Seat &s = seats_[crew.order[i]]; s.nout < ahead_) n += ahead_ - s.nout;
+  }
+  return n;
+}
+
+}  // namespace policies

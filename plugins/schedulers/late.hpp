@@ -1,0 +1,121 @@
+// late.hpp — what policies have in common that bind a task to a worker only when that comes for it: what is ready waits
+// by its kind, each worker has what it was handed out, ranks say what hangs on a task.
+//
+// A policy is a class over it that chooses. One lock guards all; it is held for a decision, and nothing that may wait
+// is called under it. Any thread pushes, a worker's owner pops; the rest is [control]. Memory grows with the most that
+// ever waited, and stays.
+#pragma once
+#include <mutex>
+
+#include "estimates.hpp"
+#include "graph.hpp"
+#include "kinds.hpp"
+#include "serving.hpp"
+
+namespace policies {
+
+class Late {
+ public:
+  // ahead: tasks that a worker is given at once, if they take long
+  Late(const consort_host *, const consort_topology &, uint64_t epoch, uint32_t ahead);
+  virtual ~Late() = default;
+
+  consort_status workers(const consort_topology &, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd);
+  uint32_t push(const consort_push &) noexcept;
+  uint32_t pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept;
+  uint32_t drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept;
+  consort_status quiesce(uint64_t deadline) noexcept { return serving_.quiesce(deadline); }
+  uint32_t dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept;
+  void started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept;
+  void finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept;
+  void submitted(const consort_task *const *tasks, uint32_t n) noexcept;
+  const consort_host *host() const noexcept { return host_; }
+
+ protected:
+  static constexpr uint32_t kOut = 16;         // popped tasks that are remembered of a worker
+  static constexpr uint32_t kLook = 64;        // tasks of a kind that are compared, at most
+  static constexpr uint32_t kAlways = ~uint32_t{0};
+  static constexpr double kSoon = 200e3;       // ns of work that may wait at a worker beside what it does
+
+  struct Out {
+    uint64_t id;
+    double at;                                 // ns: when it was handed out, then when it was issued
+    float exec, rank;
+    uint32_t kind;
+    bool started, known;
+  };
+  struct Seat {                                // of a worker
+    Out out[kOut];                             // popped, not ended; the oldest first
+    uint32_t nout = 0, running = 0;
+    double since = 0;                          // when the first of those that run began, as far as is known
+  };
+  struct Found {
+    Node *node = nullptr;
+    uint32_t kind = 0;
+  };
+
+  // -- what a policy says; all of it under the lock --
+  virtual Found choose(const Crew &, uint32_t worker, double now) noexcept = 0;
+  virtual bool would_take(const Crew &, uint32_t group, double now) noexcept = 0;  // an idle one of these
+  virtual void queued(Node *) noexcept {}      // is in its kind's queue now
+  virtual void gone(Node *) noexcept {}        // is about to leave it
+  virtual void taken(const Crew &, uint32_t /*worker*/, Node *) noexcept {}  // chosen, about to leave for this worker
+
+  // Among the foremost of kinds that have this priority, the one on which most hangs, less what its data's way costs: the
+  // more, the more units stand still for want of theirs.
+  struct Search {
+    Search(Late &, uint32_t space, int32_t priority, double near, uint32_t look) noexcept;
+    void look_at(uint32_t kind) noexcept;
+    Found best;
+
+   private:
+    Late &late_;
+    const uint32_t space_, look_;
+    const int32_t priority_;
+    const double weight_;
+    double score_;
+  };
+
+  const Crew &crew() const noexcept { return serving_.crew(); }
+  Found unknown(uint32_t group) noexcept;
+  // Has it so many ready ones that those who do it well are busy with them for longer than it takes here?
+  bool plenty(const Crew &, const Kind &, uint32_t group) const noexcept;
+  // Places that units which do it well have free for it just now.
+  uint32_t vacant(const Crew &, const Kind &) const noexcept;
+
+  const consort_host *const host_;
+  const consort_sched_host *const models_;     // nullptr: this host has none
+  const uint32_t ahead_;
+  Serving serving_;
+
+  mutable SpinLock lock_;                      // guards what follows
+  std::vector<Seat> seats_;                    // by worker
+  Kinds kinds_;
+  Pool pool_;
+  uint64_t seq_ = 0;
+  uint32_t nready_ = 0;
+  uint32_t changes_ = kAlways;                 // of what is left, since somebody set it to 0
+  double waited_ = 0, worked_ = 0;             // ns that workers had something to do and no data for it; and had both
+  double waiting_share() const noexcept { return waited_ > 0 ? waited_ / (waited_ + worked_) : 0; }
+
+ private:
+  void publish(Members &&, const consort_topology &);
+  bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
+  void wake(const Crew &, const consort_push &, double now) noexcept;
+  void take(Kind &, Node *) noexcept;
+  bool forget(uint32_t worker, uint64_t id) noexcept;  // was it there?
+  double now() const noexcept { return static_cast<double>(host_->now(host_)); }
+
+  Graph graph_;                                // has a lock of its own
+};
+
+// Which of two goes first, of whatever kinds.
+inline bool more_urgent(const Node *a, const Node *b) noexcept {
+  if (a->priority != b->priority) return a->priority > b->priority;
+  if (a->rank != b->rank) return a->rank > b->rank;
+  return a->seq < b->seq;
+}
+
+}  // namespace policies
+
+#include "late_parts.hpp"

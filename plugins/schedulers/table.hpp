@@ -1,0 +1,102 @@
+// table.hpp — the table of a policy whose instance is a class with functions of the same names, and what its entry
+// reads of its parameters. Without a victim() in the class there is none in the table.
+#pragma once
+#include <new>
+
+#include "members.hpp"
+
+namespace policies {
+
+inline double real_param(const consort_host *host, const char *key, double fallback) noexcept {
+  const char *text = host->param ? host->param(host, key) : nullptr;
+  return text && *text ? std::strtod(text, nullptr) : fallback;
+}
+inline bool flag_param(const consort_host *host, const char *key, bool fallback) noexcept {
+  const char *text = host->param ? host->param(host, key) : nullptr;
+  return text && *text ? *text == 't' || *text == '1' : fallback;
+}
+
+template <class F>
+consort_status guarded(const consort_host *host, F body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return host->fail(host, CONSORT_E_NOMEM, "out of memory for the instance");
+  }
+}
+
+// The plugin is its settings and nothing more: constant once read. read(settings) → consort_status.
+template <class Settings, class Read>
+consort_status init_settings(const consort_host *host, void **out, Read read) noexcept {
+  auto *s = new (std::nothrow) Settings;
+  if (!s) return host->fail(host, CONSORT_E_NOMEM, "out of memory for the settings");
+  const consort_status status = guarded(host, [&]() -> consort_status { return read(*s); });
+  if (status < 0) delete s;
+  else *out = s;
+  return status;
+}
+template <class Settings>
+void fini_settings(void *plugin) noexcept {
+  delete static_cast<Settings *>(plugin);
+}
+
+template <class Instance>
+Instance &self(void *s) noexcept {
+  return *static_cast<Instance *>(s);
+}
+
+// Instance(const Settings &, host, topology, epoch), with host().
+template <class Instance, class Settings>
+constexpr consort_scheduler_ops table_of() {
+  consort_scheduler_ops ops = {
+      .size = sizeof(consort_scheduler_ops),
+      .flags = CONSORT_SF_NO_BYPASS,
+      .create = [](void *plugin, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                   void **out) noexcept -> consort_status {
+        return guarded(host, [&] {
+          *out = new Instance(*static_cast<const Settings *>(plugin), host, *t, epoch);
+          return CONSORT_OK;
+        });
+      },
+      .destroy = [](void *s) noexcept { delete static_cast<Instance *>(s); },
+      .workers = [](void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del,
+                    uint32_t nd) noexcept -> consort_status {
+        return guarded(self<Instance>(s).host(), [&] { return self<Instance>(s).workers(*t, add, na, del, nd); });
+      },
+      .push = [](void *s, const consort_push *p) noexcept -> uint32_t { return self<Instance>(s).push(*p); },
+      .pop = [](void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept -> uint32_t {
+        return self<Instance>(s).pop(worker, out, max);
+      },
+      .drain = [](void *s, uint64_t epoch, consort_task **out, uint32_t max) noexcept -> uint32_t {
+        return self<Instance>(s).drain(epoch, out, max);
+      },
+      .quiesce = [](void *s, uint64_t deadline) noexcept -> consort_status {
+        return self<Instance>(s).quiesce(deadline);
+      },
+      .submitted = [](void *s, const consort_task *const *t, uint32_t n) noexcept {
+        self<Instance>(s).submitted(t, n);
+      },
+      .adopt = [](void *s, const consort_task *const *t, uint32_t n) noexcept { self<Instance>(s).submitted(t, n); },
+      .dropped = [](void *s, consort_task *const *tasks, uint32_t n, consort_task **held) noexcept -> uint32_t {
+        return self<Instance>(s).dropped(tasks, n, held);
+      },
+      .started = [](void *s, uint32_t worker, const consort_task *const *t, uint32_t n) noexcept {
+        self<Instance>(s).started(worker, t, n);
+      },
+      .finished = [](void *s, uint32_t worker, const consort_done *done, uint32_t n) noexcept {
+        self<Instance>(s).finished(worker, done, n);
+      },
+      .flush = nullptr,
+      .urgency = nullptr,
+      .victim = nullptr,
+      .next_event = nullptr,
+  };
+  if constexpr (requires(Instance &i) { i.victim(0u, uint64_t{0}, nullptr, 0u, nullptr); })
+    ops.victim = [](void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,
+                    uint32_t *order) noexcept -> uint32_t {
+      return self<Instance>(s).victim(space, bytes, replicas, n, order);
+    };
+  return ops;
+}
+
+}  // namespace policies
