@@ -13,6 +13,7 @@
 #include "packed_args.hpp"
 #include "recorder.hpp"
 #include "reduction.hpp"
+#include "tracer.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
 
@@ -312,6 +313,9 @@ void take_names(Draft &draft, Group &group) noexcept {
     count_in(h, *group);
     if (out) out->v = t->pub.id;
     if (rt.policy.looks_ahead() && !(t->bits & (kSpecial | kBound))) [[unlikely]] rt.policy.submitted(t);
+    if (rt.tracer && rt.tracer->graph()) [[unlikely]]
+      rt.tracer->graph()->submitted(*t, draft.claims, draft.nclaims + draft.nhidden, t->extra ? t->extra->after : nullptr,
+                                    t->extra ? t->extra->nafter : 0);
     if (c && rt.codelets.is_foreseen(*c)) [[unlikely]] rt.memory.foresee(*t);
     if (t->bits & kMore) [[unlikely]] settle_order(draft, d);
     Linker linker(rt, t);

@@ -2,6 +2,7 @@
 
 #include "error_slot.hpp"
 #include "linking.hpp"
+#include "tracer.hpp"
 
 namespace consort {
 namespace {
@@ -70,6 +71,8 @@ consort_status send_internal(Draft &draft, Task *t, const Claim *claims, uint32_
   if (!reserve_internal(draft, t, links)) return CONSORT_E_NOMEM;
   Linker linker(draft.rt, t);
   linker.after(first);
+  if (draft.rt.tracer && draft.rt.tracer->graph()) [[unlikely]]
+    draft.rt.tracer->graph()->submitted(*t, claims, n, &first, 1);
   for (uint32_t i = 0; i < n; ++i) link_one(linker, *claims[i].datum, claims[i].mode, t->pub.id);
   let_internal_go(draft, t, linker);
   return CONSORT_OK;

@@ -40,7 +40,7 @@ std::string words(consort_status status) {
 }  // namespace
 
 const char *kind_name(uint32_t kind) noexcept {
-  constexpr const char *names[] = {"", "driver", "interface", "scheduler", "transport"};
+  constexpr const char *names[] = {"", "driver", "interface", "scheduler", "transport", "report"};
   return kind < std::size(names) ? names[kind] : "";
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 #include <consort/driver.h>
 #include <consort/interface.h>
+#include <consort/report.h>
 #include <consort/scheduler.h>
 #include <consort/transport.h>
 
@@ -40,6 +41,7 @@ struct Plugin {
   const consort_transport_ops *transport() const noexcept {
     return ops_of<consort_transport_ops>(CONSORT_KIND_TRANSPORT);
   }
+  const consort_report_ops *report() const noexcept { return ops_of<consort_report_ops>(CONSORT_KIND_REPORT); }
 
  private:
   template <class T>

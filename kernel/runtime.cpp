@@ -229,6 +229,7 @@ Result<void> Runtime::open(const consort_settings *settings) {
     if (auto named = registry->check_names(); !named) return named.error();
     return scheduler.error();
   }
+  if (auto r = reports.open(*registry, *config); !r) return r.error();
   if (auto r = config->check_unused(); !r) return r.error();
   return open_workers(**scheduler);
 }
@@ -293,6 +294,7 @@ Runtime::~Runtime() {
   memory.stop_threads();  // the last that may still be looking at a worker
   process::leave(number);
   if (tracer) tracer->close();
+  reports.tell_all(*this);
   policy.close();
   models->close();
   workers.clear();
@@ -341,7 +343,7 @@ void Runtime::wake(const consort_wake &want) noexcept {
 
 void Runtime::choose_paths() noexcept {
   observed.store(profile || trace_fn || tracer || policy.observes() || models->in_use(), std::memory_order_relaxed);
-  codelets.allow_short_way(!shared_domains && !policy.looks_ahead());
+  codelets.allow_short_way(!shared_domains && !policy.looks_ahead() && !(tracer && tracer->graph()));
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }
 

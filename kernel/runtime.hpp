@@ -28,6 +28,7 @@
 #include "policy.hpp"
 #include "recording.hpp"
 #include "registry.hpp"
+#include "reports.hpp"
 #include "tags.hpp"
 #include "task.hpp"
 #include "topology.hpp"
@@ -133,6 +134,7 @@ struct Runtime {
   std::shared_ptr<Config> config;
   Clock clock;
   std::unique_ptr<Registry> registry;
+  Reports reports;                         // plugins of the registry
   std::unique_ptr<Topology> topology;
   CoreLease cores;
   TaskArena tasks;

@@ -35,15 +35,20 @@ template <class... A> void put(std::string *text, const char *format, A... args)
 
 Result<std::unique_ptr<Tracer>> Tracer::open(Runtime &rt) {
   const std::string path = with_process(std::string(rt.config->text("trace")));
-  if (path.empty()) return std::unique_ptr<Tracer>();
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0)
+  const bool reports = !rt.reports.empty();
+  if (path.empty() && !reports) return std::unique_ptr<Tracer>();
+  int fd = -1;
+  if (!path.empty() && (fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
     return error(CONSORT_E_IO, "the setting trace: cannot write " + path + ": " + std::strerror(errno));
-  return std::unique_ptr<Tracer>(new Tracer(rt, path, fd, rt.config->number("trace_events")));
+  return std::unique_ptr<Tracer>(new Tracer(rt, path, fd, rt.config->number("trace_events"),
+                                            rt.reports.want_graph() || rt.config->flag("trace_graph")));
 }
 
-Tracer::Tracer(Runtime &rt, std::string path, int fd, size_t most)
-    : rt_(rt), path_(std::move(path)), fd_(fd), most_(most), lines_(rt.workers.size()) {}
+Tracer::Tracer(Runtime &rt, std::string path, int fd, size_t most, bool graph)
+    : rt_(rt), path_(std::move(path)), fd_(fd), most_(most), lines_(rt.workers.size()) {
+  constexpr size_t kTasksPerEvent = 16;  // of all workers, and each is small
+  if (graph) graph_ = std::make_unique<GraphLog>(rt, most * kTasksPerEvent);
+}
 
 Tracer::~Tracer() {
   if (fd_ >= 0) ::close(fd_);
@@ -97,6 +102,7 @@ std::string Tracer::text() const {
     all += "space\t" + std::to_string(i) + "\t" + one_line(spaces[i].desc.name) + "\n";
   for (size_t i = 0; i < names_.size(); ++i)
     if (!names_[i].empty()) all += "codelet\t" + std::to_string(i) + "\t" + one_line(names_[i]) + "\n";
+  if (graph_) all += graph_->text();
   uint64_t lost = others_.runs.lost() + copies_.lost() + decisions_.lost();
   const auto runs = [&](const Ring<Run> &ring) {
     ring.each([&](const Run &r) {
@@ -120,7 +126,17 @@ std::string Tracer::text() const {
   return all + "end\t" + std::to_string(lost) + "\n";
 }
 
+void Tracer::clear() noexcept {
+  for (Line &l : lines_) l.runs.clear();
+  const std::lock_guard lock(mutex_);
+  others_.runs.clear();
+  copies_.clear();
+  decisions_.clear();
+  if (graph_) graph_->clear();
+}
+
 void Tracer::close() noexcept try {
+  if (fd_ < 0) return;
   const std::string all = text();
   size_t done = 0;
   for (ssize_t n; done < all.size(); done += static_cast<size_t>(n))

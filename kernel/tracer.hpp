@@ -1,7 +1,7 @@
 // tracer.hpp — what ran where and when: the last runs of each worker, copies, and what the policy expected; as a file.
 //
-// Owned by the runtime, there only where the setting `trace` names a file; written when the runtime stops, when nothing
-// runs any more. A worker's ring is written by whoever has that worker's turn; all else goes under a leaf mutex. Nothing
+// Owned by the runtime, there only where the setting `trace` names a file or `reports` somebody who reads it; written when
+// the runtime stops, when nothing runs any more. A worker's ring is written by whoever has that worker's turn; all else goes under a leaf mutex. Nothing
 // here fails anybody: what finds no memory is counted as lost.
 #pragma once
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "graph_log.hpp"
 #include "result.hpp"
 #include "task.hpp"
 
@@ -30,7 +31,12 @@ class Tracer {
   void copied(const Transfer &, uint64_t t1) noexcept;      // a hop that is over
   // The policy's word: it is to run there, for about `run` ns, and ends then. NaN, 0: it does not say.
   void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept;
-  void close() noexcept;                                     // once
+  GraphLog *graph() const noexcept { return graph_.get(); }  // nullptr: nobody wants to know
+  void close() noexcept;                                     // once: writes the file
+
+  // -- while nothing runs --
+  std::string text() const;                                  // what the file will have; may throw bad_alloc
+  void clear() noexcept;                                     // it begins anew
 
  private:
   struct Run {
@@ -71,6 +77,7 @@ class Tracer {
       for (size_t i = 0; i < all_.size(); ++i) f(all_[(next_ + i) % all_.size()]);
     }
     uint64_t lost() const noexcept { return lost_; }
+    void clear() noexcept { all_.clear(), next_ = 0, lost_ = 0; }
 
    private:
     std::vector<T> all_;
@@ -82,9 +89,8 @@ class Tracer {
     std::vector<bool> named;         // codelets whose names were noted
   };
 
-  Tracer(Runtime &, std::string path, int fd, size_t most);
+  Tracer(Runtime &, std::string path, int fd, size_t most, bool graph);
   void name(Line &, const Task &) noexcept;
-  std::string text() const;
 
   Runtime &rt_;
   const std::string path_;
@@ -96,6 +102,7 @@ class Tracer {
   Ring<Copy> copies_;
   Ring<Decision> decisions_;
   std::vector<std::string> names_;   // of codelets, by number
+  std::unique_ptr<GraphLog> graph_;
 };
 
 }  // namespace consort

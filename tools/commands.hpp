@@ -61,6 +61,12 @@ struct Simulation {
 int run_sim(const Settings &, const Simulation &);  // answers the program's status
 int run_why_not(Settings &, const std::string &name);
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width);
+// kind, files: "" as the settings have it
+struct BoundOptions {
+  std::string record, kind, seconds, lp, mps, dot;
+  bool integer = false;
+};
+int run_bound(Settings &, const BoundOptions &);
 int run_model_list(Settings &);
 int run_model_show(Settings &, const std::string &name, uint32_t fit);  // fit: CONSORT_MODEL_*, 0 none
 int run_model_check(Settings &);

@@ -124,6 +124,18 @@ int main(int argc, char **argv) {
   trace_show->add_option("--svg", trace_drawing, "the file for a drawing, instead")->type_name("FILE");
   trace_show->add_option("--width", width, "letters of a line")->check(CLI::Range(10, 1000).description(""))->capture_default_str();
 
+  CLI::App *bound = app.add_subcommand("bound", "how close a recorded run came to the shortest that its machine allows");
+  tool::BoundOptions asked;
+  bound->add_option("FILE", asked.record, "a trace with the tasks in it (the settings trace and trace_graph)")->required();
+  bound->add_option("--kind", asked.kind, "what counts: area, units' time alone; deps, what comes after what; transfers, the ways of data, too")
+      ->check(CLI::IsMember({"area", "deps", "transfers"}).description(""))
+      ->type_name("KIND");
+  bound->add_flag("--integer", asked.integer, "tasks are not divided between units");
+  bound->add_option("--seconds", asked.seconds, "that the solver may take")->type_name("S");
+  bound->add_option("--lp", asked.lp, "writes the program for other solvers, in CPLEX's form")->type_name("FILE");
+  bound->add_option("--mps", asked.mps, "in free MPS form")->type_name("FILE");
+  bound->add_option("--dot", asked.dot, "writes the tasks and what they come after, for Graphviz")->type_name("FILE");
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -150,6 +162,7 @@ int main(int argc, char **argv) {
     if (*sim) return tool::run_sim(settings, simulation);
     if (*import) return tool::run_machine_import(from, platform, to, operands);
     if (*trace_show) return tool::run_trace_show(trace_file, trace_drawing, width);
+    if (*bound) return tool::run_bound(settings, asked);
     if (*model_list) return tool::run_model_list(settings);
     if (*model_show) return tool::run_model_show(settings, model_name, curve);
     if (*model_check) return tool::run_model_check(settings);

@@ -95,6 +95,9 @@ Trace::Trace(const std::string &path) {
     } else if (l.kind() == "decision") {
       l.needs(5);
       decisions.push_back({l.number(0), l.number(1, 16), l.index(2, workers.size()), std::strtod(l.text(3).c_str(), nullptr), l.number(4)});
+    } else if (l.kind() == "home" || l.kind() == "at" || l.kind() == "link" || l.kind() == "kind" || l.kind() == "time" || l.kind() == "datum" ||
+               l.kind() == "task" || l.kind() == "submitted") {
+      continue;  // of the graph, for reports
     } else if (l.kind() == "end") {
       l.needs(1);
       lost = l.number(0);

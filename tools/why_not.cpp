@@ -133,6 +133,14 @@ int explain_usable(const Facts &facts, const Plugin &p) {
     }
     case CONSORT_KIND_INTERFACE:
       return used(p.who(), "it is loaded with the first datum that names it, from " + from);
+    case CONSORT_KIND_REPORT: {
+      const auto named = facts.settings.find("reports");
+      const std::string list = named == facts.settings.end() ? "" : "," + named->second.value + ",";
+      if (list.find("," + p.name + ",") == list.npos)
+        return unused(p.who(), because(facts, "reports") + " does not name it; set CONSORT_REPORTS=" + p.name);
+      return facts.no_start.empty() ? used(p.who(), because(facts, "reports") + ", from " + from)
+                                    : unused(p.who(), "no runtime starts here: " + facts.no_start);
+    }
     default:
       return unused(p.who(), "it can be loaded, but this version asks for no " + std::string(kind_name(p.kind)));
   }

@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include "../../plugins/drivers/sim/kernels.hpp"
-#include "bound.hpp"
+#include "../../plugins/reports/bound/program.hpp"
 #include "graph.hpp"
 #include "timed.hpp"
 
@@ -81,6 +81,12 @@ Options read_options(int argc, char **argv) {
   o.name = o.machine.substr(slash, dot > slash && dot != o.machine.npos ? dot - slash : o.machine.npos);
   return o;
 }
+
+struct Resource {                            // units that are alike
+  std::string name;
+  double units;
+  std::vector<double> ns;                    // by kernel
+};
 
 // What the bound must know of the machine: the same file that the driver reads.
 struct Described {
@@ -152,11 +158,21 @@ std::vector<double> best_times(const Described &d, size_t kernels) {
 // The area with the critical chain, or the longest way through the graph at its best, whichever is longer.
 double bound_ns(const Options &o, const Graph &g, const Described &d, const std::vector<double> &best) {
   const double n = o.n - 1;
-  std::vector<ChainLink> chain;
+  bound::Problem p;
+  for (const Resource &r : d.resources) p.groups.push_back({r.name, r.units, 0});
+  const auto counts = g.counts();
+  for (size_t k = 0; k < g.kernels.size(); ++k) {
+    p.kinds.push_back({g.kernels[k], counts[k], {}, false});
+    for (const Resource &r : d.resources) p.kinds[k].ns.push_back(r.ns[k]);
+  }
+  auto &chain = p.chain;
   if (o.app == "cholesky") chain = {{0, true, 0}, {1, false, n}, {2, false, n}};
   else if (o.app == "lu") chain = {{0, true, 0}, {best[1] > best[2] ? 1u : 2u, false, n}, {3, false, n}};
   const auto levels = g.bottom_levels(best);
-  return std::max(least_ns(g.counts(), d.resources, chain), *std::max_element(levels.begin(), levels.end()));
+  constexpr double kSeconds = 60;
+  const bound::Solution area = bound::solve(bound::formulate(p, bound::Level::kArea, false), kSeconds);
+  if (!area.exact) give_up("no bound: " + (area.trouble.empty() ? "the solver did not end" : area.trouble));
+  return std::max(area.least * 1e6, *std::max_element(levels.begin(), levels.end()));
 }
 
 struct Ran { double makespan_ns, wall_s, decision_ns; };

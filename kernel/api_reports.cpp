@@ -1,0 +1,86 @@
+// api_reports.cpp — reports.h: the record of a run, and what reports make of it.
+#include <consort/reports.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "api.hpp"
+#include "reports.hpp"
+#include "tracer.hpp"
+
+using namespace consort;
+
+namespace {
+
+consort_status refuse_busy(const Runtime &rt) noexcept {
+  if (!rt.tracer)
+    return set_error(CONSORT_E_UNSUPPORTED, "nothing is recorded: start the runtime with the setting `reports` or `trace`");
+  const uint64_t finished = rt.finished();
+  if (finished != rt.submitted())
+    return set_error(CONSORT_E_BUSY, "tasks are pending: the record is looked at while nothing runs; wait for all first");
+  return CONSORT_OK;
+}
+
+Result<std::string> contents_of(const char *path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) return error(CONSORT_E_IO, std::string("cannot read ") + path + ": " + std::strerror(errno));
+  return text.str();
+}
+
+Result<void> report_file(const consort_settings *settings, const char *report, const char *path, consort_line_fn *line,
+                         void *user) {
+  auto record = contents_of(path);
+  if (!record) return record.error();
+  auto config = Config::load(settings);
+  if (!config) return config.error();
+  const bool sink = settings && CONSORT_HAS(settings, consort_settings, log_user),
+             linked = settings && CONSORT_HAS(settings, consort_settings, nmodules);
+  auto registry = Registry::open(*config, {}, sink ? settings->log : nullptr, sink ? settings->log_user : nullptr,
+                                 linked ? settings->modules : nullptr, linked ? settings->nmodules : 0);
+  if (!registry) return registry.error();
+  auto plugin = (*registry)->load(CONSORT_KIND_REPORT, report);
+  if (!plugin) return plugin.error();
+  return ask_report(**plugin, *record, line, user);
+}
+
+}  // namespace
+
+extern "C" {
+
+consort_status consort_report_begin(consort_runtime *shell) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (const consort_status s = refuse_busy(*rt); s < 0) return s;
+  rt->tracer->clear();
+  return CONSORT_OK;
+}
+
+consort_status consort_report_now(consort_runtime *shell, const char *report, consort_line_fn *line, void *user) {
+  Runtime *rt = enter(shell);
+  if (!rt) return refuse_shell(shell);
+  if (!report || !line) return set_error(CONSORT_E_INVAL, "report or line is NULL");
+  return guarded([&] {
+    const Plugin *p = rt->reports.find(report);
+    if (!p)
+      return set_errorf(CONSORT_E_UNSUPPORTED, "report \"%s\" was not asked for at the start: name it in the setting `reports`",
+                        report);
+    if (const consort_status s = refuse_busy(*rt); s < 0) return s;
+    auto told = ask_report(*p, rt->tracer->text(), line, user);
+    return told ? CONSORT_OK : set_error(told.error());
+  });
+}
+
+consort_status consort_report_file(const consort_settings *settings, const char *report, const char *path,
+                                   consort_line_fn *line, void *user) {
+  if (!report || !path || !line) return set_error(CONSORT_E_INVAL, "report, path or line is NULL");
+  return guarded([&]() -> consort_status {
+    auto told = report_file(settings, report, path, line, user);  // once the plugins have ended: they leave words, too
+    clear_error();
+    return told ? CONSORT_OK : set_error(told.error());
+  });
+}
+
+}  // extern "C"

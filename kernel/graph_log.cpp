@@ -1,0 +1,181 @@
+#include "graph_log.hpp"
+
+#include <bit>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+
+#include "codelet.hpp"
+#include "discipline.hpp"
+#include "footprint.hpp"
+#include "kept_file.hpp"
+#include "models.hpp"
+#include "plan.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+namespace {
+
+template <class... A> void put(std::string *text, const char *format, A... args) {
+  char line[192];
+  std::snprintf(line, sizeof line, format, args...);
+  *text += line;
+}
+
+char letter_of(uint32_t mode) noexcept {
+  if (!shares(mode)) return mode & CONSORT_M_R ? 'u' : 'w';
+  return changes(mode) ? 'c' : 'r';
+}
+
+// Of a datum that has contents in one memory alone: that one. Where it has been moved about nobody can tell later what
+// a run had to move for it.
+uint32_t space_of(const Datum &d) noexcept {
+  const uint32_t state = d.state.load(std::memory_order_relaxed), space = data_state::space(state);
+  return (state & data_state::kValid) && space < Topology::kMaxSpaces ? space : CONSORT_NONE;
+}
+
+}  // namespace
+
+uint32_t GraphLog::datum_of(const Datum &d) {
+  const auto [at, fresh] = data_index_.try_emplace(d.pub.id, static_cast<uint32_t>(data_.size()));
+  if (!fresh) return at->second;
+  const uint32_t number = at->second;
+  const Discipline *discipline = discipline_if_any(d);
+  const Plan *plan = discipline ? discipline->part_of : nullptr;
+  try {
+    data_.push_back({d.pub.id, d.pub.bytes, plan ? plan->whole->pub.id : 0, space_of(d)});
+    if (plan) datum_of(*plan->whole);
+  } catch (...) {
+    if (data_.size() == number) data_index_.erase(d.pub.id);
+    throw;
+  }
+  return number;
+}
+
+void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const TaskName *after,
+                         uint32_t nafter) noexcept try {
+  const Codelet *const c = t.codelet;
+  const Key key{c ? c->number : CONSORT_NONE, c ? c->generation : 0, c ? footprint_of(t) : 0, c ? work_of(t) : 0};
+  std::vector<float> told;
+  const Model *model = nullptr;
+  uint64_t row = 0;
+  bool ask = false;
+  if (c) {
+    const std::lock_guard lock(mutex_);
+    const auto at = index_.find(key);
+    ask = at == index_.end() || (!kinds_[at->second].known && std::has_single_bit(kinds_[at->second].count + 1));
+  }
+  if (ask) {  // beside the mutex: models have locks of their own
+    std::vector<uint32_t> workers;
+    for (uint32_t w = 0; w < rt_.workers.size(); ++w) workers.push_back(w);
+    told.resize(workers.size());
+    rt_.models->asked();
+    rt_.models->estimate(t, CONSORT_MODEL_TIME, workers.data(), static_cast<uint32_t>(workers.size()), CONSORT_NONE,
+                         told.data());
+    if ((model = rt_.models->of(*c, CONSORT_MODEL_TIME))) row = model->facts(t).footprint;
+  }
+
+  const std::lock_guard lock(mutex_);
+  if (tasks_.size() >= most_) {
+    ++lost_;
+    return;
+  }
+  const auto [at, fresh] = index_.try_emplace(key, static_cast<uint32_t>(kinds_.size()));
+  if (fresh) {
+    TaskFacts facts;
+    facts.task = &t;
+    try {
+      kinds_.push_back({c ? c->name : std::string(), key.footprint, facts.all_bytes(), 0, 0, nullptr, false, {}});
+    } catch (...) {
+      index_.erase(at);
+      throw;
+    }
+  }
+  Kind &kind = kinds_[at->second];
+  ++kind.count;
+  if (ask) {
+    kind.known = std::none_of(told.begin(), told.end(), [](float x) { return std::isnan(x); });
+    kind.told.swap(told);
+    kind.model = model;
+    kind.row = row;
+  }
+  const size_t uses = uses_.size(), afters = after_.size();
+  try {
+    for (uint32_t i = 0; i < n; ++i)
+      if (!(claims[i].mode & Claim::kLoose)) uses_.push_back({datum_of(*claims[i].datum), letter_of(claims[i].mode)});
+    for (uint32_t i = 0; i < nafter; ++i)
+      if (after[i]) after_.push_back(after[i]);
+    tasks_.push_back({t.pub.id, at->second, t.pub.priority, static_cast<uint32_t>(uses_.size() - uses),
+                      static_cast<uint32_t>(after_.size() - afters)});
+  } catch (...) {
+    uses_.resize(uses);
+    after_.resize(afters);
+    throw;
+  }
+  if (tasks_.size() == 1) began_ = rt_.clock.now();
+} catch (const std::bad_alloc &) {
+  const std::lock_guard lock(mutex_);
+  ++lost_;
+}
+
+void GraphLog::clear() noexcept {
+  const std::lock_guard lock(mutex_);
+  index_.clear();
+  kinds_.clear();
+  data_index_.clear();
+  data_.clear();
+  tasks_.clear();
+  uses_.clear();
+  after_.clear();
+  lost_ = 0;
+}
+
+// What was measured by now says more than what was told when the tasks were submitted, before any of them ran.
+void GraphLog::tell(std::string *all, const Kind &k, size_t number) const {
+  put(all, "kind\t%zu\t", number);
+  *all += k.name.empty() ? "-" : one_line(k.name);
+  put(all, "\t%" PRIx64 "\t%" PRIu64 "\n", k.footprint, k.bytes);
+  const Row *const row = k.model && k.model->has_history() ? k.model->find(k.row) : nullptr;
+  for (uint32_t w = 0; w < k.told.size(); ++w) {
+    float ns = k.told[w];
+    if (std::isinf(ns)) continue;
+    const uint32_t unit = rt_.models->kind_of(w);
+    float measured = NAN;
+    for (uint32_t i = 0; row && i < k.model->impls().size(); ++i) {
+      if (k.model->impls()[i].klass != rt_.models->kinds()[unit].klass) continue;
+      const float x = row->cells[k.model->place(unit, i)].value.load(std::memory_order_relaxed);
+      if (!std::isnan(x) && !(measured <= x)) measured = x;
+    }
+    if (!std::isnan(measured)) ns = measured;
+    put(all, "time\t%zu\t%u\t%.0f\n", number, w, std::isnan(ns) ? -1.0 : static_cast<double>(ns));
+  }
+}
+
+std::string GraphLog::text() const {
+  const std::lock_guard lock(mutex_);
+  std::string all;
+  const uint32_t nspaces = static_cast<uint32_t>(rt_.topology->spaces().size());
+  put(&all, "home\t%u\n", rt_.topology->home());
+  for (const auto &w : rt_.workers) put(&all, "at\t%u\t%u\n", w->id, w->unit.desc.space);
+  for (uint32_t from = 0; from < nspaces; ++from)
+    for (uint32_t to = 0; to < nspaces; ++to)
+      if (const Link &l = rt_.topology->link(from, to); from != to && l.device)
+        put(&all, "link\t%u\t%u\t%" PRIu64 "\t%u\n", from, to, l.desc.bytes_per_s, l.desc.latency_ns);
+  for (size_t i = 0; i < kinds_.size(); ++i) tell(&all, kinds_[i], i);
+  for (const Place &d : data_)
+    put(&all, "datum\t%" PRIx64 "\t%" PRIu64 "\t%d\t%" PRIx64 "\n", d.id, d.bytes,
+        d.space == CONSORT_NONE ? -1 : static_cast<int>(d.space), d.whole);
+  size_t use = 0, name = 0;
+  for (const Entry &t : tasks_) {
+    put(&all, "task\t%" PRIx64 "\t%u\t%d\t", t.name, t.kind, t.priority);
+    for (uint32_t i = 0; i < t.nuses; ++i, ++use)
+      put(&all, "%s%c%" PRIx64, i ? "," : "", uses_[use].how, data_[uses_[use].datum].id);
+    all += '\t';
+    for (uint32_t i = 0; i < t.nafter; ++i, ++name) put(&all, "%s%" PRIx64, i ? "," : "", after_[name]);
+    all += '\n';
+  }
+  put(&all, "submitted\t%" PRIu64 "\t%" PRIu64 "\n", began_, lost_);
+  return all;
+}
+
+}  // namespace consort

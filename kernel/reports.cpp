@@ -1,0 +1,66 @@
+#include "reports.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "error_slot.hpp"
+#include "runtime.hpp"
+#include "tracer.hpp"
+
+namespace consort {
+
+Result<void> Reports::open(Registry &registry, const Config &config) {
+  for (const std::string &name : config.list("reports")) {
+    if (find(name)) continue;
+    auto plugin = registry.load(CONSORT_KIND_REPORT, name);
+    if (!plugin) return error(plugin.error().status, config.origin("reports") + ": " + plugin.error().text);
+    all_.push_back(*plugin);
+  }
+  return {};
+}
+
+bool Reports::want_graph() const noexcept {
+  return std::any_of(all_.begin(), all_.end(), [](const Plugin *p) { return p->report()->flags & CONSORT_RO_GRAPH; });
+}
+
+Plugin *Reports::find(std::string_view name) const noexcept {
+  const auto at = std::find_if(all_.begin(), all_.end(), [&](const Plugin *p) { return name == p->manifest->name; });
+  return at == all_.end() ? nullptr : *at;
+}
+
+Result<void> ask_report(const Plugin &p, const std::string &record, consort_line_fn *line, void *user) {
+  const std::string who = "report \"" + std::string(p.manifest->name) + "\": ";
+  const consort_report_sink sink{user, line};
+  clear_error();
+  consort_status s = CONSORT_E_INTERNAL;
+  try {
+    s = p.report()->report(p.self, record.c_str(), record.size(), &sink);
+  } catch (const std::exception &e) {
+    return error(CONSORT_E_INTERNAL, who + "an exception left report(): " + e.what());
+  }
+  if (s >= 0) return {};
+  const char *text = error_text();
+  return error(s, who + (*text ? text : "it failed without a word: it should call host->fail"));
+}
+
+void Reports::tell_all(Runtime &rt) const noexcept try {
+  if (all_.empty() || !rt.tracer) return;
+  const std::string record = rt.tracer->text();
+  for (const Plugin *p : all_) {
+    struct To {
+      Runtime &rt;
+      const char *name;
+    } to{rt, p->manifest->name};
+    auto told = ask_report(*p, record, [](void *user, const char *line) {
+      const To &to = *static_cast<To *>(user);
+      const std::string text = std::string(to.name) + ": " + line;
+      if (to.rt.log_fn) to.rt.log_fn(to.rt.log_user, kLogInfo, text.c_str());  // asked for, so the level does not matter
+      else std::fprintf(stderr, "consort: %s\n", text.c_str());
+    }, &to);
+    if (!told) rt.log(kLogError, told.error().text);
+  }
+} catch (const std::bad_alloc &) {
+  rt.log(kLogError, "no report is made: no memory for the record");
+}
+
+}  // namespace consort

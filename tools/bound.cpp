@@ -1,0 +1,30 @@
+// bound.cpp — `consort bound`: how close a recorded run came to the shortest that its machine allows.
+//
+// What it says is the report "bound" 's, a plugin; here are its settings only.
+#include <consort/reports.h>
+
+#include <cstdio>
+
+#include "commands.hpp"
+
+namespace tool {
+
+int run_bound(Settings &settings, const BoundOptions &o) {
+  std::vector<consort_setting> extra;
+  const auto set = [&](const char *key, const std::string &value) {
+    if (!value.empty()) extra.push_back({key, value.c_str()});
+  };
+  set("bound.kind", o.kind);
+  set("bound.seconds", o.seconds);
+  set("bound.lp", o.lp);
+  set("bound.mps", o.mps);
+  set("bound.dot", o.dot);
+  if (o.integer) extra.push_back({"bound.integer", "true"});
+  consort_settings s;
+  if (!settings.resolve(&s, extra)) return 2;
+  const consort_status told = consort_report_file(
+      &s, "bound", o.record.c_str(), [](void *, const char *line) { std::puts(line); }, nullptr);
+  return told < 0 ? failed() : 0;
+}
+
+}  // namespace tool
