@@ -420,6 +420,52 @@ def add_sim(commands, numbers, names):
     p.add_argument("--bin", type=Path, help="folder of the benchmark programs")
 
 
+
+
+# -- a core and an OpenCL device ----------------------------------------------------------------------------------------
+
+SHARE_GOAL = 0.95  # of a kernel's tasks where it is faster
+
+
+def placement(args):
+    """Kernels that a core and an OpenCL device can run: where they went, and what the models had told."""
+    prog = args.bin / "placement-consort"
+    try:
+        done = subprocess.run([str(prog), "--policy", args.policy, "--rounds", str(args.rounds), "--length", str(args.length)],
+                              capture_output=True, text=True, timeout=args.limit)
+    except subprocess.TimeoutExpired:
+        say(f"no answer within {args.limit:g} s")
+        return 1
+    if done.stderr.strip():
+        say(done.stderr.strip())
+    if done.returncode == 3:
+        return 77
+    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    number = lambda x: "–" if x is None else f"{x:.1f}"
+    off = lambda r: None if r["predicted_us"] is None or not r["measured_us"] else 100 * (r["predicted_us"] / r["measured_us"] - 1)
+    report.table(["kernel", "units", "tasks", "told, us", "measured, us", "off by", "share", "goal", ""],
+                 [[r["kernel"], r["units"], r["tasks"], number(r["predicted_us"]), number(r["measured_us"]),
+                   "–" if off(r) is None else f"{off(r):+.0f} %", f"{100 * r['share']:.1f} %",
+                   f">= {100 * SHARE_GOAL:.0f} %" if r["faster"] else "", ("ok" if r["share"] >= SHARE_GOAL else "missed") if r["faster"] else ""]
+                  for r in records])
+    write(args, records)
+    if done.returncode:
+        say(f"wrong: the result is off by {records[0]['error'] if records else '?'}")
+    return 1 if done.returncode or len(records) != 6 or sum(r["faster"] and r["share"] >= SHARE_GOAL for r in records) != 3 else 0
+
+
+def add_placement(commands):
+    text = "kernels that a core and an OpenCL device can run, in the world's time: where they went, and what the models had told"
+    p = commands.add_parser("placement", help=text, description=text)
+    p.set_defaults(run=placement, patience=0)
+    p.add_argument("--policy", default="dmda", help="the scheduler (%(default)s)")
+    p.add_argument("--rounds", type=int, default=60, help="of four tasks of each kernel (%(default)s)")
+    p.add_argument("--length", type=int, default=16384, help="numbers of a vector (%(default)s)")
+    p.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="(%(default)s)")
+    p.add_argument("--json", help="write the figures there")
+    p.add_argument("--bin", type=Path, help="folder of the benchmark programs")
+
+
 def main():
     numbers = lambda text: [int(x) for x in text.split(",")]
     names = lambda text: text.split(",")
@@ -461,6 +507,7 @@ def main():
             p.add_argument("--sizes", type=numbers, default=[4096, 8192])
             p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])
     add_sim(commands, numbers, names)
+    add_placement(commands)
     args = parser.parse_args(sys.argv[1:] or ["--help"])
     def interrupt(*_):
         raise KeyboardInterrupt
