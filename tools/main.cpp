@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
   CLI::App *model_list = model->add_subcommand("list", "the models that are kept, and files that cannot be read");
   CLI::App *model_show = model->add_subcommand("show", "what is known of tasks of one name, by size and kind of unit");
   CLI::App *model_check = model->add_subcommand("check", "files and sizes that are hard to believe (status 1), or none (0)");
-  CLI::App *model_plot = model->add_subcommand("plot", "a drawing (SVG) of time or energy by bytes of data");
+  CLI::App *model_plot = model->add_subcommand("plot", "a drawing of time or energy by bytes of data");
   CLI::App *model_import = model->add_subcommand("import", "keeps figures that another runtime measured: tables of text, a \"performance model for\" each kind of unit");
   std::string model_name, drawing;
   uint32_t curve = 0;
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
   model_import->add_flag("--energy", energy, "they are energies");
   model_show->add_option("NAME", model_name, "of the model: a codelet's")->required();
   model_plot->add_option("NAME", model_name, "of the model: a codelet's")->required();
-  model_plot->add_option("-o,--output", drawing, "the file to write")->required();
+  model_plot->add_option("-o,--output", drawing, "the file to write: SVG, or a picture where its name ends with .png")->required();
 
   CLI::App *trace = app.add_subcommand("trace", "what ran where and when");
   trace->require_subcommand(1);
@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
   std::string trace_file, trace_drawing;
   uint32_t width = 100;
   trace_show->add_option("FILE", trace_file, "that a runtime has written")->required();
-  trace_show->add_option("--svg", trace_drawing, "the file for a drawing, instead")->type_name("FILE");
+  trace_show->add_option("--svg", trace_drawing, "the file for a drawing, instead; a picture where its name ends with .png")->type_name("FILE");
   trace_show->add_option("--width", width, "letters of a line")->check(CLI::Range(10, 1000).description(""))->capture_default_str();
 
   CLI::App *bound = app.add_subcommand("bound", "how close a recorded run came to the shortest that its machine allows");

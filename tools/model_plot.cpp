@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 
+#include "drawing.hpp"
 #include "models.hpp"
 
 namespace tool {
@@ -102,10 +102,7 @@ int run_model_plot(Settings &settings, const std::string &name, const std::strin
   if (!find_models(settings, name, &files)) return 1;
   const auto whole = std::find_if(files.begin(), files.end(), [](const File &f) { return !f.rows.empty(); });
   if (whole == files.end()) return std::fprintf(stderr, "consort: nothing was measured of \"%s\"\n", name.c_str()), 1;
-  std::ofstream file(out);
-  file << drawing(*whole, fit);
-  file.close();
-  if (!file) return std::fprintf(stderr, "consort: cannot write %s\n", out.c_str()), 1;
+  write_drawing(out, drawing(*whole, fit));
   std::printf("%s: %zu sizes of \"%s\"\n", out.c_str(), whole->rows.size(), name.c_str());
   return 0;
 }

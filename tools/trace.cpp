@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 #include "commands.hpp"
+#include "drawing.hpp"
 
 namespace tool {
 namespace {
@@ -153,10 +153,7 @@ void show_decisions(const Trace &t) {
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width) {
   const Trace t(path);
   if (!svg.empty()) {
-    std::ofstream file(svg);
-    file << trace_svg(t);
-    file.close();
-    if (!file) return std::fprintf(stderr, "consort: cannot write %s\n", svg.c_str()), 1;
+    write_drawing(svg, trace_svg(t));
     std::printf("%s: %zu tasks and %zu copies\n", svg.c_str(), t.runs.size(), t.copies.size());
     return 0;
   }

@@ -86,6 +86,32 @@ TEST_F(ModelTool, Draws) {
   EXPECT_TRUE(nowhere.has("cannot write")) << nowhere.out;
 }
 
+// By librsvg, which need not be there.
+TEST_F(ModelTool, DrawsPictures) {
+  keep(model("gemm"));
+  const std::string png = folder_ + "/gemm.png";
+  const Answer a = model_command("plot gemm -o " + png);
+  if (a.status == 1 && a.has("a picture needs librsvg (Debian: librsvg2-2)")) {
+    EXPECT_FALSE(std::filesystem::exists(png));
+    GTEST_SKIP() << a.out;
+  }
+  ASSERT_EQ(a.status, 0) << a.out;
+  std::ifstream in(png, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  ASSERT_GT(bytes.size(), 2000u) << "there is something on it";
+  EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  const auto word = [&](size_t at) {
+    uint32_t n = 0;
+    for (size_t i = at; i < at + 4; ++i) n = n << 8 | static_cast<uint8_t>(bytes[i]);
+    return n;
+  };
+  EXPECT_EQ(word(16), 960u);
+  EXPECT_EQ(word(20), 480u);
+  const Answer nowhere = model_command("plot gemm -o " + folder_ + "/no/such/folder.png");
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_TRUE(nowhere.has("cannot write " + folder_ + "/no/such/folder.png")) << nowhere.out;
+}
+
 TEST_F(ModelTool, LooksForACurve) {
   StoredModel m = model("gemm");
   m.cells.clear();
