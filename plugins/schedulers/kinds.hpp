@@ -41,6 +41,15 @@ inline uint64_t size_of(const consort_task *t) noexcept {
   return h;
 }
 
+// What a joule is worth beside time. Where it is worth nothing, nobody is asked about energy.
+struct Weights {
+  double alpha = 1;                              // of time
+  double gamma = 0;                              // microseconds that a joule is worth
+  double idle_power = 0;                         // watts of the machine as long as it is at work, whatever it does
+  double per_ns() const noexcept { return alpha + gamma * idle_power * 1e-6; }  // W * ns = nJ
+  double per_uj() const noexcept { return gamma * 1e-3; }
+};
+
 class Kinds {
  public:
   static constexpr uint32_t kMost = 256, kGroups = 64;
@@ -55,15 +64,18 @@ class Kinds {
   // The place of this task's kind. May throw the first time that a kind is met.
   uint32_t of(const Crew &, const consort_task *);
   void asked_anew(const Crew &);                 // by other groups. May throw
+  void weigh(const Weights &w) noexcept { weights_ = w; }  // before the first kind
 
  private:
   static constexpr uint32_t kAgain = 64;         // tasks of one kind until its times are asked for again
 
   void refresh(const Crew &, Kind &, const consort_task *) noexcept;
+  void leave_to_thrifty(const Crew &, const consort_task *, const float *ns, uint64_t *masks) const noexcept;
   void clear(const Crew &, Kind &);
 
   const consort_host *const host_;
   const consort_sched_host *const models_;
+  Weights weights_;
   std::vector<Kind> all_;
   uint32_t last_ = 0;
 };
@@ -86,6 +98,27 @@ inline void Kinds::asked_anew(const Crew &crew) {
   }
 }
 
+// Takes those out that spend more than the time is worth which they save: another unit saves no more than one task's
+// time, divided among those that do it at the least cost. Of whose energy nothing is known stay.
+inline void Kinds::leave_to_thrifty(const Crew &crew, const consort_task *t, const float *ns,
+                                    uint64_t *masks) const noexcept {
+  const auto n = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), kGroups));
+  float uj[kGroups];
+  models_->energy_uj(host_, &t, 1, crew.asked.data(), n, CONSORT_NONE, uj);
+  const auto known = [&](uint32_t g) { return masks[g] && ns[g] > 0 && uj[g] >= 0; };
+  const auto cost = [&](uint32_t g) { return weights_.per_ns() * ns[g] + weights_.per_uj() * uj[g]; };
+  uint32_t best = CONSORT_NONE;
+  for (uint32_t g = 0; g < n; ++g)
+    if (known(g) && (best == CONSORT_NONE || cost(g) < cost(best))) best = g;
+  if (best == CONSORT_NONE) return;
+  double units = 0;
+  for (uint32_t g = 0; g < n; ++g)
+    if (known(g) && cost(g) <= cost(best) * 1.001) units += crew.groups[g].count;
+  const double saved = weights_.per_ns() * ns[best] / units;
+  for (uint32_t g = 0; g < n; ++g)
+    if (known(g) && cost(g) > cost(best) * 1.001 && weights_.per_uj() * (uj[g] - uj[best]) > saved) masks[g] = 0;
+}
+
 inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
   const auto n = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), kGroups));
   if (!models_ || n == 0) return;
@@ -106,6 +139,7 @@ inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noe
     fits[g] = rooms[g].capacity && k.bytes > rooms[g].capacity ? 0 : masks[g];
     any |= fits[g] != 0;
   }
+  if (weights_.gamma > 0) leave_to_thrifty(crew, t, ns, any ? fits : masks);
   k.best_ns = 0;
   std::vector<float> &by_class = k.class_ns;
   std::fill(by_class.begin(), by_class.end(), 0);

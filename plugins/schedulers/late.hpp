@@ -64,7 +64,7 @@ class Late {
   // Among the foremost of kinds that have this priority, the one on which most hangs, less what its data's way costs: the
   // more, the more units stand still for want of theirs.
   struct Search {
-    Search(Late &, uint32_t space, int32_t priority, double near, uint32_t look) noexcept;
+    Search(Late &, uint32_t space, int32_t priority, double near, uint32_t look, double beta = 1) noexcept;
     void look_at(uint32_t kind) noexcept;
     Found best;
 
@@ -105,6 +105,7 @@ class Late {
   void take(Kind &, Node *) noexcept;
   bool forget(uint32_t worker, uint64_t id) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
+  double free_at(const Seat &, double now) const noexcept;
 
   Graph graph_;                                // has a lock of its own
 };

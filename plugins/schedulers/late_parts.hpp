@@ -170,6 +170,16 @@ inline bool Late::has_enough(const Crew &crew, uint32_t worker, const Seat &s) c
   return load > 0;
 }
 
+// When what it was handed out has ended, as far as is known; 0: something of it is not. Under the lock.
+inline double Late::free_at(const Seat &s, double now) const noexcept {
+  double end = now;
+  for (uint32_t i = 0; i < s.nout; ++i) {
+    if (!s.out[i].known) return 0;
+    end = i == 0 && s.running ? std::max(end, s.since + s.out[i].exec) : end + s.out[i].exec;
+  }
+  return end;
+}
+
 inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcept {
   const Visit visit(serving_.visitors_of(worker));
   const Crew &crew = this->crew();
@@ -178,6 +188,8 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
   const double now = this->now();
   consort_task *t;
   uint64_t mask;
+  float exec = NAN;
+  double end = 0;
   {
     const std::lock_guard guard(lock_);
     if (nready_ == 0) return 0;
@@ -190,7 +202,9 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     mask = k.masks[g];
     if (s.nout == kOut) forget(worker, s.out[0].id);
     const bool known = k.known_at(g);
+    if (known) exec = k.ns[g];
     s.out[s.nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, false, known};
+    end = free_at(s, now);
     if (!known) ++k.learning[g];
     if (k.left) --k.left;
     if (changes_ != kAlways) ++changes_;
@@ -198,6 +212,8 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     take(k, f.node);
     pool_.put(f.node);
   }
+  if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, decided))
+    models_->decided(host_, t, worker, exec, static_cast<uint64_t>(end));
   *out = {t, best_impl(host_, models_, t, worker, mask, static_cast<uint32_t>(t->id)), CONSORT_NONE};
   return 1;
 }
@@ -290,12 +306,13 @@ inline Late::Found Late::unknown(uint32_t g) noexcept {
   return best;
 }
 
-inline Late::Search::Search(Late &late, uint32_t space, int32_t priority, double near, uint32_t look) noexcept
+inline Late::Search::Search(Late &late, uint32_t space, int32_t priority, double near, uint32_t look,
+                            double beta) noexcept
     : late_(late),
       space_(space),
       look_(std::min(look, kLook)),
       priority_(priority),
-      weight_(1 + near * late.waiting_share() * late.waiting_share()),
+      weight_(beta * (1 + near * late.waiting_share() * late.waiting_share())),
       score_(-std::numeric_limits<double>::max()) {}
 
 inline void Late::Search::look_at(uint32_t kind) noexcept {

@@ -92,8 +92,8 @@ TEST_F(Traces, RunsOfCores) {
 }
 
 TEST_F(Traces, CopiesAndDecisionsInVirtualTime) {
-  const auto program = [&] {
-    ASSERT_OK(start({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", "dmda"}, {"sim.cores", "1"}, {"sim.units", "1"}, {"sim.class", "gpu"}, {"sim.runs", ""},
+  const auto program = [&](const char *scheduler) {
+    ASSERT_OK(start({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", scheduler}, {"sim.cores", "1"}, {"sim.units", "1"}, {"sim.class", "gpu"}, {"sim.runs", ""},
                      {"sim.memory", "1G"}, {"sim.times", "work=1ms"}}));
     std::vector<double> v(1000);
     const auto datum = vector_of(rt_, v.data(), v.size(), sizeof(double));
@@ -109,26 +109,30 @@ TEST_F(Traces, CopiesAndDecisionsInVirtualTime) {
     ASSERT_OK(consort_unregister(rt_, datum));
     read();
   };
-  program();
-  const auto runs = of("run"), copies = of("copy"), decisions = of("decision");
-  ASSERT_EQ(runs.size(), 3u);
-  for (const Line &r : runs) EXPECT_GE(r.number(3) - r.number(2), 1000000u);
-  EXPECT_EQ(runs.back().at(7), "1000000") << "what it was expected to take";
-  ASSERT_EQ(copies.size(), 2u) << "there and back";
-  for (const Line &c : copies) {
-    EXPECT_EQ(c.number(5), 8000u);
-    EXPECT_LT(c.number(3), c.number(4));
+  for (const char *scheduler : {"dmda", "graph-lookahead"}) {
+    SCOPED_TRACE(scheduler);
+    program(scheduler);
+    const auto runs = of("run"), copies = of("copy"), decisions = of("decision");
+    ASSERT_EQ(runs.size(), 3u);
+    for (const Line &r : runs) EXPECT_GE(r.number(3) - r.number(2), 1000000u);
+    EXPECT_EQ(runs.back().at(7), "1000000") << "what it was expected to take";
+    ASSERT_EQ(copies.size(), 2u) << "there and back";
+    for (const Line &c : copies) {
+      EXPECT_EQ(c.number(5), 8000u);
+      EXPECT_LT(c.number(3), c.number(4));
+    }
+    EXPECT_FALSE(decisions.empty());     // what follows on the same queue is not asked about
+    for (const Line &d : decisions) {
+      EXPECT_EQ(d.at(3), runs[0].at(1)) << "the worker";
+      EXPECT_EQ(d.at(4), "1000000");
+      EXPECT_GE(d.number(5), d.number(1) + 1000000) << "when it expects it to end";
+    }
+    std::ifstream in(path_);
+    const std::string once(std::istreambuf_iterator<char>(in), {});
+    program(scheduler);
+    std::ifstream again(path_);
+    EXPECT_EQ(once, std::string(std::istreambuf_iterator<char>(again), {})) << "two runs, one trace";
   }
-  EXPECT_FALSE(decisions.empty());     // what follows on the same queue is not asked about
-  for (const Line &d : decisions) {
-    EXPECT_EQ(d.at(3), runs[0].at(1)) << "the worker";
-    EXPECT_EQ(d.at(4), "1000000");
-  }
-  std::ifstream in(path_);
-  const std::string once(std::istreambuf_iterator<char>(in), {});
-  program();
-  std::ifstream again(path_);
-  EXPECT_EQ(once, std::string(std::istreambuf_iterator<char>(again), {})) << "two runs, one trace";
 }
 
 TEST_F(Traces, TheLastOnesAreKept) {

@@ -65,6 +65,45 @@ TEST(Lookahead, BindsNoMoreThanCanStartSoon) {
   EXPECT_NE(v.pop(0), CONSORT_NONE);
 }
 
+// POW-02, POW-03, POW-06. 3 ms at 10 W on each of two slow ones, 0.3 ms at 200 W on the fast one: 30 mJ against 60.
+TEST(Lookahead, EnergyWeighs) {
+  const auto takes = [](PluginHost::Params set) {
+    VirtualMachine v(kPolicy, machine(2, 1), std::move(set));
+    const Graph g = independent(1, 0);
+    v.load(g);
+    submit(v);
+    v.push(CONSORT_NONE, all_of(g));
+    const bool fast = v.woken >> 2 & 1, slow = v.woken & 3;
+    EXPECT_NE(fast, slow) << "who is woken is who takes it";
+    const bool by_fast = v.pop(2) != CONSORT_NONE;
+    EXPECT_EQ(by_fast, fast);
+    EXPECT_EQ(v.pop(0) != CONSORT_NONE, !by_fast);
+    return by_fast ? "fast" : "slow";
+  };
+  EXPECT_STREQ(takes({}), "fast");
+  EXPECT_STREQ(takes({{"gamma", "1000"}}), "fast") << "30 mJ more are worth 30 us, and save 1.5 ms";
+  EXPECT_STREQ(takes({{"gamma", "1000000"}}), "slow");
+  EXPECT_STREQ(takes({{"gamma", "1"}, {"alpha", "0"}}), "slow") << "nothing but energy counts";
+  EXPECT_STREQ(takes({{"gamma", "1000000"}, {"idle_power", "200"}}), "fast") << "the machine takes 0.54 J more if it waits";
+}
+
+// In full: what it takes less in energy it takes more in time, and all is done.
+TEST(Lookahead, EnergyAgainstTime) {
+  const auto run = [](PluginHost::Params set) {
+    VirtualMachine v(kPolicy, machine(4, 2), std::move(set));
+    const Graph g = independent(200, 0);
+    const double ns = v.run(g);
+    double joules = 0;
+    for (const auto &r : v.runs) joules += (r.end - r.begin) * (v.m.units[r.worker].klass ? 200 : 10) * 1e-9;
+    EXPECT_EQ(v.runs.size(), 200u);
+    return std::pair(ns, joules);
+  };
+  const auto [quick, much] = run({});
+  const auto [slow, little] = run({{"alpha", "0"}, {"gamma", "1"}});
+  EXPECT_GT(slow, 2 * quick);
+  EXPECT_LT(little, 0.55 * much);
+}
+
 // Alone or few, a task waits for the unit that does it ten times as fast; of many, so many go to the slow ones as do
 // not make the end later.
 TEST(Lookahead, SlowUnitsTakeWhatCostsNothing) {

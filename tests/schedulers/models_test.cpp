@@ -221,17 +221,20 @@ TEST(Dmda, BetaWeighs) {
 }
 
 // Class 1 takes 20 times the power and a tenth of the time: twice the energy.
-TEST(Dmda, GammaAndIdlePowerWeigh) {
-  const auto where = [](const char *gamma, const char *idle) {
-    VirtualMachine v("dmda", two_kinds(1, 1), {{"gamma", gamma}, {"idle_power", idle}});
-    const Graph g = independent(1, 0);
-    v.load(g);
-    v.push(CONSORT_NONE, {0});
-    return v.pop(1) == 0 ? 1 : 0;
-  };
-  EXPECT_EQ(where("0", "0"), 1);
-  EXPECT_EQ(where("1000000", "0"), 0);    // 10 mJ against 20 mJ: ten ms for 0.9 ms
-  EXPECT_EQ(where("1000000", "200"), 1);  // but the machine takes 0.18 J more if it waits for the slow one
+TEST(Dmda, GammaAndIdlePowerWeigh) {  // POW-02, POW-03, POW-06, POW-07
+  for (const char *policy : {"dmda", "dmdas"}) {
+    const auto where = [&](const char *gamma, const char *idle, const char *alpha = "1", const char *beta = "1") {
+      VirtualMachine v(policy, two_kinds(1, 1), {{"gamma", gamma}, {"idle_power", idle}, {"alpha", alpha}, {"beta", beta}});
+      const Graph g = independent(1, 0);
+      v.load(g);
+      v.push(CONSORT_NONE, {0});
+      return v.pop(1) == 0 ? 1 : 0;
+    };
+    EXPECT_EQ(where("0", "0"), 1);
+    EXPECT_EQ(where("1000000", "0"), 0);      // 10 mJ against 20 mJ: ten ms for 0.9 ms
+    EXPECT_EQ(where("1000000", "200"), 1);    // but the machine takes 0.18 J more if it waits for the slow one
+    EXPECT_EQ(where("1", "0", "0", "0"), 0);  // nothing but energy counts
+  }
 }
 
 TEST(Dmda, SendsForTheDataWhenItDecides) {

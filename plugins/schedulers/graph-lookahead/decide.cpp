@@ -29,7 +29,7 @@ Instance::Found Instance::most_urgent(const Crew &crew, uint32_t g) noexcept {
   int32_t priority = std::numeric_limits<int32_t>::min();
   for (const Kind &k : kinds_.all())
     if (k.nready && k.can(g) && k.at_home(g)) priority = std::max(priority, k.ready.front()->priority);
-  Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look);
+  Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look, settings_.beta);
   for (uint32_t i = 0; i < kinds_.all().size(); ++i)
     if (const Kind &k = kinds_[i]; k.nready && k.can(g) && k.at_home(g)) s.look_at(i);
   return s.best;

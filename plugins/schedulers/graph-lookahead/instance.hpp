@@ -17,12 +17,16 @@ struct Settings {
   double slack = 1;     // part of the time to the end that a task may take up where it is slow
   uint32_t look = 64;   // tasks of a kind that are compared
   uint32_t ahead = 2;   // tasks in flight on a fast unit
+  double beta = 1;      // weight of the way of data
+  policies::Weights weights;
 };
 
 class Instance final : public policies::Late {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-      : Late(host, t, epoch, settings.ahead), settings_(settings) {}
+      : Late(host, t, epoch, settings.ahead), settings_(settings) {
+    kinds_.weigh(settings.weights);
+  }
 
  private:
   static constexpr uint32_t kClasses = 64;
