@@ -1,5 +1,6 @@
 #include "graph_log.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cinttypes>
 #include <cmath>
@@ -52,27 +53,32 @@ uint32_t GraphLog::datum_of(const Datum &d) {
   return number;
 }
 
+// Models have locks of their own.
+GraphLog::Told GraphLog::ask(const Task &t, uint32_t what) const {
+  Told told;
+  std::vector<uint32_t> workers;
+  for (uint32_t w = 0; w < rt_.workers.size(); ++w) workers.push_back(w);
+  told.on.resize(workers.size());
+  rt_.models->asked();
+  rt_.models->estimate(t, what, workers.data(), static_cast<uint32_t>(workers.size()), CONSORT_NONE, told.on.data());
+  if ((told.model = rt_.models->of(*t.codelet, what))) told.row = told.model->facts(t).footprint;
+  return told;
+}
+
 void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const TaskName *after,
                          uint32_t nafter) noexcept try {
   const Codelet *const c = t.codelet;
   const Key key{c ? c->number : CONSORT_NONE, c ? c->generation : 0, c ? footprint_of(t) : 0, c ? work_of(t) : 0};
-  std::vector<float> told;
-  const Model *model = nullptr;
-  uint64_t row = 0;
-  bool ask = false;
+  Told time, energy;
+  bool asks = false;
   if (c) {
     const std::lock_guard lock(mutex_);
     const auto at = index_.find(key);
-    ask = at == index_.end() || (!kinds_[at->second].known && std::has_single_bit(kinds_[at->second].count + 1));
+    asks = at == index_.end() || (!kinds_[at->second].known && std::has_single_bit(kinds_[at->second].count + 1));
   }
-  if (ask) {  // beside the mutex: models have locks of their own
-    std::vector<uint32_t> workers;
-    for (uint32_t w = 0; w < rt_.workers.size(); ++w) workers.push_back(w);
-    told.resize(workers.size());
-    rt_.models->asked();
-    rt_.models->estimate(t, CONSORT_MODEL_TIME, workers.data(), static_cast<uint32_t>(workers.size()), CONSORT_NONE,
-                         told.data());
-    if ((model = rt_.models->of(*c, CONSORT_MODEL_TIME))) row = model->facts(t).footprint;
+  if (asks) {
+    time = ask(t, CONSORT_MODEL_TIME);
+    if (rt_.models->of(*c, CONSORT_MODEL_ENERGY)) energy = ask(t, CONSORT_MODEL_ENERGY);
   }
 
   const std::lock_guard lock(mutex_);
@@ -85,7 +91,7 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
     TaskFacts facts;
     facts.task = &t;
     try {
-      kinds_.push_back({c ? c->name : std::string(), key.footprint, facts.all_bytes(), 0, 0, nullptr, false, {}});
+      kinds_.push_back({c ? c->name : std::string(), key.footprint, facts.all_bytes(), 0, false, {}, {}});
     } catch (...) {
       index_.erase(at);
       throw;
@@ -93,11 +99,12 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
   }
   Kind &kind = kinds_[at->second];
   ++kind.count;
-  if (ask) {
-    kind.known = std::none_of(told.begin(), told.end(), [](float x) { return std::isnan(x); });
-    kind.told.swap(told);
-    kind.model = model;
-    kind.row = row;
+  if (asks) {
+    const auto unknown = [](float x) { return std::isnan(x); };
+    kind.known = std::none_of(time.on.begin(), time.on.end(), unknown) &&
+                 std::none_of(energy.on.begin(), energy.on.end(), unknown);
+    kind.time = std::move(time);
+    kind.energy = std::move(energy);
   }
   const size_t uses = uses_.size(), afters = after_.size();
   try {
@@ -131,23 +138,31 @@ void GraphLog::clear() noexcept {
 }
 
 // What was measured by now says more than what was told when the tasks were submitted, before any of them ran.
+float GraphLog::now_on(const Told &told, uint32_t worker) const noexcept {
+  const float then = told.on[worker];
+  const Row *const row = told.model && told.model->has_history() ? told.model->find(told.row) : nullptr;
+  if (!row || std::isinf(then)) return then;
+  const uint32_t unit = rt_.models->kind_of(worker);
+  float measured = NAN;
+  for (uint32_t i = 0; i < told.model->impls().size(); ++i) {
+    if (told.model->impls()[i].klass != rt_.models->kinds()[unit].klass) continue;
+    const float x = row->cells[told.model->place(unit, i)].value.load(std::memory_order_relaxed);
+    if (!std::isnan(x) && !(measured <= x)) measured = x;
+  }
+  return std::isnan(measured) ? then : measured;
+}
+
 void GraphLog::tell(std::string *all, const Kind &k, size_t number) const {
   put(all, "kind\t%zu\t", number);
   *all += k.name.empty() ? "-" : one_line(k.name);
   put(all, "\t%" PRIx64 "\t%" PRIu64 "\n", k.footprint, k.bytes);
-  const Row *const row = k.model && k.model->has_history() ? k.model->find(k.row) : nullptr;
-  for (uint32_t w = 0; w < k.told.size(); ++w) {
-    float ns = k.told[w];
-    if (std::isinf(ns)) continue;
-    const uint32_t unit = rt_.models->kind_of(w);
-    float measured = NAN;
-    for (uint32_t i = 0; row && i < k.model->impls().size(); ++i) {
-      if (k.model->impls()[i].klass != rt_.models->kinds()[unit].klass) continue;
-      const float x = row->cells[k.model->place(unit, i)].value.load(std::memory_order_relaxed);
-      if (!std::isnan(x) && !(measured <= x)) measured = x;
-    }
-    if (!std::isnan(measured)) ns = measured;
-    put(all, "time\t%zu\t%u\t%.0f\n", number, w, std::isnan(ns) ? -1.0 : static_cast<double>(ns));
+  for (uint32_t w = 0; w < k.time.on.size(); ++w) {
+    const float ns = now_on(k.time, w);
+    if (!std::isinf(ns)) put(all, "time\t%zu\t%u\t%.0f\n", number, w, std::isnan(ns) ? -1.0 : static_cast<double>(ns));
+  }
+  for (uint32_t w = 0; w < k.energy.on.size(); ++w) {
+    const float uj = now_on(k.energy, w);
+    if (std::isfinite(uj)) put(all, "energy\t%zu\t%u\t%.0f\n", number, w, static_cast<double>(uj));
   }
 }
 

@@ -63,6 +63,38 @@ std::string bar(const Trace &t, uint32_t worker, uint32_t width, const std::vect
   return text;
 }
 
+// What a task's run has consumed, by the models of energy; NaN: nobody knows.
+double joules(const Trace &t, const Trace::Run &r) {
+  const auto kind = t.kind_of.find(r.task);
+  const auto uj = kind == t.kind_of.end() ? t.energy.end() : t.energy.find({kind->second, r.worker});
+  return uj == t.energy.end() ? NAN : static_cast<double>(uj->second) * 1e-6;
+}
+
+std::string joules_text(double j) {
+  char text[32];
+  std::snprintf(text, sizeof text, j < 1 ? "%.4g mJ" : "%.4g J", j < 1 ? j * 1e3 : j);
+  return text;
+}
+
+// Where models of energy are known: what each worker's tasks have consumed.
+void show_energy(const Trace &t) {
+  if (t.energy.empty()) return;
+  std::vector<double> sum(t.workers.size());
+  uint64_t unknown = 0;
+  double all = 0;
+  for (const Trace::Run &r : t.runs)
+    if (const double j = joules(t, r); std::isnan(j)) ++unknown;
+    else sum[r.worker] += j, all += j;
+  Table table({"WORKER", "CONSUMED"});
+  table.right(1);
+  for (uint32_t w = 0; w < t.workers.size(); ++w)
+    if (sum[w] > 0) table.add({t.workers[w].name, joules_text(sum[w])});
+  table.add({"all", joules_text(all)});
+  std::printf("\n");
+  table.print();
+  if (unknown) std::printf("(%llu tasks of which no model knows it)\n", static_cast<unsigned long long>(unknown));
+}
+
 void show_workers(const Trace &t, uint32_t width) {
   const auto letters = letters_of(t);
   const double span = std::max(1.0, static_cast<double>(t.end - t.begin));
@@ -161,6 +193,7 @@ int run_trace_show(const std::string &path, const std::string &svg, uint32_t wid
               time_text(static_cast<double>(t.end - t.begin)).c_str(), t.clock.c_str(), t.scheduler.c_str());
   show_workers(t, width);
   show_tasks(t);
+  show_energy(t);
   show_copies(t);
   show_decisions(t);
   if (t.lost)

@@ -1,6 +1,7 @@
 // trace.hpp — a trace that a runtime has written (the setting `trace`), read.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct Trace {
   const std::string &codelet(uint32_t number) const { return codelets[number]; }
 
   std::string clock, scheduler;
+  std::map<uint64_t, uint32_t> kind_of;  // by task; where the trace has what was submitted
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> energy;  // uJ of a kind's task on a worker
   std::vector<Worker> workers;
   std::vector<std::string> spaces, codelets;
   std::vector<Run> runs;               // by begin

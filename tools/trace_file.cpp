@@ -95,8 +95,14 @@ Trace::Trace(const std::string &path) {
     } else if (l.kind() == "decision") {
       l.needs(5);
       decisions.push_back({l.number(0), l.number(1, 16), l.index(2, workers.size()), std::strtod(l.text(3).c_str(), nullptr), l.number(4)});
+    } else if (l.kind() == "task") {
+      l.needs(5);
+      kind_of[l.number(0, 16)] = l.index(1, kMostNames);
+    } else if (l.kind() == "energy") {
+      l.needs(3);
+      energy[{l.index(0, kMostNames), l.index(1, workers.size())}] = l.number(2);
     } else if (l.kind() == "home" || l.kind() == "at" || l.kind() == "link" || l.kind() == "kind" || l.kind() == "time" || l.kind() == "datum" ||
-               l.kind() == "task" || l.kind() == "submitted") {
+               l.kind() == "submitted") {
       continue;  // of the graph, for reports
     } else if (l.kind() == "end") {
       l.needs(1);

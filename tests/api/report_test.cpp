@@ -130,6 +130,21 @@ TEST_F(Reports, TheRecordOfTasks) {  // BND-01
   EXPECT_EQ(of("submitted").size(), 1u);
 }
 
+TEST_F(Reports, WhatARunConsumes) {  // POW-04
+  ASSERT_OK(start_virtual({{"trace", path_.c_str()}, {"trace_graph", "true"}}));
+  const auto work = card_codelet("work"), other = card_codelet("other");
+  consort_model model = CONSORT_MODEL_INIT;
+  model.kind = CONSORT_MODEL_COMMON;
+  model.cost = [](void *, const consort_model_ask *) -> double { return 4200; };
+  ASSERT_OK(consort_codelet_set_model(rt_, work, CONSORT_MODEL_ENERGY, &model));
+  for (int i = 0; i < 3; ++i) Desc(work).must(rt_);
+  Desc(other).must(rt_);
+  ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  stop();
+  ASSERT_EQ(of("energy").size(), 1u) << file();
+  EXPECT_TRUE(of("energy")[0].ends_with("\t4200")) << of("energy")[0];
+}
+
 TEST_F(Reports, OnlyAPartOfARun) {  // BND-01: begin; BND-05: now
   ASSERT_OK(start_virtual({{"reports", "bound"}}));
   const auto work = card_codelet("work");

@@ -35,6 +35,16 @@ TEST_F(TraceTool, TellsWhoDidWhat) {
     EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
 }
 
+TEST_F(TraceTool, TellsWhatWasConsumed) {  // POW-04
+  const std::string graph = "kind\t0\tgemm\tab\t8\ntime\t0\t0\t5\nenergy\t0\t0\t250000\nenergy\t0\t1\t1500000\nkind\t1\tgeqrt\tac\t8\n"
+                            "datum\td1\t8\t0\t0\ntask\ta1\t0\t0\trd1\t\ntask\ta2\t1\t0\trd1\t\ntask\ta3\t0\t0\trd1\t\nsubmitted\t1\t0\n";
+  const Answer a = show(graph + kRuns);
+  EXPECT_EQ(a.status, 0) << a.out;
+  for (const char *part : {"cpu0      250 mJ", "gpu<0>     1.5 J", "all       1.75 J", "(1 tasks of which no model knows it)"})
+    EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
+  EXPECT_FALSE(show(kRuns).has("CONSUMED"));
+}
+
 TEST_F(TraceTool, Draws) {
   const std::string svg = folder_ + "/a.svg";
   const Answer a = show(kRuns, " --svg " + svg);

@@ -142,7 +142,7 @@ class Reader {
       l.needs(1);
       lost_ = l.number(0);
       ended_ = true;
-    } else if (kind != "clock" && kind != "scheduler" && kind != "copy" && kind != "decision") {
+    } else if (kind != "clock" && kind != "scheduler" && kind != "copy" && kind != "decision" && kind != "energy") {
       l.refuse("\"" + std::string(kind) + "\" is no kind of line");
     }
   }
