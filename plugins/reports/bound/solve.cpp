@@ -8,12 +8,24 @@
 #include <climits>
 #include <cmath>
 #include <csetjmp>
+#include <new>
 #include <thread>
 
 namespace bound {
 namespace {
 
-void load(const Program &p, glp_prob *lp) {
+// Everything that a jump out of GLPK must not leave behind: no function that calls it has anything to destroy.
+struct Work {
+  const Program &p;
+  const int limit;                   // ms
+  Solution out;
+  std::vector<int> at;
+  std::vector<double> value;
+  int failed = 0;                    // GLPK's number
+};
+
+void load(Work &w, glp_prob *lp) {
+  const Program &p = w.p;
   glp_set_obj_dir(lp, GLP_MIN);
   if (!p.columns.empty()) glp_add_cols(lp, static_cast<int>(p.columns.size()));
   for (size_t c = 0; c < p.columns.size(); ++c) {
@@ -26,15 +38,16 @@ void load(const Program &p, glp_prob *lp) {
   }
   if (p.rows.empty()) return;
   glp_add_rows(lp, static_cast<int>(p.rows.size()));
-  std::vector<int> at;
-  std::vector<double> value;
   for (size_t r = 0; r < p.rows.size(); ++r) {
     const Program::Row &row = p.rows[r];
-    at.assign(1, 0);
-    value.assign(1, 0);
-    for (const Program::Term &t : row.terms) at.push_back(static_cast<int>(t.column) + 1), value.push_back(t.factor);
+    w.at.assign(1, 0);
+    w.value.assign(1, 0);
+    for (const Program::Term &t : row.terms) {
+      w.at.push_back(static_cast<int>(t.column) + 1);
+      w.value.push_back(t.factor);
+    }
     const int i = static_cast<int>(r) + 1;
-    glp_set_mat_row(lp, i, static_cast<int>(row.terms.size()), at.data(), value.data());
+    glp_set_mat_row(lp, i, static_cast<int>(row.terms.size()), w.at.data(), w.value.data());
     glp_set_row_bnds(lp, i, row.sense == Program::Row::kLess   ? GLP_UP
                             : row.sense == Program::Row::kMore ? GLP_LO
                                                                : GLP_FX,
@@ -42,30 +55,28 @@ void load(const Program &p, glp_prob *lp) {
   }
 }
 
-Solution solve_here(const Program &p, double seconds) {
-  Solution out;
+void run(Work &w) {
+  Solution &out = w.out;
   glp_prob *const lp = glp_create_prob();  // goes with the thread's environment
-  load(p, lp);
-  const int limit = static_cast<int>(std::clamp(seconds * 1e3, 1.0, static_cast<double>(INT_MAX)));
+  load(w, lp);
   // Costs are not negative, so the first basis is good for the dual method: wherever that is stopped, what it has is a
   // lower bound.
   glp_smcp how;
   glp_init_smcp(&how);
   how.msg_lev = GLP_MSG_OFF;
   how.meth = GLP_DUAL;
-  how.tm_lim = limit;
+  how.tm_lim = w.limit;
   const int ended = glp_simplex(lp, &how);
-  if (ended != 0 && ended != GLP_ETMLIM) return out.trouble = "the solver failed (GLPK " + std::to_string(ended) + ")", out;
-  if (ended == 0 && glp_get_status(lp) != GLP_OPT)
-    return out.trouble = "the program has no solution: some task can run nowhere", out;
+  if (ended != 0 && ended != GLP_ETMLIM) return void(w.failed = ended);
+  if (ended == 0 && glp_get_status(lp) != GLP_OPT) return void(w.failed = GLP_ENOPFS);
   if (glp_get_dual_stat(lp) == GLP_FEAS) out.least = std::max(0.0, glp_get_obj_val(lp));
   out.exact = ended == 0;
-  const bool whole = std::any_of(p.columns.begin(), p.columns.end(), [](const auto &c) { return c.whole; });
+  const bool whole = std::any_of(w.p.columns.begin(), w.p.columns.end(), [](const auto &c) { return c.whole; });
   if (out.exact && whole) {
     glp_iocp ways;
     glp_init_iocp(&ways);
     ways.msg_lev = GLP_MSG_OFF;
-    ways.tm_lim = limit;
+    ways.tm_lim = w.limit;
     ways.cb_info = &out.least;
     ways.cb_func = [](glp_tree *tree, void *least) {  // no whole solution is below the best of what is still open
       if (const int node = glp_ios_best_node(tree)) {
@@ -76,9 +87,8 @@ Solution solve_here(const Program &p, double seconds) {
     out.exact = glp_intopt(lp, &ways) == 0 && glp_mip_status(lp) == GLP_OPT;
     if (out.exact) out.least = glp_mip_obj_val(lp);
   }
-  for (size_t c = 0; out.exact && c < p.columns.size(); ++c)
-    out.values.push_back(whole ? glp_mip_col_val(lp, static_cast<int>(c) + 1) : glp_get_col_prim(lp, static_cast<int>(c) + 1));
-  return out;
+  for (int c = 1; out.exact && c <= static_cast<int>(w.p.columns.size()); ++c)
+    out.values.push_back(whole ? glp_mip_col_val(lp, c) : glp_get_col_prim(lp, c));
 }
 
 }  // namespace
@@ -86,25 +96,29 @@ Solution solve_here(const Program &p, double seconds) {
 // GLPK keeps what it has per thread, and ends the program where it finds a fault: so it gets a thread of its own, whose
 // things go with it whatever happened, and comes back from a fault by a jump, as its manual has it.
 Solution solve(const Program &p, double seconds) {
-  Solution out;
+  Work w{p, static_cast<int>(std::clamp(seconds * 1e3, 1.0, static_cast<double>(INT_MAX))), {}, {}, {}};
   for (const Program::Row &r : p.rows)
     for (const Program::Term &t : r.terms)
-      if (!std::isfinite(t.factor)) return out.trouble = "a time or a size in it is no number: row " + r.name, out;
-  std::thread([&] {
+      if (!std::isfinite(t.factor)) return w.out.trouble = "a time or a size in it is no number: row " + r.name, w.out;
+  bool whole = false;
+  std::thread([&w, &whole] {
     std::jmp_buf back;
-    const auto own = std::make_unique<Solution>();  // not on the stack that a jump leaves
     if (setjmp(back) == 0) {
       glp_term_out(GLP_OFF);
       glp_error_hook([](void *to) { std::longjmp(*static_cast<std::jmp_buf *>(to), 1); }, &back);
-      *own = solve_here(p, seconds);
-    } else {
-      own->trouble = "the solver gave up (GLPK found a fault, or had no memory)";
+      try {
+        run(w);
+        whole = true;
+      } catch (const std::bad_alloc &) {  // of our own
+      }
     }
     glp_error_hook(nullptr, nullptr);
     if (glp_config("TLS")) glp_free_env();
-    out = std::move(*own);
   }).join();
-  return out;
+  if (!whole) w.out.trouble = "the solver gave up (GLPK found a fault, or had no memory)";
+  else if (w.failed == GLP_ENOPFS) w.out.trouble = "the program has no solution: some task can run nowhere";
+  else if (w.failed) w.out.trouble = "the solver failed (GLPK " + std::to_string(w.failed) + ")";
+  return std::move(w.out);
 }
 
 }  // namespace bound
