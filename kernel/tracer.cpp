@@ -94,6 +94,7 @@ std::string Tracer::text() const {
   std::string all = "consort trace 1\n";
   all += std::string("clock\t") + (rt_.virtual_time ? "virtual" : "real") + "\n";
   all += "scheduler\t" + one_line(std::string(rt_.policy.name())) + "\n";
+  const std::lock_guard lock(mutex_);  // copies that nobody waits for may still be on their way
   for (const auto &w : rt_.workers)
     all += "worker\t" + std::to_string(w->id) + "\t" + one_line(w->unit.name) + "\t" + one_line(w->unit.desc.klass) +
            "\n";

@@ -97,7 +97,7 @@ class Tracer {
   int fd_;
   const size_t most_;
   std::vector<Line> lines_;
-  std::mutex mutex_;                 // leaf; guards what follows
+  mutable std::mutex mutex_;         // guards what follows; above the graph's alone
   Line others_;                      // runs of bodies that had lost their worker's turn
   Ring<Copy> copies_;
   Ring<Decision> decisions_;

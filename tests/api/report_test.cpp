@@ -259,6 +259,9 @@ TEST_F(Reports, FromSeveralThreadsAtOnce) {
     });
   for (auto &t : threads) t.join();
   ASSERT_OK(consort_wait_all(rt_, kLong, 0));
+  std::vector<std::string> lines;
+  ASSERT_OK(consort_report_now(rt_, "bound", note, &lines));
+  EXPECT_TRUE(says(lines, "(area; 800 tasks;")) << all(lines);
   stop();
   EXPECT_EQ(of("task").size(), size_t{kThreads * kTasks});
   EXPECT_TRUE(says(log_, "% of the bound's speed")) << all(log_);
