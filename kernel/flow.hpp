@@ -19,6 +19,10 @@ class Flow {
         enough_(told_) {}
 
   bool has_enough() const noexcept { return copies_ >= kFew && flying_ >= enough_; }
+  // What nobody waits for yet: not more than that, and few where nobody knows how much that is.
+  bool has_room_for_wishes() const noexcept { return copies_ < kFew || (told_ != UINT64_MAX && flying_ < enough_); }
+  // What is under way takes longer than a sleep and a wake: nobody need look for its end meanwhile.
+  bool takes_a_while() const noexcept { return copies_ && flying_ >= enough_ / kNaps; }
   void sent(uint64_t bytes, uint64_t now) noexcept {
     if (!copies_++) since_ = now, moved_ = 0;
     flying_ += bytes;
@@ -37,6 +41,7 @@ class Flow {
  private:
   static constexpr uint32_t kFew = 2;               // copies that are always sent
   static constexpr double kTurnaround = 1e6;        // ns, in which the host comes back with more
+  static constexpr uint64_t kNaps = 8;              // in a turnaround
   static constexpr uint64_t kLately = 20'000'000;   // ns
   double turnaround_ = kTurnaround;
   uint64_t told_ = UINT64_MAX, enough_ = UINT64_MAX;

@@ -41,7 +41,8 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
 }
 
 Flow &Mover::flow(const consort_copy &c) noexcept {
-  return flows_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+  last_ = &flows_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+  return *last_;
 }
 
 bool Mover::choose(Op *op) noexcept {
@@ -182,8 +183,10 @@ bool Mover::step(Hand &h) noexcept {
       if (choose(waiting_[i])) waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
       else ++i;
     // Few at a time: what is urgent does not overtake what the device has.
-    if (!nbatch_ && !wished_.empty() && inflight_ < std::min(depth_, kMostWished)) {
-      if (choose(wished_.begin()->second)) wished_.erase(wished_.begin());
+    while (waiting_.empty() && !wished_.empty() && nbatch_ < kBatch && inflight_ + nbatch_ < depth_) {
+      Op *const first = wished_.begin()->second;
+      if (!flow(first->op.u.copy).has_room_for_wishes() || !choose(first)) break;
+      wished_.erase(wished_.begin());
     }
   }
   for (const auto &d : pushed) finish(h, d, "");
@@ -230,7 +233,7 @@ void Mover::run() {
   while (h && !stopping_.load(std::memory_order_acquire)) {
     if (step(*h))
       idle = 0;
-    else if ((idle += look_again_later(idle)) >= rt_.spin_rounds) {
+    else if ((last_ && last_->takes_a_while()) || (idle += look_again_later(idle)) >= rt_.spin_rounds) {
       rest();
       idle = rt_.spin_rounds / 2;
     }

@@ -59,10 +59,11 @@ class Mover {
   void *q_ = nullptr;
   int fd_ = -1;
   uint32_t depth_ = 1, inflight_ = 0;
-  std::vector<Flow> flows_;                                     // the pump's, by link
+  std::vector<Flow> flows_;                                   // the pump's, by link
+  Flow *last_ = nullptr;                                      // that something was sent over, or came
   Flow &flow(const consort_copy &) noexcept;
   bool choose(Op *) noexcept;                                 // for the batch; false: not now
-  static constexpr uint32_t kBatch = 16, kMostWished = 2;
+  static constexpr uint32_t kBatch = 16;
   Op *batch_[kBatch];                                         // the pump's: to be submitted next, nbatch_ of them
   uint32_t nbatch_ = 0;
   std::thread thread_;

@@ -75,10 +75,11 @@ private:
 };
 
 // How long the same products take when nothing waits for a copy, and the same bytes when none waits for a product: both
-// begin together, so that each has the other going on for as long as that lasts.
+// begin together, so that each has the other going on for as long as that lasts. The products walk over as much memory as
+// the limit is, in the order of the tasks: a tile that was just used is in a cache no more than it is there.
 struct Bounds { double cores, disk; };  // ns
-Bounds bounds(const Machine &m, uint32_t disk, unsigned workers, uint64_t tasks, double read, double written, uint64_t spread) {
-  const uint64_t bytes = uint64_t{4} * tile_size * tile_size;
+Bounds bounds(const Machine &m, uint32_t disk, unsigned workers, uint64_t n, uint64_t limit, double read, double written) {
+  const uint64_t bytes = uint64_t{4} * tile_size * tile_size, tasks = n * n * n, spread = 3 * n * n;
   constexpr size_t kFlying = 8;
   std::vector<std::unique_ptr<Block>> there;
   std::vector<char *> here;
@@ -108,14 +109,18 @@ Bounds bounds(const Machine &m, uint32_t disk, unsigned workers, uint64_t tasks,
     return true;
   };
   for (consort_copy c; first.size() < kFlying && next(&c);) first.push_back(c);
+  std::vector<std::vector<float>> tiles(std::max<uint64_t>(limit / bytes, 2), std::vector<float>(bytes / 4, 1));
   std::atomic<uint64_t> taken{0};
   const double start = now_ns();
   std::vector<double> ends(workers);
   std::vector<std::thread> threads;
   for (unsigned w = 0; w < workers; ++w)
     threads.emplace_back([&, w] {
-      std::vector<float> a(bytes / 4, 1), b(bytes / 4, 1), c(bytes / 4);
-      while (taken.fetch_add(1, std::memory_order_relaxed) < tasks) multiply(a.data(), b.data(), c.data());
+      std::vector<float> c(bytes / 4);
+      for (uint64_t t; (t = taken.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
+        const uint64_t i = t / (n * n), j = t / n % n, k = t % n;
+        multiply(tiles[(i * n + k) % tiles.size()].data(), tiles[(n * n + k * n + j) % tiles.size()].data(), c.data());
+      }
       ends[w] = now_ns();
     });
   Bounds found{0, raw.run(first, next)};
@@ -241,7 +246,7 @@ void out_of_core(const Options &o) {
     for (auto &matrix : data)
       for (const auto d : matrix) must(consort_unregister(m, d), "unregister");
     const double flops = 2.0 * tile_size * tile_size * tile_size, tasks = static_cast<double>(n) * n * n;
-    const Bounds b = bounds(m, disk, kWorkers, static_cast<uint64_t>(tasks), read, written, uint64_t{3} * n * n);
+    const Bounds b = bounds(m, disk, kWorkers, static_cast<uint64_t>(n), limit, read, written);
     std::fprintf(stderr, "out of core: %.2f s; cores alone %.2f s, disk alone %.2f s (%.0f MB read, %.0f MB written)\n", took * 1e-9,
                  b.cores * 1e-9, b.disk * 1e-9, read * 1e-6, written * 1e-6);
     speeds.push_back(tasks * flops / took);
