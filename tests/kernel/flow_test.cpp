@@ -35,6 +35,31 @@ TEST(Flow, OfUnknownSpeedItNeverHasEnough) {
   EXPECT_FALSE(w.has_enough());
 }
 
+TEST(Flow, WishesGetWhatTheLinkMovesInAMillisecond) {
+  const auto wishes = [](consort::Flow w) {
+    int n = 0;
+    for (; n < 1000 && w.has_room_for_wishes(); ++n) w.sent(kMB, 0);
+    return n;
+  };
+  EXPECT_EQ(wishes(consort::Flow(10'000 * kMB, 0, 1)), 11);
+  EXPECT_EQ(wishes(consort::Flow(1000, 0, 1)), 2);
+  EXPECT_EQ(wishes(consort::Flow(0, 0, 1)), 2) << "of unknown speed";
+}
+
+TEST(Flow, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
+  consort::Flow w(1000 * kMB, 0, 1);
+  EXPECT_FALSE(w.takes_a_while()) << "nothing is under way";
+  w.sent(kMB / 10, 0);
+  EXPECT_FALSE(w.takes_a_while());
+  w.sent(kMB / 10, 0);
+  EXPECT_TRUE(w.takes_a_while());
+  w.arrived(kMB / 10, kMs / 10);
+  EXPECT_FALSE(w.takes_a_while());
+  consort::Flow unknown(0, 0, 1);
+  unknown.sent(1000 * kMB, 0);
+  EXPECT_FALSE(unknown.takes_a_while());
+}
+
 TEST(Flow, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
   consort::Flow w(500 * kMB, 0, 1);
   uint64_t now = 0;
