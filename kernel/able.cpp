@@ -42,9 +42,8 @@ consort_status say_nobody(Runtime &rt, const Task *t, bool ready) noexcept {
                     t->codelet->name.c_str(), rt.workers.size());
 }
 
-}  // namespace
-
-uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
+// What the codelet says.
+uint64_t able_alone(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
   uint64_t mask = 0;
   for (size_t i = 0; i < c.impls.size(); ++i)
     if (c.impls[i].klass == klass) mask |= uint64_t{1} << i;
@@ -64,6 +63,22 @@ uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, Ta
   }
   if (h) h->in_callback = outer, h->asking = asking;
   return mask;
+}
+
+}  // namespace
+
+uint64_t able_team(Runtime &rt, const Codelet &c, const Team &team, TaskName task) noexcept {
+  uint64_t mask = ~uint64_t{0};
+  for (size_t i = 0; i < team.members.size() && mask; ++i)
+    mask &= !i || c.can_execute ? able_alone(rt, c, team.klass, team.members[i], task) : mask;
+  return mask;
+}
+
+uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
+  const uint32_t only = rt.gangs.only_worker();
+  return c.for_teams() && only != CONSORT_NONE && only != worker && (rt.inline_classes >> klass & 1)
+             ? 0
+             : able_alone(rt, c, klass, worker, task);
 }
 
 uint64_t without_refused(const Runtime &rt, const Codelet &c, uint32_t worker, uint64_t mask) noexcept {

@@ -10,6 +10,13 @@ namespace consort {
 // Bit i: implementation i.
 uint64_t able(Runtime &, const Codelet &, uint32_t klass, uint32_t worker, TaskName) noexcept;
 
+// For all of the team's members.
+uint64_t able_team(Runtime &, const Codelet &, const Team &, TaskName) noexcept;
+// Does its codelet say so?
+inline bool may_run(const consort_task &t, const Team &team) noexcept {
+  return (t.flags & CONSORT_TK_TEAM) && team.size() <= t.team_max && (t.where >> team.klass & 1);
+}
+
 // Of these, without those that are text which the worker's device has refused.
 uint64_t without_refused(const Runtime &, const Codelet &, uint32_t worker, uint64_t mask) noexcept;
 

@@ -41,6 +41,11 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
                       "a function on a device must not wait to %s a datum: the device would stand still; submit a task "
                       "that comes after it instead",
                       what);
+  if (h.task && h.task->codelet && h.task->codelet->for_teams())
+    return set_errorf(CONSORT_E_BUSY,
+                      "a function that a team of workers may run must not wait to %s a datum: the others of its team would "
+                      "stand still; submit a task that comes after it instead",
+                      what);
   if (h.in_callback)
     return set_errorf(
         CONSORT_E_BUSY,

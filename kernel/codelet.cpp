@@ -18,6 +18,39 @@ Codelets::~Codelets() {
   for (auto &b : blocks_) delete[] b.load(std::memory_order_relaxed);
 }
 
+namespace {
+
+Result<void> check_teams(const std::string &name, const consort_codelet &d) {
+  constexpr uint32_t kBoth = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
+  const std::string who = "codelet '" + name + "' ";
+  if ((d.flags & kBoth) == kBoth)
+    return error(CONSORT_E_INVAL, who + "says CL_FORKJOIN and CL_SPMD: its function is called by one member of a team, or "
+                                        "by each, not both");
+  if (d.reserved) return error(CONSORT_E_INVAL, who + "has `reserved` " + std::to_string(d.reserved) + ": it must be 0");
+  if (d.max_team && !(d.flags & kBoth))
+    return error(CONSORT_E_INVAL, who + "has max_team " + std::to_string(d.max_team) +
+                                      ", but no team may run it: add CL_FORKJOIN or CL_SPMD");
+  if ((d.flags & kBoth) && (d.flags & CONSORT_CL_ASYNC))
+    return error(CONSORT_E_INVAL, who + "is for teams and says CL_ASYNC: a team's function returns when it is done");
+  return {};
+}
+
+// Of one for teams: some class that it names has units which the host's threads call, or is not here.
+Result<void> check_units(const Codelet &c, const Topology &topology) {
+  if (!c.for_teams()) return {};
+  for (const Codelet::Impl &i : c.impls) {
+    if (topology.class_bit(i.klass_name) < 0 && !i.portable) return {};
+    for (const Unit &u : topology.units())
+      if ((u.desc.flags & CONSORT_UNIT_INLINE) && i.klass_name == u.desc.klass && i.fn && !i.text()) return {};
+  }
+  return error(CONSORT_E_UNSUPPORTED,
+               "codelet '" + c.name + "' is for teams of workers, but has no function for units of the host, only for '" +
+                   c.impls[0].klass_name + "', which runs by itself and alone: add a function for a class of the "
+                   "host's, or leave " + (c.flags & CONSORT_CL_SPMD ? "CL_SPMD" : "CL_FORKJOIN") + " out");
+}
+
+}  // namespace
+
 void Codelets::remove(Codelet &c) noexcept {
   std::lock_guard lock(mutex_);
   free_.push_back(&c);  // room was made in add()
@@ -39,7 +72,8 @@ void Codelets::allow_short_way(bool allowed) noexcept {
 }
 
 Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &topology) {
-  constexpr uint32_t kKnown = CONSORT_CL_ASYNC | CONSORT_CL_STATS;
+  constexpr uint32_t kForTeams = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
+  constexpr uint32_t kKnown = CONSORT_CL_ASYNC | CONSORT_CL_STATS | kForTeams;
   consort_codelet d = CONSORT_CODELET_INIT;  // a host built with an older header has fewer fields
   const bool whole = given.size >= offsetof(consort_codelet, can_execute);
   if (whole) std::memcpy(&d, &given, std::min<size_t>(given.size, sizeof d));
@@ -56,14 +90,15 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
 
   if (d.flags & ~kKnown)
     return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) +
-                                      ": CL_ASYNC and CL_STATS are those that there are");
+                                      ": CL_ASYNC, CL_STATS, CL_FORKJOIN and CL_SPMD are those that there are");
+  if (auto r = check_teams(name, d); !r) return r.error();
 
   auto c = std::make_unique<Codelet>();
   c->name = name;
   c->can_execute = d.can_execute;
   c->can_execute_user = d.can_execute_user;
   if (d.flags & CONSORT_CL_STATS) c->ran.reset(new std::atomic<uint64_t>[topology.units().size()]());
-  if (c->can_execute || c->ran) c->bits = kWatched;
+  if (c->can_execute || c->ran || (d.flags & kForTeams)) c->bits = kWatched;
   c->flags = d.flags;
   c->nmodes = d.nmodes;
   if (d.nmodes != CONSORT_NONE) c->plain_from = d.nmodes;
@@ -105,6 +140,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
     if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {fn, user, i};
     else c->several |= uint64_t{1} << bit;
   }
+  if (auto r = check_units(*c, topology); !r) return r.error();
   std::vector<const char *> names;
   for (const Codelet::Impl &i : c->impls) names.push_back(i.name.c_str());
 
@@ -127,6 +163,11 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   c->blank.where = c->where;
   c->blank.codelet = c->number;
   c->blank.team_min = c->blank.team_max = 1;
+  for (const Team &t : topology.teams())
+    if (c->for_teams() && (c->where >> t.klass & 1) && (!d.max_team || t.size() <= d.max_team))
+      c->blank.team_max = std::max(c->blank.team_max, static_cast<uint16_t>(t.size()));
+  if (c->blank.team_max > 1)
+    c->blank.flags |= CONSORT_TK_TEAM | (d.flags & CONSORT_CL_SPMD ? uint16_t{CONSORT_TK_SPMD} : uint16_t{0});
   std::lock_guard one_at_a_time(topology.control());
   for (const auto &device : topology.devices())  // who keeps books by codelet hears its names before its first task
     if (device->ops->codelet) device->ops->codelet(device->dev, c->number, c->name.c_str(), names.data(), d.nimpls);

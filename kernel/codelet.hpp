@@ -37,6 +37,7 @@ struct Codelet {
   std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none may
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
+  bool for_teams() const noexcept { return flags & (CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD); }
   uint64_t several = 0;                   // classes with more than one implementation
   // What its tasks take, by CONSORT_MODEL_*; owned by Models. nullptr: none yet. Release where it is set pairs with
   // Models::of()

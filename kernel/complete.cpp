@@ -390,11 +390,11 @@ Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
   else rt.policy.push_one(rt, h, w.id, next);
   if (!stays) return nullptr;
   Task *t = reinterpret_cast<Task *>(pick.task);
-  if (pick.impl == CONSORT_NONE) {
+  if (pick.impl == CONSORT_NONE && !rt.topology->team(pick.team)) {
     h.chain.turn_end = h.chain.run + rt.bypass;
     return t;
   }
-  rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // which implementation it chose is not ours to pass on
+  rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // which implementation or team it chose is not ours to pass on
   return nullptr;
 }
 

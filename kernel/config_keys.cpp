@@ -61,6 +61,11 @@ constexpr consort_param keys[] = {
     {"calibrate_samples", "u32", "10", "1..32",
      "measurements of one size, on one kind of unit, by one implementation, that make an estimate"},
     {"bind", "bool", "true", nullptr, "keep each worker's thread on its core"},
+    {"teams", "string", "auto", nullptr,
+     "workers that may work on one task together: as the hardware is built (auto); of 2, 3 … up to all, one task at a time "
+     "(single); none (off); or their numbers, as 0-3;4-7"},
+    {"team_arity", "u32", "2", "2..1024",
+     "of how many smaller teams one is made at most: others are put between the sets that the hardware tells of"},
     {"check", "bool", kCheck, nullptr, "watch that plugins keep to their thread tags; costs on every crossing"},
     {"log", "string", "warn", "error|warn|info|debug", "how much to say"},
 };

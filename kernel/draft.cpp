@@ -113,18 +113,41 @@ consort_status place_payload(Draft &draft, const consort_task_desc &d) noexcept 
   return CONSORT_OK;
 }
 
+consort_status check_team(const Task *t, const Team &team) noexcept {
+  const Codelet *c = t->codelet;
+  const char *const name = c ? c->name.c_str() : "an empty task";
+  if (!c || !c->for_teams())
+    return set_errorf(CONSORT_E_UNSUPPORTED,
+                      "team %s was named for a task of '%s', which no team may run: add the codelet with CL_FORKJOIN or "
+                      "CL_SPMD, or name a worker",
+                      team.name.c_str(), name);
+  if (!(c->where >> team.klass & 1))
+    return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no implementation for the workers of team %s", name,
+                      team.name.c_str());
+  if (!may_run(t->pub, team))
+    return set_errorf(CONSORT_E_UNSUPPORTED, "team %s has %u workers, but tasks of codelet '%s' run on %u at most (max_team)",
+                      team.name.c_str(), team.size(), name, t->pub.team_max);
+  return CONSORT_OK;
+}
+
 consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again) noexcept {
   Task *t = draft.t;
   if (d.worker != CONSORT_NONE) {
-    if (d.worker >= draft.rt.workers.size())
-      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", d.worker,
-                        draft.rt.workers.size());
-    if (t->codelet && !(t->codelet->where >> draft.rt.workers[d.worker]->klass & 1))
+    const Team *team = draft.rt.topology->team(d.worker);
+    if (d.worker >= draft.rt.workers.size() && !team)
+      return set_errorf(CONSORT_E_INVAL,
+                        "worker %u does not exist: there are %zu, numbered from 0, and %zu teams, numbered from there",
+                        d.worker, draft.rt.workers.size(), draft.rt.topology->teams().size());
+    const uint32_t worker = team ? team->members.front() : d.worker;
+    if (team)
+      if (const consort_status s = check_team(t, *team); s < 0) return s;
+    if (t->codelet && !(t->codelet->where >> draft.rt.workers[worker]->klass & 1))
       return set_errorf(CONSORT_E_UNSUPPORTED,
                         "codelet '%s' has no implementation for worker %s, to which the task is bound",
-                        t->codelet->name.c_str(), draft.rt.workers[d.worker]->unit.name.c_str());
+                        t->codelet->name.c_str(), draft.rt.workers[worker]->unit.name.c_str());
     if (!draft.extra()) return no_memory();
-    t->extra->worker = d.worker;
+    t->extra->worker = worker;
+    t->extra->team = team ? team->id : CONSORT_NONE;
     t->bits |= kBound;
   }
   if ((d.flags & CONSORT_TASK_REPEAT) || (d.size != CONSORT_TASK_BRIEF && d.more))
@@ -281,6 +304,7 @@ void take_names(Draft &draft, Group &group) noexcept {
     return set_error(CONSORT_E_STALE, "the codelet was removed");
   if (d.worker != CONSORT_NONE || d.size != CONSORT_TASK_BRIEF || d.flags) [[unlikely]]
     if (const consort_status s = read_rare(draft, d, again); s < 0) return s;
+  if (c && c->for_teams() && !draft.extra()) return no_memory();
   draft.unordered = d.flags & CONSORT_TASK_UNORDERED;
   if (rt.shared_domains && !draft.extra()) return no_memory();
   if (d.nuses | d.nargs) {

@@ -71,6 +71,7 @@ std::string describe_runtime(Runtime &rt) {
     else if (token::is_lease(t)) s += "leased to a submitting thread";
     else s += "asleep";
   }
+  s += rt.gangs.describe();
   if (const std::string memory = rt.memory.describe(); !memory.empty()) s += "\n" + memory;
   for (const auto &w : rt.workers)
     if (const uint32_t n = w->staging.load(std::memory_order_relaxed))
@@ -103,6 +104,7 @@ std::string describe_task(Runtime &rt, TaskName name) {
   if (left & pending::kClaimed)
     return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
   if (n == 0 || n >= pending::kGuard) {
+    if (std::string team = rt.gangs.describe(name); !team.empty()) return team;
     const std::string memory = rt.memory.describe(name);
     return memory.empty() ? released() : memory;
   }

@@ -55,6 +55,17 @@ void Models::open() {
     kind_of_.push_back(static_cast<uint32_t>(kind - kinds_.begin()));
   }
   loads_ = std::make_unique<Load[]>(kind_of_.size());
+  for (const Team &t : rt_.topology->teams()) {  // teams of one size are of one kind
+    const Kind first = kinds_[kind_of_[t.members.front()]];
+    const std::string arch = first.arch + "*" + std::to_string(t.size());
+    const auto same = [&](const Kind &k) { return k.class_bit == t.klass && k.arch == arch; };
+    auto kind = std::find_if(kinds_.begin(), kinds_.end(), same);
+    if (kind == kinds_.end()) {
+      kinds_.push_back({first.klass, arch, t.klass, first.unit, nullptr, nullptr, 0});
+      kind = kinds_.end() - 1;
+    }
+    kind_of_.push_back(static_cast<uint32_t>(kind - kinds_.begin()));
+  }
   enough_ = static_cast<uint32_t>(rt_.config->number("calibrate_samples"));
   const auto calibrate = rt_.config->text("calibrate"), keep = rt_.config->text("keep_models");
   measuring_ = calibrate != "off";
@@ -216,9 +227,11 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
       continue;
     }
     const uint32_t klass = kinds_[kind].class_bit;
-    uint64_t mask = impls_for(*c, klass);
+    const Team *team = rt_.topology->team(w);
+    uint64_t mask = team && !may_run(t.pub, *team) ? 0 : impls_for(*c, klass);
     if (impl != CONSORT_NONE) mask &= impl < 64 ? uint64_t{1} << impl : 0;
-    if (!alike && mask) mask &= without_refused(rt_, *c, w, able(rt_, *c, klass, w, asked_about(t)));
+    if (!alike && mask && !team) mask &= without_refused(rt_, *c, w, able(rt_, *c, klass, w, asked_about(t)));
+    if (!alike && mask && team) mask &= able_team(rt_, *c, *team, asked_about(t));
     out[i] = best(m, facts, what, w, mask);
     if (keep) kept[kind] = out[i], have |= 1u << kind;
   }
@@ -252,6 +265,15 @@ uint32_t Models::choose(const Task &t, const Worker &w) noexcept {
 void Models::load(const uint32_t *workers, uint32_t n, float *out) noexcept {
   uint64_t now = 0;
   for (uint32_t i = 0; i < n; ++i) {
+    if (const Team *team = rt_.topology->team(workers[i])) {  // when the last of them is through
+      out[i] = 0;
+      for (size_t k = 0; k < team->members.size() && !std::isnan(out[i]); ++k) {
+        float one;
+        load(&team->members[k], 1, &one);
+        if (!(one <= out[i])) out[i] = one;
+      }
+      continue;
+    }
     if (workers[i] >= kind_of_.size()) {
       out[i] = NAN;
       continue;
@@ -271,46 +293,56 @@ void Models::load(const uint32_t *workers, uint32_t n, float *out) noexcept {
 
 // -- runs -------------------------------------------------------------------------------------------------------
 
-Models::Run Models::begin(Worker &w, Frame &f, Task &t) noexcept {
+void Models::settle_impl(Worker &w, Frame &f, const Task &t) noexcept {
+  const Codelet *const c = t.codelet;
+  if (!c || !(c->several >> w.klass & 1) || std::exchange(f.picked, true)) return;
+  if (const uint32_t impl = choose(t, w); impl != CONSORT_NONE && impl != f.call.impl) {
+    f.fn = c->impls[impl].fn;
+    f.call.impl = impl;
+    f.call.user = c->impls[impl].user;
+  }
+}
+
+Models::Run Models::begin(Worker &w, Frame &f, Task &t, const Team *team) noexcept {
   Run run;
   Codelet *const c = t.codelet;
-  const bool picked = std::exchange(f.picked, false);
-  if (!c || (t.bits & kUnite)) return run;
+  if (!c || (t.bits & kUnite)) return f.picked = false, run;
   const bool asked = asked_.load(std::memory_order_relaxed);
   Model *m = of(*c, CONSORT_MODEL_TIME);
   if (!m && by_themselves_ && (asked || from_the_start_)) m = make(*c, CONSORT_MODEL_TIME);
+  if (m) settle_impl(w, f, t);
+  f.picked = false;
   if (!m) return run;
-  if ((c->several >> w.klass & 1) && !picked)
-    if (const uint32_t impl = choose(t, w); impl != CONSORT_NONE && impl != f.call.impl) {
-      f.fn = c->impls[impl].fn;
-      f.call.impl = impl;
-      f.call.user = c->impls[impl].user;
-    }
   TaskFacts facts = m->facts(t);
-  const uint32_t kind = kind_of_[w.id];
+  const uint32_t place = team ? team->id : w.id, kind = kind_of_[place];
   run.model = m;
   if (measuring_) run.cell = m->cell(facts, kind, f.call.impl);
   run.ran = w.ran.load(std::memory_order_relaxed);
   if (!asked) return run;
-  const float x = m->expected(facts, kind, w.id, f.call.impl);
-  Load &l = loads_[w.id];
+  const float x = m->expected(facts, kind, place, f.call.impl);
   run.counted = true;
-  if (l.n.fetch_add(1, std::memory_order_relaxed) == 0) l.since.store(rt_.clock.now(), std::memory_order_relaxed);
-  if (std::isnan(x)) l.unknown.fetch_add(1, std::memory_order_relaxed);
-  else l.ns.fetch_add(run.expected = static_cast<int64_t>(x), std::memory_order_relaxed);
+  if (!std::isnan(x)) run.expected = static_cast<int64_t>(x);
+  const auto count = [&](Load &l) {
+    if (l.n.fetch_add(1, std::memory_order_relaxed) == 0) l.since.store(rt_.clock.now(), std::memory_order_relaxed);
+    if (run.expected < 0) l.unknown.fetch_add(1, std::memory_order_relaxed);
+    else l.ns.fetch_add(run.expected, std::memory_order_relaxed);
+  };
+  if (!team) count(loads_[w.id]);
+  else for (const uint32_t member : team->members) count(loads_[member]);
   return run;
 }
 
-void Models::end(Worker &w, Run &run, uint64_t t0, uint64_t t1, bool good) noexcept {
-  if (run.counted) {
-    Load &l = loads_[w.id];
+void Models::end(Worker &w, Run &run, uint64_t t0, uint64_t t1, bool good, const Team *team) noexcept {
+  const auto discount = [&](Load &l) {
     if (run.expected < 0) l.unknown.fetch_sub(1, std::memory_order_relaxed);
     else l.ns.fetch_sub(run.expected, std::memory_order_relaxed);
     l.n.fetch_sub(1, std::memory_order_relaxed);
     l.since.store(t1 ? t1 : rt_.clock.now(), std::memory_order_relaxed);
-  }
+  };
+  if (run.counted && !team) discount(loads_[w.id]);
+  else if (run.counted) for (const uint32_t member : team->members) discount(loads_[member]);
   // A body that others ran on top of has no time of its own.
-  const bool alone = w.queue || w.ran.load(std::memory_order_relaxed) == run.ran;
+  const bool alone = team || w.queue || w.ran.load(std::memory_order_relaxed) == run.ran;
   if (good && run.cell && alone && t1 > t0) run.model->measured(*run.cell, static_cast<float>(t1 - t0));
   run = {};
 }

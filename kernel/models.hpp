@@ -24,13 +24,14 @@ struct Runtime;
 struct Task;
 struct Worker;
 struct Frame;
+struct Team;
 
 class Models {
  public:
   struct Kind {                              // of units that are alike: one class, one word for what they are
     std::string klass, arch;
     uint32_t class_bit, unit;                // unit: the first of them
-    const consort_times *times;              // what its driver knows by itself; nullptr: nothing
+    const consort_times *times;              // what its driver knows by itself; nullptr: nothing, as of teams
     void *device;
     uint32_t index;                          // of that unit within the device
   };
@@ -71,8 +72,10 @@ class Models {
   void load(const uint32_t *workers, uint32_t n, float *out) noexcept;
 
   // -- runs; the token holder's --
-  Run begin(Worker &, Frame &, Task &) noexcept;    // after prepare(); may pick another implementation
-  void end(Worker &, Run &, uint64_t t0, uint64_t t1, bool good) noexcept;
+  // after prepare(); may pick another implementation. team: its work, told by the one who leads; nullptr: w's alone
+  Run begin(Worker &w, Frame &, Task &, const Team *team = nullptr) noexcept;
+  void end(Worker &, Run &, uint64_t t0, uint64_t t1, bool good, const Team *team = nullptr) noexcept;
+  void settle_impl(Worker &, Frame &, const Task &) noexcept;  // as begin() does
 
   const std::vector<Kind> &kinds() const noexcept { return kinds_; }
   uint32_t kind_of(uint32_t worker) const noexcept { return kind_of_[worker]; }
@@ -93,7 +96,7 @@ class Models {
 
   Runtime &rt_;
   std::vector<Kind> kinds_;
-  std::vector<uint32_t> kind_of_;            // by worker
+  std::vector<uint32_t> kind_of_;            // by worker, then by team
   std::unique_ptr<Load[]> loads_;            // by worker
   uint32_t enough_ = 1;
   bool measuring_ = true, by_themselves_ = true;

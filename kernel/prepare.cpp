@@ -125,6 +125,7 @@ Frame::Frame(const Worker &w) : call{}, views(inline_views), args(inline_args) {
   call.args = args;
   call.host = w.rt.codelet_host->table();
   call.barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; };  // a team of one
+  call.team_id = CONSORT_NONE;
 }
 
 Frame::~Frame() {
@@ -185,7 +186,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
       return CONSORT_OK;
     }
   }
-  if ((t->bits & kWatched) && t->codelet->can_execute) {
+  if ((t->bits & kWatched) && (t->codelet->can_execute || rt.gangs.only_worker() != CONSORT_NONE)) {
     const uint64_t can = able(rt, *t->codelet, w.klass, w.id, asked_about(*t));
     if (!can) return pass_on(rt, w, t);
     if (impl >= 64 || !(can >> impl & 1)) impl = static_cast<uint32_t>(__builtin_ctzll(can));

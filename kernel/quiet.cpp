@@ -15,7 +15,7 @@ bool rests(const Runtime &rt, const Worker &w) noexcept {
   if (!asleep && !w.vacant()) return false;
   if (w.token.load(std::memory_order_acquire) != token::kFree && !w.resting.load(std::memory_order_acquire))
     return false;
-  return !w.mailbox.load(std::memory_order_acquire) && !(w.queue && w.queue->has_news());
+  return !w.mailbox.load(std::memory_order_acquire) && !w.called.load(std::memory_order_acquire) && !(w.queue && w.queue->has_news());
 }
 
 // Bodies that wait: are they at rest, too, as long as they sleep?

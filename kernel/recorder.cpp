@@ -65,6 +65,8 @@ consort_status Recorder::copy(Draft &draft) {
   const Extra *e = t.extra;
   Item item{d.codelet, d.footprint, e ? e->work : 0, t.pub.naccess, t.nargs, 0, 0, t.pub.priority,
             t.bits & kBound ? e->worker : CONSORT_NONE, 0, draft.unordered};
+  item.for_teams = t.codelet && t.codelet->for_teams();
+  if (t.bits & kBound) item.team = e->team;
   if (items.size() == (1u << word::kRecordBits))
     return set_error(CONSORT_E_NOMEM, "16777216 tasks are recorded: a recording takes no more");
   for (uint32_t i = 0; i < nafter; ++i) {
@@ -243,7 +245,7 @@ consort_status Recorder::build(Recording &r) {
     uint32_t tokens = 0;
     for (uint32_t k = 0; k < item.nuses; ++k)
       tokens += (uses[use_at].mode & CONSORT_M_COMMUTE) && !uses[use_at].loose, ++use_at;
-    nextras += tokens > 1 || item.nafter || item.name || item.work || item.worker != CONSORT_NONE;
+    nextras += tokens > 1 || item.nafter || item.name || item.work || item.worker != CONSORT_NONE || item.for_teams;
     const uint64_t bytes = item.nuses * sizeof(consort_access) + item.arg_bytes;
     if (bytes > kPayload) spilled += padded(bytes);
   }
@@ -328,11 +330,13 @@ consort_status Recorder::build(Recording &r) {
     if (item->arg_bytes) std::memcpy(t->accesses() + item->nuses, packed, item->arg_bytes);
     packed += item->arg_bytes;
     if (!tokens.empty()) t->bits |= kTokens;
-    if (tokens.size() > 1 || item->nafter || item->name || item->work || item->worker != CONSORT_NONE) {
+    if (tokens.size() > 1 || item->nafter || item->name || item->work || item->worker != CONSORT_NONE ||
+        item->for_teams) {
       Extra *e = t->extra = &r.extras[r.nextras++];
       e->work = item->work;
       if (item->worker != CONSORT_NONE) t->bits |= kBound;
       e->worker = item->worker;
+      e->team = item->team;
       if (item->name && !(e->name = strdup(names[item->name - 1].c_str()))) throw std::bad_alloc();
       if (item->nafter) {
         if (!(e->after = static_cast<TaskName *>(std::malloc(item->nafter * sizeof(TaskName))))) throw std::bad_alloc();

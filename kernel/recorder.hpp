@@ -35,6 +35,8 @@ struct Recorder {
     uint32_t worker;
     uint32_t name;           // place in `names`, from 1; 0: none
     bool unordered;
+    bool for_teams = false;
+    uint32_t team = CONSORT_NONE;  // that it is bound to
   };
   struct Use { uint32_t datum, mode; bool loose; };
 

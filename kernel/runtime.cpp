@@ -165,7 +165,7 @@ Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),
       standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), memory(*this),
-      pinned(*this), recordings(*this), plans(*this), copying(*this), models(std::make_unique<Models>(*this)) {}
+      pinned(*this), recordings(*this), plans(*this), copying(*this), models(std::make_unique<Models>(*this)), gangs(*this) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -276,6 +276,10 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     queues.push_back(q->get());
     w->queue = std::move(*q);
   }
+  auto teams = find_teams(*config, *topology);
+  if (!teams) return teams.error();
+  topology->set_teams(std::move(teams->teams));
+  gangs.open(teams->one_at_a_time);
   models->open();
   if (auto traced = Tracer::open(*this); traced) tracer = std::move(*traced);
   else return traced.error();

@@ -20,6 +20,7 @@
 #include "ends.hpp"
 #include "failure.hpp"
 #include "fence.hpp"
+#include "gang.hpp"
 #include "group.hpp"
 #include "hand.hpp"
 #include "memory.hpp"
@@ -155,6 +156,7 @@ struct Runtime {
   Copying copying;
   Policy policy;
   const std::unique_ptr<Models> models;
+  Gangs gangs;
   std::unique_ptr<Tracer> tracer;          // nullptr: nobody wants a trace
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;

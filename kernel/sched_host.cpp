@@ -25,9 +25,12 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
     const Codelet *c = kernel_task(tasks[t]).codelet;
     const TaskName asked = asked_about(kernel_task(tasks[t]));
     for (uint32_t w = 0; w < nw; ++w)
-      *out++ = c && workers[w] < units.size()
-                   ? without_refused(rt, *c, workers[w], able(rt, *c, units[workers[w]].klass, workers[w], asked))
-                   : 0;
+      if (const Team *team = rt.topology->team(workers[w]); team && c)
+        *out++ = may_run(*tasks[t], *team) ? able_team(rt, *c, *team, asked) : 0;
+      else
+        *out++ = c && workers[w] < units.size()
+                     ? without_refused(rt, *c, workers[w], able(rt, *c, units[workers[w]].klass, workers[w], asked))
+                     : 0;
   }
 }
 

@@ -34,7 +34,7 @@ void load_ns(const consort_host *host, const uint32_t *workers, uint32_t nw, flo
   rt.models->load(workers, nw, out);
   // One whose data are still on their way has not begun: not nothing, and of no known length.
   for (uint32_t i = 0; i < nw; ++i)
-    if (out[i] == 0 && rt.workers[workers[i]]->staging.load(std::memory_order_relaxed)) out[i] = 1;
+    if (out[i] == 0 && workers[i] < rt.workers.size() && rt.workers[workers[i]]->staging.load(std::memory_order_relaxed)) out[i] = 1;
 }
 
 }  // namespace consort::sched

@@ -134,6 +134,7 @@ struct Extra {
   uint64_t work = 0;
   uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
   uint32_t worker = CONSORT_NONE;         // bound to it
+  uint32_t team = CONSORT_NONE;           // bound to it, led by `worker`; or popped for it: it waits for its data
   uint32_t chunks = 0;                    // record of the first LinkChunk
   SpinLock lock;                          // tickets: several issuers may add
 };

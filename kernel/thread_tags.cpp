@@ -1,5 +1,6 @@
 #include "thread_tags.hpp"
 
+#include <consort/nearby.h>
 #include <consort/times.h>
 
 #include <algorithm>
@@ -232,6 +233,7 @@ struct Driver {
   void *self;
   const void *(*get)(void *, const char *);  // may be NULL
   const consort_times *times = nullptr;      // once asked for
+  const consort_nearby *nearby = nullptr;
 };
 struct Device {
   Driver &driver;
@@ -364,10 +366,21 @@ uint64_t submit_ns(void *self) {
   return CONSORT_HAS_FN(d.times, consort_times, submit_ns) ? d.times->submit_ns(d.self) : 0;
 }
 
+uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) {
+  const Device &w = device(dev);
+  const Control control(w.driver.watch, "set");
+  return CONSORT_HAS_FN(w.driver.nearby, consort_nearby, set) ? w.driver.nearby->set(w.dev, i, units, max) : 0;
+}
+
 const void *get(void *self, const char *id) {
   static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns};
+  static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, nearby_set};
   Driver &d = *static_cast<Driver *>(self);
   const Control control(d.watch, "get");
+  if (d.get && std::strcmp(id, CONSORT_NEARBY_ID) == 0) {
+    d.nearby = static_cast<const consort_nearby *>(d.get(d.self, id));
+    return d.nearby ? &nearby : nullptr;
+  }
   if (!d.get || std::strcmp(id, CONSORT_TIMES_ID) != 0) return nullptr;
   d.times = static_cast<const consort_times *>(d.get(d.self, id));
   return d.times ? &times : nullptr;

@@ -196,6 +196,14 @@ void Topology::freeze() {
                static_cast<uint32_t>(classes_.size()), 0, workers_.data(), hops_.data(), nullptr, classes_.data()};
 }
 
+void Topology::set_teams(std::vector<Team> teams) {
+  teams_ = std::move(teams);
+  shown_teams_.clear();
+  for (const Team &t : teams_) shown_teams_.push_back({t.id, t.klass, t.space, t.size(), t.members.data()});
+  snapshot_.nteams = static_cast<uint32_t>(teams_.size());
+  snapshot_.teams = shown_teams_.data();
+}
+
 bool Topology::takes_text(uint32_t klass) const noexcept {
   constexpr uint32_t kFunctionsOnly = CONSORT_UNIT_INLINE | CONSORT_UNIT_SIMULATED;
   return std::none_of(units_.begin(), units_.end(),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "result.hpp"
+#include "team.hpp"
 
 namespace consort {
 
@@ -65,6 +66,12 @@ class Topology {
   const std::vector<Space> &spaces() const noexcept { return spaces_; }
   const std::vector<Unit> &units() const noexcept { return units_; }
   const std::vector<std::unique_ptr<Device>> &devices() const noexcept { return devices_; }
+  const std::vector<Team> &teams() const noexcept { return teams_; }
+  const Team *team(uint32_t id) const noexcept {                       // nullptr: no team has it
+    const size_t i = id - units_.size();
+    return id >= units_.size() && i < teams_.size() ? &teams_[i] : nullptr;
+  }
+  void set_teams(std::vector<Team>);                                   // at the start, before anybody asks
   const std::vector<const char *> &classes() const noexcept { return classes_; }
   bool takes_text(uint32_t klass) const noexcept;                      // its units may run more than host functions
   const Link &link(uint32_t src, uint32_t dst) const noexcept { return links_[src * spaces_.size() + dst]; }
@@ -100,6 +107,8 @@ class Topology {
   uint64_t lone_classes_ = 0;
   std::vector<consort_worker> workers_;
   std::vector<consort_hop> hops_;
+  std::vector<Team> teams_;
+  std::vector<consort_team> shown_teams_;
   consort_topology snapshot_{};
   mutable std::mutex control_;
 };

@@ -45,6 +45,11 @@ consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
                       "a function on a device must not wait for %s: the device would stand still; submit a task that "
                       "comes after it instead",
                       for_what);
+  if (h && h->task && h->task->codelet && h->task->codelet->for_teams())
+    return set_errorf(CONSORT_E_BUSY,
+                      "a function that a team of workers may run must not wait for %s: the others of its team would stand "
+                      "still; submit a task that comes after it instead",
+                      for_what);
   if (h && h->in_callback)
     return set_errorf(CONSORT_E_BUSY,
                       "a completion callback must not wait for %s: submit a task that comes after it instead",
@@ -112,9 +117,13 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   h.in_callback = false;
   h.away.store(false, std::memory_order_relaxed);
   if (rt.pumping.load(std::memory_order_relaxed) == &h) rt.pumping.store(nullptr, std::memory_order_release);
-  record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE,
-                 nullptr);
-  complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
+  if (w && w->part) {
+    rt.gangs.left_by_jump(*w);
+  } else {
+    record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE,
+                   nullptr);
+    complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
+  }
   settle_down(rt, h);
   h.seat = nullptr;
   set_current_worker(CONSORT_NONE);

@@ -77,9 +77,15 @@ bool Worker::try_lease(Hand &h, bool for_now) noexcept {
     h.lease = this;
     return true;
   }
-  if (queue || token.load(std::memory_order_relaxed) != free ||
+  // Whom a gang calls is not lent: its own thread is to join. But whoever waits may be the only one to step it.
+  const auto wanted = [&]() noexcept { return !for_now && called.load(std::memory_order_relaxed); };
+  if (queue || wanted() || token.load(std::memory_order_relaxed) != free ||
       !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed))
     return false;
+  if (wanted()) [[unlikely]] {
+    give_up();
+    return false;
+  }
   // Set under the token, which we have acquired: seen if it was set before.
   if (!for_now && vacant()) [[unlikely]] {
     token.store(token::kFree, std::memory_order_release);
@@ -142,8 +148,9 @@ void Worker::wake_duty() noexcept {
 
 void Worker::show_asleep(Parker &p) noexcept {
   sleeping.store(&p, std::memory_order_release);
-  rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
-  fence::heavy();  // pairs with light() in Policy::push and Worker::post
+  // A push would wake it in vain, and somebody else not.
+  if (!engaged()) [[likely]] rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
+  fence::heavy();  // pairs with light() in Policy::push and Worker::rouse
 }
 
 void Worker::show_awake() noexcept {
@@ -180,6 +187,10 @@ void Worker::post(Task *t, bool offered) noexcept {
     t->pub.sched[0] = head;
   } while (!mailbox.compare_exchange_weak(reinterpret_cast<Task *&>(head), t, std::memory_order_release,
                                           std::memory_order_relaxed));
+  rouse();
+}
+
+void Worker::rouse() noexcept {
   fence::light(rt.asymmetric);  // pairs with the heavy fence of show_asleep()
   if (Parker *p = sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
   else if (token.load(std::memory_order_relaxed) != token::kHeld && !watched.load(std::memory_order_relaxed))
@@ -241,14 +252,25 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   uint32_t step = 0;
   while (step < most) {
     consort_pick pick;
+    if (called.load(std::memory_order_acquire)) [[unlikely]] {
+      const Gangs::Turn turn = rt.gangs.turn(*this, h, f);
+      step += turn == Gangs::Turn::kDid;
+      if (turn == Gangs::Turn::kIdle || h.seat != this) break;
+      if (turn == Gangs::Turn::kDid) continue;
+    }
     if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
       Task *t = next_bound();
       if (t->pub.sched[1]) {  // offered here first; others may have it if this worker is slow
         rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
         continue;
       }
-      pick = {&t->pub, CONSORT_NONE, 0};
+      pick = {&t->pub, CONSORT_NONE, t->extra ? t->extra->team : CONSORT_NONE};
     } else if (staging.load(std::memory_order_relaxed) >= kAhead || !rt.policy.pop(id, &pick)) break;
+    if (const Team *team = rt.topology->team(pick.team)) [[unlikely]] {
+      ++step;
+      Task *const t = reinterpret_cast<Task *>(pick.task);
+      if (rt.gangs.form(*this, h, t, pick.impl, *team) != Gangs::Formed::kAlone) continue;
+    }
     step += 1 + static_cast<uint32_t>(run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl) / kChain);
     if (h.seat != this) [[unlikely]] {
       if (!on_top.body()) h.away.store(false, std::memory_order_release);
@@ -412,7 +434,7 @@ void Worker::pump(Hand &h, Frame &f) {
   while (!rt.stopping.load(std::memory_order_relaxed)) {
     if (steps(h, f, kBurst)) {
       if (h.seat != this) return settle_down(rt, h);
-      if (asked.load(std::memory_order_relaxed) && lend(h)) return;
+      if (asked.load(std::memory_order_relaxed) && !called.load(std::memory_order_relaxed) && lend(h)) return;
       idle = 0;
       continue;
     }
@@ -458,7 +480,7 @@ bool Worker::watch(Hand &h) {
     }
     Hand &owner = *rt.hands.at(token::hand_of(t));
     const uint64_t now = owner.in.turn.load(std::memory_order_relaxed);
-    if (now != seen) {
+    if (now != seen && !called.load(std::memory_order_relaxed)) {  // others would wait for this one
       tick = std::min(tick * 2, kLongTick);
       seen = now;
       quiet = 0;

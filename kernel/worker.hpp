@@ -23,6 +23,7 @@
 
 namespace consort {
 
+struct Gang;
 struct Runtime;
 class Queue;
 
@@ -73,6 +74,11 @@ struct Worker {
   // [any] tasks bound to this worker, linked by pub.sched[0], newest first
   std::atomic<Task *> mailbox{nullptr};
   std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way
+  // Gangs (gang.hpp) that wait for this worker, and the one that it has joined. Counted up with its place in the list,
+  // down where it is released, both release: whoever steps here acquires, or asks the list under its mutex.
+  std::atomic<uint32_t> called{0};
+  // [any] it has joined, and lends its core; cleared, release, by the one who leads
+  std::atomic<bool> lent{false};
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
   std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat
   std::atomic<uint64_t> busy_ns{0};              // [any] also by bodies that lost the seat
@@ -80,6 +86,11 @@ struct Worker {
     if (to > from) busy_ns.fetch_add(to - from, std::memory_order_relaxed);
   }
   Task *bound = nullptr;                         // from the mailbox, oldest first
+  Gang *part = nullptr;                          // it has joined, and is to call the body, or to end the task
+  uint32_t part_rank = 0;
+  const Gang *joined = nullptr;                  // last; under Gangs' mutex, for words alone
+  // Between joining and being released there is no work for it but the gang's.
+  bool engaged() const noexcept { return part || lent.load(std::memory_order_acquire); }
 
   // Ready tasks that a submitting thread keeps back for a moment, to hand them over together: while nobody sleeps,
   // and for a few submissions at most. Whoever has the token (or its lease, inside a submission) may touch them;
@@ -116,6 +127,7 @@ struct Worker {
   // [any] Into the mailbox, and wakes. offered: it comes by here first, then goes to the policy; else it is this
   // worker's.
   void post(Task *, bool offered = false) noexcept;
+  void rouse() noexcept;                         // [any] there is news in its mailbox, or of a gang: whoever sleeps there looks
   Task *next_bound() noexcept;                   // from the mailbox, oldest first
 
   // -- threads --

@@ -13,17 +13,28 @@ struct Group {
   uint32_t first, count;  // of Crew::order
 };
 
+// Teams of one class, space and size: alike, too.
+struct TeamGroup {
+  struct One {
+    uint32_t id;
+    std::vector<uint32_t> members;  // the first one leads
+  };
+  uint32_t klass, space, size;
+  std::vector<One> teams;
+};
+
 struct Crew {
   Members members;
   std::vector<Group> groups;
   std::vector<uint32_t> order;     // worker ids, group by group
+  std::vector<TeamGroup> teams;    // if it is for teams; they count as groups, behind those of workers
   std::vector<uint32_t> spaces;    // by group
-  std::vector<uint32_t> asked;     // by group: the worker that is asked about for all
+  std::vector<uint32_t> asked;     // by group: the worker, or the team, that is asked about for all
   std::vector<uint32_t> group_of;  // by worker; CONSORT_NONE: does not serve
   std::vector<uint32_t> depth;     // by worker
   std::vector<uint32_t> of_class;  // how many workers, by class
 
-  Crew(Members m, const consort_topology &t) : members(std::move(m)) {
+  Crew(Members m, const consort_topology &t, bool for_teams = false) : members(std::move(m)) {
     group_of.assign(members.serves.size(), CONSORT_NONE);
     depth.assign(members.serves.size(), 1);
     of_class.assign(members.nclasses, 0);
@@ -46,10 +57,26 @@ struct Crew {
       spaces.push_back(g.space);
       asked.push_back(order[g.first]);
     }
+    for (uint32_t i = 0; for_teams && i < t.nteams; ++i) add_team(t.teams[i]);
+    for (const TeamGroup &g : teams) {
+      spaces.push_back(g.space);
+      asked.push_back(g.teams.front().id);
+    }
   }
   bool serves(uint32_t worker) const noexcept { return worker < group_of.size() && group_of[worker] != CONSORT_NONE; }
+  uint32_t klass(uint32_t g) const noexcept { return g < groups.size() ? groups[g].klass : teams[g - groups.size()].klass; }
   bool can(const consort_task *t, uint32_t g) const noexcept {
+    if (g >= groups.size()) return false;  // without a host that knows them, no team is worth a thought
     return members.nclasses == 1 || (t->where >> groups[g].klass & 1);
+  }
+
+ private:
+  void add_team(const consort_team &t) {
+    if (!std::all_of(t.members, t.members + t.nmembers, [&](uint32_t m) { return members.has(m); })) return;
+    const auto alike = [&](const TeamGroup &g) { return g.klass == t.klass && g.space == t.space && g.size == t.nmembers; };
+    auto g = std::find_if(teams.begin(), teams.end(), alike);
+    if (g == teams.end()) g = teams.insert(g, {t.klass, t.space, t.nmembers, {}});
+    g->teams.push_back({t.id, {t.members, t.members + t.nmembers}});
   }
 };
 

@@ -19,14 +19,14 @@ class Estimates {
 
   // How many of n tasks fit.
   static uint32_t fit(const Crew &crew, uint32_t n) noexcept {
-    const auto groups = static_cast<uint32_t>(crew.groups.size());
+    const auto groups = static_cast<uint32_t>(crew.asked.size());
     return std::min({n, kTasks, groups ? std::max(1u, kRoom / groups) : n});
   }
 
   // groups <= kRoom. n as fit() says.
   void ask(const consort_host *host, const consort_sched_host *models, const Crew &crew, consort_task *const *tasks,
            uint32_t n, Wanted wanted) noexcept {
-    stride_ = static_cast<uint32_t>(crew.groups.size());
+    stride_ = static_cast<uint32_t>(crew.asked.size());
     const uint32_t all = n * stride_;
     for (uint32_t i = 0; i < all; ++i) exec_[i] = NAN, transfer_[i] = 0, energy_[i] = 0;
     if (!models || stride_ == 0) {

@@ -22,6 +22,7 @@ struct Node {
   int32_t priority = 0;
   uint32_t worker = 0, impl = CONSORT_NONE;
   bool known = true;                       // a model told `exec`
+  const void *team = nullptr;    // it is for this team, whose first worker has it
 };
 
 class Pool {
@@ -45,6 +46,7 @@ class Pool {
     free_ = n;
     ++free_count_;
   }
+  uint32_t waiting() const noexcept { return total_ - free_count_ + promised_; }  // tasks queued, or about to be
   // By its address alone: the task may be none of ours.
   Node *find(const consort_task *t) noexcept {
     for (auto &c : chunks_)

@@ -12,13 +12,14 @@ namespace policies {
 
 class Serving {
  public:
-  Serving(const consort_host *host, uint64_t epoch) : host_(host), epoch_(epoch) {}
+  Serving(const consort_host *host, uint64_t epoch, bool for_teams = false)
+      : host_(host), for_teams_(for_teams), epoch_(epoch) {}
 
   // -- the crew --
   const Crew &crew() const noexcept { return *crew_.load(std::memory_order_seq_cst); }  // pairs with show()
   // Seen by nobody yet. May throw; nothing has changed then.
   const Crew &prepare(Members members, const consort_topology &t) {
-    auto crew = std::make_unique<Crew>(std::move(members), t);
+    auto crew = std::make_unique<Crew>(std::move(members), t, for_teams_);
     while (lines_.size() < crew->members.serves.size()) lines_.push_back(std::make_unique<Line>());
     std::vector<Line *> table;
     for (const auto &l : lines_) table.push_back(l.get());
@@ -65,6 +66,7 @@ class Serving {
   };
 
   const consort_host *const host_;
+  const bool for_teams_;
   std::atomic<uint64_t> epoch_;
   std::atomic<const Crew *> crew_{nullptr};
   std::vector<std::unique_ptr<Crew>> crews_;  // all there were; [control]

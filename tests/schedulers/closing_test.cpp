@@ -68,7 +68,7 @@ TEST(Closing, TheRingTurnsBackWhoComesLate) {
 
 class Closing : public testing::TestWithParam<std::tuple<const char *, uint32_t>> {};
 INSTANTIATE_TEST_SUITE_P(All, Closing,
-                         testing::Combine(testing::Values("lws", "eager", "prio", "ws", "random"),
+                         testing::Combine(testing::Values("lws", "eager", "prio", "ws", "random", "peager"),
                                           testing::Values(0u, CONSORT_NONE)),
                          [](const auto &i) {
                            return std::string(std::get<0>(i.param)) + (std::get<1>(i.param) ? "_outsider" : "_worker");

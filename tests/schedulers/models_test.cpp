@@ -28,7 +28,7 @@ Graph independent(uint32_t n, uint32_t kind, uint64_t bytes = 0) {
 }
 
 class Models : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, Models, testing::Values("dm", "dmda", "dmdar", "dmdas", "dmdasd", "heft"),
+INSTANTIATE_TEST_SUITE_P(All, Models, testing::Values("dm", "dmda", "dmdar", "dmdas", "dmdasd", "heft", "pheft"),
                          [](const auto &i) { return std::string(i.param); });
 
 // Twelve at once on two slow ones and a fast one that is ten times as fast: the tenth ends there when a slow one would

@@ -13,7 +13,8 @@ namespace {
 using namespace stress;
 
 const std::vector<const char *> kPolicies = {"eager", "prio",  "lws",   "ws",     "random", "dm",
-                                            "dmda",  "dmdar", "dmdas", "dmdasd", "heft", "graph-lookahead"};
+                                            "dmda",  "dmdar", "dmdas", "dmdasd", "heft", "pheft", "graph-lookahead",
+                                            "peager"};
 
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};

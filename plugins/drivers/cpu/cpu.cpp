@@ -4,6 +4,7 @@
 // through a queue of this driver. Queues serve copies, fills and calls all the same: they do the work inside
 // submit() and report it from poll(), in order. Starts no thread and binds none.
 #include <consort/driver.h>
+#include <consort/nearby.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -311,6 +312,18 @@ uint32_t poll(void *q, consort_done *out, uint32_t max) noexcept {
   return n;
 }
 
+uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) noexcept {
+  const Device &d = device(dev);
+  const auto &sets = d.machine.nearby();
+  if (!d.driver->settings.units || i >= sets.size()) return 0;
+  const auto n = static_cast<uint32_t>(sets[i].size());
+  std::memcpy(units, sets[i].data(), sizeof(uint32_t) * (n < max ? n : max));
+  return n;
+}
+
+constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, nearby_set};
+const void *get(void *, const char *id) noexcept { return std::strcmp(id, CONSORT_NEARBY_ID) == 0 ? &nearby : nullptr; }
+
 constexpr consort_param params[] = {
     {"workers", "u32", "0", "0..65536",
      "units to offer; 0: one per core that cores, affinity and the cgroup's quota leave"},
@@ -337,7 +350,7 @@ constexpr consort_plugin plugin = {
     .flags = CONSORT_PF_SWAPPABLE, .name = "cpu", .version = "0.1.0",
     .summary = "the host's cores: a unit per core, a space per NUMA node", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &ops, .init = init, .quiesce = quiesce, .fini = fini, .get = nullptr,
+    .ops = &ops, .init = init, .quiesce = quiesce, .fini = fini, .get = get,
 };
 
 }  // namespace

@@ -77,13 +77,16 @@ consort_status Machine::open(const Settings &settings, const consort_host *host)
   return CONSORT_OK;
 }
 
-// Only what is asked for below: cores, packages (their model), NUMA nodes, hardware threads. No caches, no I/O.
+// Only what is asked for below: cores, packages (their model), NUMA nodes, hardware threads, caches that several cores
+// share. No I/O.
 consort_status Machine::load(const Settings &settings, const consort_host *host) {
   if (hwloc_topology_init(&topology_) != 0)
     return host->fail(host, CONSORT_E_NOMEM, "cpu: hwloc could not be initialised: out of memory");
   hwloc_topology_set_all_types_filter(topology_, HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL);
+  for (const hwloc_obj_type_t cache : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE})
+    hwloc_topology_set_type_filter(topology_, cache, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_GROUP,
                                  HWLOC_TYPE_FILTER_KEEP_STRUCTURE);  // NUMA nodes hang in them
   // The x86 backend adds nothing that Linux does not tell, and moves this thread over all cores to find it.
@@ -216,9 +219,30 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
   tell_unused(host, siblings, "further hardware threads of cores that have their worker; cpu.smt = true gives each its own");
   if (workers <= have) cores_.resize(workers);
   while (cores_.size() < workers) cores_.push_back(Core(cores_[cores_.size() % have]));
+  find_nearby(settings.smt || !has_cores);
   if (!here_)
     for (Core &c : cores_) c.cpuset.clear();
   return CONSORT_OK;
+}
+
+// Of every object above the units (threads: these are hardware threads, so cores are above them, too), the units below it.
+void Machine::find_nearby(bool threads) {
+  const int depth = hwloc_topology_get_depth(topology_);
+  for (int level = 0; level < depth; ++level) {
+    const hwloc_obj_type_t type = hwloc_get_depth_type(topology_, level);
+    if (type == HWLOC_OBJ_PU || (type == HWLOC_OBJ_CORE && !threads)) break;
+    for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_depth(topology_, level, o));) {
+      std::vector<uint32_t> units;
+      for (uint32_t i = 0; i < cores_.size(); ++i) {
+        Set own;
+        own.add(cores_[i].cpuset);
+        if (hwloc_bitmap_isincluded(own.bits, o->cpuset)) units.push_back(i);
+      }
+      if (units.size() > 1) nearby_.push_back(std::move(units));
+    }
+  }
+  std::sort(nearby_.begin(), nearby_.end());
+  nearby_.erase(std::unique(nearby_.begin(), nearby_.end()), nearby_.end());
 }
 
 // "AMD EPYC 9R14 96-Core Processor" → "cpu/amd-epyc-9r14"

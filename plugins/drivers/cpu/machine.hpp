@@ -49,11 +49,14 @@ class Machine {
   const std::string &arch() const noexcept { return arch_; }
   std::vector<Node> &nodes() noexcept { return nodes_; }
   const std::vector<Core> &cores() const noexcept { return cores_; }
+  // Units that share a cache, a memory, a socket, the machine: nested sets, ascending each.
+  const std::vector<std::vector<uint32_t>> &nearby() const noexcept { return nearby_; }
 
  private:
   consort_status load(const Settings &, const consort_host *);
   consort_status choose_cores(const Settings &, const consort_host *);
   void list_nodes(const Settings &);
+  void find_nearby(bool threads);
   void name_arch();
   uint32_t node_of(hwloc_obj_t) const;
 
@@ -62,6 +65,7 @@ class Machine {
   std::string arch_;
   std::vector<Node> nodes_;
   std::vector<Core> cores_;
+  std::vector<std::vector<uint32_t>> nearby_;
 };
 
 }  // namespace cpu

@@ -22,7 +22,7 @@ Instance::Instance(const Settings &settings, const consort_host *host, const con
       host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
       tells_(models_ && models_->size > offsetof(consort_sched_host, decided) && models_->decided),
-      serving_(host, epoch) {
+      serving_(host, epoch, settings.traits.teams) {
   if (settings.traits.ranks) graph_ = std::make_unique<Graph>();
   publish(Members(t), t);
 }
@@ -89,6 +89,8 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
     strays_.remove(n);
     pool_.put(n);
   }
+  if (!count)
+    for (Seat &s : seats_) s.lent = 0;  // of those that are out
   return count;
 }
 
@@ -96,7 +98,7 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
 
 // When a worker could begin with one more.
 double Instance::free_at(const Seat &s, const consort_task *t, double now) const noexcept {
-  if (!settings_.traits.decision) return std::max(s.end, now + s.queue.sum());
+  if (!settings_.traits.decision) return std::max(s.end, now + s.queued());
   const double queued = s.queue.sum(), before = s.queue.ahead_of(t->priority);
   return std::max(s.end - queued, now) + before;
 }
@@ -112,16 +114,46 @@ uint32_t Instance::soonest(const Crew &crew, const Group &g, const consort_task 
   return best;
 }
 
+// The team whose last member is free soonest.
+const TeamGroup::One *Instance::soonest(const TeamGroup &g, const consort_task *t, double now,
+                                        double *at) const noexcept {
+  const TeamGroup::One *best = nullptr;
+  *at = kFar;
+  for (const TeamGroup::One &team : g.teams) {
+    double free = now;
+    for (const uint32_t m : team.members) free = std::max(free, free_at(seats_[m], t, now));
+    if (free < *at) *at = free, best = &team;
+  }
+  return best;
+}
+
+// To all but the first, who has the task.
+void Instance::lend(const TeamGroup::One &team, float ns) noexcept {
+  for (std::size_t i = 1; i < team.members.size(); ++i) {
+    double &lent = seats_[team.members[i]].lent;
+    lent = std::max(0.0, lent + ns);
+  }
+}
+
 // Where it ends soonest, weighed as the settings say. Under the lock.
 Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const Estimates &e, uint32_t index,
                                   double now) noexcept {
   struct Offer {
     uint32_t group, worker;
     double end;
+    const TeamGroup::One *team = nullptr;
   };
   const auto ngroups = static_cast<uint32_t>(crew.groups.size());
   Offer offers[64];
   uint32_t noffers = 0, nlacking = 0, lacking[64];
+  const auto offer = [&](const Offer &o) {
+    if (noffers < 64) {
+      offers[noffers++] = o;
+    } else {  // more groups than that: the worst makes room
+      auto worst = std::max_element(offers, offers + noffers, [](auto &a, auto &b) { return a.end < b.end; });
+      if (o.end < worst->end) *worst = o;
+    }
+  };
   Choice choice;
   double last = 0;  // when the machine is through as things are; only where idle power counts
   for (uint32_t g = 0; g < ngroups; ++g) {
@@ -134,45 +166,70 @@ Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const
       if (nlacking < 64) lacking[nlacking++] = g;
       continue;
     }
-    const Offer o{g, w, std::max(free, now + e.transfer(index, g)) + e.exec(index, g)};
-    if (noffers < 64) {
-      offers[noffers++] = o;
-    } else {  // more groups than that: the worst makes room
-      auto worst = std::max_element(offers, offers + noffers, [](auto &a, auto &b) { return a.end < b.end; });
-      if (o.end < worst->end) *worst = o;
+    offer({g, w, std::max(free, now + e.transfer(index, g)) + e.exec(index, g)});
+  }
+  for (uint32_t k = 0; k < crew.teams.size() && (t->flags & CONSORT_TK_TEAM); ++k) {
+    const uint32_t g = ngroups + k;
+    if (!e.mask(index, g)) continue;
+    if (std::isnan(e.exec(index, g))) {
+      if (nlacking < 64) lacking[nlacking++] = g;
+      continue;
     }
+    double free;
+    const TeamGroup::One *team = soonest(crew.teams[k], t, now, &free);
+    offer({g, team->members.front(), std::max(free, now + e.transfer(index, g)) + e.exec(index, g), team});
   }
   if (settings_.idle_power > 0)
     for (const uint32_t w : crew.order) last = std::max(last, seats_[w].end);
-  const auto fill = [&](uint32_t g, uint32_t w, float exec, bool known) {
+  const auto fill = [&](uint32_t g, uint32_t w, float exec, bool known, const TeamGroup::One *team, double end) {
+    choice.team = team, choice.end = end;
     choice.worker = w, choice.group = g, choice.mask = e.mask(index, g);
     choice.exec = exec, choice.transfer = e.transfer(index, g), choice.known = known;
   };
   if (nlacking) {  // those of which nothing is known get their samples first, by turns, few at a time
     uint32_t best_group = CONSORT_NONE, best = CONSORT_NONE, fewest = CONSORT_NONE;
+    const TeamGroup::One *best_team = nullptr;
     for (uint32_t k = 0; k < nlacking; ++k) {
       const uint32_t g = lacking[(turns_ + k) % nlacking];
+      if (g >= ngroups) {
+        const auto &all = crew.teams[g - ngroups].teams;
+        const TeamGroup::One &team = all[turns_ % all.size()];
+        const Seat &leader = seats_[team.members.front()];
+        if (leader.unknown + leader.nout < fewest)
+          fewest = leader.unknown + leader.nout, best = team.members.front(), best_group = g, best_team = &team;
+        continue;
+      }
       const Group &group = crew.groups[g];
       for (uint32_t i = 0; i < group.count; ++i) {
         const uint32_t w = crew.order[group.first + (turns_ + i) % group.count];
         const uint32_t has = seats_[w].unknown + (models_ ? seats_[w].nout : 0);
-        if (has < fewest) fewest = has, best = w, best_group = g;
+        if (has < fewest) fewest = has, best = w, best_group = g, best_team = nullptr;
       }
     }
     ++turns_;
     if (noffers == 0 || fewest < 2) {
-      fill(best_group, best, seats_[best].usual, false);
+      fill(best_group, best, seats_[best].usual, false, best_team, now + seats_[best].usual);
       return choice;
     }
   }
   double least = kFar;
+  const auto area = [&](const Offer &o) {  // ns of all its workers
+    return (o.team ? static_cast<double>(o.team->members.size()) : 1.0) * e.exec(index, o.group);
+  };
   for (uint32_t k = 0; k < noffers; ++k) {
     const Offer &o = offers[k];
     double cost = settings_.alpha * (o.end - now) + settings_.beta * e.transfer(index, o.group) +
                   settings_.gamma * 1e-3 * e.energy(index, o.group);
     if (settings_.idle_power > 0)  // W * ns = nJ
       cost += settings_.gamma * settings_.idle_power * 1e-6 * std::max(0.0, o.end - std::max(last, now));
-    if (cost < least) least = cost, fill(o.group, o.worker, e.exec(index, o.group), true);
+    // What a team takes more of its workers' time than the least that there is, those wait for who come after it.
+    if (const uint32_t waiting = o.team ? pool_.waiting() : 0; waiting > 1) {
+      double frugal = area(o);
+      for (uint32_t i = 0; i < noffers; ++i)
+        if (crew.klass(offers[i].group) == crew.klass(o.group)) frugal = std::min(frugal, area(offers[i]));
+      cost += settings_.alpha * (waiting - 1) * (area(o) - frugal) / static_cast<double>(crew.order.size());
+    }
+    if (cost < least) least = cost, fill(o.group, o.worker, e.exec(index, o.group), true, o.team, o.end);
   }
   return choice;
 }
@@ -226,6 +283,7 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
       node->known = choices[k].known;
       node->worker = choices[k].worker;
       node->impl = choices[k].impl;
+      node->team = choices[k].team;
       node->priority = settings_.traits.order == Order::kPriority ? t->priority : 0;
       insert(node, choices[k]);
     };
@@ -237,7 +295,11 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
         const Choice &c = choices[k] = choose(crew, t, e, k, now);
         if (c.worker == CONSORT_NONE) continue;
         Seat &s = seats_[c.worker];
-        s.end = std::max(s.end, std::max(now + s.queue.sum(), now + c.transfer)) + c.exec;
+        s.end = std::max(s.end, std::max(now + s.queued(), now + c.transfer)) + c.exec;
+        if (c.team) {
+          lend(*c.team, c.exec);
+          for (const uint32_t m : c.team->members) seats_[m].end = std::max(seats_[m].end, c.end);
+        }
         wake_for(crew, c.worker, from, now, wake);
         if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, static_cast<uint64_t>(s.end));
         later |= models_ && ((settings_.traits.data && c.transfer > 0) || std::popcount(c.mask) > 1);
@@ -249,9 +311,9 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
       for (uint32_t k = 0; k < some; ++k) {
         Choice &c = choices[k];
         if (c.worker == CONSORT_NONE) continue;
-        c.impl = best_impl(host_, models_, tasks[done + k], c.worker, c.mask, static_cast<uint32_t>(turns_ + k));
+        c.impl = best_impl(host_, models_, tasks[done + k], c.team ? c.team->id : c.worker, c.mask, static_cast<uint32_t>(turns_ + k));
         if (settings_.traits.data && c.transfer > 0)
-          models_->prefetch(host_, tasks[done + k], crew.groups[c.group].space, tasks[done + k]->priority);
+          models_->prefetch(host_, tasks[done + k], crew.spaces[c.group], tasks[done + k]->priority);
       }
       const std::lock_guard guard(lock_);
       for (uint32_t k = 0; k < some; ++k) put(k);
@@ -281,6 +343,7 @@ void Instance::take(Node *n) noexcept {
   Seat &s = seats_[n->worker];
   s.queue.remove(n);
   if (!n->known) --s.unknown;
+  if (n->team) lend(*static_cast<const TeamGroup::One *>(n->team), -n->exec);
 }
 
 Node *Instance::next_of(const Crew &crew, uint32_t worker) noexcept {
@@ -317,7 +380,7 @@ Node *Instance::steal(const Crew &crew, uint32_t worker, double now) noexcept {
       Seat &s = seats_[w];
       if (w == worker || s.queue.empty()) continue;
       Node *n = s.queue.back();
-      if (mine >= 64 || !(n->groups >> mine & 1)) continue;
+      if (mine >= 64 || n->team || !(n->groups >> mine & 1)) continue;
       double gain = std::max(s.end, now + s.queue.sum()) - now - n->exec;  // how long it would wait there
       if (g != mine && models_) {
         const consort_task *t = n->task;
@@ -336,6 +399,7 @@ void Instance::forget(Seat &s, uint64_t id) noexcept {
   for (uint32_t i = 0; i < s.nout; ++i) {
     if (s.out[i].id != id) continue;
     s.running -= s.out[i].started;
+    if (s.out[i].team) lend(*s.out[i].team, -s.out[i].exec);
     std::copy(s.out + i + 1, s.out + s.nout, s.out + i);
     --s.nout;
     return;
@@ -352,9 +416,11 @@ bool Instance::has_enough(const Crew &crew, uint32_t worker, const Seat &s) cons
 }
 
 void Instance::hand_out(Seat &s, Node *n, double now, consort_pick *out) noexcept {
-  *out = {n->task, n->impl, CONSORT_NONE};
+  const auto *team = static_cast<const TeamGroup::One *>(n->team);
+  *out = {n->task, n->impl, team ? team->id : CONSORT_NONE};
   if (s.nout == kOut) forget(s, s.out[0].id);
-  s.out[s.nout++] = {n->task->id, n->exec, false};
+  s.out[s.nout++] = {n->task->id, n->exec, false, team};
+  if (team) lend(*team, n->exec);
   s.end = std::max(s.end, now + n->exec + s.queue.sum());
   pool_.put(n);
 }
@@ -389,7 +455,7 @@ void Instance::started(uint32_t worker, const consort_task *const *tasks, uint32
     for (uint32_t i = 0; i < s.nout; ++i) {
       if (s.out[i].id != tasks[k]->id || s.out[i].started) continue;
       s.out[i].started = true;
-      if (s.running++ == 0) s.end = now + s.popped() + s.queue.sum();
+      if (s.running++ == 0) s.end = now + s.popped() + s.queued();
     }
 }
 
@@ -406,7 +472,7 @@ void Instance::finished(uint32_t worker, const consort_done *done, uint32_t n) n
         s.usual = s.usual > 0 ? s.usual + (took - s.usual) / 4 : took;
       }
     }
-    s.end = now + s.popped() + s.queue.sum();
+    s.end = now + s.popped() + s.queued();
   }
   if (graph_)
     for (uint32_t k = 0; k < n; ++k) graph_->finished(done[k].cookie);

@@ -44,6 +44,7 @@ class Instance {
     uint64_t id;
     float exec;
     bool started;
+    const TeamGroup::One *team;            // which this worker leads for it; nullptr: it runs here alone
   };
   struct Seat {  // of a worker; guarded by lock_
     Queue queue;
@@ -52,7 +53,9 @@ class Instance {
     uint32_t unknown = 0;                  // queued ones that no model knows
     double end = 0;                        // ns of host->now(): when all that it has is done, as told last
     float usual = 0;                       // ns of a task here, lately
+    double lent = 0;                       // ns of tasks that teams are to run, of which this worker is one that does not lead
 
+    double queued() const noexcept { return queue.sum() + lent; }
     double popped() const noexcept {
       double all = 0;
       for (uint32_t i = 0; i < nout; ++i) all += out[i].exec;
@@ -64,6 +67,8 @@ class Instance {
     float exec = 0, transfer = 0;
     uint64_t mask = 0, groups = 0;
     bool known = true;
+    const TeamGroup::One *team = nullptr;
+    double end = 0;                        // of a team's
   };
 
   const Crew &crew() const noexcept { return serving_.crew(); }
@@ -73,6 +78,8 @@ class Instance {
              consort_wake *) noexcept;
   Choice choose(const Crew &, const consort_task *, const Estimates &, uint32_t index, double now) noexcept;
   double free_at(const Seat &, const consort_task *, double now) const noexcept;
+  const TeamGroup::One *soonest(const TeamGroup &, const consort_task *, double now, double *at) const noexcept;
+  void lend(const TeamGroup::One &, float ns) noexcept;
   uint32_t soonest(const Crew &, const Group &, const consort_task *, double now, double *at) const noexcept;
   void insert(Node *, const Choice &) noexcept;
   Node *next_of(const Crew &, uint32_t worker) noexcept;
@@ -80,7 +87,7 @@ class Instance {
   void take(Node *) noexcept;
   void hand_out(Seat &, Node *, double now, consort_pick *) noexcept;
   bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
-  static void forget(Seat &, uint64_t id) noexcept;
+  void forget(Seat &, uint64_t id) noexcept;
   void wake_for(const Crew &, uint32_t worker, uint32_t from, double now, consort_wake *) const noexcept;
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
 

@@ -16,6 +16,7 @@ struct Traits {
   bool data;      // what the data's way costs counts, and it is sent for when the decision is taken
   bool decision;  // a decision counts only the work that the task would wait for, not what it overtakes
   bool ranks;     // what hangs on a task makes it urgent, where nobody gave a priority
+  bool teams = false;  // a task that a team may run goes where it ends soonest, of teams, too
 };
 
 struct Settings {

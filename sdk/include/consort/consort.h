@@ -108,12 +108,15 @@ typedef struct consort_codelet {
   const uint32_t *modes;          /* nmodes modes that submissions are checked against; NULL: not checked */
   consort_can_execute_fn *can_execute; /* NULL: every worker of a class that has an implementation can */
   void *can_execute_user;
+  uint32_t max_team, reserved;    /* with CL_FORKJOIN or CL_SPMD: no larger team than this; 0: any */
 } consort_codelet;
-#define CONSORT_CODELET_INIT {sizeof(consort_codelet), 0, NULL, NULL, 0, CONSORT_NONE, NULL, NULL, NULL}
+#define CONSORT_CODELET_INIT {sizeof(consort_codelet), 0, NULL, NULL, 0, CONSORT_NONE, NULL, NULL, NULL, 0, 0}
 enum { /* consort_codelet.flags */
   CONSORT_CL_ASYNC = 1 << 0,      /* on a unit with a native queue the function only enqueues on call->native_queue; dependents
                                      may be issued behind it. A unit that is inline ignores it */
-  CONSORT_CL_STATS = 1 << 1       /* count its tasks by worker: consort_codelet_stats() */
+  CONSORT_CL_STATS = 1 << 1,      /* count its tasks by worker: consort_codelet_stats() */
+  CONSORT_CL_FORKJOIN = 1 << 2,   /* a team of workers may run it: one of them calls the function, which may use the cores of all (teams.h) */
+  CONSORT_CL_SPMD = 1 << 3        /* a team of workers may run it: each of them calls the function */
 };
 
 /* Copies the description; what `fn` and `user` point to must live until removal. A codelet may have impls
@@ -224,7 +227,7 @@ typedef struct consort_task_desc {
   const consort_arg *args;
   uint32_t nuses, nargs;
   int32_t priority;               /* higher first; 0 ordinary */
-  uint32_t worker;                /* only this one; CONSORT_NONE: the policy's choice */
+  uint32_t worker;                /* only this one, or this team (teams.h); CONSORT_NONE: the policy's choice */
   consort_group_id group;         /* null: inside a task, the task's own group; else the runtime's default group */
   /* -- all below are rare: a size that ends here (CONSORT_TASK_BRIEF) is fine -- */
   const consort_task_id *after;   /* explicit predecessors, also fine when already done */
@@ -377,4 +380,5 @@ CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, 
 #include "partition.h"
 #include "replay.h"
 #include "formats.h"
+#include "teams.h"
 #endif

@@ -364,6 +364,14 @@ class Runtime {
     detail::check(consort_get_worker(control_.need(), id, &i));
     return i;
   }
+  // All there are, smaller ones first (consort/teams.h).
+  std::vector<consort_team_info> teams() const {
+    uint32_t n = 0;
+    detail::check(consort_team_count(control_.need(), &n));
+    std::vector<consort_team_info> all(n, consort_team_info{sizeof(consort_team_info), 0, nullptr, nullptr, nullptr, 0, 0});
+    for (uint32_t i = 0; i < n; ++i) detail::check(consort_get_team(control_.need(), info().nworkers + i, &all[i]));
+    return all;
+  }
   // How many tasks of a codelet that is `counted` each worker has run.
   template <class S>
   std::vector<uint64_t> counts(const Codelet<S> &codelet) const {

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 #define CONSORT_DRIVER_MAJOR 0
-#define CONSORT_DRIVER_MINOR 3
+#define CONSORT_DRIVER_MINOR 4
 
 enum { /* consort_space_desc.flags */
   CONSORT_SP_CPU = 1 << 0,        /* CPU can load/store base+off */
@@ -127,6 +127,7 @@ struct consort_call {
   consort_status (*barrier)(const consort_call *); /* [worker] SPMD: of the team, the only one that is safe under a single-threaded pump; not OK: leave (a member failed) */
   void *user;                 /* the implementation's own pointer (consort_impl.user): closures, bindings */
   const consort_host *host;   /* now() and log() for host code */
+  uint32_t team_id, reserved; /* of the team; CONSORT_NONE: of one */
 };
 typedef consort_status consort_call_fn(const consort_call *); /* <0 fails the task */
 typedef struct consort_invoke { consort_call_fn *fn; consort_call *call; } consort_invoke;

@@ -30,6 +30,13 @@ template <uint32_t Bits>
 struct CodeletFlag {};
 inline constexpr CodeletFlag<CONSORT_CL_ASYNC> async{};    // its functions only enqueue on call.native_queue
 inline constexpr CodeletFlag<CONSORT_CL_STATS> counted{};  // its tasks are counted by worker: Runtime::counts()
+// A team of workers may run it (consort/teams.h): one of them calls its function, which may use the cores of all, or each.
+inline constexpr CodeletFlag<CONSORT_CL_FORKJOIN> forkjoin{};
+inline constexpr CodeletFlag<CONSORT_CL_SPMD> spmd{};
+struct max_team {  // no larger team than this
+  constexpr explicit max_team(uint32_t workers) noexcept : n(workers) {}
+  uint32_t n;
+};
 
 namespace detail {
 
@@ -337,6 +344,8 @@ template <class... More>
 struct Common<Portable, More...> : Common<More...> {};
 template <uint32_t Bits, class... More>
 struct Common<CodeletFlag<Bits>, More...> : Common<More...> {};
+template <class... More>
+struct Common<max_team, More...> : Common<More...> {};
 
 template <class I>
 struct SignatureOf {
@@ -350,9 +359,13 @@ template <uint32_t Bits>
 struct SignatureOf<CodeletFlag<Bits>> {
   using type = CodeletFlag<Bits>;
 };
+template <>
+struct SignatureOf<max_team> {
+  using type = max_team;
+};
 template <class S, class I>
-inline constexpr bool agrees =
-    std::is_same_v<S, I> || std::is_same_v<I, Untyped> || std::is_same_v<I, Portable> || flag_of<I> != 0;
+inline constexpr bool agrees = std::is_same_v<S, I> || std::is_same_v<I, Untyped> || std::is_same_v<I, Portable> ||
+                               std::is_same_v<I, max_team> || flag_of<I> != 0;
 
 // What all codelets share: the description, and which id it has in which runtime.
 class AnyCodelet {
@@ -379,6 +392,7 @@ class AnyCodelet {
     }
   }
   std::vector<AnyImpl> impls_;
+  uint32_t max_team_ = 0;
 
  private:
   // Grows only; a slot of a runtime that has stopped is used again. Its `home` keeps the key's address taken.
@@ -421,6 +435,7 @@ class AnyCodelet {
     d.name = name_.c_str();
     d.impls = list.data();
     d.nimpls = static_cast<uint32_t>(list.size());
+    d.max_team = max_team_;
     Slot *fresh = slot ? nullptr : new Slot;
     consort_codelet_id id{};
     if (const consort_status status = consort_codelet_add(rt, &d, &id); status < 0) {
@@ -460,6 +475,7 @@ class Codelet : public detail::AnyCodelet {
  private:
   template <uint32_t Bits>
   void keep(CodeletFlag<Bits>) noexcept {}
+  void keep(max_team most) noexcept { max_team_ = most.n; }
   template <class S>
   void keep(detail::Impl<S> &i) { impls_.push_back(std::move(i.any)); }
 };
@@ -467,6 +483,12 @@ template <class... I>
 Codelet(std::string, I...) -> Codelet<typename detail::Common<typename detail::SignatureOf<I>::type...>::type>;
 template <class... I>
 Codelet(const char *, I...) -> Codelet<typename detail::Common<typename detail::SignatureOf<I>::type...>::type>;
+
+// In a function of a codelet that is `spmd`: until all of the team have come here. Throws where that cannot be any more, for one of
+// them has failed or left: the function ends with that.
+inline void barrier(const consort_call &call) {
+  if (const consort_status s = call.barrier(&call); s < 0) detail::raise(s);
+}
 
 }  // namespace consort
 #endif

@@ -1,0 +1,470 @@
+#include "gang.hpp"
+
+#include <pthread.h>
+
+#include <cstring>
+#include <thread>
+
+#include "able.hpp"
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "models.hpp"
+#include "prepare.hpp"
+#include "runtime.hpp"
+#include "thread_tags.hpp"
+#include "tracer.hpp"
+
+namespace consort {
+
+// One barrier of all members, over and over. Who arrives shows itself, then looks whether somebody has gone; who goes shows
+// that, then looks whether somebody has arrived: seq_cst on all four, so one of the two sees the other.
+class Barrier {
+ public:
+  enum class Met { kAll, kBroken, kSomebodyLeft };
+  void reset() noexcept {
+    arrived_.store(0, std::memory_order_relaxed);
+    gone_.store(0, std::memory_order_relaxed);
+    turn_.store(0, std::memory_order_relaxed);
+  }
+  Met wait(uint32_t all) noexcept {
+    const uint32_t turn = turn_.load(std::memory_order_acquire);
+    if (turn & kBroken) return Met::kBroken;
+    if (arrived_.fetch_add(1, std::memory_order_seq_cst) + 1 == all) {
+      arrived_.store(0, std::memory_order_relaxed);  // shown with the turn
+      // release: what all did before; pairs with the acquire of those who wait. It may have been broken meanwhile.
+      turn_.fetch_add(kTurn, std::memory_order_acq_rel);
+      turn_.notify_all();
+      return Met::kAll;
+    }
+    if (gone_.load(std::memory_order_seq_cst)) {
+      break_up();
+      return Met::kSomebodyLeft;
+    }
+    uint32_t now = turn_.load(std::memory_order_acquire);
+    for (uint32_t i = 0; now == turn && i < 2000; ++i, now = turn_.load(std::memory_order_acquire)) pause();
+    for (; now == turn; now = turn_.load(std::memory_order_acquire)) turn_.wait(turn, std::memory_order_acquire);
+    return (now & ~kBroken) != (turn & ~kBroken) ? Met::kAll : Met::kBroken;
+  }
+  void break_up() noexcept {
+    turn_.fetch_or(kBroken, std::memory_order_acq_rel);
+    turn_.notify_all();
+  }
+  // Its function is over. True: others waited for it.
+  bool leave() noexcept {
+    gone_.fetch_add(1, std::memory_order_seq_cst);
+    return arrived_.load(std::memory_order_seq_cst) > 0;
+  }
+
+ private:
+  static constexpr uint32_t kBroken = 1, kTurn = 2;
+  std::atomic<uint32_t> arrived_{0}, gone_{0}, turn_{0};
+};
+
+struct Gang {
+  explicit Gang(const Worker &w) : frame(w) {}
+  Frame frame;
+  Task *task = nullptr;
+  TaskName name = 0;
+  const Team *team = nullptr;
+  bool spmd = false;
+  bool threads = false;                // SPMD with a manual pump: the leader's step runs all, each on a thread
+  bool doomed = false;                 // its task ends without a body; that is recorded
+  uint32_t joined = 0;                 // under Gangs' mutex
+  uint32_t others = 0;                 // members whose parts the leader waits for
+  // What was prepared, and that all have come: the release in start() pairs with the acquire of those with a part.
+  std::atomic<bool> running{false};
+  bool led = false;                    // the leader's own part is over; the leader's
+  std::atomic<uint32_t> left{0};       // of the others; release: `said` and what they wrote, acquired by the leader
+  std::atomic<consort_status> status{CONSORT_OK};  // of the first to fail, who writes the next two
+  std::string said;
+  uint32_t blamed = CONSORT_NONE;
+  Barrier barrier;
+  bool bound = false;                  // the leader's thread is on the team's cores; it was on these:
+  cpu_set_t before;
+  bool told = false;
+  Models::Run run;
+  Policy::Watcher watcher;
+  uint64_t t0 = 0;
+  Gang *next = nullptr;                // in the free list
+
+  void fail(consort_status s, const char *text, uint32_t worker) noexcept {
+    consort_status none = CONSORT_OK;
+    if (!status.compare_exchange_strong(none, s, std::memory_order_acq_rel)) return;
+    blamed = worker;
+    try {
+      said = text;
+    } catch (const std::bad_alloc &) {  // then without a word
+    }
+  }
+};
+
+namespace {
+
+// What a function of a team is given: it finds the gang behind it.
+struct TeamCall {
+  consort_call call;
+  Gang *gang;
+};
+
+Gang &gang_of(const consort_call *call) noexcept { return *reinterpret_cast<const TeamCall *>(call)->gang; }
+
+consort_status meet_nobody(const consort_call *) { return CONSORT_OK; }
+
+consort_status meet(const consort_call *call) {
+  Gang &g = gang_of(call);
+  switch (g.barrier.wait(call->team)) {
+    case Barrier::Met::kAll: return CONSORT_OK;
+    case Barrier::Met::kSomebodyLeft:
+      g.fail(CONSORT_E_INVAL, "one of the team came to a barrier that another will never come to, whose function was over: "
+             "all members call barrier() equally often", call->worker);
+      break;
+    case Barrier::Met::kBroken: break;
+  }
+  return set_error(CONSORT_E_CANCELLED, "another member of the team has failed, or has left: this one returns, too");
+}
+
+void leave_barrier(Gang &g, consort_status own, uint32_t worker) noexcept {
+  const bool awaited = g.barrier.leave();
+  if (awaited && own >= 0)
+    g.fail(CONSORT_E_INVAL, "a member of the team was through while others wait at a barrier: all members call barrier() "
+           "equally often", worker);
+  if (awaited || own < 0) g.barrier.break_up();
+}
+
+void give_cores_back(Gang &g) noexcept {
+  if (g.bound) pthread_setaffinity_np(pthread_self(), sizeof g.before, &g.before);
+  g.bound = false;
+}
+
+}  // namespace
+
+bool bind_this_thread(const uint64_t *cpuset, uint32_t words, void *before) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (uint32_t i = 0; i < words * 64 && i < CPU_SETSIZE; ++i)
+    if (cpuset[i / 64] >> (i % 64) & 1) CPU_SET(i, &set);
+  const pthread_t self = pthread_self();
+  if (before && pthread_getaffinity_np(self, sizeof(cpu_set_t), static_cast<cpu_set_t *>(before)) != 0) return false;
+  return pthread_setaffinity_np(self, sizeof set, &set) == 0;
+}
+
+Gangs::Gangs(Runtime &rt) : rt_(rt) {}
+Gangs::~Gangs() = default;
+
+void Gangs::open(bool one_at_a_time) {
+  bind_ = rt_.config->flag("bind");
+  const auto &teams = rt_.topology->teams();
+  if (one_at_a_time && !teams.empty()) only_worker_ = teams.front().members.front();
+  forming_.reserve(2 * rt_.workers.size());  // so many there are at once at most: see take()
+}
+
+// -- coming together ---------------------------------------------------------------------------------------------
+
+// Each gang in use has a member of its own: who formed it, until it has joined it (and it forms no other until then), or one
+// that has a part in it. So there are no more than two for each worker.
+Gang *Gangs::take(Worker &w) noexcept try {
+  std::lock_guard lock(mutex_);
+  if (Gang *g = free_) {
+    free_ = g->next;
+    return g;
+  }
+  if (forming_.capacity() <= all_.size()) return nullptr;
+  all_.push_back(std::make_unique<Gang>(w));
+  return all_.back().get();
+} catch (const std::bad_alloc &) {
+  return nullptr;
+}
+
+void Gangs::put(Gang *g) noexcept {
+  std::lock_guard lock(mutex_);
+  g->next = free_;
+  free_ = g;
+}
+
+Gangs::Formed Gangs::form(Worker &w, Hand &h, Task *t, uint32_t impl, const Team &team) noexcept {
+  const Codelet *c = t->codelet;
+  if (!c || !t->extra || !may_run(t->pub, team) || team.rank(w.id) == CONSORT_NONE)
+    return Formed::kAlone;
+  Gang *const g = take(w);
+  if (!g) return Formed::kAlone;
+  Worker &leader = *rt_.workers[team.members.front()];
+  consort_call &call = g->frame.call;
+  t->extra->team = team.id;  // if its data have to come first, it comes back for the same team
+  if (!h.out.counts_for(t->group->number)) turn_out(rt_, h, *t->group);
+  const consort_status s = prepare(rt_, leader, g->frame, t, impl);
+  if (s > 0) return put(g), Formed::kGone;  // somebody else's now
+  if (s < 0) {
+    put(g);
+    w.ran.store(w.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    complete(rt_, h, t, s, nullptr);
+    return Formed::kGone;
+  }
+  g->task = t;
+  g->name = t->pub.id;
+  g->team = &team;
+  g->spmd = c->flags & CONSORT_CL_SPMD;
+  g->threads = g->spmd && rt_.manual;
+  g->doomed = g->led = g->bound = g->told = false;
+  g->joined = 0;
+  g->others = g->spmd && !g->threads ? team.size() - 1 : 0;
+  g->running.store(false, std::memory_order_relaxed);
+  g->left.store(0, std::memory_order_relaxed);
+  g->status.store(CONSORT_OK, std::memory_order_relaxed);
+  g->said.clear();
+  g->barrier.reset();
+  if (rt_.models->in_use()) rt_.models->settle_impl(leader, g->frame, *t);
+  g->frame.picked = true;  // which one runs does not change once members run it
+  call.flags = g->spmd ? CONSORT_CALL_SPMD : 0;
+  call.worker = leader.id;
+  call.unit = leader.unit.desc.id;
+  call.rank = 0;
+  call.team = team.size();
+  call.team_id = team.id;
+  call.cpuset = bind_ && !team.cpuset.empty() ? team.cpuset.data() : nullptr;
+  call.cpuset_words = call.cpuset ? static_cast<uint32_t>(team.cpuset.size()) : 0;
+  call.barrier = g->spmd ? meet : meet_nobody;
+  {
+    std::lock_guard lock(mutex_);
+    forming_.push_back(g);  // there is room
+    for (const uint32_t m : team.members) {
+      Worker &member = *rt_.workers[m];
+      if (member.joined == g) member.joined = nullptr;  // another task's, long over
+      member.called.fetch_add(1, std::memory_order_release);
+    }
+  }
+  for (const uint32_t m : team.members)  // the list of a team is constant: the gang may be over by now
+    if (m != w.id) rt_.workers[m]->rouse();
+  return Formed::kFormed;
+}
+
+Gang *Gangs::join(Worker &w, bool *last) noexcept {
+  std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < forming_.size(); ++i) {
+    Gang &g = *forming_[i];
+    const uint32_t rank = g.team->rank(w.id);
+    if (rank == CONSORT_NONE) continue;
+    if (rank == 0 || (g.spmd && !g.threads)) {
+      w.part = &g;
+      w.part_rank = rank;
+    } else {
+      w.lent.store(true, std::memory_order_relaxed);  // the token holder's until the body has begun
+    }
+    w.joined = &g;
+    *last = ++g.joined == g.team->size();
+    if (*last) forming_.erase(forming_.begin() + static_cast<ptrdiff_t>(i));
+    return &g;
+  }
+  return nullptr;
+}
+
+// By the last that has joined. From the store on the gang is those's who have a part in it.
+void Gangs::start(Gang &g) noexcept {
+  const Team &team = *g.team;
+  const bool all = g.others > 0;
+  if (const consort_status s = fail_if_doomed(rt_, g.task); s < 0) {
+    g.doomed = true;
+    g.status.store(s, std::memory_order_relaxed);
+  }
+  g.running.store(true, std::memory_order_release);
+  for (uint32_t i = 0; i < (all ? team.size() : 1); ++i) rt_.workers[team.members[i]]->rouse();
+}
+
+Gangs::Turn Gangs::turn(Worker &w, Hand &h, Frame &f) noexcept {
+  if (Gang *g = w.part) {
+    if (w.part_rank != 0 || !g->led) {
+      if (!g->running.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with start()
+      run_part(w, h, *g);
+      if (w.part != g || (g->others && g->left.load(std::memory_order_relaxed) < g->others)) return Turn::kDid;
+    }
+    if (g->left.load(std::memory_order_acquire) < g->others) return Turn::kIdle;  // pairs with end_part()
+    finish(w, h, f, *g);
+    return Turn::kDid;
+  }
+  if (w.lent.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with finish()
+  bool last = false;
+  Gang *g = join(w, &last);
+  if (!g) return Turn::kNone;  // released a moment ago, and not yet counted as that
+  if (last) start(*g);
+  return Turn::kDid;
+}
+
+// -- the body ----------------------------------------------------------------------------------------------------
+
+void Gangs::run_part(Worker &w, Hand &h, Gang &g) noexcept {
+  Task *const t = g.task;
+  const uint32_t rank = w.part_rank;
+  if (!h.out.counts_for(t->group->number)) turn_out(rt_, h, *t->group);  // before a body that may be long
+  if (rank == 0) begin_told(w, g);
+  consort_status s = CONSORT_OK;
+  if (!g.doomed) {
+    TeamCall own{g.frame.call, &g};
+    own.call.rank = rank;
+    own.call.worker = w.id;
+    own.call.unit = w.unit.desc.id;
+    Task *const outer = std::exchange(h.task, t);
+    const bool timed = rank && rt_.tracer;
+    const uint64_t t0 = timed ? rt_.clock.now() : 0;
+    if (g.threads) {
+      s = run_threads(g);
+    } else {
+      const bool binds = !g.spmd && own.call.cpuset;
+      if (binds) g.bound = bind_this_thread(own.call.cpuset, own.call.cpuset_words, &g.before);
+      s = guarded_call(g.frame.fn, &own.call);
+      if (binds) give_cores_back(g);
+    }
+    h.task = outer;
+    if (s < 0) g.fail(s, error_text(), w.id);
+    if (timed) rt_.tracer->ran(w, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, h.seat == &w);
+  }
+  if (g.spmd && !g.threads) leave_barrier(g, s, w.id);
+  end_part(w, g);
+}
+
+void Gangs::end_part(Worker &w, Gang &g) noexcept {
+  if (w.part_rank == 0) {
+    g.led = true;
+    return;
+  }
+  Worker &leader = *rt_.workers[g.team->members.front()];
+  const uint32_t others = g.others;
+  w.part = nullptr;
+  w.called.fetch_sub(1, std::memory_order_release);
+  // release: what this member did; from here on the gang may be over, and be another's
+  if (g.left.fetch_add(1, std::memory_order_acq_rel) + 1 == others) leader.rouse();
+}
+
+// Who pumps by hand has one thread, and members may wait for one another: each has a thread of its own for as long as
+// the body takes.
+consort_status Gangs::run_threads(Gang &g) noexcept {
+  std::vector<std::thread> threads;
+  std::atomic<uint32_t> go{0};
+  constexpr uint32_t kRun = 1, kGiveUp = 2;
+  const auto body = [&](uint32_t rank) {
+    go.wait(0, std::memory_order_acquire);
+    if (go.load(std::memory_order_acquire) == kGiveUp) return;
+    const Worker &w = *rt_.workers[g.team->members[rank]];
+    set_current_worker(w.id);
+    consort_status s = CONSORT_E_NOMEM;
+    if (Hand *own = rt_.this_hand()) {
+      TeamCall call{g.frame.call, &g};
+      call.call.rank = rank;
+      call.call.worker = w.id;
+      call.call.unit = w.unit.desc.id;
+      own->task = g.task;
+      s = guarded_call(g.frame.fn, &call.call);
+      if (s < 0) g.fail(s, error_text(), w.id);
+      own->task = nullptr;
+      settle_down(rt_, *own);
+    } else {
+      g.fail(s, error_text(), w.id);
+    }
+    leave_barrier(g, s, w.id);
+  };
+  consort_status s = CONSORT_OK;
+  try {
+    threads.reserve(g.team->size());
+    for (uint32_t i = 0; i < g.team->size(); ++i) threads.emplace_back(body, i);
+  } catch (const std::exception &e) {
+    s = set_errorf(CONSORT_E_NOMEM, "no threads for the %u members of its team: %s", g.team->size(), e.what());
+  }
+  go.store(s < 0 ? kGiveUp : kRun, std::memory_order_release);
+  go.notify_all();
+  for (std::thread &one : threads) one.join();
+  return s;
+}
+
+void Gangs::left_by_jump(Worker &w) noexcept {
+  Gang &g = *w.part;
+  if (!g.spmd) give_cores_back(g);
+  g.fail(CONSORT_E_INTERNAL, "its function was left by longjmp", w.id);
+  if (g.spmd && !g.threads) leave_barrier(g, CONSORT_E_INTERNAL, w.id);
+  end_part(w, g);
+}
+
+// -- the end -----------------------------------------------------------------------------------------------------
+
+// By the leader, whose own part is over, and those of all others.
+void Gangs::finish(Worker &w, Hand &h, Frame &f, Gang &g) noexcept {
+  Task *const t = g.task;
+  const Team &team = *g.team;
+  const consort_status s = g.status.load(std::memory_order_relaxed);  // theirs is shown by `left`
+  end_told(w, g, s);
+  if (g.doomed) {  // that is recorded; the words are another thread's
+    const auto f = rt_.failures.find(g.name);
+    set_error(s, f ? f->text.c_str() : "cancelled before it started");
+  }
+  if (s < 0 && !g.doomed) record_failure(rt_, t, s, g.said, nullptr, g.blamed, nullptr);
+  w.ran.store(w.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  w.part = nullptr;
+  w.called.fetch_sub(1, std::memory_order_release);
+  const bool lent = !g.others;
+  put(&g);
+  for (uint32_t i = 1; lent && i < team.size(); ++i) {
+    Worker &m = *rt_.workers[team.members[i]];
+    m.lent.store(false, std::memory_order_release);  // first: it may be called again and join, as soon as the count is less
+    m.called.fetch_sub(1, std::memory_order_release);
+    m.rouse();
+  }
+  h.chain = {0, rt_.bypass, 0};
+  if (Task *next = complete(rt_, h, t, s, &w)) w.run(h, f, next, CONSORT_NONE);
+}
+
+void Gangs::begin_told(Worker &w, Gang &g) noexcept {
+  Task &t = *g.task;
+  g.t0 = 0;
+  g.run = {};
+  g.told = rt_.observed.load(std::memory_order_relaxed) && !g.doomed;
+  if (!g.told) return;
+  const bool watched = rt_.policy.observes();
+  if (rt_.models->in_use()) g.run = rt_.models->begin(w, g.frame, t, g.team);
+  if (rt_.profile || rt_.tracer || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
+  trace(rt_, t, g.name, w.id, 0, g.t0);
+  g.watcher = watched ? rt_.policy.tell_started(w, &t) : Policy::Watcher{};
+}
+
+void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {
+  if (!g.told) return;
+  const uint64_t t1 = g.t0 ? rt_.clock.now() : 0;
+  if (rt_.tracer) {
+    rt_.tracer->ran(w, *g.task, g.name, g.frame.call.impl, g.run.expected, g.t0, t1, s, true);
+    // They lend their cores: shown as theirs, too.
+    for (uint32_t i = 1; !g.others && i < g.team->size(); ++i)
+      rt_.tracer->ran(*rt_.workers[g.team->members[i]], *g.task, g.name, g.frame.call.impl, -1, g.t0, t1, s, false);
+  }
+  if (g.run.model) rt_.models->end(w, g.run, g.t0, t1, s >= 0, g.team);
+  if (g.watcher.instance) rt_.policy.tell_finished(g.watcher, w, {g.name, s, 0, g.t0, t1, 0, 0});
+  if (rt_.profile)
+    for (const uint32_t m : g.team->members) rt_.workers[m]->count_busy(g.t0, t1);
+  trace(rt_, *g.task, g.name, w.id, 1, t1);
+}
+
+// -- words -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::string who_is_missing(const Runtime &rt, const Gang &g) {
+  std::string s = std::to_string(g.joined) + " of the " + std::to_string(g.team->size()) + " workers of team " +
+                  g.team->name + " have come; not yet:";
+  for (const uint32_t m : g.team->members)
+    if (const Worker &w = *rt.workers[m]; w.joined != &g) s += " " + w.unit.name;
+  return s;
+}
+
+}  // namespace
+
+std::string Gangs::describe() {
+  std::lock_guard lock(mutex_);
+  std::string s;
+  for (const Gang *g : forming_)
+    s += std::string("\ntask '") + task_label(*g->task) + "' waits for its team: " + who_is_missing(rt_, *g);
+  return s;
+}
+
+std::string Gangs::describe(TaskName name) {
+  std::lock_guard lock(mutex_);
+  for (const Gang *g : forming_)
+    if (g->name == name) return "the task waits for its team: " + who_is_missing(rt_, *g);
+  return {};
+}
+
+}  // namespace consort

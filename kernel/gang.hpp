@@ -1,0 +1,85 @@
+// gang.hpp — a team at work on one task: how its members come together, and how they part.
+//
+// Whoever popped a task for a team is a member and *forms* a gang: the task is prepared, then the gang is put at the
+// end of one list of all that are being formed, and each member is called. A member that is called leaves its other work
+// for later: between two tasks it *joins* the foremost gang of that list that has it, and does nothing else until it is
+// released. The last to join starts the body: of a FORKJOIN task on the first member's worker, which lends it the
+// cores of all, of an SPMD task on each. The first member, who leads, makes the task's end.
+//
+// No step waits: a member that has joined has nothing to do (its step() says so), and sleeps like one that is idle, until it
+// is woken. But it shows itself to no push, which could wake it in vain.
+//
+// Why it cannot stand still. The list is one total order, made under one mutex, and a worker joins in that order
+// alone. Of all gangs that are not over take the foremost: none of its members is in one behind it (it would have
+// joined this one first), so each has joined it, or comes once the task is over that it runs. A body that waits gives its
+// worker to another thread, or runs on top of itself whatever comes, joins too. A gang that is formed needs nothing but
+// workers: its task has its data, its memory and its tokens before it is put on the list (prepare()), and gives them all back if
+// it has to wait for one of them. A body that a team runs waits for no task (may_wait()), and a barrier only for
+// members that run it now, and for none that has failed or left. So the foremost ends, and then the next is that. Others
+// need no word of this: a cancelled task that is being formed meets its team and ends there without a body, a
+// change of the policy comes too late for what was popped, and a stop waits for all tasks.
+//
+// A worker's fields `part` and `part_rank` are its token holder's; `called` and `lent` are written by others: see
+// worker.hpp. A Gang is its members' while one of them has a part in it; whoever lends its core looks at it no more.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "team.hpp"
+#include "worker.hpp"
+
+namespace consort {
+
+struct Gang;
+
+class Gangs {
+ public:
+  explicit Gangs(Runtime &);
+  ~Gangs();
+  void open(bool one_at_a_time);
+  // With the setting teams = "single": tasks of codelets for teams run on teams or on this worker. NONE: anywhere.
+  uint32_t only_worker() const noexcept { return only_worker_; }
+
+  // A task for a team, just popped by w, whose token the caller holds. kAlone: it is an ordinary one's after all.
+  enum class Formed { kAlone, kFormed, kGone };
+  Formed form(Worker &w, Hand &, Task *, uint32_t impl, const Team &) noexcept;
+
+  // w is called, or has joined; the caller holds its token. kNone: its other work goes on; kIdle: nothing to do until
+  // others have come or are through.
+  enum class Turn { kNone, kIdle, kDid };
+  Turn turn(Worker &w, Hand &, Frame &) noexcept;
+
+  // Its body was left by longjmp: the part that w has is over.
+  void left_by_jump(Worker &w) noexcept;
+
+  std::string describe();                        // those being formed, a line each, "" if none; may throw bad_alloc
+  std::string describe(TaskName);                // whom it waits for; "": none of those
+
+ private:
+  Gang *take(Worker &) noexcept;                 // nullptr: no memory
+  void put(Gang *) noexcept;
+  Gang *join(Worker &, bool *last) noexcept;
+  void start(Gang &) noexcept;
+  void run_part(Worker &, Hand &, Gang &) noexcept;
+  consort_status run_threads(Gang &) noexcept;
+  void end_part(Worker &, Gang &) noexcept;
+  void finish(Worker &, Hand &, Frame &, Gang &) noexcept;
+  void begin_told(Worker &, Gang &) noexcept;
+  void end_told(Worker &, Gang &, consort_status) noexcept;
+
+  Runtime &rt_;
+  bool bind_ = false;
+  uint32_t only_worker_ = CONSORT_NONE;
+  std::mutex mutex_;                             // guards what follows, and Gang::joined; leaf
+  std::vector<Gang *> forming_;                  // the order in which they are joined
+  std::vector<std::unique_ptr<Gang>> all_;
+  Gang *free_ = nullptr;
+};
+
+// The calling thread on these cores from here on. *before: where it was, if not nullptr. False: the system refused.
+bool bind_this_thread(const uint64_t *cpuset, uint32_t words, void *before) noexcept;
+
+}  // namespace consort
