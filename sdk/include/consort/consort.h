@@ -138,9 +138,8 @@ typedef struct consort_data_desc {
   const char *name;               /* for errors and traces; copied; NULL: "vector#12" */
 } consort_data_desc;
 CONSORT_API consort_status consort_register(consort_runtime *rt, const consort_data_desc *desc, consort_data_id *out);
-/* Waits for the tasks that use it; afterwards the memory is the caller's again, contents home. From a
- * completion callback it answers E_BUSY (use consort_unregister_later). Twice: E_STALE. Where a copy home
- * failed it says which; the datum is gone then, too. */
+/* Waits for the tasks that use it; afterwards the memory is the caller's again, contents home, unless it says that
+ * their copy failed. From a completion callback: E_BUSY (use consort_unregister_later). Twice: E_STALE. */
 CONSORT_API consort_status consort_unregister(consort_runtime *rt, consort_data_id data);
 /* The handle dies now, the datum when its last task is done. Waits for nothing. */
 CONSORT_API consort_status consort_unregister_later(consort_runtime *rt, consort_data_id data);
