@@ -62,6 +62,7 @@ std::string describe_runtime(Runtime &rt) {
   const uint64_t finished = rt.finished(), submitted = rt.submitted();
   std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) +
                   " pending, scheduler " + rt.policy.name();
+  if (rt.policy.current_name() != rt.policy.name()) s += " (" + rt.policy.current_name() + " at present)";
   for (const auto &w : rt.workers) {
     const uint32_t t = w->token.load(std::memory_order_relaxed);
     s += "\nworker " + w->unit.name + ": " +

@@ -93,6 +93,8 @@ class Memory {
   // What a policy asks: [any], locks nothing. Of tasks that are not over.
   void transfer_ns(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                    float *out) const noexcept;
+  void lacking(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+               uint64_t *out) const noexcept;
   consort_room room(uint32_t space) const noexcept;
   // Its hints: [any], locks nothing. `task` is not over; the datum may be gone.
   void prefetch(const Task &task, uint32_t space, int32_t priority) noexcept;

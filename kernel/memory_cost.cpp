@@ -85,6 +85,25 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
     }
 }
 
+// What is on its way counts as there: nobody would send for it again.
+void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+                     uint64_t *out) const noexcept {
+  for (uint32_t t = 0; t < nt; ++t)
+    for (uint32_t i = 0; i < ns; ++i) {
+      const uint32_t space = spaces[i];
+      uint64_t bits = 0;
+      for (uint32_t a = 0; a < tasks[t]->naccess && a < 64 && space < stores_.size(); ++a) {
+        const consort_access &access = tasks[t]->access[a];
+        if (!is_fetched(access)) continue;
+        const Datum &d = *Datum::of(access.datum);
+        const Replicas *all = replicas_shown(d);
+        if ((valid_spaces(d) | (all ? coherence::Spaces{all->arriving} : 0)) & reach_[space]) continue;
+        if (d.pub.bytes && has_contents(d)) bits |= uint64_t{1} << a;
+      }
+      *out++ = bits;
+    }
+}
+
 consort_room Memory::room(uint32_t space) const noexcept {
   if (space >= stores_.size()) return {0, 0, 0};
   const Store &s = stores_[space];

@@ -235,6 +235,12 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
     out[i] = best(m, facts, what, w, mask);
     if (keep) kept[kind] = out[i], have |= 1u << kind;
   }
+  if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE) return;
+  const auto add = [](std::atomic<uint64_t> &n) {
+    n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  };
+  add(questions_);
+  if (std::none_of(out, out + n, [](float ns) { return std::isfinite(ns); })) add(unanswered_);
 }
 
 uint32_t Models::choose(const Task &t, const Worker &w) noexcept {

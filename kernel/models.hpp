@@ -67,6 +67,10 @@ class Models {
   // -- estimates --
   // ns or µJ; impl NONE: the best of those that can. NaN: too little is known. Infinite: it cannot run there.
   void estimate(const Task &, uint32_t what, const uint32_t *workers, uint32_t n, uint32_t impl, float *out) noexcept;
+  struct Questions { uint64_t asked, unknown; };   // tasks; of unknown ones no unit's time was told
+  Questions questions() const noexcept {
+    return {questions_.load(std::memory_order_relaxed), unanswered_.load(std::memory_order_relaxed)};
+  }
   // The implementation that is best here, of several: one that is not known yet first. NONE: no matter.
   uint32_t choose(const Task &, const Worker &) noexcept;
   void load(const uint32_t *workers, uint32_t n, float *out) noexcept;
@@ -104,6 +108,7 @@ class Models {
   ModelStore store_;
   // relaxed, all of them: who sees it late measures a little later
   std::atomic<bool> in_use_{false}, asked_{false}, given_{false};
+  std::atomic<uint64_t> questions_{0}, unanswered_{0};  // added to without a lock: two at once may count as one
   mutable std::mutex mutex_;                 // guards models_; leaf
   std::multimap<std::string, std::unique_ptr<Model>> models_;
 };

@@ -1,6 +1,7 @@
 #include "policy.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "error_slot.hpp"
 #include "models.hpp"
@@ -12,6 +13,14 @@ namespace {
 
 constexpr uint32_t kBatch = 64;                  // tasks that go over at once
 constexpr uint64_t kPatience = 1'000'000'000;    // ns until a call that does not come out of an old instance is told of
+
+constexpr uint64_t kReview = 5'000'000;          // ns between two questions to a director
+
+struct Mark {                                    // who is changing it
+  std::atomic<Hand *> &who;
+  Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
+  ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
+};
 
 consort_task *const *pubs(Task *const *tasks) noexcept {
   static_assert(offsetof(Task, pub) == 0);
@@ -61,10 +70,15 @@ Result<void> Policy::open(Runtime &rt, Plugin &plugin) {
   auto made = make(rt, plugin, ++epochs_);
   if (!made) return made.error();
   make_current(rt, **made);
+  if ((*made)->ops->direct) {
+    set_director(*made);
+    direct(rt);
+  }
   return {};
 }
 
 void Policy::close() noexcept {
+  set_director(nullptr);
   now_.store(nullptr, std::memory_order_relaxed);
   for (auto it = instances_.rbegin(); it != instances_.rend(); ++it) (*it)->ops->destroy((*it)->s);
   instances_.clear();
@@ -80,30 +94,46 @@ Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
     return error(CONSORT_E_BUSY,
                  "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
   const std::lock_guard lock(swap_mutex_);
-  struct Mark {
-    std::atomic<Hand *> &who;
-    Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
-    ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
-  } mark(swapper_, h);
+  const Mark mark(swapper_, h);
+  if (this->name() == name) return {};
+  auto wanted = find_or_make(rt, name, ++epochs_);
+  if (!wanted) return wanted.error();
+  if ((*wanted)->ops->direct) {
+    set_director(*wanted);
+    direct(rt);
+    return {};
+  }
+  set_director(nullptr);
+  return go_over(rt, name);
+}
 
+Policy::Instance *Policy::find(std::string_view name) noexcept {
+  for (auto &i : instances_)
+    if (i->name == name) return i.get();
+  return nullptr;
+}
+
+Result<Policy::Instance *> Policy::find_or_make(Runtime &rt, std::string_view name, uint64_t epoch) {
+  if (Instance *i = find(name)) return i;
+  auto plugin = rt.registry->load(CONSORT_KIND_SCHEDULER, name);
+  if (!plugin) return plugin.error();
+  if (!((*plugin)->manifest->flags & CONSORT_PF_SWAPPABLE))
+    return error(CONSORT_E_UNSUPPORTED,
+                 "scheduler '" + std::string(name) +
+                     "' cannot take over while tasks run: name it at the start (setting `scheduler`)");
+  return make(rt, **plugin, epoch);
+}
+
+// Another instance is current from here on, and what waited in the old one goes there. Under the mutex.
+Result<void> Policy::go_over(Runtime &rt, std::string_view name) {
   Instance &old = *now_.load(std::memory_order_relaxed);
   if (old.name == name) return {};
   const uint64_t epoch = ++epochs_;
-  Instance *heir = nullptr;
-  for (auto &i : instances_)
-    if (i->name == name) heir = i.get();
-  if (!heir) {
-    auto plugin = rt.registry->load(CONSORT_KIND_SCHEDULER, name);
-    if (!plugin) return plugin.error();
-    if (!((*plugin)->manifest->flags & CONSORT_PF_SWAPPABLE))
-      return error(CONSORT_E_UNSUPPORTED,
-                   "scheduler '" + std::string(name) +
-                       "' cannot take over while tasks run: name it at the start (setting `scheduler`)");
-    auto made = make(rt, **plugin, epoch);
-    if (!made) return made.error();
-    heir = *made;
-  } else {
-    // Closed when it was drained; open again from here on, for those who know the new epoch.
+  auto found = find_or_make(rt, name, epoch);
+  if (!found) return found.error();
+  Instance *const heir = *found;
+  if (heir->epoch.load(std::memory_order_relaxed) != epoch) {
+    // Closed when it was drained, or never current; open again from here on, for those who know the new epoch.
     const uint32_t kept = move_all(rt, *heir, epoch);
     if (kept)
       rt.log(kLogError, "scheduler '" + heir->name + "' gives back " + std::to_string(kept) +
@@ -117,6 +147,40 @@ Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
     rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not come back; it is kept, '" +
                          heir->name + "' goes on");
   return {};
+}
+
+// -- directors ----------------------------------------------------------------------------------------------------
+
+void Policy::set_director(Instance *i) noexcept {
+  director_now_.store(i, std::memory_order_release);  // pairs with name()
+}
+
+// Under the mutex.
+void Policy::direct(Runtime &rt) {
+  Instance &d = *director_now_.load(std::memory_order_relaxed);
+  review_at_.store(rt.clock.now() + kReview, std::memory_order_relaxed);
+  const Models::Questions questions = rt.models->questions();
+  const consort_overview o = {sizeof o, 0, current().name.c_str(), rt.submitted(), rt.finished(),
+                              questions.asked, questions.unknown};
+  const char *name = d.ops->direct(d.s, &o);
+  if (!name || current().name == name) return;
+  const std::string before = current().name;
+  if (auto gone = go_over(rt, name); gone) {
+    rt.log(kLogInfo, "scheduler '" + d.name + "' goes over from '" + before + "' to '" + name + "'");
+  } else if (!std::exchange(told_director_, true)) {
+    rt.log(kLogWarn, "scheduler '" + d.name + "' names '" + name + "', which does not come: " + gone.error().text +
+                         "; '" + before + "' goes on");
+  }
+}
+
+void Policy::ask_director(Runtime &rt, Hand &h) noexcept try {
+  if (rt.clock.now() < review_at_.load(std::memory_order_relaxed)) return;
+  if (h.asking || swapper_.load(std::memory_order_relaxed) == &h) return;
+  const std::unique_lock lock(swap_mutex_, std::try_to_lock);
+  if (!lock || !director_now_.load(std::memory_order_relaxed)) return;
+  const Mark mark(swapper_, h);
+  direct(rt);
+} catch (const std::bad_alloc &) {  // as it is, then
 }
 
 void Policy::make_current(Runtime &rt, Instance &i) noexcept {

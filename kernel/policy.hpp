@@ -8,6 +8,9 @@
 // there to the heir; a push that comes too late is answered 0 and goes to the heir by itself, and whoever is about to
 // sleep looks at the heir first. There is one instance for each plugin that ever was current; it lives till the runtime
 // stops and is opened again when its turn comes back. So nobody is ever inside memory that is gone.
+//
+// A director is a policy that names the one that is to be current. It is asked when it was chosen, and then now and
+// then by whoever works, between two tasks; the current one never knows of it.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -52,7 +55,16 @@ class Policy {
   bool may_follow(uint32_t worker, int32_t priority, bool no_choice) const noexcept {
     return current().bypass ? may_bypass(worker, priority) : no_choice;
   }
-  const std::string &name() const noexcept { return current().name; }  // good until the runtime stops
+  // Whom the user chose, and who is current: another one under a director. Good until the runtime stops.
+  const std::string &name() const noexcept {
+    const Instance *d = director_now_.load(std::memory_order_acquire);  // pairs with set_director()
+    return d ? d->name : current().name;
+  }
+  const std::string &current_name() const noexcept { return current().name; }
+  // [any] between two tasks: a director is asked, if there is one and its time has come.
+  void review(Runtime &rt, Hand &h) noexcept {
+    if (director_now_.load(std::memory_order_relaxed)) [[unlikely]] ask_director(rt, h);
+  }
 
   // A ready task that no policy is to see any more: to the mailbox of a worker that has an implementation.
   static void post_to_able(Runtime &, Task *) noexcept;
@@ -98,6 +110,12 @@ class Policy {
   // acquire: pairs with the release in make_current()
   const Instance &current() const noexcept { return *now_.load(std::memory_order_acquire); }
   Result<Instance *> make(Runtime &, Plugin &, uint64_t epoch);
+  Instance *find(std::string_view name) noexcept;
+  Result<Instance *> find_or_make(Runtime &, std::string_view name, uint64_t epoch);
+  Result<void> go_over(Runtime &, std::string_view name);
+  void ask_director(Runtime &, Hand &) noexcept;
+  void direct(Runtime &);
+  void set_director(Instance *) noexcept;
   void make_current(Runtime &, Instance &) noexcept;
   uint32_t move_all(Runtime &, Instance &from, uint64_t epoch) noexcept;
   void place_by_force(Runtime &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
@@ -107,7 +125,10 @@ class Policy {
   std::vector<std::unique_ptr<Instance>> instances_;
   uint64_t epochs_ = 0;                          // given so far
   std::atomic<Hand *> swapper_{nullptr};         // whose thread holds the mutex, so that it is not taken twice
+  std::atomic<Instance *> director_now_{nullptr};  // written under the mutex
+  std::atomic<uint64_t> review_at_{0};           // ns of the clock: when the director is asked again
   std::atomic<bool> told_refusal_{false};
+  bool told_director_ = false;                   // that whom it named did not come
 };
 
 struct Policy::Watcher {

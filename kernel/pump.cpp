@@ -23,6 +23,7 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
     did = w.step(h, frame);
   }
   if (rt.manual) did |= rt.memory.step(h);
+  if (did) rt.policy.review(rt, h);
   settle_down(rt, h);
   h.seat = outer;
   set_current_worker(outer_worker);

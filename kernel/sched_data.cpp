@@ -29,6 +29,11 @@ void resident(const consort_host *host, const consort_task *const *tasks, uint32
     }
 }
 
+void lacking(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces,
+             uint32_t ns, uint64_t *out) noexcept {
+  memory_of(host).lacking(tasks, nt, spaces, ns, out);
+}
+
 void room(const consort_host *host, const uint32_t *spaces, uint32_t ns, consort_room *out) noexcept {
   for (uint32_t i = 0; i < ns; ++i) out[i] = memory_of(host).room(spaces[i]);
 }

@@ -10,6 +10,8 @@ void transfer_ns(const consort_host *, const consort_task *const *, uint32_t nt,
                  float *out) noexcept;
 void resident(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
               uint64_t *out) noexcept;
+void lacking(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+             uint64_t *out) noexcept;
 void room(const consort_host *, const uint32_t *spaces, uint32_t ns, consort_room *out) noexcept;
 void prefetch(const consort_host *, const consort_task *, uint32_t space, int32_t priority) noexcept;
 void unneeded(const consort_host *, uint64_t data, uint32_t space) noexcept;

@@ -42,6 +42,11 @@ void decided(const consort_host *host, const consort_task *task, uint32_t worker
   if (Tracer *tracer = runtime_of(host).tracer.get()) tracer->decided(task->id, worker, run_ns, end_ns);
 }
 
+const char *codelet_name(const consort_host *, const consort_task *task) {
+  const Codelet *c = kernel_task(task).codelet;
+  return c && !c->name.empty() ? c->name.c_str() : nullptr;
+}
+
 }  // namespace
 
 const consort_sched_host *sched_services() noexcept {
@@ -58,7 +63,9 @@ const consort_sched_host *sched_services() noexcept {
                                                successors,
                                                sched::prefetch,
                                                sched::unneeded,
-                                               decided};
+                                               decided,
+                                               codelet_name,
+                                               sched::lacking};
   return &table;
 }
 

@@ -216,13 +216,18 @@ uint64_t policy_next_event(void *s) {
   return policy(s).ops.next_event(policy(s).s);
 }
 
+const char *direct(void *s, const consort_overview *o) {
+  const Control control(policy(s).watch, "direct");
+  return policy(s).ops.direct(policy(s).s, o);
+}
+
 void wrap_table(consort_scheduler_ops &t) {
   t.create = create, t.destroy = destroy, t.workers = workers, t.push = push, t.pop = pop, t.drain = drain,
   t.quiesce = quiesce;
   const auto hook = [](auto &slot, auto watched) { if (slot) slot = watched; };
   hook(t.submitted, submitted), hook(t.adopt, adopt), hook(t.dropped, dropped), hook(t.started, started);
   hook(t.finished, finished), hook(t.flush, flush), hook(t.urgency, urgency), hook(t.victim, victim);
-  hook(t.next_event, policy_next_event);
+  hook(t.next_event, policy_next_event), hook(t.direct, direct);
 }
 
 // -- drivers: self, devices and queues are wrapped, as their functions get nothing else -----------------------------

@@ -435,6 +435,7 @@ void Worker::pump(Hand &h, Frame &f) {
     if (steps(h, f, kBurst)) {
       if (h.seat != this) return settle_down(rt, h);
       if (asked.load(std::memory_order_relaxed) && !called.load(std::memory_order_relaxed) && lend(h)) return;
+      rt.policy.review(rt, h);
       idle = 0;
       continue;
     }

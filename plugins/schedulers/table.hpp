@@ -90,6 +90,7 @@ constexpr consort_scheduler_ops table_of() {
       .urgency = nullptr,
       .victim = nullptr,
       .next_event = nullptr,
+      .direct = nullptr,
   };
   if constexpr (requires(Instance &i) { i.victim(0u, uint64_t{0}, nullptr, 0u, nullptr); })
     ops.victim = [](void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,

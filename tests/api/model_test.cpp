@@ -106,6 +106,7 @@ constexpr consort_scheduler_ops ops = {
     .urgency = nullptr,
     .victim = nullptr,
     .next_event = nullptr,
+    .direct = nullptr,
 };
 
 constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL;

@@ -79,6 +79,7 @@ constexpr consort_scheduler_ops ops = {
       const bool later = !asker.waiting.empty() && asker.host->now(asker.host) < asker.closed_until;
       return later ? asker.closed_until : CONSORT_NEVER;
     },
+    .direct = nullptr,
 };
 
 constexpr consort_plugin plugin = {
@@ -232,6 +233,32 @@ TEST_F(Simulated, WhatMovingWouldCost) {
   EXPECT_EQ(bytes[0][there], kBytes);
   EXPECT_EQ(bytes[0][other], 0u);
   wait();
+}
+
+// What it writes alone it does not lack, and what is there or under way neither; its codelet has the name that it was given.
+TEST_F(Simulated, WhatALackIs) {
+  begin();
+  std::vector<std::vector<uint64_t>> lacks;
+  std::string name;
+  asker.on_push = [&](const consort_task *t) {
+    const uint32_t spaces[] = {home, far[0].space, far[1].space};
+    std::vector<uint64_t> bits(3);
+    asker.sched->lacking(asker.host, &t, 1, spaces, 3, bits.data());
+    lacks.push_back(bits);
+    name = asker.sched->codelet_name(asker.host, t);
+  };
+  Desc(step).r(x[0]).r(x[1]).w(x[2]).must(rt);
+  wait();
+  EXPECT_EQ(name, "step");
+  ASSERT_EQ(lacks.size(), 1u);
+  EXPECT_EQ(lacks[0], (std::vector<uint64_t>{0, 0b11, 0b11}));
+  const uint32_t there = is_in(0, far[0].space) ? 1 : 2;
+  Desc(step).r(x[2]).r(x[3]).r(x[0]).must(rt);
+  wait();
+  ASSERT_EQ(lacks.size(), 2u);
+  EXPECT_EQ(lacks[1][0], 0b001u) << "what was written far is not at home";
+  EXPECT_EQ(lacks[1][there], 0b010u);
+  EXPECT_EQ(lacks[1][3 - there], 0b111u);
 }
 
 TEST_F(Simulated, WhatIsQueuedOnALinkComesFirst) {

@@ -76,6 +76,7 @@ constexpr consort_scheduler_ops ops = {
       return chooser.choose(r, n, order);
     },
     .next_event = nullptr,
+    .direct = nullptr,
 };
 
 constexpr consort_plugin plugin = {

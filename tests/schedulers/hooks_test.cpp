@@ -100,6 +100,7 @@ constexpr consort_scheduler_ops ops = {
     .urgency = nullptr,
     .victim = nullptr,
     .next_event = nullptr,
+    .direct = nullptr,
 };
 
 constexpr consort_plugin plugin = {

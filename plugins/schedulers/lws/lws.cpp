@@ -87,6 +87,7 @@ constexpr consort_scheduler_ops ops = {
     .create = create, .destroy = destroy, .workers = workers, .push = push, .pop = pop, .drain = drain,
     .quiesce = quiesce, .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr,
     .finished = nullptr, .flush = nullptr, .urgency = urgency, .victim = nullptr, .next_event = nullptr,
+    .direct = nullptr,
 };
 
 #define LWS_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)

@@ -124,7 +124,7 @@ constexpr consort_scheduler_ops ops = {
     .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
     .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
     .adopt = nullptr, .dropped = Instance::dropped, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr,
+    .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
 };
 
 #define PEAGER_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)

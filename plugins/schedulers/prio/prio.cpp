@@ -82,7 +82,7 @@ constexpr consort_scheduler_ops ops = {
     .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
     .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
     .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = urgency, .victim = nullptr, .next_event = nullptr,
+    .urgency = urgency, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
 };
 
 #define PRIO_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)

@@ -74,6 +74,8 @@ typedef struct consort_sched_host {
   void (*prefetch)(const consort_host *, const consort_task *, uint32_t space, int32_t priority);     /* [any] a wish, may be dropped: never a reservation */
   void (*unneeded)(const consort_host *, uint64_t data, uint32_t space);                              /* [any] eviction hint */
   void (*decided)(const consort_host *, const consort_task *, uint32_t worker, float run_ns, uint64_t end_ns); /* [any] for traces: it is to run there, takes so long (NaN: unknown), ends then (0: unknown) */
+  const char *(*codelet_name)(const consort_host *, const consort_task *);                            /* [any] good until the runtime stops; NULL: it has none */
+  void (*lacking)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out); /* [any] bit i: what access i reads is neither there nor on its way; of the first 64 */
 } consort_sched_host;
 
 /* Whom a push may have fed: the kernel wakes any k of these, if they sleep. bits arrive cleared. */
@@ -100,6 +102,13 @@ enum { CONSORT_RP_DIRTY = 1 << 0, CONSORT_RP_PREFETCHED = 1 << 1 };
 typedef struct consort_replica { uint64_t data, bytes, last_use_ns; uint32_t space, flags; } consort_replica;
 CONSORT_FROZEN(consort_replica, 32);
 
+/* What is shown to a policy that names others (direct). Counts since the runtime started; about, while others go on. */
+typedef struct consort_overview {
+  uint32_t size, reserved;
+  const char *scheduler;          /* that is current */
+  uint64_t submitted, finished;   /* tasks */
+  uint64_t asked, unknown;        /* tasks of which policies asked the time; of those no model told any */
+} consort_overview;
 enum { /* consort_scheduler_ops.flags */
   CONSORT_SF_NO_BYPASS = 1 << 0,  /* never run a released successor in place */
   CONSORT_SF_ANY_ORDER = 1 << 1   /* ready tasks of one submitter need not arrive in the order of their submission: the kernel may keep a few back, to hand them over together */
@@ -123,6 +132,7 @@ typedef struct consort_scheduler_ops {
   const int32_t *(*urgency)(void *s, uint32_t worker);                                       /* [control] asked once: where the policy publishes (relaxed atomic stores) the highest priority waiting for it; bypass if the successor's is >=. NULL: no bound */
   uint32_t (*victim)(void *s, uint32_t space, uint64_t bytes, const consort_replica *, uint32_t n, uint32_t *order); /* [any] indices, first to go first; short or 0: the kernel's order goes on */
   uint64_t (*next_event)(void *s);                                                           /* [any] VIRTUAL: earliest ns at which pop may answer without a push, or CONSORT_NEVER */
+  const char *(*direct)(void *s, const consort_overview *);                                  /* [control] a director: names who is to be current in its place, NULL: as it is; itself: it takes tasks as any other. Asked once it has workers, then every few ms between tasks, until another scheduler is asked for by name; the answer is good until the next call */
 } consort_scheduler_ops;
 #ifdef __cplusplus
 }
