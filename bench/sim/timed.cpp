@@ -62,6 +62,7 @@ const consort_module *entry(const consort_host *host) {
   real = static_cast<const consort_scheduler_ops *>(plugin.ops);
   ops = {};
   std::memcpy(&ops, real, std::min<size_t>(real->size, sizeof ops));
+  ops.size = std::min<uint32_t>(real->size, sizeof ops);  // of a newer one what is known here
   ops.push = push;
   ops.pop = pop;
   if (CONSORT_HAS_FN(real, consort_scheduler_ops, submitted)) ops.submitted = submitted;

@@ -34,6 +34,7 @@ class Late {
  protected:
   static constexpr uint32_t kOut = 16;         // popped tasks that are remembered of a worker
   static constexpr uint32_t kLook = 64;        // tasks of a kind that are compared, at most
+  static constexpr uint32_t kClasses = 64;
   static constexpr uint32_t kAlways = ~uint32_t{0};
   static constexpr double kSoon = 200e3;       // ns of work that may wait at a worker beside what it does
 
@@ -78,8 +79,10 @@ class Late {
 
   const Crew &crew() const noexcept { return serving_.crew(); }
   Found unknown(uint32_t group) noexcept;
-  // Has it so many ready ones that those who do it well are busy with them for longer than it takes here?
-  bool plenty(const Crew &, const Kind &, uint32_t group) const noexcept;
+  // What a unit that does it slowly may take and the end does not come later by it: the kind that loses least here, of
+  // that the task on which least hangs. slack: part of the time to the end that it may take up.
+  Found costs_nothing(const Crew &, uint32_t group, double now, double slack) noexcept;
+  double left_ns(const Crew &, double now) noexcept;
   // Places that units which do it well have free for it just now.
   uint32_t vacant(const Crew &, const Kind &) const noexcept;
 
@@ -100,6 +103,7 @@ class Late {
 
  private:
   void publish(Members &&, const consort_topology &);
+  double area_ns(const Crew &) noexcept;
   bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
@@ -107,6 +111,8 @@ class Late {
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
   double free_at(const Seat &, double now) const noexcept;
 
+  double area_ = 0, price_[kClasses];
+  bool priced_ = false;
   Graph graph_;                                // has a lock of its own
 };
 
@@ -119,4 +125,5 @@ inline bool more_urgent(const Node *a, const Node *b) noexcept {
 
 }  // namespace policies
 
+#include "late_left.hpp"
 #include "late_parts.hpp"

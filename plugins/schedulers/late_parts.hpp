@@ -331,14 +331,6 @@ inline void Late::Search::look_at(uint32_t kind) noexcept {
   }
 }
 
-inline bool Late::plenty(const Crew &crew, const Kind &k, uint32_t group) const noexcept {
-  uint32_t fast = 0;
-  for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g)
-    if (k.at_home(g)) fast += crew.groups[g].count;
-  const double there = static_cast<double>(k.nready) * k.best_ns, here = static_cast<double>(k.ns[group]) * fast;
-  return k.nready > vacant(crew, k) && there > here;
-}
-
 inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {
   uint32_t n = 0;
   for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g) {

@@ -23,6 +23,7 @@ struct Node {
   uint32_t worker = 0, impl = CONSORT_NONE;
   bool known = true;                       // a model told `exec`
   const void *team = nullptr;    // it is for this team, whose first worker has it
+  uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
 };
 
 class Pool {

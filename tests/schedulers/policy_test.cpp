@@ -16,13 +16,15 @@ class Policy : public testing::TestWithParam<const char *> {
  protected:
   // A task is one worker's from its push on, and only this one is told of it.
   static bool assigns() {
-    const std::set<std::string> none = {"lws", "eager", "prio", "ws", "graph-lookahead", "peager"};
+    const std::set<std::string> none = {"lws",    "eager",      "prio",  "ws",  "graph-lookahead",
+                                        "peager", "heteroprio", "darts", "auto"};
     return !none.contains(GetParam());
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, Policy,
                          testing::Values("lws", "eager", "prio", "ws", "random", "dm", "dmda", "dmdar", "dmdas",
-                                         "dmdasd", "heft", "pheft", "graph-lookahead", "peager"),
+                                         "dmdasd", "heft", "pheft", "graph-lookahead", "peager", "heteroprio",
+                                         "darts", "auto"),
                          [](const auto &i) {
                            std::string name = i.param;
                            std::replace(name.begin(), name.end(), '-', '_');

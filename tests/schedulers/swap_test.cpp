@@ -14,7 +14,7 @@ using namespace stress;
 
 const std::vector<const char *> kPolicies = {"eager", "prio",  "lws",   "ws",     "random", "dm",
                                             "dmda",  "dmdar", "dmdas", "dmdasd", "heft", "pheft", "graph-lookahead",
-                                            "peager"};
+                                            "peager", "heteroprio", "darts", "auto"};
 
 std::string scheduler_of(consort_runtime *rt) {
   consort_info i{};

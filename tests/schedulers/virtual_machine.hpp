@@ -144,7 +144,7 @@ class VirtualMachine {
       workers_.push_back({w, m.units[w].klass, m.units[w].space, 0, m.units[w].depth, 0});
       nclasses_ = std::max(nclasses_, m.units[w].klass + 1);
     }
-    names_.assign(nclasses_, "class");
+    for (uint32_t c = 0; c < nclasses_; ++c) names_.push_back(c == 0 ? "slow" : c == 1 ? "fast" : "other");
     topology.size = sizeof topology;
     topology.generation = 1;
     topology.nworkers = static_cast<uint32_t>(workers_.size());
@@ -224,6 +224,7 @@ class VirtualMachine {
   std::vector<std::pair<uint32_t, uint32_t>> prefetched;  // task, space
   double now = 0;
   uint64_t transfers = 0;
+  uint64_t capacity = uint64_t{1} << 40;                  // of each space, as the policy is told; nothing is evicted
   bool calibrated = true;                                 // else a kind is known on a class after its first run there
 
   // -- for tests that ask single decisions --
@@ -365,8 +366,28 @@ class VirtualMachine {
         out[k] = static_cast<float>(all);
       }
     };
-    table_.room = [](const consort_host *, const uint32_t *, uint32_t ns, consort_room *out) {
-      for (uint32_t i = 0; i < ns; ++i) out[i] = {uint64_t{1} << 40, 0, 0};
+    table_.room = [](const consort_host *h, const uint32_t *, uint32_t ns, consort_room *out) {
+      for (uint32_t i = 0; i < ns; ++i) out[i] = {of(h).capacity, 0, 0};
+    };
+    table_.codelet_name = [](const consort_host *h, const consort_task *t) -> const char * {
+      static constexpr const char *kNames[] = {"zero", "one", "two", "three", "four"};
+      const uint32_t kind = of(h).g->items[of(h).index(t)].kind;
+      return kind < 5 ? kNames[kind] : nullptr;
+    };
+    table_.lacking = [](const consort_host *h, const consort_task *const *t, uint32_t nt, const uint32_t *s,
+                        uint32_t ns, uint64_t *out) {
+      VirtualMachine &v = of(h);
+      for (uint32_t i = 0; i < nt; ++i)
+        for (uint32_t k = 0; k < ns; ++k, ++out) {
+          *out = 0;
+          const auto &uses = v.g->items[v.index(t[i])].uses;
+          for (uint32_t a = 0; a < uses.size(); ++a) {
+            const auto &coming = v.arriving_[s[k]];
+            const bool comes = std::any_of(coming.begin(), coming.end(),
+                                           [&](const Flow &f) { return f.datum == uses[a].datum; });
+            if (!(v.valid_[uses[a].datum] >> s[k] & 1) && !comes) *out |= uint64_t{1} << a;
+          }
+        }
     };
     table_.successors = [](const consort_host *h, const consort_task *t, const consort_task **out,
                            uint32_t max) -> uint32_t {

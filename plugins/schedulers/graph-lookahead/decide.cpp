@@ -5,24 +5,19 @@
 #include "instance.hpp"
 
 namespace lookahead {
-namespace {
-
-constexpr double kFar = std::numeric_limits<double>::max();
-
-}  // namespace
 
 Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) noexcept {
   const uint32_t g = crew.group_of[worker];
   if (const Found f = unknown(g); f.node) return f;
   if (const Found f = most_urgent(crew, g); f.node) return f;
-  return seats_[worker].nout ? Found{} : costs_nothing(crew, g, now);
+  return seats_[worker].nout ? Found{} : costs_nothing(crew, g, now, settings_.slack);
 }
 
 // Is there anything for an idle one of this group?
 bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
   for (Kind &k : kinds_.all())
     if (k.nready && k.can(g) && k.at_home(g)) return true;
-  return unknown(g).node || costs_nothing(crew, g, now).node;
+  return unknown(g).node || costs_nothing(crew, g, now, settings_.slack).node;
 }
 
 Instance::Found Instance::most_urgent(const Crew &crew, uint32_t g) noexcept {
@@ -33,74 +28,6 @@ Instance::Found Instance::most_urgent(const Crew &crew, uint32_t g) noexcept {
   for (uint32_t i = 0; i < kinds_.all().size(); ++i)
     if (const Kind &k = kinds_[i]; k.nready && k.can(g) && k.at_home(g)) s.look_at(i);
   return s.best;
-}
-
-Instance::Found Instance::costs_nothing(const Crew &crew, uint32_t g, double now) noexcept {
-  Found best;
-  double loss = kFar, left = -1;
-  for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
-    Kind &k = kinds_[i];
-    if (!k.nready || !k.known_at(g) || k.at_home(g)) continue;
-    const double l = k.ns[g] / k.best_ns;
-    if (l >= loss) continue;
-    Node *n = k.ready.back();
-    if (left < 0) left = left_ns(crew, now) * settings_.slack;
-    if (k.ns[g] + n->rank - k.best_ns > left) continue;
-    if (k.nready <= vacant(crew, k)) continue;  // somebody comes for it who does it better
-    best = {n, i}, loss = l;
-  }
-  return best;
-}
-
-// How long all that is known takes from now on, at least.
-double Instance::left_ns(const Crew &crew, double now) noexcept {
-  double longest = 0;
-  for (const Kind &k : kinds_.all())
-    if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
-  for (const uint32_t w : crew.order) {
-    const Seat &s = seats_[w];
-    for (uint32_t i = 0; i < s.nout; ++i) {
-      const double best = kinds_[s.out[i].kind].best_ns;
-      const double done = i == 0 && s.running ? std::min<double>(now - s.since, s.out[i].exec) : 0;
-      longest = std::max(longest, s.out[i].rank - best + std::max(0.0, s.out[i].exec - done));
-    }
-  }
-  return std::max(longest, area_ns(crew));
-}
-
-// Of what nobody has taken yet: how long all units together are at work on it, each kind where it costs least. A lower
-// bound, by prices of the classes' time: two classes exactly, more of them nearly.
-double Instance::area_ns(const Crew &crew) noexcept {
-  uint32_t all = 0;
-  for (const Kind &k : kinds_.all()) all += k.left;
-  if (changes_ != kAlways && changes_ * 64 <= all) return area_;
-  changes_ = 0;
-  const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(crew.of_class.size(), kClasses));
-  if (!priced_) std::fill(price_, price_ + kClasses, 1.0);
-  priced_ = true;
-  double best = 0, step = 0.5;
-  for (int round = 0; round < 24; ++round, step *= 0.8) {
-    double load[kClasses] = {}, norm = 0, value = 0;
-    for (uint32_t c = 0; c < nclasses; ++c)
-      if (crew.of_class[c]) norm += price_[c] * crew.of_class[c];
-    if (!(norm > 0)) return area_ = 0;
-    for (const Kind &k : kinds_.all()) {
-      if (!k.left || !k.known()) continue;
-      double least = kFar;
-      uint32_t where = 0;
-      for (uint32_t c = 0; c < nclasses && c < k.class_ns.size(); ++c)
-        if (k.class_ns[c] > 0 && crew.of_class[c] && k.class_ns[c] * price_[c] < least)
-          least = k.class_ns[c] * price_[c], where = c;
-      if (least == kFar) continue;
-      value += k.left * least / norm;
-      load[where] += k.left * static_cast<double>(k.class_ns[where]) / crew.of_class[where];
-    }
-    best = std::max(best, value);
-    for (uint32_t c = 0; c < nclasses; ++c)  // a class that has more to do than all on the average costs more
-      if (crew.of_class[c])
-        price_[c] = std::max(price_[c] / norm * (load[c] > value ? 1 + step : 1 / (1 + step)), 1e-9);
-  }
-  return area_ = best;
 }
 
 }  // namespace lookahead

@@ -29,19 +29,12 @@ class Instance final : public policies::Late {
   }
 
  private:
-  static constexpr uint32_t kClasses = 64;
-
   // -- under the lock --
   Found choose(const Crew &, uint32_t worker, double now) noexcept override;
   bool would_take(const Crew &, uint32_t group, double now) noexcept override;
   Found most_urgent(const Crew &, uint32_t group) noexcept;
-  Found costs_nothing(const Crew &, uint32_t group, double now) noexcept;
-  double left_ns(const Crew &, double now) noexcept;
-  double area_ns(const Crew &) noexcept;
 
   const Settings &settings_;
-  double area_ = 0, price_[kClasses];
-  bool priced_ = false;
 };
 
 }  // namespace lookahead

@@ -1,0 +1,77 @@
+// late_left.hpp — Late, the part that says how long all that is known takes from now on, and so what a unit may take
+// that does it slowly. Included by late.hpp.
+#pragma once
+#include <algorithm>
+#include <limits>
+
+namespace policies {
+
+inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now, double slack) noexcept {
+  Found best;
+  double loss = std::numeric_limits<double>::max(), left = -1;
+  for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
+    Kind &k = kinds_[i];
+    if (!k.nready || !k.known_at(g) || k.at_home(g)) continue;
+    const double l = k.ns[g] / k.best_ns;
+    if (l >= loss) continue;
+    Node *n = k.ready.back();
+    if (left < 0) left = left_ns(crew, now) * slack;
+    if (k.ns[g] + n->rank - k.best_ns > left) continue;
+    if (k.nready <= vacant(crew, k)) continue;  // somebody comes for it who does it better
+    best = {n, i}, loss = l;
+  }
+  return best;
+}
+
+// How long all that is known takes from now on, at least.
+inline double Late::left_ns(const Crew &crew, double now) noexcept {
+  double longest = 0;
+  for (const Kind &k : kinds_.all())
+    if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
+  for (const uint32_t w : crew.order) {
+    const Seat &s = seats_[w];
+    for (uint32_t i = 0; i < s.nout; ++i) {
+      const double best = kinds_[s.out[i].kind].best_ns;
+      const double done = i == 0 && s.running ? std::min<double>(now - s.since, s.out[i].exec) : 0;
+      longest = std::max(longest, s.out[i].rank - best + std::max(0.0, s.out[i].exec - done));
+    }
+  }
+  return std::max(longest, area_ns(crew));
+}
+
+// Of what nobody has taken yet: how long all units together are at work on it, each kind where it costs least. A lower
+// bound, by prices of the classes' time: two classes exactly, more of them nearly.
+inline double Late::area_ns(const Crew &crew) noexcept {
+  uint32_t all = 0;
+  for (const Kind &k : kinds_.all()) all += k.left;
+  if (changes_ != kAlways && changes_ * 64 <= all) return area_;
+  changes_ = 0;
+  const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(crew.of_class.size(), kClasses));
+  if (!priced_) std::fill(price_, price_ + kClasses, 1.0);
+  priced_ = true;
+  double best = 0, step = 0.5;
+  for (int round = 0; round < 24; ++round, step *= 0.8) {
+    double load[kClasses] = {}, norm = 0, value = 0;
+    for (uint32_t c = 0; c < nclasses; ++c)
+      if (crew.of_class[c]) norm += price_[c] * crew.of_class[c];
+    if (!(norm > 0)) return area_ = 0;
+    for (const Kind &k : kinds_.all()) {
+      if (!k.left || !k.known()) continue;
+      double least = std::numeric_limits<double>::max();
+      uint32_t where = 0;
+      for (uint32_t c = 0; c < nclasses && c < k.class_ns.size(); ++c)
+        if (k.class_ns[c] > 0 && crew.of_class[c] && k.class_ns[c] * price_[c] < least)
+          least = k.class_ns[c] * price_[c], where = c;
+      if (least == std::numeric_limits<double>::max()) continue;
+      value += k.left * least / norm;
+      load[where] += k.left * static_cast<double>(k.class_ns[where]) / crew.of_class[where];
+    }
+    best = std::max(best, value);
+    for (uint32_t c = 0; c < nclasses; ++c)  // a class that has more to do than all on the average costs more
+      if (crew.of_class[c])
+        price_[c] = std::max(price_[c] / norm * (load[c] > value ? 1 + step : 1 / (1 + step)), 1e-9);
+  }
+  return area_ = best;
+}
+
+}  // namespace policies

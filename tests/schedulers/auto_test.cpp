@@ -1,0 +1,138 @@
+// The policy auto, and what the kernel does for a director: it names who is current, is asked again while tasks run, and is
+// gone when another scheduler is asked for by name.
+#include "api/harness.hpp"
+
+namespace {
+
+using namespace consort_test;
+
+std::string explained(consort_runtime *rt) {
+  std::string text(consort_explain(rt, {0}, nullptr, 0) + 1, 0);
+  consort_explain(rt, {0}, text.data(), text.size());
+  return text;
+}
+bool is_current(consort_runtime *rt, const std::string &name) {
+  return explained(rt).find("scheduler auto (" + name + " at present)") != std::string::npos;
+}
+std::string scheduler_of(consort_runtime *rt) {
+  consort_info i{};
+  i.size = sizeof i;
+  need(consort_get_info(rt, &i), "info");
+  return i.scheduler;
+}
+
+// Four cores and a device, in virtual time.
+Pairs unlike(Pairs more = {}) {
+  Pairs p = {{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "4"}, {"sim.devices", "1"}, {"window", "0"},
+             {"sim.times", "large=1ms,tiny=10us"}, {"scheduler", "auto"}, {"keep_models", "no"}};
+  p.insert(p.end(), more.begin(), more.end());
+  return p;
+}
+
+TEST(Auto, ByUnits) {
+  {
+    Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"scheduler", "auto"}});
+    EXPECT_EQ(scheduler_of(rt), "auto");
+    EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
+  }
+  {
+    Rt rt(unlike());
+    EXPECT_EQ(scheduler_of(rt), "auto");
+    EXPECT_TRUE(is_current(rt, "darts")) << explained(rt);
+  }
+  {
+    Rt rt(unlike({{"auto.spaces", "dmdas"}}));
+    EXPECT_TRUE(is_current(rt, "dmdas")) << explained(rt);
+  }
+}
+
+// Tasks that are small for what a decision by models costs, then large ones: both ways, and none is lost.
+TEST(Auto, GoesOverWhileTasksRun) {
+  const auto run = [] {
+    Rt rt(unlike());
+    std::vector<uint64_t> trace;
+    need(consort_trace(rt, [](void *p, const consort_trace_event *e) {
+      static_cast<std::vector<uint64_t> *>(p)->push_back(e->task * 16 + e->worker * 2 + e->what);
+    }, &trace), "trace");
+    Bodies body;
+    int ran = 0;
+    const auto count = [&](const consort_call &) { return ++ran, CONSORT_OK; };
+    const auto tiny = body(rt, "tiny", count), large = body(rt, "large", count);
+    EXPECT_TRUE(is_current(rt, "darts"));
+    for (int i = 0; i < 12000; ++i) Desc(tiny).must(rt);
+    EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+    EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
+    for (int i = 0; i < 400; ++i) Desc(large).must(rt);
+    EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+    EXPECT_TRUE(is_current(rt, "darts")) << explained(rt);
+    EXPECT_EQ(ran, 12400);
+    return trace;
+  };
+  const auto first = run();
+  EXPECT_EQ(first.size(), 24800u);
+  EXPECT_EQ(first, run());
+}
+
+// Nobody tells how long anything takes: without models, for a while.
+TEST(Auto, WithoutModels) {
+  Rt rt(unlike({{"calibrate", "off"}, {"sim.times", ""}}));
+  Bodies body;
+  int ran = 0;
+  const auto c = body(rt, "unknown", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  for (int i = 0; i < 4000; ++i) Desc(c).must(rt);
+  EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(ran, 4000);
+  EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
+}
+
+TEST(Auto, AnotherOneByNameEndsIt) {
+  Rt rt(unlike());
+  EXPECT_OK(consort_runtime_set_scheduler(rt, "prio"));
+  EXPECT_EQ(scheduler_of(rt), "prio");
+  EXPECT_EQ(explained(rt).find("at present"), std::string::npos);
+  Bodies body;
+  int ran = 0;
+  const auto c = body(rt, "large", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  for (int i = 0; i < 200; ++i) Desc(c).must(rt);
+  EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(scheduler_of(rt), "prio");
+  EXPECT_OK(consort_runtime_set_scheduler(rt, "auto"));
+  EXPECT_TRUE(is_current(rt, "darts"));
+  EXPECT_OK(consort_runtime_set_scheduler(rt, "darts"));  // that it named itself: now by name
+  EXPECT_EQ(scheduler_of(rt), "darts");
+  EXPECT_EQ(explained(rt).find("at present"), std::string::npos);
+  EXPECT_EQ(ran, 200);
+}
+
+// Whom it names does not come: it says so once, and takes the tasks itself.
+TEST(Auto, WrongNamesAreTold) {
+  struct Told {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+  } told;
+  consort_settings s = CONSORT_SETTINGS_INIT;
+  const Pairs pairs = unlike({{"auto.spaces", "dmads"}});
+  s.set = pairs.data();
+  s.nset = static_cast<uint32_t>(pairs.size());
+  s.log_user = &told;
+  s.log = [](void *user, int32_t level, const char *text) {
+    auto &t = *static_cast<Told *>(user);
+    const std::lock_guard lock(t.mutex);
+    if (level <= 1) t.lines.push_back(text);
+  };
+  consort_runtime *rt = nullptr;
+  ASSERT_OK(consort_start(&s, &rt));
+  Bodies body;
+  int ran = 0;
+  const auto c = body(rt, "large", [&](const consort_call &) { return ++ran, CONSORT_OK; });
+  for (int i = 0; i < 200; ++i) Desc(c).must(rt);
+  EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(ran, 200);
+  EXPECT_EQ(scheduler_of(rt), "auto");
+  EXPECT_OK(consort_stop(rt));
+  ASSERT_EQ(told.lines.size(), 1u);
+  EXPECT_NE(told.lines[0].find("names 'dmads', which does not come"), std::string::npos) << told.lines[0];
+  EXPECT_NE(told.lines[0].find("did you mean \"dmdas\""), std::string::npos) << told.lines[0];
+}
+
+}  // namespace
