@@ -252,7 +252,8 @@ TEST_F(Submit, PinnedTasksRunWhereTheyAreTold) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_EQ(ran, 800);
   EXPECT_EQ(wrong, 0);
-  EXPECT_SAYS(CONSORT_E_INVAL, Desc(c).on(2).to(rt), "worker 2", "2");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(c).on(2).to(rt), "team cpu0,1", "name a worker");
+  EXPECT_SAYS(CONSORT_E_INVAL, Desc(c).on(3).to(rt), "worker 3", "there are 2", "1 teams");
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(c).on(4000000).to(rt), "4000000");
 }
 
