@@ -31,10 +31,11 @@ refused() { # the command fails with an answer, not with a crash
   local status=$?
   [ $status -gt 0 ] && [ $status -lt 124 ]
 }
-configure_and_build() { # SOURCE BUILD [OPTIONS]
+configure_and_build() { # SOURCE BUILD [OPTIONS]; that it builds is the question, not how fast it is
   local source=$1 to=$2
   shift 2
-  cmake -G Ninja -S "$source" -B "$to" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" "$@" && ninja -C "$to" -k 0
+  cmake -G Ninja -S "$source" -B "$to" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_CXX_FLAGS_DEBUG=-O0 \
+    -DCMAKE_PREFIX_PATH="$prefix" "$@" && ninja -C "$to" -k 0
 }
 
 step "install the SDK" cmake --install "$build" --prefix "$prefix"
