@@ -14,6 +14,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$full" ] && export CONSORT_FULL=1
+export CCACHE_SLOPPINESS=pch_defines,time_macros # else it keeps nothing of what a precompiled header is in
 jobs=$(nproc)
 logs=build/test-logs
 mkdir -p $logs
