@@ -1,5 +1,5 @@
-// late.hpp — what policies have in common that bind a task to a worker only when that comes for it: what is ready waits
-// by its kind, each worker has what it was handed out, ranks say what hangs on a task.
+// late.hpp — what policies have in common that bind a task to a worker only when that comes for it: what is ready
+// waits by its kind, each worker has what it was handed out, ranks say what hangs on a task.
 //
 // A policy is a class over it that chooses. One lock guards all; it is held for a decision, and nothing that may wait
 // is called under it. Any thread pushes, a worker's owner pops; the rest is [control]. Memory grows with the most that
@@ -62,8 +62,8 @@ class Late {
   virtual void gone(Node *) noexcept {}        // is about to leave it
   virtual void taken(const Crew &, uint32_t /*worker*/, Node *) noexcept {}  // chosen, about to leave for this worker
 
-  // Among the foremost of kinds that have this priority, the one on which most hangs, less what its data's way costs: the
-  // more, the more units stand still for want of theirs.
+  // Among the foremost of kinds that have this priority, the one on which most hangs, less what its data's way costs:
+  // the more, the more units stand still for want of theirs.
   struct Search {
     Search(Late &, uint32_t space, int32_t priority, double near, uint32_t look, double beta = 1) noexcept;
     void look_at(uint32_t kind) noexcept;

@@ -1,5 +1,5 @@
-// The policy auto, and what the kernel does for a director: it names who is current, is asked again while tasks run, and is
-// gone when another scheduler is asked for by name.
+// The policy auto, and what the kernel does for a director: it names who is current, is asked again while tasks run,
+// and is gone when another scheduler is asked for by name.
 #include "api/harness.hpp"
 
 namespace {

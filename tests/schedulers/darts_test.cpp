@@ -1,5 +1,5 @@
-// The policy darts on a table of times: where memory is short it loads what makes most tasks possible, and where it is not
-// it decides as graph-lookahead.
+// The policy darts on a table of times: where memory is short it loads what makes most tasks possible, and where it
+// is not it decides as graph-lookahead.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"

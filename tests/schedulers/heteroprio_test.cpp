@@ -1,5 +1,6 @@
-// The policy heteroprio on a table of times: each class of units first does what it is better at, by models or by lists;
-// what is critical goes before that, and what is slow somewhere goes there only where the end does not come later.
+// The policy heteroprio on a table of times: each class of units first does what it is better at, by models or by
+// lists; what is critical goes before that, and what is slow somewhere goes there only where the end does not come
+// later.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
