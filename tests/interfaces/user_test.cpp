@@ -9,7 +9,7 @@
 namespace consort_test {
 namespace {
 
-std::string folder(const char *name) { return std::string(CONSORT_BIN_DIR) + "/" + name + "_plugins"; }
+std::string folder(std::string name) { return (CONSORT_BIN_DIR "/" + name).append("_plugins"); }
 
 struct User : testing::Test {
   LayoutHarness complex{"complex", folder("complex")}, list{"block_list", folder("block_list")};
