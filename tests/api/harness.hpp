@@ -47,9 +47,11 @@ inline Watch &watch() {
 class Watchdog : public ::testing::Environment {
  public:
   void SetUp() override {
-    watch().thread = std::thread([] {
-      const char *given = std::getenv("TEST_LIMIT");
-      const auto limit = std::chrono::seconds(given ? std::atoi(given) : full() ? 3600 : 110 * kSlow);
+    // The environment is read here, not over there: a suite may set variables while that thread starts.
+    const char *given = std::getenv("TEST_LIMIT");
+    const auto limit = std::chrono::seconds(given ? std::atoi(given) : full() ? 3600 : 110 * kSlow);
+    const bool ask_gdb = std::getenv("TEST_GDB") != nullptr;
+    watch().thread = std::thread([limit, ask_gdb] {
       std::unique_lock lock(watch().mutex);
       if (watch().changed.wait_for(lock, limit, [] { return watch().over; })) return;
       const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
@@ -62,7 +64,7 @@ class Watchdog : public ::testing::Environment {
         std::fprintf(stderr, "watchdog: %s\n", text);
       }
       std::fflush(nullptr);
-      if (std::getenv("TEST_GDB")) {
+      if (ask_gdb) {
         char command[128];
         std::snprintf(command, sizeof command, "gdb -batch -p %d -ex 'thread apply all bt 25' 2>&1 >&2", getpid());
         (void)!system(command);
