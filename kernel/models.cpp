@@ -235,7 +235,8 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
     out[i] = best(m, facts, what, w, mask);
     if (keep) kept[kind] = out[i], have |= 1u << kind;
   }
-  if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE) return;
+  // Only a director wants to know how many questions there are.
+  if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE || !rt_.policy.is_directed()) return;
   const auto add = [](std::atomic<uint64_t> &n) {
     n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   };

@@ -67,7 +67,8 @@ class Models {
   // -- estimates --
   // ns or µJ; impl NONE: the best of those that can. NaN: too little is known. Infinite: it cannot run there.
   void estimate(const Task &, uint32_t what, const uint32_t *workers, uint32_t n, uint32_t impl, float *out) noexcept;
-  struct Questions { uint64_t asked, unknown; };   // tasks; of unknown ones no unit's time was told
+  // Tasks, while there is a director; of unknown ones no unit's time was told.
+  struct Questions { uint64_t asked, unknown; };
   Questions questions() const noexcept {
     return {questions_.load(std::memory_order_relaxed), unanswered_.load(std::memory_order_relaxed)};
   }

@@ -61,9 +61,10 @@ class Policy {
     return d ? d->name : current().name;
   }
   const std::string &current_name() const noexcept { return current().name; }
+  bool is_directed() const noexcept { return director_now_.load(std::memory_order_relaxed); }  // [any] a glance
   // [any] between two tasks: a director is asked, if there is one and its time has come.
   void review(Runtime &rt, Hand &h) noexcept {
-    if (director_now_.load(std::memory_order_relaxed)) [[unlikely]] ask_director(rt, h);
+    if (is_directed()) [[unlikely]] ask_director(rt, h);
   }
 
   // A ready task that no policy is to see any more: to the mailbox of a worker that has an implementation.
