@@ -390,8 +390,8 @@ void Gangs::finish(Worker &w, Hand &h, Frame &f, Gang &g) noexcept {
   const consort_status s = g.status.load(std::memory_order_relaxed);  // theirs is shown by `left`
   end_told(w, g, s);
   if (g.doomed) {  // that is recorded; the words are another thread's
-    const auto f = rt_.failures.find(g.name);
-    set_error(s, f ? f->text.c_str() : "cancelled before it started");
+    const auto failure = rt_.failures.find(g.name);
+    set_error(s, failure ? failure->text.c_str() : "cancelled before it started");
   }
   if (s < 0 && !g.doomed) record_failure(rt_, t, s, g.said, nullptr, g.blamed, nullptr);
   w.ran.store(w.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
