@@ -1,5 +1,6 @@
 // table.hpp — the table of a policy whose instance is a class with functions of the same names, and what its entry
-// reads of its parameters. Without a victim() in the class there is none in the table.
+// reads of its parameters. Where the functions are static they are the table's own: table_of_statics. What a class may
+// do without (victim, or a static dropped) is in the table only where the class has it.
 #pragma once
 #include <new>
 
@@ -97,6 +98,20 @@ constexpr consort_scheduler_ops table_of() {
                     uint32_t *order) noexcept -> uint32_t {
       return self<Instance>(s).victim(space, bytes, replicas, n, order);
     };
+  return ops;
+}
+
+// Of the hooks dropped() alone is taken over; others are the policy's to set.
+template <class Instance>
+constexpr consort_scheduler_ops table_of_statics(uint32_t flags) {
+  consort_scheduler_ops ops = {
+      .size = sizeof(consort_scheduler_ops), .flags = flags,
+      .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
+      .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
+      .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
+      .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
+  };
+  if constexpr (requires { Instance::dropped; }) ops.dropped = Instance::dropped;
   return ops;
 }
 

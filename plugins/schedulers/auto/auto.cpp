@@ -114,22 +114,19 @@ constexpr consort_param params[] = {
     {"small_us", "f64", "20", "0..1e6", "microseconds of a worker below which tasks are small"},
 };
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_NO_BYPASS,
-    .create = [](void *plugin, const consort_host *host, const consort_topology *t, uint64_t epoch,
-                 void **out) noexcept -> consort_status {
-      return policies::guarded(host, [&] {
-        *out = static_cast<Central *>(new Instance(*static_cast<const Settings *>(plugin), host, *t, epoch));
-        return CONSORT_OK;
-      });
-    },
-    .destroy = [](void *s) noexcept { delete &of(s); },
-    .workers = Central::workers, .push = Central::push, .pop = Central::pop, .drain = Central::drain,
-    .quiesce = Central::quiesce, .submitted = nullptr, .adopt = nullptr, .dropped = Central::dropped,
-    .started = nullptr, .finished = nullptr, .flush = nullptr, .urgency = nullptr, .victim = nullptr,
-    .next_event = nullptr,
-    .direct = [](void *s, const consort_overview *o) noexcept { return of(s).direct(*o); },
-};
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = policies::table_of_statics<Central>(CONSORT_SF_NO_BYPASS);
+  o.create = [](void *plugin, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                void **out) noexcept -> consort_status {
+    return policies::guarded(host, [&] {
+      *out = static_cast<Central *>(new Instance(*static_cast<const Settings *>(plugin), host, *t, epoch));
+      return CONSORT_OK;
+    });
+  };
+  o.destroy = [](void *s) noexcept { delete &of(s); };
+  o.direct = [](void *s, const consort_overview *view) noexcept { return of(s).direct(*view); };
+  return o;
+}();
 
 #define AUTO_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 constexpr consort_plugin plugin = {

@@ -1,19 +1,14 @@
 // eager.cpp — one queue: tasks start in the order in which they became ready, on whoever comes first.
 #include "../central.hpp"
 #include "../fifo.hpp"
+#include "../table.hpp"
 
 namespace eager {
 namespace {
 
 using Instance = policies::Central<policies::FifoQueue>;
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_NO_BYPASS,
-    .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
-    .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
-    .adopt = nullptr, .dropped = Instance::dropped, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = policies::table_of_statics<Instance>(CONSORT_SF_NO_BYPASS);
 
 #define EAGER_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 constexpr consort_plugin plugin = {

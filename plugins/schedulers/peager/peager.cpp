@@ -6,6 +6,7 @@
 // under the container's lock.
 #include "../central.hpp"
 #include "../fifo.hpp"
+#include "../table.hpp"
 
 namespace peager {
 namespace {
@@ -119,13 +120,7 @@ struct Instance : Base {
   }
 };
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_NO_BYPASS,
-    .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
-    .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
-    .adopt = nullptr, .dropped = Instance::dropped, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = policies::table_of_statics<Instance>(CONSORT_SF_NO_BYPASS);
 
 #define PEAGER_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 constexpr consort_plugin plugin = {

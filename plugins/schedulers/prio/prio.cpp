@@ -4,6 +4,7 @@
 // heap per set of classes (`where`), and a worker takes the most urgent of those that it can run. What is the most
 // urgent is published to the kernel, so that a less urgent successor goes through the queue.
 #include "../central.hpp"
+#include "../table.hpp"
 #include "heap.hpp"
 
 namespace prio {
@@ -77,13 +78,12 @@ const int32_t *urgency(void *s, uint32_t worker) noexcept {
   return i.store.urgency(worker < i.members.klass.size() ? i.members.klass[worker] : 0);
 }
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = 0,
-    .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
-    .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
-    .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = urgency, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = policies::table_of_statics<Instance>(0);
+  o.dropped = nullptr;  // a heap would find nobody in its midst
+  o.urgency = urgency;
+  return o;
+}();
 
 #define PRIO_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 constexpr consort_plugin plugin = {

@@ -3,6 +3,7 @@
 // A worker takes the oldest of its own queue and nothing else. Drawn from a seed: where one thread drives all workers,
 // the same seed draws the same.
 #include "../per_worker.hpp"
+#include "../table.hpp"
 
 namespace by_lot {
 namespace {
@@ -16,13 +17,7 @@ constexpr consort_param params[] = {
     {"seed", "u64", "1", nullptr, "of the lots"},
 };
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_NO_BYPASS | CONSORT_SF_ANY_ORDER,
-    .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
-    .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
-    .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = policies::table_of_statics<Instance>(CONSORT_SF_NO_BYPASS | CONSORT_SF_ANY_ORDER);
 
 #define RANDOM_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 constexpr consort_plugin plugin = {

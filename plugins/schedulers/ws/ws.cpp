@@ -4,6 +4,7 @@
 // What outsiders bring goes to a worker by lot. Drawn from a seed: where one thread drives all workers, the same seed
 // draws the same.
 #include "../per_worker.hpp"
+#include "../table.hpp"
 
 namespace ws {
 namespace {
@@ -17,13 +18,7 @@ constexpr consort_param params[] = {
     {"seed", "u64", "1", nullptr, "of the lots: whose queue an outsider's task goes to, whom a thief asks first"},
 };
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = CONSORT_SF_ANY_ORDER,
-    .create = Instance::create, .destroy = Instance::destroy, .workers = Instance::workers, .push = Instance::push,
-    .pop = Instance::pop, .drain = Instance::drain, .quiesce = Instance::quiesce, .submitted = nullptr,
-    .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = policies::table_of_statics<Instance>(CONSORT_SF_ANY_ORDER);
 
 #define WS_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 constexpr consort_plugin plugin = {
