@@ -8,6 +8,7 @@
 //
 // A failing call throws consort::Error; destructors never throw. Any thread may use any object; one thread at a
 // time moves or ends it. Objects may outlive their runtime: then they do nothing (calls throw E_STOPPED).
+// All lies in an inline namespace, so that no symbol of a program is taken for one of a library with names like these.
 #ifndef CONSORT_CONSORT_HPP
 #define CONSORT_CONSORT_HPP
 #include <consort/cpp/codelet.hpp>
@@ -24,7 +25,7 @@
 #include <string>
 #include <vector>
 
-namespace consort {
+namespace consort::inline face {
 
 // Settings over those of file and environment: Settings{}.file("site.toml").set("workers", 2).
 class Settings {
@@ -635,5 +636,5 @@ class Runtime {
   Owned owned_;
 };
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

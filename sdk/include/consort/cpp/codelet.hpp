@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace consort {
+namespace consort::inline face {
 
 struct Untyped;  // the signature of a codelet whose submissions nobody checks: its functions take the call alone
 // Given to a Codelet among its implementations.
@@ -490,5 +490,5 @@ inline void barrier(const consort_call &call) {
   if (const consort_status s = call.barrier(&call); s < 0) detail::raise(s);
 }
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace consort {
+namespace consort::inline face {
 
 struct Untyped;
 template <class Signature>
@@ -416,5 +416,5 @@ Use<V, CONSORT_M_REDUX | CONSORT_M_FIXED_TREE> redux_fixed(const Data<V> &x) noe
   return {x.id(), x.home()};
 }
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace consort {
+namespace consort::inline face {
 
 // What every failing call throws: the status, and a sentence that says what to do.
 class Error : public std::runtime_error {
@@ -97,5 +97,5 @@ class Ref {
 };
 
 }  // namespace detail
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

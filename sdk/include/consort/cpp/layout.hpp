@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-namespace consort {
+namespace consort::inline face {
 
 // nx elements side by side in a line, ny lines, ld elements from line to line. m(x, y): x runs along the line.
 // In column-major storage (BLAS) a line is a column of the matrix, so that m(i, j) is row i, column j.
@@ -254,5 +254,5 @@ struct Layout<void> {
 };
 
 }  // namespace detail
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace consort {
+namespace consort::inline face {
 
 // A name for a point in the order, good before the tasks exist: rt.tag(7).after({rt.tag(3)}).
 class Tag {
@@ -162,5 +162,5 @@ struct Options {
   }
 };
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

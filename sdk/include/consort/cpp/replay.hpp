@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace consort {
+namespace consort::inline face {
 
 // Do the submissions run while they are recorded?
 enum class Recorded { only, and_run };
@@ -74,5 +74,5 @@ class Recording {
   consort_recording_id id_{};
 };
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

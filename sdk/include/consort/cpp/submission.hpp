@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-namespace consort {
+namespace consort::inline face {
 
 namespace detail {
 
@@ -71,5 +71,5 @@ class Submission {
   Options options_;
 };
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif

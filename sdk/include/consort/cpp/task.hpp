@@ -11,7 +11,7 @@
 #include <span>
 #include <type_traits>
 
-namespace consort {
+namespace consort::inline face {
 
 // True: it ended well in time. False: time ran out. Anything else is thrown.
 namespace detail {
@@ -170,5 +170,5 @@ class Done {
   void *arg_ = nullptr;
 };
 
-}  // namespace consort
+}  // namespace consort::inline face
 #endif
