@@ -1,0 +1,16 @@
+# The solver of integer programs, if there is one: consort_glpk is what uses it. Also for bench/, which may be configured
+# alone.
+include_guard(GLOBAL)
+find_path(GLPK_INCLUDE_DIR glpk.h)
+find_library(GLPK_LIBRARY glpk)
+mark_as_advanced(GLPK_INCLUDE_DIR GLPK_LIBRARY)
+find_package(Threads REQUIRED)
+add_library(consort_glpk INTERFACE)
+target_link_libraries(consort_glpk INTERFACE Threads::Threads)
+if(GLPK_INCLUDE_DIR AND GLPK_LIBRARY)
+  target_include_directories(consort_glpk SYSTEM INTERFACE ${GLPK_INCLUDE_DIR})
+  target_link_libraries(consort_glpk INTERFACE ${GLPK_LIBRARY})
+else()
+  message(STATUS "report bound writes its program, but solves none: GLPK was not found (Debian: libglpk-dev)")
+  target_compile_definitions(consort_glpk INTERFACE BOUND_WITHOUT_GLPK)
+endif()
