@@ -6,6 +6,7 @@
 #include <random>
 
 #include "api/harness.hpp"
+#include "support/folder.hpp"
 
 namespace consort_test {
 namespace {
@@ -336,11 +337,10 @@ TEST(DeviceHome, TheEndBringsEverythingHome) {
 }
 
 TEST(DeviceHome, WhatCannotBeIsRefused) {
-  char folder[] = "/var/tmp/consort-home-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
+  const Folder folder("home", "/var/tmp");
   Words there(100, 1), empty;
   {
-    Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"disk_posix.path", folder}, {"disk_posix.capacity", "1M"}});
+    Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"}});
     consort_info info{};
     info.size = sizeof info;
     ASSERT_OK(consort_get_info(m, &info));
@@ -389,7 +389,6 @@ TEST(DeviceHome, WhatCannotBeIsRefused) {
     EXPECT_EQ(found.v, x.v);
     ASSERT_OK(consort_unregister(m, x));
   }
-  (void)rmdir(folder);
 }
 
 // A device that is lost takes no home, and what should come back to it does not; nothing hangs, and the memory is given back.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "api/harness.hpp"
+#include "support/folder.hpp"
 
 namespace {
 
@@ -23,24 +24,17 @@ struct Curves {
 
 class ModelCurve : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/consort-curves-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
   void begin(const char *keep = "no") {
     stop();
     const Pairs pairs = {{"scheduler", "eager"}, {"workers", "1"}, {"cpu.topology", kFourCores}, {"calibrate_samples", "4"},
-                         {"keep_models", keep}, {"model_folder", folder_.c_str()}};
+                         {"keep_models", keep}, {"model_folder", folder_.path().c_str()}};
     consort_settings s = CONSORT_SETTINGS_INIT;
     s.set = pairs.data();
     s.nset = static_cast<uint32_t>(pairs.size());
     need(consort_start(&s, &rt_), "start");
     codelet_ = body_(rt_, "curved", [](const consort_call &) { return CONSORT_OK; });
   }
-  void TearDown() override {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { stop(); }
   void stop() {
     if (rt_) {
       EXPECT_OK(consort_stop(std::exchange(rt_, nullptr)));
@@ -75,7 +69,7 @@ class ModelCurve : public ::testing::Test {
     return x;
   }
 
-  std::string folder_;
+  const Folder folder_{"curves"};
   Bodies body_;
   consort_runtime *rt_ = nullptr;
   consort_codelet_id codelet_{};

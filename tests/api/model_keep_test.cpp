@@ -8,6 +8,7 @@
 
 #include "api/harness.hpp"
 #include "model_file.hpp"
+#include "support/folder.hpp"
 
 namespace {
 
@@ -16,18 +17,11 @@ using consort::StoredModel;
 
 class Kept : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/consort_models_XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  void TearDown() override {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { stop(); }
   void begin(Pairs more = {}) {
     stop();
     said_.clear();
-    Pairs pairs = {{"cpu.topology", kFourCores}, {"workers", "1"}, {"model_folder", folder_.c_str()},
+    Pairs pairs = {{"cpu.topology", kFourCores}, {"workers", "1"}, {"model_folder", folder_.path().c_str()},
                    {"calibrate_samples", "4"}};
     for (const auto &m : more) {
       std::erase_if(pairs, [&](const auto &p) { return std::string(p.key) == m.key; });
@@ -59,7 +53,7 @@ class Kept : public ::testing::Test {
   }
   std::vector<std::string> files() const {
     std::vector<std::string> all;
-    for (const auto &e : std::filesystem::directory_iterator(folder_)) all.push_back(e.path());
+    for (const auto &e : std::filesystem::directory_iterator(folder_.path())) all.push_back(e.path());
     std::sort(all.begin(), all.end());
     return all;
   }
@@ -83,7 +77,7 @@ class Kept : public ::testing::Test {
   }
 
   Bodies body_;
-  std::string folder_;
+  const Folder folder_{"models"};
   consort_runtime *rt_ = nullptr;
   Desc task_{{0}};
   std::mutex mutex_;
@@ -199,7 +193,7 @@ TEST_F(Kept, WhatBelongsToUnitsThatAreNotHereStays) {
   auto head = m.read_about(std::string_view(good).substr(good.find('\n') + 1));
   ASSERT_TRUE(head);
   m.cells.push_back({"elsewhere", "elsewhere/9", 0, 77, 88, 5, 1, {3, 4, 5}});
-  ASSERT_TRUE(m.file(folder_).write(m.body()));
+  ASSERT_TRUE(m.file(folder_.path()).write(m.body()));
   ASSERT_EQ(files().size(), 1u);
   begin();
   EXPECT_TRUE(std::isnan(expected()));
@@ -212,7 +206,7 @@ TEST_F(Kept, WhatBelongsToUnitsThatAreNotHereStays) {
 
 TEST_F(Kept, WhatWasMeasuredElsewhereIsToldByBytesUntilThereIsMore) {
   consort_settings s = CONSORT_SETTINGS_INIT;
-  const consort_setting folder = {"model_folder", folder_.c_str()};
+  const consort_setting folder = {"model_folder", folder_.path().c_str()};
   s.set = &folder;
   s.nset = 1;
   consort_model_row r{};
@@ -252,7 +246,7 @@ TEST_F(Kept, WhatWasMeasuredElsewhereIsToldByBytesUntilThereIsMore) {
 }
 
 TEST_F(Kept, AFolderThatCannotBeWrittenIsSaidInOneLine) {
-  const std::string file = folder_ + "/taken";
+  const std::string file = folder_ / "taken";
   std::ofstream(file) << "no folder";
   const std::string below = file + "/models";
   begin({{"model_folder", below.c_str()}});
@@ -276,14 +270,14 @@ TEST_F(Kept, NamesOfAllKindsMakeFiles) {
 
 TEST_F(Kept, AreListedWithoutARuntime) {
   learn();
-  std::ofstream(folder_ + "/zz.txt") << "something else";
+  std::ofstream(folder_ / "zz.txt") << "something else";
   struct Seen {
     std::vector<std::string> files, rows;
     std::string reason;
     uint32_t here = 0;
   } seen;
   consort_settings s = CONSORT_SETTINGS_INIT;
-  const consort_setting set[] = {{"model_folder", folder_.c_str()}};
+  const consort_setting set[] = {{"model_folder", folder_.path().c_str()}};
   s.set = set;
   s.nset = 1;
   ASSERT_OK(consort_list_models(

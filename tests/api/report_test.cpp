@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "api/harness.hpp"
+#include "support/folder.hpp"
 
 namespace {
 
@@ -14,15 +15,7 @@ using namespace consort_test;
 
 class Reports : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/consort-reports-XXXXXX";
-    folder_ = mkdtemp(name);
-    path_ = folder_ + "/trace";
-  }
-  void TearDown() override {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { stop(); }
   consort_status start(Pairs pairs) {
     pairs.push_back({"keep_models", "no"});
     consort_settings s = CONSORT_SETTINGS_INIT;
@@ -73,7 +66,8 @@ class Reports : public ::testing::Test {
     return lines;
   }
 
-  std::string folder_, path_;
+  const Folder folder_{"reports"};
+  const std::string path_ = folder_ / "trace";
   std::mutex mutex_;
   std::vector<std::string> log_;
   Bodies body_;

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "api/harness.hpp"
+#include "api/team_bodies.hpp"
 
 #if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
 #include <omp.h>
@@ -21,16 +21,15 @@ struct Seen {
 };
 
 // y = a x + y, and who did it.
-consort_status axpy(const consort_call *call) {
-  auto &seen = *static_cast<Seen *>(call->user);
-  float *y = pointer<float>(*call, 1);
-  const float *x = pointer<float>(*call, 0), a = value<float>(*call, 0);
-  const int n = value<int>(*call, 1);
-#pragma omp parallel num_threads(static_cast<int>(call->team))
+consort_status axpy(const consort_call &call, Seen &seen) {
+  float *y = pointer<float>(call, 1);
+  const float *x = pointer<float>(call, 0), a = value<float>(call, 0);
+  const int n = value<int>(call, 1);
+#pragma omp parallel num_threads(static_cast<int>(call.team))
   {
     cpu_set_t set;
     CPU_ZERO(&set);
-    consort_bind_to_team(call);
+    consort_bind_to_team(&call);
     sched_getaffinity(0, sizeof set, &set);
     {
       const std::lock_guard lock(seen.mutex);
@@ -52,15 +51,9 @@ TEST(OpenMp, ItsThreadsAreTheTeams) {  // PAR-09
   constexpr int kN = 100'000;
   std::vector<float> x(kN, 2), y(kN, 1);
   Seen seen;
+  TeamBodies body;
   Rt rt({{"workers", "2"}, {"keep_models", "no"}});
-  const consort_impl impl = {"cpu", axpy, &seen, nullptr, nullptr, nullptr, nullptr, 0};
-  consort_codelet d = CONSORT_CODELET_INIT;
-  d.name = "axpy";
-  d.flags = CONSORT_CL_FORKJOIN;
-  d.impls = &impl;
-  d.nimpls = 1;
-  consort_codelet_id c;
-  ASSERT_OK(consort_codelet_add(rt, &d, &c));
+  const auto c = body(rt, "axpy", CONSORT_CL_FORKJOIN, [&](const consort_call &call) { return axpy(call, seen); });
   const auto dx = vector_of(rt, x.data(), kN, sizeof(float)), dy = vector_of(rt, y.data(), kN, sizeof(float));
   const auto run = [&](uint32_t on) {
     seen.threads.clear(), seen.cores.clear();

@@ -4,45 +4,20 @@
 #include <sched.h>
 #include <setjmp.h>
 
-#include <deque>
 #include <map>
 #include <random>
 #include <set>
 
-#include "api/harness.hpp"
+#include "api/team_bodies.hpp"
 
 using namespace consort_test;
 
 namespace {
 
-const Pairs kEight = {{"workers", "8"}, {"cpu.topology", "pack:2 core:4 pu:1"}, {"keep_models", "no"}};
 Pairs with(Pairs pairs, const char *key, const char *value) {
   pairs.push_back({key, value});
   return pairs;
 }
-
-// Codelets for teams, of function objects; they live as long as their test.
-class TeamBodies {
- public:
-  consort_codelet_id operator()(consort_runtime *rt, const char *name, uint32_t flags, Body body, uint32_t max = 0,
-                                uint32_t nmodes = CONSORT_NONE) {
-    all_.push_back(std::move(body));
-    const consort_impl impl = {"cpu", run_body, &all_.back(), nullptr, nullptr, nullptr, nullptr, 0};
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.flags = flags;
-    d.name = name;
-    d.impls = &impl;
-    d.nimpls = 1;
-    d.nmodes = nmodes;
-    d.max_team = max;
-    consort_codelet_id id{0};
-    need(consort_codelet_add(rt, &d, &id), "codelet");
-    return id;
-  }
-
- private:
-  std::deque<Body> all_;
-};
 
 std::vector<std::vector<uint32_t>> members(consort_runtime *rt) {
   consort_info info{};

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "api/harness.hpp"
+#include "support/folder.hpp"
 
 namespace {
 
@@ -20,15 +21,7 @@ struct Line : std::vector<std::string> {
 
 class Traces : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/consort-traces-XXXXXX";
-    folder_ = mkdtemp(name);
-    path_ = folder_ + "/trace";
-  }
-  void TearDown() override {
-    stop();
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { stop(); }
   consort_status start(Pairs pairs) {
     pairs.push_back({"keep_models", "no"});
     if (std::none_of(pairs.begin(), pairs.end(), [](const auto &p) { return std::string(p.key) == "trace"; }))
@@ -59,7 +52,8 @@ class Traces : public ::testing::Test {
     return some;
   }
 
-  std::string folder_, path_;
+  const Folder folder_{"traces"};
+  const std::string path_ = folder_ / "trace";
   std::vector<Line> lines_;
   Bodies body_;
   consort_runtime *rt_ = nullptr;
@@ -170,16 +164,16 @@ TEST_F(Traces, ABodyThatWaitsAndLosesItsTurnIsThere) {
 }
 
 TEST_F(Traces, AFileThatCannotBeWrittenIsSaidAtTheStart) {
-  const std::string nowhere = folder_ + "/no/such/trace";
+  const std::string nowhere = folder_ / "no/such/trace";
   EXPECT_EQ(start({{"workers", "1"}, {"trace", nowhere.c_str()}}), CONSORT_E_IO);
   EXPECT_NE(std::string(consort_error()).find("the setting trace: cannot write " + nowhere), std::string::npos) << consort_error();
 }
 
 TEST_F(Traces, TheProcessInItsName) {
-  const std::string pattern = folder_ + "/of-%p";
+  const std::string pattern = folder_ / "of-%p";
   ASSERT_OK(start({{"workers", "1"}, {"trace", pattern.c_str()}}));
   stop();
-  EXPECT_TRUE(std::filesystem::exists(folder_ + "/of-" + std::to_string(getpid())));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "of-" + std::to_string(getpid())));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "drivers/driver_harness.hpp"
+#include "support/folder.hpp"
 
 namespace consort_test {
 namespace {
@@ -22,23 +23,17 @@ uint32_t allowed_cpus() {
 }
 
 // A /proc and /sys of our own.
-class Root {
- public:
-  Root() {
-    char name[] = "/tmp/consort-root-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Root() { std::filesystem::remove_all(path); }
+struct Root : Folder {
+  Root() : Folder("root") {}
   void write(const std::string &file, const std::string &text) {
-    std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
-    std::ofstream(path + file) << text;
+    std::filesystem::create_directories(std::filesystem::path(path() + file).parent_path());
+    std::ofstream(path() + file) << text;
   }
-  std::string path;
 };
 
 TEST(Cpu, OffersThisMachine) {
   Root none;  // no quota
-  DriverHarness d("cpu", {{"root", none.path}});
+  DriverHarness d("cpu", {{"root", none.path()}});
   ASSERT_EQ(d.status, CONSORT_OK) << d.plugin.failure();
   ASSERT_GE(d.units.size(), 1u);
   EXPECT_LE(d.units.size(), allowed_cpus());
@@ -162,7 +157,7 @@ TEST(Cpu, TheThreadsAffinityIsRespected) {
 TEST(Cpu, TheCgroupsQuotaIsRespected) {
   if (allowed_cpus() < 2) GTEST_SKIP() << "one cpu only";
   const auto workers = [](Root &root, Params more = {}) {
-    more["root"] = root.path;
+    more["root"] = root.path();
     DriverHarness d("cpu", more);
     EXPECT_EQ(d.status, CONSORT_OK) << d.plugin.failure();
     return std::pair(d.units.size(), d.plugin.log());

@@ -41,7 +41,7 @@ TEST_P(DiskFaults, AnErrorWhileWriting) {
   faults::demand(faults::kWrite, EIO);
   EXPECT_EQ(d.run_one(d.q, d.out(more.data(), b, {100000})), CONSORT_E_IO);
   EXPECT_TOLD(d, "writing ");
-  EXPECT_TOLD(d, " of the file in " + d.path + ": Input/output error (5)");
+  EXPECT_TOLD(d, " of the file in " + d.path() + ": Input/output error (5)");
   EXPECT_NE(d.plugin.log().find("Input/output error"), std::string::npos) << "in the log, too";
   EXPECT_EQ(more, same);
   d.expect_contents();
@@ -201,7 +201,7 @@ TEST_P(DiskFaults, AFileThatSomebodyCloses) {
   std::vector<int> closed;
   for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code none;
-    if (std::filesystem::read_symlink(e, none).string().find(d.path + "/") == 0)
+    if (std::filesystem::read_symlink(e, none).string().find(d.path() + "/") == 0)
       closed.push_back(std::stoi(e.path().filename()));
   }
   ASSERT_FALSE(closed.empty());
@@ -262,15 +262,15 @@ TEST_P(DiskFaults, AThreadOfTheSystemThatLooksForWork) {
 
 // -- disks that are really full ---------------------------------------------------------------------------------------
 
-struct Small : Folder {  // a file system of 1 MiB; in a namespace of mounts of this process
+struct Small : DiskFolder {  // a file system of 1 MiB; in a namespace of mounts of this process
   bool mounted = false;
   Small() {
     static const bool apart =
         unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    mounted = apart && mount("none", path.c_str(), "tmpfs", 0, "size=1m") == 0;
+    mounted = apart && mount("none", path().c_str(), "tmpfs", 0, "size=1m") == 0;
   }
   ~Small() {
-    if (mounted) umount2(path.c_str(), MNT_DETACH);
+    if (mounted) umount2(path().c_str(), MNT_DETACH);
   }
 };
 
@@ -278,7 +278,7 @@ TEST_P(DiskFaults, AReallyFullDisk) {
   const Small small;
   if (!small.mounted) GTEST_SKIP() << "no right to mount a small file system: " << strerror(errno);
   for (const char *ahead : {"true", "false"}) {
-    Disk d(GetParam().driver, params({{"path", small.path}, {"capacity", "8M"}, {"preallocate", ahead}}));
+    Disk d(GetParam().driver, params({{"path", small.path()}, {"capacity", "8M"}, {"preallocate", ahead}}));
     void *q = d.open_queue();
     const auto data = noise(4 << 20, 8);
     const consort_addr a = d.alloc(500000);

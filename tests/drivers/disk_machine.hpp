@@ -10,24 +10,15 @@
 #include <thread>
 
 #include "drivers/driver_harness.hpp"
+#include "support/folder.hpp"
 
 namespace consort_test {
 
 using Params = PluginHost::Params;
 
-// A folder that goes with its test.
-struct Folder {
-  std::string path;
-  explicit Folder(const char *in = "/var/tmp") {
-    path = std::string(in) + "/consort-disk-XXXXXX";
-    if (!mkdtemp(path.data())) ADD_FAILURE() << path << ": " << strerror(errno);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  size_t files() const {
-    size_t n = 0;
-    for (const auto &e : std::filesystem::directory_iterator(path)) n += e.is_regular_file();
-    return n;
-  }
+// Where files are on a disk, on most machines.
+struct DiskFolder : Folder {
+  explicit DiskFolder(const char *in = "/var/tmp") : Folder("disk", in) {}
 };
 
 inline consort_space_desc ram() {
@@ -50,9 +41,9 @@ struct Box {  // a copy's shape: rows of `run` bytes
   int64_t src_slice = 0, dst_slice = 0;
 };
 
-struct Disk : Folder, DriverHarness {
+struct Disk : DiskFolder, DriverHarness {
   explicit Disk(const std::string &driver, Params more = {}, const char *in = "/var/tmp")
-      : Folder(in), DriverHarness(driver, with_path(std::move(more), path), CONSORT_PLUGIN_DIR, {ram()}) {}
+      : DiskFolder(in), DriverHarness(driver, with_path(std::move(more), path()), CONSORT_PLUGIN_DIR, {ram()}) {}
   ~Disk() {
     for (const auto &[a, n] : blocks) ops->free(dev, own(), a, n);
   }

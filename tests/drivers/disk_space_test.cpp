@@ -18,7 +18,7 @@ TEST_P(DiskSpace, OneSpaceNoUnitsLinksToTheHost) {
   EXPECT_EQ(s.capacity, 64u << 20);
   EXPECT_EQ(s.granule, 4096u);
   EXPECT_EQ(std::string(s.domain), "file");
-  EXPECT_EQ(std::string(s.name), std::string(GetParam().driver) + ":" + d.path);
+  EXPECT_EQ(std::string(s.name), std::string(GetParam().driver) + ":" + d.path());
   const uint32_t want = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
   EXPECT_EQ(d.link(0, 1).flags, want);
   EXPECT_EQ(d.link(1, 0).flags, want);
@@ -44,7 +44,7 @@ TEST_P(DiskSpace, TheFileHasNoName) {
   for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code none;
     const std::string target = std::filesystem::read_symlink(e, none).string();
-    mine += target.find(d.path + "/") == 0;
+    mine += target.find(d.path() + "/") == 0;
   }
   EXPECT_GE(mine, 1) << "it is there all the same";
 }
@@ -68,8 +68,8 @@ TEST_P(DiskSpace, WhatIsThereIsGivenAndTakenBack) {
 }
 
 TEST_P(DiskSpace, SeveralFolders) {
-  const Folder a, b;
-  PluginHost p(GetParam().driver, params({{"path", a.path + "/, " + b.path}, {"capacity", "1M"}}));
+  const DiskFolder a, b;
+  PluginHost p(GetParam().driver, params({{"path", a.path() + "/, " + b.path()}, {"capacity", "1M"}}));
   ASSERT_TRUE(p.ready()) << p.failure();
   const auto *ops = p.ops<consort_driver_ops>();
   ASSERT_EQ(ops->count(p.self()), 2u);
@@ -79,7 +79,7 @@ TEST_P(DiskSpace, SeveralFolders) {
     consort_space_desc s{};
     s.size = sizeof s;
     ASSERT_EQ(ops->space(dev, 0, &s), CONSORT_OK);
-    EXPECT_EQ(std::string(s.name), std::string(GetParam().driver) + ":" + (i ? b : a).path)
+    EXPECT_EQ(std::string(s.name), std::string(GetParam().driver) + ":" + (i ? b : a).path())
         << "without the slash behind it";
     ops->close(dev);
   }
@@ -114,15 +114,15 @@ TEST_P(DiskSpace, AFolderThatIsNotThereIsNamed) {
 }
 
 TEST_P(DiskSpace, WithoutAPathTheUsualPlaces) {
-  const Folder own;
+  const DiskFolder own;
   const char *before = getenv("TMPDIR");
   const std::string kept = before ? before : "";
   const auto name = [&] {
     DriverHarness d(GetParam().driver, params({{"capacity", "1M"}}));
     return std::string(d.spaces.at(0).name);
   };
-  setenv("TMPDIR", own.path.c_str(), 1);
-  EXPECT_EQ(name(), std::string(GetParam().driver) + ":" + own.path);
+  setenv("TMPDIR", own.path().c_str(), 1);
+  EXPECT_EQ(name(), std::string(GetParam().driver) + ":" + own.path());
   setenv("TMPDIR", "relative", 1);
   EXPECT_EQ(name(), std::string(GetParam().driver) + ":/var/tmp");
   unsetenv("TMPDIR");
@@ -167,8 +167,8 @@ TEST_P(DiskSpace, TheProcessLimitOfFilesHolds) {
 }
 
 TEST_P(DiskSpace, WhatNobodyFreedIsTold) {
-  const Folder f;
-  PluginHost p(GetParam().driver, params({{"path", f.path}, {"capacity", "1M"}}));
+  const DiskFolder f;
+  PluginHost p(GetParam().driver, params({{"path", f.path()}, {"capacity", "1M"}}));
   const auto *ops = p.ops<consort_driver_ops>();
   void *dev = nullptr;
   ASSERT_EQ(ops->open(p.self(), 0, 1, &dev), CONSORT_OK);

@@ -21,7 +21,7 @@ struct Pair {
 
 // Two cores that see pairs and 1 MiB of memory, a unit of class "gpu" that sees two lines and 512 KiB of its own, and a
 // disk. From the gpu bytes go to the disk by way of the cores' memory.
-struct Machine : Folder {
+struct Machine : DiskFolder {
   std::string devices = "/tmp/consort-disk-formats-" + std::to_string(getpid()) + ".toml";
   std::string drivers, key_path, key_direct, key_capacity;
   std::atomic<int> to_lines{0}, to_pairs{0};
@@ -37,7 +37,7 @@ struct Machine : Folder {
     drivers = "cpu, sim, " + driver;
     key_path = driver + ".path", key_direct = driver + ".direct", key_capacity = driver + ".capacity";
     rt = std::make_unique<Rt>(Pairs{{"drivers", drivers.c_str()}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores},
-                                    {"sim.machine", devices.c_str()}, {"sim.runs", ""}, {key_path.c_str(), path.c_str()},
+                                    {"sim.machine", devices.c_str()}, {"sim.runs", ""}, {key_path.c_str(), path().c_str()},
                                     {key_direct.c_str(), k.direct}, {key_capacity.c_str(), "64M"}, {"limits", "ram=1M"},
                                     {"log", "error"}});
     consort_info info{};

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kCells = 8192;  // of a datum: 64 KiB
 
 // Two workers with 1 MiB of memory between them, and a disk.
-struct Machine : Folder {
+struct Machine : DiskFolder {
   std::string drivers, key_path, key_direct, key_capacity;
   Pairs pairs;
   Bodies bodies;
@@ -25,7 +25,7 @@ struct Machine : Folder {
     drivers = std::string(others) + ", " + driver;
     key_path = driver + ".path", key_direct = driver + ".direct", key_capacity = driver + ".capacity";
     pairs = {{"drivers", drivers.c_str()},   {"cpu.workers", "2"},
-             {"cpu.topology", kFourCores},   {key_path.c_str(), path.c_str()},
+             {"cpu.topology", kFourCores},   {key_path.c_str(), path().c_str()},
              {key_direct.c_str(), k.direct}, {key_capacity.c_str(), "64M"},
              {"limits", "ram=1M"},           {"log", "error"}};
     pairs.insert(pairs.end(), more.begin(), more.end());
@@ -38,7 +38,7 @@ struct Machine : Folder {
     for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
       std::error_code none;
       struct stat s {};
-      if (std::filesystem::read_symlink(e, none).string().find(path + "/") == 0 && stat(e.path().c_str(), &s) == 0)
+      if (std::filesystem::read_symlink(e, none).string().find(path() + "/") == 0 && stat(e.path().c_str(), &s) == 0)
         most = std::max<uint64_t>(most, static_cast<uint64_t>(s.st_size));
     }
     return most;
@@ -197,7 +197,7 @@ TEST_P(DiskSpill, AReadThatFailsNamesDatumPlaceAndReason) {
   ASSERT_GE(away.size(), 8u) << "two thirds of them do not fit";
   faults::demand(faults::kRead, EIO, 1 << 20);
   for (int i = 0; i < 8; ++i) Desc(add).rw(x[39]).r(away[i]).must(m);
-  const std::string disk = std::string(GetParam().driver) + ":" + m.path;
+  const std::string disk = std::string(GetParam().driver) + ":" + m.path();
   EXPECT_SAYS(CONSORT_E_IO, consort_wait_all(m, kLong, 0), "its datum 'd",
               "could not be copied from " + disk + " to ram", "reading 65536 bytes at ", "Input/output error (5)");
   faults::none();

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "drivers/opencl_machine.hpp"
+#include "support/folder.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
 TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
@@ -23,21 +24,6 @@ TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/c
 
 namespace consort_test {
 namespace {
-
-// A folder that goes with its test.
-struct Folder {
-  std::string path;
-  Folder() {
-    char name[] = "/tmp/consort-opencl-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  size_t files() const {
-    size_t n = 0;
-    for (const auto &e : std::filesystem::recursive_directory_iterator(path)) n += e.is_regular_file();
-    return n;
-  }
-};
 
 constexpr char kScale[] =
     "__kernel void scale(__global float *x, ulong off, ulong n, float a) {\n"
@@ -212,13 +198,13 @@ TEST_F(OpenCl, TheCompilersWordsAreTold) {
 }
 
 TEST_F(OpenCl, KernelsComeFromFiles) {
-  Folder folder;
-  std::ofstream(folder.path + "/factor.h") << "#define FACTOR 3\n";
-  std::ofstream(folder.path + "/k.cl") << "#include \"factor.h\"\n__kernel void k(__global int *x) { x[get_global_id(0)] *= FACTOR; }\n";
-  Machine m(Params{{"folders", "/nowhere:" + folder.path}});
+  const Folder folder("opencl");
+  std::ofstream(folder / "factor.h") << "#define FACTOR 3\n";
+  std::ofstream(folder / "k.cl") << "#include \"factor.h\"\n__kernel void k(__global int *x) { x[get_global_id(0)] *= FACTOR; }\n";
+  Machine m(Params{{"folders", "/nowhere:" + folder.path()}});
   void *q = m.open_queue();
   const uint64_t code = m.load("k.cl", "k", "file");
-  EXPECT_EQ(m.load((folder.path + "/k.cl").c_str(), "k", "file"), code);
+  EXPECT_EQ(m.load((folder / "k.cl").c_str(), "k", "file"), code);
   m.load("absent.cl", "k", "file", CONSORT_E_INVAL);
   EXPECT_NE(m.plugin.failure().find("no kernel file"), std::string::npos) << m.plugin.failure();
   int v[4] = {1, 2, 3, 4};
@@ -229,8 +215,8 @@ TEST_F(OpenCl, KernelsComeFromFiles) {
 }
 
 TEST_F(OpenCl, BuiltKernelsAreKept) {
-  Folder folder;
-  const Params cached = {{"cache", folder.path + "/deep/er"}};
+  const Folder folder("opencl");
+  const Params cached = {{"cache", folder / "deep/er"}};
   int v[2] = {2, 3};
   const auto use = [&](Machine &m) {
     void *q = m.open_queue();
@@ -245,17 +231,17 @@ TEST_F(OpenCl, BuiltKernelsAreKept) {
   EXPECT_EQ(folder.files(), 1u) << "found again";
   // What does not check out is built anew, and replaced.
   std::string file;
-  for (const auto &e : std::filesystem::recursive_directory_iterator(folder.path))
+  for (const auto &e : std::filesystem::recursive_directory_iterator(folder.path()))
     if (e.is_regular_file()) file = e.path();
   const auto size = std::filesystem::file_size(file);
   std::filesystem::resize_file(file, size / 2);
   { Machine m(cached); use(m); }
   EXPECT_GT(std::filesystem::file_size(file), size / 2);
-  { Machine m(Params{{"cache", folder.path + "/deep/er"}, {"options", "-cl-fast-relaxed-math"}}); use(m); }
+  { Machine m(Params{{"cache", folder / "deep/er"}, {"options", "-cl-fast-relaxed-math"}}); use(m); }
   EXPECT_EQ(folder.files(), 2u) << "other options, another binary";
   EXPECT_EQ(v[0], 6);
-  std::ofstream(folder.path + "/file") << "no folder";
-  { Machine m(Params{{"cache", folder.path + "/file/below"}}); use(m); }
+  std::ofstream(folder / "file") << "no folder";
+  { Machine m(Params{{"cache", folder / "file/below"}}); use(m); }
   EXPECT_EQ(v[1], 8) << "no cache is no error";
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "api/harness.hpp"
+#include "support/folder.hpp"
 
 namespace {
 
@@ -72,9 +73,7 @@ int compile(const Case &c, const std::filesystem::path &folder, std::string *out
 }
 
 TEST(WrongUse, DoesNotCompileAndSaysWhy) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "consort_wrong_use_XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  const std::filesystem::path folder = pattern;
+  const consort_test::Folder folder("wrong-use", std::filesystem::temp_directory_path());
   constexpr size_t n = std::size(kCases);
   std::string output[n];
   int status[n];
@@ -82,7 +81,7 @@ TEST(WrongUse, DoesNotCompileAndSaysWhy) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t)
     threads.emplace_back([&] {
-      for (size_t i; (i = next++) < n;) status[i] = compile(kCases[i], folder, &output[i]);
+      for (size_t i; (i = next++) < n;) status[i] = compile(kCases[i], folder.path(), &output[i]);
     });
   for (auto &t : threads) t.join();
   for (size_t i = 0; i < n; ++i) {
@@ -94,7 +93,6 @@ TEST(WrongUse, DoesNotCompileAndSaysWhy) {
     EXPECT_NE(status[i], 0) << "it compiles";
     EXPECT_NE(output[i].find(kCases[i].says), std::string::npos) << output[i].substr(0, 4000);
   }
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

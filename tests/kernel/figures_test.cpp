@@ -10,6 +10,7 @@
 
 #include "../api/harness.hpp"
 #include "../plugins/stream/stream.h"
+#include "../support/folder.hpp"
 
 namespace {
 
@@ -21,18 +22,15 @@ using namespace consort_test;
 class Figures : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/consort_figures_XXXXXX";
-    folder_ = mkdtemp(name);
     if (const char *old = std::getenv("XDG_CACHE_HOME")) old_ = old;
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
   }
   void TearDown() override {
     old_.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", old_.c_str(), 1);
-    std::filesystem::remove_all(folder_);
   }
   std::vector<std::string> files() const {
     std::vector<std::string> found;
-    const std::string links = folder_ + "/consort/links";
+    const std::string links = folder_ / "consort/links";
     if (std::filesystem::exists(links))
       for (const auto &e : std::filesystem::directory_iterator(links)) found.push_back(e.path());
     return found;
@@ -41,7 +39,8 @@ class Figures : public ::testing::Test {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  std::string folder_, old_;
+  const Folder folder_{"figures"};
+  std::string old_;
 };
 
 // A runtime that does nothing, and what it said of what is wrong.
@@ -94,7 +93,7 @@ TEST(FigureSense, ALinkUnlikeTheOthersIsNotBelieved) {
 }
 
 TEST_F(Figures, AFileComesBackAndABrokenOneDoesNot) {
-  const FigureFile file(folder_ + "/a/b", "some", "what it is about\nand more\n");
+  const FigureFile file(folder_ / "a/b", "some", "what it is about\nand more\n");
   FigureFile::Figures found;
   std::string why;
   EXPECT_EQ(file.read(&found, &why), FigureFile::State::kAbsent);
@@ -123,18 +122,18 @@ TEST_F(Figures, AFileComesBackAndABrokenOneDoesNot) {
   EXPECT_EQ(with(old), FigureFile::State::kUnusable);
   EXPECT_NE(why.find("version 0"), std::string::npos) << why;
   EXPECT_EQ(with(std::string(3 << 20, 'x')), FigureFile::State::kUnusable);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/a/b"), {}), 1) << "nothing else is left";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "a/b"), {}), 1) << "nothing else is left";
 }
 
 TEST_F(Figures, WhereNothingCanBeKeptThatIsSaid) {
-  std::ofstream(folder_ + "/file") << "";
-  EXPECT_NE(FigureFile(folder_ + "/file/x", "d", "a\n").write({}).error().text.find("cannot make the folder"),
+  std::ofstream(folder_ / "file") << "";
+  EXPECT_NE(FigureFile(folder_ / "file/x", "d", "a\n").write({}).error().text.find("cannot make the folder"),
             std::string::npos);
   EXPECT_TRUE(FigureFile("", "d", "a\n").write({{{"a", "b"}, {1, 1, 1}}}));
 }
 
 TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
-  const FigureFile file(folder_ + "/links", "some", "about\n");
+  const FigureFile file(folder_ / "links", "some", "about\n");
   const auto figures = [](int writer, int turn) {  // of different lengths
     FigureFile::Figures f;
     for (int i = 0; i <= (writer + turn) % 7; ++i) f[{"space " + std::to_string(i), "ram"}] = {1e9 + writer, 1e3 + turn, 1};
@@ -154,7 +153,7 @@ TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
     for (const auto &[ends, f] : found) EXPECT_EQ(f.latency_ns, found.begin()->second.latency_ns) << "one writer's words";
   }
   writers.clear();
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/links"), {}), 1) << "nothing else is left";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "links"), {}), 1) << "nothing else is left";
 }
 
 TEST_F(Figures, AFolderThatTakesNothingIsAWarning) {

@@ -14,6 +14,7 @@
 
 #include "config.hpp"
 #include "registry.hpp"
+#include "support/folder.hpp"
 
 namespace consort {
 
@@ -27,22 +28,13 @@ inline void write_all(const std::string &path, const std::string &bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// A folder that goes with the test.
-class Folder {
+// With plugins of tests/plugins/loader in it.
+class Folder : public consort_test::Folder {
  public:
-  Folder() {
-    char name[] = "/tmp/consort_loader_XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  const std::string &path() const { return path_; }
-  std::string operator/(const std::string &file) const { return path_ + "/" + file; }
+  Folder() : consort_test::Folder("loader") {}
   void add(const std::string &fixture, std::string as = {}) const {
     std::filesystem::copy_file(kFixtures + fixture + ".so", *this / ((as.empty() ? fixture : as) + ".so"));
   }
-
- private:
-  std::string path_;
 };
 
 // What was logged, level by level, one line each. Any thread may log.

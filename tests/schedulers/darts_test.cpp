@@ -19,17 +19,6 @@ Machine accelerators(uint32_t n, uint32_t slow = 0) {
   return m;
 }
 
-void submit_and_push(VirtualMachine &v, const Graph &g) {
-  v.load(g);
-  std::vector<uint32_t> ready;
-  for (uint32_t t = 0; t < v.tasks.size(); ++t) {
-    const consort_task *one = &v.tasks[t];
-    v.ops->submitted(v.instance, &one, 1);
-    if (g.items[t].before == 0) ready.push_back(t);
-  }
-  v.push(CONSORT_NONE, ready);
-}
-
 // Each task reads two data. Datum 9 would do for three of them, each of the others for one.
 Graph with_a_favourite() {
   Graph g;

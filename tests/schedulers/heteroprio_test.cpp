@@ -29,17 +29,6 @@ Graph loose(const std::vector<uint32_t> &kinds, uint32_t each) {
   return g;
 }
 
-void submit_and_push(VirtualMachine &v, const Graph &g) {
-  v.load(g);
-  std::vector<uint32_t> ready;
-  for (uint32_t t = 0; t < v.tasks.size(); ++t) {
-    const consort_task *one = &v.tasks[t];
-    v.ops->submitted(v.instance, &one, 1);
-    if (g.items[t].before == 0) ready.push_back(t);
-  }
-  v.push(CONSORT_NONE, ready);
-}
-
 TEST(Heteroprio, EachClassBeginsWithWhatItIsBetterAt) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = loose({2, 0, 1}, 40);

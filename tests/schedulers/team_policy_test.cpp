@@ -2,10 +2,9 @@
 // all the same. PAR-01, PAR-02, PAR-03, PAR-04; SCH-12, SCH-13.
 #include <consort/model.h>
 
-#include <deque>
 #include <map>
 
-#include "api/harness.hpp"
+#include "api/team_bodies.hpp"
 #include "schedulers/policy_harness.hpp"
 
 namespace consort_test {
@@ -80,25 +79,6 @@ TEST(Peager, OnlyTheIdleAreTakenAndNoMoreThanAllowed) {  // PAR-03, PAR-04
 
 // -- in a runtime -------------------------------------------------------------------------------------------------
 
-const Pairs kEight = {{"workers", "8"}, {"cpu.topology", "pack:2 core:4 pu:1"}, {"keep_models", "no"}};
-
-struct Codelets {
-  std::deque<Body> all;
-  consort_codelet_id operator()(consort_runtime *rt, const char *name, uint32_t flags, Body body, uint32_t max = 0) {
-    all.push_back(std::move(body));
-    const consort_impl impl = {"cpu", run_body, &all.back(), nullptr, nullptr, nullptr, nullptr, 0};
-    consort_codelet d = CONSORT_CODELET_INIT;
-    d.flags = flags;
-    d.name = name;
-    d.impls = &impl;
-    d.nimpls = 1;
-    d.max_team = max;
-    consort_codelet_id id{0};
-    need(consort_codelet_add(rt, &d, &id), "codelet");
-    return id;
-  }
-};
-
 class TeamPolicies : public testing::TestWithParam<const char *> {
  protected:
   static Pairs pairs() {
@@ -118,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, TeamPolicies,
 
 // A chain, each task of which finds what the one before left; beside it ordinary tasks. Each rank is called exactly once.
 TEST_P(TeamPolicies, EveryTaskIsRunByOneTeamOrOneWorker) {  // PAR-01, PAR-02
-  Codelets codelets;
+  TeamBodies codelets;
   Bodies plain;
   Rt rt(pairs());
   std::atomic<uint64_t> parts{0}, wrong{0}, others{0};
@@ -170,7 +150,7 @@ double slower(void *, const consort_model_ask *ask) { return 1e6 * team_of(ask);
 
 // Of a kernel that twice the cores make twice as fast the largest teams, of one that they make slower none.
 TEST(Pheft, TheSizeThatEndsItSoonest) {  // PAR-04, PAR-11, SCH-12
-  Codelets codelets;
+  TeamBodies codelets;
   Pairs pairs = kEight;
   pairs.push_back({"scheduler", "pheft"});
   Rt rt(pairs);
@@ -196,7 +176,7 @@ TEST(Pheft, TheSizeThatEndsItSoonest) {  // PAR-04, PAR-11, SCH-12
 }
 
 TEST(Pheft, EachSizeIsTried) {  // PAR-04, PAR-11
-  Codelets codelets;
+  TeamBodies codelets;
   Pairs pairs = kEight;
   pairs.push_back({"scheduler", "pheft"});
   pairs.push_back({"calibrate_samples", "3"});
@@ -214,7 +194,7 @@ TEST(Pheft, EachSizeIsTried) {  // PAR-04, PAR-11
 
 // Many tasks at once that scale badly: most alone, side by side, though a team would end the first one sooner.
 TEST(Pheft, ManyTasksRunSideBySide) {  // PAR-04
-  Codelets codelets;
+  TeamBodies codelets;
   Pairs pairs = kEight;
   pairs.push_back({"scheduler", "pheft"});
   Rt rt(pairs);

@@ -525,4 +525,16 @@ class VirtualMachine {
   std::set<std::pair<uint32_t, uint32_t>> learned_;
 };
 
+// For tests that ask single decisions: all of the graph is told, and what waits for nothing is pushed at once.
+inline void submit_and_push(VirtualMachine &v, const Graph &g) {
+  v.load(g);
+  std::vector<uint32_t> ready;
+  for (uint32_t t = 0; t < v.tasks.size(); ++t) {
+    const consort_task *one = &v.tasks[t];
+    v.ops->submitted(v.instance, &one, 1);
+    if (g.items[t].before == 0) ready.push_back(t);
+  }
+  v.push(CONSORT_NONE, ready);
+}
+
 }  // namespace consort_test

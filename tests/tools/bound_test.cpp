@@ -13,7 +13,7 @@ constexpr const char *kRecord =
     "run\t1\t6000000\t8000000\t0\ta2\t0\t1000000\t0\nend\t0\n";
 
 TEST_F(BoundTool, TellsHowCloseARunCame) {  // BND-02, BND-03, BND-04, BND-05
-  const std::string file = folder_ + "/run.trace";
+  const std::string file = folder_ / "run.trace";
   std::ofstream(file) << kRecord;
   const auto a = run("bound " + file);
   EXPECT_EQ(a.status, 0) << a.out;
@@ -22,21 +22,21 @@ TEST_F(BoundTool, TellsHowCloseARunCame) {  // BND-02, BND-03, BND-04, BND-05
   EXPECT_TRUE(a.has("this one took 8 ms: 30.0 % of the bound's speed")) << a.out;
   const auto deps = run("bound --kind deps --integer " + file);
   EXPECT_TRUE(deps.has("no run takes less than 3 ms (deps, whole tasks;")) << deps.out;
-  const auto ways = run("bound --kind transfers --integer --lp " + folder_ + "/a.lp --mps " + folder_ + "/a.mps --dot " + folder_ + "/a.dot " + file);
+  const auto ways = run("bound --kind transfers --integer --lp " + folder_ / "a.lp --mps " + folder_ / "a.mps --dot " + folder_ / "a.dot " + file);
   EXPECT_TRUE(ways.has("no run takes less than 4 ms (transfers, whole tasks;")) << ways.out;
   const auto starts = [&](const char *name, const char *with) {
-    std::ifstream in(folder_ + name);
+    std::ifstream in(folder_ / name);
     std::string text(std::istreambuf_iterator<char>(in), {});
     EXPECT_NE(text.find(with), text.npos) << name << ":\n" << text;
   };
-  starts("/a.lp", "Minimize\n obj: + 1 T\nSubject To\n");
-  starts("/a.mps", "NAME bound\nROWS\n N obj\n");
-  starts("/a.dot", "t0 -> t2;");
+  starts("a.lp", "Minimize\n obj: + 1 T\nSubject To\n");
+  starts("a.mps", "NAME bound\nROWS\n N obj\n");
+  starts("a.dot", "t0 -> t2;");
   EXPECT_TRUE(run("trace show " + file).has("3 tasks, 0 copies")) << "the same file";
 }
 
 TEST_F(BoundTool, WrongUseIsSaid) {
-  const std::string file = folder_ + "/run.trace";
+  const std::string file = folder_ / "run.trace";
   std::ofstream(file) << "consort trace 1\nworker\t0\tcpu0\tcpu\nspace\t0\tram\nrun\t0\t1\t2\t0\ta\t0\t-1\t0\nend\t0\n";
   const auto no_graph = run("bound --kind deps " + file);
   EXPECT_EQ(no_graph.status, 1);

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/folder.hpp"
+
 namespace consort_test {
 
 struct Answer {
@@ -26,16 +28,13 @@ struct Answer {
 class Tools : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/consort_tools_XXXXXX";
-    folder_ = mkdtemp(name);
     for (char **v = environ; *v; ++v)
       if (std::string_view(*v).starts_with("CONSORT_"))
         unset_ += " -u " + std::string(*v, std::string_view(*v).find('='));
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Answer run(const std::string &arguments, const std::string &environment = {}) const {
-    const std::string error = folder_ + "/stderr";
+    const std::string error = folder_ / "stderr";
     const std::string command =
         "env" + unset_ + " " + environment + " " CONSORT_BIN_DIR "/consort " + arguments + " 2>" + error;
     Answer a;
@@ -50,7 +49,8 @@ class Tools : public ::testing::Test {
     return a;
   }
 
-  std::string folder_, unset_;
+  const Folder folder_{"tools"};
+  std::string unset_;
 };
 
 }  // namespace consort_test

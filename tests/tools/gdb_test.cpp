@@ -55,7 +55,7 @@ int be_looked_at() {
 class Gdb : public Tools {
  protected:
   std::string gdb(const std::string &commands) const {
-    const std::string out = folder_ + "/out";
+    const std::string out = folder_ / "out";
     const int status = std::system(
         ("GDB_TEST_CHILD=1 timeout 60 gdb -nx -batch " + commands + " >" + out + " 2>&1 </dev/null").c_str());
     std::ifstream in(out);
@@ -75,7 +75,7 @@ TEST_F(Gdb, TasksOfALiveProcessAndOfACore) {
   if (std::system("gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 </dev/null"))
     GTEST_SKIP() << "no gdb with Python here";
   ASSERT_EQ(consort_debug.version, 1u);  // and so it is linked in
-  const std::string program = std::filesystem::canonical("/proc/self/exe").string(), core = folder_ + "/core";
+  const std::string program = std::filesystem::canonical("/proc/self/exe").string(), core = folder_ / "core";
   const std::string live =
       gdb("-ex run" + source_ + " -ex consort-tasks -ex 'consort-tasks 7' -ex 'generate-core-file " + core +
           "' -ex kill " + program);

@@ -30,7 +30,7 @@ constexpr char kPlatforms[] = R"({
 class Machines : public consort_test::Tools {
  protected:
   std::string json(std::string text = kPlatforms) const {
-    const std::string file = folder_ + "/platforms.json";
+    const std::string file = folder_ / "platforms.json";
     std::ofstream(file) << text;
     return file;
   }
@@ -44,7 +44,7 @@ class Machines : public consort_test::Tools {
 };
 
 TEST_F(Machines, AreImported) {
-  const std::string toml = folder_ + "/small.toml";
+  const std::string toml = folder_ / "small.toml";
   const Answer a = run("machine import " + json() + " small --operands qr=5 -o " + toml);
   EXPECT_EQ(a.status, 0) << a.out;
   Answer text;
@@ -76,7 +76,7 @@ TEST_F(Machines, WhatIsWrongIsNamed) {
     EXPECT_TRUE(a.has(what)) << a.out;
   };
   says(json("{"), "small", "is no JSON");
-  says(folder_ + "/none.json", "small", "cannot be read");
+  says(folder_ / "none.json", "small", "cannot be read");
   says(json("{}"), "small", "has no \"platforms\"");
   says(json(), "smal", "has no platform \"smal\" (did you mean \"small\"?); it has: plain, small");
   says(json_with("\"mean_us\": 3.5", "\"mean_us\": 0"), "small", "platforms.small.kernels.lu_single.10.gemm.gpu0.mean_us: must be more than 0");

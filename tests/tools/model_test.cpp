@@ -20,11 +20,11 @@ class ModelTool : public consort_test::Tools {
     return m;
   }
   void keep(const StoredModel &m) const {
-    const auto r = m.file(folder_).write(m.body());
+    const auto r = m.file(folder_.path()).write(m.body());
     EXPECT_TRUE(r);
   }
   Answer model_command(const std::string &arguments) const {
-    return run("model " + arguments + " --set model_folder=" + folder_);
+    return run("model " + arguments + " --set model_folder=" + folder_.path());
   }
 };
 
@@ -61,7 +61,7 @@ TEST_F(ModelTool, ChecksWhatIsKept) {
   StoredModel wild = model("wild");
   wild.cells = {{"cpu", "cpu/x", 0, 7, 1000, 12, 0, {1, 900, 2, 1000, 500}}, {"cpu", "cpu/x", 0, 8, 2000, 12, 9, {5, 5, 5, 5}}};
   keep(wild);
-  std::ofstream(folder_ + "/broken.txt") << "consort models 1\nhalf";
+  std::ofstream(folder_ / "broken.txt") << "consort models 1\nhalf";
   const Answer bad = model_command("check");
   EXPECT_EQ(bad.status, 1);
   for (const char *part : {"broken.txt: it is cut short", "\"wild\" on cpu/x, 1000 bytes: its measurements differ by more than half",
@@ -71,7 +71,7 @@ TEST_F(ModelTool, ChecksWhatIsKept) {
 
 TEST_F(ModelTool, Draws) {
   keep(model("gemm"));
-  const std::string svg = folder_ + "/gemm.svg";
+  const std::string svg = folder_ / "gemm.svg";
   const Answer a = model_command("plot gemm -o " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
   std::ifstream in(svg);
@@ -81,7 +81,7 @@ TEST_F(ModelTool, Draws) {
     EXPECT_TRUE(text.has(part)) << part << "\nis not in\n" << text.out;
   EXPECT_FALSE(text.has("nan"));
   EXPECT_FALSE(text.has("inf"));
-  const Answer nowhere = model_command("plot gemm -o " + folder_ + "/no/such/folder.svg");
+  const Answer nowhere = model_command("plot gemm -o " + folder_ / "no/such/folder.svg");
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_TRUE(nowhere.has("cannot write")) << nowhere.out;
 }
@@ -89,7 +89,7 @@ TEST_F(ModelTool, Draws) {
 // By librsvg, which need not be there.
 TEST_F(ModelTool, DrawsPictures) {
   keep(model("gemm"));
-  const std::string png = folder_ + "/gemm.png";
+  const std::string png = folder_ / "gemm.png";
   const Answer a = model_command("plot gemm -o " + png);
   if (a.status == 1 && a.has("a picture needs librsvg (Debian: librsvg2-2)")) {
     EXPECT_FALSE(std::filesystem::exists(png));
@@ -107,9 +107,9 @@ TEST_F(ModelTool, DrawsPictures) {
   };
   EXPECT_EQ(word(16), 960u);
   EXPECT_EQ(word(20), 480u);
-  const Answer nowhere = model_command("plot gemm -o " + folder_ + "/no/such/folder.png");
+  const Answer nowhere = model_command("plot gemm -o " + folder_ / "no/such/folder.png");
   EXPECT_EQ(nowhere.status, 1);
-  EXPECT_TRUE(nowhere.has("cannot write " + folder_ + "/no/such/folder.png")) << nowhere.out;
+  EXPECT_TRUE(nowhere.has("cannot write " + folder_ / "no/such/folder.png")) << nowhere.out;
 }
 
 TEST_F(ModelTool, LooksForACurve) {
@@ -125,7 +125,7 @@ TEST_F(ModelTool, LooksForACurve) {
   EXPECT_TRUE(show.has("gpu/9, fast: no curve: too few sizes")) << show.out;
   const Answer power = model_command("show gemm --fit power");
   EXPECT_TRUE(power.has("ns * bytes^0.8")) << power.out;
-  const std::string svg = folder_ + "/gemm.svg";
+  const std::string svg = folder_ / "gemm.svg";
   EXPECT_EQ(model_command("plot gemm --fit power-offset -o " + svg).status, 0);
   std::ifstream in(svg);
   const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -134,7 +134,7 @@ TEST_F(ModelTool, LooksForACurve) {
 }
 
 TEST_F(ModelTool, ImportsTables) {
-  const std::string from = folder_ + "/tables";
+  const std::string from = folder_ / "tables";
   std::ofstream(from) << "performance model for cpu\n"
                          "# hash    size     mean          dev           n\n"
                          "880805ba  98304    2.731309e+02  6.010210e+01  1240\n"
@@ -165,7 +165,7 @@ TEST_F(ModelTool, ImportsTables) {
   bad("performance model for cpu\n# hash size mean dev n\na 8 -3 0 4\n", "mean is -3");
   bad("performance model for cpu\n# hash size mean dev n\na 8 3 0 0\n", "n is 0");
   bad("performance model for cpu\n# hash size mean dev n\na 8 nan 0 1\n", "mean is nan");
-  EXPECT_EQ(model_command("import " + folder_ + "/none --name lu").status, 1);
+  EXPECT_EQ(model_command("import " + folder_ / "none --name lu").status, 1);
   EXPECT_EQ(model_command("import " + from + " --name lu --class cuda").status, 1);
 }
 

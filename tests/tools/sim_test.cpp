@@ -55,7 +55,7 @@ class Sim : public consort_test::Tools {
  protected:
   void SetUp() override {
     consort_test::Tools::SetUp();
-    machine_ = folder_ + "/m.toml";
+    machine_ = folder_ / "m.toml";
     std::ofstream(machine_) << "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 2\ndepth = 1\nmemory = \"1G\"\n"
                                "[[device]]\nname = \"acc\"\nclass = \"cuda\"\ndepth = 2\nmemory = \"1G\"\n"
                                "[[kernel]]\nset = \"a\"\ncodelet = \"add\"\n1000 = \"1ms\"\n"
@@ -99,9 +99,9 @@ TEST_F(Sim, ExecutesWhereItIsTold) {
 
 TEST_F(Sim, TheSameSeedTheSameTrace) {
   const auto trace = [&](const std::string &seed, const char *file) {
-    const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ + "/" + file);
+    const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ / file);
     EXPECT_EQ(a.status, 0) << a.out;
-    return text(folder_ + "/" + file);
+    return text(folder_ / file);
   };
   const std::string one = trace("7", "one");
   EXPECT_GE(std::count(one.begin(), one.end(), '\n'), kChains * kLinks);
@@ -110,11 +110,11 @@ TEST_F(Sim, TheSameSeedTheSameTrace) {
 }
 
 TEST_F(Sim, SaysWhatIsWrong) {
-  EXPECT_TRUE(run("sim --machine " + folder_ + "/none.toml -- true").has("none.toml: No such file")) << "a file that is not there";
+  EXPECT_TRUE(run("sim --machine " + folder_ / "none.toml -- true").has("none.toml: No such file")) << "a file that is not there";
   const Answer nothing = run("sim --machine " + machine_ + " -- true");
   EXPECT_EQ(nothing.status, 1);
   EXPECT_TRUE(nothing.has("nothing was simulated: true started no runtime")) << nothing.out;
-  const Answer absent = run("sim --machine " + machine_ + " -- " + folder_ + "/absent");
+  const Answer absent = run("sim --machine " + machine_ + " -- " + folder_ / "absent");
   EXPECT_EQ(absent.status, 127);
   EXPECT_TRUE(absent.has("absent: No such file")) << absent.out;
   EXPECT_EQ(run("sim --machine " + machine_ + " -- false").status, 1) << "the program's own";

@@ -36,18 +36,18 @@ TEST_F(Tools, PluginsVerboseTellsParameters) {
 TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
   for (const char *name : {"good", "good_newer", "foreign", "bad_no_ops"})
     std::filesystem::copy_file(std::string(CONSORT_TEST_PLUGIN_DIR "/loader/") + name + ".so",
-                               folder_ + "/" + name + ".so");
-  std::ofstream(folder_ + "/cut.so") << "\x7f" "ELF";
-  const std::string path = "CONSORT_PLUGIN_PATH=" + folder_;
+                               folder_ / name + ".so");
+  std::ofstream(folder_ / "cut.so") << "\x7f" "ELF";
+  const std::string path = "CONSORT_PLUGIN_PATH=" + folder_.path();
   const Answer a = run("plugins", path);
   EXPECT_EQ(a.status, 0) << a.out;
-  EXPECT_TRUE(a.has("good 1.10.0 (" + folder_ + "/good_newer.so) is taken instead of 1.2.0")) << a.out;
-  EXPECT_TRUE(a.has(folder_ + "/foreign.so has no note of a Consort plugin")) << a.out;
-  EXPECT_TRUE(a.has(folder_ + "/cut.so is no ELF file")) << a.out;
+  EXPECT_TRUE(a.has("good 1.10.0 (" + folder_ / "good_newer.so) is taken instead of 1.2.0")) << a.out;
+  EXPECT_TRUE(a.has(folder_ / "foreign.so has no note of a Consort plugin")) << a.out;
+  EXPECT_TRUE(a.has(folder_ / "cut.so is no ELF file")) << a.out;
   EXPECT_FALSE(a.has("has no function table")) << "only its code tells: " << a.out;
   const Answer v = run("plugins -v", path);
   EXPECT_EQ(v.status, 0) << v.out;
-  EXPECT_TRUE(v.has("plugin \"bad_no_ops\" (" + folder_ + "/bad_no_ops.so) has no function table")) << v.out;
+  EXPECT_TRUE(v.has("plugin \"bad_no_ops\" (" + folder_ / "bad_no_ops.so) has no function table")) << v.out;
   const Answer excluded = run("plugins", path + " CONSORT_PLUGINS=^good");
   EXPECT_TRUE(excluded.has("left out by environment CONSORT_PLUGINS: \"^good\"")) << excluded.out;
   const Answer missing = run("plugins", path + " CONSORT_PLUGINS=godo");
@@ -58,7 +58,7 @@ TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
 }
 
 TEST_F(Tools, ConfigSaysWhereEachValueComesFrom) {
-  const std::string file = folder_ + "/x.toml";
+  const std::string file = folder_ / "x.toml";
   std::ofstream(file) << "window = 7\n[lws]\ndepth = 100\n";
   const Answer a = run("config --changed --config " + file + " --set bypass=3", "CONSORT_SPIN_US=9");
   EXPECT_EQ(a.status, 0) << a.out;
@@ -71,7 +71,7 @@ TEST_F(Tools, ConfigSaysWhereEachValueComesFrom) {
 }
 
 TEST_F(Tools, ConfigPrintsAFileThatReadsBack) {
-  const std::string file = folder_ + "/all.toml";
+  const std::string file = folder_ / "all.toml";
   const Answer a = run("config --set plugin_path='/a \"b\"' --set seed=18446744073709551615 --set drivers=cpu");
   EXPECT_EQ(a.status, 0) << a.out;
   std::ofstream(file) << a.out;
@@ -113,7 +113,7 @@ TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
 }
 
 TEST_F(Tools, AValueInAFileIsRefusedWithItsLine) {
-  const std::string file = folder_ + "/x.toml";
+  const std::string file = folder_ / "x.toml";
   const auto said = [&](const char *text, const char *command, const std::string &part) {
     std::ofstream(file) << text;
     const Answer a = run(std::string(command) + " --config " + file);
@@ -171,7 +171,7 @@ TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
 }
 
 TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
-  const std::string cache = "XDG_CACHE_HOME=" + folder_ + "/cache", machine =
+  const std::string cache = "XDG_CACHE_HOME=" + folder_ / "cache", machine =
       " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G --set sim.latency=9us";
   const Answer a = run("topo --links" + machine, cache);
   EXPECT_EQ(a.status, 0) << a.out;
@@ -180,10 +180,10 @@ TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
   for (size_t at = 0; (at = a.out.find("7.00 GB/s 9.0 us", at)) != a.out.npos; ++at) ++cells;
   EXPECT_EQ(cells, 4u) << a.out;
   EXPECT_FALSE(a.has("?")) << "all are measured: " << a.out;
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/cache/consort/links"), {}), 2);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "cache/consort/links"), {}), 2);
   EXPECT_EQ(run("topo --links" + machine, cache).out, a.out);
   EXPECT_EQ(run("topo --links --measure" + machine, cache).out, a.out);
-  for (const auto &f : std::filesystem::directory_iterator(folder_ + "/cache/consort/links"))
+  for (const auto &f : std::filesystem::directory_iterator(folder_ / "cache/consort/links"))
     std::ofstream(f.path()) << "consort links 1\n";
   const Answer broken = run("topo --links" + machine, cache);
   EXPECT_EQ(broken.status, 0);
@@ -193,16 +193,16 @@ TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
 }
 
 TEST_F(Tools, TwoThatMeasureAtOnceLeaveAWholeFile) {
-  const std::string cache = "XDG_CACHE_HOME=" + folder_ + "/cache", machine =
+  const std::string cache = "XDG_CACHE_HOME=" + folder_ / "cache", machine =
       " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G";
-  const Answer a = run("topo --links --measure" + machine + " >" + folder_ + "/other & env" + unset_ + " " + cache +
+  const Answer a = run("topo --links --measure" + machine + " >" + folder_ / "other & env" + unset_ + " " + cache +
                            " " CONSORT_BIN_DIR "/consort topo --links --measure" + machine + "; wait",
                        cache);
   EXPECT_TRUE(a.has("7.00 GB/s")) << a.out;
   EXPECT_FALSE(a.has("consort: ")) << a.out;
-  std::ifstream other(folder_ + "/other");
+  std::ifstream other(folder_ / "other");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(other), {}), a.out);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/cache/consort/links"), {}), 2);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "cache/consort/links"), {}), 2);
   EXPECT_EQ(run("topo --links" + machine, cache).out, a.out) << "and what they kept is good";
 }
 

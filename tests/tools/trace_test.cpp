@@ -11,8 +11,8 @@ constexpr const char *kHead = "consort trace 1\nclock\treal\nscheduler\tdmda\nwo
 class TraceTool : public consort_test::Tools {
  protected:
   Answer show(const std::string &lines, const std::string &more = "", const std::string &end = "end\t0\n") const {
-    std::ofstream(folder_ + "/trace") << kHead << lines << end;
-    return run("trace show " + folder_ + "/trace" + more);
+    std::ofstream(folder_ / "trace") << kHead << lines << end;
+    return run("trace show " + folder_ / "trace" + more);
   }
 };
 
@@ -46,7 +46,7 @@ TEST_F(TraceTool, TellsWhatWasConsumed) {  // POW-04
 }
 
 TEST_F(TraceTool, Draws) {
-  const std::string svg = folder_ + "/a.svg";
+  const std::string svg = folder_ / "a.svg";
   const Answer a = show(kRuns, " --svg " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
   std::ifstream in(svg);
@@ -54,14 +54,14 @@ TEST_F(TraceTool, Draws) {
   for (const char *part : {"<svg ", "</svg>", "gpu&lt;0&gt;", "ram &gt; gpu:ram", "gemm, 2000.0 us from 0.0 us; expected 1000.0 us", "; failed"})
     EXPECT_NE(text.find(part), text.npos) << part;
   EXPECT_EQ(text.find("nan"), text.npos);
-  EXPECT_EQ(show(kRuns, " --svg " + folder_ + "/no/such.svg").status, 1);
+  EXPECT_EQ(show(kRuns, " --svg " + folder_ / "no/such.svg").status, 1);
 }
 
 TEST_F(TraceTool, NothingRan) {
   const Answer a = show("");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("0 tasks, 0 copies in 0 ns")) << a.out;
-  EXPECT_EQ(show("", " --svg " + folder_ + "/a.svg").status, 0);
+  EXPECT_EQ(show("", " --svg " + folder_ / "a.svg").status, 0);
 }
 
 TEST_F(TraceTool, WhatIsNoTraceIsRefused) {
@@ -77,9 +77,9 @@ TEST_F(TraceTool, WhatIsNoTraceIsRefused) {
   refused("what\n", "\"what\" is no kind of line");
   refused("", "it is cut short", "");
   refused("", "behind the end", "end\t0\nend\t0\n");
-  std::ofstream(folder_ + "/other") << "hello\n";
-  EXPECT_TRUE(run("trace show " + folder_ + "/other").has("it is no trace: the setting trace"));
-  EXPECT_TRUE(run("trace show " + folder_ + "/none").has("cannot read"));
+  std::ofstream(folder_ / "other") << "hello\n";
+  EXPECT_TRUE(run("trace show " + folder_ / "other").has("it is no trace: the setting trace"));
+  EXPECT_TRUE(run("trace show " + folder_ / "none").has("cannot read"));
   EXPECT_EQ(run("trace").status, 2);
 }
 

@@ -14,16 +14,16 @@ class WhyNot : public consort_test::Tools {
  protected:
   void add(const std::string &fixture, std::string as = {}) const {
     std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/" + fixture + ".so",
-                               folder_ + "/" + (as.empty() ? fixture : as) + ".so");
+                               folder_ / (as.empty() ? fixture : as) + ".so");
   }
   // A copy of "good" whose note has another byte at `offset`.
   void add_patched(size_t offset, char value) const {
     std::ifstream in(CONSORT_TEST_PLUGIN_DIR "/loader/good.so", std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(in), {}};
     bytes[bytes.find(std::string("Consort\0", 8)) - offsetof(consort_note, owner) + offset] = value;
-    std::ofstream(folder_ + "/patched.so", std::ios::binary) << bytes;
+    std::ofstream(folder_ / "patched.so", std::ios::binary) << bytes;
   }
-  std::string path() const { return "CONSORT_PLUGIN_PATH=" + folder_; }
+  std::string path() const { return "CONSORT_PLUGIN_PATH=" + folder_.path(); }
   // One line, which begins with `start` and has all `parts`, and nothing on stderr.
   void expect_line(const Answer &a, const std::string &start, std::initializer_list<const char *> parts,
                    int status = 1) const {
@@ -58,7 +58,7 @@ TEST_F(WhyNot, BuiltWithASanitizerThatTheHostLacks) {
 }
 
 TEST_F(WhyNot, NoElfFileOrNoPlugin) {
-  std::ofstream(folder_ + "/cut.so") << "\x7f"
+  std::ofstream(folder_ / "cut.so") << "\x7f"
                                         "ELF";
   add("foreign");
   for (const char *name : {"cut", "cut.so"})
@@ -82,8 +82,8 @@ TEST_F(WhyNot, NotSelectedNamesSettingAndOrigin) {
               {"CONSORT_SCHEDULER=prio"});
   expect_line(run("why-not lws", "CONSORT_SCHEDULER=prio"),
               "scheduler \"lws\" is not used: ", {"scheduler = \"prio\" (environment CONSORT_SCHEDULER)"});
-  std::ofstream(folder_ + "/x.toml") << "\nplugins = \"^eager\"\n";
-  expect_line(run("why-not eager --config " + folder_ + "/x.toml"),
+  std::ofstream(folder_ / "x.toml") << "\nplugins = \"^eager\"\n";
+  expect_line(run("why-not eager --config " + folder_ / "x.toml"),
               "scheduler \"eager\" is not used: ", {"left out by file ", "x.toml:2", "change that setting"});
   add("absent");
   expect_line(run("why-not absent --set drivers=cpu", path()),
@@ -101,13 +101,13 @@ TEST_F(WhyNot, Shadowed) {
   const Answer both = run("why-not good --set scheduler=good", path());
   EXPECT_EQ(both.status, 0) << both.out;
   EXPECT_TRUE(both.has("gives way") &&
-              both.has("is used: scheduler = \"good\" (code), from " + folder_ + "/good_newer.so"))
+              both.has("is used: scheduler = \"good\" (code), from " + folder_ / "good_newer.so"))
       << both.out;
 }
 
 TEST_F(WhyNot, NotFoundTellsWhereItLooked) {
   expect_line(run("why-not vectr", path()), "\"vectr\" is not used: ",
-              {"did you mean \"vector\"?", folder_.c_str(), "consort/plugins: ", "CONSORT_PLUGIN_PATH"});
+              {"did you mean \"vector\"?", folder_.path().c_str(), "consort/plugins: ", "CONSORT_PLUGIN_PATH"});
   const Answer strange = run("why-not something-else");
   EXPECT_EQ(strange.status, 1);
   EXPECT_FALSE(strange.has("did you mean")) << strange.out;
@@ -161,11 +161,11 @@ TEST_F(WhyNot, CoresOutsideTheAffinityOrTheQuota) {
               {"taskset"});
   expect_line(run("why-not os:" + first, "taskset -c " + first), "os cpu " + first + " is used: by worker cpu0", {}, 0);
 
-  std::filesystem::create_directories(folder_ + "/proc/self");
-  std::filesystem::create_directories(folder_ + "/sys/fs/cgroup");
-  std::ofstream(folder_ + "/proc/self/cgroup") << "0::/\n";
-  std::ofstream(folder_ + "/sys/fs/cgroup/cpu.max") << "50000 100000\n";
-  const Answer a = run("why-not cpu1 --set cpu.root=" + folder_);
+  std::filesystem::create_directories(folder_ / "proc/self");
+  std::filesystem::create_directories(folder_ / "sys/fs/cgroup");
+  std::ofstream(folder_ / "proc/self/cgroup") << "0::/\n";
+  std::ofstream(folder_ / "sys/fs/cgroup/cpu.max") << "50000 100000\n";
+  const Answer a = run("why-not cpu1 --set cpu.root=" + folder_.path());
   EXPECT_EQ(a.status, 1);
   EXPECT_TRUE(a.has("the control group grants 0.50 cpus; raise its cpu.max")) << a.out;
 }
