@@ -27,6 +27,7 @@ class PluginHost {
   // name: of a plugin in `folder`. Not started: false, and why in failure().
   explicit PluginHost(const std::string &name, Params params = {}, const std::string &folder = CONSORT_PLUGIN_DIR)
       : params_(std::move(params)) {
+    events_.reserve(16);
     host_.size = sizeof host_;
     host_.major = CONSORT_HOST_MAJOR;
     host_.minor = CONSORT_HOST_MINOR;
@@ -44,7 +45,7 @@ class PluginHost {
     host_.release = [](const consort_host *, void *p) { std::free(p); };
     host_.now = [](const consort_host *h) { return self(h).now(); };
     host_.complete = [](const consort_host *, uint64_t, const consort_done *, uint32_t) {};
-    host_.event = [](const consort_host *h, uint32_t what, uint64_t object, int64_t detail) {
+    host_.event = [](const consort_host *h, uint32_t what, uint64_t object, int64_t detail) noexcept {
       std::lock_guard lock(self(h).mutex_);
       self(h).events_.push_back({what, object, detail});
     };
@@ -97,13 +98,17 @@ class PluginHost {
 
  private:
   static PluginHost &self(const consort_host *h) { return *static_cast<PluginHost *>(h->ctx); }
-  void logged(int32_t level, const char *text) {
+  // Without memory a host forgets; it does not throw through a plugin.
+  void logged(int32_t level, const char *text) try {
     std::lock_guard lock(mutex_);
     log_ += std::to_string(level) + ": " + text + "\n";
+  } catch (const std::bad_alloc &) {
   }
-  consort_status failed(consort_status code, const char *text) {
+  consort_status failed(consort_status code, const char *text) try {
     std::lock_guard lock(mutex_);
     failure_ = text;
+    return code;
+  } catch (const std::bad_alloc &) {
     return code;
   }
   const char *param(const char *key) const {  // what is not set has its declared default, as in the kernel
@@ -128,7 +133,7 @@ class PluginHost {
   std::atomic<uint64_t> clock_{0};  // 0: the real one
   mutable std::mutex mutex_;
   std::string failure_, log_;
-  std::vector<Event> events_;
+  std::vector<Event> events_;  // with room for some: no plugin expects this to fail
 };
 
 }  // namespace consort_test

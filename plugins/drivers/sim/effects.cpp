@@ -118,7 +118,7 @@ void Engine::effect_over(Op &op, consort_status status) noexcept {
 void Engine::play_effects(std::unique_lock<std::mutex> &lock) noexcept {
   while (!effects_.empty()) {
     Op *op = effects_.front();
-    effects_.pop_front();
+    effects_.erase(effects_.begin());
     play(*op, lock);
   }
 }
@@ -130,7 +130,7 @@ void Engine::serve(Queue &q) noexcept {
     q.changed.wait(lock, [&] { return q.stop || !q.effects.empty(); });
     if (q.effects.empty()) return;
     Op *op = q.effects.front();
-    q.effects.pop_front();
+    q.effects.erase(q.effects.begin());
     play(*op, lock);
     if (next_event() < waking_) news_.notify_all();
     tell_losses(lock);

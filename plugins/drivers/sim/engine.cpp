@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
+
+#include "text.hpp"
 
 namespace sim {
 namespace {
@@ -21,6 +24,7 @@ bool is_timed(const Op &op) noexcept {  // something happens to it at `until`
 
 Engine::Engine(const consort_host *h, Machine m) : host(h), machine(std::move(m)) {
   work_.resize(machine.devices.size());
+  left_.resize(machine.wires.size()), users_.resize(machine.wires.size());
   for (const auto &[ends, path] : machine.paths) ways_[ends];
   if (machine.trace.empty()) return;
   trace_ = std::fopen(machine.trace.c_str(), "w");
@@ -33,12 +37,12 @@ Engine::~Engine() {
   if (trace_) std::fclose(trace_);
 }
 
-consort_status Engine::fail(const Device &d, consort_status s, const std::string &text) const noexcept {
-  return host->fail(host, s, ("sim: " + d.spec->name + ": " + text).c_str());
+consort_status Engine::fail(const Device &d, consort_status s, std::string_view text) const noexcept {
+  return host->fail(host, s, Text("sim: %s: %.*s", d.spec->name.c_str(), static_cast<int>(text.size()), text.data()).c_str());
 }
 
-void Engine::say(const Device &d, int32_t level, const std::string &text) const noexcept {
-  host->log(host, level, ("sim: " + d.spec->name + ": " + text).c_str());
+void Engine::say(const Device &d, int32_t level, std::string_view text) const noexcept {
+  host->log(host, level, Text("sim: %s: %.*s", d.spec->name.c_str(), static_cast<int>(text.size()), text.data()).c_str());
 }
 
 int Engine::end_of(uint32_t space) const noexcept {
@@ -49,7 +53,8 @@ int Engine::end_of(uint32_t space) const noexcept {
 void Engine::add(Queue &q) {
   size_t most = q.depth;
   for (const Queue *other : queues_) most += other->depth;
-  active_.reserve(most);  // all that may be in flight
+  for (auto *list : {&active_, &effects_, &due_, &flowing_}) list->reserve(most);
+  q.ops.reserve(q.depth), q.done.reserve(q.depth), q.effects.reserve(q.depth);
   queues_.push_back(&q);
   if (machine.virtual_time) return;
   try {
@@ -123,9 +128,12 @@ void Engine::settle(uint64_t t) noexcept {
 
 // Max-min fairness: whoever is held back most gets what holds it back, the rest is divided among the others.
 void Engine::share() noexcept {
-  std::vector<double> left = machine.wires;
-  std::vector<uint32_t> users(left.size(), 0);
-  std::vector<Op *> open;
+  auto &left = left_;
+  auto &users = users_;
+  auto &open = flowing_;
+  std::copy(machine.wires.begin(), machine.wires.end(), left.begin());
+  std::fill(users.begin(), users.end(), 0);
+  open.clear();
   for (Op *op : active_)
     if (op->stage == Op::kFlows) {
       open.push_back(op);
@@ -154,14 +162,11 @@ void Engine::share() noexcept {
 void Engine::step(uint64_t t) noexcept {
   for (Device *d : devices)
     if (!d->lost && loss_of(*d) <= t) lose(*d, t);
-  const std::vector<Op *> due = [&] {
-    std::vector<Op *> list;
-    for (Op *op : active_)
-      if (is_timed(*op) && op->until <= t) list.push_back(op);
-    return list;
-  }();
+  due_.clear();
+  for (Op *op : active_)
+    if (is_timed(*op) && op->until <= t) due_.push_back(op);
   bool flows = false;
-  for (Op *op : due) {
+  for (Op *op : due_) {
     if (std::find(active_.begin(), active_.end(), op) == active_.end() || op->stage == Op::kHeld)
       continue;  // lost meanwhile
     if (op->stage == Op::kArrives) {
@@ -269,8 +274,7 @@ void Engine::begin(Op &op, uint64_t t) noexcept {
   else if (op.op.kind == CONSORT_OP_CALL)
     begin_call(op, t);
   else if (op.op.kind != CONSORT_OP_MARK)
-    op.status = fail(d, CONSORT_E_UNSUPPORTED,
-                     "op " + std::to_string(op.op.kind) + " is none of its kinds: it calls host functions");
+    op.status = fail(d, CONSORT_E_UNSUPPORTED, Text("op %u is none of its kinds: it calls host functions", op.op.kind));
   if (op.effect == Op::kDue) {
     if (machine.virtual_time)
       effects_.push_back(&op);
@@ -321,14 +325,13 @@ void Engine::begin_copy(Op &op, uint64_t t) noexcept {
   op.to = end_of(c.dst_space);
   op.path = machine.path(op.from, op.to);
   if (!op.path) {
-    op.status = fail(d, CONSORT_E_UNSUPPORTED,
-                     "no path from space " + std::to_string(c.src_space) + " to space " + std::to_string(c.dst_space));
+    op.status = fail(d, CONSORT_E_UNSUPPORTED, Text("no path from space %u to space %u", c.src_space, c.dst_space));
     return;
   }
   const uint64_t bytes = c.run * c.n[0] * c.n[1];
   if (bytes && (!is_inside(op, op.from, c.src, c.src_step) || !is_inside(op, op.to, c.dst, c.dst_step))) {
-    const std::string text = "a copy of " + std::to_string(bytes) + " bytes from space " + std::to_string(c.src_space) +
-                             " to space " + std::to_string(c.dst_space) + " goes beyond the memory that was allocated";
+    const Text text("a copy of %" PRIu64 " bytes from space %u to space %u goes beyond the memory that was allocated", bytes,
+                    c.src_space, c.dst_space);
     op.status = fail(d, CONSORT_E_INVAL, text);
     say(d, 1, text);
     return;
@@ -364,8 +367,7 @@ void Engine::begin_fill(Op &op, uint64_t t) noexcept {
   const bool inside = path && is_inside(op, end, fill.dst, c.dst_step);
   op.op.u.fill = fill;
   if (!inside) {
-    op.status = fail(d, CONSORT_E_INVAL,
-                     "a fill of " + std::to_string(fill.run) + " bytes goes beyond the memory that was allocated");
+    op.status = fail(d, CONSORT_E_INVAL, Text("a fill of %" PRIu64 " bytes goes beyond the memory that was allocated", fill.run));
     return;
   }
   op.bytes = fill.run;

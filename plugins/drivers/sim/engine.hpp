@@ -8,7 +8,6 @@
 #pragma once
 #include <condition_variable>
 #include <cstdio>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -45,9 +44,10 @@ struct Queue {
   uint32_t depth;
   int fd = -1;
   uint64_t accepted = 0;
-  std::deque<std::unique_ptr<Op>> ops;  // in flight, by seq
-  std::deque<consort_done> done;
-  std::deque<Op *> effects;             // due, for the thread
+  // With room for `depth` each from the start: what was accepted needs no memory any more.
+  std::vector<std::unique_ptr<Op>> ops;  // in flight, by seq
+  std::vector<consort_done> done;
+  std::vector<Op *> effects;             // due, for the thread
   std::condition_variable changed;
   std::thread thread;                   // real time only
 };
@@ -103,7 +103,7 @@ class Engine {
   double known_ns(const Device &, const char *codelet, uint64_t bytes, uint64_t work) const noexcept;
   uint64_t now() const noexcept { return host->now(host); }
   int end_of(uint32_t space) const noexcept;                   // -2: unknown
-  consort_status fail(const Device &, consort_status, const std::string &text) const noexcept;
+  consort_status fail(const Device &, consort_status, std::string_view text) const noexcept;
 
   const consort_host *const host;
   const Machine machine;
@@ -131,7 +131,7 @@ class Engine {
   void report() const noexcept;
   void effect_over(Op &, consort_status) noexcept;
   void lose(Device &, uint64_t t) noexcept;
-  void say(const Device &, int32_t level, const std::string &text) const noexcept;
+  void say(const Device &, int32_t level, std::string_view text) const noexcept;
   void play(Op &, std::unique_lock<std::mutex> &) noexcept;
   void serve(Queue &) noexcept;
   void keep_time() noexcept;
@@ -139,7 +139,10 @@ class Engine {
 
   std::vector<Queue *> queues_;   // in the order of their opening
   std::vector<Op *> active_;      // begun, not over; in the order of their beginning
-  std::deque<Op *> effects_;      // virtual time: due, in that order
+  std::vector<Op *> effects_;     // virtual time: due, in that order
+  std::vector<Op *> due_, flowing_;  // of one step, of one sharing; all four have room for all that may be in flight
+  std::vector<double> left_;         // of one sharing, by wire: what is not given out, and to how many
+  std::vector<uint32_t> users_;
   uint64_t clock_ = 0;            // the model stands there
   std::condition_variable news_;  // for the clock's thread
   std::thread clock_thread_;
