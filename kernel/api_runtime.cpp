@@ -3,6 +3,7 @@
 
 #include "api.hpp"
 #include "complete.hpp"
+#include "context.hpp"
 #include "wait.hpp"
 
 using namespace consort;
@@ -191,8 +192,10 @@ consort_status consort_group_wait(consort_runtime *shell, consort_group_id id, i
 }
 
 consort_status consort_group_cancel(consort_runtime *shell, consort_group_id id) {
-  return with_group(shell, id, [](Runtime &, Group &g, void *) -> consort_status {
+  return with_group(shell, id, [](Runtime &rt, Group &g, void *) -> consort_status {
     g.epoch.fetch_add(1, std::memory_order_relaxed);
+    if (rt.policy.splits())
+      if (Hand *h = rt.this_hand()) rt.policy.contexts().let_cancelled_out(*h);
     return CONSORT_OK;
   }, nullptr);
 }

@@ -4,6 +4,7 @@
 #include "api_datum.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
+#include "context.hpp"
 #include "held.hpp"
 #include "replica.hpp"
 #include "submit.hpp"
@@ -119,6 +120,8 @@ consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task)
       rt->recordings.cancel(task.v);
       // Out of the queue at once where the policy can: a worker ends it, as it would have when its turn had come.
       if (Task *t = rt->policy.take_back(*rt, rt->task_at(task.v), task.v)) rt->policy.post_to_able(*rt, t);
+      else if (rt->policy.splits())
+        if (Hand *h = rt->this_hand()) rt->policy.contexts().let_cancelled_out(*h);
       break;
     }
   return CONSORT_OK;

@@ -7,6 +7,7 @@
 
 #include "callback.hpp"
 #include "commute.hpp"
+#include "context.hpp"
 #include "error_slot.hpp"
 #include "held.hpp"
 #include "links.hpp"
@@ -406,7 +407,7 @@ inline Task *pick_successor(Runtime &rt, Hand &h, ReadyBatch &batch, Worker &w) 
   for (uint32_t i = batch.n - 1; i-- > 0;)
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
   Task *t = batch.task[best];
-  if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, t->pub.priority)) return nullptr;
+  if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, *t)) return nullptr;
   const bool gives_way = h.chain.run >= h.chain.turn_end;
   if (gives_way && batch.n > 1) return nullptr;
   --batch.n;
@@ -434,6 +435,7 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
     chunk = reinterpret_cast<LinkChunk *>(record)->next;
     h.give_record(record);
   }
+  if (e->context) [[unlikely]] rt.policy.contexts().leave(e->context);
   std::free(e->name);
   std::free(e->after);
   std::free(e->spill);

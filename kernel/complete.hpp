@@ -51,7 +51,7 @@ inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
   h.give_record(t);
   count_out(rt, h, group);
   if (!next) return nullptr;
-  if ((next->pub.where >> w->klass & 1) && rt.policy.may_bypass(w->id, next->pub.priority)) [[likely]]
+  if ((next->pub.where >> w->klass & 1) && rt.policy.may_bypass(w->id, *next)) [[likely]]
     return h.chain.run < h.chain.turn_end ? next : give_way(rt, h, next, *w);
   rt.policy.push_one(rt, h, w->id, next);
   return nullptr;

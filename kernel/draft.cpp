@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "commute.hpp"
+#include "context.hpp"
 #include "discipline.hpp"
 #include "able.hpp"
 #include "error_slot.hpp"
@@ -240,6 +241,10 @@ consort_status refuse_codelet(const Runtime &rt, const Codelet &c) {
       c.name.c_str(), wants.c_str(), has.c_str());
 }
 
+consort_status enter_context(Draft &draft) noexcept {
+  return draft.extra() ? draft.rt.policy.contexts().enter(draft.h, draft.t) : no_memory();
+}
+
 void take_names(Draft &draft, Group &group) noexcept {
   Task *t = draft.t;
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | draft.rt.tasks.index(t);
@@ -318,6 +323,8 @@ void take_names(Draft &draft, Group &group) noexcept {
     if (const consort_status s = check_able(rt, t); s < 0) return s;
   if (h.watched && h.recorder && &given == &h.recorder->now)
     if (const consort_status s = h.recorder->take(draft, out); s != CONSORT_AGAIN) return s;
+  if (rt.policy.splits()) [[unlikely]]
+    if (const consort_status s = enter_context(draft); s < 0) return s;
   if (t->bits & kMore) [[unlikely]]
     if (const consort_status s = enter_order(draft, d); s < 0) return s;
   if (!h.seat && !h.lease) look_for_lease(rt, h);

@@ -7,6 +7,7 @@
 
 #include "api.hpp"
 #include "complete.hpp"
+#include "context.hpp"
 #include "queue.hpp"
 
 namespace consort {
@@ -73,6 +74,7 @@ std::string describe_runtime(Runtime &rt) {
     else s += "asleep";
   }
   s += rt.gangs.describe();
+  s += rt.policy.contexts().describe();
   if (const std::string memory = rt.memory.describe(); !memory.empty()) s += "\n" + memory;
   for (const auto &w : rt.workers)
     if (const uint32_t n = w->staging.load(std::memory_order_relaxed))
@@ -88,12 +90,7 @@ const char *step_if_any(const Task &t, uint64_t w) {
   return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;
 }
 
-std::string describe_task(Runtime &rt, TaskName name) {
-  if (!(name >> 32) || !rt.tasks.holds(static_cast<uint32_t>(name))) return "no task of this runtime";
-  if (!rt.is_live(name)) {
-    const auto f = rt.failures.find(name);
-    return f ? f->chain() : "the task is finished";
-  }
+std::string describe_live(Runtime &rt, TaskName name) {
   const uint64_t left = rt.task_at(name)->pending.load(std::memory_order_relaxed);
   const auto n = static_cast<uint32_t>(left);
   const auto released = [&]() -> std::string {
@@ -132,6 +129,13 @@ std::string describe_task(Runtime &rt, TaskName name) {
   if (named) return s;
   // The last predecessor does not write the count down: where none is left, it was released.
   return cut ? s + std::to_string(n) + " predecessors" : released();
+}
+
+std::string describe_task(Runtime &rt, TaskName name) {
+  if (!(name >> 32) || !rt.tasks.holds(static_cast<uint32_t>(name))) return "no task of this runtime";
+  if (rt.is_live(name)) return describe_live(rt, name) + rt.policy.contexts().describe(name);
+  const auto f = rt.failures.find(name);
+  return f ? f->chain() : "the task is finished";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // waiting thread sees the end: see announce().
 #pragma once
 #include "complete.hpp"
+#include "context.hpp"
 #include "wait.hpp"
 
 namespace consort {
@@ -17,6 +18,8 @@ struct Goal {
   Hand *records = nullptr;
   const uint64_t *tags = nullptr;
   uint32_t ntags = 0;
+  const Context *context = nullptr;
+  uint32_t generation = 0;   // of the context
 
   bool reached() const noexcept {
     if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
@@ -28,6 +31,7 @@ struct Goal {
       seen = now + 1;
       return was_idle;
     }
+    if (context) return rt.policy.contexts().idle(*context, generation);
     // Nothing pending is a moment, not a state, where others go on submitting: seen once is enough.
     if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
     return was_idle;

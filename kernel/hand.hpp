@@ -85,6 +85,9 @@ struct Hand {
   static constexpr uint8_t kWatchedByRecorder = 1, kWatchedForRepeats = 2;
   struct Recorder *recorder = nullptr;  // owned by the runtime's recordings
   std::unique_ptr<SequenceWatch> watch;
+  // Contexts that this thread has entered, the innermost last: in which body or callback (0: outside).
+  struct Entered { TaskName task; bool in_callback; uint64_t context; };
+  std::vector<Entered> entered;
 
   // -- records on their way back to their owner: one batch at a time --
   const uint32_t return_batch;

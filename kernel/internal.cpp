@@ -1,5 +1,6 @@
 #include "internal.hpp"
 
+#include "context.hpp"
 #include "error_slot.hpp"
 #include "linking.hpp"
 #include "tracer.hpp"
@@ -27,7 +28,8 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
   t->group = &group;
   t->epoch = group.epoch.load(std::memory_order_relaxed);
-  if (c && rt.shared_domains) {  // it may be issued behind others: their tickets stand there
+  // It may be issued behind others: their tickets stand there. Or belongs to a context, the submitter's.
+  if (c && (rt.shared_domains || rt.policy.splits())) {
     Task *lent = h.take_lent();
     if (!lent) {
       std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
@@ -36,6 +38,7 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
       return nullptr;
     }
     t->extra = new (lent) Extra;
+    if (rt.policy.splits()) (void)rt.policy.contexts().enter(h, t);  // of one that is gone: the runtime's own
   }
   return t;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "context.hpp"
 #include "error_slot.hpp"
 #include "models.hpp"
 #include "registry.hpp"
@@ -16,18 +17,15 @@ constexpr uint64_t kPatience = 1'000'000'000;    // ns until a call that does no
 
 constexpr uint64_t kReview = 5'000'000;          // ns between two questions to a director
 
-struct Mark {                                    // who is changing it
-  std::atomic<Hand *> &who;
-  Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
-  ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
-};
-
 consort_task *const *pubs(Task *const *tasks) noexcept {
   static_assert(offsetof(Task, pub) == 0);
   return reinterpret_cast<consort_task *const *>(tasks);
 }
 
 }  // namespace
+
+Policy::Policy() = default;
+Policy::~Policy() = default;
 
 // -- life -------------------------------------------------------------------------------------------------------
 
@@ -67,6 +65,7 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
 
 Result<void> Policy::open(Runtime &rt, Plugin &plugin) {
   const std::lock_guard lock(swap_mutex_);
+  contexts_ = std::make_unique<Contexts>(rt, *this);
   auto made = make(rt, plugin, ++epochs_);
   if (!made) return made.error();
   make_current(rt, **made);
@@ -86,13 +85,18 @@ void Policy::close() noexcept {
 
 // -- the swap -----------------------------------------------------------------------------------------------------
 
-Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
+Result<void> Policy::may_change(const Hand &h) const {
   if (h.asking)
     return error(CONSORT_E_BUSY,
                  "a codelet's can_execute() must not change the scheduler: it may be the scheduler that asks");
   if (swapper_.load(std::memory_order_relaxed) == &h)
     return error(CONSORT_E_BUSY,
                  "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
+  return {};
+}
+
+Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
+  if (auto may = may_change(h); !may) return may.error();
   const std::lock_guard lock(swap_mutex_);
   const Mark mark(swapper_, h);
   if (this->name() == name) return {};
@@ -126,6 +130,7 @@ Result<Policy::Instance *> Policy::find_or_make(Runtime &rt, std::string_view na
 
 // Another instance is current from here on, and what waited in the old one goes there. Under the mutex.
 Result<void> Policy::go_over(Runtime &rt, std::string_view name) {
+  if (splits()) return contexts_->change_root(name);
   Instance &old = *now_.load(std::memory_order_relaxed);
   if (old.name == name) return {};
   const uint64_t epoch = ++epochs_;
@@ -160,11 +165,11 @@ void Policy::direct(Runtime &rt) {
   Instance &d = *director_now_.load(std::memory_order_relaxed);
   review_at_.store(rt.clock.now() + kReview, std::memory_order_relaxed);
   const Models::Questions questions = rt.models->questions();
-  const consort_overview o = {sizeof o, 0, current().name.c_str(), rt.submitted(), rt.finished(),
+  const consort_overview o = {sizeof o, 0, current_name().c_str(), rt.submitted(), rt.finished(),
                               questions.asked, questions.unknown};
   const char *name = d.ops->direct(d.s, &o);
-  if (!name || current().name == name) return;
-  const std::string before = current().name;
+  if (!name || current_name() == name) return;
+  const std::string before = current_name();
   if (auto gone = go_over(rt, name); gone) {
     rt.log(kLogInfo, "scheduler '" + d.name + "' goes over from '" + before + "' to '" + name + "'");
   } else if (!std::exchange(told_director_, true)) {
@@ -187,7 +192,11 @@ void Policy::make_current(Runtime &rt, Instance &i) noexcept {
   now_.store(&i, std::memory_order_release);  // pairs with current()
   rt.models->policy_changed();
   rt.choose_paths();
-  // A push may have gone into an instance that was open, but not current yet: whom it woke saw nothing.
+  wake_all(rt);
+}
+
+// A push may have gone into an instance that was open, but not current yet: whom it woke saw nothing.
+void Policy::wake_all(Runtime &rt) noexcept {
   uint64_t bits[Runtime::kMaxWorkers / 64];
   for (uint32_t w = 0; w < rt.sleeper_words; ++w) bits[w] = ~uint64_t{0};
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
@@ -206,6 +215,23 @@ uint32_t Policy::move_all(Runtime &rt, Instance &from, uint64_t epoch) noexcept 
   }
   return all;
 }
+
+// -- contexts -----------------------------------------------------------------------------------------------------
+
+const Policy::Instance &Policy::of_root() const noexcept {
+  const Instance &i = current();
+  return i.splits ? contexts_->root_instance() : i;
+}
+
+bool Policy::may_bypass_inside(uint32_t worker, const Task &t) const noexcept {
+  return contexts_->may_bypass(worker, t);
+}
+
+bool Policy::may_follow_inside(uint32_t worker, const Task &t, bool no_choice) const noexcept {
+  return contexts_->may_follow(worker, t, no_choice);
+}
+
+bool Policy::observes_inside() const noexcept { return contexts_->observes(); }
 
 // -- push ---------------------------------------------------------------------------------------------------------
 
@@ -275,6 +301,7 @@ Task *Policy::take_back(Runtime &rt, Task *t, TaskName name) noexcept {
 
 Policy::Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
   const Instance &i = current();
+  if (i.splits) return contexts_->tell_started(w, t);
   const consort_task *pub = &t->pub;
   if (i.ops->started) i.ops->started(i.s, w.id, &pub, 1);
   return {&i, i.epoch.load(std::memory_order_relaxed)};
@@ -282,6 +309,7 @@ Policy::Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
 
 void Policy::tell_finished(const Watcher &seen, const Worker &w, const consort_done &done) noexcept {
   const Instance &i = current();
+  if (i.splits) return contexts_->tell_finished(seen, w, done);
   // Another instance, or another life of this one, was never told of the start.
   if (&i != seen.instance || i.epoch.load(std::memory_order_relaxed) != seen.epoch) return;
   if (i.ops->finished) i.ops->finished(i.s, w.id, &done, 1);

@@ -9,6 +9,9 @@
 // sleep looks at the heir first. There is one instance for each plugin that ever was current; it lives till the runtime
 // stops and is opened again when its turn comes back. So nobody is ever inside memory that is gone.
 //
+// Once there are contexts (context.hpp) what is current is none of these, but an instance of the kernel's own that
+// hands on to the instance of the task's or the worker's context; the one of the runtime's own is called current then.
+//
 // A director is a policy that names the one that is to be current. It is asked when it was chosen, and then now and
 // then by whoever works, between two tasks; the current one never knows of it.
 #pragma once
@@ -26,6 +29,7 @@
 
 namespace consort {
 
+class Contexts;
 struct Plugin;
 struct Runtime;
 struct Hand;
@@ -33,6 +37,8 @@ struct Worker;
 
 class Policy {
  public:
+  Policy();
+  ~Policy();
   Result<void> open(Runtime &, Plugin &);
   void close() noexcept;
   // [any] but for a question to can_execute. Another policy from here on; on an error the old one goes on.
@@ -45,23 +51,28 @@ class Policy {
     const Instance &i = current();
     return i.pop(i.s, worker, out, 1);
   }
-  bool may_bypass(uint32_t worker, int32_t priority) const noexcept {
+  bool may_bypass(uint32_t worker, const Task &t) const noexcept {
     const Instance &i = current();
     const int32_t *urgency = i.urgency[worker];
-    return i.bypass && (!urgency || priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED));
+    if (!i.bypass) [[unlikely]] return i.splits && may_bypass_inside(worker, t);
+    return !urgency || t.pub.priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED);
   }
   // May a task be issued behind its predecessors on a worker's queue, unseen by the policy? no_choice: nobody else can
   // run it, so a policy that sees all tasks loses no more than their order.
-  bool may_follow(uint32_t worker, int32_t priority, bool no_choice) const noexcept {
-    return current().bypass ? may_bypass(worker, priority) : no_choice;
+  bool may_follow(uint32_t worker, const Task &t, bool no_choice) const noexcept {
+    if (current().splits) [[unlikely]] return may_follow_inside(worker, t, no_choice);
+    return current().bypass ? may_bypass(worker, t) : no_choice;
   }
   // Whom the user chose, and who is current: another one under a director. Good until the runtime stops.
   const std::string &name() const noexcept {
     const Instance *d = director_now_.load(std::memory_order_acquire);  // pairs with set_director()
-    return d ? d->name : current().name;
+    return d ? d->name : of_root().name;
   }
-  const std::string &current_name() const noexcept { return current().name; }
+  const std::string &current_name() const noexcept { return of_root().name; }
   bool is_directed() const noexcept { return director_now_.load(std::memory_order_relaxed); }  // [any] a glance
+  // Sets of workers with a policy of their own; splits(): there are some, or were.
+  Contexts &contexts() const noexcept { return *contexts_; }
+  bool splits() const noexcept { return current().splits; }
   // [any] between two tasks: a director is asked, if there is one and its time has come.
   void review(Runtime &rt, Hand &h) noexcept {
     if (is_directed()) [[unlikely]] ask_director(rt, h);
@@ -88,7 +99,10 @@ class Policy {
   uint32_t victim(uint32_t space, uint64_t bytes, const consort_replica *, uint32_t n, uint32_t *order,
                   const std::string **who) noexcept;
   bool keeps_order() const noexcept { return !(current().ops->flags & CONSORT_SF_ANY_ORDER); }
-  bool observes() const noexcept { return current().ops->started || current().ops->finished; }
+  bool observes() const noexcept {
+    const Instance &i = current();
+    return i.ops->started || i.ops->finished || (i.splits && observes_inside());
+  }
   struct Watcher;                                // who was told of a start is told of the end
   Watcher tell_started(const Worker &, const Task *) noexcept;
   void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
@@ -96,6 +110,8 @@ class Policy {
   Task *take_back(Runtime &, Task *, TaskName) noexcept;
 
  private:
+  friend class Contexts;
+  friend struct Context;
   struct alignas(64) Instance {
     // Read at each push and pop; but for `epoch` constant once it was current.
     uint32_t (*push)(void *, const consort_push *) = nullptr;
@@ -106,10 +122,23 @@ class Policy {
     std::vector<const int32_t *> urgency;        // by worker
     const consort_scheduler_ops *ops = nullptr;
     std::string name;
+    bool splits = false;                         // hands on to the instances of contexts
+    bool used = false;                           // once there are contexts: some context's; under the mutex
+  };
+
+  struct Mark {                                  // who is changing it
+    std::atomic<Hand *> &who;
+    Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
+    ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
   };
 
   // acquire: pairs with the release in make_current()
   const Instance &current() const noexcept { return *now_.load(std::memory_order_acquire); }
+  const Instance &of_root() const noexcept;
+  bool may_bypass_inside(uint32_t worker, const Task &) const noexcept;
+  bool may_follow_inside(uint32_t worker, const Task &, bool no_choice) const noexcept;
+  bool observes_inside() const noexcept;
+  Result<void> may_change(const Hand &) const;   // before the mutex is taken
   Result<Instance *> make(Runtime &, Plugin &, uint64_t epoch);
   Instance *find(std::string_view name) noexcept;
   Result<Instance *> find_or_make(Runtime &, std::string_view name, uint64_t epoch);
@@ -118,6 +147,7 @@ class Policy {
   void direct(Runtime &);
   void set_director(Instance *) noexcept;
   void make_current(Runtime &, Instance &) noexcept;
+  static void wake_all(Runtime &) noexcept;
   uint32_t move_all(Runtime &, Instance &from, uint64_t epoch) noexcept;
   void place_by_force(Runtime &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
 
@@ -130,6 +160,7 @@ class Policy {
   std::atomic<uint64_t> review_at_{0};           // ns of the clock: when the director is asked again
   std::atomic<bool> told_refusal_{false};
   bool told_director_ = false;                   // that whom it named did not come
+  std::unique_ptr<Contexts> contexts_;           // since open()
 };
 
 struct Policy::Watcher {

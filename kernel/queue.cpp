@@ -417,7 +417,7 @@ bool may_follow(const Runtime &rt, const Task &s, uint64_t place) noexcept {
   if (s.bits & (kSpecial | kWatched | kAfter | kTokens | kScratch | kUnite | kMore)) return false;
   const Worker &w = rt.queues[place::queue(place)]->worker();
   const bool no_choice = std::has_single_bit(s.pub.where) && (s.pub.where & rt.topology->lone_classes());
-  if (!rt.policy.may_follow(w.id, s.pub.priority, no_choice)) return false;
+  if (!rt.policy.may_follow(w.id, s, no_choice)) return false;
   // What may have to go to another unit yet, since it does not load, waits until its predecessors are complete.
   const Codelet::Entry &entry = s.codelet->entry[w.klass];
   if (entry.fn == Portable::stand_in && !static_cast<const Portable *>(entry.user)->is_loaded(*w.unit.device))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "context.hpp"
 #include "discipline.hpp"
 #include "draft.hpp"
 #include "error_slot.hpp"
@@ -115,6 +116,10 @@ consort_status submit_replay(Runtime &rt, Hand &h, consort_recording_id id, Grou
     t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
     t->group = &group;
     t->epoch = group.epoch.load(std::memory_order_relaxed);
+    if (rt.policy.splits()) [[unlikely]] {
+      if (!draft.extra()) return no_memory();
+      if (const consort_status s = rt.policy.contexts().enter(h, t); s < 0) return s;
+    }
     std::lock_guard control(r->control);
     if (r->live && r->id().v == id.v) {
       if (!r->dead.empty()) return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r->dead.c_str());

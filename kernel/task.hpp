@@ -136,6 +136,7 @@ struct Extra {
   uint32_t worker = CONSORT_NONE;         // bound to it
   uint32_t team = CONSORT_NONE;           // bound to it, led by `worker`; or popped for it: it waits for its data
   uint32_t chunks = 0;                    // record of the first LinkChunk
+  uint32_t context = 0;                   // number of its own (context.hpp); 0: the runtime's. Counted there
   SpinLock lock;                          // tickets: several issuers may add
 };
 static_assert(sizeof(Extra) <= kChunkBytes);

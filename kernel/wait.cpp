@@ -194,6 +194,21 @@ consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t 
   return CONSORT_OK;
 }
 
+consort_status wait_context(Runtime &rt, uint64_t id, int64_t timeout_ns, uint32_t flags) {
+  if (const consort_status s = may_wait(rt, "a context"); s < 0) return s;
+  if (const Hand *h = rt.this_hand_if_any(); h && h->task)
+    return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a context: wait for a group or a task, or submit a "
+                      "task that comes after", task_label(*h->task));
+  auto found = rt.policy.contexts().find(id);
+  if (!found) return set_error(found.error());
+  const Goal goal{.rt = rt, .context = *found, .generation = static_cast<uint32_t>(id >> 32),
+                  .call = "consort_context_wait()"};
+  const consort_status s = wait_for(rt, goal, timeout_ns, flags);
+  if (s >= 0 && (*found)->id() != id)
+    return set_error(CONSORT_E_STALE, "the context was destroyed while it was waited for: its tasks are its parent's");
+  return answer(s, "a context");
+}
+
 consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   if (const consort_status s = may_wait(rt, "the ready tasks"); s < 0) return s;
   Hand *h = rt.this_hand();
@@ -240,6 +255,7 @@ consort_status wait_to_stop(Runtime &rt) {
   if (!h) return CONSORT_E_NOMEM;
   uint32_t calm = 0;
   for (uint32_t looks = 1;; ++looks) {
+    rt.policy.contexts().destroy_all(*h);  // what waits there for a worker has all of them then
     const Goal goal{rt};
     if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) break;  // that clock moves by steps
     rt.repeats.stop_all();  // somebody may still submit

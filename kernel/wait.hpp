@@ -39,6 +39,8 @@ consort_status wait_task(Runtime &, TaskName, int64_t timeout_ns, uint32_t flags
                          const char *call = "consort_task_wait()");
 // E_BUSY in bodies. The answer is that of the first tag that was reached by a failed task.
 consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
+// Of one context that is none of the runtime's own; outside bodies.
+consort_status wait_context(Runtime &, uint64_t id, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
 // for all tasks; those that wait for a tag that nobody is left to reach are cancelled
 consort_status wait_to_stop(Runtime &);

@@ -78,6 +78,8 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
     s->id = id;
     s->rotate = static_cast<uint32_t>(settings_.seed * 2654435761u + id * 40503u) | 1;
     slots_[id] = std::move(s);
+  } else if (slots_[id]->klass == (klass < nclasses_ ? klass : 0)) {
+    return slots_[id].get();  // as it is: its worker may be inside, on its way out or at work
   }
   slots_[id]->klass = klass < nclasses_ ? klass : 0;
   slots_[id]->countdown = kFairness;

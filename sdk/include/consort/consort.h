@@ -381,4 +381,5 @@ CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, 
 #include "replay.h"
 #include "formats.h"
 #include "teams.h"
+#include "contexts.h"
 #endif

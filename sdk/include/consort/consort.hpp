@@ -637,4 +637,5 @@ class Runtime {
 };
 
 }  // namespace consort::inline face
+#include <consort/cpp/context.hpp>  // of a Runtime
 #endif

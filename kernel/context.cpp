@@ -1,0 +1,485 @@
+#include "context.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "models.hpp"
+#include "registry.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+namespace {
+
+constexpr uint32_t kBatch = 64;                  // tasks that go over at once
+constexpr uint64_t kPatience = 1'000'000'000;    // ns until a call that does not come out of an old instance is told of
+
+std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+Error stale() {
+  return error(CONSORT_E_STALE, "the context was destroyed, or is none of this runtime: its handle is stale");
+}
+
+Error no_own() {
+  return error(CONSORT_E_INVAL,
+               "the null handle is the runtime's own context, which is there from start to stop: name one that "
+               "consort_context_create() gave");
+}
+
+}  // namespace
+
+Contexts::Contexts(Runtime &rt, Policy &policy)
+    : rt_(rt), policy_(policy), serving_(new std::atomic<Context *>[rt.topology->units().size()]) {
+  const size_t n = rt.topology->units().size();
+  for (size_t w = 0; w < n; ++w) serving_[w].store(&root_, std::memory_order_relaxed);
+  splitter_.ops = &kTable;
+  splitter_.push = kTable.push;
+  splitter_.pop = kTable.pop;
+  splitter_.s = this;
+  splitter_.bypass = false;  // then the context is asked
+  splitter_.splits = true;
+  splitter_.name = "contexts";
+  splitter_.epoch.store(1, std::memory_order_relaxed);
+  splitter_.urgency.resize(n);
+  gone_.ops = &kTable;
+  gone_.push = [](void *, const consort_push *) -> uint32_t { return 0; };
+  gone_.pop = [](void *, uint32_t, consort_pick *, uint32_t) -> uint32_t { return 0; };
+  gone_.bypass = false;
+  gone_.urgency.resize(n);
+  root_.live = true;
+  for (const Unit &u : rt.topology->units())
+    root_.classes.fetch_or(uint64_t{1} << u.klass, std::memory_order_relaxed);
+}
+
+// -- instances ----------------------------------------------------------------------------------------------------
+
+// From here on the kernel asks the splitter. What is current is the runtime's own context's from then on.
+void Contexts::split() noexcept {
+  if (policy_.splits()) return;
+  Instance &first = *policy_.now_.load(std::memory_order_relaxed);
+  first.used = true;
+  root_.now.store(&first, std::memory_order_release);
+  look_who_observes();
+  policy_.make_current(rt_, splitter_);
+}
+
+// Nobody's, in use from here on.
+Result<Policy::Instance *> Contexts::take_instance(std::string_view name) {
+  auto plugin = rt_.registry->load(CONSORT_KIND_SCHEDULER, name);
+  if (!plugin) return plugin.error();
+  if ((*plugin)->scheduler()->direct)
+    return error(CONSORT_E_UNSUPPORTED, "scheduler " + quoted(name) +
+                                            " names others, which is for the runtime as a whole "
+                                            "(consort_runtime_set_scheduler()): name one of those for a context");
+  if (!((*plugin)->manifest->flags & CONSORT_PF_SWAPPABLE))
+    return error(CONSORT_E_UNSUPPORTED, "scheduler " + quoted(name) +
+                                            " cannot take over while tasks run, which contexts need: name another one, "
+                                            "for the context and for the runtime (setting `scheduler`)");
+  for (auto &i : policy_.instances_)
+    if (!i->used && i->name == name) {
+      i->used = true;
+      return i.get();
+    }
+  auto made = policy_.make(rt_, **plugin, ++policy_.epochs_);
+  if (made) (*made)->used = true;
+  return made;
+}
+
+// Open, and current nowhere yet.
+Result<Policy::Instance *> Contexts::prepare(std::string_view name, const std::vector<uint32_t> &members) {
+  std::vector<uint32_t> others;
+  for (uint32_t w = 0; w < rt_.workers.size(); ++w)
+    if (!std::binary_search(members.begin(), members.end(), w)) others.push_back(w);
+  auto taken = take_instance(name);
+  if (!taken) return taken;
+  Instance &i = **taken;
+  clear_error();
+  const consort_status s = i.ops->workers(i.s, rt_.topology->snapshot(), members.data(),
+                                          static_cast<uint32_t>(members.size()), others.data(),
+                                          static_cast<uint32_t>(others.size()));
+  if (s < 0) {
+    const std::string said = error_text();
+    i.used = false;
+    return error(s, "scheduler " + quoted(name) + " did not take the workers of a context: " +
+                        (said.empty() ? "no reason given" : said));
+  }
+  const uint64_t epoch = ++policy_.epochs_;
+  if (const uint32_t kept = policy_.move_all(rt_, i, epoch))
+    rt_.log(kLogError, "scheduler " + quoted(name) + " gives back " + std::to_string(kept) +
+                           " tasks that it kept when it was drained: drain() must give all");
+  i.epoch.store(epoch, std::memory_order_release);
+  return taken;
+}
+
+Result<void> Contexts::prepare_all(std::vector<Change> &changes) {
+  const auto undo = [&] {
+    for (Change &c : changes)
+      if (c.instance) c.instance->used = false;
+  };
+  try {
+    for (Change &c : changes) {
+      std::sort(c.members.begin(), c.members.end());
+      auto made = prepare(c.scheduler, c.members);
+      if (!made) {
+        undo();
+        return made.error();
+      }
+      c.instance = *made;
+    }
+  } catch (...) {
+    undo();
+    throw;
+  }
+  return {};
+}
+
+// Nothing fails any more.
+void Contexts::commit(std::vector<Change> &changes) noexcept {
+  for (Change &c : changes) {
+    Instance *const made = c.instance;
+    c.instance = c.of->now.exchange(made, std::memory_order_acq_rel);  // the old one from here on
+    uint64_t classes = 0;
+    for (const uint32_t w : c.members) {
+      serving_[w].store(c.of, std::memory_order_release);
+      classes |= uint64_t{1} << rt_.workers[w]->klass;
+    }
+    c.of->classes.store(classes, std::memory_order_relaxed);
+  }
+  rt_.models->policy_changed();
+  look_who_observes();
+  rt_.choose_paths();
+  Policy::wake_all(rt_);
+  for (Change &c : changes)
+    if (c.instance) close(*c.instance);
+}
+
+// What waits in there goes to where its context is now. Free for another use, unless somebody does not come out.
+void Contexts::close(Instance &old) noexcept {
+  Task *batch[kBatch];
+  old.epoch.store(0, std::memory_order_release);  // nobody's: a push that still finds it is refused, and looks again
+  while (const uint32_t n =
+             old.ops->drain(old.s, CONSORT_NEVER, reinterpret_cast<consort_task **>(batch), kBatch)) {
+    const Instance &to = *of(*batch[0]).now.load(std::memory_order_acquire);
+    if (to.ops->adopt) to.ops->adopt(to.s, reinterpret_cast<consort_task **>(batch), n);
+    policy_.push(rt_, CONSORT_NONE, batch, n, CONSORT_PUSH_RETRIED);
+  }
+  const uint64_t deadline = rt_.clock.stepped() ? CONSORT_NEVER : rt_.clock.now() + kPatience;
+  if (old.ops->quiesce(old.s, deadline) >= 0) old.used = false;
+  else
+    rt_.log(kLogWarn, "scheduler '" + old.name +
+                          "' has a call inside that does not come back: it is kept, and not used again");
+}
+
+void Contexts::look_who_observes() noexcept {
+  bool any = false;
+  each_instance([&](const Instance &i) { any |= i.ops->started || i.ops->finished; });
+  observes_.store(any, std::memory_order_relaxed);
+}
+
+// -- control ------------------------------------------------------------------------------------------------------
+
+std::vector<uint32_t> Contexts::members(const Context &c) const {
+  std::vector<uint32_t> all;
+  for (uint32_t w = 0; w < rt_.workers.size(); ++w)
+    if (serving(w) == &c) all.push_back(w);
+  return all;
+}
+
+std::string Contexts::words(const Context &c) const {
+  return c.index ? "context " + quoted(c.name) : "the runtime's own context";
+}
+
+Result<void> Contexts::check(const uint32_t *workers, uint32_t n, const Context &from) const {
+  if (n && !workers) return error(CONSORT_E_INVAL, "workers is NULL, but their number is not 0");
+  std::vector<bool> seen(rt_.workers.size());
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t w = workers[i];
+    if (w >= seen.size())
+      return error(CONSORT_E_INVAL, "worker " + std::to_string(w) + " does not exist: there are " +
+                                        std::to_string(seen.size()) + ", numbered from 0");
+    const std::string who = "worker " + std::to_string(w) + " (" + rt_.workers[w]->unit.name + ")";
+    if (seen[w]) return error(CONSORT_E_INVAL, who + " is named twice: once will do");
+    seen[w] = true;
+    if (serving(w) != &from)
+      return error(CONSORT_E_INVAL, who + " is in " + words(*serving(w)) + ", not in " + words(from) +
+                                        ": consort_context_move() takes workers from any context to any other");
+  }
+  return {};
+}
+
+// From one to the other; the caller has checked them.
+Result<void> Contexts::shift(Context &from, Context &to, const uint32_t *workers, uint32_t n) {
+  if (!n || &from == &to) return {};
+  std::vector<Change> changes = {{&from, from.now.load(std::memory_order_relaxed)->name, {}},
+                                 {&to, to.now.load(std::memory_order_relaxed)->name, members(to)}};
+  for (const uint32_t w : members(from))
+    (std::find(workers, workers + n, w) == workers + n ? changes[0] : changes[1]).members.push_back(w);
+  if (auto ready = prepare_all(changes); !ready) return ready;
+  commit(changes);
+  say_if_nobody_is_left(from);
+  return {};
+}
+
+void Contexts::say_if_nobody_is_left(Context &c) noexcept try {
+  const uint64_t left = c.left.load(std::memory_order_relaxed);
+  if (!c.index || left <= 1 || !members(c).empty() || std::exchange(c.told, true)) return;
+  rt_.log(kLogWarn, words(c) + " has no worker any more, and " + std::to_string(left - 1) +
+                        " unfinished tasks: they wait until it has one (consort_context_add()) or is destroyed");
+} catch (const std::bad_alloc &) {
+}
+
+// One that nobody has; it says so until it is somebody's.
+Result<Context *> Contexts::slot() {
+  for (auto &c : slots_)
+    if (c->over.load(std::memory_order_acquire)) return c.get();  // pairs with leave()
+  if (slots_.size() == kMost)
+    return error(CONSORT_E_NOMEM,
+                 std::to_string(kMost) +
+                     " contexts are alive, or gone with tasks left: destroy some, and wait for their tasks");
+  slots_.push_back(std::make_unique<Context>(static_cast<uint32_t>(slots_.size() + 1)));
+  Context &c = *slots_.back();
+  c.over.store(true, std::memory_order_relaxed);
+  all_[c.index].store(&c, std::memory_order_release);  // pairs with at()
+  n_.store(c.index, std::memory_order_release);
+  return &c;
+}
+
+Result<uint64_t> Contexts::create(Hand &h, const Wanted &w) {
+  if (auto may = policy_.may_change(h); !may) return may.error();
+  const std::lock_guard lock(policy_.swap_mutex_);
+  const Policy::Mark mark(policy_.swapper_, h);
+  auto parent = find(w.parent);
+  if (!parent) return parent.error();
+  if (auto good = check(w.workers, w.nworkers, **parent); !good) return good.error();
+  auto made = slot();
+  if (!made) return made.error();
+  Context &c = **made, &p = **parent;
+  if (!policy_.splits()) {
+    Instance &plain = *policy_.now_.load(std::memory_order_relaxed);
+    plain.used = true;
+    root_.now.store(&plain, std::memory_order_relaxed);
+  }
+  std::string name = w.name && *w.name ? w.name : "context " + std::to_string(++given_);
+  const std::string &of_parent = p.now.load(std::memory_order_relaxed)->name;
+  std::vector<Change> changes = {{&c, w.scheduler && *w.scheduler ? w.scheduler : of_parent, {}}};
+  changes[0].members.assign(w.workers, w.workers + w.nworkers);
+  if (w.nworkers) {
+    changes.push_back({&p, of_parent, {}});
+    for (const uint32_t m : members(p))
+      if (std::find(w.workers, w.workers + w.nworkers, m) == w.workers + w.nworkers) changes[1].members.push_back(m);
+  }
+  if (auto ready = prepare_all(changes); !ready) return ready.error();
+  split();
+  c.now.store(nullptr, std::memory_order_relaxed);
+  c.left.store(1, std::memory_order_relaxed);
+  c.over.store(false, std::memory_order_relaxed);
+  c.heir.store(nullptr, std::memory_order_relaxed);
+  {
+    const std::lock_guard table(table_mutex_);
+    c.name = std::move(name);
+    c.parent = &p;
+    c.live = true;
+    c.told = false;
+  }
+  commit(changes);
+  return c.id();
+}
+
+Result<void> Contexts::destroy(Hand &h, uint64_t id) {
+  if (auto may = policy_.may_change(h); !may) return may.error();
+  const std::lock_guard lock(policy_.swap_mutex_);
+  const Policy::Mark mark(policy_.swapper_, h);
+  auto found = find(id);
+  if (!found) return found.error();
+  Context &c = **found;
+  if (!c.index) return no_own();
+  for (const auto &inside : slots_)
+    if (inside->live && inside->parent == &c)
+      return error(CONSORT_E_BUSY, words(c) + " has " + words(*inside) + " inside: destroy that first");
+  Context &p = *c.parent;
+  std::vector<Change> changes;
+  if (const std::vector<uint32_t> own = members(c); !own.empty()) {
+    changes.push_back({&p, p.now.load(std::memory_order_relaxed)->name, members(p)});
+    changes[0].members.insert(changes[0].members.end(), own.begin(), own.end());
+    if (auto ready = prepare_all(changes); !ready) return ready;
+  }
+  commit(changes);
+  if (p.index) p.left.fetch_add(1, std::memory_order_relaxed);  // it lives: at least one is counted
+  c.heir.store(&p, std::memory_order_release);
+  {
+    const std::lock_guard table(table_mutex_);
+    c.live = false;
+    c.generation.fetch_add(1, std::memory_order_release);
+  }
+  close(*c.now.exchange(&gone_, std::memory_order_acq_rel));
+  look_who_observes();
+  rt_.choose_paths();
+  leave(&c);
+  fence::light(rt_.asymmetric);  // pairs with the heavy fence of Goal::announce()
+  rt_.wake_waiters();
+  return {};
+}
+
+Result<void> Contexts::move(Hand &h, uint64_t id, Way way, const uint32_t *workers, uint32_t n) {
+  if (auto may = policy_.may_change(h); !may) return may.error();
+  const std::lock_guard lock(policy_.swap_mutex_);
+  const Policy::Mark mark(policy_.swapper_, h);
+  auto found = find(id);
+  if (!found) return found.error();
+  Context &c = **found;
+  if (!c.index) return no_own();
+  Context &from = way == Way::kFromParent ? *c.parent : c, &to = way == Way::kFromParent ? c : *c.parent;
+  if (auto good = check(workers, n, from); !good) return good;
+  return shift(from, to, workers, n);
+}
+
+Result<void> Contexts::move(Hand &h, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n) {
+  if (auto may = policy_.may_change(h); !may) return may.error();
+  const std::lock_guard lock(policy_.swap_mutex_);
+  const Policy::Mark mark(policy_.swapper_, h);
+  auto source = find(from), target = find(to);
+  if (!source) return source.error();
+  if (!target) return target.error();
+  if (auto good = check(workers, n, **source); !good) return good;
+  return shift(**source, **target, workers, n);
+}
+
+Result<void> Contexts::set_scheduler(Hand &h, uint64_t id, std::string_view name) {
+  if (!id) return policy_.swap(rt_, h, name);
+  if (auto may = policy_.may_change(h); !may) return may.error();
+  const std::lock_guard lock(policy_.swap_mutex_);
+  const Policy::Mark mark(policy_.swapper_, h);
+  auto found = find(id);
+  if (!found) return found.error();
+  Context &c = **found;
+  if (c.now.load(std::memory_order_relaxed)->name == name) return {};
+  std::vector<Change> changes = {{&c, std::string(name), members(c)}};
+  if (auto ready = prepare_all(changes); !ready) return ready;
+  commit(changes);
+  return {};
+}
+
+Result<void> Contexts::change_root(std::string_view name) {
+  if (root_instance().name == name) return {};
+  std::vector<Change> changes = {{&root_, std::string(name), members(root_)}};
+  if (auto ready = prepare_all(changes); !ready) return ready;
+  commit(changes);
+  return {};
+}
+
+void Contexts::let_cancelled_out(Hand &h) noexcept try {
+  if (!policy_.splits() || !policy_.may_change(h)) return;
+  const std::lock_guard lock(policy_.swap_mutex_);
+  const Policy::Mark mark(policy_.swapper_, h);
+  uint64_t all = 0;
+  for (const auto &w : rt_.workers) all |= uint64_t{1} << w->klass;
+  std::vector<Change> changes;
+  const auto look = [&](Context &c) {
+    if (c.classes.load(std::memory_order_relaxed) != all)
+      changes.push_back({&c, c.now.load(std::memory_order_relaxed)->name, members(c)});
+  };
+  look(root_);
+  for (const auto &c : slots_)
+    if (c->live) look(*c);
+  if (prepare_all(changes)) commit(changes);
+} catch (const std::bad_alloc &) {  // they wait on: until a worker comes, or the context is destroyed
+}
+
+void Contexts::destroy_all(Hand &h) noexcept try {
+  for (bool any = policy_.splits(); any;) {
+    any = false;
+    for (const uint64_t id : list()) any |= static_cast<bool>(destroy(h, id));  // those with others inside: next time
+  }
+} catch (const std::exception &) {  // no memory: it is tried again
+}
+
+// -- looking ------------------------------------------------------------------------------------------------------
+
+Result<Context *> Contexts::find(uint64_t id) noexcept try {
+  if (!id) return &root_;
+  const auto index = static_cast<uint32_t>(id);
+  if (!index || index > n_.load(std::memory_order_acquire)) return stale();
+  Context *c = at(index);
+  const std::lock_guard lock(table_mutex_);
+  if (!c->live || c->id() != id) return stale();
+  return c;
+} catch (const std::bad_alloc &) {
+  return Error{CONSORT_E_NOMEM, {}};
+}
+
+Result<Contexts::Info> Contexts::info(uint64_t id) {
+  auto found = find(id);
+  if (!found) return found.error();
+  const Context &c = **found;
+  const auto n = static_cast<uint32_t>(members(c).size());
+  const std::lock_guard lock(table_mutex_);
+  if (c.index && (!c.live || c.id() != id)) return stale();
+  if (c.index)
+    return Info{c.name.c_str(), c.now.load(std::memory_order_acquire)->name.c_str(), c.parent->id(),
+                c.left.load(std::memory_order_acquire) - 1, n};
+  uint64_t of_others = 0;
+  for (uint32_t k = 1; k <= n_.load(std::memory_order_acquire); ++k)
+    if (const uint64_t left = at(k)->left.load(std::memory_order_acquire); left > 1) of_others += left - 1;
+  const uint64_t finished = rt_.finished(), all = rt_.submitted() - finished;
+  return Info{"", policy_.current_name().c_str(), 0, all > of_others ? all - of_others : 0, n};
+}
+
+Result<std::vector<uint32_t>> Contexts::workers(uint64_t id) {
+  auto found = find(id);
+  if (!found) return found.error();
+  return members(**found);
+}
+
+std::vector<uint64_t> Contexts::list() {
+  std::vector<uint64_t> ids;
+  const std::lock_guard lock(table_mutex_);
+  for (uint32_t k = 1; k <= n_.load(std::memory_order_acquire); ++k)
+    if (at(k)->live) ids.push_back(at(k)->id());
+  return ids;
+}
+
+std::string Contexts::describe() {
+  std::string s;
+  for (const uint64_t id : list()) {
+    auto found = find(id);
+    if (!found) continue;
+    const Context &c = **found;
+    const std::vector<uint32_t> all = members(c);
+    const std::lock_guard lock(table_mutex_);
+    if (!c.live) continue;
+    s += "\n" + words(c) + " in " + words(*c.parent) + ": scheduler " + c.now.load(std::memory_order_acquire)->name +
+         ", " + std::to_string(c.left.load(std::memory_order_relaxed) - 1) + " unfinished tasks, " +
+         (all.empty() ? "no worker" : "workers");
+    for (const uint32_t w : all) s += (w == all.front() ? " " : ", ") + rt_.workers[w]->unit.name;
+  }
+  return s;
+}
+
+// The record may be another's by now, or nobody's: what is read of it counts only if it is not.
+std::string Contexts::describe(TaskName name) {
+  if (!policy_.splits()) return {};
+  const Task &t = *rt_.task_at(name);
+  const Extra *e = t.replayed() ? nullptr : t.extra;
+  const uint32_t index = e ? e->context : 0;
+  const uint64_t where = t.pub.where;
+  const bool choice = !(t.bits & (kSpecial | kBound));
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (!rt_.is_live(name) || t.replayed() || index > n_.load(std::memory_order_acquire)) return {};
+  const Context *c = index ? at(index) : &root_;
+  while (const Context *heir = c->heir.load(std::memory_order_acquire)) c = heir;
+  const std::vector<uint32_t> all = members(*c);
+  const bool able = std::any_of(all.begin(), all.end(), [&](uint32_t w) { return where >> rt_.workers[w]->klass & 1; });
+  std::string s;
+  {
+    const std::lock_guard lock(table_mutex_);
+    s = "; it belongs to " + words(*c) + " (scheduler " + c->now.load(std::memory_order_acquire)->name + ")";
+  }
+  if (!able && choice)
+    s += ", none of whose " + std::to_string(all.size()) +
+         " workers can run it: it waits until one comes that can (consort_context_add(), consort_context_move())" +
+         (c->index ? ", or the context is destroyed" : "");
+  return s;
+}
+
+}  // namespace consort

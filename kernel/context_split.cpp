@@ -1,0 +1,222 @@
+// context_split.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
+#include <algorithm>
+
+#include "context.hpp"
+#include "error_slot.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+const consort_scheduler_ops Contexts::kTable = {
+    .size = sizeof(consort_scheduler_ops), .flags = 0, .create = nullptr, .destroy = nullptr, .workers = nullptr,
+    .push = push, .pop = pop, .drain = nullptr, .quiesce = nullptr, .submitted = submitted, .adopt = nullptr,
+    .dropped = dropped, .started = nullptr, .finished = nullptr, .flush = flush, .urgency = nullptr, .victim = victim,
+    .next_event = next_event, .direct = nullptr};
+
+// -- whose --------------------------------------------------------------------------------------------------------
+
+// Tasks of a replay are where it was submitted: they do not outlive it.
+Context &Contexts::of(const Task &t) const noexcept {
+  const Extra *e = t.extra;
+  if (t.replayed()) [[unlikely]] {
+    const Recording *r = t.role < kWhole ? rt_.recordings.of(t) : nullptr;
+    if (r) e = r->whole ? r->whole->extra : nullptr;
+  }
+  Context *c = e && e->context ? at(e->context) : const_cast<Context *>(&root_);
+  // acquire: pairs with destroy(). Each is there as long as what is counted in it: this task, or one before it here.
+  while (Context *heir = c->heir.load(std::memory_order_acquire)) c = heir;
+  return *c;
+}
+
+namespace {
+
+bool is_cancelled(const Task &t) noexcept {
+  return (t.word.load(std::memory_order_relaxed) & word::kCancelled) ||
+         t.epoch != t.group->epoch.load(std::memory_order_relaxed);
+}
+
+bool retain(Context &c) noexcept {
+  uint64_t n = c.left.load(std::memory_order_relaxed);
+  while (n && !c.left.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+  return n;
+}
+
+}  // namespace
+
+// What a body or a callback that is over did not leave is forgotten.
+const Hand::Entered *Contexts::innermost(Hand &h) const noexcept {
+  const TaskName here = h.task ? h.task->pub.id : 0;
+  for (; !h.entered.empty(); h.entered.pop_back()) {
+    const Hand::Entered &e = h.entered.back();
+    if (e.task == here && e.in_callback == h.in_callback) return &e;
+    if (e.task ? rt_.is_live(e.task) : !e.in_callback || h.in_callback) return nullptr;
+  }
+  return nullptr;
+}
+
+uint64_t Contexts::current(Hand &h) const noexcept {
+  if (const Hand::Entered *e = innermost(h)) return e->context;
+  return h.task ? of(*h.task).id() : 0;
+}
+
+consort_status Contexts::enter(Hand &h, Task *t) noexcept {
+  if (const Hand::Entered *e = innermost(h)) {
+    if (!e->context) return CONSORT_OK;
+    Context &c = *at(static_cast<uint32_t>(e->context));
+    const bool there = retain(c);
+    if (there && c.id() == e->context) {
+      t->extra->context = c.index;
+      return CONSORT_OK;
+    }
+    if (there) leave(&c);
+    return set_error(CONSORT_E_STALE,
+                     "the context that this thread has entered was destroyed: consort_context_leave() leaves it");
+  }
+  if (!h.task) return CONSORT_OK;
+  for (;;) {  // an heir that was destroyed just now has one, too
+    Context &c = of(*h.task);
+    if (!c.index) return CONSORT_OK;
+    if (!retain(c)) continue;
+    t->extra->context = c.index;
+    return CONSORT_OK;
+  }
+}
+
+void Contexts::leave(Context *c) noexcept {
+  while (c->index) {
+    // acq_rel: whoever waits sees what the tasks did; whoever makes this slot another's, that nobody is in it any more
+    const uint64_t before = c->left.fetch_sub(1, std::memory_order_acq_rel);
+    if (before > 2) return;
+    if (before == 2) {
+      fence::light(rt_.asymmetric);  // pairs with the heavy fence of Goal::announce()
+      if (rt_.nwaiters.load(std::memory_order_relaxed)) rt_.wake_waiters();
+      return;
+    }
+    Context *const heir = c->heir.load(std::memory_order_acquire);  // the last one leaves: it was destroyed
+    c->over.store(true, std::memory_order_release);                 // pairs with slot()
+    c = heir;
+  }
+}
+
+// -- in and out ---------------------------------------------------------------------------------------------------
+
+uint32_t Contexts::push(void *s, const consort_push *p) noexcept {
+  auto &self = *static_cast<Contexts *>(s);
+  auto *const tasks = reinterpret_cast<Task *const *>(p->ready);
+  for (uint32_t i = 0, end; i < p->n; i = end) {
+    const Context *const first = &self.of(*tasks[i]);
+    end = i + 1;
+    if (!(tasks[i]->pub.where & first->classes.load(std::memory_order_relaxed)) && is_cancelled(*tasks[i])) {
+      Policy::post_to_able(self.rt_, tasks[i]);  // nobody there would ever end it
+      continue;
+    }
+    while (end < p->n && &self.of(*tasks[end]) == first && !is_cancelled(*tasks[end])) ++end;
+    self.push_into(tasks + i, {0, p->from, p->flags, p->ready + i, end - i, 0, p->wake});
+    if (i || end < p->n) p->wake->k = Runtime::kMaxWorkers;  // any one of them would not do: not all can run all
+  }
+  return p->n;
+}
+
+// All are of one context. Refused: since we looked another instance took its place, or another context inherited it.
+void Contexts::push_into(const Task *const *tasks, const consort_push &wanted) noexcept {
+  consort_push p = wanted;
+  for (const Instance *before = nullptr;;) {
+    const Context &c = of(*tasks[0]);
+    const Instance &i = *c.now.load(std::memory_order_acquire);
+    const uint64_t epoch = i.epoch.load(std::memory_order_acquire);  // pairs with close()
+    // Else the epoch may be another context's, which has this instance by now. So it is this one's, or over.
+    if (c.now.load(std::memory_order_acquire) != &i) [[unlikely]] continue;
+    if (&i == before && p.epoch == epoch) [[unlikely]]
+      return policy_.place_by_force(rt_, i.name, reinterpret_cast<Task *const *>(p.ready), p.n);
+    before = &i;
+    p.epoch = epoch;
+    p.from = wanted.from < rt_.workers.size() && serving(wanted.from) == &c ? wanted.from : CONSORT_NONE;
+    if (i.push(i.s, &p)) [[likely]] return;
+  }
+}
+
+uint32_t Contexts::pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
+  const auto &self = *static_cast<Contexts *>(s);
+  const Instance &i = *self.serving(worker)->now.load(std::memory_order_acquire);
+  return i.pop(i.s, worker, out, max);
+}
+
+// -- hooks --------------------------------------------------------------------------------------------------------
+
+bool Contexts::may_bypass(uint32_t worker, const Task &t) const noexcept {
+  const Context &c = of(t);
+  if (serving(worker) != &c) return false;
+  const Instance &i = *c.now.load(std::memory_order_acquire);
+  const int32_t *urgency = i.urgency[worker];
+  return i.bypass && (!urgency || t.pub.priority >= __atomic_load_n(urgency, __ATOMIC_RELAXED));
+}
+
+bool Contexts::may_follow(uint32_t worker, const Task &t, bool no_choice) const noexcept {
+  const Context &c = of(t);
+  if (serving(worker) != &c) return false;
+  return c.now.load(std::memory_order_acquire)->bypass ? may_bypass(worker, t) : no_choice;
+}
+
+// A task that is bound to a worker of another context is nobody's here.
+Policy::Watcher Contexts::tell_started(const Worker &w, const Task *t) noexcept {
+  const Context &c = of(*t);
+  if (serving(w.id) != &c) return {};
+  const Instance &i = *c.now.load(std::memory_order_acquire);
+  const uint64_t epoch = i.epoch.load(std::memory_order_acquire);
+  if (!epoch || c.now.load(std::memory_order_acquire) != &i) return {};
+  const consort_task *pub = &t->pub;
+  if (i.ops->started) i.ops->started(i.s, w.id, &pub, 1);
+  return {&i, epoch};
+}
+
+void Contexts::tell_finished(const Policy::Watcher &seen, const Worker &w, const consort_done &done) noexcept {
+  const Instance *i = seen.instance;
+  if (i && i->epoch.load(std::memory_order_acquire) == seen.epoch && i->ops->finished)
+    i->ops->finished(i->s, w.id, &done, 1);
+}
+
+void Contexts::submitted(void *s, const consort_task *const *tasks, uint32_t n) noexcept {
+  const auto &self = *static_cast<Contexts *>(s);
+  for (uint32_t k = 0; k < n; ++k) {
+    const Instance &i = *self.of(*reinterpret_cast<const Task *>(tasks[k])).now.load(std::memory_order_acquire);
+    if (i.ops->submitted) i.ops->submitted(i.s, &tasks[k], 1);
+  }
+}
+
+// Whose they are cannot be asked: they may have ended. Who holds one says so.
+uint32_t Contexts::dropped(void *s, consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
+  uint32_t got = 0;
+  static_cast<Contexts *>(s)->each_instance([&](const Instance &i) {
+    if (i.ops->dropped && got < n) got += i.ops->dropped(i.s, tasks, n, held + got);
+  });
+  return got;
+}
+
+void Contexts::flush(void *s) noexcept {
+  static_cast<Contexts *>(s)->each_instance([](const Instance &i) {
+    if (i.ops->flush) i.ops->flush(i.s);
+  });
+}
+
+uint64_t Contexts::next_event(void *s) noexcept {
+  uint64_t first = CONSORT_NEVER;
+  static_cast<Contexts *>(s)->each_instance([&](const Instance &i) {
+    if (i.ops->next_event) first = std::min(first, i.ops->next_event(i.s));
+  });
+  return first;
+}
+
+// The policy of the first worker there that has an opinion.
+uint32_t Contexts::victim(void *s, uint32_t space, uint64_t bytes, const consort_replica *replicas, uint32_t n,
+                          uint32_t *order) noexcept {
+  const auto &self = *static_cast<Contexts *>(s);
+  for (const auto &w : self.rt_.workers) {
+    if (w->unit.desc.space != space) continue;
+    const Instance &i = *self.serving(w->id)->now.load(std::memory_order_acquire);
+    if (i.ops->victim) return i.ops->victim(i.s, space, bytes, replicas, n, order);
+  }
+  return 0;
+}
+
+}  // namespace consort
