@@ -12,6 +12,7 @@
 #ifndef CONSORT_CONSORT_HPP
 #define CONSORT_CONSORT_HPP
 #include <consort/cpp/codelet.hpp>
+#include <consort/cpp/context.hpp>
 #include <consort/cpp/data.hpp>
 #include <consort/cpp/error.hpp>
 #include <consort/cpp/layout.hpp>
@@ -636,6 +637,8 @@ class Runtime {
   Owned owned_;
 };
 
+inline Context::Context(Runtime &rt, const std::vector<uint32_t> &workers, const ContextOptions &options)
+    : Context(rt.c(), workers, options, {}) {}
+
 }  // namespace consort::inline face
-#include <consort/cpp/context.hpp>  // of a Runtime
 #endif

@@ -13,6 +13,8 @@
 
 namespace consort::inline face {
 
+class Runtime;
+
 struct ContextOptions {
   const char *name = nullptr;        // for messages; copied
   const char *scheduler = nullptr;   // nullptr: the parent's
@@ -22,8 +24,7 @@ class Context {
  public:
   Context() noexcept = default;
   // Of workers that are the runtime's own by then, or those of another context.
-  Context(Runtime &rt, const std::vector<uint32_t> &workers, const ContextOptions &options = {})
-      : Context(rt.c(), workers, options, {}) {}
+  Context(Runtime &rt, const std::vector<uint32_t> &workers, const ContextOptions &options = {});  // in consort.hpp
   Context(const Context &parent, const std::vector<uint32_t> &workers, const ContextOptions &options = {})
       : Context(parent.rt_, workers, options, parent.id_) {}
   Context(Context &&other) noexcept
