@@ -112,6 +112,7 @@ class Late {
   double free_at(const Seat &, double now) const noexcept;
 
   double area_ = 0, price_[kClasses];
+  double left_at_ = -1, left_ = 0;             // left_ns() of that time; -1: something has changed since
   bool priced_ = false;
   Graph graph_;                                // has a lock of its own
 };

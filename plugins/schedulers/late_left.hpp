@@ -25,6 +25,7 @@ inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now,
 
 // How long all that is known takes from now on, at least.
 inline double Late::left_ns(const Crew &crew, double now) noexcept {
+  if (now == left_at_) return left_;  // many idle ones ask at one time, where time is virtual
   double longest = 0;
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
@@ -36,7 +37,8 @@ inline double Late::left_ns(const Crew &crew, double now) noexcept {
       longest = std::max(longest, s.out[i].rank - best + std::max(0.0, s.out[i].exec - done));
     }
   }
-  return std::max(longest, area_ns(crew));
+  left_at_ = now;
+  return left_ = std::max(longest, area_ns(crew));
 }
 
 // Of what nobody has taken yet: how long all units together are at work on it, each kind where it costs least. A lower

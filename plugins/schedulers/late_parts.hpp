@@ -25,6 +25,7 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   seats_.swap(more);
   kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
   changes_ = kAlways;
+  left_at_ = -1;
   serving_.show();
 }
 
@@ -41,6 +42,7 @@ inline consort_status Late::workers(const consort_topology &t, const uint32_t *a
 // Out of its kind's queue; the node is the caller's. Under the lock.
 inline void Late::take(Kind &k, Node *n) noexcept {
   gone(n);
+  left_at_ = -1;
   k.ready.remove(n);
   --k.nready;
   --nready_;
@@ -63,6 +65,7 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
   }
   for (Seat &s : seats_) s.nout = s.running = 0;  // another life begins: these ends are not told
   changes_ = kAlways;
+  left_at_ = -1;
   return count;
 }
 
@@ -76,6 +79,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
   try {
     const std::lock_guard guard(lock_);
     pool_.promise(p.n);
+    left_at_ = -1;
     for (uint32_t i = 0; i < p.n; ++i) kinds_.of(crew, p.ready[i]);  // from here on this throws nothing
   } catch (...) {
     return 0;  // no memory: the kernel takes them to workers by itself
@@ -107,6 +111,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
       ++k.nready;
       ++nready_;
     }
+    left_at_ = -1;
     done += some;
   }
   if (p.wake && models_) {
@@ -230,6 +235,7 @@ inline void Late::submitted(const consort_task *const *tasks, uint32_t n) noexce
   } catch (...) {  // no memory: fewer are known
   }
   changes_ = kAlways;
+  left_at_ = -1;
 }
 
 inline void Late::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
@@ -242,6 +248,7 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
       Out &o = s.out[i];
       if (o.id != tasks[k]->id || o.started) continue;
       o.started = true;
+      left_at_ = -1;
       if (s.running++) continue;
       waited_ += std::max(0.0, now - std::max(o.at, s.since));
       s.since = now;
@@ -260,6 +267,7 @@ inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n
     waited_ *= keep;
     worked_ *= keep;
     s.since = now;
+    left_at_ = -1;
     for (uint32_t k = 0; k < n; ++k) forget(worker, done[k].cookie);
   }
   for (uint32_t k = 0; k < n; ++k) graph_.finished(done[k].cookie);
@@ -289,6 +297,7 @@ inline uint32_t Late::dropped(consort_task *const *tasks, uint32_t n, consort_ta
     pool_.put(node);
   }
   changes_ = kAlways;
+  left_at_ = -1;
   return nheld;
 }
 

@@ -240,6 +240,7 @@ void Instance::insert(Node *n, const Choice &c) noexcept {
   if (c.worker == CONSORT_NONE) return strays_.push(n);
   Seat &s = seats_[c.worker];
   if (!c.known) ++s.unknown;
+  ++queued_beside(c.worker);
   s.queue.push(n);
 }
 
@@ -341,6 +342,7 @@ uint32_t Instance::push(const consort_push &p) noexcept {
 // Out of its queue; the node is the caller's. Under the lock.
 void Instance::take(Node *n) noexcept {
   Seat &s = seats_[n->worker];
+  --queued_beside(n->worker);
   s.queue.remove(n);
   if (!n->known) --s.unknown;
   if (n->team) lend(*static_cast<const TeamGroup::One *>(n->team), -n->exec);
@@ -431,6 +433,7 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   if (max == 0 || !crew.serves(worker)) return 0;
   const double now = this->now();
   const std::lock_guard guard(lock_);
+  if (!queued_beside(worker)) return 0;  // neither here nor with those that it may take from
   Seat &s = seats_[worker];
   if (has_enough(crew, worker, s)) return 0;
   Node *n = next_of(crew, worker);

@@ -5,6 +5,7 @@
 // guards all; it is held for a decision or a step in a queue, and no call that may wait is made under it. Any thread
 // pushes, a worker's owner pops; the rest is [control]. Memory grows with the most that ever waited, and stays.
 #pragma once
+#include <array>
 #include <memory>
 
 #include "../estimates.hpp"
@@ -81,6 +82,7 @@ class Instance {
   const TeamGroup::One *soonest(const TeamGroup &, const consort_task *, double now, double *at) const noexcept;
   void lend(const TeamGroup::One &, float ns) noexcept;
   uint32_t soonest(const Crew &, const Group &, const consort_task *, double now, double *at) const noexcept;
+  uint32_t &queued_beside(uint32_t worker) noexcept { return queued_[crew().members.klass[worker] % queued_.size()]; }
   void insert(Node *, const Choice &) noexcept;
   Node *next_of(const Crew &, uint32_t worker) noexcept;
   Node *steal(const Crew &, uint32_t worker, double now) noexcept;
@@ -99,6 +101,7 @@ class Instance {
 
   mutable SpinLock lock_;                   // guards what follows
   std::vector<Seat> seats_;                 // by worker
+  std::array<uint32_t, 64> queued_{};       // by class: tasks in the queues of its workers
   Pool pool_;
   Queue strays_;                            // what nobody can run just now
   uint64_t seq_ = 0, turns_ = 0;
