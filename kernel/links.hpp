@@ -5,6 +5,8 @@
 // the submitter knows; the exchange that ends the predecessor takes the list and changes the generation, so a
 // link is either in the taken list or was never hung. Links of a list do not change until it is walked.
 #pragma once
+#include <utility>
+
 #include "queue.hpp"
 #include "runtime.hpp"
 
@@ -56,6 +58,8 @@ class Linker {
 
   [[gnu::always_inline]] void after(TaskName name) noexcept {
     if (!name) return;
+    // Not once the last link hangs: then the task may be over, and its record another's.
+    if (hung_ >= 4 && (hung_ & 3) == 0) [[unlikely]] next_stretch();
     Task *p = records_ + static_cast<uint32_t>(name);
     // pairs with the exchange that ends it: what it did is visible
     uint64_t w = p->word.load(std::memory_order_acquire);
@@ -67,7 +71,7 @@ class Linker {
                                             std::memory_order_release, std::memory_order_acquire));
     number_ += 1 << 3;
     ++slot_;
-    if (++hung_ >= 4 && (hung_ & 3) == 0) [[unlikely]] next_stretch();
+    ++hung_;
     if (w & word::kIssued) [[unlikely]] meet_issued(p, static_cast<uint32_t>(name >> 32));
   }
 
@@ -78,6 +82,7 @@ class Linker {
  private:
   // Slots stand in stretches: four in the record's last line, four in the policy's words, then chunk by chunk.
   [[gnu::noinline]] void next_stretch() noexcept {
+    if (std::exchange(stretched_, hung_) == hung_) return;  // the link that it was for did not come to be
     if (hung_ == 4) {
       slot_ = reinterpret_cast<uint32_t *>(task_->pub.sched);
     } else if ((hung_ - kInlineLinks) % kChunkLinks == 0) {
@@ -104,7 +109,7 @@ class Linker {
   Task *const task_;
   uint32_t *slot_;
   uint64_t number_;  // of the slot, as it stands in a word
-  uint32_t hung_ = 0, issued_ = 0, chunk_ = 0;
+  uint32_t hung_ = 0, stretched_ = 0, issued_ = 0, chunk_ = 0;
   uint64_t place_ = 0;
 };
 

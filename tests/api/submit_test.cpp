@@ -384,4 +384,24 @@ TEST(Windows, ASmallOneBoundsWhatIsPending) {
   }
 }
 
+// As soon as its last link hangs a task may run and end: whoever submits looks at it no more, however many there were.
+TEST(SubmitLinks, OneThatEndsAsSoonAsItIsLinked) {
+  Rt rt({{"workers", "3"}, {"cpu.topology", kFourCores}});
+  const auto c = codelet(rt, "inc", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), CONSORT_OK; });
+  const auto look = codelet(rt, "look", [](const consort_call *) -> consort_status { return CONSORT_OK; });
+  long x[20] = {};
+  consort_data_id d[20];
+  for (int i = 0; i < 20; ++i) d[i] = variable_of(rt, &x[i]);
+  constexpr int kRounds = 2000 / kSlow;
+  for (int round = 0; round < kRounds; ++round)
+    for (const int n : {4, 8, 12, 16, 20}) {
+      for (int i = 0; i < n; ++i) Desc(c).rw(d[i]).must(rt);
+      Desc all(look);
+      for (int i = 0; i < n; ++i) all.r(d[i]);
+      all.must(rt);
+    }
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(x[i], (5 - i / 4) * kRounds) << i;
+}
+
 }  // namespace
