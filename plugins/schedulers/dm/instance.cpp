@@ -273,6 +273,7 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
     for (uint32_t k = 0; k < some; ++k) ranks[k] = graph_ ? graph_->rank(tasks[done + k], host_, models_) : 0;
     const double now = this->now();
     bool later = false;  // something is to be asked or told before others may have them
+    uint64_t turn;       // turns_ is read under the lock alone
     const auto put = [&](uint32_t k) {
       Node *node = pool_.take();
       consort_task *t = tasks[done + k];
@@ -305,6 +306,7 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
         if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, static_cast<uint64_t>(s.end));
         later |= models_ && ((settings_.traits.data && c.transfer > 0) || std::popcount(c.mask) > 1);
       }
+      turn = turns_;
       if (!later)
         for (uint32_t k = 0; k < some; ++k) put(k);
     }
@@ -312,7 +314,8 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
       for (uint32_t k = 0; k < some; ++k) {
         Choice &c = choices[k];
         if (c.worker == CONSORT_NONE) continue;
-        c.impl = best_impl(host_, models_, tasks[done + k], c.team ? c.team->id : c.worker, c.mask, static_cast<uint32_t>(turns_ + k));
+        c.impl = best_impl(host_, models_, tasks[done + k], c.team ? c.team->id : c.worker, c.mask,
+                           static_cast<uint32_t>(turn + k));
         if (settings_.traits.data && c.transfer > 0)
           models_->prefetch(host_, tasks[done + k], crew.spaces[c.group], tasks[done + k]->priority);
       }
