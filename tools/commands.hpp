@@ -74,4 +74,14 @@ int run_model_plot(Settings &, const std::string &name, const std::string &out, 
 int run_model_import(Settings &, const std::string &from, const std::string &name, const std::vector<std::string> &classes,
                      bool energy);
 
+struct ConformOptions {
+  std::vector<std::string> files;
+  std::string only, xfail, json, junit;   // "": none; "-": stdout
+  int level = 1;
+  uint64_t seed = 1;                      // 0: another one each time
+  double seconds = 0;                     // limit of a case; 0: its own
+  bool in_process = false, verbose = false, list = false;
+};
+int run_conform(const Settings &, const ConformOptions &);
+
 }  // namespace tool

@@ -136,6 +136,20 @@ int main(int argc, char **argv) {
   bound->add_option("--mps", asked.mps, "in free MPS form")->type_name("FILE");
   bound->add_option("--dot", asked.dot, "writes the tasks and what they come after, for Graphviz")->type_name("FILE");
 
+  CLI::App *conform = app.add_subcommand("conform", "judges plugins by the rules of docs/rules (status 1: one is broken)");
+  tool::ConformOptions judged;
+  conform->add_option("FILE", judged.files, "plugins, each a FILE.so")->type_name("");
+  conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();
+  conform->add_option("--only", judged.only, "cases whose id, name or group matches: \"S-12\", \" fault$\"")->type_name("RE");
+  conform->add_option("--seed", judged.seed, "of all chance; 0: another one each time")->type_name("N")->capture_default_str();
+  conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->type_name("S");
+  conform->add_option("--xfail", judged.xfail, "file of lines \"CONSORT-S-12 reason\": cases that are known to fail")->type_name("FILE");
+  conform->add_option("--json", judged.json, "writes what came of each case; - is stdout")->type_name("FILE");
+  conform->add_option("--junit", judged.junit, "the same for build servers, as XML")->type_name("FILE");
+  conform->add_flag("--in-process", judged.in_process, "all in one process, for a debugger: a crash ends it");
+  conform->add_flag("-v,--verbose", judged.verbose, "cases that passed, too, and what they measured");
+  conform->add_flag("--list", judged.list, "names the cases, and runs none");
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -168,6 +182,10 @@ int main(int argc, char **argv) {
     if (*model_check) return tool::run_model_check(settings);
     if (*model_plot) return tool::run_model_plot(settings, model_name, drawing, curve);
     if (*model_import) return tool::run_model_import(settings, from, model_name, classes, energy);
+    if (*conform) {
+      if (judged.files.empty() && !judged.list) return std::fputs("consort: conform judges FILE.so: name one\n", stderr), 2;
+      return tool::run_conform(settings, judged);
+    }
     if (*why_not) return tool::run_why_not(settings, name);
   } catch (const std::exception &e) {
     std::fprintf(stderr, "consort: %s\n", e.what());

@@ -72,6 +72,7 @@ stage "includes" tests/checks/includes.py
 stage "vocabulary" tests/checks/vocabulary.py
 stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
+stage "rules" sdk/rules/rules.py check
 stage "abi gate" tests/checks/layout_gate.py
 stage "compile matrix" tests/checks/matrix.py
 stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j "$jobs"

@@ -1,0 +1,154 @@
+#include "child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+
+#if CONSORT_SAN == 1u
+extern "C" int __lsan_do_recoverable_leak_check();
+#endif
+
+namespace conform {
+namespace {
+
+constexpr size_t kPrintedKept = 16384;
+
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+class SharedVerdict {
+ public:
+  SharedVerdict() {
+    void *p = mmap(nullptr, sizeof(Verdict), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "no memory to share with a case");
+    verdict_ = new (p) Verdict{};
+  }
+  SharedVerdict(const SharedVerdict &) = delete;
+  SharedVerdict &operator=(const SharedVerdict &) = delete;
+  ~SharedVerdict() { munmap(verdict_, sizeof(Verdict)); }
+  Verdict &operator*() { return *verdict_; }
+
+ private:
+  Verdict *verdict_;
+};
+
+[[noreturn]] void be_the_child(const Case &c, const Subject &subject, Verdict &v, int output, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // who is interrupted leaves nobody behind
+  if (getppid() != parent) _exit(1);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  if (output > STDERR_FILENO) close(output);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO), close(nothing);
+  run_case(c, subject, v);
+#if CONSORT_SAN == 1u
+  if (v.outcome == Outcome::kPassed && __lsan_do_recoverable_leak_check()) {
+    v.outcome = Outcome::kFailed;
+    ++v.failures;
+    std::strcpy(v.seen, "memory was leaked; the sanitizer's report follows\n");
+  }
+#endif
+  std::snprintf(v.doing, sizeof v.doing, "end of the process");
+  std::fflush(nullptr);
+  std::exit(0);  // not _exit: what the plugin left behind for the end of the process is run, too
+}
+
+void keep_end(std::string *text, const char *more, size_t n) {
+  text->append(more, n);
+  if (text->size() > 2 * kPrintedKept) text->erase(0, text->size() - kPrintedKept);
+}
+
+// Reads what is printed until the child has ended or its time is over. Answers its status; *over: it was killed.
+int wait_for(pid_t child, int output, double deadline, std::string *printed, bool *over) {
+  char buffer[4096];
+  bool open = true;
+  for (int status = 0;;) {
+    pollfd p{output, POLLIN, 0};
+    const int ready = open ? poll(&p, 1, 20) : (usleep(1000), 0);
+    if (ready > 0) {
+      const ssize_t n = read(output, buffer, sizeof buffer);
+      if (n > 0) keep_end(printed, buffer, static_cast<size_t>(n));
+      else if (n == 0) open = false;
+      if (n > 0) continue;
+    }
+    if (waitpid(child, &status, WNOHANG) == child) {
+      kill(-child, SIGKILL);  // whom it started
+      fcntl(output, F_SETFL, O_NONBLOCK);
+      for (ssize_t n; (n = read(output, buffer, sizeof buffer)) > 0;) keep_end(printed, buffer, static_cast<size_t>(n));
+      return status;
+    }
+    if (now() > deadline && !*over) {
+      *over = true;
+      kill(-child, SIGKILL);
+      kill(child, SIGKILL);  // if it does not lead its group yet
+    }
+  }
+}
+
+void tell(Result &r, const std::string &how) {
+  Verdict &v = r.verdict;
+  v.outcome = Outcome::kFailed;
+  ++v.failures;
+  const size_t used = std::strlen(v.seen);
+  std::snprintf(v.seen + used, sizeof v.seen - used, "%s in: %s\n", how.c_str(), *v.doing ? v.doing : "begin of the case");
+}
+
+}  // namespace
+
+Result run_in_child(const Case &c, const Subject &subject, double limit, bool in_process) {
+  Result r;
+  const double began = now();
+  if (in_process) {
+    run_case(c, subject, r.verdict);
+    r.seconds = now() - began;
+    return r;
+  }
+  SharedVerdict shared;
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0)
+    throw std::system_error(errno, std::generic_category(), "no pipe for a case");
+  std::fflush(nullptr);
+  const pid_t parent = getpid(), child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "no process for a case");
+  if (child == 0) be_the_child(c, subject, *shared, pipe_ends[1], parent);
+  setpgid(child, child);
+  close(pipe_ends[1]);
+  const int status = wait_for(child, pipe_ends[0], began + limit, &r.printed, &r.timed_out);
+  close(pipe_ends[0]);
+  r.verdict = *shared;
+  r.seconds = now() - began;
+  if (r.timed_out) {
+    tell(r, "did not come back within " + std::to_string(static_cast<int>(limit)) + " s");
+  } else if (WIFSIGNALED(status)) {
+    r.crashed = true;
+    const char *name = sigabbrev_np(WTERMSIG(status));
+    tell(r, "crashed by SIG" + std::string(name ? name : "?"));
+  } else if (WEXITSTATUS(status) != 0) {
+    r.crashed = true;
+    tell(r, "the process ended with status " + std::to_string(WEXITSTATUS(status)));
+  } else if (r.verdict.outcome == Outcome::kNone) {
+    r.crashed = true;
+    tell(r, "the plugin ended the process");
+  }
+  return r;
+}
+
+}  // namespace conform

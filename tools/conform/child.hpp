@@ -1,0 +1,22 @@
+// child.hpp — runs a case in a process of its own, so that it may crash, hang and leak.
+//
+// The process that forks has one thread and loads no plugin. The child leads a group of its own, which is killed as a
+// whole when its time is over.
+#pragma once
+#include <string>
+
+#include "case.hpp"
+
+namespace conform {
+
+struct Result {
+  Verdict verdict{};
+  std::string printed;     // by the case or the plugin, the end of it
+  double seconds = 0;
+  bool crashed = false, timed_out = false;
+};
+
+// in_process: for debuggers; nothing is caught then.
+Result run_in_child(const Case &, const Subject &, double limit_seconds, bool in_process);
+
+}  // namespace conform

@@ -1,0 +1,111 @@
+#include "plugin.hpp"
+
+#include <dirent.h>
+#include <dlfcn.h>
+
+namespace conform {
+
+Library::Library(const std::string &path) {
+  const std::string place = path.find('/') == path.npos ? "./" + path : path;  // else the linker searches its own folders
+  handle_ = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) {
+    const char *why = dlerror();
+    error_ = why ? why : "no reason given";
+    return;
+  }
+  entry_ = reinterpret_cast<consort_entry_fn *>(dlsym(handle_, "consort_plugin_entry"));
+  if (!entry_) error_ = path + " has no consort_plugin_entry: write CONSORT_MODULE(...) once, at file scope";
+}
+
+Library::~Library() = default;
+
+bool Library::unload() {
+  if (!handle_ || dlclose(handle_) != 0) return false;
+  handle_ = nullptr;
+  entry_ = nullptr;
+  return true;
+}
+
+const consort_plugin *find_plugin(const consort_module *module, const std::string &name) {
+  if (!module || !CONSORT_HAS(module, consort_module, plugins) || !module->plugins) return nullptr;
+  for (uint32_t i = 0; i < module->nplugins; ++i) {
+    const consort_plugin *p = module->plugins[i];
+    if (p && p->name && name == p->name) return p;
+  }
+  return nullptr;
+}
+
+consort_plugin copy_manifest(const consort_plugin *theirs) {
+  consort_plugin mine = {};
+  std::memcpy(static_cast<void *>(&mine), theirs, std::min<size_t>(theirs->size, sizeof mine));
+  if (!mine.init)
+    mine.init = [](const consort_host *, void **self) -> consort_status { return *self = nullptr, CONSORT_OK; };
+  if (!mine.quiesce) mine.quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; };
+  if (!mine.fini) mine.fini = [](void *) {};
+  if (!mine.get) mine.get = [](void *, const char *) -> const void * { return nullptr; };
+  return mine;
+}
+
+Plugin::Plugin(Trial &t, bool started)
+    : t_(t), own_(new Host), host_(*own_), library_(t.subject().path) {
+  load();
+  if (started) must_start();
+}
+
+Plugin::Plugin(Trial &t, Host &host, bool started) : t_(t), host_(host), library_(t.subject().path) {
+  load();
+  if (started) must_start();
+}
+
+Plugin::~Plugin() {
+  if (running_) stop();
+}
+
+void Plugin::load() {
+  t_.need(library_.error().empty(), "cannot be loaded: %s", library_.error().c_str());
+  for (const auto &[key, value] : t_.subject().params) host_.set_param(key, value);
+  t_.doing("the entry");
+  const consort_module *module = library_.entry()(host_.table());
+  t_.need(module, "the entry refuses a host of its own version: %s", host_.failure().c_str());
+  theirs_ = find_plugin(module, t_.subject().name());
+  t_.need(theirs_, "the entry names no plugin \"%s\", which the note announces", t_.subject().name().c_str());
+  t_.need(CONSORT_HAS(theirs_, consort_plugin, ops) && theirs_->ops, "the plugin's table has no ops");
+  manifest_ = copy_manifest(theirs_);
+  host_.declare(manifest_.params, manifest_.params ? manifest_.nparams : 0);
+}
+
+void Plugin::must_start() {
+  const consort_status s = start();
+  if (s == CONSORT_E_UNSUPPORTED) t_.skip("does not start here: %s", host_.failure().c_str());
+  t_.need(s >= 0, "init failed: %s", host_.failure().c_str());
+}
+
+consort_status Plugin::start() {
+  t_.doing("init");
+  self_ = nullptr;
+  const consort_status s = manifest_.init(host_.table(), &self_);
+  running_ = s >= 0;
+  return s;
+}
+
+void Plugin::stop() {
+  t_.doing("quiesce");
+  manifest_.quiesce(self_, host_.now() + 1'000'000'000);
+  t_.doing("fini");
+  manifest_.fini(self_);
+  running_ = false;
+}
+
+static size_t count_entries(const char *folder) {
+  DIR *d = opendir(folder);
+  if (!d) return 0;
+  size_t n = 0;
+  while (readdir(d)) ++n;
+  closedir(d);
+  return n;
+}
+
+size_t count_threads() { return count_entries("/proc/self/task") - 2; }
+size_t count_descriptors() { return count_entries("/proc/self/fd") - 3; }  // the folder itself is open, too
+
+}  // namespace conform

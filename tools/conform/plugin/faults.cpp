@@ -1,0 +1,55 @@
+// The host's calls fail, one after another.
+#include "conform/case.hpp"
+#include "conform/plugin.hpp"
+
+namespace conform {
+
+CONFORM_CASE(P, 60, fault, lives_with_each_failing_call) {
+  Host host;
+  Plugin p(t, host);
+  p.stop();
+  const uint64_t most = t.scaled(200, 2000);
+  for (uint64_t k = 1; k <= most; ++k) {
+    const size_t blocks = host.live_blocks(), threads = count_threads(), descriptors = count_descriptors();
+    host.forget_failure();
+    host.fail_at(k);
+    t.doing("init, where call %llu of get, param or alloc fails", static_cast<unsigned long long>(k));
+    const consort_status s = p.start();
+    const bool reached = host.has_failed();
+    host.fail_at(0);
+    if (s >= 0) p.stop();
+    t.check(host.live_blocks() <= blocks, "%zu blocks of alloc are lost where call %llu fails", host.live_blocks() - blocks,
+            static_cast<unsigned long long>(k));
+    t.check(count_threads() <= threads, "a thread is left where call %llu fails", static_cast<unsigned long long>(k));
+    t.check(count_descriptors() <= descriptors, "a descriptor is left open where call %llu fails", static_cast<unsigned long long>(k));
+    if (!reached) {
+      if (k == 1) t.skip("init asks the host for nothing");
+      return;
+    }
+  }
+}
+
+CONFORM_CASE(P, 61, fault, says_what_is_wrong) {
+  Host host;
+  Plugin p(t, host);
+  p.stop();
+  unsigned refused = 0;
+  for (uint64_t k = 1; k <= 200; ++k) {
+    host.forget_failure();
+    host.fail_at(k);
+    t.doing("init, where call %llu of get, param or alloc fails", static_cast<unsigned long long>(k));
+    const consort_status s = p.start();
+    const bool reached = host.has_failed();
+    host.fail_at(0);
+    if (s >= 0) p.stop();
+    refused += s < 0;
+    t.check(s >= 0 || !host.failure().empty(), "init answers %d without a word where call %llu fails", s,
+            static_cast<unsigned long long>(k));
+    t.check(s >= 0 || host.failure().empty() || host.failure_code() < 0, "init fails, but fail() was told status %d",
+            host.failure_code());
+    if (!reached) break;
+  }
+  if (!refused) t.skip("init does without what fails");
+}
+
+}  // namespace conform

@@ -1,0 +1,118 @@
+// Start and end, again and again.
+#include <malloc.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "conform/case.hpp"
+#include "conform/plugin.hpp"
+
+namespace conform {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
+
+// Bytes of the heap in use; with a sanitizer, which has a heap of its own, always 0: it finds leaks by itself.
+size_t heap_in_use() { return CONSORT_SAN ? 0 : mallinfo2().uordblks; }
+
+}  // namespace
+
+CONFORM_CASE(P, 40, life, starts_and_ends_again_and_again) {
+  Plugin p(t);
+  p.stop();
+  constexpr uint32_t kWarm = 8;
+  const uint32_t rounds = static_cast<uint32_t>(t.scaled(200, 1000));
+  const double most = static_cast<double>(t.scaled(2, 20));
+  size_t threads = 0, descriptors = 0, blocks = 0, heap = 0;
+  const auto began = Clock::now();
+  uint32_t round = 0;
+  for (; round < kWarm + rounds && (round < 2 * kWarm || seconds_since(began) < most); ++round) {
+    if (round == kWarm)
+      threads = count_threads(), descriptors = count_descriptors(), blocks = p.host().live_blocks(), heap = heap_in_use();
+    t.need(p.start() >= 0, "start %u fails: %s", round + 2, p.host().failure().c_str());
+    p.stop();
+  }
+  const size_t grown = heap_in_use() > heap ? heap_in_use() - heap : 0, counted = round - kWarm;
+  t.check(count_threads() <= threads, "%zu threads more after %zu starts and ends", count_threads() - threads, counted);
+  t.check(count_descriptors() <= descriptors, "%zu descriptors more after %zu starts and ends", count_descriptors() - descriptors,
+          counted);
+  t.check(p.host().live_blocks() <= blocks, "%zu blocks of alloc more after %zu starts and ends", p.host().live_blocks() - blocks,
+          counted);
+  t.check(grown < 16 * counted + 1024, "%zu bytes of heap more after %zu starts and ends", grown, counted);
+}
+
+CONFORM_CASE(P, 40, life, leaves_nothing_behind) {
+  Host host;
+  Plugin p(t, host, false);
+  const size_t threads = count_threads(), descriptors = count_descriptors();
+  p.must_start();
+  p.stop();
+  t.check(count_threads() == threads, "%zu threads live on after fini", count_threads() - threads);
+  t.check(count_descriptors() == descriptors, "%zu descriptors stay open after fini", count_descriptors() - descriptors);
+}
+
+CONFORM_CASE(P, 41, life, two_live_side_by_side) {
+  for (const bool first_ends_first : {true, false}) {
+    auto a = std::make_unique<Plugin>(t), b = std::make_unique<Plugin>(t);
+    (first_ends_first ? a : b).reset();
+    t.doing("get() of the one that is left");
+    const Plugin &left = first_ends_first ? *b : *a;
+    left.manifest().get(left.self(), "com.example.nobody/1");
+  }
+}
+
+CONFORM_CASE(P, 42, life, gives_back_the_hosts_memory) {
+  Host host;
+  {
+    Plugin p(t, host);
+  }
+  t.check(host.live_blocks() == 0, "%zu blocks of alloc are not released after fini", host.live_blocks());
+  for (const std::string &what : host.complaints()) t.check(what.find("alloc") == what.npos, "%s", what.c_str());
+}
+
+CONFORM_CASE(P, 43, life, quiesces_in_time) {
+  const Plugin p(t);
+  const uint64_t deadlines[] = {CONSORT_NEVER, p.table()->now(p.table()) + 1'000'000'000, 0};
+  for (const uint64_t deadline : deadlines) {
+    const auto began = Clock::now();
+    t.doing("quiesce");
+    const consort_status s = p.manifest().quiesce(p.self(), deadline);
+    t.check(s == CONSORT_OK, "quiesce answers %d though nothing is going on", s);
+    t.check(seconds_since(began) < 2, "quiesce took %.1f s though nothing is going on", seconds_since(began));
+  }
+}
+
+CONFORM_CASE(P, 50, threads, started_here_ended_there) {
+  Plugin p(t);
+  p.stop();
+  consort_status s = CONSORT_OK;
+  for (int round = 0; round < 3; ++round) {
+    std::thread([&] { s = p.start(); }).join();
+    t.need(s >= 0, "init failed: %s", p.host().failure().c_str());
+    std::thread([&] { p.stop(); }).join();
+  }
+}
+
+CONFORM_CASE(P, 51, threads, asks_only_where_it_may) {
+  const Plugin p(t);
+  for (const std::string &what : const_cast<Plugin &>(p).host().complaints())
+    t.check(what.find("alloc") != what.npos, "%s", what.c_str());
+}
+
+CONFORM_CASE(P, 70, perf, starts_quickly) {
+  Plugin p(t);
+  p.stop();
+  double least = 1e9;
+  for (int k = 0; k < 5; ++k) {
+    const auto began = Clock::now();
+    t.need(p.start() >= 0, "init failed: %s", p.host().failure().c_str());
+    p.stop();
+    least = std::min(least, seconds_since(began));
+  }
+  t.figure("start and end: %.3f ms", least * 1e3);
+  t.check(least < 2, "start and end take %.1f s", least);
+}
+
+}  // namespace conform
