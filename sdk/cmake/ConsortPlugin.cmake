@@ -9,6 +9,10 @@
 #
 #   consort_add_static_plugin(NAME [SOURCES file...] [LINK library...])
 #   target_link_libraries(app PRIVATE consort_static_NAME)   # and its entry into consort_settings.modules
+#
+# What several plugins of one folder share is compiled once, by
+#
+#   consort_add_plugin_library(NAME SOURCES file... [LINK library...])   # then LINK NAME for each of them
 
 include_guard(GLOBAL)
 include(GNUInstallDirs)
@@ -37,6 +41,12 @@ function(_consort_plugin_properties target)
   if(NOT CMAKE_CXX_STANDARD)
     set_target_properties(${target} PROPERTIES CXX_STANDARD 20)
   endif()
+endfunction()
+
+function(consort_add_plugin_library name)
+  _consort_plugin_arguments(${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+  _consort_plugin_properties(${name} ${arg_LINK})
 endfunction()
 
 function(consort_add_static_plugin name)
