@@ -81,7 +81,7 @@ stage "snippets" tests/checks/snippets.py build/release
 stage "build asan" make asan asan
 stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j $((jobs + 1)) # some only sleep
 stage "build tsan" make tsan tsan -DCONSORT_TESTS_OF_ONE_THREAD="$([ -n "$full" ] && echo ON || echo OFF)"
-stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $((jobs + 1))
+stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j "$jobs"
 [ -n "$full" ] && stage "build clang" clang_build
 
 echo
