@@ -372,7 +372,8 @@ def sim(args):
     for policy in args.policy:
         for n in args.n:
             command = [prog, "--machine", args.machine, "--app", args.app, "--tile", args.tile, "--n", n, "--policy", policy,
-                       "--noise", args.noise, "--seed", args.seed, "--seeds", args.seeds, "--priorities", args.priorities]
+                       "--noise", args.noise, "--seed", args.seed, "--seeds", args.seeds, "--repeats", args.repeats,
+                       "--priorities", args.priorities]
             command += [x for key in ("memory", "only", "trace") if getattr(args, key) for x in (f"--{key}", getattr(args, key))]
             command += [x for word in args.set for x in ("--set", word)]
             try:
@@ -410,6 +411,7 @@ def add_sim(commands, numbers, names):
     p.add_argument("--noise", default="0", help="kernels take up to this share more or less (%(default)s)")
     p.add_argument("--seeds", type=int, default=1, help="how many runs, each with a seed of its own (%(default)s)")
     p.add_argument("--seed", type=int, default=1, help="the first (%(default)s)")
+    p.add_argument("--repeats", type=int, default=1, help="runs of each seed; what a decision takes is each call's median (%(default)s)")
     p.add_argument("--priorities", choices=["none", "levels"], default="none", help="levels: by the longest way to the end (%(default)s)")
     p.add_argument("--memory", help="of each accelerator: bytes, or 250M (of 1024)")
     p.add_argument("--only", metavar="CLASS", help="kernels for this class of units alone: cuda")

@@ -38,6 +38,12 @@ struct Codelet {
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
   bool for_teams() const noexcept { return flags & (CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD); }
+  // What a worker can run of it is the same for all of its class.
+  bool class_settles() const noexcept {
+    for (const Impl &i : impls)
+      if (i.text()) return false;
+    return !can_execute && !for_teams();
+  }
   uint64_t several = 0;                   // classes with more than one implementation
   // What its tasks take, by CONSORT_MODEL_*; owned by Models. nullptr: none yet. Release where it is set pairs with
   // Models::of()

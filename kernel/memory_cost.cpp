@@ -57,31 +57,40 @@ Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noex
 // their way already are queued themselves.
 void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                          float *out) const noexcept {
-  for (uint32_t t = 0; t < nt; ++t)
-    for (uint32_t i = 0; i < ns; ++i, ++out) {
-      const uint32_t space = spaces[i];
-      if (space >= stores_.size()) {
-        *out = std::numeric_limits<float>::quiet_NaN();
-        continue;
-      }
-      float own = 0, queued = 0;
+  constexpr uint32_t kAtOnce = 64;  // spaces, for which each datum is looked at once
+  for (uint32_t t = 0; t < nt; ++t, out += ns)
+    for (uint32_t first = 0; first < ns; first += kAtOnce) {
+      const uint32_t n = std::min(kAtOnce, ns - first);
+      float own[kAtOnce], queued[kAtOnce];
+      std::fill_n(own, n, 0.0f);
+      std::fill_n(queued, n, 0.0f);
       for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
         const consort_access &access = tasks[t]->access[a];
         if (!is_fetched(access)) continue;
         const Datum &d = *Datum::of(access.datum);
+        if (!d.pub.bytes) continue;
         const coherence::Spaces valid = valid_spaces(d);
-        if ((valid & reach_[space]) || !d.pub.bytes || !has_contents(d)) continue;
         const Replicas *all = replicas_shown(d);
-        const bool arriving = all && (all->arriving & reach_[space]);
-        Cost best{valid ? std::numeric_limits<float>::infinity() : 0, 0};
-        for (coherence::Spaces left = valid; left; left &= left - 1) {
-          const Cost c = cost(static_cast<uint32_t>(__builtin_ctzll(left)), space, arriving ? 0 : d.pub.bytes);
-          if (c.own + c.queued < best.own + best.queued) best = c;
+        const coherence::Spaces arriving = all ? coherence::Spaces{all->arriving} : 0;
+        int full = -1;  // has it contents? Asked where it matters
+        for (uint32_t i = 0; i < n; ++i) {
+          const uint32_t space = spaces[first + i];
+          if (space >= stores_.size() || (valid & reach_[space])) continue;
+          if (full < 0) full = has_contents(d);
+          if (!full) break;
+          const uint64_t bytes = arriving & reach_[space] ? 0 : d.pub.bytes;
+          Cost best{valid ? std::numeric_limits<float>::infinity() : 0, 0};
+          for (coherence::Spaces left = valid; left; left &= left - 1) {
+            const Cost c = cost(static_cast<uint32_t>(__builtin_ctzll(left)), space, bytes);
+            if (c.own + c.queued < best.own + best.queued) best = c;
+          }
+          own[i] += best.own;
+          queued[i] = std::max(queued[i], best.queued);
         }
-        own += best.own;
-        queued = std::max(queued, best.queued);
       }
-      *out = own + queued;
+      for (uint32_t i = 0; i < n; ++i)
+        out[first + i] = spaces[first + i] < stores_.size() ? own[i] + queued[i]
+                                                            : std::numeric_limits<float>::quiet_NaN();
     }
 }
 

@@ -24,13 +24,22 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
   for (uint32_t t = 0; t < nt; ++t) {
     const Codelet *c = kernel_task(tasks[t]).codelet;
     const TaskName asked = asked_about(kernel_task(tasks[t]));
-    for (uint32_t w = 0; w < nw; ++w)
-      if (const Team *team = rt.topology->team(workers[w]); team && c)
-        *out++ = may_run(*tasks[t], *team) ? able_team(rt, *c, *team, asked) : 0;
-      else
-        *out++ = c && workers[w] < units.size()
-                     ? without_refused(rt, *c, workers[w], able(rt, *c, units[workers[w]].klass, workers[w], asked))
-                     : 0;
+    const bool alike = c && c->class_settles();
+    uint32_t last = CONSORT_NONE;  // class of the worker before
+    for (uint32_t w = 0; w < nw; ++w, ++out) {
+      if (!c) {
+        *out = 0;
+      } else if (workers[w] < units.size()) {
+        const uint32_t klass = units[workers[w]].klass;
+        if (alike && klass == last) *out = out[-1];
+        else *out = without_refused(rt, *c, workers[w], able(rt, *c, klass, workers[w], asked));
+        last = klass;
+      } else {
+        const Team *team = rt.topology->team(workers[w]);
+        *out = team && may_run(*tasks[t], *team) ? able_team(rt, *c, *team, asked) : 0;
+        last = CONSORT_NONE;
+      }
+    }
   }
 }
 

@@ -46,8 +46,8 @@ class Late {
     bool started, known;
   };
   struct Seat {                                // of a worker
-    Out out[kOut];                             // popped, not ended; the oldest first
-    uint32_t nout = 0, running = 0;
+    Out out[kOut];                             // popped, not ended; the oldest first: nout_ of them
+    uint32_t running = 0;
     double since = 0;                          // when the first of those that run began, as far as is known
   };
   struct Found {
@@ -93,6 +93,7 @@ class Late {
 
   mutable SpinLock lock_;                      // guards what follows
   std::vector<Seat> seats_;                    // by worker
+  std::vector<uint32_t> nout_;                 // by worker; side by side, for those who look at all
   Kinds kinds_;
   Pool pool_;
   uint64_t seq_ = 0;
@@ -104,12 +105,12 @@ class Late {
  private:
   void publish(Members &&, const consort_topology &);
   double area_ns(const Crew &) noexcept;
-  bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
+  bool has_enough(const Crew &, uint32_t worker) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
   bool forget(uint32_t worker, uint64_t id) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
-  double free_at(const Seat &, double now) const noexcept;
+  double free_at(uint32_t worker, double now) const noexcept;
 
   double area_ = 0, price_[kClasses];
   double left_at_ = -1, left_ = 0;             // left_ns() of that time; -1: something has changed since

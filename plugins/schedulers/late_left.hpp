@@ -30,8 +30,9 @@ inline double Late::left_ns(const Crew &crew, double now) noexcept {
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
   for (const uint32_t w : crew.order) {
+    if (!nout_[w]) continue;
     const Seat &s = seats_[w];
-    for (uint32_t i = 0; i < s.nout; ++i) {
+    for (uint32_t i = 0; i < nout_[w]; ++i) {
       const double best = kinds_[s.out[i].kind].best_ns;
       const double done = i == 0 && s.running ? std::min<double>(now - s.since, s.out[i].exec) : 0;
       longest = std::max(longest, s.out[i].rank - best + std::max(0.0, s.out[i].exec - done));

@@ -20,9 +20,12 @@ inline Late::Late(const consort_host *host, const consort_topology &t, uint64_t 
 inline void Late::publish(Members &&members, const consort_topology &t) {
   const Crew &next = serving_.prepare(std::move(members), t);
   std::vector<Seat> more(std::max(next.members.serves.size(), seats_.size()));
+  std::vector<uint32_t> nout(more.size());
   const std::lock_guard guard(lock_);
   std::copy(seats_.begin(), seats_.end(), more.begin());
+  std::copy(nout_.begin(), nout_.end(), nout.begin());
   seats_.swap(more);
+  nout_.swap(nout);
   kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
   changes_ = kAlways;
   left_at_ = -1;
@@ -63,7 +66,8 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
       pool_.put(n);
     }
   }
-  for (Seat &s : seats_) s.nout = s.running = 0;  // another life begins: these ends are not told
+  for (Seat &s : seats_) s.running = 0;
+  std::fill(nout_.begin(), nout_.end(), 0);  // another life begins: these ends are not told
   changes_ = kAlways;
   left_at_ = -1;
   return count;
@@ -130,7 +134,7 @@ inline void Late::wake(const Crew &crew, const consort_push &p, double now) noex
     for (uint32_t i = group.first; i < group.first + group.count; ++i) {
       const uint32_t w = crew.order[i];
       if (w == p.from || w / 64 >= p.wake->nwords) continue;
-      if (seats_[w].nout) continue;  // it comes by itself when one of its ends
+      if (nout_[w]) continue;  // it comes by itself when one of its ends
       if (takes < 0) takes = would_take(crew, g, now);
       if (!takes) break;
       p.wake->bits[w / 64] |= uint64_t{1} << w % 64;
@@ -144,28 +148,31 @@ inline void Late::wake(const Crew &crew, const consort_push &p, double now) noex
 
 inline bool Late::forget(uint32_t worker, uint64_t id) noexcept {
   Seat &s = seats_[worker];
-  for (uint32_t i = 0; i < s.nout; ++i) {
+  uint32_t &nout = nout_[worker];
+  for (uint32_t i = 0; i < nout; ++i) {
     if (s.out[i].id != id) continue;
     s.running -= s.out[i].started;
     const Crew &crew = this->crew();
     Kind &k = kinds_[s.out[i].kind];
     if (!s.out[i].known && worker < crew.group_of.size() && crew.group_of[worker] < k.learning.size())
       if (uint32_t &l = k.learning[crew.group_of[worker]]; l > 0) --l;
-    std::copy(s.out + i + 1, s.out + s.nout, s.out + i);
-    --s.nout;
+    std::copy(s.out + i + 1, s.out + nout, s.out + i);
+    --nout;
     return true;
   }
   return false;
 }
 
 // What it cannot start soon is not bound to it yet.
-inline bool Late::has_enough(const Crew &crew, uint32_t worker, const Seat &s) const noexcept {
-  if (!models_ || s.nout == 0) return false;
+inline bool Late::has_enough(const Crew &crew, uint32_t worker) const noexcept {
+  const uint32_t nout = nout_[worker];
+  if (!models_ || nout == 0) return false;
+  const Seat &s = seats_[worker];
   const uint32_t most = crew.depth[worker] + 2;
-  bool enough = s.nout >= most;
-  if (!enough && s.nout >= ahead_) {
+  bool enough = nout >= most;
+  if (!enough && nout >= ahead_) {
     double work = 0;  // behind the first
-    for (uint32_t i = 1; i < s.nout; ++i) work += s.out[i].exec;
+    for (uint32_t i = 1; i < nout; ++i) work += s.out[i].exec;
     enough = work > kSoon;
   }
   if (!enough) return false;
@@ -176,9 +183,10 @@ inline bool Late::has_enough(const Crew &crew, uint32_t worker, const Seat &s) c
 }
 
 // When what it was handed out has ended, as far as is known; 0: something of it is not. Under the lock.
-inline double Late::free_at(const Seat &s, double now) const noexcept {
+inline double Late::free_at(uint32_t worker, double now) const noexcept {
+  const Seat &s = seats_[worker];
   double end = now;
-  for (uint32_t i = 0; i < s.nout; ++i) {
+  for (uint32_t i = 0; i < nout_[worker]; ++i) {
     if (!s.out[i].known) return 0;
     end = i == 0 && s.running ? std::max(end, s.since + s.out[i].exec) : end + s.out[i].exec;
   }
@@ -198,18 +206,19 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
   {
     const std::lock_guard guard(lock_);
     if (nready_ == 0) return 0;
-    Seat &s = seats_[worker];
-    if (has_enough(crew, worker, s)) return 0;
+    if (has_enough(crew, worker)) return 0;
     const Found f = choose(crew, worker, now);
     if (!f.node) return 0;
     Kind &k = kinds_[f.kind];
     t = f.node->task;
     mask = k.masks[g];
-    if (s.nout == kOut) forget(worker, s.out[0].id);
+    Seat &s = seats_[worker];
+    uint32_t &nout = nout_[worker];
+    if (nout == kOut) forget(worker, s.out[0].id);
     const bool known = k.known_at(g);
     if (known) exec = k.ns[g];
-    s.out[s.nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, false, known};
-    end = free_at(s, now);
+    s.out[nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, false, known};
+    end = free_at(worker, now);
     if (!known) ++k.learning[g];
     if (k.left) --k.left;
     if (changes_ != kAlways) ++changes_;
@@ -244,7 +253,7 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
   if (worker >= seats_.size()) return;
   Seat &s = seats_[worker];
   for (uint32_t k = 0; k < n; ++k)
-    for (uint32_t i = 0; i < s.nout; ++i) {
+    for (uint32_t i = 0; i < nout_[worker]; ++i) {
       Out &o = s.out[i];
       if (o.id != tasks[k]->id || o.started) continue;
       o.started = true;
@@ -345,7 +354,7 @@ inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {
   for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g) {
     if (!k.at_home(g)) continue;
     for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count; ++i)
-      if (const Seat &s = seats_[crew.order[i]]; s.nout < ahead_) n += ahead_ - s.nout;
+      if (const uint32_t nout = nout_[crew.order[i]]; nout < ahead_) n += ahead_ - nout;
   }
   return n;
 }

@@ -73,10 +73,10 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
   if (const Found f = unknown(g); f.node) return f;
   int32_t priority = std::numeric_limits<int32_t>::min();
   bool any = false;
-  if (seats_[worker].nout && leaves_to_others(crew, g)) return {};
+  if (nout_[worker] && leaves_to_others(crew, g)) return {};
   for (const Kind &k : kinds_.all())
     if (open(crew, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
-  if (!any) return seats_[worker].nout ? Found{} : costs_nothing(crew, g, now, 1);
+  if (!any) return nout_[worker] ? Found{} : costs_nothing(crew, g, now, 1);
   if (g < kGroups && short_of(crew.groups[g].space)) {
     Plan &p = plans_[g];
     if (p.n && p.nodes[0]->priority < priority) give_up(p);
@@ -103,7 +103,7 @@ bool Instance::leaves_to_others(const Crew &crew, uint32_t g) const noexcept {
   for (uint32_t o = 0; o < crew.groups.size() && o < kGroups; ++o) {
     if (crew.groups[o].klass != crew.groups[g].klass) continue;
     for (uint32_t i = crew.groups[o].first; i < crew.groups[o].first + crew.groups[o].count; ++i)
-      idle += !seats_[crew.order[i]].nout;
+      idle += !nout_[crew.order[i]];
   }
   return ready <= idle;
 }

@@ -31,10 +31,13 @@ Instance::~Instance() = default;
 void Instance::publish(Members &&members, const consort_topology &t) {
   const std::size_t n = serving_.prepare(std::move(members), t).members.serves.size();
   std::vector<Seat> more(std::max(n, seats_.size()));
+  std::vector<Mark> marks(more.size());
   {
     const std::lock_guard guard(lock_);
     std::copy(seats_.begin(), seats_.end(), more.begin());
+    std::copy(marks_.begin(), marks_.end(), marks.begin());
     seats_.swap(more);
+    marks_.swap(marks);
   }
   serving_.show();
 }
@@ -75,32 +78,42 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
   if (graph_) graph_->clear();
   const std::lock_guard guard(lock_);
   uint32_t count = 0;
-  for (Seat &s : seats_) {
+  for (uint32_t w = 0; w < seats_.size(); ++w) {
+    Seat &s = seats_[w];
     while (count < max && !s.queue.empty()) {
       Node *n = s.queue.front();
       out[count++] = n->task;
       take(n);
       pool_.put(n);
     }
-    if (s.queue.empty()) s.nout = s.running = 0, s.end = 0;  // another life begins: these ends are not told
+    if (s.queue.empty()) s.running = 0, marks_[w] = {0, s.lent, 0, 0};  // another life begins: these ends are not told
   }
   for (Node *n; count < max && (n = strays_.front());) {
     out[count++] = n->task;
     strays_.remove(n);
     pool_.put(n);
   }
-  if (!count)
-    for (Seat &s : seats_) s.lent = 0;  // of those that are out
+  for (uint32_t w = 0; w < seats_.size() && !count; ++w) seats_[w].lent = 0, note(w);  // of those that are out
   return count;
 }
 
 // -- the decision -------------------------------------------------------------------------------------------------
 
+// When it is through with all that it was handed out and all that waits for it.
+double Instance::through_at(uint32_t worker, double now) const noexcept {
+  double popped = 0;
+  for (uint32_t i = 0; i < marks_[worker].nout; ++i) popped += seats_[worker].out[i].exec;
+  return now + popped + marks_[worker].queued;
+}
+
 // When a worker could begin with one more.
-double Instance::free_at(const Seat &s, const consort_task *t, double now) const noexcept {
-  if (!settings_.traits.decision) return std::max(s.end, now + s.queued());
-  const double queued = s.queue.sum(), before = s.queue.ahead_of(t->priority);
-  return std::max(s.end - queued, now) + before;
+double Instance::free_at(uint32_t worker, const consort_task *t, double now) const noexcept {
+  const Mark &m = marks_[worker];
+  if (!settings_.traits.decision) return std::max(m.end, now + m.queued);
+  if (!m.waiting) return std::max(m.end, now);
+  const Queue &queue = seats_[worker].queue;
+  const double before = queue.ahead_of(t->priority);
+  return std::max(m.end - queue.sum(), now) + before;
 }
 
 uint32_t Instance::soonest(const Crew &crew, const Group &g, const consort_task *t, double now,
@@ -109,7 +122,8 @@ uint32_t Instance::soonest(const Crew &crew, const Group &g, const consort_task 
   *at = kFar;
   for (uint32_t i = g.first; i < g.first + g.count; ++i) {
     const uint32_t w = crew.order[i];
-    if (const double free = free_at(seats_[w], t, now); free < *at) *at = free, best = w;
+    if (const double free = free_at(w, t, now); free < *at) *at = free, best = w;
+    if (*at <= now) break;  // nobody can begin before
   }
   return best;
 }
@@ -121,7 +135,7 @@ const TeamGroup::One *Instance::soonest(const TeamGroup &g, const consort_task *
   *at = kFar;
   for (const TeamGroup::One &team : g.teams) {
     double free = now;
-    for (const uint32_t m : team.members) free = std::max(free, free_at(seats_[m], t, now));
+    for (const uint32_t m : team.members) free = std::max(free, free_at(m, t, now));
     if (free < *at) *at = free, best = &team;
   }
   return best;
@@ -132,6 +146,7 @@ void Instance::lend(const TeamGroup::One &team, float ns) noexcept {
   for (std::size_t i = 1; i < team.members.size(); ++i) {
     double &lent = seats_[team.members[i]].lent;
     lent = std::max(0.0, lent + ns);
+    note(team.members[i]);
   }
 }
 
@@ -141,7 +156,7 @@ Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const
   struct Offer {
     uint32_t group, worker;
     double end;
-    const TeamGroup::One *team = nullptr;
+    const TeamGroup::One *team;
   };
   const auto ngroups = static_cast<uint32_t>(crew.groups.size());
   Offer offers[64];
@@ -166,7 +181,7 @@ Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const
       if (nlacking < 64) lacking[nlacking++] = g;
       continue;
     }
-    offer({g, w, std::max(free, now + e.transfer(index, g)) + e.exec(index, g)});
+    offer({g, w, std::max(free, now + e.transfer(index, g)) + e.exec(index, g), nullptr});
   }
   for (uint32_t k = 0; k < crew.teams.size() && (t->flags & CONSORT_TK_TEAM); ++k) {
     const uint32_t g = ngroups + k;
@@ -180,7 +195,7 @@ Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const
     offer({g, team->members.front(), std::max(free, now + e.transfer(index, g)) + e.exec(index, g), team});
   }
   if (settings_.idle_power > 0)
-    for (const uint32_t w : crew.order) last = std::max(last, seats_[w].end);
+    for (const uint32_t w : crew.order) last = std::max(last, marks_[w].end);
   const auto fill = [&](uint32_t g, uint32_t w, float exec, bool known, const TeamGroup::One *team, double end) {
     choice.team = team, choice.end = end;
     choice.worker = w, choice.group = g, choice.mask = e.mask(index, g);
@@ -194,15 +209,15 @@ Instance::Choice Instance::choose(const Crew &crew, const consort_task *t, const
       if (g >= ngroups) {
         const auto &all = crew.teams[g - ngroups].teams;
         const TeamGroup::One &team = all[turns_ % all.size()];
-        const Seat &leader = seats_[team.members.front()];
-        if (leader.unknown + leader.nout < fewest)
-          fewest = leader.unknown + leader.nout, best = team.members.front(), best_group = g, best_team = &team;
+        const uint32_t leader = team.members.front(), has = seats_[leader].unknown + marks_[leader].nout;
+        if (has < fewest)
+          fewest = has, best = team.members.front(), best_group = g, best_team = &team;
         continue;
       }
       const Group &group = crew.groups[g];
       for (uint32_t i = 0; i < group.count; ++i) {
         const uint32_t w = crew.order[group.first + (turns_ + i) % group.count];
-        const uint32_t has = seats_[w].unknown + (models_ ? seats_[w].nout : 0);
+        const uint32_t has = seats_[w].unknown + (models_ ? marks_[w].nout : 0);
         if (has < fewest) fewest = has, best = w, best_group = g, best_team = nullptr;
       }
     }
@@ -241,7 +256,9 @@ void Instance::insert(Node *n, const Choice &c) noexcept {
   Seat &s = seats_[c.worker];
   if (!c.known) ++s.unknown;
   ++queued_beside(c.worker);
+  ++marks_[c.worker].waiting;
   s.queue.push(n);
+  note(c.worker);
 }
 
 // The one that it was given to; and those that are idle beside one that lags behind what was expected of it.
@@ -250,12 +267,11 @@ void Instance::wake_for(const Crew &crew, uint32_t worker, uint32_t from, double
   if (!wake) return;
   if (worker != from && worker / 64 < wake->nwords) consort_wake_worker(wake, worker);
   else ++wake->k;
-  const Seat &s = seats_[worker];
-  if (!settings_.steal || !(s.nout && s.end < now + s.queue.sum())) return;
+  if (const Mark &m = marks_[worker]; !settings_.steal || !(m.nout && m.end < now + seats_[worker].queue.sum())) return;
   const Group &g = crew.groups[crew.group_of[worker]];
   for (uint32_t i = g.first; i < g.first + g.count; ++i) {
     const uint32_t w = crew.order[i];
-    if (w != from && w / 64 < wake->nwords && !seats_[w].nout && seats_[w].queue.empty())
+    if (w != from && w / 64 < wake->nwords && !marks_[w].nout && !marks_[w].waiting)
       wake->bits[w / 64] |= uint64_t{1} << w % 64;
   }
 }
@@ -293,17 +309,17 @@ void Instance::place(const Crew &crew, consort_task *const *tasks, uint32_t n, u
       const std::lock_guard guard(lock_);
       for (uint32_t k = 0; k < some; ++k) {
         consort_task *t = tasks[done + k];
-        for (std::size_t w = 0; (flags & CONSORT_PUSH_RETRIED) && w < seats_.size(); ++w) forget(seats_[w], t->id);
+        for (uint32_t w = 0; (flags & CONSORT_PUSH_RETRIED) && w < seats_.size(); ++w) forget(w, t->id);
         const Choice &c = choices[k] = choose(crew, t, e, k, now);
         if (c.worker == CONSORT_NONE) continue;
-        Seat &s = seats_[c.worker];
-        s.end = std::max(s.end, std::max(now + s.queued(), now + c.transfer)) + c.exec;
+        Mark &m = marks_[c.worker];
+        m.end = std::max(m.end, std::max(now + m.queued, now + c.transfer)) + c.exec;
         if (c.team) {
           lend(*c.team, c.exec);
-          for (const uint32_t m : c.team->members) seats_[m].end = std::max(seats_[m].end, c.end);
+          for (const uint32_t w : c.team->members) marks_[w].end = std::max(marks_[w].end, c.end);
         }
         wake_for(crew, c.worker, from, now, wake);
-        if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, static_cast<uint64_t>(s.end));
+        if (tells_) models_->decided(host_, t, c.worker, c.known ? c.exec : NAN, static_cast<uint64_t>(m.end));
         later |= models_ && ((settings_.traits.data && c.transfer > 0) || std::popcount(c.mask) > 1);
       }
       turn = turns_;
@@ -346,7 +362,9 @@ uint32_t Instance::push(const consort_push &p) noexcept {
 void Instance::take(Node *n) noexcept {
   Seat &s = seats_[n->worker];
   --queued_beside(n->worker);
+  --marks_[n->worker].waiting;
   s.queue.remove(n);
+  note(n->worker);
   if (!n->known) --s.unknown;
   if (n->team) lend(*static_cast<const TeamGroup::One *>(n->team), -n->exec);
 }
@@ -361,11 +379,16 @@ Node *Instance::next_of(const Crew &crew, uint32_t worker) noexcept {
   const consort_task *tasks[kLook];
   uint64_t bytes[kLook];
   for (uint32_t i = 0; i < n; ++i) tasks[i] = some[i]->task;
-  models_->resident(host_, tasks, n, &crew.groups[crew.group_of[worker]].space, 1, bytes);
-  // What is missing counts, not how large a task is: of those with all their data the first.
-  uint32_t best = 0;
+  // What is missing counts, not how large a task is: of those with all their data the first, and none behind it is
+  // asked about.
+  uint32_t best = 0, asked = 0;
   uint64_t least = ~uint64_t{0};
-  for (uint32_t i = 0; i < n; ++i) {
+  for (uint32_t i = 0; i < n && least; ++i) {
+    if (i == asked) {
+      const uint32_t more = std::min(n - i, i ? 4u : 1u);
+      models_->resident(host_, tasks + i, more, &crew.groups[crew.group_of[worker]].space, 1, bytes + i);
+      asked += more;
+    }
     uint64_t all = 0;
     for (uint32_t a = 0; a < tasks[i]->naccess; ++a) all += tasks[i]->access[a].datum->bytes;
     if (const uint64_t missing = all - std::min(all, bytes[i]); missing < least) least = missing, best = i;
@@ -382,11 +405,11 @@ Node *Instance::steal(const Crew &crew, uint32_t worker, double now) noexcept {
     if (crew.groups[g].klass != crew.groups[mine].klass) continue;
     for (uint32_t i = 0; i < crew.groups[g].count; ++i) {
       const uint32_t w = crew.order[crew.groups[g].first + i];
-      Seat &s = seats_[w];
-      if (w == worker || s.queue.empty()) continue;
-      Node *n = s.queue.back();
+      if (w == worker || !marks_[w].waiting) continue;
+      const Queue &queue = seats_[w].queue;
+      Node *n = queue.back();
       if (mine >= 64 || n->team || !(n->groups >> mine & 1)) continue;
-      double gain = std::max(s.end, now + s.queue.sum()) - now - n->exec;  // how long it would wait there
+      double gain = std::max(marks_[w].end, now + queue.sum()) - now - n->exec;  // how long it would wait there
       if (g != mine && models_) {
         const consort_task *t = n->task;
         float transfer = 0;
@@ -400,33 +423,37 @@ Node *Instance::steal(const Crew &crew, uint32_t worker, double now) noexcept {
   return best;
 }
 
-void Instance::forget(Seat &s, uint64_t id) noexcept {
-  for (uint32_t i = 0; i < s.nout; ++i) {
+void Instance::forget(uint32_t worker, uint64_t id) noexcept {
+  Seat &s = seats_[worker];
+  uint32_t &nout = marks_[worker].nout;
+  for (uint32_t i = 0; i < nout; ++i) {
     if (s.out[i].id != id) continue;
     s.running -= s.out[i].started;
     if (s.out[i].team) lend(*s.out[i].team, -s.out[i].exec);
-    std::copy(s.out + i + 1, s.out + s.nout, s.out + i);
-    --s.nout;
+    std::copy(s.out + i + 1, s.out + nout, s.out + i);
+    --nout;
     return;
   }
 }
 
 // More than it can start soon is kept here, where it may still be put behind another, or be had by others.
-bool Instance::has_enough(const Crew &crew, uint32_t worker, const Seat &s) const noexcept {
-  if (!models_ || s.nout < crew.depth[worker] + settings_.ahead) return false;
-  if (s.running) return true;  // it will end, and then this is asked again
+bool Instance::has_enough(const Crew &crew, uint32_t worker) const noexcept {
+  if (!models_ || marks_[worker].nout < crew.depth[worker] + settings_.ahead) return false;
+  if (seats_[worker].running) return true;  // it will end, and then this is asked again
   float load = 0;              // those that never start are not in here: nobody waits for them for ever
   models_->load_ns(host_, &worker, 1, &load);
   return load > 0;
 }
 
-void Instance::hand_out(Seat &s, Node *n, double now, consort_pick *out) noexcept {
+void Instance::hand_out(uint32_t worker, Node *n, double now, consort_pick *out) noexcept {
+  Seat &s = seats_[worker];
+  Mark &m = marks_[worker];
   const auto *team = static_cast<const TeamGroup::One *>(n->team);
   *out = {n->task, n->impl, team ? team->id : CONSORT_NONE};
-  if (s.nout == kOut) forget(s, s.out[0].id);
-  s.out[s.nout++] = {n->task->id, n->exec, false, team};
+  if (m.nout == kOut) forget(worker, s.out[0].id);
+  s.out[m.nout++] = {n->task->id, n->exec, false, team};
   if (team) lend(*team, n->exec);
-  s.end = std::max(s.end, now + n->exec + s.queue.sum());
+  m.end = std::max(m.end, now + n->exec + s.queue.sum());
   pool_.put(n);
 }
 
@@ -437,16 +464,14 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   const double now = this->now();
   const std::lock_guard guard(lock_);
   if (!queued_beside(worker)) return 0;  // neither here nor with those that it may take from
-  Seat &s = seats_[worker];
-  if (has_enough(crew, worker, s)) return 0;
+  if (has_enough(crew, worker)) return 0;
   Node *n = next_of(crew, worker);
-  if (!n && settings_.steal && !s.running && (!models_ || !s.nout) && (n = steal(crew, worker, now))) {
-    seats_[n->worker].end -= n->exec;
-  }
+  const bool idle = !seats_[worker].running && (!models_ || !marks_[worker].nout);
+  if (!n && settings_.steal && idle && (n = steal(crew, worker, now))) marks_[n->worker].end -= n->exec;
   if (!n) return 0;
   take(n);
   if (n->worker != worker) n->impl = CONSORT_NONE;
-  hand_out(s, n, now, out);
+  hand_out(worker, n, now, out);
   return 1;
 }
 
@@ -458,10 +483,10 @@ void Instance::started(uint32_t worker, const consort_task *const *tasks, uint32
   if (worker >= seats_.size()) return;
   Seat &s = seats_[worker];
   for (uint32_t k = 0; k < n; ++k)
-    for (uint32_t i = 0; i < s.nout; ++i) {
+    for (uint32_t i = 0; i < marks_[worker].nout; ++i) {
       if (s.out[i].id != tasks[k]->id || s.out[i].started) continue;
       s.out[i].started = true;
-      if (s.running++ == 0) s.end = now + s.popped() + s.queued();
+      if (s.running++ == 0) marks_[worker].end = through_at(worker, now);
     }
 }
 
@@ -472,13 +497,13 @@ void Instance::finished(uint32_t worker, const consort_done *done, uint32_t n) n
     if (worker >= seats_.size()) return;
     Seat &s = seats_[worker];
     for (uint32_t k = 0; k < n; ++k) {
-      forget(s, done[k].cookie);
+      forget(worker, done[k].cookie);
       if (done[k].t1 > done[k].t0) {
         const auto took = static_cast<float>(done[k].t1 - done[k].t0);
         s.usual = s.usual > 0 ? s.usual + (took - s.usual) / 4 : took;
       }
     }
-    s.end = now + s.popped() + s.queued();
+    marks_[worker].end = through_at(worker, now);
   }
   if (graph_)
     for (uint32_t k = 0; k < n; ++k) graph_->finished(done[k].cookie);
@@ -496,7 +521,7 @@ uint32_t Instance::dropped(consort_task *const *tasks, uint32_t n, consort_task 
     if (node->worker == CONSORT_NONE) {
       strays_.remove(node);
     } else {
-      seats_[node->worker].end -= node->exec;
+      marks_[node->worker].end -= node->exec;
       take(node);
     }
     pool_.put(node);

@@ -49,19 +49,19 @@ class Instance {
   };
   struct Seat {  // of a worker; guarded by lock_
     Queue queue;
-    Out out[kOut];                         // popped, not ended; the oldest first
-    uint32_t nout = 0, running = 0;
+    Out out[kOut];                         // popped, not ended; the oldest first: Mark::nout
+    uint32_t running = 0;
     uint32_t unknown = 0;                  // queued ones that no model knows
-    double end = 0;                        // ns of host->now(): when all that it has is done, as told last
     float usual = 0;                       // ns of a task here, lately
     double lent = 0;                       // ns of tasks that teams are to run, of which this worker is one that does not lead
 
     double queued() const noexcept { return queue.sum() + lent; }
-    double popped() const noexcept {
-      double all = 0;
-      for (uint32_t i = 0; i < nout; ++i) all += out[i].exec;
-      return all;
-    }
+  };
+  // What a decision reads of every worker, side by side: a look at all of them touches few cache lines.
+  struct Mark {
+    double end = 0;                        // ns of host->now(): when all that it has is done, as told last
+    double queued = 0;                     // Seat::queued(), noted whenever that changes
+    uint32_t waiting = 0, nout = 0;        // in its queue; popped, not ended
   };
   struct Choice {
     uint32_t worker = CONSORT_NONE, group = 0, impl = CONSORT_NONE;
@@ -78,7 +78,11 @@ class Instance {
   void place(const Crew &, consort_task *const *tasks, uint32_t n, uint32_t from, uint32_t flags,
              consort_wake *) noexcept;
   Choice choose(const Crew &, const consort_task *, const Estimates &, uint32_t index, double now) noexcept;
-  double free_at(const Seat &, const consort_task *, double now) const noexcept;
+  double through_at(uint32_t worker, double now) const noexcept;
+  double free_at(uint32_t worker, const consort_task *, double now) const noexcept;
+  void note(uint32_t worker) noexcept {    // its queue, or what it lends, is another
+    marks_[worker].queued = seats_[worker].queued();
+  }
   const TeamGroup::One *soonest(const TeamGroup &, const consort_task *, double now, double *at) const noexcept;
   void lend(const TeamGroup::One &, float ns) noexcept;
   uint32_t soonest(const Crew &, const Group &, const consort_task *, double now, double *at) const noexcept;
@@ -87,9 +91,9 @@ class Instance {
   Node *next_of(const Crew &, uint32_t worker) noexcept;
   Node *steal(const Crew &, uint32_t worker, double now) noexcept;
   void take(Node *) noexcept;
-  void hand_out(Seat &, Node *, double now, consort_pick *) noexcept;
-  bool has_enough(const Crew &, uint32_t worker, const Seat &) const noexcept;
-  void forget(Seat &, uint64_t id) noexcept;
+  void hand_out(uint32_t worker, Node *, double now, consort_pick *) noexcept;
+  bool has_enough(const Crew &, uint32_t worker) const noexcept;
+  void forget(uint32_t worker, uint64_t id) noexcept;
   void wake_for(const Crew &, uint32_t worker, uint32_t from, double now, consort_wake *) const noexcept;
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
 
@@ -101,6 +105,7 @@ class Instance {
 
   mutable SpinLock lock_;                   // guards what follows
   std::vector<Seat> seats_;                 // by worker
+  std::vector<Mark> marks_;                 // by worker
   std::array<uint32_t, 64> queued_{};       // by class: tasks in the queues of its workers
   Pool pool_;
   Queue strays_;                            // what nobody can run just now

@@ -10,7 +10,7 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
   const uint32_t g = crew.group_of[worker];
   if (const Found f = unknown(g); f.node) return f;
   if (const Found f = most_urgent(crew, g); f.node) return f;
-  return seats_[worker].nout ? Found{} : costs_nothing(crew, g, now, settings_.slack);
+  return nout_[worker] ? Found{} : costs_nothing(crew, g, now, settings_.slack);
 }
 
 // Is there anything for an idle one of this group?

@@ -84,7 +84,7 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
   double left = -1, most = 0;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     Kind &k = kinds_[i];
-    if (seats_[worker].nout && !k.at_home(g)) continue;
+    if (nout_[worker] && !k.at_home(g)) continue;
     Node *node = open(crew, k, g, &left, now);
     if (!node) continue;
     const Open o{node, i, place_of(i, klass), advantage(crew, k, klass)};
