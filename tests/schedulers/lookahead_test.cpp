@@ -66,9 +66,15 @@ TEST(Lookahead, BindsNoMoreThanCanStartSoon) {
 }
 
 // POW-02, POW-03, POW-06. 3 ms at 10 W on each of two slow ones, 0.3 ms at 200 W on the fast one: 30 mJ against 60.
-TEST(Lookahead, EnergyWeighs) {
+class LateEnergy : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(All, LateEnergy, testing::Values("graph-lookahead", "heteroprio", "darts"), [](const auto &i) {
+  std::string name = i.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+TEST_P(LateEnergy, Weighs) {
   const auto takes = [](PluginHost::Params set) {
-    VirtualMachine v(kPolicy, machine(2, 1), std::move(set));
+    VirtualMachine v(GetParam(), machine(2, 1), std::move(set));
     const Graph g = independent(1, 0);
     v.load(g);
     submit(v);
@@ -88,9 +94,9 @@ TEST(Lookahead, EnergyWeighs) {
 }
 
 // In full: what it takes less in energy it takes more in time, and all is done.
-TEST(Lookahead, EnergyAgainstTime) {
+TEST_P(LateEnergy, AgainstTime) {
   const auto run = [](PluginHost::Params set) {
-    VirtualMachine v(kPolicy, machine(4, 2), std::move(set));
+    VirtualMachine v(GetParam(), machine(4, 2), std::move(set));
     const Graph g = independent(200, 0);
     const double ns = v.run(g);
     double joules = 0;

@@ -13,6 +13,9 @@ consort_status init(const consort_host *host, void **out) noexcept {
     s.critical = policies::real_param(host, "critical", s.critical);
     s.ahead = static_cast<uint32_t>(policies::number_param(host, "ahead", s.ahead));
     s.least_used = policies::flag_param(host, "least_used", s.least_used);
+    s.weights.alpha = policies::real_param(host, "alpha", s.weights.alpha);
+    s.weights.gamma = policies::real_param(host, "gamma", s.weights.gamma);
+    s.weights.idle_power = policies::real_param(host, "idle_power", s.weights.idle_power);
     return CONSORT_OK;
   });
 }
@@ -24,6 +27,9 @@ constexpr consort_param params[] = {
     {"critical", "f64", "0.3", "0..100", "of the time to the end: on what so much hangs goes before all else"},
     {"ahead", "u32", "2", "1..16", "tasks that a worker is given at once, if they take long"},
     {"least_used", "bool", "false", nullptr, "what is used least makes room first; else the kernel's order"},
+    {"alpha", "f64", "1", "0..1e6", "weight of time, where a joule is worth something; 0: energy alone"},
+    {"gamma", "f64", "0", "0..1e9", "what a joule is worth, in microseconds"},
+    {"idle_power", "f64", "0", "0..1e6", "watts of the machine while it is at work; counts with gamma"},
 };
 
 constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>();

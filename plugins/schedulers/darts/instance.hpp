@@ -17,12 +17,14 @@ struct Settings {
   double near = 8;       // where memory is not short: how much more the way of data counts when units wait for theirs
   double critical = 0.3; // of the time to the end: on what so much hangs goes before all else
   bool least_used = false;  // what is used least goes first; else the kernel's order
+  policies::Weights weights;
 };
 
 class Instance final : public policies::Late {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
       : Late(host, t, epoch, settings.ahead), settings_(settings) {
+    kinds_.weigh(settings.weights);
     lacks_ = models_ && CONSORT_HAS_FN(models_, consort_sched_host, lacking) ? models_->lacking : nullptr;
   }
   void submitted(const consort_task *const *tasks, uint32_t n) noexcept;

@@ -9,6 +9,7 @@ namespace heteroprio {
 
 Instance::Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
     : Late(host, t, epoch, settings.ahead), settings_(settings) {
+  kinds_.weigh(settings.weights);
   names_ = !settings.orders.empty() && models_ && CONSORT_HAS_FN(models_, consort_sched_host, codelet_name);
   if (names_) named_.resize(Kinds::kMost);
   name_classes(t);

@@ -12,6 +12,9 @@ consort_status init(const consort_host *host, void **out) noexcept {
     s.near = policies::real_param(host, "near", s.near);
     s.look = static_cast<uint32_t>(policies::number_param(host, "look", s.look));
     s.ahead = static_cast<uint32_t>(policies::number_param(host, "ahead", s.ahead));
+    s.weights.alpha = policies::real_param(host, "alpha", s.weights.alpha);
+    s.weights.gamma = policies::real_param(host, "gamma", s.weights.gamma);
+    s.weights.idle_power = policies::real_param(host, "idle_power", s.weights.idle_power);
     const char *orders = host->param ? host->param(host, "orders") : nullptr;
     const std::string wrong = s.orders.read(orders ? orders : "");
     return wrong.empty() ? CONSORT_OK : host->fail(host, CONSORT_E_INVAL, wrong.c_str());
@@ -25,6 +28,9 @@ constexpr consort_param params[] = {
     {"near", "f64", "8", "0..1000", "how much more the way of data counts where units wait for theirs"},
     {"look", "u32", "32", "1..64", "tasks of one kind that are compared for their data"},
     {"ahead", "u32", "2", "1..16", "tasks that a worker is given at once, if they take long"},
+    {"alpha", "f64", "1", "0..1e6", "weight of time, where a joule is worth something; 0: energy alone"},
+    {"gamma", "f64", "0", "0..1e9", "what a joule is worth, in microseconds"},
+    {"idle_power", "f64", "0", "0..1e6", "watts of the machine while it is at work; counts with gamma"},
 };
 
 constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>();

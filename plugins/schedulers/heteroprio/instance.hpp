@@ -15,6 +15,7 @@ struct Settings {
   double near = 8;      // how much more the way of data counts when units wait for theirs
   uint32_t look = 32;   // tasks of a kind that are compared for their data
   uint32_t ahead = 2;   // tasks in flight on a fast unit
+  policies::Weights weights;
 };
 
 class Instance final : public policies::Late {
