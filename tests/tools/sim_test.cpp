@@ -1,6 +1,7 @@
 // `consort sim`: a program that knows nothing of it, in virtual time on a described machine. The program is this one, called
 // again for the test Program.Runs.
 #include <consort/consort.h>
+#include <consort/contexts.h>
 #include <consort/layouts.h>
 
 #include <vector>
@@ -24,27 +25,44 @@ TEST(Program, Runs) {
   if (!mode) GTEST_SKIP() << "run by the tests below";
   consort_runtime *rt = nullptr;
   ASSERT_EQ(consort_start(nullptr, &rt), CONSORT_OK) << consort_error();
-  consort_impl impls[2] = {};
+  consort_impl impls[3] = {};
   impls[0].klass = "cpu";
   impls[1].klass = "cuda";
-  impls[0].fn = impls[1].fn = add_one;
+  impls[2].klass = "level_zero";
+  impls[0].fn = impls[1].fn = impls[2].fn = add_one;
   consort_codelet desc = CONSORT_CODELET_INIT;
   desc.name = "add";
   desc.impls = impls;
-  desc.nimpls = 2;
+  desc.nimpls = 3;
   consort_codelet_id codelet;
   ASSERT_EQ(consort_codelet_add(rt, &desc, &codelet), CONSORT_OK) << consort_error();
   std::vector<std::vector<float>> v(kChains, std::vector<float>(250));
   std::vector<consort_data_id> data(kChains);
   for (int i = 0; i < kChains; ++i) ASSERT_EQ(consort_register_vector(rt, v[i].data(), 250, 4, &data[i]), CONSORT_OK);
+  consort_context_id half{0};  // of the machine below: a core and the accelerator
+  if (std::string(mode) == "contexts") {
+    const uint32_t mine[] = {1, 2};
+    consort_context_desc c = CONSORT_CONTEXT_DESC_INIT;
+    c.scheduler = "dmda";
+    c.workers = mine;
+    c.nworkers = 2;
+    ASSERT_EQ(consort_context_create(rt, &c, &half), CONSORT_OK) << consort_error();
+  }
   for (int link = 0; link < kLinks; ++link)
     for (const consort_data_id x : data) {
+      const bool inside = half.v && link % 2;
+      if (inside) {
+        ASSERT_EQ(consort_context_enter(rt, half), CONSORT_OK);
+      }
       const consort_use use{x, CONSORT_M_RW, 0};
       consort_task_desc task = CONSORT_TASK_INIT;
       task.codelet = codelet;
       task.uses = &use;
       task.nuses = 1;
       ASSERT_EQ(consort_submit(rt, &task, nullptr), CONSORT_OK) << consort_error();
+      if (inside) {
+        ASSERT_EQ(consort_context_leave(rt), CONSORT_OK);
+      }
     }
   for (const consort_data_id x : data) ASSERT_EQ(consort_unregister(rt, x), CONSORT_OK) << consort_error();
   ASSERT_EQ(consort_stop(rt), CONSORT_OK) << consort_error();
@@ -107,6 +125,39 @@ TEST_F(Sim, TheSameSeedTheSameTrace) {
   EXPECT_GE(std::count(one.begin(), one.end(), '\n'), kChains * kLinks);
   EXPECT_EQ(one, trace("7", "two"));
   EXPECT_NE(one, trace("8", "three"));
+}
+
+// Half of its tasks belong to a context of one core and the accelerator, which the other half may not use.
+TEST_F(Sim, AProgramWithContexts) {
+  const auto once = [&](const char *file) {
+    const Answer a = sim("--noise 0.1 --seed 5 --policy eager --trace " + folder_ / file, "contexts");
+    EXPECT_EQ(a.status, 0) << a.out;
+    return std::pair{number_behind(a, "simulated time"), text(folder_ / file)};
+  };
+  const auto [time, trace] = once("one");
+  EXPECT_GE(time, kChains * kLinks / 2 * 1e-3 * 0.9) << "core 0 alone has half of it";
+  EXPECT_LT(time, kChains * kLinks * 1e-3 * 1.1);
+  EXPECT_EQ(trace, once("two").second) << "one seed, one run";
+}
+
+// Cores and accelerators of a class that no driver here is for; then these alone.
+TEST_F(Sim, AcceleratorsOfAnyClass) {
+  const std::string acc = "[[device]]\nname = \"ze\"\nclass = \"level_zero\"\ncount = 2\ndepth = 2\nmemory = \"1G\"\n"
+                          "[[kernel]]\ncodelet = \"add\"\n1000 = \"1ms\"\n";
+  const std::string host = "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 1\ndepth = 1\nmemory = \"1G\"\n";
+  std::ofstream(machine_) << host << acc;
+  for (const char *policy : {"eager", "dmda", "graph-lookahead"}) {
+    const Answer a = sim(std::string("--policy ") + policy);
+    ASSERT_EQ(a.status, 0) << policy << a.out;
+    EXPECT_GE(number_behind(a, "simulated time"), kChains * kLinks * 1e-3 / 3) << a.out;
+    EXPECT_LT(number_behind(a, "simulated time"), kChains * kLinks * 1e-3 * 0.8) << policy << a.out;
+    EXPECT_TRUE(a.has("host -> ze0")) << a.out;
+  }
+  std::ofstream(machine_) << "[[device]]\nname = \"host\"\nhost = true\nclass = \"cpu\"\nunits = 0\nmemory = \"1G\"\n" << acc;
+  const Answer alone = sim("--policy dmdas");
+  EXPECT_EQ(alone.status, 0) << alone.out;
+  EXPECT_GE(number_behind(alone, "simulated time"), kChains * kLinks * 1e-3 / 2) << alone.out;
+  EXPECT_TRUE(alone.has("ze1 -> host")) << alone.out;
 }
 
 TEST_F(Sim, SaysWhatIsWrong) {
