@@ -35,13 +35,14 @@ Result<void> check_teams(const std::string &name, const consort_codelet &d) {
   return {};
 }
 
-// Of one for teams: some class that it names has units which the host's threads call, or is not here.
+// Of one for teams: some class that it names has units which the host's threads call, or which take ops for teams, or is
+// not here.
 Result<void> check_units(const Codelet &c, const Topology &topology) {
   if (!c.for_teams()) return {};
   for (const Codelet::Impl &i : c.impls) {
     if (topology.class_bit(i.klass_name) < 0 && !i.portable) return {};
     for (const Unit &u : topology.units())
-      if ((u.desc.flags & CONSORT_UNIT_INLINE) && i.klass_name == u.desc.klass && i.fn && !i.text()) return {};
+      if ((u.desc.flags & (CONSORT_UNIT_INLINE | CONSORT_UNIT_TEAMS)) && i.klass_name == u.desc.klass && i.fn && !i.text()) return {};
   }
   return error(CONSORT_E_UNSUPPORTED,
                "codelet '" + c.name + "' is for teams of workers, but has no function for units of the host, only for '" +

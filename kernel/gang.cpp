@@ -203,7 +203,7 @@ Gangs::Formed Gangs::form(Worker &w, Hand &h, Task *t, uint32_t impl, const Team
   g->name = t->pub.id;
   g->team = &team;
   g->spmd = c->flags & CONSORT_CL_SPMD;
-  g->threads = g->spmd && rt_.manual;
+  g->threads = g->spmd && (rt_.manual || leader.queue);
   g->doomed = g->led = g->bound = g->told = false;
   g->joined = 0;
   g->others = g->spmd && !g->threads ? team.size() - 1 : 0;
@@ -277,7 +277,8 @@ Gangs::Turn Gangs::turn(Worker &w, Hand &h, Frame &f) noexcept {
       if (w.part != g || (g->others && g->left.load(std::memory_order_relaxed) < g->others)) return Turn::kDid;
     }
     if (g->left.load(std::memory_order_acquire) < g->others) return Turn::kIdle;  // pairs with end_part()
-    finish(w, h, f, *g);
+    h.chain = {0, rt_.bypass, 0};
+    if (Task *next = finish(w, h, *g)) w.run(h, f, next, CONSORT_NONE);
     return Turn::kDid;
   }
   if (w.lent.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with finish()
@@ -286,6 +287,37 @@ Gangs::Turn Gangs::turn(Worker &w, Hand &h, Frame &f) noexcept {
   if (!g) return Turn::kNone;  // released a moment ago, and not yet counted as that
   if (last) start(*g);
   return Turn::kDid;
+}
+
+Gangs::Turn Gangs::turn(Worker &w, Hand &h, Gang **due) noexcept {
+  if (Gang *g = w.part) {
+    if (!g->running.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with start()
+    if (!h.out.counts_for(g->task->group->number)) turn_out(rt_, h, *g->task->group);
+    if (g->doomed) finish(w, h, *g);
+    else *due = g;
+    return Turn::kDid;
+  }
+  if (w.lent.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with finish()
+  bool last = false;
+  Gang *g = join(w, &last);
+  if (!g) return Turn::kNone;
+  if (last) start(*g);
+  return Turn::kDid;
+}
+
+Frame &Gangs::frame_of(Gang &g) noexcept { return g.frame; }
+Task *Gangs::task_of(const Gang &g) noexcept { return g.task; }
+void Gangs::begin(Worker &w, Hand &, Gang &g) noexcept { begin_told(w, g); }
+
+void Gangs::end(Worker &w, Hand &h, Gang &g, consort_status s, const char *text) noexcept {
+  if (s < 0) g.fail(s, text, w.id);
+  finish(w, h, g);
+}
+
+consort_status Gangs::call(Gang &g) noexcept {
+  if (g.threads) return run_threads(g);
+  TeamCall own{g.frame.call, &g};
+  return guarded_call(g.frame.fn, &own.call);
 }
 
 // -- the body ----------------------------------------------------------------------------------------------------
@@ -384,7 +416,7 @@ void Gangs::left_by_jump(Worker &w) noexcept {
 // -- the end -----------------------------------------------------------------------------------------------------
 
 // By the leader, whose own part is over, and those of all others.
-void Gangs::finish(Worker &w, Hand &h, Frame &f, Gang &g) noexcept {
+Task *Gangs::finish(Worker &w, Hand &h, Gang &g) noexcept {
   Task *const t = g.task;
   const Team &team = *g.team;
   const consort_status s = g.status.load(std::memory_order_relaxed);  // theirs is shown by `left`
@@ -405,8 +437,7 @@ void Gangs::finish(Worker &w, Hand &h, Frame &f, Gang &g) noexcept {
     m.called.fetch_sub(1, std::memory_order_release);
     m.rouse();
   }
-  h.chain = {0, rt_.bypass, 0};
-  if (Task *next = complete(rt_, h, t, s, &w)) w.run(h, f, next, CONSORT_NONE);
+  return complete(rt_, h, t, s, &w);
 }
 
 void Gangs::begin_told(Worker &w, Gang &g) noexcept {

@@ -6,6 +6,9 @@
 // released. The last to join starts the body: of a FORKJOIN task on the first member's worker, which lends it the
 // cores of all, of an SPMD task on each. The first member, who leads, makes the task's end.
 //
+// Units with a queue (CONSORT_UNIT_TEAMS) do the same by their queues: a member joins once nothing of its own is in
+// flight, and what the leader's queue is given is one op for all of them; its completion is the body's end.
+//
 // No step waits: a member that has joined has nothing to do (its step() says so), and sleeps like one that is idle, until it
 // is woken. But it shows itself to no push, which could wake it in vain.
 //
@@ -52,6 +55,16 @@ class Gangs {
   enum class Turn { kNone, kIdle, kDid };
   Turn turn(Worker &w, Hand &, Frame &) noexcept;
 
+  // The same of a worker with a queue, of which nothing is in flight. *due: the gang that w leads has come together, and
+  // is to be given to its queue: begin() first, and end() once that is through, with its status and words.
+  Turn turn(Worker &w, Hand &, Gang **due) noexcept;
+  void begin(Worker &w, Hand &, Gang &) noexcept;
+  void end(Worker &w, Hand &, Gang &, consort_status, const char *text) noexcept;
+  static Frame &frame_of(Gang &) noexcept;
+  static Task *task_of(const Gang &) noexcept;
+  // What the op does, where it calls host code: on a thread of the driver.
+  consort_status call(Gang &) noexcept;
+
   // Its body was left by longjmp: the part that w has is over.
   void left_by_jump(Worker &w) noexcept;
 
@@ -66,7 +79,7 @@ class Gangs {
   void run_part(Worker &, Hand &, Gang &) noexcept;
   consort_status run_threads(Gang &) noexcept;
   void end_part(Worker &, Gang &) noexcept;
-  void finish(Worker &, Hand &, Frame &, Gang &) noexcept;
+  Task *finish(Worker &, Hand &, Gang &) noexcept;  // what may run in place behind it
   void begin_told(Worker &, Gang &) noexcept;
   void end_told(Worker &, Gang &, consort_status) noexcept;
 

@@ -61,7 +61,9 @@ void Models::open() {
     const auto same = [&](const Kind &k) { return k.class_bit == t.klass && k.arch == arch; };
     auto kind = std::find_if(kinds_.begin(), kinds_.end(), same);
     if (kind == kinds_.end()) {
-      kinds_.push_back({first.klass, arch, t.klass, first.unit, nullptr, nullptr, 0});
+      const bool told = first.times && CONSORT_HAS_FN(first.times, consort_times, team_ns);
+      const consort_times *times = told ? first.times : nullptr;
+      kinds_.push_back({first.klass, arch, t.klass, first.unit, times, first.device, first.index, t.size()});
       kind = kinds_.end() - 1;
     }
     kind_of_.push_back(static_cast<uint32_t>(kind - kinds_.begin()));
@@ -176,7 +178,7 @@ double Models::told(TaskFacts &facts, uint32_t kind, uint32_t impl) const noexce
                               facts.work,
                               k.index,
                               impl};
-  const double ns = k.times->kernel_ns(k.device, &q);
+  const double ns = k.team > 1 ? k.times->team_ns(k.device, &q, k.team) : k.times->kernel_ns(k.device, &q);
   return ns >= 0 && std::isfinite(ns) ? ns : NAN;
 }
 

@@ -31,9 +31,10 @@ class Models {
   struct Kind {                              // of units that are alike: one class, one word for what they are
     std::string klass, arch;
     uint32_t class_bit, unit;                // unit: the first of them
-    const consort_times *times;              // what its driver knows by itself; nullptr: nothing, as of teams
+    const consort_times *times;              // what its driver knows by itself; nullptr: nothing
     void *device;
     uint32_t index;                          // of that unit within the device
+    uint32_t team = 1;                       // units that are at work together
   };
   // One task's run, from where it begins to where its end is known.
   struct Run {

@@ -9,6 +9,7 @@
 #include "complete.hpp"
 #include "error_slot.hpp"
 #include "footprint.hpp"
+#include "gang.hpp"
 #include "links.hpp"
 #include "models.hpp"
 #include "prepare.hpp"
@@ -23,6 +24,7 @@ struct Queue::Slot {
   Frame frame;  // first, and its call first in it: run_host_code() finds the slot by the call
   Runtime *const rt;
   Task *task = nullptr;
+  Gang *gang = nullptr;       // it is for the team that this worker leads
   consort_op op{};
   consort_call_fn *fn = nullptr;
   Portable::Launch launch;  // of a task whose implementation is text
@@ -44,7 +46,7 @@ consort_status run_host_code(const consort_call *call) noexcept {
   const bool outer = std::exchange(on_a_device, true);
   Task *const outer_task = h ? std::exchange(h->task, slot.task) : nullptr;
   void *const outer_frame = h ? std::exchange(h->frame, nullptr) : nullptr;
-  const consort_status s = guarded_call(slot.fn, call);
+  const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang) : guarded_call(slot.fn, call);
   on_a_device = outer;
   if (h) h->task = outer_task, h->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
@@ -137,13 +139,30 @@ bool Queue::advance(Hand &h) noexcept {
     did = true;
   }
   while (!stalled_ && !free_.empty()) {
-    uint32_t impl = CONSORT_NONE;
-    Task *t = next(&impl);
+    if (worker_.called.load(std::memory_order_acquire)) [[unlikely]] return stand_by(h) || did;
+    uint32_t impl = CONSORT_NONE, team = CONSORT_NONE;
+    Task *t = next(&impl, &team);
     if (!t) break;
     did = true;
+    if (const Team *several = rt_.topology->team(team)) [[unlikely]]
+      if (rt_.gangs.form(worker_, h, t, impl, *several) != Gangs::Formed::kAlone) continue;
     if (!issue(h, t, impl)) break;
   }
   return did;
+}
+
+// What it has issued ends first; then nothing but the team's is begun here until that is over.
+bool Queue::stand_by(Hand &h) noexcept {
+  if (inflight_) return false;
+  Gang *due = nullptr;
+  const Gangs::Turn turn = rt_.gangs.turn(worker_, h, &due);
+  if (due && Gangs::frame_of(*due).fn != begun_already) {
+    issue_for_team(h, *due);
+  } else if (due) {
+    rt_.gangs.begin(worker_, h, *due);
+    rt_.gangs.end(worker_, h, *due, CONSORT_OK, "");
+  }
+  return turn == Gangs::Turn::kDid;
 }
 
 // The caller has shown that it sleeps and has looked once more: offers, pushed completions and pushes wake the parker.
@@ -156,7 +175,7 @@ void Queue::rest(Parker &parker) noexcept {
   else parker.wait(told && (ops_->flags & CONSORT_DRV_PUSH) ? -1 : kTick);
 }
 
-Task *Queue::next(uint32_t *impl) noexcept {
+Task *Queue::next(uint32_t *impl, uint32_t *team) noexcept {
   // Those that have their data first; of others only so many as bring theirs while these run: what more of them
   // were granted would be kept from those.
   const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead;
@@ -166,9 +185,11 @@ Task *Queue::next(uint32_t *impl) noexcept {
   if (first != follow_.end()) {
     Task *t = *first;
     follow_.erase(first);
+    *team = t->extra ? t->extra->team : CONSORT_NONE;
     return t;
   }
   while (Task *t = worker_.next_bound()) {
+    *team = t->extra ? t->extra->team : CONSORT_NONE;
     if (!t->pub.sched[1]) return t;
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
   }
@@ -176,6 +197,7 @@ Task *Queue::next(uint32_t *impl) noexcept {
   if (full) return nullptr;
   if (!rt_.policy.pop(worker_.id, &pick)) return nullptr;
   *impl = pick.impl;
+  *team = pick.team;
   return reinterpret_cast<Task *>(pick.task);
 }
 
@@ -232,24 +254,9 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
     return true;
   }
   free_.pop_back();
-  slot->task = t;
   slot->run = {};
   if (rt_.models->in_use()) [[unlikely]] slot->run = rt_.models->begin(worker_, slot->frame, *t);
-  slot->op = {};
-  slot->op.kind = CONSORT_OP_CALL;
-  slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
-  if (rt_.profile || rt_.tracer || slot->run.cell || rt_.policy.observes()) [[unlikely]]
-    slot->op.flags |= CONSORT_OPF_TIME;
-  slot->op.cookie = reinterpret_cast<uint64_t>(slot);
-  if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
-  slot->op.footprint = footprint_of(*t);
-  slot->op.work = t->extra ? t->extra->work : 0;
-  slot->op.codelet = t->pub.codelet;
-  slot->op.impl = slot->frame.call.impl;
-  slot->op.priority = t->pub.priority;
-  static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
-  slot->fn = slot->frame.fn;
-  slot->text[0] = 0;
+  fill_op(slot, t, slot->frame);
   if (slot->fn == Portable::stand_in) {
     Portable &portable = *static_cast<Portable *>(slot->frame.call.user);
     if (const consort_status s = portable.prepare(rt_, *worker_.unit.device, slot->frame.call, *t, slot->launch);
@@ -272,6 +279,38 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
     slot->op.wait = reinterpret_cast<const consort_ticket *>(t->extra->tickets);
   }
   return submit(slot);
+}
+
+bool Queue::issue_for_team(Hand &h, Gang &g) noexcept {
+  Slot *slot = free_.back();
+  free_.pop_back();
+  rt_.gangs.begin(worker_, h, g);
+  const Frame &frame = Gangs::frame_of(g);
+  slot->gang = &g;
+  slot->run = {};
+  slot->frame.call = frame.call;  // what it points to is the gang's
+  fill_op(slot, Gangs::task_of(g), frame);
+  slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
+  return submit(slot);
+}
+
+void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
+  slot->task = t;
+  slot->op = {};
+  slot->op.kind = CONSORT_OP_CALL;
+  slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
+  if (rt_.profile || rt_.tracer || slot->run.cell || rt_.policy.observes()) [[unlikely]]
+    slot->op.flags |= CONSORT_OPF_TIME;
+  slot->op.cookie = reinterpret_cast<uint64_t>(slot);
+  if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
+  slot->op.footprint = footprint_of(*t);
+  slot->op.work = t->extra ? t->extra->work : 0;
+  slot->op.codelet = t->pub.codelet;
+  slot->op.impl = frame.call.impl;
+  slot->op.priority = t->pub.priority;
+  static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
+  slot->fn = frame.fn;
+  slot->text[0] = 0;
 }
 
 // It failed, which is recorded. One that follows is still linked to its predecessors: it waits for them like one that
@@ -299,6 +338,7 @@ bool Queue::submit(Slot *slot) noexcept {
   ++inflight_;
   ++accepted_;
   slot->watcher = {};
+  if (slot->gang) return true;  // its end is told by the gang, which has counted it as begun
   if (rt_.observed.load(std::memory_order_relaxed) && rt_.policy.observes()) [[unlikely]]
     slot->watcher = rt_.policy.tell_started(worker_, slot->task);
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -332,6 +372,12 @@ void Queue::mark_issued(Task *t) noexcept {
 void Queue::finish(Hand &h, const consort_done &done) noexcept {
   Slot *slot = reinterpret_cast<Slot *>(done.cookie);
   Task *t = slot->task;
+  if (Gang *g = std::exchange(slot->gang, nullptr)) {
+    --inflight_;
+    slot->task = nullptr;
+    free_.push_back(slot);
+    return rt_.gangs.end(worker_, h, *g, done.status, slot->text);
+  }
   if ((t->bits & kFollowed) && (t->pending.load(std::memory_order_acquire) & 0xffffffff)) {
     early_.push_back(done);  // its links are still in its predecessors' lists
     return;

@@ -12,6 +12,8 @@
 
 namespace consort {
 
+struct Gang;
+
 class Queue {
  public:
   static Result<std::unique_ptr<Queue>> open(Runtime &, Worker &, uint16_t number);
@@ -41,7 +43,10 @@ class Queue {
  private:
   struct Slot;                                      // one task in flight
   Queue(Runtime &, Worker &, uint16_t number);
-  Task *next(uint32_t *impl) noexcept;
+  Task *next(uint32_t *impl, uint32_t *team) noexcept;
+  bool stand_by(Hand &) noexcept;                   // called to a team
+  bool issue_for_team(Hand &, Gang &) noexcept;
+  void fill_op(Slot *, Task *, const Frame &) noexcept;
   bool advance(Hand &) noexcept;
   bool issue(Hand &, Task *, uint32_t impl) noexcept;
   bool load(Hand &, Task *, uint32_t *impl) noexcept;

@@ -14,6 +14,8 @@ namespace {
 
 using Set = std::vector<uint32_t>;
 
+bool takes_part(const Unit &u) { return u.desc.flags & (CONSORT_UNIT_INLINE | CONSORT_UNIT_TEAMS); }
+
 void sort_out(std::vector<Set> &sets) {
   std::erase_if(sets, [](const Set &s) { return s.size() < 2; });
   std::sort(sets.begin(), sets.end(), [](const Set &a, const Set &b) {
@@ -51,7 +53,7 @@ std::vector<Set> natural_sets(const Topology &topology) {
     for (const Unit &u : units)
       if (u.device == device.get()) {
         worker_of.resize(std::max<size_t>(worker_of.size(), u.index + 1), CONSORT_NONE);
-        if (u.desc.flags & CONSORT_UNIT_INLINE) worker_of[u.index] = u.desc.id;
+        if (takes_part(u)) worker_of[u.index] = u.desc.id;
       }
     for (uint32_t i = 0; sets.size() < 4 * units.size(); ++i) {
       const uint32_t n = nearby->set(device->dev, i, found.data(), static_cast<uint32_t>(found.size()));
@@ -108,10 +110,17 @@ Result<void> check_sets(const std::vector<Set> &sets, const Topology &topology, 
         return error(CONSORT_E_INVAL, origin + ": worker " + std::to_string(w) + " does not exist, there are " +
                                           std::to_string(units.size()) + ", numbered from 0: name smaller teams, or "
                                           "have more workers (setting `workers`)");
-      if (!(units[w].desc.flags & CONSORT_UNIT_INLINE))
+      if (!takes_part(units[w]))
         return error(CONSORT_E_UNSUPPORTED, origin + ": worker " + std::to_string(w) + " is " + units[w].name +
                                                 ", which runs by itself: teams are of units whose functions the "
                                                 "host's own threads call");
+      const Unit &first = units[set.front()];
+      const bool own = units[w].desc.flags & CONSORT_UNIT_TEAMS;
+      if (own != bool(first.desc.flags & CONSORT_UNIT_TEAMS) || (own && units[w].device != first.device))
+        return error(CONSORT_E_UNSUPPORTED, origin + ": workers " + std::to_string(set.front()) + " and " +
+                                                std::to_string(w) + " are units of different devices (" + first.name +
+                                                ", " + units[w].name +
+                                                "), which know nothing of each other: a team is of one");
       if (units[w].klass != units[set.front()].klass)
         return error(CONSORT_E_INVAL, origin + ": workers " + std::to_string(set.front()) + " and " +
                                           std::to_string(w) + " are of different classes (" +

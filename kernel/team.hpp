@@ -1,7 +1,8 @@
 // team.hpp — workers that may work on one task together, and the list of all that there are.
 //
 // Made once at the start, of what drivers say lies close together (consort/nearby.h) and of the settings `teams` and
-// `team_arity`; constant from then on, so any thread may read it. Only units that the kernel calls itself are in teams.
+// `team_arity`; constant from then on, so any thread may read it. In teams are units that the kernel calls itself, and units of one device
+// that takes ops for teams (CONSORT_UNIT_TEAMS).
 #pragma once
 #include <cstdint>
 #include <string>

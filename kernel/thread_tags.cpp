@@ -365,6 +365,12 @@ double kernel_ns(void *dev, const consort_times_query *q) {
   return CONSORT_HAS_FN(&t, consort_times, kernel_ns) ? t.kernel_ns(w.dev, q) : NAN;
 }
 
+double team_ns(void *dev, const consort_times_query *q, uint32_t members) {
+  const Device &w = device(dev);
+  const consort_times &t = *w.driver.times;
+  return CONSORT_HAS_FN(&t, consort_times, team_ns) ? t.team_ns(w.dev, q, members) : NAN;
+}
+
 uint64_t submit_ns(void *self) {
   const Driver &d = *static_cast<Driver *>(self);
   const Control control(d.watch, "submit_ns");
@@ -378,7 +384,7 @@ uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) {
 }
 
 const void *get(void *self, const char *id) {
-  static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns};
+  static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns};
   static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, nearby_set};
   Driver &d = *static_cast<Driver *>(self);
   const Control control(d.watch, "get");

@@ -132,7 +132,7 @@ Described describe(const Options &o, const Graph &g) try {
         double ns = NAN;
         int best = 3;  // as the driver ranks them
         for (const auto &kt : kernels) {
-          if (kt.codelet != g.kernels[k] || (!kt.set.empty() && kt.set != o.app + "_single")) continue;
+          if (kt.team > 1 || kt.codelet != g.kernels[k] || (!kt.set.empty() && kt.set != o.app + "_single")) continue;
           const int rank = !kt.device.empty() ? (kt.device == one ? 0 : 3) : !kt.klass.empty() ? (kt.klass == klass ? 1 : 3) : 2;
           if (rank < best) best = rank, ns = kt.curve.ns(bytes);
         }

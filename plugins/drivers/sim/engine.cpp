@@ -379,6 +379,9 @@ void Engine::begin_fill(Op &op, uint64_t t) noexcept {
     op.effect = Op::kDue;
 }
 
+// Of the time on one unit, on a team of these: what cannot be shared, and each one's part of the rest.
+static double shared(const DeviceSpec &d, uint32_t team) noexcept { return 1 - d.parallel + d.parallel / team; }
+
 void Engine::begin_call(Op &op, uint64_t t) noexcept {
   Device &d = *op.queue->device;
   if (strikes(d, Fault::kKernel)) {
@@ -391,11 +394,13 @@ void Engine::begin_call(Op &op, uint64_t t) noexcept {
   const double slow = d.spec->slow, delay = static_cast<double>(d.spec->delay_ns) * slow;
   if (d.spec->host)  // this core does itself what others have done for them
     t += machine.overheads.task + machine.overheads.fetch * (op.op.u.call.call ? op.op.u.call.call->nviews : 0);
-  const double known = known_ns(d, name_of(d, op.op.codelet), op.op.bytes, op.op.work);
+  const uint32_t team = op.op.u.call.call ? std::max(1u, op.op.u.call.call->team) : 1;
+  const double known = known_ns(d, name_of(d, op.op.codelet), op.op.bytes, op.op.work, team);
   if (!std::isnan(known)) {
     op.until = t + varied(d, delay + known * slow);
   } else if (machine.virtual_time || !calls) {
-    op.until = t + varied(d, delay + static_cast<double>(machine.usual_ns) * slow / d.spec->speed);
+    const double usual = static_cast<double>(machine.usual_ns) * shared(*d.spec, team);
+    op.until = t + varied(d, delay + usual * slow / d.spec->speed);
   } else {
     op.stage = Op::kMeasured;
     op.stretch = slow / d.spec->speed;
@@ -408,14 +413,19 @@ const char *Engine::name_of(const Device &d, uint32_t codelet) noexcept {
   return it == d.names.end() ? nullptr : it->second.c_str();
 }
 
-double Engine::known_ns(const Device &d, const char *codelet, uint64_t bytes, uint64_t work) const noexcept {
+double Engine::known_ns(const Device &d, const char *codelet, uint64_t bytes, uint64_t work,
+                        uint32_t team) const noexcept {
+  const double share = shared(*d.spec, team);
   if (codelet) {
+    if (const auto own = d.spec->team_kernels.find(team); own != d.spec->team_kernels.end() && bytes)
+      if (const auto it = own->second.find(std::string_view(codelet)); it != own->second.end())
+        return it->second.ns(bytes);
     if (const auto it = d.spec->kernels.find(std::string_view(codelet)); it != d.spec->kernels.end() && bytes)
-      return it->second.ns(bytes);
+      return it->second.ns(bytes) * share;
     if (const auto given = machine.times.find(std::string_view(codelet)); given != machine.times.end())
-      return static_cast<double>(given->second);
+      return static_cast<double>(given->second) * share;
   }
-  if (machine.rate > 0 && work) return static_cast<double>(work) * 1e9 / machine.rate / d.spec->speed;
+  if (machine.rate > 0 && work) return static_cast<double>(work) * share * 1e9 / machine.rate / d.spec->speed;
   return NAN;
 }
 

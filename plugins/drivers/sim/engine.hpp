@@ -100,7 +100,7 @@ class Engine {
   bool has_effects() const noexcept { return !effects_.empty(); }
 
   // What the machine's description says, without the device's delay, slowness and chance; NaN: nothing. Needs no mutex.
-  double known_ns(const Device &, const char *codelet, uint64_t bytes, uint64_t work) const noexcept;
+  double known_ns(const Device &, const char *codelet, uint64_t bytes, uint64_t work, uint32_t team = 1) const noexcept;
   uint64_t now() const noexcept { return host->now(host); }
   int end_of(uint32_t space) const noexcept;                   // -2: unknown
   consort_status fail(const Device &, consort_status, std::string_view text) const noexcept;

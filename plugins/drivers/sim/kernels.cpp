@@ -32,12 +32,17 @@ KernelTable KernelTable::read(const Table &t) {
     else if (e.key == "codelet") k.codelet = e.value;
     else if (e.key == "device") k.device = e.value;
     else if (e.key == "class") k.klass = e.value;
+    else if (e.key == "team") {
+      const double n = read_number(e.where, e.value);
+      if (n < 1 || n > 65536 || n != static_cast<uint32_t>(n)) throw Bad{e.where + " = " + e.value + " is not from 1 to 65536"};
+      k.team = static_cast<uint32_t>(n);
+    }
     else if (!e.key.empty() && e.key[0] >= '0' && e.key[0] <= '9') {
       const uint64_t bytes = read_bytes(e.where, e.key), ns = read_time(e.where, e.value);
       if (bytes == 0 || ns == 0) throw Bad{e.where + " = \"" + e.value + "\": bytes and time must be more than 0"};
       if (!k.curve.add(bytes, static_cast<double>(ns))) throw Bad{e.where + ": this size is there twice"};
     } else {
-      throw Bad{e.where + ": a kernel has set, codelet, device or class, and BYTES = TIME for each size"};
+      throw Bad{e.where + ": a kernel has set, codelet, device or class, team, and BYTES = TIME for each size"};
     }
   }
   if (k.codelet.empty()) throw Bad{t.where + ": a kernel needs a codelet, its name"};

@@ -23,9 +23,10 @@ class Curve {
   std::vector<Point> points_;           // by bytes
 };
 
-// One [[kernel]] table: set, codelet, device or class (neither: all), and "BYTES = TIME" for each size.
+// One [[kernel]] table: set, codelet, device or class (neither: all), team, and "BYTES = TIME" for each size.
 struct KernelTable {
   std::string where, set, codelet, device, klass;
+  uint32_t team = 1;                    // units that it takes so long on together
   Curve curve;
   static KernelTable read(const Table &);
 };

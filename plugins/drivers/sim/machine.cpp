@@ -126,22 +126,27 @@ void Reader::device(const Table &t) {
       d.speed = positive(e.where, read_number(e.where, e.value));
     else if (e.key == "slow")
       d.slow = positive(e.where, read_number(e.where, e.value));
-    else if (e.key == "units" || e.key == "depth" || e.key == "count") {
+    else if (e.key == "parallel") {
+      d.parallel = read_number(e.where, e.value);
+      if (!(d.parallel >= 0 && d.parallel <= 1)) throw Bad{e.where + " = " + e.value + " is a part, from 0 to 1"};
+    } else if (e.key == "units" || e.key == "depth" || e.key == "count" || e.key == "sockets") {
       const double n = read_number(e.where, e.value);
       if (n < (e.key == "units" ? 0 : 1) || n > 65536 || n != static_cast<uint32_t>(n))
         throw Bad{e.where + " = " + e.value + " is not from 1 to 65536"};
       if (e.key == "count")
         count = n;
       else
-        (e.key == "units" ? d.units : d.depth) = static_cast<uint32_t>(n);
+        (e.key == "units" ? d.units : e.key == "depth" ? d.depth : d.sockets) = static_cast<uint32_t>(n);
     } else {
       throw Bad{e.where +
                 ": a device has name, class, runs, host, units, memory, bandwidth, latency, delay, speed, slow, depth, "
-                "count"};
+                "count, sockets, parallel"};
     }
   }
   if (d.klass.empty()) throw Bad{t.where + ": a device needs a class"};
   if (d.memory == 0) throw Bad{t.where + ": a device needs memory"};
+  if (d.sockets && d.units % d.sockets)
+    throw Bad{t.where + ": " + std::to_string(d.units) + " units are no " + std::to_string(d.sockets) + " equal sockets"};
   const std::string base = d.name;
   for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
     d.name = !base.empty() ? base + (count > 1 ? std::to_string(i) : "")
@@ -295,7 +300,8 @@ void Reader::pick_kernels(const std::string &set) {
       if ((k.device.empty() ? k.klass.empty() ? 2 : 1 : 0) != rank) continue;
       if (!set.empty() && !k.set.empty() && k.set != set) continue;
       for (DeviceSpec &d : machine_.devices)
-        if (rank == 2 || (rank == 0 ? d.name == k.device : d.klass == k.klass)) d.kernels.emplace(k.codelet, k.curve);
+        if (rank == 2 || (rank == 0 ? d.name == k.device : d.klass == k.klass))
+          (k.team > 1 ? d.team_kernels[k.team] : d.kernels).emplace(k.codelet, k.curve);
     }
 }
 

@@ -23,7 +23,11 @@ struct DeviceSpec {
   uint64_t memory = 0, delay_ns = 0;
   double speed = 1, slow = 1;
   bool host = false;  // it has no memory of its own: it is the host's memory, and cores in it
-  std::map<std::string, Curve, std::less<>> kernels;  // by codelet
+  using Kernels = std::map<std::string, Curve, std::less<>>;
+  Kernels kernels;                          // by codelet
+  uint32_t sockets = 0;                     // sets of as many units, which are teams; all of them are one, too. 0: no teams
+  double parallel = 1;                      // part of a kernel that the units of a team share
+  std::map<uint32_t, Kernels> team_kernels; // by size of the team, where it is said
 };
 
 // A directed way between two memories. Bytes go over all its wires at once, at the pace of the slowest; over one that

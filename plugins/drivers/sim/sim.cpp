@@ -2,6 +2,7 @@
 //
 // What there is comes from the parameters (machine), what happens when from one engine for all devices. Memory of a
 // device is the host's, kept apart: nothing but copies and the functions of its own tasks is given its addresses.
+#include <consort/nearby.h>
 #include <consort/times.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -132,6 +133,7 @@ consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept {
   std::memcpy(&u, out, std::min<size_t>(out->size, sizeof u));
   const bool others = !d.spec->runs.empty() && d.spec->runs != d.spec->klass;
   u.flags = others || d.engine->machine.virtual_time ? CONSORT_UNIT_SIMULATED : 0;
+  if ((d.spec->host || d.spec->sockets) && d.engine->machine.virtual_time) u.flags |= CONSORT_UNIT_TEAMS;
   u.space = d.space;
   u.depth = d.spec->depth;
   u.numa = -1;
@@ -402,11 +404,27 @@ double kernel_ns(void *dev, const consort_times_query *q) noexcept {
   return d.engine->known_ns(d, q->codelet, q->bytes, q->work) + static_cast<double>(d.spec->delay_ns);
 }
 
+double team_ns(void *dev, const consort_times_query *q, uint32_t members) noexcept {
+  const Device &d = device(dev);
+  return d.engine->known_ns(d, q->codelet, q->bytes, q->work, members) + static_cast<double>(d.spec->delay_ns);
+}
+
+// The sockets, then all units. Teams are for virtual time.
+uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) noexcept {
+  const DeviceSpec &d = *device(dev).spec;
+  if (!d.sockets || !device(dev).engine->machine.virtual_time || i > d.sockets) return 0;
+  const uint32_t n = i < d.sockets ? d.units / d.sockets : d.units, first = i < d.sockets ? i * n : 0;
+  for (uint32_t k = 0; k < std::min(n, max); ++k) units[k] = first + k;
+  return n;
+}
+
 uint64_t submit_ns(void *self) noexcept { return engine(self).machine.overheads.submit; }
 
 const void *get(void *, const char *id) noexcept {
   static constexpr consort_times times = {
-      .size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns, .submit_ns = submit_ns};
+      .size = sizeof(consort_times), .reserved = 0, .kernel_ns = kernel_ns, .submit_ns = submit_ns, .team_ns = team_ns};
+  static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, nearby_set};
+  if (std::strcmp(id, CONSORT_NEARBY_ID) == 0) return &nearby;
   return std::strcmp(id, CONSORT_TIMES_ID) == 0 ? &times : nullptr;
 }
 

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 #define CONSORT_DRIVER_MAJOR 0
-#define CONSORT_DRIVER_MINOR 4
+#define CONSORT_DRIVER_MINOR 5
 
 enum { /* consort_space_desc.flags */
   CONSORT_SP_CPU = 1 << 0,        /* CPU can load/store base+off */
@@ -33,7 +33,9 @@ typedef struct consort_space_desc {
 
 enum { /* consort_unit_desc.flags */
   CONSORT_UNIT_INLINE = 1 << 0,   /* kernel calls host impls itself: zero driver crossings per task; such a unit has no `issued` state */
-  CONSORT_UNIT_SIMULATED = 1 << 1 /* eligibility by the impl declared for klass; OP_CALL carries that of class `runs`; see there */
+  CONSORT_UNIT_SIMULATED = 1 << 1, /* eligibility by the impl declared for klass; OP_CALL carries that of class `runs`; see there */
+  CONSORT_UNIT_TEAMS = 1 << 2     /* not with INLINE: an OP_CALL on its queue may be for a team of this device's units (call->team of
+                                     them, it leads); the others have nothing in flight then, and are given nothing until it ends */
 };
 typedef struct consort_unit_desc {
   uint32_t size, flags;

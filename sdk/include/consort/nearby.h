@@ -1,7 +1,7 @@
 /* consort/nearby.h — an optional extension of drivers: which units of a device lie close together.
  *
  * Of these sets the kernel makes teams, whose members work on one task together (teams.h): those of units that it calls itself
- * (CONSORT_UNIT_INLINE). Got by plugin->get(self, CONSORT_NEARBY_ID): a table that lives as long as the plugin's instance, or NULL.
+ * (CONSORT_UNIT_INLINE), and of those that say CONSORT_UNIT_TEAMS. Got by plugin->get(self, CONSORT_NEARBY_ID): a table that lives as long as the plugin's instance, or NULL.
  * Sets are nested in one another or have nothing in common: what shares a cache, a memory, a socket, the machine. */
 #ifndef CONSORT_NEARBY_H
 #define CONSORT_NEARBY_H

@@ -25,6 +25,8 @@ typedef struct consort_times {
   uint32_t size, reserved;
   double (*kernel_ns)(void *dev, const consort_times_query *); /* [any] ns from the launch to the end; NaN: unknown */
   uint64_t (*submit_ns)(void *self);  /* [control] virtual time: what each submission costs who submits */
+  /* [any] the same as kernel_ns for a team of so many of the device's units (CONSORT_UNIT_TEAMS); unit: the first */
+  double (*team_ns)(void *dev, const consort_times_query *, uint32_t members);
 } consort_times;
 
 #ifdef __cplusplus
