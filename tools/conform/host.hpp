@@ -58,6 +58,7 @@ class Host {
 
   // -- time ---------------------------------------------------------------------------------------------------------
   void set_virtual(uint64_t ns) { clock_ = ns, virtual_ = true; }   // stands still until it is set again
+  bool is_virtual() const { return virtual_; }
   uint64_t now() const;
 
   // -- failures: the k-th call that may fail (get, param, alloc) fails; 0: none --------------------------------------

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <malloc.h>
 
 namespace conform {
 
@@ -80,8 +81,8 @@ void Plugin::must_start() {
   t_.need(s >= 0, "init failed: %s", host_.failure().c_str());
 }
 
-consort_status Plugin::start() {
-  t_.doing("init");
+consort_status Plugin::start(bool said) {
+  if (!said) t_.doing("init");
   self_ = nullptr;
   const consort_status s = manifest_.init(host_.table(), &self_);
   running_ = s >= 0;
@@ -94,6 +95,14 @@ void Plugin::stop() {
   t_.doing("fini");
   manifest_.fini(self_);
   running_ = false;
+}
+
+void HeapMarks::mark() { bytes_.push_back(CONSORT_SAN ? 0 : mallinfo2().uordblks); }
+
+size_t HeapMarks::least_growth() const {
+  size_t least = bytes_.size() < 2 ? 0 : SIZE_MAX;
+  for (size_t k = 1; k < bytes_.size(); ++k) least = std::min(least, bytes_[k] > bytes_[k - 1] ? bytes_[k] - bytes_[k - 1] : 0);
+  return least;
 }
 
 static size_t count_entries(const char *folder) {

@@ -61,7 +61,7 @@ class Plugin {
   }
 
   void must_start();                                     // where it does not start on this machine the case is skipped
-  consort_status start();                                // init; once more after stop()
+  consort_status start(bool said = false);               // init, as often as it was stopped; said: the case has told of it
   void stop();                                           // quiesce and fini
 
  private:
@@ -81,6 +81,17 @@ class Plugin {
 const consort_plugin *find_plugin(const consort_module *, const std::string &name);
 // init, quiesce and fini as one may call them: holes are filled.
 consort_plugin copy_manifest(const consort_plugin *);
+
+// Bytes of the heap in use, marked now and then. What a leak adds it adds between any two marks; what the allocator keeps
+// for later it does not. With a sanitizer, which has a heap of its own and finds leaks by itself, always 0.
+class HeapMarks {
+ public:
+  void mark();
+  size_t least_growth() const;                           // between two marks, one after the other
+
+ private:
+  std::vector<size_t> bytes_;
+};
 
 // What this process has now.
 size_t count_threads();

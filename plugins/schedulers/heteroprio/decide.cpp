@@ -92,7 +92,7 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
     if (o.place < place) n = 0, place = o.place, most = 0;
     if (o.place > place) continue;
     most = std::max(most, o.advantage);
-    some[n++] = o;
+    if (n < Kinds::kMost) some[n++] = o;  // more kinds may wait than have room: any of these will do
   }
   bool home = false;
   int32_t priority = std::numeric_limits<int32_t>::min();

@@ -1,4 +1,5 @@
 // The host's calls fail, one after another.
+#include "conform/calls.hpp"
 #include "conform/case.hpp"
 #include "conform/plugin.hpp"
 
@@ -14,7 +15,7 @@ CONFORM_CASE(P, 60, fault, lives_with_each_failing_call) {
     host.forget_failure();
     host.fail_at(k);
     t.doing("init, where call %llu of get, param or alloc fails", static_cast<unsigned long long>(k));
-    const consort_status s = p.start();
+    const consort_status s = p.start(true);
     const bool reached = host.has_failed();
     host.fail_at(0);
     if (s >= 0) p.stop();
@@ -38,7 +39,7 @@ CONFORM_CASE(P, 61, fault, says_what_is_wrong) {
     host.forget_failure();
     host.fail_at(k);
     t.doing("init, where call %llu of get, param or alloc fails", static_cast<unsigned long long>(k));
-    const consort_status s = p.start();
+    const consort_status s = p.start(true);
     const bool reached = host.has_failed();
     host.fail_at(0);
     if (s >= 0) p.stop();
@@ -50,6 +51,28 @@ CONFORM_CASE(P, 61, fault, says_what_is_wrong) {
     if (!reached) break;
   }
   if (!refused) t.skip("init does without what fails");
+}
+
+CONFORM_CASE(P, 62, fault, starts_without_memory) {
+  Host host;
+  Plugin p(t, host);
+  p.stop();
+  if (!Calls::attach(t.subject().path)) t.skip("calls out of a file cannot be watched on this system");
+  for (uint64_t k = 1; k <= t.scaled(200, 3000); ++k) {
+    host.forget_failure();
+    Calls::fail_allocation(k);
+    t.doing("init, where allocation %llu fails", static_cast<unsigned long long>(k));
+    const consort_status s = p.start(true);
+    const bool reached = Calls::has_failed();
+    Calls::fail_allocation(0);
+    if (s >= 0) p.stop();
+    t.check(s >= 0 || !host.failure().empty(), "init answers %d without a word where allocation %llu fails", s,
+            static_cast<unsigned long long>(k));
+    if (!reached) {
+      if (k == 1) t.skip("init allocates nothing from the plugin's own file");
+      return;
+    }
+  }
 }
 
 }  // namespace conform

@@ -1,0 +1,3 @@
+// CONSORT-S-35: push allocates
+#define FAULT_ALLOCATES
+#include "body.h"

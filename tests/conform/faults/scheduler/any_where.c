@@ -1,0 +1,3 @@
+// CONSORT-S-2: where is ignored
+#define FAULT_ANY_WHERE
+#include "body.h"

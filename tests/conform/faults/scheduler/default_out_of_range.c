@@ -1,0 +1,3 @@
+// CONSORT-P-7: a default is not within its range
+#define DEFAULT_DEPTH "4096"
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-S-7: push takes tasks of any epoch
+#define FAULT_IGNORES_EPOCH
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-S-9: workers that were taken away are served on
+#define FAULT_KEEPS_WORKERS
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-S-34: pop sleeps
+#define FAULT_SLEEPS
+#include "body.h"

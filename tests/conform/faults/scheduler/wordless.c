@@ -1,0 +1,6 @@
+// CONSORT-P-61: init fails without a word
+#define OWN_LIFE
+#include "body.h"
+
+static consort_status init(const consort_host *host, void **out) { return host->param(host, "depth") ? CONSORT_OK : CONSORT_E_INVAL; }
+static void fini(void *self) {}

@@ -1,0 +1,112 @@
+#include "conform/scheduler/machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace conform {
+
+std::vector<uint32_t> workers_of(const std::vector<uint32_t> &each) {
+  std::vector<uint32_t> klass;
+  for (uint32_t c = 0; c < each.size(); ++c) klass.insert(klass.end(), each[c], c);
+  return klass;
+}
+
+Machine::Machine(Host &host, std::vector<uint32_t> klass) : klass_(std::move(klass)) {
+  host.user = this;
+  host.serve(CONSORT_SCHED_ID, services());
+  describe();
+}
+
+void Machine::resize(std::vector<uint32_t> klass) {
+  klass_ = std::move(klass);
+  describe();
+}
+
+void Machine::describe() {
+  static const char *const names[] = {"class0", "class1", "class2", "class3"};
+  Snapshot &s = snapshots_.emplace_back();
+  const uint32_t nclasses = *std::max_element(klass_.begin(), klass_.end()) + 1;
+  for (uint32_t w = 0; w < klass_.size(); ++w) s.workers.push_back({w, klass_[w], klass_[w], 0, 1, static_cast<int32_t>(w / 2)});
+  s.names.assign(names, names + nclasses);
+  for (uint32_t from = 0; from < nclasses; ++from)
+    for (uint32_t to = 0; to < nclasses; ++to) s.hops.push_back({10'000'000'000u, from == to ? 0 : 1000u, 1});
+  s.table.size = sizeof s.table;
+  s.table.generation = static_cast<uint32_t>(snapshots_.size());
+  s.table.nworkers = nworkers();
+  s.table.nspaces = nclasses;
+  s.table.nclasses = nclasses;
+  s.table.workers = s.workers.data();
+  s.table.hops = s.hops.data();
+  s.table.classes = s.names.data();
+  now_.store(&s.table, std::memory_order_release);  // pairs with the table's topology()
+}
+
+uint64_t Machine::run_ns(const consort_task &t, uint32_t klass) {  // the higher the class, the faster
+  return (1 + t.codelet) * 20'000u / (1 + 3 * klass);
+}
+
+const consort_sched_host *Machine::services() {
+  static const consort_sched_host table = {
+      .size = sizeof(consort_sched_host),
+      .reserved = 0,
+      .topology = [](const consort_host *h) { return of(h).now_.load(std::memory_order_acquire); },
+      .can_execute =
+          [](const consort_host *h, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers, uint32_t nw,
+             uint64_t *out) {
+            const Machine &m = of(h);
+            for (uint32_t t = 0; t < nt; ++t)
+              for (uint32_t w = 0; w < nw; ++w) out[t * nw + w] = m.suits(workers[w], tasks[t]->where) ? 1 : 0;
+          },
+      .expected_ns =
+          [](const consort_host *h, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers, uint32_t nw, uint32_t,
+             float *out) {
+            const Machine &m = of(h);
+            for (uint32_t t = 0; t < nt; ++t)
+              for (uint32_t w = 0; w < nw; ++w)
+                out[t * nw + w] = m.suits(workers[w], tasks[t]->where)
+                                      ? static_cast<float>(run_ns(*tasks[t], m.klass_[workers[w]]))
+                                      : NAN;
+          },
+      .energy_uj =
+          [](const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *, uint32_t nw, uint32_t, float *out) {
+            std::fill_n(out, uint64_t{nt} * nw, NAN);
+          },
+      .transfer_ns =
+          [](const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, float *out) {
+            for (uint32_t t = 0; t < nt; ++t)
+              for (uint32_t s = 0; s < ns; ++s) {  // all data lie in space 0
+                uint64_t bytes = 0;
+                for (uint32_t a = 0; a < tasks[t]->naccess; ++a) bytes += tasks[t]->access[a].datum->bytes;
+                out[t * ns + s] = spaces[s] == 0 || bytes == 0 ? 0 : 1000 + static_cast<float>(bytes) / 10;
+              }
+          },
+      .resident =
+          [](const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
+            for (uint32_t t = 0; t < nt; ++t)
+              for (uint32_t s = 0; s < ns; ++s) {
+                out[t * ns + s] = 0;
+                for (uint32_t a = 0; spaces[s] == 0 && a < tasks[t]->naccess; ++a)
+                  out[t * ns + s] += tasks[t]->access[a].datum->bytes;
+              }
+          },
+      .load_ns = [](const consort_host *, const uint32_t *, uint32_t nw, float *out) { std::fill_n(out, nw, 0.0f); },
+      .room =
+          [](const consort_host *, const uint32_t *, uint32_t ns, consort_room *out) {
+            std::fill_n(out, ns, consort_room{uint64_t{1} << 40, 0, 0});
+          },
+      .successors = [](const consort_host *, const consort_task *, const consort_task **, uint32_t) -> uint32_t { return 0; },
+      .prefetch = [](const consort_host *, const consort_task *, uint32_t, int32_t) {},
+      .unneeded = [](const consort_host *, uint64_t, uint32_t) {},
+      .decided = [](const consort_host *h, const consort_task *, uint32_t, float, uint64_t) { ++of(h).decisions_; },
+      .codelet_name = [](const consort_host *, const consort_task *) { return "task"; },
+      .lacking =
+          [](const consort_host *, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out) {
+            for (uint32_t t = 0; t < nt; ++t)
+              for (uint32_t s = 0; s < ns; ++s)
+                out[t * ns + s] = spaces[s] == 0 ? 0 : (uint64_t{1} << std::min<uint32_t>(tasks[t]->naccess, 63)) - 1;
+          },
+  };
+  return &table;
+}
+
+}  // namespace conform

@@ -1,0 +1,52 @@
+// machine.hpp — the machine that a policy under judgement schedules for: workers, classes, spaces, and consort.sched/1.
+//
+// Owned by one case. The topology changes by resize() alone, and an old snapshot stays as it was until the machine ends.
+// The table's functions may be called by any thread; what they answer depends on task and worker alone.
+#pragma once
+#include <consort/scheduler.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "conform/host.hpp"
+
+namespace conform {
+
+class Machine {
+ public:
+  // klass[w]: the class of worker w. Spaces: one for each class, the first is space 0, which all of class 0 work in.
+  Machine(Host &, std::vector<uint32_t> klass);
+
+  const consort_topology *topology() const { return &snapshots_.back().table; }
+  const std::vector<uint32_t> &classes() const { return klass_; }
+  uint32_t nworkers() const { return static_cast<uint32_t>(klass_.size()); }
+  bool suits(uint32_t worker, uint64_t where) const { return worker < klass_.size() && (where >> klass_[worker] & 1); }
+  void resize(std::vector<uint32_t> klass);      // a snapshot of a generation more; call workers() with it
+
+  uint64_t decisions() const { return decisions_; }
+  static uint64_t run_ns(const consort_task &, uint32_t klass);
+
+ private:
+  struct Snapshot {
+    std::vector<consort_worker> workers;
+    std::vector<consort_hop> hops;
+    std::vector<const char *> names;
+    consort_topology table{};
+  };
+  static Machine &of(const consort_host *h) { return *static_cast<Machine *>(Host::of(h).user); }
+  static const consort_sched_host *services();
+  void describe();
+
+  std::vector<uint32_t> klass_;
+  std::deque<Snapshot> snapshots_;
+  std::atomic<const consort_topology *> now_{nullptr};
+  std::atomic<uint64_t> decisions_{0};
+};
+
+// So many workers of each class: {4} is four of class 0, {3, 2} three of class 0 and two of class 1.
+std::vector<uint32_t> workers_of(const std::vector<uint32_t> &each);
+
+}  // namespace conform

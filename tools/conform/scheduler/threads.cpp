@@ -1,0 +1,181 @@
+// Many threads at once: pushes, pops, drains and swaps.
+#include <atomic>
+#include <thread>
+
+#include "conform/scheduler/instance.hpp"
+
+namespace conform {
+namespace {
+
+// Lets each thread begin at once.
+class Gate {
+ public:
+  explicit Gate(uint32_t n) : left_(n) {}
+  void pass() {
+    left_.fetch_sub(1);
+    while (left_.load() > 0) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int64_t> left_;
+};
+
+void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, size_t n, bool priorities) {
+  Plugin p(t);
+  Machine machine(p.host(), klass);
+  Tasks tasks(t, n);
+  tasks.vary(t.random(), machine.topology()->nclasses, priorities);
+  Instance i(t, p, machine, tasks);
+  const uint32_t workers = machine.nworkers();
+  std::atomic<size_t> next{0}, out{0};
+  std::atomic<uint64_t> quiet{0};
+  Gate gate(workers + outsiders);
+  std::vector<std::thread> threads;
+  t.doing("push and pop by %u workers and %u outsiders at once", workers, outsiders);
+  for (uint32_t w = 0; w < workers + outsiders; ++w)
+    threads.emplace_back([&, w, random = Random(t.random().next())]() mutable {
+      gate.pass();
+      const bool works = w < workers;
+      for (uint64_t empty = 0; out.load(std::memory_order_relaxed) < n && empty < 200'000 && !t.failed();) {
+        const size_t batch = random.one_in(50) ? 60 : random.below(4), begin = batch ? next.fetch_add(batch) : n;
+        if (begin < n)
+          t.check(i.push(works && random.below(3) ? w : CONSORT_NONE, tasks.range(begin, begin + batch)), "push refuses tasks of its own epoch");
+        if (!works) {
+          if (next.load(std::memory_order_relaxed) >= n) return;
+          continue;
+        }
+        consort_task *some[8];
+        const uint32_t got = i.pop(w, some, 1 + static_cast<uint32_t>(random.below(8)));
+        out.fetch_add(got, std::memory_order_relaxed);
+        if (got) empty = 0;
+        else if (begin >= n) {
+          ++empty;
+          if (empty % 64 == 0 && i.ops().flush) i.ops().flush(i.raw());
+          std::this_thread::yield();
+        }
+      }
+    });
+  for (auto &thread : threads) thread.join();
+  if (t.failed()) return;
+  i.pop_all();
+  size_t lost = tasks.count_in();
+  t.check(lost == 0, "%zu of %zu tasks do not come out", lost, n);
+}
+
+}  // namespace
+
+CONFORM_CASE(S, 30, threads, two_workers) { storm(t, workers_of({2}), 0, t.scaled(20'000, 400'000), false); }
+CONFORM_CASE(S, 30, threads, four_workers_two_outsiders) { storm(t, workers_of({4}), 2, t.scaled(20'000, 400'000), true); }
+CONFORM_CASE(S, 30, threads, two_classes) { storm(t, workers_of({2, 2}), 1, t.scaled(15'000, 300'000), true); }
+
+CONFORM_CASE(S, 31, threads, drain_is_one_step) {
+  for (uint64_t round = t.scaled(15, 200); round > 0 && !t.failed(); --round) {
+    constexpr size_t kEach = 300;
+    constexpr uint32_t kPushers = 3;
+    Plugin p(t);
+    Machine machine(p.host(), workers_of({2}));
+    Tasks tasks(t, kPushers * kEach);
+    tasks.vary(t.random(), 1, true);
+    Instance i(t, p, machine, tasks);
+    std::atomic<size_t> accepted{0}, popped{0};
+    Gate gate(kPushers + 1);
+    std::vector<std::thread> threads;
+    for (uint32_t k = 0; k < kPushers; ++k)
+      threads.emplace_back([&, k] {
+        gate.pass();
+        for (size_t n = 0; n < kEach; ++n) {
+          accepted += i.push_as(Instance::kEpoch, k < 2 ? k : CONSORT_NONE, tasks.range(k * kEach + n, k * kEach + n + 1));
+          if (k < 2 && n % 4 == 0) popped += i.pop(k) != nullptr;
+        }
+      });
+    t.doing("drain, while three threads push");
+    gate.pass();
+    for (uint64_t wait = t.random().below(200); wait > 0; --wait) std::this_thread::yield();
+    const size_t first = i.drain(CONSORT_NEVER).size(), second = i.drain(CONSORT_NEVER).size();
+    for (auto &thread : threads) thread.join();
+    t.check(second == 0, "drain answered 0, and then %zu more came", second);
+    t.check(first + popped == accepted, "%zu tasks were taken by push, %zu came out by pop and %zu by drain", accepted.load(), popped.load(),
+            first);
+    const size_t late = i.drain(CONSORT_NEVER).size();
+    t.check(late == 0, "%zu tasks were taken by a push after drain had answered 0", late);
+    t.check(i.quiesce(CONSORT_NEVER) == CONSORT_OK, "quiesce fails: %s", p.host().failure().c_str());
+  }
+}
+
+// As the kernel does it: the heir is opened and made current, the old one closed and drained, its tasks pushed to the heir.
+CONFORM_CASE(S, 32, threads, swapped_under_load) {
+  if (!(t.subject().note.flags & CONSORT_PF_SWAPPABLE)) t.skip("it does not say CONSORT_PF_SWAPPABLE");
+  Plugin p(t);
+  Machine machine(p.host(), workers_of({2}));
+  const size_t n = t.scaled(30'000, 300'000);
+  Tasks tasks(t, n);
+  tasks.vary(t.random(), 1, true);
+  struct Life {
+    Instance instance;
+    std::atomic<uint64_t> epoch;
+  };
+  Life a{{t, p, machine, tasks, 1}, {1}}, b{{t, p, machine, tasks, 0}, {0}};
+  b.instance.drain(CONSORT_NEVER);
+  std::atomic<Life *> now{&a};
+  std::atomic<size_t> next{0}, out{0};
+  const auto push = [&](uint32_t from, const std::vector<consort_task *> &some, uint32_t flags) {
+    for (int tries = 0; tries < 1'000'000; ++tries) {
+      Life &life = *now.load();
+      if (life.instance.push_as(life.epoch.load(), from, some, nullptr, flags)) return;
+      std::this_thread::yield();
+    }
+    t.check(false, "push is refused for ever");
+  };
+  Gate gate(3);
+  std::vector<std::thread> threads;
+  for (uint32_t w = 0; w < 2; ++w)
+    threads.emplace_back([&, w] {
+      gate.pass();
+      for (uint64_t empty = 0; out.load(std::memory_order_relaxed) < n && empty < 500'000 && !t.failed();) {
+        const size_t begin = next.fetch_add(2);
+        if (begin < n) push(begin % 3 ? w : CONSORT_NONE, tasks.range(begin, begin + 2), CONSORT_PUSH_NEW);
+        consort_task *some[2];
+        const uint32_t got = now.load()->instance.pop(w, some, 2);
+        out.fetch_add(got, std::memory_order_relaxed);
+        empty = got || begin < n ? 0 : empty + 1;
+        if (!got && begin >= n) std::this_thread::yield();
+      }
+    });
+  gate.pass();
+  uint64_t epoch = 1;
+  unsigned swaps = 0;
+  while (out.load() < n && next.load() < n + 64 && !t.failed()) {
+    Life &old = *now.load(), &heir = &old == &a ? b : a;
+    t.doing("swap %u", ++swaps);
+    ++epoch;
+    const size_t kept = heir.instance.drain(epoch).size();
+    t.check(kept == 0, "an instance that was drained gives back %zu tasks more", kept);
+    heir.epoch.store(epoch);
+    now.store(&heir);
+    for (consort_task *task : old.instance.drain(CONSORT_NEVER)) push(CONSORT_NONE, {task}, CONSORT_PUSH_RETRIED);
+    t.check(old.instance.quiesce(p.host().now() + 2'000'000'000u) == CONSORT_OK, "quiesce of a drained instance does not answer OK");
+    std::this_thread::yield();
+  }
+  for (auto &thread : threads) thread.join();
+  t.figure("%u swaps while %zu tasks went through", swaps, n);
+  if (t.failed()) return;
+  now.load()->instance.pop_all();
+  const size_t lost = tasks.count_in();
+  t.check(lost == 0, "%zu of %zu tasks are lost over %u swaps", lost, n, swaps);
+}
+
+CONFORM_CASE(S, 33, threads, hot_calls_ask_for_nothing) {
+  Plugin p(t);
+  p.host().set_virtual(1'000'000);
+  Machine machine(p.host(), workers_of({2, 1}));
+  Tasks tasks(t, 200);
+  tasks.vary(t.random(), 2, true);
+  Instance i(t, p, machine, tasks);
+  i.submitted(tasks.range(0, 200));
+  for (size_t k = 0; k < 200; k += 4) i.push(k % 8 ? CONSORT_NONE : 1, tasks.range(k, k + 4));
+  i.pop_all();
+  for (const std::string &what : p.host().complaints())
+    if (what.find("[control]") != what.npos) t.check(false, "%s", what.c_str());
+}
+
+}  // namespace conform
