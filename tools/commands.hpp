@@ -46,6 +46,8 @@ std::string bytes(uint64_t n);                  // "23.5 GiB"
 int failed();                                   // prints consort_error(), answers the exit status
 
 int run_plugins(Settings &, bool verbose);
+// A folder with a plugin to begin with. language: "c" or "cpp"; folder "": the name's. Throws with the reason.
+int run_new(const std::string &kind, const std::string &name, const std::string &language, const std::string &folder);
 int run_config(Settings &, bool changed_only);
 int run_topo(Settings &);
 int run_links(Settings &, bool measure);

@@ -150,6 +150,13 @@ int main(int argc, char **argv) {
   conform->add_flag("-v,--verbose", judged.verbose, "cases that passed, too, and what they measured");
   conform->add_flag("--list", judged.list, "names the cases, and runs none");
 
+  CLI::App *fresh = app.add_subcommand("new", "a folder with a plugin that works, its tests and its build, to be made into one's own");
+  std::string kind, fresh_name, language = "cpp", folder;
+  fresh->add_option("KIND", kind, "scheduler, driver, interface or transport")->required();
+  fresh->add_option("NAME", fresh_name, "of the plugin: letters, digits, - and _")->required();
+  fresh->add_option("--lang", language, "c or cpp")->type_name("LANGUAGE")->capture_default_str();
+  fresh->add_option("-o,--output", folder, "the folder to make; without it, one of the plugin's name")->type_name("FOLDER");
+
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -171,6 +178,7 @@ int main(int argc, char **argv) {
       return std::fputs(text.c_str(), stdout), 0;
     }
     if (*plugins) return tool::run_plugins(settings, verbose);
+    if (*fresh) return tool::run_new(kind, fresh_name, language, folder);
     if (*config) return tool::run_config(settings, changed_only);
     if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
     if (*sim) return tool::run_sim(settings, simulation);

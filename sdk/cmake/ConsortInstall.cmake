@@ -12,7 +12,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/sdk/include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 install(EXPORT ConsortTargets NAMESPACE Consort:: DESTINATION ${package_dir} COMPONENT sdk)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ConsortConfig.cmake.in ${PROJECT_BINARY_DIR}/ConsortConfig.cmake
-  INSTALL_DESTINATION ${package_dir})
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ConsortConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ConsortConfig.cmake ${PROJECT_BINARY_DIR}/ConsortConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/ConsortPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/CheckPlugin.cmake

@@ -7,6 +7,8 @@
 # CONSORT_PLUGIN_OUTPUT_DIR, else the binary folder) and is installed into <libdir>/consort/plugins.
 # The target is consort_plugin_NAME. Beside it stands consort_static_NAME, the same source for linking into a program:
 #
+#   consort_test_plugin(NAME [LEVEL n])   # ctest: NAME.loads; NAME.conforms, where the consort command can tell
+#
 #   consort_add_static_plugin(NAME [SOURCES file...] [LINK library...])
 #   target_link_libraries(app PRIVATE consort_static_NAME)   # and its entry into consort_settings.modules
 #
@@ -14,9 +16,9 @@
 #
 #   consort_add_plugin_library(NAME SOURCES file... [LINK library...])   # then LINK NAME for each of them
 
-include_guard(GLOBAL)
+set(CONSORT_PLUGIN_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR}) # in every folder that includes this, not in the first alone
 include(GNUInstallDirs)
-set(CONSORT_PLUGIN_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
+include_guard(GLOBAL)
 
 macro(_consort_plugin_arguments)
   cmake_parse_arguments(arg "NO_INSTALL" "OUTPUT_DIR" "SOURCES;LINK" ${ARGN})
@@ -98,5 +100,31 @@ function(consort_add_plugin name)
   endif()
   if(NOT TARGET consort_static_${name})
     consort_add_static_plugin(${name} SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+  endif()
+endfunction()
+
+set(CONSORT_CONFORM_LEVEL 3 CACHE STRING "How much of the conformance suite plugins are tested with, 1 to 10")
+
+function(consort_test_plugin name)
+  cmake_parse_arguments(arg "" "LEVEL" "" ${ARGN})
+  if(NOT arg_LEVEL)
+    set(arg_LEVEL ${CONSORT_CONFORM_LEVEL})
+  endif()
+  set(file $<TARGET_FILE:consort_plugin_${name}>)
+  find_program(CONSORT_COMMAND consort HINTS ${Consort_BIN_DIR})
+  mark_as_advanced(CONSORT_COMMAND)
+  if(NOT CONSORT_COMMAND)
+    message(STATUS "plugin ${name}: no tests that need the consort command, which was not found; set CONSORT_COMMAND")
+    return()
+  endif()
+  # Listed with the plugin loaded: a file that is refused stands below "not used", with the reason.
+  add_test(NAME ${name}.loads COMMAND ${CONSORT_COMMAND} plugins -v)
+  set_tests_properties(${name}.loads PROPERTIES TIMEOUT 60
+    ENVIRONMENT CONSORT_PLUGIN_PATH=$<TARGET_FILE_DIR:consort_plugin_${name}>
+    PASS_REGULAR_EXPRESSION "(scheduler|driver|interface|transport|report) ${name} [^\n]*\n  file +[^\n]*/${name}\\.so")
+  execute_process(COMMAND ${CONSORT_COMMAND} help conform OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE missing)
+  if(NOT missing)
+    add_test(NAME ${name}.conforms COMMAND ${CONSORT_COMMAND} conform ${file} --level ${arg_LEVEL})
+    set_tests_properties(${name}.conforms PROPERTIES TIMEOUT 600)
   endif()
 endfunction()

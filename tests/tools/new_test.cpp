@@ -1,0 +1,92 @@
+// `consort new`: what it makes, and what it refuses. That the plugins build, load and run is tests/checks/stranger.sh.
+#include <vector>
+
+#include "tools/command.hpp"
+
+namespace consort_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NewPlugin : Tools {
+  std::string text(const fs::path &file) const {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }
+};
+
+TEST_F(NewPlugin, EveryKindInBothLanguagesWithItsNameInPlace) {
+  for (const char *kind : {"scheduler", "driver", "interface", "transport"})
+    for (const char *language : {"c", "cpp"}) {
+      const std::string root = folder_ / (std::string(kind) + language);
+      const Answer a = run("new " + std::string(kind) + " my-own_plug --lang " + language + " -o " + root);
+      ASSERT_EQ(a.status, 0) << a.out;
+      EXPECT_TRUE(a.has(root + "/my-own_plug." + language)) << a.out;
+      for (const char *file :
+           {"CMakeLists.txt", "README.md", "LICENSE", ".gitignore", ".github/workflows/ci.yml", "tests/runs.c"})
+        EXPECT_TRUE(fs::is_regular_file(fs::path(root) / file)) << kind << " " << language << ": " << file;
+      EXPECT_FALSE(fs::exists(root + "/my-own_plug." + (*language == 'c' && language[1] ? "c" : "cpp")));
+      size_t files = 0;
+      for (const auto &entry : fs::recursive_directory_iterator(root)) {
+        if (!entry.is_regular_file()) continue;
+        ++files;
+        const std::string all = text(entry.path());
+        EXPECT_FALSE(all.empty()) << entry.path();
+        for (const char *word : {"new-name", "new_name", "NEW_NAME", "NewName"}) {
+          EXPECT_EQ(all.find(word), all.npos) << entry.path() << " still says " << word;
+          EXPECT_EQ(entry.path().string().find(word), std::string::npos);
+        }
+      }
+      EXPECT_GE(files, 8u);
+      const std::string source = text(root + "/my-own_plug." + language);
+      EXPECT_NE(source.find("\"my-own_plug\", \"0.1.0\""), source.npos);
+      EXPECT_NE(source.find("(my_own_plug, "), source.npos);  // an identifier where one must be
+    }
+}
+
+TEST_F(NewPlugin, CppIsTheLanguageAndTheNameTheFolder) {
+  const Answer a = run("new scheduler mine -o " + (folder_ / "x"));
+  ASSERT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(fs::exists(folder_ / "x/mine.cpp"));
+  EXPECT_TRUE(a.has("a scheduler in C++")) << a.out;
+  EXPECT_TRUE(a.has("ctest")) << a.out;
+}
+
+TEST_F(NewPlugin, RefusesWithTheRemedy) {
+  const std::string where = " -o " + (folder_ / "no");
+  const auto refuses = [&](const std::string &words, int status, std::vector<std::string> parts) {
+    const Answer a = run("new " + words + where);
+    EXPECT_EQ(a.status, status) << words << ": " << a.out;
+    for (const std::string &part : parts) EXPECT_TRUE(a.has(part)) << words << ": " << a.out;
+    EXPECT_FALSE(fs::exists(folder_ / "no")) << words;
+  };
+  refuses("shceduler mine", 2, {"\"shceduler\"", "did you mean \"scheduler\"", "driver, interface, transport"});
+  refuses("scheduler mine --lang rust", 2, {"\"rust\"", "c, cpp"});
+  refuses("scheduler 9lives", 2, {"\"9lives\"", "letter"});
+  refuses("scheduler my/own", 2, {"'/'", "letters, digits"});
+  refuses("scheduler ..", 2, {"'.'"});
+  refuses("scheduler 'my plug'", 2, {"' '"});
+  refuses("scheduler 'a$(id)'", 2, {"'$'"});
+  refuses("scheduler mine-", 2, {"end"});
+  refuses("scheduler consort_vector", 2, {"another"});
+  refuses("scheduler a23456789012345678901234567890123", 2, {"at most 31"});
+  refuses("scheduler", 2, {"NAME"});
+}
+
+TEST_F(NewPlugin, KeepsItsHandsOffWhatIsThere) {
+  fs::create_directories(folder_ / "there");
+  std::ofstream(folder_ / "there/mine") << "mine";
+  const Answer a = run("new driver mine -o " + (folder_ / "there"));
+  EXPECT_EQ(a.status, 1);
+  EXPECT_TRUE(a.has("there already") && a.has("-o")) << a.out;
+  EXPECT_EQ(text(folder_ / "there/mine"), "mine");
+  std::ofstream(folder_ / "file") << "mine";
+  EXPECT_EQ(run("new driver mine -o " + (folder_ / "file")).status, 1);
+  EXPECT_EQ(run("new driver mine -o " + (folder_ / "file/below")).status, 1);  // cannot be made
+  EXPECT_EQ(text(folder_ / "file"), "mine");
+  fs::create_directories(folder_ / "empty");
+  EXPECT_EQ(run("new driver mine -o " + (folder_ / "empty")).status, 0);
+}
+
+}  // namespace
+}  // namespace consort_test
