@@ -1,7 +1,7 @@
 #!/bin/bash
 # The stranger's view: install the SDK of BUILD somewhere, take the plugins' folders and nothing else of this
 # repository, build each with find_package(Consort), run a program on them; embed the runtime by CMake and by
-# pkg-config; link the plugins into a program.
+# pkg-config; link the plugins into a program; make plugins by `consort new`, build and test them.
 #   stranger.sh BUILD
 set -u
 root=$(dirname "$(readlink -f "$0")")/../..
@@ -83,6 +83,28 @@ for example in complex block_list; do # an interface of one's own, and a program
   rm -rf "$work/$example/plugins"
   step "run on it" timeout 60 "$work/$example/$example"
 done
+
+if [ -x "$prefix/bin/consort" ]; then # what `consort new` makes: every kind in both languages, in one build
+  mkdir "$work/new"
+  for kind in scheduler driver interface transport; do
+    for language in c cpp; do
+      step "consort new $kind --lang $language" timeout 20 "$prefix/bin/consort" new "$kind" "my-$kind-$language" --lang "$language" \
+        -o "$work/new/$kind-$language"
+    done
+  done
+  cat >"$work/new/CMakeLists.txt" <<'LIST'
+cmake_minimum_required(VERSION 3.25)
+project(made C CXX)
+enable_testing()
+file(GLOB lists ${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt)
+foreach(list IN LISTS lists)
+  cmake_path(GET list PARENT_PATH folder)
+  add_subdirectory(${folder})
+endforeach()
+LIST
+  step "build what consort new has made" configure_and_build "$work/new" "$work/new-build" -DCONSORT_CONFORM_LEVEL=1
+  step "its tests" ctest --test-dir "$work/new-build" --output-on-failure --no-tests=error -j 2
+fi
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' -o '$work/by_pc' \$(pkg-config --cflags --libs consort)"
