@@ -273,7 +273,7 @@ TEST(Face, ADriverLivesAndItsExceptionsAreStatuses) {
   Fake host;
   const auto &ops = *static_cast<const consort_driver_ops *>(shelf.ops);
   EXPECT_EQ(ops.flags, uint32_t{CONSORT_DRV_FD});  // by itself, for there is event_fd
-  EXPECT_TRUE(!ops.unit && !ops.attach && !ops.detach && !ops.next_event && !ops.codelet);
+  EXPECT_TRUE(!ops.next_event && !ops.codelet);
   EXPECT_TRUE(ops.alloc && ops.free && ops.load_impl && ops.event_fd && ops.arm);
   void *self = nullptr, *dev = nullptr, *q = nullptr;
   expect_mapped(host, [&] { return shelf.init(&host.table, &self); });
@@ -315,6 +315,10 @@ TEST(Face, ADriverLivesAndItsExceptionsAreStatuses) {
   EXPECT_EQ(ops.link(dev, &to, &from, &link), CONSORT_E_UNSUPPORTED);
 
   consort_addr at{};
+  consort_unit_desc unit{};
+  EXPECT_EQ(ops.unit(dev, 0, &unit), CONSORT_E_INVAL);  // has none
+  EXPECT_EQ(ops.attach(dev, 0, at, 8, &at), CONSORT_E_UNSUPPORTED);
+  EXPECT_NE(host.failed.find("copy it"), std::string::npos);
   expect_mapped(host, [&] { return ops.alloc(dev, 0, 8, 8, 0, &at); });
   EXPECT_EQ(ops.alloc(dev, 0, 8, 8, 0, &at), CONSORT_OK);
   EXPECT_EQ(at.base, 8u);

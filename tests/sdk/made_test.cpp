@@ -266,7 +266,9 @@ TEST_P(Made, AnInterfaceKeepsItsBytesAndBelievesNone) {
       consort_extent e{};
       const uint64_t bytes = h.ops->bytes(s);
       ASSERT_EQ(h.ops->extents(s, v, &e, 1), bytes ? 1u : 0u);
-      if (bytes) EXPECT_EQ(e.addr.base + e.addr.off, at);
+      if (bytes) {
+        EXPECT_EQ(e.addr.base + e.addr.off, at);
+      }
       at += bytes;
     }
     EXPECT_EQ(at, reinterpret_cast<uint64_t>(home.data() + 100));

@@ -20,7 +20,7 @@
 //   };
 //   CONSORT_PLUGIN(mine, DRIVER, 0, "mine", "1.0.0", Mine);
 //
-// Optional, and NULL in the table without:
+// Optional; without it the table has NULL, or for unit, alloc, attach and load_impl a refusal:
 //   driver   uint32_t count() (may throw; without: one device), `static constexpr uint32_t driver_flags`, quiesce,
 //            extension
 //   device   unit, alloc with free, attach with detach, load_impl, codelet
@@ -82,6 +82,24 @@ constexpr void queue_part(consort_driver_ops &o) {
   o.next_event = [](void *q) noexcept -> uint64_t { return at<C>(q).next_event(); };
 }
 
+// What a device may be without answers so.
+template <class C>
+constexpr void refuse(consort_driver_ops &o) {
+  o.unit = [](void *, uint32_t, consort_unit_desc *) noexcept -> consort_status { return CONSORT_E_INVAL; };
+  o.alloc = [](void *dev, uint32_t, uint64_t, uint64_t, uint32_t, consort_addr *) noexcept -> consort_status {
+    return at<C>(dev).host().fail(CONSORT_E_UNSUPPORTED, "this driver allocates nothing; use another space");
+  };
+  o.free = [](void *, uint32_t, consort_addr, uint64_t) noexcept {};
+  o.attach = [](void *dev, uint32_t, consort_addr, uint64_t, consort_addr *) noexcept -> consort_status {
+    return at<C>(dev).host().fail(CONSORT_E_UNSUPPORTED, "this driver attaches no memory of others; copy it");
+  };
+  o.detach = [](void *, uint32_t, consort_addr) noexcept {};
+  o.load_impl = [](void *dev, const char *, const void *, uint64_t, const char *,
+                   uint64_t *) noexcept -> consort_status {
+    return at<C>(dev).host().fail(CONSORT_E_UNSUPPORTED, "this driver builds no kernels; give the codelet a function");
+  };
+}
+
 template <class C>
 constexpr void device_part(consort_driver_ops &o) {
   CONSORT_NEEDS_CALL(space, (0u, some<consort_space_desc>()), "bool space(uint32_t i, consort_space_desc &out)");
@@ -98,6 +116,7 @@ constexpr void device_part(consort_driver_ops &o) {
     return ask(at<C>(dev).host(), out, CONSORT_E_UNSUPPORTED,
                [&](consort_link_desc &d) -> bool { return at<C>(dev).link(taken(src), taken(dst), d); });
   };
+  refuse<C>(o);
   CONSORT_IF_CALL(unit, (0u, some<consort_unit_desc>()), "bool unit(uint32_t i, consort_unit_desc &out)")
   o.unit = [](void *dev, uint32_t i, consort_unit_desc *out) noexcept -> consort_status {
     return ask(at<C>(dev).host(), out, CONSORT_E_INVAL,

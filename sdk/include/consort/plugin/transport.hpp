@@ -67,6 +67,10 @@ constexpr consort_transport_ops table() {
                    [&] { return at<C>(t).connect(rank, std::span(static_cast<const std::byte *>(addr), n)); });
   };
   o.disconnect = [](void *t, uint32_t rank) noexcept { at<C>(t).disconnect(rank); };
+  o.reg = [](void *t, const consort_space_desc *, consort_addr, uint64_t, consort_mr *) noexcept -> consort_status {
+    return at<C>(t).host().fail(CONSORT_E_UNSUPPORTED, "this transport reaches no memory; send messages");
+  };
+  o.dereg = [](void *, const consort_mr *) noexcept {};
   CONSORT_IF_CALL(reg, (some<const consort_space_desc>(), consort_addr(), uint64_t{}),
                   "consort_mr reg(const consort_space_desc &, consort_addr, uint64_t bytes)") {
     CONSORT_NEEDS_NOEXCEPT(dereg, (some<const consort_mr>()), "void dereg(const consort_mr &) noexcept");

@@ -167,6 +167,14 @@ static consort_status attach(void *dev, uint32_t space_id, consort_addr a, uint6
 }
 static void detach(void *dev, uint32_t space_id, consort_addr local) { (void)dev, (void)space_id, (void)local; }
 
+/* Kernels as text: a device with a compiler builds them here. */
+static consort_status load_impl(void *dev, const char *format, const void *text, uint64_t n, const char *entry,
+                                uint64_t *code) {
+  const device *d = dev;
+  (void)format, (void)text, (void)n, (void)entry, (void)code;
+  return d->host->fail(d->host, CONSORT_E_UNSUPPORTED, "new-name: builds no kernels; give the codelet a function");
+}
+
 /* -- queues ------------------------------------------------------------------------------------------------------ */
 
 static consort_status execute(const consort_op *op, uint64_t *bytes) {
@@ -320,6 +328,7 @@ static const consort_driver_ops ops = {.size = sizeof ops,
                                        .free = free_memory,
                                        .attach = attach,
                                        .detach = detach,
+                                       .load_impl = load_impl,
                                        .queue_open = queue_open,
                                        .queue_close = queue_close,
                                        .submit = submit,
