@@ -4,8 +4,8 @@
  * Stateless; every function is [pure] but pack and unpack, and may be called from any thread. */
 #include "block_list.h"
 
-#include <consort/interface.h>
 #include <consort/layouts.h>
+#include <consort/samples.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -175,10 +175,33 @@ static const consort_interface_ops ops = {
   .extents = extents, .args = args, .runs = runs, .packed_bytes = packed_bytes, .pack = pack, .unpack = unpack,
   .encode = encode, .decode = decode, .describe = describe,
 };
+
+/* Some lists, by which `consort conform` judges: it cannot know block_list_args. */
+static uint64_t sample(void *self, uint32_t i, void *memory, uint64_t room, void *to, uint64_t max) {
+  block_list_args a = {1 + 3 * i, {0}, {NULL}};
+  double *at = memory;
+  uint64_t used = 0;
+  (void)self;
+  if (a.count > BLOCK_LIST_MAX || max < sizeof a) return 0;
+  for (uint32_t k = 0; k < a.count; k++) {
+    a.n[k] = 1 + (5 * k + i) % 9;
+    a.ptr[k] = memory ? at + used : NULL;
+    used += a.n[k] + k % 2; /* some with a gap behind them */
+  }
+  if (memory && used * sizeof(double) > room) return 0;
+  *(block_list_args *)to = a;
+  return sizeof a;
+}
+static const consort_samples samples = {.size = sizeof samples, .args = sample};
+static const void *get(void *self, const char *id) {
+  (void)self;
+  return strcmp(id, CONSORT_SAMPLES_ID) == 0 ? &samples : NULL;
+}
+
 static const consort_plugin plugin = {
   .size = sizeof plugin, .kind = CONSORT_KIND_INTERFACE,
   .abi_major = CONSORT_INTERFACE_MAJOR, .abi_minor = CONSORT_INTERFACE_MINOR,
   .flags = CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE, .name = "block_list", .version = "1.0.0",
-  .summary = "blocks of differing sizes as one datum", .license = "Apache-2.0", .ops = &ops,
+  .summary = "blocks of differing sizes as one datum", .license = "Apache-2.0", .ops = &ops, .get = get,
 };
 CONSORT_MODULE(block_list, INTERFACE, CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE, "block_list", "1.0.0", plugin);

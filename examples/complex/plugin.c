@@ -4,7 +4,7 @@
  * Stateless; every function is [pure] but pack and unpack, and may be called from any thread. */
 #include "complex.h"
 
-#include <consort/interface.h>
+#include <consort/samples.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,10 +125,26 @@ static const consort_interface_ops ops = {
   .extents = extents, .args = args, .runs = runs, .packed_bytes = packed_bytes, .pack = pack, .unpack = unpack,
   .encode = encode, .decode = decode, .describe = describe,
 };
+
+/* Some data of this kind, by which `consort conform` judges: it cannot know complex_args. */
+static uint64_t sample(void *self, uint32_t i, void *memory, uint64_t room, void *to, uint64_t max) {
+  static const uint64_t n[] = {1, 7, 64, 0, 500};
+  (void)self;
+  if (i >= sizeof n / sizeof *n || max < sizeof(complex_args) || (memory && room < 2 * sizeof(double) * 512)) return 0;
+  double *re = memory;
+  *(complex_args *)to = (complex_args){re, re ? re + 512 : NULL, n[i]};
+  return sizeof(complex_args);
+}
+static const consort_samples samples = {.size = sizeof samples, .args = sample};
+static const void *get(void *self, const char *id) {
+  (void)self;
+  return strcmp(id, CONSORT_SAMPLES_ID) == 0 ? &samples : NULL;
+}
+
 static const consort_plugin plugin = {
   .size = sizeof plugin, .kind = CONSORT_KIND_INTERFACE,
   .abi_major = CONSORT_INTERFACE_MAJOR, .abi_minor = CONSORT_INTERFACE_MINOR,
   .flags = CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE, .name = "complex", .version = "1.0.0",
-  .summary = "complex numbers, real and imaginary parts apart", .license = "Apache-2.0", .ops = &ops,
+  .summary = "complex numbers, real and imaginary parts apart", .license = "Apache-2.0", .ops = &ops, .get = get,
 };
 CONSORT_MODULE(complex, INTERFACE, CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE, "complex", "1.0.0", plugin);

@@ -1,0 +1,3 @@
+// CONSORT-I-16: unpack writes what it then refuses
+#define FAULT_UNPACK_ANY_LENGTH
+#include "body.h"
