@@ -330,10 +330,13 @@ TEST(Contexts, DestroyedItsTasksAreItsParents) {
     EXPECT_OK(consort_tag_after(rt, 8, &tag, 1));
     Tagged(c, 8).must(rt);  // not ready when its context goes
   }
+  std::atomic<bool> began{false};
   std::thread waits([&] {
+    began = true;
     EXPECT_SAYS(CONSORT_E_STALE, consort_context_wait(rt, b, kLong, 0), "destroyed while", "parent's");
   });
-  std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(eventually([&] { return began.load(); }));
+  std::this_thread::sleep_for(200ms);  // on a loaded machine the step from there into the wait takes a while
   EXPECT_OK(consort_context_destroy(rt, b));
   waits.join();
   EXPECT_EQ(ran, 0);
