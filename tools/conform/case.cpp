@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <mutex>
 
@@ -21,6 +22,12 @@ uint64_t hash(uint64_t seed, const char *text) {
     if (!*text) return h;
     h ^= static_cast<unsigned char>(*text++);
   }
+}
+
+uint64_t steady_ns() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
 // One more line, as far as there is room.
@@ -65,7 +72,9 @@ const char *kind_name(uint32_t kind) {
 }
 
 Trial::Trial(const Subject &s, const Case &c, Verdict &v)
-    : subject_(s), verdict_(v), random_(hash(s.seed, c.full_name().c_str())) {}
+    : subject_(s), verdict_(v), random_(hash(s.seed, c.full_name().c_str())), began_ns_(steady_ns()) {}
+
+bool Trial::has_time() const { return steady_ns() - began_ns_ < scaled(3, 15) * 1'000'000'000u; }
 
 uint64_t Trial::scaled(uint64_t quick, uint64_t full) const {
   const int level = std::clamp(subject_.level, 1, 10);

@@ -78,6 +78,7 @@ class Trial {
   const Subject &subject() const { return subject_; }
   int level() const { return subject_.level; }
   uint64_t scaled(uint64_t quick, uint64_t full) const;   // between the two, by level
+  bool has_time() const;                                  // for another round? A busy machine does fewer, it fails for none
   Random &random() { return random_; }                    // the same for the same seed and case; one thread
 
   [[gnu::format(printf, 3, 4)]] bool check(bool holds, const char *seen, ...);  // answers holds; one line, no full stop
@@ -93,6 +94,7 @@ class Trial {
   const Subject &subject_;
   Verdict &verdict_;
   Random random_;
+  uint64_t began_ns_;
 };
 
 // In a list from the start of the program on; constant.

@@ -6,7 +6,7 @@ namespace {
 
 struct Stage {
   Stage(Trial &t, std::vector<uint32_t> klass, size_t n, bool priorities = true)
-      : plugin(t), machine((plugin.host().set_virtual(1'000'000), plugin.host()), std::move(klass)), tasks(t, n) {
+      : plugin(t), machine((plugin.host().set_virtual(1'000'000), plugin.host()), std::move(klass)), tasks(n) {
     tasks.vary(t.random(), machine.topology()->nclasses, priorities);
   }
   Plugin plugin;
@@ -130,7 +130,7 @@ CONFORM_CASE(S, 15, behaviour, drops_what_it_has) {
 }
 
 CONFORM_CASE(S, 20, behaviour, any_sequence) {
-  for (uint64_t round = t.scaled(6, 120); round > 0 && !t.failed(); --round) {
+  for (uint64_t round = t.scaled(6, 120); round > 0 && !t.failed() && t.has_time(); --round) {
     Random &random = t.random();
     std::vector<uint32_t> each(1 + random.below(3));
     for (uint32_t &n : each) n = 1 + static_cast<uint32_t>(random.below(4));

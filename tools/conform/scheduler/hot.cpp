@@ -8,7 +8,7 @@ namespace {
 // A life with all that is called often. Calls are counted from the second half of it on.
 void live(Trial &t, Plugin &p) {
   Machine machine(p.host(), workers_of({2, 1}));
-  Tasks tasks(t, 2000);
+  Tasks tasks(2000);
   tasks.vary(t.random(), 2, true);
   Instance i(t, p, machine, tasks);
   for (int round = 0; round < 2; ++round) {

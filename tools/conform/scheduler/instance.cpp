@@ -20,8 +20,8 @@ bool is_untouched(const consort_task &a, const consort_task &b) {
 
 }  // namespace
 
-Tasks::Tasks(Trial &t, size_t n)
-    : t_(t), n_(n), tasks_(new consort_task[n]()), as_made_(new consort_task[n]()), where_(new std::atomic<uint32_t>[n]()) {
+Tasks::Tasks(size_t n)
+    : n_(n), tasks_(new consort_task[n]()), as_made_(new consort_task[n]()), where_(new std::atomic<uint32_t>[n]()) {
   for (size_t i = 0; i < n; ++i) {
     tasks_[i].id = i;
     tasks_[i].where = 1;

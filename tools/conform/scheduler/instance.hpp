@@ -21,7 +21,7 @@ class Tasks {
  public:
   static constexpr uint32_t kOut = 0;            // else 1 + the number of the instance that has it
 
-  Tasks(Trial &, size_t n);
+  explicit Tasks(size_t n);
   size_t size() const { return n_; }
   consort_task *operator[](size_t i) { return &tasks_[i]; }
   std::vector<consort_task *> range(size_t begin, size_t end);
@@ -33,7 +33,6 @@ class Tasks {
 
  private:
   friend class Instance;
-  Trial &t_;
   size_t n_;
   std::unique_ptr<consort_task[]> tasks_, as_made_;
   std::unique_ptr<std::atomic<uint32_t>[]> where_;

@@ -11,7 +11,7 @@ uint64_t trace_of(Trial &t, uint64_t seed, size_t n) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 2}));
-  Tasks tasks(t, n);
+  Tasks tasks(n);
   Random random(seed);
   tasks.vary(random, 2, true);
   Instance i(t, p, machine, tasks);
@@ -88,7 +88,7 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   const uint32_t rounds = static_cast<uint32_t>(t.scaled(200, 2000)), warm = 8, part = 25;
   size_t threads = 0, descriptors = 0, blocks = 0;
   HeapMarks heap;
-  Tasks tasks(t, 60);
+  Tasks tasks(60);
   tasks.vary(t.random(), 2, true);
   for (uint32_t round = 0; round < warm + rounds; ++round) {
     if (round == warm)
@@ -126,7 +126,7 @@ CONFORM_CASE(S, 70, perf, costs_little) {
   Plugin p(t);
   Machine machine(p.host(), workers_of({1}));
   constexpr uint32_t kTasks = 256;
-  Tasks tasks(t, kTasks);
+  Tasks tasks(kTasks);
   Instance i(t, p, machine, tasks);
   const consort_scheduler_ops &ops = i.ops();
   for (const uint32_t batch : {1u, 16u}) {

@@ -33,7 +33,7 @@ void run(Trial &t, const std::vector<uint32_t> &klass, size_t n, bool priorities
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), klass);
-  Tasks tasks(t, n);
+  Tasks tasks(n);
   tasks.vary(t.random(), machine.topology()->nclasses, priorities);
   Instance i(t, p, machine, tasks);
   push_and_pop(t, i, tasks);
@@ -50,7 +50,7 @@ CONFORM_CASE(S, 1, behaviour, large_batches) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({3}));
-  Tasks tasks(t, t.scaled(6000, 40000));  // more than any queue of fixed size has room for
+  Tasks tasks(t.scaled(6000, 40000));  // more than any queue of fixed size has room for
   Instance i(t, p, machine, tasks);
   t.check(i.push(0, tasks.range(0, tasks.size() / 2)), "push refuses tasks of its own epoch");
   t.check(i.push(CONSORT_NONE, tasks.range(tasks.size() / 2, tasks.size())), "push refuses tasks of its own epoch");
@@ -73,7 +73,7 @@ CONFORM_CASE(S, 3, behaviour, others_do_not_block) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({1, 1, 1}));
-  Tasks tasks(t, 301);
+  Tasks tasks(301);
   tasks.vary(t.random(), 1, false);
   Instance i(t, p, machine, tasks);
   t.check(i.push(CONSORT_NONE, tasks.range(0, 300)), "push refuses tasks of its own epoch");
@@ -97,7 +97,7 @@ CONFORM_CASE(S, 4, behaviour, keeps_within_what_it_is_given) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2}));
-  Tasks tasks(t, 256);
+  Tasks tasks(256);
   Instance i(t, p, machine, tasks);
   t.check(i.push(CONSORT_NONE, tasks.range(0, 256)), "push refuses tasks of its own epoch");
   consort_task *some[64];
@@ -125,7 +125,7 @@ CONFORM_CASE(S, 17, behaviour, pushed_again) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 1}));
-  Tasks tasks(t, 60);
+  Tasks tasks(60);
   tasks.vary(t.random(), 2, true);
   Instance i(t, p, machine, tasks);
   t.check(i.push(CONSORT_NONE, tasks.range(0, 60)), "push refuses tasks of its own epoch");
@@ -144,7 +144,7 @@ CONFORM_CASE(S, 19, behaviour, keeps_what_nobody_can_run) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 1}));
-  Tasks tasks(t, 40);
+  Tasks tasks(40);
   tasks.vary(t.random(), 2, false);
   const std::vector<uint32_t> members = {0, 1};
   Instance i(t, p, machine, tasks, Instance::kEpoch, &members);
@@ -160,7 +160,7 @@ CONFORM_CASE(S, 16, behaviour, instances_are_apart) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({4}));
-  Tasks tasks(t, t.scaled(400, 4000));
+  Tasks tasks(t.scaled(400, 4000));
   const std::vector<uint32_t> left = {0, 1}, right = {2, 3};
   Instance a(t, p, machine, tasks, 7, &left), b(t, p, machine, tasks, 8, &right);
   for (size_t k = 0; k < tasks.size(); ++k) {

@@ -23,12 +23,11 @@ class Gate {
 void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, size_t n, bool priorities) {
   Plugin p(t);
   Machine machine(p.host(), klass);
-  Tasks tasks(t, n);
+  Tasks tasks(n);
   tasks.vary(t.random(), machine.topology()->nclasses, priorities);
   Instance i(t, p, machine, tasks);
   const uint32_t workers = machine.nworkers();
   std::atomic<size_t> next{0}, out{0};
-  std::atomic<uint64_t> quiet{0};
   Gate gate(workers + outsiders);
   std::vector<std::thread> threads;
   t.doing("push and pop by %u workers and %u outsiders at once", workers, outsiders);
@@ -69,12 +68,12 @@ CONFORM_CASE(S, 30, threads, four_workers_two_outsiders) { storm(t, workers_of({
 CONFORM_CASE(S, 30, threads, two_classes) { storm(t, workers_of({2, 2}), 1, t.scaled(15'000, 300'000), true); }
 
 CONFORM_CASE(S, 31, threads, drain_is_one_step) {
-  for (uint64_t round = t.scaled(15, 200); round > 0 && !t.failed(); --round) {
+  for (uint64_t round = t.scaled(15, 200); round > 0 && !t.failed() && t.has_time(); --round) {
     constexpr size_t kEach = 300;
     constexpr uint32_t kPushers = 3;
     Plugin p(t);
     Machine machine(p.host(), workers_of({2}));
-    Tasks tasks(t, kPushers * kEach);
+    Tasks tasks(kPushers * kEach);
     tasks.vary(t.random(), 1, true);
     Instance i(t, p, machine, tasks);
     std::atomic<size_t> accepted{0}, popped{0};
@@ -90,7 +89,9 @@ CONFORM_CASE(S, 31, threads, drain_is_one_step) {
       });
     t.doing("drain, while three threads push");
     gate.pass();
-    for (uint64_t wait = t.random().below(200); wait > 0; --wait) std::this_thread::yield();
+    const uint64_t moment = t.random().below(20'000);  // spun, not slept: the others are in the midst of it
+    for (std::atomic<uint64_t> spun{0}; spun.fetch_add(1, std::memory_order_relaxed) < moment;) {
+    }
     const size_t first = i.drain(CONSORT_NEVER).size(), second = i.drain(CONSORT_NEVER).size();
     for (auto &thread : threads) thread.join();
     t.check(second == 0, "drain answered 0, and then %zu more came", second);
@@ -108,7 +109,7 @@ CONFORM_CASE(S, 32, threads, swapped_under_load) {
   Plugin p(t);
   Machine machine(p.host(), workers_of({2}));
   const size_t n = t.scaled(30'000, 300'000);
-  Tasks tasks(t, n);
+  Tasks tasks(n);
   tasks.vary(t.random(), 1, true);
   struct Life {
     Instance instance;
@@ -168,7 +169,7 @@ CONFORM_CASE(S, 33, threads, hot_calls_ask_for_nothing) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 1}));
-  Tasks tasks(t, 200);
+  Tasks tasks(200);
   tasks.vary(t.random(), 2, true);
   Instance i(t, p, machine, tasks);
   i.submitted(tasks.range(0, 200));

@@ -48,7 +48,7 @@ void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), std::move(klass));
-  Tasks tasks(t, t.scaled(2000, 20000));
+  Tasks tasks(t.scaled(2000, 20000));
   tasks.vary(t.random(), machine.topology()->nclasses, true);
   Instance i(t, p, machine, tasks);
   Sleepers sleepers(t, i);
@@ -90,7 +90,7 @@ namespace {
 
 struct Urgent {
   Urgent(Trial &t, std::vector<uint32_t> klass, size_t n)
-      : plugin(t), machine((plugin.host().set_virtual(1'000'000), plugin.host()), std::move(klass)), tasks(t, n) {
+      : plugin(t), machine((plugin.host().set_virtual(1'000'000), plugin.host()), std::move(klass)), tasks(n) {
     tasks.vary(t.random(), machine.topology()->nclasses, true);
     i = std::make_unique<Instance>(t, plugin, machine, tasks);
     if (!i->ops().urgency) t.skip("it publishes no urgency: no priority is promised");
@@ -140,7 +140,7 @@ CONFORM_CASE(S, 14, behaviour, passes_nobody_over) {
   p.host().set_virtual(1'000'000);
   constexpr uint32_t kWorkers = 4, kBacklog = 64;
   Machine machine(p.host(), workers_of({kWorkers}));
-  Tasks tasks(t, t.scaled(20'000, 100'000));
+  Tasks tasks(t.scaled(20'000, 100'000));
   Instance i(t, p, machine, tasks);
   std::vector<uint64_t> since(tasks.size());
   uint64_t longest = 0, step = 0;
@@ -170,7 +170,7 @@ CONFORM_CASE(S, 18, behaviour, names_good_victims) {
   Plugin p(t);
   p.host().set_virtual(1'000'000);
   Machine machine(p.host(), workers_of({2, 1}));
-  Tasks tasks(t, 100);
+  Tasks tasks(100);
   tasks.vary(t.random(), 2, false);
   Instance i(t, p, machine, tasks);
   if (!i.ops().victim) t.skip("it has no function `victim`: the kernel's own order is used");
