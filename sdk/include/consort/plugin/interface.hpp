@@ -22,13 +22,15 @@
 //
 // Optional: packed_bytes(const Shape &, const View &) (without: bytes()), reshape(const Shape &, const View &, Shape &)
 // (the flag DYNAMIC comes by itself), sizes(const Shape &, List<uint64_t> &), and the constants `filters`,
-// `conversions` (arrays), `interface_flags`. What is given in Lists is counted, and kept as far as there is room. The
-// functions are [pure]: what is thrown becomes a status without a text, for they may not call the host.
+// `conversions` (arrays), `interface_flags`; for `consort conform`, samples (below). What is given in Lists is counted,
+// and kept as far as there is room. The functions are [pure]: what is thrown becomes a status without a text, for they
+// may not call the host.
 #pragma once
 #include <cstddef>
 #include <cstring>
 
 #include "../interface.h"
+#include "../samples.h"
 #include "table.hpp"
 
 namespace consort::plugin {
@@ -185,6 +187,36 @@ constexpr consort_filter filter(const char *name, uint32_t flags = CONSORT_FI_CO
             if (!F::alias(as<S>(s), as<V>(v), params_at<P>(p), i, *static_cast<CV *>(out))) return CONSORT_E_INVAL;
             return CONSORT_OK;
           }};
+}
+
+// Data by which `consort conform` can judge the layout, as samples.h says:
+//   static bool sample(uint32_t i, std::span<std::byte> memory, Args &) noexcept;   no memory: no home; false: no more
+//   static uint64_t sample_params(uint32_t i, uint32_t filter, uint32_t k, std::span<std::byte>) noexcept;  optional
+//   static const void *extension(const char *id) noexcept { return samples_if<Mine>(id); }
+template <class C>
+constexpr consort_samples samples_of() {
+  using A = typename C::Args;
+  static_assert(std::is_trivially_copyable_v<A> &&noexcept(C::sample(0u, std::span<std::byte>(), some<A>())));
+  consort_samples t{};
+  t.size = sizeof t;
+  t.args = [](void *, uint32_t i, void *memory, uint64_t room, void *args, uint64_t max) noexcept -> uint64_t {
+    A a{};
+    const auto home = std::span(static_cast<std::byte *>(memory), memory ? static_cast<size_t>(room) : 0);
+    if (!C::sample(i, home, a)) return 0;
+    if (sizeof a <= max) std::memcpy(args, &a, sizeof a);
+    return sizeof a;
+  };
+  if constexpr (requires { C::sample_params(0u, 0u, 0u, std::span<std::byte>()); })
+    t.params = [](void *, uint32_t i, uint32_t filter, uint32_t k, void *out, uint64_t max) noexcept -> uint64_t {
+      return C::sample_params(i, filter, k, std::span(static_cast<std::byte *>(out), static_cast<size_t>(max)));
+    };
+  return t;
+}
+template <class C>
+inline constexpr consort_samples samples_table = samples_of<C>();
+template <class C>
+const void *samples_if(std::string_view id) noexcept {
+  return id == CONSORT_SAMPLES_ID ? &samples_table<C> : nullptr;
 }
 
 namespace layout {

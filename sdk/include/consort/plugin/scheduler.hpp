@@ -3,7 +3,7 @@
 //   class Mine : public consort::plugin::Scheduler {
 //    public:
 //     Mine(Host, const consort_topology &, uint64_t epoch);                       // [control] may throw
-//     void workers(const consort_topology &, Workers add, Workers del);           // [control] may throw, or answer a status
+//     void workers(const consort_topology &, Workers add, Workers del);           // [control] may throw, answer a status
 //     uint32_t push(const consort_push &) noexcept;                               // [any]
 //     uint32_t pop(uint32_t worker, std::span<consort_pick>) noexcept;            // [worker]
 //     uint32_t drain(uint64_t epoch, std::span<consort_task *>) noexcept;         // [control]

@@ -7,7 +7,8 @@
 // object, one for each runtime, is a driver's class itself, else the class's `Settings`, made from the Host; without
 // one the plugin has no state. The object may have
 //   consort_status quiesce(uint64_t deadline_ns)          [control] after OK no thread, callback or op of ours is live
-//   const void *extension(const char *id) noexcept        [control] a table that is asked for by id, or nullptr
+//   const void *extension(const char *id) noexcept        [control] a table that is asked for by id, or nullptr; of a
+//                                                         plugin without an object: a static function of the class
 #pragma once
 #include <concepts>
 #include <span>
@@ -108,6 +109,9 @@ constexpr consort_plugin manifest(uint32_t kind, uint32_t flags, const char *nam
       static_assert(noexcept(some<S>().extension("")), "extension() must be noexcept: it has no status to answer");
       p.get = [](void *self, const char *id) noexcept -> const void * { return static_cast<S *>(self)->extension(id); };
     }
+  } else if constexpr (requires { C::extension(""); }) {
+    static_assert(noexcept(C::extension("")), "extension() must be noexcept: it has no status to answer");
+    p.get = [](void *, const char *id) noexcept -> const void * { return C::extension(id); };
   }
   return p;
 }

@@ -4,7 +4,7 @@
  * thread may call any function. Sizes stay below 2^63 bytes. */
 #include "new-name.h"
 
-#include <consort/interface.h>
+#include <consort/samples.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,6 +153,28 @@ static consort_status parts_alias(const void *shape, const void *view, const voi
 static const consort_filter filters[] = {
     {"blocks", NULL, sizeof(new_name_split), CONSORT_FI_COVER, parts_count, parts_shape, parts_alias}};
 
+/* What `consort conform` judges by: data of some sizes, with a home and without, and ways to cut them. */
+static uint64_t sample_args(void *self, uint32_t i, void *memory, uint64_t room, void *args, uint64_t max) {
+  static const new_name_shape all[] = {{0, 8}, {1, 1}, {1, 8}, {7, 3}, {100, 4}, {513, 8}, {1000, 16}};
+  (void)self;
+  if (i >= sizeof all / sizeof *all || (memory && bytes(&all[i]) > room)) return 0;
+  const new_name_args a = {memory, all[i].n, all[i].elem};
+  if (sizeof a <= max) memcpy(args, &a, sizeof a);
+  return sizeof a;
+}
+static uint64_t sample_params(void *self, uint32_t i, uint32_t filter, uint32_t k, void *params, uint64_t max) {
+  static const new_name_split all[] = {{1}, {2}, {3}, {8}, {101}};
+  (void)self, (void)i, (void)filter;
+  if (k >= sizeof all / sizeof *all || sizeof *all > max) return 0;
+  memcpy(params, &all[k], sizeof *all);
+  return sizeof *all;
+}
+static const consort_samples samples = {.size = sizeof samples, .args = sample_args, .params = sample_params};
+static const void *get(void *self, const char *id) {
+  (void)self;
+  return strcmp(id, CONSORT_SAMPLES_ID) == 0 ? &samples : NULL;
+}
+
 static const consort_interface_ops ops = {.size = sizeof ops,
                                           .shape_size = sizeof(new_name_shape),
                                           .view_size = sizeof(new_name_view),
@@ -184,6 +206,7 @@ static const consort_plugin plugin = {.size = sizeof plugin,
                                       .version = "0.1.0",
                                       .summary = "n elements of one size, contiguous",
                                       .license = "Apache-2.0",
-                                      .ops = &ops};
+                                      .ops = &ops,
+                                      .get = get};
 
 CONSORT_MODULE(new_name, INTERFACE, FLAGS, "new-name", "0.1.0", plugin);

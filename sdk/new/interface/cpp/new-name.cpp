@@ -100,6 +100,21 @@ struct NewNameLayout : Interface {
     }
   };
   static const consort_filter filters[1];
+
+  // What `consort conform` judges by: data of some sizes, with a home and without, and ways to cut them.
+  static bool sample(uint32_t i, std::span<std::byte> memory, Args &out) noexcept {
+    constexpr Shape all[] = {{0, 8}, {1, 1}, {1, 8}, {7, 3}, {100, 4}, {513, 8}, {1000, 16}};
+    if (i >= std::size(all) || (!memory.empty() && size(all[i]) > memory.size())) return false;
+    out = {memory.empty() ? nullptr : memory.data(), all[i].n, all[i].elem};
+    return true;
+  }
+  static uint64_t sample_params(uint32_t, uint32_t, uint32_t k, std::span<std::byte> out) noexcept {
+    constexpr new_name_split all[] = {{1}, {2}, {3}, {8}, {101}};
+    if (k >= std::size(all) || out.size() < sizeof *all) return 0;
+    std::memcpy(out.data(), &all[k], sizeof *all);
+    return sizeof *all;
+  }
+  static const void *extension(const char *id) noexcept { return samples_if<NewNameLayout>(id); }
 };
 constexpr consort_filter NewNameLayout::filters[] = {filter<NewNameLayout, Parts>("blocks")};
 
