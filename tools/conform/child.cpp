@@ -76,18 +76,44 @@ void keep_end(std::string *text, const char *more, size_t n) {
   if (text->size() > 2 * kPrintedKept) text->erase(0, text->size() - kPrintedKept);
 }
 
+double computed_by(pid_t child) {                 // 0: not to be had
+  clockid_t clock;
+  timespec t;
+  if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// Is its time over? Asked again and again, some 20 ms apart.
+class Patience {
+ public:
+  Patience(pid_t child, double limit) : child_(child), limit_(limit) {}
+  bool is_over() {
+    const double computed = computed_by(child_);
+    idle_ = computed > last_ + 0.001 ? 0 : idle_ + kTurn;  // counted in turns: who is stopped with us loses nothing
+    last_ = computed;
+    return computed > limit_ || idle_ > limit_;
+  }
+
+ private:
+  static constexpr double kTurn = 0.02;
+  pid_t child_;
+  double limit_, last_ = 0, idle_ = 0;
+};
+
 // Reads what is printed until the child has ended or its time is over. Answers its status; *over: it was killed.
-int wait_for(pid_t child, int output, double deadline, std::string *printed, bool *over) {
+int wait_for(pid_t child, int output, double limit, std::string *printed, bool *over) {
   char buffer[4096];
   bool open = true;
+  uint64_t reads = 0;
+  Patience patience(child, limit);
   for (int status = 0;;) {
     pollfd p{output, POLLIN, 0};
-    const int ready = open ? poll(&p, 1, 20) : (usleep(1000), 0);
+    const int ready = open ? poll(&p, 1, 20) : (usleep(20'000), 0);
     if (ready > 0) {
       const ssize_t n = read(output, buffer, sizeof buffer);
       if (n > 0) keep_end(printed, buffer, static_cast<size_t>(n));
       else if (n == 0) open = false;
-      if (n > 0) continue;
+      if (n > 0 && ++reads % 256) continue;
     }
     if (waitpid(child, &status, WNOHANG) == child) {
       kill(-child, SIGKILL);  // whom it started
@@ -95,7 +121,7 @@ int wait_for(pid_t child, int output, double deadline, std::string *printed, boo
       for (ssize_t n; (n = read(output, buffer, sizeof buffer)) > 0;) keep_end(printed, buffer, static_cast<size_t>(n));
       return status;
     }
-    if (now() > deadline && !*over) {
+    if (!*over && patience.is_over()) {
       *over = true;
       kill(-child, SIGKILL);
       kill(child, SIGKILL);  // if it does not lead its group yet
@@ -131,7 +157,7 @@ Result run_in_child(const Case &c, const Subject &subject, double limit, bool in
   if (child == 0) be_the_child(c, subject, *shared, pipe_ends[1], parent);
   setpgid(child, child);
   close(pipe_ends[1]);
-  const int status = wait_for(child, pipe_ends[0], began + limit, &r.printed, &r.timed_out);
+  const int status = wait_for(child, pipe_ends[0], limit, &r.printed, &r.timed_out);
   close(pipe_ends[0]);
   r.verdict = *shared;
   r.seconds = now() - began;

@@ -44,7 +44,7 @@ CONFORM_CASE(S, 7, behaviour, refuses_another_epoch) {
   for (const uint32_t from : {0u, 1u, 2u, CONSORT_NONE})
     for (const size_t n : {1u, 2u, 32u}) {
       t.doing("push of %zu tasks of a closed epoch from %s", n, from == CONSORT_NONE ? "an outsider" : "a worker");
-      t.check(!i.push_as(Instance::kEpoch, from, s.tasks.range(0, n)), "push takes tasks of epoch 7 after drain has closed it");
+      t.need(!i.push_as(Instance::kEpoch, from, s.tasks.range(0, n)), "push takes tasks of epoch 7 after drain has closed it");
     }
   for (uint32_t w = 0; w < 3; ++w) t.check(!i.pop(w), "pop gives something of a closed instance");
   t.check(i.drain(CONSORT_NEVER).empty(), "drain gives back a task of a push that was refused");

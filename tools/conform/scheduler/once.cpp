@@ -9,7 +9,7 @@ void push_and_pop(Trial &t, Instance &i, Tasks &tasks, uint32_t most = 8) {
   Random &random = t.random();
   const uint32_t n = i.machine().nworkers();
   i.submitted(tasks.range(0, tasks.size() / 2));  // of the rest nothing is told beforehand
-  for (size_t pushed = 0; pushed < tasks.size();) {
+  for (size_t pushed = 0; pushed < tasks.size() && t.has_time();) {
     const size_t batch = 1 + random.below(most);
     const uint32_t from = static_cast<uint32_t>(random.below(n + 1));
     t.doing("push of tasks %zu to %zu", pushed, pushed + batch - 1);

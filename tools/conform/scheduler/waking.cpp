@@ -53,7 +53,7 @@ void wake(Trial &t, std::vector<uint32_t> klass, bool told) {
   Instance i(t, p, machine, tasks);
   Sleepers sleepers(t, i);
   const uint32_t n = machine.nworkers();
-  for (size_t pushed = 0; pushed < tasks.size() && !t.failed();) {
+  for (size_t pushed = 0; pushed < tasks.size() && !t.failed() && t.has_time();) {
     const size_t batch = t.random().one_in(4) ? 1 + t.random().below(2 * n) : 1;
     const auto some = tasks.range(pushed, pushed + batch);
     const uint32_t from = t.random().one_in(2) ? CONSORT_NONE : static_cast<uint32_t>(t.random().below(n));
@@ -151,7 +151,7 @@ CONFORM_CASE(S, 14, behaviour, passes_nobody_over) {
     ++pushed;
   };
   while (pushed < kBacklog) push(pushed % 2 ? CONSORT_NONE : static_cast<uint32_t>(pushed / 2 % kWorkers));
-  while (pushed < tasks.size()) {  // a worker's task ends, releases another; the worker comes for the next
+  while (pushed < tasks.size() && (pushed < 20'000 || t.has_time())) {  // a worker's task ends, releases another; the worker comes for the next
     p.host().set_virtual(1'000'000 + ++step * 5'000);
     const uint32_t w = static_cast<uint32_t>(t.random().below(kWorkers));
     if (const consort_task *task = i.pop(w)) {
