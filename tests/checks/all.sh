@@ -74,6 +74,8 @@ stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
 stage "rules" sdk/rules/rules.py check
 stage "abi gate" tests/checks/layout_gate.py
+stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
+stage "lifecycle gate" tests/checks/lifecycle_gate.py
 stage "compile matrix" tests/checks/matrix.py
 stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j "$jobs"
 stage "stranger" tests/checks/stranger.sh build/release
