@@ -113,6 +113,12 @@ Result<void> Registry::Finder::add_module(consort_entry_fn *entry, uint32_t inde
     Manifest manifest;
     if (auto filled = manifest.fill((*module)->plugins[i], nullptr, who); !filled) return filled.error();
     const consort_plugin &p = manifest.plugin;
+    consort_note note{};  // what its file would say: no other version is taken because it is linked in
+    note.host_major = CONSORT_HOST_MAJOR, note.host_minor = CONSORT_HOST_MINOR, note.sanitizer = CONSORT_SAN;
+    note.kind = static_cast<uint16_t>(p.kind), note.flags = static_cast<uint16_t>(p.flags);
+    note.abi_major = p.abi_major, note.abi_minor = p.abi_minor;
+    std::strcpy(note.name, p.name);  // fill() has seen that it fits
+    if (auto fine = check_note(note, who); !fine) return fine.error();
     items_.push_back({{p.name, p.version, "", "", p.kind, true, static_cast<uint16_t>(p.flags), p.abi_major,
                        p.abi_minor, CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, CONSORT_SAN},
                       {{}, entry, kLinked}});
