@@ -1,4 +1,4 @@
-# What `cmake --install` puts where. Components: runtime (library, plugins, command) and sdk (headers, CMake package,
+# What `cmake --install` puts where. Components: runtime (library, plugins, command, manual pages) and sdk (headers, CMake package,
 # pkg-config file).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Consort)
@@ -7,6 +7,10 @@ install(TARGETS consort consort_plugin EXPORT ConsortTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT sdk)
 if(TARGET consort_tool)
   install(TARGETS consort_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+endif()
+if(TARGET consort_man)
+  get_target_property(pages consort_man PAGES)
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/sdk/include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
