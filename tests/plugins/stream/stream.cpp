@@ -195,17 +195,27 @@ void enqueue(stream_native *native, void (*fn)(void *), void *arg) {
 consort_status init(const consort_host *host, void **self) noexcept {
   auto *d = new (std::nothrow) Driver;
   if (!d) return host->fail(host, CONSORT_E_NOMEM, "stream: out of memory");
-  const auto number = [&](const char *key) { return std::strtoull(host->param(host, key), nullptr, 0); };
+  bool known = true;
+  const auto text = [&](const char *key) {
+    const char *value = host->param(host, key);
+    known &= value != nullptr;
+    return std::string(value ? value : "");
+  };
+  const auto number = [&](const char *key) { return std::strtoull(text(key).c_str(), nullptr, 0); };
   d->host = host;
   d->units = static_cast<uint32_t>(number("units"));
   d->depth = static_cast<uint32_t>(number("depth"));
   d->latency_ns = number("latency_ns");
   d->fail_op = number("fail_op");
   d->lost_after = number("lost_after");
-  d->waits = std::string(host->param(host, "waits")) == "true";
+  d->waits = text("waits") == "true";
   d->bandwidth = number("bandwidth");
-  d->space = host->param(host, "space");
+  d->space = text("space");
   d->counters = reinterpret_cast<uint64_t *>(number("counters"));
+  if (!known) {
+    delete d;
+    return host->fail(host, CONSORT_E_ABI, "stream: the host knows none of its parameters");
+  }
   *self = d;
   return CONSORT_OK;
 }
