@@ -133,9 +133,9 @@ static consort_status alloc(void *dev, uint32_t space_id, uint64_t bytes, uint64
     return d->host->fail(
         d->host, CONSORT_E_INVAL,
         "new-name: cannot allocate: bytes must not be 0, the alignment a power of two, the space its own");
-  if (flags & (CONSORT_AL_PINNED | CONSORT_AL_EXPORT))
+  if (flags & ~(uint32_t)(CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT)) /* the last two are hints */
     return d->host->fail(d->host, CONSORT_E_UNSUPPORTED,
-                         "new-name: this memory is neither pinned nor exported; leave these flags out");
+                         "new-name: this memory is neither pinned nor exported; leave other flags out");
   pthread_mutex_lock(&d->mutex);
   const int room = all >= bytes && all <= d->capacity - d->used;
   if (room) d->used += all;

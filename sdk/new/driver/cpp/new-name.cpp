@@ -68,7 +68,8 @@ class NewNameDevice : public consort::plugin::Device {
       throw Error(CONSORT_E_INVAL, "cannot allocate " + std::to_string(bytes) + " bytes aligned to " +
                                        std::to_string(align) + " in space " + std::to_string(space) +
                                        ": bytes must not be 0, the alignment a power of two, the space its own");
-    if (flags & (CONSORT_AL_PINNED | CONSORT_AL_EXPORT))
+    constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;  // the last two are hints
+    if (flags & ~can)
       throw Error(CONSORT_E_UNSUPPORTED, "this memory is neither pinned nor exported; leave these flags out");
     const uint64_t all = (bytes + kAlign - 1) / kAlign * kAlign;
     {
