@@ -43,9 +43,15 @@ CONFORM_CASE(P, 40, life, starts_and_ends_again_and_again) {
 CONFORM_CASE(P, 40, life, leaves_nothing_behind) {
   Host host;
   Plugin p(t, host, false);
-  const size_t threads = count_threads(), descriptors = count_descriptors();
+  size_t threads = count_threads(), descriptors = count_descriptors();
   p.must_start();
   p.stop();
+  if (count_threads() > threads || count_descriptors() > descriptors) {
+    // What a library beneath it keeps as long as the process lives, as a vendor's threads, comes once: live once more.
+    threads = count_threads(), descriptors = count_descriptors();
+    p.must_start();
+    p.stop();
+  }
   t.check(count_threads() == threads, "%zu threads live on after fini", count_threads() - threads);
   t.check(count_descriptors() == descriptors, "%zu descriptors stay open after fini", count_descriptors() - descriptors);
 }

@@ -1,0 +1,3 @@
+// CONSORT-D-11: now and then a mark is never reported
+#define FAULT_LOSES
+#include "body.h"

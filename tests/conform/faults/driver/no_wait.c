@@ -1,0 +1,3 @@
+// CONSORT-D-15: tickets are ignored
+#define FAULT_NO_WAIT
+#include "body.h"

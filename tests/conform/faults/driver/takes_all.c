@@ -1,0 +1,3 @@
+// CONSORT-D-13: submit says that it took all, and dropped what it had no room for
+#define FAULT_TAKES_ALL
+#include "body.h"

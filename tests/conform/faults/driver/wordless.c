@@ -1,0 +1,3 @@
+// CONSORT-D-7: alloc refuses without a word
+#define FAULT_WORDLESS
+#include "body.h"

@@ -1,0 +1,242 @@
+// What a queue accepts, what it reports, and in which order.
+#include <algorithm>
+#include <memory>
+
+#include "conform/driver/store.hpp"
+
+namespace conform {
+namespace {
+
+// There and back again by one device.
+struct Loop {
+  Devices::Link there, back;
+};
+std::vector<Loop> loops_of(Trial &t, Devices &devices, size_t most) {
+  std::vector<Loop> found;
+  for (const Devices::Link &l : devices.links())
+    for (const Devices::Link &m : devices.links())
+      if (l.src != l.dst && m.src == l.dst && m.dst == l.src && l.device == m.device && found.size() < most &&
+          devices.is_within_reach(l.src) && devices.is_within_reach(l.dst) && !devices.spaces()[l.src].is_own())
+        found.push_back({l, m});
+  if (found.empty()) t.skip("no device of it has a path from the host's memory to somewhere and back");
+  return found;
+}
+
+// Bytes go through one place and back, several times, and nobody waits in between: each step has to see the one before.
+// Queues take turns; each op names the one before where that is needed.
+void chase(Trial &t, Devices &devices, const Loop &loop, const std::vector<DeviceQueue *> &queues, bool by_ticket) {
+  const uint64_t grain = std::max(loop.there.grain(), loop.back.grain());
+  const uint64_t n = std::min({loop.there.longest(), loop.back.longest(), uint64_t{50'000}}) / grain * grain;
+  const uint64_t steps = t.scaled(6, 30);
+  std::vector<std::unique_ptr<Store>> sent, got;
+  Store place(devices, loop.there.dst, n);
+  for (uint64_t k = 0; k < steps; ++k) {
+    sent.push_back(std::make_unique<Store>(devices, loop.there.src, n));
+    got.push_back(std::make_unique<Store>(devices, loop.there.src, n));
+  }
+  std::vector<consort_ticket> tickets(2 * steps);
+  std::vector<consort_op> list;
+  DeviceQueue &first = *queues[0];
+  for (uint64_t k = 0; k < 2 * steps; ++k) {
+    const bool out = k % 2 == 0;
+    const Devices::Link &l = out ? loop.there : loop.back;
+    const consort_addr here = out ? sent[k / 2]->at() : got[k / 2]->at();
+    consort_op op = copy_op({l.src, l.dst, out ? here : place.at(), out ? place.at() : here, n, {1, 1}, {0, 0}, {0, 0}});
+    if (by_ticket && k > 0) op.wait = &tickets[k - 1], op.nwait = 1;
+    t.doing("copy %llu of %llu, each of which needs the one before", static_cast<unsigned long long>(k + 1),
+            static_cast<unsigned long long>(2 * steps));
+    if (queues.size() == 1) {                    // as many as may be in one call: tickets name ops of the same batch, too
+      tickets[k] = first.ticket(first.accepted() + list.size());
+      list.push_back(op);
+      if (k + 1 < 2 * steps) continue;
+      for (size_t sent = 0; sent < list.size() && !t.failed();) {
+        sent += first.submit(&list[sent], static_cast<uint32_t>(list.size() - sent));
+        if (sent < list.size()) first.poll();
+      }
+    } else {
+      DeviceQueue &q = *queues[k % queues.size()];
+      tickets[k] = q.ticket(q.send(op));
+    }
+  }
+  for (DeviceQueue *q : queues) q->wait();
+  for (DeviceQueue *q : queues)
+    for (size_t k = 0; k < q->accepted(); ++k)
+      t.need((*q)[k].done.status == CONSORT_OK, "a copy ends with %d", (*q)[k].done.status);
+  for (uint64_t k = 0; k < steps && !t.failed(); ++k) {
+    got[k]->model = sent[k]->model;
+    got[k]->holds(by_ticket ? "copies that named their predecessors by tickets" : "copies on a queue that is in order");
+  }
+}
+
+// Queues for copies of all devices, and of units that have any, a few.
+std::vector<std::unique_ptr<DeviceQueue>> some_queues(Devices &devices) {
+  std::vector<std::unique_ptr<DeviceQueue>> all;
+  for (uint32_t d = 0; d < devices.all().size() && d < 4; ++d) all.push_back(std::make_unique<DeviceQueue>(devices, d));
+  unsigned units = 0;
+  for (const Devices::Unit &u : devices.units())
+    if (!(u.desc.flags & CONSORT_UNIT_INLINE) && ++units <= 4) all.push_back(std::make_unique<DeviceQueue>(devices, u.device, u.index));
+  return all;
+}
+
+}  // namespace
+
+CONFORM_CASE(D, 11, behaviour, reports_each_once) {
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const auto &q : some_queues(devices)) {
+    for (uint64_t left = t.scaled(300, 5000); left > 0 && t.has_time() && !t.failed();) {
+      const std::vector<consort_op> marks(std::min<uint64_t>(left, 1 + t.random().below(7)), op_of(CONSORT_OP_MARK));
+      t.doing("submit of %zu marks, %zu ops are in flight", marks.size(), q->in_flight());
+      left -= q->submit(marks.data(), static_cast<uint32_t>(marks.size()));
+      if (t.random().one_in(2) || q->in_flight() > q->desc().depth / 2) q->poll(1 + static_cast<uint32_t>(t.random().below(5)));
+      if (p.host().is_virtual()) devices.step_clock();
+    }
+    q->wait();
+    t.doing("poll of a queue with nothing in flight");
+    for (int k = 0; k < 20; ++k) t.check(q->poll() == 0, "poll reports something though nothing is in flight");
+    for (size_t k = 0; k < q->accepted(); ++k)
+      t.need((*q)[k].done.status == CONSORT_OK, "mark %zu ends with %d", k, (*q)[k].done.status);
+  }
+}
+
+CONFORM_CASE(D, 12, behaviour, reports_no_more_than_asked) {
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const auto &q : some_queues(devices))
+    for (uint32_t most = 0; most <= 5; ++most) {
+      const std::vector<consort_op> marks(8, op_of(CONSORT_OP_MARK));
+      for (uint32_t sent = 0; sent < 8;) {
+        sent += q->submit(&marks[sent], 8 - sent);
+        if (sent < 8) q->poll();
+      }
+      t.doing("poll for at most %u while 8 marks are in flight", most);
+      for (int k = 0; k < 12 && !t.failed(); ++k) q->poll(most);
+      q->wait();
+    }
+}
+
+CONFORM_CASE(D, 13, behaviour, accepts_a_prefix) {
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const auto &q : some_queues(devices)) {
+    const uint32_t depth = q->desc().depth, tried = std::min<uint32_t>(depth, 3000);
+    t.need(depth > 0, "a queue of depth 0");
+    for (int round = 0; round < 3 && !t.failed(); ++round) {
+      const std::vector<consort_op> marks(2 * tried + 3, op_of(CONSORT_OP_MARK));
+      t.doing("submit of %zu marks to a queue of depth %u", marks.size(), depth);
+      uint32_t sent = q->submit(marks.data(), static_cast<uint32_t>(marks.size()));
+      t.check(sent >= tried, "a queue of depth %u, with nothing in flight, accepts %u of %zu ops", depth, sent, marks.size());
+      for (uint64_t idle = 0; sent < marks.size() && !t.failed();) {
+        const uint32_t took = q->submit(&marks[sent], static_cast<uint32_t>(marks.size()) - sent);
+        sent += took;
+        t.need(took || q->in_flight(), "with nothing in flight, after %zu ops, submit accepts none", q->accepted());
+        if (q->poll(3)) idle = 0;
+        else if (!took) q->rest(&idle);
+      }
+      q->wait();
+      t.check(q->submit(marks.data(), 0) == 0, "submit of nothing answers something");
+    }
+  }
+}
+
+CONFORM_CASE(D, 14, behaviour, each_sees_the_one_before) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (const Loop &loop : loops_of(t, devices, t.scaled(3, 10))) {
+    DeviceQueue q(devices, loop.there.device);
+    if (!q.is_in_order()) continue;
+    for (++tried; q.accepted() < t.scaled(50, 300) && !t.failed();) chase(t, devices, loop, {&q}, false);
+  }
+  if (!tried) t.skip("none of its queues for copies says CONSORT_Q_IN_ORDER");
+}
+
+CONFORM_CASE(D, 15, behaviour, tickets_are_waited_for) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (const Loop &loop : loops_of(t, devices, t.scaled(3, 10))) {
+    DeviceQueue a(devices, loop.there.device), b(devices, loop.there.device);
+    if (!a.waits_for(b)) continue;
+    ++tried;
+    for (uint64_t k = t.scaled(4, 10); k > 0 && !t.failed(); --k) chase(t, devices, loop, {&a}, true);
+    for (uint64_t k = t.scaled(2, 10); k > 0 && !t.failed(); --k) chase(t, devices, loop, {&a, &b}, true);
+  }
+  if (!tried) t.skip("none of its queues for copies says CONSORT_Q_WAITS and has a sync");
+}
+
+CONFORM_CASE(D, 15, behaviour, tickets_of_the_past_are_complete) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (uint32_t d = 0; d < devices.all().size() && d < 4; ++d) {
+    DeviceQueue a(devices, d);
+    auto b = std::make_unique<DeviceQueue>(devices, d);
+    if (!a.waits_for(*b)) continue;
+    ++tried;
+    for (int k = 0; k < 5; ++k) b->send(op_of(CONSORT_OP_MARK));
+    b->wait();
+    const consort_ticket past[] = {b->ticket(0), b->ticket(4), b->ticket(2)};
+    b.reset();
+    for (const uint32_t n : {1u, 3u}) {
+      consort_op op = op_of(CONSORT_OP_MARK);
+      op.wait = past, op.nwait = n;
+      t.doing("a mark that waits for %u tickets of a queue that is closed", n);
+      t.check(a.run(op) == CONSORT_OK, "a mark that waits for tickets of a closed queue fails");
+    }
+  }
+  if (!tried) t.skip("none of its queues for copies says CONSORT_Q_WAITS and has a sync");
+}
+
+CONFORM_CASE(D, 16, behaviour, marks_come_after) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (const Loop &loop : loops_of(t, devices, t.scaled(3, 10))) {
+    const Devices::Link &l = loop.back;          // to where it can be seen at once
+    const uint64_t n = std::min(l.longest(), uint64_t{1} << 20) / l.grain() * l.grain();
+    Store src(devices, l.src, n), dst(devices, l.dst, n);
+    for (int round = 0; round < 16 && !t.failed(); ++round) {
+      DeviceQueue a(devices, l.device), b(devices, l.device);
+      const bool other = round % 2;
+      if (other ? !a.waits_for(b) : !a.is_in_order() && !a.waits_for(a)) continue;
+      ++tried;
+      src.fill(t.random());
+      src.write();
+      const consort_copy c{l.src, l.dst, src.at(), dst.at(), n, {1, 1}, {0, 0}, {0, 0}};
+      apply(c, src, dst);
+      const consort_ticket copied = a.ticket(a.send(copy_op(c)));
+      consort_op mark = op_of(CONSORT_OP_MARK);
+      if (a.waits_for(b)) mark.wait = &copied, mark.nwait = 1;
+      DeviceQueue &q = other ? b : a;
+      const size_t entry = q.send(mark);
+      t.doing("poll for a mark behind a copy");
+      for (uint64_t idle = 0; !q[entry].is_over && !t.failed();)
+        if (!q.poll(1)) q.rest(&idle);
+      if (devices.spaces()[l.dst].is_plain()) dst.holds("a mark behind the copy was reported");
+      a.wait();
+    }
+    if (!t.failed()) dst.holds("copies with marks behind them");
+  }
+  if (!tried) t.skip("its queues for copies are neither in order nor do they wait for tickets: marks have nothing to come after");
+}
+
+CONFORM_CASE(D, 18, behaviour, refuses_what_it_does_not_know) {
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const auto &q : some_queues(devices)) {
+    consort_op ops[5];
+    for (int k = 0; k < 5; ++k) ops[k] = op_of(k % 2 ? 200 : CONSORT_OP_MARK);
+    std::vector<size_t> entries;
+    t.doing("ops of kind 200, which nobody knows, between marks");
+    for (const consort_op &op : ops) entries.push_back(q->send(op));
+    q->wait();
+    for (int k = 0; k < 5; ++k) {
+      const consort_status status = (*q)[entries[static_cast<size_t>(k)]].done.status;
+      if (k % 2) t.check(status < 0, "an op of kind 200, which nobody knows, ends with %d", status);
+      else t.check(status == CONSORT_OK, "a mark beside an op that is refused ends with %d", status);
+    }
+  }
+}
+
+}  // namespace conform

@@ -1,0 +1,73 @@
+// queue.hpp — one queue of a driver under judgement, and a book about every op that it accepted and reported.
+//
+// As the header demands, calls are serialised by whoever uses it. What an op and its tickets point to is overwritten as
+// soon as submit() has returned. A completion that nobody waits for, or that comes again, is a failure of the case.
+#pragma once
+#include <consort/driver.h>
+
+#include <vector>
+
+#include "conform/driver/devices.hpp"
+
+namespace conform {
+
+class DeviceQueue {
+ public:
+  struct Entry {
+    uint16_t kind;
+    bool is_over;
+    uint64_t sent_ns, told_ns;                   // on the host's clock
+    consort_done done;
+  };
+
+  DeviceQueue(Devices &, uint32_t device, uint32_t unit = CONSORT_NONE);
+  ~DeviceQueue();                                // waits for what is in flight
+  DeviceQueue(const DeviceQueue &) = delete;
+  DeviceQueue &operator=(const DeviceQueue &) = delete;
+
+  const consort_queue_desc &desc() const { return desc_; }
+  bool is_in_order() const { return desc_.flags & CONSORT_Q_IN_ORDER; }
+  bool waits_for(const DeviceQueue &other) const {
+    return (desc_.flags & other.desc_.flags & CONSORT_Q_WAITS) && desc_.sync && desc_.sync == other.desc_.sync;
+  }
+  void *raw() const { return q_; }
+  uint64_t token() const { return token_; }
+  uint64_t next_event() const;
+  void forget() { is_forgotten_ = true; }        // what is in flight is not waited for in the end
+
+  // One call. Answers how many were accepted; the first of them is entry accepted() - that many.
+  uint32_t submit(const consort_op *, uint32_t n);
+  size_t accepted() const { return book_.size(); }
+  size_t in_flight() const { return book_.size() - over_; }
+  consort_ticket ticket(size_t entry) const { return {token_, entry + 1}; }
+  const Entry &operator[](size_t entry) const { return book_[entry]; }
+  const std::vector<size_t> &order() const { return order_; }  // in which they were reported
+
+  // One call, for at most so many. Answers how many came.
+  uint32_t poll(uint32_t max = 16);
+  // Until there is room; answers the entry.
+  size_t send(const consort_op &);
+  void wait();                                   // for all that is in flight
+  consort_status run(const consort_op &);        // alone, to its end
+  void rest(uint64_t *idle);                     // after a poll that had nothing
+
+ private:
+  void take(const consort_done &);
+
+  Devices &devices_;
+  Trial &t_;
+  const consort_driver_ops &ops_;
+  void *q_ = nullptr;
+  uint64_t token_, base_;
+  consort_queue_desc desc_{};
+  std::vector<Entry> book_;
+  std::vector<size_t> order_;
+  size_t over_ = 0, pushed_ = 0;
+  bool is_forgotten_ = false;
+};
+
+// An op that is no task's. Its cookie comes with submit().
+consort_op op_of(uint16_t kind);
+consort_op copy_op(const consort_copy &);
+
+}  // namespace conform
