@@ -73,6 +73,7 @@ stage "vocabulary" tests/checks/vocabulary.py
 stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
 stage "rules" sdk/rules/rules.py check
+stage "links" tests/checks/links.py
 stage "abi gate" tests/checks/layout_gate.py
 stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles or runs the snippets of README.md, CONTRIBUTING.md, docs/*.md and docs/plugins/*.md.   snippets.py BUILD
+"""Compiles or runs the snippets of README.md, CONTRIBUTING.md, docs/*.md and docs/plugins.   snippets.py BUILD
 
 A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the line before it a comment
   <!-- check: build -->      c, cpp: compiles without a warning; with a main it is linked too
@@ -162,7 +162,7 @@ def main():
         sys.exit(__doc__)
     checker = Checker(Path(sys.argv[1]).resolve())
     passed = failed = 0
-    for file in [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/plugins').glob('*.md'))]:
+    for file in [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/plugins').rglob('*.md'))]:
         checker.parts = ''
         for block in blocks(file) if file.exists() else ():
             complaint = checker.check(block)
