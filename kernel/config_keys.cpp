@@ -37,6 +37,9 @@ constexpr consort_param keys[] = {
      "the trace also says what each task uses and comes after, and what models know of its kind; slows submission"},
     {"reports", "list", "", nullptr,
      "plugins that say something about the run when the runtime stops; consort plugins names those that there are"},
+    {"layers", "list", "", nullptr,
+     "plugins through which every call of a driver, scheduler, interface or transport goes, the first outermost; none: no "
+     "cost; consort plugins names those that there are"},
     {"detect_repeats", "bool", "false", nullptr,
      "tell when a thread submits the same sequence again and again between waits for everything; slows submission"},
     {"cores", "string", "share", "share|refuse",

@@ -11,6 +11,7 @@
 
 #include <consort/driver.h>
 #include <consort/interface.h>
+#include <consort/layer.h>
 #include <consort/report.h>
 #include <consort/scheduler.h>
 #include <consort/transport.h>
@@ -183,7 +184,8 @@ Result<void> check_note(const consort_note &note, const std::string &path) {
       {CONSORT_KIND_INTERFACE, CONSORT_INTERFACE_MAJOR, CONSORT_INTERFACE_MINOR, "interface"},
       {CONSORT_KIND_SCHEDULER, CONSORT_SCHEDULER_MAJOR, CONSORT_SCHEDULER_MINOR, "scheduler"},
       {CONSORT_KIND_TRANSPORT, CONSORT_TRANSPORT_MAJOR, CONSORT_TRANSPORT_MINOR, "transport"},
-      {CONSORT_KIND_REPORT, CONSORT_REPORT_MAJOR, CONSORT_REPORT_MINOR, "report"}};
+      {CONSORT_KIND_REPORT, CONSORT_REPORT_MAJOR, CONSORT_REPORT_MINOR, "report"},
+      {CONSORT_KIND_LAYER, CONSORT_LAYER_MAJOR, CONSORT_LAYER_MINOR, "layer"}};
   const Family *family =
       std::find_if(std::begin(families), std::end(families), [&](const Family &f) { return f.kind == note.kind; });
   if (family == std::end(families))

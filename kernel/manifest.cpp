@@ -95,6 +95,7 @@ void fill_holes(consort_transport_ops &t, const Filler &fill) {
 }
 
 void fill_holes(consort_report_ops &t, const Filler &fill) { FILL(report, CONSORT_E_UNSUPPORTED); }
+void fill_holes(consort_layer_ops &t, const Filler &fill) { FILL(wrap, nullptr); }
 #undef FILL
 
 // least: the table of the first version of its family, below which there is nothing to work with.
@@ -175,6 +176,9 @@ Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *no
       break;
     case CONSORT_KIND_REPORT:
       copied = copy_table(plugin.ops, CONSORT_END(consort_report_ops, report), &ops.report, &holes, who);
+      break;
+    case CONSORT_KIND_LAYER:
+      copied = copy_table(plugin.ops, CONSORT_END(consort_layer_ops, wrap), &ops.layer, &holes, who);
       break;
     default:
       copied = error(CONSORT_E_ABI, who + " is of kind " + std::to_string(plugin.kind) + ", which needs a newer host");

@@ -6,6 +6,7 @@
 #pragma once
 #include <consort/driver.h>
 #include <consort/interface.h>
+#include <consort/layer.h>
 #include <consort/report.h>
 #include <consort/scheduler.h>
 #include <consort/transport.h>
@@ -24,6 +25,7 @@ struct Manifest {
     consort_scheduler_ops scheduler;
     consort_transport_ops transport;
     consort_report_ops report;
+    consort_layer_ops layer;
   } ops{};
   std::string holes;  // names of missing mandatory functions, with blanks between
 

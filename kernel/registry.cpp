@@ -1,7 +1,5 @@
 #include "registry.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 
 #include "clock.hpp"
@@ -18,29 +16,10 @@ namespace {
 constexpr uint64_t kPatience = 5'000'000'000;  // ns that a plugin has to become quiet before fini()
 constexpr uint32_t kMostPerModule = 64;
 
-// A plugin's function, with what it may throw kept from the kernel. A thread that is being cancelled goes on.
-template <class F>
-consort_status guarded(const std::string &who, const char *function, F &&f) {
-  try {
-    return f();
-  } catch (abi::__forced_unwind &) {
-    throw;
-  } catch (...) {
-    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", who.c_str(),
-                      function);
-  }
-}
-
-// Both ends of what a plugin says: a number, and what it left in the error slot.
-std::string words(consort_status status) {
-  const char *text = error_text();
-  return *text ? text : std::string(consort_status_name(status)) + ", without a word: it should call host->fail";
-}
-
 }  // namespace
 
 const char *kind_name(uint32_t kind) noexcept {
-  constexpr const char *names[] = {"", "driver", "interface", "scheduler", "transport", "report"};
+  constexpr const char *names[] = {"", "driver", "interface", "scheduler", "transport", "report", "layer"};
   return kind < std::size(names) ? names[kind] : "";
 }
 
@@ -63,6 +42,7 @@ Registry::Registry() = default;
 // In the reverse order of loading. A plugin that does not become quiet keeps its memory: fini() under its own
 // threads would be worse than a leak.
 Registry::~Registry() {
+  bool stranded = false;  // somebody may still be on its way through the layers: they are asked to be quiet, no more
   for (auto it = live_.rbegin(); it != live_.rend(); ++it) {
     Live &live = **it;
     if (!live.started) continue;
@@ -80,6 +60,9 @@ Registry::~Registry() {
                                   "\" does not become quiet and is left as it is: " + words(quiet));
       } catch (...) {  // no memory to say it
       }
+      live.strand();
+      stranded |= !layers_.empty();
+    } else if (m.kind == CONSORT_KIND_LAYER && stranded) {
       live.strand();
     } else {
       (void)guarded(who, "fini", [&] { return m.fini(self), CONSORT_OK; });
@@ -129,6 +112,8 @@ Result<void> Registry::check_names() const {
     return {};
   };
   if (auto fine = check(CONSORT_KIND_SCHEDULER, "scheduler", config_->text("scheduler")); !fine) return fine;
+  for (const std::string &name : config_->list("layers"))
+    if (auto fine = check(CONSORT_KIND_LAYER, "layers", name); !fine) return fine;
   for (const std::string &word : config_->list("drivers"))
     if (word != "*" && word[0] != '^')
       if (auto fine = check(CONSORT_KIND_DRIVER, "drivers", word); !fine) return fine;
@@ -205,6 +190,7 @@ Result<Plugin *> Registry::start(size_t index) {
   Live &live = **prepared;
   if (live.started) return &live.plugin;
   const Found &f = found_[index];
+  if (auto passed = pass_layers(live); !passed) return passed.error();
   const consort_plugin &m = live.manifest.plugin;
   if (config_->flag("check") && !live.watch) {
     live.watch = std::make_unique<TagWatch>(*live.host);
@@ -236,6 +222,7 @@ Result<Plugin *> Registry::start(size_t index) {
 Result<Plugin *> Registry::load(uint32_t kind, std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (auto fine = check_choices(); !fine) return fine.error();
+  if (auto open = open_layers(); !open) return open.error();
   auto index = look_up(kind, name);
   if (!index) return index.error();
   return start(*index);
@@ -253,6 +240,7 @@ Result<const consort_plugin *> Registry::inspect(uint32_t kind, std::string_view
 Result<std::vector<Plugin *>> Registry::load_drivers() {
   const std::lock_guard lock(mutex_);
   if (auto fine = check_choices(); !fine) return fine.error();
+  if (auto open = open_layers(); !open) return open.error();
   struct Wish { size_t index; bool named; };
   std::vector<Wish> wishes;
   std::vector<std::string> never;

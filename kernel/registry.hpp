@@ -7,6 +7,7 @@
 #pragma once
 #include <consort/driver.h>
 #include <consort/interface.h>
+#include <consort/layer.h>
 #include <consort/report.h>
 #include <consort/scheduler.h>
 #include <consort/transport.h>
@@ -42,6 +43,7 @@ struct Plugin {
     return ops_of<consort_transport_ops>(CONSORT_KIND_TRANSPORT);
   }
   const consort_report_ops *report() const noexcept { return ops_of<consort_report_ops>(CONSORT_KIND_REPORT); }
+  const consort_layer_ops *layer() const noexcept { return ops_of<consort_layer_ops>(CONSORT_KIND_LAYER); }
 
  private:
   template <class T>
@@ -88,6 +90,8 @@ class Registry {
   struct Live;    // a module that was opened and what came of it
   class Finder;
   Registry();
+  Result<void> open_layers();
+  Result<void> pass_layers(Live &);
   Result<size_t> look_up(uint32_t kind, std::string_view name) const;
   Result<Live *> prepare(size_t index);
   Result<Plugin *> start(size_t index);
@@ -100,7 +104,9 @@ class Registry {
   Result<void> selection_;                    // a plugin that was asked for and is not there
   std::mutex mutex_;                          // guards live_ and every call of init, quiesce, fini
   bool bad_setting_ = false;                  // the last start() failed by a value that was given for the plugin
-  std::vector<std::unique_ptr<Live>> live_;   // in the order of loading
+  std::vector<Plugin *> layers_;              // the setting, started; the first is outermost
+  bool layers_open_ = false;
+  std::vector<std::unique_ptr<Live>> live_;   // in the order of loading: layers before what they stand over
 };
 
 const char *kind_name(uint32_t kind) noexcept;  // "driver"; "" for a kind that this host does not know

@@ -3,6 +3,7 @@
 //
 // Owned by the registry; [control], under its mutex.
 #pragma once
+#include <cxxabi.h>
 #include <sys/types.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "error_slot.hpp"
 #include "loader.hpp"
 #include "manifest.hpp"
 #include "registry.hpp"
@@ -27,7 +29,9 @@ struct Registry::Live {
   Module module;                      // first: the code outlives everything below
   size_t index = 0;
   bool started = false;
-  Manifest manifest;
+  Manifest manifest;                  // as the runtime uses it
+  bool passed = false;                // was shown to the layers
+  std::vector<std::unique_ptr<Manifest>> beneath;  // what each layer was given that put its own in its place
   std::unique_ptr<Host> host;
   std::unique_ptr<TagWatch> watch;    // only where the setting `check` is on
   Plugin plugin;
@@ -36,6 +40,7 @@ struct Registry::Live {
   void strand() noexcept {
     (void)host.release();
     (void)watch.release();
+    for (auto &m : beneath) (void)m.release();
     stranded = new (std::nothrow) Module(module);
   }
   Module *stranded = nullptr;
@@ -63,6 +68,25 @@ class Registry::Finder {
   std::vector<Item> items_;
   std::vector<std::pair<dev_t, ino_t>> seen_;  // one file by two ways is one file
 };
+
+// A plugin's function, with what it may throw kept from the kernel. A thread that is being cancelled goes on.
+template <class F>
+consort_status guarded(const std::string &who, const char *function, F &&f) {
+  try {
+    return f();
+  } catch (abi::__forced_unwind &) {
+    throw;
+  } catch (...) {
+    return set_errorf(CONSORT_E_INTERNAL, "%s: %s threw an exception, which must not cross the boundary", who.c_str(),
+                      function);
+  }
+}
+
+// Both ends of what a plugin says: a number, and what it left in the error slot.
+inline std::string words(consort_status status) {
+  const char *text = error_text();
+  return *text ? text : std::string(consort_status_name(status)) + ", without a word: it should call host->fail";
+}
 
 // Calls a module's entry and checks its answer.
 Result<const consort_module *> ask_module(consort_entry_fn *, const consort_host *, const std::string &who);

@@ -83,6 +83,7 @@ const char *kind_name(uint32_t kind) {
     case CONSORT_KIND_SCHEDULER: return "scheduler";
     case CONSORT_KIND_TRANSPORT: return "transport";
     case CONSORT_KIND_REPORT: return "report";
+    case CONSORT_KIND_LAYER: return "layer";
     default: return "?";
   }
 }

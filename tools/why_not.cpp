@@ -133,12 +133,15 @@ int explain_usable(const Facts &facts, const Plugin &p) {
     }
     case CONSORT_KIND_INTERFACE:
       return used(p.who(), "it is loaded with the first datum that names it, from " + from);
-    case CONSORT_KIND_REPORT: {
-      const auto named = facts.settings.find("reports");
+    case CONSORT_KIND_REPORT:
+    case CONSORT_KIND_LAYER: {
+      const std::string key = p.kind == CONSORT_KIND_REPORT ? "reports" : "layers";
+      const auto named = facts.settings.find(key);
       const std::string list = named == facts.settings.end() ? "" : "," + named->second.value + ",";
       if (list.find("," + p.name + ",") == list.npos)
-        return unused(p.who(), because(facts, "reports") + " does not name it; set CONSORT_REPORTS=" + p.name);
-      return facts.no_start.empty() ? used(p.who(), because(facts, "reports") + ", from " + from)
+        return unused(p.who(), because(facts, key) + " does not name it; set CONSORT_" +
+                                   (p.kind == CONSORT_KIND_REPORT ? "REPORTS=" : "LAYERS=") + p.name);
+      return facts.no_start.empty() ? used(p.who(), because(facts, key) + ", from " + from)
                                     : unused(p.who(), "no runtime starts here: " + facts.no_start);
     }
     default:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from layout import Layout, compare
 
-FAMILIES = ('host', 'driver', 'interface', 'scheduler', 'transport', 'report', 'api')
+FAMILIES = ('host', 'driver', 'interface', 'scheduler', 'transport', 'report', 'layer', 'api')
 LISTS = ('structs', 'functions', 'types', 'constants')
 WIDTH = 118
 

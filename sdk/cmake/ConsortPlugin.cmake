@@ -121,7 +121,7 @@ function(consort_test_plugin name)
   add_test(NAME ${name}.loads COMMAND ${CONSORT_COMMAND} plugins -v)
   set_tests_properties(${name}.loads PROPERTIES TIMEOUT 60
     ENVIRONMENT CONSORT_PLUGIN_PATH=$<TARGET_FILE_DIR:consort_plugin_${name}>
-    PASS_REGULAR_EXPRESSION "(scheduler|driver|interface|transport|report) ${name} [^\n]*\n  file +[^\n]*/${name}\\.so")
+    PASS_REGULAR_EXPRESSION "(scheduler|driver|interface|transport|report|layer) ${name} [^\n]*\n  file +[^\n]*/${name}\\.so")
   execute_process(COMMAND ${CONSORT_COMMAND} help conform OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE missing)
   if(NOT missing)
     add_test(NAME ${name}.conforms COMMAND ${CONSORT_COMMAND} conform ${file} --level ${arg_LEVEL})

@@ -67,7 +67,7 @@ std::vector<const Case *> cases_for(uint32_t kind) {
 }
 
 const char *kind_name(uint32_t kind) {
-  constexpr const char *names[] = {"plugin", "driver", "interface", "scheduler", "transport", "report"};
+  constexpr const char *names[] = {"plugin", "driver", "interface", "scheduler", "transport", "report", "layer"};
   return kind < std::size(names) ? names[kind] : "plugin";
 }
 

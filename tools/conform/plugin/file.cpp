@@ -34,7 +34,7 @@ CONFORM_CASE(P, 3, abi, carries_a_note) {
     const size_t name = strnlen(note.name, sizeof note.name), version = strnlen(note.version, sizeof note.version);
     t.need(name > 0 && name < sizeof note.name, "a note has no name, or one without an end");
     t.check(version > 0 && version < sizeof note.version, "the note of %s has no version, or one without an end", note.name);
-    t.check(note.kind >= CONSORT_KIND_DRIVER && note.kind <= CONSORT_KIND_REPORT, "the note of %s is of kind %u, which is none",
+    t.check(note.kind >= CONSORT_KIND_DRIVER && note.kind <= CONSORT_KIND_LAYER, "the note of %s is of kind %u, which is none",
             note.name, note.kind);
     for (const char *c = note.name; *c; ++c)
       t.check((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' || *c == '-',

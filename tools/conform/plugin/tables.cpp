@@ -1,5 +1,6 @@
 // The tables that the entry answers.
 #include <consort/interface.h>
+#include <consort/layer.h>
 #include <consort/report.h>
 #include <consort/scheduler.h>
 #include <consort/transport.h>
@@ -23,7 +24,8 @@ constexpr Family kFamilies[] = {
     {CONSORT_KIND_INTERFACE, CONSORT_INTERFACE_MAJOR, CONSORT_INTERFACE_MINOR, CONSORT_END(consort_interface_ops, runs)},
     {CONSORT_KIND_SCHEDULER, CONSORT_SCHEDULER_MAJOR, CONSORT_SCHEDULER_MINOR, CONSORT_END(consort_scheduler_ops, quiesce)},
     {CONSORT_KIND_TRANSPORT, CONSORT_TRANSPORT_MAJOR, CONSORT_TRANSPORT_MINOR, CONSORT_END(consort_transport_ops, poll)},
-    {CONSORT_KIND_REPORT, CONSORT_REPORT_MAJOR, CONSORT_REPORT_MINOR, CONSORT_END(consort_report_ops, report)}};
+    {CONSORT_KIND_REPORT, CONSORT_REPORT_MAJOR, CONSORT_REPORT_MINOR, CONSORT_END(consort_report_ops, report)},
+    {CONSORT_KIND_LAYER, CONSORT_LAYER_MAJOR, CONSORT_LAYER_MINOR, CONSORT_END(consort_layer_ops, wrap)}};
 
 const Family *find_family(uint32_t kind) {
   for (const Family &f : kFamilies)
@@ -51,6 +53,7 @@ void find_holes(Trial &t, const consort_transport_ops &ops) {
   if (ops.flags & CONSORT_TC_FD) HOLE(event_fd), HOLE(arm);
 }
 void find_holes(Trial &t, const consort_report_ops &ops) { HOLE(report); }
+void find_holes(Trial &t, const consort_layer_ops &ops) { HOLE(wrap); }
 #undef HOLE
 
 }  // namespace
@@ -101,6 +104,7 @@ CONFORM_CASE(P, 9, abi, has_what_is_mandatory) {
     case CONSORT_KIND_SCHEDULER: return find_holes(t, p.ops<consort_scheduler_ops>());
     case CONSORT_KIND_TRANSPORT: return find_holes(t, p.ops<consort_transport_ops>());
     case CONSORT_KIND_REPORT: return find_holes(t, p.ops<consort_report_ops>());
+    case CONSORT_KIND_LAYER: return find_holes(t, p.ops<consort_layer_ops>());
     default: t.need(false, "is of kind %u, which is none", p.manifest().kind);
   }
 }
