@@ -13,12 +13,10 @@ namespace {
 
 // The first `max` bytes; files of /proc and /sys say no size.
 std::string read(const std::string &path, size_t max = 65536) {
-  std::string text;
-  if (FILE *f = std::fopen(path.c_str(), "re")) {
-    text.resize(max);
-    text.resize(std::fread(text.data(), 1, max, f));
-    std::fclose(f);
-  }
+  std::string text(max, 0);  // before the file is opened: where there is no memory, nothing stays open
+  FILE *f = std::fopen(path.c_str(), "re");
+  text.resize(f ? std::fread(text.data(), 1, max, f) : 0);
+  if (f) std::fclose(f);
   return text;
 }
 
