@@ -50,7 +50,7 @@ int Engine::end_of(uint32_t space) const noexcept {
   return it == spaces.end() ? -2 : it->second;
 }
 
-void Engine::add(Queue &q) {
+void Engine::add(Queue &q, std::unique_lock<std::mutex> &lock) {
   size_t most = q.depth;
   for (const Queue *other : queues_) most += other->depth;
   for (auto *list : {&active_, &effects_, &due_, &flowing_}) list->reserve(most);
@@ -64,7 +64,7 @@ void Engine::add(Queue &q) {
       clock_thread_ = std::thread([this] { keep_time(); });
     }
   } catch (...) {
-    std::erase(queues_, &q);
+    remove(q, lock);  // the one thread of the two that may run already, too
     throw;
   }
 }

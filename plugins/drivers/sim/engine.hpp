@@ -94,7 +94,7 @@ class Engine {
   bool strikes(Device &, Fault::Kind) noexcept;                // counts; true: this one goes wrong
   void play_effects(std::unique_lock<std::mutex> &) noexcept;  // virtual time: calls what is due, without the mutex
   void tell_losses(std::unique_lock<std::mutex> &) noexcept;
-  void add(Queue &);                                           // throws where there is no thread
+  void add(Queue &, std::unique_lock<std::mutex> &);           // throws where there is no thread
   void remove(Queue &, std::unique_lock<std::mutex> &) noexcept;
   bool idle() const noexcept { return queues_.empty(); }
   bool has_effects() const noexcept { return !effects_.empty(); }

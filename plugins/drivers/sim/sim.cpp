@@ -320,12 +320,12 @@ consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queu
     if (!e.machine.virtual_time && (q->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
       return e.fail(d, CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
     try {
-      const std::lock_guard lock(e.mutex);
+      std::unique_lock lock(e.mutex);
       if (d.lost) {
         if (q->fd >= 0) ::close(q->fd);
         return e.fail(d, CONSORT_E_DEVICE_LOST, "no queue is opened: the device is lost");
       }
-      e.add(*q);
+      e.add(*q, lock);
     } catch (...) {
       if (q->fd >= 0) ::close(q->fd);
       return e.fail(d, CONSORT_E_NOMEM, "no thread for a queue");
