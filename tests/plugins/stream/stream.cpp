@@ -15,7 +15,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <new>
 #include <string>
@@ -64,8 +64,8 @@ struct Queue {
   stream_native native;  // first: what call->native_queue points to
   Device *dev;
   uint64_t token;
-  std::deque<Op> pending;  // the first one may be running
-  std::deque<consort_done> done;
+  std::list<Op> pending;           // the first one may be running
+  std::vector<consort_done> done;  // with room for all that is in flight
   uint64_t accepted = 0, completed = 0;
   int fd = -1;
   bool armed = false, stop = false, flushed = false;
@@ -154,7 +154,7 @@ void run(Queue &q) {
       d.changed.wait(lock);
       continue;
     }
-    Op &o = q.pending.front();  // a deque: stays where it is while others are added
+    Op &o = q.pending.front();  // stays where it is while others are added
     for (const consort_ticket &t : o.wait) {
       if (ticket_open(d, t)) driver.count(STREAM_WAITS);
       while (ticket_open(d, t) && !d.lost) d.changed.wait(lock);
@@ -224,9 +224,10 @@ void fini(void *self) noexcept { delete static_cast<Driver *>(self); }
 uint32_t count(void *) noexcept { return 1; }
 
 consort_status open(void *self, uint32_t, uint64_t token, void **dev) noexcept {
+  auto *driver = static_cast<Driver *>(self);
   auto *d = new (std::nothrow) Device;
-  if (!d) return CONSORT_E_NOMEM;
-  d->driver = static_cast<Driver *>(self);
+  if (!d) return driver->host->fail(driver->host, CONSORT_E_NOMEM, "stream: out of memory");
+  d->driver = driver;
   d->token = token;
   *dev = d;
   return CONSORT_OK;
@@ -284,10 +285,16 @@ consort_status link(void *dev, const consort_space_desc *src, const consort_spac
   return CONSORT_OK;
 }
 
+bool is_lost(Device &d) {
+  std::lock_guard lock(d.mutex);
+  return d.lost;
+}
 consort_status alloc(void *dev, uint32_t, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) noexcept {
   Device &d = device(dev);
   const consort_host *host = d.driver->host;
-  if (d.lost) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
+  if (is_lost(d)) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
+  if (flags & ~uint32_t{CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT})
+    return host->fail(host, CONSORT_E_UNSUPPORTED, "stream: its memory is neither pinned nor exported");
   void *p = nullptr;
   if (posix_memalign(&p, align < 64 ? 64 : align, bytes) != 0)
     return host->fail(host, CONSORT_E_NOMEM, "stream: out of memory");
@@ -296,7 +303,9 @@ consort_status alloc(void *dev, uint32_t, uint64_t bytes, uint64_t align, uint32
   return CONSORT_OK;
 }
 void free(void *, uint32_t, consort_addr addr, uint64_t) noexcept { std::free(at(addr)); }
-consort_status attach(void *, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
+consort_status attach(void *dev, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
+  const consort_host *host = device(dev).driver->host;
+  if (is_lost(device(dev))) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
   *local = addr;
   return CONSORT_OK;
 }
@@ -304,6 +313,7 @@ void detach(void *, uint32_t, consort_addr) noexcept {}
 consort_status load_impl(void *dev, const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) noexcept {
   const Driver &driver = *device(dev).driver;
   const consort_host *host = driver.host;
+  if (is_lost(device(dev))) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
   driver.count(STREAM_LOADS);
   if (std::strcmp(format, "slow") == 0) {
     auto &slow = *reinterpret_cast<stream_slow *>(
@@ -337,11 +347,21 @@ consort_status queue_open(void *dev, uint32_t, uint64_t token, consort_queue_des
   out->flags = CONSORT_Q_IN_ORDER | (d.driver->waits ? CONSORT_Q_WAITS : 0);
   out->sync = d.driver->waits ? d.token + 1 : 0;
   out->depth = d.driver->depth;
-  {
-    std::lock_guard lock(d.mutex);
-    d.queues.push_back(q);
+  try {
+    {
+      std::lock_guard lock(d.mutex);
+      d.queues.push_back(q);
+    }
+    q->thread = std::thread([q] { run(*q); });
+  } catch (...) {
+    {
+      std::lock_guard lock(d.mutex);
+      std::erase(d.queues, q);
+    }
+    ::close(q->fd);
+    delete q;
+    return d.driver->host->fail(d.driver->host, CONSORT_E_NOMEM, "stream: no memory or no thread for a queue");
   }
-  q->thread = std::thread([q] { run(*q); });
   *result = q;
   return CONSORT_OK;
 }
@@ -371,25 +391,33 @@ uint32_t submit(void *handle, const consort_op *ops, uint32_t n) noexcept {
   std::unique_lock lock(q.dev->mutex);
   const bool idle = q.accepted == q.completed;
   for (; i < n && q.accepted - q.completed < driver.depth; ++i) {
-    Op o{};
-    o.op = ops[i];
-    o.wait.assign(ops[i].wait, ops[i].wait + ops[i].nwait);
+    std::list<Op> made(0), mark(0);
+    try {
+      made.resize(1);
+      made.front().op = ops[i];
+      made.front().wait.assign(ops[i].wait, ops[i].wait + ops[i].nwait);
+      if (ops[i].flags & CONSORT_OPF_ENQUEUE) mark.resize(1);
+      const size_t most = q.done.size() + (q.accepted - q.completed) + 1;
+      if (q.done.capacity() < most) q.done.reserve(2 * most);
+    } catch (const std::bad_alloc &) {
+      break;  // no room, as far as anybody can tell
+    }
+    Op &o = made.front();
     if (o.op.kind == CONSORT_OP_CALL && (o.op.flags & CONSORT_OPF_ENQUEUE) && !q.dev->lost) {
       consort_call *call = o.op.u.call.call;
       call->native_queue = &q.native;
       call->native_context = q.dev;
       if (!o.wait.empty()) {  // what it enqueues has to wait as well: a mark that nobody hears of goes ahead
-        Op mark{};
-        mark.wait.swap(o.wait);
-        mark.fn = [](void *) {};
-        q.pending.push_back(std::move(mark));
+        mark.front().wait.swap(o.wait);
+        mark.front().fn = [](void *) {};
+        q.pending.splice(q.pending.end(), mark);
       }
       lock.unlock();
       o.status = o.op.u.call.fn(call);
       lock.lock();
       o.ran = true;
     }
-    q.pending.push_back(std::move(o));
+    q.pending.splice(q.pending.end(), made);
     ++q.accepted;
   }
   if (i) {
