@@ -177,6 +177,9 @@ DeviceQueue &Devices::carrier(uint32_t device) {
 
 bool Devices::step_clock() {
   Host &host = plugin_.host();
+  bool any = false;                              // as in the kernel: while anybody has something to do, time stands
+  for (DeviceQueue *q : open_) any = q->poll() || any;
+  if (any) return true;
   uint64_t next = CONSORT_NEVER;
   for (const DeviceQueue *q : open_) next = std::min(next, q->next_event());
   if (next == CONSORT_NEVER) return false;

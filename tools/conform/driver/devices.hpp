@@ -79,7 +79,7 @@ class Devices {
   // -- queues that are open, for a clock that stands still ------------------------------------------------------------
   void opened(DeviceQueue *q) { open_.push_back(q); }
   void closed(DeviceQueue *q) { std::erase(open_, q); }
-  bool step_clock();                             // to the next event of all queues; false: there is none
+  bool step_clock();                             // once all are polled, to their next event; false: there is none
 
  private:
   void open_all();

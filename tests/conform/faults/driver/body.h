@@ -2,6 +2,7 @@
 // that run functions, a thread for all queues. Queues for copies wait for tickets; those of units are in order.
 #include <consort/driver.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -10,6 +11,11 @@
 
 #if defined FAULT_CLAIMS_ORDER || defined FAULT_NO_WAIT
 #define FAULT_NEWEST_FIRST
+#endif
+#ifdef VIRTUAL // things happen in poll, at the host's time
+#define FLAGS CONSORT_PF_VIRTUAL
+#else
+#define FLAGS 0
 #endif
 #define DEPTH 16
 #define ALIGN 64
@@ -25,12 +31,14 @@ typedef struct {
   consort_ticket wait[8];
   consort_done done;
   int is_done, is_told;
+  uint64_t due; // of a simulation
 } Slot;
 typedef struct Device Device;
 typedef struct {
   Device *device;
   uint64_t token, accepted, told; // slots told .. accepted are in use
   int in_order, armed, fd, is_open;
+  void *owner;
   Slot ring[DEPTH];
 } Queue;
 struct Device {
@@ -59,6 +67,7 @@ static uint32_t count(void *self) {
 }
 
 static void *serve(void *device);
+static void work(Device *d);
 
 static consort_status open_device(void *self, uint32_t index, uint64_t token, void **out) {
   Self *s = self;
@@ -76,10 +85,12 @@ static consort_status open_device(void *self, uint32_t index, uint64_t token, vo
   d->self = s, d->token = token, d->own = CONSORT_NONE;
   pthread_mutex_init(&d->mutex, NULL);
   pthread_cond_init(&d->changed, NULL);
+#ifndef VIRTUAL
   if (pthread_create(&d->thread, NULL, serve, d) != 0) {
     free(d);
     return s->host->fail(s->host, CONSORT_E_NOMEM, "wrong: no thread for the device");
   }
+#endif
   *out = d;
   return CONSORT_OK;
 }
@@ -93,7 +104,9 @@ static void close_device(void *dev) {
 #ifdef FAULT_LEAKS_DEVICE
   pthread_detach(d->thread);
 #else
+#ifndef VIRTUAL
   pthread_join(d->thread, NULL);
+#endif
   pthread_cond_destroy(&d->changed);
   pthread_mutex_destroy(&d->mutex);
 #ifdef FAULT_OPEN_HOST
@@ -246,7 +259,9 @@ static void free_memory(void *dev, uint32_t id, consort_addr a, uint64_t bytes) 
 
 static consort_status attach(void *dev, uint32_t id, consort_addr a, uint64_t bytes, consort_addr *local) {
   Device *d = dev;
+#ifndef FAULT_ATTACHES_LOST
   if (d->lost) return d->self->host->fail(d->self->host, CONSORT_E_DEVICE_LOST, "wrong: the device is lost");
+#endif
   *local = a;
   return CONSORT_OK;
 }
@@ -401,6 +416,36 @@ static void tell(Device *d) {
 #endif
 }
 
+#ifdef VIRTUAL
+// All that is due, at the host's time; in poll.
+static void work(Device *d) {
+  const consort_host *host = d->self->host;
+  for (int k = 0; k < QUEUES; ++k)
+    for (Slot *s; d->queues[k] && (s = next_of(d, d->queues[k])) && s->due <= host->now(host); end(d->queues[k], s)) {
+      s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE, .t0 = s->due, .t1 = s->due};
+      s->done.status = execute(d, &s->op, &s->done.bytes);
+#ifdef FAULT_OWN_CLOCK
+      struct timespec now;
+      clock_gettime(CLOCK_MONOTONIC, &now);
+      s->done.t1 = now.tv_nsec;
+#endif
+    }
+}
+
+static uint64_t next_event(void *queue) {
+  Queue *q = queue;
+#ifdef FAULT_NEVER
+  return CONSORT_NEVER;
+#else
+  const uint64_t now = q->device->self->host->now(q->device->self->host);
+  Slot *s = next_of(q->device, q);
+  for (uint64_t i = q->told; i < q->accepted; ++i)
+    if (q->ring[i % DEPTH].is_done && !q->ring[i % DEPTH].is_told) return now;
+  return !s ? CONSORT_NEVER : s->due > now ? s->due : now;
+#endif
+}
+#endif
+
 static void *serve(void *device) {
   Device *d = device;
   const consort_host *host = d->self->host;
@@ -520,6 +565,16 @@ static uint32_t submit(void *queue, const consort_op *ops, uint32_t n) {
 #ifdef FAULT_PARAM_IN_SUBMIT
   d->self->host->param(d->self->host, "lost_after");
 #endif
+#ifdef FAULT_SHARED
+  static consort_op scratch;
+  if (n) scratch = ops[0];
+  sched_yield();
+#endif
+#ifdef FAULT_OF_ONE_THREAD
+  static __thread void *mine;
+  if (!q->owner) q->owner = &mine;
+  if (q->owner != (void *)&mine) return 0;
+#endif
   pthread_mutex_lock(&d->mutex);
   uint32_t i = 0;
 #ifdef FAULT_FORGETS_ROOM
@@ -531,7 +586,18 @@ static uint32_t submit(void *queue, const consort_op *ops, uint32_t n) {
   for (; i < n && q->accepted - q->told < DEPTH; ++i) {
 #endif
     Slot *s = &q->ring[q->accepted % DEPTH];
+#ifdef FAULT_SUBMIT_MALLOC
+    void *volatile note = malloc(16);
+    if (!note) continue;
+    free(note);
+#endif
     s->op = ops[i];
+#ifdef FAULT_SHARED
+    if (i == 0) s->op = scratch;
+#endif
+#ifdef VIRTUAL
+    s->due = d->self->host->now(d->self->host) + 1000 + (s->op.kind == CONSORT_OP_COPY ? s->op.u.copy.run : 0);
+#endif
 #ifdef FAULT_KEEPS_TICKETS
     s->op.wait = ops[i].wait;
 #else
@@ -560,8 +626,13 @@ static uint32_t poll_queue(void *queue, consort_done *out, uint32_t max) {
 #ifdef FAULT_PAST_MAX
   ++max;
 #endif
-#ifndef FAULT_UNLOCKED
+#ifdef FAULT_SLOW
+  for (volatile int k = 0; k < 200000; ++k) {
+  }
+#endif
   pthread_mutex_lock(&d->mutex);
+#ifdef VIRTUAL
+  work(d);
 #endif
   for (uint64_t i = q->told; i < q->accepted && n < max; ++i) {
     Slot *s = &q->ring[i % DEPTH];
@@ -579,9 +650,7 @@ static uint32_t poll_queue(void *queue, consort_done *out, uint32_t max) {
 #endif
   }
   while (q->told < q->accepted && q->ring[q->told % DEPTH].is_told) ++q->told;
-#ifndef FAULT_UNLOCKED
   pthread_mutex_unlock(&d->mutex);
-#endif
   return n;
 }
 
@@ -629,12 +698,16 @@ static void fini(void *self) { free(self); }
 static const consort_driver_ops ops = {
     .size = sizeof(consort_driver_ops), .flags = CONSORT_DRV_FD, .count = count, .open = open_device, .close = close_device, .space = space,
     .unit = unit, .link = link_spaces, .alloc = alloc, .free = free_memory, .attach = attach, .detach = detach, .load_impl = load_impl,
-    .queue_open = queue_open, .queue_close = queue_close, .submit = submit, .poll = poll_queue, .event_fd = event_fd, .arm = arm};
+    .queue_open = queue_open, .queue_close = queue_close, .submit = submit, .poll = poll_queue, .event_fd = event_fd,
+#ifdef VIRTUAL
+    .next_event = next_event,
+#endif
+    .arm = arm};
 
 static const consort_param params[] = {{"lost_after", "u64", "0", NULL, "the op with which the device is lost; 0: none"}};
 static const consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER, .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
-    .name = "wrong", .version = "1.0.0", .summary = "wrong on purpose, but for one of these", .license = "Apache-2.0", .params = params,
+    .flags = FLAGS, .name = "wrong", .version = "1.0.0", .summary = "wrong on purpose, but for one of these", .license = "Apache-2.0", .params = params,
     .nparams = 1, .ops = &ops, .init = init, .fini = fini};
 
-CONSORT_MODULE(wrong, DRIVER, 0, "wrong", "1.0.0", plugin);
+CONSORT_MODULE(wrong, DRIVER, FLAGS, "wrong", "1.0.0", plugin);

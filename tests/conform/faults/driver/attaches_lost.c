@@ -1,0 +1,3 @@
+// CONSORT-D-46: a lost device still attaches memory
+#define FAULT_ATTACHES_LOST
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-D-61: links say that they carry a thousand bytes per second
+#define FAULT_BANDWIDTH
+#include "body.h"

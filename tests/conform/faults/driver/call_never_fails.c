@@ -1,0 +1,3 @@
+// CONSORT-D-20: what a function answers is forgotten
+#define FAULT_CALL_NEVER_FAILS
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-D-71: queue_close forgets the descriptor
+#define FAULT_LEAKS_QUEUE
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-D-44: a lost device is not told
+#define FAULT_LOST_SILENT
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-D-41: open does not look whether malloc gave something
+#define FAULT_OPEN_MALLOC
+#include "body.h"

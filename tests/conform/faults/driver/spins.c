@@ -1,0 +1,3 @@
+// CONSORT-D-62: the thread of the device spins
+#define FAULT_SPINS
+#include "body.h"

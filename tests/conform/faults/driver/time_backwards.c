@@ -1,0 +1,3 @@
+// CONSORT-D-19: ops end before they begin
+#define FAULT_TIME_BACKWARDS
+#include "body.h"

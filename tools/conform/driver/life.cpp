@@ -1,0 +1,74 @@
+// Devices and queues that come and go.
+#include <algorithm>
+#include <memory>
+
+#include "conform/driver/store.hpp"
+
+namespace conform {
+namespace {
+
+// What there is before and after; the heap in parts, as what the allocator keeps is no leak.
+class Ledger {
+ public:
+  Ledger(Trial &t, Host &host, uint32_t part) : t_(t), host_(host), part_(part) {}
+  void mark(uint32_t round) {
+    if (round == part_) threads_ = count_threads(), descriptors_ = count_descriptors(), blocks_ = host_.live_blocks();
+    if (round % part_ == 0 && round) heap_.mark();
+  }
+  void check(const char *what) {
+    t_.check(count_threads() <= threads_, "%zu threads more after %s", count_threads() - threads_, what);
+    t_.check(count_descriptors() <= descriptors_, "%zu descriptors more after %s", count_descriptors() - descriptors_, what);
+    t_.check(host_.live_blocks() <= blocks_, "%zu blocks of host->alloc more after %s", host_.live_blocks() - blocks_, what);
+    t_.check(heap_.least_growth() < 64 * part_, "%zu bytes of heap more after %u times %s", heap_.least_growth(), part_, what);
+  }
+
+ private:
+  Trial &t_;
+  Host &host_;
+  const uint32_t part_;
+  size_t threads_ = 0, descriptors_ = 0, blocks_ = 0;
+  HeapMarks heap_;
+};
+
+}  // namespace
+
+CONFORM_CASE(D, 70, life, devices_leave_nothing_behind) {
+  Host host;
+  Plugin p(t, host);
+  constexpr uint32_t kPart = 10;
+  Ledger ledger(t, host, kPart);
+  const uint32_t rounds = static_cast<uint32_t>(t.scaled(14, 40)) * kPart;
+  uint32_t round = 0;
+  for (; round <= rounds && (round < 10 * kPart || t.has_time()) && !t.failed(); ++round) {
+    ledger.mark(round);
+    Devices devices(t, p);
+    DeviceQueue q(devices, 0);
+    q.run(op_of(CONSORT_OP_MARK));
+    for (const Devices::Space &s : devices.spaces())
+      if (s.device == 0) {
+        consort_addr a{};
+        const uint64_t n = std::max<uint64_t>(4096, s.desc.granule);
+        if (devices.ops().alloc(devices.all()[0].handle, s.desc.id, n, s.desc.align, 0, &a) >= 0)
+          devices.ops().free(devices.all()[0].handle, s.desc.id, a, n);
+      }
+  }
+  ledger.check("devices were opened and closed");
+}
+
+CONFORM_CASE(D, 71, life, queues_leave_nothing_behind) {
+  Host host;
+  Plugin p(t, host);
+  Devices devices(t, p);
+  constexpr uint32_t kPart = 25;
+  Ledger ledger(t, host, kPart);
+  const uint32_t rounds = static_cast<uint32_t>(t.scaled(8, 40)) * kPart;
+  for (uint32_t round = 0; round <= rounds && (round < 6 * kPart || t.has_time()) && !t.failed(); ++round) {
+    ledger.mark(round);
+    const bool of_unit = round % 2 && !devices.units().empty();
+    DeviceQueue q(devices, of_unit ? devices.units()[0].device : 0, of_unit ? devices.units()[0].index : CONSORT_NONE);
+    q.run(op_of(CONSORT_OP_MARK));
+  }
+  ledger.check("queues were opened and closed");
+}
+
+}  // namespace conform
