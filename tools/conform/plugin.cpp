@@ -97,7 +97,10 @@ void Plugin::stop() {
   running_ = false;
 }
 
-void HeapMarks::mark() { bytes_.push_back(CONSORT_SAN ? 0 : mallinfo2().uordblks); }
+void HeapMarks::mark() {
+  const auto heap = mallinfo2();
+  bytes_.push_back(CONSORT_SAN ? 0 : heap.uordblks + heap.hblkhd);  // large blocks have mappings of their own
+}
 
 size_t HeapMarks::least_growth() const {
   size_t least = bytes_.size() < 2 ? 0 : SIZE_MAX;

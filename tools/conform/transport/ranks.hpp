@@ -1,0 +1,162 @@
+// ranks.hpp — ranks of the transport under judgement, and a book of what each has posted and was told.
+//
+// Each Rank has a plugin instance and a host of its own, as if it were a process. One thread at a time posts and polls on one
+// Rank; connect and disconnect may come from another. Whatever poll() answers is checked against the book: was it posted,
+// has it not ended before. A transport that reaches nobody but itself is judged as one rank that is its own peer.
+#pragma once
+#include <consort/transport.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conform/case.hpp"
+#include "conform/plugin.hpp"
+#include "conform/transport/board.hpp"
+
+namespace conform {
+
+// Bytes with others around them that nobody may touch.
+class Block {
+ public:
+  explicit Block(size_t n, unsigned char fill = 0);
+  unsigned char *data() { return bytes_.data() + kAround; }
+  size_t size() const { return n_; }
+  unsigned char &operator[](size_t i) { return data()[i]; }
+  consort_addr addr(uint64_t off = 0) { return {reinterpret_cast<uint64_t>(data()), off}; }
+  bool is_kept() const;               // what is around
+  bool is(unsigned char fill) const;  // all of it
+
+ private:
+  static constexpr size_t kAround = 256;
+  static constexpr unsigned char kGuard = 0xA7;
+  std::vector<unsigned char> bytes_;
+  size_t n_;
+};
+
+std::vector<uint8_t> usual_secret();
+
+struct JobOptions {
+  uint32_t nranks = 2;
+  std::string job;  // "": one of its own
+  std::vector<uint8_t> secret = usual_secret();
+  uint64_t sim_domain = 0;  // not 0: its host's clock stands still until World moves it
+};
+
+class Rank {
+ public:
+  static constexpr uint64_t kToken = 0x70cE;
+
+  // Opens it; how that went says opened().
+  Rank(Trial &, Board &, uint32_t number, const JobOptions &);
+  ~Rank();
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+  void close();
+
+  consort_status opened() const { return opened_; }
+  bool is_open() const { return t_ != nullptr; }
+  uint32_t number() const { return boot_.rank; }
+  const consort_transport_ops &ops() const { return ops_; }
+  const consort_tcaps &caps() const { return caps_; }
+  const consort_boot &boot() const { return boot_; }
+  void *raw() const { return t_; }
+  Plugin &plugin() { return plugin_; }
+  Host &host() { return plugin_.host(); }
+  bool can(uint32_t flag) const { return caps_.flags & flag; }
+
+  std::vector<unsigned char> address();
+  consort_status connect(uint32_t rank, const std::vector<unsigned char> &address);
+  void disconnect(uint32_t rank);
+  uint32_t count(uint32_t event, uint32_t rank);  // events of this kind about that rank so far
+  consort_status reg(Block &, size_t at, size_t bytes, consort_mr *out);
+  void dereg(const consort_mr &);
+
+  // Answers the cookie, or 0 where there is no room.
+  uint64_t try_post(consort_msg);
+  uint32_t post_all(
+      std::vector<consort_msg> &);  // in one call; fills in their cookies; answers the prefix that was taken
+  void cancel(uint64_t cookie);
+  uint32_t poll(uint32_t max = 16);                   // answers how many ended or were notified
+  const consort_done *end_of(uint64_t cookie) const;  // nullptr: under way
+  size_t under_way() const { return posted_ - ended_; }
+  std::vector<consort_done> notes;  // notifications, in their order
+  std::vector<uint64_t> order;      // cookies as they ended
+
+ private:
+  struct Entry {
+    bool is_over = false;
+    consort_done done{};
+  };
+  uint64_t cookie_of(size_t i) const { return (uint64_t{number()} + 1) << 40 | i; }
+  void book(const consort_done &);
+
+  Trial &t_case_;
+  Board &board_;
+  JobOptions job_;
+  Plugin plugin_;
+  consort_transport_ops ops_;
+  consort_boot boot_{};
+  consort_tcaps caps_{};
+  void *t_ = nullptr;
+  consort_status opened_ = CONSORT_E_INTERNAL;
+  std::vector<Entry> book_;
+  size_t posted_ = 0, ended_ = 0;
+};
+
+consort_msg send_of(uint32_t peer, consort_addr, uint64_t bytes, uint64_t tag);
+consort_msg receive_of(uint32_t peer, consort_addr, uint64_t bytes, uint64_t tag, uint64_t ignore = 0);
+consort_msg reach_of(uint16_t kind, uint32_t peer, consort_addr local, uint64_t bytes, consort_addr remote,
+                     const consort_mr &);
+
+// Ranks of one job, all connected with each other; or one that is connected with itself (is_alone).
+class World {
+ public:
+  explicit World(Trial &, uint32_t nranks = 2, uint64_t sim_domain = 0);
+
+  Rank &operator[](size_t i) { return *ranks_[is_alone() ? 0 : i]; }
+  Rank &a() { return *ranks_.front(); }
+  Rank &b() { return *ranks_.back(); }
+  bool is_alone() const { return ranks_.size() == 1; }
+  bool is_virtual() const { return job_.sim_domain != 0; }
+  Board &board() { return board_; }
+  const JobOptions &job() const { return job_; }
+  void must(uint32_t flag, const char *what);  // skips the case where it is not claimed
+
+  bool pump();  // each polls once; in virtual time the clock goes on when nothing came
+  // Pumps until it holds; the case fails when nothing has moved for some seconds.
+  template <class F>
+  void until(const char *what, F holds) {
+    for (Patience patience; !holds();) {
+      if (pump())
+        patience = Patience();
+      else
+        t_.need(patience.wait(), "nothing moves any more, while waiting until %s", what);
+    }
+  }
+  uint64_t post(Rank &, const consort_msg &);  // pumps until there is room
+  consort_done end(Rank &, uint64_t cookie);   // pumps until it has ended
+  void settle();                               // pumps until nothing is under way
+  void idle();                                 // pumps a while without expecting anything
+  void connect(Rank &, Rank &);
+
+  class Patience {  // gives turns away, then sleeps
+   public:
+    explicit Patience(uint64_t seconds = 3) : seconds_(seconds) {}
+    bool wait();  // false: it is over
+   private:
+    uint64_t seconds_;
+    uint64_t began_ = Board::now();
+    uint32_t turns_ = 0;
+  };
+
+ private:
+  Trial &t_;
+  Board board_;
+  JobOptions job_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+std::string fresh_job();
+
+}  // namespace conform
