@@ -1,0 +1,3 @@
+// CONSORT-T-13: of a message that was cut the buffer's length is told
+#define FAULT_CUT_LENGTH
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-T-30: a long GET lacks its last byte
+#define FAULT_GET_SHORT
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-T-70: close does not free
+#define FAULT_LEAKS_RANK
+#include "body.h"

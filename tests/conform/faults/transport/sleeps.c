@@ -1,0 +1,3 @@
+// CONSORT-T-54: post sleeps
+#define FAULT_SLEEPS
+#include "body.h"
