@@ -108,7 +108,7 @@ struct Central {
   }
 
   static consort_status quiesce(void *s, uint64_t deadline) noexcept {
-    return wait_outside(of(s).visitors, of(s).host, deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;
+    return of(s).visitors.wait(of(s).host, deadline);
   }
 
   // Cancelled or poisoned: those that are in here come out at once and not by pop.

@@ -1,70 +1,26 @@
 // members.hpp — whom an instance serves, and who is inside it: what policies of this family have in common.
 //
 // Headers of this folder belong to all policies beside them; each plugin that includes one has a copy of its own.
-// Members are guarded by their owner's lock; Visitors may be touched by any thread.
+// Members are guarded by their owner's lock.
 #pragma once
-#include <consort/scheduler.h>
-#include <sched.h>
+#include <consort/plugin/members.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
 namespace policies {
 
+namespace plugin = consort::plugin;
+
 inline constexpr std::size_t kLine = 128;  // two lines: neighbours are fetched in pairs
 
-class SpinLock {  // innermost: nothing is called while it is held
- public:
-  void lock() noexcept {
-    for (uint32_t spins = 0; held_.exchange(1, std::memory_order_acquire);)  // pairs with unlock()
-      while (held_.load(std::memory_order_relaxed)) {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-        if (++spins % 256 == 0) sched_yield();  // its holder may have lost its core
-      }
-  }
-  void unlock() noexcept { held_.store(0, std::memory_order_release); }  // pairs with the exchange in lock()
+using plugin::SpinLock;
+using plugin::Visit;
+using plugin::Visitors;
 
- private:
-  std::atomic<uint32_t> held_{0};
-};
-
-// Calls of push and pop in progress. A visitor shows itself, then reads the epoch; who closes the instance stores the
-// epoch, then looks for visitors: seq_cst on all four, so one of the two sees the other.
-class Visitors {
- public:
-  void enter() noexcept { inside_.fetch_add(1, std::memory_order_seq_cst); }  // pairs with any()
-  void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }  // pairs with any()
-  bool any() const noexcept { return inside_.load(std::memory_order_seq_cst) != 0; }
-
- private:
-  std::atomic<uint32_t> inside_{0};
-};
-
-class Visit {
- public:
-  explicit Visit(Visitors &v) noexcept : v_(v) { v_.enter(); }
-  ~Visit() { v_.leave(); }
-  Visit(const Visit &) = delete;
-  Visit &operator=(const Visit &) = delete;
-
- private:
-  Visitors &v_;
-};
-
-// Waits until nobody is inside. False: the deadline (of host->now) came first.
-inline bool wait_outside(const Visitors &v, const consort_host *host, uint64_t deadline) noexcept {
-  while (v.any()) {
-    if (deadline != CONSORT_NEVER && host->now(host) >= deadline) return false;
-    sched_yield();
-  }
-  return true;
-}
-
+// As the SDK's, with short ways for machines of one class of unit: every push and pop asks it.
 struct Members {
   uint32_t nclasses = 1, words = 0, count = 0;
   std::vector<uint32_t> klass;       // by worker

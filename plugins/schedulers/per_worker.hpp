@@ -229,8 +229,8 @@ class PerWorker {
 
   bool nobody_inside(uint64_t deadline) const noexcept {
     for (const auto &slot : slots_)
-      if (!wait_outside(slot->visitors, host_, deadline)) return false;
-    return wait_outside(outsiders_, host_, deadline);
+      if (slot->visitors.wait(host_, deadline) != CONSORT_OK) return false;
+    return outsiders_.wait(host_, deadline) == CONSORT_OK;
   }
 
   const consort_host *const host_;

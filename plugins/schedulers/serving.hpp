@@ -43,8 +43,8 @@ class Serving {
   Visitors &outsiders() noexcept { return outsiders_; }
   bool nobody_inside(uint64_t deadline) const noexcept {
     for (const auto &l : lines_)
-      if (!wait_outside(l->visitors, host_, deadline)) return false;
-    return wait_outside(outsiders_, host_, deadline);
+      if (l->visitors.wait(host_, deadline) != CONSORT_OK) return false;
+    return outsiders_.wait(host_, deadline) == CONSORT_OK;
   }
   consort_status quiesce(uint64_t deadline) const noexcept {
     return nobody_inside(deadline) ? CONSORT_OK : CONSORT_E_TIMEOUT;

@@ -1,32 +1,15 @@
 // Contexts of cores and devices: several classes of units in one, device queues whose workers come and go while they are at
 // work, data that follow from one context's device to the other's; in the world's time and in virtual time.
 #include <consort/clock.h>
-#include <consort/contexts.h>
 
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "api/harness.hpp"
+#include "api/in_context.hpp"
+#include "support/text_file.hpp"
 
 namespace consort_test {
 namespace {
-
-struct File {
-  std::string path = "/tmp/consort-context-devices-" + std::to_string(getpid()) + "-" + std::to_string(next()++);
-  explicit File(const std::string &text = "") { std::ofstream(path) << text; }
-  ~File() { unlink(path.c_str()); }
-  std::string text() const {
-    std::stringstream s;
-    s << std::ifstream(path).rdbuf();
-    return s.str();
-  }
-  static int &next() {
-    static int n;
-    return n;
-  }
-};
 
 // Workers 0 to 3 are cores, 4 and 5 of class cuda, each with a memory of its own, 6 of class opencl.
 constexpr char kMachine[] =
@@ -35,30 +18,11 @@ constexpr char kMachine[] =
     "[[device]]\nname = \"ocl\"\nclass = \"opencl\"\ndepth = 2\nmemory = \"64M\"\n"
     "[times]\nstep = \"200us\"\n";
 
-Pairs on(const File &f, bool virtual_time, const char *scheduler) {
+Pairs on(const TextFile &f, bool virtual_time, const char *scheduler) {
   Pairs p{{"drivers", "sim"}, {"sim.machine", f.path.c_str()}, {"scheduler", scheduler}, {"keep_models", "no"}, {"sim.noise", "0.05"}};
   if (virtual_time) p.push_back({"time", "virtual"});
   return p;
 }
-
-consort_context_id create(consort_runtime *rt, std::vector<uint32_t> workers, const char *scheduler = nullptr, consort_context_id parent = {0}) {
-  consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
-  d.scheduler = scheduler;
-  d.workers = workers.data();
-  d.nworkers = static_cast<uint32_t>(workers.size());
-  d.parent = parent;
-  consort_context_id c{0};
-  need(consort_context_create(rt, &d, &c), "context");
-  return c;
-}
-class Inside {
- public:
-  Inside(consort_runtime *rt, consort_context_id c) : rt_(rt) { need(consort_context_enter(rt, c), "enter"); }
-  ~Inside() { need(consort_context_leave(rt_), "leave"); }
-
- private:
-  consort_runtime *rt_;
-};
 
 // A codelet for all three classes that adds one and notes who did it, and for which of its callers.
 struct Steps {
@@ -105,10 +69,10 @@ INSTANTIATE_TEST_SUITE_P(All, ContextDevices,
 
 // Chains through both contexts: each task where its context has units, whatever their class; values as in one row.
 TEST_P(ContextDevices, EachOnItsOwnUnits) {
-  File f(kMachine);
+  TextFile f(kMachine);
   Rt rt(on(f, is_virtual(), scheduler()));
   Steps steps(rt);
-  const auto a = create(rt, {1, 4}), b = create(rt, {2, 3, 5, 6}, "dmdas");
+  const auto a = create(rt, {1, 4}), b = create(rt, {2, 3, 5, 6}, nullptr, "dmdas");
   constexpr uint32_t kChains = 6, kLinks = 30;
   std::vector<long> home(kChains);
   std::vector<consort_data_id> data;
@@ -135,7 +99,7 @@ TEST_P(ContextDevices, EachOnItsOwnUnits) {
 
 // A device that goes over to another context while tasks are in flight on it ends those, and takes the other's then.
 TEST_P(ContextDevices, GoOverWhileTheyAreAtWork) {
-  File f(kMachine);
+  TextFile f(kMachine);
   Rt rt(on(f, is_virtual(), scheduler()));
   Steps steps(rt);
   const auto a = create(rt, {1, 4, 6}), b = create(rt, {2});
@@ -176,14 +140,14 @@ TEST_P(ContextDevices, GoOverWhileTheyAreAtWork) {
 
 // In virtual time one seed is one run, contexts or not.
 TEST(ContextDevicesOnce, TheSameSeedTheSameTrace) {
-  File f(kMachine);
+  TextFile f(kMachine);
   const auto trace = [&](const char *seed) {
-    File out;
+    TextFile out;
     Pairs p = on(f, true, "dmdas");
     p.insert(p.end(), {{"sim.trace", out.path.c_str()}, {"sim.seed", seed}, {"seed", seed}});
     Rt rt(p);
     Steps steps(rt);
-    const auto a = create(rt, {0, 1, 4}, "heft");
+    const auto a = create(rt, {0, 1, 4}, nullptr, "heft");
     std::vector<long> home(30);
     std::vector<consort_data_id> data;
     for (long &h : home) data.push_back(variable_of(rt, &h));

@@ -5,22 +5,11 @@
 #if !defined(CONSORT_HAS_OPENCL)
 TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
-#include <consort/contexts.h>
-
+#include "api/in_context.hpp"
 #include "api/opencl_programs.hpp"
 
 namespace consort_test {
 namespace {
-
-consort_context_id create(consort_runtime *rt, std::vector<uint32_t> workers, const char *scheduler) {
-  consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
-  d.scheduler = scheduler;
-  d.workers = workers.data();
-  d.nworkers = static_cast<uint32_t>(workers.size());
-  consort_context_id c{0};
-  need(consort_context_create(rt, &d, &c), "context");
-  return c;
-}
 
 TEST_F(OpenCl, ContextsOfCoresAndDevices) {
   for (const char *scheduler : {"lws", "dmda", "graph-lookahead"}) {
@@ -28,7 +17,7 @@ TEST_F(OpenCl, ContextsOfCoresAndDevices) {
     ASSERT_EQ(m.devices.size(), 2u);
     ASSERT_EQ(m.cores.size(), 2u);
     const auto scale = m.scale();
-    const auto a = create(m, {m.cores[1], m.devices[0]}, scheduler), b = create(m, {m.devices[1]}, scheduler);
+    const auto a = create(m, {m.cores[1], m.devices[0]}, nullptr, scheduler), b = create(m, {m.devices[1]}, nullptr, scheduler);
     std::vector<std::vector<float>> v(6, std::vector<float>(2000, 1.f));
     std::vector<consort_data_id> x;
     for (auto &i : v) x.push_back(vector_of(m, i.data(), i.size(), sizeof(float)));

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "api/harness.hpp"
+#include "api/in_context.hpp"
 
 using namespace consort_test;
 
@@ -16,23 +16,6 @@ Pairs four(const char *scheduler) {
   return p;
 }
 
-consort_status try_create(consort_runtime *rt, std::vector<uint32_t> workers, consort_context_id *out,
-                          const char *name = nullptr, const char *scheduler = nullptr,
-                          consort_context_id parent = {0}) {
-  consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
-  d.name = name;
-  d.scheduler = scheduler;
-  d.workers = workers.data();
-  d.nworkers = static_cast<uint32_t>(workers.size());
-  d.parent = parent;
-  return consort_context_create(rt, &d, out);
-}
-consort_context_id create(consort_runtime *rt, std::vector<uint32_t> workers, const char *name = nullptr,
-                          const char *scheduler = nullptr, consort_context_id parent = {0}) {
-  consort_context_id c{0};
-  need(try_create(rt, std::move(workers), &c, name, scheduler, parent), "context");
-  return c;
-}
 std::vector<uint32_t> workers_of(consort_runtime *rt, consort_context_id c) {
   std::vector<uint32_t> all(64);
   uint32_t n = 0;
@@ -51,14 +34,6 @@ std::string explain(consort_runtime *rt, consort_task_id t) {
   s.resize(std::min<uint64_t>(4095, consort_explain(rt, t, s.data(), s.size())));
   return s;
 }
-class Inside {
- public:
-  Inside(consort_runtime *rt, consort_context_id c) : rt_(rt) { need(consort_context_enter(rt, c), "enter"); }
-  ~Inside() { need(consort_context_leave(rt_), "leave"); }
-
- private:
-  consort_runtime *rt_;
-};
 using Ids = std::vector<uint32_t>;
 
 // -- who runs what ------------------------------------------------------------------------------------------------

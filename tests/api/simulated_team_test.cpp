@@ -3,29 +3,13 @@
 #include <consort/clock.h>
 #include <consort/teams.h>
 
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "api/team_bodies.hpp"
+#include "support/text_file.hpp"
 
 namespace consort_test {
 namespace {
-
-struct File {
-  std::string path = "/tmp/consort-simulated-team-" + std::to_string(getpid()) + "-" + std::to_string(next()++);
-  explicit File(const std::string &text = "") { std::ofstream(path) << text; }
-  ~File() { unlink(path.c_str()); }
-  std::string text() const {
-    std::stringstream s;
-    s << std::ifstream(path).rdbuf();
-    return s.str();
-  }
-  static int &next() {
-    static int n;
-    return n;
-  }
-};
 
 // Eight cores in two sockets, and an accelerator. Of `half` half the time can be shared; `fixed` says what a team of four
 // takes, whatever that law tells; none of `serial` can.
@@ -39,7 +23,7 @@ std::string machine(const char *parallel = "0.5") {
          "[[kernel]]\ncodelet = \"plain\"\n8 = \"3ms\"\n";
 }
 
-Pairs on(const File &f, const char *scheduler, const char *execute = "false") {
+Pairs on(const TextFile &f, const char *scheduler, const char *execute = "false") {
   return {{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", scheduler}, {"sim.machine", f.path.c_str()}, {"sim.execute", execute}};
 }
 uint64_t now(consort_runtime *rt) {
@@ -64,7 +48,7 @@ uint32_t team_of_size(consort_runtime *rt, uint32_t size) {
 }
 
 TEST(SimulatedTeams, AreItsSocketsAndAllOfIt) {  // PAR-05
-  File f(machine());
+  TextFile f(machine());
   Rt rt(on(f, "eager"));
   std::map<uint32_t, int> sizes;
   uint32_t n = 0;
@@ -83,7 +67,7 @@ TEST(SimulatedTeams, AreItsSocketsAndAllOfIt) {  // PAR-05
   ASSERT_OK(consort_team_count(none, &n));
   EXPECT_EQ(n, 0u);
   EXPECT_OK(none.stop());
-  File plain("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 8\nmemory = \"1G\"\n");  // a file that says nothing of them
+  TextFile plain("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 8\nmemory = \"1G\"\n");  // a file that says nothing of them
   Rt without(on(plain, "eager"));
   ASSERT_OK(consort_team_count(without, &n));
   EXPECT_EQ(n, 0u);
@@ -101,7 +85,7 @@ TEST(SimulatedTeams, AreItsSocketsAndAllOfIt) {  // PAR-05
 
 TEST(SimulatedTeams, TakeWhatTheMachineSays) {  // PAR-02, PAR-11
   TeamBodies codelets;
-  File f(machine());
+  TextFile f(machine());
   Rt rt(on(f, "eager"));
   long home = 0;
   const auto x = variable_of(rt, &home);
@@ -125,7 +109,7 @@ TEST(SimulatedTeams, TakeWhatTheMachineSays) {  // PAR-02, PAR-11
 // A member does nothing else while the team is at work, and a team waits for all of its members.
 TEST(SimulatedTeams, HaveTheirMembersToThemselves) {  // PAR-02
   TeamBodies codelets;
-  File f(machine("1"));
+  TextFile f(machine("1"));
   Rt rt(on(f, "eager"));
   const auto never = [](const consort_call &) -> consort_status { return CONSORT_E_INTERNAL; };
   long home = 0, other = 0;
@@ -151,7 +135,7 @@ struct Outcome {
 };
 Outcome run(const char *scheduler, const char *parallel, uint32_t tasks, const char *seed = "1") {
   TeamBodies codelets;
-  File f(machine(parallel)), trace;
+  TextFile f(machine(parallel)), trace;
   Pairs pairs = on(f, scheduler);
   pairs.insert(pairs.end(), {{"sim.trace", trace.path.c_str()}, {"sim.noise", "0.05"}, {"sim.seed", seed}, {"seed", seed}});
   Rt rt(pairs);
@@ -188,7 +172,7 @@ TEST(SimulatedTeams, TheSameSeedTheSameRun) {  // SIM-01
 // With `execute` functions are called: of FORKJOIN one, of SPMD one for each rank, which meet at barriers.
 TEST(SimulatedTeams, TheirFunctionsAreCalled) {  // PAR-02, PAR-03
   TeamBodies codelets;
-  File f(machine());
+  TextFile f(machine());
   for (const char *scheduler : {"eager", "pheft"}) {
     Rt rt(on(f, scheduler, "true"));
     std::atomic<uint32_t> ranks{0}, wrong{0}, forks{0};
@@ -222,7 +206,7 @@ TEST(SimulatedTeams, TheirFunctionsAreCalled) {  // PAR-02, PAR-03
 // What fails, is cancelled before its team is there, or loses its device ends as any other task does.
 TEST(SimulatedTeams, Fail) {
   TeamBodies codelets;
-  File f(machine());
+  TextFile f(machine());
   Rt rt(on(f, "eager", "true"));
   long home = 0;
   const auto x = variable_of(rt, &home);
@@ -243,11 +227,11 @@ TEST(SimulatedTeams, Fail) {
 
 TEST(SimulatedTeams, WhatIsWrongIsNamed) {
   consort_runtime *rt = nullptr;
-  File uneven("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 9\nmemory = \"1G\"\nsockets = 2\n");
+  TextFile uneven("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 9\nmemory = \"1G\"\nsockets = 2\n");
   EXPECT_SAYS(CONSORT_E_INVAL, start(on(uneven, "eager"), &rt), "9 units are no 2 equal sockets");
-  File share("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 8\nmemory = \"1G\"\nsockets = 2\nparallel = 1.5\n");
+  TextFile share("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 8\nmemory = \"1G\"\nsockets = 2\nparallel = 1.5\n");
   EXPECT_SAYS(CONSORT_E_INVAL, start(on(share, "eager"), &rt), "parallel", "from 0 to 1");
-  File mixed(machine());
+  TextFile mixed(machine());
   Pairs pairs = on(mixed, "eager");
   pairs.push_back({"teams", "7-8"});
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, start(pairs, &rt), "which runs by itself");

@@ -1,30 +1,13 @@
 // Units that are only played: whose functions they run, and time that goes from event to event. Their memory is the host's
 // here, so nothing has to be moved.
-#include <fstream>
-#include <sstream>
-
 #include <consort/clock.h>
 #include <consort/order.h>
 
 #include "api/harness.hpp"
+#include "support/text_file.hpp"
 
 namespace consort_test {
 namespace {
-
-struct File {
-  std::string path = "/tmp/consort-simulated-" + std::to_string(getpid()) + "-" + std::to_string(next()++) + ".toml";
-  explicit File(const std::string &text = "") { std::ofstream(path) << text; }
-  ~File() { unlink(path.c_str()); }
-  std::string text() const {
-    std::stringstream s;
-    s << std::ifstream(path).rdbuf();
-    return s.str();
-  }
-  static int &next() {
-    static int n;
-    return n;
-  }
-};
 
 constexpr char kGpuInRam[] = "[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\n";
 
@@ -47,12 +30,12 @@ struct Both {
 };
 consort_status wrong(const consort_call *) { return consort_fail(CONSORT_E_INTERNAL, "this function needs the real device"); }
 
-Pairs beside_cores(const File &f, const char *runs = "cpu") {
+Pairs beside_cores(const TextFile &f, const char *runs = "cpu") {
   return {{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"workers", "1"}, {"sim.machine", f.path.c_str()}, {"sim.runs", runs}};
 }
 
 TEST(Simulated, UnitsRunTheFunctionOfAnotherClass) {
-  File f(kGpuInRam);
+  TextFile f(kGpuInRam);
   Rt rt(beside_cores(f));
   struct Seen { uint32_t worker, impl; int runs; } seen{};
   const auto good = [](const consort_call *c) -> consort_status {
@@ -86,7 +69,7 @@ TEST(Simulated, UnitsRunTheFunctionOfAnotherClass) {
 }
 
 TEST(Simulated, OrTheirOwn) {
-  File f(kGpuInRam);
+  TextFile f(kGpuInRam);
   Rt rt(beside_cores(f, ""));
   int runs = 0;
   const auto own = Both().impl("gpu", [](const consort_call *c) -> consort_status { return ++*static_cast<int *>(c->user), CONSORT_OK; }, &runs).impl("cpu", wrong).add(rt);
@@ -96,7 +79,7 @@ TEST(Simulated, OrTheirOwn) {
 }
 
 TEST(Simulated, OneFunctionOnEachWorker) {
-  File f(kGpuInRam);
+  TextFile f(kGpuInRam);
   Rt rt(beside_cores(f));
   std::atomic<int> runs{0};
   const auto count = [](const consort_call *c) -> consort_status { return ++*static_cast<std::atomic<int> *>(c->user), CONSORT_OK; };
@@ -107,7 +90,7 @@ TEST(Simulated, OneFunctionOnEachWorker) {
 }
 
 TEST(Simulated, AClassIsPlayedOrIsNot) {
-  File f("[[device]]\nhost = true\nclass = \"gpu\"\n[[device]]\nclass = \"gpu\"\nruns = \"\"\n");
+  TextFile f("[[device]]\nhost = true\nclass = \"gpu\"\n[[device]]\nclass = \"gpu\"\nruns = \"\"\n");
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_INVAL, start(beside_cores(f), &rt), "units of class 'gpu' that run other functions", "leave one driver out");
 }
@@ -153,7 +136,7 @@ TEST(VirtualTime, GoesFromEventToEvent) {
 }
 
 TEST(VirtualTime, KernelsTakeTheTimeOfTheirDataAndSubmissionsTheirs) {
-  File f("[overheads]\nsubmit = \"2us\"\n[[device]]\nhost = true\nclass = \"cpu\"\n"
+  TextFile f("[overheads]\nsubmit = \"2us\"\n[[device]]\nhost = true\nclass = \"cpu\"\n"
          "[[kernel]]\ncodelet = \"work\"\n4 = \"1ms\"\n8 = \"3ms\"\n");
   Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"sim.machine", f.path.c_str()}});
   Bodies body;
@@ -201,7 +184,7 @@ TEST(VirtualTime, IsToldAndBeginsAtZero) {
 // Successors are not issued behind their predecessor on its unit, where that would pass the policy by, or gain nothing.
 TEST(VirtualTime, TheUnitOfAPredecessorDoesNotTakeAllSuccessors) {
   for (const auto &[policy, depth] : {std::pair{"eager", "2"}, {"lws", "1"}}) {
-    File f("[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\ndepth = " + std::string(depth) + "\n");
+    TextFile f("[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\ndepth = " + std::string(depth) + "\n");
     Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", policy}, {"sim.machine", f.path.c_str()}, {"sim.runs", ""}, {"sim.usual", "1s"}});
     int v = 0, w[4] = {};
     const auto x = variable_of(rt, &v);
@@ -263,7 +246,7 @@ TEST(VirtualTime, NeedsAMachineThatIsAllSimulated) {
 }
 
 std::string trace_of(const char *seed) {
-  File f;
+  TextFile f;
   {
     Rt rt(in_virtual_time({{"seed", seed}, {"sim.noise", "0.5"}, {"sim.trace", f.path.c_str()}, {"sim.cores", "3"}, {"sim.times", "a=70us,b=1ms"}}));
     Bodies body;

@@ -8,12 +8,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
 
 #include "drivers/driver_harness.hpp"
+#include "support/text_file.hpp"
 
 namespace consort_test {
 
@@ -160,16 +160,6 @@ struct Body {
 };
 
 inline double seconds(const consort_done &d) { return static_cast<double>(d.t1 - d.t0) * 1e-9; }
-
-struct File {
-  std::string path = "/tmp/consort-sim-" + std::to_string(getpid()) + "-" + std::to_string(next()++) + ".toml";
-  explicit File(const std::string &text) { std::ofstream(path) << text; }
-  ~File() { unlink(path.c_str()); }
-  static std::atomic<int> &next() {
-    static std::atomic<int> n;
-    return n;
-  }
-};
 
 inline constexpr bool kTimely = CONSORT_SAN == 0;  // watched by a sanitizer, moving bytes is no faster than the links
 

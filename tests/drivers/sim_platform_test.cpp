@@ -25,7 +25,7 @@ constexpr char kTwoDevices[] =
     "[[route]]\nfrom = \"a\"\nto = \"b\"\nwires = \"ab, Host, Host\"\n";
 
 TEST(SimPlatform, ARouteSharesAllItsWires) {
-  File f(kTwoDevices);
+  TextFile f(kTwoDevices);
   Virtual m(Params{{"machine", f.path}});
   const consort_link_desc &there = m.links.at({m.host_space, m.space(0)}), &across = m.links.at({m.space(0), m.space(1)});
   EXPECT_EQ(there.bytes_per_s, 1'000'000'000u);
@@ -33,6 +33,10 @@ TEST(SimPlatform, ARouteSharesAllItsWires) {
   EXPECT_EQ(m.links.at({m.host_space, m.space(1)}).latency_ns, 5000u) << "its own";
   EXPECT_EQ(across.bytes_per_s, 500'000'000u) << "twice over a wire is half of it";
   EXPECT_EQ(across.latency_ns, 20'000u);
+  EXPECT_NE(there.bus, 0u);
+  EXPECT_EQ(there.bus_bytes_per_s, 1'000'000'000u) << "what they all go over";
+  EXPECT_EQ(across.bus, there.bus);
+  EXPECT_EQ(m.links.at({m.host_space, m.space(1)}).bus, there.bus);
   std::vector<char> buffer(1'000'000);
   const consort_addr x = m.alloc(1'000'000, 0), y = m.alloc(1'000'000, 1), z = m.alloc(1'000'000, 1);
   void *a = m.open_queue(0, CONSORT_NONE), *b = m.open_queue(1, CONSORT_NONE);
@@ -75,7 +79,7 @@ struct Asked {
 };
 
 TEST(SimPlatform, KernelsTakeTheTimeOfTheirSize) {
-  File f(kKernels);
+  TextFile f(kKernels);
   Asked a(Params{{"machine", f.path}});
   EXPECT_EQ(a.us(1, "gemm", 1000), 10);
   EXPECT_EQ(a.us(1, "gemm", 4000), 80);
@@ -95,7 +99,7 @@ TEST(SimPlatform, KernelsTakeTheTimeOfTheirSize) {
 }
 
 TEST(SimPlatform, AnOpIsChargedByItsBytes) {
-  File f(kKernels);
+  TextFile f(kKernels);
   Virtual m(Params{{"machine", f.path}});
   void *q = m.open_queue(1, 0);
   m.ops->codelet(m.devices[1], 3, "gemm", nullptr, 0);
@@ -109,7 +113,7 @@ TEST(SimPlatform, AnOpIsChargedByItsBytes) {
 // -- what the host does -----------------------------------------------------------------------------------------------
 
 TEST(SimPlatform, TheHostsWorkOverlapsWithTheDevices) {
-  File f(std::string(kKernels) +
+  TextFile f(std::string(kKernels) +
          "[overheads]\nlaunch = \"10us\"\ncopy = \"20us\"\ntask = \"1us\"\nfetch = \"2us\"\nalloc = \"100us\"\nsubmit = \"3us\"\n");
   Virtual m(Params{{"machine", f.path}, {"latency", "0"}, {"bandwidth", "1G"}});
   const auto *times = static_cast<const consort_times *>(m.plugin.plugin()->get(m.plugin.self(), CONSORT_TIMES_ID));
@@ -179,12 +183,12 @@ TEST(SimPlatform, WhatIsWrongIsNamed) {
       {"[overheads]\nlaunch = \"2s\"\n", "more than a second"},
   };
   for (const auto &c : cases) {
-    File f(device + c.text);
+    TextFile f(device + c.text);
     PluginHost host("sim", {{"machine", f.path}});
     EXPECT_FALSE(host.ready()) << c.text;
     EXPECT_NE(host.failure().find(c.says), std::string::npos) << host.failure() << "\nfor " << c.text;
   }
-  File f(kKernels);
+  TextFile f(kKernels);
   PluginHost host("sim", {{"machine", f.path}, {"kernels", "third"}});
   EXPECT_FALSE(host.ready());
   EXPECT_NE(host.failure().find("kernels = \"third\": no [[kernel]] has that set; there are \"first\", \"second\""), std::string::npos) << host.failure();

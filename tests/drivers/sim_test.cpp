@@ -55,7 +55,7 @@ TEST(Sim, AnOlderHostIsServed) {
 }
 
 TEST(Sim, AFileDescribesAMachine) {
-  File f(R"(
+  TextFile f(R"(
 # two unlike cards on one bus, a fast way between them
 [[bus]]
 name = "pcie"
@@ -117,7 +117,7 @@ TEST(Sim, SaysWhatItCannotRead) {
   refuses({{"machine", "/nowhere/m.toml"}}, "cannot be read");
   refuses({{"trace", "/nowhere/trace"}, {"devices", "1"}}, "cannot be written");
   const auto refuses_file = [&](const std::string &text, const std::string &words) {
-    File f(text);
+    TextFile f(text);
     refuses({{"machine", f.path}}, words);
   };
   refuses_file("[[device]]\ncolour = \"red\"\n", ":2: colour: a device has name, class");

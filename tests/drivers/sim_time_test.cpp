@@ -109,7 +109,7 @@ TEST(SimVirtual, SharesLinksFairly) {
     for (const auto &d : done[q]) EXPECT_NEAR(end(d, 1'000'000), 2000, 1) << "both ways share one wire";
   }
   {  // a bus of 3 for three links of 1, 2 and 4: 1 gets 0.75, then what is left goes round
-    File f("[[bus]]\nname = \"b\"\nbandwidth = \"3G\"\n[[device]]\ncount = 3\nmemory = \"64M\"\n"
+    TextFile f("[[bus]]\nname = \"b\"\nbandwidth = \"3G\"\n[[device]]\ncount = 3\nmemory = \"64M\"\n"
            "[[link]]\nfrom = \"host\"\nto = \"sim0\"\nbandwidth = \"500M\"\nlatency = \"0\"\nbus = \"b\"\n"
            "[[link]]\nfrom = \"host\"\nto = \"sim1\"\nbandwidth = \"2G\"\nlatency = \"0\"\nbus = \"b\"\n"
            "[[link]]\nfrom = \"host\"\nto = \"sim2\"\nbandwidth = \"4G\"\nlatency = \"0\"\nbus = \"b\"\n");
@@ -261,7 +261,7 @@ TEST(SimVirtual, TheSameSeedTheSameTrace) {
     s << in.rdbuf();
     return s.str();
   };
-  File a(""), b(""), c("");
+  TextFile a(""), b(""), c("");
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     random_run(seed, a.path);
     random_run(seed, b.path);

@@ -27,15 +27,6 @@ bool is_priority(const consort_task *task) noexcept { return task->priority != 0
 
 }  // namespace
 
-void SpinLock::lock() noexcept {
-  for (uint32_t spins = 0; held_.exchange(1, std::memory_order_acquire);) {  // pairs with unlock()
-    while (held_.load(std::memory_order_relaxed)) {
-      if (++spins % 256) pause();
-      else sched_yield();  // its holder may have lost its core
-    }
-  }
-}
-
 // The owner comes in. This store and its later load of epoch_ or draining_ pair with drain()'s store of those and its
 // later load of `inside`. Where the system can interrupt all threads of the process with a barrier, only the compiler
 // is held back here; elsewhere the store is seq_cst.

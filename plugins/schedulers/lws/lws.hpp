@@ -2,6 +2,7 @@
 //
 // Any thread may push, a worker's owner pops, everything else is [control]. See lws.cpp for the idea.
 #pragma once
+#include <consort/plugin/members.hpp>
 #include <consort/scheduler.h>
 
 #include <atomic>
@@ -21,14 +22,7 @@ struct Settings {
   uint64_t seed;
 };
 
-class SpinLock {  // innermost: nothing is called while it is held
- public:
-  void lock() noexcept;
-  void unlock() noexcept { held_.store(0, std::memory_order_release); }  // pairs with the exchange in lock()
-
- private:
-  std::atomic<uint32_t> held_{0};
-};
+using consort::plugin::SpinLock;
 
 class Instance {
  public:

@@ -20,6 +20,8 @@ class SpinLock {
       while (held_.load(std::memory_order_relaxed)) {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("isb");
 #endif
         if (++spins % 256 == 0) std::this_thread::yield();  // its holder may have lost its core
       }
