@@ -20,7 +20,11 @@ class Flow {
 
   bool has_enough() const noexcept { return copies_ >= kFew && flying_ >= enough_; }
   // What nobody waits for yet: not more than that, and few where nobody knows how much that is.
-  bool has_room_for_wishes() const noexcept { return copies_ < kFew || (told_ != UINT64_MAX && flying_ < enough_); }
+  bool has_room_for_wishes() const noexcept { return has_room_for_wishes(copies_, flying_); }
+  // The same where this is under way over all links of the device.
+  bool has_room_for_wishes(uint32_t copies, uint64_t bytes) const noexcept {
+    return copies < kFew || (told_ != UINT64_MAX && bytes < enough_);
+  }
   // What is under way takes longer than a sleep and a wake: nobody need look for its end meanwhile.
   bool takes_a_while() const noexcept { return copies_ && flying_ >= enough_ / kNaps; }
   void sent(uint64_t bytes, uint64_t now) noexcept {

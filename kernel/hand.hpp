@@ -79,6 +79,11 @@ struct Hand {
   consort_task *ready = nullptr;
   consort_wake wake{1, 0, &candidates};
   consort_push push{0, CONSORT_NONE, CONSORT_PUSH_NEW, &ready, 1, 0, &wake};
+  // Of the task that a scheduler answered last on this thread: what hangs on it (consort_sched_host.ranked).
+  TaskName ranked = 0;
+  float rank = 0;                     // ns, at most kLongest
+  static constexpr float kLongest = 1e15f;
+  float rank_of(TaskName t) const noexcept { return t == ranked ? rank : 0; }
   alignas(64) Tally in;
   alignas(64) Tally out;
 

@@ -61,6 +61,10 @@ Result<void> Memory::open() {
         movers_.push_back(std::move(*made));
       }
       mover_of_[a * n + b] = mover;
+      if (!link.desc.bus) continue;
+      auto &bus = buses_[{link.device->plugin, link.desc.bus}];
+      if (!bus) bus = std::make_unique<Bus>(link.desc.bus_bytes_per_s);
+      mover->share(a, b, *bus);
     }
   routes_.open(*rt_.topology);
   open_estimates();

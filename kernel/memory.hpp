@@ -27,6 +27,7 @@
 
 namespace consort {
 
+struct Plugin;
 struct Frame;
 struct Plan;
 
@@ -212,6 +213,7 @@ class Memory {
   Sent fetch(Replica &, Staging *, Wish *) noexcept;       // for one of them
   void fetch_wanted() noexcept;
   bool hop(Transfer &) noexcept;
+  int64_t order_of(const Transfer &) const noexcept;       // of its copies, where they wait
   Mover *mover_of(const Transfer &t) const noexcept { return mover_of_[t.from->space * stores_.size() + t.to->space]; }
   void landed(Transfer *, consort_status) noexcept;        // one hop
   void finish(Transfer *, consort_status) noexcept;
@@ -285,6 +287,7 @@ class Memory {
   // a policy has asked for prefetches; relaxed: who sees it late keeps a record late
   std::atomic<bool> prefetching_{false};
   std::vector<Store> stores_;
+  std::map<std::pair<const Plugin *, uint64_t>, std::unique_ptr<Bus>> buses_;  // by driver and number; movers know them
   std::vector<std::unique_ptr<Mover>> movers_;
   std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path
   std::vector<Staging *> complete_;                        // to be handed out

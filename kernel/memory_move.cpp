@@ -30,6 +30,14 @@ bool is_or_lies_in(const Datum &d, const Datum &whole) noexcept {
 
 }  // namespace
 
+// Who asked earlier goes first, each as much earlier as what hangs on his task takes.
+int64_t Memory::order_of(const Transfer &t) const noexcept {
+  float rank = 0;
+  for (const auto *those : {&t.waiters, &t.blocked})
+    for (const Staging *s : *those) rank = std::max(rank, s->rank);
+  return static_cast<int64_t>(rt_.clock.now()) - static_cast<int64_t>(rank);
+}
+
 // Sends the copies from t.from to t.to. False: it can not be, told in the error slot; nothing is sent.
 bool Memory::hop(Transfer &t) noexcept try {
   Datum &d = *t.datum;
@@ -87,7 +95,7 @@ bool Memory::hop(Transfer &t) noexcept try {
   queued_[t.from->space * n + t.to->space] += t.bytes;
   under_way_.fetch_add(1, std::memory_order_relaxed);
   const bool wished = t.wish && t.waiters.empty();
-  if (mover->add(&t, copies.data(), t.outstanding, wished ? &t.wish->priority : nullptr)) return true;
+  if (mover->add(&t, copies.data(), t.outstanding, wished ? &t.wish->priority : nullptr, order_of(t))) return true;
   t.from->going.pop_back();
   unpin(*t.from);
   unpin(*t.to);
@@ -233,8 +241,8 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
   };
   if (r.coming) {
     if (!s) return Sent::kLater;  // of a part, and it is the whole that comes
-    if (r.coming->wish) mover_of(*r.coming)->hurry(r.coming);
     r.coming->waiters.push_back(s);
+    if (r.coming->wish || s->rank > 0) mover_of(*r.coming)->hurry(r.coming, order_of(*r.coming));
     ++s->awaited;
     return Sent::kYes;
   }

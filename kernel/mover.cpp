@@ -31,6 +31,7 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
   const Topology &topology = *rt.topology;
   const auto n = static_cast<uint32_t>(topology.spaces().size());
   m->flows_.resize(size_t{n} * n);
+  m->buses_.resize(size_t{n} * n);
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = 0; b < n; ++b) {
       const consort_link_desc &d = topology.link(a, b).desc;
@@ -45,16 +46,37 @@ Flow &Mover::flow(const consort_copy &c) noexcept {
   return *last_;
 }
 
-bool Mover::choose(Op *op) noexcept {
+Bus *&Mover::bus(const consort_copy &c) noexcept {
+  return buses_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+}
+
+void Mover::share(uint32_t from, uint32_t to, Bus &shared) {
+  if (std::find(buses_.begin(), buses_.end(), &shared) == buses_.end()) {
+    shared.join();
+    awaited_.reserve(awaited_.capacity() + 1);
+    before_.reserve(awaited_.capacity());
+  }
+  buses_[from * rt_.topology->spaces().size() + to] = &shared;
+}
+
+bool Mover::choose(Op *op, bool wished) noexcept {
   Flow &w = flow(op->op.u.copy);
-  if (w.has_enough()) return false;
-  w.sent(bytes_of(op->op.u.copy), rt_.clock.now());
+  Bus *const shared = bus(op->op.u.copy);
+  if (w.has_enough() || std::find(awaited_.begin(), awaited_.end(), shared) != awaited_.end()) return false;
+  const uint64_t bytes = bytes_of(op->op.u.copy), now = rt_.clock.now();
+  if (shared && !shared->enter(*this, wished ? Bus::kWish : op->order, bytes, now)) {
+    awaited_.push_back(shared);
+    return false;
+  }
+  w.sent(bytes, now);
+  flying_ += bytes;
   batch_[nbatch_++] = op;
   return true;
 }
 
 Mover::~Mover() {
   stop();
+  for (Bus *const b : awaited_) b->forget(*this);
   for (uint32_t i = 0; i < nbatch_; ++i) delete batch_[i];
   if (q_) ops_->queue_close(q_);
   for (Op *op : waiting_) delete op;
@@ -76,7 +98,14 @@ void Mover::stop() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32_t *wished) noexcept try {
+Mover::Waiting Mover::place(Waiting first, Waiting last, int64_t order) noexcept {
+  return std::upper_bound(first, last, order, [](int64_t o, const Op *w) { return o < w->order; });
+}
+
+void Mover::enlist(Op *op) { waiting_.insert(place(waiting_.begin(), waiting_.end(), op->order), op); }
+
+bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32_t *wished,
+                int64_t order) noexcept try {
   std::vector<std::unique_ptr<Op>> ops;
   for (uint32_t i = 0; i < n; ++i) {
     auto op = std::make_unique<Op>();
@@ -86,6 +115,7 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
     op->op.codelet = op->op.impl = CONSORT_NONE;
     op->op.cookie = reinterpret_cast<uint64_t>(op.get());
     op->op.u.copy = copies[i];
+    op->order = order;
     ops.push_back(std::move(op));
   }
   {
@@ -94,9 +124,9 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
     try {
       for (; taken < ops.size(); ++taken)
         if (wished) wished_.emplace(*wished, ops[taken].get());
-        else waiting_.push_back(ops[taken].get());
+        else enlist(ops[taken].get());
     } catch (const std::bad_alloc &) {
-      for (size_t i = 0; i < taken && !wished; ++i) waiting_.pop_back();
+      if (!wished) std::erase_if(waiting_, [&](const Op *w) { return w->transfer == t; });
       if (wished) std::erase_if(wished_, [&](const auto &w) { return w.second->transfer == t; });
       return false;
     }
@@ -114,16 +144,23 @@ void Mover::nudge() noexcept {
   if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
 }
 
-void Mover::hurry(Transfer *t) noexcept {
+void Mover::hurry(Transfer *t, int64_t order) noexcept {
   {
     std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < waiting_.size(); ++i) {
+      if (waiting_[i]->transfer != t || waiting_[i]->order <= order) continue;
+      waiting_[i]->order = order;
+      const auto it = waiting_.begin() + static_cast<ptrdiff_t>(i);
+      std::rotate(place(waiting_.begin(), it, order), it, it + 1);
+    }
     for (auto w = wished_.begin(); w != wished_.end();) {
       if (w->second->transfer != t) {
         ++w;
         continue;
       }
+      w->second->order = std::min(w->second->order, order);
       try {
-        waiting_.push_back(w->second);
+        enlist(w->second);
       } catch (const std::bad_alloc &) {
         return;  // it goes as a wish
       }
@@ -159,8 +196,34 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
 void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept {
   std::unique_ptr<Op> op(reinterpret_cast<Op *>(done.cookie));
   --inflight_;
-  flow(op->op.u.copy).arrived(bytes_of(op->op.u.copy), rt_.clock.now());
+  const uint64_t bytes = bytes_of(op->op.u.copy);
+  flying_ -= bytes;
+  const uint64_t now = rt_.clock.now();
+  flow(op->op.u.copy).arrived(bytes, now);
+  if (Bus *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
   rt_.memory.copied(h, op->transfer, done.status, why);
+}
+
+// Under the lock.
+void Mover::choose_all() noexcept {
+  awaited_.swap(before_);
+  awaited_.clear();
+  for (size_t i = 0; nbatch_ < kBatch && i < std::min(waiting_.size(), kFar) && inflight_ + nbatch_ < depth_;)
+    if (choose(waiting_[i], false)) waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
+    else ++i;
+  // Few at a time: what is urgent does not overtake what the device has.
+  while (waiting_.empty() && !wished_.empty() && nbatch_ < kBatch && inflight_ + nbatch_ < depth_) {
+    Op *const first = wished_.begin()->second;
+    if (!flow(first->op.u.copy).has_room_for_wishes(inflight_ + nbatch_, flying_) || !choose(first, true)) break;
+    wished_.erase(wished_.begin());
+  }
+  // What it waited for may have gone, or waits for something else: the turn is the next one's.
+  for (Bus *const b : before_)
+    if (std::find(awaited_.begin(), awaited_.end(), b) == awaited_.end()) b->forget(*this);
+}
+
+bool Mover::may_enter() const noexcept {
+  return std::any_of(awaited_.begin(), awaited_.end(), [this](Bus *b) { return b->has_room_for(*this); });
 }
 
 bool Mover::step(Hand &h) noexcept {
@@ -179,15 +242,7 @@ bool Mover::step(Hand &h) noexcept {
   {
     std::lock_guard lock(mutex_);
     pushed.swap(pushed_);
-    for (size_t i = 0; nbatch_ < kBatch && i < std::min(waiting_.size(), kFar) && inflight_ + nbatch_ < depth_;)
-      if (choose(waiting_[i])) waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
-      else ++i;
-    // Few at a time: what is urgent does not overtake what the device has.
-    while (waiting_.empty() && !wished_.empty() && nbatch_ < kBatch && inflight_ + nbatch_ < depth_) {
-      Op *const first = wished_.begin()->second;
-      if (!flow(first->op.u.copy).has_room_for_wishes() || !choose(first)) break;
-      wished_.erase(wished_.begin());
-    }
+    choose_all();
   }
   for (const auto &d : pushed) finish(h, d, "");
   did |= !pushed.empty();
@@ -212,7 +267,7 @@ void Mover::rest() noexcept {
     idle = pushed_.empty() && (none || inflight_ >= depth_);
     stuck = !none;
   }
-  if ((idle || stuck) && !rt_.memory.has_hints()) {
+  if ((idle || stuck) && !may_enter() && !rt_.memory.has_hints()) {
     if (!inflight_)
       parker_.wait(stuck ? kTick : -1);
     else if (ops_->arm && ops_->arm(q_) == CONSORT_E_BUSY)

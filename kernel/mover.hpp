@@ -15,6 +15,7 @@
 
 #include "park.hpp"
 #include "result.hpp"
+#include "bus.hpp"
 #include "flow.hpp"
 
 namespace consort {
@@ -24,19 +25,20 @@ struct Hand;
 struct Runtime;
 struct Transfer;
 
-class Mover {
+class Mover final : public Passenger {
  public:
   static Result<std::unique_ptr<Mover>> open(Runtime &, const Device &, uint64_t token);
   ~Mover();
   Result<void> start_thread();
   void stop() noexcept;                                       // and joins
+  void share(uint32_t from, uint32_t to, Bus &);              // [control] this link goes over it. May throw
 
   // The copies of a transfer; when each is over Memory::copied() hears of it. `wished`: priority of one that nobody
-  // waits for; it goes when nobody waits for anything. False: no memory.
-  bool add(Transfer *, const consort_copy *, uint32_t n, const int32_t *wished) noexcept;
-  void hurry(Transfer *) noexcept;                            // somebody waits for it now
+  // waits for; it goes when nobody waits for anything. `order`: others' of less go first. False: no memory.
+  bool add(Transfer *, const consort_copy *, uint32_t n, const int32_t *wished, int64_t order) noexcept;
+  void hurry(Transfer *, int64_t order) noexcept;             // somebody waits for it now, or somebody more urgent
   bool take_back(Transfer *) noexcept;                        // true: no copy of it was begun, and none will be
-  void nudge() noexcept;                                      // [any] hints came, or copies
+  void nudge() noexcept override;                             // [any] hints came, or copies
   bool step(Hand &) noexcept;                                 // the pump's: false: nothing to do now
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
   uint64_t next_event() const noexcept {  // virtual time: before that step() has nothing to do
@@ -46,7 +48,11 @@ class Mover {
   const Device &device() const noexcept { return device_; }
 
  private:
-  struct Op { Transfer *transfer; consort_op op; };
+  struct Op {
+    Transfer *transfer;
+    int64_t order;                                            // what waits goes by it, the least first
+    consort_op op;
+  };
   Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
   void run();
   void rest() noexcept;
@@ -60,17 +66,26 @@ class Mover {
   int fd_ = -1;
   uint32_t depth_ = 1, inflight_ = 0;
   std::vector<Flow> flows_;                                   // the pump's, by link
+  uint64_t flying_ = 0;                                       // bytes sent over any of them
   Flow *last_ = nullptr;                                      // that something was sent over, or came
   Flow &flow(const consort_copy &) noexcept;
-  bool choose(Op *) noexcept;                                 // for the batch; false: not now
+  using Waiting = std::deque<Op *>::iterator;
+  static Waiting place(Waiting first, Waiting last, int64_t order) noexcept;
+  void enlist(Op *);                                          // in its order; under the lock. May throw
+  bool choose(Op *, bool wished) noexcept;                    // for the batch; false: not now
+  Bus *&bus(const consort_copy &) noexcept;
+  std::vector<Bus *> buses_;                                  // by link; nullptr: it shares none
+  std::vector<Bus *> awaited_, before_;                       // the pump's: it waits for its turn at these; and did
+  bool may_enter() const noexcept;                            // one of those
+  void choose_all() noexcept;
   static constexpr uint32_t kBatch = 16;
   Op *batch_[kBatch];                                         // the pump's: to be submitted next, nbatch_ of them
   uint32_t nbatch_ = 0;
   std::thread thread_;
   Parker parker_;
   std::atomic<bool> asleep_{false}, stopping_{false};
-  std::mutex mutex_;                                          // guards the three; leaf
-  std::deque<Op *> waiting_;                                  // not yet accepted
+  std::mutex mutex_;                                          // guards the three; inside it a bus's
+  std::deque<Op *> waiting_;                                  // not yet accepted, by order
   std::multimap<int32_t, Op *, std::greater<>> wished_;       // the same, of wishes
   std::vector<consort_done> pushed_;
 };

@@ -51,6 +51,12 @@ void decided(const consort_host *host, const consort_task *task, uint32_t worker
   if (Tracer *tracer = runtime_of(host).tracer.get()) tracer->decided(task->id, worker, run_ns, end_ns);
 }
 
+void ranked(const consort_host *host, const consort_task *task, float ns) {
+  Runtime &rt = runtime_of(host);
+  if (!rt.memory.in_use() || !(ns > 0)) return;
+  if (Hand *h = rt.this_hand_if_any()) h->ranked = task->id, h->rank = std::min(ns, Hand::kLongest);
+}
+
 const char *codelet_name(const consort_host *, const consort_task *task) {
   const Codelet *c = kernel_task(task).codelet;
   return c && !c->name.empty() ? c->name.c_str() : nullptr;
@@ -74,7 +80,8 @@ const consort_sched_host *sched_services() noexcept {
                                                sched::unneeded,
                                                decided,
                                                codelet_name,
-                                               sched::lacking};
+                                               sched::lacking,
+                                               ranked};
   return &table;
 }
 

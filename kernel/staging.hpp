@@ -37,6 +37,7 @@ struct Staging {
   std::vector<Scratch> scratch;
   uint64_t reach;                 // spaces whose replicas will do
   uint32_t awaited = 0;           // transfers
+  float rank = 0;                 // ns: what hangs on the task takes so long, if somebody said so
   bool granted = false;           // it has its memory; replicas are pinned
   consort_status status = 0;      // why it can not be
   std::string text;

@@ -83,6 +83,8 @@ class Late {
   // that the task on which least hangs. slack: part of the time to the end that it may take up.
   Found costs_nothing(const Crew &, uint32_t group, double now, double slack) noexcept;
   double left_ns(const Crew &, double now) noexcept;
+  // Would it end sooner on units that have nothing to do and come for it? Then it is left to them.
+  bool awaits_quicker(const Crew &, const Kind &, uint32_t group) const noexcept;
   // Places that units which do it well have free for it just now.
   uint32_t vacant(const Crew &, const Kind &) const noexcept;
 

@@ -201,7 +201,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
   const double now = this->now();
   consort_task *t;
   uint64_t mask;
-  float exec = NAN;
+  float exec = NAN, rank;
   double end = 0;
   {
     const std::lock_guard guard(lock_);
@@ -224,8 +224,10 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     if (changes_ != kAlways) ++changes_;
     taken(crew, worker, f.node);
     take(k, f.node);
+    rank = f.node->rank;
     pool_.put(f.node);
   }
+  if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, ranked)) models_->ranked(host_, t, rank);
   if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, decided))
     models_->decided(host_, t, worker, exec, static_cast<uint64_t>(end));
   *out = {t, best_impl(host_, models_, t, worker, mask, static_cast<uint32_t>(t->id)), CONSORT_NONE};
@@ -347,6 +349,24 @@ inline void Late::Search::look_at(uint32_t kind) noexcept {
       if (const double s = some[j]->rank - (ns[x] > 0 ? ns[x] * weight_ : 0); s > score_)
         score_ = s, best = {some[j], kind};
   }
+}
+
+// Whoever is named here was woken when it was pushed, or looks for work by itself: nobody waits for one that sleeps.
+inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t g) const noexcept {
+  constexpr float kClear = 0.97f;  // of units that differ by less either will do
+  const consort_task *const t = k.ready.front()->task;
+  uint32_t idle = 0;
+  for (uint32_t o = 0; o < crew.groups.size() && o < Kinds::kGroups; ++o) {
+    if (o == g || !(k.ns[o] > 0 && k.ns[o] < k.ns[g] * kClear)) continue;
+    const uint32_t spaces[2] = {crew.groups[g].space, crew.groups[o].space};
+    float way[2] = {};
+    models_->transfer_ns(host_, &t, 1, spaces, 2, way);
+    const auto late = [&](int i) { return way[i] > 0 ? way[i] : 0.0f; };
+    if (!(k.ns[o] + late(1) < k.ns[g] + late(0))) continue;
+    for (uint32_t i = crew.groups[o].first; i < crew.groups[o].first + crew.groups[o].count; ++i)
+      idle += !nout_[crew.order[i]];
+  }
+  return k.nready <= idle;
 }
 
 inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {

@@ -37,13 +37,14 @@ TEST(Flow, OfUnknownSpeedItNeverHasEnough) {
 
 TEST(Flow, WishesGetWhatTheLinkMovesInAMillisecond) {
   const auto wishes = [](consort::Flow w) {
-    int n = 0;
-    for (; n < 1000 && w.has_room_for_wishes(); ++n) w.sent(kMB, 0);
+    uint32_t n = 0;
+    for (; n < 1000 && w.has_room_for_wishes(n, n * kMB); ++n) w.sent(kMB, 0);
     return n;
   };
-  EXPECT_EQ(wishes(consort::Flow(10'000 * kMB, 0, 1)), 11);
-  EXPECT_EQ(wishes(consort::Flow(1000, 0, 1)), 2);
-  EXPECT_EQ(wishes(consort::Flow(0, 0, 1)), 2) << "of unknown speed";
+  EXPECT_EQ(wishes(consort::Flow(10'000 * kMB, 0, 1)), 11u);
+  EXPECT_EQ(wishes(consort::Flow(1000, 0, 1)), 2u);
+  EXPECT_EQ(wishes(consort::Flow(0, 0, 1)), 2u) << "of unknown speed";
+  EXPECT_FALSE(consort::Flow(1000, 0, 1).has_room_for_wishes(2, kMB)) << "what comes over the device's other links counts";
 }
 
 TEST(Flow, OnlyWhatTakesLongerThanASleepIsSleptThrough) {

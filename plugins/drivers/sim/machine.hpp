@@ -71,6 +71,7 @@ struct Machine {
 
   static Machine read(const consort_host *);
   const Path *path(int from, int to) const noexcept;
+  int bus_of(const Path &) const noexcept;           // the wire that it shares with others; -1: none
   int endpoint(uint32_t device) const noexcept { return devices[device].host ? kHost : static_cast<int>(device); }
 };
 

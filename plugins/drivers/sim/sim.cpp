@@ -171,6 +171,10 @@ consort_status link(void *dev, const consort_space_desc *src, const consort_spac
     l.max_run = UINT64_MAX;
     l.min_align = 1;
     l.bounce_space = CONSORT_NONE;
+    if (const int wire = e.machine.bus_of(*path); wire >= 0) {
+      l.bus = static_cast<uint64_t>(wire) + 1;
+      l.bus_bytes_per_s = static_cast<uint64_t>(e.machine.wires[static_cast<size_t>(wire)] * 1e9);
+    }
     give(out, l);
     return CONSORT_OK;
   });

@@ -471,6 +471,7 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   if (!n) return 0;
   take(n);
   if (n->worker != worker) n->impl = CONSORT_NONE;
+  if (graph_ && models_ && CONSORT_HAS_FN(models_, consort_sched_host, ranked)) models_->ranked(host_, n->task, n->rank);
   hand_out(worker, n, now, out);
   return 1;
 }

@@ -22,11 +22,16 @@ bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
 
 Instance::Found Instance::most_urgent(const Crew &crew, uint32_t g) noexcept {
   int32_t priority = std::numeric_limits<int32_t>::min();
-  for (const Kind &k : kinds_.all())
-    if (k.nready && k.can(g) && k.at_home(g)) priority = std::max(priority, k.ready.front()->priority);
+  uint64_t open[Kinds::kMost / 64] = {};
+  for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
+    const Kind &k = kinds_[i];
+    if (!k.nready || !k.can(g) || !k.at_home(g) || awaits_quicker(crew, k, g)) continue;
+    open[i / 64] |= uint64_t{1} << i % 64;
+    priority = std::max(priority, k.ready.front()->priority);
+  }
   Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look, settings_.beta);
   for (uint32_t i = 0; i < kinds_.all().size(); ++i)
-    if (const Kind &k = kinds_[i]; k.nready && k.can(g) && k.at_home(g)) s.look_at(i);
+    if (open[i / 64] >> i % 64 & 1) s.look_at(i);
   return s.best;
 }
 

@@ -64,6 +64,8 @@ typedef struct consort_link_desc {
   uint64_t max_run, min_align;
   uint64_t bounce_bytes;      /* memory that one op in flight takes in bounce_space: reserved with the task's own */
   uint32_t bounce_space, reserved; /* CONSORT_NONE: no bounce buffer */
+  uint64_t bus;               /* 0: this link's own. Links of a driver with one number share a bus, */
+  uint64_t bus_bytes_per_s;   /* which moves so much for all of them; 0: unknown */
 } consort_link_desc;
 
 /* Up-to-3D strided run, the only copy vocabulary. n[]=1 when unused. Kernel

@@ -76,6 +76,7 @@ typedef struct consort_sched_host {
   void (*decided)(const consort_host *, const consort_task *, uint32_t worker, float run_ns, uint64_t end_ns); /* [any] for traces: it is to run there, takes so long (NaN: unknown), ends then (0: unknown) */
   const char *(*codelet_name)(const consort_host *, const consort_task *);                            /* [any] good until the runtime stops; NULL: it has none */
   void (*lacking)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out); /* [any] bit i: what access i reads is neither there nor on its way; of the first 64 */
+  void (*ranked)(const consort_host *, const consort_task *, float ns);                               /* [worker] in pop, of what it answers: so long does what hangs on it take at least, itself included. Where data wait for a link those go first that were asked for earlier, each counted as earlier by that */
 } consort_sched_host;
 
 /* Whom a push may have fed: the kernel wakes any k of these, if they sleep. bits arrive cleared. */

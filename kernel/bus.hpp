@@ -1,0 +1,54 @@
+// bus.hpp — what several links move over together: a root complex, a backplane. Who sends over such a link asks it.
+//
+// Copies that share a bus end together, and who waits for the first of them waits for all. So few are sent at a time,
+// as over one link (flow.hpp), and those that wait for the bus go in the order of what waits for them, whichever device
+// they are for. Wishes go when nobody else waits. [any]; the lock is a leaf, and nothing is called under it.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "flow.hpp"
+
+namespace consort {
+
+// Who sends copies over buses.
+class Passenger {
+ public:
+  virtual void nudge() noexcept = 0;             // [any] look again
+
+ protected:
+  ~Passenger() = default;
+};
+
+class Bus {
+ public:
+  static constexpr int64_t kWish = INT64_MAX;    // the order of one
+  explicit Bus(uint64_t bytes_per_s) noexcept : flow_(bytes_per_s, 0, 1) {}
+
+  void join() { waiters_.reserve(++passengers_); }  // [control] one more. May throw
+  // May it send this? No: it is nudged when it may. The least order goes first.
+  bool enter(Passenger &, int64_t order, uint64_t bytes, uint64_t now) noexcept;
+  void leave(uint64_t bytes, uint64_t now) noexcept;
+  bool has_room_for(const Passenger &) noexcept;  // is it its turn, of those that wait?
+  void forget(const Passenger &) noexcept;        // it waits no longer
+
+ private:
+  struct Waiter {
+    Passenger *who;
+    int64_t order;
+  };
+  bool full(int64_t order) const noexcept {
+    return order == kWish ? !flow_.has_room_for_wishes() : flow_.has_enough();
+  }
+  void strike(const Passenger &) noexcept;
+  std::vector<Waiter>::const_iterator first() const noexcept;
+  Passenger *next() const noexcept;              // whose turn it is, if there is room
+
+  std::mutex mutex_;                             // guards the two
+  Flow flow_;
+  std::vector<Waiter> waiters_;                  // each once
+  size_t passengers_ = 0;
+};
+
+}  // namespace consort
