@@ -153,6 +153,28 @@ CONFORM_CASE(D, 21, behaviour, loads_no_kernel_of_an_unknown_format) {
   }
 }
 
+CONFORM_CASE(D, 23, behaviour, attaches_or_says_why_not) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned attached = 0;
+  for (const Devices::Device &d : devices.all()) {
+    Store ram(devices, Devices::kHost, 20'000);
+    for (int k = 0; k < 5; ++k) {
+      consort_addr local{};
+      p.host().forget_failure();
+      t.doing("attach of 20000 bytes of the host's memory");
+      const consort_status s = devices.ops().attach(d.handle, Devices::kHost, ram.at(), ram.bytes(), &local);
+      t.check(s >= 0 || !p.host().failure().empty(), "attach of the host's memory answers %d without a word", s);
+      if (s < 0) break;
+      ++attached;
+      t.doing("detach of what was attached");
+      devices.ops().detach(d.handle, Devices::kHost, local);
+    }
+    ram.holds("attach and detach");
+  }
+  if (!attached && !t.failed()) t.skip("it attaches no memory of the host, and says why");
+}
+
 // With a compiler for "cl" the kit has a kernel at hand; other formats are their drivers' own affair.
 CONFORM_CASE(D, 22, behaviour, launches_a_kernel) {
   Plugin p(t);

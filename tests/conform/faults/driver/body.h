@@ -259,6 +259,9 @@ static void free_memory(void *dev, uint32_t id, consort_addr a, uint64_t bytes) 
 
 static consort_status attach(void *dev, uint32_t id, consort_addr a, uint64_t bytes, consort_addr *local) {
   Device *d = dev;
+#ifdef FAULT_ATTACH_WORDLESS
+  return CONSORT_E_UNSUPPORTED;
+#endif
 #ifndef FAULT_ATTACHES_LOST
   if (d->lost) return d->self->host->fail(d->self->host, CONSORT_E_DEVICE_LOST, "wrong: the device is lost");
 #endif
