@@ -18,7 +18,7 @@ Result<void> Registry::open_layers() {
     auto index = look_up(CONSORT_KIND_LAYER, name);
     if (!index) return said(index.error());
     auto started = start(*index);
-    if (!started) return said(started.error());
+    if (!started) return started.error();
     if (std::find(layers.begin(), layers.end(), *started) != layers.end())
       return error(CONSORT_E_INVAL,
                    config_->origin("layers") + ": layer \"" + name + "\" is named twice; once is enough");
