@@ -1,5 +1,5 @@
-// new_host.cpp — the kernel's judgement about a plugin's file, in a world of another version: built with the kernel's own
-// elf_note.cpp and manifest.cpp, of headers that say so.
+// new_host.cpp — the kernel's judgement about a plugin's file, in a world of another version: built with the
+// kernel's own elf_note.cpp and manifest.cpp, of headers that say so.
 //   new_host FILE.so...
 // One line for each file: "taken: NAME table of N bytes[, lacks: FUNCTIONS]" or "refused: WHY".
 #include <cstdio>
@@ -17,7 +17,9 @@ using namespace consort;
 consort_host host_table() {
   consort_host h{};
   h.size = sizeof h, h.major = CONSORT_HOST_MAJOR, h.minor = CONSORT_HOST_MINOR;
-  h.fail = [](const consort_host *, consort_status code, const char *text) { return std::printf("said: %s\n", text), code; };
+  h.fail = [](const consort_host *, consort_status code, const char *text) {
+    return std::printf("said: %s\n", text), code;
+  };
   return h;
 }
 
@@ -38,7 +40,10 @@ std::string judge(const std::string &path) {
   std::memcpy(&size, manifest.plugin.ops, sizeof size);
   uint32_t theirs;
   std::memcpy(&theirs, module->plugins[0]->ops, sizeof theirs);
-  return "taken: " + std::string(manifest.plugin.name) + (theirs == size ? ", its table as long as mine" : theirs > size ? ", its table longer" : ", its table shorter") +
+  return "taken: " + std::string(manifest.plugin.name) +
+         (theirs == size  ? ", its table as long as mine"
+          : theirs > size ? ", its table longer"
+                          : ", its table shorter") +
          (manifest.holes.empty() ? "" : ", lacks " + manifest.holes);
 }
 

@@ -1,5 +1,6 @@
-/* A small host, built of whatever headers the build gives it: loads FILE.so, negotiates as a host does, calls what its kind
- * must answer first, and looks behind each out-parameter. One line for each thing that it sees; 0 unless there is no file.
+/* A small host, built of whatever headers the build gives it: loads FILE.so, negotiates as a host does, calls what its
+ * kind must answer first, and looks behind each out-parameter. One line for each thing that it sees; 0 unless there is
+ * no file.
  *   old_host FILE.so
  * Its table lies at the end of what may be read: behind it are bytes that are no pointers. One thread. */
 #define _POSIX_C_SOURCE 200809L
@@ -16,10 +17,13 @@ enum { GUARD = 256, POISON = 0xa5 };
 static const consort_plugin *plugin;
 
 /* A struct that a plugin fills, with bytes behind it that it must not touch. */
-#define GUARDED(T, name) \
-  union { T it; unsigned char bytes[sizeof(T) + GUARD]; } name; \
-  memset(&name, POISON, sizeof name); \
-  memset(&name.it, 0, sizeof(T)); \
+#define GUARDED(T, name)                    \
+  union {                                   \
+    T it;                                   \
+    unsigned char bytes[sizeof(T) + GUARD]; \
+  } name;                                   \
+  memset(&name, POISON, sizeof name);       \
+  memset(&name.it, 0, sizeof(T));           \
   name.it.size = sizeof(T)
 static void look_behind(const char *what, const unsigned char *bytes, size_t size) {
   for (size_t i = size; i < size + GUARD; ++i)
@@ -51,8 +55,12 @@ static void *alloc(const consort_host *h, size_t bytes, size_t align) {
 }
 static void release(const consort_host *h, void *p) { (void)h, free(p); }
 static uint64_t now(const consort_host *h) { return (void)h, 1; }
-static void complete(const consort_host *h, uint64_t token, const consort_done *d, uint32_t n) { (void)h, (void)token, (void)d, (void)n; }
-static void event(const consort_host *h, uint32_t what, uint64_t object, int64_t detail) { (void)h, (void)what, (void)object, (void)detail; }
+static void complete(const consort_host *h, uint64_t token, const consort_done *d, uint32_t n) {
+  (void)h, (void)token, (void)d, (void)n;
+}
+static void event(const consort_host *h, uint32_t what, uint64_t object, int64_t detail) {
+  (void)h, (void)what, (void)object, (void)detail;
+}
 
 static void call_driver(const consort_driver_ops *ops, void *self) {
   void *dev = NULL, *q = NULL;
@@ -62,9 +70,11 @@ static void call_driver(const consort_driver_ops *ops, void *self) {
   GUARDED(consort_space_desc, space);
   if (ops->space(dev, 0, &space.it) >= 0) LOOK_BEHIND(consort_space_desc, space);
   GUARDED(consort_space_desc, other);
-  other.it.id = 1, other.it.flags = CONSORT_SP_CPU, other.it.name = other.it.domain = "host", other.it.granule = other.it.align = 1;
+  other.it.id = 1, other.it.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT, other.it.name = other.it.domain = "host",
+  other.it.granule = other.it.align = 1;
   GUARDED(consort_link_desc, link);
-  if (ops->link(dev, &space.it, &other.it, &link.it) >= 0) LOOK_BEHIND(consort_link_desc, link);
+  if (ops->link(dev, &space.it, &other.it, &link.it) >= 0 || ops->link(dev, &other.it, &space.it, &link.it) >= 0)
+    LOOK_BEHIND(consort_link_desc, link);
   GUARDED(consort_unit_desc, unit);
   if (ops->unit && ops->unit(dev, 0, &unit.it) >= 0) LOOK_BEHIND(consort_unit_desc, unit);
   GUARDED(consort_queue_desc, queue);
@@ -88,7 +98,8 @@ static void call_scheduler(const consort_scheduler_ops *ops, void *self, const c
   const consort_worker members[2] = {{0}, {0}};
   const uint32_t ids[2] = {0, 1};
   const char *const classes[] = {"cpu"};
-  const consort_topology topology = {.size = sizeof topology, .generation = 1, .nworkers = 2, .nclasses = 1, .workers = members, .classes = classes};
+  const consort_topology topology = {
+      .size = sizeof topology, .generation = 1, .nworkers = 2, .nclasses = 1, .workers = members, .classes = classes};
   static consort_task tasks[3];
   consort_task *ready[3], *left[4];
   uint64_t bits[1] = {0};
@@ -100,9 +111,11 @@ static void call_scheduler(const consort_scheduler_ops *ops, void *self, const c
     tasks[i].where = 1;
     ready[i] = &tasks[i];
   }
-  consort_push push = {.epoch = 5, .from = CONSORT_NONE, .flags = CONSORT_PUSH_NEW, .ready = ready, .n = 3, .wake = &wake};
+  consort_push push = {
+      .epoch = 5, .from = CONSORT_NONE, .flags = CONSORT_PUSH_NEW, .ready = ready, .n = 3, .wake = &wake};
   consort_pick picks[2];
-  const uint32_t pushed = ops->push(s, &push), popped = ops->pop(s, 0, picks, 2), drained = ops->drain(s, CONSORT_NEVER, left, 4);
+  const uint32_t pushed = ops->push(s, &push), popped = ops->pop(s, 0, picks, 2),
+                 drained = ops->drain(s, CONSORT_NEVER, left, 4);
   printf("pushed %u, popped and drained %u\n", (unsigned)pushed, (unsigned)(popped + drained));
   printf("quiet: %d\n", (int)ops->quiesce(s, CONSORT_NEVER));
   ops->destroy(s);
@@ -121,15 +134,33 @@ static void call_transport(const consort_transport_ops *ops, void *self, const c
 
 /* What a host knows of a family: may it take a plugin of this version? The rule of plugin.h, and the flag. */
 static int fits(const char *family, const consort_plugin *p, uint16_t major, uint16_t minor) {
-  if (CONSORT_ABI_OK(major, minor, p->abi_major, p->abi_minor) && !((p->flags & CONSORT_PF_NEEDS_MINOR) && p->abi_minor > minor)) return 1;
-  printf("refused by the host: %s ABI %u.%u, here %u.%u\n", family, (unsigned)p->abi_major, (unsigned)p->abi_minor, (unsigned)major, (unsigned)minor);
+  if (CONSORT_ABI_OK(major, minor, p->abi_major, p->abi_minor) &&
+      !((p->flags & CONSORT_PF_NEEDS_MINOR) && p->abi_minor > minor))
+    return 1;
+  printf("refused by the host: %s ABI %u.%u, here %u.%u\n", family, (unsigned)p->abi_major, (unsigned)p->abi_minor,
+         (unsigned)major, (unsigned)minor);
   return 0;
 }
 
 int main(int argc, char **argv) {
-  static union { consort_host table; unsigned char bytes[sizeof(consort_host) + GUARD]; } host;
+  static union {
+    consort_host table;
+    unsigned char bytes[sizeof(consort_host) + GUARD];
+  } host;
   memset(&host, POISON, sizeof host);
-  host.table = (consort_host){sizeof(consort_host), CONSORT_HOST_MAJOR, CONSORT_HOST_MINOR, NULL, log_, fail, get, param, alloc, release, now, complete, event};
+  host.table = (consort_host){sizeof(consort_host),
+                              CONSORT_HOST_MAJOR,
+                              CONSORT_HOST_MINOR,
+                              NULL,
+                              log_,
+                              fail,
+                              get,
+                              param,
+                              alloc,
+                              release,
+                              now,
+                              complete,
+                              event};
   void *file = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!file) return fprintf(stderr, "old_host FILE.so: %s\n", argc == 2 ? dlerror() : "name one"), 1;
   consort_entry_fn *entry;
@@ -138,19 +169,29 @@ int main(int argc, char **argv) {
   const consort_module *module = entry(&host.table);
   if (!module) return puts("refused by the plugin"), 0;
   plugin = module->plugins[0];
-  const int taken = plugin->kind == CONSORT_KIND_DRIVER ? fits("driver", plugin, CONSORT_DRIVER_MAJOR, CONSORT_DRIVER_MINOR)
-                    : plugin->kind == CONSORT_KIND_INTERFACE ? fits("interface", plugin, CONSORT_INTERFACE_MAJOR, CONSORT_INTERFACE_MINOR)
-                    : plugin->kind == CONSORT_KIND_SCHEDULER ? fits("scheduler", plugin, CONSORT_SCHEDULER_MAJOR, CONSORT_SCHEDULER_MINOR)
-                                                             : fits("transport", plugin, CONSORT_TRANSPORT_MAJOR, CONSORT_TRANSPORT_MINOR);
+  const int taken = plugin->kind == CONSORT_KIND_DRIVER
+                        ? fits("driver", plugin, CONSORT_DRIVER_MAJOR, CONSORT_DRIVER_MINOR)
+                    : plugin->kind == CONSORT_KIND_INTERFACE
+                        ? fits("interface", plugin, CONSORT_INTERFACE_MAJOR, CONSORT_INTERFACE_MINOR)
+                    : plugin->kind == CONSORT_KIND_SCHEDULER
+                        ? fits("scheduler", plugin, CONSORT_SCHEDULER_MAJOR, CONSORT_SCHEDULER_MINOR)
+                        : fits("transport", plugin, CONSORT_TRANSPORT_MAJOR, CONSORT_TRANSPORT_MINOR);
   if (!taken) return 0;
   printf("taken: %s\n", plugin->name);
   void *self = NULL;
   if (plugin->init && plugin->init(&host.table, &self) < 0) return puts("does not start"), 0;
   switch (plugin->kind) {
-    case CONSORT_KIND_DRIVER: call_driver(plugin->ops, self); break;
-    case CONSORT_KIND_INTERFACE: call_interface(plugin->ops); break;
-    case CONSORT_KIND_SCHEDULER: call_scheduler(plugin->ops, self, &host.table); break;
-    default: call_transport(plugin->ops, self, &host.table);
+    case CONSORT_KIND_DRIVER:
+      call_driver(plugin->ops, self);
+      break;
+    case CONSORT_KIND_INTERFACE:
+      call_interface(plugin->ops);
+      break;
+    case CONSORT_KIND_SCHEDULER:
+      call_scheduler(plugin->ops, self, &host.table);
+      break;
+    default:
+      call_transport(plugin->ops, self, &host.table);
   }
   if (plugin->fini) plugin->fini(self);
   look_behind("consort_host", host.bytes, sizeof(consort_host));

@@ -1,9 +1,12 @@
-/* A device with a space and a unit, whose queue has nothing to do. PAST: it writes what it knows of, whatever `size` says. */
+/* A device with a space and a unit, whose queue has nothing to do. PAST: it writes what it knows of, whatever `size`
+ * says. */
 #include <consort/driver.h>
 
 static int device, queue;
 static uint32_t count(void *self) { return (void)self, 1; }
-static consort_status open_(void *self, uint32_t i, uint64_t token, void **dev) { return (void)self, (void)i, (void)token, *dev = &device, CONSORT_OK; }
+static consort_status open_(void *self, uint32_t i, uint64_t token, void **dev) {
+  return (void)self, (void)i, (void)token, *dev = &device, CONSORT_OK;
+}
 static void close_(void *dev) { (void)dev; }
 static consort_status space(void *dev, uint32_t i, consort_space_desc *out) {
   (void)dev;
@@ -30,7 +33,8 @@ static consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) {
 #endif
   return CONSORT_OK;
 }
-static consort_status link_(void *dev, const consort_space_desc *a, const consort_space_desc *b, consort_link_desc *out) {
+static consort_status link_(void *dev, const consort_space_desc *a, const consort_space_desc *b,
+                            consort_link_desc *out) {
   return (void)dev, (void)a, (void)b, (void)out, CONSORT_E_UNSUPPORTED;
 }
 static consort_status alloc(void *dev, uint32_t s, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
@@ -54,11 +58,24 @@ static uint32_t poll(void *q, consort_done *out, uint32_t max) { return (void)q,
 static void later(void *dev) { (void)dev; }
 #endif
 
-static const consort_driver_ops ops = {.size = sizeof ops, .count = count, .open = open_, .close = close_, .space = space, .unit = unit, .link = link_,
-                                       .alloc = alloc, .free = free_, .attach = attach, .detach = detach, .queue_open = queue_open,
-                                       .queue_close = queue_close, .submit = submit, .poll = poll,
+static const consort_driver_ops ops = {
+    .size = sizeof ops,
+    .count = count,
+    .open = open_,
+    .close = close_,
+    .space = space,
+    .unit = unit,
+    .link = link_,
+    .alloc = alloc,
+    .free = free_,
+    .attach = attach,
+    .detach = detach,
+    .queue_open = queue_open,
+    .queue_close = queue_close,
+    .submit = submit,
+    .poll = poll,
 #ifdef LATER
-                                       .later = later,
+    .later = later,
 #endif
 };
 #include "end.h"

@@ -2,7 +2,9 @@
 #include <consort/interface.h>
 #include <string.h>
 
-typedef struct view { consort_addr at; } view;
+typedef struct view {
+  consort_addr at;
+} view;
 static consort_status shape(const void *user, uint64_t n, void *s, void *home) {
   (void)n;
   *(uint64_t *)s = 8;
@@ -29,7 +31,8 @@ static uint32_t args(const void *s, const void *v, consort_arg *out, uint32_t ma
   return 1;
 }
 static uint32_t runs(const void *s, const void *a, const void *b, consort_run *out, uint32_t max) {
-  if (max) out[0] = (consort_run){((const view *)a)->at, ((const view *)b)->at, *(const uint64_t *)s, {1, 1}, {0, 0}, {0, 0}};
+  if (max)
+    out[0] = (consort_run){((const view *)a)->at, ((const view *)b)->at, *(const uint64_t *)s, {1, 1}, {0, 0}, {0, 0}};
   return 1;
 }
 static uint64_t packed(const void *s, const void *v) { return (void)v, footprint(s); }
@@ -37,10 +40,23 @@ static uint32_t encode(const void *s, void *wire, uint32_t cap) {
   if (cap >= 8) memcpy(wire, s, 8);
   return 8;
 }
-static consort_status decode(const void *wire, uint32_t n, void *s) { return n == 8 ? (memcpy(s, wire, 8), CONSORT_OK) : CONSORT_E_INVAL; }
+static consort_status decode(const void *wire, uint32_t n, void *s) {
+  return n == 8 ? (memcpy(s, wire, 8), CONSORT_OK) : CONSORT_E_INVAL;
+}
 
-static const consort_interface_ops ops = {.size = sizeof ops, .shape_size = 8, .view_size = sizeof(view), .shape = shape, .footprint = footprint,
-                                          .bytes = footprint, .blocks = blocks, .view = view_, .extents = extents, .args = args, .runs = runs,
-                                          .packed_bytes = packed, .encode = encode, .decode = decode};
+static const consort_interface_ops ops = {.size = sizeof ops,
+                                          .shape_size = 8,
+                                          .view_size = sizeof(view),
+                                          .shape = shape,
+                                          .footprint = footprint,
+                                          .bytes = footprint,
+                                          .blocks = blocks,
+                                          .view = view_,
+                                          .extents = extents,
+                                          .args = args,
+                                          .runs = runs,
+                                          .packed_bytes = packed,
+                                          .encode = encode,
+                                          .decode = decode};
 #include "end.h"
 MAKE(INTERFACE)

@@ -3,11 +3,19 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-typedef struct policy { atomic_flag busy; uint64_t epoch; consort_task *first; } policy;
+typedef struct policy {
+  atomic_flag busy;
+  uint64_t epoch;
+  consort_task *first;
+} policy;
 
-static void enter(policy *p) { while (atomic_flag_test_and_set_explicit(&p->busy, memory_order_acquire)) {} } /* pairs with leave */
+static void enter(policy *p) {
+  while (atomic_flag_test_and_set_explicit(&p->busy, memory_order_acquire)) {
+  }
+} /* pairs with leave */
 static void leave(policy *p) { atomic_flag_clear_explicit(&p->busy, memory_order_release); }
-static consort_status create(void *self, const consort_host *host, const consort_topology *t, uint64_t epoch, void **s) {
+static consort_status create(void *self, const consort_host *host, const consort_topology *t, uint64_t epoch,
+                             void **s) {
   policy *p = calloc(1, sizeof *p);
   (void)self, (void)t;
   if (!p) return host->fail(host, CONSORT_E_NOMEM, "no memory for the policy");
@@ -17,7 +25,8 @@ static consort_status create(void *self, const consort_host *host, const consort
   return CONSORT_OK;
 }
 static void destroy(void *s) { free(s); }
-static consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd) {
+static consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del,
+                              uint32_t nd) {
   (void)s, (void)t, (void)add, (void)na, (void)del, (void)nd;
   return CONSORT_OK;
 }
@@ -68,7 +77,14 @@ static const consort_scheduler_ops ops = {
 #else
     .size = sizeof ops,
 #endif
-    .flags = CONSORT_SF_NO_BYPASS, .create = create, .destroy = destroy, .workers = workers, .push = push, .pop = pop, .drain = drain, .quiesce = quiesce,
+    .flags = CONSORT_SF_NO_BYPASS,
+    .create = create,
+    .destroy = destroy,
+    .workers = workers,
+    .push = push,
+    .pop = pop,
+    .drain = drain,
+    .quiesce = quiesce,
 #ifdef LATER
     .later = later,
 #endif

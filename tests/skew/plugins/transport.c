@@ -1,8 +1,10 @@
-/* Accepts nothing and has nothing. CUT: its table ends with the functions of the first version of the family, and one is missing. */
+/* Accepts nothing and has nothing. CUT: its table ends with the functions of the first version of the family, and one
+ * is missing. */
 #include <consort/transport.h>
 
 static int nothing;
-static consort_status open_(void *self, const consort_host *host, const consort_boot *boot, uint64_t token, void **t, consort_tcaps *caps) {
+static consort_status open_(void *self, const consort_host *host, const consort_boot *boot, uint64_t token, void **t,
+                            consort_tcaps *caps) {
   (void)self, (void)host, (void)boot, (void)token;
   caps->max_address = 8;
   if (CONSORT_HAS(caps, consort_tcaps, reserved)) caps->notify_bits = 32;
@@ -14,7 +16,9 @@ static consort_status open_(void *self, const consort_host *host, const consort_
 }
 static void close_(void *t) { (void)t; }
 static consort_status address(void *t, void *buf, uint32_t *n) { return (void)t, (void)buf, *n = 0, CONSORT_OK; }
-static consort_status connect_(void *t, uint32_t rank, const void *addr, uint32_t n) { return (void)t, (void)rank, (void)addr, (void)n, CONSORT_E_UNSUPPORTED; }
+static consort_status connect_(void *t, uint32_t rank, const void *addr, uint32_t n) {
+  return (void)t, (void)rank, (void)addr, (void)n, CONSORT_E_UNSUPPORTED;
+}
 #ifndef CUT
 static void disconnect(void *t, uint32_t rank) { (void)t, (void)rank; }
 #endif
@@ -29,8 +33,16 @@ static const consort_transport_ops ops = {
 #ifdef CUT
     .size = CONSORT_END(consort_transport_ops, poll),
 #else
-    .size = sizeof ops, .disconnect = disconnect,
+    .size = sizeof ops,
+    .disconnect = disconnect,
 #endif
-    .open = open_, .close = close_, .address = address, .connect = connect_, .reg = reg, .dereg = dereg, .post = post, .poll = poll};
+    .open = open_,
+    .close = close_,
+    .address = address,
+    .connect = connect_,
+    .reg = reg,
+    .dereg = dereg,
+    .post = post,
+    .poll = poll};
 #include "end.h"
 MAKE(TRANSPORT)
