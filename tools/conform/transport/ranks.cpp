@@ -74,7 +74,7 @@ uint64_t in_real_time(const consort_host *h, uint64_t deadline) {  // which is o
 }  // namespace
 
 Rank::Rank(Trial &t, Board &board, uint32_t number, const JobOptions &job)
-    : t_case_(t), board_(board), job_(job), plugin_(t), ops_(plugin_.ops<consort_transport_ops>()) {
+    : trial_(t), job_(job), plugin_(t), ops_(plugin_.ops<consort_transport_ops>()) {
   t.need(ops_.open && ops_.close && ops_.address && ops_.connect && ops_.disconnect && ops_.post && ops_.poll,
          "functions are missing in the table");
   host().user = new Seat{&board, number, job.nranks};
@@ -111,7 +111,7 @@ Rank::~Rank() {
 
 void Rank::close() {
   if (!t_) return;
-  t_case_.doing("close of rank %u", number());
+  trial_.doing("close of rank %u", number());
   ops_.close(t_);
   t_ = nullptr;
 }
@@ -119,22 +119,22 @@ void Rank::close() {
 std::vector<unsigned char> Rank::address() {
   std::vector<unsigned char> a(4096);
   uint32_t n = static_cast<uint32_t>(a.size());
-  t_case_.doing("address of rank %u", number());
+  trial_.doing("address of rank %u", number());
   const consort_status s = ops_.address(t_, a.data(), &n);
-  t_case_.need(s >= 0, "address() fails: %s", host().failure().c_str());
-  t_case_.need(n <= a.size(), "an address has %u bytes", n);
+  trial_.need(s >= 0, "address() fails: %s", host().failure().c_str());
+  trial_.need(n <= a.size(), "an address has %u bytes", n);
   a.resize(n);
   return a;
 }
 
 consort_status Rank::connect(uint32_t rank, const std::vector<unsigned char> &a) {
-  t_case_.doing("connect of rank %u to %u", number(), rank);
+  trial_.doing("connect of rank %u to %u", number(), rank);
   host().forget_failure();
   return ops_.connect(t_, rank, a.data(), static_cast<uint32_t>(a.size()));
 }
 
 void Rank::disconnect(uint32_t rank) {
-  t_case_.doing("disconnect of rank %u from %u", number(), rank);
+  trial_.doing("disconnect of rank %u from %u", number(), rank);
   ops_.disconnect(t_, rank);
 }
 
@@ -156,14 +156,14 @@ consort_status Rank::reg(Block &block, size_t at, size_t bytes, consort_mr *out)
                                     .capacity = uint64_t{1} << 40,
                                     .granule = 64,
                                     .align = 64};
-  t_case_.doing("reg of %zu bytes", bytes);
+  trial_.doing("reg of %zu bytes", bytes);
   *out = {};
   if (!ops_.reg) return CONSORT_E_UNSUPPORTED;
   return ops_.reg(t_, &space, block.addr(at), bytes, out);
 }
 
 void Rank::dereg(const consort_mr &mr) {
-  t_case_.doing("dereg");
+  trial_.doing("dereg");
   if (ops_.dereg) ops_.dereg(t_, &mr);
 }
 
@@ -174,7 +174,7 @@ uint64_t Rank::try_post(consort_msg m) {
     const Inside inside(Tag::kQueue, "post");
     n = ops_.post(t_, &m, 1);
   }
-  t_case_.need(n <= 1, "post() of one message answers %u", n);
+  trial_.need(n <= 1, "post() of one message answers %u", n);
   if (!n) return 0;
   book_.emplace_back();
   ++posted_;
@@ -188,7 +188,7 @@ uint32_t Rank::post_all(std::vector<consort_msg> &all) {
     const Inside inside(Tag::kQueue, "post");
     n = ops_.post(t_, all.data(), static_cast<uint32_t>(all.size()));
   }
-  t_case_.need(n <= all.size(), "post() of %zu messages answers %u", all.size(), n);
+  trial_.need(n <= all.size(), "post() of %zu messages answers %u", all.size(), n);
   book_.resize(book_.size() + n);
   posted_ += n;
   return n;
@@ -203,7 +203,7 @@ void Rank::cancel(uint64_t cookie) {
       if (ops_.post(t_, &m, 1) == 1) return;
     }
     poll();
-    t_case_.need(patience.wait(), "a CANCEL is not taken, and poll() does not help");
+    trial_.need(patience.wait(), "a CANCEL is not taken, and poll() does not help");
   }
 }
 
@@ -218,9 +218,9 @@ uint32_t Rank::poll(uint32_t max) {
     const Inside inside(Tag::kQueue, "poll");
     n = ops_.poll(t_, out, max);
   }
-  t_case_.need(n <= max, "poll() answers %u where there is room for %u", n, max);
-  t_case_.check(out[max].cookie == kGuard && out[max].tag == kGuard,
-                "poll() writes behind the %u places that it was given", max);
+  trial_.need(n <= max, "poll() answers %u where there is room for %u", n, max);
+  trial_.check(out[max].cookie == kGuard && out[max].tag == kGuard,
+               "poll() writes behind the %u places that it was given", max);
   for (uint32_t i = 0; i < n; ++i) book(out[i]);
   return n;
 }
@@ -228,14 +228,13 @@ uint32_t Rank::poll(uint32_t max) {
 void Rank::book(const consort_done &d) {
   if (d.cookie == CONSORT_NOTIFIED) return notes.push_back(d);
   const size_t i = d.cookie & ((uint64_t{1} << 40) - 1);
-  if (!t_case_.check(d.cookie >> 40 == number() + uint64_t{1} && i < book_.size(),
-                     "poll() tells of the cookie 0x%llx, which was not posted here",
-                     static_cast<unsigned long long>(d.cookie)))
+  if (!trial_.check(d.cookie >> 40 == number() + uint64_t{1} && i < book_.size(),
+                    "poll() tells of the cookie 0x%llx, which was not posted here",
+                    static_cast<unsigned long long>(d.cookie)))
     return;
   Entry &e = book_[i];
-  if (!t_case_.check(!e.is_over,
-                     "the operation with the cookie 0x%llx ends again, with status %d; it has ended with %d",
-                     static_cast<unsigned long long>(d.cookie), d.status, e.done.status))
+  if (!trial_.check(!e.is_over, "the operation with the cookie 0x%llx ends again, with status %d; it has ended with %d",
+                    static_cast<unsigned long long>(d.cookie), d.status, e.done.status))
     return;
   e.is_over = true, e.done = d;
   order.push_back(d.cookie);

@@ -91,8 +91,7 @@ class Rank {
   uint64_t cookie_of(size_t i) const { return (uint64_t{number()} + 1) << 40 | i; }
   void book(const consort_done &);
 
-  Trial &t_case_;
-  Board &board_;
+  Trial &trial_;
   JobOptions job_;
   Plugin plugin_;
   consort_transport_ops ops_;
