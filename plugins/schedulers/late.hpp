@@ -84,7 +84,8 @@ class Late {
   Found costs_nothing(const Crew &, uint32_t group, double now, double slack) noexcept;
   double left_ns(const Crew &, double now) noexcept;
   // Would it end sooner on units that have nothing to do and come for it? Then it is left to them.
-  bool awaits_quicker(const Crew &, const Kind &, uint32_t group) const noexcept;
+  bool awaits_quicker(const Crew &, const Kind &, uint32_t worker, double now) const noexcept;
+  uint32_t idle_in(const Crew &, uint32_t group) const noexcept;
   // Places that units which do it well have free for it just now.
   uint32_t vacant(const Crew &, const Kind &) const noexcept;
 

@@ -351,20 +351,32 @@ inline void Late::Search::look_at(uint32_t kind) noexcept {
   }
 }
 
+// Those that have nothing from here and nothing else either, such as tasks that were bound to them.
+inline uint32_t Late::idle_in(const Crew &crew, uint32_t g) const noexcept {
+  constexpr uint32_t kSome = 64;
+  uint32_t some[kSome], n = 0;
+  for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count && n < kSome; ++i)
+    if (!nout_[crew.order[i]]) some[n++] = crew.order[i];
+  float load[kSome] = {};
+  if (n) models_->load_ns(host_, some, n, load);
+  return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return !(ns > 0); }));
+}
+
 // Whoever is named here was woken when it was pushed, or looks for work by itself: nobody waits for one that sleeps.
-inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t g) const noexcept {
-  constexpr float kClear = 0.97f;  // of units that differ by less either will do
+inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t worker, double now) const noexcept {
+  constexpr double kClear = 0.97;  // of units that differ by less either will do
+  const uint32_t g = crew.group_of[worker];
   const consort_task *const t = k.ready.front()->task;
+  const double here = k.ns[g] + std::max(0.0, free_at(worker, now) - now);
   uint32_t idle = 0;
   for (uint32_t o = 0; o < crew.groups.size() && o < Kinds::kGroups; ++o) {
-    if (o == g || !(k.ns[o] > 0 && k.ns[o] < k.ns[g] * kClear)) continue;
+    if ((o == g && !nout_[worker]) || !(k.ns[o] > 0 && k.ns[o] < here * kClear)) continue;
+    const uint32_t n = idle_in(crew, o);
+    if (!n) continue;
     const uint32_t spaces[2] = {crew.groups[g].space, crew.groups[o].space};
     float way[2] = {};
-    models_->transfer_ns(host_, &t, 1, spaces, 2, way);
-    const auto late = [&](int i) { return way[i] > 0 ? way[i] : 0.0f; };
-    if (!(k.ns[o] + late(1) < k.ns[g] + late(0))) continue;
-    for (uint32_t i = crew.groups[o].first; i < crew.groups[o].first + crew.groups[o].count; ++i)
-      idle += !nout_[crew.order[i]];
+    if (o != g) models_->transfer_ns(host_, &t, 1, spaces, 2, way);
+    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += n;
   }
   return k.nready <= idle;
 }

@@ -85,7 +85,7 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
   }
   Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look);
   for (uint32_t i = 0; i < kinds_.all().size(); ++i)
-    if (open(crew, kinds_[i], g)) s.look_at(i);
+    if (const Kind &k = kinds_[i]; open(crew, k, g) && !awaits_quicker(crew, k, worker, now)) s.look_at(i);
   return s.best;
 }
 

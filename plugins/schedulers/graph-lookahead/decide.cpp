@@ -9,7 +9,7 @@ namespace lookahead {
 Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) noexcept {
   const uint32_t g = crew.group_of[worker];
   if (const Found f = unknown(g); f.node) return f;
-  if (const Found f = most_urgent(crew, g); f.node) return f;
+  if (const Found f = most_urgent(crew, worker, now); f.node) return f;
   return nout_[worker] ? Found{} : costs_nothing(crew, g, now, settings_.slack);
 }
 
@@ -20,12 +20,13 @@ bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
   return unknown(g).node || costs_nothing(crew, g, now, settings_.slack).node;
 }
 
-Instance::Found Instance::most_urgent(const Crew &crew, uint32_t g) noexcept {
+Instance::Found Instance::most_urgent(const Crew &crew, uint32_t worker, double now) noexcept {
+  const uint32_t g = crew.group_of[worker];
   int32_t priority = std::numeric_limits<int32_t>::min();
   uint64_t open[Kinds::kMost / 64] = {};
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     const Kind &k = kinds_[i];
-    if (!k.nready || !k.can(g) || !k.at_home(g) || awaits_quicker(crew, k, g)) continue;
+    if (!k.nready || !k.can(g) || !k.at_home(g) || awaits_quicker(crew, k, worker, now)) continue;
     open[i / 64] |= uint64_t{1} << i % 64;
     priority = std::max(priority, k.ready.front()->priority);
   }
