@@ -20,7 +20,7 @@ inline bool Checks::Now::done(N &of, const consort_done &d) {
     tell("known-status", Text() << "a completion says " << d.status << ", which is no status");
   switch (of.state.flight.complete(d.cookie)) {
     case Flight::Found::kNo:
-      tell(driver ? "CONSORT-D-11" : "completes-once",
+      tell(driver ? "CONSORT-D-11" : "CONSORT-T-17",
            Text() << "cookie " << d.cookie << " completes, which is not in flight: it was never accepted here, or had "
                   << "completed already");
       return false;
@@ -181,14 +181,14 @@ auto Checks::Now::checked(Next &next, A... a) {
     return [&](const consort_msg *m, uint32_t k) {
       for (uint32_t i = 0; i < k; ++i)
         if (m[i].kind != CONSORT_MSG_CANCEL) o.flight.add(m[i].cookie);
-      const uint32_t r = at_most("accepted-prefix", next(m, k), k);
+      const uint32_t r = at_most("CONSORT-T-17", next(m, k), k);
       for (uint32_t i = k; i-- > r;)
         if (m[i].kind != CONSORT_MSG_CANCEL) o.flight.retract(m[i].cookie);
       return r;
     }(a...);
   } else if constexpr (same<kFn, &D::poll> || same<kFn, &T::poll>) {
     return [&](consort_done *out, uint32_t max) {
-      const uint32_t r = at_most(same<kFn, &D::poll> ? "CONSORT-D-12" : "poll-max", next(out, max), max);
+      const uint32_t r = at_most(same<kFn, &D::poll> ? "CONSORT-D-12" : "CONSORT-T-17", next(out, max), max);
       uint32_t kept = 0;
       for (uint32_t i = 0; i < r; ++i)
         if (done(n, out[i])) out[kept++] = out[i];
