@@ -10,6 +10,10 @@ namespace conform {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+// A thread that was joined is seen for a moment longer.
+void let_threads_go(size_t down_to) {
+  for (int turn = 0; turn < 1000 && count_threads() > down_to; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
 }  // namespace
@@ -32,6 +36,7 @@ CONFORM_CASE(P, 40, life, starts_and_ends_again_and_again) {
     p.stop();
   }
   const size_t counted = round - kWarm;
+  let_threads_go(threads);
   t.check(count_threads() <= threads, "%zu threads more after %zu starts and ends", count_threads() - threads, counted);
   t.check(count_descriptors() <= descriptors, "%zu descriptors more after %zu starts and ends", count_descriptors() - descriptors,
           counted);
@@ -46,13 +51,15 @@ CONFORM_CASE(P, 40, life, leaves_nothing_behind) {
   size_t threads = count_threads(), descriptors = count_descriptors();
   p.must_start();
   p.stop();
+  let_threads_go(threads);
   if (count_threads() > threads || count_descriptors() > descriptors) {
     // What a library beneath it keeps as long as the process lives, as a vendor's threads, comes once: live once more.
     threads = count_threads(), descriptors = count_descriptors();
     p.must_start();
     p.stop();
+    let_threads_go(threads);
   }
-  t.check(count_threads() == threads, "%zu threads live on after fini", count_threads() - threads);
+  t.check(count_threads() <= threads, "%zu threads live on after fini", count_threads() - threads);
   t.check(count_descriptors() == descriptors, "%zu descriptors stay open after fini", count_descriptors() - descriptors);
 }
 
