@@ -97,6 +97,7 @@ class Late {
   mutable SpinLock lock_;                      // guards what follows
   std::vector<Seat> seats_;                    // by worker
   std::vector<uint32_t> nout_;                 // by worker; side by side, for those who look at all
+  std::vector<int32_t> idle_;                  // by group: how many have none, about, while workers come and go
   Kinds kinds_;
   Pool pool_;
   uint64_t seq_ = 0;
@@ -111,6 +112,9 @@ class Late {
   bool has_enough(const Crew &, uint32_t worker) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
+  void count_idle(uint32_t g, int32_t by) noexcept {
+    if (g < idle_.size()) idle_[g] += by;
+  }
   bool forget(uint32_t worker, uint64_t id) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
   double free_at(uint32_t worker, double now) const noexcept;

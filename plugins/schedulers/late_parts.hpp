@@ -26,6 +26,8 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   std::copy(nout_.begin(), nout_.end(), nout.begin());
   seats_.swap(more);
   nout_.swap(nout);
+  idle_.assign(next.groups.size(), 0);
+  for (const uint32_t w : next.order) idle_[next.group_of[w]] += !nout_[w];
   kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
   changes_ = kAlways;
   left_at_ = -1;
@@ -68,6 +70,8 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
   }
   for (Seat &s : seats_) s.running = 0;
   std::fill(nout_.begin(), nout_.end(), 0);  // another life begins: these ends are not told
+  for (uint32_t g = 0; g < idle_.size() && g < crew().groups.size(); ++g)
+    idle_[g] = static_cast<int32_t>(crew().groups[g].count);
   changes_ = kAlways;
   left_at_ = -1;
   return count;
@@ -157,7 +161,7 @@ inline bool Late::forget(uint32_t worker, uint64_t id) noexcept {
     if (!s.out[i].known && worker < crew.group_of.size() && crew.group_of[worker] < k.learning.size())
       if (uint32_t &l = k.learning[crew.group_of[worker]]; l > 0) --l;
     std::copy(s.out + i + 1, s.out + nout, s.out + i);
-    --nout;
+    if (--nout == 0 && crew.serves(worker)) count_idle(crew.group_of[worker], 1);
     return true;
   }
   return false;
@@ -217,6 +221,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     if (nout == kOut) forget(worker, s.out[0].id);
     const bool known = k.known_at(g);
     if (known) exec = k.ns[g];
+    if (nout == 0) count_idle(g, -1);
     s.out[nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, false, known};
     end = free_at(worker, now);
     if (!known) ++k.learning[g];
@@ -367,16 +372,16 @@ inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t worke
   constexpr double kClear = 0.97;  // of units that differ by less either will do
   const uint32_t g = crew.group_of[worker];
   const consort_task *const t = k.ready.front()->task;
+  if (!std::any_of(idle_.begin(), idle_.end(), [](int32_t n) { return n > 0; })) return false;
   const double here = k.ns[g] + std::max(0.0, free_at(worker, now) - now);
   uint32_t idle = 0;
   for (uint32_t o = 0; o < crew.groups.size() && o < Kinds::kGroups; ++o) {
     if ((o == g && !nout_[worker]) || !(k.ns[o] > 0 && k.ns[o] < here * kClear)) continue;
-    const uint32_t n = idle_in(crew, o);
-    if (!n) continue;
+    if (o >= idle_.size() || idle_[o] <= 0) continue;
     const uint32_t spaces[2] = {crew.groups[g].space, crew.groups[o].space};
     float way[2] = {};
     if (o != g) models_->transfer_ns(host_, &t, 1, spaces, 2, way);
-    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += n;
+    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += idle_in(crew, o);
   }
   return k.nready <= idle;
 }
