@@ -105,6 +105,7 @@ const consort_sched_host *Machine::services() {
               for (uint32_t s = 0; s < ns; ++s)
                 out[t * ns + s] = spaces[s] == 0 ? 0 : (uint64_t{1} << std::min<uint32_t>(tasks[t]->naccess, 63)) - 1;
           },
+      .ranked = [](const consort_host *, const consort_task *, float) {},
   };
   return &table;
 }
