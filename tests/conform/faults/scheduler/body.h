@@ -156,7 +156,7 @@ static uint32_t push(void *s, const consort_push *ready) {
   free(some);
 #endif
 #ifdef FAULT_SLOW
-  for (volatile int i = 0; i < 30000; ++i) {
+  for (volatile int i = 0; i < 120000; ++i) {
   }
 #endif
   uint32_t n = ready->n;
