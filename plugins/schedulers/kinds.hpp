@@ -18,6 +18,7 @@ struct Kind {
   float best_ns = 0;                             // on the group that is fastest; 0: not known anywhere
   uint32_t left = 0;                             // submitted, not handed out
   uint32_t nready = 0;
+  bool open = false;                             // in one choice: it is among those that are compared
   Queue ready;
   std::vector<float> ns;                         // by group; NaN: not known
   std::vector<float> class_ns;                   // by class, as if its units were alike; 0: none can or is known

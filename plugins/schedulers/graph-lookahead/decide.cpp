@@ -23,16 +23,13 @@ bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
 Instance::Found Instance::most_urgent(const Crew &crew, uint32_t worker, double now) noexcept {
   const uint32_t g = crew.group_of[worker];
   int32_t priority = std::numeric_limits<int32_t>::min();
-  uint64_t open[Kinds::kMost / 64] = {};
-  for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
-    const Kind &k = kinds_[i];
-    if (!k.nready || !k.can(g) || !k.at_home(g) || awaits_quicker(crew, k, worker, now)) continue;
-    open[i / 64] |= uint64_t{1} << i % 64;
-    priority = std::max(priority, k.ready.front()->priority);
+  for (Kind &k : kinds_.all()) {
+    k.open = k.nready && k.can(g) && k.at_home(g) && !awaits_quicker(crew, k, worker, now);
+    if (k.open) priority = std::max(priority, k.ready.front()->priority);
   }
   Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look, settings_.beta);
   for (uint32_t i = 0; i < kinds_.all().size(); ++i)
-    if (open[i / 64] >> i % 64 & 1) s.look_at(i);
+    if (kinds_[i].open) s.look_at(i);
   return s.best;
 }
 
