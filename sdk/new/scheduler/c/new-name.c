@@ -176,7 +176,7 @@ static consort_status quiesce(void *p, uint64_t deadline_ns) {
   return CONSORT_OK;
 }
 
-/* Cancelled or poisoned: what waits here is handed back. */
+/* Cancelled: what waits here is handed back. Any task may be asked about, also one that never came here. */
 static uint32_t dropped(void *p, consort_task *const *tasks, uint32_t n, consort_task **held) {
   instance *s = p;
   uint32_t nheld = 0;

@@ -68,7 +68,7 @@ class NewNameScheduler : public Scheduler {
 
   consort_status quiesce(uint64_t deadline_ns) { return visitors_.wait(host(), deadline_ns); }
 
-  // Cancelled or poisoned: what waits here is handed back.
+  // Cancelled: what waits here is handed back. Any task may be asked about, also one that never came here.
   uint32_t dropped(std::span<consort_task *const> tasks, consort_task **held) noexcept {
     const Visit visit(visitors_);
     const std::lock_guard guard(lock_);
