@@ -254,7 +254,7 @@ struct Device : Wrapped {
   }
   const consort_driver_ops &o;
   consort_queue_desc desc{};
-  consort_done done[8];
+  consort_done done[8] = {};  // a driver that answers too many has not written them all
   void *dev = nullptr, *q = nullptr;
 };
 
@@ -357,7 +357,7 @@ TEST(Checks, WhatTransportsOwe) {
       m[2].kind = CONSORT_MSG_SEND, m[2].cookie = 3, m[2].tag = 5, m[2].local.base = reinterpret_cast<uint64_t>(from),
       m[2].bytes = 5;
       EXPECT_EQ(o.post(t, m, 3), 3u);
-      consort_done done[8];
+      consort_done done[8] = {};  // a driver that answers too many has not written them all
       EXPECT_GE(o.poll(t, done, 8), 2u);
       EXPECT_STREQ(to, "word");
       consort_msg cancel{};
