@@ -32,7 +32,7 @@ def fault(consort, source, file):
     if not said:
         return f'{source.name}: the first line is not "// CONSORT-S-6: what is wrong"'
     rule = said[1]
-    for seed in range(1, 9):  # what is a matter of chance among threads need not show at once
+    for seed in range(1, 25):  # what is a matter of chance among threads need not show at once
         done = conform(consort, '--json', '-', '--only', f'^{rule}/', '--seed', seed, file)
         try:
             cases = json.loads(done.stdout)[0]['cases']

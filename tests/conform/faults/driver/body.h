@@ -361,7 +361,7 @@ static int is_open(const Device *d, const consort_ticket *t) {
 
 // The next that may begin; NULL: none.
 static Slot *next_of(Device *d, Queue *q) {
-#ifdef FAULT_NEWEST_FIRST
+#if defined(FAULT_NEWEST_FIRST) || defined(FAULT_KEEPS_TICKETS)  // tickets alone keep order
   for (uint64_t i = q->accepted; i-- > q->told;) {
 #else
   for (uint64_t i = q->told; i < q->accepted; ++i) {
