@@ -79,6 +79,8 @@ class Late {
 
   const Crew &crew() const noexcept { return serving_.crew(); }
   Found unknown(uint32_t group) noexcept;
+  // Of what this worker does about as fast as any and is not left to others.
+  Found most_urgent(const Crew &, uint32_t worker, double now, double near, uint32_t look, double beta = 1) noexcept;
   // What a unit that does it slowly may take and the end does not come later by it: the kind that loses least here, of
   // that the task on which least hangs. slack: part of the time to the end that it may take up.
   Found costs_nothing(const Crew &, uint32_t group, double now, double slack) noexcept;

@@ -386,6 +386,20 @@ inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t worke
   return k.nready <= idle;
 }
 
+inline Late::Found Late::most_urgent(const Crew &crew, uint32_t worker, double now, double near, uint32_t look,
+                                     double beta) noexcept {
+  const uint32_t g = crew.group_of[worker];
+  int32_t priority = std::numeric_limits<int32_t>::min();
+  for (Kind &k : kinds_.all()) {
+    k.open = k.nready && k.can(g) && k.at_home(g) && !awaits_quicker(crew, k, worker, now);
+    if (k.open) priority = std::max(priority, k.ready.front()->priority);
+  }
+  Search s(*this, crew.groups[g].space, priority, near, look, beta);
+  for (uint32_t i = 0; i < kinds_.all().size(); ++i)
+    if (kinds_[i].open) s.look_at(i);
+  return s.best;
+}
+
 inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {
   uint32_t n = 0;
   for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g) {

@@ -83,10 +83,7 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
     if (p.n || make_plan(crew, g, priority, now) || relieve(crew, g, priority))
       return {p.nodes[0], p.nodes[0]->worker};
   }
-  Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look);
-  for (uint32_t i = 0; i < kinds_.all().size(); ++i)
-    if (const Kind &k = kinds_[i]; open(crew, k, g) && !awaits_quicker(crew, k, worker, now)) s.look_at(i);
-  return s.best;
+  return most_urgent(crew, worker, now, settings_.near, settings_.look);
 }
 
 bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {

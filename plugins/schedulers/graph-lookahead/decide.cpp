@@ -1,7 +1,4 @@
 // decide.cpp — Instance, the part that says what a worker is to take. All of it under the lock.
-#include <algorithm>
-#include <limits>
-
 #include "instance.hpp"
 
 namespace lookahead {
@@ -9,7 +6,8 @@ namespace lookahead {
 Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) noexcept {
   const uint32_t g = crew.group_of[worker];
   if (const Found f = unknown(g); f.node) return f;
-  if (const Found f = most_urgent(crew, worker, now); f.node) return f;
+  if (const Found f = most_urgent(crew, worker, now, settings_.near, settings_.look, settings_.beta); f.node)
+    return f;
   return nout_[worker] ? Found{} : costs_nothing(crew, g, now, settings_.slack);
 }
 
@@ -18,19 +16,6 @@ bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
   for (Kind &k : kinds_.all())
     if (k.nready && k.can(g) && k.at_home(g)) return true;
   return unknown(g).node || costs_nothing(crew, g, now, settings_.slack).node;
-}
-
-Instance::Found Instance::most_urgent(const Crew &crew, uint32_t worker, double now) noexcept {
-  const uint32_t g = crew.group_of[worker];
-  int32_t priority = std::numeric_limits<int32_t>::min();
-  for (Kind &k : kinds_.all()) {
-    k.open = k.nready && k.can(g) && k.at_home(g) && !awaits_quicker(crew, k, worker, now);
-    if (k.open) priority = std::max(priority, k.ready.front()->priority);
-  }
-  Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look, settings_.beta);
-  for (uint32_t i = 0; i < kinds_.all().size(); ++i)
-    if (kinds_[i].open) s.look_at(i);
-  return s.best;
 }
 
 }  // namespace lookahead

@@ -32,7 +32,6 @@ class Instance final : public policies::Late {
   // -- under the lock --
   Found choose(const Crew &, uint32_t worker, double now) noexcept override;
   bool would_take(const Crew &, uint32_t group, double now) noexcept override;
-  Found most_urgent(const Crew &, uint32_t worker, double now) noexcept;
 
   const Settings &settings_;
 };
