@@ -214,6 +214,13 @@ struct Plugin {
   }
   static consort_status quiesce(void *self, uint64_t) { return static_cast<Plugin *>(self)->layer.end(), CONSORT_OK; }
   static void fini(void *self) { delete static_cast<Plugin *>(self); }
+  template <size_t n>
+  static constexpr consort_plugin table(const char *name, const char *summary, const consort_param (&params)[n]) {
+    return {.size = sizeof(consort_plugin), .kind = CONSORT_KIND_LAYER, .abi_major = CONSORT_LAYER_MAJOR,
+            .abi_minor = CONSORT_LAYER_MINOR, .flags = 0, .name = name, .version = "0.1.0", .summary = summary,
+            .license = "Apache-2.0", .params = params, .nparams = n, .reserved = 0, .ops = &ops, .init = init,
+            .quiesce = quiesce, .fini = fini, .get = nullptr};
+  }
   static const consort_plugin *wrap(void *self, const consort_host *of, const consort_plugin *inner) try {
     auto &p = *static_cast<Plugin *>(self);
     if (inner->kind < CONSORT_KIND_DRIVER || inner->kind > CONSORT_KIND_TRANSPORT || !p.layer.wants(*inner))

@@ -15,23 +15,7 @@ constexpr consort_param params[] = {
     {"plugins", "list", "", nullptr, "these alone; empty: all"},
 };
 
-constexpr consort_plugin plugin = {.size = sizeof(consort_plugin),
-                                   .kind = CONSORT_KIND_LAYER,
-                                   .abi_major = CONSORT_LAYER_MAJOR,
-                                   .abi_minor = CONSORT_LAYER_MINOR,
-                                   .flags = 0,
-                                   .name = "checks",
-                                   .version = "0.1.0",
-                                   .summary = "holds plugins to what the headers say",
-                                   .license = "Apache-2.0",
-                                   .params = params,
-                                   .nparams = sizeof params / sizeof *params,
-                                   .reserved = 0,
-                                   .ops = &Plugin<Checks>::ops,
-                                   .init = Plugin<Checks>::init,
-                                   .quiesce = Plugin<Checks>::quiesce,
-                                   .fini = Plugin<Checks>::fini,
-                                   .get = nullptr};
+constexpr consort_plugin plugin = Plugin<Checks>::table("checks", "holds plugins to what the headers say", params);
 
 }  // namespace
 }  // namespace checks

@@ -286,23 +286,7 @@ class Faults {
   std::atomic<uint64_t> calls_{0}, struck_{0};
 };
 
-constexpr consort_plugin plugin = {.size = sizeof(consort_plugin),
-                                   .kind = CONSORT_KIND_LAYER,
-                                   .abi_major = CONSORT_LAYER_MAJOR,
-                                   .abi_minor = CONSORT_LAYER_MINOR,
-                                   .flags = 0,
-                                   .name = "faults",
-                                   .version = "0.1.0",
-                                   .summary = "makes calls of plugins fail, fall short or take long",
-                                   .license = "Apache-2.0",
-                                   .params = params,
-                                   .nparams = sizeof params / sizeof *params,
-                                   .reserved = 0,
-                                   .ops = &Plugin<Faults>::ops,
-                                   .init = Plugin<Faults>::init,
-                                   .quiesce = Plugin<Faults>::quiesce,
-                                   .fini = Plugin<Faults>::fini,
-                                   .get = nullptr};
+constexpr consort_plugin plugin = Plugin<Faults>::table("faults", "makes calls of plugins fail, fall short or take long", params);
 
 }  // namespace
 }  // namespace layers

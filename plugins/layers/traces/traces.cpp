@@ -258,23 +258,7 @@ class Traces {
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };
 
-constexpr consort_plugin plugin = {.size = sizeof(consort_plugin),
-                                   .kind = CONSORT_KIND_LAYER,
-                                   .abi_major = CONSORT_LAYER_MAJOR,
-                                   .abi_minor = CONSORT_LAYER_MINOR,
-                                   .flags = 0,
-                                   .name = "traces",
-                                   .version = "0.1.0",
-                                   .summary = "a line for each call of a plugin",
-                                   .license = "Apache-2.0",
-                                   .params = params,
-                                   .nparams = sizeof params / sizeof *params,
-                                   .reserved = 0,
-                                   .ops = &Plugin<Traces>::ops,
-                                   .init = Plugin<Traces>::init,
-                                   .quiesce = Plugin<Traces>::quiesce,
-                                   .fini = Plugin<Traces>::fini,
-                                   .get = nullptr};
+constexpr consort_plugin plugin = Plugin<Traces>::table("traces", "a line for each call of a plugin", params);
 
 }  // namespace
 }  // namespace layers
