@@ -13,17 +13,18 @@ class Flow {
  public:
   Flow() = default;  // of a link that is not there
   Flow(uint64_t bytes_per_s, uint32_t latency_ns, uint32_t engines) noexcept
-      : turnaround_((kTurnaround + 4.0 * latency_ns) * std::max(engines, 1u)),
+      : few_(std::max(engines, 1u) + 1),
+        turnaround_((kTurnaround + 4.0 * latency_ns) * std::max(engines, 1u)),
         told_(bytes_per_s ? static_cast<uint64_t>(static_cast<double>(bytes_per_s) * 1e-9 * turnaround_) + 1
                           : UINT64_MAX),
         enough_(told_) {}
 
-  bool has_enough() const noexcept { return copies_ >= kFew && flying_ >= enough_; }
+  bool has_enough() const noexcept { return copies_ >= few_ && flying_ >= enough_; }
   // What nobody waits for yet: not more than that, and few where nobody knows how much that is.
   bool has_room_for_wishes() const noexcept { return has_room_for_wishes(copies_, flying_); }
   // The same where this is under way over all links of the device.
   bool has_room_for_wishes(uint32_t copies, uint64_t bytes) const noexcept {
-    return copies < kFew || (told_ != UINT64_MAX && bytes < enough_);
+    return copies < few_ || (told_ != UINT64_MAX && bytes < enough_);
   }
   // What is under way takes longer than a sleep and a wake: nobody need look for its end meanwhile.
   bool takes_a_while() const noexcept { return copies_ && flying_ >= enough_ / kNaps; }
@@ -43,10 +44,10 @@ class Flow {
   }
 
  private:
-  static constexpr uint32_t kFew = 2;               // copies that are always sent
   static constexpr double kTurnaround = 1e6;        // ns, in which the host comes back with more
   static constexpr uint64_t kNaps = 8;              // in a turnaround
   static constexpr uint64_t kLately = 20'000'000;   // ns
+  uint32_t few_ = 2;                                // copies that are always sent: one for each engine, and the next
   double turnaround_ = kTurnaround;
   uint64_t told_ = UINT64_MAX, enough_ = UINT64_MAX;
   uint64_t flying_ = 0, since_ = 0, moved_ = 0;     // bytes on their way; bytes that arrived, and since when

@@ -234,89 +234,6 @@ void Memory::unpin(Replica &r) noexcept {
   if (r.base) unpin(*r.base);
 }
 
-// Memory for a replica whose room was made. Spares of the same sizes first.
-consort_status Memory::allocate(Replica &r) noexcept try {
-  const Datum &d = *r.datum;
-  if (has_no_place(r))
-    return set_errorf(CONSORT_E_NOMEM, "'%s' lies in its whole's memory, and that has none at home",
-                      rt_.data.name(d).c_str());
-  const Space &space = rt_.topology->spaces()[r.space];
-  Store &store = stores_[r.space];
-  consort_block wanted[DataTable::kMostBlocks];
-  consort_addr addr[DataTable::kMostBlocks];
-  const uint32_t n =
-      std::min(d.layout->ops->blocks(d.shape(), &space.desc, wanted, DataTable::kMostBlocks), DataTable::kMostBlocks);
-  const uint64_t granule = std::max<uint64_t>(space.desc.granule, 1);
-  r.blocks.reserve(n);
-  consort_status s = CONSORT_OK;
-  for (uint32_t i = 0; i < n && s >= 0; ++i) {
-    const uint64_t bytes = (wanted[i].bytes + granule - 1) / granule * granule;
-    auto spare = store.spare.find(bytes);
-    if (spare != store.spare.end() && !spare->second.empty()) {
-      addr[i] = spare->second.back().addr;
-      spare->second.pop_back();
-      store.spare_bytes -= bytes;
-    } else {
-      clear_error();
-      std::lock_guard one_at_a_time(rt_.topology->control());
-      s = space.device->ops->alloc(space.device->dev, r.space, bytes, wanted[i].align, 0, &addr[i]);
-      if (s < 0) break;
-      store.used += bytes;
-    }
-    r.blocks.push_back({r.space, addr[i], bytes});
-    r.bytes += bytes;
-  }
-  if (s >= 0) s = d.layout->ops->view(d.shape(), &space.desc, addr, n, r.view);
-  if (s < 0) {
-    const std::string why = error_text();
-    r.allocated = true;
-    release(r);
-    return set_errorf(s, "%s", why.empty() ? "the driver has no memory" : why.c_str());
-  }
-  r.allocated = true;
-  list(r);
-  return CONSORT_OK;
-} catch (const std::bad_alloc &) {
-  return set_error(CONSORT_E_NOMEM, "no memory for the record of a replica");
-}
-
-// Its memory becomes spare. It is not pinned, and not the only valid one of its datum unless that has no contents.
-void Memory::release(Replica &r) noexcept {
-  unlist(r);
-  close_windows(r);
-  if (r.base) std::erase(r.base->windows, &r), close_window(r);
-  Store &store = stores_[r.space];
-  const Space &space = rt_.topology->spaces()[r.space];
-  for (const auto &b : r.blocks) {
-    try {
-      store.spare[b.bytes].push_back(b);
-      store.spare_bytes += b.bytes;
-    } catch (const std::bad_alloc &) {
-      std::lock_guard one_at_a_time(rt_.topology->control());
-      space.device->ops->free(space.device->dev, r.space, b.addr, b.bytes);
-      store.used -= b.bytes;
-    }
-  }
-  r.blocks.clear();
-  r.bytes = 0;
-  r.allocated = r.prefetched = false;
-  r.chosen = 0;
-}
-
-bool Memory::drop_spares(Store &store) noexcept {
-  if (!store.spare_bytes) return false;
-  std::lock_guard one_at_a_time(rt_.topology->control());
-  for (auto &[bytes, blocks] : store.spare)
-    for (const auto &b : blocks) {
-      const Space &space = rt_.topology->spaces()[b.space];
-      space.device->ops->free(space.device->dev, b.space, b.addr, b.bytes);
-      store.used -= b.bytes;
-    }
-  store.spare.clear();
-  store.spare_bytes = 0;
-  return true;
-}
-
 // -- room -----------------------------------------------------------------------------------------------------
 
 // Which of two goes first: contents that nobody needs; what is read last, or never; of those what need not be saved;
@@ -389,7 +306,6 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
   }
   if (lacks(0)) return false;
   if (may_ask) next_asks_anew(store);
-  if (store.used + bytes > store.limit) drop_spares(store);
   return true;
 }
 

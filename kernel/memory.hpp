@@ -30,6 +30,7 @@ namespace consort {
 struct Plugin;
 struct Frame;
 struct Plan;
+struct Space;
 
 class Memory {
  public:
@@ -115,6 +116,7 @@ class Memory {
   static constexpr uint64_t kFirstToken = uint64_t{1} << 32;
 
  private:
+  using Spares = std::map<uint64_t, std::vector<DatumExtra::Block>>;  // freed, by size; none of them is empty
   struct Store {                                           // one space
     bool counted = false;
     bool grants_scratch = false;                           // counted from the start: it does not change under a task
@@ -124,7 +126,7 @@ class Memory {
     bool later = false;                                    // it found contents that may be saved once others have ended
     Shown<uint64_t> limit = UINT64_MAX, used, evictable;   // evictable: of those that may go
     uint64_t evictions = 0, saves = 0, saved_bytes = 0, needed_evictions = 0;
-    std::map<uint64_t, std::vector<DatumExtra::Block>> spare;  // freed, by size; counted in `used`
+    Spares spare;                                          // counted in `used`
     Shown<uint64_t> spare_bytes;
     uint64_t pinned = 0;                                   // by tasks, holds and copies
     Replica *oldest = nullptr, *newest = nullptr;          // those that may go
@@ -208,6 +210,11 @@ class Memory {
   void save_ahead(uint32_t space) noexcept;
   consort_status allocate(Replica &) noexcept;
   void release(Replica &) noexcept;
+  consort_status take(const Space &, uint64_t bytes, uint64_t align, consort_addr *) noexcept;
+  static bool take_spare(Store &, const consort_space_desc &, uint64_t bytes, uint64_t align,
+                         consort_addr *) noexcept;
+  void drop_spare(Store &, Spares::iterator of_its_size) noexcept;
+  void drop_spares_for(Store &, uint64_t bytes) noexcept;
   bool drop_spares(Store &) noexcept;
   enum class Sent { kYes, kLater, kNever };                // Later: there is no room on the way now
   Sent fetch(Replica &, Staging *, Wish *) noexcept;       // for one of them

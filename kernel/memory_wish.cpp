@@ -126,9 +126,7 @@ bool Memory::free_room(Store &store, uint64_t bytes) noexcept {
     if (!is_only(*r)) drop(*r);
     r = next;
   }
-  if (!enough()) return false;
-  if (store.used + bytes > store.limit) drop_spares(store);
-  return true;
+  return enough();
 }
 
 // The wishes of a space, the most urgent first, as far as there is room. Tasks that wait for room go first.

@@ -16,8 +16,8 @@ struct Shape {
   bool gaps() const { return run != step; }
 };
 
-// 192 MiB, whatever the shape: what is asked is how fast bytes go, and a task's own start and end are in it once.
-int count_of(const Shape &shape, const Options &o) { return o.smoke ? 2 : static_cast<int>(192 * kMiB / shape.bytes()); }
+// 384 MiB, whatever the shape: what is asked is how fast bytes go, and a task's own start and end are in it once.
+int count_of(const Shape &shape, const Options &o) { return o.smoke ? 2 : static_cast<int>(384 * kMiB / shape.bytes()); }
 
 // The same copies both ways, one right after the other. What else the machine does changes from second to second: it is
 // the ratios that are compared, and the pair in their middle is shown.

@@ -1,6 +1,7 @@
 #include "device.hpp"
 
 #include <cctype>
+#include <algorithm>
 #include <cstring>
 
 #include "queue.hpp"
@@ -118,7 +119,8 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
   d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
   d.bytes_per_s = from && to ? (unified_ ? 10'000'000'000 : 200'000'000'000) : unified_ ? 8'000'000'000 : 12'000'000'000;
   d.latency_ns = unified_ ? 20'000 : 10'000;
-  d.engines = 1;
+  // Where the host's cores copy, several do so at once.
+  d.engines = unified_ ? std::clamp<uint32_t>(value_of<cl_uint>(api.clGetDeviceInfo, id, CL_DEVICE_MAX_COMPUTE_UNITS), 1, 4) : 1;
   d.max_run = UINT64_MAX;
   d.min_align = 1;
   d.bounce_space = CONSORT_NONE;

@@ -28,7 +28,7 @@ namespace {
 struct Driver {
   const consort_host *host;
   uint32_t units, depth;
-  uint64_t latency_ns, fail_op, lost_after, bandwidth;
+  uint64_t latency_ns, fail_op, lost_after, bandwidth, room;
   bool waits;
   std::string space;
   uint64_t *counters;
@@ -47,7 +47,7 @@ struct Device {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Queue *> queues;
-  uint64_t executed = 0;
+  uint64_t executed = 0, taken = 0;  // taken: bytes of its memory
   bool lost = false, told = false;
 };
 
@@ -210,6 +210,7 @@ consort_status init(const consort_host *host, void **self) noexcept {
   d->lost_after = number("lost_after");
   d->waits = text("waits") == "true";
   d->bandwidth = number("bandwidth");
+  d->room = number("room");
   d->space = text("space");
   d->counters = reinterpret_cast<uint64_t *>(number("counters"));
   if (!known) {
@@ -295,14 +296,20 @@ consort_status alloc(void *dev, uint32_t, uint64_t bytes, uint64_t align, uint32
   if (is_lost(d)) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
   if (flags & ~uint32_t{CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT})
     return host->fail(host, CONSORT_E_UNSUPPORTED, "stream: its memory is neither pinned nor exported");
+  d.driver->count(STREAM_ALLOCS);
   void *p = nullptr;
-  if (posix_memalign(&p, align < 64 ? 64 : align, bytes) != 0)
+  const uint64_t room = d.driver->room;
+  if ((room && d.taken + bytes > room) || posix_memalign(&p, align < 64 ? 64 : align, bytes) != 0)
     return host->fail(host, CONSORT_E_NOMEM, "stream: out of memory");
+  d.taken += bytes;
   if (flags & CONSORT_AL_ZERO) std::memset(p, 0, bytes);
   *out = {reinterpret_cast<uint64_t>(p), 0};
   return CONSORT_OK;
 }
-void free(void *, uint32_t, consort_addr addr, uint64_t) noexcept { std::free(at(addr)); }
+void free(void *dev, uint32_t, consort_addr addr, uint64_t bytes) noexcept {
+  device(dev).taken -= bytes;
+  std::free(at(addr));
+}
 consort_status attach(void *dev, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
   const consort_host *host = device(dev).driver->host;
   if (is_lost(device(dev))) return host->fail(host, CONSORT_E_DEVICE_LOST, "stream: the device is lost");
@@ -462,6 +469,7 @@ constexpr consort_param params[] = {
     {"latency_ns", "u64", "0", nullptr, "what each op takes before it has any effect"},
     {"waits", "bool", "false", nullptr, "queues wait for each other's tickets"},
     {"bandwidth", "u64", "4000000000", nullptr, "bytes per second that it says its links have"},
+    {"room", "u64", "0", nullptr, "bytes of memory that there are, which it does not say; 0: whatever the host has"},
     {"counters", "string", "0", nullptr, "address of the test's counters, see stream.h"},
     {"fail_op", "u64", "0", nullptr, "the op, counted from 1 over the device, that fails; 0: none"},
     {"lost_after", "u64", "0", nullptr, "the op with which the device is lost; 0: none"},

@@ -30,6 +30,7 @@ enum {
   STREAM_WAITS,       /* tickets that the device waited for */
   STREAM_ARMS,
   STREAM_LOADS,       /* kernels that were to be loaded */
+  STREAM_ALLOCS,      /* alloc() calls */
   STREAM_COUNTERS
 };
 #ifdef __cplusplus
