@@ -29,6 +29,15 @@ inline consort_status check_space(const Runtime &rt, uint32_t space) noexcept {
   return set_errorf(CONSORT_E_INVAL, "space %u does not exist: there are %zu, numbered from 0", space, n);
 }
 
+// Was a task of this name ever submitted here?
+inline bool known(const Runtime &rt, TaskName name) noexcept {
+  return name >> 32 && rt.tasks.holds(static_cast<uint32_t>(name)) &&
+         word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
+}
+inline consort_status no_task() noexcept {
+  return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name");
+}
+
 // The runtime behind a shell; nullptr: told in the error slot.
 inline Runtime *enter(consort_runtime *shell) noexcept {
   // acquire pairs with the release that opened the shell

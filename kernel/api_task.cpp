@@ -15,16 +15,6 @@ using namespace consort;
 
 namespace {
 
-// Is it, or was it, a task of this runtime?
-bool known(const Runtime &rt, TaskName name) noexcept {
-  return name >> 32 && rt.tasks.holds(static_cast<uint32_t>(name)) &&
-         word::generation(rt.task_at(name)->word.load(std::memory_order_acquire)) >= name >> 32;
-}
-
-consort_status no_task() noexcept {
-  return set_error(CONSORT_E_INVAL, "no task of this runtime: consort_submit() gives its name");
-}
-
 // What this thread holds that an access of the datum would wait for.
 Hand::Held *find_held(Hand &h, const Datum *d, uint32_t mode) noexcept {
   for (auto &held : h.held)

@@ -9,7 +9,7 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kPatience = 8;  // refusals before a task may become the elder
+constexpr uint32_t kMostRefusals = 8;  // refusals before a task may become the elder
 
 Token &token_of(const Datum *d) noexcept { return discipline_if_any(*d)->token; }
 
@@ -52,7 +52,7 @@ bool take_several(Runtime &rt, Hand &h, Task *t, TokenList &list) noexcept {
     if (i == list.n) break;
     Token &refused = token_of(list.datum()[i]);
     TaskName elder = rt.elder.load(std::memory_order_relaxed);
-    if (!elder && ++list.refused > kPatience &&
+    if (!elder && ++list.refused > kMostRefusals &&
         rt.elder.compare_exchange_strong(elder, t->pub.id, std::memory_order_relaxed))
       elder = t->pub.id;
     if (elder == t->pub.id) list.held = i;

@@ -13,7 +13,6 @@ namespace consort {
 namespace {
 
 constexpr uint32_t kBatch = 64;                  // tasks that go over at once
-constexpr uint64_t kPatience = 1'000'000'000;    // ns until a call that does not come out of an old instance is told of
 
 std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
 
@@ -164,7 +163,7 @@ void Contexts::close(Instance &old) noexcept {
     if (to.ops->adopt) to.ops->adopt(to.s, reinterpret_cast<consort_task **>(batch), n);
     policy_.push(rt_, CONSORT_NONE, batch, n, CONSORT_PUSH_RETRIED);
   }
-  const uint64_t deadline = rt_.clock.stepped() ? CONSORT_NEVER : rt_.clock.now() + kPatience;
+  const uint64_t deadline = time_to_leave(rt_);
   if (old.ops->quiesce(old.s, deadline) >= 0) old.used = false;
   else
     rt_.log(kLogWarn, "scheduler '" + old.name +

@@ -10,7 +10,7 @@ namespace {
 constexpr double kBeyond = 8;        // how far out of what was measured a curve is believed
 constexpr double kWide = 1.1;        // an exponent is looked for where sizes differ by so much
 constexpr double kFar = 6 * 1.4826;  // middle errors: a point that the others speak against
-constexpr double kOrdinary = 0.05;   // an error that speaks against nobody
+constexpr double kForgiven = 0.05;   // an error that speaks against nobody
 constexpr double kHarmless = 0.2;    // nobody is looked at more closely below it
 constexpr size_t kEnough = 256;      // points
 constexpr double kLeast = 0.05, kMost = 6;  // exponents that are looked for
@@ -175,7 +175,7 @@ bool settle(const CurveShape &s, Points points, Curve *c) {
   for (int turn = 0; turn < kTurns; ++turn) {
     if (!fit_once(s, points, c)) return false;
     const std::vector<double> off = errors(s, points, *c);
-    const double reach = std::max(1.5 * middle(off), kOrdinary / 4);
+    const double reach = std::max(1.5 * middle(off), kForgiven / 4);
     for (size_t i = 0; i < points.size(); ++i) {
       Weighed &p = points[i];
       const double x = c->at(s, p.at);
@@ -198,7 +198,7 @@ Points trusted(const CurveShape &s, const Points &points, Curve *c) {
     if (best.empty() || middle(off) < middle(best)) best = std::move(off);
   }
   if (best.empty()) return points;
-  const double reach = std::max(kFar * middle(best), kOrdinary);
+  const double reach = std::max(kFar * middle(best), kForgiven);
   Points near;
   for (size_t i = 0; i < points.size(); ++i)
     if (best[i] <= reach) near.push_back(points[i]);

@@ -15,7 +15,6 @@ consort_status Memory::allocate(Replica &r) noexcept try {
     return set_errorf(CONSORT_E_NOMEM, "'%s' lies in its whole's memory, and that has none at home",
                       rt_.data.name(d).c_str());
   const Space &space = rt_.topology->spaces()[r.space];
-  Store &store = stores_[r.space];
   consort_block wanted[DataTable::kMostBlocks];
   consort_addr addr[DataTable::kMostBlocks];
   const uint32_t n =

@@ -13,7 +13,6 @@ namespace consort {
 namespace {
 
 constexpr uint32_t kBatch = 64;                  // tasks that go over at once
-constexpr uint64_t kPatience = 1'000'000'000;    // ns until a call that does not come out of an old instance is told of
 
 constexpr uint64_t kReview = 5'000'000;          // ns between two questions to a director
 
@@ -23,6 +22,10 @@ consort_task *const *pubs(Task *const *tasks) noexcept {
 }
 
 }  // namespace
+
+uint64_t time_to_leave(const Runtime &rt) noexcept {
+  return rt.clock.stepped() ? CONSORT_NEVER : rt.clock.now() + 1'000'000'000;
+}
 
 Policy::Policy() = default;
 Policy::~Policy() = default;
@@ -147,7 +150,7 @@ Result<void> Policy::go_over(Runtime &rt, std::string_view name) {
   }
   make_current(rt, *heir);
   move_all(rt, old, CONSORT_NEVER);
-  const uint64_t deadline = rt.clock.stepped() ? CONSORT_NEVER : rt.clock.now() + kPatience;
+  const uint64_t deadline = time_to_leave(rt);
   if (old.ops->quiesce(old.s, deadline) < 0)
     rt.log(kLogWarn, "scheduler '" + old.name + "' has a call inside that does not come back; it is kept, '" +
                          heir->name + "' goes on");

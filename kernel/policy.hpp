@@ -35,6 +35,8 @@ struct Runtime;
 struct Hand;
 struct Worker;
 
+uint64_t time_to_leave(const Runtime &) noexcept;  // when it is told of calls that do not come out of an old instance
+
 class Policy {
  public:
   Policy();

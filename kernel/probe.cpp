@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kLeast = 256 << 10, kMost = 16 << 20, kMostExact = 4 << 20;  // of a large copy
 constexpr double kLongEnough = 4e6;                       // ns: then a copy need not be larger
-constexpr uint64_t kPatience = 10'000'000'000;            // ns, for one copy
+constexpr uint64_t kLongestCopy = 10'000'000'000;            // ns, for one copy
 constexpr int kSamples = 5, kFewRounds = 3, kMostRounds = 9;
 constexpr double kCalm = 1.25;                            // spread at which more rounds tell no more
 
@@ -98,7 +98,7 @@ Result<double> Probe::copy(uint64_t bytes, bool back) {
   op.cookie = ++sent_;
   const Block &src = back ? dst_ : src_, &dst = back ? src_ : dst_;
   op.u.copy = {src.space, dst.space, src.addr, dst.addr, bytes, {1, 1}, {0, 0}, {0, 0}};
-  const uint64_t start = now(), limit = world_.now() + kPatience;
+  const uint64_t start = now(), limit = world_.now() + kLongestCopy;
   bool sent = false;
   for (uint64_t looks = 0;; ++looks) {
     // With a manual pump the clock that drivers see stands still: here it goes on with the world's.
@@ -117,7 +117,7 @@ Result<double> Probe::copy(uint64_t bytes, bool back) {
     if (world_.now() > limit) {
       abandoned_ = sent;
       return error(CONSORT_E_TIMEOUT, "a copy of " + std::to_string(bytes) + " bytes was not over after " +
-                                          std::to_string(kPatience / 1'000'000'000) + " s");
+                                          std::to_string(kLongestCopy / 1'000'000'000) + " s");
     }
     sched_yield();
   }

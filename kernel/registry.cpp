@@ -13,7 +13,7 @@
 namespace consort {
 namespace {
 
-constexpr uint64_t kPatience = 5'000'000'000;  // ns that a plugin has to become quiet before fini()
+constexpr uint64_t kTimeToBeQuiet = 5'000'000'000;  // ns that a plugin has to become quiet before fini()
 constexpr uint32_t kMostPerModule = 64;
 
 }  // namespace
@@ -53,7 +53,7 @@ Registry::~Registry() {
     clear_error();
     const bool entered = live.watch && live.watch->enter_control("quiesce");
     const consort_status quiet = guarded(
-        who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kPatience); });
+        who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kTimeToBeQuiet); });
     if (quiet < 0) {
       try {
         log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +

@@ -240,7 +240,7 @@ struct Driver {
   const consort_times *times = nullptr;      // once asked for
   const consort_nearby *nearby = nullptr;
 };
-struct Device {
+struct Wrapped {
   Driver &driver;
   void *dev;
   std::atomic<bool> loading{false};
@@ -250,7 +250,7 @@ struct Queue {
   void *q;
   std::atomic<bool> busy{false};
 };
-Device &device(void *d) { return *static_cast<Device *>(d); }
+Wrapped &device(void *d) { return *static_cast<Wrapped *>(d); }
 Queue &queue(void *q) { return *static_cast<Queue *>(q); }
 
 uint32_t count(void *self) {
@@ -261,7 +261,7 @@ uint32_t count(void *self) {
 
 consort_status open(void *self, uint32_t index, uint64_t token, void **out) {
   Driver &d = *static_cast<Driver *>(self);
-  std::unique_ptr<Device> w(new (std::nothrow) Device{d, nullptr});
+  std::unique_ptr<Wrapped> w(new (std::nothrow) Wrapped{d, nullptr});
   if (!w) return CONSORT_E_NOMEM;
   const Control control(d.watch, "open");
   const consort_status status = d.ops.open(d.self, index, token, &w->dev);
@@ -270,7 +270,7 @@ consort_status open(void *self, uint32_t index, uint64_t token, void **out) {
 }
 
 void close(void *dev) {
-  const std::unique_ptr<Device> w(&device(dev));
+  const std::unique_ptr<Wrapped> w(&device(dev));
   const Control control(w->driver.watch, "close");
   w->driver.ops.close(w->dev);
 }
@@ -360,13 +360,13 @@ void wrap_table(consort_driver_ops &t) {
 
 // An extension's functions are given what is wrapped: those that are known here are handed on, others are not there.
 double kernel_ns(void *dev, const consort_times_query *q) {
-  const Device &w = device(dev);
+  const Wrapped &w = device(dev);
   const consort_times &t = *w.driver.times;
   return CONSORT_HAS_FN(&t, consort_times, kernel_ns) ? t.kernel_ns(w.dev, q) : NAN;
 }
 
 double team_ns(void *dev, const consort_times_query *q, uint32_t members) {
-  const Device &w = device(dev);
+  const Wrapped &w = device(dev);
   const consort_times &t = *w.driver.times;
   return CONSORT_HAS_FN(&t, consort_times, team_ns) ? t.team_ns(w.dev, q, members) : NAN;
 }
@@ -378,7 +378,7 @@ uint64_t submit_ns(void *self) {
 }
 
 uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) {
-  const Device &w = device(dev);
+  const Wrapped &w = device(dev);
   const Control control(w.driver.watch, "set");
   return CONSORT_HAS_FN(w.driver.nearby, consort_nearby, set) ? w.driver.nearby->set(w.dev, i, units, max) : 0;
 }
