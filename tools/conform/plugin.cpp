@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <unistd.h>
 
 namespace conform {
 
@@ -118,6 +119,12 @@ static size_t count_entries(const char *folder) {
 }
 
 size_t count_threads() { return count_entries("/proc/self/task") - 2; }
+
+bool threads_come_down_to(size_t most) {
+  for (int turn = 0; turn < 2000; ++turn, usleep(1000))
+    if (count_threads() <= most) return true;
+  return false;
+}
 size_t count_descriptors() { return count_entries("/proc/self/fd") - 3; }  // the folder itself is open, too
 
 }  // namespace conform

@@ -95,6 +95,7 @@ class HeapMarks {
 
 // What this process has now.
 size_t count_threads();
+bool threads_come_down_to(size_t most);  // one that was joined is seen for a moment longer
 size_t count_descriptors();
 
 }  // namespace conform

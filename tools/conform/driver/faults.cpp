@@ -1,6 +1,4 @@
 // What fails beneath a driver: the host's calls, memory.
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -9,13 +7,6 @@
 
 namespace conform {
 namespace {
-
-// A thread that was joined is seen for a moment longer.
-bool threads_come_down_to(size_t most) {
-  for (int turn = 0; turn < 2000; ++turn, usleep(1000))
-    if (count_threads() <= most) return true;
-  return false;
-}
 
 // All that [control] does with the first device. Whoever answers an error has to say why; what was opened is closed again.
 class Session {

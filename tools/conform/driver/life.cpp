@@ -1,6 +1,4 @@
 // Devices and queues that come and go.
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -8,13 +6,6 @@
 
 namespace conform {
 namespace {
-
-// A thread that was joined is seen for a moment longer.
-bool threads_come_down_to(size_t most) {
-  for (int turn = 0; turn < 2000; ++turn, usleep(1000))
-    if (count_threads() <= most) return true;
-  return false;
-}
 
 // What there is before and after; the heap in parts, as what the allocator keeps is no leak.
 class Ledger {

@@ -16,6 +16,8 @@
 
 namespace conform {
 
+inline unsigned long long number(uint64_t n) { return n; }  // as printf has it
+
 // Bytes with others around them that nobody may touch.
 class Block {
  public:

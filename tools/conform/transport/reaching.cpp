@@ -7,8 +7,6 @@
 namespace conform {
 namespace {
 
-unsigned long long number(uint64_t n) { return n; }
-
 // A region of the target, with memory around it that nobody may touch; and the origin's own.
 struct Reach {
   explicit Reach(Trial &trial, size_t n = 4096)

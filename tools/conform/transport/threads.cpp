@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kSlots = 16, kRoom = 6000;
 
-unsigned long long number(uint64_t n) { return n; }
-
 // Sends to the other and receives from it, so many messages each way; number i comes as the i-th.
 void talk(Trial &t, Rank &me, uint32_t other, uint64_t all, std::atomic<uint32_t> &there) {
   struct Slot {
