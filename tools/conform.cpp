@@ -1,10 +1,16 @@
 // conform.cpp — `consort conform`: does a plugin keep what it owes its host?
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
 
 #include "commands.hpp"
+#include "conform/declared.hpp"
+#include "conform/param_text.hpp"
 #include "conform/report.hpp"
 #include "conform/rules.hpp"
 
@@ -17,24 +23,74 @@ int list_cases() {
   return 0;
 }
 
-void write_file(const std::string &path, const std::string &text) {
-  if (path == "-") {
-    std::fputs(text.c_str(), stdout);
-    return;
+// --json or --junit: opened before the first case runs, so that nobody waits for minutes and then has nothing.
+class Output {
+ public:
+  explicit Output(const std::string &path) : path_(path) {
+    if (path.empty() || path == "-") return;
+    file_.open(path, std::ios::binary);
+    if (!file_) throw std::runtime_error(path + " cannot be written: " + std::strerror(errno));
   }
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  if (!out.flush()) throw std::runtime_error(path + " cannot be written");
+  void write(const std::string &text) {
+    if (path_ == "-") {
+      std::fputs(text.c_str(), stdout);
+    } else if (!path_.empty()) {
+      file_ << text;
+      if (!file_.flush()) throw std::runtime_error(path_ + " cannot be written");
+    }
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+std::string listed(const std::vector<std::string> &names) {
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < 20; ++i) text += (i ? ", " : "") + names[i];
+  return names.size() > 20 ? text + ", …" : text;
 }
 
-// "lws.depth=64", for the plugin lws
-void give_params(const Settings &settings, conform::Subject *s) {
-  for (const std::string &a : settings.assignments) {
-    const size_t equals = a.find('=');
-    if (equals == a.npos) throw std::runtime_error("--set \"" + a + "\" is not of the form key=value");
-    const std::string mine = s->name() + ".";
-    if (a.starts_with(mine)) s->params.emplace_back(a.substr(mine.size(), equals - mine.size()), a.substr(equals + 1));
+// "depth=64" of "lws.depth=64"; wrong: what is said of it.
+void give_param(const std::string &wrong, const std::string &key, const std::string &value, conform::Subject *s) {
+  if (const auto known = conform::declared_params(*s)) {
+    std::vector<std::string> keys;
+    for (const conform::Param &p : *known) keys.push_back(p.key);
+    const auto p = std::find_if(known->begin(), known->end(), [&](const conform::Param &k) { return k.key == key; });
+    if (p == known->end())
+      throw std::runtime_error(wrong + conform::kind_name(s->note.kind) + " \"" + s->name() + "\" has no parameter \"" +
+                               key + "\"" + did_you_mean(key, keys) + "; it has " + (keys.empty() ? "none" : listed(keys)));
+    if (const std::string fault = conform::fault_of_value(p->type, p->range, value); !fault.empty())
+      throw std::runtime_error(wrong + "\"" + key + "\" " + fault);
   }
+  s->params.emplace_back(key, value);
+}
+
+// "lws.depth=64", for the plugin lws. An assignment that nobody takes is a word that was mistyped.
+void give_params(const std::vector<std::string> &assignments, std::vector<conform::Subject> *all) {
+  std::vector<std::string> names;
+  for (const conform::Subject &s : *all) names.push_back(s.name());
+  for (const std::string &a : assignments) {
+    const size_t equals = a.find('='), dot = a.find('.');
+    const std::string wrong = "--set \"" + a + "\": ";
+    if (equals == a.npos || dot == a.npos || dot > equals || dot == 0 || dot + 1 == equals)
+      throw std::runtime_error(wrong + "not of the form NAME.KEY=VALUE, NAME being a plugin that is judged");
+    const std::string name = a.substr(0, dot);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw std::runtime_error(wrong + "no plugin \"" + name + "\" is judged" + did_you_mean(name, names) + ", but " +
+                               listed(names));
+    for (conform::Subject &s : *all)
+      if (s.name() == name) give_param(wrong, a.substr(dot + 1, equals - dot - 1), a.substr(equals + 1), &s);
+  }
+}
+
+std::vector<conform::Subject> subjects_of(const std::vector<std::string> &files) {
+  std::vector<conform::Subject> all;
+  for (const std::string &file : files) {
+    if (std::ifstream in(file); !in) throw std::runtime_error(file + " cannot be read: " + std::strerror(errno));
+    for (conform::Subject &s : conform::subjects_of(file)) all.push_back(std::move(s));
+  }
+  return all;
 }
 
 bool fits(const conform::Subject &s) {
@@ -46,21 +102,25 @@ bool fits(const conform::Subject &s) {
   return false;
 }
 
-}  // namespace
-
-int run_conform(const Settings &settings, const ConformOptions &asked) {
-  if (asked.list) return list_cases();
+// Throws where the command was called wrongly.
+int judge_all(const Settings &settings, const ConformOptions &asked) {
   conform::Options o;
   o.level = asked.level;
   o.seed = asked.seed ? asked.seed : static_cast<uint64_t>(std::time(nullptr));
   o.only = asked.only;
   o.in_process = asked.in_process;
   o.seconds = asked.seconds;
+  if (!settings.file.empty())
+    throw std::runtime_error("--config is for runtimes, and none runs here: --set NAME.KEY=VALUE sets a plugin's parameter");
+  if (asked.json == "-" && asked.junit == "-")
+    throw std::runtime_error("--json - and --junit - would be one text: name a file for one of them");
   if (!asked.xfail.empty())
-    if (const std::string wrong = o.expected.read(asked.xfail); !wrong.empty()) {
-      std::fprintf(stderr, "consort: %s\n", wrong.c_str());
-      return 2;
-    }
+    if (const std::string wrong = o.expected.read(asked.xfail); !wrong.empty()) throw std::runtime_error(wrong);
+  std::vector<conform::Subject> subjects = subjects_of(asked.files);
+  for (const conform::Subject &s : subjects)
+    if (!fits(s)) return 2;
+  give_params(settings.assignments, &subjects);
+  Output json(asked.json), junit(asked.junit);
   const bool quiet = asked.json == "-" || asked.junit == "-";
   if (!quiet)
     o.told = [&](const conform::Tally &t, const conform::Row &r) {
@@ -69,27 +129,26 @@ int run_conform(const Settings &settings, const ConformOptions &asked) {
     };
   std::vector<conform::Tally> all;
   bool good = true;
-  for (const std::string &file : asked.files) {
-    if (std::ifstream in(file); !in) {
-      std::fprintf(stderr, "consort: %s cannot be read\n", file.c_str());
-      return 2;
-    }
-    for (conform::Subject &s : conform::subjects_of(file)) {
-      if (!fits(s)) return 2;
-      give_params(settings, &s);
-      all.push_back(conform::judge(s, o));
-      if (all.back().rows.empty()) {
-        std::fprintf(stderr, "consort: no case of level %d matches --only \"%s\"; consort conform --list names them\n", o.level,
-                     o.only.c_str());
-        return 2;
-      }
-      good = good && all.back().conforms();
-      if (!quiet) std::puts(conform::badge_of(all.back()).c_str());
-    }
+  for (const conform::Subject &s : subjects) {
+    all.push_back(conform::judge(s, o));
+    if (all.back().rows.empty())
+      throw std::runtime_error("no case of level " + std::to_string(o.level) + " matches --only \"" + o.only +
+                               "\"; consort conform --list names them");
+    good = good && all.back().conforms();
+    if (!quiet) std::puts(conform::badge_of(all.back()).c_str());
   }
-  if (!asked.json.empty()) write_file(asked.json, conform::json_of(all));
-  if (!asked.junit.empty()) write_file(asked.junit, conform::junit_of(all));
+  json.write(conform::json_of(all));
+  junit.write(conform::junit_of(all));
   return good ? 0 : 1;
+}
+
+}  // namespace
+
+int run_conform(const Settings &settings, const ConformOptions &asked) try {
+  return asked.list ? list_cases() : judge_all(settings, asked);
+} catch (const std::exception &e) {  // 1 is for plugins that break a rule
+  std::fprintf(stderr, "consort: %s\n", e.what());
+  return 2;
 }
 
 }  // namespace tool

@@ -138,11 +138,16 @@ int main(int argc, char **argv) {
 
   CLI::App *conform = app.add_subcommand("conform", "judges plugins by the rules of docs/rules (status 1: one is broken)");
   tool::ConformOptions judged;
+  std::vector<std::string> parameters;
   conform->add_option("FILE", judged.files, "plugins, each a FILE.so")->type_name("");
   conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();
   conform->add_option("--only", judged.only, "cases whose id, name or group matches: \"S-12\", \" fault$\"")->type_name("RE");
   conform->add_option("--seed", judged.seed, "of all chance; 0: another one each time")->type_name("N")->capture_default_str();
-  conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->type_name("S");
+  conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->check(CLI::NonNegativeNumber.description(""))->type_name("S");
+  conform->add_option("--set", parameters, "a parameter of a plugin that is judged: --set mine.depth=64")
+      ->type_name("NAME.KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   conform->add_option("--xfail", judged.xfail, "file of lines \"CONSORT-S-12 reason\": cases that are known to fail")->type_name("FILE");
   conform->add_option("--json", judged.json, "writes what came of each case; - is stdout")->type_name("FILE");
   conform->add_option("--junit", judged.junit, "the same for build servers, as XML")->type_name("FILE");
@@ -192,6 +197,7 @@ int main(int argc, char **argv) {
     if (*model_import) return tool::run_model_import(settings, from, model_name, classes, energy);
     if (*conform) {
       if (judged.files.empty() && !judged.list) return std::fputs("consort: conform judges FILE.so: name one\n", stderr), 2;
+      settings.assignments.insert(settings.assignments.end(), parameters.begin(), parameters.end());
       return tool::run_conform(settings, judged);
     }
     if (*why_not) return tool::run_why_not(settings, name);

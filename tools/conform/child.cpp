@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <system_error>
+#include <utility>
 
 #if CONSORT_SAN == 1u
 extern "C" int __lsan_do_recoverable_leak_check();
@@ -47,7 +48,7 @@ class SharedVerdict {
   Verdict *verdict_;
 };
 
-[[noreturn]] void be_the_child(const Case &c, const Subject &subject, Verdict &v, int output, pid_t parent) {
+[[noreturn]] void be_the_child(const std::function<void()> &body, int output, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // who is interrupted leaves nobody behind
   if (getppid() != parent) _exit(1);
@@ -58,6 +59,12 @@ class SharedVerdict {
   if (output > STDERR_FILENO) close(output);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO), close(nothing);
+  body();
+  std::fflush(nullptr);
+  std::exit(0);  // not _exit: what the plugin left behind for the end of the process is run, too
+}
+
+void run_whole(const Case &c, const Subject &subject, Verdict &v) {
   run_case(c, subject, v);
 #if CONSORT_SAN == 1u
   if (v.outcome == Outcome::kPassed && __lsan_do_recoverable_leak_check()) {
@@ -67,8 +74,6 @@ class SharedVerdict {
   }
 #endif
   std::snprintf(v.doing, sizeof v.doing, "end of the process");
-  std::fflush(nullptr);
-  std::exit(0);  // not _exit: what the plugin left behind for the end of the process is run, too
 }
 
 void keep_end(std::string *text, const char *more, size_t n) {
@@ -139,6 +144,25 @@ void tell(Result &r, const std::string &how) {
 
 }  // namespace
 
+Ended run_apart(double limit, const std::function<void()> &body) {
+  Ended e;
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "no pipe to a process");
+  std::fflush(nullptr);
+  const pid_t parent = getpid(), child = fork();
+  if (child < 0) {
+    const int why = errno;
+    close(pipe_ends[0]), close(pipe_ends[1]);
+    throw std::system_error(why, std::generic_category(), "no process for a case");
+  }
+  if (child == 0) be_the_child(body, pipe_ends[1], parent);
+  setpgid(child, child);
+  close(pipe_ends[1]);
+  e.status = wait_for(child, pipe_ends[0], limit, &e.printed, &e.timed_out);
+  close(pipe_ends[0]);
+  return e;
+}
+
 Result run_in_child(const Case &c, const Subject &subject, double limit, bool in_process) {
   Result r;
   const double began = now();
@@ -148,17 +172,10 @@ Result run_in_child(const Case &c, const Subject &subject, double limit, bool in
     return r;
   }
   SharedVerdict shared;
-  int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0)
-    throw std::system_error(errno, std::generic_category(), "no pipe for a case");
-  std::fflush(nullptr);
-  const pid_t parent = getpid(), child = fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "no process for a case");
-  if (child == 0) be_the_child(c, subject, *shared, pipe_ends[1], parent);
-  setpgid(child, child);
-  close(pipe_ends[1]);
-  const int status = wait_for(child, pipe_ends[0], limit, &r.printed, &r.timed_out);
-  close(pipe_ends[0]);
+  Ended e = run_apart(limit, [&] { run_whole(c, subject, *shared); });
+  const int status = e.status;
+  r.printed = std::move(e.printed);
+  r.timed_out = e.timed_out;
   r.verdict = *shared;
   r.seconds = now() - began;
   if (r.timed_out) {

@@ -1,43 +1,12 @@
 // What a plugin declares of its parameters, and that it lives with every value that it declares.
-#include <charconv>
-#include <cstdlib>
 #include <set>
 
 #include "conform/case.hpp"
+#include "conform/param_text.hpp"
 #include "conform/plugin.hpp"
 
 namespace conform {
 namespace {
-
-std::vector<std::string> split(const std::string &text, const std::string &by) {
-  std::vector<std::string> parts;
-  for (size_t at = 0;;) {
-    const size_t end = text.find(by, at);
-    parts.push_back(text.substr(at, end == text.npos ? end : end - at));
-    if (end == text.npos) return parts;
-    at = end + by.size();
-  }
-}
-
-bool is_integer(const std::string &type) { return type == "i32" || type == "i64" || type == "u32" || type == "u64"; }
-bool is_real(const std::string &type) { return type == "f64"; }
-
-// Within its type. Large integers lose nothing that a comparison with a range would miss.
-bool read_number(const std::string &type, const std::string &text, long double *out) {
-  const char *begin = text.c_str(), *end = begin + text.size();
-  const auto whole = [&](auto n) {
-    const auto r = std::from_chars(begin, end, n);
-    *out = static_cast<long double>(n);
-    return r.ec == std::errc{} && r.ptr == end;
-  };
-  if (type == "i32") return whole(int32_t{});
-  if (type == "i64") return whole(int64_t{});
-  if (type == "u32") return whole(uint32_t{});
-  if (type == "u64") return whole(uint64_t{});
-  char *stop = nullptr;
-  *out = std::strtold(begin, &stop);
-  return stop == end && stop != begin;
-}
 
 void check_numbers(Trial &t, const std::string &key, const std::string &type, const std::string &dflt, const std::string &range) {
   long double value = 0, bound = 0;

@@ -1,0 +1,132 @@
+// `consort conform`: what it is told on its command line, what it writes and what it answers. That its cases find
+// what they are for is tests/conform.
+#include <vector>
+
+#include "tools/command.hpp"
+
+namespace consort_test {
+namespace {
+
+const std::string kEager = CONSORT_PLUGIN_DIR "/eager.so", kLws = CONSORT_PLUGIN_DIR "/lws.so",
+                  kCpu = CONSORT_PLUGIN_DIR "/cpu.so";
+const std::string kWrong = CONSORT_TEST_PLUGIN_DIR "/layers/scheduler_drain_forgets.so";  // breaks S-6
+
+struct Conform : Tools {
+  Answer conform(const std::string &words) const { return run("conform " + words); }
+  void refuses(const std::string &words, std::vector<std::string> parts) const {
+    const Answer a = conform(words);
+    EXPECT_EQ(a.status, 2) << words << ": " << a.out;
+    for (const std::string &part : parts) EXPECT_TRUE(a.has(part)) << words << ": " << a.out;
+    EXPECT_FALSE(a.has("conforms: ") || a.has("does not conform: ")) << "judged nevertheless: " << a.out;
+  }
+  std::string file(const char *name, const std::string &text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  static int python(const std::string &words) {  // 0 too where there is none
+    return std::system(("command -v python3 >/dev/null || exit 0; python3 " + words + " >/dev/null").c_str());
+  }
+  std::string text(const std::string &path) const {
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }
+};
+
+TEST_F(Conform, ParametersAreThoseOfWhatIsJudged) {
+  refuses(kLws + " --set lws.dpeth=4",
+          {"--set \"lws.dpeth=4\"", "scheduler \"lws\" has no parameter \"dpeth\" (did you mean \"depth\"?)",
+           "it has depth, patience, seed"});
+  refuses(kLws + " --set lws.depth=4", {"\"depth\" expects u32 in 64..1048576, not \"4\""});
+  refuses(kEager + " --set eager.depth=4", {"scheduler \"eager\" has no parameter \"depth\"; it has none"});
+  refuses(kCpu + " --set cpu.smt=yes", {"\"smt\" expects true or false, not \"yes\""});
+  refuses(kCpu + " --set cpu.worker=2", {"driver \"cpu\"", "\"worker\" (did you mean \"workers\"?)", "topology"});
+  refuses(kCpu + " --set cpu.workers=many", {"--set \"cpu.workers=many\"", "\"workers\" expects", "not \"many\""});
+  refuses(kCpu + " --set cpu.workers=-1", {"\"workers\" expects", "not \"-1\""});
+  refuses(kCpu + " --set cpuu.workers=2", {"no plugin \"cpuu\" is judged (did you mean \"cpu\"?)"});
+  refuses(kCpu + " " + kEager + " --set lws.seed=1", {"no plugin \"lws\" is judged", "cpu, eager"});
+  for (const char *shapeless : {"workers=2", "cpu.workers", "cpu.=2", ".workers=2", "=", "''", "cpu=2.5"})
+    refuses(kCpu + " --set " + shapeless, {"--set", "NAME.KEY=VALUE"});
+  refuses(kCpu + " --set", {"--set"});
+  const Answer fine = conform(kEager + " " + kCpu + " --only P-7/ --set cpu.workers=2");
+  EXPECT_EQ(fine.status, 0) << fine.out;
+  const Answer before = run("--set cpu.workers=2 conform " + kCpu + " --only P-7/");
+  EXPECT_EQ(before.status, 0) << "ahead of the command, too: " << before.out;
+  EXPECT_EQ(run("--set cpu.wrkers=2 conform " + kCpu + " --only P-7/").status, 2);
+}
+
+TEST_F(Conform, HelpSaysEveryOption) {
+  const Answer a = conform("--help");
+  EXPECT_EQ(a.status, 0);
+  for (const char *option : {"--level", "--only", "--seed", "--seconds", "--set NAME.KEY=VALUE", "--xfail", "--json",
+                             "--junit", "--in-process", "--verbose", "--list"})
+    EXPECT_TRUE(a.has(option)) << option << "\n" << a.out;
+}
+
+TEST_F(Conform, RefusesWhatItCannotDo) {
+  refuses("", {"FILE.so"});
+  refuses(folder_ / "none.so", {"none.so cannot be read: No such file"});
+  refuses(file("text.so", "no plugin"), {"text.so is no ELF file"});
+  refuses(kEager + " --only '('", {"--only \"(\"", "no regular expression"});
+  refuses(kEager + " --only NOTHING", {"no case", "NOTHING", "--list"});
+  refuses(kEager + " --level 11", {"11"});
+  refuses(kEager + " --level many", {"many"});
+  refuses(kEager + " --seed some", {"some"});
+  refuses(kEager + " --seconds -3", {"-3"});
+  refuses(kEager + " --json " + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});
+  refuses(kEager + " --json - --junit -", {"--json", "--junit"});
+  refuses(kEager + " --xfail " + (folder_ / "none"), {"none: No such file"});
+  refuses(kEager + " --xfail " + file("xfail", "# known\nCONSORT-S-999 why\n"),
+          {"xfail:2: \"CONSORT-S-999\" is no rule"});
+  refuses(kEager + " --xfail " + file("xfail", "CONSORT-S-6\n"), {"xfail:1: ", "why it is expected to fail"});
+  refuses(kEager + " --levle 3", {"--levle"});
+  const Answer config = run("--config x.toml conform " + kEager);
+  EXPECT_EQ(config.status, 2);
+  EXPECT_TRUE(config.has("--config is for runtimes")) << config.out;
+}
+
+TEST_F(Conform, FailedExpectedAndUnexpectedAreToldApart) {
+  const std::string all = kWrong + " --only 'S-(2|6)/'";
+  const Answer plain = conform(all);
+  EXPECT_EQ(plain.status, 1);
+  for (const char *part :
+       {"FAIL ", "CONSORT-S-6/", "rule ", "seen ", "why ", "fix ", "again ", "does not conform: wrong "})
+    EXPECT_TRUE(plain.has(part)) << part << "\n" << plain.out;
+  const Answer known = conform(all + " --xfail " + file("known", "CONSORT-S-6  to be mended\n"));
+  EXPECT_EQ(known.status, 0) << known.out;
+  EXPECT_TRUE(known.has("expected failure") && known.has("to be mended") && known.has("1 expected to fail"))
+      << known.out;
+  const Answer fine = conform(all + " --xfail " + file("fine", "CONSORT-S-6 a\nCONSORT-S-2 was wrong once\n"));
+  EXPECT_EQ(fine.status, 0) << fine.out;
+  EXPECT_TRUE(fine.has("unexpected pass") && fine.has("was wrong once") && fine.has("unexpectedly passing)"))
+      << fine.out;
+}
+
+TEST_F(Conform, WhatIsWrittenCanBeRead) {
+  const std::string json = folder_ / "a.json", junit = folder_ / "a.xml";
+  const Answer a = conform(kWrong + " " + kEager + " --only 'S-(2|6)/' --json " + json + " --junit " + junit);
+  EXPECT_EQ(a.status, 1) << a.out;
+  EXPECT_TRUE(a.has("does not conform: wrong ") && a.has("\nconforms: eager ")) << a.out;
+  std::ofstream(folder_ / "read.py")
+      << "import json, sys\n"
+         "a, b = json.load(open(sys.argv[1]))\n"
+         "assert a['conforms'] is False and b['conforms'] is True and b['kind'] == 'scheduler'\n"
+         "bad = [c for c in a['cases'] if c['result'] == 'failed']\n"
+         "assert [c['rule'] for c in bad] == ['CONSORT-S-6'] and bad[0]['seen']\n";
+  EXPECT_EQ(python(folder_ / "read.py " + json), 0) << text(json);
+  const std::string xml = text(junit);
+  for (const char *part :
+       {"<testsuite name=\"wrong\"", "failures=\"1\"", "failures=\"0\"", "<failure message=", "</testsuites>"})
+    EXPECT_NE(xml.find(part), xml.npos) << part << "\n" << xml;
+  const Answer out = conform(kEager + " --only S-6/ --json -");
+  EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
+      << "nothing beside it on standard output: " << out.out;
+}
+
+TEST_F(Conform, OneProcessForADebugger) {
+  const Answer a = conform(kEager + " --only S-6/ --in-process -v");
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("conforms: eager ")) << a.out;
+}
+
+}  // namespace
+}  // namespace consort_test
