@@ -126,7 +126,7 @@ typedef struct consort_scheduler_ops {
   /* optional hooks: NULL costs nothing */
   void (*submitted)(void *s, const consort_task *const *, uint32_t n);                       /* [any] before ready: look-ahead. Not those bound to a worker */
   void (*adopt)(void *s, const consort_task *const *, uint32_t n);                           /* [control] hot swap: what waited in the policy before, each time before it is pushed here. What was submitted earlier and is not ready yet comes by push, untold */
-  uint32_t (*dropped)(void *s, consort_task *const *, uint32_t n, consort_task **held);      /* [any] cancelled or poisoned: unlink, hand back those that were queued here, forget all; NULL: they come out by pop */
+  uint32_t (*dropped)(void *s, consort_task *const *, uint32_t n, consort_task **held);      /* [any] cancelled, whether they ever came here or not: unlink, hand back those that were queued here, forget all; NULL: they come out by pop, as poisoned ones do */
   void (*started)(void *s, uint32_t worker, const consort_task *const *, uint32_t n);        /* [worker] */
   void (*finished)(void *s, uint32_t worker, const consort_done *, uint32_t n);              /* [worker] cookie = task id; measured t0/t1. Of those that this instance was told of at their start; not of one that waited inside and lost its worker meanwhile */
   void (*flush)(void *s);                                                                    /* [any] application is waiting: release held tasks */

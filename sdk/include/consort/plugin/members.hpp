@@ -12,7 +12,7 @@
 
 namespace consort::plugin {
 
-// Innermost: hold it for a few stores, call nothing meanwhile. For std::lock_guard.
+// Innermost: hold it for stores and short walks; no allocation, no call of the host meanwhile. For std::lock_guard.
 class SpinLock {
  public:
   void lock() noexcept {
