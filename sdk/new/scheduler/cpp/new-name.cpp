@@ -5,6 +5,7 @@
 #include <consort/plugin/scheduler.hpp>
 
 #include <mutex>
+#include <utility>
 
 namespace {
 
@@ -28,8 +29,10 @@ class NewNameScheduler : public Scheduler {
       : Scheduler(host), most_(settings.most), epoch_(epoch), members_(topology) {}
 
   void workers(const consort_topology &topology, Workers add, Workers del) {
+    Members next = members_;          // changed here alone, by one call at a time
+    next.change(topology, add, del);  // allocates: not under the lock
     const std::lock_guard guard(lock_);
-    members_.change(topology, add, del);
+    std::swap(members_, next);
   }
 
   uint32_t push(const consort_push &p) noexcept {
