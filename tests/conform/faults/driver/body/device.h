@@ -1,0 +1,187 @@
+// The device of body.h: what is kept of it and of its queues, what it says of itself, how it is opened and closed.
+#pragma once
+#include <consort/driver.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined FAULT_CLAIMS_ORDER || defined FAULT_NO_WAIT
+#define FAULT_NEWEST_FIRST
+#endif
+#ifdef VIRTUAL // things happen in poll, at the host's time
+#define FLAGS CONSORT_PF_VIRTUAL
+#else
+#define FLAGS 0
+#endif
+#define DEPTH 16
+#define ALIGN 64
+#define UNITS 2
+#define QUEUES 64
+#define AXPY 1 // code of the one kernel
+
+typedef struct {
+  const consort_host *host;
+  uint64_t lost_after;
+} Self;
+typedef struct {
+  consort_op op;
+  consort_ticket wait[8];
+  consort_done done;
+  int is_done, is_told;
+  uint64_t due; // of a simulation
+} Slot;
+typedef struct Device Device;
+typedef struct {
+  Device *device;
+  uint64_t token, accepted, told; // slots told .. accepted are in use
+  int in_order, armed, fd, is_open;
+  void *owner;
+  Slot ring[DEPTH];
+} Queue;
+struct Device {
+  Self *self;
+  uint64_t token, used, executed;
+  uint32_t own;
+  int stop, lost, lost_told, running;
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  pthread_t thread;
+  Queue *queues[QUEUES];
+};
+
+static const uint64_t kCapacity = (uint64_t)1 << 30;
+static char *at(consort_addr a) { return (char *)(uintptr_t)(a.base + a.off); }
+
+static uint32_t count(void *self) {
+#ifdef FAULT_COUNTS_ON
+  static uint32_t times;
+  return ++times > 1 ? 2 : 1;
+#else
+  return 1;
+#endif
+}
+
+static void *serve(void *device);
+
+static consort_status open_device(void *self, uint32_t index, uint64_t token, void **out) {
+  Self *s = self;
+  if (index > 0) return s->host->fail(s->host, CONSORT_E_INVAL, "wrong: there is one device");
+#ifdef FAULT_OPEN_MALLOC
+  Device *d = malloc(sizeof *d);
+  memset(d, 0, sizeof *d);
+#elif defined FAULT_OPEN_HOST
+  Device *d = s->host->alloc(s->host, sizeof *d, 16);
+  memset(d, 0, sizeof *d);
+#else
+  Device *d = calloc(1, sizeof *d);
+#endif
+  if (!d) return s->host->fail(s->host, CONSORT_E_NOMEM, "wrong: no memory for the device");
+  d->self = s, d->token = token, d->own = CONSORT_NONE;
+  pthread_mutex_init(&d->mutex, NULL);
+  pthread_cond_init(&d->changed, NULL);
+#ifndef VIRTUAL
+  if (pthread_create(&d->thread, NULL, serve, d) != 0) {
+    free(d);
+    return s->host->fail(s->host, CONSORT_E_NOMEM, "wrong: no thread for the device");
+  }
+#endif
+  *out = d;
+  return CONSORT_OK;
+}
+
+static void close_device(void *dev) {
+  Device *d = dev;
+  pthread_mutex_lock(&d->mutex);
+  d->stop = 1;
+  pthread_cond_broadcast(&d->changed);
+  pthread_mutex_unlock(&d->mutex);
+#ifdef FAULT_LEAKS_DEVICE
+  pthread_detach(d->thread);
+#else
+#ifndef VIRTUAL
+  pthread_join(d->thread, NULL);
+#endif
+  pthread_cond_destroy(&d->changed);
+  pthread_mutex_destroy(&d->mutex);
+#ifdef FAULT_OPEN_HOST
+  d->self->host->release(d->self->host, d);
+#else
+  free(d);
+#endif
+#endif
+}
+
+static consort_status space(void *dev, uint32_t i, consort_space_desc *out) {
+  Device *d = dev;
+#ifdef FAULT_SPACE_UNSUPPORTED
+  if (i > 0) return CONSORT_E_UNSUPPORTED;
+#else
+  if (i > 0) return CONSORT_E_INVAL;
+#endif
+  d->own = out->id;
+  out->flags = 0;
+  out->numa = -1;
+  out->name = "wrong:memory";
+#ifndef FAULT_NO_DOMAIN
+  out->domain = "wrong";
+#else
+  out->domain = NULL;
+#endif
+  out->domain_key = 1;
+  out->capacity = kCapacity;
+  out->granule = out->align = ALIGN;
+#ifdef FAULT_PAST_SIZE
+  memset((char *)out + out->size, 0, 8);
+#endif
+  return CONSORT_OK;
+}
+
+static consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) {
+  Device *d = dev;
+  if (i >= UNITS) return CONSORT_E_INVAL;
+  out->flags = 0;
+#ifdef FAULT_HOMELESS
+  out->space = 1000;
+#else
+  out->space = d->own;
+#endif
+  out->depth = DEPTH;
+  out->numa = -1;
+  out->klass = "wrong";
+  out->arch = "wrong/host";
+  out->cpuset = NULL;
+  out->cpuset_words = 0;
+  out->runs = NULL;
+  return CONSORT_OK;
+}
+
+static int reaches(const Device *d, const consort_space_desc *s) {
+#ifdef FAULT_ANY_LINK
+  return 1;
+#else
+  const uint32_t both = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
+  return s->id == d->own || ((s->flags & both) == both && !strcmp(s->domain, "host"));
+#endif
+}
+
+static consort_status link_spaces(void *dev, const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
+  const Device *d = dev;
+  if (!reaches(d, src) || !reaches(d, dst) || (src->id != d->own && dst->id != d->own)) return CONSORT_E_UNSUPPORTED;
+  out->flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
+#ifdef FAULT_BANDWIDTH
+  out->bytes_per_s = 1000;
+#else
+  out->bytes_per_s = 4000000000u;
+#endif
+  out->latency_ns = 2000;
+  out->engines = 1;
+  out->max_run = UINT64_MAX;
+  out->min_align = 1;
+  out->bounce_bytes = 0;
+  out->bounce_space = CONSORT_NONE;
+  return CONSORT_OK;
+}

@@ -1,0 +1,86 @@
+// What an op of body.h does, whoever executes it.
+#pragma once
+#include "device.h"
+
+static uint64_t copy(const consort_copy *c) {
+  for (uint64_t z = 0; z < c->n[1]; ++z)
+    for (uint64_t y = 0; y < c->n[0]; ++y) {
+      int64_t from = (int64_t)z * c->src_step[1] + (int64_t)y * c->src_step[0];
+      int64_t to = (int64_t)z * c->dst_step[1] + (int64_t)y * c->dst_step[0];
+      uint64_t run = c->run;
+#ifdef FAULT_STEPS_UNSIGNED
+      if (c->dst_step[0] < 0) to = (int64_t)y * -c->dst_step[0];
+#endif
+#ifdef FAULT_ONE_STEP
+      to = (int64_t)z * c->src_step[1] + (int64_t)y * c->src_step[0];
+#endif
+#ifdef FAULT_WHOLE_PITCH
+      if (c->n[0] > 1 && y + 1 < c->n[0] && c->dst_step[0] > (int64_t)run && c->dst_step[0] < (int64_t)run + 64) run = c->dst_step[0];
+#endif
+#ifdef FAULT_WHOLE_WORDS
+      if (run > 8) run = run / 8 * 8;
+#endif
+      memcpy(at(c->dst) + to, at(c->src) + from, run);
+    }
+  return c->run * c->n[0] * c->n[1];
+}
+
+// The one kernel that there is: y[i] = a * x[i] + y[i], each item of the grid with a stride of all items.
+static consort_status launch(const consort_launch *l) {
+  if (l->code != AXPY || l->nargs != 4) return CONSORT_E_INVAL;
+  uint32_t *y = (uint32_t *)at(l->args[0].addr);
+  const uint32_t *x = (const uint32_t *)at(l->args[1].addr);
+  const uint64_t n = l->args[2].scalar;
+  uint32_t a = (uint32_t)l->args[3].scalar;
+#ifdef FAULT_STALE_SCALARS
+  static uint32_t first;
+  static int is_set;
+  if (!is_set) first = a, is_set = 1;
+  a = first;
+#endif
+  uint64_t items = 1;
+  for (int d = 0; d < 3; ++d) items *= l->grid[d] * l->block[d];
+  for (uint64_t item = 0; item < items; ++item)
+    for (uint64_t i = item; i < n; i += items) y[i] = a * x[i] + y[i];
+  return CONSORT_OK;
+}
+
+static consort_status execute(Device *d, const consort_op *op, uint64_t *bytes) {
+  switch (op->kind) {
+    case CONSORT_OP_COPY:
+      *bytes = copy(&op->u.copy);
+#ifdef FAULT_NO_BYTES
+      *bytes = op->u.copy.run;
+#endif
+      return CONSORT_OK;
+    case CONSORT_OP_FILL: {
+      const consort_fill *f = &op->u.fill;
+#ifdef FAULT_FILL_WORDS
+      for (uint64_t i = 0; i + 4 <= f->run; i += 4) memcpy(at(f->dst) + i, &f->pattern, 4);
+#else
+      for (uint64_t i = 0; i < f->run; i += 4) memcpy(at(f->dst) + i, &f->pattern, f->run - i < 4 ? f->run - i : 4);
+#endif
+      *bytes = f->run;
+      return CONSORT_OK;
+    }
+    case CONSORT_OP_CALL: {
+      consort_status s;
+      op->u.call.call->native_queue = op->u.call.call->native_context = NULL;
+      s = op->u.call.fn(op->u.call.call);
+#ifdef FAULT_CALL_TWICE
+      op->u.call.fn(op->u.call.call);
+#endif
+#ifdef FAULT_CALL_NEVER_FAILS
+      s = CONSORT_OK;
+#endif
+      return s;
+    }
+    case CONSORT_OP_LAUNCH: return launch(&op->u.launch);
+    case CONSORT_OP_MARK: return CONSORT_OK;
+#ifdef FAULT_ANY_KIND
+    default: return CONSORT_OK;
+#else
+    default: return CONSORT_E_UNSUPPORTED;
+#endif
+  }
+}
