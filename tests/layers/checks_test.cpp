@@ -1,12 +1,10 @@
 // The layer "checks": it has nothing to say of what is right, in whole programs and beside the other layers, and tells each
 // planted violation by its rule; what it lets through is safe.
-#include "kernel/loader_support.hpp"
 #include "layers/program.hpp"
+#include "layers/wrapped.hpp"
 
 namespace consort_test {
 namespace {
-
-const std::string kWrong = CONSORT_TEST_PLUGIN_DIR "/layers/";
 
 TEST(Checks, ProgramsRunUnchangedAndUnblamed) {
   const Folder folder("checks");
@@ -30,27 +28,6 @@ TEST(Checks, ProgramsRunUnchangedAndUnblamed) {
       EXPECT_FALSE(lines.has("checks: ")) << lines.all();
     }
 }
-
-// A plugin of its own file, started below the layer, its tables driven by the test.
-struct Wrapped {
-  Wrapped(const std::string &file, uint32_t kind, const char *name, std::vector<consort_setting> more = {},
-          const char *layers = "checks") {
-    plugins = "+" + kWrong + file + ".so";
-    more.insert(more.end(), {{"plugins", plugins.c_str()}, {"layers", layers}, {"check", "false"}});
-    if (std::string(layers).find("faults") != std::string::npos) more.insert(more.end(), {{"faults.function", "alloc"}});
-    auto r = consort::open_registry(CONSORT_PLUGIN_DIR, &lines, more);
-    EXPECT_TRUE(r) << r.error().text;
-    registry = std::move(*r);
-    auto p = registry->load(kind, name);
-    EXPECT_TRUE(p) << p.error().text;
-    if (p) plugin = *p;
-  }
-  size_t told(const std::string &rule) const { return lines.count("(" + rule + ")"); }
-  std::string plugins;
-  consort::Lines lines;
-  std::unique_ptr<consort::Registry> registry;
-  consort::Plugin *plugin = nullptr;
-};
 
 // -- schedulers -----------------------------------------------------------------------------------------------
 
@@ -292,19 +269,6 @@ TEST(Checks, WhatDriversOwe) {
   EXPECT_EQ(unit.o.unit(unit.dev, 1, &u), -77);
   EXPECT_EQ(unit.told("known-status"), 1u) << unit.lines.all();
   unit.o.queue_close(unit.q), unit.o.close(unit.dev);
-}
-
-TEST(Checks, OneQueueByTwoThreads) {
-  Device d("waits");  // poll() comes back when two threads are inside
-  std::thread other([&] {
-    consort_done done;
-    d.o.poll(d.q, &done, 1);
-  });
-  d.o.poll(d.q, d.done, 1);
-  other.join();
-  EXPECT_EQ(d.told("thread-tag"), 1u) << d.lines.all();
-  EXPECT_TRUE(d.lines.has("poll (thread-tag): [queue]")) << d.lines.all();
-  d.o.queue_close(d.q), d.o.close(d.dev);
 }
 
 TEST(Checks, WhatIsTakenIsGivenBack) {
