@@ -218,8 +218,8 @@ void Memory::unshut(Datum &d, coherence::Spaces valid) noexcept {
   ++all->version;
   std::erase_if(all->all, [&](std::unique_ptr<Replica> &r) {
     if (r->windows.empty() || all->is_valid(*r)) return false;
-    if (r->space == home) {  // what comes there is the whole
-      for (Replica *w : r->windows) w->datum->extra()->replicas->valid &= ~one(home);
+    if (r->space == home || r->lasting) {  // what comes there is the whole, and nobody reads a part there
+      for (Replica *w : r->windows) w->datum->extra()->replicas->valid &= ~one(r->space);
       return false;
     }
     r->left = true;

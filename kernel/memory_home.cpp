@@ -2,6 +2,9 @@
 //
 // Such a datum has its record from the beginning, with one replica that lasts. Its driver is told what memory that is,
 // and is told again when the datum ends; nothing here takes it, counts it or gives it to others.
+#include <algorithm>
+#include <cstring>
+
 #include "error_slot.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
@@ -28,6 +31,9 @@ consort_status Memory::settle(Datum &d, uint32_t space) noexcept try {
   if (n == 0 || n > DataTable::kMostBlocks)
     return refuse(CONSORT_E_UNSUPPORTED, "it lies in " + std::to_string(n) + " pieces, " +
                                              std::to_string(DataTable::kMostBlocks) + " are the most");
+  // Its view goes with the replica there: the datum's own is what it has at home, where its parts have their place.
+  std::unique_ptr<std::byte[]> view(new std::byte[std::max(1u, ops.view_size)]());
+  std::memcpy(view.get(), d.view, ops.view_size);
   taken.lent.reserve(n);
   for (uint32_t i = 0; i < n; ++i) {
     const consort_extent &e = extents[i];
@@ -50,7 +56,10 @@ consort_status Memory::settle(Datum &d, uint32_t space) noexcept try {
   }
   Lock lock(mutex_);
   Replicas &all = *replicas_of(d);  // where its state says
-  all.lasting()->unsure = false;
+  Replica &own = *all.lasting();
+  own.unsure = false;
+  own.own_view = std::move(view);
+  own.view = own.own_view.get();
   all.lent.swap(taken.lent);
   return CONSORT_OK;
 } catch (const std::bad_alloc &) {

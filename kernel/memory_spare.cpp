@@ -17,8 +17,10 @@ consort_status Memory::allocate(Replica &r) noexcept try {
   const Space &space = rt_.topology->spaces()[r.space];
   consort_block wanted[DataTable::kMostBlocks];
   consort_addr addr[DataTable::kMostBlocks];
-  const uint32_t n =
-      std::min(d.layout->ops->blocks(d.shape(), &space.desc, wanted, DataTable::kMostBlocks), DataTable::kMostBlocks);
+  const uint32_t n = d.layout->ops->blocks(d.shape(), &space.desc, wanted, DataTable::kMostBlocks);
+  if (n > DataTable::kMostBlocks)
+    return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' wants %u blocks of memory, %u are the most: use larger ones",
+                      rt_.data.name(d).c_str(), n, DataTable::kMostBlocks);
   const uint64_t granule = std::max<uint64_t>(space.desc.granule, 1);
   r.blocks.reserve(n);
   consort_status s = CONSORT_OK;
@@ -114,8 +116,11 @@ bool Memory::take_spare(Store &store, const consort_space_desc &space, uint64_t 
 }
 
 // As few as leave so many bytes below the limit: one that is large enough, else the largest. The others are for who
-// comes next; memory given back and taken again is paid for page by page.
+// comes next; memory given back and taken again is paid for page by page. Where there is no limit they are no more than
+// what is in use then: sizes that nobody wants again would else pile up.
 void Memory::drop_spares_for(Store &store, uint64_t bytes) noexcept {
+  while (store.limit == UINT64_MAX && store.spare_bytes > store.used - store.spare_bytes + bytes)
+    drop_spare(store, std::prev(store.spare.end()));
   while (store.used + bytes > store.limit && !store.spare.empty()) {
     const auto enough = store.spare.lower_bound(store.used + bytes - store.limit);
     drop_spare(store, enough != store.spare.end() ? enough : std::prev(store.spare.end()));

@@ -64,11 +64,6 @@ consort_status Plans::look_at(Hand &h, Datum &d, consort_data_id id, Sketch &ske
   sketch.name = rt_.data.name(d);
   sketch.depth = 0;
   std::memcpy(sketch.shape, d.shape(), d.layout->ops->shape_size);
-  if (const uint32_t home = rt_.memory.home_of(d); home != CONSORT_NONE && home != rt_.topology->home())
-    return set_errorf(CONSORT_E_UNSUPPORTED,
-                      "datum '%s' has its home in space '%s', and only what has it in the host's memory, or nowhere, "
-                      "can be divided: register each part with its own address",
-                      sketch.name.c_str(), rt_.topology->spaces()[home].desc.name);
   const Discipline *discipline = discipline_if_any(d);
   if (!discipline) return CONSORT_OK;
   if (!discipline->ordered)

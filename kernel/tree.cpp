@@ -196,9 +196,17 @@ struct Way {
     for (Plan *p = discipline_if_any(d)->plans; p && s >= 0; p = p->next) {
       if (p == but || !p->open() || (!writes && p->state == State::kShared)) continue;
       moved = true;
-      s = writes ? close_plan(draft, *p) : let_read_whole(draft, *p);
+      s = writes || is_away(d) ? close_plan(draft, *p) : let_read_whole(draft, *p);
     }
     return s;
+  }
+
+  // Is its home the application's memory on a device? To read it beside its parts would need memory for it beside
+  // theirs, where a part is read and not all of it is valid; and that memory there is once. So its parts are closed.
+  bool is_away(const Datum &d) const noexcept {
+    if (!draft.rt.memory.in_use()) return false;
+    const uint32_t home = draft.rt.memory.home_of(d);
+    return home != CONSORT_NONE && home != draft.rt.topology->home();
   }
 
   consort_status refuse(const Plan &p) noexcept {

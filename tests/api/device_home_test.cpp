@@ -1,96 +1,13 @@
 // Data whose home is memory that the application has on a device: used there in place, brought elsewhere like any others, and
 // back in that very memory when they are unregistered. Counted by link (DAT-03, DAT-07, DAT-14).
-#include <consort/memory.h>
-
-#include <numeric>
 #include <random>
+#include <thread>
 
-#include "api/harness.hpp"
+#include "device_home.hpp"
 #include "support/folder.hpp"
 
 namespace consort_test {
 namespace {
-
-using Words = std::vector<uint64_t>;
-
-// One core or two, and simulated devices; a device's memory is the process's, kept apart, so a vector stands for it.
-struct Machine {
-  Bodies bodies;
-  std::unique_ptr<Rt> rt;
-  std::vector<uint32_t> cores, devices, space;  // workers; the space of each device
-  uint32_t host = 0;                            // the space of the cores
-  consort_codelet_id add{0}, sum{0};
-  explicit Machine(const Pairs &more = Pairs{}, bool is_virtual = false) {
-    Pairs pairs = is_virtual ? Pairs{{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "2"}, {"sim.usual", "1ms"}}
-                             : Pairs{{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"cpu.workers", "2"}, {"sim.latency", "1us"}};
-    pairs.insert(pairs.end(), {{"sim.devices", "2"}, {"log", "error"}});
-    pairs.insert(pairs.end(), more.begin(), more.end());
-    rt = std::make_unique<Rt>(pairs);
-    consort_info info{};
-    info.size = sizeof info;
-    need(consort_get_info(*rt, &info), "info");
-    for (uint32_t w = 0; w < info.nworkers; ++w) {
-      consort_worker_info worker{};
-      worker.size = sizeof worker;
-      need(consort_get_worker(*rt, w, &worker), "worker");
-      if (worker.klass == std::string("gpu")) devices.push_back(w), space.push_back(worker.space);
-      else cores.push_back(w), host = worker.space;
-    }
-    add = on_any("add", [](const consort_call &c) {
-      const auto &v = *static_cast<const consort_vector_view *>(c.views[0]);
-      for (uint64_t i = 0; i < v.n; ++i) pointer<uint64_t>(c, 0)[i] += value<uint64_t>(c, 0);
-      return CONSORT_OK;
-    });
-    sum = on_any("sum", [](const consort_call &c) {
-      const auto &v = *static_cast<const consort_vector_view *>(c.views[0]);
-      *value<uint64_t *>(c, 0) = std::accumulate(pointer<uint64_t>(c, 0), pointer<uint64_t>(c, 0) + v.n, uint64_t{0});
-      return CONSORT_OK;
-    });
-  }
-  ~Machine() { rt.reset(); }  // before the bodies
-  operator consort_runtime *() const { return *rt; }
-  consort_codelet_id on_any(const char *name, Body body) {
-    kept.push_back(std::make_unique<Body>(std::move(body)));
-    const consort_impl impls[] = {{"cpu", run_body, kept.back().get(), nullptr, nullptr, nullptr, nullptr, 0},
-                                  {"gpu", run_body, kept.back().get(), nullptr, nullptr, nullptr, nullptr, 0}};
-    return codelet_of(*rt, name, impls);
-  }
-  consort_status try_born(Words &there, uint32_t device, consort_data_id *id, const char *name = "x") {
-    const consort_vector_args a{there.data(), there.size(), sizeof(uint64_t)};
-    const consort_data_desc d{sizeof d, 0, "vector", &a, sizeof a, name};
-    return consort_register_in(*rt, &d, space[device], id);
-  }
-  consort_data_id born(Words &there, uint32_t device, const char *name = "x") {
-    consort_data_id id{0};
-    need(try_born(there, device, &id, name), "register_in");
-    return id;
-  }
-  uint64_t bytes(uint32_t from, uint32_t to) const {
-    consort_link_use use = CONSORT_LINK_USE_INIT;
-    return consort_get_link_use(*rt, from, to, &use) == CONSORT_OK ? use.bytes : 0;
-  }
-  uint64_t moved() const {  // over all links, once nothing runs
-    need(consort_wait_all(*rt, kLong, 0), "wait");
-    return moved_now();
-  }
-  uint64_t moved_now() const {
-    uint64_t all = 0;
-    for (uint32_t from = 0; from < 3; ++from)
-      for (uint32_t to = 0; to < 3; ++to) all += bytes(from, to);
-    return all;
-  }
-  consort_space_use use(uint32_t s) const {
-    consort_space_use u = CONSORT_SPACE_USE_INIT;
-    need(consort_get_space_use(*rt, s, &u), "space use");
-    return u;
-  }
-  bool is_in(consort_data_id x, uint32_t s) const {
-    uint32_t bits = 0;
-    need(consort_data_in(*rt, x, s, &bits), "data_in");
-    return bits & CONSORT_IN_VALID;
-  }
-  std::vector<std::unique_ptr<Body>> kept;
-};
 
 TEST(DeviceHome, UsedInPlaceAndBackInPlace) {
   for (const bool is_virtual : {false, true}) {
@@ -336,6 +253,78 @@ TEST(DeviceHome, TheEndBringsEverythingHome) {
   }
 }
 
+// Wherever the contents are when the datum goes, and whatever else reads or brings them just then.
+TEST(DeviceHome, ComesBackFromEverywhere) {
+  const Folder folder("home", "/var/tmp");
+  for (const char *peer : {"0", "24G"})
+    for (const bool prefetched : {false, true}) {
+      SCOPED_TRACE(std::string(peer) + (prefetched ? " prefetched" : ""));
+      constexpr uint64_t kN = 1 << 14;
+      Words there(kN, 1);
+      Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"sim.devices", "3"}, {"sim.peer", peer}, {"sim.latency", "200us"},
+                      {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"}});
+      const uint32_t disk = m.space.back() + 1;
+      uint64_t want = 1, sum = 0;
+      const auto more = [&](consort_data_id x, uint32_t worker) { Desc(m.add).rw(x).arg(uint64_t{1}).on(worker).must(m), ++want; };
+      const auto back = [&](consort_data_id x, const char *from) {
+        if (prefetched)
+          for (const uint32_t s : {m.space[2], m.space[0], disk}) need(consort_prefetch(m, x, s, 0, 0, nullptr), "prefetch");
+        ASSERT_OK(consort_unregister(m, x)) << from;
+        ASSERT_EQ(there, Words(kN, want)) << from;
+      };
+      auto x = m.born(there, 0);
+      more(x, m.devices[1]);
+      back(x, "another device");
+
+      x = m.born(there, 0);
+      more(x, m.devices[1]);
+      Desc(m.sum).r(x).arg(&sum).on(m.devices[2]).must(m);
+      Desc(m.sum).r(x).arg(&sum).on(m.cores[0]).must(m);
+      back(x, "another device, read by a third and a core");
+
+      x = m.born(there, 0);
+      ASSERT_OK(consort_data_set_write_through(m, x, uint64_t{1} << m.space[2] | uint64_t{1} << m.space[0]));
+      more(x, m.devices[1]);
+      back(x, "another device, while it is written through");
+
+      x = m.born(there, 0);
+      ASSERT_OK(consort_data_set_write_through(m, x, uint64_t{1} << disk));
+      more(x, m.cores[0]);
+      ASSERT_OK(consort_wait_all(m, kLong, 0));
+      ASSERT_TRUE(eventually([&] { return m.is_in(x, disk); }));
+      ASSERT_OK(consort_evict(m, x, m.host));
+      ASSERT_TRUE(eventually([&] { return !m.is_in(x, m.host); }));
+      ASSERT_FALSE(m.is_in(x, m.space[0])) << "they are in the file alone";
+      back(x, "a disk");
+      EXPECT_EQ(sum, kN * 3);
+    }
+}
+
+// The way home leads through memory that somebody holds: it waits for that, and what was there makes room.
+TEST(DeviceHome, WaitsForRoomOnTheWay) {
+  const Folder folder("home", "/var/tmp");
+  constexpr uint64_t kN = 1024;
+  Words there(kN, 1);
+  Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"},
+                  {"limits", "ram=8K"}});
+  const auto x = m.born(there, 0), y = vector_of(m, static_cast<uint64_t *>(nullptr), kN, 8, "y");
+  Desc(m.add).rw(x).arg(uint64_t{1}).on(m.devices[1]).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  Desc(m.add).w(y).arg(uint64_t{1}).on(m.cores[0]).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  consort_hold hold;
+  ASSERT_OK(consort_acquire(m, y, CONSORT_M_R, kLong, &hold));
+  ASSERT_OK(consort_unregister_later(m, x));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(there, Words(kN, 1));
+  ASSERT_OK(consort_release(m, hold));
+  consort_data_id again{0};
+  ASSERT_TRUE(eventually([&] { return m.try_born(there, 0, &again) == CONSORT_OK; })) << "it was given back";
+  EXPECT_EQ(there, Words(kN, 2));
+  ASSERT_OK(consort_unregister(m, again));
+  ASSERT_OK(consort_unregister(m, y));
+}
+
 TEST(DeviceHome, WhatCannotBeIsRefused) {
   const Folder folder("home", "/var/tmp");
   Words there(100, 1), empty;
@@ -371,7 +360,6 @@ TEST(DeviceHome, WhatCannotBeIsRefused) {
     d.params = &split;
     d.params_bytes = sizeof split;
     consort_plan_id plan{0};
-    EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_plan_create(m, x, &d, &plan), "'x'", "sim0:ram", "each part");
     // Nothing at all is anywhere; the host's memory is the host's.
     EXPECT_OK(m.try_born(empty, 0, &y));
     Desc(m.add).rw(y).arg(uint64_t{1}).on(m.devices[0]).must(m);

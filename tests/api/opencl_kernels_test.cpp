@@ -138,6 +138,64 @@ TEST_F(OpenCl, PartsLieInTheBufferOfTheirWhole) {
   }
 }
 
+// So do those of a buffer that the application made, and of a sub-buffer, of which there are no sub-buffers.
+TEST_F(OpenCl, PartsLieInTheApplicationsBuffer) {
+  Machine m;
+  const uint32_t there = m.devices[0], space = m.worker(there).space;
+  cl_context context = nullptr;
+  const auto meet = m.codelet("meet", {}, [&](const consort_call &c) {
+    context = static_cast<cl_context>(c.native_context);
+    return CONSORT_OK;
+  });
+  Desc(meet).on(there).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  ASSERT_NE(context, nullptr);
+  cl_device_id device{};
+  cl_int e = clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, nullptr);
+  cl_command_queue queue = clCreateCommandQueue(context, device, 0, &e);
+  ASSERT_EQ(e, CL_SUCCESS);
+  constexpr uint64_t kN = 4096;
+  std::vector<float> v(2 * kN, 1);
+  cl_mem whole = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, v.size() * sizeof(float), v.data(), &e);
+  ASSERT_EQ(e, CL_SUCCESS);
+  const cl_buffer_region region{kN * sizeof(float), kN * sizeof(float)};
+  cl_mem half = clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &e);
+  ASSERT_EQ(e, CL_SUCCESS);
+  const consort_codelet_id all[] = {m.scale(), text_codelet(m, "plain", {"cl", kScale, "scale"}, on_core()),
+                                    text_codelet(m, "offset", {"cl", kScale, "offset"}, on_core())};
+  for (cl_mem b : {whole, half}) {
+    const consort_vector_args a{b, kN, sizeof(float)};
+    const consort_data_desc desc{sizeof desc, 0, "vector", &a, sizeof a, "theirs"};
+    consort_data_id x{0};
+    ASSERT_OK(consort_register_in(m, &desc, space, &x));
+    const consort_split split{4, 0};
+    consort_plan_desc d = CONSORT_PLAN_INIT;
+    d.filter = "blocks";
+    d.params = &split;
+    d.params_bytes = sizeof split;
+    consort_plan_id plan{0};
+    ASSERT_OK(consort_plan_create(m, x, &d, &plan));
+    consort_data_id part[4];
+    ASSERT_EQ(consort_plan_parts(m, plan, part, 4), 4);
+    consort_link_use before = CONSORT_LINK_USE_INIT, after = CONSORT_LINK_USE_INIT;
+    ASSERT_OK(consort_get_link_use(m, space, 0, &before));
+    for (const auto c : all)
+      for (int i = 0; i < 4; ++i) Desc(c).rw(part[i]).arg(i % 2 ? 2.f : 0.5f).on(there).must(m);
+    ASSERT_OK(consort_wait_all(m, kLong, 0));
+    ASSERT_OK(consort_get_link_use(m, space, 0, &after));
+    EXPECT_EQ(after.bytes, before.bytes) << "used where they are";
+    Desc(all[1]).rw(part[1]).arg(2.f).on(m.cores[0]).must(m);
+    Desc(all[1]).rw(part[2]).arg(4.f).on(m.devices[1]).must(m);
+    ASSERT_OK(consort_unregister(m, x));
+  }
+  ASSERT_EQ(clEnqueueReadBuffer(queue, whole, CL_TRUE, 0, v.size() * sizeof(float), v.data(), 0, nullptr, nullptr), CL_SUCCESS);
+  const float want[] = {0.125f, 16.f, 0.5f, 8.f};
+  for (uint64_t i = 0; i < v.size(); ++i) ASSERT_EQ(v[i], want[i % kN / (kN / 4)]) << i;
+  clReleaseMemObject(half);
+  clReleaseMemObject(whole);
+  clReleaseCommandQueue(queue);
+}
+
 // What has gaps at home has none there; a work item for each element, its arguments picked. Without elements: nothing.
 TEST_F(OpenCl, KernelsOverMatricesAndOverNothing) {
   Machine m;

@@ -67,4 +67,27 @@ TEST(MemorySpare, GoWhereTheDriverHasLessThanItSaid) {
   leave_spares(m, fill, 8);  // and nothing was learnt that is not so
 }
 
+// The host's memory has no limit: what is kept there is not the sum of all sizes that ever were.
+TEST(MemorySpare, DoNotPileUpWhereThereIsNoLimit) {
+  Machine m;
+  const auto fill = m.on("stream", nullptr, fill_first);
+  const auto read = m.on("cpu", nullptr, [](const consort_call &) { return CONSORT_OK; });
+  for (uint64_t i = 1; i <= 40; ++i) {
+    const uint64_t bytes = i * 4096;
+    const auto x = vector_of(m, static_cast<uint64_t *>(nullptr), bytes / 8, 8);
+    Desc(fill).w(x).must(m);
+    Desc(read).r(x).must(m);
+    ASSERT_OK(consort_wait_all(m, kLong, 0));
+    ASSERT_OK(consort_unregister(m, x));
+    for (const uint32_t space : {0u, 1u}) {
+      consort_space_use use = CONSORT_SPACE_USE_INIT;
+      ASSERT_OK(consort_get_space_use(m, space, &use));
+      EXPECT_EQ(use.used, 0u);
+      if (use.limit == UINT64_MAX) {
+        EXPECT_LE(use.spare, 2 * bytes) << "in space " << space;
+      }
+    }
+  }
+}
+
 }  // namespace

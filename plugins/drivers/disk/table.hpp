@@ -72,7 +72,8 @@ struct Table {
   // The host's memory is read and written where it is.
   static consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t, consort_addr *local) noexcept {
     if (device(dev).owns(space))
-      return device(dev).driver.fail(CONSORT_E_UNSUPPORTED, "nobody but the driver has a place in its file");
+      return device(dev).driver.fail(CONSORT_E_UNSUPPORTED, "nobody but the driver has a place in its file; a "
+                                                              "file of the application's: mmap() it and register that");
     *local = addr;
     return CONSORT_OK;
   }

@@ -170,9 +170,14 @@ void Queue::launch(const consort_launch &l, Commands &out) noexcept {
     } else if (a.kind == CONSORT_ARG_ADDR) {
       cl_mem mem = object(a.addr);
       if (!offsets && a.addr.off && a.extent) {
-        const cl_buffer_region part = {a.addr.off, a.extent};
+        cl_buffer_region part = {a.addr.off, a.extent};
         cl_int status = CL_MISALIGNED_SUB_BUFFER_OFFSET;
-        if (a.addr.off % dev_.base_align == 0 && nparts < 16)
+        // The application's own may be a sub-buffer, and there are none of those.
+        if (const auto whole = value_of<cl_mem>(api_.clGetMemObjectInfo, mem, CL_MEM_ASSOCIATED_MEMOBJECT)) {
+          part.origin += value_of<size_t>(api_.clGetMemObjectInfo, mem, CL_MEM_OFFSET);
+          mem = whole;
+        }
+        if (part.origin % dev_.base_align == 0 && nparts < 16)
           mem = api_.clCreateSubBuffer(mem, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &status);
         if (status != CL_SUCCESS) {
           refuse(CONSORT_E_UNSUPPORTED, "datum at byte " + std::to_string(a.addr.off) + " of its buffer, and no sub-buffer can begin there (" +

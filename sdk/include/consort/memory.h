@@ -18,7 +18,8 @@ extern "C" {
  * by which the space's driver knows it (a cl_mem of the driver's own context, a device pointer). Nothing is copied: its contents are
  * there now, tasks there use them in place, and they are there again when it has been unregistered; meanwhile the memory is
  * the runtime's to use, never to free, and in no count. Acquiring shows a copy in the host's memory. What the application has under
- * way on that memory has ended before. No plans: E_UNSUPPORTED. In a space of the host's own memory it is consort_register(). */
+ * way on that memory has ended before. Plans divide it as any other datum (docs/memory.md). In a space of the host's own memory it is
+ * consort_register(). */
 CONSORT_API consort_status consort_register_in(consort_runtime *rt, const consort_data_desc *desc, uint32_t space, consort_data_id *out);
 
 /* -- ahead of time ------------------------------------------------------------------------------------ */
