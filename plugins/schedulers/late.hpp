@@ -34,9 +34,17 @@ class Late {
  protected:
   static constexpr uint32_t kOut = 16;         // popped tasks that are remembered of a worker
   static constexpr uint32_t kLook = 64;        // tasks of a kind that are compared, at most
+  static constexpr uint32_t kAsked = 12;       // of these, whose copies' time is asked for
   static constexpr uint32_t kClasses = 64;
   static constexpr uint32_t kAlways = ~uint32_t{0};
   static constexpr double kSoon = 200e3;       // ns of work that may wait at a worker beside what it does
+  // How much of the time to the end a task may take up that is left to others, to whom it costs less.
+  static constexpr double kPatience = 0.4;
+  // What a task changes stays where it is changed next; brought elsewhere it is lost to those, while what is only read
+  // is there for all that read it later. So the way of the former counts that much more.
+  static constexpr double kStays = 4;
+  // From which part of the time to the end on nothing but its own time counts of a task's way.
+  static constexpr double kUrgent = 1.5;
 
   struct Out {
     uint64_t id;
@@ -63,17 +71,20 @@ class Late {
   virtual void taken(const Crew &, uint32_t /*worker*/, Node *) noexcept {}  // chosen, about to leave for this worker
 
   // Among the foremost of kinds that have this priority, the one on which most hangs, less what its data's way costs:
-  // the more, the more units stand still for want of theirs.
+  // the more, the more units stand still for want of theirs, and the more there is to carry for each ns of work.
   struct Search {
-    Search(Late &, uint32_t space, int32_t priority, double near, uint32_t look, double beta = 1) noexcept;
-    void look_at(uint32_t kind) noexcept;
+    Search(Late &, const Crew &, uint32_t group, double now, int32_t priority, double near, uint32_t look,
+           double beta) noexcept;
+    void look_at(uint32_t kind, double floor) noexcept;  // those of more rank than this
     Found best;
 
    private:
+    double cost(const Node *, double ns) const noexcept;
+
     Late &late_;
-    const uint32_t space_, look_;
+    const uint32_t group_, space_, look_;
     const int32_t priority_;
-    const double weight_;
+    const double weight_, stays_, crowd_, urgent_;
     double score_;
   };
 
@@ -85,6 +96,10 @@ class Late {
   // that the task on which least hangs. slack: part of the time to the end that it may take up.
   Found costs_nothing(const Crew &, uint32_t group, double now, double slack) noexcept;
   double left_ns(const Crew &, double now) noexcept;
+  bool is_full(uint32_t space) const noexcept;
+  double pace(uint32_t group) const noexcept { return group < pace_.size() ? pace_[group] : 0; }
+  // Those of no more rank than this can wait for units that take longer for the kind, and yet lose less by it.
+  double floor_of(const Crew &, const Kind &, uint32_t group, double now) noexcept;
   // Would it end sooner on units that have nothing to do and come for it? Then it is left to them.
   bool awaits_quicker(const Crew &, const Kind &, uint32_t worker, double now) const noexcept;
   uint32_t idle_in(const Crew &, uint32_t group) const noexcept;
@@ -93,6 +108,7 @@ class Late {
 
   const consort_host *const host_;
   const consort_sched_host *const models_;     // nullptr: this host has none
+  const decltype(consort_sched_host::lacking) lacking_;  // nullptr: this host does not tell
   const uint32_t ahead_;
   Serving serving_;
 
@@ -100,6 +116,7 @@ class Late {
   std::vector<Seat> seats_;                    // by worker
   std::vector<uint32_t> nout_;                 // by worker; side by side, for those who look at all
   std::vector<int32_t> idle_;                  // by group: how many have none, about, while workers come and go
+  std::vector<float> pace_;                    // by group: ns of a byte's way from the other groups, on the average
   Kinds kinds_;
   Pool pool_;
   uint64_t seq_ = 0;
@@ -114,6 +131,7 @@ class Late {
   bool has_enough(const Crew &, uint32_t worker) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
+  void locate(const Crew &, const Kind &, Node *, const uint64_t *lacks) const noexcept;
   void count_idle(uint32_t g, int32_t by) noexcept {
     if (g < idle_.size()) idle_[g] += by;
   }
@@ -121,7 +139,8 @@ class Late {
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
   double free_at(uint32_t worker, double now) const noexcept;
 
-  double area_ = 0, price_[kClasses];
+  double area_ = 0, price_[kClasses];          // what a ns of a class's units is worth beside one of another's
+  double crowd_ = 1;                           // how much more the way of data counts where all of it is a lot
   double left_at_ = -1, left_ = 0;             // left_ns() of that time; -1: something has changed since
   bool priced_ = false;
   Graph graph_;                                // has a lock of its own
@@ -138,3 +157,4 @@ inline bool more_urgent(const Node *a, const Node *b) noexcept {
 
 #include "late_left.hpp"
 #include "late_parts.hpp"
+#include "late_search.hpp"

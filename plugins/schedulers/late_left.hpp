@@ -42,6 +42,26 @@ inline double Late::left_ns(const Crew &crew, double now) noexcept {
   return left_ = std::max(longest, area_ns(crew));
 }
 
+// A kind that other units do in k times the time, and whose time is worth less than a k-th, is theirs as long as that
+// does no harm: they are through with those that wait long before the end. Carrying what a task changes there and back
+// must not take longer than all units like these need for it: over a way that all share, it would be theirs that is
+// lost.
+inline double Late::floor_of(const Crew &crew, const Kind &k, uint32_t g, double now) noexcept {
+  const uint32_t mine = crew.groups[g].klass;
+  double left = -1, floor = -1;
+  const std::size_t nclasses = std::min({k.class_ns.size(), crew.of_class.size(), std::size_t{kClasses}});
+  for (uint32_t c = 0; c < nclasses && mine < nclasses; ++c) {
+    if (c == mine || !crew.of_class[c] || !(k.class_ns[c] > k.class_ns[mine])) continue;
+    const double there_and_back = 2.0 * k.ready.front()->changes * pace(g);
+    if (there_and_back > k.class_ns[mine] / static_cast<double>(crew.of_class[mine])) return -1;
+    if (left < 0) left = left_ns(crew, now) * kPatience;
+    if (!priced_ || k.class_ns[c] * price_[c] >= k.class_ns[mine] * price_[mine]) continue;
+    const double queue = k.nready * static_cast<double>(k.class_ns[c]) / crew.of_class[c];
+    floor = std::max(floor, left - queue - (k.class_ns[c] - k.best_ns));
+  }
+  return floor;
+}
+
 // Of what nobody has taken yet: how long all units together are at work on it, each kind where it costs least. A lower
 // bound, by prices of the classes' time: two classes exactly, more of them nearly.
 inline double Late::area_ns(const Crew &crew) noexcept {
@@ -74,6 +94,13 @@ inline double Late::area_ns(const Crew &crew) noexcept {
       if (crew.of_class[c])
         price_[c] = std::max(price_[c] / norm * (load[c] > value ? 1 + step : 1 / (1 + step)), 1e-9);
   }
+  // All data of all tasks on their way, in that time: of what many read the most is there already.
+  constexpr double kMostIsThere = 0.2;
+  double bytes = 0, pace = 0;
+  for (const Kind &k : kinds_.all()) bytes += k.left * static_cast<double>(k.bytes);
+  for (const float p : pace_) pace = std::max<double>(pace, p);
+  const double crowded = best > 0 ? bytes * pace / best : 0;
+  crowd_ = std::max(1.0, kMostIsThere * crowded * crowded);
   return area_ = best;
 }
 

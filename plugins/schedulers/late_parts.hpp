@@ -11,21 +11,40 @@ namespace policies {
 inline Late::Late(const consort_host *host, const consort_topology &t, uint64_t epoch, uint32_t ahead)
     : host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
+      lacking_(models_ && CONSORT_HAS_FN(models_, consort_sched_host, lacking) ? models_->lacking : nullptr),
       ahead_(ahead),
       serving_(host, epoch),
       kinds_(host, models_) {
   publish(Members(t), t);
 }
 
+// By group: ns of a byte's way from the other groups, on the average. May throw.
+inline std::vector<float> paces(const Crew &crew, const consort_topology &t) {
+  std::vector<float> all(crew.groups.size());
+  for (uint32_t g = 0; t.hops && g < all.size(); ++g) {
+    uint32_t ways = 0;
+    const uint32_t to = crew.groups[g].space;
+    for (const Group &other : crew.groups) {
+      if (other.space == to || other.space >= t.nspaces || to >= t.nspaces) continue;
+      const uint64_t rate = t.hops[other.space * t.nspaces + to].bytes_per_s;
+      if (rate) all[g] += 1e9f / static_cast<float>(rate), ++ways;
+    }
+    if (ways) all[g] /= static_cast<float>(ways);
+  }
+  return all;
+}
+
 inline void Late::publish(Members &&members, const consort_topology &t) {
   const Crew &next = serving_.prepare(std::move(members), t);
   std::vector<Seat> more(std::max(next.members.serves.size(), seats_.size()));
   std::vector<uint32_t> nout(more.size());
+  std::vector<float> ways = paces(next, t);
   const std::lock_guard guard(lock_);
   std::copy(seats_.begin(), seats_.end(), more.begin());
   std::copy(nout_.begin(), nout_.end(), nout.begin());
   seats_.swap(more);
   nout_.swap(nout);
+  pace_.swap(ways);
   idle_.assign(next.groups.size(), 0);
   for (const uint32_t w : next.order) idle_[next.group_of[w]] += !nout_[w];
   kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
@@ -77,6 +96,18 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
   return count;
 }
 
+// Where what it changes is: where it was changed last, and nobody moves it while the task waits. Under the lock.
+inline void Late::locate(const Crew &crew, const Kind &k, Node *n, const uint64_t *lacks) const noexcept {
+  const consort_task *t = n->task;
+  uint64_t changed = 0;
+  for (uint32_t a = 0; a < t->naccess && a < 64; ++a)
+    if (t->access[a].datum && (t->access[a].mode & CONSORT_M_R) && (t->access[a].mode & CONSORT_M_W))
+      changed |= uint64_t{1} << a, n->changes += static_cast<float>(t->access[a].datum->bytes);
+  const std::size_t ngroups = std::min({crew.groups.size(), k.ns.size(), std::size_t{Kinds::kGroups}});
+  for (uint32_t g = 0; changed && g < ngroups; ++g)
+    if (k.at_home(g) && !(lacks[g] & changed)) n->stays |= uint64_t{1} << g;
+}
+
 // -- push ---------------------------------------------------------------------------------------------------------
 
 inline uint32_t Late::push(const consort_push &p) noexcept {
@@ -93,10 +124,13 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
     return 0;  // no memory: the kernel takes them to workers by itself
   }
   const double now = this->now();
+  const auto ngroups = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), Kinds::kGroups));
+  uint64_t lacks[kSome * Kinds::kGroups];
   for (uint32_t done = 0; done < p.n;) {
     const uint32_t some = std::min(kSome, p.n - done);
     float ranks[kSome];
     for (uint32_t i = 0; i < some; ++i) ranks[i] = graph_.rank(p.ready[done + i], host_, models_);
+    if (lacking_) lacking_(host_, p.ready + done, some, crew.spaces.data(), ngroups, lacks);
     const std::lock_guard guard(lock_);
     for (uint32_t i = 0; i < some; ++i) {
       consort_task *t = p.ready[done + i];
@@ -114,6 +148,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
       n->priority = t->priority;
       n->rank = std::max(ranks[i], k.best_ns);
       n->worker = kind;
+      if (lacking_) locate(crew, k, n, lacks + i * ngroups);
       k.ready.push(n);
       queued(n);
       ++k.nready;
@@ -315,99 +350,6 @@ inline uint32_t Late::dropped(consort_task *const *tasks, uint32_t n, consort_ta
   changes_ = kAlways;
   left_at_ = -1;
   return nheld;
-}
-
-// -- for those that choose ----------------------------------------------------------------------------------------
-
-// Known nowhere: whoever comes. Not known here: a few at a time, so that it is.
-inline Late::Found Late::unknown(uint32_t g) noexcept {
-  Found best;
-  for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
-    Kind &k = kinds_[i];
-    if (!k.nready || !k.can(g) || k.known_at(g) || (k.known() && k.learning[g] >= 2)) continue;
-    Node *n = k.ready.front();
-    if (!best.node || more_urgent(n, best.node)) best = {n, i};
-  }
-  return best;
-}
-
-inline Late::Search::Search(Late &late, uint32_t space, int32_t priority, double near, uint32_t look,
-                            double beta) noexcept
-    : late_(late),
-      space_(space),
-      look_(std::min(look, kLook)),
-      priority_(priority),
-      weight_(beta * (1 + near * late.waiting_share() * late.waiting_share())),
-      score_(-std::numeric_limits<double>::max()) {}
-
-inline void Late::Search::look_at(uint32_t kind) noexcept {
-  Node *some[kLook];
-  const uint32_t n = late_.kinds_[kind].ready.first(some, look_, false);
-  // The way counts against it, so nothing behind can be better once a rank is no more than the score.
-  for (uint32_t j = 0, batch = 1; j < n && some[j]->priority == priority_ && some[j]->rank > score_; batch = 4) {
-    const consort_task *tasks[4];
-    float ns[4] = {};
-    uint32_t m = 0;
-    while (m < batch && j + m < n && some[j + m]->priority == priority_) tasks[m] = some[j + m]->task, ++m;
-    if (late_.models_) late_.models_->transfer_ns(late_.host_, tasks, m, &space_, 1, ns);
-    for (uint32_t x = 0; x < m; ++x, ++j)
-      if (const double s = some[j]->rank - (ns[x] > 0 ? ns[x] * weight_ : 0); s > score_)
-        score_ = s, best = {some[j], kind};
-  }
-}
-
-// Those that have nothing from here and nothing else either, such as tasks that were bound to them.
-inline uint32_t Late::idle_in(const Crew &crew, uint32_t g) const noexcept {
-  constexpr uint32_t kSome = 64;
-  uint32_t some[kSome], n = 0;
-  for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count && n < kSome; ++i)
-    if (!nout_[crew.order[i]]) some[n++] = crew.order[i];
-  float load[kSome] = {};
-  if (n) models_->load_ns(host_, some, n, load);
-  return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return !(ns > 0); }));
-}
-
-// Whoever is named here was woken when it was pushed, or looks for work by itself: nobody waits for one that sleeps.
-inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t worker, double now) const noexcept {
-  constexpr double kClear = 0.97;  // of units that differ by less either will do
-  const uint32_t g = crew.group_of[worker];
-  const consort_task *const t = k.ready.front()->task;
-  if (!std::any_of(idle_.begin(), idle_.end(), [](int32_t n) { return n > 0; })) return false;
-  const double here = k.ns[g] + std::max(0.0, free_at(worker, now) - now);
-  uint32_t idle = 0;
-  for (uint32_t o = 0; o < crew.groups.size() && o < Kinds::kGroups; ++o) {
-    if ((o == g && !nout_[worker]) || !(k.ns[o] > 0 && k.ns[o] < here * kClear)) continue;
-    if (o >= idle_.size() || idle_[o] <= 0) continue;
-    const uint32_t spaces[2] = {crew.groups[g].space, crew.groups[o].space};
-    float way[2] = {};
-    if (o != g) models_->transfer_ns(host_, &t, 1, spaces, 2, way);
-    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += idle_in(crew, o);
-  }
-  return k.nready <= idle;
-}
-
-inline Late::Found Late::most_urgent(const Crew &crew, uint32_t worker, double now, double near, uint32_t look,
-                                     double beta) noexcept {
-  const uint32_t g = crew.group_of[worker];
-  int32_t priority = std::numeric_limits<int32_t>::min();
-  for (Kind &k : kinds_.all()) {
-    k.open = k.nready && k.can(g) && k.at_home(g) && !awaits_quicker(crew, k, worker, now);
-    if (k.open) priority = std::max(priority, k.ready.front()->priority);
-  }
-  Search s(*this, crew.groups[g].space, priority, near, look, beta);
-  for (uint32_t i = 0; i < kinds_.all().size(); ++i)
-    if (kinds_[i].open) s.look_at(i);
-  return s.best;
-}
-
-inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {
-  uint32_t n = 0;
-  for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g) {
-    if (!k.at_home(g)) continue;
-    for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count; ++i)
-      if (const uint32_t nout = nout_[crew.order[i]]; nout < ahead_) n += ahead_ - nout;
-  }
-  return n;
 }
 
 }  // namespace policies

@@ -24,6 +24,8 @@ struct Node {
   bool known = true;                       // a model told `exec`
   const void *team = nullptr;    // it is for this team, whose first worker has it
   uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
+  uint64_t stays = 0;                      // of late.hpp: groups that do it well and have all that it changes; 0: none
+  float changes = 0;                       // of late.hpp: bytes that it changes
 };
 
 class Pool {

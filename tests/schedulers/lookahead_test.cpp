@@ -189,6 +189,49 @@ TEST(Lookahead, DataThatAreThereCount) {
   EXPECT_EQ(v.pop(0), 5u);
 }
 
+// Two lack the same bytes here. What one of them changes is with another unit that does it as well, so it stays there;
+// the other's is with none.
+TEST(Lookahead, WhatATaskChangesStaysWhereItIs) {
+  Machine m = machine(0, 2);
+  m.tells_ways = true;
+  VirtualMachine v(kPolicy, m);
+  const Graph g = independent(2, 3, kMiB);
+  v.load(g);
+  v.set_valid(0, 0b10);
+  v.push(CONSORT_NONE, {0, 1});
+  EXPECT_EQ(v.pop(1), 1u);
+  EXPECT_EQ(v.pop(0), 0u);
+}
+
+// Kind 4 is done twice as slowly by four slow units, kind 0 ten times: the fast one leaves the former to them as long
+// as the end is far away, and takes it before it does nothing.
+TEST(Lookahead, TheFastUnitLeavesWhatCostsOthersLess) {
+  const auto machine_of = [](bool heavy) {
+    Machine m = machine(4, 1, heavy ? 0.001 : 1);
+    m.tells_ways = true;
+    return m;
+  };
+  const auto first = [&](uint32_t known, bool heavy) {
+    VirtualMachine v(kPolicy, machine_of(heavy));
+    Graph g = independent(0, 0, 4096);
+    for (uint32_t i = 0; i < known; ++i) g.add(i % 2 ? 0 : 4, {{i, CONSORT_M_RW}});
+    v.load(g);
+    submit(v);
+    v.push(CONSORT_NONE, {0, 1, 2, 3});
+    const uint32_t t = v.pop(4);
+    return t == CONSORT_NONE ? t : g.items[t].kind;
+  };
+  EXPECT_EQ(first(200, false), 0u);
+  EXPECT_EQ(first(4, false), 4u) << "the end is near: the first comes first";
+  EXPECT_EQ(first(200, true), 4u) << "their data take longer than all of the work that it would be spared";
+  VirtualMachine v(kPolicy, machine_of(false));
+  const Graph g = independent(200, 4);
+  v.load(g);
+  submit(v);
+  v.push(CONSORT_NONE, {0, 1});
+  EXPECT_EQ(v.pop(4), 0u);
+}
+
 TEST(Lookahead, WhoeverCanRunItGetsIt) {
   VirtualMachine v(kPolicy, machine(2, 2));
   Graph g;

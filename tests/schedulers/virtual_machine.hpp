@@ -27,6 +27,7 @@ struct Machine {
   std::vector<std::vector<double>> latency;                // [from][to], ns
   std::vector<std::vector<double>> ns;                     // [kind][unit]; 0: it cannot
   double overhead = 0;                                     // ns of each task on a unit that is not of class 0
+  bool tells_ways = false;                                 // what links carry stands in the topology
 
   // units of class 0 in space 0, then one unit of class 1 in a space of its own each; one link to space 0 per unit.
   static Machine simple(uint32_t slow, uint32_t fast, double bytes_per_ns, double latency_ns) {
@@ -152,6 +153,12 @@ class VirtualMachine {
     topology.nclasses = nclasses_;
     topology.workers = workers_.data();
     topology.classes = names_.data();
+    for (uint32_t i = 0; m.tells_ways && i < m.nspaces * m.nspaces; ++i) {
+      double ns = 0;  // of a byte, over all links of the way
+      for (const uint32_t l : m.routes[i / m.nspaces][i % m.nspaces]) ns += 1 / m.links[l].bytes_per_ns;
+      hops_.push_back({ns > 0 ? static_cast<uint64_t>(1e9 / ns) : 0, 0, ns > 0});
+    }
+    if (m.tells_ways) topology.hops = hops_.data();
     EXPECT_EQ(ops->create(plugin.self(), plugin.host(), &topology, kEpoch, &instance), CONSORT_OK) << plugin.failure();
     std::vector<uint32_t> all(workers_.size());
     for (uint32_t w = 0; w < all.size(); ++w) all[w] = w;
@@ -513,6 +520,7 @@ class VirtualMachine {
   const Graph *g = nullptr;
   consort_sched_host table_{};
   uint32_t nclasses_ = 1;
+  std::vector<consort_hop> hops_;
   std::vector<consort_worker> workers_;
   std::vector<const char *> names_;
   std::vector<Seat> seats_;

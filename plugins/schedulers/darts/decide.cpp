@@ -62,7 +62,7 @@ bool Instance::open(const Crew &, const Kind &k, uint32_t g) const noexcept {
 }
 
 bool Instance::short_of(uint32_t space) const noexcept {
-  if (!lacks_) return false;
+  if (!lacking_) return false;
   consort_room room{};
   models_->room(host_, &space, 1, &room);
   return room.capacity && room.capacity < bytes_;
@@ -146,7 +146,7 @@ uint32_t Instance::candidates(const Crew &crew, uint32_t g, int32_t priority) no
     uint64_t bits[kBatch];
     const uint32_t m = std::min(kBatch, n - from);
     for (uint32_t j = 0; j < m; ++j) tasks[j] = some_[from + j].node->task;
-    lacks_(host_, tasks, m, &crew.groups[g].space, 1, bits);
+    lacking_(host_, tasks, m, &crew.groups[g].space, 1, bits);
     for (uint32_t j = 0; j < m; ++j) {
       some_[from + j].lacks = static_cast<uint32_t>(std::popcount(bits[j]));
       some_[from + j].bits = bits[j];

@@ -25,7 +25,6 @@ class Instance final : public policies::Late {
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
       : Late(host, t, epoch, settings.ahead), settings_(settings) {
     kinds_.weigh(settings.weights);
-    lacks_ = models_ && CONSORT_HAS_FN(models_, consort_sched_host, lacking) ? models_->lacking : nullptr;
   }
   void submitted(const consort_task *const *tasks, uint32_t n) noexcept;
   uint32_t dropped(consort_task *const *tasks, uint32_t n, consort_task **held) noexcept;
@@ -65,7 +64,6 @@ class Instance final : public policies::Late {
   void count(const consort_task *, bool more) noexcept;
 
   const Settings &settings_;
-  decltype(consort_sched_host::lacking) lacks_ = nullptr;  // nullptr: this host does not tell
   Uses uses_;
   uint64_t bytes_ = 0;              // of all data that are still to be used
   std::array<Plan, kGroups> plans_;

@@ -107,9 +107,9 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
     priority = std::max(priority, some[i].node->priority);
   }
   if (home) {
-    Search s(*this, crew.groups[g].space, priority, settings_.near, settings_.look);
+    Search s(*this, crew, g, now, priority, settings_.near, settings_.look, 1);
     for (uint32_t i = 0; i < n; ++i)
-      if (in_bucket(some[i]) && kinds_[some[i].kind].at_home(g)) s.look_at(some[i].kind);
+      if (in_bucket(some[i]) && kinds_[some[i].kind].at_home(g)) s.look_at(some[i].kind, -1);
     return s.best;
   }
   Found best;
