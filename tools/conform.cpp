@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -87,6 +88,8 @@ void give_params(const std::vector<std::string> &assignments, std::vector<confor
 std::vector<conform::Subject> subjects_of(const std::vector<std::string> &files) {
   std::vector<conform::Subject> all;
   for (const std::string &file : files) {
+    if (std::error_code none; std::filesystem::is_directory(file, none))
+      throw std::runtime_error(file + " is a folder: name the plugin's file in it");
     if (std::ifstream in(file); !in) throw std::runtime_error(file + " cannot be read: " + std::strerror(errno));
     for (conform::Subject &s : conform::subjects_of(file)) all.push_back(std::move(s));
   }

@@ -4,6 +4,7 @@
 #include <consort/model.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <map>
 
@@ -19,6 +20,19 @@ std::string first_word(int argc, char **argv) {
     else if (!word.starts_with("-")) return word;
   }
   return {};
+}
+
+// Checks of options: "" or what is wrong. The parser of options alone takes -1 and what is too large.
+std::string fits_64_bits(const std::string &text) {
+  uint64_t n = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return problem == std::errc{} && end == text.data() + text.size() ? "" : "\"" + text + "\" is no whole number of 64 bits";
+}
+std::string is_a_time(const std::string &text) {
+  double s = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), s);
+  const bool fine = problem == std::errc{} && end == text.data() + text.size() && s >= 0 && s <= 1e9;
+  return fine ? "" : "\"" + text + "\" is no number of seconds";
 }
 
 const CLI::App *find_command(const CLI::App &app, const std::string &name) {
@@ -142,8 +156,8 @@ int main(int argc, char **argv) {
   conform->add_option("FILE", judged.files, "plugins, each a FILE.so")->type_name("");
   conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();
   conform->add_option("--only", judged.only, "cases whose id, name or group matches: \"S-12\", \" fault$\"")->type_name("RE");
-  conform->add_option("--seed", judged.seed, "of all chance; 0: another one each time")->type_name("N")->capture_default_str();
-  conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->check(CLI::NonNegativeNumber.description(""))->type_name("S");
+  conform->add_option("--seed", judged.seed, "of all chance; 0: another one each time")->check(fits_64_bits)->type_name("N")->capture_default_str();
+  conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->check(is_a_time)->type_name("S");
   conform->add_option("--set", parameters, "a parameter of a plugin that is judged: --set mine.depth=64")
       ->type_name("NAME.KEY=VALUE")
       ->take_all()

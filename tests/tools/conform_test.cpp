@@ -71,7 +71,12 @@ TEST_F(Conform, RefusesWhatItCannotDo) {
   refuses(kEager + " --level 11", {"11"});
   refuses(kEager + " --level many", {"many"});
   refuses(kEager + " --seed some", {"some"});
-  refuses(kEager + " --seconds -3", {"-3"});
+  refuses(kEager + " --seed -1", {"\"-1\" is no whole number"});
+  refuses(kEager + " --seed 99999999999999999999", {"no whole number of 64 bits"});
+  for (const char *odd : {"-3", "nan", "inf", "long"})
+    refuses(kEager + " --seconds " + odd, {odd, "no number of seconds"});
+  refuses(folder_ / "", {"is a folder"});
+  refuses(kEager + " --xfail " + (folder_ / ""), {"cannot be read: Is a directory"});
   refuses(kEager + " --json " + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});
   refuses(kEager + " --json - --junit -", {"--json", "--junit"});
   refuses(kEager + " --xfail " + (folder_ / "none"), {"none: No such file"});
@@ -117,6 +122,15 @@ TEST_F(Conform, WhatIsWrittenCanBeRead) {
   for (const char *part :
        {"<testsuite name=\"wrong\"", "failures=\"1\"", "failures=\"0\"", "<failure message=", "</testsuites>"})
     EXPECT_NE(xml.find(part), xml.npos) << part << "\n" << xml;
+  const std::string odd = folder_ / "od\xff\xc3\xb6\xed\xa0\x80.so";  // of the bytes behind od only two are a letter
+  std::filesystem::copy_file(kEager, odd);
+  EXPECT_EQ(conform(odd + " --only S-6/ --json " + json + " --junit " + junit).status, 0);
+  std::ofstream(folder_ / "odd.py")
+      << "import json, sys, xml.dom.minidom\n"
+         "assert json.load(open(sys.argv[1], "
+         "encoding='utf-8'))[0]['file'].endswith('/od\\ufffd\\u00f6\\ufffd\\ufffd\\ufffd.so')\n"
+         "xml.dom.minidom.parse(sys.argv[2])\n";
+  EXPECT_EQ(python(folder_ / "odd.py " + json + " " + junit), 0) << text(json);
   const Answer out = conform(kEager + " --only S-6/ --json -");
   EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
       << "nothing beside it on standard output: " << out.out;

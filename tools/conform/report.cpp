@@ -54,9 +54,33 @@ std::string quoted(const std::string &text) {  // for a shell
   return out + "'";
 }
 
+// How many bytes begin a letter of UTF-8 here, of those that JSON and XML take; 0: none do. What a plugin prints may be anything.
+size_t letter_at(const std::string &text, size_t at) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(at);
+  if (first < 0x80) return 1;
+  const size_t bytes = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  for (size_t i = 1; i < bytes; ++i)
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  const unsigned second = byte(at + 1);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90)) return 0;  // longer than need be
+  if ((first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f)) return 0;  // no letters at all
+  if (first == 0xef && second == 0xbf && byte(at + 2) > 0xbd) return 0;                // not for XML
+  return bytes;
+}
+std::string letters_of(const std::string &text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t bytes = letter_at(text, at);
+    out += bytes ? text.substr(at, bytes) : "\xef\xbf\xbd";
+    at += bytes ? bytes : 1;
+  }
+  return out;
+}
+
 std::string json_text(const std::string &text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : letters_of(text)) {
     if (c == '"' || c == '\\') out += '\\', out += c;
     else if (c == '\n') out += "\\n";
     else if (static_cast<unsigned char>(c) < 0x20) {
@@ -70,7 +94,7 @@ std::string json_text(const std::string &text) {
 
 std::string xml_text(const std::string &text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : letters_of(text)) {
     if (c == '&') out += "&amp;";
     else if (c == '<') out += "&lt;";
     else if (c == '>') out += "&gt;";

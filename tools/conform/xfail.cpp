@@ -25,7 +25,7 @@ std::string ExpectedFailures::read(const std::string &path) {
     if (reason == line.npos) return place + "say behind " + id + " why it is expected to fail";
     reasons_[id] = line.substr(reason);
   }
-  return {};
+  return in.bad() ? path + " cannot be read: " + std::strerror(errno) : std::string();
 }
 
 const std::string *ExpectedFailures::reason_for(const Case &c) const {
