@@ -273,7 +273,9 @@ TEST(DeviceHomeParts, TheDeviceIsLost) {
     }
     const bool good = consort_wait_all(m, kLong, 0) == CONSORT_OK;
     const bool back = consort_unregister(m, x) == CONSORT_OK;
-    if (good && back) EXPECT_EQ(there, Words(100, 5));
+    if (good && back) {
+      EXPECT_EQ(there, Words(100, 5));
+    }
     (void)consort_wait_all(m, kLong, 0);
     const auto y = m.born(other, 1);
     Desc(m.add).rw(y).arg(uint64_t{1}).on(m.cores[0]).must(m);
