@@ -217,6 +217,8 @@ class Memory {
   void drop_spares_for(Store &, uint64_t bytes) noexcept;
   bool drop_spares(Store &) noexcept;
   enum class Sent { kYes, kLater, kNever };                // Later: there is no room on the way now
+  bool is_source(const Replica &, uint32_t space) const noexcept;
+  bool is_elsewhere(const Replica &, coherence::Spaces failed) const noexcept;
   Sent fetch(Replica &, Staging *, Wish *) noexcept;       // for one of them
   void fetch_wanted() noexcept;
   bool hop(Transfer &) noexcept;

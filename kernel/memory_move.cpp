@@ -180,6 +180,23 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
     if (Staging *s = std::exchange(all.leaving, nullptr); --s->awaited == 0) complete(s);
 }
 
+// May it be copied from there to that space? Not where it would overwrite a valid one on its way.
+bool Memory::is_source(const Replica &r, uint32_t space) const noexcept {
+  const Replicas &all = *r.datum->extra()->replicas;
+  if (!all.is_valid(r)) return false;
+  const uint32_t next = routes_.next(r.space, space);
+  return next == space || next == CONSORT_NONE || !(all.valid & coherence::one(next));
+}
+
+// What a copy did not bring: is it in other spaces, from where nothing has failed yet?
+bool Memory::is_elsewhere(const Replica &r, coherence::Spaces failed) const noexcept {
+  const auto &all = r.datum->extra()->replicas->all;
+  return std::any_of(all.begin(), all.end(), [&](const auto &o) {
+    return is_source(*o, r.space) && !(failed & coherence::one(o->space)) &&
+           routes_.next(o->space, r.space) != CONSORT_NONE;
+  });
+}
+
 // A transfer is over: those who wait for it hear of it. Where it was not made for them, they try by themselves before
 // they are refused.
 void Memory::finish(Transfer *t, consort_status status) noexcept {
@@ -190,8 +207,10 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
     const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
       return is_or_lies_in(*i.datum, *t->datum) && (i.mode & CONSORT_M_R) && !is_there(*i.replica);
     });
+    const bool anew = status < 0 && theirs && !(s->failed & coherence::one(t->from->space));  // so this ends
+    if (anew) s->failed |= coherence::one(t->from->space);
     if (again == s->items.end()) {  // it has what it needs, or will write it
-    } else if (status >= 0 || !theirs) {
+    } else if (status >= 0 || !theirs || (anew && is_elsewhere(*again->replica, s->failed))) {
       if (s->status >= 0) fetch(*again->replica, s, nullptr);
     } else {
       refuse(*s, status,
@@ -256,9 +275,11 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
     return Sent::kLater;
   }
   Replica *from = nullptr;
+  const auto failed = [&](const Replica &o) { return s && (s->failed & coherence::one(o.space)); };
   for (const auto &other : all.all)
-    if (all.is_valid(*other) &&
-        (!from || routes_.cost_ns(other->space, r.space) < routes_.cost_ns(from->space, r.space)))
+    if (is_source(*other, r.space) && (!from || (failed(*from) && !failed(*other)) ||
+                                       (failed(*from) == failed(*other) && routes_.cost_ns(other->space, r.space) <
+                                                                               routes_.cost_ns(from->space, r.space))))
       from = other.get();
   const uint32_t next = from ? routes_.next(from->space, r.space) : CONSORT_NONE;
   if (next == CONSORT_NONE)

@@ -235,7 +235,7 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   if (!s) {
     if (has_hints()) heed();  // of what may go
     auto made = std::make_unique<Staging>(
-        Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, h.rank_of(t->pub.id), false, 0, {}, nullptr, nullptr});
+        Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, h.rank_of(t->pub.id), false, 0, {}, nullptr, nullptr, 0});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
       if (stages_scratch(a, made->space)) made->scratch.push_back({i, scratch_in(*Datum::of(a.datum), made->space)});
@@ -306,7 +306,7 @@ Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
     if (!lent) throw std::bad_alloc();
     t->extra = new (lent) Extra;
   }
-  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr};
+  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr, 0};
   keep(*s);
   return t->extra->staging = s;
 }

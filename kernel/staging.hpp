@@ -42,6 +42,7 @@ struct Staging {
   consort_status status = 0;      // why it can not be
   std::string text;
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
+  coherence::Spaces failed = 0;   // from where a copy for it failed: others are tried before it is refused
 };
 
 }  // namespace consort

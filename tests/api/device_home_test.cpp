@@ -300,6 +300,47 @@ TEST(DeviceHome, ComesBackFromEverywhere) {
     }
 }
 
+// A copy that fails is not the end where the contents are elsewhere, too: here in the host's memory and on another device.
+TEST(DeviceHome, OneWayThatFailsIsNotTheEnd) {
+  uint32_t struck = 0;
+  for (const char *peer : {"0", "24G"})
+    for (int nth = 1; nth <= 6; ++nth)
+      for (const char *device : {"/0", "/1"}) {
+        const std::string fault = "copy@" + std::to_string(nth) + device;
+        SCOPED_TRACE(fault + " peer " + peer);
+        Words there(1000, 1);
+        uint64_t sum = 0;
+        Machine m(Pairs{{"sim.peer", peer}, {"sim.faults", fault.c_str()}});
+        const auto x = m.born(there, 0);
+        Desc(m.add).rw(x).arg(uint64_t{1}).on(m.devices[1]).must(m);
+        Desc(m.sum).r(x).arg(&sum).on(m.cores[0]).must(m);
+        const bool good = consort_wait_all(m, kLong, 0) == CONSORT_OK;
+        uint64_t failed = 0;
+        const auto count = [&] {
+          failed = 0;
+          for (uint32_t from = 0; from < 3; ++from)
+            for (uint32_t to = 0; to < 3; ++to) {
+              consort_link_use use = CONSORT_LINK_USE_INIT;
+              if (consort_get_link_use(m, from, to, &use) == CONSORT_OK) failed += use.failed;
+            }
+          return failed;
+        };
+        const uint64_t before = count();
+        const consort_status s = consort_unregister(m, x);
+        const bool only_then = good && !before && count();
+        struck += only_then && s == CONSORT_OK;
+        if (s == CONSORT_OK && good) {
+          EXPECT_EQ(there, Words(1000, 2));
+        }
+        // Over the host alone there is one way; with the direct one there are two.
+        if (*peer != '0') {
+          EXPECT_FALSE(only_then && s < 0);
+        }
+        (void)consort_wait_all(m, kLong, 0);
+      }
+  EXPECT_GE(struck, 1u) << "a fault that met the last copy alone, and did not matter";
+}
+
 // The way home leads through memory that somebody holds: it waits for that, and what was there makes room.
 TEST(DeviceHome, WaitsForRoomOnTheWay) {
   const Folder folder("home", "/var/tmp");
