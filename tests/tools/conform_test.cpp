@@ -66,6 +66,8 @@ TEST_F(Conform, RefusesWhatItCannotDo) {
   refuses("", {"FILE.so"});
   refuses(folder_ / "none.so", {"none.so cannot be read: No such file"});
   refuses(file("text.so", "no plugin"), {"text.so is no ELF file"});
+  refuses(file("cut.so", text(kEager).substr(0, 3000)), {"cut.so is cut short: it has 3000 bytes"});
+  refuses(file("cut.so", text(kEager).substr(0, 80)), {"cut.so is damaged"});
   refuses(kEager + " --only '('", {"--only \"(\"", "no regular expression"});
   refuses(kEager + " --only NOTHING", {"no case", "NOTHING", "--list"});
   refuses(kEager + " --level 11", {"11"});

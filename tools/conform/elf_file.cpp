@@ -20,6 +20,7 @@ ElfFile::ElfFile(const std::string &path) {
   if (!ident || std::memcmp(ident, ELFMAG, SELFMAG) != 0) error_ = path + " is no ELF file";
   else if (ident[EI_CLASS] != ELFCLASS64) error_ = path + " is no 64-bit file";
   else parse();
+  if (error_.starts_with("is ")) error_ = path + " " + error_;
 }
 
 std::string ElfFile::text_at(uint64_t table, uint64_t table_bytes, uint64_t offset) const {
@@ -52,12 +53,17 @@ void ElfFile::parse() {
   std::memcpy(&header, file_.data(), sizeof header);
   const char *segments = at(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
   if (!segments || header.e_phentsize != sizeof(Elf64_Phdr)) {
-    error_ = "damaged program headers";
+    error_ = "is damaged: its program headers are not where it says";
     return;
   }
   for (uint32_t i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr s;
     std::memcpy(&s, segments + i * sizeof s, sizeof s);
+    if (s.p_type == PT_LOAD && (s.p_filesz > file_.size() || s.p_offset > file_.size() - s.p_filesz)) {
+      error_ = "is cut short: it has " + std::to_string(file_.size()) + " bytes, and a part that begins at " +
+               std::to_string(s.p_offset) + " has " + std::to_string(s.p_filesz);
+      return;
+    }
     if (s.p_type == PT_NOTE) read_notes(s.p_offset, s.p_filesz, s.p_align);
     if (s.p_type == PT_GNU_STACK && (s.p_flags & PF_X)) executable_stack_ = true;
   }
