@@ -20,6 +20,9 @@ class Gate {
   std::atomic<int64_t> left_;
 };
 
+// No more wait inside than come out in a moment, however much a policy weighs when it chooses: time ends for all.
+constexpr size_t kMostInside = 5'000;
+
 void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, size_t n, bool priorities) {
   Plugin p(t);
   Machine machine(p.host(), klass);
@@ -41,7 +44,8 @@ void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, siz
       gate.pass();
       const bool works = w < workers;
       for (uint64_t empty = 0; !is_over() && empty < 200'000 && !t.failed();) {
-        const size_t batch = random.one_in(50) ? 60 : random.below(4), begin = batch ? next.fetch_add(batch) : n;
+        const bool crowded = in.load(std::memory_order_relaxed) > out.load(std::memory_order_relaxed) + kMostInside;
+        const size_t batch = crowded ? 0 : random.one_in(50) ? 60 : random.below(4), begin = batch ? next.fetch_add(batch) : n;
         if (begin < n) {
           const auto some = tasks.range(begin, begin + batch);
           in.fetch_add(some.size(), std::memory_order_relaxed);
@@ -49,6 +53,7 @@ void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, siz
         }
         if (!works) {
           if (next.load(std::memory_order_relaxed) >= n) return;
+          if (crowded) std::this_thread::yield();
           continue;
         }
         consort_task *some[8];
