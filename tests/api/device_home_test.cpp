@@ -264,7 +264,7 @@ TEST(DeviceHome, ComesBackFromEverywhere) {
       Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"sim.devices", "3"}, {"sim.peer", peer}, {"sim.latency", "200us"},
                       {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"}});
       const uint32_t disk = m.space.back() + 1;
-      uint64_t want = 1, sum = 0;
+      uint64_t want = 1, sum = 0, sum_there = 0;
       const auto more = [&](consort_data_id x, uint32_t worker) { Desc(m.add).rw(x).arg(uint64_t{1}).on(worker).must(m), ++want; };
       const auto back = [&](consort_data_id x, const char *from) {
         if (prefetched)
@@ -278,7 +278,7 @@ TEST(DeviceHome, ComesBackFromEverywhere) {
 
       x = m.born(there, 0);
       more(x, m.devices[1]);
-      Desc(m.sum).r(x).arg(&sum).on(m.devices[2]).must(m);
+      Desc(m.sum).r(x).arg(&sum_there).on(m.devices[2]).must(m);
       Desc(m.sum).r(x).arg(&sum).on(m.cores[0]).must(m);
       back(x, "another device, read by a third and a core");
 
