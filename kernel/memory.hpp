@@ -213,6 +213,7 @@ class Memory {
   consort_status take(const Space &, uint64_t bytes, uint64_t align, consort_addr *) noexcept;
   static bool take_spare(Store &, const consort_space_desc &, uint64_t bytes, uint64_t align,
                          consort_addr *) noexcept;
+  void give_back(const DatumExtra::Block &) noexcept;  // to its driver
   void drop_spare(Store &, Spares::iterator of_its_size) noexcept;
   void drop_spares_for(Store &, uint64_t bytes) noexcept;
   bool drop_spares(Store &) noexcept;

@@ -67,7 +67,6 @@ void Memory::release(Replica &r) noexcept {
   close_windows(r);
   if (r.base) std::erase(r.base->windows, &r), close_window(r);
   Store &store = stores_[r.space];
-  const Space &space = rt_.topology->spaces()[r.space];
   for (const auto &b : r.blocks) {
     try {
       store.spare[b.bytes].push_back(b);
@@ -75,9 +74,7 @@ void Memory::release(Replica &r) noexcept {
     } catch (const std::bad_alloc &) {
       const auto none = store.spare.find(b.bytes);
       if (none != store.spare.end() && none->second.empty()) store.spare.erase(none);
-      std::lock_guard one_at_a_time(rt_.topology->control());
-      space.device->ops->free(space.device->dev, r.space, b.addr, b.bytes);
-      store.used -= b.bytes;
+      give_back(b);
     }
   }
   r.blocks.clear();
@@ -86,15 +83,19 @@ void Memory::release(Replica &r) noexcept {
   r.chosen = 0;
 }
 
+void Memory::give_back(const DatumExtra::Block &b) noexcept {
+  const Space &space = rt_.topology->spaces()[b.space];
+  std::lock_guard one_at_a_time(rt_.topology->control());
+  space.device->ops->free(space.device->dev, b.space, b.addr, b.bytes);
+  stores_[b.space].used -= b.bytes;
+}
+
 void Memory::drop_spare(Store &store, Spares::iterator of_its_size) noexcept {
   const DatumExtra::Block b = of_its_size->second.back();
   of_its_size->second.pop_back();
   if (of_its_size->second.empty()) store.spare.erase(of_its_size);
   store.spare_bytes -= b.bytes;
-  store.used -= b.bytes;
-  const Space &space = rt_.topology->spaces()[b.space];
-  std::lock_guard one_at_a_time(rt_.topology->control());
-  space.device->ops->free(space.device->dev, b.space, b.addr, b.bytes);
+  give_back(b);
 }
 
 bool Memory::take_spare(Store &store, const consort_space_desc &space, uint64_t bytes, uint64_t align,

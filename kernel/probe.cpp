@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kLeast = 256 << 10, kMost = 16 << 20, kMostExact = 4 << 20;  // of a large copy
 constexpr double kLongEnough = 4e6;                       // ns: then a copy need not be larger
-constexpr uint64_t kLongestCopy = 10'000'000'000;            // ns, for one copy
+constexpr uint64_t kLongestCopy = 10'000'000'000;         // ns, for one copy
 constexpr int kSamples = 5, kFewRounds = 3, kMostRounds = 9;
 constexpr double kCalm = 1.25;                            // spread at which more rounds tell no more
 

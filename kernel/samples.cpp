@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kNewer = 8;       // measurements that may speak against all before them
 constexpr float kFar = 6;            // spreads from the median: an outlier
-constexpr float kUsual = 0.02f;   // of the median: no measurement agrees better with others
+constexpr float kUsual = 0.02f;      // of the median: no measurement agrees better with others
 constexpr float kDrift = 0.25f;      // of the median: what counts as a change
 constexpr float kNormal = 1.4826f;   // of a normal distribution: its deviation over the median distance
 

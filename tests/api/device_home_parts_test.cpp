@@ -3,24 +3,13 @@
 #include <random>
 
 #include "device_home.hpp"
+#include "division.hpp"
 
 namespace consort_test {
 namespace {
 
-std::vector<consort_data_id> divide(const Machine &m, consort_data_id x, const char *filter, const void *params, uint64_t bytes,
-                                    consort_plan_id *plan) {
-  consort_plan_desc d = CONSORT_PLAN_INIT;
-  d.filter = filter;
-  d.params = params;
-  d.params_bytes = bytes;
-  need(consort_plan_create(m, x, &d, plan), "plan");
-  std::vector<consort_data_id> part(static_cast<size_t>(consort_plan_parts(m, *plan, nullptr, 0)));
-  consort_plan_parts(m, *plan, part.data(), static_cast<uint32_t>(part.size()));
-  return part;
-}
 std::vector<consort_data_id> blocks(const Machine &m, consort_data_id x, uint32_t n, consort_plan_id *plan) {
-  const consort_split split{n, 0};
-  return divide(m, x, "blocks", &split, sizeof split, plan);
+  return split(m, x, "blocks", n, plan);
 }
 
 TEST(DeviceHomeParts, AreUsedInPlace) {

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "api/division.hpp"
 #include "api/harness.hpp"
 
 namespace consort_test {
@@ -55,22 +56,6 @@ consort_data_id matrix_of(consort_runtime *rt, uint64_t *p, uint64_t ld) {
   need(consort_register_matrix(rt, p, kCols, kRows, ld, sizeof *p, &id), "matrix");
   return id;
 }
-std::vector<consort_data_id> divide(consort_runtime *rt, consort_data_id x, const char *filter, const void *params,
-                                    uint64_t bytes, consort_plan_id *plan) {
-  consort_plan_desc d = CONSORT_PLAN_INIT;
-  d.filter = filter;
-  d.params = params;
-  d.params_bytes = bytes;
-  need(consort_plan_create(rt, x, &d, plan), "plan");
-  std::vector<consort_data_id> part(static_cast<size_t>(consort_plan_parts(rt, *plan, nullptr, 0)));
-  consort_plan_parts(rt, *plan, part.data(), static_cast<uint32_t>(part.size()));
-  return part;
-}
-std::vector<consort_data_id> blocks(consort_runtime *rt, consort_data_id x, const char *filter, uint32_t n, consort_plan_id *plan) {
-  const consort_split split{n, 0};
-  return divide(rt, x, filter, &split, sizeof split, plan);
-}
-
 template <class F>
 void each(const consort_call *c, F f) {
   const auto &v = *static_cast<const consort_matrix_view *>(c->views[0]);
@@ -106,7 +91,7 @@ TEST(DeviceParts, NothingMovesBetweenAWholeAndItsParts) {
     const auto x = matrix_of(m, nullptr, 0);
     Desc(on.count).w(x).on(there).must(m);
     consort_plan_id plan{0}, other{0};
-    const auto part = blocks(m, x, filter, 4, &plan), half = blocks(m, x, "halves", 0, &other);
+    const auto part = split(m, x, filter, 4, &plan), half = split(m, x, "halves", 0, &other);
     uint64_t want = kSum;
     for (int round = 0; round < 5; ++round) {
       for (const auto p : part) Desc(on.more).rw(p).arg(uint64_t{1}).on(there).must(m);
@@ -132,8 +117,8 @@ TEST(DeviceParts, AnInnerPlanNeither) {
   const auto x = matrix_of(m, nullptr, 0);
   Desc(on.count).w(x).on(there).must(m);
   consort_plan_id outer{0}, inner{0};
-  const auto rows = blocks(m, x, "rows", 2, &outer);
-  const auto cols = blocks(m, rows[1], "cols", 4, &inner);
+  const auto rows = split(m, x, "rows", 2, &outer);
+  const auto cols = split(m, rows[1], "cols", 4, &inner);
   for (int round = 0; round < 3; ++round) {
     for (const auto p : cols) Desc(on.more).rw(p).arg(uint64_t{1}).on(there).must(m);
     Desc(on.more).rw(rows[1]).arg(uint64_t{1}).on(there).must(m);
@@ -152,7 +137,7 @@ TEST(DeviceParts, BordersAreReadWhereTheyLie) {
   const auto x = matrix_of(m, nullptr, 0);
   Desc(on.count).w(x).on(there).must(m);
   consort_plan_id plan{0}, halo{0};
-  const auto part = blocks(m, x, "rows", 4, &plan);
+  const auto part = split(m, x, "rows", 4, &plan);
   const consort_halo border{4, 1, 1, 0};
   const auto wide = divide(m, x, "overlap", &border, sizeof border, &halo);
   const auto read = m.on_any([](const consort_call *) -> consort_status { return CONSORT_OK; });
@@ -171,7 +156,7 @@ TEST(DeviceParts, OnlyWhatIsMissingMoves) {
   const auto x = matrix_of(m, nullptr, 0);
   Desc(on.count).w(x).on(m.devices[0]).must(m);
   consort_plan_id plan{0};
-  const auto part = blocks(m, x, "rows", 4, &plan);
+  const auto part = split(m, x, "rows", 4, &plan);
   for (const auto p : part) Desc(on.more).rw(p).arg(uint64_t{1}).on(m.devices[0]).must(m);
   ASSERT_EQ(m.moved(), 0u);
   consort_hold hold;
@@ -225,7 +210,7 @@ TEST(DeviceParts, RoomIsMadeBySavingParts) {
   const auto x = matrix_of(m, nullptr, 0), y = matrix_of(m, nullptr, 0), z = matrix_of(m, nullptr, 0);
   Desc(on.count).w(x).on(there).must(m);
   consort_plan_id plan{0};
-  const auto part = blocks(m, x, "rows", 4, &plan);
+  const auto part = split(m, x, "rows", 4, &plan);
   for (const auto p : part) Desc(on.more).rw(p).arg(uint64_t{1}).on(there).must(m);
   for (int i : {0, 2}) Desc(on.sum).r(part[i]).arg(uint64_t(i ? 2608 : 560)).on(0).must(m);
   const uint64_t before = m.moved();
@@ -253,7 +238,7 @@ TEST(DeviceParts, PartsOfWholesThatDoNotFitTogether) {
     x[i] = matrix_of(m, nullptr, 0);
     Desc(on.count).w(x[i]).on(i ? there : 0).must(m);
     consort_plan_id plan{0};
-    part[i] = blocks(m, x[i], "rows", 4, &plan);
+    part[i] = split(m, x[i], "rows", 4, &plan);
   }
   for (int i = 0; i < 4; ++i) Desc(both).rw(part[1][i]).r(part[0][i]).r(part[0][(i + 1) % 4]).on(there).must(m);
   Desc(on.sum).r(x[1]).arg(kSum + kCells).on(0).must(m);
@@ -270,7 +255,7 @@ TEST(DeviceParts, WithoutRoomAtHomeThatIsTold) {
     const auto x = matrix_of(m, nullptr, 0);
     Desc(on.count).w(x).on(there).must(m);
     consort_plan_id plan{0};
-    const auto part = blocks(m, x, "rows", 4, &plan);
+    const auto part = split(m, x, "rows", 4, &plan);
     if (!write) Desc(on.sum).r(part[0]).arg(uint64_t{0}).on(there).must(m);
     for (const uint32_t w : {0u, there, 0u}) Desc(on.count).w(part[1]).on(w).must(m);
     Desc(on.sum).r(x).arg(uint64_t{0}).on(there).must(m);

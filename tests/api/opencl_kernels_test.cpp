@@ -1,4 +1,5 @@
 // Kernels on OpenCL devices: chains of them, those that fail, and those that come as text or as a file, which the driver builds.
+#include "api/division.hpp"
 #include "api/harness.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
@@ -115,15 +116,9 @@ TEST_F(OpenCl, PartsLieInTheBufferOfTheirWhole) {
     std::vector<float> v(n, 1);
     const auto x = vector_of(m, v.data(), n, sizeof(float));
     Desc(all[0]).rw(x).arg(2.f).on(there).must(m);
-    const consort_split split{4, 0};
-    consort_plan_desc d = CONSORT_PLAN_INIT;
-    d.filter = "blocks";
-    d.params = &split;
-    d.params_bytes = sizeof split;
     consort_plan_id plan{0};
-    ASSERT_OK(consort_plan_create(m, x, &d, &plan));
-    consort_data_id part[4];
-    ASSERT_EQ(consort_plan_parts(m, plan, part, 4), 4);
+    const auto part = split(m, x, "blocks", 4, &plan);
+    ASSERT_EQ(part.size(), 4u);
     for (int round = 0; round < 2; ++round) {
       for (const auto c : all)
         for (int i = 0; i < 4; ++i) Desc(c).rw(part[i]).arg(i % 2 ? 2.f : 0.5f).on(there).must(m);
@@ -168,15 +163,9 @@ TEST_F(OpenCl, PartsLieInTheApplicationsBuffer) {
     const consort_data_desc desc{sizeof desc, 0, "vector", &a, sizeof a, "theirs"};
     consort_data_id x{0};
     ASSERT_OK(consort_register_in(m, &desc, space, &x));
-    const consort_split split{4, 0};
-    consort_plan_desc d = CONSORT_PLAN_INIT;
-    d.filter = "blocks";
-    d.params = &split;
-    d.params_bytes = sizeof split;
     consort_plan_id plan{0};
-    ASSERT_OK(consort_plan_create(m, x, &d, &plan));
-    consort_data_id part[4];
-    ASSERT_EQ(consort_plan_parts(m, plan, part, 4), 4);
+    const auto part = split(m, x, "blocks", 4, &plan);
+    ASSERT_EQ(part.size(), 4u);
     consort_link_use before = CONSORT_LINK_USE_INIT, after = CONSORT_LINK_USE_INIT;
     ASSERT_OK(consort_get_link_use(m, space, 0, &before));
     for (const auto c : all)

@@ -1,7 +1,7 @@
 #include "device.hpp"
 
-#include <cctype>
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "queue.hpp"
