@@ -24,7 +24,7 @@ class Passenger {
 class Bus {
  public:
   static constexpr int64_t kWish = INT64_MAX;    // the order of one
-  explicit Bus(uint64_t bytes_per_s) noexcept : flow_(bytes_per_s, 0, 1) {}
+  Bus(uint64_t bytes_per_s, bool prompt) noexcept : flow_(bytes_per_s, 0, 1, prompt) {}  // as in flow.hpp
 
   void join() { waiters_.reserve(++passengers_); }  // [control] one more. May throw
   // May it send this? No: it is nudged when it may. The least order goes first.

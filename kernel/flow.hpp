@@ -12,8 +12,9 @@ namespace consort {
 class Flow {
  public:
   Flow() = default;  // of a link that is not there
-  Flow(uint64_t bytes_per_s, uint32_t latency_ns, uint32_t engines) noexcept
-      : few_(std::max(engines, 1u) + 1),
+  // prompt: the host comes back at the very moment when a copy ends, as it does in virtual time.
+  Flow(uint64_t bytes_per_s, uint32_t latency_ns, uint32_t engines, bool prompt) noexcept
+      : few_(std::max(engines, 1u) + (prompt ? 1 : 2)),
         turnaround_((kTurnaround + 4.0 * latency_ns) * std::max(engines, 1u)),
         told_(bytes_per_s ? static_cast<uint64_t>(static_cast<double>(bytes_per_s) * 1e-9 * turnaround_) + 1
                           : UINT64_MAX),
@@ -47,7 +48,9 @@ class Flow {
   static constexpr double kTurnaround = 1e6;        // ns, in which the host comes back with more
   static constexpr uint64_t kNaps = 8;              // in a turnaround
   static constexpr uint64_t kLately = 20'000'000;   // ns
-  uint32_t few_ = 2;                                // copies that are always sent: one for each engine, and the next
+  // Copies that are always sent: one for each engine, and the next; and in real time one more, for those that share a link
+  // end together, and it stands still until a thread has woken.
+  uint32_t few_ = 2;
   double turnaround_ = kTurnaround;
   uint64_t told_ = UINT64_MAX, enough_ = UINT64_MAX;
   uint64_t flying_ = 0, since_ = 0, moved_ = 0;     // bytes on their way; bytes that arrived, and since when

@@ -63,7 +63,7 @@ Result<void> Memory::open() {
       mover_of_[a * n + b] = mover;
       if (!link.desc.bus) continue;
       auto &bus = buses_[{link.device->plugin, link.desc.bus}];
-      if (!bus) bus = std::make_unique<Bus>(link.desc.bus_bytes_per_s);
+      if (!bus) bus = std::make_unique<Bus>(link.desc.bus_bytes_per_s, rt_.virtual_time);
       mover->share(a, b, *bus);
     }
   routes_.open(*rt_.topology);

@@ -169,6 +169,7 @@ class Memory {
   Staging *stage_by_itself(Hand &, Task *, uint32_t space);  // empty; may throw
   // one without a worker: granted and there? False: so; true: it has to wait
   bool sent(Staging &) noexcept;
+  uint64_t held_by_its_thread(const Staging &) const noexcept;
   bool choose(Staging &);                                  // may throw; false: a datum can not be brought
   // false: it has to wait. Also true where it can not be (status)
   bool grant(Staging &) noexcept;

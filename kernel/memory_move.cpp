@@ -140,7 +140,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
   --all.flying;
   std::erase(t->from->going, t);
   for (Staging *s : t->blocked)
-    if (--s->awaited == 0) complete(s);
+    if (--s->awaited == 0 && !s->queued) complete(s);
   t->blocked.clear();
   // Written elsewhere meanwhile (nobody waits for a copy that only makes room): then this is nothing.
   const bool stale = t->version != all.version;
@@ -177,7 +177,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
     if (!sent) finish(t, CONSORT_OK);  // those who wait for it look for a way again, from here
   }
   if (!all.flying && all.leaving)
-    if (Staging *s = std::exchange(all.leaving, nullptr); --s->awaited == 0) complete(s);
+    if (Staging *s = std::exchange(all.leaving, nullptr); --s->awaited == 0 && !s->queued) complete(s);
 }
 
 // May it be copied from there to that space? Not where it would overwrite a valid one on its way.

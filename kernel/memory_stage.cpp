@@ -93,6 +93,13 @@ bool Memory::grant(Staging &s) noexcept try {
                " at once, and there are " + std::to_string(store.limit) + ": use smaller data, or raise the limit");
     return true;
   }
+  if (const uint64_t held = store.counted ? held_by_its_thread(s) : 0; held && held + whole > store.limit) {
+    refuse(s, CONSORT_E_NOMEM,
+           "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name + ", and of the " +
+               std::to_string(store.limit) + " that there are this thread holds " + std::to_string(held) +
+               " itself: release some of it (consort_release) first, or raise the limit");
+    return true;
+  }
   if (missing && !make_room(s.space, missing, &s)) {
     if (!is_stuck(store)) return false;
     next_asks_anew(store);
@@ -196,6 +203,7 @@ void Memory::serve() noexcept {
     while (!store.waiting.empty() && grant(*store.waiting.front())) {
       Staging *s = store.waiting.front();
       store.waiting.pop_front();
+      s->queued = false;
       if (s->awaited == 0) complete(s);
     }
   fetch_wanted();
@@ -298,74 +306,6 @@ void Memory::keep(Staging &s) noexcept {
   s.next = stagings_;
   if (stagings_) stagings_->previous = &s;
   stagings_ = &s;
-}
-
-Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
-  if (!t->extra) {
-    Task *lent = h.take_lent();
-    if (!lent) throw std::bad_alloc();
-    t->extra = new (lent) Extra;
-  }
-  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr, 0};
-  keep(*s);
-  return t->extra->staging = s;
-}
-
-bool Memory::sent(Staging &s) noexcept {
-  Store &store = stores_[s.space];
-  if (!store.waiting.empty() || !grant(s)) {
-    store.waiting.push_back(&s);
-    return true;
-  }
-  if (s.awaited) return true;
-  ++active_;
-  return false;
-}
-
-// Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on and
-// of its other formats. Others are worth nothing from here on: they are not saved, so room is made by dropping them.
-bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
-  Lock lock(mutex_);
-  std::vector<Replicas *> leaving;
-  const auto retire = [&](Replicas *all, bool wanted) {
-    if (!all) return;
-    all->retired = true;
-    if (!wanted) all->valid = 0, ++all->version;
-    if (all->flying) leaving.push_back(all);
-  };
-  Replicas *const all = replicas_if_any(d);
-  const Replica *own = all ? all->lasting() : nullptr;
-  const bool wanted = own && all->valid && has_contents(d);
-  const bool fetch_it = wanted && !all->is_valid(*own);
-  retire(all, wanted);
-  for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
-  for_each_other_format(d, [&](Datum &other) { retire(replicas_if_any(other), false); });
-  if (!fetch_it && leaving.empty()) return false;
-  Staging *s = stage_by_itself(h, t, own ? own->space : rt_.topology->home());
-  if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});
-  for (Replicas *one : leaving) {
-    one->leaving = s;
-    ++s->awaited;
-  }
-  return sent(*s);
-}
-
-bool Memory::stage_home(Hand &h, Task *t) noexcept try {
-  Datum &d = *Datum::of(t->pub.access[0].datum);
-  if (t->extra && t->extra->staging) return false;  // it comes from there
-  if (t->bits & kRetire) return stage_retired(h, t, d);
-  if (data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
-  Lock lock(mutex_);
-  const bool contents = replicas_of(d)->valid && has_contents(d);
-  Staging *s = stage_by_itself(h, t, rt_.topology->home());
-  // That there is nothing to read is told elsewhere.
-  s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
-  return sent(*s);
-} catch (const std::bad_alloc &) {
-  if (t->bits & kRetire)
-    record_failure(rt_, t, CONSORT_E_NOMEM, "no memory for the record that brings its contents home",
-                   Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
-  return false;
 }
 
 void Memory::end(Hand &h, Task *t) noexcept {

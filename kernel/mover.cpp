@@ -35,7 +35,7 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = 0; b < n; ++b) {
       const consort_link_desc &d = topology.link(a, b).desc;
-      m->flows_[size_t{a} * n + b] = Flow(d.bytes_per_s, d.latency_ns, d.engines);
+      m->flows_[size_t{a} * n + b] = Flow(d.bytes_per_s, d.latency_ns, d.engines, rt.virtual_time);
     }
   if ((device.ops->flags & CONSORT_DRV_FD) && device.ops->event_fd) m->fd_ = device.ops->event_fd(m->q_);
   return m;

@@ -43,6 +43,7 @@ struct Staging {
   std::string text;
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
   coherence::Spaces failed = 0;   // from where a copy for it failed: others are tried before it is refused
+  bool queued = false;            // for room; what else it waits for may end meanwhile
 };
 
 }  // namespace consort

@@ -20,7 +20,7 @@ struct Counting final : consort::Passenger {
 
 TEST(Bus, AsManyAsItMovesInAMillisecond) {
   for (const auto &[rate, most] : {std::pair{kSlow, 2}, {kQuick, 11}}) {
-    Bus bus(rate);
+    Bus bus(rate, true);
     bus.join();
     Counting one;
     int n = 0;
@@ -30,7 +30,7 @@ TEST(Bus, AsManyAsItMovesInAMillisecond) {
 }
 
 TEST(Bus, OfUnknownSpeedItTakesAllButFewWishes) {
-  Bus bus(0);
+  Bus bus(0, true);
   bus.join();
   Counting one;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(bus.enter(one, i, kMB, 0));
@@ -38,7 +38,7 @@ TEST(Bus, OfUnknownSpeedItTakesAllButFewWishes) {
 }
 
 TEST(Bus, WhoAskedFirstGoesFirst) {
-  Bus bus(kSlow);
+  Bus bus(kSlow, true);
   Counting on, late, early, wish;
   for (int i = 0; i < 4; ++i) bus.join();
   ASSERT_TRUE(bus.enter(on, 0, kMB, 0));
@@ -64,7 +64,7 @@ TEST(Bus, WhoAskedFirstGoesFirst) {
 }
 
 TEST(Bus, WhoEntersTellsTheNextOneWhileThereIsRoom) {
-  Bus bus(kSlow);
+  Bus bus(kSlow, true);
   Counting on, a, b;
   for (int i = 0; i < 3; ++i) bus.join();
   ASSERT_TRUE(bus.enter(on, 0, kMB, 0));
@@ -79,7 +79,7 @@ TEST(Bus, WhoEntersTellsTheNextOneWhileThereIsRoom) {
 }
 
 TEST(Bus, WhoWaitsNoLongerLeavesItsTurnToTheNext) {
-  Bus bus(kSlow);
+  Bus bus(kSlow, true);
   Counting on, gone, next;
   for (int i = 0; i < 3; ++i) bus.join();
   ASSERT_TRUE(bus.enter(on, 0, kMB, 0));
@@ -112,7 +112,7 @@ struct Sleeper final : consort::Passenger {
 
 TEST(Bus, NobodyIsForgotten) {
   constexpr int kThreads = 4, kCopies = 2000;
-  Bus bus(kSlow);
+  Bus bus(kSlow, true);
   Sleeper sleepers[kThreads];
   for (int i = 0; i < kThreads; ++i) bus.join();
   std::atomic<int> on{0}, most{0}, lost{0};

@@ -15,21 +15,23 @@ int fill(consort::Flow &w, uint64_t now) {
 }
 
 TEST(Flow, TwoCopiesAreAlwaysSent) {
-  consort::Flow slow(1000, 0, 1);
+  consort::Flow slow(1000, 0, 1, true);
   EXPECT_EQ(fill(slow, 0), 2);
+  consort::Flow late(1000, 0, 1, false);
+  EXPECT_EQ(fill(late, 0), 3) << "in real time the two may end together";
 }
 
 TEST(Flow, WhatALinkMovesInAMillisecondIsEnough) {
-  consort::Flow w(10'000 * kMB, 0, 1);
+  consort::Flow w(10'000 * kMB, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 11);
-  consort::Flow far(10'000 * kMB, 250'000, 1);  // and in four latencies
+  consort::Flow far(10'000 * kMB, 250'000, 1, true);  // and in four latencies
   EXPECT_EQ(fill(far, 0), 21);
-  consort::Flow two(10'000 * kMB, 0, 2);
+  consort::Flow two(10'000 * kMB, 0, 2, true);
   EXPECT_EQ(fill(two, 0), 21);
 }
 
 TEST(Flow, OfUnknownSpeedItNeverHasEnough) {
-  consort::Flow w(0, 0, 1);
+  consort::Flow w(0, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 1000);
   w.arrived(kMB, kMs);
   EXPECT_FALSE(w.has_enough());
@@ -41,14 +43,14 @@ TEST(Flow, WishesGetWhatTheLinkMovesInAMillisecond) {
     for (; n < 1000 && w.has_room_for_wishes(n, n * kMB); ++n) w.sent(kMB, 0);
     return n;
   };
-  EXPECT_EQ(wishes(consort::Flow(10'000 * kMB, 0, 1)), 11u);
-  EXPECT_EQ(wishes(consort::Flow(1000, 0, 1)), 2u);
-  EXPECT_EQ(wishes(consort::Flow(0, 0, 1)), 2u) << "of unknown speed";
-  EXPECT_FALSE(consort::Flow(1000, 0, 1).has_room_for_wishes(2, kMB)) << "what comes over the device's other links counts";
+  EXPECT_EQ(wishes(consort::Flow(10'000 * kMB, 0, 1, true)), 11u);
+  EXPECT_EQ(wishes(consort::Flow(1000, 0, 1, true)), 2u);
+  EXPECT_EQ(wishes(consort::Flow(0, 0, 1, true)), 2u) << "of unknown speed";
+  EXPECT_FALSE(consort::Flow(1000, 0, 1, true).has_room_for_wishes(2, kMB)) << "what comes over the device's other links counts";
 }
 
 TEST(Flow, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
-  consort::Flow w(1000 * kMB, 0, 1);
+  consort::Flow w(1000 * kMB, 0, 1, true);
   EXPECT_FALSE(w.takes_a_while()) << "nothing is under way";
   w.sent(kMB / 10, 0);
   EXPECT_FALSE(w.takes_a_while());
@@ -56,13 +58,13 @@ TEST(Flow, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
   EXPECT_TRUE(w.takes_a_while());
   w.arrived(kMB / 10, kMs / 10);
   EXPECT_FALSE(w.takes_a_while());
-  consort::Flow unknown(0, 0, 1);
+  consort::Flow unknown(0, 0, 1, true);
   unknown.sent(1000 * kMB, 0);
   EXPECT_FALSE(unknown.takes_a_while());
 }
 
 TEST(Flow, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
-  consort::Flow w(500 * kMB, 0, 1);
+  consort::Flow w(500 * kMB, 0, 1, true);
   uint64_t now = 0;
   ASSERT_EQ(fill(w, now), 2);
   for (int i = 0; i < 10; ++i) {  // ten megabytes in a millisecond, which is twenty times what was told
@@ -73,7 +75,7 @@ TEST(Flow, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
 }
 
 TEST(Flow, ALinkThatBecomesSlowerIsSeenToBe) {
-  consort::Flow w(500 * kMB, 0, 1);
+  consort::Flow w(500 * kMB, 0, 1, true);
   uint64_t now = 0;
   fill(w, now);
   for (int i = 0; i < 100; ++i) {

@@ -1,0 +1,113 @@
+// memory_hold.cpp — Memory, for those who come without a worker: the application that holds data at home, an
+// unregistration; and what steps between a whole and its parts ask for in the same way.
+#include <algorithm>
+
+#include "complete.hpp"
+#include "error_slot.hpp"
+#include "formats.hpp"
+#include "memory.hpp"
+#include "reduction.hpp"
+#include "runtime.hpp"
+
+namespace consort {
+
+Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
+  if (!t->extra) {
+    Task *lent = h.take_lent();
+    if (!lent) throw std::bad_alloc();
+    t->extra = new (lent) Extra;
+  }
+  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr, 0};
+  keep(*s);
+  return t->extra->staging = s;
+}
+
+bool Memory::sent(Staging &s) noexcept {
+  Store &store = stores_[s.space];
+  const bool has_its_room = [&] {
+    try {
+      choose(s);
+    } catch (const std::bad_alloc &) {
+      return true;  // grant() meets the same, and says so
+    }
+    return std::all_of(s.items.begin(), s.items.end(), [](const auto &i) { return i.replica->allocated; });
+  }();
+  const bool first = has_its_room || held_by_its_thread(s);  // those that wait may wait for what this thread holds
+  if ((!store.waiting.empty() && !first) || !grant(s)) {
+    store.waiting.insert(first ? store.waiting.begin() : store.waiting.end(), &s);
+    s.queued = true;
+    return true;
+  }
+  if (s.awaited) return true;
+  ++active_;
+  return false;
+}
+
+// What this thread holds already, and would wait for itself if that were in the way. Holds that came by a callback are no
+// thread's.
+uint64_t Memory::held_by_its_thread(const Staging &s) const noexcept {
+  const auto by_thread = [](const Staging &one) { return !one.worker && (one.task->bits & (kHold | kMore)) == kHold; };
+  if (!by_thread(s)) return 0;
+  uint64_t bytes = 0;
+  for (const Staging *other = stagings_; other; other = other->next) {
+    if (other == &s || !other->granted || !by_thread(*other) || other->task->hand != s.task->hand) continue;
+    for (const auto &item : other->items) {
+      const Replica &r = holder(*item.replica);
+      const bool again = std::any_of(s.items.begin(), s.items.end(),
+                                     [&](const auto &i) { return &holder(*i.replica) == &r; });
+      if (r.space == s.space && !r.lasting && !again) bytes += r.bytes;
+    }
+  }
+  return bytes;
+}
+
+// Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on and
+// of its other formats. Others are worth nothing from here on: they are not saved, so room is made by dropping them.
+bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
+  Lock lock(mutex_);
+  std::vector<Replicas *> leaving;
+  const auto retire = [&](Replicas *all, bool wanted) {
+    if (!all) return;
+    all->retired = true;
+    if (!wanted) all->valid = 0, ++all->version;
+    if (all->flying) leaving.push_back(all);
+  };
+  Replicas *const all = replicas_if_any(d);
+  const Replica *own = all ? all->lasting() : nullptr;
+  const bool wanted = own && all->valid && has_contents(d);
+  const bool fetch_it = wanted && !all->is_valid(*own);
+  retire(all, wanted);
+  for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
+  for_each_other_format(d, [&](Datum &other) { retire(replicas_if_any(other), false); });
+  if (!fetch_it && leaving.empty()) return false;
+  Staging *s = stage_by_itself(h, t, own ? own->space : rt_.topology->home());
+  if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});
+  for (Replicas *one : leaving) {
+    one->leaving = s;
+    ++s->awaited;
+  }
+  return sent(*s);
+}
+
+bool Memory::stage_home(Hand &h, Task *t) noexcept try {
+  Datum &d = *Datum::of(t->pub.access[0].datum);
+  if (t->extra && t->extra->staging) return false;  // it comes from there
+  if (t->bits & kRetire) return stage_retired(h, t, d);
+  const uint32_t home = rt_.topology->home(), space = data_state::space(d.state.load(std::memory_order_relaxed));
+  // Its first memory is taken like any, where it is counted; one who wants to read it is told that nobody has written it.
+  const bool first = space == data_state::kNowhere && d.pub.bytes && t->pub.access[0].mode == CONSORT_M_W && manages(home);
+  if (space != data_state::kMany && !first) return false;
+  Lock lock(mutex_);
+  const bool contents = replicas_of(d)->valid && has_contents(d);
+  Staging *s = stage_by_itself(h, t, home);
+  // That there is nothing to read is told elsewhere.
+  s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
+  return sent(*s);
+} catch (const std::bad_alloc &) {
+  if (t->bits & kRetire)
+    record_failure(rt_, t, CONSORT_E_NOMEM, "no memory for the record that brings its contents home",
+                   Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
+  return false;
+}
+
+}  // namespace consort
