@@ -78,13 +78,13 @@ stage "abi gate" tests/checks/layout_gate.py
 stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
 stage "compile matrix" tests/checks/matrix.py
-stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j "$jobs"
+stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j $((jobs + 1)) # some only sleep
 stage "stranger" tests/checks/stranger.sh build/release
 stage "snippets" tests/checks/snippets.py build/release
 stage "build asan" make asan asan
-stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j $((jobs + 1)) # some only sleep
+stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j $((jobs + 1))
 stage "build tsan" make tsan tsan -DCONSORT_TESTS_OF_ONE_THREAD="$([ -n "$full" ] && echo ON || echo OFF)"
-stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j "$jobs"
+stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $((jobs + 1))
 [ -n "$full" ] && stage "build clang" clang_build
 
 echo

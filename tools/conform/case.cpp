@@ -74,7 +74,7 @@ const char *kind_name(uint32_t kind) {
 Trial::Trial(const Subject &s, const Case &c, Verdict &v)
     : subject_(s), verdict_(v), random_(hash(s.seed, c.full_name().c_str())), began_ns_(steady_ns()) {}
 
-bool Trial::has_time() const { return steady_ns() - began_ns_ < scaled(3, 15) * 1'000'000'000u; }
+bool Trial::has_time() const { return steady_ns() - began_ns_ < scaled(3, 9) * 1'000'000'000u; }
 
 uint64_t Trial::scaled(uint64_t quick, uint64_t full) const {
   const int level = std::clamp(subject_.level, 1, 10);

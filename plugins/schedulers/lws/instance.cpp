@@ -289,13 +289,14 @@ void Instance::list_one(consort_task *task) noexcept {
   lock_.unlock();
 }
 
-// Under the lock. What waits in the shared pool is published to all classes, even one that cannot run it: the price
-// is a successor that goes through the queue. While drain() is at work nothing is as urgent as that: pop goes the long
-// way round and answers 0.
+// Under the lock. Of a level the highest that shares it is published: too high is a successor that goes through the
+// queue, too low an urgent task that waits. What waits in the shared pool is published to all classes, even one that
+// cannot run it, at the same price. While drain() is at work nothing is as urgent as that: pop goes the long way round
+// and answers 0.
 void Instance::publish() noexcept {
   const auto highest = [&](uint32_t pool) -> int32_t {
     const Levels &l = pools_[pool].levels;
-    return l.count() && l.top() > Levels::kZero ? Levels::lowest_priority(l.top()) : 0;
+    return l.count() && l.top() > Levels::kZero ? Levels::highest_priority(l.top()) : 0;
   };
   const int32_t shared = npools_ > 1 ? highest(npools_ - 1) : 0;
   for (uint32_t c = 0; c < nclasses_; ++c) {

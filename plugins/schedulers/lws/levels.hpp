@@ -20,9 +20,9 @@ class Levels {
     const uint32_t b = bucket(size);
     return priority < 0 ? kZero - b : kZero + b;
   }
-  static int32_t lowest_priority(uint32_t level) noexcept {  // of a level above kZero
+  static int32_t highest_priority(uint32_t level) noexcept {  // that shares a level above kZero
     const uint32_t b = level - kZero;
-    return static_cast<int32_t>(b < 32 ? b : (16 + b % 16) << (b / 16 - 1));
+    return static_cast<int32_t>(b < 32 ? b : ((17 + b % 16) << (b / 16 - 1)) - 1);
   }
 
   void push(consort_task *task) noexcept {

@@ -91,7 +91,7 @@ class Instance {
   Settings settings_;
   const consort_host *host_;
   std::unique_ptr<Pool[]> pools_;
-  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: the highest priority above 0 that waits, else 0
+  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: no less than any above 0 that waits, else 0
   std::vector<std::unique_ptr<Group>> groups_;       // all there were; [control]
   std::vector<std::unique_ptr<Slot>> slots_;         // by worker; [control]
   std::vector<Slot *> members_;                      // by worker; [control]

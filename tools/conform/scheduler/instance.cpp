@@ -43,6 +43,15 @@ size_t Tasks::count_in() const {
   return n;
 }
 
+namespace {
+// Few levels, so that many tasks share one; now and then the ends of what there is, and what would wrap if one were added.
+int32_t some_priority(Random &random) {
+  if (!random.one_in(12)) return static_cast<int32_t>(random.below(9)) - 4;
+  constexpr int32_t kFar[] = {INT32_MIN, INT32_MIN + 1, -(1 << 16), 1 << 16, INT32_MAX - 1, INT32_MAX};
+  return kFar[random.below(std::size(kFar))];
+}
+}  // namespace
+
 void Tasks::vary(Random &random, uint64_t classes, bool priorities) {
   constexpr size_t kData = 16;
   data_.resize(kData);
@@ -53,7 +62,7 @@ void Tasks::vary(Random &random, uint64_t classes, bool priorities) {
     t.where = classes > 1 ? 1 + random.below((uint64_t{1} << classes) - 1) : 1;
     t.codelet = static_cast<uint32_t>(random.below(3));
     t.footprint = random.below(4);
-    t.priority = priorities && random.one_in(3) ? static_cast<int32_t>(random.below(9)) - 4 : 0;
+    t.priority = priorities && random.one_in(3) ? some_priority(random) : 0;
     t.naccess = static_cast<uint16_t>(random.below(3));
     for (uint32_t k = 0; k < t.naccess; ++k)
       uses_[2 * i + k] = {&data_[random.below(kData / 2) + k * kData / 2], random.one_in(2) ? CONSORT_M_R : CONSORT_M_RW, 0};

@@ -151,7 +151,8 @@ CONFORM_CASE(S, 32, threads, swapped_under_load) {
     threads.emplace_back([&, w] {
       gate.pass();
       for (uint64_t empty = 0; !is_over() && empty < 500'000 && !t.failed();) {
-        const size_t begin = next.fetch_add(2);
+        const bool crowded = in.load(std::memory_order_relaxed) > out.load(std::memory_order_relaxed) + kMostInside;
+        const size_t begin = crowded ? n : next.fetch_add(2);
         if (begin < n) {
           const auto some = tasks.range(begin, begin + 2);
           in.fetch_add(some.size(), std::memory_order_relaxed);
@@ -160,7 +161,7 @@ CONFORM_CASE(S, 32, threads, swapped_under_load) {
         consort_task *some[2];
         const uint32_t got = now.load()->instance.pop(w, some, 2);
         out.fetch_add(got, std::memory_order_relaxed);
-        empty = got || begin < n ? 0 : empty + 1;
+        empty = got || crowded || begin < n ? 0 : empty + 1;
         if (!got && begin >= n) std::this_thread::yield();
       }
     });
