@@ -203,7 +203,69 @@ TEST(SimulatedTeams, TheirFunctionsAreCalled) {  // PAR-02, PAR-03
   }
 }
 
-// What fails, is cancelled before its team is there, or loses its device ends as any other task does.
+// Cancelled when seven of eight members have come: the eighth ends what it has, and the team goes on with what comes next.
+TEST(SimulatedTeams, MayBeCancelledWhileTheyForm) {
+  TeamBodies codelets;
+  TextFile f(machine("1"));
+  for (const char *scheduler : {"eager", "pheft"}) {
+    SCOPED_TRACE(scheduler);
+    Rt rt(on(f, scheduler));
+    const auto never = [](const consort_call &) -> consort_status { return CONSORT_E_INTERNAL; };
+    const auto half = codelets(rt, "half", CONSORT_CL_SPMD, never), plain = codelets(rt, "plain", 0, never);
+    const auto fixed = codelets(rt, "fixed", CONSORT_CL_SPMD, never);
+    const uint32_t all = team_of_size(rt, 8);
+    long home = 0, other = 0, third = 0;
+    const auto x = variable_of(rt, &home), y = variable_of(rt, &other), z = variable_of(rt, &third);
+    const uint64_t before = now(rt);
+    ASSERT_OK(Desc(fixed).r(y).on(7).to(rt));  // 8 ms
+    ASSERT_OK(consort_task_wait(rt, Desc(plain).r(y).on(6).must(rt), kLong, 0));
+    const auto t = Desc(half).rw(x).on(all).must(rt), next = Desc(half).rw(z).on(all).must(rt);
+    ASSERT_EQ(consort_task_wait(rt, t, 2'000'000, 0), CONSORT_E_TIMEOUT) << "seven of them have come";
+    ASSERT_OK(consort_task_cancel(rt, t));
+    EXPECT_SAYS(CONSORT_E_CANCELLED, consort_task_wait(rt, t, kLong, 0), "cancelled");
+    EXPECT_OK(consort_task_wait(rt, next, kLong, 0));
+    EXPECT_NEAR(static_cast<double>(now(rt) - before) / 1e6, 9, 0.1) << "the cancelled one took no time";
+    (void)consort_wait_all(rt, kLong, 0);
+    for (const auto d : {x, y, z}) (void)consort_unregister(rt, d);
+    EXPECT_OK(rt.stop());
+  }
+}
+
+// The device of all members is lost at its nth op, while a team forms, is at work, or has parted: all ends, told or done.
+TEST(SimulatedTeams, MayLoseTheirDevice) {
+  TeamBodies codelets;
+  TextFile f(machine("1"));
+  for (const char *scheduler : {"eager", "pheft", "peager"})
+    for (int nth = 1; nth <= 8; ++nth) {
+      const std::string fault = "lost@" + std::to_string(nth) + "/0";
+      SCOPED_TRACE(scheduler + (" " + fault));
+      Pairs pairs = on(f, scheduler);
+      pairs.insert(pairs.end(), {{"sim.faults", fault.c_str()}, {"log", "error"}});
+      Rt rt(pairs);
+      const auto never = [](const consort_call &) -> consort_status { return CONSORT_E_INTERNAL; };
+      const auto half = codelets(rt, "half", CONSORT_CL_SPMD, never), plain = codelets(rt, "plain", 0, never);
+      const uint32_t all = team_of_size(rt, 8), four = team_of_size(rt, 4);
+      std::vector<consort_task_id> tasks;
+      tasks.push_back(Desc(plain).on(7).must(rt));
+      tasks.push_back(Desc(half).on(all).must(rt));
+      tasks.push_back(Desc(half).on(four).must(rt));
+      tasks.push_back(Desc(half).must(rt));
+      tasks.push_back(Desc(plain).on(3).must(rt));
+      tasks.push_back(Desc(half).on(all).must(rt));
+      uint32_t done = 0;
+      for (const auto t : tasks) {
+        const consort_status s = consort_task_wait(rt, t, kLong, 0);
+        ASSERT_NE(s, CONSORT_E_TIMEOUT);
+        if (s == CONSORT_OK) ++done;
+        else EXPECT_EQ(s, CONSORT_E_DEVICE_LOST) << consort_error();
+      }
+      EXPECT_EQ(done < tasks.size(), nth <= 6) << done;
+      (void)consort_wait_all(rt, kLong, 0);
+      EXPECT_OK(rt.stop());
+    }
+}
+
+// What fails ends as any other task does, and its members are free again.
 TEST(SimulatedTeams, Fail) {
   TeamBodies codelets;
   TextFile f(machine());
