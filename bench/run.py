@@ -424,6 +424,34 @@ def add_sim(commands, numbers, names):
 
 
 
+# -- a plugin's table -----------------------------------------------------------------------------------------------------
+
+def crossing(args):
+    """ns for each task that goes to a plugin or comes from it, in batches of 1 and 16, beside the budget."""
+    command = [str(args.bin / "crossing-consort"), *(str(args.bin / f"crossing-{how}.so") for how in ("table", "class"))]
+    runs = []
+    for _ in range(args.rounds):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            say(f"exit {done.returncode}: {done.stderr.strip()}")
+            return 1
+        runs.append([json.loads(line) for line in done.stdout.splitlines()])
+    records = [dict(row, ns=statistics.median(r[i]["ns"] for r in runs)) for i, row in enumerate(runs[0])]
+    report.table(["plugin", "batch", "ns a task", "budget", ""],
+                 [[r["plugin"], r["batch"], f"{r['ns']:.2f}", r["budget"], "ok" if r["ns"] <= r["budget"] else "over"] for r in records])
+    write(args, records)
+    return 0 if all(r["ns"] <= r["budget"] for r in records) else 1
+
+
+def add_crossing(commands):
+    text = "a call through a plugin's table: ns a task, in batches of 1 and 16"
+    p = commands.add_parser("crossing", help=text, description=text)
+    p.set_defaults(run=crossing, patience=0)
+    p.add_argument("--rounds", type=int, default=7, help="processes (%(default)s)")
+    p.add_argument("--json", help="write the figures there")
+    p.add_argument("--bin", type=Path, help="folder of the benchmark programs")
+
+
 # -- a core and an OpenCL device ----------------------------------------------------------------------------------------
 
 SHARE_GOAL = 0.95  # of a kernel's tasks where it is faster
@@ -510,6 +538,7 @@ def main():
             p.add_argument("--tiles", type=numbers, default=[64, 128, 256, 512])
     add_sim(commands, numbers, names)
     add_placement(commands)
+    add_crossing(commands)
     args = parser.parse_args(sys.argv[1:] or ["--help"])
     def interrupt(*_):
         raise KeyboardInterrupt

@@ -65,6 +65,15 @@ consort_status check_model(const consort_model &m) noexcept {
   return check_curve(m);
 }
 
+// Where a task may run as a model sees it: a worker, or a team, which has a number behind them.
+struct Place {
+  Place(const Runtime &rt, uint32_t id) : team(rt.topology->team(id)), worker(team ? nullptr : rt.workers[id].get()) {}
+  uint32_t klass() const noexcept { return team ? team->klass : worker->klass; }
+  std::string name() const { return team ? "team " + team->name : "worker " + worker->unit.name; }
+  const Team *team;
+  const Worker *worker;
+};
+
 // A task that nobody submits: enough of one to be asked about.
 class Example {
  public:
@@ -73,9 +82,9 @@ class Example {
     if (d->size != CONSORT_TASK_BRIEF && d->size < sizeof *d)
       return set_errorf(CONSORT_E_INVAL, "task->size is %u: set it to sizeof(consort_task_desc)", d->size);
     if (const consort_status s = check_what(what); s < 0) return s;
-    if (worker >= rt.workers.size())
-      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker,
-                        rt.workers.size());
+    if (worker >= rt.workers.size() && !rt.topology->team(worker))
+      return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0%s", worker,
+                        rt.workers.size(), rt.topology->team(static_cast<uint32_t>(rt.workers.size())) ? ", and teams behind them" : "");
     codelet = rt.codelets.find(d->codelet);
     if (!codelet || !codelet->live.load(std::memory_order_acquire)) return refuse_codelet(rt, d->codelet);
     if (d->nuses && !d->uses) return set_error(CONSORT_E_INVAL, "nuses is not 0, but uses is NULL");
@@ -223,9 +232,8 @@ consort_status consort_expected(consort_runtime *shell, const consort_task_desc 
     rt->models->estimate(example.task, what, &worker, 1, impl, &x);
     *out = x;
     if (std::isinf(x))
-      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no %s for worker %s", example.codelet->name.c_str(),
-                        impl == CONSORT_NONE ? "implementation" : "such implementation",
-                        rt->workers[worker]->unit.name.c_str());
+      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no %s for %s", example.codelet->name.c_str(),
+                        impl == CONSORT_NONE ? "implementation" : "such implementation", Place(*rt, worker).name().c_str());
     return std::isnan(x) ? CONSORT_AGAIN : CONSORT_OK;
   });
 }
@@ -240,10 +248,10 @@ consort_status consort_model_feed(consort_runtime *shell, const consort_task_des
     Example example;
     if (const consort_status s = example.read(*rt, task, worker, what); s < 0) return s;
     Codelet &c = *example.codelet;
-    if (impl == CONSORT_NONE) impl = c.entry[rt->workers[worker]->klass].impl;
-    if (impl >= c.impls.size() || c.impls[impl].klass != rt->workers[worker]->klass)
-      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no such implementation for worker %s", c.name.c_str(),
-                        rt->workers[worker]->unit.name.c_str());
+    const Place at(*rt, worker);
+    if (impl == CONSORT_NONE) impl = c.entry[at.klass()].impl;
+    if (impl >= c.impls.size() || c.impls[impl].klass != at.klass() || (at.team && !may_run(example.task.pub, *at.team)))
+      return set_errorf(CONSORT_E_UNSUPPORTED, "codelet '%s' has no such implementation for %s", c.name.c_str(), at.name().c_str());
     Model *const m = rt->models->make(c, what);
     if (!m) return set_error(CONSORT_E_NOMEM, "no memory for a model, or 65536 are known in this runtime");
     TaskFacts facts = m->facts(example.task);

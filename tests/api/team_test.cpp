@@ -469,6 +469,22 @@ TEST(TeamModels, EachSizeHasItsOwn) {  // PAR-11
   for (const char *size : {"*2", "*4", "*8"})
     EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](auto &r) { return r.first.ends_with(size) && r.second >= 12; }))
         << size;
+  Desc d(c);
+  double one = 0, eight = 0, fed = 0;
+  ASSERT_OK(consort_expected(rt, d.desc(), 1, CONSORT_NONE, CONSORT_MODEL_TIME, &one));
+  ASSERT_OK(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_TIME, &eight));
+  EXPECT_GT(one, 8e5);
+  EXPECT_LT(eight, one);
+  EXPECT_EQ(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed), CONSORT_AGAIN);
+  ASSERT_OK(consort_model_feed(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, 42));
+  ASSERT_OK(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed));
+  EXPECT_EQ(fed, 42);
+  EXPECT_EQ(consort_expected(rt, d.desc(), 1, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed), CONSORT_AGAIN) << "it is the team's";
+  const auto pairs = body(rt, "in pairs", CONSORT_CL_FORKJOIN, [](const consort_call &) { return CONSORT_OK; }, 2);
+  Desc p(pairs);
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_expected(rt, p.desc(), 14, CONSORT_NONE, CONSORT_MODEL_TIME, &fed), "for team cpu0-7");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_model_feed(rt, p.desc(), 14, CONSORT_NONE, CONSORT_MODEL_TIME, 1), "for team cpu0-7");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_expected(rt, d.desc(), 15, CONSORT_NONE, CONSORT_MODEL_TIME, &fed), "teams behind them");
 }
 
 TEST(Forming, RecordedTasksMeetTheirTeams) {

@@ -64,7 +64,7 @@ typedef struct consort_model {
 /* From here on, also for tasks that wait already. Its functions and `user` must live as long as the codelet. NULL: as at first. */
 CONSORT_API consort_status consort_codelet_set_model(consort_runtime *rt, consort_codelet_id codelet, uint32_t what, const consort_model *model);
 
-/* What this task would take on that worker, by implementation `impl` (NONE: the best that can run there). It is not submitted.
+/* What this task would take on that worker, or by that team (its id follows those of the workers), by implementation `impl` (NONE: the best that can run there). It is not submitted.
  * AGAIN: nothing is known yet. E_UNSUPPORTED: it cannot run there. */
 CONSORT_API consort_status consort_expected(consort_runtime *rt, const consort_task_desc *task, uint32_t worker, uint32_t impl, uint32_t what, double *out);
 /* A measurement that somebody else has made, beside the runtime's own: energies, a run elsewhere. Codelets without a model of that
