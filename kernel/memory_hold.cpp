@@ -46,11 +46,10 @@ bool Memory::sent(Staging &s) noexcept {
 // What this thread holds already, and would wait for itself if that were in the way. Holds that came by a callback are no
 // thread's.
 uint64_t Memory::held_by_its_thread(const Staging &s) const noexcept {
-  const auto by_thread = [](const Staging &one) { return !one.worker && (one.task->bits & (kHold | kMore)) == kHold; };
-  if (!by_thread(s)) return 0;
+  if (s.thread == CONSORT_NONE) return 0;
   uint64_t bytes = 0;
   for (const Staging *other = stagings_; other; other = other->next) {
-    if (other == &s || !other->granted || !by_thread(*other) || other->task->hand != s.task->hand) continue;
+    if (other == &s || !other->granted || other->thread != s.thread) continue;
     for (const auto &item : other->items) {
       const Replica &r = holder(*item.replica);
       const bool again = std::any_of(s.items.begin(), s.items.end(),
@@ -100,6 +99,7 @@ bool Memory::stage_home(Hand &h, Task *t) noexcept try {
   Lock lock(mutex_);
   const bool contents = replicas_of(d)->valid && has_contents(d);
   Staging *s = stage_by_itself(h, t, home);
+  if (!(t->bits & kMore)) s->thread = t->hand;
   // That there is nothing to read is told elsewhere.
   s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return sent(*s);

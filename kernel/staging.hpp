@@ -44,6 +44,7 @@ struct Staging {
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
   coherence::Spaces failed = 0;   // from where a copy for it failed: others are tried before it is refused
   bool queued = false;            // for room; what else it waits for may end meanwhile
+  uint32_t thread = CONSORT_NONE; // the hand that waits for this hold, and will release it; NONE: no thread does
 };
 
 }  // namespace consort

@@ -476,7 +476,7 @@ TEST(TeamModels, EachSizeHasItsOwn) {  // PAR-11
   EXPECT_GT(one, 8e5);
   EXPECT_LT(eight, one);
   EXPECT_EQ(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed), CONSORT_AGAIN);
-  ASSERT_OK(consort_model_feed(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, 42));
+  for (int i = 0; i < 12; ++i) ASSERT_OK(consort_model_feed(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, 42));
   ASSERT_OK(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed));
   EXPECT_EQ(fed, 42);
   EXPECT_EQ(consort_expected(rt, d.desc(), 1, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed), CONSORT_AGAIN) << "it is the team's";
