@@ -95,6 +95,11 @@ struct alignas(64) Datum {
 };
 static_assert(sizeof(Datum) == 256 && offsetof(Datum, pub) == 64);
 
+// It has no memory yet: nobody has written it.
+inline bool is_nowhere(const Datum &d) noexcept {
+  return d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere;
+}
+
 // Whose lock covers a datum's chain. Does not change while anybody may use its handle, and may be asked of any slot.
 inline SpinLock &lock_of(Datum &d) noexcept { return (&d + d.lock_at.load(std::memory_order_acquire))->lock; }
 

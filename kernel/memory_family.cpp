@@ -28,8 +28,7 @@ void Memory::stand_still(Datum &d, Needs &needs) const {
 
 void Memory::before_down(const Plan &plan, bool to_write, Needs &needs) {
   Datum &whole = *plan.whole;
-  const bool first = to_write && manages(needs.space) && whole.pub.bytes &&
-                     data_state::space(whole.state.load(std::memory_order_relaxed)) == data_state::kNowhere;
+  const bool first = to_write && manages(needs.space) && is_nowhere(whole);
   Replicas *all = first ? replicas_of(whole) : replicas_if_any(whole);
   if (!all) return;  // it lives in one space, and so do its parts
   const bool contents = has_contents(whole);

@@ -24,16 +24,17 @@ Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
 
 bool Memory::sent(Staging &s) noexcept {
   Store &store = stores_[s.space];
-  const bool has_its_room = [&] {
+  const auto has_its_room = [&] {
     try {
       choose(s);
     } catch (const std::bad_alloc &) {
       return true;  // grant() meets the same, and says so
     }
     return std::all_of(s.items.begin(), s.items.end(), [](const auto &i) { return i.replica->allocated; });
-  }();
-  const bool first = has_its_room || held_by_its_thread(s);  // those that wait may wait for what this thread holds
-  if ((!store.waiting.empty() && !first) || !grant(s)) {
+  };
+  // Those that wait may wait for what this thread holds.
+  const bool first = store.waiting.empty() || has_its_room() || held_by_its_thread(s);
+  if (!first || !grant(s)) {
     store.waiting.insert(first ? store.waiting.begin() : store.waiting.end(), &s);
     s.queued = true;
     return true;
@@ -92,10 +93,10 @@ bool Memory::stage_home(Hand &h, Task *t) noexcept try {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (t->extra && t->extra->staging) return false;  // it comes from there
   if (t->bits & kRetire) return stage_retired(h, t, d);
-  const uint32_t home = rt_.topology->home(), space = data_state::space(d.state.load(std::memory_order_relaxed));
+  const uint32_t home = rt_.topology->home();
   // Its first memory is taken like any, where it is counted; one who wants to read it is told that nobody has written it.
-  const bool first = space == data_state::kNowhere && d.pub.bytes && t->pub.access[0].mode == CONSORT_M_W && manages(home);
-  if (space != data_state::kMany && !first) return false;
+  const bool first = is_nowhere(d) && t->pub.access[0].mode == CONSORT_M_W && manages(home);
+  if (!first && data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
   Lock lock(mutex_);
   const bool contents = replicas_of(d)->valid && has_contents(d);
   Staging *s = stage_by_itself(h, t, home);

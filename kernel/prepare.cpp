@@ -102,7 +102,7 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
         return refuse(rt, w, t, s, error_text(), d);
     } else if (!staged || !d->pub.bytes) {
       // Written for the first time: by a task that alone holds it, or one behind it in the same queue's order.
-      if (d->pub.bytes && data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kNowhere)
+      if (is_nowhere(*d))
         if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0)
           return refuse(rt, w, t, s, error_text(), d);
       f.views[i] = d->view;

@@ -62,7 +62,7 @@ consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, co
 // Memory for a datum that has none, and contents for one that has none: the neutral element.
 consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const void *view) noexcept {
   Runtime &rt = r.rt;
-  if (d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere)
+  if (is_nowhere(d))
     if (const consort_status s = rt.data.give_memory(d, w.unit.desc.space); s < 0) return s;
   if (const consort_status s = call_here(rt, w, r.init, &view, 1); s < 0) return s;
   set_contents(d, data_state::kValid);

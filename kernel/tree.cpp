@@ -259,10 +259,6 @@ void set_contents(Runtime &rt, Datum &d, uint32_t state, const std::shared_ptr<c
   d.state.store(state, std::memory_order_relaxed);  // whoever reads it comes after this step
 }
 
-bool is_nowhere(const Datum &d) noexcept {
-  return d.pub.bytes && data_state::space(d.state.load(std::memory_order_relaxed)) == data_state::kNowhere;
-}
-
 // Where it cannot be given, whoever writes a part is refused with the reason (DataTable::give_memory()).
 bool give_memory_to_write(Runtime &rt, Datum &whole) noexcept {
   return !is_nowhere(whole) || rt.data.give_memory(whole, rt.topology->home()) >= 0;

@@ -2,6 +2,7 @@
 //   crossing-consort PLUGIN.so...   a line of JSON for each plugin and batch: ns per task and call, median of 15
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <vector>
@@ -38,12 +39,10 @@ double ns_of(uint32_t batch, Push push, Pop pop) {
   return ns[kReps / 2];
 }
 
-const consort_plugin *open(const char *file) {
+const consort_plugin *open(const char *file, const consort_host &host) {
   void *so = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!so) return std::fprintf(stderr, "%s\n", dlerror()), nullptr;
   const auto entry = reinterpret_cast<consort_entry_fn *>(dlsym(so, "consort_plugin_entry"));
-  static consort_host host{};
-  host.size = sizeof host, host.major = CONSORT_HOST_MAJOR, host.minor = CONSORT_HOST_MINOR, host.fail = said;
   const consort_module *m = entry ? entry(&host) : nullptr;
   if (!m || !m->nplugins || m->plugins[0]->kind != CONSORT_KIND_SCHEDULER) return std::fprintf(stderr, "%s is no scheduler\n", file), nullptr;
   return m->plugins[0];
@@ -52,14 +51,11 @@ const consort_plugin *open(const char *file) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  static const consort_host host = [] {
-    consort_host h{};
-    h.size = sizeof h, h.major = CONSORT_HOST_MAJOR, h.minor = CONSORT_HOST_MINOR, h.fail = said;
-    return h;
-  }();
+  consort_host host{};
+  host.size = sizeof host, host.major = CONSORT_HOST_MAJOR, host.minor = CONSORT_HOST_MINOR, host.fail = said;
   bool good = argc > 1;
   for (int i = 1; i < argc; ++i) {
-    const consort_plugin *plugin = open(argv[i]);
+    const consort_plugin *plugin = open(argv[i], host);
     void *self = nullptr, *s = nullptr;
     const consort_worker worker{0, 0, 0, 0, 1, 0};
     const char *const klass = "cpu";

@@ -1,10 +1,9 @@
-// ring.hpp — the least that a scheduler can be: what both plugins of this benchmark do, and the program itself.
+// ring.hpp — the least that a scheduler can be: what both plugins of this benchmark do.
 #pragma once
 #include <consort/scheduler.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 namespace crossing {
 

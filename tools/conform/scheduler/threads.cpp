@@ -23,6 +23,19 @@ class Gate {
 // No more wait inside than come out in a moment, however much a policy weighs when it chooses: time ends for all.
 constexpr size_t kMostInside = 5'000;
 
+// n tasks go in and come out. Where time ends no more is pushed; what is left comes out.
+struct Count {
+  Trial &t;
+  const size_t n;
+  std::atomic<size_t> next{0}, in{0}, out{0};
+  bool crowded() const { return in.load(std::memory_order_relaxed) > out.load(std::memory_order_relaxed) + kMostInside; }
+  bool is_over() {
+    if (next.load(std::memory_order_relaxed) >= n) return out.load(std::memory_order_relaxed) >= in.load(std::memory_order_relaxed);
+    if (!t.has_time()) next.store(n);
+    return false;
+  }
+};
+
 void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, size_t n, bool priorities) {
   Plugin p(t);
   Machine machine(p.host(), klass);
@@ -30,12 +43,8 @@ void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, siz
   tasks.vary(t.random(), machine.topology()->nclasses, priorities);
   Instance i(t, p, machine, tasks);
   const uint32_t workers = machine.nworkers();
-  std::atomic<size_t> next{0}, in{0}, out{0};
-  const auto is_over = [&] {                     // where time ends no more is pushed; what is left comes out below
-    if (next.load(std::memory_order_relaxed) >= n) return out.load(std::memory_order_relaxed) >= in.load(std::memory_order_relaxed);
-    if (!t.has_time()) next.store(n);
-    return false;
-  };
+  Count count{t, n};
+  auto &next = count.next, &in = count.in, &out = count.out;
   Gate gate(workers + outsiders);
   std::vector<std::thread> threads;
   t.doing("push and pop by %u workers and %u outsiders at once", workers, outsiders);
@@ -43,8 +52,8 @@ void storm(Trial &t, const std::vector<uint32_t> &klass, uint32_t outsiders, siz
     threads.emplace_back([&, w, random = Random(t.random().next())]() mutable {
       gate.pass();
       const bool works = w < workers;
-      for (uint64_t empty = 0; !is_over() && empty < 200'000 && !t.failed();) {
-        const bool crowded = in.load(std::memory_order_relaxed) > out.load(std::memory_order_relaxed) + kMostInside;
+      for (uint64_t empty = 0; !count.is_over() && empty < 200'000 && !t.failed();) {
+        const bool crowded = count.crowded();
         const size_t batch = crowded ? 0 : random.one_in(50) ? 60 : random.below(4), begin = batch ? next.fetch_add(batch) : n;
         if (begin < n) {
           const auto some = tasks.range(begin, begin + batch);
@@ -131,12 +140,8 @@ CONFORM_CASE(S, 32, threads, swapped_under_load) {
   Life a{{t, p, machine, tasks, 1}, {1}}, b{{t, p, machine, tasks, 0}, {0}};
   b.instance.drain(CONSORT_NEVER);
   std::atomic<Life *> now{&a};
-  std::atomic<size_t> next{0}, in{0}, out{0};
-  const auto is_over = [&] {
-    if (next.load(std::memory_order_relaxed) >= n) return out.load(std::memory_order_relaxed) >= in.load(std::memory_order_relaxed);
-    if (!t.has_time()) next.store(n);
-    return false;
-  };
+  Count count{t, n};
+  auto &next = count.next, &in = count.in, &out = count.out;
   const auto push = [&](uint32_t from, const std::vector<consort_task *> &some, uint32_t flags) {
     for (int tries = 0; tries < 1'000'000; ++tries) {
       Life &life = *now.load();
@@ -150,8 +155,8 @@ CONFORM_CASE(S, 32, threads, swapped_under_load) {
   for (uint32_t w = 0; w < 2; ++w)
     threads.emplace_back([&, w] {
       gate.pass();
-      for (uint64_t empty = 0; !is_over() && empty < 500'000 && !t.failed();) {
-        const bool crowded = in.load(std::memory_order_relaxed) > out.load(std::memory_order_relaxed) + kMostInside;
+      for (uint64_t empty = 0; !count.is_over() && empty < 500'000 && !t.failed();) {
+        const bool crowded = count.crowded();
         const size_t begin = crowded ? n : next.fetch_add(2);
         if (begin < n) {
           const auto some = tasks.range(begin, begin + 2);
