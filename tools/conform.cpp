@@ -53,7 +53,7 @@ std::string listed(const std::vector<std::string> &names) {
 }
 
 // "depth=64" of "lws.depth=64"; wrong: what is said of it.
-void give_param(const std::string &wrong, const std::string &key, const std::string &value, conform::Subject *s) {
+void give_param(const std::string &wrong, const std::string &key, std::string value, conform::Subject *s) {
   if (const auto known = conform::declared_params(*s)) {
     std::vector<std::string> keys;
     for (const conform::Param &p : *known) keys.push_back(p.key);
@@ -61,6 +61,7 @@ void give_param(const std::string &wrong, const std::string &key, const std::str
     if (p == known->end())
       throw std::runtime_error(wrong + conform::kind_name(s->note.kind) + " \"" + s->name() + "\" has no parameter \"" +
                                key + "\"" + did_you_mean(key, keys) + "; it has " + (keys.empty() ? "none" : listed(keys)));
+    value = conform::as_told(p->type, value);
     if (const std::string fault = conform::fault_of_value(p->type, p->range, value); !fault.empty())
       throw std::runtime_error(wrong + "\"" + key + "\" " + fault);
   }

@@ -38,7 +38,7 @@ TEST_F(Conform, ParametersAreThoseOfWhatIsJudged) {
            "it has depth, patience, seed"});
   refuses(kLws + " --set lws.depth=4", {"\"depth\" expects u32 in 64..1048576, not \"4\""});
   refuses(kEager + " --set eager.depth=4", {"scheduler \"eager\" has no parameter \"depth\"; it has none"});
-  refuses(kCpu + " --set cpu.smt=yes", {"\"smt\" expects true or false, not \"yes\""});
+  refuses(kCpu + " --set cpu.smt=maybe", {"\"smt\" expects true or false, not \"maybe\""});
   refuses(kCpu + " --set cpu.worker=2", {"driver \"cpu\"", "\"worker\" (did you mean \"workers\"?)", "topology"});
   refuses(kCpu + " --set cpu.workers=many", {"--set \"cpu.workers=many\"", "\"workers\" expects", "not \"many\""});
   refuses(kCpu + " --set cpu.workers=-1", {"\"workers\" expects", "not \"-1\""});
@@ -49,6 +49,8 @@ TEST_F(Conform, ParametersAreThoseOfWhatIsJudged) {
   refuses(kCpu + " --set", {"--set"});
   const Answer fine = conform(kEager + " " + kCpu + " --only P-7/ --set cpu.workers=2");
   EXPECT_EQ(fine.status, 0) << fine.out;
+  for (const char *yes : {"yes", "on", "1", "true"})
+    EXPECT_EQ(conform(kCpu + " --only P-7/ --set cpu.units=" + yes).status, 0) << "as a setting takes it: " << yes;
   const Answer before = run("--set cpu.workers=2 conform " + kCpu + " --only P-7/");
   EXPECT_EQ(before.status, 0) << "ahead of the command, too: " << before.out;
   EXPECT_EQ(run("--set cpu.wrkers=2 conform " + kCpu + " --only P-7/").status, 2);

@@ -48,6 +48,13 @@ bool read_number(const std::string &type, const std::string &text, long double *
   return stop == end && stop != begin;
 }
 
+std::string as_told(const std::string &type, const std::string &value) {
+  if (type != "bool") return value;
+  if (value == "yes" || value == "on" || value == "1") return "true";
+  if (value == "no" || value == "off" || value == "0") return "false";
+  return value;
+}
+
 std::string fault_of_value(const std::string &type, const std::string &range, const std::string &value) {
   const bool choice = !range.empty() && range.find("..") == range.npos;
   const auto has_choice = [&](const std::string &word) {

@@ -14,7 +14,10 @@ bool is_real(const std::string &type);
 // Within its type. Large integers lose nothing that a comparison with a range would miss.
 bool read_number(const std::string &type, const std::string &text, long double *out);
 
-// "", or what is wrong with a value: 'expects u32 in 1..64, not "many"'. range: "a..b", either end may be open, or
+// A value as the kernel would tell it to a plugin: a bool of "yes", "on", "1", "no", "off", "0" in its one way.
+std::string as_told(const std::string &type, const std::string &value);
+
+// "", or what is wrong with a value as told: 'expects u32 in 1..64, not "many"'. range: "a..b", either end may be open, or
 // "a|b|c", or "".
 std::string fault_of_value(const std::string &type, const std::string &range, const std::string &value);
 
