@@ -1,9 +1,10 @@
 // commands.cpp — what one op is in OpenCL's commands: copies of up to three dimensions, fills, launches.
 //
-// Parts of Queue, for whoever issues on it just now.
+// Parts of Lane, for whoever issues on it just now.
 #include <cstring>
 #include <new>
 
+#include "../streams/boxes.hpp"
 #include "commands.hpp"
 
 namespace opencl {
@@ -11,79 +12,58 @@ namespace {
 
 cl_mem object(consort_addr a) noexcept { return reinterpret_cast<cl_mem>(a.base); }
 char *pointer(consort_addr a) noexcept { return reinterpret_cast<char *>(a.base + a.off); }
-consort_addr moved(consort_addr a, int64_t by) noexcept { return {a.base, a.off + static_cast<uint64_t>(by)}; }
 
 }  // namespace
 
-// One run of bytes, rows of them, or slices of rows: as large a box as its steps allow for one command.
-void Queue::copy(const consort_copy &c, Commands &out) noexcept {
+void Lane::copy(const consort_copy &c, Commands &out) noexcept {
   const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
   if (!from && !to) {
-    out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " +
-                                                      std::to_string(c.dst_space) + ", neither of which is its own");
+    out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " +
+                                                          std::to_string(c.dst_space) + ", neither of which is its own");
     return;
   }
-  if (!c.run || !c.n[0] || !c.n[1]) {
+  if (!streams::bytes_of(c)) {
     out.add([&](cl_uint n, const cl_event *w, cl_event *e) { return api_.clEnqueueMarkerWithWaitList(cq_, n, w, e); });
     return;
   }
-  const auto line = [&](consort_addr src, consort_addr dst, uint64_t bytes) {
+  const auto line = [&](const streams::Box &b) {
     return out.add([&](cl_uint n, const cl_event *w, cl_event *e) {
-      if (from && to) return api_.clEnqueueCopyBuffer(cq_, object(src), object(dst), src.off, dst.off, bytes, n, w, e);
-      if (to) return api_.clEnqueueWriteBuffer(cq_, object(dst), CL_FALSE, dst.off, bytes, pointer(src), n, w, e);
-      return api_.clEnqueueReadBuffer(cq_, object(src), CL_FALSE, src.off, bytes, pointer(dst), n, w, e);
+      if (from && to) return api_.clEnqueueCopyBuffer(cq_, object(b.src), object(b.dst), b.src.off, b.dst.off, b.run, n, w, e);
+      if (to) return api_.clEnqueueWriteBuffer(cq_, object(b.dst), CL_FALSE, b.dst.off, b.run, pointer(b.src), n, w, e);
+      return api_.clEnqueueReadBuffer(cq_, object(b.src), CL_FALSE, b.src.off, b.run, pointer(b.dst), n, w, e);
     });
   };
-  const auto box = [&](consort_addr src, consort_addr dst, uint64_t rows, uint64_t slices) {
-    const size_t region[3] = {c.run, rows, slices}, zero[3] = {0, 0, 0};
-    const size_t sp[2] = {static_cast<size_t>(c.src_step[0]), slices > 1 ? static_cast<size_t>(c.src_step[1]) : 0};
-    const size_t dp[2] = {static_cast<size_t>(c.dst_step[0]), slices > 1 ? static_cast<size_t>(c.dst_step[1]) : 0};
+  const auto box = [&](const streams::Box &b) {
+    if (b.rows == 1) return line(b);
+    const size_t region[3] = {b.run, b.rows, b.slices}, zero[3] = {0, 0, 0};
+    const auto &sp = b.src_pitch, &dp = b.dst_pitch;
     // The offset as slices, rows and bytes of the buffer's own pitches.
-    const auto origin = [](uint64_t off, const size_t *pitch, size_t *at) {
+    const auto origin = [](uint64_t off, const uint64_t *pitch, size_t *at) {
       at[2] = pitch[1] ? off / pitch[1] : 0;
       off -= at[2] * pitch[1];
       at[1] = off / pitch[0];
       at[0] = off - at[1] * pitch[0];
     };
     size_t s[3], d[3];
-    origin(src.off, sp, s);
-    origin(dst.off, dp, d);
+    origin(b.src.off, sp, s);
+    origin(b.dst.off, dp, d);
     return out.add([&](cl_uint n, const cl_event *w, cl_event *e) {
       if (from && to)
-        return api_.clEnqueueCopyBufferRect(cq_, object(src), object(dst), s, d, region, sp[0], sp[1], dp[0], dp[1], n, w, e);
+        return api_.clEnqueueCopyBufferRect(cq_, object(b.src), object(b.dst), s, d, region, sp[0], sp[1], dp[0], dp[1], n, w, e);
       if (to)
-        return api_.clEnqueueWriteBufferRect(cq_, object(dst), CL_FALSE, d, zero, region, dp[0], dp[1], sp[0], sp[1],
-                                             pointer(src), n, w, e);
-      return api_.clEnqueueReadBufferRect(cq_, object(src), CL_FALSE, s, zero, region, sp[0], sp[1], dp[0], dp[1],
-                                          pointer(dst), n, w, e);
+        return api_.clEnqueueWriteBufferRect(cq_, object(b.dst), CL_FALSE, d, zero, region, dp[0], dp[1], sp[0], sp[1],
+                                             pointer(b.src), n, w, e);
+      return api_.clEnqueueReadBufferRect(cq_, object(b.src), CL_FALSE, s, zero, region, sp[0], sp[1], dp[0], dp[1],
+                                          pointer(b.dst), n, w, e);
     });
   };
-  const auto run = static_cast<int64_t>(c.run), rows = static_cast<int64_t>(c.n[0]);
-  const auto fits_rows = [&](const int64_t *step) { return step[0] >= run; };
-  const auto fits_slices = [&](const int64_t *step) { return step[1] >= step[0] * rows && step[1] % step[0] == 0; };
-  const bool by_rows = c.n[0] > 1 && fits_rows(c.src_step) && fits_rows(c.dst_step);
-  const bool whole = by_rows && c.n[1] > 1 && fits_slices(c.src_step) && fits_slices(c.dst_step);
-  bool good = true;
-  if (whole) {
-    good = box(c.src, c.dst, c.n[0], c.n[1]);
-  } else {
-    for (uint64_t z = 0; good && z < c.n[1]; ++z) {
-      const auto k = static_cast<int64_t>(z);
-      const consort_addr src = moved(c.src, k * c.src_step[1]), dst = moved(c.dst, k * c.dst_step[1]);
-      if (by_rows) {
-        good = box(src, dst, c.n[0], 1);
-        continue;
-      }
-      for (int64_t y = 0; good && y < rows; ++y) good = line(moved(src, y * c.src_step[0]), moved(dst, y * c.dst_step[0]), c.run);
-    }
-  }
-  if (good) out.bytes = c.run * c.n[0] * c.n[1];
+  if (streams::each_box(c, box)) out.out.bytes = streams::bytes_of(c);
 }
 
 // Commands take whole patterns at multiples of their size: what sticks out at both ends is written from the slot.
-void Queue::fill(const consort_fill &f, Slot &s, Commands &out) noexcept {
+void Lane::fill(const consort_fill &f, Commands &out) noexcept {
   if (!dev_.owns(f.space)) {
-    out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
+    out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
     return;
   }
   if (!f.run) {
@@ -96,7 +76,7 @@ void Queue::fill(const consort_fill &f, Slot &s, Commands &out) noexcept {
   uint64_t head = (width - f.dst.off % width) % width;
   if (head > f.run) head = f.run;
   const uint64_t body = (f.run - head) / width * width, tail = f.run - head - body;
-  unsigned char *const first = s.scratch, *const last = s.scratch + 4, turned[4] = {p[head % 4], p[(head + 1) % 4], p[(head + 2) % 4], p[(head + 3) % 4]};
+  unsigned char *const first = out.out.scratch, *const last = out.out.scratch + 4, turned[4] = {p[head % 4], p[(head + 1) % 4], p[(head + 2) % 4], p[(head + 3) % 4]};
   std::memcpy(first, p, 4);
   std::memcpy(last, turned, 4);
   bool good = true;
@@ -112,10 +92,10 @@ void Queue::fill(const consort_fill &f, Slot &s, Commands &out) noexcept {
       return api_.clEnqueueFillBuffer(cq_, object(f.dst), turned, width, f.dst.off + head, body, n, w, e);
     });
   write(head + body, tail, last);
-  if (good) out.bytes = f.run;
+  if (good) out.out.bytes = f.run;
 }
 
-cl_kernel Queue::kernel_of(const Code &code, cl_int *e) noexcept {
+cl_kernel Lane::kernel_of(const Code &code, cl_int *e) noexcept {
   try {
     if (kernels_.size() <= code.number) kernels_.resize(code.number + 1);
   } catch (const std::bad_alloc &) {
@@ -130,11 +110,11 @@ cl_kernel Queue::kernel_of(const Code &code, cl_int *e) noexcept {
 
 // A kernel takes each address as its buffer and, where it has an argument more for each, a ulong with the offset in
 // bytes. One that has not gets a sub-buffer where the address is not the buffer's own.
-void Queue::launch(const consort_launch &l, Commands &out) noexcept {
+void Lane::launch(const consort_launch &l, Commands &out) noexcept {
   const Code &code = *reinterpret_cast<const Code *>(l.code);
   const auto refuse = [&](consort_status status, const std::string &text) {
-    out.why = "kernel \"" + code.name + "\": " + text;
-    out.status = status;
+    out.out.why = "kernel \"" + code.name + "\": " + text;
+    out.out.status = status;
   };
   cl_int e = CL_SUCCESS;
   const cl_kernel k = kernel_of(code, &e);

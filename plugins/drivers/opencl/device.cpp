@@ -1,60 +1,21 @@
 #include "device.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 
-#include "queue.hpp"
+#include "../streams/words.hpp"
+#include "lane.hpp"
 
 namespace opencl {
-namespace {
-
-template <class T>
-void answer(T *out, const T &d) noexcept {
-  std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);
-}
-
-// "Tesla V100-SXM2-16GB" → "opencl/tesla-v100-sxm2-16gb"
-std::string arch_of(const std::string &device) {
-  std::string out = "opencl/";
-  bool gap = false;
-  for (const char c : device) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') {
-      gap = true;
-      continue;
-    }
-    if (gap && out.back() != '/') out += '-';
-    gap = false;
-    out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return out;
-}
-
-bool is_host_memory(const consort_space_desc *s) {
-  constexpr uint32_t need = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
-  return (s->flags & need) == need && !(s->flags & CONSORT_SP_OPAQUE);
-}
-
-}  // namespace
 
 Device::Device(Driver &d, uint32_t i, uint64_t t)
-    : driver(d), api(d.api), index(i), token(t), id(d.devices[i].device), name_(d.devices[i].name) {}
+    : Owner(d.host, Driver::kName, d.devices[i].name, t), driver(d), api(d.api), index(i), id(d.devices[i].device) {}
 
 Device::~Device() {
   for (auto &[at, p] : pinned_) api.clReleaseMemObject(p.mem);
   programs_.reset();
   if (control_) api.clReleaseCommandQueue(control_);
   if (context) api.clReleaseContext(context);
-}
-
-consort_status Device::fail(consort_status status, const std::string &text) const noexcept {
-  return driver.host->fail(driver.host, status, ("opencl: " + name_ + ": " + text).c_str());
-}
-
-void Device::warn(const std::string &text) noexcept {
-  constexpr uint32_t kLoud = 8;
-  if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud)
-    driver.host->log(driver.host, 1, ("opencl: " + name_ + ": " + text).c_str());
 }
 
 consort_status Device::open() {
@@ -73,7 +34,7 @@ consort_status Device::open() {
   if (base_align < 64 || (base_align & (base_align - 1))) base_align = 128;
   unified_ = value_of<cl_bool>(api.clGetDeviceInfo, id, CL_DEVICE_HOST_UNIFIED_MEMORY);
   space_name_ = "opencl" + std::to_string(index) + ":ram";
-  arch_ = arch_of(text_of(api.clGetDeviceInfo, id, CL_DEVICE_NAME));
+  arch_ = "opencl/" + streams::as_key(text_of(api.clGetDeviceInfo, id, CL_DEVICE_NAME));
   programs_ = std::make_unique<Programs>(*this);
   return CONSORT_OK;
 }
@@ -89,7 +50,7 @@ consort_status Device::space(uint32_t i, consort_space_desc *out) {
   d.domain_key = reinterpret_cast<uint64_t>(context);
   d.capacity = capacity_;
   d.granule = d.align = base_align;
-  answer(out, d);
+  streams::answer(out, d);
   return CONSORT_OK;
 }
 
@@ -104,16 +65,16 @@ consort_status Device::unit(uint32_t i, consort_unit_desc *out) const {
   d.arch = arch_.c_str();
   d.cpuset = nullptr;
   d.cpuset_words = d.reserved = 0;
-  answer(out, d);
+  streams::answer(out, d);
   return CONSORT_OK;
 }
 
 // The figures hold until the link is measured.
 consort_status Device::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
   for (const consort_space_desc *s : {src, dst})
-    if (is_host_memory(s) && s->id < 64) hosts_ |= uint64_t{1} << s->id;
+    if (streams::is_host_memory(s) && s->id < 64) hosts_ |= uint64_t{1} << s->id;
   const bool from = src->id == space_, to = dst->id == space_;
-  if (!(from && to) && !(from && is_host_memory(dst)) && !(to && is_host_memory(src))) return CONSORT_E_UNSUPPORTED;
+  if (!(from && to) && !(from && streams::is_host_memory(dst)) && !(to && streams::is_host_memory(src))) return CONSORT_E_UNSUPPORTED;
   consort_link_desc d{};
   d.size = out->size;
   d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
@@ -124,7 +85,7 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
   d.max_run = UINT64_MAX;
   d.min_align = 1;
   d.bounce_space = CONSORT_NONE;
-  answer(out, d);
+  streams::answer(out, d);
   return CONSORT_OK;
 }
 
@@ -133,7 +94,7 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
 uint64_t Device::rounded(uint64_t bytes) const noexcept { return (bytes + base_align - 1) / base_align * base_align; }
 
 consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) {
-  if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   const std::string what = std::to_string(bytes) + " bytes";
   if (bytes == 0 || (align & (align - 1)) != 0)
     return fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
@@ -176,13 +137,7 @@ consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uin
       const std::lock_guard lock(memory_);
       used_ -= whole;
     }
-    if (means_lost(e)) {
-      {
-        const std::lock_guard lock(mutex);
-        lose();
-      }
-      tell_if_lost();
-    }
+    if (means_lost(e)) lose_and_tell();
     const consort_status s = status_of(e);
     return fail(s, (s == CONSORT_E_NOMEM ? "out of memory: " : "cannot allocate ") + what + ": " + name(e));
   }
@@ -223,7 +178,7 @@ void Device::free(uint32_t space, consort_addr addr, uint64_t bytes) {
     mem = at->second.mem;
     pinned_.erase(at);
   }
-  if (!lost.load(std::memory_order_acquire) &&
+  if (!is_lost() &&
       api.clEnqueueUnmapMemObject(control_, mem, reinterpret_cast<void *>(addr.base), 0, nullptr, nullptr) == CL_SUCCESS)
     api.clFinish(control_);
   api.clReleaseMemObject(mem);
@@ -233,7 +188,7 @@ consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes,
   if (!owns(space))
     return fail(CONSORT_E_UNSUPPORTED, "memory that is there already is neither pinned nor mapped: allocate it pinned "
                                        "(AL_PINNED in the host's space)");
-  if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   auto *mem = reinterpret_cast<cl_mem>(addr.base);
   if (!mem || value_of<cl_mem_object_type>(api.clGetMemObjectInfo, mem, CL_MEM_TYPE) != CL_MEM_OBJECT_BUFFER)
     return fail(CONSORT_E_INVAL, "the address is no buffer: give a cl_mem that clCreateBuffer() or clCreateSubBuffer() made");
@@ -258,32 +213,13 @@ void Device::detach(uint32_t space, consort_addr local) {
 }
 
 consort_status Device::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
-  if (lost.load(std::memory_order_acquire)) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   std::string why;
   const Code *c = nullptr;
   const consort_status s = programs_->load(format ? format : "cl", text, n, entry ? entry : "", &c, &why);
   if (s < 0) return fail(s, why);
   *code = reinterpret_cast<uint64_t>(c);
   return CONSORT_OK;
-}
-
-// -- the end ----------------------------------------------------------------------------------------------------------
-
-void Device::lose() noexcept {
-  lost.store(true, std::memory_order_release);  // acquire: alloc, load, submit
-  for (Queue *q : queues) q->give_all_back();
-  changed.notify_all();
-}
-
-void Device::tell_if_lost() noexcept {
-  {
-    const std::lock_guard lock(mutex);
-    if (!lost.load(std::memory_order_relaxed) || told_) return;
-    for (const Queue *q : queues)
-      if (q->is_issuing()) return;  // whoever does comes here again
-    told_ = true;
-  }
-  driver.host->event(driver.host, CONSORT_EV_DEVICE_LOST, token, 0);
 }
 
 }  // namespace opencl

@@ -1,16 +1,15 @@
-// device.hpp — one OpenCL device in a context of its own: its memory, its programs, the list of its queues.
+// device.hpp — one OpenCL device in a context of its own: its memory, its programs.
 //
-// Made by open(), gone with close(). [control] calls come one at a time; `mutex` guards what queues share among
-// themselves and with their helpers (their rings, `queues`, `lost`). It is held over no call that waits.
+// Made by open(), gone with close(). [control] calls come one at a time.
 #pragma once
-#include <atomic>
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "../streams/queue.hpp"
+#include "../streams/table.hpp"
 #include "cl.hpp"
 #include "programs.hpp"
 
@@ -30,15 +29,21 @@ struct Found {  // a device that init() has chosen
 };
 
 struct Driver {
+  static constexpr const char *kName = "opencl";
   const consort_host *host;
   Api api;
   Settings settings;
   std::vector<Found> devices;
+
+  consort_status read();   // the settings
+  consort_status start();  // the library, which devices
+  std::string text(const char *key) const;
+  uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
 };
 
-class Queue;
+class Lane;
 
-class Device {
+class Device : public streams::Owner<Lane> {
  public:
   Device(Driver &, uint32_t index, uint64_t token);
   ~Device();
@@ -53,32 +58,21 @@ class Device {
   void detach(uint32_t space, consort_addr local);
   consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
 
-  // With the mutex held: every op of every queue is over, with E_DEVICE_LOST.
-  void lose() noexcept;
-  // Tells the kernel once, when all ops have been given back. Without the mutex.
-  void tell_if_lost() noexcept;
-  consort_status fail(consort_status, const std::string &text) const noexcept;  // with the device's name before it
-  void warn(const std::string &text) noexcept;                                   // the first few; a broken kernel fails often
+  uint32_t depth() const noexcept { return driver.settings.depth; }
   bool owns(uint32_t space) const noexcept { return space == space_; }
 
   Driver &driver;
   const Api &api;
   const uint32_t index;
-  const uint64_t token;
   cl_device_id id;
   cl_context context = nullptr;
   uint64_t base_align = 128;
-  std::mutex mutex;
-  std::condition_variable changed;  // an op was issued, a helper has work, the device is lost
-  std::vector<Queue *> queues;
-  std::atomic<bool> lost{false};
 
  private:
   struct Pinned { cl_mem mem; uint64_t bytes; };
   consort_status alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out);
   uint64_t rounded(uint64_t bytes) const noexcept;
 
-  const std::string name_;
   std::string space_name_, arch_;
   uint32_t space_ = CONSORT_NONE;
   uint64_t capacity_ = 0, largest_ = 0, used_ = 0;
@@ -88,8 +82,6 @@ class Device {
   std::map<uint64_t, Pinned> pinned_;       // by address
   std::mutex memory_;                       // used_, pinned_; leaf
   std::unique_ptr<Programs> programs_;
-  bool told_ = false;                       // with the mutex
-  std::atomic<uint32_t> warnings_{0};
 };
 
 }  // namespace opencl

@@ -2,65 +2,19 @@
 //
 // init() opens the loader's library and looks at all platforms; without a device it answers E_UNSUPPORTED and one line
 // that says why. Stateless but for Driver, which the kernel holds.
-#include <unistd.h>
-
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
-#include <new>
 
-#include "queue.hpp"
+#include "../streams/kept.hpp"
+#include "../streams/words.hpp"
+#include "lane.hpp"
 
 namespace opencl {
 namespace {
 
-Device &device(void *d) noexcept { return *static_cast<Device *>(d); }
-Queue &queue(void *q) noexcept { return *static_cast<Queue *>(q); }
-
-template <class F>
-consort_status guarded(const consort_host *host, F body) noexcept {
-  try {
-    return body();
-  } catch (...) {
-    return host->fail(host, CONSORT_E_NOMEM, "opencl: out of memory");
-  }
-}
-
 // -- which devices ----------------------------------------------------------------------------------------------------
 
-std::vector<std::string> split(const std::string &list) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : list + ",") {
-    if (c != ',') {
-      if (c != ' ' || !word.empty()) word += c;
-      continue;
-    }
-    while (!word.empty() && word.back() == ' ') word.pop_back();
-    if (!word.empty()) words.push_back(word);
-    word.clear();
-  }
-  return words;
-}
-
-bool contains(const std::string &text, const std::string &part) {
-  const auto lower = [](std::string s) {
-    for (char &c : s) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-    return s;
-  };
-  return lower(text).find(lower(part)) != std::string::npos;
-}
-
-// A number is the place in the list, anything else a part of the name. No words: all.
-bool chosen(const std::vector<std::string> &words, uint32_t number, const std::string &name) {
-  if (words.empty()) return true;
-  for (const std::string &w : words) {
-    char *end = nullptr;
-    const unsigned long n = std::strtoul(w.c_str(), &end, 10);
-    if (*end == 0 ? n == number : contains(name, w)) return true;
-  }
-  return false;
-}
+using streams::split, streams::chosen;
 
 cl_device_type types_of(const std::vector<std::string> &words) {
   cl_device_type types = 0;
@@ -116,107 +70,41 @@ consort_status choose(Driver &d, const std::string &types, const std::string &pl
   return CONSORT_OK;
 }
 
-// "1000000", "512M", "2G"
-bool parse_bytes(const std::string &text, uint64_t *out) {
-  char *end = nullptr;
-  *out = std::strtoull(text.c_str(), &end, 10);
-  if (end == text.c_str()) return text.empty();
-  const char *units = "KMGT", *at = *end ? std::strchr(units, *end >= 'a' ? *end - 32 : *end) : nullptr;
-  if (at) *out <<= 10 * (at - units + 1), ++end;
-  return *end == 0;
-}
-
-// $XDG_CACHE_HOME or ~/.cache; nothing in a process with more rights than its user.
-std::string standard_cache() {
-  const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
-  if (cache && cache[0] == '/') return std::string(cache) + "/consort/opencl";
-  return home && home[0] == '/' ? std::string(home) + "/.cache/consort/opencl" : "";
-}
+}  // namespace
 
 // -- life -------------------------------------------------------------------------------------------------------------
 
-consort_status init(const consort_host *host, void **self) noexcept {
-  return guarded(host, [&]() -> consort_status {
-    auto d = std::make_unique<Driver>();
-    d->host = host;
-    const auto text = [&](const char *key) -> std::string {
-      const char *v = host->param(host, key);
-      return v ? v : "";
-    };
-    const auto number = [&](const char *key) { return static_cast<uint32_t>(std::strtoul(text(key).c_str(), nullptr, 10)); };
-    Settings &s = d->settings;
-    s.units = number("units");
-    s.depth = number("depth");
-    s.profiling = text("profiling") == "true";
-    s.any_order = text("any_order") == "true";
-    s.options = text("options");
-    s.folders = text("folders");
-    s.cache = text("cache");
-    if (s.cache == "auto") s.cache = standard_cache();
-    else if (s.cache == "off") s.cache.clear();
-    if (const std::string limit = text("limit"); !parse_bytes(limit, &s.limit))
-      return host->fail(host, CONSORT_E_INVAL, ("opencl: limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G").c_str());
-    std::string why;
-    if (!d->api.open(text("library").c_str(), &why))
-      return host->fail(host, CONSORT_E_UNSUPPORTED, ("opencl: no device: " + why).c_str());
-    const consort_status status = choose(*d, text("types"), text("platforms"), text("devices"));
-    if (status < 0) return status;
-    *self = d.release();
-    return CONSORT_OK;
-  });
+consort_status Driver::read() {
+  const auto number = [&](const char *key) { return static_cast<uint32_t>(std::strtoul(text(key).c_str(), nullptr, 10)); };
+  settings.units = number("units");
+  settings.depth = number("depth");
+  settings.profiling = text("profiling") == "true";
+  settings.any_order = text("any_order") == "true";
+  settings.options = text("options");
+  settings.folders = text("folders");
+  settings.cache = streams::cache_folder(text("cache"), kName);
+  if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
+    return host->fail(host, CONSORT_E_INVAL, ("opencl: limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G").c_str());
+  return CONSORT_OK;
 }
 
-void fini(void *self) noexcept { delete static_cast<Driver *>(self); }
-
-uint32_t count(void *self) noexcept { return static_cast<uint32_t>(static_cast<Driver *>(self)->devices.size()); }
-
-consort_status open(void *self, uint32_t index, uint64_t token, void **out) noexcept {
-  Driver &driver = *static_cast<Driver *>(self);
-  if (index >= driver.devices.size())
-    return driver.host->fail(driver.host, CONSORT_E_INVAL, ("opencl: no device number " + std::to_string(index) + " was chosen").c_str());
-  return guarded(driver.host, [&] {
-    auto d = std::make_unique<Device>(driver, index, token);
-    const consort_status status = d->open();
-    if (status >= 0) *out = d.release();
-    return status;
-  });
+consort_status Driver::start() {
+  std::string why;
+  if (!api.open(text("library").c_str(), &why))
+    return host->fail(host, CONSORT_E_UNSUPPORTED, ("opencl: no device: " + why).c_str());
+  return choose(*this, text("types"), text("platforms"), text("devices"));
 }
-void close(void *dev) noexcept { delete &device(dev); }
+
+std::string Driver::text(const char *key) const {
+  const char *v = host->param(host, key);
+  return v ? v : "";
+}
 
 // -- the table --------------------------------------------------------------------------------------------------------
 
-consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept { return device(dev).space(i, out); }
-consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept { return device(dev).unit(i, out); }
-consort_status link(void *dev, const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) noexcept {
-  return device(dev).link(src, dst, out);
-}
-consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out) noexcept {
-  return guarded(device(dev).driver.host, [&] { return device(dev).alloc(space, bytes, align, flags, out); });
-}
-void free(void *dev, uint32_t space, consort_addr addr, uint64_t bytes) noexcept { device(dev).free(space, addr, bytes); }
+namespace {
 
-consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) noexcept {
-  return guarded(device(dev).driver.host, [&] { return device(dev).attach(space, addr, bytes, local); });
-}
-void detach(void *dev, uint32_t space, consort_addr local) noexcept { device(dev).detach(space, local); }
-
-consort_status load_impl(void *dev, const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) noexcept {
-  return guarded(device(dev).driver.host, [&] { return device(dev).load(format, text, n, entry, code); });
-}
-
-consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queue_desc *out, void **q) noexcept {
-  return guarded(device(dev).driver.host, [&] {
-    Queue *made = nullptr;
-    const consort_status status = Queue::open(device(dev), unit, token, out, &made);
-    *q = made;
-    return status;
-  });
-}
-void queue_close(void *q) noexcept { delete &queue(q); }
-uint32_t submit(void *q, const consort_op *ops, uint32_t n) noexcept { return queue(q).submit(ops, n); }
-uint32_t poll(void *q, consort_done *out, uint32_t max) noexcept { return queue(q).poll(out, max); }
-int32_t event_fd(void *q) noexcept { return queue(q).fd(); }
-consort_status arm(void *q) noexcept { return queue(q).arm(); }
+using Table = streams::Table<Driver, Device, Lane>;
 
 constexpr consort_param params[] = {
     {"library", "string", "libOpenCL.so.1", nullptr, "the loader's library: a name or a path"},
@@ -234,21 +122,13 @@ constexpr consort_param params[] = {
     {"profiling", "bool", "true", nullptr, "queues that can tell when an op began and ended"},
 };
 
-constexpr consort_driver_ops ops = {
-    .size = sizeof(consort_driver_ops), .flags = CONSORT_DRV_FD,
-    .count = count, .open = open, .close = close, .space = space, .unit = unit, .link = link, .alloc = alloc,
-    .free = free, .attach = attach, .detach = detach, .load_impl = load_impl, .queue_open = queue_open,
-    .queue_close = queue_close, .submit = submit, .poll = poll, .event_fd = event_fd, .arm = arm,
-    .next_event = nullptr, .codelet = nullptr,
-};
-
 constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
     .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
     .flags = CONSORT_PF_BY_NAME, .name = "opencl", .version = "0.1.0",
     .summary = "OpenCL devices: a space and units per device, kernels from source", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &ops, .init = init, .quiesce = nullptr, .fini = fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
 };
 
 }  // namespace

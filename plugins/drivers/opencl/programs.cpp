@@ -1,13 +1,8 @@
 #include "programs.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "../streams/kept.hpp"
 #include "device.hpp"
 
 namespace opencl {
@@ -16,64 +11,6 @@ struct Programs::Input {
   std::string format;  // "cl", "spir", "spirv", "binary"
   std::string text, options, label;
 };
-
-namespace {
-
-constexpr uint64_t kLargestText = 256 << 20;
-
-uint64_t hash(const std::string &s, uint64_t h) {
-  for (const unsigned char c : s) h = (h ^ c) * UINT64_C(0x100000001b3);
-  return h ^ h >> 29;
-}
-std::string hex(const std::string &s) {
-  char out[40];
-  std::snprintf(out, sizeof out, "%016llx%016llx", static_cast<unsigned long long>(hash(s, UINT64_C(0xcbf29ce484222325))),
-                static_cast<unsigned long long>(hash(s, UINT64_C(0x9e3779b97f4a7c15))));
-  return out;
-}
-
-bool read_file(const std::string &path, std::string *out) {
-  FILE *f = std::fopen(path.c_str(), "rbe");
-  if (!f) return false;
-  char part[65536];
-  out->clear();
-  while (const size_t n = std::fread(part, 1, sizeof part, f)) {
-    out->append(part, n);
-    if (out->size() > kLargestText) break;
-  }
-  const bool good = !std::ferror(f) && out->size() <= kLargestText;
-  std::fclose(f);
-  return good;
-}
-
-// Whole or not at all, whoever else writes the same: a file of our own, given its name when it is complete.
-bool write_file(const std::string &path, const std::string &head, const std::string &body) {
-  std::string temporary = path + ".XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return false;
-  FILE *f = fdopen(fd, "wb");
-  bool good = f != nullptr;
-  if (!f) ::close(fd);
-  good = good && std::fwrite(head.data(), 1, head.size(), f) == head.size();
-  good = good && std::fwrite(body.data(), 1, body.size(), f) == body.size();
-  if (f) good = (std::fclose(f) == 0) && good;
-  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!good) ::unlink(temporary.c_str());
-  return good;
-}
-
-void make_folders(const std::string &path) {
-  for (size_t at = 1; at != std::string::npos; at = path.find('/', at + 1))
-    if (at > 1) ::mkdir(path.substr(0, at).c_str(), 0700);
-  ::mkdir(path.c_str(), 0700);
-}
-
-bool ends_with(const std::string &s, const char *end) {
-  const size_t n = std::strlen(end);
-  return s.size() >= n && s.compare(s.size() - n, n, end) == 0;
-}
-
-}  // namespace
 
 Programs::Programs(Device &d) : dev_(d) {
   const auto of_device = [&](cl_uint what) { return text_of(d.api.clGetDeviceInfo, d.id, what) + "\n"; };
@@ -93,33 +30,10 @@ consort_status Programs::read(Input &in, std::string *why) const {
   in.label = "the " + in.format + " text of the codelet";
   if (in.format != "file") return CONSORT_OK;
   const std::string path = in.text;
-  if (path.empty() || path.find('\0') != std::string::npos) {
-    *why = "format \"file\" needs a path as text";
-    return CONSORT_E_INVAL;
-  }
-  std::string tried;
-  const auto look = [&](const std::string &candidate) {
-    if (!read_file(candidate, &in.text)) {
-      tried += (tried.empty() ? "" : ", ") + candidate;
-      return false;
-    }
-    in.label = candidate;
-    return true;
-  };
-  bool found = false;
-  std::string folders = path[0] == '/' ? "" : dev_.driver.settings.folders;
-  for (size_t at = 0; !found && at < folders.size();) {
-    const size_t end = std::min(folders.find(':', at), folders.size());
-    if (end > at) found = look(folders.substr(at, end - at) + "/" + path);
-    at = end + 1;
-  }
-  if (!found && !look(path)) {
-    *why = "no kernel file " + tried + ": give a path that exists, or its folder in opencl.folders";
-    return CONSORT_E_INVAL;
-  }
-  if (ends_with(path, ".spv")) in.format = "spirv";
-  else if (ends_with(path, ".bc") || ends_with(path, ".spir")) in.format = "spir";
-  else if (ends_with(path, ".bin") || ends_with(path, ".ptx") || ends_with(path, ".clbin")) in.format = "binary";
+  if (!streams::find_kernel(path, dev_.driver.settings.folders, Driver::kName, &in.text, &in.label, why)) return CONSORT_E_INVAL;
+  if (streams::ends_with(path, ".spv")) in.format = "spirv";
+  else if (streams::ends_with(path, ".bc") || streams::ends_with(path, ".spir")) in.format = "spir";
+  else if (streams::ends_with(path, ".bin") || streams::ends_with(path, ".ptx") || streams::ends_with(path, ".clbin")) in.format = "binary";
   else in.format = "cl";
   if (in.format == "cl")
     if (const size_t slash = in.label.rfind('/'); slash != std::string::npos)
@@ -155,13 +69,8 @@ consort_status Programs::compile(cl_program p, const Input &in, const char *extr
 }
 
 cl_program Programs::from_cache(const std::string &file, const std::string &key) {
-  std::string all;
-  if (!read_file(file, &all)) return nullptr;
-  // "consort-cl 1 KEY CHECK\n", the binary
-  const size_t line = all.find('\n');
-  if (line == std::string::npos) return nullptr;
-  const std::string binary = all.substr(line + 1);
-  if (all.substr(0, line) != "consort-cl 1 " + hex(key) + " " + hex(binary)) return nullptr;
+  std::string binary;
+  if (!streams::read_kept(file, key, &binary)) return nullptr;
   cl_int e = CL_SUCCESS;
   cl_program p = from_binary(binary, &e);
   if (!p) return nullptr;
@@ -176,8 +85,7 @@ void Programs::to_cache(const std::string &file, const std::string &key, cl_prog
   std::string binary(n, '\0');
   auto *bytes = reinterpret_cast<unsigned char *>(binary.data());
   if (dev_.api.clGetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, nullptr) != CL_SUCCESS) return;
-  make_folders(file.substr(0, file.rfind('/')));
-  if (!write_file(file, "consort-cl 1 " + hex(key) + " " + hex(binary) + "\n", binary))
+  if (!streams::keep(file, key, binary))
     dev_.driver.host->log(dev_.driver.host, 3, ("opencl: " + file + " cannot be written: kernels are built anew each time").c_str());
 }
 
@@ -190,7 +98,7 @@ consort_status Programs::build(const Input &in, cl_program *out, std::string *wh
     // What is included may change without the text: such a program is not kept on disk.
     const bool keep = !dev_.driver.settings.cache.empty() && in.text.find("#include") == std::string::npos;
     key = who_ + in.options + "\n" + in.text;
-    if (keep) file = dev_.driver.settings.cache + "/" + hex(key) + ".bin";
+    if (keep) file = dev_.driver.settings.cache + "/" + streams::hex(key) + ".bin";
     if (keep && (*out = from_cache(file, key))) return CONSORT_OK;
     const char *text = in.text.c_str();
     const size_t n = in.text.size();

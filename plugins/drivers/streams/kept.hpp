@@ -1,0 +1,123 @@
+// kept.hpp — files of kernels: found in folders, and what was built of them kept on disk for the next run.
+//
+// What stands on disk is never trusted: a file that does not check out is as if it were not there. Any thread.
+#pragma once
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace streams {
+
+constexpr uint64_t kLargestText = 256 << 20;
+
+inline uint64_t hash(const std::string &s, uint64_t h) {
+  for (const unsigned char c : s) h = (h ^ c) * UINT64_C(0x100000001b3);
+  return h ^ h >> 29;
+}
+inline std::string hex(const std::string &s) {
+  char out[40];
+  std::snprintf(out, sizeof out, "%016llx%016llx", static_cast<unsigned long long>(hash(s, UINT64_C(0xcbf29ce484222325))),
+                static_cast<unsigned long long>(hash(s, UINT64_C(0x9e3779b97f4a7c15))));
+  return out;
+}
+
+inline bool read_file(const std::string &path, std::string *out) {
+  FILE *f = std::fopen(path.c_str(), "rbe");
+  if (!f) return false;
+  char part[65536];
+  out->clear();
+  while (const size_t n = std::fread(part, 1, sizeof part, f)) {
+    out->append(part, n);
+    if (out->size() > kLargestText) break;
+  }
+  const bool good = !std::ferror(f) && out->size() <= kLargestText;
+  std::fclose(f);
+  return good;
+}
+
+// Whole or not at all, whoever else writes the same: a file of our own, given its name when it is complete.
+inline bool write_file(const std::string &path, const std::string &head, const std::string &body) {
+  std::string temporary = path + ".XXXXXX";
+  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return false;
+  FILE *f = fdopen(fd, "wb");
+  bool good = f != nullptr;
+  if (!f) ::close(fd);
+  good = good && std::fwrite(head.data(), 1, head.size(), f) == head.size();
+  good = good && std::fwrite(body.data(), 1, body.size(), f) == body.size();
+  if (f) good = (std::fclose(f) == 0) && good;
+  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!good) ::unlink(temporary.c_str());
+  return good;
+}
+
+inline void make_folders(const std::string &path) {
+  for (size_t at = 1; at != std::string::npos; at = path.find('/', at + 1))
+    if (at > 1) ::mkdir(path.substr(0, at).c_str(), 0700);
+  ::mkdir(path.c_str(), 0700);
+}
+
+inline bool ends_with(const std::string &s, const char *end) {
+  const size_t n = std::strlen(end);
+  return s.size() >= n && s.compare(s.size() - n, n, end) == 0;
+}
+
+// What a program of several plugins has built: a folder, "" for none. "auto": below the user's cache; nothing in a
+// process with more rights than its user.
+inline std::string cache_folder(const std::string &setting, const char *plugin) {
+  if (setting == "off") return "";
+  if (setting != "auto") return setting;
+  const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+  if (cache && cache[0] == '/') return std::string(cache) + "/consort/" + plugin;
+  return home && home[0] == '/' ? std::string(home) + "/.cache/consort/" + plugin : "";
+}
+
+// "consort-kernel 1 KEY CHECK\n", the binary
+inline bool read_kept(const std::string &file, const std::string &key, std::string *binary) {
+  std::string all;
+  if (!read_file(file, &all)) return false;
+  const size_t line = all.find('\n');
+  if (line == std::string::npos) return false;
+  *binary = all.substr(line + 1);
+  return all.substr(0, line) == "consort-kernel 1 " + hex(key) + " " + hex(*binary);
+}
+inline bool keep(const std::string &file, const std::string &key, const std::string &binary) {
+  make_folders(file.substr(0, file.rfind('/')));
+  return write_file(file, "consort-kernel 1 " + hex(key) + " " + hex(binary) + "\n", binary);
+}
+
+// The text of a kernel file: below the folders ("a:b") first, then where the program stands. where: its path.
+inline bool find_kernel(const std::string &path, const std::string &folders, const char *plugin, std::string *text,
+                        std::string *where, std::string *why) {
+  if (path.empty() || path.find('\0') != std::string::npos) {
+    *why = "format \"file\" needs a path as text";
+    return false;
+  }
+  std::string tried;
+  const auto look = [&](const std::string &candidate) {
+    if (!read_file(candidate, text)) {
+      tried += (tried.empty() ? "" : ", ") + candidate;
+      return false;
+    }
+    *where = candidate;
+    return true;
+  };
+  const size_t end_of_all = path[0] == '/' ? 0 : folders.size();
+  for (size_t at = 0; at < end_of_all;) {
+    const size_t end = std::min(folders.find(':', at), folders.size());
+    if (end > at && look(folders.substr(at, end - at) + "/" + path)) return true;
+    at = end + 1;
+  }
+  if (look(path)) return true;
+  *why = "no kernel file " + tried + ": give a path that exists, or its folder in " + plugin + ".folders";
+  return false;
+}
+
+}  // namespace streams
