@@ -13,6 +13,9 @@ class Lane {
  public:
   using Device = opencl::Device;
   using Mark = cl_event;
+  struct Session {
+    explicit Session(Lane &) noexcept {}
+  };
 
   explicit Lane(Device &d) : dev_(d), api_(d.api) {}
   ~Lane();

@@ -15,12 +15,12 @@ struct Box {
 
 inline consort_addr moved(consort_addr a, int64_t by) noexcept { return {a.base, a.off + static_cast<uint64_t>(by)}; }
 
-// give(const Box &) for each; false: no more of them. A line is a box of one row.
+// give(const Box &) for each; false: no more of them. A line is a box of one row. most: the longest pitch.
 template <class F>
-bool each_box(const consort_copy &c, F give) {
+bool each_box(const consort_copy &c, F give, int64_t most = INT64_MAX) {
   if (!c.run || !c.n[0] || !c.n[1]) return true;
   const auto run = static_cast<int64_t>(c.run), rows = static_cast<int64_t>(c.n[0]);
-  const auto fits_rows = [&](const int64_t *step) { return step[0] >= run; };
+  const auto fits_rows = [&](const int64_t *step) { return step[0] >= run && step[0] <= most; };
   const auto fits_slices = [&](const int64_t *step) { return step[1] >= step[0] * rows && step[1] % step[0] == 0; };
   const bool by_rows = c.n[0] > 1 && fits_rows(c.src_step) && fits_rows(c.dst_step);
   const auto size = [](int64_t step) { return static_cast<uint64_t>(step); };

@@ -10,6 +10,7 @@
 //   Device, Mark                        types; a Device is an Owner<Lane> with depth()
 //   open(unit), in_order()              [control]
 //   blocks(op)                          may stand still while it is issued
+//   Session(Lane &)                     lives on the stack around issue() and flush(), on the thread that calls them
 //   issue(op, Issued &), flush()        one thread at a time; says in Issued what became of it
 //   state(Mark, status *, why *)        kPending, kOver, kLost; status < 0 and words where it went wrong
 //   call_back(Mark, Bell *)             rings a kept bell when it is over; false: it has to be asked
@@ -81,6 +82,7 @@ class Queue {
   uint32_t submit(const consort_op *ops, uint32_t n) noexcept {
     uint32_t i = 0;
     bool flush = false;
+    const typename Lane::Session session(lane_);
     std::unique_lock lock(dev_.mutex);
     for (; i < n && next_ - first_ < ring_.size(); ++i) {
       const consort_op &op = ops[i];
@@ -324,6 +326,7 @@ class Queue {
       if (dev_.lost.load(std::memory_order_relaxed)) trouble = CONSORT_E_DEVICE_LOST;
       lock.unlock();
       if (trouble == CONSORT_OK) {
+        const typename Lane::Session session(lane_);
         issue(l.op, l.seq, what);
         lane_.flush();
       } else {

@@ -1,0 +1,143 @@
+// api.hpp — the CUDA driver's functions, looked up in a library that is opened at run time, under the names that ../gpu
+// calls them by. All answer 0 or the driver's error.
+//
+// Made by the driver's init(), constant afterwards; any thread. The library is never closed: it may have threads of its own.
+#pragma once
+#include <consort/driver.h>
+#include <cuda.h>
+
+#include <string>
+#include <vector>
+
+#include "../streams/boxes.hpp"
+#include "compiler.hpp"
+
+namespace cuda {
+
+// As cuda.h spells them today; what it means by that (cuMemAlloc_v2) is looked up.
+#define CUDA_FUNCTIONS(X)                                                                                                 \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet)                 \
+  X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain)          \
+  X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxGetStreamPriorityRange)                        \
+  X(cuCtxEnablePeerAccess) X(cuDeviceCanAccessPeer) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc)            \
+  X(cuMemFreeHost) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuPointerGetAttributes) X(cuMemGetAddressRange)            \
+  X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemcpyPeerAsync) X(cuMemcpy2DAsync)                    \
+  X(cuMemcpy3DAsync) X(cuMemcpy3DPeerAsync) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuStreamCreateWithPriority)            \
+  X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuStreamAddCallback) X(cuEventCreate) X(cuEventDestroy)  \
+  X(cuEventRecord) X(cuEventQuery) X(cuEventElapsedTime) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)     \
+  X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel)
+// Not every driver has them.
+#define CUDA_NEWER_FUNCTIONS(X)                                                                                            \
+  X(cuMemPoolCreate) X(cuMemPoolDestroy) X(cuMemPoolSetAttribute) X(cuMemPoolSetAccess) X(cuMemAllocFromPoolAsync)          \
+  X(cuMemFreeAsync) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuFuncGetName) X(cuFuncGetParamInfo)
+
+class Api {
+ public:
+  static constexpr const char *kName = "cuda", *kProcessor = "sm", *kSource = "cuda";
+  static constexpr const char *kFormats = "\"cuda\", \"ptx\", \"cubin\", \"fatbin\" and \"file\"";
+  static constexpr int kNotReady = CUDA_ERROR_NOT_READY;
+  static constexpr int64_t kLongestPitch = 0x7fffffff;
+  using Handle = CUcontext;
+  using Before = int;  // enter() pushes, leave() pops
+  using Stream = CUstream;
+  using Event = CUevent;
+  using Module = CUmodule;
+  using Function = CUfunction;
+  using Pool = CUmemoryPool;
+  using Compiler = cuda::Compiler;
+  struct Place {  // of an address
+    bool device = false, pinned = false;
+    int number = -1;
+    uint64_t base = 0, size = 0;
+  };
+
+  bool open(const char *library, std::string *why);  // false: no such library, or an old one; `why` says which
+  int init(int *devices) noexcept;
+
+  static consort_status status_of(int error) noexcept;
+  static bool means_lost(int error) noexcept;  // the context answers nothing else any more
+  static std::string why_none(int error);
+  std::string words(int error) const;
+  static bool is_image(const std::string &format) { return format == "ptx" || format == "cubin" || format == "fatbin"; }
+  static const char *format_of(const std::string &path);
+
+  std::string device_name(int number) const;
+  std::string key(int number) const;
+  std::string bus_id(int number) const;
+  std::string arch(int number) const;  // "sm_90"
+  int processors(int number) const noexcept { return attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, number); }
+  bool integrated(int number) const noexcept { return attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED, number); }
+
+  int retain(int number, Handle *out) const noexcept;
+  void release(int number, Handle) const noexcept;
+  int enter(Handle c, Before *) const noexcept { return cuCtxPushCurrent(c); }
+  void leave(Before) const noexcept {
+    CUcontext popped;
+    cuCtxPopCurrent(&popped);
+  }
+  static void *native_context(Handle c) noexcept { return c; }
+  bool can_access_peer(int from, int to) const noexcept;
+  int enable_peer(int from, int to, Handle other) const noexcept;
+
+  int memory(uint64_t *free, uint64_t *all) const noexcept;
+  int pool_create(Pool *, int number, uint64_t most) const noexcept;
+  void pool_destroy(Pool p) const noexcept { cuMemPoolDestroy(p); }
+  int pool_share(Pool, int with) const noexcept;
+  int pool_alloc(uint64_t *at, uint64_t n, Pool p, Stream s) const noexcept { return cuMemAllocFromPoolAsync(at_of(at), n, p, s); }
+  int pool_free(uint64_t at, Stream s) const noexcept { return cuMemFreeAsync(at, s); }
+  int alloc(uint64_t *at, uint64_t n) const noexcept { return cuMemAlloc(at_of(at), n); }
+  int free(uint64_t at) const noexcept { return cuMemFree(at); }
+  int host_alloc(uint64_t *at, uint64_t n) const noexcept {
+    return cuMemHostAlloc(reinterpret_cast<void **>(at), n, CU_MEMHOSTALLOC_PORTABLE);
+  }
+  int host_free(uint64_t at) const noexcept { return cuMemFreeHost(reinterpret_cast<void *>(at)); }
+  int host_register(uint64_t at, uint64_t n) const noexcept {
+    return cuMemHostRegister(reinterpret_cast<void *>(at), n, CU_MEMHOSTREGISTER_PORTABLE);
+  }
+  int host_unregister(uint64_t at) const noexcept { return cuMemHostUnregister(reinterpret_cast<void *>(at)); }
+  Place place(uint64_t at) const noexcept;
+  bool is_pinned(uint64_t at) const noexcept;
+
+  // An address on the device, or (false) the host's.
+  int copy(const streams::Box &, uint64_t dst, bool to_device, uint64_t src, bool from_device, Stream) const noexcept;
+  int copy_across(const streams::Box &, uint64_t dst, int to, Handle there, uint64_t src, int from, Handle here, Stream) const noexcept;
+  int fill(uint64_t at, uint32_t value, uint32_t width, uint64_t n, Stream s) const noexcept {
+    return width == 4 ? cuMemsetD32Async(at, value, n, s) : cuMemsetD8Async(at, static_cast<unsigned char>(value), n, s);
+  }
+
+  int greatest_priority() const noexcept;
+  int stream_create(Stream *s, int priority) const noexcept { return cuStreamCreateWithPriority(s, CU_STREAM_NON_BLOCKING, priority); }
+  void stream_destroy(Stream s) const noexcept { cuStreamDestroy(s); }
+  int stream_sync(Stream s) const noexcept { return cuStreamSynchronize(s); }
+  int stream_wait(Stream s, Event e) const noexcept { return cuStreamWaitEvent(s, e, 0); }
+  int callback(Stream s, void (*fn)(void *), void *user) const noexcept;
+  int event_create(Event *e, bool timed) const noexcept { return cuEventCreate(e, timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING); }
+  void event_destroy(Event e) const noexcept { cuEventDestroy(e); }
+  int event_record(Event e, Stream s) const noexcept { return cuEventRecord(e, s); }
+  int event_query(Event e) const noexcept { return cuEventQuery(e); }
+  int elapsed(float *ms, Event from, Event to) const noexcept { return cuEventElapsedTime(ms, from, to); }
+
+  int module_load(Module *, const std::string &image, std::string *log) const;
+  void module_unload(Module m) const noexcept { cuModuleUnload(m); }
+  std::vector<std::string> functions(Module) const;
+  int function(Function *f, Module m, const char *name) const noexcept { return cuModuleGetFunction(f, m, name); }
+  bool parameters(Function, std::vector<uint64_t> *sizes) const;
+  uint64_t largest_block(Function) const noexcept;
+  int allow_shared(Function f, uint32_t bytes) const noexcept {
+    return cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+  }
+  int launch(Function f, const uint32_t *grid, const uint32_t *block, uint32_t shared, Stream s, void **params) const noexcept {
+    return cuLaunchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, s, params, nullptr);
+  }
+
+ private:
+  static CUdeviceptr *at_of(uint64_t *at) noexcept { return reinterpret_cast<CUdeviceptr *>(at); }
+  int attribute(CUdevice_attribute, int number) const noexcept;
+
+#define X(name) decltype(&::name) name = nullptr;
+  CUDA_FUNCTIONS(X)
+  CUDA_NEWER_FUNCTIONS(X)
+#undef X
+};
+
+}  // namespace cuda

@@ -1,0 +1,33 @@
+// cuda.cpp — the driver of NVIDIA's GPUs: its parameters, its table. What it does is in ../gpu, for this vendor and another;
+// in what words NVIDIA's library is asked, in api and compiler.
+#include "../gpu/choice.hpp"
+#include "../gpu/commands.hpp"
+#include "../gpu/device_life.hpp"
+#include "../gpu/device_memory.hpp"
+#include "../gpu/lane.hpp"
+#include "api.hpp"
+
+namespace cuda {
+namespace {
+
+using Table = streams::Table<gpu::Driver<Api>, gpu::Device<Api>, gpu::Lane<Api>>;
+
+constexpr consort_param params[] = {
+    {"library", "string", "libcuda.so.1", nullptr, "the driver's library: a name or a path"},
+    {"compiler", "string", "auto", nullptr, "NVRTC's library, for kernels that come as CUDA C; auto: the newest that is installed"},
+    GPU_PARAMS,
+};
+
+constexpr consort_plugin plugin = {
+    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER,
+    .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
+    .flags = CONSORT_PF_BY_NAME, .name = "cuda", .version = "0.1.0",
+    .summary = "NVIDIA GPUs: a space and units per device, kernels from CUDA C, PTX and cubin", .license = "Apache-2.0",
+    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+};
+
+}  // namespace
+}  // namespace cuda
+
+CONSORT_MODULE(cuda, DRIVER, CONSORT_PF_BY_NAME, "cuda", "0.1.0", cuda::plugin);

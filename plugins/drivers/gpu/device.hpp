@@ -1,0 +1,147 @@
+// device.hpp — one GPU in the context that the whole process shares: its memory, its kernels, its neighbours.
+//
+// For a vendor V, whose functions all answer 0 or an error's number (cuda/api.hpp says what there is). Made by open(),
+// gone with close(). [control] calls come one at a time; `memory_` guards what they share with ops that allocate.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../streams/queue.hpp"
+#include "../streams/table.hpp"
+#include "event.hpp"
+#include "modules.hpp"
+#include "near.hpp"
+
+namespace gpu {
+
+struct Settings {
+  std::string options, cache, folders;
+  uint64_t limit = 0;  // bytes of memory per device; 0: what is free
+  uint32_t units = 1, depth = 64;
+  int32_t priority = 0;
+  bool peers = true, near = true;
+};
+
+struct Found {  // a device that start() has chosen
+  int number;   // the vendor's
+  std::string name;
+};
+
+template <class V>
+class Device;
+template <class V>
+class Lane;
+
+template <class V>
+struct Driver {
+  static constexpr const char *kName = V::kName;
+  const consort_host *host = nullptr;
+  V api;
+  typename V::Compiler compiler;
+  Settings settings;
+  std::vector<Found> devices;
+  std::vector<Device<V> *> opened;  // [control]; who else is there, for paths between devices
+
+  consort_status read();
+  consort_status start();
+  std::string text(const char *key) const {
+    const char *v = host->param(host, key);
+    return v ? v : "";
+  }
+  consort_status fail(consort_status s, const std::string &words) const noexcept {
+    return host->fail(host, s, (std::string(kName) + ": " + words).c_str());
+  }
+  uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
+};
+
+// The context is this thread's current one, and the one before it afterwards.
+template <class V>
+class Current {
+ public:
+  explicit Current(const Device<V> &d) noexcept : api_(d.api), error_(d.api.enter(d.handle, &before_)) {}
+  ~Current() {
+    if (!error_) api_.leave(before_);
+  }
+  Current(const Current &) = delete;
+  Current &operator=(const Current &) = delete;
+  int error() const noexcept { return error_; }
+
+ private:
+  const V &api_;
+  typename V::Before before_{};
+  const int error_;
+};
+
+template <class V>
+class Device : public streams::Owner<Lane<V>> {
+ public:
+  using Base = streams::Owner<Lane<V>>;
+  using Base::fail;
+
+  Device(Driver<V> &d, uint32_t i, uint64_t t)
+      : Base(d.host, V::kName, d.devices[i].name, t), driver(d), api(d.api), index(i), number(d.devices[i].number), events(d.api) {}
+  ~Device();
+  consort_status open();
+
+  consort_status space(uint32_t i, consort_space_desc *out);
+  consort_status unit(uint32_t i, consort_unit_desc *out) const;
+  consort_status link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out);
+  consort_status alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out);
+  void free(uint32_t space, consort_addr, uint64_t bytes);
+  consort_status attach(uint32_t space, consort_addr, uint64_t bytes, consort_addr *local);
+  void detach(uint32_t space, consort_addr local);
+  consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
+
+  // On a stream, with the context current; counted against the capacity.
+  consort_status take(uint64_t bytes, typename V::Stream, uint64_t *at);
+  void give(uint64_t at, uint64_t bytes, typename V::Stream) noexcept;
+  // Words and a status for an answer that is not 0; the device is lost where it says so. Without the mutex.
+  consort_status failed(int error, const std::string &what) noexcept;
+  // Whose is a space: this device's, a neighbour's (null: nobody's of this driver).
+  Device *owner_of(uint32_t space) const noexcept {
+    for (Device *d : driver.opened)
+      if (d->space_ == space) return d;
+    return nullptr;
+  }
+  bool owns(uint32_t space) const noexcept { return space == space_; }
+  uint32_t depth() const noexcept { return driver.settings.depth; }
+  // The host's time of a timed event that is over. 0: not to be had.
+  uint64_t time_of(typename V::Event) noexcept;
+
+  Driver<V> &driver;
+  const V &api;
+  const uint32_t index;
+  const int number;
+  typename V::Handle handle{};  // the context, or what enter() wants
+  bool entered = false;         // handle is good
+  Events<V> events;
+
+ private:
+  static constexpr uint64_t kGranule = 512;
+  static uint64_t rounded(uint64_t bytes) noexcept { return (bytes + kGranule - 1) / kGranule * kGranule; }
+  consort_status alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out);
+  consort_status look_at_clock() noexcept;
+  bool reaches(Device &other);
+
+  std::string space_name_, arch_, key_;
+  Near near_;
+  uint32_t space_ = CONSORT_NONE;
+  uint64_t capacity_ = 0, used_ = 0;
+  uint64_t hosts_ = 0;                     // spaces of host memory, by bit
+  typename V::Pool pool_{};
+  bool pooled_ = false;
+  typename V::Stream control_{}, clock_{};  // for what [control] calls do themselves; for the two clocks
+  typename V::Event anchor_{};              // seen at anchor_time_ on the host's clock
+  uint64_t anchor_time_ = 0;
+  struct Pinned { bool registered; uint32_t holders; };  // registered: the application's own memory
+  std::map<uint64_t, Pinned> pinned_;       // by address
+  std::map<const Device *, bool> reach_;
+  std::mutex memory_;                       // used_, pinned_; leaf
+  std::unique_ptr<Modules<V>> modules_;
+};
+
+}  // namespace gpu

@@ -1,0 +1,176 @@
+// device_life.hpp — a GPU from open() to close(), and what it says of itself: spaces, units, paths.
+#pragma once
+#include "../streams/words.hpp"
+#include "device.hpp"
+
+namespace gpu {
+
+template <class V>
+consort_status Device<V>::failed(int error, const std::string &what) noexcept {
+  const consort_status s = V::status_of(error);
+  if (V::means_lost(error) && !this->is_lost()) this->lose_and_tell();
+  return fail(s, what + ": " + api.words(error));
+}
+
+template <class V>
+consort_status Device<V>::open() {
+  if (const int e = api.retain(number, &handle)) return failed(e, "no context");
+  entered = true;
+  const Current<V> current(*this);
+  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  uint64_t free_now = 0, all = 0;
+  if (const int e = api.memory(&free_now, &all)) return failed(e, "it does not say how much memory it has");
+  const uint64_t limit = driver.settings.limit;
+  capacity_ = limit && limit < free_now ? limit : free_now;
+  if (const int e = api.stream_create(&control_, api.greatest_priority())) return failed(e, "no stream");
+  if (const int e = api.stream_create(&clock_, api.greatest_priority())) return failed(e, "no stream");
+  pooled_ = api.pool_create(&pool_, number, capacity_) == 0;
+  if (const int e = api.event_create(&anchor_, true)) return failed(e, "no event");
+  look_at_clock();
+  key_ = api.key(number);
+  arch_ = std::string(V::kName) + "/" + api.arch(number) + "/" + std::to_string(api.processors(number)) + V::kProcessor;
+  space_name_ = V::kName + std::to_string(index) + ":" + (api.integrated(number) ? "ram" : "hbm");
+  if (driver.settings.near) near_ = near(api.bus_id(number));
+  modules_ = std::make_unique<Modules<V>>(*this);
+  driver.opened.push_back(this);
+  return CONSORT_OK;
+}
+
+template <class V>
+Device<V>::~Device() {
+  std::erase(driver.opened, this);
+  if (!entered) return;
+  const Current<V> current(*this);
+  if (!current.error()) {
+    for (const auto &[at, block] : pinned_) {
+      if (block.registered) api.host_unregister(at);
+      else api.host_free(at);
+    }
+    modules_.reset();
+    if (anchor_) api.event_destroy(anchor_);
+    events.clear();
+    if (pooled_) api.pool_destroy(pool_);
+    if (clock_) api.stream_destroy(clock_);
+    if (control_) api.stream_destroy(control_);
+  }
+  api.release(number, handle);
+}
+
+// The two clocks are read one right after the other, by an event on a stream where nothing else is. A device that takes
+// its time is asked again later.
+template <class V>
+consort_status Device<V>::look_at_clock() noexcept {
+  constexpr int kPatience = 200;
+  const uint64_t before = this->host->now(this->host);
+  if (api.event_record(anchor_, clock_)) return CONSORT_E_IO;
+  int e = V::kNotReady;
+  for (int i = 0; i < kPatience && e == V::kNotReady; ++i) e = api.event_query(anchor_);
+  const uint64_t after = this->host->now(this->host);
+  anchor_time_ = e ? 0 : before + (after - before) / 2;
+  return CONSORT_OK;
+}
+
+// Times between two events are floats of milliseconds: the anchor must not be old.
+template <class V>
+uint64_t Device<V>::time_of(typename V::Event event) noexcept {
+  constexpr uint64_t kOld = 2'000'000'000;
+  float ms = 0;
+  const bool known = anchor_time_ && api.elapsed(&ms, anchor_, event) == 0;
+  const uint64_t at = known ? anchor_time_ + static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(ms) * 1e6)) : 0;
+  if (const uint64_t now = this->host->now(this->host); !anchor_time_ || now - anchor_time_ > kOld) look_at_clock();
+  return at;
+}
+
+template <class V>
+consort_status Device<V>::space(uint32_t i, consort_space_desc *out) {
+  if (i > 0) return CONSORT_E_INVAL;
+  space_ = out->id;
+  consort_space_desc d = *out;
+  d.flags = 0;
+  d.numa = near_.numa;
+  d.name = space_name_.c_str();
+  d.domain = V::kName;
+  d.domain_key = std::hash<std::string>{}(key_);
+  d.capacity = capacity_;
+  d.granule = d.align = kGranule;
+  streams::answer(out, d);
+  return CONSORT_OK;
+}
+
+template <class V>
+consort_status Device<V>::unit(uint32_t i, consort_unit_desc *out) const {
+  if (i >= driver.settings.units) return CONSORT_E_INVAL;
+  consort_unit_desc d = *out;
+  d.flags = 0;
+  d.space = space_;
+  d.depth = depth();
+  d.numa = near_.numa;
+  d.klass = V::kName;
+  d.arch = arch_.c_str();
+  d.cpuset = near_.cpus.empty() ? nullptr : near_.cpus.data();
+  d.cpuset_words = static_cast<uint32_t>(near_.cpus.size());
+  d.reserved = 0;
+  streams::answer(out, d);
+  return CONSORT_OK;
+}
+
+// Once asked and enabled, a device reaches the other's memory until both are closed.
+template <class V>
+bool Device<V>::reaches(Device &other) {
+  const auto known = reach_.find(&other);
+  if (known != reach_.end()) return known->second;
+  bool can = driver.settings.peers && api.can_access_peer(number, other.number);
+  if (can) {
+    const Current<V> current(*this);
+    can = !current.error() && api.enable_peer(number, other.number, other.handle) == 0;
+    // What comes from a pool is its owner's alone until the pool says otherwise.
+    if (can && other.pooled_) can = api.pool_share(other.pool_, number) == 0;
+    if (!can) this->warn("the memory of \"" + driver.devices[other.index].name + "\" is said to be in its reach, but cannot be mapped: copies go over the host");
+  }
+  return reach_[&other] = can;
+}
+
+// The figures hold until the link is measured.
+template <class V>
+consort_status Device<V>::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
+  for (const consort_space_desc *s : {src, dst})
+    if (streams::is_host_memory(s) && s->id < 64) hosts_ |= uint64_t{1} << s->id;
+  const bool from = src->id == space_, to = dst->id == space_;
+  if (!from && !to) return CONSORT_E_UNSUPPORTED;
+  consort_link_desc d{};
+  if (from && to) {
+    d.bytes_per_s = 500'000'000'000;
+    d.latency_ns = 3'000;
+  } else if (streams::is_host_memory(from ? dst : src)) {
+    d.bytes_per_s = 12'000'000'000;
+    d.latency_ns = 8'000;
+  } else {
+    Device *other = from ? owner_of(dst->id) : nullptr;  // the one that has the data sends them
+    if (!other || !reaches(*other)) return CONSORT_E_UNSUPPORTED;
+    d.bytes_per_s = 20'000'000'000;
+    d.latency_ns = 8'000;
+  }
+  d.size = out->size;
+  d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
+  d.engines = 1;
+  d.max_run = UINT64_MAX;
+  d.min_align = 1;
+  d.bounce_space = CONSORT_NONE;
+  streams::answer(out, d);
+  return CONSORT_OK;
+}
+
+template <class V>
+consort_status Device<V>::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
+  if (this->is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
+  const Current<V> current(*this);
+  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  std::string why;
+  const Code<V> *c = nullptr;
+  const consort_status s = modules_->load(format ? format : V::kSource, text, n, entry ? entry : "", &c, &why);
+  if (s < 0) return fail(s, why);
+  *code = reinterpret_cast<uint64_t>(c);
+  return CONSORT_OK;
+}
+
+}  // namespace gpu

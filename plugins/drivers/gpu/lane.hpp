@@ -1,0 +1,200 @@
+// lane.hpp — the vendor's side of one queue: a unit's is one stream; that for copies is a stream for each direction, so
+// that what comes in does not wait for what goes out, and says that it has no order.
+//
+// Of a streams::Queue, which says who may call what when. Marks are counted events. Of launches that were submitted
+// together only the last gets one: recording costs a third of a launch.
+#pragma once
+#include "../streams/boxes.hpp"
+#include "device.hpp"
+
+namespace gpu {
+
+template <class V>
+class Lane {
+ public:
+  using Device = gpu::Device<V>;
+  using Mark = Event<V> *;
+  using Issued = streams::Issued<Mark>;
+  struct Session : Current<V> {
+    explicit Session(Lane &l) noexcept : Current<V>(l.dev_) {}
+  };
+
+  explicit Lane(Device &d) : dev_(d), api_(d.api) {}
+  ~Lane();
+  Lane(const Lane &) = delete;
+  Lane &operator=(const Lane &) = delete;
+
+  consort_status open(uint32_t unit);
+  bool in_order() const noexcept { return in_order_; }
+  bool blocks(const consort_op &op) const noexcept;
+  void issue(const consort_op &, Issued &) noexcept;
+  void flush() noexcept {}
+  streams::State state(Mark, consort_status *, std::string *why) noexcept;
+  bool call_back(Mark, streams::Bell *) noexcept;
+  void times(Mark first, Mark last, uint64_t seen, consort_done *) noexcept;
+  void keep(Mark m) const noexcept { dev_.events.keep(m); }
+  void drop(Mark m) const noexcept { dev_.events.drop(m); }
+
+ private:
+  enum Way { kMain, kIn = kMain,  kOut, kWithin, kAcross, kWays };
+  struct Road {
+    typename V::Stream stream{}, waker{};  // waker: where a callback waits for a mark; made when somebody sleeps
+  };
+
+  Way way_of(const consort_op &) const noexcept;
+  int copy(const consort_copy &, typename V::Stream, Issued &) noexcept;
+  int fill(const consort_fill &, typename V::Stream, Issued &) noexcept;
+  int launch(const consort_launch &, typename V::Stream, Issued &) noexcept;
+  int memory(const consort_op &, typename V::Stream, Issued &) noexcept;
+  int record(bool timed, typename V::Stream, Mark *out) noexcept;
+  void refuse(Issued &out, consort_status s, std::string words) const noexcept {
+    out.status = s;
+    out.why = std::move(words);
+  }
+
+  Device &dev_;
+  const V &api_;
+  bool in_order_ = true;
+  Road roads_[kWays];
+};
+
+template <class V>
+consort_status Lane<V>::open(uint32_t unit) {
+  const Current<V> current(dev_);
+  if (const int e = current.error()) return dev_.failed(e, "its context cannot be made current");
+  in_order_ = unit != CONSORT_NONE;
+  // Copies come first: what waits for them stands still meanwhile.
+  const int priority = in_order_ ? dev_.driver.settings.priority : api_.greatest_priority();
+  for (int w = 0; w < (in_order_ ? 1 : kWays); ++w)
+    if (const int e = api_.stream_create(&roads_[w].stream, priority)) return dev_.failed(e, "no stream for a queue");
+  return CONSORT_OK;
+}
+
+template <class V>
+Lane<V>::~Lane() {
+  const Current<V> current(dev_);
+  if (current.error()) return;
+  for (Road &r : roads_)
+    for (auto s : {r.waker, r.stream})
+      if (s) api_.stream_destroy(s);
+}
+
+template <class V>
+typename Lane<V>::Way Lane<V>::way_of(const consort_op &op) const noexcept {
+  if (in_order_) return kMain;
+  if (op.kind != CONSORT_OP_COPY) return kWithin;
+  const bool from = dev_.owns(op.u.copy.src_space), to = dev_.owns(op.u.copy.dst_space);
+  if (from && to) return kWithin;
+  if (from) return dev_.owner_of(op.u.copy.dst_space) ? kAcross : kOut;
+  return kIn;
+}
+
+// A function that may stand still; a copy of memory that the engines cannot reach, which the vendor's library carries out
+// with this thread.
+template <class V>
+bool Lane<V>::blocks(const consort_op &op) const noexcept {
+  if (op.kind == CONSORT_OP_CALL) return !(op.flags & CONSORT_OPF_ENQUEUE);
+  if (op.kind != CONSORT_OP_COPY) return false;
+  const consort_copy &c = op.u.copy;
+  const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
+  if (from == to) return false;
+  if (from && dev_.owner_of(c.dst_space)) return false;
+  const consort_addr &host = from ? c.dst : c.src;
+  return !api_.is_pinned(host.base + host.off);
+}
+
+template <class V>
+int Lane<V>::record(bool timed, typename V::Stream stream, Mark *out) noexcept {
+  int e = 0;
+  Mark m = dev_.events.take(timed, &e);
+  if (m) {
+    m->stream = stream;
+    e = api_.event_record(m->native, stream);
+    if (!e) return *out = m, 0;
+    dev_.events.drop(m);
+  }
+  // Without an event the host has to see to it: rare, and slow.
+  return api_.stream_sync(stream);
+}
+
+template <class V>
+void Lane<V>::issue(const consort_op &op, Issued &out) noexcept {
+  const auto stream = roads_[way_of(op)].stream;
+  int e = 0;
+  for (Mark m : out.wait) {
+    if (!e && m->stream != stream && !m->over.load(std::memory_order_relaxed)) e = api_.stream_wait(stream, m->native);
+    dev_.events.drop(m);
+  }
+  out.wait.clear();
+  if (!e && out.time) e = record(true, stream, &out.first);
+  if (!e) switch (op.kind) {
+      case CONSORT_OP_COPY: e = copy(op.u.copy, stream, out); break;
+      case CONSORT_OP_FILL: e = fill(op.u.fill, stream, out); break;
+      case CONSORT_OP_LAUNCH: e = launch(op.u.launch, stream, out); break;
+      case CONSORT_OP_ALLOC:
+      case CONSORT_OP_FREE: e = memory(op, stream, out); break;
+      case CONSORT_OP_MARK: break;
+      case CONSORT_OP_CALL: {
+        consort_call *call = op.u.call.call;
+        call->native_queue = stream;
+        call->native_context = api_.native_context(dev_.handle);
+        out.status = op.u.call.fn(call);
+        break;
+      }
+      default: refuse(out, CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds");
+    }
+  // A copy is waited for by itself; a launch in a row of launches is not.
+  if (!e && out.more && in_order_ && !out.time && op.kind != CONSORT_OP_COPY) {
+    out.later = true;
+    return;
+  }
+  const int marked = V::means_lost(e) ? 0 : record(out.time, stream, &out.last);
+  if (!e) e = marked;
+  if (!e) return;
+  out.lost = V::means_lost(e);
+  if (out.status == CONSORT_OK) out.status = V::status_of(e);
+  if (out.why.empty()) out.why = "an op was not taken: " + api_.words(e);
+}
+
+template <class V>
+streams::State Lane<V>::state(Mark m, consort_status *status, std::string *why) noexcept {
+  if (m->over.load(std::memory_order_relaxed)) return streams::State::kOver;
+  const int e = api_.event_query(m->native);
+  if (e == V::kNotReady) return streams::State::kPending;
+  if (!e) {
+    m->over.store(true, std::memory_order_relaxed);
+    return streams::State::kOver;
+  }
+  *status = V::means_lost(e) ? CONSORT_E_DEVICE_LOST : CONSORT_E_IO;
+  *why = "what was under way failed: " + api_.words(e);
+  return V::means_lost(e) ? streams::State::kLost : streams::State::kOver;
+}
+
+// The callback waits on a stream of its own: on the op's stream it would come after all that is behind the op.
+template <class V>
+bool Lane<V>::call_back(Mark m, streams::Bell *bell) noexcept {
+  const Current<V> current(dev_);
+  if (current.error()) return false;
+  for (Road &r : roads_) {
+    if (!r.stream || r.stream != m->stream) continue;
+    if (!r.waker && api_.stream_create(&r.waker, api_.greatest_priority())) return false;
+    return !api_.stream_wait(r.waker, m->native) && !api_.callback(r.waker, streams::Bell::ring_and_drop, bell);
+  }
+  return false;
+}
+
+template <class V>
+void Lane<V>::times(Mark first, Mark last, uint64_t seen, consort_done *out) noexcept {
+  if (!first->timed || !last->timed || first == last) return;
+  const Current<V> current(dev_);
+  float ms = 0;
+  if (current.error() || api_.elapsed(&ms, first->native, last->native)) return;
+  const uint64_t end = dev_.time_of(last->native), now = dev_.host->now(dev_.host);
+  if (!end || ms < 0) return;
+  const auto took = static_cast<uint64_t>(static_cast<double>(ms) * 1e6);
+  // What both clocks say of an op lies between its submission and now.
+  out->t1 = std::clamp(end, std::min(seen + took, now), now);
+  out->t0 = std::max(seen, out->t1 > took ? out->t1 - took : 0);
+}
+
+}  // namespace gpu
