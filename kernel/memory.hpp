@@ -155,6 +155,7 @@ class Memory {
     return e ? e->shown.load(std::memory_order_acquire) : nullptr;
   }
   static coherence::Spaces valid_spaces(const Datum &) noexcept;  // as valid_in()
+  static void fetch_early(const consort_task *const *, uint32_t nt) noexcept;
   static bool may_be_hinted(const Datum &) noexcept;
   void keep_records(const Task &) noexcept;
   void heed() noexcept;                                    // hints

@@ -42,6 +42,11 @@ bool Memory::valid_in(const Datum &d, uint32_t space) const noexcept {
 
 Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept {
   Cost c{0, 0};
+  if (routes_.next(from, to) == to) {  // one link, as nearly always
+    const float ns_per_byte = routes_.ns_per_byte(from, to);
+    return {routes_.latency_ns(from, to) + ns_per_byte * static_cast<float>(bytes),
+            ns_per_byte * static_cast<float>(uint64_t{queued_[from * stores_.size() + to]})};
+  }
   for (uint32_t at = from; at != to;) {
     const uint32_t next = routes_.next(at, to);
     if (next == CONSORT_NONE) return {std::numeric_limits<float>::infinity(), 0};
@@ -53,11 +58,31 @@ Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noex
   return c;
 }
 
+// What a policy asks about is seldom in a cache, and each look leads to the next. So the first looks of all go out
+// together, then the second ones; asked one by one each would wait for the one before it.
+void Memory::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept {
+  constexpr uint32_t kMost = 16;
+  nt = std::min(nt, kMost);
+  const auto each = [&](auto f) {
+    for (uint32_t t = 0; t < nt; ++t)
+      for (uint32_t a = 0; a < tasks[t]->naccess && a < kMost; ++a)
+        if (tasks[t]->access[a].datum) f(*Datum::of(tasks[t]->access[a].datum));
+  };
+  for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]);
+  for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]->access);
+  each([](const Datum &d) { __builtin_prefetch(&d.pub); });
+  each([](const Datum &d) {
+    if (const DatumExtra *e = d.extra()) __builtin_prefetch(&e->shown);
+  });
+  each([](const Datum &d) { __builtin_prefetch(replicas_shown(d)); });
+}
+
 // Each from where it comes soonest. Those that share a link wait for what is queued on it once. Contents that are on
 // their way already are queued themselves.
 void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                          float *out) const noexcept {
   constexpr uint32_t kAtOnce = 64;  // spaces, for which each datum is looked at once
+  fetch_early(tasks, nt);
   for (uint32_t t = 0; t < nt; ++t, out += ns)
     for (uint32_t first = 0; first < ns; first += kAtOnce) {
       const uint32_t n = std::min(kAtOnce, ns - first);
@@ -94,23 +119,23 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
     }
 }
 
-// What is on its way counts as there: nobody would send for it again.
+// What is on its way counts as there: nobody would send for it again. Each datum is looked at once for all spaces.
 void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                      uint64_t *out) const noexcept {
-  for (uint32_t t = 0; t < nt; ++t)
-    for (uint32_t i = 0; i < ns; ++i) {
-      const uint32_t space = spaces[i];
-      uint64_t bits = 0;
-      for (uint32_t a = 0; a < tasks[t]->naccess && a < 64 && space < stores_.size(); ++a) {
-        const consort_access &access = tasks[t]->access[a];
-        if (!is_fetched(access)) continue;
-        const Datum &d = *Datum::of(access.datum);
-        const Replicas *all = replicas_shown(d);
-        if ((valid_spaces(d) | (all ? coherence::Spaces{all->arriving} : 0)) & reach_[space]) continue;
-        if (d.pub.bytes && has_contents(d)) bits |= uint64_t{1} << a;
-      }
-      *out++ = bits;
+  fetch_early(tasks, nt);
+  for (uint32_t t = 0; t < nt; ++t, out += ns) {
+    std::fill_n(out, ns, uint64_t{0});
+    for (uint32_t a = 0; a < tasks[t]->naccess && a < 64; ++a) {
+      const consort_access &access = tasks[t]->access[a];
+      if (!is_fetched(access)) continue;
+      const Datum &d = *Datum::of(access.datum);
+      if (!d.pub.bytes || !has_contents(d)) continue;
+      const Replicas *all = replicas_shown(d);
+      const coherence::Spaces there = valid_spaces(d) | (all ? coherence::Spaces{all->arriving} : 0);
+      for (uint32_t i = 0; i < ns; ++i)
+        if (spaces[i] < stores_.size() && !(there & reach_[spaces[i]])) out[i] |= uint64_t{1} << a;
     }
+  }
 }
 
 consort_room Memory::room(uint32_t space) const noexcept {
