@@ -27,12 +27,14 @@ class Graph {
   static constexpr uint32_t kMost = 1 << 16, kBefore = 8, kReaders = 8, kSuccessors = 16;
   static constexpr uint32_t kAgain = 64;      // tasks of one kind until its time is asked for again
 
-  struct Record {
+  struct Record {                             // what is asked of a task: four to a cache line
     uint64_t id = 0;
-    uint32_t kind = 0, nbefore = 0;
     float rank = 0;
-    bool alive = false;
-    uint32_t before[kBefore];                 // sequence numbers
+    uint32_t kind : 31 = 0;
+    uint32_t alive : 1 = 0;
+  };
+  struct Before {                             // what it waits for: sequence numbers
+    uint32_t n = 0, seq[kBefore];
   };
   struct Kind {                               // tasks of one codelet and size
     uint64_t footprint = 0;
@@ -46,7 +48,17 @@ class Graph {
     bool used = false;
   };
 
+  // In an index by the tasks' ids, whose lowest bits choose a place in a cache line: tasks that were submitted one after
+  // the other have ids alike, and are asked about together.
+  struct Entry {
+    uint32_t seq = 0, tag = 0;                // seq 0: free; tag: another id hardly ever has the same
+  };
+  static constexpr uint32_t kNear = 3;        // bits of an id that stay together
+
+  static std::size_t home_of(uint64_t id) noexcept;
+  static uint32_t tag_of(uint64_t id) noexcept { return static_cast<uint32_t>(id ^ id >> 32 << 5 ^ id >> 59); }
   Record &at(uint32_t seq) noexcept { return ring_[seq & (ring_.size() - 1)]; }
+  Before &before(uint32_t seq) noexcept { return before_[seq & (ring_.size() - 1)]; }
   bool holds(uint32_t seq) const noexcept { return seq - tail_ < head_ - tail_; }
   uint32_t find(uint64_t id) const noexcept;
   uint32_t kind_of(const consort_task *, const consort_host *, const consort_sched_host *, const Crew &);
@@ -58,8 +70,9 @@ class Graph {
 
   SpinLock lock_;
   std::vector<Record> ring_;                  // tail_ .. head_, in the order of submission
+  std::vector<Before> before_;                // the same places
   uint32_t tail_ = 1, head_ = 1, fresh_ = 0;  // fresh_: since the last sweep
-  std::vector<uint32_t> index_;               // by a hash of the id: a sequence number, 0: free
+  std::vector<Entry> index_;
   std::size_t indexed_ = 0;                   // places taken since the index was made
   std::vector<Kind> kinds_;
   std::vector<Datum> data_;

@@ -8,29 +8,35 @@
 namespace policies {
 
 
-inline Graph::Graph() : ring_(1024), index_(4096), data_(256) {}
+inline Graph::Graph() : ring_(1024), before_(1024), index_(4096), data_(256) {}
 
 // -- the tables ---------------------------------------------------------------------------------------------------
 
+inline std::size_t Graph::home_of(uint64_t id) noexcept {
+  constexpr uint64_t kLow = (uint64_t{1} << kNear) - 1;
+  return (mix(id >> kNear) & ~kLow) | (id & kLow);
+}
+
 inline uint32_t Graph::find(uint64_t id) const noexcept {
   const std::size_t mask = index_.size() - 1;
-  for (std::size_t i = mix(id) & mask;; i = (i + 1) & mask) {
-    const uint32_t seq = index_[i];
-    if (!seq) return 0;
-    if (!holds(seq)) continue;
-    const Record &r = ring_[seq & (ring_.size() - 1)];
-    if (r.id == id && r.alive) return seq;
+  const uint32_t tag = tag_of(id);
+  for (std::size_t i = home_of(id) & mask;; i = (i + 1) & mask) {
+    const Entry e = index_[i];
+    if (!e.seq) return 0;
+    if (e.tag != tag || !holds(e.seq)) continue;
+    const Record &r = ring_[e.seq & (ring_.size() - 1)];
+    if (r.id == id && r.alive) return e.seq;
   }
 }
 
 // Room for those that are in the ring, with three times as many free places; what is gone is left out.
 inline void Graph::index_all() {
-  index_.assign(ring_.size() * 4, 0);
+  index_.assign(ring_.size() * 4, {});
   const std::size_t mask = index_.size() - 1;
   for (uint32_t seq = tail_; seq != head_; ++seq) {
-    std::size_t i = mix(at(seq).id) & mask;
-    while (index_[i]) i = (i + 1) & mask;
-    index_[i] = seq;
+    std::size_t i = home_of(at(seq).id) & mask;
+    while (index_[i].seq) i = (i + 1) & mask;
+    index_[i] = {seq, tag_of(at(seq).id)};
   }
   indexed_ = head_ - tail_;
 }
@@ -41,8 +47,13 @@ inline void Graph::grow() {
     return index_all();
   }
   std::vector<Record> more(ring_.size() * 2);
-  for (uint32_t seq = tail_; seq != head_; ++seq) more[seq & (more.size() - 1)] = at(seq);
+  std::vector<Before> more_before(more.size());
+  for (uint32_t seq = tail_; seq != head_; ++seq) {
+    more[seq & (more.size() - 1)] = at(seq);
+    more_before[seq & (more.size() - 1)] = before(seq);
+  }
   ring_.swap(more);
+  before_.swap(more_before);
   index_all();
 }
 
@@ -103,11 +114,13 @@ inline void Graph::add(const consort_task *t, uint32_t kind) {
   r.id = t->id;
   r.kind = kind;
   r.alive = true;
-  const auto after = [&](uint32_t before) {
-    if (!before || !holds(before) || !at(before).alive || r.nbefore == kBefore) return;
-    for (uint32_t i = 0; i < r.nbefore; ++i)
-      if (r.before[i] == before) return;
-    r.before[r.nbefore++] = before;
+  Before &b = before(seq);
+  b.n = 0;
+  const auto after = [&](uint32_t other) {
+    if (!other || !holds(other) || !at(other).alive || b.n == kBefore) return;
+    for (uint32_t i = 0; i < b.n; ++i)
+      if (b.seq[i] == other) return;
+    b.seq[b.n++] = other;
   };
   for (uint32_t a = 0; a < t->naccess; ++a) {
     const consort_access &access = t->access[a];
@@ -124,9 +137,9 @@ inline void Graph::add(const consort_task *t, uint32_t kind) {
     }
   }
   const std::size_t mask = index_.size() - 1;
-  std::size_t i = mix(r.id) & mask;
-  while (index_[i] && holds(index_[i])) i = (i + 1) & mask;
-  index_[i] = seq;
+  std::size_t i = home_of(r.id) & mask;
+  while (index_[i].seq && holds(index_[i].seq)) i = (i + 1) & mask;
+  index_[i] = {seq, tag_of(r.id)};
   r.rank = kinds_[kind].ns;
   ++head_;
   ++fresh_;
@@ -167,9 +180,9 @@ inline void Graph::sweep() noexcept {
   for (uint32_t seq = head_; seq-- != tail_;) {
     const Record &r = at(seq);
     if (!r.alive) continue;
-    for (uint32_t i = 0; i < r.nbefore; ++i) {
-      if (!holds(r.before[i])) continue;
-      Record &b = at(r.before[i]);
+    for (uint32_t i = 0; i < before(seq).n; ++i) {
+      if (!holds(before(seq).seq[i])) continue;
+      Record &b = at(before(seq).seq[i]);
       b.rank = std::max(b.rank, ns(b) + r.rank);
     }
   }
