@@ -12,24 +12,39 @@
 
 namespace policies {
 
-struct Kind {
+struct alignas(64) Kind {                        // what each decision looks at is in the first line
+  uint32_t nready = 0;
+  uint32_t left = 0;                             // submitted, not handed out
+  float best_ns = 0;                             // on the group that is fastest; 0: not known anywhere
+  bool open = false;                             // in one choice: it is among those that are compared
+  bool lacks = false;                            // there are groups that can do it, and in what time is not known
+  Queue ready;
+  uint64_t homes = 0, knowing = 0, able = 0;     // groups, as below; told of are kGroups
   uint64_t footprint = 0, where = 0, bytes = 0;  // bytes: of all operands of one
   uint32_t codelet = CONSORT_NONE, seen = 0;
-  float best_ns = 0;                             // on the group that is fastest; 0: not known anywhere
-  uint32_t left = 0;                             // submitted, not handed out
-  uint32_t nready = 0;
-  bool open = false;                             // in one choice: it is among those that are compared
-  Queue ready;
   std::vector<float> ns;                         // by group; NaN: not known
   std::vector<float> class_ns;                   // by class, as if its units were alike; 0: none can or is known
   std::vector<uint64_t> masks;                   // by group: implementations; 0: it cannot
   std::vector<uint32_t> learning;                // by group: handed out without being known, not ended
 
+  static constexpr uint32_t kGroups = 64;        // more have no times, and can what their class can
   bool known() const noexcept { return best_ns > 0; }
-  bool can(uint32_t g) const noexcept { return masks[g] != 0; }
-  bool known_at(uint32_t g) const noexcept { return ns[g] > 0; }
+  bool can(uint32_t g) const noexcept { return g < kGroups ? able >> g & 1 : masks[g] != 0; }
+  bool known_at(uint32_t g) const noexcept { return g < kGroups && (knowing >> g & 1); }
   // One of the places where this is done about as fast as anywhere.
-  bool at_home(uint32_t g) const noexcept { return ns[g] > 0 && ns[g] <= best_ns * 1.25f; }
+  bool at_home(uint32_t g) const noexcept { return g < kGroups && (homes >> g & 1); }
+  void sum_up() noexcept {                       // ns, masks or best_ns have changed
+    homes = knowing = able = 0;
+    lacks = false;
+    for (uint32_t g = 0; g < ns.size(); ++g) {
+      lacks |= masks[g] && !(ns[g] > 0);
+      if (g >= kGroups) continue;
+      const uint64_t bit = uint64_t{1} << g;
+      if (masks[g]) able |= bit;
+      if (ns[g] > 0) knowing |= bit;
+      if (ns[g] > 0 && ns[g] <= best_ns * 1.25f) homes |= bit;
+    }
+  }
 };
 
 // What makes tasks of one codelet alike: their footprint if they were given one, else the bytes of their data.
@@ -53,7 +68,7 @@ struct Weights {
 
 class Kinds {
  public:
-  static constexpr uint32_t kMost = 256, kGroups = 64;
+  static constexpr uint32_t kMost = 256, kGroups = Kind::kGroups;
 
   Kinds(const consort_host *host, const consort_sched_host *models) : host_(host), models_(models) {
     all_.reserve(kMost);
@@ -62,8 +77,10 @@ class Kinds {
   const std::vector<Kind> &all() const noexcept { return all_; }
   Kind &operator[](uint32_t i) noexcept { return all_[i]; }
 
-  // The place of this task's kind. May throw the first time that a kind is met.
-  uint32_t of(const Crew &, const consort_task *);
+  // The place of this task's kind; size: size_of() it. May throw the first time that a kind is met.
+  uint32_t of(const Crew &, const consort_task *, uint64_t size);
+  uint32_t of(const Crew &crew, const consort_task *t) { return of(crew, t, size_of(t)); }
+  uint32_t times() const noexcept { return times_; }  // changes with every best_ns
   void asked_anew(const Crew &);                 // by other groups. May throw
   void weigh(const Weights &w) noexcept { weights_ = w; }  // before the first kind
 
@@ -78,7 +95,7 @@ class Kinds {
   const consort_sched_host *const models_;
   Weights weights_;
   std::vector<Kind> all_;
-  uint32_t last_ = 0;
+  uint32_t last_ = 0, times_ = 0;
 };
 
 inline void Kinds::clear(const Crew &crew, Kind &k) {
@@ -90,6 +107,8 @@ inline void Kinds::clear(const Crew &crew, Kind &k) {
   for (uint32_t g = 0; g < n; ++g) k.masks[g] = crew.members.nclasses == 1 || (k.where >> crew.groups[g].klass & 1);
   k.best_ns = 0;
   k.seen = 0;
+  ++times_;
+  k.sum_up();
 }
 
 inline void Kinds::asked_anew(const Crew &crew) {
@@ -141,6 +160,7 @@ inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noe
     any |= fits[g] != 0;
   }
   if (weights_.gamma > 0) leave_to_thrifty(crew, t, ns, any ? fits : masks);
+  const float before = k.best_ns;
   k.best_ns = 0;
   std::vector<float> &by_class = k.class_ns;
   std::fill(by_class.begin(), by_class.end(), 0);
@@ -156,10 +176,11 @@ inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noe
   }
   for (std::size_t c = 0; c < by_class.size() && c < kGroups; ++c)
     if (by_class[c] > 0) by_class[c] = units[c] / by_class[c];
+  times_ += k.best_ns != before;
+  k.sum_up();
 }
 
-inline uint32_t Kinds::of(const Crew &crew, const consort_task *t) {
-  const uint64_t size = size_of(t);
+inline uint32_t Kinds::of(const Crew &crew, const consort_task *t, uint64_t size) {
   const auto is = [&](const Kind &k) { return k.codelet == t->codelet && k.footprint == size && k.where == t->where; };
   uint32_t i = last_;
   if (i >= all_.size() || !is(all_[i])) {
@@ -176,9 +197,7 @@ inline uint32_t Kinds::of(const Crew &crew, const consort_task *t) {
   }
   last_ = i;
   Kind &k = all_[i];
-  bool lacks = false;
-  for (uint32_t g = 0; g < k.ns.size(); ++g) lacks |= k.masks[g] && !(k.ns[g] > 0);
-  if (k.seen++ % (lacks ? 4 : kAgain) == 0) refresh(crew, k, t);
+  if (k.seen++ % (k.lacks ? 4 : kAgain) == 0) refresh(crew, k, t);
   return i;
 }
 

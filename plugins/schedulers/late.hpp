@@ -115,6 +115,7 @@ class Late {
   mutable SpinLock lock_;                      // guards what follows
   std::vector<Seat> seats_;                    // by worker
   std::vector<uint32_t> nout_;                 // by worker; side by side, for those who look at all
+  std::vector<double> far_;                    // by worker: farthest() of it, with the times that far_times_ stands for
   std::vector<int32_t> idle_;                  // by group: how many have none, about, while workers come and go
   std::vector<float> pace_;                    // by group: ns of a byte's way from the other groups, on the average
   Kinds kinds_;
@@ -128,6 +129,7 @@ class Late {
  private:
   void publish(Members &&, const consort_topology &);
   double area_ns(const Crew &) noexcept;
+  double farthest(uint32_t worker) noexcept;
   bool has_enough(const Crew &, uint32_t worker) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
@@ -142,6 +144,7 @@ class Late {
   double area_ = 0, price_[kClasses];          // what a ns of a class's units is worth beside one of another's
   double crowd_ = 1;                           // how much more the way of data counts where all of it is a lot
   double left_at_ = -1, left_ = 0;             // left_ns() of that time; -1: something has changed since
+  uint32_t far_times_ = 0;                     // of Kinds
   bool priced_ = false;
   Graph graph_;                                // has a lock of its own
 };

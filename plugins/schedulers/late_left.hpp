@@ -26,11 +26,15 @@ inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now,
 // How long all that is known takes from now on, at least.
 inline double Late::left_ns(const Crew &crew, double now) noexcept {
   if (now == left_at_) return left_;  // many idle ones ask at one time, where time is virtual
-  double longest = 0;
+  double longest = area_ns(crew);
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
+  if (far_times_ != kinds_.times()) {
+    for (uint32_t w = 0; w < seats_.size(); ++w) far_[w] = farthest(w);
+    far_times_ = kinds_.times();
+  }
   for (const uint32_t w : crew.order) {
-    if (!nout_[w]) continue;
+    if (far_[w] <= longest) continue;
     const Seat &s = seats_[w];
     for (uint32_t i = 0; i < nout_[w]; ++i) {
       const double best = kinds_[s.out[i].kind].best_ns;
@@ -39,7 +43,17 @@ inline double Late::left_ns(const Crew &crew, double now) noexcept {
     }
   }
   left_at_ = now;
-  return left_ = std::max(longest, area_ns(crew));
+  return left_ = longest;
+}
+
+// left_ns() of what this worker has, as if nothing of it had begun: then it is no less.
+inline double Late::farthest(uint32_t worker) noexcept {
+  double far = 0;
+  for (uint32_t i = 0; i < nout_[worker]; ++i) {
+    const Out &o = seats_[worker].out[i];
+    far = std::max(far, o.rank - static_cast<double>(kinds_[o.kind].best_ns) + std::max(0.0f, o.exec));
+  }
+  return far;
 }
 
 // A kind that other units do in k times the time, and whose time is worth less than a k-th, is theirs as long as that
@@ -72,27 +86,39 @@ inline double Late::area_ns(const Crew &crew) noexcept {
   const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(crew.of_class.size(), kClasses));
   if (!priced_) std::fill(price_, price_ + kClasses, 1.0);
   priced_ = true;
+  const Kind *kinds[Kinds::kMost];
+  uint32_t classes[kClasses], nkinds = 0, n = 0;
+  for (const Kind &k : kinds_.all())
+    if (k.left && k.known()) kinds[nkinds++] = &k;
+  for (uint32_t c = 0; c < nclasses; ++c)
+    if (crew.of_class[c]) classes[n++] = c;
   double best = 0, step = 0.5;
   for (int round = 0; round < 24; ++round, step *= 0.8) {
-    double load[kClasses] = {}, norm = 0, value = 0;
-    for (uint32_t c = 0; c < nclasses; ++c)
-      if (crew.of_class[c]) norm += price_[c] * crew.of_class[c];
+    double load[kClasses], norm = 0, value = 0;
+    for (uint32_t i = 0; i < n; ++i) {
+      const uint32_t c = classes[i];
+      load[c] = 0;
+      norm += price_[c] * crew.of_class[c];
+    }
     if (!(norm > 0)) return area_ = 0;
-    for (const Kind &k : kinds_.all()) {
-      if (!k.left || !k.known()) continue;
+    for (uint32_t x = 0; x < nkinds; ++x) {
+      const Kind &k = *kinds[x];
       double least = std::numeric_limits<double>::max();
       uint32_t where = 0;
-      for (uint32_t c = 0; c < nclasses && c < k.class_ns.size(); ++c)
-        if (k.class_ns[c] > 0 && crew.of_class[c] && k.class_ns[c] * price_[c] < least)
+      for (uint32_t i = 0; i < n; ++i) {
+        const uint32_t c = classes[i];
+        if (c < k.class_ns.size() && k.class_ns[c] > 0 && k.class_ns[c] * price_[c] < least)
           least = k.class_ns[c] * price_[c], where = c;
+      }
       if (least == std::numeric_limits<double>::max()) continue;
       value += k.left * least / norm;
       load[where] += k.left * static_cast<double>(k.class_ns[where]) / crew.of_class[where];
     }
     best = std::max(best, value);
-    for (uint32_t c = 0; c < nclasses; ++c)  // a class that has more to do than all on the average costs more
-      if (crew.of_class[c])
-        price_[c] = std::max(price_[c] / norm * (load[c] > value ? 1 + step : 1 / (1 + step)), 1e-9);
+    for (uint32_t i = 0; i < n; ++i) {  // a class that has more to do than all on the average costs more
+      double &price = price_[classes[i]];
+      price = std::max(price / norm * (load[classes[i]] > value ? 1 + step : 1 / (1 + step)), 1e-9);
+    }
   }
   // All data of all tasks on their way, in that time: of what many read the most is there already.
   constexpr double kMostIsThere = 0.2;

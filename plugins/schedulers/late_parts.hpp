@@ -38,12 +38,15 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   const Crew &next = serving_.prepare(std::move(members), t);
   std::vector<Seat> more(std::max(next.members.serves.size(), seats_.size()));
   std::vector<uint32_t> nout(more.size());
+  std::vector<double> far(more.size());
   std::vector<float> ways = paces(next, t);
   const std::lock_guard guard(lock_);
   std::copy(seats_.begin(), seats_.end(), more.begin());
   std::copy(nout_.begin(), nout_.end(), nout.begin());
+  std::copy(far_.begin(), far_.end(), far.begin());
   seats_.swap(more);
   nout_.swap(nout);
+  far_.swap(far);
   pace_.swap(ways);
   idle_.assign(next.groups.size(), 0);
   for (const uint32_t w : next.order) idle_[next.group_of[w]] += !nout_[w];
@@ -88,6 +91,7 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
     }
   }
   for (Seat &s : seats_) s.running = 0;
+  std::fill(far_.begin(), far_.end(), 0.0);
   std::fill(nout_.begin(), nout_.end(), 0);  // another life begins: these ends are not told
   for (uint32_t g = 0; g < idle_.size() && g < crew().groups.size(); ++g)
     idle_[g] = static_cast<int32_t>(crew().groups[g].count);
@@ -115,26 +119,31 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
   const Visit visit(serving_.visitors_of(p.from));
   if (!serving_.in(p.epoch)) return 0;
   const Crew &crew = this->crew();
+  const auto ngroups = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), Kinds::kGroups));
+  uint64_t lacks[kSome * Kinds::kGroups], sizes[kSome];
+  float ranks[kSome];
+  const auto look_at = [&](consort_task *const *tasks, uint32_t n) {
+    if (lacking_) lacking_(host_, tasks, n, crew.spaces.data(), ngroups, lacks);  // first: it fetches all at once
+    for (uint32_t i = 0; i < n; ++i) sizes[i] = size_of(tasks[i]), ranks[i] = graph_.rank(tasks[i], host_, models_);
+  };
+  look_at(p.ready, std::min(p.n, kSome));
   try {
     const std::lock_guard guard(lock_);
     pool_.promise(p.n);
     left_at_ = -1;
-    for (uint32_t i = 0; i < p.n; ++i) kinds_.of(crew, p.ready[i]);  // from here on this throws nothing
+    for (uint32_t i = 0; i < p.n; ++i)  // from here on this throws nothing
+      kinds_.of(crew, p.ready[i], i < kSome ? sizes[i] : size_of(p.ready[i]));
   } catch (...) {
     return 0;  // no memory: the kernel takes them to workers by itself
   }
   const double now = this->now();
-  const auto ngroups = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), Kinds::kGroups));
-  uint64_t lacks[kSome * Kinds::kGroups];
   for (uint32_t done = 0; done < p.n;) {
     const uint32_t some = std::min(kSome, p.n - done);
-    float ranks[kSome];
-    for (uint32_t i = 0; i < some; ++i) ranks[i] = graph_.rank(p.ready[done + i], host_, models_);
-    if (lacking_) lacking_(host_, p.ready + done, some, crew.spaces.data(), ngroups, lacks);
+    if (done) look_at(p.ready + done, some);
     const std::lock_guard guard(lock_);
     for (uint32_t i = 0; i < some; ++i) {
       consort_task *t = p.ready[done + i];
-      const uint32_t kind = kinds_.of(crew, t);
+      const uint32_t kind = kinds_.of(crew, t, sizes[i]);
       Kind &k = kinds_[kind];
       if (p.flags & CONSORT_PUSH_RETRIED) {
         bool was_out = !(p.flags & CONSORT_PUSH_NEW);  // with both, some are new
@@ -156,10 +165,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
     }
     left_at_ = -1;
     done += some;
-  }
-  if (p.wake && models_) {
-    const std::lock_guard guard(lock_);
-    wake(crew, p, now);
+    if (done == p.n && p.wake && models_) wake(crew, p, now);
   }
   return p.n;
 }
@@ -197,6 +203,7 @@ inline bool Late::forget(uint32_t worker, uint64_t id) noexcept {
       if (uint32_t &l = k.learning[crew.group_of[worker]]; l > 0) --l;
     std::copy(s.out + i + 1, s.out + nout, s.out + i);
     if (--nout == 0 && crew.serves(worker)) count_idle(crew.group_of[worker], 1);
+    far_[worker] = farthest(worker);
     return true;
   }
   return false;
@@ -258,6 +265,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     if (known) exec = k.ns[g];
     if (nout == 0) count_idle(g, -1);
     s.out[nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, false, known};
+    far_[worker] = farthest(worker);
     end = free_at(worker, now);
     if (!known) ++k.learning[g];
     if (k.left) --k.left;

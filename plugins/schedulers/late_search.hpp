@@ -46,20 +46,22 @@ inline double Late::Search::cost(const Node *n, double ns) const noexcept {
 }
 
 inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
-  constexpr uint32_t kAtOnce = 4;
+  constexpr uint32_t kAtOnce = 4, kFew = 8;
   const uint32_t at_most = stays_ > 0 ? kAsked : kLook;  // where memory is short what it lacks decides
+  const Queue &ready = late_.kinds_[kind].ready;
+  const double least = std::max(score_, floor);
   Node *some[kLook];
-  double most[kLook];  // the score if all that it only reads is there
-  uint32_t n = late_.kinds_[kind].ready.first(some, look_, false), first = 0;
-  // The way counts against it: nothing behind can be better once a rank is no more than the score.
-  for (uint32_t j = 0; j < n; ++j) {
-    if (some[j]->priority != priority_ || some[j]->rank <= std::max(score_, floor)) {
-      n = j;
-      break;
+  double most[kLook];  // the score if all that it only reads is there: no more than its rank
+  uint32_t have = 0, n = 0;
+  const auto reaches = [&](uint32_t j) {  // is there a j-th, and may it be better than what there was before?
+    if (j == n) {
+      if (j == have && have < look_) have = ready.first(some, std::min(have ? 2 * have : kFew, look_), false);
+      if (j >= have || some[j]->priority != priority_ || some[j]->rank <= least) return false;
+      __builtin_prefetch(some[j]->task);
+      most[n++] = some[j]->rank - cost(some[j], 0);
     }
-    most[j] = some[j]->rank - cost(some[j], 0);
-    if (most[j] > most[first]) first = j;
-  }
+    return true;
+  };
   Node *asked[kAtOnce];
   const consort_task *tasks[kAtOnce];
   uint32_t m = 0;
@@ -72,8 +74,12 @@ inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
         score_ = s, best = {asked[x], kind};
     m = 0;
   };
+  // The way counts against it: nothing behind can be better once a rank is no more than the score.
+  uint32_t first = 0;
+  for (uint32_t j = 0; reaches(j) && some[j]->rank > most[first]; ++j)
+    if (most[j] > most[first]) first = j;
   if (n && most[first] > score_) ask(first), answer();  // the most promising, so that few others are asked about
-  for (uint32_t j = 0, all = 1; j < n && all < at_most && some[j]->rank > score_; ++j) {
+  for (uint32_t j = 0, all = 1; all < at_most && reaches(j) && some[j]->rank > score_; ++j) {
     if (j != first && most[j] > score_) ask(j), ++all;
     if (m == kAtOnce) answer();
   }
@@ -114,13 +120,18 @@ inline Late::Found Late::most_urgent(const Crew &crew, uint32_t worker, double n
                                      double beta) noexcept {
   const uint32_t g = crew.group_of[worker];
   int32_t priority = std::numeric_limits<int32_t>::min();
-  bool alike = true;  // nobody said what is more urgent
+  bool alike = true, any = false;  // alike: nobody said what is more urgent
   for (Kind &k : kinds_.all()) {
     k.open = k.nready && k.can(g) && k.at_home(g) && !awaits_quicker(crew, k, worker, now);
     if (!k.open) continue;
     const int32_t its = k.ready.front()->priority;
     alike &= priority == std::numeric_limits<int32_t>::min() || its == priority;
     priority = std::max(priority, its);
+    any = true;
+  }
+  if (!any) {  // nothing to weigh; but prices go on from what they were, so they are asked as often whoever comes
+    if (crowd_ > 1) left_ns(crew, now);
+    return {};
   }
   Search s(*this, crew, g, now, priority, near, look, beta);
   bool leaves = false;

@@ -11,21 +11,21 @@
 
 namespace policies {
 
-struct Node {
+struct alignas(64) Node {                  // two lines; what a queue and a choice look at is in the first
   consort_task *task = nullptr;
   Node *left = nullptr, *right = nullptr;  // of queue.hpp; left: the next free one
   uint64_t seq = 0;                        // of its arrival; its hash balances the tree
-  uint64_t groups = 0;                     // those of the first 64 groups that can run it; 0: only where it is
+  double sum = 0;                          // `exec` of the whole subtree
+  uint64_t stays = 0;                      // of late.hpp: groups that do it well and have all that it changes; 0: none
   float rank = 0;                          // ns from its start to the end of what hangs on it; 0: not known
   float exec = 0;                          // ns expected here
-  double sum = 0;                          // the same of the whole subtree
   int32_t priority = 0;
-  uint32_t worker = 0, impl = CONSORT_NONE;
-  bool known = true;                       // a model told `exec`
-  const void *team = nullptr;    // it is for this team, whose first worker has it
-  uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
-  uint64_t stays = 0;                      // of late.hpp: groups that do it well and have all that it changes; 0: none
   float changes = 0;                       // of late.hpp: bytes that it changes
+  uint64_t groups = 0;                     // those of the first 64 groups that can run it; 0: only where it is
+  const void *team = nullptr;              // it is for this team, whose first worker has it
+  uint32_t worker = 0, impl = CONSORT_NONE;
+  uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
+  bool known = true;                       // a model told `exec`
 };
 
 class Pool {

@@ -1,8 +1,8 @@
 // queue.hpp — the tasks of one worker, the most urgent first: by priority, then by rank, then by arrival.
 //
-// A treap over nodes of pool.hpp: adding and taking cost the logarithm of what waits; first() looks at the foremost
-// without taking them; ahead_of() says in the same time how much work stands before a newcomer. Its owner holds the
-// lock. Nothing is allocated.
+// A treap over nodes of pool.hpp: adding and taking cost the logarithm of what waits; the first and the last are known;
+// first() looks at the foremost without taking them; ahead_of() says how much work stands before a newcomer. Its owner
+// holds the lock. Nothing is allocated.
 #pragma once
 #include "pool.hpp"
 
@@ -14,6 +14,8 @@ class Queue {
   double sum() const noexcept { return root_ ? root_->sum : 0; }
 
   void push(Node *n) noexcept {
+    if (!front_ || before(n, front_)) front_ = n;
+    if (!back_ || before(back_, n)) back_ = n;
     Node **at = &root_;
     while (*at && weight(*at) > weight(n)) {
       (*at)->sum += n->exec;
@@ -32,18 +34,14 @@ class Queue {
       at = before(n, *at) ? &(*at)->left : &(*at)->right;
     }
     *at = merge(n->left, n->right);
+    if (n == front_)
+      for (front_ = root_; front_ && front_->left;) front_ = front_->left;
+    if (n == back_)
+      for (back_ = root_; back_ && back_->right;) back_ = back_->right;
   }
 
-  Node *front() const noexcept {
-    Node *n = root_;
-    while (n && n->left) n = n->left;
-    return n;
-  }
-  Node *back() const noexcept {
-    Node *n = root_;
-    while (n && n->right) n = n->right;
-    return n;
-  }
+  Node *front() const noexcept { return front_; }
+  Node *back() const noexcept { return back_; }
 
   // The foremost, in their order; with_equals: those alone whose priority and rank the first one has.
   uint32_t first(Node **out, uint32_t max, bool with_equals) const noexcept {
@@ -113,7 +111,7 @@ class Queue {
     walk(n->right, equal, out, max, count);
   }
 
-  Node *root_ = nullptr;
+  Node *root_ = nullptr, *front_ = nullptr, *back_ = nullptr;
 };
 
 }  // namespace policies
