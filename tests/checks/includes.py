@@ -7,7 +7,9 @@
                                    Boost.DLL in exactly one .cpp, toml++ in exactly one .cpp; no application face (.hpp)
   plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the headers right in
                                    plugins/FAMILY or in a folder there that is no plugin, the system, its vendor
-  tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/"""
+  tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/
+  tests/doubles                    their own files, the libraries, the system; a vendor's header only in files that begin
+                                   with its name; nothing of Consort, for a double stands for what is no part of it"""
 import re
 import sys
 from pathlib import Path
@@ -115,6 +117,20 @@ def check_outside(file, folder):
                 fail(file, line, f'includes "{name}"; what is built on Consort includes <consort/...> and its own files')
 
 
+VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda')}
+
+
+def check_double(file, folder):
+    for line, angle, name in includes(file):
+        if angle and (name in CXX or SYSTEM.fullmatch(name) or name in ('spawn.h', 'ucontext.h')
+                      or file.name.startswith(VENDORS.get(name, '/'))):
+            pass
+        elif angle and name == 'gtest/gtest.h' and ('test' in file.stem or 'library' in file.stem):
+            pass
+        elif angle or not (own(file, name, folder) or name == 'nvrtc_prelude.inc'):
+            fail(file, line, f'includes "{name}"; a double has its own files, its vendor\'s header, the libraries, the system')
+
+
 def main():
     count = 0
     counted = {'boost/': set(), 'toml++/': set()}
@@ -136,6 +152,9 @@ def main():
         for file in sources(ROOT / top):
             count += 1
             check_outside(file, ROOT / top)
+    for file in sources(ROOT / 'tests/doubles'):
+        count += 1
+        check_double(file, ROOT / 'tests/doubles')
     for name, files in counted.items():
         if len(files) > 1:
             for file in sorted(files):

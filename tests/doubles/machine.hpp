@@ -1,0 +1,83 @@
+// The simulated machine of this process: its devices, whatever lives on them, and the record of what was done wrong.
+// One lock guards all of it; streams let go of it while they execute, and that is all that happens beside it. It is
+// never destroyed, for streams' threads may outlive main().
+#pragma once
+#include <condition_variable>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "memory.hpp"
+#include "settings.hpp"
+#include "stream.hpp"
+
+namespace gpu {
+
+struct Module;
+struct Graph;
+struct Node;
+struct Exec;
+
+struct Device {
+  int index = 0;
+  size_t memory = 0, plain = 0;  // what there is; what was allocated outside pools
+  std::unique_ptr<Arena> arena;
+  std::shared_ptr<Pool> own_pool, pool;
+  std::shared_ptr<Context> primary;
+  int references = 0;
+  unsigned flags = 0;
+  int lost = 0;
+  uint64_t operations = 0;
+};
+
+struct Context : Object {
+  explicit Context(Device &on) : device(on) {}
+
+  Device &device;
+  bool primary = false, alive = true;
+  int error = 0;
+  unsigned flags = 0;
+  std::set<int> peers;
+  std::shared_ptr<Stream> null_stream;
+  std::map<uint64_t, std::shared_ptr<Stream>> per_thread;
+};
+
+class Machine {
+ public:
+  std::mutex mutex;
+  std::condition_variable changed;  // what the host waits for
+  Settings settings;
+  bool set = false, initialised = false;
+  std::vector<std::unique_ptr<Device>> devices;
+  Memory memory;
+  Clock host;  // what the host has seen the end of
+  Table<Context> contexts{1};
+  Table<Stream> streams{2};
+  Table<Event> events{3};
+  Table<Module> modules{4};
+  Table<Function> functions{5};
+  Table<Pool> pools{6};
+  Table<Graph> graphs{7};
+  Table<Exec> execs{8};
+  Table<Node> nodes{9};
+  std::vector<std::weak_ptr<Capture>> captures;
+  uint64_t next_stream = 0, next_capture = 0, next_context = 0;
+  std::set<Stream *> blocked;  // threads of streams that wait for another stream
+  std::vector<std::string> violations;
+  size_t violation_count = 0, operations = 0;
+
+  bool configure(const char *text, std::string &error);  // makes the devices
+  void violate(const std::string &words);
+  int injected(const std::vector<Injected> &from, const char *function) const;
+  uint64_t count(const char *function);
+  Device *device_of(uint64_t address) const;
+  void lose(Device &device, int code);
+  size_t live() const;
+
+ private:
+  std::map<std::string, uint64_t, std::less<>> calls;
+};
+
+Machine &machine();
+
+}  // namespace gpu

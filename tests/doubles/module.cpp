@@ -1,0 +1,130 @@
+#include "module.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "call.hpp"
+
+namespace gpu {
+
+namespace {
+
+size_t elf_size(const Elf64_Ehdr &head, const unsigned char *image) {
+  size_t size = std::max<size_t>(head.e_shoff + size_t{head.e_shnum} * head.e_shentsize,
+                                 head.e_phoff + size_t{head.e_phnum} * head.e_phentsize);
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part;
+    std::memcpy(&part, image + head.e_phoff + size_t{i} * head.e_phentsize, sizeof part);
+    size = std::max<size_t>(size, part.p_offset + part.p_filesz);
+  }
+  return size;
+}
+
+// A library of its own each time, for it is loaded from a file that nobody else has.
+std::shared_ptr<void> open_image(const unsigned char *image, size_t size, std::string &log) {
+  int fd = memfd_create("consort-double-image", MFD_CLOEXEC);
+  if (fd < 0) {
+    fail(out_of_memory);
+  }
+  for (size_t at = 0; at < size;) {
+    ssize_t n = write(fd, image + at, size - at);
+    if (n <= 0) {
+      close(fd);
+      fail(out_of_memory);
+    }
+    at += static_cast<size_t>(n);
+  }
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  void *opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!opened) {
+    log = dlerror();
+    close(fd);
+    fail(invalid_image);
+  }
+  return {opened, [fd](void *library) {
+            dlclose(library);
+            close(fd);  // not before: by its path the loader tells libraries from each other
+          }};
+}
+
+std::shared_ptr<Function> function_of(const consort_double_kernel &kernel, const std::shared_ptr<void> &library) {
+  auto function = std::make_shared<Function>();
+  Dl_info info{};
+  bool named = kernel.function && dladdr(kernel.function, &info) && info.dli_sname && info.dli_saddr == kernel.function;
+  function->name = named ? info.dli_sname : kernel.name;
+  for (unsigned i = 0; i < kernel.param_count; ++i) {
+    function->params.push_back({kernel.params[i].size, kernel.params[i].offset, kernel.params[i].kind});
+  }
+  function->static_shared = kernel.static_shared;
+  function->code = library;
+  function->run = [run = kernel.run](void **params, const consort_double_launch &launch) {
+    run(params, &launch);
+    return 0;
+  };
+  return function;
+}
+
+void load_host(Module &module, const unsigned char *image, std::string &log) {
+  Elf64_Ehdr head;
+  std::memcpy(&head, image, sizeof head);
+  if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_type != ET_DYN || head.e_machine == 190 || head.e_machine == 224) {
+    log =
+        "an ELF image, but none for the host: the double executes what its own compiler made, no machine code of a GPU";
+    fail(no_binary_for_gpu);
+  }
+  auto library = open_image(image, elf_size(head, image), log);
+  auto *table = static_cast<const consort_double_image *>(dlsym(library.get(), "consort_double_image"));
+  if (!table || table->version != consort_double_image_version) {
+    log = "an ELF image of the host without a table of kernels";
+    fail(invalid_image);
+  }
+  for (unsigned i = 0; i < table->kernel_count; ++i) {
+    module.functions.push_back(function_of(table->kernels[i], library));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Module> load_module(const std::shared_ptr<Context> &context, const void *image, std::string &log) {
+  const auto *bytes = static_cast<const unsigned char *>(need(image));
+  auto module = std::make_shared<Module>();
+  if (bytes[0] == ELFMAG0 && std::memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+    load_host(*module, bytes, log);
+  } else {
+    log = "neither an ELF image nor a program's text";
+    fail(invalid_image);
+  }
+  module->context = context;
+  Machine &m = machine();
+  m.modules.add(module);
+  for (const auto &function : module->functions) {
+    function->context = context;
+    function->module = module;
+    m.functions.add(function);
+  }
+  return module;
+}
+
+void unload(Lock &lock, const std::shared_ptr<Module> &module) {
+  (void)lock;
+  Machine &m = machine();
+  for (const auto &[handle, stream] : m.streams.all) {
+    for (const Op &op : stream->queue) {
+      const auto *kernel = std::get_if<Kernel>(&op.work);
+      if (kernel && kernel->function->module.lock() == module && !stream->context->error) {
+        m.violate("kernel " + kernel->function->name + " waits in a stream while its module is unloaded");
+      }
+    }
+  }
+  for (const auto &function : module->functions) {
+    m.functions.remove(*function);
+  }
+  m.modules.remove(*module);
+}
+
+}  // namespace gpu

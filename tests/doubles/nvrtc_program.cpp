@@ -1,0 +1,257 @@
+#include "nvrtc_program.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <nvrtc.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "image.h"
+
+extern char **environ;
+
+namespace nvrtc {
+
+namespace {
+
+// Set by CMake from the two headers, so that the library needs no file of the source tree.
+constexpr char prelude[] = {
+#include "nvrtc_prelude.inc"
+};
+
+struct Folder {  // of one compilation
+  std::filesystem::path path;
+  Folder() {
+    std::string made = (std::filesystem::temp_directory_path() / "consort-double-XXXXXX").string();
+    if (char *at = mkdtemp(made.data())) {
+      path = at;
+    }
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path.empty()) {
+      std::filesystem::remove_all(path, ignored);
+    }
+  }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+};
+
+std::string read(const std::filesystem::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool write(const std::filesystem::path &path, const std::string &text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  return static_cast<bool>(file.flush());
+}
+
+// Comments and the insides of strings become blanks; lines stay where they are.
+std::string bare(std::string text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto blank_to = [&](size_t end) {
+      for (end = std::min(end, text.size()); i < end; ++i) {
+        text[i] = text[i] == '\n' ? '\n' : ' ';
+      }
+      --i;
+    };
+    if (text.compare(i, 2, "//") == 0) {
+      blank_to(text.find('\n', i));
+    } else if (text.compare(i, 2, "/*") == 0) {
+      size_t end = text.find("*/", i + 2);
+      blank_to(end == text.npos ? end : end + 2);
+    } else if (text[i] == '"') {
+      size_t end = ++i;
+      while (end < text.size() && text[end] != '"' && text[end] != '\n') {
+        end += text[end] == '\\' ? 2 : 1;
+      }
+      blank_to(end);
+      ++i;
+    }
+  }
+  return text;
+}
+
+// `extern __shared__ T name[];` has no size to be static with: it becomes a pointer to what the launch gives.
+std::string without_dynamic_shared(const std::string &source) {
+  static const std::regex declared(
+      R"(extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?([\w\s:]+?)\s*\b(\w+)\s*\[\s*\]\s*;)");
+  return std::regex_replace(source, declared, "$1 *$2 = ($1 *)consort_dynamic_shared;");
+}
+
+// Its options as g++ knows them. False where one is none.
+bool known(const std::vector<std::string> &options, std::vector<std::string> &out, std::string &log) {
+  for (size_t i = 0; i < options.size(); ++i) {
+    std::string option = options[i];
+    bool apart = option == "-I" || option == "-D" || option == "-U" || option == "-arch" || option == "-std" ||
+                 option == "--include-path" || option == "--define-macro" || option == "--gpu-architecture";
+    if (apart && i + 1 < options.size()) {
+      option += (option.size() == 2 ? "" : "=") + options[++i];
+    }
+    for (auto [from, to] :
+         {std::pair{"--include-path=", "-I"}, {"--define-macro=", "-D"}, {"--undefine-macro=", "-U"}}) {
+      if (option.starts_with(from)) {
+        option = to + option.substr(std::strlen(from));
+      }
+    }
+    if (option.starts_with("-I") || option.starts_with("-D") || option.starts_with("-U")) {
+      out.push_back(option);
+    } else if (option.starts_with("--std=") || option.starts_with("-std=")) {
+      std::string standard = option.substr(option.find('=') + 1);
+      out.push_back(standard == "c++20" ? "-std=c++20" : "-std=c++17");  // the prelude needs no less
+    } else if (!option.starts_with("-")) {
+      log = "nvrtc: error: unrecognized option " + option + " found\n";
+      return false;
+    }
+  }
+  return true;
+}
+
+int run(const std::vector<std::string> &words, const std::filesystem::path &log) {
+  std::vector<char *> argv;
+  for (const std::string &word : words) {
+    argv.push_back(const_cast<char *>(word.c_str()));
+  }
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&files, 1, 2);
+  pid_t child = 0;
+  int error = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  int status = 0;
+  while (!error && waitpid(child, &status, 0) < 0) {
+    error = errno == EINTR ? 0 : errno;
+  }
+  return error ? -error : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+// What the names became, asked of the image itself.
+void find_lowered(Program &program, const std::filesystem::path &image) {
+  void *library = dlopen(image.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    return;
+  }
+  auto *table = static_cast<const consort_double_image *>(dlsym(library, "consort_double_image"));
+  for (unsigned i = 0; table && i < table->kernel_count; ++i) {
+    Dl_info info{};
+    if (dladdr(table->kernels[i].function, &info) && info.dli_sname) {
+      program.lowered[table->kernels[i].name] = info.dli_sname;
+    }
+  }
+  dlclose(library);
+}
+
+std::string table_of(const Program &program, const std::vector<std::string> &kernels) {
+  std::string rows;
+  for (const auto *names : {&kernels, &program.expressions}) {
+    for (const std::string &name : *names) {
+      std::string quoted = std::regex_replace(name, std::regex(R"(["\\])"), R"(\$&)");
+      std::string value = name.starts_with("&") ? name.substr(1) : name;
+      rows += "CONSORT_KERNEL(\"" + quoted + "\", &" + value + "),\n";
+    }
+  }
+  return "\n#line 1 \"the table of kernels\"\nstatic const consort_double_kernel consort_double_kernels[] = {\n" +
+         rows +
+         "{}};\nextern \"C\" __attribute__((visibility(\"default\"))) const consort_double_image consort_double_image "
+         "= {"
+         "consort_double_image_version, sizeof consort_double_kernels / sizeof *consort_double_kernels - 1,"
+         " consort_double_kernels};\n";
+}
+
+}  // namespace
+
+std::vector<std::string> kernels_in(const std::string &source) {
+  std::string text = bare(source);
+  std::vector<std::string> found;
+  for (size_t at = text.find("__global__"); at != text.npos; at = text.find("__global__", at + 1)) {
+    size_t end = text.find_first_of("{;", at);
+    std::string head = text.substr(at, end == text.npos ? end : end - at);
+    head = std::regex_replace(head, std::regex(R"(__launch_bounds__\s*\([^)]*\))"), "");
+    std::smatch match;
+    bool templated =
+        std::regex_search(text.substr(0, at), std::regex(R"(template\s*<[^;{}]*>\s*(static\s+|inline\s+)*$)"));
+    if (!templated && std::regex_search(head, match, std::regex(R"(\b(\w+)\s*\()")) &&
+        std::find(found.begin(), found.end(), match[1].str()) == found.end()) {
+      found.push_back(match[1].str());
+    }
+  }
+  return found;
+}
+
+int compile(Program &program, const std::vector<std::string> &options) {
+  program.compiled = false;
+  program.log.clear();
+  std::vector<std::string> words = {"g++",
+                                    "-x",
+                                    "c++",
+                                    "-O1",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-w",
+                                    "-fno-exceptions",
+                                    "-fdiagnostics-color=never",
+                                    "-fno-diagnostics-show-caret"};
+  std::string standard = "-std=c++17";
+  if (!known(options, words, program.log)) {
+    return NVRTC_ERROR_INVALID_OPTION;
+  }
+  auto given = std::find_if(words.begin(), words.end(), [](const auto &word) { return word.starts_with("-std="); });
+  if (given == words.end()) {
+    words.push_back(standard);
+  }
+  Folder folder;
+  std::string bare_source = bare(program.source);
+  if (bare_source.find("__syncthreads") != bare_source.npos || bare_source.find("__syncwarp") != bare_source.npos) {
+    words.push_back("-DCONSORT_DOUBLE_BARRIERS");
+  }
+  auto kernels = kernels_in(program.source);
+  std::erase_if(kernels, [&](const auto &name) {
+    return std::find(program.expressions.begin(), program.expressions.end(), name) != program.expressions.end();
+  });
+  std::string name = program.name.empty() ? "default_program" : program.name;
+  std::string text = std::string(prelude) + "\n#line 1 \"" + std::regex_replace(name, std::regex(R"(["\\\n])"), "_") +
+                     "\"\n" + without_dynamic_shared(program.source) + table_of(program, kernels);
+  auto source = folder.path / "program.cpp", image = folder.path / "image.so", log = folder.path / "log";
+  bool written = !folder.path.empty() && write(source, text);
+  for (const auto &[file, header] : program.headers) {
+    auto path = (folder.path / file).lexically_normal();
+    bool inside = path.string().starts_with(folder.path.string() + "/");
+    std::error_code ignored;
+    std::filesystem::create_directories(path.parent_path(), ignored);
+    written = written && inside && write(path, header);
+  }
+  if (!written) {
+    program.log = "the folder for temporary files cannot be written\n";
+    return NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
+  }
+  for (const std::string &word : {"-I" + folder.path.string(), source.string(), std::string("-o"), image.string()}) {
+    words.push_back(word);
+  }
+  int status = run(words, log);
+  program.log = status < 0 ? std::string("g++ cannot be run: ") + std::strerror(-status) + "\n" : read(log);
+  program.image = status == 0 ? read(image) : std::string();
+  if (status != 0 || program.image.empty()) {
+    return NVRTC_ERROR_COMPILATION;
+  }
+  find_lowered(program, image);
+  program.compiled = true;
+  return NVRTC_SUCCESS;
+}
+
+}  // namespace nvrtc
