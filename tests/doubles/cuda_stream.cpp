@@ -150,8 +150,10 @@ CUresult cuEventRecord(CUevent event, CUstream handle) {
 }
 
 CUresult cuEventQuery(CUevent event) {
-  return cu("cuEventQuery", Need::context, [&](Call &) {
-    if (!reached(*event_of(event))) {
+  return cu("cuEventQuery", Need::init, [&](Call &) {  // of any thread, whatever is current there
+    auto of = event_of(event);
+    healthy(*of->context);
+    if (!reached(*of)) {
       fail(not_ready);
     }
   });

@@ -247,22 +247,6 @@ TEST_F(OpenCl, BuiltKernelsAreKept) {
 
 // -- host functions and completion ------------------------------------------------------------------------------------
 
-struct Call {
-  consort_call call{};
-  std::function<consort_status(const consort_call *)> body;
-  explicit Call(std::function<consort_status(const consort_call *)> f) : body(std::move(f)) {
-    call.size = sizeof call;
-    call.user = this;
-  }
-  static consort_status run(const consort_call *c) { return static_cast<Call *>(c->user)->body(c); }
-  consort_op op(bool enqueues) {
-    consort_op o = op_of(CONSORT_OP_CALL, 0);
-    o.flags = enqueues ? CONSORT_OPF_ENQUEUE : 0;
-    o.u.call = {run, &call};
-    return o;
-  }
-};
-
 TEST_F(OpenCl, FunctionsGetTheNativeQueue) {
   Machine m;
   void *q = m.open_queue();

@@ -12,7 +12,7 @@
 namespace gpu {
 
 template <class V>
-int Lane<V>::copy(const consort_copy &c, typename V::Stream stream, Issued &out) noexcept {
+int Lane<V>::copy(const consort_copy &c, typename V::Stream stream, Issued &out) {
   const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
   if (!from && !to) {
     refuse(out, CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " +
@@ -34,7 +34,7 @@ int Lane<V>::copy(const consort_copy &c, typename V::Stream stream, Issued &out)
 
 // Fills take whole patterns at multiples of their size: what sticks out at both ends goes byte by byte.
 template <class V>
-int Lane<V>::fill(const consort_fill &f, typename V::Stream stream, Issued &out) noexcept {
+int Lane<V>::fill(const consort_fill &f, typename V::Stream stream, Issued &out) {
   if (!dev_.owns(f.space)) {
     refuse(out, CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
     return 0;
@@ -62,7 +62,7 @@ int Lane<V>::fill(const consort_fill &f, typename V::Stream stream, Issued &out)
 
 // Memory that ops behind this one may use at once, and that goes when those before it are through.
 template <class V>
-int Lane<V>::memory(const consort_op &op, typename V::Stream stream, Issued &out) noexcept {
+int Lane<V>::memory(const consort_op &op, typename V::Stream stream, Issued &out) {
   const consort_alloc &a = op.u.alloc;
   if (!dev_.owns(a.space)) {
     refuse(out, CONSORT_E_UNSUPPORTED, "memory in space " + std::to_string(a.space) + ", which is not its own");
@@ -82,7 +82,7 @@ int Lane<V>::memory(const consort_op &op, typename V::Stream stream, Issued &out
 // Parameters are passed by address: a datum as its pointer, a value as its bytes. What the kernel says of its own is
 // compared, where the library can tell.
 template <class V>
-int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &out) noexcept {
+int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &out) {
   const Code<V> &code = *reinterpret_cast<const Code<V> *>(l.code);
   const auto no = [&](consort_status s, const std::string &words) {
     refuse(out, s, "kernel \"" + code.name + "\": " + words);

@@ -100,7 +100,7 @@ class Device : public streams::Owner<Lane<V>> {
   consort_status take(uint64_t bytes, typename V::Stream, uint64_t *at);
   void give(uint64_t at, uint64_t bytes, typename V::Stream) noexcept;
   // Words and a status for an answer that is not 0; the device is lost where it says so. Without the mutex.
-  consort_status failed(int error, const std::string &what) noexcept;
+  consort_status failed(int error, const std::string &what);
   // Whose is a space: this device's, a neighbour's (null: nobody's of this driver).
   Device *owner_of(uint32_t space) const noexcept {
     for (Device *d : driver.opened)
@@ -121,10 +121,11 @@ class Device : public streams::Owner<Lane<V>> {
   Events<V> events;
 
  private:
-  static constexpr uint64_t kGranule = 512;
+  static constexpr uint64_t kGranule = 512, kAlign = 256;
   static uint64_t rounded(uint64_t bytes) noexcept { return (bytes + kGranule - 1) / kGranule * kGranule; }
   consort_status alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out);
-  consort_status look_at_clock() noexcept;
+  static constexpr uint64_t kPatientNs = 2'000'000, kBriefNs = 50'000;
+  void look_at_clock(uint64_t patience) noexcept;
   bool reaches(Device &other);
 
   std::string space_name_, arch_, key_;

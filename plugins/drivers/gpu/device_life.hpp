@@ -6,7 +6,7 @@
 namespace gpu {
 
 template <class V>
-consort_status Device<V>::failed(int error, const std::string &what) noexcept {
+consort_status Device<V>::failed(int error, const std::string &what) {
   const consort_status s = V::status_of(error);
   if (V::means_lost(error) && !this->is_lost()) this->lose_and_tell();
   return fail(s, what + ": " + api.words(error));
@@ -26,7 +26,7 @@ consort_status Device<V>::open() {
   if (const int e = api.stream_create(&clock_, api.greatest_priority())) return failed(e, "no stream");
   pooled_ = api.pool_create(&pool_, number, capacity_) == 0;
   if (const int e = api.event_create(&anchor_, true)) return failed(e, "no event");
-  look_at_clock();
+  look_at_clock(kPatientNs);
   key_ = api.key(number);
   arch_ = std::string(V::kName) + "/" + api.arch(number) + "/" + std::to_string(api.processors(number)) + V::kProcessor;
   space_name_ = V::kName + std::to_string(index) + ":" + (api.integrated(number) ? "ram" : "hbm");
@@ -42,6 +42,7 @@ Device<V>::~Device() {
   if (!entered) return;
   const Current<V> current(*this);
   if (!current.error()) {
+    if (control_ && !this->is_lost()) api.stream_sync(control_);  // what was freed is under way there
     for (const auto &[at, block] : pinned_) {
       if (block.registered) api.host_unregister(at);
       else api.host_free(at);
@@ -57,17 +58,19 @@ Device<V>::~Device() {
 }
 
 // The two clocks are read one right after the other, by an event on a stream where nothing else is. A device that takes
-// its time is asked again later.
+// longer than `patience` is asked again later.
 template <class V>
-consort_status Device<V>::look_at_clock() noexcept {
-  constexpr int kPatience = 200;
+void Device<V>::look_at_clock(uint64_t patience) noexcept {
+  anchor_time_ = 0;
   const uint64_t before = this->host->now(this->host);
-  if (api.event_record(anchor_, clock_)) return CONSORT_E_IO;
+  if (api.event_record(anchor_, clock_)) return;
+  uint64_t after = before;
   int e = V::kNotReady;
-  for (int i = 0; i < kPatience && e == V::kNotReady; ++i) e = api.event_query(anchor_);
-  const uint64_t after = this->host->now(this->host);
-  anchor_time_ = e ? 0 : before + (after - before) / 2;
-  return CONSORT_OK;
+  while (e == V::kNotReady && after - before < patience) {
+    e = api.event_query(anchor_);
+    after = this->host->now(this->host);
+  }
+  if (!e) anchor_time_ = before + (after - before) / 2;
 }
 
 // Times between two events are floats of milliseconds: the anchor must not be old.
@@ -77,7 +80,7 @@ uint64_t Device<V>::time_of(typename V::Event event) noexcept {
   float ms = 0;
   const bool known = anchor_time_ && api.elapsed(&ms, anchor_, event) == 0;
   const uint64_t at = known ? anchor_time_ + static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(ms) * 1e6)) : 0;
-  if (const uint64_t now = this->host->now(this->host); !anchor_time_ || now - anchor_time_ > kOld) look_at_clock();
+  if (const uint64_t now = this->host->now(this->host); !anchor_time_ || now - anchor_time_ > kOld) look_at_clock(kBriefNs);
   return at;
 }
 
@@ -92,7 +95,8 @@ consort_status Device<V>::space(uint32_t i, consort_space_desc *out) {
   d.domain = V::kName;
   d.domain_key = std::hash<std::string>{}(key_);
   d.capacity = capacity_;
-  d.granule = d.align = kGranule;
+  d.granule = kGranule;
+  d.align = kAlign;
   streams::answer(out, d);
   return CONSORT_OK;
 }

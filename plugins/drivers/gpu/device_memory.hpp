@@ -53,7 +53,6 @@ consort_status Device<V>::alloc(uint32_t space, uint64_t bytes, uint64_t align, 
   constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
   if (flags & ~can)
     return fail(CONSORT_E_UNSUPPORTED, "device memory is neither pinned nor exported: leave these flags out");
-  constexpr uint64_t kAlign = 256;
   if (align > kAlign)
     return fail(CONSORT_E_UNSUPPORTED, "memory is aligned to " + std::to_string(kAlign) + " bytes, not to " +
                                            std::to_string(align) + ": ask for no more");

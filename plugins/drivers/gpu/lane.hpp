@@ -42,12 +42,13 @@ class Lane {
   };
 
   Way way_of(const consort_op &) const noexcept;
-  int copy(const consort_copy &, typename V::Stream, Issued &) noexcept;
-  int fill(const consort_fill &, typename V::Stream, Issued &) noexcept;
-  int launch(const consort_launch &, typename V::Stream, Issued &) noexcept;
-  int memory(const consort_op &, typename V::Stream, Issued &) noexcept;
+  int give(const consort_op &, typename V::Stream, Issued &);  // what it is, without its mark
+  int copy(const consort_copy &, typename V::Stream, Issued &);
+  int fill(const consort_fill &, typename V::Stream, Issued &);
+  int launch(const consort_launch &, typename V::Stream, Issued &);
+  int memory(const consort_op &, typename V::Stream, Issued &);
   int record(bool timed, typename V::Stream, Mark *out) noexcept;
-  void refuse(Issued &out, consort_status s, std::string words) const noexcept {
+  void refuse(Issued &out, consort_status s, std::string words) const {
     out.status = s;
     out.why = std::move(words);
   }
@@ -127,21 +128,10 @@ void Lane<V>::issue(const consort_op &op, Issued &out) noexcept {
   }
   out.wait.clear();
   if (!e && out.time) e = record(true, stream, &out.first);
-  if (!e) switch (op.kind) {
-      case CONSORT_OP_COPY: e = copy(op.u.copy, stream, out); break;
-      case CONSORT_OP_FILL: e = fill(op.u.fill, stream, out); break;
-      case CONSORT_OP_LAUNCH: e = launch(op.u.launch, stream, out); break;
-      case CONSORT_OP_ALLOC:
-      case CONSORT_OP_FREE: e = memory(op, stream, out); break;
-      case CONSORT_OP_MARK: break;
-      case CONSORT_OP_CALL: {
-        consort_call *call = op.u.call.call;
-        call->native_queue = stream;
-        call->native_context = api_.native_context(dev_.handle);
-        out.status = op.u.call.fn(call);
-        break;
-      }
-      default: refuse(out, CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds");
+  if (!e) try {
+      e = give(op, stream, out);
+    } catch (const std::bad_alloc &) {
+      out.status = CONSORT_E_NOMEM;
     }
   // A copy is waited for by itself; a launch in a row of launches is not.
   if (!e && out.more && in_order_ && !out.time && op.kind != CONSORT_OP_COPY) {
@@ -153,7 +143,30 @@ void Lane<V>::issue(const consort_op &op, Issued &out) noexcept {
   if (!e) return;
   out.lost = V::means_lost(e);
   if (out.status == CONSORT_OK) out.status = V::status_of(e);
-  if (out.why.empty()) out.why = "an op was not taken: " + api_.words(e);
+  if (out.why.empty()) try {
+      out.why = "an op was not taken: " + api_.words(e);
+    } catch (const std::bad_alloc &) {  // without a word
+    }
+}
+
+template <class V>
+int Lane<V>::give(const consort_op &op, typename V::Stream stream, Issued &out) {
+  switch (op.kind) {
+    case CONSORT_OP_COPY: return copy(op.u.copy, stream, out);
+    case CONSORT_OP_FILL: return fill(op.u.fill, stream, out);
+    case CONSORT_OP_LAUNCH: return launch(op.u.launch, stream, out);
+    case CONSORT_OP_ALLOC:
+    case CONSORT_OP_FREE: return memory(op, stream, out);
+    case CONSORT_OP_MARK: return 0;
+    case CONSORT_OP_CALL: {
+      consort_call *call = op.u.call.call;
+      call->native_queue = stream;
+      call->native_context = api_.native_context(dev_.handle);
+      out.status = op.u.call.fn(call);
+      return 0;
+    }
+    default: refuse(out, CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds"); return 0;
+  }
 }
 
 template <class V>
@@ -166,7 +179,10 @@ streams::State Lane<V>::state(Mark m, consort_status *status, std::string *why) 
     return streams::State::kOver;
   }
   *status = V::means_lost(e) ? CONSORT_E_DEVICE_LOST : CONSORT_E_IO;
-  *why = "what was under way failed: " + api_.words(e);
+  try {
+    *why = "what was under way failed: " + api_.words(e);
+  } catch (const std::bad_alloc &) {  // without a word
+  }
   return V::means_lost(e) ? streams::State::kLost : streams::State::kOver;
 }
 
@@ -189,9 +205,9 @@ void Lane<V>::times(Mark first, Mark last, uint64_t seen, consort_done *out) noe
   const Current<V> current(dev_);
   float ms = 0;
   if (current.error() || api_.elapsed(&ms, first->native, last->native)) return;
-  const uint64_t end = dev_.time_of(last->native), now = dev_.host->now(dev_.host);
-  if (!end || ms < 0) return;
-  const auto took = static_cast<uint64_t>(static_cast<double>(ms) * 1e6);
+  const uint64_t known = dev_.time_of(last->native), now = dev_.host->now(dev_.host), end = known ? known : now;
+  if (ms < 0) return;
+  const auto took = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(ms) * 1e6));
   // What both clocks say of an op lies between its submission and now.
   out->t1 = std::clamp(end, std::min(seen + took, now), now);
   out->t0 = std::max(seen, out->t1 > took ? out->t1 - took : 0);

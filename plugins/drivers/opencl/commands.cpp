@@ -15,7 +15,7 @@ char *pointer(consort_addr a) noexcept { return reinterpret_cast<char *>(a.base 
 
 }  // namespace
 
-void Lane::copy(const consort_copy &c, Commands &out) noexcept {
+void Lane::copy(const consort_copy &c, Commands &out) {
   const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
   if (!from && !to) {
     out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " +
@@ -61,7 +61,7 @@ void Lane::copy(const consort_copy &c, Commands &out) noexcept {
 }
 
 // Commands take whole patterns at multiples of their size: what sticks out at both ends is written from the slot.
-void Lane::fill(const consort_fill &f, Commands &out) noexcept {
+void Lane::fill(const consort_fill &f, Commands &out) {
   if (!dev_.owns(f.space)) {
     out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
     return;
@@ -110,7 +110,7 @@ cl_kernel Lane::kernel_of(const Code &code, cl_int *e) noexcept {
 
 // A kernel takes each address as its buffer and, where it has an argument more for each, a ulong with the offset in
 // bytes. One that has not gets a sub-buffer where the address is not the buffer's own.
-void Lane::launch(const consort_launch &l, Commands &out) noexcept {
+void Lane::launch(const consort_launch &l, Commands &out) {
   const Code &code = *reinterpret_cast<const Code *>(l.code);
   const auto refuse = [&](consort_status status, const std::string &text) {
     out.out.why = "kernel \"" + code.name + "\": " + text;

@@ -1,5 +1,7 @@
 #include "lane.hpp"
 
+#include <new>
+
 #include "commands.hpp"
 
 namespace opencl {
@@ -25,25 +27,29 @@ void Lane::issue(const consort_op &op, streams::Issued<cl_event> &out) noexcept 
   out.time = out.time && dev_.driver.settings.profiling;
   c.chained = !in_order_;
   const auto marker = [&](cl_uint n, const cl_event *w, cl_event *e) { return api_.clEnqueueMarkerWithWaitList(cq_, n, w, e); };
-  switch (op.kind) {
-    case CONSORT_OP_COPY: copy(op.u.copy, c); break;
-    case CONSORT_OP_FILL: fill(op.u.fill, c); break;
-    case CONSORT_OP_LAUNCH: launch(op.u.launch, c); break;
-    case CONSORT_OP_MARK: c.add(marker); break;
-    case CONSORT_OP_CALL: {
-      bool good = true;
-      if (!out.wait.empty())
-        good = c.add([&](cl_uint n, const cl_event *w, cl_event *e) { return api_.clEnqueueBarrierWithWaitList(cq_, n, w, e); });
-      if (good && out.time && !out.first) good = c.add(marker);
-      if (!good) break;
-      consort_call *call = op.u.call.call;
-      call->native_queue = cq_;
-      call->native_context = dev_.context;
-      out.status = op.u.call.fn(call);
-      c.add(marker);
-      break;
+  try {
+    switch (op.kind) {
+      case CONSORT_OP_COPY: copy(op.u.copy, c); break;
+      case CONSORT_OP_FILL: fill(op.u.fill, c); break;
+      case CONSORT_OP_LAUNCH: launch(op.u.launch, c); break;
+      case CONSORT_OP_MARK: c.add(marker); break;
+      case CONSORT_OP_CALL: {
+        bool good = true;
+        if (!out.wait.empty())
+          good = c.add([&](cl_uint n, const cl_event *w, cl_event *e) { return api_.clEnqueueBarrierWithWaitList(cq_, n, w, e); });
+        if (good && out.time && !out.first) good = c.add(marker);
+        if (!good) break;
+        consort_call *call = op.u.call.call;
+        call->native_queue = cq_;
+        call->native_context = dev_.context;
+        out.status = op.u.call.fn(call);
+        c.add(marker);
+        break;
+      }
+      default: out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds");
     }
-    default: out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds");
+  } catch (const std::bad_alloc &) {
+    if (out.status == CONSORT_OK) out.status = CONSORT_E_NOMEM;
   }
   c.took_waits();
   if (c.error != CL_SUCCESS) {

@@ -36,9 +36,9 @@ class Lane {
  private:
   struct Commands;  // of one op
 
-  void copy(const consort_copy &, Commands &) noexcept;
-  void fill(const consort_fill &, Commands &) noexcept;
-  void launch(const consort_launch &, Commands &) noexcept;
+  void copy(const consort_copy &, Commands &);
+  void fill(const consort_fill &, Commands &);
+  void launch(const consort_launch &, Commands &);
   cl_kernel kernel_of(const Code &, cl_int *) noexcept;
 
   Device &dev_;

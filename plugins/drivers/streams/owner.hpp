@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,18 @@ class Owner {
   Owner &operator=(const Owner &) = delete;
 
   consort_status fail(consort_status status, const std::string &text) const noexcept {  // with the device's name before it
-    return host->fail(host, status, said(text).c_str());
+    try {
+      return host->fail(host, status, said(text).c_str());
+    } catch (const std::bad_alloc &) {
+      return host->fail(host, status, plugin_);
+    }
   }
   void warn(const std::string &text) noexcept {  // the first few; a broken kernel fails often
     constexpr uint32_t kLoud = 8;
-    if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud) host->log(host, 1, said(text).c_str());
+    if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud) try {
+        host->log(host, 1, said(text).c_str());
+      } catch (const std::bad_alloc &) {  // without a word
+      }
   }
 
   // With the mutex held: every op of every queue is over, with E_DEVICE_LOST.
@@ -70,7 +78,8 @@ class Owner {
 
  private:
   std::string said(const std::string &text) const { return plugin_ + (": " + name_) + ": " + text; }
-  const std::string plugin_, name_;
+  const char *const plugin_;
+  const std::string name_;
   bool told_ = false;  // with the mutex
   std::atomic<uint32_t> warnings_{0};
 };
