@@ -364,9 +364,11 @@ void synchronize(Lock &lock, const Event &event) {
 void await_users(Lock &lock, const std::shared_ptr<Block> &block, const char *how) {
   auto users = block->accesses;
   for (const Access &user : users) {
-    bool running = user.stream->done < user.serial;
-    if (running && !user.stream->context->error) {
-      machine().violate("a " + block->words() + " is " + how + " while " + user.what + " under way uses it");
+    auto seen = machine().host.find(user.stream->number);
+    bool known = user.stream->ended || (seen != machine().host.end() && user.serial <= seen->second);
+    if (!known && !user.stream->context->error) {
+      machine().violate("a " + block->words() + " is " + how + " while " + user.what +
+                        ", of which nobody saw the end, uses it");
     }
     machine().changed.wait(lock, [&] { return user.stream->done >= user.serial; });
   }

@@ -85,7 +85,7 @@ void wait_event(const std::shared_ptr<Stream> &stream, Event &event);
 bool reached(const Event &event);  // also when it was never recorded
 void synchronize(Lock &lock, const Event &event);
 
-// Whether what uses a block has been executed, and waits for it; where it has not, that is a violation.
+// Waits for what uses a block; where the host has not seen the end of it before, that is a violation.
 void await_users(Lock &lock, const std::shared_ptr<Block> &block, const char *call);
 
 }  // namespace gpu
