@@ -2,10 +2,24 @@
 
 #include <dlfcn.h>
 
+#include "../streams/apart.hpp"
+
 namespace opencl {
+namespace {
+
+// PoCL's compiler would not live with that of HIP where both stand on one libLLVM. If HIP's is there already, OpenCL goes
+// apart: a library of the application's that is given what is made there reaches it all the same, for OpenCL's loader finds
+// the vendor in each object.
+void *open_library(const char *name) noexcept {
+  static constinit streams::Room room;  // of the process: a namespace of the loader's does not go again
+  const bool taken = !streams::is_there({"libpocl"}) && streams::stands_on_llvm({"libamd_comgr"});
+  return taken && streams::Search::begins(name, "libOpenCL.so") ? room.open(name) : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+}  // namespace
 
 bool Api::open(const char *library, std::string *why) {
-  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = open_library(library);
   if (!handle) {
     const char *said = dlerror();
     *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");
