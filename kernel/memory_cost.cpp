@@ -77,46 +77,57 @@ void Memory::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept
   each([](const Datum &d) { __builtin_prefetch(replicas_shown(d)); });
 }
 
+namespace {
+
+struct Looked {              // at a datum that has contents and that a task needs
+  const Datum *datum;
+  coherence::Spaces valid, arriving;
+};
+constexpr uint32_t kAtOnce = 64;
+
+}  // namespace
+
 // Each from where it comes soonest. Those that share a link wait for what is queued on it once. Contents that are on
-// their way already are queued themselves.
+// their way already are queued themselves. A task's data are looked at once for all spaces, if they are not very many.
 void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                          float *out) const noexcept {
-  constexpr uint32_t kAtOnce = 64;  // spaces, for which each datum is looked at once
+  Looked some[kAtOnce];
+  uint32_t n = 0;
+  const auto look = [&](const consort_task &t, uint32_t first) {
+    n = 0;
+    for (uint32_t a = first; a < t.naccess && a < first + kAtOnce; ++a) {
+      if (!is_fetched(t.access[a])) continue;
+      const Datum &d = *Datum::of(t.access[a].datum);
+      if (!d.pub.bytes || !has_contents(d)) continue;
+      const Replicas *all = replicas_shown(d);
+      some[n++] = {&d, valid_spaces(d), all ? coherence::Spaces{all->arriving} : 0};
+    }
+  };
   fetch_early(tasks, nt);
-  for (uint32_t t = 0; t < nt; ++t, out += ns)
-    for (uint32_t first = 0; first < ns; first += kAtOnce) {
-      const uint32_t n = std::min(kAtOnce, ns - first);
-      float own[kAtOnce], queued[kAtOnce];
-      std::fill_n(own, n, 0.0f);
-      std::fill_n(queued, n, 0.0f);
-      for (uint32_t a = 0; a < tasks[t]->naccess; ++a) {
-        const consort_access &access = tasks[t]->access[a];
-        if (!is_fetched(access)) continue;
-        const Datum &d = *Datum::of(access.datum);
-        if (!d.pub.bytes) continue;
-        const coherence::Spaces valid = valid_spaces(d);
-        const Replicas *all = replicas_shown(d);
-        const coherence::Spaces arriving = all ? coherence::Spaces{all->arriving} : 0;
-        int full = -1;  // has it contents? Asked where it matters
-        for (uint32_t i = 0; i < n; ++i) {
-          const uint32_t space = spaces[first + i];
-          if (space >= stores_.size() || (valid & reach_[space])) continue;
-          if (full < 0) full = has_contents(d);
-          if (!full) break;
-          const uint64_t bytes = arriving & reach_[space] ? 0 : d.pub.bytes;
+  for (uint32_t t = 0; t < nt; ++t) {
+    bool looked = false;
+    for (uint32_t i = 0; i < ns; ++i) {
+      const uint32_t space = spaces[i], naccess = tasks[t]->naccess;
+      float own = 0, queued = 0;
+      for (uint32_t first = 0; first < naccess && space < stores_.size(); first += kAtOnce) {
+        if (!looked || naccess > kAtOnce) look(*tasks[t], first);
+        looked = true;
+        for (uint32_t x = 0; x < n; ++x) {
+          const auto &[d, valid, arriving] = some[x];
+          if (valid & reach_[space]) continue;
+          const uint64_t bytes = arriving & reach_[space] ? 0 : d->pub.bytes;
           Cost best{valid ? std::numeric_limits<float>::infinity() : 0, 0};
           for (coherence::Spaces left = valid; left; left &= left - 1) {
             const Cost c = cost(static_cast<uint32_t>(__builtin_ctzll(left)), space, bytes);
             if (c.own + c.queued < best.own + best.queued) best = c;
           }
-          own[i] += best.own;
-          queued[i] = std::max(queued[i], best.queued);
+          own += best.own;
+          queued = std::max(queued, best.queued);
         }
       }
-      for (uint32_t i = 0; i < n; ++i)
-        out[first + i] = spaces[first + i] < stores_.size() ? own[i] + queued[i]
-                                                            : std::numeric_limits<float>::quiet_NaN();
+      *out++ = space < stores_.size() ? own + queued : std::numeric_limits<float>::quiet_NaN();
     }
+  }
 }
 
 // What is on its way counts as there: nobody would send for it again. Each datum is looked at once for all spaces.

@@ -192,8 +192,12 @@ inline float Graph::rank(const consort_task *t, const consort_host *host, const 
   // Orders that no datum says: successors are unfinished as long as this one is.
   const consort_task *next[kSuccessors];
   uint32_t n = models ? std::min(kSuccessors, models->successors(host, t, next, kSuccessors)) : 0;
+  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(next[i]);  // each look leads to the next: all first ones go first
   const std::lock_guard guard(lock_);
   if (fresh_ * 4 > head_ - tail_) sweep();
+  const std::size_t mask = index_.size() - 1;
+  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(&index_[home_of(next[i]->id) & mask]);
+  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(&at(index_[home_of(next[i]->id) & mask].seq));
   const uint32_t seq = find(t->id);
   if (!seq) return 0;
   Record &r = at(seq);
