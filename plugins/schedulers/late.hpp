@@ -58,6 +58,10 @@ class Late {
     uint32_t running = 0;
     double since = 0;                          // when the first of those that run began, as far as is known
   };
+  struct Nothing {                             // of a group
+    uint64_t change = 0;
+    double at = 0;
+  };
   struct Found {
     Node *node = nullptr;
     uint32_t kind = 0;
@@ -89,6 +93,18 @@ class Late {
   };
 
   const Crew &crew() const noexcept { return serving_.crew(); }
+  // There was nothing for units of this group that have nothing to do, and it was not the host who said so: as long as
+  // nothing changes the next one of them, who asks at the same time, need not look.
+  void found_nothing(uint32_t group, double now) noexcept { nothing_[group] = {change_, now}; }
+  bool finds_nothing(uint32_t group, double now) const noexcept {
+    return nothing_[group].change == change_ && nothing_[group].at == now;
+  }
+  void changed() noexcept { ++change_, left_at_ = -1; }  // what is known: what waits, who has what, when it began
+  bool waits_at_home(uint32_t group) const noexcept {
+    for (const Kind &k : kinds_.all())
+      if (k.nready && k.can(group) && k.at_home(group)) return true;
+    return false;
+  }
   Found unknown(uint32_t group) noexcept;
   // Of what this worker does about as fast as any and is not left to others.
   Found most_urgent(const Crew &, uint32_t worker, double now, double near, uint32_t look, double beta = 1) noexcept;
@@ -141,6 +157,9 @@ class Late {
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
   double free_at(uint32_t worker, double now) const noexcept;
 
+  std::vector<Nothing> nothing_;               // by group
+  uint64_t change_ = 1;
+  std::vector<double> rows_;                   // of area_ns(), as large as it needs at most
   double area_ = 0, price_[kClasses];          // what a ns of a class's units is worth beside one of another's
   double crowd_ = 1;                           // how much more the way of data counts where all of it is a lot
   double left_at_ = -1, left_ = 0;             // left_ns() of that time; -1: something has changed since

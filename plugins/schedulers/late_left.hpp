@@ -83,43 +83,47 @@ inline double Late::area_ns(const Crew &crew) noexcept {
   for (const Kind &k : kinds_.all()) all += k.left;
   if (changes_ != kAlways && changes_ * 64 <= all) return area_;
   changes_ = 0;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(crew.of_class.size(), kClasses));
   if (!priced_) std::fill(price_, price_ + kClasses, 1.0);
   priced_ = true;
-  const Kind *kinds[Kinds::kMost];
-  uint32_t classes[kClasses], nkinds = 0, n = 0;
-  for (const Kind &k : kinds_.all())
-    if (k.left && k.known()) kinds[nkinds++] = &k;
+  // Row by row of a kind, of each class with units: ns of one, and of all that is left for each of the units.
+  uint32_t classes[kClasses], n = 0;
   for (uint32_t c = 0; c < nclasses; ++c)
     if (crew.of_class[c]) classes[n++] = c;
-  double best = 0, step = 0.5;
-  for (int round = 0; round < 24; ++round, step *= 0.8) {
-    double load[kClasses], norm = 0, value = 0;
-    for (uint32_t i = 0; i < n; ++i) {
-      const uint32_t c = classes[i];
-      load[c] = 0;
-      norm += price_[c] * crew.of_class[c];
-    }
-    if (!(norm > 0)) return area_ = 0;
-    for (uint32_t x = 0; x < nkinds; ++x) {
-      const Kind &k = *kinds[x];
-      double least = std::numeric_limits<double>::max();
-      uint32_t where = 0;
-      for (uint32_t i = 0; i < n; ++i) {
-        const uint32_t c = classes[i];
-        if (c < k.class_ns.size() && k.class_ns[c] > 0 && k.class_ns[c] * price_[c] < least)
-          least = k.class_ns[c] * price_[c], where = c;
-      }
-      if (least == std::numeric_limits<double>::max()) continue;
-      value += k.left * least / norm;
-      load[where] += k.left * static_cast<double>(k.class_ns[where]) / crew.of_class[where];
-    }
-    best = std::max(best, value);
-    for (uint32_t i = 0; i < n; ++i) {  // a class that has more to do than all on the average costs more
-      double &price = price_[classes[i]];
-      price = std::max(price / norm * (load[classes[i]] > value ? 1 + step : 1 / (1 + step)), 1e-9);
+  double left[Kinds::kMost], *row = rows_.data();
+  uint32_t nkinds = 0;
+  for (const Kind &k : kinds_.all()) {
+    if (!k.left || !k.known()) continue;
+    if (nkinds == Kinds::kMost) break;  // there may be more: a bound that is a little lower
+    left[nkinds++] = k.left;
+    for (uint32_t i = 0; i < n; ++i, row += 2) {
+      const double ns = classes[i] < k.class_ns.size() ? k.class_ns[classes[i]] : 0;
+      row[0] = ns > 0 ? ns : kNever;
+      row[1] = k.left * ns / crew.of_class[classes[i]];
     }
   }
+  double price[kClasses], load[kClasses], best = 0, step = 0.5;
+  for (uint32_t i = 0; i < n; ++i) price[i] = price_[classes[i]];
+  for (int round = 0; round < 24; ++round, step *= 0.8) {
+    double norm = 0, value = 0;
+    for (uint32_t i = 0; i < n; ++i) load[i] = 0, norm += price[i] * crew.of_class[classes[i]];
+    if (!(norm > 0)) return area_ = 0;
+    row = rows_.data();
+    for (uint32_t x = 0; x < nkinds; ++x, row += 2 * n) {
+      double least = kNever;
+      uint32_t where = 0;
+      for (uint32_t i = 0; i < n; ++i)
+        if (row[2 * i] * price[i] < least) least = row[2 * i] * price[i], where = i;
+      if (least == kNever) continue;
+      value += left[x] * least / norm;
+      load[where] += row[2 * where + 1];
+    }
+    best = std::max(best, value);
+    for (uint32_t i = 0; i < n; ++i)  // a class that has more to do than all on the average costs more
+      price[i] = std::max(price[i] / norm * (load[i] > value ? 1 + step : 1 / (1 + step)), 1e-9);
+  }
+  for (uint32_t i = 0; i < n; ++i) price_[classes[i]] = price[i];
   // All data of all tasks on their way, in that time: of what many read the most is there already.
   constexpr double kMostIsThere = 0.2;
   double bytes = 0, pace = 0;

@@ -40,6 +40,8 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   std::vector<uint32_t> nout(more.size());
   std::vector<double> far(more.size());
   std::vector<float> ways = paces(next, t);
+  std::vector<double> rows(2 * Kinds::kMost * std::min<std::size_t>(next.of_class.size(), kClasses));
+  std::vector<Nothing> nothing(next.groups.size());
   const std::lock_guard guard(lock_);
   std::copy(seats_.begin(), seats_.end(), more.begin());
   std::copy(nout_.begin(), nout_.end(), nout.begin());
@@ -48,11 +50,13 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   nout_.swap(nout);
   far_.swap(far);
   pace_.swap(ways);
+  rows_.swap(rows);
+  nothing_.swap(nothing);
   idle_.assign(next.groups.size(), 0);
   for (const uint32_t w : next.order) idle_[next.group_of[w]] += !nout_[w];
   kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
   changes_ = kAlways;
-  left_at_ = -1;
+  changed();
   serving_.show();
 }
 
@@ -69,7 +73,7 @@ inline consort_status Late::workers(const consort_topology &t, const uint32_t *a
 // Out of its kind's queue; the node is the caller's. Under the lock.
 inline void Late::take(Kind &k, Node *n) noexcept {
   gone(n);
-  left_at_ = -1;
+  changed();
   k.ready.remove(n);
   --k.nready;
   --nready_;
@@ -96,7 +100,7 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
   for (uint32_t g = 0; g < idle_.size() && g < crew().groups.size(); ++g)
     idle_[g] = static_cast<int32_t>(crew().groups[g].count);
   changes_ = kAlways;
-  left_at_ = -1;
+  changed();
   return count;
 }
 
@@ -130,7 +134,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
   try {
     const std::lock_guard guard(lock_);
     pool_.promise(p.n);
-    left_at_ = -1;
+    changed();
     for (uint32_t i = 0; i < p.n; ++i)  // from here on this throws nothing
       kinds_.of(crew, p.ready[i], i < kSome ? sizes[i] : size_of(p.ready[i]));
   } catch (...) {
@@ -163,7 +167,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
       ++k.nready;
       ++nready_;
     }
-    left_at_ = -1;
+    changed();
     done += some;
     if (done == p.n && p.wake && models_) wake(crew, p, now);
   }
@@ -294,7 +298,7 @@ inline void Late::submitted(const consort_task *const *tasks, uint32_t n) noexce
   } catch (...) {  // no memory: fewer are known
   }
   changes_ = kAlways;
-  left_at_ = -1;
+  changed();
 }
 
 inline void Late::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
@@ -307,7 +311,7 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
       Out &o = s.out[i];
       if (o.id != tasks[k]->id || o.started) continue;
       o.started = true;
-      left_at_ = -1;
+      changed();
       if (s.running++) continue;
       waited_ += std::max(0.0, now - std::max(o.at, s.since));
       s.since = now;
@@ -326,7 +330,7 @@ inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n
     waited_ *= keep;
     worked_ *= keep;
     s.since = now;
-    left_at_ = -1;
+    changed();
     for (uint32_t k = 0; k < n; ++k) forget(worker, done[k].cookie);
   }
   for (uint32_t k = 0; k < n; ++k) graph_.finished(done[k].cookie);
@@ -356,7 +360,7 @@ inline uint32_t Late::dropped(consort_task *const *tasks, uint32_t n, consort_ta
     pool_.put(node);
   }
   changes_ = kAlways;
-  left_at_ = -1;
+  changed();
   return nheld;
 }
 

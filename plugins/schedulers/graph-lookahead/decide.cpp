@@ -5,17 +5,19 @@ namespace lookahead {
 
 Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) noexcept {
   const uint32_t g = crew.group_of[worker];
+  const bool idle = !nout_[worker];
+  if (idle && finds_nothing(g, now)) return {};
   if (const Found f = unknown(g); f.node) return f;
-  if (const Found f = most_urgent(crew, worker, now, settings_.near, settings_.look, settings_.beta); f.node)
+  if (const Found f = most_urgent(crew, worker, now, settings_.near, settings_.look, settings_.beta); f.node || !idle)
     return f;
-  return nout_[worker] ? Found{} : costs_nothing(crew, g, now, settings_.slack);
+  const Found f = costs_nothing(crew, g, now, settings_.slack);
+  if (!f.node && !waits_at_home(g)) found_nothing(g, now);
+  return f;
 }
 
 // Is there anything for an idle one of this group?
 bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
-  for (Kind &k : kinds_.all())
-    if (k.nready && k.can(g) && k.at_home(g)) return true;
-  return unknown(g).node || costs_nothing(crew, g, now, settings_.slack).node;
+  return waits_at_home(g) || unknown(g).node || costs_nothing(crew, g, now, settings_.slack).node;
 }
 
 }  // namespace lookahead
