@@ -9,7 +9,7 @@
                                    plugins/FAMILY or in a folder there that is no plugin, the system, its vendor
   tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/
   tests/doubles                    their own files, the libraries, the system; a vendor's header only in files that begin
-                                   with its name; nothing of Consort, for a double stands for what is no part of it"""
+                                   with its name, or in a folder of the same name; nothing of Consort, for a double stands for what is no part of it"""
 import re
 import sys
 from pathlib import Path
@@ -123,7 +123,7 @@ VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda')}
 def check_double(file, folder):
     for line, angle, name in includes(file):
         if angle and (name in CXX or SYSTEM.fullmatch(name) or name in ('spawn.h', 'ucontext.h')
-                      or file.name.startswith(VENDORS.get(name, '/'))):
+                      or file.name.startswith(VENDORS.get(name, '/')) or Path(name).parent.name == file.parent.name):
             pass
         elif angle and name == 'gtest/gtest.h' and ('test' in file.stem or 'library' in file.stem):
             pass

@@ -1,0 +1,68 @@
+// commands.hpp — the commands that one op has become so far.
+//
+// On the stack of whoever issues on the queue. An op of one command waits and signals with that; one of several stands
+// between two barriers, which do so for all of them.
+#pragma once
+#include "lane.hpp"
+
+namespace level_zero {
+
+struct Lane::Commands {
+  const Api &api;
+  Events &events;
+  const ze_command_list_handle_t list;
+  streams::Issued<Event *> &out;
+  std::vector<ze_event_handle_t> waits;
+  Event *done = nullptr;
+  bool given = false;    // commands are there that signal nothing yet
+  bool several = false;
+  ze_result_t error = ZE_RESULT_SUCCESS;
+
+  Commands(const Api &a, Events &e, ze_command_list_handle_t l, streams::Issued<Event *> &o) : api(a), events(e), list(l), out(o) {}
+
+  // The commands from here on belong together.
+  bool begin() noexcept {
+    several = true;
+    Event *first = nullptr;
+    if (out.time) first = events.take(&error);
+    if (out.time && !first) return false;
+    error = api.zeCommandListAppendBarrier(list, first ? first->handle : nullptr, count(), handles());
+    if (error != ZE_RESULT_SUCCESS) {
+      if (first) events.put_back(first);
+      return false;
+    }
+    out.first = first;
+    given = true;
+    return true;
+  }
+  // give(signal, nwait, wait): one zeCommandListAppend call. False: no more of this op.
+  template <class F>
+  bool add(F give) noexcept {
+    if (several) error = give(nullptr, 0, nullptr);
+    else error = give(done->handle, count(), handles());
+    if (error != ZE_RESULT_SUCCESS) return false;
+    if (several) given = true;
+    else out.last = done;
+    return true;
+  }
+  // What comes next waits for what was given.
+  bool step() noexcept {
+    error = api.zeCommandListAppendBarrier(list, nullptr, 0, nullptr);
+    return error == ZE_RESULT_SUCCESS;
+  }
+  // Also where an op went wrong half way: what it has given still is under way.
+  void end() noexcept {
+    if (!given) return;
+    const ze_result_t e = api.zeCommandListAppendBarrier(list, done->handle, 0, nullptr);
+    if (e == ZE_RESULT_SUCCESS) out.last = done;
+    else if (error == ZE_RESULT_SUCCESS) error = e;
+  }
+  uint32_t count() const noexcept { return static_cast<uint32_t>(waits.size()); }
+  ze_event_handle_t *handles() noexcept { return waits.empty() ? nullptr : waits.data(); }
+  void refuse(consort_status status, const std::string &text) noexcept {
+    out.why = text;
+    out.status = status;
+  }
+};
+
+}  // namespace level_zero
