@@ -30,7 +30,7 @@ TEST_F(CudaChecks, MemoryOfAStreamIsFreedTwice) {
   EXPECT_EQ(CU(cuMemFreeAsync)(at, in), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuMemsetD8Async)(at, 0, 64, in), CUDA_ERROR_INVALID_VALUE);
   expect_violation("it was freed before");
-  expect_violation("is in a freed device block");
+  expect_violation("cuMemsetD8Async: the target of a fill");
   OK(CU(cuStreamDestroy)(in));
 }
 

@@ -81,9 +81,12 @@ TEST_F(CudaTest, AFaultEndsTheContextAndNoOther) {
   CUstream in = stream();
   CUevent done = event();
   CUdeviceptr at = device_memory(64);
+  Gate gate;
+  OK(CU(cuLaunchHostFunc)(in, Gate::wait, &gate));
   OK(launch(function(code, "nothing"), 1, 1, in));
   OK(launch(function(code, "nothing"), 1, 1, in));
   OK(CU(cuEventRecord)(done, in));
+  gate.open = true;
   EXPECT_EQ(CU(cuStreamSynchronize)(in), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(CU(cuEventQuery)(done), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(CU(cuMemsetD8Async)(at, 1, 64, in), CUDA_ERROR_ILLEGAL_ADDRESS);

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <nvrtc.h>
 
+#include <atomic>
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "control.h"
@@ -89,6 +91,16 @@ inline const std::string &kernels() {
         extern "C" __global__ void nothing() {})");
   return image;
 }
+
+// A host function behind which a stream waits until the test opens it.
+struct Gate {
+  std::atomic<bool> open{false};
+  static void wait(void *gate) {
+    while (!static_cast<Gate *>(gate)->open.load()) {
+      std::this_thread::yield();
+    }
+  }
+};
 
 class CudaTest : public ::testing::Test {
  protected:

@@ -1,5 +1,4 @@
 // Real results of the CUDA double: copies, kernels and events in streams, and objects that come and go.
-#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -48,13 +47,8 @@ TEST_F(CudaTest, AStreamWaitsForAnEventOfAnother) {
   CUstream a = stream(), b = stream();
   CUevent done = event(), timed = event(0), later = event(0);
   OK(CU(cuEventRecord)(timed, a));
-  std::atomic<bool> open{false};
-  auto gate = [](void *flag) {
-    while (!static_cast<std::atomic<bool> *>(flag)->load()) {
-      std::this_thread::yield();
-    }
-  };
-  OK(CU(cuLaunchHostFunc)(a, gate, &open));
+  Gate gate;
+  OK(CU(cuLaunchHostFunc)(a, Gate::wait, &gate));
   OK(CU(cuMemsetD32Async)(at, 7, 1024, a));
   OK(CU(cuEventRecord)(done, a));
   EXPECT_EQ(CU(cuEventQuery)(done), CUDA_ERROR_NOT_READY);
@@ -62,7 +56,7 @@ TEST_F(CudaTest, AStreamWaitsForAnEventOfAnother) {
   OK(CU(cuMemcpyDtoHAsync)(host, at, 4096, b));
   OK(CU(cuEventRecord)(later, b));
   EXPECT_EQ(CU(cuStreamQuery)(b), CUDA_ERROR_NOT_READY);
-  open = true;
+  gate.open = true;
   OK(CU(cuEventSynchronize)(later));
   OK(CU(cuEventQuery)(done));
   EXPECT_EQ(host[0], 7u);
