@@ -54,6 +54,9 @@ class Graph {
     uint32_t seq = 0, tag = 0;                // seq 0: free; tag: another id hardly ever has the same
   };
   static constexpr uint32_t kNear = 3;        // bits of an id that stay together
+  // From a taken place to the next line, so that those who stay together are not in each other's way; odd, so that
+  // every place is met.
+  static constexpr uint32_t kStep = (1 << kNear) + 1;
 
   static std::size_t home_of(uint64_t id) noexcept;
   static uint32_t tag_of(uint64_t id) noexcept { return static_cast<uint32_t>(id ^ id >> 32 << 5 ^ id >> 59); }

@@ -20,7 +20,7 @@ inline std::size_t Graph::home_of(uint64_t id) noexcept {
 inline uint32_t Graph::find(uint64_t id) const noexcept {
   const std::size_t mask = index_.size() - 1;
   const uint32_t tag = tag_of(id);
-  for (std::size_t i = home_of(id) & mask;; i = (i + 1) & mask) {
+  for (std::size_t i = home_of(id) & mask;; i = (i + kStep) & mask) {
     const Entry e = index_[i];
     if (!e.seq) return 0;
     if (e.tag != tag || !holds(e.seq)) continue;
@@ -35,7 +35,7 @@ inline void Graph::index_all() {
   const std::size_t mask = index_.size() - 1;
   for (uint32_t seq = tail_; seq != head_; ++seq) {
     std::size_t i = home_of(at(seq).id) & mask;
-    while (index_[i].seq) i = (i + 1) & mask;
+    while (index_[i].seq) i = (i + kStep) & mask;
     index_[i] = {seq, tag_of(at(seq).id)};
   }
   indexed_ = head_ - tail_;
@@ -138,7 +138,7 @@ inline void Graph::add(const consort_task *t, uint32_t kind) {
   }
   const std::size_t mask = index_.size() - 1;
   std::size_t i = home_of(r.id) & mask;
-  while (index_[i].seq && holds(index_[i].seq)) i = (i + 1) & mask;
+  while (index_[i].seq && holds(index_[i].seq)) i = (i + kStep) & mask;
   index_[i] = {seq, tag_of(r.id)};
   r.rank = kinds_[kind].ns;
   ++head_;
@@ -196,8 +196,8 @@ inline float Graph::rank(const consort_task *t, const consort_host *host, const 
   const std::lock_guard guard(lock_);
   if (fresh_ * 4 > head_ - tail_) sweep();
   const std::size_t mask = index_.size() - 1;
-  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(&index_[home_of(next[i]->id) & mask]);
-  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(&at(index_[home_of(next[i]->id) & mask].seq));
+  for (uint32_t i = 0; i < n && n > 1; ++i) __builtin_prefetch(&index_[home_of(next[i]->id) & mask]);
+  for (uint32_t i = 0; i < n && n > 1; ++i) __builtin_prefetch(&at(index_[home_of(next[i]->id) & mask].seq));
   const uint32_t seq = find(t->id);
   if (!seq) return 0;
   Record &r = at(seq);

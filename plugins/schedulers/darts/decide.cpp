@@ -70,13 +70,18 @@ bool Instance::short_of(uint32_t space) const noexcept {
 
 Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) noexcept {
   const uint32_t g = crew.group_of[worker];
+  if (!nout_[worker] && finds_nothing(g, now)) return {};
   if (const Found f = unknown(g); f.node) return f;
   int32_t priority = std::numeric_limits<int32_t>::min();
   bool any = false;
   if (nout_[worker] && leaves_to_others(crew, g)) return {};
   for (const Kind &k : kinds_.all())
     if (open(crew, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
-  if (!any) return nout_[worker] ? Found{} : costs_nothing(crew, g, now, 1);
+  if (!any) {
+    const Found f = nout_[worker] ? Found{} : costs_nothing(crew, g, now, 1);
+    if (!f.node && !nout_[worker]) found_nothing(g, now);
+    return f;
+  }
   if (g < kGroups && short_of(crew.groups[g].space)) {
     Plan &p = plans_[g];
     if (p.n && p.nodes[0]->priority < priority) give_up(p);
