@@ -117,7 +117,7 @@ def check_outside(file, folder):
                 fail(file, line, f'includes "{name}"; what is built on Consort includes <consort/...> and its own files')
 
 
-VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda')}
+VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda'), 'hip/hip_runtime_api.h': 'hip', 'hip/hiprtc.h': 'hip'}
 
 
 def check_double(file, folder):

@@ -7,30 +7,6 @@ using namespace gpu;
 
 namespace {
 
-bool pageable(uint64_t at) { return !machine().memory.find(at) && !machine().device_of(at); }
-
-// Pageable memory of the host is read before the call returns, and written before it returns, whatever its name says.
-void go(Call &c, const std::shared_ptr<Stream> &stream, Copy copy, bool wait) {
-  if (copy.bytes() == 0) {
-    return;
-  }
-  if (!copy.src_device && pageable(copy.src) && !stream->capture) {
-    copy.staged = std::make_shared<std::vector<char>>(copy.bytes());
-    for (size_t plane = 0; plane < copy.depth; ++plane) {
-      for (size_t row = 0; row < copy.height; ++row) {
-        std::memcpy(copy.staged->data() + (plane * copy.height + row) * copy.width,
-                    address(copy.src + plane * copy.src_plane + row * copy.src_pitch), copy.width);
-      }
-    }
-  }
-  wait = (wait || (!copy.dst_device && pageable(copy.dst))) && !stream->capture;
-  uint64_t serial = submit(stream, std::move(copy));
-  if (wait) {
-    wait_done(c.lock, stream, serial);
-    healthy(*stream->context);
-  }
-}
-
 CUresult flat(const char *name, uint64_t dst, uint64_t src, size_t bytes, bool dst_device, bool src_device,
               CUstream where, bool wait) {
   return cu(name, Need::context, [&](Call &c) {
@@ -42,7 +18,7 @@ CUresult flat(const char *name, uint64_t dst, uint64_t src, size_t bytes, bool d
       need(address(dst));
       need(address(src));
     }
-    go(c, stream, line(dst, src, bytes, dst_device, src_device), wait);
+    transfer(c, stream, line(dst, src, bytes, dst_device, src_device), wait);
   });
 }
 
@@ -122,9 +98,9 @@ CUresult box(const char *name, const Box *given, CUstream where, bool wait) {
       }
     }
     if constexpr (requires { given->Depth; }) {
-      go(c, stream, boxed(*given), wait);
+      transfer(c, stream, boxed(*given), wait);
     } else {
-      go(c, stream, boxed(of_2d(*given)), wait);
+      transfer(c, stream, boxed(of_2d(*given)), wait);
     }
   });
 }
@@ -145,7 +121,7 @@ CUresult between(const char *name, CUdeviceptr dst, CUcontext to, CUdeviceptr sr
     };
     check(dst, to, "the target of a copy");
     check(src, from, "the source of a copy");
-    go(c, stream, line(dst, src, bytes, true, true), wait);
+    transfer(c, stream, line(dst, src, bytes, true, true), wait);
   });
 }
 

@@ -1,6 +1,5 @@
 // The library itself and its devices.
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "cuda_front.hpp"
@@ -88,20 +87,10 @@ int attribute(const Device &device, CUdevice_attribute what) {
 
 CUresult cuInit(unsigned flags) {
   return cu("cuInit", Need::nothing, [&](Call &) {
-    Machine &m = machine();
-    std::string error;
-    const char *text = std::getenv("CONSORT_DOUBLE");
-    if (!m.set && !m.configure(text, error)) {
-      std::fprintf(stderr, "double: CONSORT_DOUBLE=\"%s\" is refused: %s\n", text ? text : "", error.c_str());
-      fail(invalid_value);
-    }
     if (flags) {
       fail(invalid_value);
     }
-    if (m.settings.init || m.devices.empty()) {
-      fail(m.settings.init ? m.settings.init : no_device);
-    }
-    m.initialised = true;
+    initialise();
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cuda.h>
 
+#include "acts.hpp"
 #include "call.hpp"
 #include "context.hpp"
 #include "graph.hpp"

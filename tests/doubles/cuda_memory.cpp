@@ -7,28 +7,6 @@ using namespace gpu;
 
 namespace {
 
-std::shared_ptr<Block> block_at(uint64_t at, bool host, const char *what) {
-  Machine &m = machine();
-  auto found = m.memory.blocks.find(at);
-  if (found == m.memory.blocks.end() || (found->second->where != Where::device) != host || found->second->going) {
-    Device *owner = m.device_of(at);
-    bool freed = (owner && owner->arena->was_freed(at)) || (found != m.memory.blocks.end() && found->second->going);
-    m.violate(std::string(what) + (freed ? ": it was freed before" : ": no block of that kind begins there"));
-    fail(invalid_value);
-  }
-  return found->second;
-}
-
-void give(Call &c, const std::shared_ptr<Block> &block, const char *how) {
-  block->going = true;
-  await_users(c.lock, block, how);
-  if (block->pool) {
-    block->pool->used -= block->size;
-    trim(*block->pool, block->pool->threshold);
-  }
-  machine().memory.give(block);
-}
-
 CUresult allocate(const char *name, CUdeviceptr *pointer, size_t size) {
   return cu(name, Need::context, [&](Call &c) {
     need(pointer);

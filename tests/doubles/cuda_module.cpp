@@ -38,32 +38,6 @@ CUresult load(const char *name, CUmodule *module, const void *image, unsigned co
   return result;
 }
 
-void check_launch(const Function &function, const consort_double_launch &launch, const Device &device) {
-  const unsigned *grid = launch.grid, *block = launch.block;
-  uint64_t threads = uint64_t{block[0]} * block[1] * block[2];
-  auto refuse = [&](const std::string &words, int code) {
-    machine().violate("kernel " + function.name + " is launched with " + words);
-    fail(code);
-  };
-  auto dims = [](const unsigned *d) {
-    return std::to_string(d[0]) + "x" + std::to_string(d[1]) + "x" + std::to_string(d[2]);
-  };
-  if (!grid[0] || !grid[1] || !grid[2] || grid[0] > 2147483647u || grid[1] > 65535 || grid[2] > 65535) {
-    refuse("a grid of " + dims(grid) + " blocks, over the limits of device " + std::to_string(device.index),
-           invalid_value);
-  }
-  if (!threads || block[0] > 1024 || block[1] > 1024 || block[2] > 64 || threads > 1024) {
-    refuse("blocks of " + dims(block) + " threads, over the limits of device " + std::to_string(device.index),
-           invalid_value);
-  }
-  if (threads > static_cast<uint64_t>(function.max_threads)) {
-    refuse("blocks of " + dims(block) + " threads, more than it was compiled for", launch_out_of_resources);
-  }
-  if (launch.shared > function.dynamic_shared) {
-    refuse(std::to_string(launch.shared) + " bytes of shared memory, more than it was allowed", invalid_value);
-  }
-}
-
 CUresult launch(const char *name, CUfunction function, const consort_double_launch &how, CUstream where, void **params,
                 void **extra) {
   return cu(name, Need::context, [&](Call &c) {
@@ -80,44 +54,27 @@ std::shared_ptr<Function> gpu::function_of(CUfunction function) {
 
 Kernel gpu::kernel_of(const std::shared_ptr<Context> &context, CUfunction handle, const consort_double_launch &how,
                       void **params, void **extra) {
-  Kernel kernel;
-  kernel.function = function_of(handle);
-  kernel.launch = how;
-  const Function &function = *kernel.function;
-  if (function.context != context) {
-    machine().violate("kernel " + function.name + " is of another context than the stream that it is launched in");
-    fail(invalid_handle);
-  }
-  check_launch(function, how, context->device);
-  size_t size = 0;
-  for (const Param &param : function.params) {
-    size = std::max(size, param.offset + param.size);
-  }
-  kernel.params.resize(size + 8);
-  if (extra) {
-    const void *buffer = nullptr;
-    size_t given = 0;
-    for (void **word = extra; *word != CU_LAUNCH_PARAM_END; word += 2) {
-      if (*word == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-        buffer = word[1];
-      } else if (*word == CU_LAUNCH_PARAM_BUFFER_SIZE) {
-        given = *static_cast<size_t *>(need(word[1]));
-      } else {
-        fail(invalid_value);
-      }
-    }
-    if (params || !buffer || given < size) {
-      fail(invalid_value);
-    }
-    std::memcpy(kernel.params.data(), buffer, size);
+  Kernel kernel = kernel_with(context, function_of(handle), how);
+  if (!extra) {
+    set_params(kernel, params);
     return kernel;
   }
-  if (!params && !function.params.empty()) {
+  size_t size = kernel.params.size() - 8;
+  const void *buffer = nullptr;
+  size_t given = 0;
+  for (void **word = extra; *word != CU_LAUNCH_PARAM_END; word += 2) {
+    if (*word == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      buffer = word[1];
+    } else if (*word == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      given = *static_cast<size_t *>(need(word[1]));
+    } else {
+      fail(invalid_value);
+    }
+  }
+  if (params || !buffer || given < size) {
     fail(invalid_value);
   }
-  for (size_t i = 0; i < function.params.size(); ++i) {
-    std::memcpy(kernel.params.data() + function.params[i].offset, need(params[i]), function.params[i].size);
-  }
+  std::memcpy(kernel.params.data(), buffer, size);
   return kernel;
 }
 

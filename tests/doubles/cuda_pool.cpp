@@ -17,16 +17,7 @@ CUresult allocate(const char *name, CUdeviceptr *pointer, size_t size, CUmemoryP
     auto stream = stream_of(where, c.context, true);
     healthy(*stream->context);
     auto pool = own ? stream->context->device.pool : pool_of(handle);
-    if (size == 0) {
-      fail(invalid_value);
-    }
-    if (stream->capture) {
-      submit(stream, Fresh{});
-    }
-    auto block = machine().memory.take(device_at(pool->device), size, pool);
-    block->context = stream->context;
-    submit(stream, Fresh{block});
-    *pointer = block->address;
+    *pointer = take_in_order(stream, pool, size);
   });
 }
 
@@ -188,37 +179,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t size, CUmemoryPool
   return allocate("cuMemAllocFromPoolAsync", pointer, size, pool, false, stream);
 }
 
-// The bytes may be given again at once, for the device reuses them in the stream's order; the addresses only when it
-// came to that.
 CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream where) {
-  return cu("cuMemFreeAsync", Need::cleanup, [&](Call &c) {
-    auto stream = stream_of(where, c.context, true);
-    Machine &m = machine();
-    auto found = m.memory.blocks.find(pointer);
-    if (found == m.memory.blocks.end() || found->second->where != Where::device || found->second->going) {
-      Device *owner = m.device_of(pointer);
-      bool freed = found != m.memory.blocks.end() || (owner && owner->arena->was_freed(pointer));
-      m.violate(freed ? "device memory is freed: it was freed before"
-                      : "device memory is freed: no block begins there");
-      fail(invalid_value);
-    }
-    auto block = found->second;
-    if (stream->context->error) {  // nothing is executed there any more
-      c.after = stream->context->error;
-      block->going = true;
-      await_users(c.lock, block, "freed");
-      if (block->pool) {
-        block->pool->used -= block->size;
-        trim(*block->pool, block->pool->threshold);
-      }
-      m.memory.give(block);
-      return;
-    }
-    submit(stream, Release{block});
-    block->going = true;
-    if (block->pool) {
-      block->pool->used -= block->size;
-      trim(*block->pool, block->pool->threshold);
-    }
-  });
+  return cu("cuMemFreeAsync", Need::cleanup,
+            [&](Call &c) { give_in_order(c, stream_of(where, c.context, true), pointer); });
 }

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <nvrtc.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +23,9 @@ extern char **environ;
 namespace nvrtc {
 
 namespace {
+
+// As the compilers of all vendors answer.
+enum Result { right = 0, compilation_failed = 6, invalid_option = 5, builtin_failed = 7 };
 
 // Set by CMake from the two headers, so that the library needs no file of the source tree.
 constexpr char prelude[] = {
@@ -209,7 +211,7 @@ int compile(Program &program, const std::vector<std::string> &options) {
                                     "-fno-diagnostics-show-caret"};
   std::string standard = "-std=c++17";
   if (!known(options, words, program.log)) {
-    return NVRTC_ERROR_INVALID_OPTION;
+    return invalid_option;
   }
   auto given = std::find_if(words.begin(), words.end(), [](const auto &word) { return word.starts_with("-std="); });
   if (given == words.end()) {
@@ -238,7 +240,7 @@ int compile(Program &program, const std::vector<std::string> &options) {
   }
   if (!written) {
     program.log = "the folder for temporary files cannot be written\n";
-    return NVRTC_ERROR_BUILTIN_OPERATION_FAILURE;
+    return builtin_failed;
   }
   for (const std::string &word : {"-I" + folder.path.string(), source.string(), std::string("-o"), image.string()}) {
     words.push_back(word);
@@ -247,11 +249,11 @@ int compile(Program &program, const std::vector<std::string> &options) {
   program.log = status < 0 ? std::string("g++ cannot be run: ") + std::strerror(-status) + "\n" : read(log);
   program.image = status == 0 ? read(image) : std::string();
   if (status != 0 || program.image.empty()) {
-    return NVRTC_ERROR_COMPILATION;
+    return compilation_failed;
   }
   find_lowered(program, image);
   program.compiled = true;
-  return NVRTC_SUCCESS;
+  return right;
 }
 
 }  // namespace nvrtc

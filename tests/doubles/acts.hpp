@@ -1,0 +1,26 @@
+// What the functions of every front have in common beyond one call into the core: the library's beginning, memory that
+// is given back, copies of memory that no device reaches, launches.
+#pragma once
+#include "call.hpp"
+#include "work.hpp"
+
+namespace gpu {
+
+// Reads CONSORT_DOUBLE, the first time. Throws what the settings want it to answer.
+void initialise();
+
+// The block that begins there, of the device's memory or of pinned and registered memory of the host.
+std::shared_ptr<Block> block_at(uint64_t at, bool host, const char *what);
+void give(Call &c, const std::shared_ptr<Block> &block, const char *how);
+uint64_t take_in_order(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Pool> &pool, size_t size);
+void give_in_order(Call &c, const std::shared_ptr<Stream> &stream, uint64_t at);
+
+// Pageable memory of the host is read before this returns, and written before it returns, whatever the call is named.
+void transfer(Call &c, const std::shared_ptr<Stream> &stream, Copy copy, bool wait);
+
+// What is over the device's limits is refused; parameters as one buffer, or each by its address.
+Kernel kernel_with(const std::shared_ptr<Context> &context, const std::shared_ptr<Function> &function,
+                   const consort_double_launch &how);
+void set_params(Kernel &kernel, void **params);
+
+}  // namespace gpu

@@ -1,0 +1,14 @@
+// What the double's compiler makes: a bundle as clang's, with a host image that the double executes, and beside it, as for a
+// device, an image with nothing but the notes that AMD's compilers leave of kernels and their parameters.
+#pragma once
+#include <string>
+
+namespace gpu {
+
+// image: a host image of nvrtc_program.hpp. "": it has no kernels.
+std::string bundle_of(const std::string &image);
+
+// The host image in a bundle; what is no bundle is answered as it is.
+const void *host_image_in(const void *image);
+
+}  // namespace gpu
