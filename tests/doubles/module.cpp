@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "call.hpp"
+#include "ptx.hpp"
 
 namespace gpu {
 
@@ -88,6 +90,72 @@ void load_host(Module &module, const unsigned char *image, std::string &log) {
   }
 }
 
+// The bytes that a kernel may touch, as they are when it begins.
+struct Ranges {
+  std::vector<std::pair<uint64_t, uint64_t>> all;  // by address
+  size_t last = 0;
+
+  static bool has(void *self, uint64_t address, size_t size) {
+    auto &ranges = *static_cast<Ranges *>(self);
+    auto inside = [&](size_t i) { return address >= ranges.all[i].first && address + size <= ranges.all[i].second; };
+    if (ranges.last < ranges.all.size() && inside(ranges.last)) return true;
+    auto after = std::upper_bound(ranges.all.begin(), ranges.all.end(), std::pair{address, UINT64_MAX});
+    if (after == ranges.all.begin()) return false;
+    ranges.last = static_cast<size_t>(after - ranges.all.begin()) - 1;
+    return inside(ranges.last);
+  }
+};
+
+int interpret(const ptx::Entry &entry, const std::weak_ptr<Context> &of, void **params,
+              const consort_double_launch &launch) {
+  Machine &m = machine();
+  Ranges ranges;
+  {
+    Lock lock(m.mutex);
+    auto context = of.lock();
+    for (const auto &[address, block] : m.memory.blocks) {
+      if (context && (block->where != Where::device || reaches(*context, *block))) {
+        ranges.all.emplace_back(address, address + block->size);
+      }
+    }
+  }
+  ptx::Fault fault = ptx::run(entry, params, launch, &Ranges::has, &ranges);
+  if (!fault.line) return 0;
+  Lock lock(m.mutex);
+  char address[24];
+  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(fault.address));
+  m.violate("kernel " + entry.name + ", line " + std::to_string(fault.line) + " of its text, touches " + address +
+            ", where it may not or not at such an address");
+  return illegal_address;
+}
+
+void load_text(Module &module, const std::shared_ptr<Context> &context, const char *text, std::string &log) {
+  std::vector<ptx::Entry> entries;
+  if (!ptx::parse(text, entries, log)) fail(invalid_ptx);
+  for (ptx::Entry &read : entries) {
+    auto entry = std::make_shared<const ptx::Entry>(std::move(read));
+    auto function = std::make_shared<Function>();
+    function->name = entry->name;
+    for (const ptx::Param &param : entry->params) {
+      unsigned kind = param.pointer ? consort_double_unknown : consort_double_value;
+      function->params.push_back({param.size, param.offset, kind});
+    }
+    function->static_shared = entry->shared;
+    function->max_threads = entry->max_threads;
+    function->run = [entry, of = std::weak_ptr(context)](void **params, const consort_double_launch &launch) {
+      return interpret(*entry, of, params, launch);
+    };
+    module.functions.push_back(std::move(function));
+  }
+}
+
+// Whether this may be a program's text: it has no bytes that are none before it says its version.
+bool is_text(const char *text) {
+  const char *version = std::strstr(text, ".version");
+  return version &&
+         std::all_of(text, version, [](unsigned char c) { return c >= ' ' || c == '\n' || c == '\r' || c == '\t'; });
+}
+
 }  // namespace
 
 std::shared_ptr<Module> load_module(const std::shared_ptr<Context> &context, const void *image, std::string &log) {
@@ -95,6 +163,8 @@ std::shared_ptr<Module> load_module(const std::shared_ptr<Context> &context, con
   auto module = std::make_shared<Module>();
   if (bytes[0] == ELFMAG0 && std::memcmp(bytes, ELFMAG, SELFMAG) == 0) {
     load_host(*module, bytes, log);
+  } else if (is_text(static_cast<const char *>(image))) {
+    load_text(*module, context, static_cast<const char *>(image), log);
   } else {
     log = "neither an ELF image nor a program's text";
     fail(invalid_image);

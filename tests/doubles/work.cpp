@@ -85,9 +85,7 @@ void check_kernel(const Kernel &kernel, const Context &context, int &fault) {
                                 : "is no address of device, pinned or registered memory"));
     } else if (block->going) {
       m.violate(text + "is in a freed " + block->words());
-    } else if (block->where == Where::device && block->device != context.device.index &&
-               !context.peers.contains(block->device) &&
-               !(block->pool && block->pool->access.contains(context.device.index))) {
+    } else if (block->where == Where::device && !reaches(context, *block)) {
       m.violate(text + "is on device " + std::to_string(block->device) + ", to which device " +
                 std::to_string(context.device.index) + " was given no access");
     } else {
@@ -127,6 +125,12 @@ int run(const Fill &fill) {
 }
 
 }  // namespace
+
+bool reaches(const Context &context, const Block &block) {
+  int device = context.device.index;
+  return block.device == device || context.peers.contains(block.device) ||
+         (block.pool && block.pool->access.contains(device));
+}
 
 std::vector<void *> Kernel::pointers() {
   std::vector<void *> all;

@@ -82,6 +82,9 @@ std::vector<Touch> touches(const Work &work);
 // what the call is to answer; `fault` is what a kernel will end with.
 void check(const Work &work, const Context &context, int &fault);
 
+// Whether kernels of a context may touch a device's block.
+bool reaches(const Context &context, const Block &block);
+
 // Without the lock; 0 or the fault.
 int perform(Work &work, int status);
 
