@@ -16,6 +16,7 @@ struct Lane::Commands {
   Event *done = nullptr;
   bool given = false;    // commands are there that signal nothing yet
   bool several = false;
+  bool unsettled = false;  // and nothing ever will tell when they are over
   ze_result_t error = ZE_RESULT_SUCCESS;
 
   Commands(const Api &a, Events &e, ze_command_list_handle_t l, streams::Issued<Event *> &o) : api(a), events(e), list(l), out(o) {}
@@ -56,6 +57,7 @@ struct Lane::Commands {
     const ze_result_t e = api.zeCommandListAppendBarrier(list, done->handle, 0, nullptr);
     if (e == ZE_RESULT_SUCCESS) out.last = done;
     else if (error == ZE_RESULT_SUCCESS) error = e;
+    unsettled = e != ZE_RESULT_SUCCESS;
   }
   uint32_t count() const noexcept { return static_cast<uint32_t>(waits.size()); }
   ze_event_handle_t *handles() noexcept { return waits.empty() ? nullptr : waits.data(); }

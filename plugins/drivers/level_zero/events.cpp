@@ -61,10 +61,11 @@ void Events::drop(Event *e) noexcept {
   while (head) {
     Event *const over = head;
     head = nullptr;
+    // A command that never ran, on a lost device, may yet look at what it waits for: that is not used again, nor is its own.
+    if (api_.zeEventQueryStatus(over->handle) != ZE_RESULT_SUCCESS) continue;
     std::vector<Event *> waits;
     waits.swap(over->waits);
-    // Of a command that never ran, on a lost device, the event may yet be signalled, or never: it is not used again.
-    if (api_.zeEventQueryStatus(over->handle) == ZE_RESULT_SUCCESS && api_.zeEventHostReset(over->handle) == ZE_RESULT_SUCCESS) {
+    if (api_.zeEventHostReset(over->handle) == ZE_RESULT_SUCCESS) {
       const std::lock_guard lock(mutex_);
       free_.push_back(over);
     }

@@ -53,6 +53,7 @@ void Lane::issue(const consort_op &op, streams::Issued<Event *> &out) noexcept {
   for (Event *w : out.wait) events_.drop(w);
   out.wait.clear();
   const auto mark = [&](ze_event_handle_t signal, uint32_t n, ze_event_handle_t *w) { return api_.zeCommandListAppendBarrier(c.list, signal, n, w); };
+  if (unsettled_ && c.error == ZE_RESULT_SUCCESS && c.step()) unsettled_ = false;
   if (c.error == ZE_RESULT_SUCCESS) switch (op.kind) {
     case CONSORT_OP_COPY: copy(op.u.copy, c); break;
     case CONSORT_OP_FILL: fill(op.u.fill, c); break;
@@ -73,8 +74,9 @@ void Lane::issue(const consort_op &op, streams::Issued<Event *> &out) noexcept {
     c.refuse(status_of(c.error), std::string(op.kind == CONSORT_OP_COPY ? "a copy" : op.kind == CONSORT_OP_FILL ? "a fill" : "a command") +
                                      " was not taken: " + name(c.error));
   out.lost = means_lost(c.error);
+  unsettled_ |= in_order_ && c.unsettled;
   if (!out.last) {
-    if (c.done) events_.put_back(c.done);
+    if (c.done && !c.unsettled) events_.put_back(c.done);
     return;
   }
   if (!in_order_) return;

@@ -55,6 +55,7 @@ class Lane {
   uint64_t pattern_ = 1;  // the most bytes that a fill repeats here
   std::vector<ze_command_list_handle_t> lists_;
   size_t turn_ = 0;
+  bool unsettled_ = false;  // commands are there that no event tells of: what comes next on the list waits for all before it
   Event *previous_ = nullptr;  // of a queue in order: its last op's
   std::vector<ze_kernel_handle_t> kernels_;  // this queue's own, by Code::number: arguments belong to a kernel object
 };
