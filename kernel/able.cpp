@@ -33,10 +33,18 @@ consort_status say_nobody(Runtime &rt, const Task *t, bool ready) noexcept {
                         "workers can both",
                         t->codelet->name.c_str(), w->unit.name.c_str(), rt.workers.size());
     }
+  if ((t->bits & kBound) && rt.lost.has(*rt.workers[t->extra->worker]))
+    return set_errorf(CONSORT_E_DEVICE_LOST, "the device of worker %s, to which it is bound, is lost",
+                      rt.workers[t->extra->worker]->unit.name.c_str());
   if (t->bits & kBound)
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "codelet '%s' cannot run it on worker %s, to which it is bound: its can_execute() refuses",
                       t->codelet->name.c_str(), rt.workers[t->extra->worker]->unit.name.c_str());
+  if (rt.lost.any())
+    return set_errorf(CONSORT_E_DEVICE_LOST,
+                      "codelet '%s' can run it on none of the %zu workers: devices are lost, and no other has an "
+                      "implementation that can",
+                      t->codelet->name.c_str(), rt.workers.size());
   return set_errorf(CONSORT_E_UNSUPPORTED,
                     "codelet '%s' can run it on none of the %zu workers: its can_execute() refuses each",
                     t->codelet->name.c_str(), rt.workers.size());
@@ -75,6 +83,7 @@ uint64_t able_team(Runtime &rt, const Codelet &c, const Team &team, TaskName tas
 }
 
 uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
+  if (rt.lost.any() && rt.lost.has(*rt.workers[worker])) [[unlikely]] return 0;
   const uint32_t only = rt.gangs.only_worker();
   return c.for_teams() && only != CONSORT_NONE && only != worker && (rt.inline_classes >> klass & 1)
              ? 0
@@ -102,7 +111,8 @@ consort_status check_able(Runtime &rt, const Task *t) noexcept {
 }
 
 Worker *another_able(Runtime &rt, const Worker &from, const Task *t) noexcept {
-  return t->bits & kBound ? nullptr : find_able(rt, t, from.id + 1, &from);
+  if (t->bits & kBound) return nullptr;
+  return find_able(rt, t, from.id + 1 + (rt.lost.any() ? rt.lost.turn() : 0), &from);
 }
 
 consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {

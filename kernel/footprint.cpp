@@ -9,7 +9,9 @@ bool has_own_footprint(const Task &t) noexcept {
 }
 
 uint64_t footprint_of(const Task &t) noexcept {
-  if (const uint64_t given =
+  // Of one that runs again, its place stands there.
+  const bool issued = t.word.load(std::memory_order_relaxed) & word::kIssued;
+  if (const uint64_t given = issued ? 0 :
           std::atomic_ref<uint64_t>(const_cast<Task &>(t).pub.footprint).load(std::memory_order_relaxed))
     return given;
   uint64_t sum = t.pub.naccess + 1u;

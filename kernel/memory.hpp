@@ -66,6 +66,8 @@ class Memory {
   void settle_step(Task *, const Plan &, Turn) noexcept;
   void parts_have_no_place(const Plan &) noexcept;         // their whole has no memory at home
   void end(Hand &, Task *) noexcept;                       // of a task that was staged
+  // Of one that its device was lost under: it ends as if it had not begun. False: it cannot, what it changed is gone.
+  bool undo(Hand &, Task *) noexcept;
   DatumExtra *forget(Datum &) noexcept;                    // it is removed: all replicas go; its record is the caller's
   // Its state and its view say that it is in memory which the application has in a space of a driver: there it is at
   // home until forget(). Nobody uses it yet.

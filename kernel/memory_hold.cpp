@@ -17,7 +17,7 @@ Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
     if (!lent) throw std::bad_alloc();
     t->extra = new (lent) Extra;
   }
-  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr, 0};
+  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr};
   keep(*s);
   return t->extra->staging = s;
 }

@@ -207,10 +207,11 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
     const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
       return is_or_lies_in(*i.datum, *t->datum) && (i.mode & CONSORT_M_R) && !is_there(*i.replica);
     });
-    const bool anew = status < 0 && theirs && !(s->failed & coherence::one(t->from->space));  // so this ends
-    if (anew) s->failed |= coherence::one(t->from->space);
-    if (again == s->items.end()) {  // it has what it needs, or will write it
-    } else if (status >= 0 || !theirs || (anew && is_elsewhere(*again->replica, s->failed))) {
+    const bool needed = again != s->items.end();
+    const bool anew = needed && status < 0 && theirs && !(again->failed & coherence::one(t->from->space));  // so this ends
+    if (anew) again->failed |= coherence::one(t->from->space);
+    if (!needed) {  // it has what it needs, or will write it
+    } else if (status >= 0 || !theirs || (anew && is_elsewhere(*again->replica, again->failed))) {
       if (s->status >= 0) fetch(*again->replica, s, nullptr);
     } else {
       refuse(*s, status,
@@ -275,7 +276,10 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
     return Sent::kLater;
   }
   Replica *from = nullptr;
-  const auto failed = [&](const Replica &o) { return s && (s->failed & coherence::one(o.space)); };
+  coherence::Spaces from_where = 0;  // a copy for this task has failed
+  for (size_t i = 0; s && i < s->items.size(); ++i)
+    if (is_or_lies_in(*s->items[i].datum, d)) from_where |= s->items[i].failed;
+  const auto failed = [&](const Replica &o) { return from_where & coherence::one(o.space); };
   for (const auto &other : all.all)
     if (is_source(*other, r.space) && (!from || (failed(*from) && !failed(*other)) ||
                                        (failed(*from) == failed(*other) && routes_.cost_ns(other->space, r.space) <

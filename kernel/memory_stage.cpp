@@ -184,6 +184,7 @@ void Memory::begin(Staging &s) noexcept {
   for (auto &item : s.items) {
     if (!(item.mode & CONSORT_M_W)) continue;
     Replicas &all = *item.datum->extra()->replicas;
+    item.before = all.valid;
     all.valid =
         coherence::after(all.valid, item.replica->space, item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite);
     item.version = ++all.version;
@@ -243,7 +244,7 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
   if (!s) {
     if (has_hints()) heed();  // of what may go
     auto made = std::make_unique<Staging>(
-        Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, h.rank_of(t->pub.id), false, 0, {}, nullptr, nullptr, 0});
+        Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, h.rank_of(t->pub.id), false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
       if (stages_scratch(a, made->space)) made->scratch.push_back({i, scratch_in(*Datum::of(a.datum), made->space)});
@@ -329,6 +330,44 @@ void Memory::end(Hand &h, Task *t) noexcept {
   }
   serve();
   hand_out(h, lock);
+}
+
+// What it changed is as before wherever that memory was left alone meanwhile: nobody else uses it while somebody writes.
+// Where the one before it in the same queue ran again, elsewhere, it is as that one left it.
+bool Memory::undo(Hand &h, Task *t) noexcept {
+  {
+    Lock lock(mutex_);
+    const coherence::Spaces gone = rt_.lost.spaces(rt_);
+    Staging *const s = t->extra ? t->extra->staging : nullptr;
+    for (uint32_t i = 0; i < t->pub.naccess && !s; ++i) {  // all was there
+      const consort_access &a = t->pub.access[i];
+      if (changes(a.mode) && a.mode != CONSORT_M_W && !(valid_spaces(*Datum::of(a.datum)) & ~gone)) return false;
+    }
+    if (!s) return true;
+    const auto as_before = [&](const Staging::Item &item) {
+      coherence::Spaces left = 0;
+      for (const auto &r : item.datum->extra()->replicas->all)
+        if (r->allocated && !r->coming && !r->base && r->windows.empty()) left |= coherence::one(r->space);
+      return item.before & left & ~gone;
+    };
+    const auto was_changed = [&](const Staging::Item &item) {
+      const Replicas &all = *item.datum->extra()->replicas;
+      return item.version != all.version && (all.valid & ~gone);
+    };
+    for (const auto &item : s->items)
+      if ((item.mode & CONSORT_M_W) && (item.mode & CONSORT_M_R) && !as_before(item) && !was_changed(item)) return false;
+    for (auto &item : s->items) {
+      if (!(item.mode & CONSORT_M_W)) continue;
+      Replicas &all = *item.datum->extra()->replicas;
+      if (const coherence::Spaces before = as_before(item); before || !was_changed(item)) {
+        all.valid = before;
+        ++all.version;
+      }
+      item.mode &= ~uint32_t{CONSORT_M_W};
+    }
+  }
+  end(h, t);
+  return true;
 }
 
 DatumExtra *Memory::forget(Datum &d) noexcept {

@@ -218,7 +218,7 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
   const bool alike = !asks_or_loads(*c) && !(m && m->by_worker());
   for (uint32_t i = 0; i < n; ++i) {
     const uint32_t w = workers[i];
-    if (w >= kind_of_.size()) {
+    if (w >= kind_of_.size() || (rt_.lost.any() && w < rt_.workers.size() && rt_.lost.has(*rt_.workers[w]))) {
       out[i] = kNever;
       continue;
     }

@@ -201,6 +201,7 @@ void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept 
   const uint64_t now = rt_.clock.now();
   flow(op->op.u.copy).arrived(bytes, now);
   if (Bus *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
+  if (done.status == CONSORT_E_DEVICE_LOST) rt_.lost.add(device_);
   rt_.memory.copied(h, op->transfer, done.status, why);
 }
 

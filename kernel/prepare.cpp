@@ -54,6 +54,8 @@ bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
 consort_status stage(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum *blamed = nullptr;
   const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
+  if (s < 0 && rt.lost.has(w) && !(t->bits & kFollowed) && give_away(rt, *rt.this_hand(), w, t)) [[unlikely]]
+    return CONSORT_AGAIN;  // it needs not be there
   return s < 0 ? refuse(rt, w, t, s, error_text(), blamed) : s;
 }
 

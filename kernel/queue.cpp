@@ -30,6 +30,7 @@ struct Queue::Slot {
   Portable::Launch launch;  // of a task whose implementation is text
   Models::Run run{};          // whose time it takes
   Policy::Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
+  bool recorded = false;      // its failure is, and nothing of it was issued
   char text[256] = {};
 };
 
@@ -216,7 +217,7 @@ bool Queue::load(Hand &h, Task *t, uint32_t *impl) noexcept {
     const uint64_t left =
         without_refused(rt_, c, worker_.id, able(rt_, c, worker_.klass, worker_.id, asked_about(*t)));
     if (!left) {
-      if ((t = pass_on(t, *first))) end_unissued(h, free_.back(), t, s);
+      if ((t = pass_on(t, *first))) end_unissued(h, t, s);
       return false;
     }
     *impl = static_cast<uint32_t>(__builtin_ctzll(left));
@@ -241,12 +242,17 @@ Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
 }
 
 bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
+  if (rt_.lost.has(worker_)) [[unlikely]] {
+    // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
+    if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
+    if (give_away(rt_, h, worker_, t)) return true;
+  }
   if (!load(h, t, &impl)) return true;
   Slot *slot = free_.back();
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
     return true;  // it waits for something else, and comes again
   } else if (s < 0) {
-    end_unissued(h, slot, t, s);
+    end_unissued(h, t, s);
     return true;
   }
   if (slot->frame.fn == begun_already) {
@@ -264,7 +270,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
       record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr);
       free_.push_back(slot);
       if (slot->run.model) rt_.models->end(worker_, slot->run, 0, 0, false);
-      end_unissued(h, slot, t, s);
+      end_unissued(h, t, s);
       return true;
     }
     slot->op.kind = CONSORT_OP_LAUNCH;
@@ -296,6 +302,7 @@ bool Queue::issue_for_team(Hand &h, Gang &g) noexcept {
 
 void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
   slot->task = t;
+  slot->recorded = false;
   slot->op = {};
   slot->op.kind = CONSORT_OP_CALL;
   slot->op.flags = t->codelet->flags & CONSORT_CL_ASYNC ? CONSORT_OPF_ENQUEUE : 0;
@@ -305,7 +312,7 @@ void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
   if (worker_.unit.desc.flags & CONSORT_UNIT_SIMULATED) slot->op.bytes = task_bytes(t->pub);
   slot->op.footprint = footprint_of(*t);
   slot->op.work = t->extra ? t->extra->work : 0;
-  slot->op.codelet = t->pub.codelet;
+  slot->op.codelet = t->codelet->number;
   slot->op.impl = frame.call.impl;
   slot->op.priority = t->pub.priority;
   static_assert(offsetof(Slot, frame) == 0 && offsetof(Frame, call) == 0);
@@ -315,14 +322,22 @@ void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
 
 // It failed, which is recorded. One that follows is still linked to its predecessors: it waits for them like one that
 // ran.
-void Queue::end_unissued(Hand &h, Slot *slot, Task *t, consort_status s) noexcept {
+void Queue::end_unissued(Hand &h, Task *t, consort_status s) noexcept {
   if (!(t->bits & kFollowed)) {
     complete(rt_, h, t, s, &worker_);
     return;
   }
+  end_early(t, s, "", true);
+}
+
+void Queue::end_early(Task *t, consort_status s, const char *why, bool recorded) noexcept {
+  Slot *slot = free_.back();
   free_.pop_back();
   slot->task = t;
   slot->watcher = {};
+  slot->run = {};
+  slot->recorded = recorded;
+  std::snprintf(slot->text, sizeof slot->text, "%s", why);
   ++inflight_;
   early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});
 }
@@ -344,7 +359,10 @@ bool Queue::submit(Slot *slot) noexcept {
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // Behind one whose end may be held nobody may follow: it need not be over when its function is. Nor behind a recorded
   // one.
-  if (domain_ && !(slot->task->bits & kMore) && !slot->task->replayed()) mark_issued(slot->task);
+  // One that runs again is marked already.
+  if (domain_ && !(slot->task->bits & kMore) && !slot->task->replayed() &&
+      !(slot->task->word.load(std::memory_order_relaxed) & word::kIssued))
+    mark_issued(slot->task);
   return true;
 }
 
@@ -383,8 +401,11 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
     return;
   }
   consort_status s = done.status;
-  // failed before it was issued
-  const bool recorded = (t->bits & kFollowed) && !(t->word.load(std::memory_order_relaxed) & word::kIssued) && domain_;
+  const bool recorded = slot->recorded;
+  if (s == CONSORT_E_DEVICE_LOST) [[unlikely]] {
+    rt_.lost.add(*worker_.unit.device);
+    if (!recorded && run_again_elsewhere(h, slot, done)) return;
+  }
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
     else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
@@ -399,6 +420,24 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   slot->task = nullptr;
   free_.push_back(slot);
   complete(rt_, h, t, s, &worker_);
+}
+
+// Its place here is free, nothing of it has happened. One that follows inherits what its predecessors have become.
+bool Queue::run_again_elsewhere(Hand &h, Slot *slot, const consort_done &done) noexcept {
+  Task *const t = slot->task;
+  const Policy::Watcher watcher = slot->watcher;
+  const TaskName name = t->pub.id;
+  if (!run_again(rt_, h, worker_, t)) return false;
+  if (watcher.instance) {
+    consort_done told = done;
+    told.cookie = name;
+    rt_.policy.tell_finished(watcher, worker_, told);
+  }
+  if (slot->run.model) rt_.models->end(worker_, slot->run, 0, 0, false);
+  --inflight_;
+  slot->task = nullptr;
+  free_.push_back(slot);
+  return true;
 }
 
 // To those who watch. When a device's op began is known once it has ended.

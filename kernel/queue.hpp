@@ -51,10 +51,13 @@ class Queue {
   bool issue(Hand &, Task *, uint32_t impl) noexcept;
   bool load(Hand &, Task *, uint32_t *impl) noexcept;
   Task *pass_on(Task *, const Codelet::Impl &refused) noexcept;
-  void end_unissued(Hand &, Slot *, Task *, consort_status) noexcept;
+  void end_unissued(Hand &, Task *, consort_status) noexcept;
+  // Nothing of it was issued: it ends when its predecessors have. recorded: its failure is.
+  void end_early(Task *, consort_status, const char *why, bool recorded) noexcept;
   bool submit(Slot *) noexcept;
   void mark_issued(Task *) noexcept;
   void finish(Hand &, const consort_done &) noexcept;
+  bool run_again_elsewhere(Hand &, Slot *, const consort_done &) noexcept;
   void tell(const Slot &, const consort_done &, consort_status) noexcept;
   bool finish_early(Hand &) noexcept;
 

@@ -80,6 +80,7 @@ void completed(void *user, uint64_t token, const consort_done *done, uint32_t n)
 }
 
 void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
+  if (what == CONSORT_EV_DEVICE_LOST && object) runtime_of(user).lost.add(static_cast<uint32_t>(object - 1));  // its token
   static constexpr const char *kNames[] = {
       "", "a device is lost", "a device is up", "a peer is lost", "a peer is up", "a capacity has changed"};
   runtime_of(user).log(what == CONSORT_EV_DEVICE_LOST ? 0 : 2,

@@ -23,6 +23,7 @@
 #include "gang.hpp"
 #include "group.hpp"
 #include "hand.hpp"
+#include "lost_devices.hpp"
 #include "memory.hpp"
 #include "pinned.hpp"
 #include "plan.hpp"
@@ -100,6 +101,8 @@ struct Runtime {
     return (now - (uint64_t{1} << 32)) | record;
   }
   bool is_live(TaskName name) const noexcept { return consort::is_live(*task_at(name), name); }
+
+  LostDevices lost;
 
   // -- settled at the start --
   const uint64_t number;                   // never used twice in a process

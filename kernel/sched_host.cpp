@@ -31,7 +31,7 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
         *out = 0;
       } else if (workers[w] < units.size()) {
         const uint32_t klass = units[workers[w]].klass;
-        if (alike && klass == last) *out = out[-1];
+        if (alike && klass == last && !rt.lost.any()) *out = out[-1];
         else *out = without_refused(rt, *c, workers[w], able(rt, *c, klass, workers[w], asked));
         last = klass;
       } else {

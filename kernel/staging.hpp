@@ -24,6 +24,8 @@ struct Staging {
     Replica *replica;
     uint32_t version = 0;         // of what it writes
     bool claimed = false;         // counted in Replicas::claims
+    coherence::Spaces failed = 0; // from where a copy of it failed: others are tried before the task is refused
+    coherence::Spaces before = 0; // where it was valid until this one began to write it
   };
   // Memory without contents: nobody else's, so in no datum's record; counted and granted with the rest.
   struct Scratch {
@@ -42,7 +44,6 @@ struct Staging {
   consort_status status = 0;      // why it can not be
   std::string text;
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
-  coherence::Spaces failed = 0;   // from where a copy for it failed: others are tried before it is refused
   bool queued = false;            // for room; what else it waits for may end meanwhile
   uint32_t thread = CONSORT_NONE; // the hand that waits for this hold, and will release it; NONE: no thread does
 };

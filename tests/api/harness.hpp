@@ -138,9 +138,9 @@ class Rt {
  public:
   explicit Rt(const Pairs &pairs = {{"workers", "2"}, {"cpu.topology", kFourCores}}) {
     need(start(pairs, &rt_), "start");
-    std::lock_guard lock(watch().mutex);
-    watch().runtimes.push_back(rt_);
+    watched();
   }
+  explicit Rt(consort_runtime *started) : rt_(started) { watched(); }
   ~Rt() { (void)stop(); }
   Rt(const Rt &) = delete;
   Rt &operator=(const Rt &) = delete;
@@ -155,6 +155,10 @@ class Rt {
   }
 
  private:
+  void watched() {
+    std::lock_guard lock(watch().mutex);
+    watch().runtimes.push_back(rt_);
+  }
   consort_runtime *rt_ = nullptr;
 };
 inline bool is_running(consort_runtime *rt) {

@@ -52,15 +52,15 @@ TEST_P(OneGpu, SaysWhyThereIsNoDevice) {
   EXPECT_EQ(none.failure().find('\n'), std::string::npos) << "one line";
   PluginHost wrong(name, {{"library", "libc.so.6"}});
   EXPECT_NE(wrong.failure().find("libc.so.6 lacks "), std::string::npos) << wrong.failure();
-  PluginHost nobody(name, params({{"devices", "no such thing"}}));
+  PluginHost nobody(name, gpu_params(GetParam(), {{"devices", "no such thing"}}));
   EXPECT_NE(nobody.failure().find("not in " + name + ".devices"), std::string::npos) << nobody.failure();
-  PluginHost bad(name, params({{"limit", "much"}}));
+  PluginHost bad(name, gpu_params(GetParam(), {{"limit", "much"}}));
   EXPECT_NE(bad.failure().find("limit = \"much\""), std::string::npos) << bad.failure();
   if (on_real_gpu()) return;
   const Double d(GetParam());
   for (const auto &[words, what] : {std::pair{"devices=0", "no device: the driver sees none"}, {"init=100", "sees none"}, {"init=999", "does not start"}}) {
     d.set(words);
-    PluginHost host(name, params());
+    PluginHost host(name, gpu_params(GetParam()));
     EXPECT_FALSE(host.ready());
     EXPECT_NE(host.failure().find(what), std::string::npos) << host.failure();
   }
@@ -176,7 +176,6 @@ TEST_P(OneGpu, TheCompilersWordsAreTold) {
   EXPECT_NE(m.plugin.failure().find("name one as entry"), std::string::npos) << m.plugin.failure();
   m.load(kScale, "scale", "cl", CONSORT_E_UNSUPPORTED);
   EXPECT_NE(m.plugin.failure().find("format \"cl\" is not known"), std::string::npos) << m.plugin.failure();
-  PluginHost without(GetParam().driver, params({{"compiler", "/nowhere/compiler.so"}}));
 }
 
 TEST_P(OneGpu, KernelsComeFromFilesAndAreKept) {

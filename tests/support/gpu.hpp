@@ -1,0 +1,79 @@
+// gpu.hpp — tests of GPUs over the double of a vendor's library, or over the real one: with CONSORT_REAL_GPU set, those that
+// need no double run on whatever device there is.
+//
+// A GpuTest sets the words of the double before, and asks it afterwards what it thinks: no rule was broken, nothing is
+// left alive.
+#pragma once
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "doubles/control.h"
+
+namespace consort_test {
+
+struct Vendor {
+  const char *driver, *library, *compiler;  // the doubles' files
+  const char *format;                       // of kernels as source; the language is the same
+};
+inline void PrintTo(const Vendor &v, std::ostream *out) { *out << v.driver; }
+
+inline bool on_real_gpu() { return std::getenv("CONSORT_REAL_GPU") != nullptr; }
+
+class Double {
+ public:
+  explicit Double(const Vendor &v) : handle_(dlopen(v.library, RTLD_NOW | RTLD_LOCAL)) {
+    if (!handle_) ADD_FAILURE() << dlerror();
+  }
+  void set(const std::string &words) const { EXPECT_EQ(of<int (*)(const char *)>("double_set")(words.c_str()), 0) << words; }
+  void lose(int device) const { of<void (*)(int)>("double_lose")(device); }
+  int violations() const { return of<int (*)()>("double_violations")(); }
+  size_t live() const { return of<size_t (*)()>("double_live")(); }
+  std::string report() const {
+    std::string text(4096, '\0');
+    text.resize(std::min(of<size_t (*)(char *, size_t)>("double_report")(text.data(), text.size()), text.size() - 1));
+    return text;
+  }
+
+ private:
+  template <class F>
+  F of(const char *name) const {
+    return reinterpret_cast<F>(dlsym(handle_, name));
+  }
+  void *handle_;
+};
+
+struct GpuTest : testing::TestWithParam<Vendor> {
+  // With a double: words of its own first, what it saw last.
+  void SetUp() override {
+    if (!on_real_gpu()) Double(GetParam()).set(words());
+  }
+  void TearDown() override {
+    if (on_real_gpu() || HasFatalFailure()) return;
+    const Double d(GetParam());
+    EXPECT_EQ(d.violations(), 0) << d.report();
+    EXPECT_EQ(d.live(), 0u) << "objects of the vendor's library that nobody released";
+  }
+  virtual std::string words() const { return "devices=2,memory=64M"; }
+  void need_double() const {
+    if (on_real_gpu()) GTEST_SKIP() << "it needs the double";
+  }
+};
+
+#define CONSORT_GPU_VENDORS(suite)                                                                                       \
+  INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(kVendors), [](const auto &v) { return std::string(v.param.driver); })
+
+inline const std::vector<Vendor> kVendors = {
+#ifdef CONSORT_HAS_CUDA
+    {"cuda", CONSORT_DOUBLES_DIR "/libcuda_double.so", CONSORT_DOUBLES_DIR "/libnvrtc_double.so", "cuda"},
+#endif
+#ifdef CONSORT_HAS_HIP
+    {"hip", CONSORT_DOUBLES_DIR "/libamdhip64_double.so", CONSORT_DOUBLES_DIR "/libamdhip64_double.so", "hip"},
+#endif
+};
+
+}  // namespace consort_test
