@@ -69,7 +69,8 @@ class PluginHost {
   PluginHost &operator=(const PluginHost &) = delete;
   ~PluginHost() {
     if (ready_ && plugin_->fini) plugin_->fini(self_);
-    if (library_) dlclose(library_);
+    // As the kernel has it: code that does not say so was never tried, and threads of a vendor may be in it still.
+    if (library_ && plugin_ && (plugin_->flags & CONSORT_PF_UNLOADABLE)) dlclose(library_);
   }
 
   bool ready() const { return ready_; }
