@@ -1,6 +1,8 @@
 // The Level Zero driver on the double of its library: devices, memory, kernels, host functions, completion, time.
+#include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -14,6 +16,7 @@
 #if !defined(CONSORT_ZE_DOUBLE)
 TEST(LevelZero, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
 #else
+#include <consort/layouts.h>
 #include <level_zero/ze_api.h>
 
 #include "drivers/level_zero_machine.hpp"
