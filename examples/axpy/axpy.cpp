@@ -17,6 +17,18 @@ constexpr const char *axpy_cl = R"(
     size_t i = get_global_id(0);
     y[i] += a * x[i];
   })";
+// GPUs of NVIDIA's and AMD's take one text. Threads come in blocks, and some reach beyond: it needs the size, too.
+constexpr const char *axpy_cu = R"(
+  extern "C" __global__ void axpy(const float *x, float *y, unsigned long long n, float a) {
+    unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] += a * x[i];
+  })";
+consort::Kernel on_gpu(const char *format) {
+  return {.format = format,
+          .text = axpy_cu,
+          .entry = "axpy",
+          .args = {consort::pass(0), consort::pass(1), consort::pass(1, 1), consort::pass_value(0)}};
+}
 const consort::Codelet axpy{
     "axpy",
     consort::cpu([](float a, std::span<const float> x, std::span<float> y) {
@@ -25,7 +37,8 @@ const consort::Codelet axpy{
     consort::opencl(consort::Kernel{.format = "cl",
                                     .text = axpy_cl,
                                     .entry = "axpy",
-                                    .args = {consort::pass(0), consort::pass(1), consort::pass_value(0)}})};
+                                    .args = {consort::pass(0), consort::pass(1), consort::pass_value(0)}}),
+    consort::cuda(on_gpu("cuda")), consort::impl("hip", on_gpu("hip"))};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-/* vector_scal — the C API: a vector in pieces, each scaled by a task of its own, on cores and OpenCL devices.
+/* vector_scal — the C API: a vector in pieces, each scaled by a task of its own, on cores, OpenCL devices and GPUs.
  * Prints the first element before and after, and checks them all.   vector_scal [ELEMENTS [PIECES]] */
 #include <consort/consort.h>
 #include <stdio.h>
@@ -19,6 +19,13 @@ static consort_status scale(const consort_call *call) {
 static const char scale_cl[] =
     "__kernel void scale(__global float *x, ulong n, float factor) { x[get_global_id(0)] *= factor; }";
 
+/* For a GPU of NVIDIA's or AMD's: threads reach beyond the elements. */
+static const char scale_cu[] =
+    "extern \"C\" __global__ void scale(float *x, unsigned long long n, float factor) {\n"
+    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
+    "  if (i < n) x[i] *= factor;\n"
+    "}";
+
 static void check(consort_status status, const char *what) {
   if (status >= 0) return;
   fprintf(stderr, "WRONG: %s: %s: %s\n", what, consort_status_name(status), consort_error());
@@ -38,12 +45,14 @@ int main(int argc, char **argv) {
   consort_runtime *rt;
   check(consort_start(NULL, &rt), "start");
   const consort_impl impls[] = {{.klass = "cpu", .fn = scale},
-                                {.klass = "opencl", .format = "cl", .text = scale_cl, .entry = "scale"}};
+                                {.klass = "opencl", .format = "cl", .text = scale_cl, .entry = "scale"},
+                                {.klass = "cuda", .format = "cuda", .text = scale_cu, .entry = "scale"},
+                                {.klass = "hip", .format = "hip", .text = scale_cu, .entry = "scale"}};
   const uint32_t mode = CONSORT_M_RW;
   consort_codelet codelet = CONSORT_CODELET_INIT;
   codelet.name = "scale";
   codelet.impls = impls;
-  codelet.nimpls = 2;
+  codelet.nimpls = sizeof impls / sizeof *impls;
   codelet.nmodes = 1;
   codelet.modes = &mode;
   consort_codelet_id id;

@@ -65,6 +65,10 @@ WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg', 
 TWO_VIEWS = {'multiformat'}  # the function of a core would be given what OpenCL's units see
 OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
           'POCL_DEVICES': 'pthread pthread'}
+# And those that have kernels for GPUs, over the doubles of the vendors' libraries, which say on stderr what is done wrong.
+FOR_GPUS = {'vector_scal', 'axpy'}
+DOUBLES = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), 'tests', 'doubles')
+GPUS = {'cuda': ('libcuda_double.so', 'libnvrtc_double.so'), 'hip': ('libamdhip64_double.so', 'libamdhip64_double.so')}
 ALONE = {'CONSORT_CPU__UNITS': 'false'}
 ALL = slice(None)
 SOME = slice(-1, None) if 'EXAMPLES_SLOW' in os.environ else ALL  # under a sanitizer compilers take seconds each time
@@ -111,6 +115,19 @@ class Example(unittest.TestCase):
     def test_on_cores_opencl_devices_and_simulated_ones(self):
         self.opencl_or_skip()
         self.good(*self.runs[-1].split(), **{**OPENCL, **DEVICES, 'CONSORT_DRIVERS': 'cpu,opencl,sim'})
+
+    def test_on_gpus(self):
+        for driver, (library, compiler) in GPUS.items():
+            library, compiler = os.path.join(DOUBLES, library), os.path.join(DOUBLES, compiler)
+            if NAME not in FOR_GPUS or not os.path.exists(library):
+                continue
+            name = f'CONSORT_{driver.upper()}__'
+            gpu = {'CONSORT_DRIVERS': 'cpu,' + driver, name + 'LIBRARY': library, name + 'COMPILER': compiler,
+                   name + 'CACHE': 'off'}
+            for more in ({}, ALONE):
+                for line in self.runs[-1:]:
+                    self.good(*line.split(), **gpu, **more)
+                    self.assertNotIn('double:', run(*line.split(), **gpu, **more).stderr)
 
     def test_on_devices_that_play_opencl(self):
         if NAME in WITH_KERNELS - TWO_VIEWS:
