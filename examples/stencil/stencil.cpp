@@ -67,23 +67,58 @@ constexpr const char *kernels = R"(
       publish(value, x, y, nx, ny, top, bottom, first, last);
     }
   })";
+// And for GPUs of NVIDIA's and AMD's.
+constexpr const char *kernels_cu = R"(
+  typedef unsigned long long ulong_;
+  __device__ void publish(double here, ulong_ x, ulong_ y, ulong_ nx, ulong_ ny, double *top, double *bottom,
+                          double *left, double *right) {
+    if (y == 0) top[x] = here;
+    if (y + 1 == ny) bottom[x] = here;
+    if (x == 0) left[y] = here;
+    if (x + 1 == nx) right[y] = here;
+  }
+  extern "C" __global__ void edges(const double *t, ulong_ nx, ulong_ ny, ulong_ ld, double *top, double *bottom,
+                                   double *left, double *right) {
+    ulong_ x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < nx && y < ny) publish(t[y * ld + x], x, y, nx, ny, top, bottom, left, right);
+  }
+  extern "C" __global__ void advance(double *t, ulong_ nx, ulong_ ny, ulong_ ld, double *old, ulong_ ldo,
+                                     const double *up, const double *down, const double *left, const double *right,
+                                     double *top, double *bottom, double *first, double *last) {
+    for (ulong_ i = threadIdx.x; i < nx * ny; i += blockDim.x) old[i / nx * ldo + i % nx] = t[i / nx * ld + i % nx];
+    __syncthreads();
+    for (ulong_ i = threadIdx.x; i < nx * ny; i += blockDim.x) {
+      ulong_ x = i % nx, y = i / nx;
+      const double *here = old + y * ldo + x;
+      double above = y > 0 ? here[-(long long)ldo] : up[x], below = y + 1 < ny ? here[ldo] : down[x];
+      double before = x > 0 ? here[-1] : left[y], behind = x + 1 < nx ? here[1] : right[y];
+      double value = 0.25 * (above + below + before + behind);
+      t[y * ld + x] = value;
+      publish(value, x, y, nx, ny, top, bottom, first, last);
+    }
+  })";
 using consort::pass;
-const consort::Codelet edges{
-    "edges", consort::cpu(publish),
-    consort::opencl(consort::Kernel{
-        .format = "cl",
-        .text = kernels,
-        .entry = "edges",
-        .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(2), pass(3), pass(4)}})};
-const consort::Codelet step{
-    "step", consort::cpu(advance),
-    consort::opencl(consort::Kernel{.format = "cl",
-                                    .text = kernels,
-                                    .entry = "advance",
-                                    .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2),
-                                             pass(3), pass(4), pass(5), pass(6), pass(7), pass(8), pass(9)},
-                                    .block = {64, 1, 1},
-                                    .range = example::one_group})};
+consort::Kernel edges_of(const char *format, const char *text) {
+  return {.format = format,
+          .text = text,
+          .entry = "edges",
+          .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(2), pass(3), pass(4)}};
+}
+consort::Kernel advance_of(const char *format, const char *text) {
+  return {.format = format,
+          .text = text,
+          .entry = "advance",
+          .args = {pass(0), pass(0, 1), pass(0, 2), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(3), pass(4), pass(5),
+                   pass(6), pass(7), pass(8), pass(9)},
+          .block = {64, 1, 1},
+          .range = example::one_group};
+}
+const consort::Codelet edges{"edges", consort::cpu(publish), consort::opencl(edges_of("cl", kernels)),
+                             consort::cuda(edges_of("cuda", kernels_cu)),
+                             consort::impl("hip", edges_of("hip", kernels_cu))};
+const consort::Codelet step{"step", consort::cpu(advance), consort::opencl(advance_of("cl", kernels)),
+                            consort::cuda(advance_of("cuda", kernels_cu)),
+                            consort::impl("hip", advance_of("hip", kernels_cu))};
 
 enum Side { kTop, kBottom, kLeft, kRight };
 struct Tile {

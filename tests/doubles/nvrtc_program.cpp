@@ -205,6 +205,7 @@ int compile(Program &program, const std::vector<std::string> &options) {
                                     "-O1",
                                     "-fPIC",
                                     "-shared",
+                                    "-Wl,-Bsymbolic",  // a kernel may be called as some function of the host's is
                                     "-w",
                                     "-fno-exceptions",
                                     "-fdiagnostics-color=never",

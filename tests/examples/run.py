@@ -66,7 +66,7 @@ TWO_VIEWS = {'multiformat'}  # the function of a core would be given what OpenCL
 OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
           'POCL_DEVICES': 'pthread pthread'}
 # And those that have kernels for GPUs, over the doubles of the vendors' libraries, which say on stderr what is done wrong.
-FOR_GPUS = {'vector_scal', 'axpy'}
+FOR_GPUS = {'vector_scal', 'axpy', 'stencil'}
 DOUBLES = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), 'tests', 'doubles')
 GPUS = {'cuda': ('libcuda_double.so', 'libnvrtc_double.so'), 'hip': ('libamdhip64_double.so', 'libamdhip64_double.so')}
 ALONE = {'CONSORT_CPU__UNITS': 'false'}
