@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {'TSK': 36, 'COD': 24, 'DAT': 27, 'IFC': 22, 'FLT': 19, 'ACC': 8, 'DEP': 12, 'INS': 8, 'RED': 5, 'BUN': 5, 'TLS': 6,
           'EXP': 2, 'WRK': 11, 'INI': 18, 'DBG': 3, 'EXA': 22,
           'PRF': 16, 'CAL': 10, 'OCL': 12, 'OOC': 2, 'MEM': 9, 'SIM': 1, 'SCH': 18, 'SPA': 13, 'TRC': 9, 'BND': 9,
-          'POW': 7, 'PAR': 11}
+          'POW': 7, 'PAR': 11, 'CUD': 11, 'RND': 3}
 
 
 def complaint_about(file, name):

@@ -62,7 +62,8 @@ struct Driver {
 template <class V>
 class Current {
  public:
-  explicit Current(const Device<V> &d) noexcept : api_(d.api), error_(d.api.enter(d.handle, &before_)) {}
+  // for_good: of what is taken down, which would be left behind: it is asked once more.
+  explicit Current(const Device<V> &d, bool for_good = false) noexcept : api_(d.api), error_(enter(d, for_good)) {}
   ~Current() {
     if (!error_) api_.leave(before_);
   }
@@ -71,6 +72,10 @@ class Current {
   int error() const noexcept { return error_; }
 
  private:
+  int enter(const Device<V> &d, bool for_good) noexcept {
+    const int e = d.api.enter(d.handle, &before_);
+    return e && for_good ? d.api.enter(d.handle, &before_) : e;
+  }
   const V &api_;
   typename V::Before before_{};
   const int error_;

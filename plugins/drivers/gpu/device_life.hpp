@@ -40,7 +40,7 @@ template <class V>
 Device<V>::~Device() {
   std::erase(driver.opened, this);
   if (!entered) return;
-  const Current<V> current(*this);
+  const Current<V> current(*this, true);
   if (!current.error()) {
     if (control_ && !this->is_lost()) api.stream_sync(control_);  // what was freed is under way there
     for (const auto &[at, block] : pinned_) {

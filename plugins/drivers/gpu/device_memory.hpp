@@ -86,7 +86,7 @@ consort_status Device<V>::alloc_pinned(uint64_t bytes, uint32_t flags, consort_a
 
 template <class V>
 void Device<V>::free(uint32_t space, consort_addr addr, uint64_t bytes) {
-  const Current<V> current(*this);
+  const Current<V> current(*this, true);
   if (owns(space)) return give(addr.base, bytes, control_);
   {
     const std::lock_guard lock(memory_);
@@ -140,7 +140,7 @@ void Device<V>::detach(uint32_t space, consort_addr local) {
     if (at == pinned_.end() || !at->second.registered || --at->second.holders) return;
     pinned_.erase(at);
   }
-  const Current<V> current(*this);
+  const Current<V> current(*this, true);
   if (!current.error()) api.host_unregister(local.base + local.off);
 }
 

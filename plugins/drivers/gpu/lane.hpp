@@ -73,7 +73,7 @@ consort_status Lane<V>::open(uint32_t unit) {
 
 template <class V>
 Lane<V>::~Lane() {
-  const Current<V> current(dev_);
+  const Current<V> current(dev_, true);
   if (current.error()) return;
   for (Road &r : roads_)
     for (auto s : {r.waker, r.stream})

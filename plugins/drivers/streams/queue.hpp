@@ -217,13 +217,18 @@ class Queue {
   // -- tickets: with the mutex; the mark is kept for whoever asked
 
   Place place_of(uint64_t seq, Mark *out) noexcept {
-    if (seq < first_) return Place::kComplete;
-    const Slot &s = slot(seq);
-    if (!s.issued || s.later) return Place::kNotYet;
-    if (!s.last) return Place::kComplete;
-    lane_.keep(s.last);
-    *out = s.last;
-    return Place::kIssued;
+    // One that was refused has no mark: whoever waits for it waits for what is before it in order.
+    for (; seq >= first_; --seq) {
+      const Slot &s = slot(seq);
+      if (!s.issued || s.later) return Place::kNotYet;
+      if (s.last) {
+        lane_.keep(s.last);
+        *out = s.last;
+        return Place::kIssued;
+      }
+      if (!lane_.in_order()) break;
+    }
+    return Place::kComplete;
   }
   Place find(const consort_ticket &t, Mark *out) const noexcept {
     if (t.queue == token_ && lane_.in_order()) return Place::kComplete;
