@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,11 @@ class PluginHost {
   std::string log() const {
     std::lock_guard lock(mutex_);
     return log_;
+  }
+  // Once there is one, or after 5 s: a helper thread of a driver tells a moment later than its queue.
+  std::vector<Event> awaited_events() const {
+    for (int i = 0; i < 5000 && events().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return events();
   }
   std::vector<Event> events() const {
     std::lock_guard lock(mutex_);
