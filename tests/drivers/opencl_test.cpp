@@ -13,6 +13,7 @@
 #include <numeric>
 #include <thread>
 
+#include "drivers/device_queues.hpp"
 #include "drivers/opencl_machine.hpp"
 #include "support/folder.hpp"
 
@@ -285,55 +286,12 @@ TEST_F(OpenCl, FunctionsGetTheNativeQueue) {
 
 TEST_F(OpenCl, SeveralAreInFlightAndNoMoreThanTheDepth) {
   Machine m(Params{{"depth", "4"}});
-  void *q = m.open_queue();
-  EXPECT_EQ(m.desc.depth, 4u);
-  std::atomic<bool> go{false};
-  Call waits([&](const consort_call *) {
-    while (!go) std::this_thread::yield();
-    return CONSORT_OK;
-  });
-  std::vector<consort_op> ops = {waits.op(false)};
-  for (int i = 0; i < 5; ++i) ops.push_back(op_of(CONSORT_OP_MARK, 0));
-  EXPECT_EQ(m.ops->submit(q, ops.data(), 6), 4u);
-  EXPECT_EQ(m.ops->submit(q, ops.data() + 4, 2), 0u);
-  consort_done done[8];
-  EXPECT_EQ(m.ops->poll(q, done, 8), 0u);
-  go = true;
-  EXPECT_EQ(m.collect(q, 4).size(), 4u);
-  EXPECT_EQ(m.ops->submit(q, ops.data() + 4, 2), 2u);
-  EXPECT_EQ(m.collect(q, 2).size(), 2u);
+  several_are_in_flight(m);
 }
 
 TEST_F(OpenCl, ArmWakesForWhateverIsOldest) {
   Machine m;
-  void *q = m.open_queue();
-  const int fd = m.ops->event_fd(q);
-  ASSERT_GE(fd, 0);
-  EXPECT_EQ(m.ops->arm(q), CONSORT_OK) << "nothing is under way";
-  const uint64_t spin = m.load("__kernel void spin(__global int *x, int n) { int s = x[0]; for (int i = 0; i < n; ++i) s = s * 3 + i; x[0] = s; }", "spin");
-  const consort_addr a = m.alloc(64, CONSORT_AL_ZERO);
-  const std::vector<consort_arg> quick = {at(a, 64), value<int>(1)}, slow = {at(a, 64), value<int>(3'000'000)};
-  Call helped([](const consort_call *) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return CONSORT_OK;
-  });
-  uint32_t slept = 0;
-  for (int i = 0; i < 200; ++i) {
-    std::vector<consort_op> ops = {i % 3 == 2 ? helped.op(false) : launch_of(spin, i % 3 ? quick : slow, 1), launch_of(spin, quick, 1)};
-    ASSERT_EQ(m.ops->submit(q, ops.data(), 2), 2u);
-    for (uint32_t n = 0; n < 2;) {
-      consort_done done[4];
-      if (const uint32_t k = m.ops->poll(q, done, 4)) {
-        n += k;
-        continue;
-      }
-      if (m.ops->arm(q) == CONSORT_E_BUSY) continue;
-      pollfd p{fd, POLLIN, 0};
-      ASSERT_EQ(::poll(&p, 1, 20000), 1) << "a wake-up was lost in round " << i;
-      ++slept;
-    }
-  }
-  EXPECT_GT(slept, 0u);
+  arm_wakes_for_the_oldest(m, m.load("__kernel void spin(__global int *x, int n) { int s = x[0]; for (int i = 0; i < n; ++i) s = s * 3 + i; x[0] = s; }", "spin"), 3'000'000);
 }
 
 TEST_F(OpenCl, QueuesWaitForOneAnothersTickets) {

@@ -77,8 +77,6 @@ void Lane::issue(const consort_op &op, streams::Issued<Event *> &out) noexcept {
   unsettled_ |= in_order_ && c.unsettled;
   if (!out.last) {
     if (c.done && !c.unsettled) events_.put_back(c.done);
-    // Who waits for this op waits for all before it on this queue, although it has nothing under way itself.
-    if (in_order_ && previous_) events_.keep(out.last = previous_);
     return;
   }
   if (!in_order_) return;
