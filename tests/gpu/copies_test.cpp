@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "drivers/device_copies.hpp"
-#include "drivers/gpu_machine.hpp"
+#include "gpu/machine.hpp"
 
 namespace consort_test {
 namespace {
@@ -62,7 +62,7 @@ struct Neighbour {
 };
 
 TEST_P(GpuCopies, PeersCopyStraightAcross) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   Gpu m;
   Neighbour n(m);
   ASSERT_EQ(n.there, CONSORT_OK) << m.plugin.failure();
@@ -81,7 +81,7 @@ TEST_P(GpuCopies, PeersCopyStraightAcross) {
 }
 
 TEST_P(GpuCopies, ThereIsNoPathWherePeersDoNotReach) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   Double(GetParam()).set("devices=2,memory=64M,peer=none");
   {
     Gpu m;
@@ -98,7 +98,7 @@ TEST_P(GpuCopies, ThereIsNoPathWherePeersDoNotReach) {
 // -- the end of a device ----------------------------------------------------------------------------------------------
 
 TEST_P(GpuCopies, ALostDeviceGivesEverythingBack) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   for (int at : {0, 1, 2, 3, 5, 8, 13, 21}) {
     d.set("devices=1,memory=64M,lost=0:" + std::to_string(at));
@@ -138,7 +138,7 @@ TEST_P(GpuCopies, ALostDeviceGivesEverythingBack) {
 
 // Whoever sleeps for an op is woken when the device is lost, though nothing ever ends on it.
 TEST_P(GpuCopies, ASleeperIsWokenByTheEnd) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   d.set("devices=1,memory=64M,latency_us=200000");
   {

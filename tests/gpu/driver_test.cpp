@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "drivers/device_queues.hpp"
-#include "drivers/gpu_machine.hpp"
+#include "gpu/machine.hpp"
 #include "support/folder.hpp"
 
 namespace consort_test {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "api/harness.hpp"
-#include "support/gpu.hpp"
+#include "gpu/gpu.hpp"
 
 namespace consort_test {
 namespace {
@@ -185,7 +185,7 @@ TEST_P(GpuPrograms, WhatDoesNotBuildGoesToTheCores) {
 // -- a device that is lost --------------------------------------------------------------------------------------------
 
 TEST_P(GpuPrograms, TasksOfALostDeviceFinishElsewhere) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   {
     Machine m(GetParam(), {{"log", "error"}});
@@ -218,7 +218,7 @@ TEST_P(GpuPrograms, TasksOfALostDeviceFinishElsewhere) {
 }
 
 TEST_P(GpuPrograms, WhatOnlyALostDeviceHadIsNamed) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   {
     Machine m(GetParam(), {{"log", "error"}});
@@ -309,7 +309,7 @@ TEST_P(GpuPrograms, Random) {
 // Functions of the library that fail at one call or another, operations that do, memory that ends, a device that is lost:
 // every program ends, what did not fail has its value, and nothing of the library's is left.
 TEST_P(GpuPrograms, Campaign) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   const char *one = std::getenv("TEST_SEED");
   const uint32_t n = full() ? 10'000 : 60 / kSlow;

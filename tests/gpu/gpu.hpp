@@ -1,5 +1,5 @@
 // gpu.hpp — tests of GPUs over the double of a vendor's library, or over the real one: with CONSORT_REAL_GPU set, those that
-// need no double run on whatever device there is.
+// need no double run on whatever device there is, and are skipped with the driver's words where there is none.
 //
 // A GpuTest sets the words of the double before, and asks it afterwards what it thinks: no rule was broken, nothing is
 // left alive.
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "doubles/control.h"
+#include "support/plugin_host.hpp"
 
 namespace consort_test {
 
@@ -23,6 +24,11 @@ struct Vendor {
 inline void PrintTo(const Vendor &v, std::ostream *out) { *out << v.driver; }
 
 inline bool on_real_gpu() { return std::getenv("CONSORT_REAL_GPU") != nullptr; }
+// A driver that does not start says why: no library of the vendor's, no device. Empty: there is one.
+inline std::string why_no_gpu(const char *driver) {
+  const PluginHost host(driver, {{"cache", "off"}});
+  return host.ready() ? "" : host.failure();
+}
 
 class Double {
  public:
@@ -50,7 +56,8 @@ class Double {
 struct GpuTest : testing::TestWithParam<Vendor> {
   // With a double: words of its own first, what it saw last.
   void SetUp() override {
-    if (!on_real_gpu()) Double(GetParam()).set(words());
+    if (!on_real_gpu()) return Double(GetParam()).set(words());
+    if (const std::string why = why_no_gpu(GetParam().driver); !why.empty()) GTEST_SKIP() << why;
   }
   void TearDown() override {
     if (on_real_gpu() || HasFatalFailure()) return;
@@ -59,10 +66,11 @@ struct GpuTest : testing::TestWithParam<Vendor> {
     EXPECT_EQ(d.live(), 0u) << "objects of the vendor's library that nobody released";
   }
   virtual std::string words() const { return "devices=2,memory=64M"; }
-  void need_double() const {
-    if (on_real_gpu()) GTEST_SKIP() << "it needs the double";
-  }
 };
+
+// First in a test of faults, of settings of the double, or of two devices. No function: one would leave itself, not the test.
+#define CONSORT_NEEDS_DOUBLE \
+  if (consort_test::on_real_gpu()) GTEST_SKIP() << "it needs the double"
 
 #define CONSORT_GPU_VENDORS(suite)                                                                                       \
   INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(kVendors), [](const auto &v) { return std::string(v.param.driver); })

@@ -1,7 +1,7 @@
-// gpu_machine.hpp — a driver of GPUs on one device, as a test drives it. Owned by one test.
+// machine.hpp — a driver of GPUs on one device, as a test drives it. Owned by one test.
 #pragma once
 #include "drivers/device_machine.hpp"
-#include "support/gpu.hpp"
+#include "gpu/gpu.hpp"
 
 namespace consort_test {
 
