@@ -30,10 +30,10 @@ class CudaPtx : public CudaTest {
     EXPECT_EQ(CU(cuMemcpyDtoH)(values.data(), from, count * sizeof(T)), CUDA_SUCCESS);
     return values;
   }
-  // What the loader says of a kernel with this body.
-  std::string refused(const std::string &body) {
+  // What the loader says of a kernel with this body, with something in front of it.
+  std::string refused(const std::string &body, const std::string &before = "") {
     std::string program =
-        ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry f(.param .u64 f_0)\n{\n"
+        ".version 8.0\n.target sm_75\n.address_size 64\n" + before + ".visible .entry f(.param .u64 f_0)\n{\n"
         ".reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n" +
         body + "\nret;\n}\n";
     char log[256] = "";
@@ -119,6 +119,10 @@ TEST_F(CudaPtx, WhatIsNotKnownIsRefusedWithItsLine) {
   EXPECT_NE(refused("bra $nowhere;").find("no label $nowhere"), std::string::npos);
   EXPECT_NE(refused("add.strange.u32 %r1, %r2, 1;").find("\"strange\""), std::string::npos);
   EXPECT_NE(refused("ld.param.u64 %rd1, [f_0").find("error"), std::string::npos);
+  const std::string panic = ".extern .func (.param .b32 r) h();\n.visible .func panic(.param .b64 p_0)\n{\nL1:\n{\nbra.uni L1;\n}\n}\n";
+  EXPECT_EQ(refused("add.u32 %r1, %r2, 1;", panic), "answered 0") << "functions are read over";
+  EXPECT_NE(refused("call.uni panic, (%rd1);", panic).find("instruction call.uni is not known"), std::string::npos);
+  EXPECT_NE(refused("", ".func endless(.param .b64 p_0) {\n").find("in the middle"), std::string::npos);
   CUmodule none = nullptr;
   EXPECT_EQ(CU(cuModuleLoadData)(&none, "no program"), CUDA_ERROR_INVALID_IMAGE);
   unsigned char cubin[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};

@@ -98,6 +98,8 @@ class Parser {
         entry();
       } else if (token.text == ".shared") {
         variable(Operand::shared_at, shared_all);
+      } else if (token.text == ".func") {
+        function(token.line);
       } else if (token.text != ".visible" && token.text != ".weak" && token.text != ".extern") {
         throw Error{"\"" + token.text + "\" is not known here", token.line};
       }
@@ -214,6 +216,16 @@ class Parser {
       operand.index = static_cast<uint32_t>(now->params.size());
       symbols[param.name] = operand;
       now->params.push_back(std::move(param));
+    }
+  }
+
+  // Read over: compilers put one in for what never happens, and a call of any is refused.
+  void function(uint32_t line) {
+    for (int depth = 0;;) {
+      Token token = take();
+      if (token.text.empty()) throw Error{"the program ends in the middle of a function", line};
+      depth += (token.text == "{") - (token.text == "}");
+      if (!depth && (token.text == "}" || token.text == ";")) return;
     }
   }
 

@@ -19,6 +19,7 @@ CASES = {
                     ['', '1 1', '1001 7', '5 9'], False),
     'incrementer': (r'halfway: \d+; .*\nincrementer: \d+ increments', ['', '--n 1', '--n 7'], True),
     'axpy': (r'largest error 0$', ['', '--n 1 --pieces 1', '--n 1001 --pieces 7', '--n 3 --pieces 5'], True),
+    'ptx_axpy': (r'largest error 0$', ['', '--n 1 --pieces 1', '--n 1001 --pieces 7', '--n 3 --pieces 5'], True),
     'matvecmult': (r'largest error \S+$', ['', '--rows 1 --cols 1 --bands 1', '--rows 101 --cols 33 --bands 7'], True),
     'pipeline': (r'checksum [0-9a-f]{16}$', ['', '--flight 1 --items 50', '--items 3 --flight 8', '--length 1'], True),
     'quicksort': (r'numbers sorted by \d+ tasks$', ['', '--n 1', '--n 2 --grain 1', '--n 3000 --grain 1'], True),
@@ -69,11 +70,20 @@ OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONS
 FOR_GPUS = {'vector_scal', 'axpy', 'stencil'}
 DOUBLES = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), 'tests', 'doubles')
 GPUS = {'cuda': ('libcuda_double.so', 'libnvrtc_double.so'), 'hip': ('libamdhip64_double.so', 'libamdhip64_double.so')}
+CUDA_ALONE = {'ptx_axpy'}  # they have nothing for anybody else: all that they do is done on the double
 ALONE = {'CONSORT_CPU__UNITS': 'false'}
 ALL = slice(None)
 SOME = slice(-1, None) if 'EXAMPLES_SLOW' in os.environ else ALL  # under a sanitizer compilers take seconds each time
 # Devices that play OpenCL's class: they run the functions for the CPU where an implementation for that class is declared.
 PLAYED = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'opencl', 'CONSORT_SIM__DEVICES': '2', **ALONE}
+
+
+def double_of(driver):
+    """Settings by which a driver takes the double of its vendor's library; None where that was not built."""
+    library, compiler = (os.path.join(DOUBLES, name) for name in GPUS[driver])
+    name = f'CONSORT_{driver.upper()}__'
+    return {'CONSORT_DRIVERS': 'cpu,' + driver, name + 'LIBRARY': library, name + 'COMPILER': compiler,
+            name + 'CACHE': 'off'} if os.path.exists(library) else None
 
 
 def run(*options, **environment):
@@ -84,8 +94,12 @@ def run(*options, **environment):
 class Example(unittest.TestCase):
     def setUp(self):
         self.words, self.runs, self.settings = CASES[NAME]
+        if NAME in CUDA_ALONE and not double_of('cuda'):
+            self.skipTest('the double of CUDA was not built')
 
     def good(self, *options, **environment):
+        if NAME in CUDA_ALONE:
+            environment = {**environment, **double_of('cuda')}
         done = run(*options, **environment)
         self.assertEqual(done.returncode, 0, f'{options}: {done.stdout}{done.stderr}')
         self.assertRegex(done.stdout, re.compile(self.words, re.M))
@@ -117,17 +131,23 @@ class Example(unittest.TestCase):
         self.good(*self.runs[-1].split(), **{**OPENCL, **DEVICES, 'CONSORT_DRIVERS': 'cpu,opencl,sim'})
 
     def test_on_gpus(self):
-        for driver, (library, compiler) in GPUS.items():
-            library, compiler = os.path.join(DOUBLES, library), os.path.join(DOUBLES, compiler)
-            if NAME not in FOR_GPUS or not os.path.exists(library):
-                continue
-            name = f'CONSORT_{driver.upper()}__'
-            gpu = {'CONSORT_DRIVERS': 'cpu,' + driver, name + 'LIBRARY': library, name + 'COMPILER': compiler,
-                   name + 'CACHE': 'off'}
-            for more in ({}, ALONE):
+        for driver in GPUS if NAME in FOR_GPUS else []:
+            gpu = double_of(driver)
+            for more in ({}, ALONE) if gpu else ():
                 for line in self.runs[-1:]:
                     self.good(*line.split(), **gpu, **more)
                     self.assertNotIn('double:', run(*line.split(), **gpu, **more).stderr)
+
+    def test_where_nobody_can_run_it_says_so(self):
+        if NAME in CUDA_ALONE:
+            for drivers in ('cpu', 'cpu,cuda'):  # not there, or without the library
+                done = run(CONSORT_DRIVERS=drivers, CONSORT_CUDA__LIBRARY='/nowhere/libcuda.so')
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, NAME + ': no unit of class "cuda" here, .*\n$')
+
+    def test_the_double_finds_no_fault(self):
+        if NAME in CUDA_ALONE:
+            self.assertNotIn('double:', run(*self.runs[-1].split(), **double_of('cuda')).stderr)
 
     def test_on_devices_that_play_opencl(self):
         if NAME in WITH_KERNELS - TWO_VIEWS:
@@ -156,7 +176,7 @@ class Example(unittest.TestCase):
                 self.good(*line, '--scheduler', policy)
 
     def test_on_devices_with_a_memory_of_their_own(self):
-        if NAME not in AT_HOME:
+        if NAME not in AT_HOME | CUDA_ALONE:
             self.good(*self.runs[-1].split(), **DEVICES)
 
     def test_a_policy_of_its_own_is_used_and_others_may_be(self):
