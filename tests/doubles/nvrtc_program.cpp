@@ -7,16 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "image.h"
+#include "nvrtc_text.hpp"
 
 extern char **environ;
 
@@ -59,39 +58,6 @@ bool write(const std::filesystem::path &path, const std::string &text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   return static_cast<bool>(file.flush());
-}
-
-// Comments and the insides of strings become blanks; lines stay where they are.
-std::string bare(std::string text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    auto blank_to = [&](size_t end) {
-      for (end = std::min(end, text.size()); i < end; ++i) {
-        text[i] = text[i] == '\n' ? '\n' : ' ';
-      }
-      --i;
-    };
-    if (text.compare(i, 2, "//") == 0) {
-      blank_to(text.find('\n', i));
-    } else if (text.compare(i, 2, "/*") == 0) {
-      size_t end = text.find("*/", i + 2);
-      blank_to(end == text.npos ? end : end + 2);
-    } else if (text[i] == '"') {
-      size_t end = ++i;
-      while (end < text.size() && text[end] != '"' && text[end] != '\n') {
-        end += text[end] == '\\' ? 2 : 1;
-      }
-      blank_to(end);
-      ++i;
-    }
-  }
-  return text;
-}
-
-// `extern __shared__ T name[];` has no size to be static with: it becomes a pointer to what the launch gives.
-std::string without_dynamic_shared(const std::string &source) {
-  static const std::regex declared(
-      R"(extern\s+__shared__\s+(?:__align__\s*\(\s*\d+\s*\)\s*)?([\w\s:]+?)\s*\b(\w+)\s*\[\s*\]\s*;)");
-  return std::regex_replace(source, declared, "$1 *$2 = ($1 *)consort_dynamic_shared;");
 }
 
 // Its options as g++ knows them. False where one is none.
@@ -163,9 +129,8 @@ std::string table_of(const Program &program, const std::vector<std::string> &ker
   std::string rows;
   for (const auto *names : {&kernels, &program.expressions}) {
     for (const std::string &name : *names) {
-      std::string quoted = std::regex_replace(name, std::regex(R"(["\\])"), R"(\$&)");
       std::string value = name.starts_with("&") ? name.substr(1) : name;
-      rows += "CONSORT_KERNEL(\"" + quoted + "\", &" + value + "),\n";
+      rows += "CONSORT_KERNEL(\"" + escaped(name) + "\", &" + value + "),\n";
     }
   }
   return "\n#line 1 \"the table of kernels\"\nstatic const consort_double_kernel consort_double_kernels[] = {\n" +
@@ -177,24 +142,6 @@ std::string table_of(const Program &program, const std::vector<std::string> &ker
 }
 
 }  // namespace
-
-std::vector<std::string> kernels_in(const std::string &source) {
-  std::string text = bare(source);
-  std::vector<std::string> found;
-  for (size_t at = text.find("__global__"); at != text.npos; at = text.find("__global__", at + 1)) {
-    size_t end = text.find_first_of("{;", at);
-    std::string head = text.substr(at, end == text.npos ? end : end - at);
-    head = std::regex_replace(head, std::regex(R"(__launch_bounds__\s*\([^)]*\))"), "");
-    std::smatch match;
-    bool templated =
-        std::regex_search(text.substr(0, at), std::regex(R"(template\s*<[^;{}]*>\s*(static\s+|inline\s+)*$)"));
-    if (!templated && std::regex_search(head, match, std::regex(R"(\b(\w+)\s*\()")) &&
-        std::find(found.begin(), found.end(), match[1].str()) == found.end()) {
-      found.push_back(match[1].str());
-    }
-  }
-  return found;
-}
 
 int compile(Program &program, const std::vector<std::string> &options) {
   program.compiled = false;
@@ -228,8 +175,8 @@ int compile(Program &program, const std::vector<std::string> &options) {
     return std::find(program.expressions.begin(), program.expressions.end(), name) != program.expressions.end();
   });
   std::string name = program.name.empty() ? "default_program" : program.name;
-  std::string text = std::string(prelude) + "\n#line 1 \"" + std::regex_replace(name, std::regex(R"(["\\\n])"), "_") +
-                     "\"\n" + without_dynamic_shared(program.source) + table_of(program, kernels);
+  std::string text = std::string(prelude) + "\n#line 1 \"" + escaped(name) + "\"\n" +
+                     without_dynamic_shared(program.source) + table_of(program, kernels);
   auto source = folder.path / "program.cpp", image = folder.path / "image.so", log = folder.path / "log";
   bool written = !folder.path.empty() && write(source, text);
   for (const auto &[file, header] : program.headers) {

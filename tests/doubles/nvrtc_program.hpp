@@ -14,9 +14,6 @@ struct Program {
   bool compiled = false;
 };
 
-// The names of what stands behind __global__ in a source without its comments and strings.
-std::vector<std::string> kernels_in(const std::string &source);
-
 // 0, or what nvrtcCompileProgram answers; the log says why.
 int compile(Program &program, const std::vector<std::string> &options);
 
