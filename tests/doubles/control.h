@@ -27,6 +27,9 @@ size_t double_live(void);
 /* Operations that devices have executed (kernels, copies, fills) since the last double_set. */
 size_t double_operations(void);
 
+/* Graphs launched since the last double_set: what they execute is counted as operations, too. */
+size_t double_graph_launches(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -95,6 +95,35 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *statu
   });
 }
 
+// As drivers from 11.3 on have it, whatever the header calls by this name. The graph itself has no handle yet.
+extern "C" CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                              const CUgraphNode **nodes, size_t *count);
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                   const CUgraphNode **nodes, size_t *count) {
+  return cu("cuStreamGetCaptureInfo", Need::context, [&](Call &c) {
+    auto stream = stream_of(handle, c.context, false);
+    refuse_implicit(*stream);
+    if (graph) {
+      fail(not_supported);
+    }
+    const bool active = stream->capture && !stream->capture->invalid;
+    *need(status) = active            ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                    : stream->capture ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                      : CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!active) {
+      return;
+    }
+    const auto &last = frontier_of(stream);
+    if (id) {
+      *id = stream->capture->id;
+    }
+    if (nodes) {
+      *nodes = reinterpret_cast<const CUgraphNode *>(last.data());
+      *need(count) = last.size();
+    }
+  });
+}
+
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
   return cu("cuThreadExchangeStreamCaptureMode", Need::init, [&](Call &) {
     need(mode);

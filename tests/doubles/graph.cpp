@@ -22,6 +22,12 @@ void leave(const std::shared_ptr<Capture> &capture) {
   std::erase_if(machine().captures, [&](const auto &one) { return one.lock() == capture || one.expired(); });
 }
 
+void forget(const Graph &graph) {  // the nodes that somebody was told of
+  for (const auto &node : graph.nodes) {
+    machine().nodes.remove(*node);
+  }
+}
+
 bool conflicting(const std::vector<Touch> &a, const std::vector<Touch> &b) {
   return std::any_of(a.begin(), a.end(), [&](const Touch &one) {
     return std::any_of(b.begin(), b.end(), [&](const Touch &other) { return conflict(one, other); });
@@ -79,14 +85,18 @@ std::shared_ptr<Graph> end_capture(const std::shared_ptr<Stream> &stream) {
   bool invalid = capture->invalid;
   leave(capture);
   if (invalid) {
+    forget(*graph);
     fail(capture_invalidated);
   }
   if (std::find(joined.begin(), joined.end(), false) != joined.end()) {
     machine().violate("streams that the capture forked to were not joined again");
+    forget(*graph);
     fail(capture_unjoined);
   }
   for (auto &node : graph->nodes) {
-    machine().nodes.add(node);
+    if (!node->handle) {
+      machine().nodes.add(node);
+    }
   }
   machine().graphs.add(graph);
   return graph;
@@ -122,6 +132,19 @@ void capture(const std::shared_ptr<Stream> &stream, Work work) {
   }
   stream->frontier = {node->index};
   graph.nodes.push_back(std::move(node));
+}
+
+const std::vector<void *> &frontier_of(const std::shared_ptr<Stream> &stream) {
+  Capture &into = *stream->capture;
+  into.told.clear();
+  for (size_t at : stream->frontier) {
+    const auto &node = into.graph->nodes[at];
+    if (!node->handle) {
+      machine().nodes.add(node);
+    }
+    into.told.push_back(handle_of<void *>(*node));
+  }
+  return into.told;
 }
 
 void capture_wait(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Capture> &from, const Record &record) {
@@ -197,6 +220,7 @@ void launch(Exec &exec, const std::shared_ptr<Stream> &stream) {
   if (stream->capture) {
     invalidate(*stream->capture, not_supported);
   }
+  ++machine().graph_launches;
   std::vector<size_t> waits(exec.steps.size()), ready;
   for (size_t i = 0; i < exec.steps.size(); ++i) {
     waits[i] = exec.steps[i].deps.size();
@@ -235,9 +259,7 @@ Exec::Step &step_of(Exec &exec, const void *node) {
 }
 
 void destroy(Graph &graph) {
-  for (const auto &node : graph.nodes) {
-    machine().nodes.remove(*node);
-  }
+  forget(graph);
   machine().graphs.remove(graph);
 }
 

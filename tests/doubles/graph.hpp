@@ -47,11 +47,13 @@ struct Capture {
   std::shared_ptr<Graph> graph;
   std::vector<std::shared_ptr<Stream>> streams;  // the one that it began with first
   bool invalid = false;
+  std::vector<void *> told;  // handles of the nodes that the next one comes after, for whoever asked last
 };
 
 void begin_capture(const std::shared_ptr<Stream> &stream, CaptureMode mode);
 std::shared_ptr<Graph> end_capture(const std::shared_ptr<Stream> &stream);
 void capture(const std::shared_ptr<Stream> &stream, Work work);
+const std::vector<void *> &frontier_of(const std::shared_ptr<Stream> &stream);  // which is captured
 void capture_wait(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Capture> &from, const Record &record);
 // Calls that make no sense while something is captured end that capture.
 void refuse_captured(const Stream &stream);  // of this stream

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "graph.hpp"
 #include "hip_front.hpp"
 
 using namespace gpu;
@@ -25,6 +26,8 @@ bool used(const Context &context) {
                      [&](const auto &entry) { return here(entry) && !entry.second->hidden; }) ||
          std::any_of(m.events.all.begin(), m.events.all.end(), here) ||
          std::any_of(m.modules.all.begin(), m.modules.all.end(), here) ||
+         std::any_of(m.graphs.all.begin(), m.graphs.all.end(), here) ||
+         std::any_of(m.execs.all.begin(), m.execs.all.end(), here) ||
          std::any_of(m.pools.all.begin(), m.pools.all.end(),
                      [&](const auto &entry) {
                        return entry.second->own && entry.second->device == context.device.index;

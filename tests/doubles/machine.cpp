@@ -37,7 +37,7 @@ bool Machine::configure(const char *text, std::string &error) {
   host.clear();
   violations.clear();
   calls.clear();
-  violation_count = operations = 0;
+  violation_count = operations = graph_launches = 0;
   for (int i = 0; i < settings.devices; ++i) {
     auto device = std::make_unique<Device>();
     device->index = i;
@@ -159,6 +159,11 @@ size_t double_report(char *text, size_t size) {
 size_t double_live(void) {
   gpu::Lock lock(machine().mutex);
   return machine().live();
+}
+
+size_t double_graph_launches(void) {
+  std::lock_guard lock(machine().mutex);
+  return machine().graph_launches;
 }
 
 size_t double_operations(void) {

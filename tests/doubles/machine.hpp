@@ -64,7 +64,7 @@ class Machine {
   uint64_t next_stream = 0, next_capture = 0, next_context = 0;
   std::set<Stream *> blocked;  // threads of streams that wait for another stream
   std::vector<std::string> violations;
-  size_t violation_count = 0, operations = 0;
+  size_t violation_count = 0, operations = 0, graph_launches = 0;
 
   bool configure(const char *text, std::string &error);  // makes the devices
   void violate(const std::string &words);

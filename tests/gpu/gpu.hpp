@@ -38,6 +38,7 @@ class Double {
   void set(const std::string &words) const { EXPECT_EQ(of<int (*)(const char *)>("double_set")(words.c_str()), 0) << words; }
   void lose(int device) const { of<void (*)(int)>("double_lose")(device); }
   int violations() const { return of<int (*)()>("double_violations")(); }
+  size_t graph_launches() const { return of<size_t (*)()>("double_graph_launches")(); }
   size_t live() const { return of<size_t (*)()>("double_live")(); }
   std::string report() const {
     std::string text(4096, '\0');

@@ -27,6 +27,9 @@ bool Api::open(const char *library, std::string *why) {
 #define X(name) name = reinterpret_cast<decltype(name)>(dlsym(handle, TEXT(name)));
   CUDA_NEWER_FUNCTIONS(X)
 #undef X
+#define X(name, ...) name = reinterpret_cast<decltype(name)>(dlsym(handle, #name));
+  CUDA_TYPED_FUNCTIONS(X)
+#undef X
   return true;
 }
 
@@ -327,6 +330,34 @@ bool Api::parameters(Function f, std::vector<uint64_t> *sizes) const {
 uint64_t Api::largest_block(Function f) const noexcept {
   int n = 0;
   return cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) ? 0 : static_cast<uint64_t>(n);
+}
+
+// -- graphs -----------------------------------------------------------------------------------------------------------
+
+bool Api::has_graphs() const noexcept {
+  return cuStreamBeginCapture && cuStreamEndCapture && cuGraphInstantiateWithFlags && cuGraphLaunch && cuGraphExecDestroy &&
+         cuGraphDestroy;
+}
+
+// What is captured in one stream is a chain: the next would come after the last alone.
+CUgraphNode Api::captured_last(Stream s) const noexcept {
+  CUstreamCaptureStatus status;
+  const CUgraphNode *last = nullptr;
+  size_t n = 0;
+  if (!cuStreamGetCaptureInfo_v2 || cuStreamGetCaptureInfo_v2(s, &status, nullptr, nullptr, &last, &n)) return nullptr;
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE && n == 1 ? last[0] : nullptr;
+}
+
+int Api::change_launch(Exec e, Node n, Function f, const uint32_t *grid, const uint32_t *block, uint32_t shared,
+                       void **params) const noexcept {
+  if (!cuGraphExecKernelNodeSetParams) return CUDA_ERROR_NOT_SUPPORTED;
+  CUDA_KERNEL_NODE_PARAMS p{};
+  p.func = f;
+  p.gridDimX = grid[0], p.gridDimY = grid[1], p.gridDimZ = grid[2];
+  p.blockDimX = block[0], p.blockDimY = block[1], p.blockDimZ = block[2];
+  p.sharedMemBytes = shared;
+  p.kernelParams = params;
+  return cuGraphExecKernelNodeSetParams(e, n, &p);
 }
 
 }  // namespace cuda

@@ -7,6 +7,7 @@
 #include <cuda.h>
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../streams/boxes.hpp"
@@ -29,7 +30,12 @@ namespace cuda {
 // Not every driver has them.
 #define CUDA_NEWER_FUNCTIONS(X)                                                                                            \
   X(cuMemPoolCreate) X(cuMemPoolDestroy) X(cuMemPoolSetAttribute) X(cuMemPoolSetAccess) X(cuMemAllocFromPoolAsync)          \
-  X(cuMemFreeAsync) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuFuncGetName) X(cuFuncGetParamInfo)
+  X(cuMemFreeAsync) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuFuncGetName) X(cuFuncGetParamInfo)      \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphExecDestroy)      \
+  X(cuGraphDestroy) X(cuGraphExecKernelNodeSetParams)
+// The header's name for it means another one with each major version; drivers have them all.
+#define CUDA_TYPED_FUNCTIONS(X)  \
+  X(cuStreamGetCaptureInfo_v2, CUresult (*)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *))
 
 class Api {
  public:
@@ -44,6 +50,9 @@ class Api {
   using Module = CUmodule;
   using Function = CUfunction;
   using Pool = CUmemoryPool;
+  using Graph = CUgraph;
+  using Exec = CUgraphExec;
+  using Node = CUgraphNode;
   using Compiler = cuda::Compiler;
   struct Place {  // of an address
     bool device = false, pinned = false;
@@ -130,6 +139,16 @@ class Api {
     return cuLaunchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, s, params, nullptr);
   }
 
+  bool has_graphs() const noexcept;
+  int capture_begin(Stream s) const noexcept { return cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED); }
+  int capture_end(Stream s, Graph *g) const noexcept { return cuStreamEndCapture(s, g); }
+  Node captured_last(Stream) const noexcept;  // null: none, or the library does not tell
+  int instantiate(Exec *e, Graph g) const noexcept { return cuGraphInstantiateWithFlags(e, g, 0); }
+  int graph_launch(Exec e, Stream s) const noexcept { return cuGraphLaunch(e, s); }
+  int change_launch(Exec, Node, Function, const uint32_t *grid, const uint32_t *block, uint32_t shared, void **params) const noexcept;
+  void exec_destroy(Exec e) const noexcept { cuGraphExecDestroy(e); }
+  void graph_destroy(Graph g) const noexcept { cuGraphDestroy(g); }
+
  private:
   static CUdeviceptr *at_of(uint64_t *at) noexcept { return reinterpret_cast<CUdeviceptr *>(at); }
   int attribute(CUdevice_attribute, int number) const noexcept;
@@ -137,6 +156,9 @@ class Api {
 #define X(name) decltype(&::name) name = nullptr;
   CUDA_FUNCTIONS(X)
   CUDA_NEWER_FUNCTIONS(X)
+#undef X
+#define X(name, ...) std::type_identity_t<__VA_ARGS__> name = nullptr;
+  CUDA_TYPED_FUNCTIONS(X)
 #undef X
 };
 

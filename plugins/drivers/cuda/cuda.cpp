@@ -1,6 +1,7 @@
 // cuda.cpp — the driver of NVIDIA's GPUs: its parameters, its table. What it does is in ../gpu, for this vendor and another;
 // in what words NVIDIA's library is asked, in api and compiler.
 #include "../gpu/choice.hpp"
+#include "../gpu/capture.hpp"
 #include "../gpu/commands.hpp"
 #include "../gpu/device_life.hpp"
 #include "../gpu/device_memory.hpp"
@@ -10,7 +11,7 @@
 namespace cuda {
 namespace {
 
-using Table = streams::Table<gpu::Driver<Api>, gpu::Device<Api>, gpu::Lane<Api>>;
+using Table = gpu::CaptureTable<Api>;
 
 constexpr consort_param params[] = {
     {"library", "string", "libcuda.so.1", nullptr, "the driver's library: a name or a path"},
@@ -24,7 +25,7 @@ constexpr consort_plugin plugin = {
     .flags = CONSORT_PF_BY_NAME, .name = "cuda", .version = "0.1.0",
     .summary = "NVIDIA GPUs: a space and units per device, kernels from CUDA C, PTX and cubin", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
 };
 
 }  // namespace

@@ -79,19 +79,33 @@ int Lane<V>::memory(const consort_op &op, typename V::Stream stream, Issued &out
   return a.flags & CONSORT_AL_ZERO ? api_.fill(at, 0, 1, a.bytes, stream) : 0;
 }
 
-// Parameters are passed by address: a datum as its pointer, a value as its bytes. What the kernel says of its own is
-// compared, where the library can tell.
+// A launch as the vendor's library takes it: parameters are passed by address, a datum as its pointer, a value as its
+// bytes. On the stack of whoever gives it; what it points to is the op's.
 template <class V>
-int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &out) {
-  const Code<V> &code = *reinterpret_cast<const Code<V> *>(l.code);
-  const auto no = [&](consort_status s, const std::string &words) {
-    refuse(out, s, "kernel \"" + code.name + "\": " + words);
-    return 0;
-  };
-  constexpr uint32_t kMost = 256;
-  if (l.nargs > kMost) return no(CONSORT_E_UNSUPPORTED, std::to_string(l.nargs) + " arguments, " + std::to_string(kMost) + " are the most");
+struct Arranged {
+  static constexpr uint32_t kMost = 256;
+  const Code<V> *code = nullptr;
+  uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, shared = 0;  // grid[0] 0: there is nothing to do
   std::array<const void *, kMost> params;
   std::array<uint64_t, kMost> pointers;
+  void **list() noexcept { return const_cast<void **>(params.data()); }
+};
+
+// What the kernel says of its own parameters is compared, where the library can tell. < 0: `why`, in words; *error: where
+// it was the library that refused.
+template <class V>
+consort_status arrange(const V &api, const consort_launch &l, Arranged<V> &out, int *error, std::string *why) {
+  const Code<V> &code = *reinterpret_cast<const Code<V> *>(l.code);
+  out.code = &code;
+  *error = 0;
+  const auto no = [&](consort_status s, const std::string &words) {
+    *why = "kernel \"" + code.name + "\": " + words;
+    return s;
+  };
+  constexpr uint32_t kMost = Arranged<V>::kMost;
+  if (l.nargs > kMost) return no(CONSORT_E_UNSUPPORTED, std::to_string(l.nargs) + " arguments, " + std::to_string(kMost) + " are the most");
+  auto &params = out.params;
+  auto &pointers = out.pointers;
   uint32_t n = 0;
   uint64_t shared = l.shared_bytes;
   uint32_t regions = l.shared_bytes ? 1 : 0;
@@ -122,14 +136,14 @@ int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &
                                    std::to_string(n) + ": declare what the layouts give, in their order");
   if (regions > 1) return no(CONSORT_E_UNSUPPORTED, "a block has one region of shared memory that is sized at launch: ask for one, and cut it up");
 
-  uint32_t block[3], grid[3];
-  uint64_t threads = 1, blocks = 1;
+  auto &block = out.block;
+  uint64_t threads = 1;
   for (int d = 0; d < 3; ++d) {
     block[d] = l.block[d] ? l.block[d] : 1;
     threads *= block[d];
   }
   uint64_t want[3] = {l.grid[0], l.grid[1], l.grid[2]};
-  if (!want[0] || !want[1] || !want[2]) return 0;
+  if (!want[0] || !want[1] || !want[2]) return CONSORT_OK;
   if (threads == 1) code.choose_block(want, block);
   threads = uint64_t{block[0]} * block[1] * block[2];
   if (code.largest && threads > code.largest)
@@ -139,17 +153,24 @@ int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &
     if (want[d] > limits[d])
       return no(CONSORT_E_INVAL, "a grid of " + std::to_string(want[d]) + " blocks along dimension " + std::to_string(d) + ", " +
                                      std::to_string(limits[d]) + " are the most: give larger blocks, or let threads do several elements");
-    grid[d] = static_cast<uint32_t>(want[d]);
-    blocks *= grid[d];
   }
   if (shared > UINT32_MAX) return no(CONSORT_E_INVAL, "more shared memory than there is");
-  int e = code.allow_shared(api_, static_cast<uint32_t>(shared));
-  if (e) {
-    no(CONSORT_E_INVAL, std::to_string(shared) + " bytes of shared memory are not to be had: " + api_.words(e));
-    return V::means_lost(e) ? e : 0;
+  if ((*error = code.allow_shared(api, static_cast<uint32_t>(shared))))
+    return no(CONSORT_E_INVAL, std::to_string(shared) + " bytes of shared memory are not to be had: " + api.words(*error));
+  out.shared = static_cast<uint32_t>(shared);
+  for (int d = 0; d < 3; ++d) out.grid[d] = static_cast<uint32_t>(want[d]);
+  return CONSORT_OK;
+}
+
+template <class V>
+int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &out) {
+  Arranged<V> a;
+  int e = 0;
+  out.status = arrange(api_, l, a, &e, &out.why);
+  if (out.status >= 0 && a.grid[0]) {
+    e = api_.launch(a.code->function, a.grid, a.block, a.shared, stream, a.list());
+    if (e) refuse(out, V::status_of(e), "kernel \"" + a.code->name + "\": was not launched: " + api_.words(e));
   }
-  e = api_.launch(code.function, grid, block, static_cast<uint32_t>(shared), stream, const_cast<void **>(params.data()));
-  if (e) no(V::status_of(e), "was not launched: " + api_.words(e));
   return V::means_lost(e) ? e : 0;
 }
 

@@ -35,6 +35,8 @@ template <class V>
 class Device;
 template <class V>
 class Lane;
+template <class V>
+class Graphs;
 
 template <class V>
 struct Driver {
@@ -88,7 +90,8 @@ class Device : public streams::Owner<Lane<V>> {
   using Base::fail;
 
   Device(Driver<V> &d, uint32_t i, uint64_t t)
-      : Base(d.host, V::kName, d.devices[i].name, t), driver(d), api(d.api), index(i), number(d.devices[i].number), events(d.api) {}
+      : Base(d.host, V::kName, d.devices[i].name, t), driver(d), api(d.api), index(i), number(d.devices[i].number), events(d.api),
+        graphs(std::make_unique<Graphs<V>>()) {}
   ~Device();
   consort_status open();
 
@@ -124,6 +127,7 @@ class Device : public streams::Owner<Lane<V>> {
   typename V::Handle handle{};  // the context, or what enter() wants
   bool entered = false;         // handle is good
   Events<V> events;
+  const std::unique_ptr<Graphs<V>> graphs;  // capture.hpp
 
  private:
   static constexpr uint64_t kGranule = 512, kAlign = 256;

@@ -1,7 +1,7 @@
 // device_life.hpp — a GPU from open() to close(), and what it says of itself: spaces, units, paths.
 #pragma once
 #include "../streams/words.hpp"
-#include "device.hpp"
+#include "capture.hpp"
 
 namespace gpu {
 
@@ -47,6 +47,7 @@ Device<V>::~Device() {
       if (block.registered) api.host_unregister(at);
       else api.host_free(at);
     }
+    graphs->clear();
     modules_.reset();
     if (anchor_) api.event_destroy(anchor_);
     events.clear();

@@ -9,6 +9,13 @@
 
 namespace gpu {
 
+// The op that launches a graph, whose address is in u.launch.code: none that the ABI has, so that a queue's own machinery
+// (tickets, events, the lost device) does the rest.
+constexpr uint16_t kGraphOp = 0xff01;
+
+template <class V>
+struct Capture;
+
 template <class V>
 class Lane {
  public:
@@ -35,6 +42,12 @@ class Lane {
   void keep(Mark m) const noexcept { dev_.events.keep(m); }
   void drop(Mark m) const noexcept { dev_.events.drop(m); }
 
+  // capture.hpp; [queue], as what is submitted
+  consort_status begin_capture();
+  bool is_captured() const noexcept { return capture_ != nullptr; }
+  void capture(const consort_op &, uint64_t own_token) noexcept;
+  consort_status end_capture(uint64_t *out);
+
  private:
   enum Way { kMain, kIn = kMain,  kOut, kWithin, kAcross, kWays };
   struct Road {
@@ -47,6 +60,8 @@ class Lane {
   int fill(const consort_fill &, typename V::Stream, Issued &);
   int launch(const consort_launch &, typename V::Stream, Issued &);
   int memory(const consort_op &, typename V::Stream, Issued &);
+  int launch_graph(uint64_t name, typename V::Stream, Issued &);
+  void drop_capture() noexcept;
   int record(bool timed, typename V::Stream, Mark *out) noexcept;
   void refuse(Issued &out, consort_status s, std::string words) const {
     out.status = s;
@@ -56,6 +71,7 @@ class Lane {
   Device &dev_;
   const V &api_;
   bool in_order_ = true;
+  std::unique_ptr<Capture<V>> capture_;
   Road roads_[kWays];
 };
 
@@ -75,6 +91,7 @@ template <class V>
 Lane<V>::~Lane() {
   const Current<V> current(dev_, true);
   if (current.error()) return;
+  if (capture_) drop_capture();
   for (Road &r : roads_)
     for (auto s : {r.waker, r.stream})
       if (s) api_.stream_destroy(s);
@@ -158,6 +175,7 @@ int Lane<V>::give(const consort_op &op, typename V::Stream stream, Issued &out) 
     case CONSORT_OP_ALLOC:
     case CONSORT_OP_FREE: return memory(op, stream, out);
     case CONSORT_OP_MARK: return 0;
+    case kGraphOp: return launch_graph(op.u.launch.code, stream, out);
     case CONSORT_OP_CALL: {
       consort_call *call = op.u.call.call;
       call->native_queue = stream;

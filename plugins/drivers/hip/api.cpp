@@ -339,4 +339,34 @@ int Api::allow_shared(Function, uint32_t bytes) const noexcept {
   return most > 0 && bytes > static_cast<uint32_t>(most) ? hipErrorInvalidValue : hipSuccess;
 }
 
+// -- graphs -----------------------------------------------------------------------------------------------------------
+
+bool Api::has_graphs() const noexcept {
+  return hipStreamBeginCapture && hipStreamEndCapture && hipGraphInstantiateWithFlags && hipGraphLaunch &&
+         hipGraphExecDestroy && hipGraphDestroy;
+}
+
+// What is captured in one stream is a chain: the next would come after the last alone.
+hipGraphNode_t Api::captured_last(Stream s) const noexcept {
+  hipStreamCaptureStatus status;
+  const hipGraphNode_t *last = nullptr;
+  size_t n = 0;
+  if (!hipStreamGetCaptureInfo_v2 || hipStreamGetCaptureInfo_v2(s, &status, nullptr, nullptr, &last, &n)) return nullptr;
+  return status == hipStreamCaptureStatusActive && n == 1 ? last[0] : nullptr;
+}
+
+// A function of a module stands there as it is, where one of the program's own would be named by its address.
+int Api::change_launch(Exec e, Node n, Function f, const uint32_t *grid, const uint32_t *block, uint32_t shared,
+                       void **params) const noexcept {
+  if (!hipGraphExecKernelNodeSetParams) return hipErrorNotSupported;
+  hipKernelNodeParams p;
+  std::memset(static_cast<void *>(&p), 0, sizeof p);
+  p.func = f.native;
+  p.gridDim = {grid[0], grid[1], grid[2]};
+  p.blockDim = {block[0], block[1], block[2]};
+  p.sharedMemBytes = shared;
+  p.kernelParams = params;
+  return hipGraphExecKernelNodeSetParams(e, n, &p);
+}
+
 }  // namespace hip

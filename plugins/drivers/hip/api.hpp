@@ -34,7 +34,9 @@ namespace hip {
   X(hipHostMalloc, hipError_t (*)(void **, size_t, unsigned int))
 // Not every version has them.
 #define HIP_NEWER_FUNCTIONS(X) \
-  X(hipDeviceGetUuid) X(hipMemPoolCreate) X(hipMemPoolDestroy) X(hipMemPoolSetAttribute) X(hipMemPoolSetAccess) X(hipFreeAsync)
+  X(hipDeviceGetUuid) X(hipMemPoolCreate) X(hipMemPoolDestroy) X(hipMemPoolSetAttribute) X(hipMemPoolSetAccess) X(hipFreeAsync) \
+  X(hipStreamBeginCapture) X(hipStreamEndCapture) X(hipStreamGetCaptureInfo_v2) X(hipGraphInstantiateWithFlags)                \
+  X(hipGraphLaunch) X(hipGraphExecDestroy) X(hipGraphDestroy) X(hipGraphExecKernelNodeSetParams)
 #define HIP_NEWER_TYPED_FUNCTIONS(X) \
   X(hipMallocFromPoolAsync, hipError_t (*)(void **, size_t, hipMemPool_t, hipStream_t))
 
@@ -59,6 +61,9 @@ class Api {
   using Module = Loaded *;
   using Function = Launchable;
   using Pool = hipMemPool_t;
+  using Graph = hipGraph_t;
+  using Exec = hipGraphExec_t;
+  using Node = hipGraphNode_t;
   using Compiler = hip::Compiler;
   struct Place {  // of an address
     bool device = false, pinned = false;
@@ -140,6 +145,16 @@ class Api {
   int launch(Function f, const uint32_t *grid, const uint32_t *block, uint32_t shared, Stream s, void **params) const noexcept {
     return hipModuleLaunchKernel(f.native, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, s, params, nullptr);
   }
+
+  bool has_graphs() const noexcept;
+  int capture_begin(Stream s) const noexcept { return hipStreamBeginCapture(s, hipStreamCaptureModeRelaxed); }
+  int capture_end(Stream s, Graph *g) const noexcept { return hipStreamEndCapture(s, g); }
+  Node captured_last(Stream) const noexcept;  // null: none, or the library does not tell
+  int instantiate(Exec *e, Graph g) const noexcept { return hipGraphInstantiateWithFlags(e, g, 0); }
+  int graph_launch(Exec e, Stream s) const noexcept { return hipGraphLaunch(e, s); }
+  int change_launch(Exec, Node, Function, const uint32_t *grid, const uint32_t *block, uint32_t shared, void **params) const noexcept;
+  void exec_destroy(Exec e) const noexcept { (void)hipGraphExecDestroy(e); }
+  void graph_destroy(Graph g) const noexcept { (void)hipGraphDestroy(g); }
 
  private:
   struct Kind {

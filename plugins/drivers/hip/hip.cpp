@@ -1,6 +1,7 @@
 // hip.cpp — the driver of AMD's GPUs: its parameters, its table. What it does is in ../gpu, for this vendor and another;
 // in what words AMD's library is asked, in api and compiler.
 #include "../gpu/choice.hpp"
+#include "../gpu/capture.hpp"
 #include "../gpu/commands.hpp"
 #include "../gpu/device_life.hpp"
 #include "../gpu/device_memory.hpp"
@@ -10,7 +11,7 @@
 namespace hip {
 namespace {
 
-using Table = streams::Table<gpu::Driver<Api>, gpu::Device<Api>, gpu::Lane<Api>>;
+using Table = gpu::CaptureTable<Api>;
 
 constexpr consort_param params[] = {
     {"library", "string", "auto", nullptr, "HIP's library, a name or a path; auto: libamdhip64 in the newest known version"},
@@ -24,7 +25,7 @@ constexpr consort_plugin plugin = {
     .flags = CONSORT_PF_BY_NAME, .name = "hip", .version = "0.1.0",
     .summary = "AMD GPUs: a space and units per device, kernels from HIP source and code objects", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = nullptr,
+    .ops = &Table::ops, .init = Table::init, .quiesce = nullptr, .fini = Table::fini, .get = Table::get,
 };
 
 }  // namespace

@@ -78,6 +78,9 @@ class Queue {
   Queue &operator=(const Queue &) = delete;
 
   int fd() const noexcept { return bell_->fd(); }
+  Device &device() noexcept { return dev_; }
+  Lane &lane() noexcept { return lane_; }
+  uint64_t token() const noexcept { return token_; }
 
   uint32_t submit(const consort_op *ops, uint32_t n) noexcept {
     uint32_t i = 0;
