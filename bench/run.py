@@ -239,18 +239,26 @@ def memory(args):
     if not prog.exists():
         say("no memory-consort: it was not built (it needs OpenBLAS: apt-get install libopenblas-dev)")
         return 77
-    records, failed = [], False
+    command = [prog, "--reps", args.rounds, "--disk", args.disk, "--tiles", args.tiles, "--tile", args.tile]
+    return by_case(args, command + ["--smoke"] * args.smoke)
+
+
+def by_case(args, command):
+    """A process for each case, the rows of all in one table. 77: there is nothing here that could run them (exit 3)."""
+    records, failed, judged = [], False, not args.smoke
     for case in args.cases:
         say(f"{case} …")
-        command = [prog, "--case", case, "--reps", args.rounds, "--disk", args.disk, "--tiles", args.tiles, "--tile", args.tile]
         try:
-            done = subprocess.run([str(c) for c in command + ["--smoke"] * args.smoke], capture_output=True, text=True, timeout=args.limit)
+            done = subprocess.run([str(c) for c in [*command, "--case", case]], capture_output=True, text=True, timeout=args.limit)
         except subprocess.TimeoutExpired:
             say(f"  no answer within {args.limit} s")
             failed = True
             continue
         if done.stderr.strip():
             say("  " + done.stderr.strip().replace("\n", "\n  "))
+        if done.returncode == 3:
+            return 77
+        judged &= "one of the tests' doubles" not in done.stderr
         records += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode != 0:
             say(f"  exit {done.returncode}")
@@ -258,9 +266,43 @@ def memory(args):
     verdict = {True: "ok", False: "missed", None: ""}
     report.table(["", "value", "reference", "ratio", "goal", ""],
                  [[r["case"], f"{r['value']:.4g} {r['unit']}", f"{r['reference']:.4g}" if r["reference"] else "–",
-                   f"{r['ratio']:.3f}" if r["reference"] else "–", r["goal"], verdict[meets(r["ratio"], r["goal"])]] for r in records])
+                   f"{r['ratio']:.3f}" if r["reference"] else "–", r["goal"], verdict[meets(r["ratio"], r["goal"]) if judged else None]] for r in records])
     write(args, records)
     return 1 if failed or not records else 0
+
+
+# -- GPUs -------------------------------------------------------------------------------------------------------------------
+
+GPU_CASES = ["launches", "copies", "overlap", "limited"]
+
+
+def gpu(args):
+    """A device by Consort's driver, beside the vendor's own calls in the same process."""
+    prog = args.bin / "gpu-consort"
+    if not prog.exists():
+        say("no gpu-consort: it was not built")
+        return 77
+    if args.library and not args.driver:
+        say("--library needs --driver: whose is it?")
+        return 2
+    command = [prog, "--reps", args.rounds]
+    command += [x for key in ("driver", "library", "compiler") if getattr(args, key) for x in (f"--{key}", getattr(args, key))]
+    return by_case(args, command + ["--smoke"] * args.smoke)
+
+
+def add_gpu(commands, names):
+    text = "a GPU by its driver, beside its vendor's own calls: launches, copies, overlap, limited memory"
+    p = commands.add_parser("gpu", help=text, description=text)
+    p.set_defaults(run=gpu, patience=0)
+    p.add_argument("--driver", choices=["cuda", "hip", "level_zero"], help="else the first of these that has a device")
+    p.add_argument("--library", help="the vendor's, by name or path; a double of the tests has it all small, and judges no speed")
+    p.add_argument("--compiler", help="the vendor's for kernels as text")
+    p.add_argument("--cases", type=names, default=GPU_CASES, help="comma-separated: " + ",".join(GPU_CASES))
+    p.add_argument("--rounds", type=int, default=7, help="of each, in turns; the median is shown (%(default)s)")
+    p.add_argument("--smoke", action="store_true", help="small and quick: that it works, not how well")
+    p.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="for each case (%(default)s)")
+    p.add_argument("--json", help="write the figures there")
+    p.add_argument("--bin", type=Path, help="folder of the benchmark programs")
 
 
 # -- instructions -----------------------------------------------------------------------------------------------------------
@@ -539,6 +581,7 @@ def main():
     add_sim(commands, numbers, names)
     add_placement(commands)
     add_crossing(commands)
+    add_gpu(commands, names)
     args = parser.parse_args(sys.argv[1:] or ["--help"])
     def interrupt(*_):
         raise KeyboardInterrupt

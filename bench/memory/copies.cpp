@@ -1,5 +1,5 @@
 // Copies that the kernel's movers carry out for tasks, against the same copies handed to the driver.
-#include "machine.hpp"
+#include "task_copies.hpp"
 
 #include <cstring>
 #include <memory>
@@ -7,29 +7,8 @@
 namespace bench {
 namespace {
 
-constexpr uint64_t kMiB = 1 << 20;
-
-struct Shape {
-  const char *name;
-  uint64_t run, rows, step;      // bytes; step: from row to row at home
-  uint64_t bytes() const { return run * rows; }
-  bool gaps() const { return run != step; }
-};
-
 // 384 MiB, whatever the shape: what is asked is how fast bytes go, and a task's own start and end are in it once.
 int count_of(const Shape &shape, const Options &o) { return o.smoke ? 2 : static_cast<int>(384 * kMiB / shape.bytes()); }
-
-// The same copies both ways, one right after the other. What else the machine does changes from second to second: it is
-// the ratios that are compared, and the pair in their middle is shown.
-struct Pair {
-  double kernel = 0, raw = 0;  // bytes per ns
-};
-Pair middle_of(std::vector<Pair> pairs) {
-  const auto middle = pairs.begin() + static_cast<std::ptrdiff_t>(pairs.size() / 2);
-  std::nth_element(pairs.begin(), middle, pairs.end(),
-                   [](const Pair &a, const Pair &b) { return a.kernel * b.raw < b.kernel * a.raw; });
-  return *middle;
-}
 
 // What a driver is handed for as many data of that shape: from home to packed blocks elsewhere, or back.
 std::vector<consort_copy> raw_copies(const Shape &shape, uint32_t home, const std::vector<char *> &memory, uint32_t far,
@@ -47,57 +26,21 @@ std::vector<consort_copy> raw_copies(const Shape &shape, uint32_t home, const st
 }
 
 // `count` data in the host's memory, and memory for as many elsewhere.
-class Bench {
+class Bench : public TaskCopies {
 public:
   Bench(const Machine &m, const char *klass, uint32_t far, const Shape &shape, int count)
-      : m_(m), shape_(shape), home_(m.home()), far_(far), in_(m, home_, far), out_(m, far, home_),
-        use_(m.codelet("use", klass, nothing)), sink_(m.codelet("sink", "cpu", nothing)) {
-    for (int i = 0; i < count; ++i) {
-      const uint64_t extent = shape.step * shape.rows;
-      memory_.push_back(static_cast<char *>(std::aligned_alloc(4096, (extent + 4095) / 4096 * 4096)));
-      std::fill_n(memory_.back(), extent, static_cast<char>(i));
-      consort_data_id d{0};
-      must(consort_register_matrix(m_, memory_.back(), shape.run, shape.rows, shape.step, 1, &d), "register");
-      data_.push_back(d);
-      raw_.push_back(std::make_unique<Block>(m, far, shape.bytes()));
-    }
+      : TaskCopies(m, klass, shape, count), home_(m.home()), far_(far), in_(m, home_, far), out_(m, far, home_) {
+    for (int i = 0; i < count; ++i) raw_.push_back(std::make_unique<Block>(m, far, shape.bytes()));
   }
-  ~Bench() {
-    for (const auto d : data_) consort_unregister(m_, d);
-    for (char *p : memory_) std::free(p);
-  }
-
-  double bytes() const { return static_cast<double>(shape_.bytes() * data_.size()); }
-  double raw(bool in) { return (in ? in_ : out_).run(raw_copies(shape_, home_, memory_, far_, raw_, in)); }
-  double kernel(bool in) {
-    if (in)  // written at home: what is elsewhere is stale, and its memory stays
-      for (const auto d : data_) {
-        consort_hold hold;
-        must(consort_acquire(m_, d, CONSORT_M_W, CONSORT_FOREVER, &hold), "acquire");
-        must(consort_release(m_, hold), "release");
-      }
-    else
-      m_.wait(m_.submit(use_, uses(CONSORT_M_W)));
-    const double start = m_.now();
-    m_.wait(m_.submit(in ? use_ : sink_, uses(CONSORT_M_R)));
-    return m_.now() - start;
-  }
+  double raw(bool in) { return (in ? in_ : out_).run(raw_copies(shape(), home_, memory(), far_, raw_, in)); }
 
 private:
-  std::vector<consort_use> uses(uint32_t mode) const {
-    std::vector<consort_use> u;
-    for (const auto d : data_) u.push_back({d, mode, 0});
-    return u;
-  }
-  const Machine &m_;
-  const Shape shape_;
   const uint32_t home_, far_;
   Raw in_, out_;
-  const consort_codelet_id use_, sink_;
-  std::vector<char *> memory_;
-  std::vector<consort_data_id> data_;
   std::vector<std::unique_ptr<Block>> raw_;
 };
+
+}  // namespace
 
 void compare(const Machine &m, const char *klass, const std::string &far, const Options &o) {
   const uint32_t space = m.space(far);
@@ -120,6 +63,8 @@ void compare(const Machine &m, const char *klass, const std::string &far, const 
     }
   }
 }
+
+namespace {
 
 // A disk has no units: data go there where the memory at home is taken from them, and come back for a task. Rows with gaps
 // are an application's own memory, which nothing is taken from: they are wished for there, which is one way only.
