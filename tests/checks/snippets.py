@@ -15,6 +15,7 @@ A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the l
 An indented fence counts like any other. `continue` after build or run prepends the blocks before it that said
 `part`: <!-- check: part -->. `when SYMBOL run` and `when SYMBOL body` run only where libconsort has that function, and
 compile everywhere."""
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -157,20 +158,25 @@ class Checker:
         return f'cannot "{block.check}" a block of {block.language or "no language"}'
 
 
+def check_file(build, file):
+    """What was found of each block that had something to do: a complaint or None. In order, for parts go on from block to block."""
+    checker = Checker(build)
+    found = [(block.where, checker.check(block)) for block in blocks(file)]
+    return [f'{where}: {complaint}' if complaint else None for where, complaint in found if complaint is not False]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    checker = Checker(Path(sys.argv[1]).resolve())
+    build = Path(sys.argv[1]).resolve()
+    files = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/plugins').rglob('*.md'))]
     passed = failed = 0
-    for file in [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/plugins').rglob('*.md'))]:
-        checker.parts = ''
-        for block in blocks(file) if file.exists() else ():
-            complaint = checker.check(block)
-            if complaint:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for complaints in pool.map(lambda file: check_file(build, file), filter(Path.exists, files)):
+            passed += complaints.count(None)
+            for complaint in filter(None, complaints):
                 failed += 1
-                print(f'FAIL {block.where}: {complaint}')
-            elif complaint is None:
-                passed += 1
+                print(f'FAIL {complaint}')
     print(f'{passed} passed, {failed} failed')
     sys.exit(failed > 0)
 
