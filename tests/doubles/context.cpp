@@ -110,6 +110,11 @@ void end_context(Lock &lock, const std::shared_ptr<Context> &context) {
     stream->capture.reset();
     wait_done(lock, stream, stream->submitted);
   }
+  auto resources = of(m.resources, context);
+  leaked(*context, resources.size(), "graphics resources");
+  for (const auto &resource : resources) {
+    m.resources.remove(*resource);
+  }
   auto modules = of(m.modules, context);
   leaked(*context, modules.size(), "modules");
   for (const auto &module : modules) {

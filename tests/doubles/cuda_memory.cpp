@@ -150,7 +150,12 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
       if (!c.after) {
         refuse_capturing();
       }
-      give(c, block_at(pointer, false, "device memory is freed"), "freed");
+      auto block = block_at(pointer, false, "device memory is freed");
+      if (block->lent) {
+        machine().violate("device memory is freed that is a mapped graphics resource: unmap that");
+        fail(invalid_value);
+      }
+      give(c, block, "freed");
     }
   });
 }

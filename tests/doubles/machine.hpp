@@ -42,6 +42,15 @@ struct Context : Object {
   std::map<uint64_t, std::shared_ptr<Stream>> per_thread;
 };
 
+// A buffer of a graphics library's that is shown to the device. Mapped: it has a block there.
+struct Resource : Object {
+  unsigned buffer = 0, flags = 0;
+  size_t size = 0;
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Block> block;
+  std::vector<unsigned char> kept;  // of one that is only to be read
+};
+
 class Machine {
  public:
   std::mutex mutex;
@@ -60,6 +69,7 @@ class Machine {
   Table<Graph> graphs{7};
   Table<Exec> execs{8};
   Table<Node> nodes{9};
+  Table<Resource> resources{10};
   std::vector<std::weak_ptr<Capture>> captures;
   uint64_t next_stream = 0, next_capture = 0, next_context = 0;
   std::set<Stream *> blocked;  // threads of streams that wait for another stream

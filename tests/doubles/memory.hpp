@@ -37,6 +37,7 @@ struct Block {
   std::vector<Access> accesses;
   bool going = false;  // its free is in a stream, or waits for what uses it
   bool for_good = false;
+  bool lent = false;  // a graphics resource's while it is mapped: nobody else's to free
 
   Region all() const { return {address, size, 1, size, 1, size}; }
   std::string words() const;  // "device block 0x… of 64 bytes"
