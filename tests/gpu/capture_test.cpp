@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "drivers/device_queues.hpp"
-#include "drivers/gpu_machine.hpp"
+#include "gpu/machine.hpp"
 #include "support/folder.hpp"
 
 namespace consort_test {
@@ -224,7 +224,7 @@ TEST_P(GpuCapture, WhatCannotBeCapturedIsNamedAndAllGoesOn) {
 
 // Calls of the library that fail: no graph, a launch that ends alone, an op that takes the device with it.
 TEST_P(GpuCapture, ErrorsOfTheLibraryAreTold) {
-  need_double();
+  CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   const bool cuda = GetParam().driver == std::string("cuda");
   const std::string begin = cuda ? "cuStreamBeginCapture" : "hipStreamBeginCapture",
