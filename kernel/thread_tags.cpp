@@ -1,5 +1,6 @@
 #include "thread_tags.hpp"
 
+#include <consort/handles.h>
 #include <consort/nearby.h>
 #include <consort/times.h>
 
@@ -239,6 +240,7 @@ struct Driver {
   const void *(*get)(void *, const char *);  // may be NULL
   const consort_times *times = nullptr;      // once asked for
   const consort_nearby *nearby = nullptr;
+  const consort_handles *handles = nullptr;
 };
 struct Wrapped {
   Driver &driver;
@@ -383,14 +385,28 @@ uint32_t nearby_set(void *dev, uint32_t i, uint32_t *units, uint32_t max) {
   return CONSORT_HAS_FN(w.driver.nearby, consort_nearby, set) ? w.driver.nearby->set(w.dev, i, units, max) : 0;
 }
 
+// [any]: nothing to watch.
+template <auto kMember, class... A>
+consort_status of_library(void *dev, const consort_call *call, const char *library, A... a) {
+  const Wrapped &w = device(dev);
+  const auto f = w.driver.handles->*kMember;
+  return f ? f(w.dev, call, library, a...) : CONSORT_E_UNSUPPORTED;
+}
+
 const void *get(void *self, const char *id) {
   static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns};
   static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, nearby_set};
+  static constexpr consort_handles handles = {sizeof(consort_handles), 0, of_library<&consort_handles::handle>,
+                                              of_library<&consort_handles::symbol>, of_library<&consort_handles::check>};
   Driver &d = *static_cast<Driver *>(self);
   const Control control(d.watch, "get");
   if (d.get && std::strcmp(id, CONSORT_NEARBY_ID) == 0) {
     d.nearby = static_cast<const consort_nearby *>(d.get(d.self, id));
     return d.nearby ? &nearby : nullptr;
+  }
+  if (d.get && std::strcmp(id, CONSORT_HANDLES_ID) == 0) {
+    d.handles = static_cast<const consort_handles *>(d.get(d.self, id));
+    return d.handles && CONSORT_HAS(d.handles, consort_handles, check) ? &handles : nullptr;
   }
   if (!d.get || std::strcmp(id, CONSORT_TIMES_ID) != 0) return nullptr;
   d.times = static_cast<const consort_times *>(d.get(d.self, id));

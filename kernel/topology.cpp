@@ -62,6 +62,12 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
         return driver_error(*plugin, s, "opening its device");
       }
       device.open = true;
+      if (const auto get = plugin->manifest->get) {
+        const auto *h = static_cast<const consort_handles *>(get(plugin->self, CONSORT_HANDLES_ID));
+        if (h && CONSORT_HAS_FN(h, consort_handles, handle) && CONSORT_HAS_FN(h, consort_handles, symbol) &&
+            CONSORT_HAS_FN(h, consort_handles, check))
+          device.handles = h;
+      }
     }
   }
   return {};

@@ -6,6 +6,7 @@
 #pragma once
 #include <consort/consort.h>
 #include <consort/driver.h>
+#include <consort/handles.h>
 #include <consort/scheduler.h>
 
 #include <memory>
@@ -28,6 +29,7 @@ struct Device {
   uint32_t number;                    // within the runtime
   bool open = false;
   mutable std::mutex loading;         // around [load]; leaf
+  const consort_handles *handles = nullptr;  // the driver's extension, with all of its functions
 };
 
 struct Space {

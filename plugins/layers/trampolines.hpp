@@ -9,6 +9,7 @@
 // all static, none throwing. Handles are wrapped. What has none is told apart by slots: constant arrays of functions,
 // each of which knows its number.
 #pragma once
+#include <consort/handles.h>
 #include <consort/nearby.h>
 #include <consort/times.h>
 
@@ -262,15 +263,26 @@ struct Extensions {
     const auto &n = *static_cast<Node<L> *>(dev);
     return CONSORT_HAS_FN(n.of.nearby, consort_nearby, set) ? n.of.nearby->set(n.inner, i, units, max) : 0;
   }
+  template <auto kMember, class... A>
+  static consort_status library(void *dev, const consort_call *call, const char *name, A... a) {
+    const auto &n = *static_cast<Node<L> *>(dev);
+    const auto f = n.of.handles->*kMember;
+    return f ? f(n.inner, call, name, a...) : CONSORT_E_UNSUPPORTED;
+  }
   static const void *get(void *self, const char *id) {
     static constexpr consort_times times = {sizeof(consort_times), 0, kernel_ns, submit_ns, team_ns};
     static constexpr consort_nearby nearby = {sizeof(consort_nearby), 0, set};
+    static constexpr consort_handles handles = {sizeof(consort_handles), 0, library<&consort_handles::handle>,
+                                                library<&consort_handles::symbol>, library<&consort_handles::check>};
     auto &n = *static_cast<Node<L> *>(self);
     const void *theirs = Via<L, &consort_plugin::get>::call(n, id);
     if (!theirs || n.of.inner->kind != CONSORT_KIND_DRIVER) return nullptr;
     if (std::strcmp(id, CONSORT_TIMES_ID) == 0) return n.of.times = static_cast<const consort_times *>(theirs), &times;
     if (std::strcmp(id, CONSORT_NEARBY_ID) == 0)
       return n.of.nearby = static_cast<const consort_nearby *>(theirs), &nearby;
+    if (std::strcmp(id, CONSORT_HANDLES_ID) == 0 &&
+        CONSORT_HAS(static_cast<const consort_handles *>(theirs), consort_handles, check))
+      return n.of.handles = static_cast<const consort_handles *>(theirs), &handles;
     return nullptr;
   }
 };

@@ -29,6 +29,7 @@ struct Wrapped {
   Node<L> root{*this, nullptr, "plugin"};
   const consort_times *times = nullptr;  // what get() answered
   const consort_nearby *nearby = nullptr;
+  const consort_handles *handles = nullptr;
   int slot = -1, interface_slot = -1;
   bool live = false;  // init() came back, fini() did not yet
 
