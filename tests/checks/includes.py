@@ -7,6 +7,7 @@
                                    Boost.DLL in exactly one .cpp, toml++ in exactly one .cpp; no application face (.hpp)
   plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the headers right in
                                    plugins/FAMILY or in a folder there that is no plugin, the system, its vendor
+                                   plugins/FAMILY/NAME/include/consort has its headers for applications
   tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/
   tests/doubles                    their own files, the libraries, the system; a vendor's header only in files that begin
                                    with its name, or in a folder of the same name; nothing of Consort, for a double stands for what is no part of it"""
@@ -110,14 +111,22 @@ def check_plugin(file, folder):
             fail(file, line, f'includes <{name}> of the kernel or of another plugin')
 
 
+def shipped(name):
+    """A header for applications that a plugin brings with it."""
+    return any((p / name).is_file() for p in (ROOT / 'plugins').glob('*/*/include'))
+
+
 def check_outside(file, folder):
     for line, angle, name in includes(file):
+        if shipped(name):
+            continue
         if not sdk(name, angle, file) and not (not angle and own(file, name, folder)):
             if not angle or name.startswith(('kernel/', 'plugins/', 'consort/')) or (KERNEL / name).is_file():
                 fail(file, line, f'includes "{name}"; what is built on Consort includes <consort/...> and its own files')
 
 
-VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda'), 'hip/hip_runtime_api.h': 'hip', 'hip/hiprtc.h': 'hip'}
+VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda'), 'cublas_v2.h': 'cuda', 'cusolverDn.h': 'cuda',
+           'hip/hip_runtime_api.h': 'hip', 'hip/hiprtc.h': 'hip'}
 
 
 def check_double(file, folder):

@@ -39,7 +39,8 @@ def check_line(number, text):
 
 def library_names():
     """Words that the pages give in code and that look like the library's, but stand in no header."""
-    headers = '\n'.join(h.read_text() for h in (ROOT / 'sdk/include').rglob('*.h*'))
+    folders = [ROOT / 'sdk/include', *(ROOT / 'plugins').glob('*/*/include')]
+    headers = '\n'.join(h.read_text() for folder in folders for h in folder.rglob('*.h*'))
     known = set(re.findall(r'\b(?:consort|CONSORT)_\w+', headers))
     cmake = '\n'.join(c.read_text() for c in (ROOT / 'sdk/cmake').iterdir())
     known |= set(re.findall(r'\bconsort_\w+', cmake)) | {'consort_debug', 'consort_plugins', 'consort_plugin_entry_cpu', 'consort_static_cpu'}

@@ -12,6 +12,7 @@ A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the l
                              by `consort plugins`. `plugin NAME runs`: a scheduler; a program runs its tasks by it, watched
   <!-- check: config -->     toml: `consort config` takes it as $CONSORT_CONFIG
   <!-- check: no, REASON --> is only to be read
+`build, needs HEADER`, of a vendor's: left out where the compiler does not find it.
 An indented fence counts like any other. `continue` after build or run prepends the blocks before it that said
 `part`: <!-- check: part -->. `when SYMBOL run` and `when SYMBOL body` run only where libconsort has that function, and
 compile everywhere."""
@@ -26,10 +27,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WARN = ['-Wall', '-Wextra', '-Werror', '-Wno-unused-variable', '-Wno-unused-but-set-variable', '-Wno-unused-parameter',
         '-Wno-unused-function']
+INCLUDE = [word for folder in sorted((ROOT / 'plugins').glob('*/*/include')) for word in ('-I', folder)]  # headers of plugins
+INCLUDE += ['-isystem', '/usr/local/cuda/include']
 PRELUDE = {
     'cpp': '#include <consort/consort.hpp>\n#include <cstdio>\n#include <span>\n#include <string>\n#include <vector>\n'
            'void snippet([[maybe_unused]] consort::Runtime &rt);\nvoid snippet([[maybe_unused]] consort::Runtime &rt) {\n',
-    'c': '#include <consort/consort.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
+    'c': '#include <consort/consort.h>\n#include <consort/libraries.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
          'int snippet(consort_runtime *rt);\nint snippet(consort_runtime *rt) {\n(void)rt;\n',
 }
 BODY = ('#include <consort/consort.hpp>\n#include <atomic>\n#include <cassert>\n#include <chrono>\n#include <cstdio>\n'
@@ -100,7 +103,7 @@ class Checker:
         source = folder / ('snippet.c' if block.language == 'c' else 'snippet.cpp')
         source.write_text(text)
         compiler = ['gcc', '-std=c11'] if block.language == 'c' else ['g++', '-std=c++20']
-        command = [*compiler, '-O1', *WARN, '-I', ROOT / 'sdk/include', source]
+        command = [*compiler, '-O1', *WARN, '-I', ROOT / 'sdk/include', *INCLUDE, source]
         if link and re.search(r'\bmain\s*\(', text):
             return self.run(*map(str, command), '-o', 'snippet', '-L', str(self.build / 'lib'), '-lconsort', '-pthread', folder=folder)
         return self.run(*map(str, command), '-c', '-o', 'snippet.o', folder=folder)
@@ -121,6 +124,11 @@ class Checker:
         what = words[0]
         if what == 'no':
             return None if len(words) > 1 else 'says "no" without a reason'
+        if 'needs' in words:
+            header = words.pop()
+            words.pop()
+            if self.run('sh', '-c', f'echo "#include <{header}>" | gcc -E {" ".join(map(str, INCLUDE))} -o /dev/null -', folder='/'):
+                return False
         text = block.text
         if what == 'part':
             self.parts += text

@@ -115,6 +115,11 @@ void end_context(Lock &lock, const std::shared_ptr<Context> &context) {
   for (const auto &resource : resources) {
     m.resources.remove(*resource);
   }
+  auto handles = of(m.library_handles, context);
+  leaked(*context, handles.size(), "handles of libraries");
+  for (const auto &handle : handles) {
+    m.library_handles.remove(*handle);
+  }
   auto modules = of(m.modules, context);
   leaked(*context, modules.size(), "modules");
   for (const auto &module : modules) {

@@ -28,6 +28,7 @@ bool used(const Context &context) {
          std::any_of(m.modules.all.begin(), m.modules.all.end(), here) ||
          std::any_of(m.graphs.all.begin(), m.graphs.all.end(), here) ||
          std::any_of(m.execs.all.begin(), m.execs.all.end(), here) ||
+         std::any_of(m.library_handles.all.begin(), m.library_handles.all.end(), here) ||
          std::any_of(m.pools.all.begin(), m.pools.all.end(),
                      [&](const auto &entry) {
                        return entry.second->own && entry.second->device == context.device.index;

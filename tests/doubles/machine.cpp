@@ -106,7 +106,7 @@ void Machine::lose(Device &device, int code) {
 
 size_t Machine::live() const {
   size_t count = contexts.all.size() + events.all.size() + modules.all.size() + graphs.all.size() + execs.all.size();
-  count += memory.blocks.size() + resources.all.size();
+  count += memory.blocks.size() + resources.all.size() + library_handles.all.size();
   for (const auto &[handle, stream] : streams.all) {
     count += !stream->hidden;
   }

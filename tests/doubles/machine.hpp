@@ -18,6 +18,12 @@ struct Graph;
 struct Node;
 struct Exec;
 
+struct LibraryHandle : Object {  // of a library that stands on this one
+  std::shared_ptr<Context> context;
+  const void *stream = nullptr;
+  const char *library = "";
+};
+
 struct Device {
   int index = 0;
   size_t memory = 0, plain = 0;  // what there is; what was allocated outside pools
@@ -70,6 +76,7 @@ class Machine {
   Table<Exec> execs{8};
   Table<Node> nodes{9};
   Table<Resource> resources{10};
+  Table<LibraryHandle> library_handles{11};
   std::vector<std::weak_ptr<Capture>> captures;
   uint64_t next_stream = 0, next_capture = 0, next_context = 0;
   std::set<Stream *> blocked;  // threads of streams that wait for another stream

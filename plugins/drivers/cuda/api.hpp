@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "../gpu/known_library.hpp"
 #include "../streams/boxes.hpp"
 #include "compiler.hpp"
 
@@ -60,7 +61,10 @@ class Api {
     uint64_t base = 0, size = 0;
   };
 
+  static const gpu::KnownLibrary kLibraries[3];
+
   bool open(const char *library, std::string *why);  // false: no such library, or an old one; `why` says which
+  void *open_beside(const char *library, bool there) const noexcept;  // another of the vendor's; there: only if it is
   int init(int *devices) noexcept;
 
   static consort_status status_of(int error) noexcept;

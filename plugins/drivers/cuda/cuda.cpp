@@ -16,6 +16,9 @@ using Table = gpu::CaptureTable<Api>;
 constexpr consort_param params[] = {
     {"library", "string", "libcuda.so.1", nullptr, "the driver's library: a name or a path"},
     {"compiler", "string", "auto", nullptr, "NVRTC's library, for kernels that come as CUDA C; auto: the newest that is installed"},
+    {"cublas", "string", "auto", nullptr, "cuBLAS' library, for functions that ask for it; auto: the program's own, else the newest there is"},
+    {"cusolver", "string", "auto", nullptr, "cuSOLVER's library, likewise"},
+    {"cusparse", "string", "auto", nullptr, "cuSPARSE's library, likewise"},
     GPU_PARAMS,
 };
 

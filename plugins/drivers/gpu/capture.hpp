@@ -290,7 +290,7 @@ struct CaptureTable : streams::Table<Driver<V>, Device<V>, Lane<V>> {
       .release = release,
   };
   static const void *get(void *, const char *id) noexcept {
-    return std::strcmp(id, CONSORT_CAPTURE_ID) == 0 ? &capture_ops : nullptr;
+    return std::strcmp(id, CONSORT_CAPTURE_ID) == 0 ? &capture_ops : HandlesTable<V>::get(id);
   }
   static constexpr consort_driver_ops ops = [] {
     consort_driver_ops all = Base::ops;

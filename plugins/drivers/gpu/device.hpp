@@ -37,6 +37,8 @@ template <class V>
 class Lane;
 template <class V>
 class Graphs;
+template <class V>
+class Libraries;
 
 template <class V>
 struct Driver {
@@ -44,6 +46,7 @@ struct Driver {
   const consort_host *host = nullptr;
   V api;
   typename V::Compiler compiler;
+  Libraries<V> libraries;
   Settings settings;
   std::vector<Found> devices;
   std::vector<Device<V> *> opened;  // [control]; who else is there, for paths between devices
@@ -115,6 +118,17 @@ class Device : public streams::Owner<Lane<V>> {
       if (d->space_ == space) return d;
     return nullptr;
   }
+  // Whose is a stream: a unit's lane, while it is there.
+  Lane<V> *lane_of(void *stream) {
+    const std::lock_guard lock(lanes_mutex_);
+    const auto at = lanes_.find(stream);
+    return at == lanes_.end() ? nullptr : at->second;
+  }
+  void enlist(void *stream, Lane<V> *lane) {  // null: it goes
+    const std::lock_guard lock(lanes_mutex_);
+    if (lane) lanes_[stream] = lane;
+    else lanes_.erase(stream);
+  }
   bool owns(uint32_t space) const noexcept { return space == space_; }
   uint32_t depth() const noexcept { return driver.settings.depth; }
   // The host's time of a timed event that is over. 0: not to be had.
@@ -152,6 +166,8 @@ class Device : public streams::Owner<Lane<V>> {
   std::map<const Device *, bool> reach_;
   std::mutex memory_;                       // used_, pinned_; leaf
   std::unique_ptr<Modules<V>> modules_;
+  std::map<void *, Lane<V> *> lanes_;       // of units, by stream
+  std::mutex lanes_mutex_;                  // leaf
 };
 
 }  // namespace gpu

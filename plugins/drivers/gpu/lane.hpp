@@ -6,6 +6,7 @@
 #pragma once
 #include "../streams/boxes.hpp"
 #include "device.hpp"
+#include "libraries.hpp"
 
 namespace gpu {
 
@@ -48,6 +49,9 @@ class Lane {
   void capture(const consort_op &, uint64_t own_token) noexcept;
   consort_status end_capture(uint64_t *out);
 
+  // For a function that runs here, on its thread: the library's handle on this stream.
+  consort_status handle(const OpenLibrary &, void **out, std::string *why);
+
  private:
   enum Way { kMain, kIn = kMain,  kOut, kWithin, kAcross, kWays };
   struct Road {
@@ -73,6 +77,7 @@ class Lane {
   bool in_order_ = true;
   std::unique_ptr<Capture<V>> capture_;
   Road roads_[kWays];
+  Handles handles_;
 };
 
 template <class V>
@@ -84,17 +89,30 @@ consort_status Lane<V>::open(uint32_t unit) {
   const int priority = in_order_ ? dev_.driver.settings.priority : api_.greatest_priority();
   for (int w = 0; w < (in_order_ ? 1 : kWays); ++w)
     if (const int e = api_.stream_create(&roads_[w].stream, priority)) return dev_.failed(e, "no stream for a queue");
+  if (in_order_) dev_.enlist(roads_[kMain].stream, this);
   return CONSORT_OK;
 }
 
 template <class V>
 Lane<V>::~Lane() {
+  if (in_order_) dev_.enlist(roads_[kMain].stream, nullptr);
   const Current<V> current(dev_, true);
   if (current.error()) return;
+  handles_.destroy();
   if (capture_) drop_capture();
   for (Road &r : roads_)
     for (auto s : {r.waker, r.stream})
       if (s) api_.stream_destroy(s);
+}
+
+template <class V>
+consort_status Lane<V>::handle(const OpenLibrary &library, void **out, std::string *why) {
+  const Current<V> current(dev_);  // it is, unless the function has made another one current
+  if (const int e = current.error()) {
+    *why = std::string("library \"") + library.known->name + "\": the device's context cannot be made current: " + api_.words(e);
+    return V::status_of(e);
+  }
+  return handles_.take(library, roads_[kMain].stream, out, why);
 }
 
 template <class V>

@@ -34,6 +34,9 @@ bool Api::open(const char *library, std::string *why) {
     else *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");
     return false;
   }
+  void *here = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  apart_ = here != handle;
+  if (here) dlclose(here);
 #define X(name)                                                                                  \
   name = reinterpret_cast<decltype(name)>(dlsym(handle, TEXT(name)));                            \
   if (!name) {                                                                                   \

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "../gpu/known_library.hpp"
 #include "../streams/boxes.hpp"
 #include "code_object.hpp"
 #include "compiler.hpp"
@@ -71,7 +72,10 @@ class Api {
     uint64_t base = 0, size = 0;
   };
 
+  static const gpu::KnownLibrary kLibraries[2];
+
   bool open(const char *library, std::string *why);  // false: no such library, or an old one; `why` says which
+  void *open_beside(const char *library, bool there) const noexcept;  // another of the vendor's; there: only if it is
   int init(int *devices) noexcept;
 
   static consort_status status_of(int error) noexcept;
@@ -167,7 +171,8 @@ class Api {
   Kind kind_of(uint64_t at) const noexcept;
   int copy_box(const streams::Box &, uint64_t dst, uint64_t src, hipMemcpyKind, Stream) const noexcept;
 
-  int major_ = 0;  // of the version that runs
+  int major_ = 0;       // of the version that runs
+  bool apart_ = false;  // HIP is in a namespace of its own: what stands on it must be, too
 #define X(name) decltype(&::name) name = nullptr;
   HIP_FUNCTIONS(X)
   HIP_NEWER_FUNCTIONS(X)

@@ -16,6 +16,8 @@ using Table = gpu::CaptureTable<Api>;
 constexpr consort_param params[] = {
     {"library", "string", "auto", nullptr, "HIP's library, a name or a path; auto: libamdhip64 in the newest known version"},
     {"compiler", "string", "auto", nullptr, "hiprtc's library, for kernels that come as source; auto: HIP's own, or beside it"},
+    {"rocblas", "string", "auto", nullptr, "rocBLAS' library, for functions that ask for it; auto: the program's own, else the newest there is"},
+    {"hipblas", "string", "auto", nullptr, "hipBLAS' library, likewise"},
     GPU_PARAMS,
 };
 

@@ -32,4 +32,9 @@ void *open_compiler(const char *name) noexcept {
   return room().open(name);
 }
 
+void *open_beside(const char *name, bool apart, bool there) noexcept {
+  if (!apart) return open_here(name, there ? RTLD_NOLOAD : 0);
+  return there ? nullptr : room().open(name);  // the program's own is not for that HIP
+}
+
 }  // namespace hip

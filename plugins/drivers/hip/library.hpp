@@ -13,4 +13,7 @@ void *open_library(const char *name) noexcept;
 // goes apart, and whoever comes later is in nobody's way.
 void *open_compiler(const char *name) noexcept;
 
+// What stands on HIP, where HIP is.
+void *open_beside(const char *name, bool apart, bool there) noexcept;
+
 }  // namespace hip
