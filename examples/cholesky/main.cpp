@@ -5,6 +5,7 @@
 
 #include "kernels.hpp"
 #include "kernels_cl.hpp"
+#include "kernels_gpu.hpp"
 #include "progress.hpp"
 #include "tiled.hpp"
 
@@ -17,24 +18,26 @@
 namespace {
 
 using cholesky::Tiled;
+using example::Cuda, example::Hip;
 using consort::Matrix, consort::r, consort::rw, consort::w;
 
 int rows(const auto &m) { return static_cast<int>(m.nx()); }
 int cols(const auto &m) { return static_cast<int>(m.ny()); }
 int ld(const auto &m) { return static_cast<int>(m.ld()); }
 
+// All implementations of a codelet have one signature: those for GPUs need the call, to find their worker's handle.
 const consort::Codelet potrf{"potrf", consort::cpu([](Matrix<float> a) {
   if (!cholesky::potrf(a.data(), rows(a), ld(a))) throw std::domain_error("the matrix is not positive definite");
 }), cholesky::cl::potrf()};
-const consort::Codelet trsm{"trsm", consort::cpu([](Matrix<const float> l, Matrix<float> b) {
+const consort::Codelet trsm{"trsm", consort::cpu([](const consort_call &, Matrix<const float> l, Matrix<float> b) {
   cholesky::trsm(l.data(), ld(l), b.data(), ld(b), rows(b), cols(b));
-}), cholesky::cl::trsm()};
-const consort::Codelet syrk{"syrk", consort::cpu([](Matrix<const float> a, Matrix<float> c) {
+}), cholesky::cl::trsm(), consort::cuda(cholesky::gpu::trsm<Cuda>), consort::impl("hip", cholesky::gpu::trsm<Hip>), consort::async};
+const consort::Codelet syrk{"syrk", consort::cpu([](const consort_call &, Matrix<const float> a, Matrix<float> c) {
   cholesky::syrk(a.data(), ld(a), c.data(), ld(c), rows(c), cols(a));
-}), cholesky::cl::syrk()};
-const consort::Codelet gemm{"gemm", consort::cpu([](Matrix<const float> a, Matrix<const float> b, Matrix<float> c) {
+}), cholesky::cl::syrk(), consort::cuda(cholesky::gpu::syrk<Cuda>), consort::impl("hip", cholesky::gpu::syrk<Hip>), consort::async};
+const consort::Codelet gemm{"gemm", consort::cpu([](const consort_call &, Matrix<const float> a, Matrix<const float> b, Matrix<float> c) {
   cholesky::gemm(a.data(), ld(a), b.data(), ld(b), c.data(), ld(c), rows(c), cols(c), cols(a));
-}), cholesky::cl::gemm()};
+}), cholesky::cl::gemm(), consort::cuda(cholesky::gpu::gemm<Cuda>), consort::impl("hip", cholesky::gpu::gemm<Hip>), consort::async};
 const consort::Codelet fill{"fill", consort::cpu([](Matrix<float> a, int64_t row, int64_t col, int n) {
   Tiled::fill(a.data(), rows(a), cols(a), ld(a), row, col, n);
 }), cholesky::cl::fill()};
@@ -128,6 +131,7 @@ void run(const Options &o) {
   cholesky::use_one_thread();
   consort::Settings settings = o.settings;
   consort::Runtime rt(settings.set("profile", true)); // two looks at the clock per task, for the shares below
+  example::start_gpu_blas(rt);
   const Tiles A(rt, matrix);
   std::printf("Cholesky, single precision: %d x %d in tiles of %d, %u workers, scheduler %s\n", o.n, o.n, o.tile, rt.info().nworkers,
               rt.info().scheduler);

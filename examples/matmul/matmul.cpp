@@ -1,8 +1,9 @@
 // matmul — C := A B in tiles of the program's own matrices: a tile is registered with the leading dimension of the
 // whole, no element is copied. The products that add to one tile of C are a chain, since each reads and writes it;
-// chains of different tiles are independent. The kernel is OpenBLAS' where it was found, else three loops. Prints the
-// size, the largest error, and the kernel.
+// chains of different tiles are independent. On cores the kernel is OpenBLAS' where it was found, else three loops; on GPUs
+// their vendor's BLAS. Prints the size, the largest error, and the cores' kernel.
 #include "../example.hpp"
+#include "../gpu_blas.hpp"
 
 #if defined(EXAMPLE_OPENBLAS)
 #include <cblas.h>
@@ -14,14 +15,14 @@ using consort::Matrix, consort::r, consort::rw;
 
 #if defined(EXAMPLE_OPENBLAS)
 constexpr const char *kernel = "OpenBLAS";
-void add_product(Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
+void add_product(const consort_call &, Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
   const auto number = [](size_t n) { return static_cast<int>(n); };
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, number(c.ny()), number(c.nx()), number(a.nx()), 1, a.data(),
               number(a.ld()), b.data(), number(b.ld()), 1, c.data(), number(c.ld()));
 }
 #else
 constexpr const char *kernel = "plain loops";
-void add_product(Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
+void add_product(const consort_call &, Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
   for (size_t i = 0; i < c.ny(); ++i)
     for (size_t k = 0; k < a.nx(); ++k)
       for (size_t j = 0; j < c.nx(); ++j) c(j, i) += a(k, i) * b(j, k);  // c(x, y): column x of row y
@@ -38,12 +39,21 @@ constexpr const char *add_product_cl = R"(
     for (ulong k = 0; k < n; ++k) sum += a[i * lda + k] * b[k * ldb + j];
     c[i * ldc + j] = sum;
   })";
+// For GPUs: cuBLAS or rocBLAS, whose matrices are column-major. So they are asked for the transposed of C := A B + C.
+template <class V>
+consort_status add_product_gpu(const consort_call &call, Matrix<const double> a, Matrix<const double> b, Matrix<double> c) {
+  constexpr double one = 1;
+  const auto number = [](size_t n) { return static_cast<int>(n); };
+  return example::enqueue<V>(call, V::dgemm, V::none, V::none, number(c.nx()), number(c.ny()), number(a.nx()), &one,
+                             b.data(), number(b.ld()), a.data(), number(a.ld()), &one, c.data(), number(c.ld()));
+}
 using consort::pass;
 const consort::Codelet gemm{
     "gemm", consort::cpu(add_product),
     consort::opencl(consort::Kernel{
         .format = "cl", .text = add_product_cl, .entry = "gemm", .over = 2,
-        .args = {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 3)}})};
+        .args = {pass(0), pass(0, 1), pass(0, 3), pass(1), pass(1, 3), pass(2), pass(2, 3)}}),
+    consort::cuda(add_product_gpu<example::Cuda>), consort::impl("hip", add_product_gpu<example::Hip>), consort::async};
 
 // A matrix of n x n elements, row after row, and its tiles as the runtime knows them.
 class Tiled {

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 PROGRAM = sys.argv.pop()
 
@@ -13,6 +14,7 @@ PROGRAM = sys.argv.pop()
 OPENCL = {"CONSORT_DRIVERS": "cpu,opencl", "CONSORT_OPENCL__TYPES": "all", "CONSORT_OPENCL__CACHE": "off",
           "POCL_DEVICES": "pthread pthread"}
 SIMULATED = {"CONSORT_DRIVERS": "cpu,sim", "CONSORT_SIM__DEVICES": "2", "CONSORT_SIM__CLASS": "cpu"}
+DOUBLES = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "tests", "doubles")
 NO_CORES = {"CONSORT_CPU__UNITS": "false"}
 
 
@@ -52,6 +54,30 @@ class Demo(unittest.TestCase):
             self.assertRegex(shares, r"\n  opencl\d+ ")
         self.right(515, 64, **OPENCL)
         self.right(515, 64, **{**OPENCL, **SIMULATED, "CONSORT_DRIVERS": "cpu,opencl,sim"})
+
+    def test_on_cores_and_gpus(self):
+        """Over the doubles of the vendors' libraries, BLAS' included, which say on stderr what is done wrong."""
+        ran = 0
+        for driver, blas, library in [("cuda", "cublas", "libcuda_double.so"), ("hip", "rocblas", "libamdhip64_double.so")]:
+            library = os.path.join(DOUBLES, library)
+            if not os.path.exists(library) or blas.encode() not in Path(library).read_bytes():
+                continue
+            name = f"CONSORT_{driver.upper()}__"
+            gpu = {"CONSORT_DRIVERS": "cpu," + driver, name + "LIBRARY": library, name + blas.upper(): library,
+                   name + "CACHE": "off", "CONSORT_DOUBLE": "devices=2,memory=64M"}
+            shares = {}
+            for n, tile in [(100, 100), *[(515, 32)] * 10]:  # until a GPU has had a task: the cores are quick
+                if any(float(share) for worker, share in shares.items() if worker.startswith(driver)):
+                    break
+                done = demo("--n", str(n), "--tile", str(tile), "--workers", "1", "--scheduler", "eager", **gpu)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("double:", done.stderr)
+                self.assertLess(figure(done.stdout, "residual"), 1e-6)
+                shares = dict(re.findall(r"\n  (\w+) +([\d.]+) % of the tasks", done.stdout))
+            self.assertGreater(sum(float(share) for worker, share in shares.items() if worker.startswith(driver)), 0, shares)
+            ran += 1
+        if not ran:
+            self.skipTest("no double of a GPU's library with its BLAS here: the vendors' headers were not found")
 
     def test_on_simulated_devices(self):
         self.right(515, 64, **SIMULATED)

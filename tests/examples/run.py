@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 NAME, PROGRAM = sys.argv[1:3]
 
@@ -69,7 +70,9 @@ TWO_VIEWS = {'multiformat'}  # the function of a core would be given what OpenCL
 OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
           'POCL_DEVICES': 'pthread pthread'}
 # And those that have kernels for GPUs, over the doubles of the vendors' libraries, which say on stderr what is done wrong.
-FOR_GPUS = {'vector_scal', 'axpy', 'stencil'}
+FOR_GPUS = {'vector_scal', 'axpy', 'stencil', 'matmul'}
+BY_BLAS = {'matmul'}  # whose kernels there are the vendor's library's
+BLAS = {'cuda': 'cublas', 'hip': 'rocblas'}
 DOUBLES = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), 'tests', 'doubles')
 GPUS = {'cuda': ('libcuda_double.so', 'libnvrtc_double.so'), 'hip': ('libamdhip64_double.so', 'libamdhip64_double.so')}
 CUDA_ALONE = {'ptx_axpy', 'render'}  # they have nothing for anybody else: all that they do is done on the double
@@ -83,9 +86,11 @@ PLAYED = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'opencl', 'CONSORT
 def double_of(driver):
     """Settings by which a driver takes the double of its vendor's library; None where that was not built."""
     library, compiler = (os.path.join(DOUBLES, name) for name in GPUS[driver])
-    name = f'CONSORT_{driver.upper()}__'
+    name, blas = f'CONSORT_{driver.upper()}__', BLAS[driver]
+    if NAME in BY_BLAS and os.path.exists(library) and blas.encode() not in Path(library).read_bytes():
+        return None  # the vendor's header was not there when it was built
     return {'CONSORT_DRIVERS': 'cpu,' + driver, name + 'LIBRARY': library, name + 'COMPILER': compiler,
-            name + 'CACHE': 'off'} if os.path.exists(library) else None
+            name + blas.upper(): library, name + 'CACHE': 'off'} if os.path.exists(library) else None
 
 
 def run(*options, **environment):
