@@ -18,6 +18,7 @@ consort_status Driver<V>::read() {
   settings.near = text("near") == "true";
   settings.options = text("options");
   settings.folders = text("folders");
+  settings.compiler = text("compiler");
   settings.cache = streams::cache_folder(text("cache"), kName);
   if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
     return fail(CONSORT_E_INVAL, "limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G");

@@ -19,7 +19,7 @@
 namespace gpu {
 
 struct Settings {
-  std::string options, cache, folders;
+  std::string options, cache, folders, compiler;
   uint64_t limit = 0;  // bytes of memory per device; 0: what is free
   uint32_t units = 1, depth = 64;
   int32_t priority = 0;

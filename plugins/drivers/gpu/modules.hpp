@@ -120,7 +120,7 @@ class Modules {
   // Of source. What is included may change without the text: such a program is not kept on disk.
   consort_status image_of(const std::string &source, const std::string &label, std::string *image, std::string *why) {
     auto &driver = dev_.driver;
-    if (const consort_status s = driver.compiler.open(driver.text("compiler"), why); s < 0) return s;
+    if (const consort_status s = driver.compiler.open(driver.settings.compiler, why); s < 0) return s;
     const std::string arch = dev_.api.arch(dev_.number);
     std::string file;
     const std::string key = driver.compiler.version() + "\n" + arch + "\n" + driver.settings.options + "\n" + source;
