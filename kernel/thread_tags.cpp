@@ -80,7 +80,7 @@ uint32_t at_most(TagWatch &watch, uint32_t n, uint32_t max, const char *function
 
 // -- schedulers --------------------------------------------------------------------------------------------------
 
-struct Policy {
+struct WatchedPolicy {
   TagWatch &watch;
   const consort_scheduler_ops &ops;
   void *s;
@@ -99,14 +99,14 @@ struct Policy {
                           (worker_of_thread == CONSORT_NONE ? "none" : "worker " + std::to_string(worker_of_thread)));
   }
 };
-Policy &policy(void *s) { return *static_cast<Policy *>(s); }
+WatchedPolicy &policy(void *s) { return *static_cast<WatchedPolicy *>(s); }
 
 consort_status create(void *self, const consort_host *host, const consort_topology *topology, uint64_t epoch,
                       void **out) {
   TagWatch &watch = *Host::of(host).watch;
   const consort_scheduler_ops &ops = *watch.scheduler();
   const uint32_t n = topology->nworkers + topology->nteams + kSpare;
-  std::unique_ptr<Policy> p(new (std::nothrow) Policy{watch, ops, nullptr, n, nullptr});
+  std::unique_ptr<WatchedPolicy> p(new (std::nothrow) WatchedPolicy{watch, ops, nullptr, n, nullptr});
   if (p) p->seats.reset(new (std::nothrow) std::atomic<bool>[n]());
   if (!p || !p->seats) return host->fail(host, CONSORT_E_NOMEM, "no memory to watch a scheduler");
   const Control control(watch, "create");
@@ -116,20 +116,20 @@ consort_status create(void *self, const consort_host *host, const consort_topolo
 }
 
 void destroy(void *s) {
-  const std::unique_ptr<Policy> p(&policy(s));
+  const std::unique_ptr<WatchedPolicy> p(&policy(s));
   const Control control(p->watch, "destroy");
   p->ops.destroy(p->s);
 }
 
 consort_status workers(void *s, const consort_topology *t, const uint32_t *add, uint32_t na, const uint32_t *del,
                        uint32_t nd) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   const Control control(p.watch, "workers");
   return p.ops.workers(p.s, t, add, na, del, nd);
 }
 
 uint32_t push(void *s, const consort_push *what) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   const Inside inside(p.watch, "push", kAny);
   const uint32_t taken = p.ops.push(p.s, what);
   if (taken != 0 && taken != what->n)
@@ -139,7 +139,7 @@ uint32_t push(void *s, const consort_push *what) {
 }
 
 uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   p.check_owner(worker, "pop");
   const Alone alone(p.watch, p.seat(worker), "pop", kWorker);
   const uint32_t n = at_most(p.watch, p.ops.pop(p.s, worker, out, max), max, "pop", kWorker);
@@ -149,13 +149,13 @@ uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) {
 }
 
 uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   const Control control(p.watch, "drain");
   return at_most(p.watch, p.ops.drain(p.s, epoch, out, max), max, "drain", kControl);
 }
 
 consort_status quiesce(void *s, uint64_t deadline_ns) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   const Control control(p.watch, "quiesce");
   return p.ops.quiesce(p.s, deadline_ns);
 }
@@ -171,20 +171,20 @@ void adopt(void *s, const consort_task *const *tasks, uint32_t n) {
 }
 
 uint32_t dropped(void *s, consort_task *const *tasks, uint32_t n, consort_task **held) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   const Inside inside(p.watch, "dropped", kAny);
   return at_most(p.watch, p.ops.dropped(p.s, tasks, n, held), n, "dropped", kAny);
 }
 
 void started(void *s, uint32_t worker, const consort_task *const *tasks, uint32_t n) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   p.check_owner(worker, "started");
   const Alone alone(p.watch, p.seat(worker), "started", kWorker);
   p.ops.started(p.s, worker, tasks, n);
 }
 
 void finished(void *s, uint32_t worker, const consort_done *done, uint32_t n) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   p.check_owner(worker, "finished");
   const Alone alone(p.watch, p.seat(worker), "finished", kWorker);
   p.ops.finished(p.s, worker, done, n);
@@ -201,7 +201,7 @@ const int32_t *urgency(void *s, uint32_t worker) {
 }
 
 uint32_t victim(void *s, uint32_t space, uint64_t bytes, const consort_replica *r, uint32_t n, uint32_t *order) {
-  Policy &p = policy(s);
+  WatchedPolicy &p = policy(s);
   const Inside inside(p.watch, "victim", kAny);
   const uint32_t m = at_most(p.watch, p.ops.victim(p.s, space, bytes, r, n, order), n, "victim", kAny);
   for (uint32_t i = 0; i < m; ++i)
@@ -247,13 +247,13 @@ struct Wrapped {
   void *dev;
   std::atomic<bool> loading{false};
 };
-struct Queue {
+struct WatchedQueue {
   Driver &driver;
   void *q;
   std::atomic<bool> busy{false};
 };
 Wrapped &device(void *d) { return *static_cast<Wrapped *>(d); }
-Queue &queue(void *q) { return *static_cast<Queue *>(q); }
+WatchedQueue &queue(void *q) { return *static_cast<WatchedQueue *>(q); }
 
 uint32_t count(void *self) {
   Driver &d = *static_cast<Driver *>(self);
@@ -296,7 +296,7 @@ void wrap_device(R (*consort_driver_ops::*)(void *, A...), consort_driver_ops &t
 
 consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queue_desc *desc, void **out) {
   Driver &d = device(dev).driver;
-  std::unique_ptr<Queue> w(new (std::nothrow) Queue{d, nullptr});
+  std::unique_ptr<WatchedQueue> w(new (std::nothrow) WatchedQueue{d, nullptr});
   if (!w) return CONSORT_E_NOMEM;
   const Control control(d.watch, "queue_open");
   const consort_status status = d.ops.queue_open(device(dev).dev, unit, token, desc, &w->q);
@@ -305,7 +305,7 @@ consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queu
 }
 
 void queue_close(void *q) {
-  const std::unique_ptr<Queue> w(&queue(q));
+  const std::unique_ptr<WatchedQueue> w(&queue(q));
   const Control control(w->driver.watch, "queue_close");
   w->driver.ops.queue_close(w->q);
 }
