@@ -273,7 +273,7 @@ def by_case(args, command):
 
 # -- GPUs -------------------------------------------------------------------------------------------------------------------
 
-GPU_CASES = ["launches", "copies", "overlap", "limited"]
+GPU_CASES = ["launches", "copies", "overlap", "limited", "cholesky"]
 
 
 def gpu(args):
@@ -291,7 +291,7 @@ def gpu(args):
 
 
 def add_gpu(commands, names):
-    text = "a GPU by its driver, beside its vendor's own calls: launches, copies, overlap, limited memory"
+    text = "a GPU by its driver, beside its vendor's own calls: launches, copies, overlap, limited memory, Cholesky"
     p = commands.add_parser("gpu", help=text, description=text)
     p.set_defaults(run=gpu, patience=0)
     p.add_argument("--driver", choices=["cuda", "hip", "level_zero"], help="else the first of these that has a device")

@@ -14,6 +14,7 @@ struct Device {
   std::string driver;
   Machine::Settings settings;  // of the driver: its library
   Peer *peer = nullptr;
+  std::string library;
 
   Machine::Settings machine(Machine::Settings more = {}) const {
     Machine::Settings all = {{"drivers", "cpu, " + driver}, {"workers", "1"}, {driver + ".devices", "0"}};
@@ -79,5 +80,6 @@ void launches(const Device &);
 void copies(const Device &);
 void overlap(const Device &);
 void limited(const Device &);
+void cholesky(const Device &);
 
 }  // namespace bench::gpu

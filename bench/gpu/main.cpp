@@ -10,7 +10,12 @@ using namespace bench;
 using namespace bench::gpu;
 
 constexpr struct { const char *name; void (*run)(const Device &); } kCases[] = {
-    {"launches", launches}, {"copies", gpu::copies}, {"overlap", gpu::overlap}, {"limited", limited}};
+    {"launches", launches}, {"copies", gpu::copies}, {"overlap", gpu::overlap}, {"limited", limited},
+#ifdef CONSORT_HAS_OPENBLAS
+    {"cholesky", gpu::cholesky}};
+#else
+    {"cholesky", [](const Device &) { std::fputs("cholesky is left out: it was built without OpenBLAS\n", stderr); }}};
+#endif
 
 // What Consort's unit there is ("sm_90", "gfx90a"); empty: there is none, and the runtime has said why.
 std::string unit_of(const Device &device) {
@@ -24,15 +29,15 @@ std::string unit_of(const Device &device) {
   return "";
 }
 
-int run(Device device, const std::string &library, const std::string &chosen, std::string *why) {
+int run(Device device, const std::string &chosen, std::string *why) {
   std::unique_ptr<Peer> peer;
-  if (device.driver != "level_zero" && !(peer = Peer::open(device.driver, library, why))) return 3;
+  if (device.driver != "level_zero" && !(peer = Peer::open(device.driver, device.library, why))) return 3;
   device.peer = peer.get();
   const std::string unit = unit_of(device);
   if (unit.empty()) return *why = "Consort's driver has no unit there", 3;
   if (peer) peer->is(unit);
   if (peer && peer->is_double() && !device.options.smoke) {
-    std::fprintf(stderr, "%s is one of the tests' doubles; small sizes, and no speed is judged\n", library.c_str());
+    std::fprintf(stderr, "%s is one of the tests' doubles; small sizes, and no speed is judged\n", device.library.c_str());
     device.options.smoke = true, device.options.reps = 1;
   }
   for (const auto &c : kCases)
@@ -71,11 +76,11 @@ int main(int argc, char **argv) {
   std::string all;
   for (const char *name : {"cuda", "hip", "level_zero"}) {
     if (!driver.empty() && driver != name) continue;
-    Device device{o, name, {{std::string(name) + ".cache", "off"}}};
+    Device device{o, name, {{std::string(name) + ".cache", "off"}}, nullptr, library};
     if (!library.empty()) device.settings.push_back({device.driver + ".library", library});
     if (!compiler.empty()) device.settings.push_back({device.driver + ".compiler", compiler});
     std::string why;
-    if (const int code = run(device, library, chosen, &why); code != 3) return code;
+    if (const int code = run(device, chosen, &why); code != 3) return code;
     all += (all.empty() ? "" : "; ") + device.driver + ": " + why;
   }
   std::fprintf(stderr, "gpu: no device: %s\n", all.c_str());

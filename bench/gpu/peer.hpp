@@ -21,7 +21,7 @@ class Peer {
 
   // What Consort's driver calls the device: HIP's compiler asks for it.
   void is(std::string arch) { arch_ = std::move(arch); }
-  // All of these work on one stream.
+  Stream stream() const { return stream_; }  // all of these work on it
   uint64_t alloc(size_t bytes);
   void free(uint64_t at);
   void in(uint64_t to, const void *from, size_t bytes);  // asynchronous

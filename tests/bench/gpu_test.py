@@ -30,6 +30,8 @@ def complaints_about(driver, library, folder):
     for name, least in (ROWS if driver != "level_zero" else {"copy host ->": 1, "copy level_zero": 1}).items():
         if sum(r["case"].startswith(name) for r in rows) < least:
             wrong.append(f"{driver}: no row \"{name} …\" in {[r['case'] for r in rows]}: {done.stderr}")
+    if driver == "cuda" and not any(r["case"].startswith("Cholesky") for r in rows) and "cholesky is left out" not in done.stderr:
+        wrong.append(f"cuda: no Cholesky, and nobody says why: {done.stderr}")
     if "double: " in done.stderr:
         wrong.append(f"{driver}: the double complains: {done.stderr}")
     return wrong
