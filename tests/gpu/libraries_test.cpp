@@ -234,6 +234,17 @@ TEST_P(GpuLibraries, AHandleThatIsNotMadeIsAskedForAgain) {
   d.set(words());
 }
 
+TEST_P(GpuLibraries, OneThatDoesNotStartIsNamedWithItsSetting) {
+  CONSORT_NEEDS_DOUBLE;
+  const Double d(GetParam());
+  d.set(words() + ",fail=" + (std::string(GetParam().driver) == "cuda" ? "cublasCreate" : "rocblas_create_handle") + ":1+:14");
+  begin();
+  EXPECT_SAYS(CONSORT_E_IO, consort_library_start(*rt, GetParam().driver, blas().library), blas().create, "14", "does not start here",
+              std::string("in the setting ") + blas().library);
+  rt.reset();
+  d.set(words());
+}
+
 TEST_P(GpuLibraries, ALostDeviceTakesItsHandlesWithIt) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
@@ -256,7 +267,14 @@ TEST_P(GpuLibraries, ALostDeviceTakesItsHandlesWithIt) {
 // What stands between kernel and driver hands the extension on: layers, and the watch over threads.
 TEST_P(GpuLibraries, LayersHandThemOn) {
   for (const auto &[setting, text] : {std::pair{"layers", "checks"}, std::pair{"check", "true"}}) {
+    testing::internal::CaptureStderr();
     begin({{setting, text}});
+    // The first that asks is inside submit(), where a driver may not ask for settings.
+    const auto inside = codelet("inside submit()", [&](const consort_call &c) {
+      void *out = nullptr;
+      return consort_library_handle(&c, blas().library, &out);
+    }, CONSORT_CL_ASYNC);
+    for (const uint32_t w : devices) EXPECT_OK(consort_task_wait(*rt, Desc(inside).on(w).must(*rt), kLong, 0));
     EXPECT_OK(consort_library_start(*rt, GetParam().driver, blas().library)) << setting;
     const auto ask = codelet("ask", [&](const consort_call &c) {
       void *out = nullptr;
@@ -266,6 +284,7 @@ TEST_P(GpuLibraries, LayersHandThemOn) {
     EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(*rt, Desc(ask).on(devices[0]).must(*rt), kLong, 0), "it answers");
     (void)consort_wait_all(*rt, kLong, 0);
     rt.reset();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << setting;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "../streams/words.hpp"
 #include "device.hpp"
+#include "libraries.hpp"
 
 namespace gpu {
 
@@ -19,6 +20,7 @@ consort_status Driver<V>::read() {
   settings.options = text("options");
   settings.folders = text("folders");
   settings.compiler = text("compiler");
+  libraries.read(*this);
   settings.cache = streams::cache_folder(text("cache"), kName);
   if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
     return fail(CONSORT_E_INVAL, "limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G");

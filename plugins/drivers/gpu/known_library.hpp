@@ -44,8 +44,11 @@ struct OpenLibrary {
       case CONSORT_E_NOMEM: return text + ": the device's memory is used up: leave it some beside the runtime's, by the setting limit";
       case CONSORT_E_INVAL: return text + ": look at the sizes, leading dimensions and addresses that it was given";
       case CONSORT_E_UNSUPPORTED: return text + ": this device, or this version of the library, cannot do it";
-      default: return text + ": what ran on the device before may have failed";
+      default: break;
     }
+    if (function == known->create)
+      return text + ": " + file + " does not start here: name one in the setting " + known->name + " that the vendor's driver is new enough for";
+    return text + ": what ran on the device before may have failed";
   }
 };
 

@@ -18,10 +18,13 @@
 
 namespace gpu {
 
-// Of a driver; any thread.
+// Of a driver; any thread, once the settings have been read.
 template <class V>
 class Libraries {
  public:
+  void read(const Driver<V> &driver) {  // [control]: functions run where settings may not be asked for
+    for (const KnownLibrary &k : V::kLibraries) wanted_[k.name] = driver.text(k.name);
+  }
   // E_INVAL: no such name; E_UNSUPPORTED: it is not here, or too old. `why`: in words.
   consort_status open(const Driver<V> &driver, const std::string &name, const OpenLibrary **out, std::string *why) {
     const std::lock_guard lock(mutex_);
@@ -35,7 +38,7 @@ class Libraries {
     if (!known) return *why = "library \"" + name + "\" is not known here: " + all + " are", CONSORT_E_INVAL;
     auto made = std::make_unique<OpenLibrary>();
     made->known = known;
-    const std::string setting = std::string(V::kName) + "." + known->name, wanted = driver.text(known->name);
+    const std::string setting = std::string(V::kName) + "." + known->name, &wanted = wanted_[name];
     std::string said;
     const auto take = [&](const char *file, bool there) {
       made->file = file;
@@ -67,6 +70,7 @@ class Libraries {
   }
 
  private:
+  std::map<std::string, std::string> wanted_;  // as the settings say
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<OpenLibrary>> open_;
 };
