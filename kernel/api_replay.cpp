@@ -127,6 +127,7 @@ consort_status consort_record_end(consort_runtime *shell, consort_recording_id *
       rt->recordings.give_back(r);
       return s;
     }
+    r.captured = Captured::of(*rt, r, recorder->is_loose());
     r.live = true;
     *out = r.id();
     return CONSORT_OK;
@@ -203,6 +204,7 @@ consort_status consort_recording_set_data(consort_runtime *shell, consort_record
       r.place.insert(std::move(entry));
     }
     replace_datum(rt, r, *from, *to);
+    if (r.captured) r.captured->replace(*from, *to);
     use.datum = to;  // the next replay claims it: the place is among the loose ones
     use.id = now.v;
     if (name.empty()) r.names.erase(place);
@@ -237,6 +239,7 @@ consort_status consort_recording_set_arg(consort_runtime *shell, consort_recordi
     if (!by_address) a.value = value->scalar;
     else if (value->bytes) std::memcpy(all + a.value, reinterpret_cast<const void *>(value->scalar), value->bytes);
     a.bytes = value->bytes;
+    if (r.captured) r.captured->changed();
     return CONSORT_OK;
   });
 }
@@ -245,7 +248,9 @@ consort_status consort_recording_set_priority(consort_runtime *shell, consort_re
                                               int32_t priority) {
   return change(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
     if (task >= r.ntasks) return no_such_task(r, task);
-    rt.tasks.at(r.first + task)->pub.priority = priority;
+    int32_t &now = rt.tasks.at(r.first + task)->pub.priority;
+    if (r.captured && now != priority) r.captured->give_up();  // one goes before another, which a graph does not
+    now = priority;
     return CONSORT_OK;
   });
 }

@@ -313,8 +313,7 @@ consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
   }
 }
 
-void begin_all(Runtime &rt, Task *whole, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
-  const Recording &r = begin_replay(rt, whole);
+void begin_roots(Runtime &rt, const Recording &r, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
   const uint32_t *const roots = r.roots.data();
   const auto n = static_cast<uint32_t>(r.roots.size());
   push_batch(rt, batch, from);
@@ -324,6 +323,13 @@ void begin_all(Runtime &rt, Task *whole, uint32_t from, ReadyBatch &batch, Task 
     for (; i < end; ++i) now_ready(rt, rt.tasks.at(roots[i]), from, batch, specials);
   }
   std::reverse(batch.task, batch.task + batch.n);  // the earliest last
+}
+
+void begin_all(Runtime &rt, Task *whole, uint32_t from, ReadyBatch &batch, Task *&specials) noexcept {
+  const Recording &r = begin_replay(rt, whole);
+  if (Task *carrier = r.carrier.load(std::memory_order_relaxed)) [[unlikely]]
+    return r.captured->worker().post(carrier);
+  begin_roots(rt, r, from, batch, specials);
 }
 
 // A replay, or a recorded task without a body, that has become ready, or a replay whose nodes have all ended.
@@ -476,6 +482,14 @@ Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *hei
   const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
   hand_on_one(rt, h, t, word, from, batch, specials);
   return go_on(rt, h, w, from, batch, specials);
+}
+
+void release_roots(Runtime &rt, Hand &h, const Recording &r) noexcept {
+  ReadyBatch batch;
+  Task *specials = nullptr;
+  const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+  begin_roots(rt, r, from, batch, specials);
+  (void)go_on(rt, h, nullptr, from, batch, specials);
 }
 
 void end_special(Runtime &rt, Hand &h, Task *t) noexcept {

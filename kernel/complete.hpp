@@ -9,9 +9,14 @@
 
 namespace consort {
 
+struct Recording;
+
 // The task's end. Returns a successor to run in place, if `bypass_for` is a worker that may; else nullptr.
 // After this the record belongs to somebody else.
 Task *complete(Runtime &, Hand &, Task *, consort_status, Worker *bypass_for) noexcept;
+
+// The nodes of a recording that nothing precedes may run.
+void release_roots(Runtime &, Hand &, const Recording &) noexcept;
 
 // What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a
 // task that has become ready beside them.

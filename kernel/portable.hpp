@@ -34,6 +34,7 @@ class Portable {
   bool is_loaded(const Device &) const noexcept;
   bool was_refused(const Device &) const noexcept;
   bool warn_once(const Device &) noexcept;  // is this the first time that anybody asks?
+  bool asks_for_range() const noexcept { return how_.range; }  // a function says over how much it runs, each time
 
   // What is launched for this task: the code, its arguments, how many. < 0: told in the error slot.
   consort_status prepare(Runtime &, const Device &, const consort_call &, const Task &, Launch &) noexcept;

@@ -229,6 +229,28 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   return CONSORT_OK;
 }
 
+consort_status prepare_all(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+  const uint32_t n = t->pub.naccess;
+  if (!f.make_room(n, 0)) return set_error(CONSORT_E_NOMEM, "no memory for the list of its data");
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t state = Datum::of(t->pub.access[i].datum)->state.load(std::memory_order_relaxed);
+    if ((t->pub.access[i].mode & CONSORT_M_R) && ((state & data_state::kPoisoned) || !(state & data_state::kValid)))
+      return set_error(CONSORT_E_POISONED, "some datum has no contents that could be read");
+  }
+  const bool staged = (t->extra && t->extra->staging) || needs_staging(rt, w, *t);
+  Datum *unused = nullptr;
+  if (staged)
+    if (const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &unused); s != CONSORT_OK) return s;
+  for (uint32_t i = 0; i < n; ++i) {
+    Datum *d = Datum::of(t->pub.access[i].datum);
+    if (staged && d->pub.bytes) continue;
+    if (is_nowhere(*d))
+      if (const consort_status s = rt.data.give_memory(*d, w.unit.desc.space); s < 0) return s;
+    f.views[i] = d->view;
+  }
+  return CONSORT_OK;
+}
+
 consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];

@@ -41,6 +41,10 @@ inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_
   return prepare_odd(rt, w, f, t, impl);
 }
 
+// All data that a recording's nodes use, for the one task that runs in their place: f.views. > 0: it comes again. < 0: not
+// to be had just now, which is told in the error slot and recorded nowhere; POISONED: some datum cannot be read.
+consort_status prepare_all(Runtime &, Worker &, Frame &, Task *carrier) noexcept;
+
 // Of a task that was issued behind unfinished ones: could what it read be read after all? Recorded like prepare().
 consort_status check_inputs(Runtime &, Worker &, Task *) noexcept;
 

@@ -14,6 +14,7 @@
 #include "models.hpp"
 #include "prepare.hpp"
 #include "reduction.hpp"
+#include "replay.hpp"
 #include "task_bytes.hpp"
 #include "tracer.hpp"
 
@@ -25,6 +26,7 @@ struct Queue::Slot {
   Runtime *const rt;
   Task *task = nullptr;
   Gang *gang = nullptr;       // it is for the team that this worker leads
+  Captured *captured = nullptr;  // it is a recording's nodes as one graph, which `task` carries
   consort_op op{};
   consort_call_fn *fn = nullptr;
   Portable::Launch launch;  // of a task whose implementation is text
@@ -52,6 +54,11 @@ consort_status run_host_code(const consort_call *call) noexcept {
   if (h) h->task = outer_task, h->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return s;
+}
+
+void tell_given_up(const Runtime &rt, const Task &t) noexcept try {
+  rt.log(kLogInfo, "a " + std::string(task_label(t)) + " goes task by task from now on: " + error_text());
+} catch (const std::bad_alloc &) {  // it goes without a word
 }
 
 }  // namespace
@@ -242,6 +249,7 @@ Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
 }
 
 bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
+  if (t->role == kFinal) [[unlikely]] return issue_captured(h, t);
   if (rt_.lost.has(worker_)) [[unlikely]] {
     // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
@@ -300,6 +308,60 @@ bool Queue::issue_for_team(Hand &h, Gang &g) noexcept {
   return submit(slot);
 }
 
+// In the place of all nodes, or (what it cannot be given) they begin.
+bool Queue::issue_captured(Hand &h, Task *t) noexcept {
+  Captured &c = *recording_of(*t).captured;
+  Slot *slot = free_.back();
+  if (const consort_status s = fail_if_doomed(rt_, t); s < 0) {
+    complete(rt_, h, t, s, &worker_);
+    return true;
+  }
+  consort_status s = rt_.lost.has(worker_) ? set_error(CONSORT_E_DEVICE_LOST, "its device is lost")
+                                           : prepare_all(rt_, worker_, slot->frame, t);
+  if (s > 0) return true;
+  const bool poisoned = s == CONSORT_E_POISONED;
+  if (s >= 0) s = c.prepare(q_, slot->frame);
+  if (s < 0) {
+    if (!poisoned) {
+      c.give_up();
+      tell_given_up(rt_, *t);
+    }
+    c.go_by_nodes(h);
+    return true;
+  }
+  free_.pop_back();
+  slot->task = t;
+  slot->captured = &c;
+  slot->run = {};
+  slot->recorded = false;
+  slot->op = {};
+  slot->op.kind = CONSORT_OP_MARK;
+  slot->op.cookie = reinterpret_cast<uint64_t>(slot);
+  slot->op.codelet = slot->op.impl = CONSORT_NONE;
+  slot->op.priority = t->pub.priority;
+  slot->text[0] = 0;
+  return submit(slot);
+}
+
+// Which of its tasks failed nobody knows: all that they write is poisoned, and each is looked at by itself.
+void Queue::finish_captured(Hand &h, Slot *slot, consort_status s) noexcept {
+  Task *const t = slot->task;
+  Captured &c = *std::exchange(slot->captured, nullptr);
+  --inflight_;
+  slot->task = nullptr;
+  free_.push_back(slot);
+  if (s >= 0) {
+    c.count();
+    t->bits |= kOdd;
+    complete(rt_, h, t, CONSORT_OK, &worker_);
+    return;
+  }
+  if (s == CONSORT_E_DEVICE_LOST) rt_.lost.add(*worker_.unit.device);
+  record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
+  c.give_up();
+  c.go_by_nodes(h);
+}
+
 void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
   slot->task = t;
   slot->recorded = false;
@@ -343,6 +405,7 @@ void Queue::end_early(Task *t, consort_status s, const char *why, bool recorded)
 }
 
 bool Queue::submit(Slot *slot) noexcept {
+  if (slot->captured) [[unlikely]] return launch(slot);
   const bool launch = slot->op.kind == CONSORT_OP_LAUNCH;
   if (launch) clear_error();
   if (ops_->submit(q_, &slot->op, 1) == 0) {
@@ -363,6 +426,20 @@ bool Queue::submit(Slot *slot) noexcept {
   if (domain_ && !(slot->task->bits & kMore) && !slot->task->replayed() &&
       !(slot->task->word.load(std::memory_order_relaxed) & word::kIssued))
     mark_issued(slot->task);
+  return true;
+}
+
+bool Queue::launch(Slot *slot) noexcept {
+  clear_error();
+  const consort_status s = slot->captured->launch(q_, slot->op);
+  if (s > 0) {
+    stalled_ = slot;
+    return false;
+  }
+  std::snprintf(slot->text, sizeof slot->text, "%s", error_text());
+  ++inflight_;
+  if (s < 0) early_.push_back({reinterpret_cast<uint64_t>(slot), s, 0, 0, 0, 0, 0});  // nothing of it was taken
+  else ++accepted_;
   return true;
 }
 
@@ -396,6 +473,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
     free_.push_back(slot);
     return rt_.gangs.end(worker_, h, *g, done.status, slot->text);
   }
+  if (slot->captured) [[unlikely]] return finish_captured(h, slot, done.status);
   if ((t->bits & kFollowed) && (t->pending.load(std::memory_order_acquire) & 0xffffffff)) {
     early_.push_back(done);  // its links are still in its predecessors' lists
     return;

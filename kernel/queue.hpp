@@ -46,6 +46,8 @@ class Queue {
   Task *next(uint32_t *impl, uint32_t *team) noexcept;
   bool stand_by(Hand &) noexcept;                   // called to a team
   bool issue_for_team(Hand &, Gang &) noexcept;
+  bool issue_captured(Hand &, Task *) noexcept;
+  void finish_captured(Hand &, Slot *, consort_status) noexcept;
   void fill_op(Slot *, Task *, const Frame &) noexcept;
   bool advance(Hand &) noexcept;
   bool issue(Hand &, Task *, uint32_t impl) noexcept;
@@ -55,6 +57,7 @@ class Queue {
   // Nothing of it was issued: it ends when its predecessors have. recorded: its failure is.
   void end_early(Task *, consort_status, const char *why, bool recorded) noexcept;
   bool submit(Slot *) noexcept;
+  bool launch(Slot *) noexcept;                     // of a captured recording
   void mark_issued(Task *) noexcept;
   void finish(Hand &, const consort_done &) noexcept;
   bool run_again_elsewhere(Hand &, Slot *, const consort_done &) noexcept;

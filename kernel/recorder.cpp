@@ -106,6 +106,11 @@ consort_status Recorder::copy(Draft &draft) {
   return CONSORT_OK;
 }
 
+bool Recorder::is_loose() const noexcept {
+  return std::any_of(uses.begin(), uses.end(), [](const Use &use) { return use.loose; }) ||
+         std::any_of(items.begin(), items.end(), [](const Item &item) { return item.unordered; });
+}
+
 consort_status Recorder::take(Draft &draft, consort_task_id *out) noexcept {
   try {
     const auto index = static_cast<uint32_t>(items.size());

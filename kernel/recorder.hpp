@@ -65,6 +65,7 @@ struct Recorder {
   consort_status refuse(consort_status, const char *text) noexcept;
 
   consort_status build(Recording &);           // may throw bad_alloc
+  bool is_loose() const noexcept;              // some task uses data in no order with others
 
  private:
   bool index_of(TaskName, uint32_t *out) const noexcept;

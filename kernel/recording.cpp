@@ -5,6 +5,7 @@
 
 #include "discipline.hpp"
 #include "recorder.hpp"
+#include "replay.hpp"
 #include "runtime.hpp"
 
 namespace consort {
@@ -15,6 +16,7 @@ std::string Recording::name_of(const Use &use) const {
 }
 
 void Recording::clear() noexcept {
+  captured.reset();
   for (uint32_t i = 0; i < nextras; ++i) {
     std::free(extras[i].name);
     std::free(extras[i].after);
@@ -163,9 +165,10 @@ void Recordings::forget(Codelet &c) noexcept {
 }
 
 void Recording::cancel_nodes(const TaskArena &tasks) noexcept {
-  const uint32_t now = turn.load(std::memory_order_relaxed), n = nnodes;
+  Task *const one = carrier.load(std::memory_order_relaxed);
+  const uint32_t now = turn.load(std::memory_order_relaxed), n = one ? 1 : nnodes.load();
   for (uint32_t i = 0; i < n; ++i) {
-    std::atomic<uint64_t> &word = tasks.at(first + i)->word;
+    std::atomic<uint64_t> &word = (one ? one : tasks.at(first + i))->word;
     uint64_t w = word.load(std::memory_order_relaxed);
     while (word::generation(w) == now &&
            !word.compare_exchange_weak(w, w | word::kCancelled, std::memory_order_relaxed)) {
@@ -181,7 +184,8 @@ void Recordings::cancel(TaskName whole) noexcept {
 }
 
 void Recordings::note_failure(const Task &t, const std::shared_ptr<const Failure> &f) noexcept {
-  if (Recording *r = of(t); r && !r->failure) r->failure = f;
+  Recording *r = t.role == kFinal ? &recording_of(t) : of(t);
+  if (r && !r->failure) r->failure = f;
 }
 
 Recorder *Recordings::keep(std::unique_ptr<Recorder> recorder) {

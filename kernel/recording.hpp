@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "captured.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
 #include "failure.hpp"
@@ -75,6 +76,9 @@ struct Recording {
   Group *group = nullptr;                         // as the nodes have it; whoever begins a replay
   uint8_t epoch = 0;
   Task *whole = nullptr;                          // the replay that runs, as one task; whoever begins it
+  std::unique_ptr<Captured> captured;             // where it can be one graph of a device
+  // that graph's task, while it runs in the place of the nodes. Relaxed: see go_by_nodes()
+  std::atomic<Task *> carrier{nullptr};
   // its name; 0: none runs. Pairs, by fences, with the flag kCancelled in its word
   std::atomic<TaskName> running{0};
   std::atomic<uint32_t> turn{0};                  // generation of all nodes that have not ended in it
@@ -87,7 +91,7 @@ struct Recording {
   // replays submitted and not over; release at the end pairs with acquire of whoever changes it
   std::atomic<uint32_t> pending{0};
 
-  void cancel_nodes(const TaskArena &) noexcept;  // of this turn
+  void cancel_nodes(const TaskArena &) noexcept;  // of this turn; or what runs in their place
   consort_recording_id id() const noexcept { return {uint64_t{generation} << 32 | (number + 1)}; }
   std::string name_of(const Use &) const;
   void clear() noexcept;     // nothing of it runs, its records are nobody's

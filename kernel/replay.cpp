@@ -148,17 +148,20 @@ Recording &begin_replay(Runtime &rt, Task *whole) noexcept {
   Recording &r = recording_of(*whole);
   whole->role = kWholeBegun;
   r.whole = whole;
-  r.turn.store(word::generation(rt.tasks.at(r.first)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
-  r.running.store(whole->pub.id, std::memory_order_release);
+  Task *const first = rt.tasks.at(r.first);
   if (r.group != whole->group || r.epoch != whole->epoch) {
     r.group = whole->group;
     r.epoch = whole->epoch;
-    Task *t = rt.tasks.at(r.first);
+    Task *t = first;
     for (uint32_t i = 0; i < r.nnodes; ++i, ++t) {
       t->group = r.group;
       t->epoch = r.epoch;
     }
   }
+  Task *const carrier = r.captured ? r.captured->begin() : nullptr;
+  r.carrier.store(carrier, std::memory_order_relaxed);
+  r.turn.store(word::generation((carrier ? carrier : first)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  r.running.store(whole->pub.id, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (whole->word.load(std::memory_order_relaxed) & word::kCancelled) r.cancel_nodes(rt.tasks);
   return r;

@@ -22,7 +22,7 @@ inline Recording &recording_of(const Task &part) noexcept {  // of a whole or a 
   return *r;
 }
 
-// Gives the nodes what the whole has; then each of `roots` may run.
+// Gives the nodes what the whole has; then each of `roots` may run, or `carrier` in their place where there is one.
 Recording &begin_replay(Runtime &, Task *whole) noexcept;
 // All nodes have ended: the status of the whole, whose failure is recorded under its name. Now the recording may
 // change.

@@ -302,6 +302,7 @@ Runtime::~Runtime() {
   reports.tell_all(*this);
   policy.close();
   models->close();
+  for (uint32_t i = 0; i < Recordings::kMost && recordings.at(i); ++i) recordings.at(i)->captured.reset();  // graphs go first
   workers.clear();
   if (topology) {
     plans.close();
