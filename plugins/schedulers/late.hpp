@@ -14,10 +14,17 @@
 
 namespace policies {
 
+// How long what costs others less is left to them: as long as what hangs on it and those that wait for these others
+// take up less than a part of the time to the end.
+struct Patience {
+  double share = 0.4;                          // that part
+  double queue = 1;                            // how often those that wait count: while they are done more of them come
+};
+
 class Late {
  public:
   // ahead: tasks that a worker is given at once, if they take long
-  Late(const consort_host *, const consort_topology &, uint64_t epoch, uint32_t ahead);
+  Late(const consort_host *, const consort_topology &, uint64_t epoch, uint32_t ahead, Patience = {});
   virtual ~Late() = default;
 
   consort_status workers(const consort_topology &, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd);
@@ -38,8 +45,6 @@ class Late {
   static constexpr uint32_t kClasses = 64;
   static constexpr uint32_t kAlways = ~uint32_t{0};
   static constexpr double kSoon = 200e3;       // ns of work that may wait at a worker beside what it does
-  // How much of the time to the end a task may take up that is left to others, to whom it costs less.
-  static constexpr double kPatience = 0.4;
   // What a task changes stays where it is changed next; brought elsewhere it is lost to those, while what is only read
   // is there for all that read it later. So the way of the former counts that much more.
   static constexpr double kStays = 4;
@@ -126,6 +131,7 @@ class Late {
   const consort_sched_host *const models_;     // nullptr: this host has none
   const decltype(consort_sched_host::lacking) lacking_;  // nullptr: this host does not tell
   const uint32_t ahead_;
+  const Patience patience_;
   Serving serving_;
 
   mutable SpinLock lock_;                      // guards what follows

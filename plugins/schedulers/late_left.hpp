@@ -68,9 +68,9 @@ inline double Late::floor_of(const Crew &crew, const Kind &k, uint32_t g, double
     if (c == mine || !crew.of_class[c] || !(k.class_ns[c] > k.class_ns[mine])) continue;
     const double there_and_back = 2.0 * k.ready.front()->changes * pace(g);
     if (there_and_back > k.class_ns[mine] / static_cast<double>(crew.of_class[mine])) return -1;
-    if (left < 0) left = left_ns(crew, now) * kPatience;
+    if (left < 0) left = left_ns(crew, now) * patience_.share;
     if (!priced_ || k.class_ns[c] * price_[c] >= k.class_ns[mine] * price_[mine]) continue;
-    const double queue = k.nready * static_cast<double>(k.class_ns[c]) / crew.of_class[c];
+    const double queue = patience_.queue * k.nready * k.class_ns[c] / crew.of_class[c];
     floor = std::max(floor, left - queue - (k.class_ns[c] - k.best_ns));
   }
   return floor;

@@ -8,11 +8,13 @@ namespace policies {
 
 // -- life ---------------------------------------------------------------------------------------------------------
 
-inline Late::Late(const consort_host *host, const consort_topology &t, uint64_t epoch, uint32_t ahead)
+inline Late::Late(const consort_host *host, const consort_topology &t, uint64_t epoch, uint32_t ahead,
+                  Patience patience)
     : host_(host),
       models_(host->get ? static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID)) : nullptr),
       lacking_(models_ && CONSORT_HAS_FN(models_, consort_sched_host, lacking) ? models_->lacking : nullptr),
       ahead_(ahead),
+      patience_(patience),
       serving_(host, epoch),
       kinds_(host, models_) {
   publish(Members(t), t);

@@ -232,6 +232,27 @@ TEST(Lookahead, TheFastUnitLeavesWhatCostsOthersLess) {
   EXPECT_EQ(v.pop(4), 0u);
 }
 
+// What is left to slow units does not pile up there: what waits for them already counts several times.
+TEST(Lookahead, TheFastUnitTakesItWhereManyWaitForTheOthers) {
+  const auto first = [](uint32_t waiting) {
+    Machine m = machine(4, 1);
+    m.tells_ways = true;
+    VirtualMachine v(kPolicy, m);
+    Graph g = independent(0, 0, 4096);
+    for (uint32_t i = 0; i < 200; ++i) g.add(i % 2 ? 0 : 4, {{i, CONSORT_M_RW}});
+    v.load(g);
+    submit(v);
+    std::vector<uint32_t> ready{1};
+    for (uint32_t i = 0; i < waiting; ++i) ready.push_back(2 * i);
+    v.push(CONSORT_NONE, ready);
+    const uint32_t t = v.pop(4);
+    return t == CONSORT_NONE ? t : g.items[t].kind;
+  };
+  // The end is 30 ms away; these take the others 1.5 ms, then 7.5: 6, then 30 as they count.
+  EXPECT_EQ(first(10), 0u);
+  EXPECT_EQ(first(50), 4u);
+}
+
 TEST(Lookahead, WhoeverCanRunItGetsIt) {
   VirtualMachine v(kPolicy, machine(2, 2));
   Graph g;

@@ -24,11 +24,15 @@ struct Settings {
 class Instance final : public policies::Late {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-      : Late(host, t, epoch, settings.ahead), settings_(settings) {
+      : Late(host, t, epoch, settings.ahead, {kShare, kQueue}), settings_(settings) {
     kinds_.weigh(settings.weights);
   }
 
  private:
+  // Much is left to slower units, but little more than they begin at once: what waits for them counts four times, since
+  // more of it comes while they are at it.
+  static constexpr double kShare = 0.7, kQueue = 4;
+
   // -- under the lock --
   Found choose(const Crew &, uint32_t worker, double now) noexcept override;
   bool would_take(const Crew &, uint32_t group, double now) noexcept override;
