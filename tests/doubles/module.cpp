@@ -2,12 +2,14 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "call.hpp"
 #include "ptx.hpp"
@@ -27,31 +29,31 @@ size_t elf_size(const Elf64_Ehdr &head, const unsigned char *image) {
   return size;
 }
 
-// A library of its own each time, for it is loaded from a file that nobody else has.
+// A library of its own each time: by its path and its file the loader tells one from another, also one that stays loaded after
+// it was closed.
 std::shared_ptr<void> open_image(const unsigned char *image, size_t size, std::string &log) {
-  int fd = memfd_create("consort-double-image", MFD_CLOEXEC);
+  std::error_code none;
+  std::string path = (std::filesystem::temp_directory_path(none) / "consort-double-image-XXXXXX").string();
+  int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) {
     fail(out_of_memory);
   }
-  for (size_t at = 0; at < size;) {
+  bool written = true;
+  for (size_t at = 0; written && at < size;) {
     ssize_t n = write(fd, image + at, size - at);
-    if (n <= 0) {
-      close(fd);
-      fail(out_of_memory);
-    }
-    at += static_cast<size_t>(n);
+    written = n > 0;
+    at += written ? static_cast<size_t>(n) : 0;
   }
-  std::string path = "/proc/self/fd/" + std::to_string(fd);
-  void *opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!opened) {
+  close(fd);
+  void *opened = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (written && !opened) {
     log = dlerror();
-    close(fd);
-    fail(invalid_image);
   }
-  return {opened, [fd](void *library) {
-            dlclose(library);
-            close(fd);  // not before: by its path the loader tells libraries from each other
-          }};
+  unlink(path.c_str());
+  if (!opened) {
+    fail(written ? invalid_image : out_of_memory);
+  }
+  return {opened, dlclose};
 }
 
 std::shared_ptr<Function> function_of(const consort_double_kernel &kernel, const std::shared_ptr<void> &library) {

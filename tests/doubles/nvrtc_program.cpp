@@ -153,6 +153,7 @@ int compile(Program &program, const std::vector<std::string> &options) {
                                     "-fPIC",
                                     "-shared",
                                     "-Wl,-Bsymbolic",  // a kernel may be called as some function of the host's is
+                                    "-fno-gnu-unique",  // else no image is ever unloaded
                                     "-w",
                                     "-fno-exceptions",
                                     "-fdiagnostics-color=never",

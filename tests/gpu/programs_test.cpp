@@ -212,6 +212,27 @@ void random_program(const Vendor &vendor, Program p, std::vector<std::pair<std::
   }
 }
 
+// Texts that a device has not seen before, while others are loaded: each codelet has its own kernels.
+TEST_P(GpuPrograms, EachTextHasItsOwnKernels) {
+  Machine m(GetParam());
+  std::vector<uint32_t> v(64, 0), want(64, 0);
+  const consort_data_id x = vector_of(m, v.data(), 64, 4);
+  std::vector<std::string> texts;
+  for (int k = 0; k < 12; ++k)
+    texts.push_back("extern \"C\" __global__ void add_" + std::to_string(k) + "(unsigned *x, unsigned long long n) {\n"
+                    "  if (threadIdx.x < n) x[threadIdx.x] += " + std::to_string(1 << k) + ";\n}\n");
+  for (int k = 0; k < 12; ++k) {
+    const std::string entry = "add_" + std::to_string(k);
+    std::vector<consort_impl> impls = {{m.vendor.driver, nullptr, nullptr, nullptr, m.vendor.format, texts[k].c_str(), entry.c_str(), 0}};
+    const consort_codelet_id add = codelet_of(m, entry.c_str(), impls);
+    Desc(add).rw(x).must(m);
+    for (uint32_t &one : want) one += 1u << k;
+  }
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  ASSERT_OK(consort_unregister(m, x));
+  EXPECT_EQ(v, want);
+}
+
 TEST_P(GpuPrograms, Random) {
   for (uint32_t seed = 1; seed <= (full() ? 200u : 4u); ++seed) {
     ASSERT_NO_FATAL_FAILURE(random_program(GetParam(), {seed}, {}));
