@@ -1,7 +1,10 @@
-// Three of the four kernels of the tiled Cholesky for GPUs, on cuBLAS or rocBLAS: what kernels.hpp does, enqueued on the
-// worker's stream. potrf is left to the cores: it is a small part of the work, and waits at each column.
+// The kernels of the tiled Cholesky for GPUs, on cuBLAS or rocBLAS and cuSOLVER: what kernels.hpp does, enqueued on the
+// worker's stream. Where there is no cuSOLVER potrf is left to the cores: it is a small part of the work.
 #pragma once
 #include "../gpu_blas.hpp"
+
+#include <cstdio>
+#include <span>
 
 namespace cholesky::gpu {
 
@@ -11,6 +14,35 @@ constexpr float one = 1, minus_one = -1;
 inline int rows(const auto &m) { return static_cast<int>(m.nx()); }
 inline int cols(const auto &m) { return static_cast<int>(m.ny()); }
 inline int ld(const auto &m) { return static_cast<int>(m.ld()); }
+
+struct Solver : example::Cuda {
+  static constexpr const char *library = "cusolver";
+};
+
+// How many numbers cuSOLVER works in for a tile of n x n, on any GPU; 0: no GPU here has it.
+inline int room_for_potrf(consort::Runtime &rt, int n) {
+  for (uint32_t w = 0; w < rt.info().nworkers; ++w) {
+    if (std::strcmp(rt.worker(w).klass, Solver::klass)) continue;
+    int room = 0;
+    try {
+      rt.run_on_each([&](const consort_call &call) {
+        return example::enqueue<Solver>(call, "cusolverDnSpotrf_bufferSize", Solver::lower, n, static_cast<float *>(nullptr), n, &room);
+      }, Solver::klass);
+    } catch (const consort::Error &e) {
+      std::fprintf(stderr, "cholesky: potrf is left to the cores: %s\n", e.what());
+      return 0;
+    }
+    return room;
+  }
+  return 0;
+}
+
+// L of A = L Lᵀ. Behind what it works in is where cuSOLVER says whether there is one; the residual tells, too.
+inline consort_status potrf(const consort_call &call, Matrix<float> a, std::span<float> work) {
+  const int room = static_cast<int>(work.size()) - 1;
+  return example::enqueue<Solver>(call, "cusolverDnSpotrf", Solver::lower, rows(a), a.data(), ld(a), work.data(), room,
+                                  reinterpret_cast<int *>(work.data() + room));
+}
 
 // B := B L⁻ᵀ
 template <class V>

@@ -19,7 +19,7 @@ namespace {
 
 using cholesky::Tiled;
 using example::Cuda, example::Hip;
-using consort::Matrix, consort::r, consort::rw, consort::w;
+using consort::Matrix, consort::r, consort::rw, consort::scratch, consort::w;
 
 int rows(const auto &m) { return static_cast<int>(m.nx()); }
 int cols(const auto &m) { return static_cast<int>(m.ny()); }
@@ -29,6 +29,9 @@ int ld(const auto &m) { return static_cast<int>(m.ld()); }
 const consort::Codelet potrf{"potrf", consort::cpu([](Matrix<float> a) {
   if (!cholesky::potrf(a.data(), rows(a), ld(a))) throw std::domain_error("the matrix is not positive definite");
 }), cholesky::cl::potrf()};
+const consort::Codelet potrf_on_gpus{"potrf", consort::cpu([](const consort_call &, Matrix<float> a, std::span<float>) {
+  if (!cholesky::potrf(a.data(), rows(a), ld(a))) throw std::domain_error("the matrix is not positive definite");
+}), consort::cuda(cholesky::gpu::potrf), consort::async};
 const consort::Codelet trsm{"trsm", consort::cpu([](const consort_call &, Matrix<const float> l, Matrix<float> b) {
   cholesky::trsm(l.data(), ld(l), b.data(), ld(b), rows(b), cols(b));
 }), cholesky::cl::trsm(), consort::cuda(cholesky::gpu::trsm<Cuda>), consort::impl("hip", cholesky::gpu::trsm<Hip>), consort::async};
@@ -61,11 +64,12 @@ private:
   std::vector<consort::Data<Matrix<float>>> tiles_;
 };
 
-// The more tasks still hang on a task, one after the other, the more urgent it is.
-void factorise(consort::Runtime &rt, const Tiles &A) {
+// The more tasks still hang on a task, one after the other, the more urgent it is. work: for potrf on GPUs, if they have it.
+void factorise(consort::Runtime &rt, const Tiles &A, const consort::Data<std::span<float>> *work) {
   const int n = A.count();
   for (int k = 0; k < n; ++k) {
-    rt.submit({.priority = 3 * (n - k)}, potrf, rw(A(k, k)));
+    if (work) rt.submit({.priority = 3 * (n - k)}, potrf_on_gpus, rw(A(k, k)), scratch(*work));
+    else rt.submit({.priority = 3 * (n - k)}, potrf, rw(A(k, k)));
     for (int i = k + 1; i < n; ++i)
       rt.submit({.priority = 3 * n - i - 2 * k}, trsm, r(A(k, k)), rw(A(i, k)));
     for (int i = k + 1; i < n; ++i) {
@@ -132,6 +136,8 @@ void run(const Options &o) {
   consort::Settings settings = o.settings;
   consort::Runtime rt(settings.set("profile", true)); // two looks at the clock per task, for the shares below
   example::start_gpu_blas(rt);
+  const int room = cholesky::gpu::room_for_potrf(rt, o.tile);
+  const auto work = rt.vector<float>(static_cast<size_t>(room) + 1);
   const Tiles A(rt, matrix);
   std::printf("Cholesky, single precision: %d x %d in tiles of %d, %u workers, scheduler %s\n", o.n, o.n, o.tile, rt.info().nworkers,
               rt.info().scheduler);
@@ -144,7 +150,7 @@ void run(const Options &o) {
   const std::vector<Load> start = loads(rt);
   ProgressBar bar(o.bar, tasks, [&] { return rt.info().finished - before; });
   const auto t0 = std::chrono::steady_clock::now();
-  factorise(rt, A);
+  factorise(rt, A, room ? &work : nullptr);
   rt.wait();
   const double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t0).count();
   bar.finish();

@@ -65,6 +65,8 @@ class Demo(unittest.TestCase):
             name = f"CONSORT_{driver.upper()}__"
             gpu = {"CONSORT_DRIVERS": "cpu," + driver, name + "LIBRARY": library, name + blas.upper(): library,
                    name + "CACHE": "off", "CONSORT_DOUBLE": "devices=2,memory=64M"}
+            if driver == "cuda":
+                gpu[name + "CUSOLVER"] = library
             shares = {}
             for n, tile in [(100, 100), *[(515, 32)] * 10]:  # until a GPU has had a task: the cores are quick
                 if any(float(share) for worker, share in shares.items() if worker.startswith(driver)):
@@ -75,6 +77,11 @@ class Demo(unittest.TestCase):
                 self.assertLess(figure(done.stdout, "residual"), 1e-6)
                 shares = dict(re.findall(r"\n  (\w+) +([\d.]+) % of the tasks", done.stdout))
             self.assertGreater(sum(float(share) for worker, share in shares.items() if worker.startswith(driver)), 0, shares)
+            if driver == "cuda":  # its potrf is another library's
+                done = demo("--n", "200", "--tile", "50", **{**gpu, name + "CUSOLVER": "/nowhere/libcusolver.so"})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("potrf is left to the cores", done.stderr)
+                self.assertLess(figure(done.stdout, "residual"), 1e-6)
             ran += 1
         if not ran:
             self.skipTest("no double of a GPU's library with its BLAS here: the vendors' headers were not found")
