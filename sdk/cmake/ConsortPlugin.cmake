@@ -12,6 +12,11 @@
 #   consort_add_static_plugin(NAME [SOURCES file...] [LINK library...])
 #   target_link_libraries(app PRIVATE consort_static_NAME)   # and its entry into consort_settings.modules
 #
+# Headers of a plugin's own for applications lie in its include/consort. Programs link Consort::NAME for them, here and
+# installed, also where the plugin itself is left out, by
+#
+#   consort_add_plugin_headers(NAME)
+#
 # What several plugins of one folder share is compiled once, by
 #
 #   consort_add_plugin_library(NAME SOURCES file... [LINK library...])   # then LINK NAME for each of them
@@ -56,6 +61,23 @@ function(consort_add_static_plugin name)
   add_library(consort_static_${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
   _consort_plugin_properties(consort_static_${name} ${arg_LINK})
   target_compile_definitions(consort_static_${name} PRIVATE CONSORT_STATIC_PLUGIN)
+endfunction()
+
+function(consort_add_plugin_headers name)
+  if(TARGET Consort::${name}) # the plugin is built by itself, and the installed Consort has its headers
+    return()
+  endif()
+  add_library(consort_headers_${name} INTERFACE)
+  add_library(Consort::${name} ALIAS consort_headers_${name})
+  set_target_properties(consort_headers_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(consort_headers_${name} INTERFACE
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(NOT CONSORT_PLUGIN_NO_INSTALL)
+    install(DIRECTORY include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
+  endif()
+  if(CONSORT_INSTALL) # with Consort itself
+    install(TARGETS consort_headers_${name} EXPORT ConsortTargets)
+  endif()
 endfunction()
 
 function(consort_add_plugin name)
