@@ -83,7 +83,8 @@ stage "stranger" tests/checks/stranger.sh build/release
 stage "snippets" tests/checks/snippets.py build/release
 stage "build asan" make asan asan
 stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j $((jobs + 1))
-stage "build tsan" make tsan tsan -DCONSORT_TOOLS=OFF -DCONSORT_TESTS_OF_ONE_THREAD="$([ -n "$full" ] && echo ON || echo OFF)"
+long=$([ -n "$full" ] && echo ON || echo OFF) # what brings no meeting of threads that other tests have not
+stage "build tsan" make tsan tsan -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
 stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $((jobs + 1))
 [ -n "$full" ] && stage "build clang" clang_build
 
