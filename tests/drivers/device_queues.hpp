@@ -30,6 +30,21 @@ inline void several_are_in_flight(DeviceMachine &m) {
   EXPECT_EQ(m.collect(q, 2).size(), 2u);
 }
 
+// Until so many ops are over, asleep where nothing is to be polled; *slept: how often that was.
+inline void sleep_for(DeviceMachine &m, void *q, int fd, uint32_t ops, uint32_t *slept) {
+  while (ops) {
+    consort_done done[4];
+    if (const uint32_t k = m.ops->poll(q, done, 4)) {
+      ops -= k;
+      continue;
+    }
+    if (m.ops->arm(q) == CONSORT_E_BUSY) continue;
+    pollfd p{fd, POLLIN, 0};
+    ASSERT_EQ(::poll(&p, 1, 20000), 1) << "a wake-up was lost";
+    ++*slept;
+  }
+}
+
 // spin(x, n): a kernel that takes the longer the larger n is; n_slow: an n for some milliseconds.
 inline void arm_wakes_for_the_oldest(DeviceMachine &m, uint64_t spin, int n_slow) {
   void *q = m.open_queue();
@@ -46,17 +61,7 @@ inline void arm_wakes_for_the_oldest(DeviceMachine &m, uint64_t spin, int n_slow
   for (int i = 0; i < 200; ++i) {
     std::vector<consort_op> ops = {i % 3 == 2 ? helped.op(false) : launch_of(spin, i % 3 ? quick : slow, 1), launch_of(spin, quick, 1)};
     ASSERT_EQ(m.ops->submit(q, ops.data(), 2), 2u);
-    for (uint32_t n = 0; n < 2;) {
-      consort_done done[4];
-      if (const uint32_t k = m.ops->poll(q, done, 4)) {
-        n += k;
-        continue;
-      }
-      if (m.ops->arm(q) == CONSORT_E_BUSY) continue;
-      pollfd p{fd, POLLIN, 0};
-      ASSERT_EQ(::poll(&p, 1, 20000), 1) << "a wake-up was lost in round " << i;
-      ++slept;
-    }
+    ASSERT_NO_FATAL_FAILURE(sleep_for(m, q, fd, 2, &slept)) << "in round " << i;
   }
   EXPECT_GT(slept, 0u);
 }

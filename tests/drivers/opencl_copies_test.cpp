@@ -1,7 +1,7 @@
 // Copies and fills of the OpenCL driver on PoCL: boxes of every kind, on queues with and without order.
-#include <poll.h>
 
 #include "drivers/device_copies.hpp"
+#include "drivers/device_queues.hpp"
 #include "drivers/opencl_machine.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
@@ -57,19 +57,11 @@ TEST_F(OpenClCopies, WhoSleepsForCopiesWithoutOrderIsWokenByEach) {
   const int fd = m.ops->event_fd(q);
   std::vector<unsigned char> large(4 << 20), small(64);
   const consort_addr a = m.alloc(large.size()), b = m.alloc(64);
+  uint32_t slept = 0;
   for (int i = 0; i < 100; ++i) {
     std::vector<consort_op> ops = {m.to_device(large.data(), a, large.size()), m.to_device(small.data(), b, 64)};
     ASSERT_EQ(m.ops->submit(q, ops.data(), 2), 2u);
-    for (uint32_t n = 0; n < 2;) {
-      consort_done done[4];
-      if (const uint32_t k = m.ops->poll(q, done, 4)) {
-        n += k;
-        continue;
-      }
-      if (m.ops->arm(q) == CONSORT_E_BUSY) continue;
-      pollfd p{fd, POLLIN, 0};
-      ASSERT_EQ(::poll(&p, 1, 20000), 1) << "a wake-up was lost in round " << i;
-    }
+    ASSERT_NO_FATAL_FAILURE(sleep_for(m, q, fd, 2, &slept)) << "in round " << i;
   }
 }
 

@@ -1,7 +1,6 @@
 // The OpenCL driver on PoCL: two devices that are the host's cores, each with memory of its own. Where no loader and no
 // platform is installed, one line says so and the tests are skipped.
 #include <consort/layouts.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <numeric>
 #include <thread>
 
+#include "drivers/device_memory.hpp"
 #include "drivers/device_queues.hpp"
 #include "drivers/opencl_machine.hpp"
 #include "support/folder.hpp"
@@ -94,18 +94,8 @@ TEST_F(OpenCl, TakesDevicesByNumber) {
 
 TEST_F(OpenCl, MemoryEndsWhereTheLimitIs) {
   Machine m(Params{{"limit", "1M"}});
-  consort_addr a{}, b{};
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &a), CONSORT_OK);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &b), CONSORT_E_NOMEM);
-  EXPECT_NE(m.plugin.failure().find("out of memory: 716800 bytes"), std::string::npos) << m.plugin.failure();
-  m.ops->free(m.dev, m.own(), a, 700 << 10);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &b), CONSORT_OK) << m.plugin.failure();
-  m.ops->free(m.dev, m.own(), b, 700 << 10);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), UINT64_MAX - 3, 64, 0, &b), CONSORT_E_NOMEM);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 0, 64, 0, &b), CONSORT_E_INVAL);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 48, 0, &b), CONSORT_E_INVAL);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 64, CONSORT_AL_EXPORT, &b), CONSORT_E_UNSUPPORTED);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 1 << 20, 0, &b), CONSORT_E_UNSUPPORTED);
+  memory_ends_where_the_limit_is(m, 1 << 20);
+  consort_addr b{};
   EXPECT_EQ(m.ops->attach(m.dev, m.host(), Machine::addr(&m), 64, &b), CONSORT_E_UNSUPPORTED);
 }
 

@@ -10,15 +10,6 @@
 namespace consort_test {
 namespace {
 
-constexpr char kKernels[] =
-    "extern \"C\" __global__ void scale(float *x, unsigned long long n, float a) {\n"
-    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
-    "  if (i < n) x[i] *= a;\n"
-    "}\n"
-    "extern \"C\" __global__ void axpy(float *y, unsigned long long n, const float *x, float a) {\n"
-    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
-    "  if (i < n) y[i] += a * x[i];\n"
-    "}\n";
 constexpr uint64_t kN = 300;
 
 // Built once for all tests.
@@ -31,7 +22,7 @@ Params with_cache(Params more) {
 struct Capturing : Gpu {
   explicit Capturing(Params more = {}) : Gpu(with_cache(std::move(more))) {
     ext = static_cast<const consort_capture_ops *>(plugin.plugin()->get(plugin.self(), CONSORT_CAPTURE_ID));
-    scale = load(kKernels, "scale"), axpy = load(kKernels, "axpy");
+    scale = load(kScale, "scale"), axpy = load(kScale, "axpy");
   }
   ~Capturing() {
     for (const uint64_t g : graphs) ext->release(g);

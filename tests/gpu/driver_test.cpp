@@ -1,7 +1,6 @@
 // A GPU driver on one device: what it offers, memory, kernels, host functions, completion. Over the double of its vendor's
 // library, which runs kernels for real and watches for broken rules; CONSORT_REAL_GPU=1 takes the real one.
 #include <consort/layouts.h>
-#include <poll.h>
 
 #include <atomic>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "drivers/device_memory.hpp"
 #include "drivers/device_queues.hpp"
 #include "gpu/machine.hpp"
 #include "support/folder.hpp"
@@ -16,15 +16,6 @@
 namespace consort_test {
 namespace {
 
-constexpr char kScale[] =
-    "extern \"C\" __global__ void scale(float *x, unsigned long long n, float a) {\n"
-    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
-    "  if (i < n) x[i] *= a;\n"
-    "}\n"
-    "extern \"C\" __global__ void axpy(float *y, unsigned long long n, const float *x, float a) {\n"
-    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
-    "  if (i < n) y[i] += a * x[i];\n"
-    "}\n";
 constexpr char kSpin[] =
     "extern \"C\" __global__ void spin(int *x, int n) { int s = x[0]; for (int i = 0; i < n; ++i) s = s * 3 + x[1]; x[0] = s; }\n"
     "extern \"C\" __global__ void move(int *x) { x[2] = x[0]; }\n";
@@ -71,18 +62,7 @@ TEST_P(OneGpu, SaysWhyThereIsNoDevice) {
 
 TEST_P(OneGpu, MemoryEndsWhereTheLimitIs) {
   Gpu m(Params{{"limit", "1M"}});
-  consort_addr a{}, b{};
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &a), CONSORT_OK);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &b), CONSORT_E_NOMEM);
-  EXPECT_NE(m.plugin.failure().find("out of memory: 716800 bytes"), std::string::npos) << m.plugin.failure();
-  m.ops->free(m.dev, m.own(), a, 700 << 10);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 700 << 10, 64, 0, &b), CONSORT_OK) << m.plugin.failure();
-  m.ops->free(m.dev, m.own(), b, 700 << 10);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), UINT64_MAX - 3, 64, 0, &b), CONSORT_E_NOMEM);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 0, 64, 0, &b), CONSORT_E_INVAL);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 48, 0, &b), CONSORT_E_INVAL);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 64, CONSORT_AL_EXPORT, &b), CONSORT_E_UNSUPPORTED);
-  EXPECT_EQ(m.ops->alloc(m.dev, m.own(), 64, 1 << 20, 0, &b), CONSORT_E_UNSUPPORTED);
+  memory_ends_where_the_limit_is(m, 1 << 20);
 }
 
 TEST_P(OneGpu, HostMemoryIsPinnedWhereItLies) {

@@ -13,6 +13,17 @@ inline Params gpu_params(const Vendor &v, Params more = {}) {
   return more;
 }
 
+// "scale" and "axpy".
+inline constexpr char kScale[] =
+    "extern \"C\" __global__ void scale(float *x, unsigned long long n, float a) {\n"
+    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
+    "  if (i < n) x[i] *= a;\n"
+    "}\n"
+    "extern \"C\" __global__ void axpy(float *y, unsigned long long n, const float *x, float a) {\n"
+    "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
+    "  if (i < n) y[i] += a * x[i];\n"
+    "}\n";
+
 struct Gpu : DeviceMachine {
   explicit Gpu(Params more = {}) : DeviceMachine(GpuTest::GetParam().driver, gpu_params(GpuTest::GetParam(), std::move(more))) {}
   uint64_t load(const char *text, const char *entry, const char *format = nullptr, consort_status want = CONSORT_OK) {
