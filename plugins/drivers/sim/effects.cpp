@@ -32,7 +32,7 @@ void fill_bytes(const consort_fill &f) noexcept {
 
 // What is not in the hands of a function is over at once; the rest when those return.
 void Engine::lose(Device &d, uint64_t t) noexcept {
-  if (!d.lost) say(d, 3, "the device is lost");
+  if (!d.lost) say(d, 3, "the device is lost"), ++untold_;
   d.lost = true;
   for (Queue *q : queues_) {
     if (q->device != &d) continue;
@@ -62,15 +62,16 @@ void Engine::lose(Device &d, uint64_t t) noexcept {
   share();
 }
 
-void Engine::tell_losses(std::unique_lock<std::mutex> &lock) noexcept {
-  for (size_t i = 0; i < devices.size(); ++i) {
-    Device *d = devices[i];
+void Engine::tell(std::unique_lock<std::mutex> &lock) noexcept {
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    Device *d = devices_[i];
     if (!d->lost || d->told) continue;
     const bool open = std::any_of(queues_.begin(), queues_.end(), [&](const Queue *q) {
       return q->device == d && (!q->ops.empty() || !q->done.empty());
     });
     if (open) continue;
     d->told = true;
+    --untold_;
     lock.unlock();
     host->event(host, CONSORT_EV_DEVICE_LOST, d->token, 0);
     lock.lock();
@@ -100,6 +101,7 @@ void Engine::play(Op &op, std::unique_lock<std::mutex> &lock) noexcept {
 
 void Engine::effect_over(Op &op, consort_status status) noexcept {
   advance(now());  // while its effect is not done it stays
+  stale_ = true;
   op.effect = Op::kDone;
   if (status < 0 && op.status == CONSORT_OK) op.status = status;
   if (op.stage == Op::kMeasured) {

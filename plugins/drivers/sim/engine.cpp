@@ -50,6 +50,20 @@ int Engine::end_of(uint32_t space) const noexcept {
   return it == spaces.end() ? -2 : it->second;
 }
 
+void Engine::add(Device &d) {
+  devices_.push_back(&d);
+  for (const Fault &f : machine.faults)
+    if (f.kind == Fault::kLost && f.at_ns && (f.device < 0 || f.device == static_cast<int>(d.index)))
+      d.loss = std::min(d.loss, d.opened + f.at_ns);
+  stale_ = true;
+}
+
+void Engine::remove(Device &d) noexcept {
+  std::erase(devices_, &d);
+  if (d.lost && !d.told) --untold_;
+  stale_ = true;
+}
+
 void Engine::add(Queue &q, std::unique_lock<std::mutex> &lock) {
   size_t most = q.depth;
   for (const Queue *other : queues_) most += other->depth;
@@ -77,6 +91,7 @@ void Engine::remove(Queue &q, std::unique_lock<std::mutex> &lock) noexcept {
     std::erase(active_, op.get());
     std::erase(effects_, op.get());
   }
+  stale_ = true;
   std::thread last;
   if (queues_.empty() && clock_thread_.joinable()) {
     stop_ = true;
@@ -93,20 +108,12 @@ void Engine::remove(Queue &q, std::unique_lock<std::mutex> &lock) noexcept {
 
 // -- time -------------------------------------------------------------------------------------------------------------
 
-uint64_t Engine::next_event() const noexcept {
+uint64_t Engine::look_ahead() const noexcept {
   uint64_t t = CONSORT_NEVER;
   for (const Op *op : active_)
     if (is_timed(*op)) t = std::min(t, op->until);
-  for (const Device *d : devices)
-    if (!d->lost) t = std::min(t, loss_of(*d));
-  return t;
-}
-
-uint64_t Engine::loss_of(const Device &d) const noexcept {
-  uint64_t t = CONSORT_NEVER;
-  for (const Fault &f : machine.faults)
-    if (f.kind == Fault::kLost && f.at_ns && (f.device < 0 || f.device == static_cast<int>(d.index)))
-      t = std::min(t, d.opened + f.at_ns);
+  for (const Device *d : devices_)
+    if (!d->lost) t = std::min(t, d->loss);
   return t;
 }
 
@@ -115,11 +122,13 @@ void Engine::advance(uint64_t now) noexcept {
     t = std::max(t, clock_);
     settle(t);
     step(t);
+    stale_ = true;
   }
   settle(std::max(now, clock_));
 }
 
 void Engine::settle(uint64_t t) noexcept {
+  if (t == clock_) return;
   const auto passed = static_cast<double>(t - clock_);
   for (Op *op : active_)
     if (op->stage == Op::kFlows) op->left = std::max(0.0, op->left - op->pace * passed);
@@ -160,8 +169,8 @@ void Engine::share() noexcept {
 
 // All that is due at t, which is where the clock stands.
 void Engine::step(uint64_t t) noexcept {
-  for (Device *d : devices)
-    if (!d->lost && loss_of(*d) <= t) lose(*d, t);
+  for (Device *d : devices_)
+    if (!d->lost && d->loss <= t) lose(*d, t);
   due_.clear();
   for (Op *op : active_)
     if (is_timed(*op) && op->until <= t) due_.push_back(op);
@@ -199,6 +208,7 @@ void Engine::accept(Queue &q, const consort_op &given) {
   }
   q.ops.push_back(std::move(op));
   ++q.accepted;
+  stale_ = true;
   if (q.ops.back()->stage == Op::kArrives)
     active_.push_back(q.ops.back().get());  // there is room for all that may be in flight
   else
@@ -304,7 +314,7 @@ bool Engine::is_inside(const Op &op, int end, consort_addr a, const int64_t step
     const int64_t reach = static_cast<int64_t>(c.n[i] - 1) * step[i];
     (reach < 0 ? low : high) += reach;
   }
-  for (const Device *d : devices) {
+  for (const Device *d : devices_) {
     if (d->index != static_cast<uint32_t>(end)) continue;
     const uint64_t first = a.base + a.off + static_cast<uint64_t>(low);
     for (const auto *blocks : {&d->blocks, &d->lent}) {
@@ -469,7 +479,7 @@ void Engine::report() const noexcept {
 void Engine::over(Op &op, uint64_t t) noexcept {
   Queue &q = *op.queue;
   for (int end : {op.from, op.to})  // the other end may have gone meanwhile
-    for (const Device *d : devices)
+    for (const Device *d : devices_)
       if (op.path && d->index == static_cast<uint32_t>(end) && d->lost && op.status == CONSORT_OK)
         op.status = CONSORT_E_IO;
   consort_done done{};

@@ -69,6 +69,7 @@ struct Device {
   const DeviceSpec *spec;
   uint32_t space = CONSORT_NONE;
   bool lost = false, told = false, has_slab = false;
+  uint64_t loss = CONSORT_NEVER;                // when, by its time; the engine's
   uint64_t opened = 0, used = 0, seen[4] = {};  // seen: by Fault::Kind
   uint64_t busy = 0;                            // until then its core of the host is at work for it
   std::map<uint64_t, uint64_t> blocks;          // address, bytes; of its own space
@@ -89,11 +90,18 @@ class Engine {
   // With the mutex:
   void advance(uint64_t now) noexcept;
   void accept(Queue &, const consort_op &);                    // throws bad_alloc
-  uint64_t next_event() const noexcept;                        // CONSORT_NEVER: nothing is on its way
+  uint64_t next_event() noexcept {                             // CONSORT_NEVER: nothing is on its way
+    if (stale_) next_ = look_ahead(), stale_ = false;
+    return next_;
+  }
   bool is_in_use(uint64_t block, uint64_t bytes) const noexcept;  // by a copy or a fill in flight
   bool strikes(Device &, Fault::Kind) noexcept;                // counts; true: this one goes wrong
   void play_effects(std::unique_lock<std::mutex> &) noexcept;  // virtual time: calls what is due, without the mutex
-  void tell_losses(std::unique_lock<std::mutex> &) noexcept;
+  void tell_losses(std::unique_lock<std::mutex> &lock) noexcept {
+    if (untold_) tell(lock);
+  }
+  void add(Device &);                                          // throws bad_alloc
+  void remove(Device &) noexcept;
   void add(Queue &, std::unique_lock<std::mutex> &);           // throws where there is no thread
   void remove(Queue &, std::unique_lock<std::mutex> &) noexcept;
   bool idle() const noexcept { return queues_.empty(); }
@@ -109,7 +117,6 @@ class Engine {
   const Machine machine;
   std::mutex mutex;
   std::map<uint32_t, int> spaces;                              // by kernel id; others' too, if the host's
-  std::vector<Device *> devices;                               // open
 
  private:
   void begin_ready(uint64_t t) noexcept;
@@ -121,7 +128,7 @@ class Engine {
   void begin_call(Op &, uint64_t t) noexcept;
   static const char *name_of(const Device &, uint32_t codelet) noexcept;
   bool is_inside(const Op &, int end, consort_addr, const int64_t step[2]) const noexcept;
-  uint64_t loss_of(const Device &) const noexcept;  // when, by its time; CONSORT_NEVER
+  uint64_t look_ahead() const noexcept;
   void settle(uint64_t t) noexcept;
   void share() noexcept;
   void step(uint64_t t) noexcept;
@@ -131,19 +138,26 @@ class Engine {
   void report() const noexcept;
   void effect_over(Op &, consort_status) noexcept;
   void lose(Device &, uint64_t t) noexcept;
+  void tell(std::unique_lock<std::mutex> &) noexcept;
   void say(const Device &, int32_t level, std::string_view text) const noexcept;
   void play(Op &, std::unique_lock<std::mutex> &) noexcept;
   void serve(Queue &) noexcept;
   void keep_time() noexcept;
   uint64_t varied(Device &, double ns) noexcept;
 
-  std::vector<Queue *> queues_;   // in the order of their opening
+  std::vector<Device *> devices_;  // open
+  uint32_t untold_ = 0;            // of them: lost, and the host does not know
+  std::vector<Queue *> queues_;    // in the order of their opening
   std::vector<Op *> active_;      // begun, not over; in the order of their beginning
   std::vector<Op *> effects_;     // virtual time: due, in that order
   std::vector<Op *> due_, flowing_;  // of one step, of one sharing; all four have room for all that may be in flight
   std::vector<double> left_;         // of one sharing, by wire: what is not given out, and to how many
   std::vector<uint32_t> users_;
   uint64_t clock_ = 0;            // the model stands there
+  // next_event(), which each queue asks at each moment. What changes an op's stage or time, or who is open or lost,
+  // makes it stale.
+  uint64_t next_ = CONSORT_NEVER;
+  bool stale_ = false;
   std::condition_variable news_;  // for the clock's thread
   std::thread clock_thread_;
   uint64_t waking_ = 0;           // when that thread looks again; 0: it is awake

@@ -76,7 +76,7 @@ consort_status open(void *self, uint32_t index, uint64_t token, void **out) noex
     d->chance.state = e.machine.seed * 0x9e3779b97f4a7c15u + index + 1;
     d->opened = e.now();
     const std::lock_guard lock(e.mutex);
-    e.devices.push_back(d.get());
+    e.add(*d);
     *out = d.release();
     return CONSORT_OK;
   });
@@ -87,7 +87,7 @@ void close(void *dev) noexcept {
   Engine &e = *d->engine;
   {
     const std::lock_guard lock(e.mutex);
-    std::erase(e.devices, d.get());
+    e.remove(*d);
   }
   uint64_t bytes = 0;
   for (auto *blocks : {&d->blocks, &d->pinned})
