@@ -114,9 +114,20 @@ Mover *Memory::mover(uint64_t token) const noexcept {
 }
 
 bool Memory::step(Hand &h) noexcept {
-  bool did = false;
-  for (auto &m : movers_) did |= m->step(h);
+  // Before it looks: what comes meanwhile is looked at again. acquire: pairs with stir()
+  looked_at_ = rt_.clock.now();
+  stirred_.exchange(false, std::memory_order_acquire);
+  bool did = false, settled = true;
+  for (auto &m : movers_) {
+    did |= m->step(h);
+    settled &= m->settled();
+  }
+  if (did || !settled) stir();
   return did;
+}
+
+bool Memory::stirred() const noexcept {
+  return stirred_.load(std::memory_order_relaxed) || looked_at_ != rt_.clock.now() || has_hints();
 }
 
 uint64_t Memory::next_event() const noexcept {

@@ -79,6 +79,12 @@ class Memory {
   void copied(Hand &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
   Mover *mover(uint64_t token) const noexcept;
   bool step(Hand &) noexcept;                              // manual pump: all movers, once
+  // Virtual time, the pump's: has anything happened since a step() that did nothing? No: it would do nothing again.
+  // What happens there is that time passes, that a worker does something (which who pumps sees), or that it is stirred.
+  bool stirred() const noexcept;
+  // [any] By copies that come or go, and by a function's end, upon which a driver may do more within a poll that reports
+  // nothing. release pairs with step(), which sees what came before.
+  void stir() noexcept { stirred_.store(true, std::memory_order_release); }
   uint64_t next_event() const noexcept;                    // virtual time: of all movers
   bool in_use() const noexcept { return !movers_.empty(); }  // else no datum is in several places
   bool busy() const noexcept { return under_way_.load(std::memory_order_acquire); }
@@ -303,6 +309,8 @@ class Memory {
   std::vector<Store> stores_;
   std::map<std::pair<const Plugin *, uint64_t>, std::unique_ptr<Bus>> buses_;  // by driver and number; movers know them
   std::vector<std::unique_ptr<Mover>> movers_;
+  std::atomic<bool> stirred_{true};
+  uint64_t looked_at_ = UINT64_MAX;                        // the pump's: when step() last began
   std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path
   std::vector<Staging *> complete_;                        // to be handed out
   struct Want { Replica *replica; Staging *staging; };

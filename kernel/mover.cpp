@@ -59,13 +59,18 @@ void Mover::share(uint32_t from, uint32_t to, Bus &shared) {
   buses_[from * rt_.topology->spaces().size() + to] = &shared;
 }
 
+bool Mover::has(const std::vector<Turn> &turns, const Bus *b) noexcept {
+  return std::any_of(turns.begin(), turns.end(), [b](const Turn &t) { return t.bus == b; });
+}
+
 bool Mover::choose(Op *op, bool wished) noexcept {
   Flow &w = flow(op->op.u.copy);
   Bus *const shared = bus(op->op.u.copy);
-  if (w.has_enough() || std::find(awaited_.begin(), awaited_.end(), shared) != awaited_.end()) return false;
+  if (w.has_enough() || has(awaited_, shared)) return false;
   const uint64_t bytes = bytes_of(op->op.u.copy), now = rt_.clock.now();
-  if (shared && !shared->enter(*this, wished ? Bus::kWish : op->order, bytes, now)) {
-    awaited_.push_back(shared);
+  const int64_t order = wished ? Bus::kWish : op->order;
+  if (shared && !shared->enter(*this, order, bytes, now)) {
+    awaited_.push_back({shared, order});
     return false;
   }
   w.sent(bytes, now);
@@ -76,7 +81,7 @@ bool Mover::choose(Op *op, bool wished) noexcept {
 
 Mover::~Mover() {
   stop();
-  for (Bus *const b : awaited_) b->forget(*this);
+  for (const Turn &t : awaited_) t.bus->forget(*this);
   for (uint32_t i = 0; i < nbatch_; ++i) delete batch_[i];
   if (q_) ops_->queue_close(q_);
   for (Op *op : waiting_) delete op;
@@ -139,6 +144,7 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
 }
 
 void Mover::nudge() noexcept {
+  if (rt_.virtual_time) return rt_.memory.stir();  // nobody sleeps there
   // seq_cst with the store in rest(): either it sees what came, or we that it sleeps
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
@@ -173,6 +179,7 @@ void Mover::hurry(Transfer *t, int64_t order) noexcept {
 bool Mover::take_back(Transfer *t) noexcept {
   std::lock_guard lock(mutex_);
   const auto is_its = [&](const auto &w) { return w.second->transfer == t; };
+  if (rt_.virtual_time) rt_.memory.stir();  // it may have waited for its turn at a bus
   if (std::count_if(wished_.begin(), wished_.end(), is_its) != static_cast<ptrdiff_t>(t->outstanding)) return false;
   for (auto w = wished_.begin(); w != wished_.end();) {
     if (!is_its(*w)) {
@@ -190,6 +197,7 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
     std::lock_guard lock(mutex_);
     pushed_.insert(pushed_.end(), done, done + n);
   }
+  if (rt_.virtual_time) rt_.memory.stir();
   parker_.wake();
 }
 
@@ -219,12 +227,12 @@ void Mover::choose_all() noexcept {
     wished_.erase(wished_.begin());
   }
   // What it waited for may have gone, or waits for something else: the turn is the next one's.
-  for (Bus *const b : before_)
-    if (std::find(awaited_.begin(), awaited_.end(), b) == awaited_.end()) b->forget(*this);
+  for (const Turn &t : before_)
+    if (!has(awaited_, t.bus)) t.bus->forget(*this);
 }
 
 bool Mover::may_enter() const noexcept {
-  return std::any_of(awaited_.begin(), awaited_.end(), [this](Bus *b) { return b->has_room_for(*this); });
+  return std::any_of(awaited_.begin(), awaited_.end(), [this](const Turn &t) { return t.bus->has_room_for(*this); });
 }
 
 bool Mover::step(Hand &h) noexcept {

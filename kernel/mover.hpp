@@ -40,6 +40,9 @@ class Mover final : public Passenger {
   bool take_back(Transfer *) noexcept;                        // true: no copy of it was begun, and none will be
   void nudge() noexcept override;                             // [any] hints came, or copies
   bool step(Hand &) noexcept;                                 // the pump's: false: nothing to do now
+  // The pump's: the last step left nothing that the device has not accepted, and changed nothing for those who wait for
+  // the same buses. So if it did nothing either, nor the others, the next would do nothing.
+  bool settled() const noexcept { return !nbatch_ && awaited_ == before_; }
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
   uint64_t next_event() const noexcept {  // virtual time: before that step() has nothing to do
     return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
@@ -75,7 +78,13 @@ class Mover final : public Passenger {
   bool choose(Op *, bool wished) noexcept;                    // for the batch; false: not now
   Bus *&bus(const consort_copy &) noexcept;
   std::vector<Bus *> buses_;                                  // by link; nullptr: it shares none
-  std::vector<Bus *> awaited_, before_;                       // the pump's: it waits for its turn at these; and did
+  struct Turn {                                               // that it waits for at a bus
+    Bus *bus;
+    int64_t order;
+    bool operator==(const Turn &) const = default;
+  };
+  static bool has(const std::vector<Turn> &, const Bus *) noexcept;
+  std::vector<Turn> awaited_, before_;                        // the pump's: of this step, and of the one before
   bool may_enter() const noexcept;                            // one of those
   void choose_all() noexcept;
   static constexpr uint32_t kBatch = 16;

@@ -22,7 +22,8 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
     Frame frame(w);
     did = w.step(h, frame);
   }
-  if (rt.manual) did |= rt.memory.step(h);
+  // In virtual time most workers have nothing to do at most moments: then nor have the movers, unless they say so.
+  if (rt.manual && (did || !rt.virtual_time || rt.memory.stirred())) did |= rt.memory.step(h);
   if (did) rt.policy.review(rt, h);
   settle_down(rt, h);
   h.seat = outer;

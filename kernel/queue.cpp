@@ -50,6 +50,7 @@ consort_status run_host_code(const consort_call *call) noexcept {
   Task *const outer_task = h ? std::exchange(h->task, slot.task) : nullptr;
   void *const outer_frame = h ? std::exchange(h->frame, nullptr) : nullptr;
   const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang) : guarded_call(slot.fn, call);
+  if (slot.rt->virtual_time) slot.rt->memory.stir();
   on_a_device = outer;
   if (h) h->task = outer_task, h->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());

@@ -1,6 +1,7 @@
 // Devices that share a wire: their data come few at a time, in the order in which tasks wait for them, and what most
 // hangs on comes first. All of it in virtual time. DAT-15, SCH-08, SIM-01.
 #include <consort/clock.h>
+#include <consort/memory.h>
 
 #include <algorithm>
 
@@ -21,7 +22,8 @@ constexpr char kMachine[] =
     "[[route]]\nfrom = \"host\"\nto = \"few\"\nwires = \"shared\"\n"
     "[[route]]\nfrom = \"few\"\nto = \"host\"\nwires = \"shared\"\n"
     "[[kernel]]\ncodelet = \"leaf\"\n1000000 = \"1us\"\n[[kernel]]\ncodelet = \"root\"\n1000000 = \"1us\"\n"
-    "[[kernel]]\ncodelet = \"gate\"\n4 = \"1ms\"\n[[kernel]]\ncodelet = \"link\"\n1000000 = \"1ms\"\n";
+    "[[kernel]]\ncodelet = \"gate\"\n4 = \"1ms\"\n[[kernel]]\ncodelet = \"ask\"\n4 = \"10ms\"\n"
+    "[[kernel]]\ncodelet = \"link\"\n1000000 = \"1ms\"\n";
 constexpr uint64_t kMega = 1'000'000;
 
 Pairs on(const TextFile &f, const char *scheduler) {
@@ -79,6 +81,46 @@ TEST(Bus, DataComeFewAtATimeWhicheverDeviceTheyAreFor) {
   for (size_t i = 0; i < all.size(); ++i)
     EXPECT_NEAR(all[i] - start, static_cast<double>(i) + 1.5, 1) << "two at a time, and the wire is never idle";
   for (const auto d : data.ids) EXPECT_OK(consort_unregister(rt, d));
+}
+
+// While a function runs its unit reports nothing, and nobody else has anything to do: the links are looked at all the
+// same.
+TEST(Bus, WhatAFunctionAsksForIsOnItsWayWhileItRuns) {
+  TextFile f(kMachine);
+  Rt rt(on(f, "eager"));
+  Data data(rt, 3);
+  struct Asking {
+    consort_runtime *rt;
+    const Data &data;
+    double began;
+  } asking{rt, data, 0};
+  consort_impl impl{};
+  impl.klass = "cpu", impl.user = &asking;
+  impl.fn = [](const consort_call *c) -> consort_status {
+    Asking &a = *static_cast<Asking *>(c->user);
+    a.began = ms_now(a.rt);
+    for (const auto d : a.data.ids)
+      for (uint32_t space = 0; space < 3; ++space)
+        if (uint32_t in = 0; consort_data_in(a.rt, d, space, &in) == CONSORT_OK && !(in & CONSORT_IN_VALID))
+          need(consort_prefetch(a.rt, d, space, 0, 0, nullptr), "prefetch");
+    return CONSORT_OK;
+  };
+  consort_codelet d = CONSORT_CODELET_INIT;
+  d.name = "ask", d.impls = &impl, d.nimpls = 1;
+  consort_codelet_id ask{0};
+  need(consort_codelet_add(rt, &d, &ask), "codelet");
+  Clock many(rt, "leaf", "cuda"), few(rt, "root", "opencl");
+  int opened = 0;
+  const auto open = variable_of(rt, &opened);
+  Desc(ask).rw(open).must(rt);
+  for (const auto x : data.ids)
+    for (const auto codelet : {many.codelet, few.codelet}) Desc(codelet).r(open).r(x).must(rt);
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  ASSERT_EQ(many.ms.size() + few.ms.size(), 6u);
+  for (const Clock *c : {&many, &few})
+    for (const double t : c->ms) EXPECT_NEAR(t - asking.began, 10, 0.9) << "all six were there when it ended";
+  EXPECT_OK(consort_unregister(rt, open));
+  for (const auto x : data.ids) EXPECT_OK(consort_unregister(rt, x));
 }
 
 TEST(Bus, WhatMostHangsOnComesFirst) {
