@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "coherence.hpp"
 #include "failure.hpp"
+#include "shown.hpp"
 #include "spin.hpp"
 #include "task.hpp"
 
@@ -49,17 +51,22 @@ struct DatumExtra {
   std::mutex mutex;                          // guards scratch: several tasks take and give back at once
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
   std::unique_ptr<Replicas> replicas;        // where it lives, if that is not one space; under Memory's mutex
-  // the same, for who reads what is Shown there; release where it is made pairs with Memory::replicas_shown()
-  std::atomic<const Replicas *> shown{nullptr};
   std::vector<std::unique_ptr<Scratch>> scratch;
   // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
   std::shared_ptr<const Failure> blame;
   std::string name;
 };
 
+// Where its contents are, of a datum that has a record (replica.hpp), for whoever asks without Memory's mutex: policies
+// ask about many at a time, so it is a line of the slot and not what the slot leads to.
+struct Whereabouts {
+  Shown<coherence::Spaces> valid, arriving;  // arriving: they are on their way there
+  std::atomic<bool> known{false};  // else `state` says it; release where the record is made pairs with places_shown()
+};
+
 struct alignas(64) Datum {
   static constexpr uint32_t kInlineReaders = 4;
-  static constexpr uint32_t kStore = 128;
+  static constexpr uint32_t kStore = 104;
   static constexpr uint32_t kOdd = 1u << 31;  // in `generation`: plain accesses go the long way; the name is the rest
   // -- under the submission right --
   TaskName writer;                           // last, 0: none
@@ -83,6 +90,7 @@ struct alignas(64) Datum {
   // few have one (discipline.hpp); owned. release where it is made pairs with acquire
   std::atomic<Discipline *> discipline;
   alignas(16) std::byte store[kStore];
+  Whereabouts places;                        // under Memory's mutex, as its record is
 
   DatumExtra *extra() const noexcept { return rare.load(std::memory_order_acquire); }
   const void *shape() const noexcept {
@@ -93,7 +101,7 @@ struct alignas(64) Datum {
     return reinterpret_cast<Datum *>(const_cast<char *>(reinterpret_cast<const char *>(p)) - offsetof(Datum, pub));
   }
 };
-static_assert(sizeof(Datum) == 256 && offsetof(Datum, pub) == 64);
+static_assert(sizeof(Datum) == 256 && offsetof(Datum, pub) == 64 && offsetof(Datum, places) >= 192);
 
 // It has no memory yet: nobody has written it.
 inline bool is_nowhere(const Datum &d) noexcept {

@@ -151,7 +151,7 @@ Replicas *Memory::replicas_of(Datum &d) {
   DatumExtra *e = rt_.data.extra(d);
   if (!e) throw std::bad_alloc();
   if (e->replicas) return e->replicas.get();
-  auto all = std::make_unique<Replicas>();
+  auto all = std::make_unique<Replicas>(d);
   const uint32_t state = d.state.load(std::memory_order_relaxed), space = data_state::space(state);
   if (space != data_state::kNowhere) {
     auto r = std::make_unique<Replica>();
@@ -171,7 +171,7 @@ Replicas *Memory::replicas_of(Datum &d) {
     list(*all->all.back());
   }
   e->replicas = std::move(all);
-  e->shown.store(e->replicas.get(), std::memory_order_release);
+  d.places.known.store(true, std::memory_order_release);  // pairs with Memory::places_shown()
   uint32_t now = d.state.load(std::memory_order_relaxed);
   while (!d.state.compare_exchange_weak(
       now, (now & ((1u << data_state::kSpaceShift) - 1)) | data_state::kMany << data_state::kSpaceShift,

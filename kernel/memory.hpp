@@ -157,10 +157,9 @@ class Memory {
   void open_estimates();
   Replicas *replicas_of(Datum &);                          // may throw
   static Replicas *replicas_if_any(const Datum &) noexcept;
-  // acquire: pairs with replicas_of(). Without the mutex only what is Shown is read.
-  static const Replicas *replicas_shown(const Datum &d) noexcept {
-    const DatumExtra *e = d.extra();
-    return e ? e->shown.load(std::memory_order_acquire) : nullptr;
+  // acquire: pairs with replicas_of() and record_of_part(). nullptr: it has no record.
+  static const Whereabouts *places_shown(const Datum &d) noexcept {
+    return d.places.known.load(std::memory_order_acquire) ? &d.places : nullptr;
   }
   static coherence::Spaces valid_spaces(const Datum &) noexcept;  // as valid_in()
   static void fetch_early(const consort_task *const *, uint32_t nt) noexcept;
@@ -239,7 +238,7 @@ class Memory {
   void finish(Transfer *, consort_status) noexcept;
   void awaits_one_less(Staging &) noexcept;
   void refuse(Staging &, consort_status, std::string text) noexcept;
-  void give_back_lent(Replicas &) noexcept;
+  void give_back_lent(std::vector<DatumExtra::Block> &) noexcept;
   static std::unique_ptr<Replica> scratch_in(Datum &, uint32_t space);  // may throw
   void give_back_scratch(Staging &) noexcept;
   void begin(Staging &) noexcept;                          // it runs now: what it writes is valid here alone

@@ -31,7 +31,7 @@ void Memory::open_estimates() {
 }
 
 coherence::Spaces Memory::valid_spaces(const Datum &d) noexcept {
-  if (const Replicas *all = replicas_shown(d)) return all->valid;
+  if (const Whereabouts *all = places_shown(d)) return all->valid;
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
   return space < Topology::kMaxSpaces ? coherence::one(space) : 0;  // kMany: its record is being made
 }
@@ -70,11 +70,10 @@ void Memory::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept
   };
   for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]);
   for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]->access);
-  each([](const Datum &d) { __builtin_prefetch(&d.pub); });
   each([](const Datum &d) {
-    if (const DatumExtra *e = d.extra()) __builtin_prefetch(&e->shown);
+    __builtin_prefetch(&d.pub);
+    __builtin_prefetch(&d.places);
   });
-  each([](const Datum &d) { __builtin_prefetch(replicas_shown(d)); });
 }
 
 namespace {
@@ -99,7 +98,7 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
       if (!is_fetched(t.access[a])) continue;
       const Datum &d = *Datum::of(t.access[a].datum);
       if (!d.pub.bytes || !has_contents(d)) continue;
-      const Replicas *all = replicas_shown(d);
+      const Whereabouts *all = places_shown(d);
       some[n++] = {&d, valid_spaces(d), all ? coherence::Spaces{all->arriving} : 0};
     }
   };
@@ -141,7 +140,7 @@ void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32
       if (!is_fetched(access)) continue;
       const Datum &d = *Datum::of(access.datum);
       if (!d.pub.bytes || !has_contents(d)) continue;
-      const Replicas *all = replicas_shown(d);
+      const Whereabouts *all = places_shown(d);
       const coherence::Spaces there = valid_spaces(d) | (all ? coherence::Spaces{all->arriving} : 0);
       for (uint32_t i = 0; i < ns; ++i)
         if (spaces[i] < stores_.size() && !(there & reach_[spaces[i]])) out[i] |= uint64_t{1} << a;

@@ -27,7 +27,7 @@ void Memory::prefetch(const Task &t, uint32_t space, int32_t priority) noexcept 
     const consort_access &a = t.pub.access[i];
     if (!is_fetched(a)) continue;
     const Datum &d = *Datum::of(a.datum);
-    const Replicas *all = replicas_shown(d);
+    const Whereabouts *all = places_shown(d);
     if (!all || !all->valid || ((all->valid | all->arriving) & reach_[space]) || !may_be_hinted(d)) continue;
     any |= hints_->add({{d.pub.id}, t.pub.id, space, priority, Hints::kPrefetch});
   }

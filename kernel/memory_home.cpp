@@ -15,11 +15,11 @@ consort_status Memory::settle(Datum &d, uint32_t space) noexcept try {
   const Space &s = rt_.topology->spaces()[space];
   const consort_driver_ops &driver = *s.device->ops;
   const consort_interface_ops &ops = *d.layout->ops;
-  struct Taken : Replicas {  // what is not handed on goes back
+  struct Taken {  // what is not handed on goes back
     Memory &memory;
-    explicit Taken(Memory &m) : memory(m) {}
-    ~Taken() { memory.give_back_lent(*this); }
-  } taken(*this);
+    std::vector<DatumExtra::Block> lent;
+    ~Taken() { memory.give_back_lent(lent); }
+  } taken{*this, {}};
   const auto refuse = [&](consort_status status, const std::string &why) {
     return set_errorf(status, "datum '%s' cannot have its home in space '%s': %s", rt_.data.name(d).c_str(),
                       s.desc.name, why.c_str());
@@ -66,14 +66,14 @@ consort_status Memory::settle(Datum &d, uint32_t space) noexcept try {
   return set_error(CONSORT_E_NOMEM, "no memory for the record of a datum's home");
 }
 
-void Memory::give_back_lent(Replicas &all) noexcept {
-  if (all.lent.empty()) return;
+void Memory::give_back_lent(std::vector<DatumExtra::Block> &lent) noexcept {
+  if (lent.empty()) return;
   std::lock_guard one_at_a_time(rt_.topology->control());
-  for (const auto &b : all.lent) {
+  for (const auto &b : lent) {
     const Space &s = rt_.topology->spaces()[b.space];
     s.device->ops->detach(s.device->dev, b.space, b.addr);
   }
-  all.lent.clear();
+  lent.clear();
 }
 
 uint32_t Memory::home_of(const Datum &d) noexcept {

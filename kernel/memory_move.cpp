@@ -12,7 +12,7 @@ namespace {
 
 void expect(Replica &r, Transfer *t) noexcept {  // nullptr: nothing any more
   r.coming = t;
-  Shown<coherence::Spaces> &arriving = r.datum->extra()->replicas->arriving;
+  Shown<coherence::Spaces> &arriving = r.datum->places.arriving;
   arriving = t ? arriving | coherence::one(r.space) : arriving & ~coherence::one(r.space);
 }
 

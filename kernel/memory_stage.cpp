@@ -388,8 +388,7 @@ DatumExtra *Memory::forget(Datum &d) noexcept {
       unlist(*r);
       --stores_[r->space].replicas;
     }
-  give_back_lent(all);
-  e->shown.store(nullptr, std::memory_order_relaxed);
+  give_back_lent(all.lent);
   e->replicas.reset();
   return d.rare.exchange(nullptr, std::memory_order_relaxed);
 }

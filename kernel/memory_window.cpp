@@ -60,7 +60,7 @@ uint64_t Memory::next_use(const Replica &r) noexcept {
 Replicas &Memory::record_of_part(Datum &d, Replica &home) {
   DatumExtra *e = rt_.data.extra(d);
   if (!e) throw std::bad_alloc();
-  if (!e->replicas) e->replicas = std::make_unique<Replicas>();
+  if (!e->replicas) e->replicas = std::make_unique<Replicas>(d);
   Replicas &all = *e->replicas;
   Replica &r = *replica_in(all, d, home.space);
   if (r.base) return all;
@@ -70,7 +70,7 @@ Replicas &Memory::record_of_part(Datum &d, Replica &home) {
   r.view = d.view;
   r.allocated = r.lasting = true;
   r.base = &home;
-  e->shown.store(&all, std::memory_order_release);
+  d.places.known.store(true, std::memory_order_release);  // pairs with Memory::places_shown()
   return all;
 }
 

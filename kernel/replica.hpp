@@ -56,8 +56,12 @@ struct Replica {
 };
 
 struct Replicas {
-  Shown<coherence::Spaces> valid;
-  Shown<coherence::Spaces> arriving;       // contents are on their way there
+  explicit Replicas(Datum &d) noexcept : places(d.places) { valid = arriving = 0; }
+  ~Replicas() { places.known.store(false, std::memory_order_relaxed); }
+  Replicas(const Replicas &) = delete;
+
+  Whereabouts &places;                     // in the datum's slot
+  Shown<coherence::Spaces> &valid = places.valid, &arriving = places.arriving;
   uint32_t version = 0;                    // of the contents: what was copied before a write is not valid after it
   uint32_t flying = 0;                     // copies under way, to or from any of its replicas
   uint32_t claims = 0;                     // writers that were granted a replica and have not ended
