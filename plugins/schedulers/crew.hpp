@@ -33,6 +33,8 @@ struct Crew {
   std::vector<uint32_t> group_of;  // by worker; CONSORT_NONE: does not serve
   std::vector<uint32_t> depth;     // by worker
   std::vector<uint32_t> of_class;  // how many workers, by class
+  std::vector<uint64_t> masks;     // by group, `words` of each: which workers
+  uint32_t words = 0;
 
   Crew(Members m, const consort_topology &t, bool for_teams = false) : members(std::move(m)) {
     group_of.assign(members.serves.size(), CONSORT_NONE);
@@ -57,6 +59,9 @@ struct Crew {
       spaces.push_back(g.space);
       asked.push_back(order[g.first]);
     }
+    words = static_cast<uint32_t>(group_of.size() + 63) / 64;
+    masks.assign(groups.size() * words, 0);
+    for (const uint32_t w : order) masks[group_of[w] * words + w / 64] |= uint64_t{1} << w % 64;
     for (uint32_t i = 0; for_teams && i < t.nteams; ++i) add_team(t.teams[i]);
     for (const TeamGroup &g : teams) {
       spaces.push_back(g.space);

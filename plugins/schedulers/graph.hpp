@@ -18,14 +18,18 @@ class Graph {
   // [any] May forget what it has no memory for.
   void submitted(const consort_task *const *tasks, uint32_t n, const consort_host *, const consort_sched_host *,
                  const Crew &) noexcept;
-  void finished(uint64_t id) noexcept;
+  void finished(uint64_t id, uint32_t place = 0) noexcept;  // place: what rank() said, 0: not known
   void clear() noexcept;                      // of those that it knows no ends are told any more
-  // [any] ns; 0: nothing is known of it. The task is not finished while this is asked.
-  float rank(const consort_task *, const consort_host *, const consort_sched_host *) noexcept;
+  // [any] ns; 0: nothing is known of it. The task is not finished while this is asked. place: where it is here, for
+  // finished()
+  float rank(const consort_task *, const consort_host *, const consort_sched_host *,
+             uint32_t *place = nullptr) noexcept;
 
  private:
   static constexpr uint32_t kMost = 1 << 16, kBefore = 8, kReaders = 8, kSuccessors = 16;
   static constexpr uint32_t kAgain = 64;      // tasks of one kind until its time is asked for again
+  // Orders that no datum says are asked about of one task in kSample, and of the next kSurely when there is one.
+  static constexpr uint32_t kSample = 16, kSurely = 1024;
 
   struct Record {                             // what is asked of a task: four to a cache line
     uint64_t id = 0;
@@ -70,6 +74,8 @@ class Graph {
   void index_all();
   void add(const consort_task *, uint32_t kind);
   void sweep() noexcept;
+  bool is_said_by_data() noexcept;
+  bool follow(Record &, const consort_task *const *next, uint32_t n) noexcept;
 
   SpinLock lock_;
   std::vector<Record> ring_;                  // tail_ .. head_, in the order of submission
@@ -80,6 +86,7 @@ class Graph {
   std::vector<Kind> kinds_;
   std::vector<Datum> data_;
   uint32_t ndata_ = 0;
+  uint32_t asked_ = 0, surely_ = 0;           // rank(): of those that were swept; how many are asked about in any case
 };
 
 }  // namespace policies

@@ -152,9 +152,9 @@ inline void Graph::submitted(const consort_task *const *tasks, uint32_t n, const
 } catch (...) {  // no memory: what is not known has no rank
 }
 
-inline void Graph::finished(uint64_t id) noexcept {
+inline void Graph::finished(uint64_t id, uint32_t place) noexcept {
   const std::lock_guard guard(lock_);
-  const uint32_t seq = find(id);
+  const uint32_t seq = place && holds(place) && at(place).id == id ? place : find(id);
   if (!seq) return;
   at(seq).alive = false;
   while (tail_ != head_ && !at(tail_).alive) ++tail_;
@@ -188,22 +188,39 @@ inline void Graph::sweep() noexcept {
   }
 }
 
-inline float Graph::rank(const consort_task *t, const consort_host *host, const consort_sched_host *models) noexcept {
-  // Orders that no datum says: successors are unfinished as long as this one is.
-  const consort_task *next[kSuccessors];
-  uint32_t n = models ? std::min(kSuccessors, models->successors(host, t, next, kSuccessors)) : 0;
-  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(next[i]);  // each look leads to the next: all first ones go first
-  const std::lock_guard guard(lock_);
-  if (fresh_ * 4 > head_ - tail_) sweep();
+// All that it knows was swept, so a rank that its successors by data have is in there; others are few.
+inline bool Graph::is_said_by_data() noexcept {
+  if (fresh_) return false;
+  if (surely_) return --surely_, false;
+  return asked_++ % kSample != 0;
+}
+
+// Is one of these further from the end than was known?
+inline bool Graph::follow(Record &r, const consort_task *const *next, uint32_t n) noexcept {
+  // Each look leads to the next: all first ones go first.
   const std::size_t mask = index_.size() - 1;
   for (uint32_t i = 0; i < n && n > 1; ++i) __builtin_prefetch(&index_[home_of(next[i]->id) & mask]);
   for (uint32_t i = 0; i < n && n > 1; ++i) __builtin_prefetch(&at(index_[home_of(next[i]->id) & mask].seq));
-  const uint32_t seq = find(t->id);
-  if (!seq) return 0;
-  Record &r = at(seq);
-  const float own = kinds_[r.kind].ns;
+  const float own = kinds_[r.kind].ns, before = r.rank;
   for (; n > 0; --n)
     if (const uint32_t s = find(next[n - 1]->id)) r.rank = std::max(r.rank, own + at(s).rank);
+  return r.rank > before;
+}
+
+inline float Graph::rank(const consort_task *t, const consort_host *host, const consort_sched_host *models,
+                         uint32_t *place) noexcept {
+  const std::lock_guard guard(lock_);
+  if (fresh_ * 4 > head_ - tail_) sweep();
+  const uint32_t seq = find(t->id);
+  if (place) *place = seq;
+  if (!seq) return 0;
+  Record &r = at(seq);
+  if (!models || is_said_by_data()) return r.rank;
+  // Orders that no datum says: successors are unfinished as long as this one is.
+  const consort_task *next[kSuccessors];
+  const uint32_t n = std::min(kSuccessors, models->successors(host, t, next, kSuccessors));
+  for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(next[i]);
+  if (follow(r, next, n) && !fresh_) surely_ = kSurely;
   return r.rank;
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "crew.hpp"
-#include "queue.hpp"
+#include "ready.hpp"
 
 namespace policies {
 
@@ -18,7 +18,7 @@ struct alignas(64) Kind {                        // what each decision looks at 
   float best_ns = 0;                             // on the group that is fastest; 0: not known anywhere
   bool open = false;                             // in one choice: it is among those that are compared
   bool lacks = false;                            // there are groups that can do it, and in what time is not known
-  Queue ready;
+  Ready ready;
   uint64_t homes = 0, knowing = 0, able = 0;     // groups, as below; told of are kGroups
   uint64_t footprint = 0, where = 0, bytes = 0;  // bytes: of all operands of one
   uint32_t codelet = CONSORT_NONE, seen = 0;

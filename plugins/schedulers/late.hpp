@@ -43,6 +43,7 @@ class Late {
   static constexpr uint32_t kLook = 64;        // tasks of a kind that are compared, at most
   static constexpr uint32_t kAsked = 12;       // of these, whose copies' time is asked for
   static constexpr uint32_t kClasses = 64;
+  static constexpr uint32_t kSome = 16;
   static constexpr uint32_t kAlways = ~uint32_t{0};
   static constexpr double kSoon = 200e3;       // ns of work that may wait at a worker beside what it does
   // What a task changes stays where it is changed next; brought elsewhere it is lost to those, while what is only read
@@ -55,13 +56,13 @@ class Late {
     uint64_t id;
     double at;                                 // ns: when it was handed out, then when it was issued
     float exec, rank;
-    uint32_t kind;
+    uint32_t kind, place;                      // place: in the graph
     bool started, known;
   };
-  struct Seat {                                // of a worker
-    Out out[kOut];                             // popped, not ended; the oldest first: nout_ of them
+  struct alignas(64) Seat {                    // of a worker
     uint32_t running = 0;
     double since = 0;                          // when the first of those that run began, as far as is known
+    Out out[kOut];                             // popped, not ended; the oldest first: nout_ of them
   };
   struct Nothing {                             // of a group
     uint64_t change = 0;
@@ -137,7 +138,9 @@ class Late {
   mutable SpinLock lock_;                      // guards what follows
   std::vector<Seat> seats_;                    // by worker
   std::vector<uint32_t> nout_;                 // by worker; side by side, for those who look at all
+  std::vector<uint64_t> idle_bits_;            // the same by bits: those that have none
   std::vector<double> far_;                    // by worker: farthest() of it, with the times that far_times_ stands for
+  std::vector<double> far_most_;               // of each kSome of these the largest
   std::vector<int32_t> idle_;                  // by group: how many have none, about, while workers come and go
   std::vector<float> pace_;                    // by group: ns of a byte's way from the other groups, on the average
   Kinds kinds_;
@@ -151,7 +154,9 @@ class Late {
  private:
   void publish(Members &&, const consort_topology &);
   double area_ns(const Crew &) noexcept;
-  double farthest(uint32_t worker) noexcept;
+  double farthest(uint32_t worker) const noexcept;
+  void set_far(uint32_t worker) noexcept;
+  void set_all_far() noexcept;
   bool has_enough(const Crew &, uint32_t worker) const noexcept;
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
@@ -159,7 +164,7 @@ class Late {
   void count_idle(uint32_t g, int32_t by) noexcept {
     if (g < idle_.size()) idle_[g] += by;
   }
-  bool forget(uint32_t worker, uint64_t id) noexcept;  // was it there?
+  bool forget(uint32_t worker, uint64_t id, uint32_t *place = nullptr) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }
   double free_at(uint32_t worker, double now) const noexcept;
 
@@ -173,13 +178,6 @@ class Late {
   bool priced_ = false;
   Graph graph_;                                // has a lock of its own
 };
-
-// Which of two goes first, of whatever kinds.
-inline bool more_urgent(const Node *a, const Node *b) noexcept {
-  if (a->priority != b->priority) return a->priority > b->priority;
-  if (a->rank != b->rank) return a->rank > b->rank;
-  return a->seq < b->seq;
-}
 
 }  // namespace policies
 

@@ -29,12 +29,13 @@ inline double Late::left_ns(const Crew &crew, double now) noexcept {
   double longest = area_ns(crew);
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
-  if (far_times_ != kinds_.times()) {
-    for (uint32_t w = 0; w < seats_.size(); ++w) far_[w] = farthest(w);
-    far_times_ = kinds_.times();
-  }
-  for (const uint32_t w : crew.order) {
-    if (far_[w] <= longest) continue;
+  if (far_times_ != kinds_.times()) set_all_far();
+  for (uint32_t w = 0; w < far_.size(); ++w) {
+    if (w % kSome == 0 && far_most_[w / kSome] <= longest) {
+      w += kSome - 1;
+      continue;
+    }
+    if (far_[w] <= longest || !crew.serves(w)) continue;
     const Seat &s = seats_[w];
     for (uint32_t i = 0; i < nout_[w]; ++i) {
       const double best = kinds_[s.out[i].kind].best_ns;
@@ -47,13 +48,35 @@ inline double Late::left_ns(const Crew &crew, double now) noexcept {
 }
 
 // left_ns() of what this worker has, as if nothing of it had begun: then it is no less.
-inline double Late::farthest(uint32_t worker) noexcept {
+inline double Late::farthest(uint32_t worker) const noexcept {
   double far = 0;
   for (uint32_t i = 0; i < nout_[worker]; ++i) {
     const Out &o = seats_[worker].out[i];
-    far = std::max(far, o.rank - static_cast<double>(kinds_[o.kind].best_ns) + std::max(0.0f, o.exec));
+    far = std::max(far, o.rank - static_cast<double>(kinds_.all()[o.kind].best_ns) + std::max(0.0f, o.exec));
   }
   return far;
+}
+
+// What this worker has is another.
+inline void Late::set_far(uint32_t worker) noexcept {
+  const double before = far_[worker], now = farthest(worker);
+  double &most = far_most_[worker / kSome];
+  far_[worker] = now;
+  if (now >= most) {
+    most = now;
+  } else if (before == most) {
+    const auto first = far_.begin() + worker / kSome * kSome;
+    most = *std::max_element(first, first + std::min<std::ptrdiff_t>(kSome, far_.end() - first));
+  }
+}
+
+inline void Late::set_all_far() noexcept {
+  std::fill(far_most_.begin(), far_most_.end(), 0.0);
+  for (uint32_t w = 0; w < far_.size(); ++w) {
+    far_[w] = farthest(w);
+    far_most_[w / kSome] = std::max(far_most_[w / kSome], far_[w]);
+  }
+  far_times_ = kinds_.times();
 }
 
 // A kind that other units do in k times the time, and whose time is worth less than a k-th, is theirs as long as that

@@ -2,6 +2,7 @@
 // into one program.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace policies {
@@ -40,23 +41,27 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   const Crew &next = serving_.prepare(std::move(members), t);
   std::vector<Seat> more(std::max(next.members.serves.size(), seats_.size()));
   std::vector<uint32_t> nout(more.size());
-  std::vector<double> far(more.size());
+  std::vector<uint64_t> idle((more.size() + 63) / 64);
+  std::vector<double> far(more.size()), most((more.size() + kSome - 1) / kSome);
   std::vector<float> ways = paces(next, t);
   std::vector<double> rows(2 * Kinds::kMost * std::min<std::size_t>(next.of_class.size(), kClasses));
   std::vector<Nothing> nothing(next.groups.size());
   const std::lock_guard guard(lock_);
   std::copy(seats_.begin(), seats_.end(), more.begin());
   std::copy(nout_.begin(), nout_.end(), nout.begin());
-  std::copy(far_.begin(), far_.end(), far.begin());
   seats_.swap(more);
   nout_.swap(nout);
   far_.swap(far);
+  far_most_.swap(most);
+  idle_bits_.swap(idle);
+  for (uint32_t w = 0; w < nout_.size(); ++w) idle_bits_[w / 64] |= uint64_t{!nout_[w]} << w % 64;
   pace_.swap(ways);
   rows_.swap(rows);
   nothing_.swap(nothing);
   idle_.assign(next.groups.size(), 0);
   for (const uint32_t w : next.order) idle_[next.group_of[w]] += !nout_[w];
   kinds_.asked_anew(next);  // what a decision reads of groups is this crew's from here on
+  set_all_far();
   changes_ = kAlways;
   changed();
   serving_.show();
@@ -97,8 +102,9 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
     }
   }
   for (Seat &s : seats_) s.running = 0;
-  std::fill(far_.begin(), far_.end(), 0.0);
   std::fill(nout_.begin(), nout_.end(), 0);  // another life begins: these ends are not told
+  std::fill(idle_bits_.begin(), idle_bits_.end(), ~uint64_t{0});
+  set_all_far();
   for (uint32_t g = 0; g < idle_.size() && g < crew().groups.size(); ++g)
     idle_[g] = static_cast<int32_t>(crew().groups[g].count);
   changes_ = kAlways;
@@ -121,20 +127,24 @@ inline void Late::locate(const Crew &crew, const Kind &k, Node *n, const uint64_
 // -- push ---------------------------------------------------------------------------------------------------------
 
 inline uint32_t Late::push(const consort_push &p) noexcept {
-  constexpr uint32_t kSome = 16;
   const Visit visit(serving_.visitors_of(p.from));
   if (!serving_.in(p.epoch)) return 0;
   const Crew &crew = this->crew();
   const auto ngroups = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), Kinds::kGroups));
   uint64_t lacks[kSome * Kinds::kGroups], sizes[kSome];
   float ranks[kSome];
+  uint32_t places[kSome];
   const auto look_at = [&](consort_task *const *tasks, uint32_t n) {
-    if (lacking_) lacking_(host_, tasks, n, crew.spaces.data(), ngroups, lacks);  // first: it fetches all at once
-    for (uint32_t i = 0; i < n; ++i) sizes[i] = size_of(tasks[i]), ranks[i] = graph_.rank(tasks[i], host_, models_);
+    for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(tasks[i]);
+    for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(tasks[i]->access);  // they come while ranks are looked up
+    for (uint32_t i = 0; i < n; ++i) ranks[i] = graph_.rank(tasks[i], host_, models_, &places[i]);
+    if (lacking_) lacking_(host_, tasks, n, crew.spaces.data(), ngroups, lacks);  // then sizes: it fetches all at once
+    for (uint32_t i = 0; i < n; ++i) sizes[i] = size_of(tasks[i]);
   };
   look_at(p.ready, std::min(p.n, kSome));
+  const double now = this->now();
+  std::unique_lock guard(lock_);
   try {
-    const std::lock_guard guard(lock_);
     pool_.promise(p.n);
     changed();
     for (uint32_t i = 0; i < p.n; ++i)  // from here on this throws nothing
@@ -142,11 +152,13 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
   } catch (...) {
     return 0;  // no memory: the kernel takes them to workers by itself
   }
-  const double now = this->now();
   for (uint32_t done = 0; done < p.n;) {
     const uint32_t some = std::min(kSome, p.n - done);
-    if (done) look_at(p.ready + done, some);
-    const std::lock_guard guard(lock_);
+    if (done) {
+      guard.unlock();
+      look_at(p.ready + done, some);
+      guard.lock();
+    }
     for (uint32_t i = 0; i < some; ++i) {
       consort_task *t = p.ready[done + i];
       const uint32_t kind = kinds_.of(crew, t, sizes[i]);
@@ -163,6 +175,7 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
       n->priority = t->priority;
       n->rank = std::max(ranks[i], k.best_ns);
       n->worker = kind;
+      n->place = places[i];
       if (lacking_) locate(crew, k, n, lacks + i * ngroups);
       k.ready.push(n);
       queued(n);
@@ -179,17 +192,18 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
 // Those that would take one of what waits now. Under the lock.
 inline void Late::wake(const Crew &crew, const consort_push &p, double now) noexcept {
   uint32_t named = 0;
+  const std::size_t words = std::min<std::size_t>({crew.words, idle_bits_.size(), p.wake->nwords});
   for (uint32_t g = 0; g < crew.groups.size(); ++g) {
-    const Group &group = crew.groups[g];
     int takes = -1;
-    for (uint32_t i = group.first; i < group.first + group.count; ++i) {
-      const uint32_t w = crew.order[i];
-      if (w == p.from || w / 64 >= p.wake->nwords) continue;
-      if (nout_[w]) continue;  // it comes by itself when one of its ends
+    for (uint32_t i = 0; i < words && takes; ++i) {
+      // Those that have something come by themselves when it ends.
+      uint64_t idle = crew.masks[g * crew.words + i] & idle_bits_[i];
+      if (p.from / 64 == i) idle &= ~(uint64_t{1} << p.from % 64);
+      if (!idle) continue;
       if (takes < 0) takes = would_take(crew, g, now);
       if (!takes) break;
-      p.wake->bits[w / 64] |= uint64_t{1} << w % 64;
-      ++named;
+      p.wake->bits[i] |= idle;
+      named += static_cast<uint32_t>(std::popcount(idle));
     }
   }
   p.wake->k += std::max(named, p.n);
@@ -197,19 +211,23 @@ inline void Late::wake(const Crew &crew, const consort_push &p, double now) noex
 
 // -- pop ----------------------------------------------------------------------------------------------------------
 
-inline bool Late::forget(uint32_t worker, uint64_t id) noexcept {
+inline bool Late::forget(uint32_t worker, uint64_t id, uint32_t *place) noexcept {
   Seat &s = seats_[worker];
   uint32_t &nout = nout_[worker];
   for (uint32_t i = 0; i < nout; ++i) {
     if (s.out[i].id != id) continue;
     s.running -= s.out[i].started;
+    if (place) *place = s.out[i].place;
     const Crew &crew = this->crew();
     Kind &k = kinds_[s.out[i].kind];
     if (!s.out[i].known && worker < crew.group_of.size() && crew.group_of[worker] < k.learning.size())
       if (uint32_t &l = k.learning[crew.group_of[worker]]; l > 0) --l;
     std::copy(s.out + i + 1, s.out + nout, s.out + i);
-    if (--nout == 0 && crew.serves(worker)) count_idle(crew.group_of[worker], 1);
-    far_[worker] = farthest(worker);
+    if (--nout == 0) {
+      idle_bits_[worker / 64] |= uint64_t{1} << worker % 64;
+      if (crew.serves(worker)) count_idle(crew.group_of[worker], 1);
+    }
+    set_far(worker);
     return true;
   }
   return false;
@@ -269,9 +287,9 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     if (nout == kOut) forget(worker, s.out[0].id);
     const bool known = k.known_at(g);
     if (known) exec = k.ns[g];
-    if (nout == 0) count_idle(g, -1);
-    s.out[nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, false, known};
-    far_[worker] = farthest(worker);
+    if (nout == 0) count_idle(g, -1), idle_bits_[worker / 64] &= ~(uint64_t{1} << worker % 64);
+    s.out[nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, f.node->place, false, known};
+    set_far(worker);
     end = free_at(worker, now);
     if (!known) ++k.learning[g];
     if (k.left) --k.left;
@@ -323,6 +341,8 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
 
 inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept {
   const double now = this->now();
+  // As many at once are seldom told; of those beyond the graph finds the place by itself.
+  uint32_t places[kSome] = {};
   {
     const std::lock_guard guard(lock_);
     if (worker >= seats_.size()) return;
@@ -333,9 +353,9 @@ inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n
     worked_ *= keep;
     s.since = now;
     changed();
-    for (uint32_t k = 0; k < n; ++k) forget(worker, done[k].cookie);
+    for (uint32_t k = 0; k < n; ++k) forget(worker, done[k].cookie, k < kSome ? &places[k] : nullptr);
   }
-  for (uint32_t k = 0; k < n; ++k) graph_.finished(done[k].cookie);
+  for (uint32_t k = 0; k < n; ++k) graph_.finished(done[k].cookie, k < kSome ? places[k] : 0);
 }
 
 // Cancelled or poisoned: those that are in here come out at once and not by pop.

@@ -48,14 +48,14 @@ inline double Late::Search::cost(const Node *n, double ns) const noexcept {
 inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
   constexpr uint32_t kAtOnce = 4, kFew = 8;
   const uint32_t at_most = stays_ > 0 ? kAsked : kLook;  // where memory is short what it lacks decides
-  const Queue &ready = late_.kinds_[kind].ready;
+  const Ready &ready = late_.kinds_[kind].ready;
   const double least = std::max(score_, floor);
   Node *some[kLook];
   double most[kLook];  // the score if all that it only reads is there: no more than its rank
   uint32_t have = 0, n = 0;
   const auto reaches = [&](uint32_t j) {  // is there a j-th, and may it be better than what there was before?
     if (j == n) {
-      if (j == have && have < look_) have = ready.first(some, std::min(have ? 2 * have : kFew, look_), false);
+      if (j == have && have < look_) have = ready.first(some, std::min(have ? 2 * have : kFew, look_), have);
       if (j >= have || some[j]->priority != priority_ || some[j]->rank <= least) return false;
       __builtin_prefetch(some[j]->task);
       most[n++] = some[j]->rank - cost(some[j], 0);
@@ -88,11 +88,12 @@ inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
 
 // Those that have nothing from here and nothing else either, such as tasks that were bound to them.
 inline uint32_t Late::idle_in(const Crew &crew, uint32_t g) const noexcept {
-  constexpr uint32_t kSome = 64;
-  uint32_t some[kSome], n = 0;
-  for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count && n < kSome; ++i)
-    if (!nout_[crew.order[i]]) some[n++] = crew.order[i];
-  float load[kSome] = {};
+  constexpr uint32_t kMost = 64;
+  uint32_t some[kMost], n = 0;
+  for (uint32_t i = 0; i < std::min<std::size_t>(crew.words, idle_bits_.size()); ++i)
+    for (uint64_t idle = crew.masks[g * crew.words + i] & idle_bits_[i]; idle && n < kMost; idle &= idle - 1)
+      some[n++] = i * 64 + static_cast<uint32_t>(std::countr_zero(idle));
+  float load[kMost] = {};
   if (n) models_->load_ns(host_, some, n, load);
   return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return !(ns > 0); }));
 }

@@ -13,9 +13,12 @@ namespace policies {
 
 struct alignas(64) Node {                  // two lines; what a queue and a choice look at is in the first
   consort_task *task = nullptr;
-  Node *left = nullptr, *right = nullptr;  // of queue.hpp; left: the next free one
+  Node *left = nullptr, *right = nullptr;  // of the tree that it is in; left: the next free one
   uint64_t seq = 0;                        // of its arrival; its hash balances the tree
-  double sum = 0;                          // `exec` of the whole subtree
+  union {
+    double sum = 0;                        // of queue.hpp: `exec` of the whole subtree
+    Node *next;                            // of ready.hpp: the one behind it
+  };
   uint64_t stays = 0;                      // of late.hpp: groups that do it well and have all that it changes; 0: none
   float rank = 0;                          // ns from its start to the end of what hangs on it; 0: not known
   float exec = 0;                          // ns expected here
@@ -25,6 +28,7 @@ struct alignas(64) Node {                  // two lines; what a queue and a choi
   const void *team = nullptr;              // it is for this team, whose first worker has it
   uint32_t worker = 0, impl = CONSORT_NONE;
   uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
+  uint32_t place = 0;                      // of late.hpp: in the graph, 0: not known
   bool known = true;                       // a model told `exec`
 };
 

@@ -141,7 +141,7 @@ uint32_t Instance::candidates(const Crew &crew, uint32_t g, int32_t priority) no
   for (uint32_t i = 0; i < kinds_.all().size() && n < kMost; ++i) {
     if (!open(crew, kinds_[i], g)) continue;
     Node *some[kMost];
-    const uint32_t m = kinds_[i].ready.first(some, std::min(settings_.look, kMost - n), false);
+    const uint32_t m = kinds_[i].ready.first(some, std::min(settings_.look, kMost - n));
     for (uint32_t j = 0; j < m && some[j]->priority == priority; ++j)
       if (some[j]->plan == CONSORT_NONE) some_[n++] = {some[j], 0, 0};
   }

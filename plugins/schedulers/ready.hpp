@@ -1,0 +1,85 @@
+// ready.hpp — what waits of one kind, the most urgent first: by priority, then by rank, then by arrival.
+//
+// A treap over nodes of pool.hpp in which each node also knows the one behind it: adding and taking cost the logarithm
+// of what waits and look at nothing beside the way down; the foremost are read one after the other. Its owner holds the
+// lock. Nothing is allocated. How much work waits it does not know: queue.hpp does.
+#pragma once
+#include "pool.hpp"
+
+namespace policies {
+
+// Which of two goes first, of whatever kinds.
+inline bool more_urgent(const Node *a, const Node *b) noexcept {
+  if (a->priority != b->priority) return a->priority > b->priority;
+  if (a->rank != b->rank) return a->rank > b->rank;
+  return a->seq < b->seq;
+}
+
+class Ready {
+ public:
+  bool empty() const noexcept { return !root_; }
+  Node *front() const noexcept { return front_; }
+  Node *back() const noexcept { return back_; }
+
+  void push(Node *n) noexcept {
+    Node *ahead = nullptr, *behind = nullptr, **at = &root_;
+    while (*at && weight(*at) > weight(n)) at = step(*at, n, &ahead, &behind);
+    // What stood here is split: those that go before n, and the others.
+    Node *tree = *at, **low = &n->left, **high = &n->right;
+    *at = n;
+    while (tree) {
+      Node **const next = step(tree, n, &ahead, &behind);
+      Node **&side = ahead == tree ? low : high;
+      *side = tree;
+      side = next;
+      tree = *next;
+    }
+    *low = *high = nullptr;
+    n->next = behind;
+    (ahead ? ahead->next : front_) = n;
+    if (!behind) back_ = n;
+  }
+
+  // It is in here.
+  void remove(Node *n) noexcept {
+    Node *ahead = nullptr, *behind = nullptr, **at = &root_;
+    while (*at != n) at = step(*at, n, &ahead, &behind);
+    Node *a = n->left, *b = n->right;
+    if (a)
+      for (ahead = a; ahead->right;) ahead = ahead->right;
+    while (a && b) {
+      Node *&top = weight(a) > weight(b) ? a : b;
+      *at = top;
+      at = top == a ? &a->right : &b->left;
+      top = *at;
+    }
+    *at = a ? a : b;
+    (ahead ? ahead->next : front_) = n->next;
+    if (n == back_) back_ = ahead;
+  }
+
+  // The foremost, in their order; `have` of them are there already.
+  uint32_t first(Node **out, uint32_t max, uint32_t have = 0) const noexcept {
+    for (Node *n = have ? out[have - 1]->next : front_; n && have < max; n = n->next) out[have++] = n;
+    return have;
+  }
+
+ private:
+  static uint32_t weight(const Node *n) noexcept {
+    uint64_t h = n->seq * 0x9e3779b97f4a7c15;
+    return static_cast<uint32_t>((h ^ h >> 29) * 0xbf58476d1ce4e5b9 >> 32);
+  }
+  // Down from `here`, on the way to n's place.
+  static Node **step(Node *here, const Node *n, Node **ahead, Node **behind) noexcept {
+    if (more_urgent(here, n)) {
+      *ahead = here;
+      return &here->right;
+    }
+    *behind = here;
+    return &here->left;
+  }
+
+  Node *root_ = nullptr, *front_ = nullptr, *back_ = nullptr;
+};
+
+}  // namespace policies
