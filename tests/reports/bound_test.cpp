@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "plugins/reports/bound/program.hpp"
+#include "plugins/reports/bound/deps.hpp"
 #include "plugins/reports/bound/record.hpp"
 #ifdef CONSORT_HAS_GLPK
 #include <glpk.h>
@@ -115,6 +115,7 @@ TEST(BoundProgram, NoScheduleIsShorterAndMoreKnowledgeIsCloser) {
     }
     const double best = shortest(p), area = least(p, Level::kArea), deps = least(p, Level::kDeps),
                  whole = least(p, Level::kDeps, true), longest = longest_way_ns(p) / 1e6;
+    EXPECT_NEAR(solve_deps(p, kSeconds).least, deps, 2 * kClose * deps);
     EXPECT_LE(area, deps + 1e-6);
     EXPECT_LE(longest, deps + 1e-6);
     EXPECT_LE(deps, whole + 1e-6);
@@ -178,11 +179,133 @@ TEST(BoundProgram, TooLittleTimeGivesALowerBoundAllTheSame) {
     p.tasks.push_back(task);
   }
   const double whole = least(p, Level::kDeps);
+  for (const double seconds : {0.0, 1e-5, 1e-4, 1e-3}) {
+    const Solution order = solve_deps(p, seconds);
+    EXPECT_LE(order.least, whole * (1 + 1e-9));
+    EXPECT_GE(order.least, longest_way_ns(p) / 1e6) << "that much is known at once";
+    if (order.exact) {
+      EXPECT_NEAR(order.least, whole, 2 * kClose * whole);
+    }
+  }
   const Solution early = solve(formulate(p, Level::kDeps, false), 0.001);
   EXPECT_EQ(early.trouble, "");
   EXPECT_LE(early.least, whole + 1e-6);
   const Solution whole_tasks = solve(formulate(p, Level::kDeps, true), 0.5);
   EXPECT_GE(whole_tasks.least, whole - 1e-6);
+}
+
+// -- the order of many tasks, by the ways through them that matter ------------------------------------------------
+
+// Tasks of some kinds on some groups; each comes after some of those shortly before it. Kinds that cannot run
+// everywhere, and such as take no time, are among them.
+Problem some_tasks(uint32_t seed, uint32_t most) {
+  std::mt19937 chance(seed);
+  Problem p;
+  const uint32_t groups = 2 + chance() % 2;
+  for (uint32_t g = 0; g < groups; ++g) p.groups.push_back({"g" + std::to_string(g), 1.0 + chance() % 6, 0});
+  const uint32_t kinds = 1 + chance() % 5;
+  for (uint32_t k = 0; k < kinds; ++k) {
+    Kind kind{"k" + std::to_string(k), 0, {}, false};
+    for (uint32_t g = 0; g < groups; ++g) kind.ns.push_back(g && chance() % 8 == 0 ? NAN : 1e5 * (1 + chance() % 300));
+    p.kinds.push_back(kind);
+  }
+  p.kinds.push_back({"step", 0, std::vector<double>(groups, NAN), true});
+  const uint32_t n = most / 2 + chance() % (most / 2), each = 1 + chance() % 3, reach = 1 + chance() % (most / 2);
+  for (uint32_t t = 0; t < n; ++t) {
+    Task task{t + 1, chance() % 10 == 0 ? kinds : static_cast<uint32_t>(chance() % kinds), 0, {}, {}, ""};
+    for (uint32_t i = 0; t && i < each; ++i)
+      task.after.push_back(t - 1 - static_cast<uint32_t>(chance() % std::min(t, reach)));
+    std::sort(task.after.begin(), task.after.end());
+    task.after.erase(std::unique(task.after.begin(), task.after.end()), task.after.end());
+    ++p.kinds[task.kind].count;
+    p.tasks.push_back(task);
+  }
+  return p;
+}
+
+// How long a run takes that is well made: each task in turn where it ends first, by what it comes after and who is free.
+double a_run(const Problem &p) {
+  std::vector<std::vector<double>> free;
+  for (const Group &g : p.groups) free.emplace_back(static_cast<size_t>(g.units), 0.0);
+  std::vector<double> end(p.tasks.size());
+  double all = 0;
+  for (size_t t = 0; t < end.size(); ++t) {
+    const Kind &kind = p.kinds[p.tasks[t].kind];
+    double from = 0, best = INFINITY;
+    for (const uint32_t b : p.tasks[t].after) from = std::max(from, end[b]);
+    double *unit = nullptr;
+    for (size_t g = 0; g < free.size() && !kind.empty; ++g)
+      for (double &u : free[g])
+        if (const double then = std::max(from, u) + kind.ns[g]; then < best) best = then, unit = &u;
+    end[t] = unit ? *unit = best : from;
+    all = std::max(all, end[t]);
+  }
+  return all / 1e6;
+}
+
+TEST(BoundOrder, IsTheWholeProgramsLeast) {  // BND-04
+  int order_matters = 0;
+  for (uint32_t seed = 1; seed <= 120; ++seed) {
+    const Problem p = some_tasks(seed, seed % 4 ? 50 : 150);
+    const double whole = least(p, Level::kDeps);
+    const Solution order = solve_deps(p, kSeconds);
+    EXPECT_EQ(order.trouble, "");
+    EXPECT_TRUE(order.exact) << "seed " << seed;
+    EXPECT_NEAR(order.least, whole, 2 * kClose * whole) << "seed " << seed << ", " << p.tasks.size() << " tasks";
+    EXPECT_LE(order.least, a_run(p) * (1 + 1e-9)) << "seed " << seed;
+    order_matters += whole > 1.001 * std::max(least(p, Level::kArea), longest_way_ns(p) / 1e6);
+  }
+  EXPECT_GT(order_matters, 5) << "more than the area and the longest way, which would be too easy";
+}
+
+Problem cholesky(uint32_t n, double cards) {
+  Problem p;
+  p.groups = {{"cpu", 20, 0}, {"gpu", cards, 0}};
+  p.kinds = {{"potrf", 0, {7.4e6, 8.5e6}, false}, {"trsm", 0, {17.8e6, 2e6}, false},
+             {"syrk", 0, {17.5e6, 0.37e6}, false}, {"gemm", 0, {35e6, 0.75e6}, false}};
+  std::vector<uint32_t> last(n * n, kNone);  // who wrote a tile
+  const auto add = [&](uint32_t kind, uint32_t to, std::initializer_list<uint32_t> from) {
+    Task task{p.tasks.size() + 1, kind, 0, {}, {}, ""};
+    if (last[to] != kNone) task.after.push_back(last[to]);
+    for (const uint32_t tile : from) task.after.push_back(last[tile]);
+    last[to] = static_cast<uint32_t>(p.tasks.size());
+    ++p.kinds[kind].count;
+    p.tasks.push_back(task);
+  };
+  for (uint32_t k = 0; k < n; ++k) {
+    add(0, k * n + k, {});
+    for (uint32_t i = k + 1; i < n; ++i) add(1, i * n + k, {k * n + k});
+    for (uint32_t i = k + 1; i < n; ++i) {
+      for (uint32_t j = k + 1; j < i; ++j) add(3, i * n + j, {i * n + k, j * n + k});
+      add(2, i * n + i, {i * n + k});
+    }
+  }
+  return p;
+}
+
+// As many as the whole program is not solved for in any reasonable time; and where neither the area nor a way says it all.
+TEST(BoundOrder, OfThousandsOfTasks) {  // BND-04
+  const Problem p = cholesky(30, 10);
+  ASSERT_EQ(p.tasks.size(), 4960u);
+  const Solution order = solve_deps(p, kSeconds);
+  EXPECT_GT(order.least, 1.01 * std::max(least(p, Level::kArea), longest_way_ns(p) / 1e6));
+  EXPECT_LE(order.least, a_run(p));
+  const Solution stopped = solve_deps(p, 0.002);
+  EXPECT_LE(stopped.least, a_run(p));
+  if (order.exact) {
+    EXPECT_LE(stopped.least, order.least * (1 + 2 * kClose));
+  }
+}
+
+TEST(BoundOrder, TasksWithoutAnOrderOfTheirOwnCount) {
+  Problem p = some_tasks(5, 50);
+  const double before = solve_deps(p, kSeconds).least;
+  p.kinds.push_back({"replayed", 1000, std::vector<double>(p.groups.size(), 50e6), false});
+  EXPECT_GT(solve_deps(p, kSeconds).least, before);
+  EXPECT_NEAR(solve_deps(p, kSeconds).least, least(p, Level::kArea), 0.2 * before) << "they are most of it";
+  p.kinds.push_back({"nowhere", 1, std::vector<double>(p.groups.size(), NAN), false});
+  EXPECT_NE(solve_deps(p, kSeconds).trouble, "");
+  EXPECT_EQ(solve_deps(Problem(), kSeconds).least, 0) << "nothing to do";
 }
 
 #endif

@@ -1,0 +1,142 @@
+// deps.cpp — tasks with their order, by cutting planes: that each task ends after those before it says no more than
+// that no way through the tasks is longer than the run, and of all those ways few matter.
+//
+// In rounds: where tasks run at best if only the ways found so far count (a bound: less is asked for), how long each
+// task takes then, and the ways that are too long with that. If none is, those shares keep every way: nothing is less.
+#include "deps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "shares.hpp"
+
+namespace bound {
+namespace {
+
+constexpr size_t kWaysARound = 20;   // several are found at the price of one
+constexpr size_t kWaysKept = 200;    // before any is forgotten; more each time, or some would come and go for ever
+
+// The longest ways through tasks that take given times.
+class Ways {
+ public:
+  explicit Ways(const Problem &p)
+      : p_(p), then_(p.tasks.size()), head_(p.tasks.size()), tail_(p.tasks.size()), order_(p.tasks.size()) {
+    for (uint32_t t = 0; t < p.tasks.size(); ++t)
+      for (const uint32_t before : p.tasks[t].after) then_[before].push_back(t);
+  }
+
+  std::vector<double> took;            // by task; to be filled before measure()
+  // The longest way's length.
+  double measure() {
+    const size_t n = p_.tasks.size();
+    double longest = 0;
+    for (size_t t = 0; t < n; ++t) {
+      head_[t] = 0;
+      for (const uint32_t before : p_.tasks[t].after) head_[t] = std::max(head_[t], head_[before] + took[before]);
+      longest = std::max(longest, head_[t] + took[t]);
+    }
+    for (size_t t = n; t-- > 0;) {
+      tail_[t] = 0;
+      for (const uint32_t next : then_[t]) tail_[t] = std::max(tail_[t], tail_[next] + took[next]);
+    }
+    return longest;
+  }
+  // Of the tasks on ways longer than `than` the longest way through each, those of the longest first; a task that is on
+  // one already asks for none.
+  size_t add_longer(double than, Shares *to) {
+    std::iota(order_.begin(), order_.end(), 0);
+    std::erase_if(order_, [&](uint32_t t) { return !(through(t) > than); });
+    std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return through(a) > through(b); });
+    std::vector<bool> covered(p_.tasks.size());
+    size_t added = 0;
+    for (const uint32_t t : order_) {
+      if (added == kWaysARound) break;
+      if (covered[t]) continue;
+      const std::vector<uint32_t> way = way_through(t);
+      for (const uint32_t on : way) covered[on] = true;
+      to->add_way(way);
+      ++added;
+    }
+    order_.resize(p_.tasks.size());
+    return added;
+  }
+
+ private:
+  double through(uint32_t t) const { return head_[t] + took[t] + tail_[t]; }
+  std::vector<uint32_t> way_through(uint32_t t) const {
+    std::vector<uint32_t> way;
+    const auto follow = [&](const auto &next_of, const std::vector<double> &length) {
+      for (uint32_t at = t;;) {
+        uint32_t next = kNone;
+        for (const uint32_t x : next_of(at))
+          if (next == kNone || length[x] + took[x] > length[next] + took[next]) next = x;
+        if (next == kNone) return;
+        way.push_back(at = next);
+      }
+    };
+    follow([&](uint32_t x) -> const auto & { return p_.tasks[x].after; }, head_);
+    std::reverse(way.begin(), way.end());
+    way.push_back(t);
+    follow([&](uint32_t x) -> const auto & { return then_[x]; }, tail_);
+    return way;
+  }
+
+  const Problem &p_;
+  std::vector<std::vector<uint32_t>> then_;
+  std::vector<double> head_, tail_;    // longest ways to a task and from it, itself left out
+  std::vector<uint32_t> order_;
+};
+
+// Each task where it is fastest: how long the busiest group works then.
+double busy_at_best(const Problem &p, const std::vector<double> &counts) {
+  std::vector<double> work(p.groups.size());
+  for (size_t k = 0; k < p.kinds.size(); ++k) {
+    const Kind &kind = p.kinds[k];
+    if (kind.empty) continue;
+    for (size_t g = 0; g < work.size(); ++g)
+      if (kind.ns[g] == best_ns(kind)) {
+        work[g] += counts[k] * kind.ns[g] / p.groups[g].units;
+        break;
+      }
+  }
+  return work.empty() ? 0 : *std::max_element(work.begin(), work.end());
+}
+
+}  // namespace
+
+Solution solve_deps(const Problem &p, double seconds) {
+  const std::chrono::duration<double> may_take(std::min(seconds, 1e6));
+  const auto late = Shares::Clock::now() + std::chrono::duration_cast<Shares::Clock::duration>(may_take);
+  Solution out;
+  const std::vector<double> counts = Shares::counts(p);
+  for (size_t k = 0; k < p.kinds.size(); ++k)
+    if (counts[k] > 0 && !p.kinds[k].empty && !std::isfinite(best_ns(p.kinds[k])))
+      return out.trouble = "the program has no solution: some task can run nowhere", out;
+  const double longest = longest_way_ns(p), at_best = busy_at_best(p, counts);
+  out.least = longest / 1e6;
+  const double unit = std::max(longest, at_best);
+  out.exact = at_best <= longest;      // every task at its best, and the longest way decides
+  if (out.exact) return out;
+
+  Shares shares(p, unit);
+  Ways ways(p);
+  size_t kept = kWaysKept;
+  double best = 1, gap = 1e-2;         // best: the time of shares that keep every way
+  for (bool first = true;; first = false) {
+    const bool in_time = shares.improve(gap, late);
+    out.least = std::max(out.least, shares.bound() * unit / 1e6);
+    const double least = out.least * 1e6 / unit;
+    shares.durations(&ways.took);
+    best = std::min(best, std::max(ways.measure(), shares.busy()));
+    out.exact = best - least <= kClose * best;
+    if (out.exact || !in_time) return out;
+    if (!first && shares.forget_idle_ways(kept)) kept += 2 * kWaysARound;
+    gap = std::min(gap, 0.1 * (best - least));
+    if (ways.add_longer(shares.time(), &shares)) continue;
+    if (gap < 1e-9) return out;        // its numbers carry no further
+    gap *= 0.1;                        // these ways, closer
+  }
+}
+
+}  // namespace bound
