@@ -18,7 +18,9 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   set_current_worker(w.id);
   h.seat = &w;
   bool did;
-  {
+  if (w.queue) {  // it has its own frames, one for each task in flight
+    did = w.queue->step(h);
+  } else {
     Frame frame(w);
     did = w.step(h, frame);
   }
