@@ -1,6 +1,7 @@
 // memory_cost.cpp — Memory, the part that says what bringing data somewhere would cost, and what room there is. Nothing
 // is locked: it reads what is Shown, of data that unfinished tasks name, so its answers are of a moment ago.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -63,26 +64,29 @@ Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noex
 void Memory::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept {
   constexpr uint32_t kMost = 16;
   nt = std::min(nt, kMost);
-  const auto each = [&](auto f) {
-    for (uint32_t t = 0; t < nt; ++t)
-      for (uint32_t a = 0; a < tasks[t]->naccess && a < kMost; ++a)
-        if (tasks[t]->access[a].datum) f(*Datum::of(tasks[t]->access[a].datum));
-  };
   for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]);
   for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]->access);
-  each([](const Datum &d) {
-    __builtin_prefetch(&d.pub);
-    __builtin_prefetch(&d.places);
-  });
+  for (uint32_t t = 0; t < nt; ++t) {
+    const consort_access *a = tasks[t]->access, *const end = a + std::min<uint32_t>(tasks[t]->naccess, kMost);
+    for (; a != end; ++a) {
+      if (!a->datum) continue;
+      __builtin_prefetch(a->datum);
+      __builtin_prefetch(&Datum::of(a->datum)->places);
+    }
+  }
 }
 
 namespace {
 
 struct Looked {              // at a datum that has contents and that a task needs
-  const Datum *datum;
+  uint64_t bytes;
   coherence::Spaces valid, arriving;
 };
 constexpr uint32_t kAtOnce = 64;
+// As Memory::has_contents(), in the loop.
+bool has_contents(const std::atomic<uint32_t> &state) noexcept {
+  return (state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
+}
 
 }  // namespace
 
@@ -92,15 +96,37 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
                          float *out) const noexcept {
   Looked some[kAtOnce];
   uint32_t n = 0;
+  const coherence::Spaces alone = ns == 1 && spaces[0] < stores_.size() ? reach_[spaces[0]] : 0;
   const auto look = [&](const consort_task &t, uint32_t first) {
     n = 0;
-    for (uint32_t a = first; a < t.naccess && a < first + kAtOnce; ++a) {
-      if (!is_fetched(t.access[a])) continue;
-      const Datum &d = *Datum::of(t.access[a].datum);
-      if (!d.pub.bytes || !has_contents(d)) continue;
+    const consort_access *a = t.access + first, *const end = a + std::min(t.naccess - first, kAtOnce);
+    for (; a != end; ++a) {
+      if (!is_fetched(*a)) continue;
+      const Datum &d = *Datum::of(a->datum);
+      if (!d.pub.bytes || !consort::has_contents(d.state)) continue;
       const Whereabouts *all = places_shown(d);
-      some[n++] = {&d, valid_spaces(d), all ? coherence::Spaces{all->arriving} : 0};
+      const coherence::Spaces valid = all ? coherence::Spaces{all->valid} : valid_spaces(d);
+      if (!(valid & alone)) some[n++] = {d.pub.bytes, valid, all ? coherence::Spaces{all->arriving} : 0};
     }
+  };
+  const auto soonest = [&](const Looked &d, uint32_t space) {
+    Cost best{d.valid ? std::numeric_limits<float>::infinity() : 0, 0};
+    float least = best.own;
+    const uint64_t bytes = d.arriving & reach_[space] ? 0 : d.bytes;
+    const auto exact = static_cast<float>(static_cast<int64_t>(bytes));
+    for (coherence::Spaces left = d.valid; left; left &= left - 1) {
+      const auto from = static_cast<uint32_t>(std::countr_zero(left));
+      Cost c;
+      if (routes_.next(from, space) == space) {  // as cost() has it, without the call
+        const float ns_per_byte = routes_.ns_per_byte(from, space);
+        const auto waiting = static_cast<int64_t>(uint64_t{queued_[from * stores_.size() + space]});
+        c = {routes_.latency_ns(from, space) + ns_per_byte * exact, ns_per_byte * static_cast<float>(waiting)};
+      } else {
+        c = cost(from, space, bytes);
+      }
+      if (c.own + c.queued < least) best = c, least = c.own + c.queued;
+    }
+    return best;
   };
   fetch_early(tasks, nt);
   for (uint32_t t = 0; t < nt; ++t) {
@@ -112,14 +138,8 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
         if (!looked || naccess > kAtOnce) look(*tasks[t], first);
         looked = true;
         for (uint32_t x = 0; x < n; ++x) {
-          const auto &[d, valid, arriving] = some[x];
-          if (valid & reach_[space]) continue;
-          const uint64_t bytes = arriving & reach_[space] ? 0 : d->pub.bytes;
-          Cost best{valid ? std::numeric_limits<float>::infinity() : 0, 0};
-          for (coherence::Spaces left = valid; left; left &= left - 1) {
-            const Cost c = cost(static_cast<uint32_t>(__builtin_ctzll(left)), space, bytes);
-            if (c.own + c.queued < best.own + best.queued) best = c;
-          }
+          if (some[x].valid & reach_[space]) continue;
+          const Cost best = soonest(some[x], space);
           own += best.own;
           queued = std::max(queued, best.queued);
         }
@@ -139,7 +159,7 @@ void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32
       const consort_access &access = tasks[t]->access[a];
       if (!is_fetched(access)) continue;
       const Datum &d = *Datum::of(access.datum);
-      if (!d.pub.bytes || !has_contents(d)) continue;
+      if (!d.pub.bytes || !consort::has_contents(d.state)) continue;
       const Whereabouts *all = places_shown(d);
       const coherence::Spaces there = valid_spaces(d) | (all ? coherence::Spaces{all->arriving} : 0);
       for (uint32_t i = 0; i < ns; ++i)

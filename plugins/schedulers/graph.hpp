@@ -37,15 +37,15 @@ class Graph {
     uint32_t kind : 31 = 0;
     uint32_t alive : 1 = 0;
   };
-  struct Before {                             // what it waits for: sequence numbers
-    uint32_t n = 0, seq[kBefore];
+  struct alignas(32) Before {                 // what it waits for: sequence numbers, 0 behind the last
+    uint32_t seq[kBefore] = {};
   };
   struct Kind {                               // tasks of one codelet and size
     uint64_t footprint = 0;
     uint32_t codelet = CONSORT_NONE, seen = 0;
     float ns = 0;                             // of the fastest unit; 0: not known
   };
-  struct Datum {
+  struct alignas(64) Datum {
     uint64_t id = 0;
     uint32_t writer = 0, nreaders = 0;        // 0: none
     uint32_t readers[kReaders];

@@ -114,13 +114,16 @@ inline void Graph::add(const consort_task *t, uint32_t kind) {
   r.id = t->id;
   r.kind = kind;
   r.alive = true;
+  for (uint32_t a = 0; a < t->naccess; ++a)
+    if (t->access[a].datum) __builtin_prefetch(&data_[mix(t->access[a].datum->id) & (data_.size() - 1)]);
   Before &b = before(seq);
-  b.n = 0;
+  b = {};
+  uint32_t n = 0;
   const auto after = [&](uint32_t other) {
-    if (!other || !holds(other) || !at(other).alive || b.n == kBefore) return;
-    for (uint32_t i = 0; i < b.n; ++i)
+    if (!other || !holds(other) || !at(other).alive || n == kBefore) return;
+    for (uint32_t i = 0; i < n; ++i)
       if (b.seq[i] == other) return;
-    b.seq[b.n++] = other;
+    b.seq[n++] = other;
   };
   for (uint32_t a = 0; a < t->naccess; ++a) {
     const consort_access &access = t->access[a];
@@ -180,9 +183,10 @@ inline void Graph::sweep() noexcept {
   for (uint32_t seq = head_; seq-- != tail_;) {
     const Record &r = at(seq);
     if (!r.alive) continue;
-    for (uint32_t i = 0; i < before(seq).n; ++i) {
-      if (!holds(before(seq).seq[i])) continue;
-      Record &b = at(before(seq).seq[i]);
+    for (const uint32_t other : before(seq).seq) {
+      if (!other) break;
+      if (!holds(other)) continue;
+      Record &b = at(other);
       b.rank = std::max(b.rank, ns(b) + r.rank);
     }
   }

@@ -78,6 +78,7 @@ inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
   uint32_t first = 0;
   for (uint32_t j = 0; reaches(j) && some[j]->rank > most[first]; ++j)
     if (most[j] > most[first]) first = j;
+  for (uint32_t j = 0; j < n; ++j) __builtin_prefetch(some[j]->task->access);
   if (n && most[first] > score_) ask(first), answer();  // the most promising, so that few others are asked about
   for (uint32_t j = 0, all = 1; all < at_most && reaches(j) && some[j]->rank > score_; ++j) {
     if (j != first && most[j] > score_) ask(j), ++all;
