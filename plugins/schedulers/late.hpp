@@ -10,6 +10,7 @@
 #include "estimates.hpp"
 #include "graph.hpp"
 #include "kinds.hpp"
+#include "prices.hpp"
 #include "serving.hpp"
 
 namespace policies {

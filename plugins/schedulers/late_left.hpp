@@ -106,7 +106,6 @@ inline double Late::area_ns(const Crew &crew) noexcept {
   for (const Kind &k : kinds_.all()) all += k.left;
   if (changes_ != kAlways && changes_ * 64 <= all) return area_;
   changes_ = 0;
-  constexpr double kNever = std::numeric_limits<double>::infinity();
   const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(crew.of_class.size(), kClasses));
   if (!priced_) std::fill(price_, price_ + kClasses, 1.0);
   priced_ = true;
@@ -122,30 +121,14 @@ inline double Late::area_ns(const Crew &crew) noexcept {
     left[nkinds++] = k.left;
     for (uint32_t i = 0; i < n; ++i, row += 2) {
       const double ns = classes[i] < k.class_ns.size() ? k.class_ns[classes[i]] : 0;
-      row[0] = ns > 0 ? ns : kNever;
+      row[0] = ns > 0 ? ns : Prices::kNever;
       row[1] = k.left * ns / crew.of_class[classes[i]];
     }
   }
-  double price[kClasses], load[kClasses], best = 0, step = 0.5;
-  for (uint32_t i = 0; i < n; ++i) price[i] = price_[classes[i]];
-  for (int round = 0; round < 24; ++round, step *= 0.8) {
-    double norm = 0, value = 0;
-    for (uint32_t i = 0; i < n; ++i) load[i] = 0, norm += price[i] * crew.of_class[classes[i]];
-    if (!(norm > 0)) return area_ = 0;
-    row = rows_.data();
-    for (uint32_t x = 0; x < nkinds; ++x, row += 2 * n) {
-      double least = kNever;
-      uint32_t where = 0;
-      for (uint32_t i = 0; i < n; ++i)
-        if (row[2 * i] * price[i] < least) least = row[2 * i] * price[i], where = i;
-      if (least == kNever) continue;
-      value += left[x] * least / norm;
-      load[where] += row[2 * where + 1];
-    }
-    best = std::max(best, value);
-    for (uint32_t i = 0; i < n; ++i)  // a class that has more to do than all on the average costs more
-      price[i] = std::max(price[i] / norm * (load[i] > value ? 1 + step : 1 / (1 + step)), 1e-9);
-  }
+  double price[kClasses], units[kClasses];
+  for (uint32_t i = 0; i < n; ++i) price[i] = price_[classes[i]], units[i] = crew.of_class[classes[i]];
+  const double best = Prices{nkinds, n, left, rows_.data(), units, price}.bound();
+  if (best < 0) return area_ = 0;
   for (uint32_t i = 0; i < n; ++i) price_[classes[i]] = price[i];
   // All data of all tasks on their way, in that time: of what many read the most is there already.
   constexpr double kMostIsThere = 0.2;
