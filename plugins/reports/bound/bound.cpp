@@ -98,18 +98,15 @@ class Report {
     if (!file) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
     line(path + " is written");
   }
-  // The least by the tasks' order; where more counts than that, what the solver makes of the program in the time that is
-  // left, but no less.
+  // The least by the tasks' order. Where more counts than that, or half the time was not enough, what the solver makes of the
+  // whole program in the time that is left; but no less.
   Solution with_order(const Problem &p, Program *program, bool by_ways) const {
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
-    Solution order = solve_deps(p, set_.seconds);
+    const Solution order = solve_deps(p, set_.seconds / 2);
+    if (!order.trouble.empty() || (by_ways && order.exact)) return order;
+    if (by_ways && program->columns.empty()) *program = formulate(p, Level::kDeps, false);
     const double left = set_.seconds - std::chrono::duration<double>(Clock::now() - begun).count();
-    if (!order.trouble.empty() || (by_ways && order.exact) || left <= 0) {
-      order.exact &= by_ways;
-      return order;
-    }
-    if (by_ways) *program = formulate(p, Level::kDeps, false);  // its numbers carried no further
     Solution more = solve(*program, left);
     more.least = std::max(more.least, order.least);
     return more;

@@ -3,6 +3,7 @@
 //
 // In rounds: where tasks run at best if only the ways found so far count (a bound: less is asked for), how long each
 // task takes then, and the ways that are too long with that. If none is, those shares keep every way: nothing is less.
+// Looked for half way to the best such shares so far, too: the ways that stand out there are fewer, and matter longer.
 #include "deps.hpp"
 
 #include <algorithm>
@@ -42,25 +43,30 @@ class Ways {
     }
     return longest;
   }
-  // Of the tasks on ways longer than `than` the longest way through each, those of the longest first; a task that is on
-  // one already asks for none.
-  size_t add_longer(double than, Shares *to) {
+  // Of the tasks on ways longer than `than` the longest way through each, those of the longest first, if it is longer
+  // than that by `now`, too: those that count already are not. A task that is on one asks for no other.
+  size_t add_longer(double than, const std::vector<double> &now, size_t most, Shares *to) {
+    order_.resize(p_.tasks.size());
     std::iota(order_.begin(), order_.end(), 0);
     std::erase_if(order_, [&](uint32_t t) { return !(through(t) > than); });
     std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return through(a) > through(b); });
     std::vector<bool> covered(p_.tasks.size());
-    size_t added = 0;
+    size_t added = 0, tried = 0;
     for (const uint32_t t : order_) {
-      if (added == kWaysARound) break;
+      if (added == most || tried == 3 * most) break;
       if (covered[t]) continue;
+      ++tried;
       const std::vector<uint32_t> way = way_through(t);
-      for (const uint32_t on : way) covered[on] = true;
+      double long_now = 0;
+      for (const uint32_t on : way) covered[on] = true, long_now += now[on];
+      if (!(long_now > than) || std::find(fresh_.begin(), fresh_.end(), way) != fresh_.end()) continue;
+      fresh_.push_back(way);
       to->add_way(way);
       ++added;
     }
-    order_.resize(p_.tasks.size());
     return added;
   }
+  void begin_round() { fresh_.clear(); }
 
  private:
   double through(uint32_t t) const { return head_[t] + took[t] + tail_[t]; }
@@ -86,6 +92,12 @@ class Ways {
   std::vector<std::vector<uint32_t>> then_;
   std::vector<double> head_, tail_;    // longest ways to a task and from it, itself left out
   std::vector<uint32_t> order_;
+  std::vector<std::vector<uint32_t>> fresh_;  // what this round has added
+};
+
+struct Times {
+  std::vector<double> took;            // by task
+  double busy = 0;                     // the groups
 };
 
 // Each task where it is fastest: how long the busiest group works then.
@@ -123,18 +135,30 @@ Solution solve_deps(const Problem &p, double seconds) {
   Ways ways(p);
   size_t kept = kWaysKept;
   double best = 1, gap = 1e-2;         // best: the time of shares that keep every way
+  Times good, now;                     // with those, with the latest
   for (bool first = true;; first = false) {
     const bool in_time = shares.improve(gap, late);
     out.least = std::max(out.least, shares.bound() * unit / 1e6);
     const double least = out.least * 1e6 / unit;
-    shares.durations(&ways.took);
-    best = std::min(best, std::max(ways.measure(), shares.busy()));
+    shares.durations(&now.took);
+    now.busy = shares.busy();
+    if (first) good = now;
+    if (!first && shares.forget_idle_ways(kept)) kept += 2 * kWaysARound;
+    Times between = good;
+    for (size_t t = 0; t < now.took.size(); ++t) between.took[t] = 0.5 * (good.took[t] + now.took[t]);
+    between.busy = 0.5 * (good.busy + now.busy);
+    ways.begin_round();
+    size_t added = 0;
+    for (const Times *times : {&now, &between}) {
+      ways.took = times->took;
+      if (const double time = std::max(ways.measure(), times->busy); time < best) best = time, good = *times;
+      added += ways.add_longer(shares.time(), now.took, kWaysARound / 2, &shares);
+    }
     out.exact = best - least <= kClose * best;
     if (out.exact || !in_time) return out;
-    if (!first && shares.forget_idle_ways(kept)) kept += 2 * kWaysARound;
-    gap = std::min(gap, 0.1 * (best - least));
-    if (ways.add_longer(shares.time(), &shares)) continue;
-    if (gap < 1e-9) return out;        // its numbers carry no further
+    gap = std::min(gap, std::max(0.1 * (best - least), 0.2 * kClose * best));
+    if (added) continue;
+    if (gap < 1e-3 * kClose * best) return out;  // its numbers carry no further
     gap *= 0.1;                        // these ways, closer
   }
 }

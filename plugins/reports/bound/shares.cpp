@@ -15,6 +15,26 @@ double dot(const double *a, const double *b, size_t n) {  // four sums: one alon
   return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
+// Of one row with up to four others, each `apart` from the one before.
+void dots(const double *a, const double *b, size_t apart, size_t n, size_t rows, double *out) {
+  if (rows < 4) {
+    for (size_t i = 0; i < rows; ++i) out[i] = dot(a, b + i * apart, n);
+    return;
+  }
+  const double *b1 = b + apart, *b2 = b1 + apart, *b3 = b2 + apart;
+  double v[4][2] = {};
+  size_t k = 0;
+  for (; k + 2 <= n; k += 2)
+    for (size_t i = 0; i < 2; ++i) {
+      v[0][i] += a[k + i] * b[k + i];
+      v[1][i] += a[k + i] * b1[k + i];
+      v[2][i] += a[k + i] * b2[k + i];
+      v[3][i] += a[k + i] * b3[k + i];
+    }
+  for (; k < n; ++k) v[0][0] += a[k] * b[k], v[1][0] += a[k] * b1[k], v[2][0] += a[k] * b2[k], v[3][0] += a[k] * b3[k];
+  for (size_t i = 0; i < 4; ++i) out[i] = v[i][0] + v[i][1];
+}
+
 }  // namespace
 
 template <class F> void Shares::each(uint32_t i, F f) const {
@@ -195,15 +215,26 @@ bool Shares::factor() {
       for (size_t b = 0; b <= a; ++b) row[groups_ + item.ways[b]] += all;
     }
   }
+  // Prices that all grow alike change nothing, so near the best this says nothing of how much they do; they keep their sum,
+  // so that any weight of its square may be added.
+  double weight = 0;
+  for (size_t r = 0; r < n; ++r) weight = std::max(weight, matrix_[r * n + r]);
+  for (size_t r = 0; r < n; ++r)
+    for (size_t c = 0; c <= r; ++c) matrix_[r * n + c] += weight;
   for (size_t r = 0; r < n; ++r) {   // Cholesky's factor
     double *row = &matrix_[r * n];
     const double before = row[r];
-    for (size_t c = 0; c <= r; ++c) {
-      const double *other = &matrix_[c * n];
-      const double v = row[c] - dot(row, other, c);
-      if (!std::isfinite(v)) return false;
-      if (c < r) row[c] = v / other[c];
-      else row[c] = v > 1e-14 * before ? std::sqrt(v) : 1e60;  // it says what others say: its price stays
+    for (size_t c = 0; c <= r; c += 4) {
+      const size_t end = std::min(c + 4, r + 1);
+      double v[4];
+      dots(row, &matrix_[c * n], n, c, end - c, v);
+      for (size_t i = c; i < end; ++i) {
+        double x = row[i] - v[i - c];
+        for (size_t k = c; k < i; ++k) x -= row[k] * matrix_[i * n + k];
+        if (!std::isfinite(x)) return false;
+        if (i < r) row[i] = x / matrix_[i * n + i];
+        else row[i] = x > 1e-14 * before ? std::sqrt(x) : 1e60;  // it says what others say: its price stays
+      }
     }
   }
   return true;
