@@ -295,6 +295,13 @@ TEST(BoundOrder, OfThousandsOfTasks) {  // BND-04
   if (order.exact) {
     EXPECT_LE(stopped.least, order.least * (1 + 2 * kClose));
   }
+  for (uint32_t seed = 1; seed <= 12; ++seed) {
+    const Problem some = some_tasks(seed, 2000);
+    const Solution s = solve_deps(some, 2);
+    const double without = std::max(least(some, Level::kArea), longest_way_ns(some) / 1e6);
+    EXPECT_LE(s.least, a_run(some) * (1 + 1e-9)) << "seed " << seed;
+    EXPECT_TRUE(!s.exact || s.least >= without * (1 - 2 * kClose)) << "seed " << seed << ": " << s.least << " of " << without;
+  }
 }
 
 TEST(BoundOrder, TasksWithoutAnOrderOfTheirOwnCount) {
