@@ -19,8 +19,8 @@ struct Counting final : consort::Passenger {
 };
 
 TEST(Bus, AsManyAsItMovesInAMillisecond) {
-  for (const auto &[rate, most] : {std::pair{kSlow, 2}, {kQuick, 11}}) {
-    Bus bus(rate, true);
+  for (const auto &[rate, most] : {std::pair{kSlow, 3}, {kQuick, 11}}) {
+    Bus bus(rate, false);
     bus.join();
     Counting one;
     int n = 0;
