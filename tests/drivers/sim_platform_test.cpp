@@ -55,6 +55,27 @@ TEST(SimPlatform, ARouteSharesAllItsWires) {
   EXPECT_NEAR(last, 3 + (250 + 1000 + 2 * 1000), 1) << "the wire is never idle, and carries `three` twice";
 }
 
+// What holds copies up is where most of them meet, though the way into each device is a little narrower.
+TEST(SimPlatform, TheBusIsWhatLeavesLeastToEach) {
+  std::string text;
+  for (const char *name : {"a", "b", "c"}) {
+    text += std::string("[[device]]\nname = \"") + name + "\"\nclass = \"cuda\"\nmemory = \"64M\"\n";
+    text += std::string("[[wire]]\nname = \"into ") + name + "\"\nbandwidth = \"900M\"\n";
+  }
+  text += "[[wire]]\nname = \"Host\"\nbandwidth = \"1G\"\n";
+  for (const char *from : {"host", "a", "b", "c"})
+    for (const char *to : {"a", "b", "c"})
+      if (std::string_view(from) != to)
+        text += std::string("[[route]]\nfrom = \"") + from + "\"\nto = \"" + to + "\"\nwires = \"into " + to + ", Host\"\n";
+  TextFile f(text);
+  Virtual m(Params{{"machine", f.path}});
+  const uint64_t bus = m.links.at({m.host_space, m.space(0)}).bus;
+  EXPECT_NE(bus, 0u);
+  EXPECT_EQ(m.links.at({m.host_space, m.space(0)}).bus_bytes_per_s, 1'000'000'000u);
+  EXPECT_EQ(m.links.at({m.host_space, m.space(1)}).bus, bus);
+  EXPECT_EQ(m.links.at({m.space(1), m.space(2)}).bus, bus);
+}
+
 // -- kernels by their size --------------------------------------------------------------------------------------------
 
 constexpr char kKernels[] =

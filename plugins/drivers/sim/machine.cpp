@@ -468,18 +468,16 @@ Machine Reader::read() {
 
 Machine Machine::read(const consort_host *host) { return Reader(host).read(); }
 
-// Of the wires that other ways need, too, the narrowest, and of such the one that most of them need.
+// Of the wires that other ways need, too, the one that leaves least to each of them.
 int Machine::bus_of(const Path &of) const noexcept {
   int found = -1;
-  std::ptrdiff_t most = 1;
+  double least = INFINITY;
   for (const uint32_t w : of.wires) {
     const auto ways = std::count_if(paths.begin(), paths.end(), [&](const auto &p) {
       return std::find(p.second.wires.begin(), p.second.wires.end(), w) != p.second.wires.end();
     });
-    if (ways < 2) continue;
-    const double rate = wires[w], than = found < 0 ? INFINITY : wires[static_cast<size_t>(found)];
-    constexpr double kAlike = 1.02;
-    if (rate * kAlike < than || (rate < than * kAlike && ways > most)) found = static_cast<int>(w), most = ways;
+    const double share = wires[w] / static_cast<double>(ways);
+    if (ways > 1 && share < least) found = static_cast<int>(w), least = share;
   }
   return found;
 }
