@@ -5,6 +5,7 @@
 // is called under it. Any thread pushes, a worker's owner pops; the rest is [control]. Memory grows with the most that
 // ever waited, and stays.
 #pragma once
+#include <algorithm>
 #include <mutex>
 
 #include "estimates.hpp"
@@ -149,8 +150,14 @@ class Late {
   uint64_t seq_ = 0;
   uint32_t nready_ = 0;
   uint32_t changes_ = kAlways;                 // of what is left, since somebody set it to 0
-  double waited_ = 0, worked_ = 0;             // ns that workers had something to do and no data for it; and had both
-  double waiting_share() const noexcept { return waited_ > 0 ? waited_ / (waited_ + worked_) : 0; }
+  struct Waits {                               // of units of one class, lately
+    double waited = 0, worked = 0;             // ns in which they had something to do and no data for it; and had both
+    double share() const noexcept { return waited > 0 ? waited / (waited + worked) : 0; }
+  };
+  Waits waits_[kClasses];                      // the last one is that of all beyond
+  Waits &waits_of(const Crew &crew, uint32_t group) noexcept {
+    return waits_[std::min(crew.groups[group].klass, kClasses - 1)];
+  }
 
  private:
   void publish(Members &&, const consort_topology &);

@@ -18,6 +18,10 @@ inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now,
     if (left < 0) left = left_ns(crew, now) * slack;
     if (k.ns[g] + n->rank - k.best_ns > left) continue;
     if (k.nready <= vacant(crew, k)) continue;  // somebody comes for it who does it better
+    float way = 0;
+    const consort_task *const t = n->task;
+    if (models_) models_->transfer_ns(host_, &t, 1, &crew.groups[g].space, 1, &way);
+    if (way > 0 && way + k.ns[g] + n->rank - k.best_ns > left) continue;
     best = {n, i}, loss = l;
   }
   return best;
@@ -80,17 +84,19 @@ inline void Late::set_all_far() noexcept {
 }
 
 // A kind that other units do in k times the time, and whose time is worth less than a k-th, is theirs as long as that
-// does no harm: they are through with those that wait long before the end. Carrying what a task changes there and back
-// must not take longer than all units like these need for it: over a way that all share, it would be theirs that is
-// lost.
+// does no harm: they are through with those that wait long before the end. Where units like these stand still for want of
+// their data, carrying what a task changes there and back must not take longer than all of them need for it: over a way
+// that all share, it would be theirs that is lost.
 inline double Late::floor_of(const Crew &crew, const Kind &k, uint32_t g, double now) noexcept {
+  constexpr double kFlows = 0.05;  // part of the time that they may wait, and yet the ways are free
   const uint32_t mine = crew.groups[g].klass;
+  const bool flows = waits_of(crew, g).share() <= kFlows;
   double left = -1, floor = -1;
   const std::size_t nclasses = std::min({k.class_ns.size(), crew.of_class.size(), std::size_t{kClasses}});
   for (uint32_t c = 0; c < nclasses && mine < nclasses; ++c) {
     if (c == mine || !crew.of_class[c] || !(k.class_ns[c] > k.class_ns[mine])) continue;
     const double there_and_back = 2.0 * k.ready.front()->changes * pace(g);
-    if (there_and_back > k.class_ns[mine] / static_cast<double>(crew.of_class[mine])) return -1;
+    if (!flows && there_and_back > k.class_ns[mine] / static_cast<double>(crew.of_class[mine])) return -1;
     if (left < 0) left = left_ns(crew, now) * patience_.share;
     if (!priced_ || k.class_ns[c] * price_[c] >= k.class_ns[mine] * price_[mine]) continue;
     const double queue = patience_.queue * k.nready * k.class_ns[c] / crew.of_class[c];

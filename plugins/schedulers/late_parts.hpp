@@ -297,6 +297,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     taken(crew, worker, f.node);
     take(k, f.node);
     rank = f.node->rank;
+    if (known) rank += k.ns[g] - k.best_ns;  // what hangs on it has to wait so much longer: its data are in that hurry
     pool_.put(f.node);
   }
   if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, ranked)) models_->ranked(host_, t, rank);
@@ -323,6 +324,7 @@ inline void Late::submitted(const consort_task *const *tasks, uint32_t n) noexce
 
 inline void Late::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
   const double now = this->now();
+  const Crew &crew = this->crew();
   const std::lock_guard guard(lock_);
   if (worker >= seats_.size()) return;
   Seat &s = seats_[worker];
@@ -333,7 +335,8 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
       o.started = true;
       changed();
       if (s.running++) continue;
-      waited_ += std::max(0.0, now - std::max(o.at, s.since));
+      if (crew.serves(worker))
+        waits_of(crew, crew.group_of[worker]).waited += std::max(0.0, now - std::max(o.at, s.since));
       s.since = now;
       if (i > 0) std::rotate(s.out, s.out + i, s.out + i + 1);  // it went before those that lack data
     }
@@ -341,16 +344,21 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
 
 inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept {
   const double now = this->now();
+  const Crew &crew = this->crew();
   // As many at once are seldom told; of those beyond the graph finds the place by itself.
   uint32_t places[kSome] = {};
   {
     const std::lock_guard guard(lock_);
     if (worker >= seats_.size()) return;
     Seat &s = seats_[worker];
-    worked_ += std::max(0.0, now - s.since);
-    const double keep = 1 - 1.0 / (8.0 * static_cast<double>(std::max<std::size_t>(1, seats_.size())));
-    waited_ *= keep;
-    worked_ *= keep;
+    if (crew.serves(worker)) {
+      const Group &group = crew.groups[crew.group_of[worker]];
+      Waits &w = waits_of(crew, crew.group_of[worker]);
+      w.worked += std::max(0.0, now - s.since);
+      const double keep = 1 - 1.0 / (8.0 * std::max(1u, crew.of_class[group.klass]));
+      w.waited *= keep;
+      w.worked *= keep;
+    }
     s.since = now;
     changed();
     for (uint32_t k = 0; k < n; ++k) forget(worker, done[k].cookie, k < kSome ? &places[k] : nullptr);

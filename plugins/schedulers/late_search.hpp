@@ -17,6 +17,8 @@ inline Late::Found Late::unknown(uint32_t g) noexcept {
   return best;
 }
 
+inline double square(double x) noexcept { return x * x; }
+
 inline Late::Search::Search(Late &late, const Crew &crew, uint32_t group, double now, int32_t priority, double near,
                             uint32_t look, double beta) noexcept
     : late_(late),
@@ -24,7 +26,7 @@ inline Late::Search::Search(Late &late, const Crew &crew, uint32_t group, double
       space_(crew.groups[group].space),
       look_(std::min(look, kLook)),
       priority_(priority),
-      weight_(beta * (1 + near * late.waiting_share() * late.waiting_share())),
+      weight_(beta * (1 + near * square(late.waits_of(crew, group).share()))),
       stays_(late.is_full(space_) ? 0 : kStays * late.pace(group)),
       crowd_(late.crowd_ - 1),
       urgent_(crowd_ > 0 ? 1 / (kUrgent * std::max(1.0, late.left_ns(crew, now))) : 0),

@@ -113,10 +113,11 @@ TEST_P(LateEnergy, AgainstTime) {
 // Alone or few, a task waits for the unit that does it ten times as fast; of many, so many go to the slow ones as do
 // not make the end later.
 TEST(Lookahead, SlowUnitsTakeWhatCostsNothing) {
-  const auto taken_by_slow = [](uint32_t n, bool known) {
+  const auto taken_by_slow = [](uint32_t n, bool known, uint64_t bytes = 0) {
     VirtualMachine v(kPolicy, machine(2, 1));
-    const Graph g = independent(n, 0);
+    const Graph g = independent(n, 0, bytes);
     v.load(g);
+    for (uint32_t i = 0; i < n; ++i) v.set_valid(i, 0b10);  // with the fast one
     if (known) submit(v);
     v.push(CONSORT_NONE, all_of(g));
     size_t taken = 0;
@@ -127,6 +128,21 @@ TEST(Lookahead, SlowUnitsTakeWhatCostsNothing) {
   EXPECT_EQ(taken_by_slow(8, true), 0u);   // 8 of them take 2 ms on all units together, one takes 3 there
   EXPECT_EQ(taken_by_slow(40, true), 2u);
   EXPECT_EQ(taken_by_slow(40, false), 0u);  // nobody said how much is to come
+  EXPECT_EQ(taken_by_slow(40, true, 2 * kMiB), 2u);
+  EXPECT_EQ(taken_by_slow(40, true, 8 * kMiB), 0u) << "their data are there too late";
+}
+
+// What hangs on a task waits longer where that takes longer, so its data are in more of a hurry.
+TEST(Lookahead, SlowRunsAreUrgent) {
+  VirtualMachine v(kPolicy, machine(1, 1));
+  const Graph g = independent(40, 0);
+  v.load(g);
+  submit(v);
+  v.push(CONSORT_NONE, all_of(g));
+  ASSERT_NE(v.pop(1), CONSORT_NONE);
+  EXPECT_EQ(v.ranked, 300 * kUs);
+  ASSERT_NE(v.pop(0), CONSORT_NONE);
+  EXPECT_EQ(v.ranked, 3000 * kUs);
 }
 
 // Forty independent ones: the slow units help, and end when the fast one does.
@@ -211,19 +227,26 @@ TEST(Lookahead, TheFastUnitLeavesWhatCostsOthersLess) {
     m.tells_ways = true;
     return m;
   };
-  const auto first = [&](uint32_t known, bool heavy) {
+  const auto first = [&](uint32_t known, bool heavy, bool waits = false) {
     VirtualMachine v(kPolicy, machine_of(heavy));
     Graph g = independent(0, 0, 4096);
     for (uint32_t i = 0; i < known; ++i) g.add(i % 2 ? 0 : 4, {{i, CONSORT_M_RW}});
     v.load(g);
     submit(v);
     v.push(CONSORT_NONE, {0, 1, 2, 3});
+    if (waits) {  // the unit stands still for its data longer than it works
+      const uint32_t before = v.pop(4);
+      v.plugin.set_clock(1 + 400'000), start(v, 4, before);
+      v.plugin.set_clock(1 + 700'000), finish(v, 4, before);
+    }
     const uint32_t t = v.pop(4);
     return t == CONSORT_NONE ? t : g.items[t].kind;
   };
   EXPECT_EQ(first(200, false), 0u);
   EXPECT_EQ(first(4, false), 4u) << "the end is near: the first comes first";
-  EXPECT_EQ(first(200, true), 4u) << "their data take longer than all of the work that it would be spared";
+  EXPECT_EQ(first(200, true), 0u) << "as long as nobody waits for data their way is free";
+  EXPECT_EQ(first(200, true, true), 4u) << "their data take longer than all of the work that it would be spared";
+  EXPECT_EQ(first(200, false, true), 0u);
   VirtualMachine v(kPolicy, machine_of(false));
   const Graph g = independent(200, 4);
   v.load(g);
@@ -248,7 +271,7 @@ TEST(Lookahead, TheFastUnitTakesItWhereManyWaitForTheOthers) {
     const uint32_t t = v.pop(4);
     return t == CONSORT_NONE ? t : g.items[t].kind;
   };
-  // The end is 30 ms away; these take the others 1.5 ms, then 7.5: 6, then 30 as they count.
+  // The end is 30 ms away; these take the others 1.5 ms, then 7.5: 12, then 60 as they count.
   EXPECT_EQ(first(10), 0u);
   EXPECT_EQ(first(50), 4u);
 }

@@ -277,6 +277,7 @@ class VirtualMachine {
   void set_valid(uint32_t datum, uint64_t spaces) { valid_[datum] = spaces; }
   uint64_t woken = 0;
   uint32_t impl = CONSORT_NONE;
+  double ranked = 0;                                       // what the last pop said that hangs on its task
   uint64_t impls = 1;                                      // that each unit has
   std::map<uint32_t, double> impl_factor;                  // of a kind's time; NaN: not known
 
@@ -409,6 +410,7 @@ class VirtualMachine {
       v.fetch(v.index(t), space, false);
     };
     table_.unneeded = [](const consort_host *, uint64_t, uint32_t) {};
+    table_.ranked = [](const consort_host *h, const consort_task *, float ns) { of(h).ranked = ns; };
     return &table_;
   }
 

@@ -23,7 +23,7 @@ consort_status init(const consort_host *host, void **out) noexcept {
 constexpr consort_param params[] = {
     {"look", "u32", "256", "1..512", "ready tasks that a choice looks at, of each kind"},
     {"plan", "u32", "16", "1..64", "tasks that are planned at once"},
-    {"near", "f64", "8", "0..1000", "where memory is not short: weight of the way of data where units wait for theirs"},
+    {"near", "f64", "4", "0..1000", "where memory is not short: weight of the way of data where units wait for theirs"},
     {"critical", "f64", "0.3", "0..100", "of the time to the end: on what so much hangs goes before all else"},
     {"ahead", "u32", "2", "1..16", "tasks that a worker is given at once, if they take long"},
     {"least_used", "bool", "false", nullptr, "what is used least makes room first; else the kernel's order"},

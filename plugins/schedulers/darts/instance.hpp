@@ -14,7 +14,7 @@ struct Settings {
   uint32_t look = 256;   // ready tasks that a choice looks at
   uint32_t plan = 16;    // tasks that are planned at once
   uint32_t ahead = 2;    // tasks in flight on a fast unit
-  double near = 8;       // where memory is not short: how much more the way of data counts when units wait for theirs
+  double near = 4;       // where memory is not short: how much more the way of data counts when units wait for theirs
   double critical = 0.3; // of the time to the end: on what so much hangs goes before all else
   bool least_used = false;  // what is used least goes first; else the kernel's order
   policies::Weights weights;

@@ -13,7 +13,7 @@ namespace lookahead {
 using policies::Crew, policies::Group, policies::Kind, policies::Kinds, policies::Node;
 
 struct Settings {
-  double near = 8;      // how much more the way of data counts when units wait for theirs
+  double near = 4;      // how much more the way of data counts when units wait for theirs
   double slack = 1;     // part of the time to the end that a task may take up where it is slow
   uint32_t look = 64;   // tasks of a kind that are compared
   uint32_t ahead = 2;   // tasks in flight on a fast unit
@@ -29,9 +29,9 @@ class Instance final : public policies::Late {
   }
 
  private:
-  // Much is left to slower units, but little more than they begin at once: what waits for them counts four times, since
+  // Much is left to slower units, but little more than they begin at once: what waits for them counts eight times, since
   // more of it comes while they are at it.
-  static constexpr double kShare = 0.7, kQueue = 4;
+  static constexpr double kShare = 0.8, kQueue = 8;
 
   // -- under the lock --
   Found choose(const Crew &, uint32_t worker, double now) noexcept override;

@@ -20,7 +20,7 @@ consort_status init(const consort_host *host, void **out) noexcept {
 }
 
 constexpr consort_param params[] = {
-    {"near", "f64", "8", "0..1000", "how much more the way of data counts where units wait for theirs"},
+    {"near", "f64", "4", "0..1000", "how much more the way of data counts where units wait for theirs"},
     {"slack", "f64", "1", "0..10", "part of the time to the end that a task may take up where it is slow"},
     {"look", "u32", "64", "1..64", "tasks of one kind that are compared for their data"},
     {"ahead", "u32", "2", "1..16", "tasks that a worker is given at once, if they take long"},
