@@ -18,14 +18,15 @@ class Flow {
         turnaround_(((prompt ? 0 : kTurnaround) + 4.0 * latency_ns) * std::max(engines, 1u)),
         told_(bytes_per_s ? static_cast<uint64_t>(static_cast<double>(bytes_per_s) * 1e-9 * turnaround_) + 1
                           : UINT64_MAX),
-        enough_(told_) {}
+        enough_(told_),
+        wishes_(prompt ? few_ - 1 : few_) {}
 
   bool has_enough() const noexcept { return copies_ >= few_ && flying_ >= enough_; }
   // What nobody waits for yet: not more than that, and few where nobody knows how much that is.
   bool has_room_for_wishes() const noexcept { return has_room_for_wishes(copies_, flying_); }
   // The same where this is under way over all links of the device.
   bool has_room_for_wishes(uint32_t copies, uint64_t bytes) const noexcept {
-    return copies < few_ || (told_ != UINT64_MAX && bytes < enough_);
+    return copies < wishes_ || (told_ != UINT64_MAX && bytes < enough_);
   }
   // What is under way takes longer than a sleep and a wake: nobody need look for its end meanwhile.
   bool takes_a_while() const noexcept { return copies_ && flying_ >= enough_ / kNaps; }
@@ -53,6 +54,7 @@ class Flow {
   uint32_t few_ = 2;
   double turnaround_ = kTurnaround;
   uint64_t told_ = UINT64_MAX, enough_ = UINT64_MAX;
+  uint32_t wishes_ = 2;                             // as few_, of what nobody waits for: each alone, if the host is there at once
   uint64_t flying_ = 0, since_ = 0, moved_ = 0;     // bytes on their way; bytes that arrived, and since when
   uint32_t copies_ = 0;
 };

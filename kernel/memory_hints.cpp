@@ -20,8 +20,9 @@ bool Memory::may_be_hinted(const Datum &d) noexcept {
 }
 
 void Memory::prefetch(const Task &t, uint32_t space, int32_t priority) noexcept {
-  if (!hints_ || space >= stores_.size() || !mover_to_[space]) return;
+  if (!hints_) return;
   if (!prefetching_.load(std::memory_order_relaxed)) prefetching_.store(true, std::memory_order_relaxed);
+  if (space >= stores_.size() || !mover_to_[space]) return;
   bool any = false;
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];

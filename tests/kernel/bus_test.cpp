@@ -60,7 +60,9 @@ TEST(Bus, WhoAskedFirstGoesFirst) {
   EXPECT_FALSE(bus.enter(wish, Bus::kWish, kMB, 2 * kLong));
   EXPECT_TRUE(bus.enter(late, 7, kMB, 2 * kLong));
   bus.leave(kMB, 3 * kLong);
-  EXPECT_TRUE(bus.enter(wish, Bus::kWish, kMB, 3 * kLong));
+  EXPECT_FALSE(bus.enter(wish, Bus::kWish, kMB, 3 * kLong)) << "nobody's copy shares the way with it";
+  bus.leave(kMB, 4 * kLong);
+  EXPECT_TRUE(bus.enter(wish, Bus::kWish, kMB, 4 * kLong));
 }
 
 TEST(Bus, WhoEntersTellsTheNextOneWhileThereIsRoom) {

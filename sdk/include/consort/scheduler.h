@@ -71,7 +71,7 @@ typedef struct consort_sched_host {
   void (*load_ns)(const consort_host *, const uint32_t *workers, uint32_t nw, float *out);            /* [any] work already popped, not finished */
   void (*room)(const consort_host *, const uint32_t *spaces, uint32_t ns, consort_room *out);         /* [any] */
   uint32_t (*successors)(const consort_host *, const consort_task *, const consort_task **out, uint32_t max); /* [any] edges known so far; returns the count, may exceed max; good while the task is unfinished */
-  void (*prefetch)(const consort_host *, const consort_task *, uint32_t space, int32_t priority);     /* [any] a wish, may be dropped: never a reservation */
+  void (*prefetch)(const consort_host *, const consort_task *, uint32_t space, int32_t priority);     /* [any] a wish, may be dropped: never a reservation. From the first one on records are kept of where data of new tasks are: CONSORT_NONE as the space asks for these alone */
   void (*unneeded)(const consort_host *, uint64_t data, uint32_t space);                              /* [any] eviction hint */
   void (*decided)(const consort_host *, const consort_task *, uint32_t worker, float run_ns, uint64_t end_ns); /* [any] for traces: it is to run there, takes so long (NaN: unknown), ends then (0: unknown) */
   const char *(*codelet_name)(const consort_host *, const consort_task *);                            /* [any] good until the runtime stops; NULL: it has none */
