@@ -452,7 +452,7 @@ TEST(TeamModels, EachSizeHasItsOwn) {  // PAR-11
   TeamBodies body;
   Rt rt(with(kEight, "models", "all"));
   const auto c = body(rt, "scales", CONSORT_CL_FORKJOIN, [](const consort_call &call) -> consort_status {
-    std::this_thread::sleep_for(std::chrono::microseconds(800 / call.team));
+    std::this_thread::sleep_for(std::chrono::microseconds(8000 / call.team));
     return CONSORT_OK;
   });
   for (int i = 0; i < 12; ++i)
@@ -473,7 +473,7 @@ TEST(TeamModels, EachSizeHasItsOwn) {  // PAR-11
   double one = 0, eight = 0, fed = 0;
   ASSERT_OK(consort_expected(rt, d.desc(), 1, CONSORT_NONE, CONSORT_MODEL_TIME, &one));
   ASSERT_OK(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_TIME, &eight));
-  EXPECT_GT(one, 8e5);
+  EXPECT_GT(one, 8e6);
   EXPECT_LT(eight, one);
   EXPECT_EQ(consort_expected(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, &fed), CONSORT_AGAIN);
   for (int i = 0; i < 12; ++i) ASSERT_OK(consort_model_feed(rt, d.desc(), 14, CONSORT_NONE, CONSORT_MODEL_ENERGY, 42));
