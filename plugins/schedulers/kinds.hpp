@@ -80,6 +80,13 @@ class Kinds {
   // The place of this task's kind; size: size_of() it. May throw the first time that a kind is met.
   uint32_t of(const Crew &, const consort_task *, uint64_t size);
   uint32_t of(const Crew &crew, const consort_task *t) { return of(crew, t, size_of(t)); }
+  // Of one that was met; nullptr: it was not.
+  const Kind *find(const consort_task *t) const noexcept {
+    const uint64_t size = size_of(t);
+    for (const Kind &k : all_)
+      if (k.codelet == t->codelet && k.footprint == size && k.where == t->where) return &k;
+    return nullptr;
+  }
   uint32_t times() const noexcept { return times_; }  // changes with every best_ns
   void asked_anew(const Crew &);                 // by other groups. May throw
   void weigh(const Weights &w) noexcept { weights_ = w; }  // before the first kind

@@ -6,6 +6,7 @@
 // ever waited, and stays.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include "estimates.hpp"
@@ -21,6 +22,7 @@ namespace policies {
 struct Patience {
   double share = 0.4;                          // that part
   double queue = 1;                            // how often those that wait count: while they are done more of them come
+  double loose = 1;                            // how much longer all work takes than if units did it without a gap
 };
 
 class Late {
@@ -78,6 +80,7 @@ class Late {
   // -- what a policy says; all of it under the lock --
   virtual Found choose(const Crew &, uint32_t worker, double now) noexcept = 0;
   virtual bool would_take(const Crew &, uint32_t group, double now) noexcept = 0;  // an idle one of these
+  virtual bool brings_ahead() const noexcept { return false; }  // data of what follows, while others do nothing
   virtual void queued(Node *) noexcept {}      // is in its kind's queue now
   virtual void gone(Node *) noexcept {}        // is about to leave it
   virtual void taken(const Crew &, uint32_t /*worker*/, Node *) noexcept {}  // chosen, about to leave for this worker
@@ -160,6 +163,15 @@ class Late {
   }
 
  private:
+  void wants_records(const Crew &, const consort_task *first) noexcept;
+  void bring_ahead(const Crew &, const consort_task *, double now, double end) noexcept;
+  // Somebody who is not of this group, in another memory than the first's, has nothing to do.
+  bool idle_elsewhere(const Crew &crew, uint32_t group) const noexcept {
+    for (uint32_t g = 0; g < idle_.size() && g < crew.groups.size(); ++g)
+      if (g != group && idle_[g] > 0 && crew.spaces[g] != crew.spaces[0]) return true;
+    return false;
+  }
+  static uint64_t changed_by(const consort_task *) noexcept;
   void publish(Members &&, const consort_topology &);
   double area_ns(const Crew &) noexcept;
   double farthest(uint32_t worker) const noexcept;
@@ -184,11 +196,13 @@ class Late {
   double left_at_ = -1, left_ = 0;             // left_ns() of that time; -1: something has changed since
   uint32_t far_times_ = 0;                     // of Kinds
   bool priced_ = false;
+  std::atomic<bool> told_{false};              // wants_records(); relaxed: twice does no harm
   Graph graph_;                                // has a lock of its own
 };
 
 }  // namespace policies
 
+#include "late_ahead.hpp"
 #include "late_left.hpp"
 #include "late_parts.hpp"
 #include "late_search.hpp"

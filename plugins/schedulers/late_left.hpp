@@ -27,10 +27,10 @@ inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now,
   return best;
 }
 
-// How long all that is known takes from now on, at least.
+// How long all that is known takes from now on, about.
 inline double Late::left_ns(const Crew &crew, double now) noexcept {
   if (now == left_at_) return left_;  // many idle ones ask at one time, where time is virtual
-  double longest = area_ns(crew);
+  double longest = area_ns(crew) * patience_.loose;
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
   if (far_times_ != kinds_.times()) set_all_far();

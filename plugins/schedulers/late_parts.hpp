@@ -112,13 +112,21 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
   return count;
 }
 
-// Where what it changes is: where it was changed last, and nobody moves it while the task waits. Under the lock.
-inline void Late::locate(const Crew &crew, const Kind &k, Node *n, const uint64_t *lacks) const noexcept {
-  const consort_task *t = n->task;
+// Which of its accesses change what is there.
+inline uint64_t Late::changed_by(const consort_task *t) noexcept {
   uint64_t changed = 0;
   for (uint32_t a = 0; a < t->naccess && a < 64; ++a)
     if (t->access[a].datum && (t->access[a].mode & CONSORT_M_R) && (t->access[a].mode & CONSORT_M_W))
-      changed |= uint64_t{1} << a, n->changes += static_cast<float>(t->access[a].datum->bytes);
+      changed |= uint64_t{1} << a;
+  return changed;
+}
+
+// Where what it changes is: where it was changed last, and nobody moves it while the task waits. Under the lock.
+inline void Late::locate(const Crew &crew, const Kind &k, Node *n, const uint64_t *lacks) const noexcept {
+  const consort_task *t = n->task;
+  const uint64_t changed = changed_by(t);
+  for (uint64_t left = changed; left; left &= left - 1)
+    n->changes += static_cast<float>(t->access[std::countr_zero(left)].datum->bytes);
   const std::size_t ngroups = std::min({crew.groups.size(), k.ns.size(), std::size_t{Kinds::kGroups}});
   for (uint32_t g = 0; changed && g < ngroups; ++g)
     if (k.at_home(g) && !(lacks[g] & changed)) n->stays |= uint64_t{1} << g;
@@ -273,6 +281,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
   uint64_t mask;
   float exec = NAN, rank;
   double end = 0;
+  bool ahead;
   {
     const std::lock_guard guard(lock_);
     if (nready_ == 0) return 0;
@@ -296,10 +305,12 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     if (changes_ != kAlways) ++changes_;
     taken(crew, worker, f.node);
     take(k, f.node);
+    ahead = nready_ == 0 && known && end > 0 && lacking_ && brings_ahead() && idle_elsewhere(crew, g);
     rank = f.node->rank;
     if (known) rank += k.ns[g] - k.best_ns;  // what hangs on it has to wait so much longer: its data are in that hurry
     pool_.put(f.node);
   }
+  if (ahead) bring_ahead(crew, t, now, end);
   if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, ranked)) models_->ranked(host_, t, rank);
   if (models_ && CONSORT_HAS_FN(models_, consort_sched_host, decided))
     models_->decided(host_, t, worker, exec, static_cast<uint64_t>(end));
@@ -312,6 +323,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
 inline void Late::submitted(const consort_task *const *tasks, uint32_t n) noexcept {
   const Visit visit(serving_.outsiders());
   const Crew &crew = this->crew();
+  if (n && brings_ahead() && !told_.load(std::memory_order_relaxed)) wants_records(crew, tasks[0]);
   graph_.submitted(tasks, n, host_, models_, crew);
   const std::lock_guard guard(lock_);
   try {

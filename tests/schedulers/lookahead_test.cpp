@@ -219,6 +219,31 @@ TEST(Lookahead, WhatATaskChangesStaysWhereItIs) {
   EXPECT_EQ(v.pop(0), 0u);
 }
 
+// One task is taken and nothing else waits: what the next ones change is brought to those that will be free for them, as
+// many to each as it is given at once, and not if one of these has it.
+TEST(Lookahead, DataComeAheadWhereUnitsDoNothing) {
+  Machine m = machine(1, 2);
+  m.tells_ways = true;
+  VirtualMachine v(kPolicy, m);
+  Graph g;
+  g.bytes = kMiB;
+  g.add(3, {{0, CONSORT_M_RW}});
+  for (uint32_t i = 1; i <= 5; ++i) g.add(3, {{i, CONSORT_M_RW}, {0, CONSORT_M_R}});
+  v.load(g);
+  submit(v);
+  v.prefetched.clear();
+  v.set_valid(2, 0b100);  // the second fast one has it
+  v.push(CONSORT_NONE, {0});
+  ASSERT_EQ(v.pop(1), 0u);
+  std::map<uint32_t, uint32_t> space;
+  for (const auto &[task, to] : v.prefetched) space[task] = to;
+  EXPECT_EQ(space, (std::map<uint32_t, uint32_t>{{1, 1}, {3, 2}, {4, 2}}));
+  v.prefetched.clear();
+  v.push(CONSORT_NONE, {1, 2, 3, 4, 5});
+  ASSERT_NE(v.pop(1), CONSORT_NONE);
+  EXPECT_TRUE(v.prefetched.empty()) << "there is something to do";
+}
+
 // Kind 4 is done twice as slowly by four slow units, kind 0 ten times: the fast one leaves the former to them as long
 // as the end is far away, and takes it before it does nothing.
 TEST(Lookahead, TheFastUnitLeavesWhatCostsOthersLess) {

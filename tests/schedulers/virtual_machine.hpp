@@ -406,6 +406,7 @@ class VirtualMachine {
     };
     table_.prefetch = [](const consort_host *h, const consort_task *t, uint32_t space, int32_t) {
       VirtualMachine &v = of(h);
+      if (space == CONSORT_NONE) return;  // records are kept in any case
       v.prefetched.push_back({v.index(t), space});
       v.fetch(v.index(t), space, false);
     };

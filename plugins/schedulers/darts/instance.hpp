@@ -23,7 +23,7 @@ struct Settings {
 class Instance final : public policies::Late {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-      : Late(host, t, epoch, settings.ahead), settings_(settings) {
+      : Late(host, t, epoch, settings.ahead, {.loose = 1.1}), settings_(settings) {
     kinds_.weigh(settings.weights);
   }
   void submitted(const consort_task *const *tasks, uint32_t n) noexcept;
@@ -51,6 +51,7 @@ class Instance final : public policies::Late {
 
   // -- under the lock --
   Found choose(const Crew &, uint32_t worker, double now) noexcept override;
+  bool brings_ahead() const noexcept override { return true; }
   bool would_take(const Crew &, uint32_t group, double now) noexcept override;
   void gone(Node *) noexcept override;
   void taken(const Crew &, uint32_t worker, Node *) noexcept override;

@@ -24,17 +24,18 @@ struct Settings {
 class Instance final : public policies::Late {
  public:
   Instance(const Settings &settings, const consort_host *host, const consort_topology &t, uint64_t epoch)
-      : Late(host, t, epoch, settings.ahead, {kShare, kQueue}), settings_(settings) {
+      : Late(host, t, epoch, settings.ahead, {kShare, kQueue, kLoose}), settings_(settings) {
     kinds_.weigh(settings.weights);
   }
 
  private:
   // Much is left to slower units, but little more than they begin at once: what waits for them counts eight times, since
   // more of it comes while they are at it.
-  static constexpr double kShare = 0.8, kQueue = 8;
+  static constexpr double kShare = 0.8, kQueue = 8, kLoose = 1.1;
 
   // -- under the lock --
   Found choose(const Crew &, uint32_t worker, double now) noexcept override;
+  bool brings_ahead() const noexcept override { return true; }
   bool would_take(const Crew &, uint32_t group, double now) noexcept override;
 
   const Settings &settings_;
