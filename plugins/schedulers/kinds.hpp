@@ -28,6 +28,9 @@ struct alignas(64) Kind {                        // what each decision looks at 
   std::vector<uint32_t> learning;                // by group: handed out without being known, not ended
 
   static constexpr uint32_t kGroups = 64;        // more have no times, and can what their class can
+  bool is_of(const consort_task *t, uint64_t size) const noexcept {  // size: size_of() it
+    return codelet == t->codelet && footprint == size && where == t->where;
+  }
   bool known() const noexcept { return best_ns > 0; }
   bool can(uint32_t g) const noexcept { return g < kGroups ? able >> g & 1 : masks[g] != 0; }
   bool known_at(uint32_t g) const noexcept { return g < kGroups && (knowing >> g & 1); }
@@ -84,7 +87,7 @@ class Kinds {
   const Kind *find(const consort_task *t) const noexcept {
     const uint64_t size = size_of(t);
     for (const Kind &k : all_)
-      if (k.codelet == t->codelet && k.footprint == size && k.where == t->where) return &k;
+      if (k.is_of(t, size)) return &k;
     return nullptr;
   }
   uint32_t times() const noexcept { return times_; }  // changes with every best_ns
@@ -188,11 +191,10 @@ inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noe
 }
 
 inline uint32_t Kinds::of(const Crew &crew, const consort_task *t, uint64_t size) {
-  const auto is = [&](const Kind &k) { return k.codelet == t->codelet && k.footprint == size && k.where == t->where; };
   uint32_t i = last_;
-  if (i >= all_.size() || !is(all_[i])) {
+  if (i >= all_.size() || !all_[i].is_of(t, size)) {
     i = 0;
-    while (i < all_.size() && !is(all_[i])) ++i;
+    while (i < all_.size() && !all_[i].is_of(t, size)) ++i;
   }
   if (i == all_.size()) {
     if (i >= kMost)  // in the place of one of which nothing is left, if there is one

@@ -181,8 +181,9 @@ class Late {
   void wake(const Crew &, const consort_push &, double now) noexcept;
   void take(Kind &, Node *) noexcept;
   void locate(const Crew &, const Kind &, Node *, const uint64_t *lacks) const noexcept;
-  void count_idle(uint32_t g, int32_t by) noexcept {
-    if (g < idle_.size()) idle_[g] += by;
+  void set_idle(const Crew &crew, uint32_t worker, bool idle) noexcept {  // it was the other way
+    idle_bits_[worker / 64] ^= uint64_t{1} << worker % 64;
+    if (crew.serves(worker) && crew.group_of[worker] < idle_.size()) idle_[crew.group_of[worker]] += idle ? 1 : -1;
   }
   bool forget(uint32_t worker, uint64_t id, uint32_t *place = nullptr) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }

@@ -16,12 +16,13 @@ inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now,
     if (l >= loss) continue;
     Node *n = k.ready.back();
     if (left < 0) left = left_ns(crew, now) * slack;
-    if (k.ns[g] + n->rank - k.best_ns > left) continue;
+    const double takes = k.ns[g] + n->rank - k.best_ns;
+    if (takes > left) continue;
     if (k.nready <= vacant(crew, k)) continue;  // somebody comes for it who does it better
     float way = 0;
     const consort_task *const t = n->task;
     if (models_) models_->transfer_ns(host_, &t, 1, &crew.groups[g].space, 1, &way);
-    if (way > 0 && way + k.ns[g] + n->rank - k.best_ns > left) continue;
+    if (way > 0 && way + takes > left) continue;
     best = {n, i}, loss = l;
   }
   return best;

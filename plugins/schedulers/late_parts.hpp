@@ -231,10 +231,7 @@ inline bool Late::forget(uint32_t worker, uint64_t id, uint32_t *place) noexcept
     if (!s.out[i].known && worker < crew.group_of.size() && crew.group_of[worker] < k.learning.size())
       if (uint32_t &l = k.learning[crew.group_of[worker]]; l > 0) --l;
     std::copy(s.out + i + 1, s.out + nout, s.out + i);
-    if (--nout == 0) {
-      idle_bits_[worker / 64] |= uint64_t{1} << worker % 64;
-      if (crew.serves(worker)) count_idle(crew.group_of[worker], 1);
-    }
+    if (--nout == 0) set_idle(crew, worker, true);
     set_far(worker);
     return true;
   }
@@ -296,7 +293,7 @@ inline uint32_t Late::pop(uint32_t worker, consort_pick *out, uint32_t max) noex
     if (nout == kOut) forget(worker, s.out[0].id);
     const bool known = k.known_at(g);
     if (known) exec = k.ns[g];
-    if (nout == 0) count_idle(g, -1), idle_bits_[worker / 64] &= ~(uint64_t{1} << worker % 64);
+    if (nout == 0) set_idle(crew, worker, false);
     s.out[nout++] = {t->id, now, known ? k.ns[g] : 0, f.node->rank, f.kind, f.node->place, false, known};
     set_far(worker);
     end = free_at(worker, now);
@@ -336,8 +333,8 @@ inline void Late::submitted(const consort_task *const *tasks, uint32_t n) noexce
 
 inline void Late::started(uint32_t worker, const consort_task *const *tasks, uint32_t n) noexcept {
   const double now = this->now();
-  const Crew &crew = this->crew();
   const std::lock_guard guard(lock_);
+  const Crew &crew = this->crew();
   if (worker >= seats_.size()) return;
   Seat &s = seats_[worker];
   for (uint32_t k = 0; k < n; ++k)
@@ -356,11 +353,11 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
 
 inline void Late::finished(uint32_t worker, const consort_done *done, uint32_t n) noexcept {
   const double now = this->now();
-  const Crew &crew = this->crew();
   // As many at once are seldom told; of those beyond the graph finds the place by itself.
   uint32_t places[kSome] = {};
   {
     const std::lock_guard guard(lock_);
+    const Crew &crew = this->crew();
     if (worker >= seats_.size()) return;
     Seat &s = seats_[worker];
     if (crew.serves(worker)) {
@@ -388,8 +385,7 @@ inline uint32_t Late::dropped(consort_task *const *tasks, uint32_t n, consort_ta
     Node *node = pool_.find(tasks[i]);
     if (!node) {
       for (Kind &k : kinds_.all())
-        if (k.left > k.nready && k.codelet == tasks[i]->codelet && k.where == tasks[i]->where &&
-            k.footprint == size_of(tasks[i])) {
+        if (k.left > k.nready && k.is_of(tasks[i], size_of(tasks[i]))) {
           --k.left;
           break;
         }

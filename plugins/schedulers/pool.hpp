@@ -32,6 +32,19 @@ struct alignas(64) Node {                  // two lines; what a queue and a choi
   bool known = true;                       // a model told `exec`
 };
 
+// Which of two goes first, of whatever kinds.
+inline bool more_urgent(const Node *a, const Node *b) noexcept {
+  if (a->priority != b->priority) return a->priority > b->priority;
+  if (a->rank != b->rank) return a->rank > b->rank;
+  return a->seq < b->seq;
+}
+
+// Balances a tree of nodes: the heavier one is above.
+inline uint32_t weight(const Node *n) noexcept {
+  uint64_t h = n->seq * 0x9e3779b97f4a7c15;
+  return static_cast<uint32_t>((h ^ h >> 29) * 0xbf58476d1ce4e5b9 >> 32);
+}
+
 class Pool {
  public:
   // n calls of take() more will find one. May throw; nothing is promised then.

@@ -14,12 +14,12 @@ class Queue {
   double sum() const noexcept { return root_ ? root_->sum : 0; }
 
   void push(Node *n) noexcept {
-    if (!front_ || before(n, front_)) front_ = n;
-    if (!back_ || before(back_, n)) back_ = n;
+    if (!front_ || more_urgent(n, front_)) front_ = n;
+    if (!back_ || more_urgent(back_, n)) back_ = n;
     Node **at = &root_;
     while (*at && weight(*at) > weight(n)) {
       (*at)->sum += n->exec;
-      at = before(n, *at) ? &(*at)->left : &(*at)->right;
+      at = more_urgent(n, *at) ? &(*at)->left : &(*at)->right;
     }
     split(*at, n, &n->left, &n->right);
     *at = n;
@@ -31,7 +31,7 @@ class Queue {
     Node **at = &root_;
     while (*at != n) {
       (*at)->sum -= n->exec;
-      at = before(n, *at) ? &(*at)->left : &(*at)->right;
+      at = more_urgent(n, *at) ? &(*at)->left : &(*at)->right;
     }
     *at = merge(n->left, n->right);
     if (n == front_)
@@ -43,11 +43,10 @@ class Queue {
   Node *front() const noexcept { return front_; }
   Node *back() const noexcept { return back_; }
 
-  // The foremost, in their order; with_equals: those alone whose priority and rank the first one has.
-  uint32_t first(Node **out, uint32_t max, bool with_equals) const noexcept {
-    const Node *head = front();
+  // The foremost, in their order: those whose priority and rank the first one has.
+  uint32_t first(Node **out, uint32_t max) const noexcept {
     uint32_t n = 0;
-    if (head) walk(root_, with_equals ? head : nullptr, out, max, &n);
+    if (front_) walk(root_, front_, out, max, &n);
     return n;
   }
 
@@ -66,15 +65,6 @@ class Queue {
   }
 
  private:
-  static uint32_t weight(const Node *n) noexcept {
-    uint64_t h = n->seq * 0x9e3779b97f4a7c15;
-    return static_cast<uint32_t>((h ^ h >> 29) * 0xbf58476d1ce4e5b9 >> 32);
-  }
-  static bool before(const Node *a, const Node *b) noexcept {
-    if (a->priority != b->priority) return a->priority > b->priority;
-    if (a->rank != b->rank) return a->rank > b->rank;
-    return a->seq < b->seq;
-  }
   static void update(Node *n) noexcept {
     n->sum = n->exec + (n->left ? n->left->sum : 0) + (n->right ? n->right->sum : 0);
   }
@@ -82,7 +72,7 @@ class Queue {
   static void split(Node *tree, const Node *n, Node **low, Node **high) noexcept {
     if (!tree) {
       *low = *high = nullptr;
-    } else if (before(tree, n)) {
+    } else if (more_urgent(tree, n)) {
       split(tree->right, n, &tree->right, high);
       *low = tree;
       update(tree);
@@ -106,7 +96,7 @@ class Queue {
   static void walk(Node *n, const Node *equal, Node **out, uint32_t max, uint32_t *count) noexcept {
     if (!n || *count == max) return;
     walk(n->left, equal, out, max, count);
-    if (*count == max || (equal && (n->priority != equal->priority || n->rank != equal->rank))) return;
+    if (*count == max || n->priority != equal->priority || n->rank != equal->rank) return;
     out[(*count)++] = n;
     walk(n->right, equal, out, max, count);
   }

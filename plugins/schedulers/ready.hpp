@@ -8,13 +8,6 @@
 
 namespace policies {
 
-// Which of two goes first, of whatever kinds.
-inline bool more_urgent(const Node *a, const Node *b) noexcept {
-  if (a->priority != b->priority) return a->priority > b->priority;
-  if (a->rank != b->rank) return a->rank > b->rank;
-  return a->seq < b->seq;
-}
-
 class Ready {
  public:
   bool empty() const noexcept { return !root_; }
@@ -65,10 +58,6 @@ class Ready {
   }
 
  private:
-  static uint32_t weight(const Node *n) noexcept {
-    uint64_t h = n->seq * 0x9e3779b97f4a7c15;
-    return static_cast<uint32_t>((h ^ h >> 29) * 0xbf58476d1ce4e5b9 >> 32);
-  }
   // Down from `here`, on the way to n's place.
   static Node **step(Node *here, const Node *n, Node **ahead, Node **behind) noexcept {
     if (more_urgent(here, n)) {

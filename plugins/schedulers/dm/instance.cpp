@@ -374,7 +374,7 @@ Node *Instance::next_of(const Crew &crew, uint32_t worker) noexcept {
   const Order order = settings_.traits.order;
   if (order == Order::kArrival || !models_) return s.queue.front();
   Node *some[kLook];
-  const uint32_t n = s.queue.first(some, kLook, true);
+  const uint32_t n = s.queue.first(some, kLook);
   if (n < 2) return n ? some[0] : nullptr;
   const consort_task *tasks[kLook];
   uint64_t bytes[kLook];
