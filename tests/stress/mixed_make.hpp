@@ -103,6 +103,7 @@ inline Step &make_task(Maker &m) {
     if (s.uses.back().mode == CONSORT_M_R && m.chance(4))
       s.uses.push_back({d, m.chance(50) ? uint32_t{CONSORT_M_R} : uint32_t{CONSORT_M_W}});
   }
+  s.no_help = m.chance(50);
   s.pause = m.chance(15) ? static_cast<uint32_t>(m.pick(4000)) : 0;
   if (m.chance(12)) s.priority = m.pick(7) - 3;
   if (m.chance(6)) s.worker = static_cast<uint32_t>(m.pick(static_cast<int>(m.shape.workers)));

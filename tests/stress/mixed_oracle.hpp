@@ -9,8 +9,10 @@ namespace mixed {
 class Oracle : public Order {
  public:
   Oracle(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives) : Order(p, fates, lives) {
-    for (size_t s = 0; s < p.steps.size(); ++s)
+    for (size_t s = 0; s < p.steps.size(); ++s) {
       if (!p.dropped[s]) judge(static_cast<int>(s));
+      fates[s].in_window = in_window();
+    }
     close();
   }
 
@@ -51,7 +53,7 @@ class Oracle : public Order {
     declare_tags(s);
     find_blocked(s);
     check_open_tag(s);
-    if (f.tag < 0) f.tag_after.clear();
+    if (f.tag < 0) f.tag_after.clear(), f.by_tag.clear();
     carry_tag(s);
     choose_release(s);
     const bool runs = !t.empty && t.kind == Kind::kTask && (f.ends == CONSORT_OK || f.ends == CONSORT_E_IO);
@@ -231,10 +233,7 @@ class Oracle : public Order {
     Fate &f = fate(s);
     if (!t.uses.empty() && t.kind != Kind::kTask && !is_there(t.uses[0].slot)) return;
     Root *r = t.uses.empty() || !is_there(t.uses[0].slot) || t.uses[0].slot < 0 ? nullptr : &root(t.uses[0].slot);
-    const bool waits = t.kind == Kind::kEnter || t.kind == Kind::kOpen || t.kind == Kind::kRenew ||
-                       t.kind == Kind::kGroupWait || t.kind == Kind::kTaskWait || t.kind == Kind::kWaitAll ||
-                       t.kind == Kind::kTagWait || t.kind == Kind::kEach;
-    if (waits && in_window()) return;
+    if (waits_for_tasks(t.kind) && in_window()) return;
     if (t.kind != Kind::kTask && t.kind != Kind::kCopy) f.uses = t.uses;
     switch (t.kind) {
       case Kind::kTask:
@@ -304,6 +303,11 @@ class Oracle : public Order {
       case Kind::kSwap:
       case Kind::kNoReady:
       case Kind::kEach:
+      case Kind::kPrefetch:
+      case Kind::kEvict:
+      case Kind::kWontUse:
+      case Kind::kWriteThrough:
+      case Kind::kMoveWorker:
         f.skip = false;
         return;
       case Kind::kEnterLater:

@@ -100,11 +100,14 @@ class Order : public Model {
     const Step &t = step(s);
     Fate &f = fate(s);
     f.tag_after.clear();
+    f.by_tag.clear();
     if (f.tag < 0) return;
     for (const int a : f.after)
       if (const int tag = fate(a).tag;
-          t.by_tags && tag >= 0 && tag < f.tag && tags_[tag].carrier == a && !tags_[tag].by_hand)
+          t.by_tags && tag >= 0 && tag < f.tag && tags_[tag].carrier == a && !tags_[tag].by_hand) {
         f.tag_after.push_back(tag);
+        f.by_tag.push_back(a);
+      }
     for (const int other : tags_[f.tag].after)
       if (is_open(other)) f.tag_after.push_back(other);
     if (t.needs_tag >= 0 && t.needs_tag < f.tag && is_open(t.needs_tag)) f.tag_after.push_back(t.needs_tag);

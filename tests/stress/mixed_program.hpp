@@ -24,6 +24,8 @@ inline constexpr int kPlans = 6, kParts = 1000, kMostParts = 4;
 inline int part_slot(int plan, int i) { return kParts + kMostParts * plan + i; }
 inline int plan_of(int slot) { return (slot - kParts) / kMostParts; }
 inline constexpr int kTags = 64;  // of one program
+// Step::worker: the nth core, the nth unit of a device, or the nth team of the machine that it runs on.
+inline constexpr uint32_t kOnDevice = 100, kOnTeam = 200;
 
 struct Use {
   int slot;
@@ -66,7 +68,12 @@ enum class Kind : uint8_t {
   kPlan,
   kPlanEnd,
   kRecord,
-  kReplay
+  kReplay,
+  kPrefetch,
+  kEvict,
+  kWontUse,
+  kWriteThrough,
+  kMoveWorker
 };
 inline const char *name_of(Kind k) {
   constexpr const char *names[] = {
@@ -74,8 +81,15 @@ inline const char *name_of(Kind k) {
       "group_wait",  "task_wait", "wait_all", "cancel",    "group_cancel", "set_ordered", "set_scheduler",
       "enter_later", "copy",      "tag_open", "tag_close", "tag_notify",   "tag_wait",    "tag_restart",
       "end_release", "no_ready",  "each",     "plan",      "plan_end",
-      "record",      "replay"};
+      "record",      "replay",    "prefetch", "evict",     "wont_use",     "write_through",
+      "move_worker"};
   return names[static_cast<int>(k)];
+}
+
+// Does the program's thread wait for tasks in such a step?
+inline bool waits_for_tasks(Kind k) {
+  return k == Kind::kEnter || k == Kind::kOpen || k == Kind::kRenew || k == Kind::kGroupWait || k == Kind::kTaskWait ||
+         k == Kind::kWaitAll || k == Kind::kTagWait || k == Kind::kEach;
 }
 
 enum class Via : uint8_t { kReady, kBegin, kBody, kDone };  // what submits a child; in this order
@@ -103,6 +117,9 @@ struct Step {
   int turns = 0;                        // repeats so often
   bool hooks = false, bundled = false;
   bool fails = false, empty = false, unordered = false, waits = false, plain = false;
+  bool no_help = false;  // what waits here runs no task meanwhile
+  bool team = false;     // a team may run it
+  int context = -1;      // submitted there
 };
 
 // What one run of a task must see: for each use the cells, none where it is not foretold.
@@ -122,8 +139,10 @@ struct Fate {
   std::vector<int64_t> leaves;                   // what a holder writes
   int tag = -1, releases = -1, blocked_in = -1;  // blocked_in: the window that it cannot run before the end of
   std::vector<int> tag_after, end_after;
+  std::vector<int> by_tag;  // predecessors that carry one of tag_after, as those tags stand now
   bool end_held = false, end_released = false;
   int holds_itself = 0;  // its body holds its end, for children to let go
+  bool in_window = false;  // the program's thread holds something back after this step
   // -- what happened --
   std::vector<Slot> shapes;             // of the data
   std::vector<std::vector<int>> where;  // their cells, as those of the whole
@@ -131,6 +150,7 @@ struct Fate {
   std::atomic<int> ran{0}, done{0}, ready{0}, begun{0}, dropped{0};
   std::atomic<uint64_t> name{0};  // as its body and hooks know it
   std::atomic<bool> over{false};
+  std::atomic<uint32_t> worker{CONSORT_NONE}, team{0};  // where its body ran last; of how many
   consort_task_id id{0};
 };
 

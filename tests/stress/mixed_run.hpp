@@ -1,5 +1,8 @@
 // mixed_run.hpp — one run of a program on a site: submits its steps from the calling thread; bodies compare what they see
 // with the oracle's word.
+//
+// Several runs can take turns on one thread: start(), step() until it answers false, finish(). Where faults are possible
+// (Site::trouble), a call that a fault refused is made again, and tasks may fail that the oracle did not foretell.
 #pragma once
 #include "stress/mixed_site.hpp"
 
@@ -21,14 +24,42 @@ class Run {
   }
 
   void submit() {
-    for (int g = 1; g < kGroups; ++g) must(consort_group_create(rt_, nullptr, &groups_[g]), -1, "group");
+    start();
+    while (step_once()) continue;
+    finish();
+  }
+  void start() {
+    for (int g = 1; g < kGroups; ++g)
+      must(-1, "group", [&] { return consort_group_create(rt_, nullptr, &groups_[g]); });
     for (size_t d = 0; d < p_.slots.size(); ++d) enroll(static_cast<int>(d));
-    must(consort_bundle_create(rt_, &bundle_), -1, "bundle");
-    for (size_t s = 0; s < p_.steps.size() && !complaints_; ++s)
-      if (!fates_[s].skip && p_.steps[s].parent < 0 && p_.steps[s].recorded < 0) perform(static_cast<int>(s));
-    must(consort_bundle_close(rt_, bundle_), -1, "bundle");
-    if (!complaints_) return;  // else broken off: nothing must stay held back
-    if (hold_.id.v) (void)consort_release(rt_, hold_);
+    must(-1, "bundle", [&] { return consort_bundle_create(rt_, &bundle_); });
+  }
+  // The next step that the program's thread performs; -1: none is left.
+  int next_step() {
+    while (at_ < static_cast<int>(p_.steps.size()) &&
+           (fate(at_).skip || step(at_).parent >= 0 || step(at_).recorded >= 0))
+      ++at_;
+    return at_ < static_cast<int>(p_.steps.size()) && !complaints_ ? at_ : -1;
+  }
+  bool step_once() {
+    const int s = next_step();
+    if (s < 0) return false;
+    ++at_;
+    perform(s);
+    return true;
+  }
+  bool holds_back() { return at_ > 0 && fate(at_ - 1).in_window; }
+  bool next_waits() {
+    const int s = next_step();
+    return s >= 0 && waits_for_tasks(step(s).kind);
+  }
+  void finish() {
+    must(-1, "bundle", [&] { return consort_bundle_close(rt_, bundle_); });
+    if (complaints_) let_go();
+  }
+  // Nothing stays held back: for a run that was broken off.
+  void let_go() {
+    if (hold_.id.v) (void)consort_release(rt_, std::exchange(hold_, {}));
     for (uint64_t tag = 0; tag < kTags; ++tag) (void)consort_tag_notify(rt_, tags_ + tag);
     for (const Fate &f : fates_)
       if (f.end_held && f.id.v) (void)consort_task_end_release(rt_, f.id);
@@ -36,39 +67,29 @@ class Run {
 
   // After everything has ended: was it what the oracle said?
   void check() {
-    for (const auto &[step, recording] : recordings_) must(consort_recording_destroy(rt_, recording), step, "destroy");
-    for (size_t s = 0; s < fates_.size(); ++s) {
-      const Fate &f = fates_[s];
-      if (p_.steps[s].kind != Kind::kTask || f.skip) continue;
-      const auto at = static_cast<int>(s);
-      if (f.ran != static_cast<int>(f.runs.size()))
-        complain(at, "ran " + std::to_string(f.ran) + " times, should " + std::to_string(f.runs.size()));
-      const int turns = std::max(1, p_.steps[s].turns);
-      if (wants_done(at) && f.done != turns) complain(at, "was told done " + std::to_string(f.done) + " times");
-      if (wants_hooks(at) && (f.ready != turns || f.begun != f.ran || f.dropped != 3))
-        complain(at, "hooks: ready " + std::to_string(f.ready) + ", begin " + std::to_string(f.begun) + ", dropped " +
-                         std::to_string(f.dropped));
-      if ((f.ends < 0 || s % 5 == 0) && p_.steps[s].recorded < 0) wait_for_task(at, 0);
-    }
-    for (uint64_t tag = kTags; tag-- > 0;) must(consort_tag_remove(rt_, tags_ + tag), -1, "tag_remove");
+    for (const auto &[step, recording] : recordings_)
+      if (recording.v) must(step, "destroy", [&] { return consort_recording_destroy(rt_, recording); });
+    for (size_t s = 0; s < fates_.size(); ++s) check_task(static_cast<int>(s));
+    for (uint64_t tag = kTags; tag-- > 0;)
+      must(-1, "tag_remove", [&] { return consort_tag_remove(rt_, tags_ + tag); });
     for (size_t d = 0; d < p_.slots.size(); ++d) {
       const auto &last = oracle_.last()[d];
       hold_of(static_cast<int>(d), CONSORT_M_R, last.status, -1, [&](const Cells &cells) {
         for (size_t i = 0; i < last.cells.size(); ++i)
           compare(-1, "at the end", static_cast<int>(d), i, cells[i], last.cells[i]);
       });
-      must(consort_unregister(rt_, life(static_cast<int>(d)).id), -1, "unregister");
+      may_fail(-1, "unregister", [&] { return consort_unregister(rt_, life(static_cast<int>(d)).id); });
     }
     for (const Life &x : lives_) {
-      if (!x.known || !x.id.v) continue;
+      if (!x.known || !x.id.v || troubled()) continue;
       const Slot &slot = p_.slots[static_cast<size_t>(x.slot)];
       for (int i = 0; i < slot.cells(); ++i)
         compare(-1, "its home after it was unregistered", x.slot, static_cast<size_t>(i),
                 x.home[static_cast<size_t>(i / slot.nx * slot.ld + i % slot.nx)], x.last[static_cast<size_t>(i)]);
     }
     for (int g = 1; g < kGroups; ++g) {
-      (void)consort_group_wait(rt_, groups_[g], kLong, 0);
-      must(consort_group_destroy(rt_, groups_[g]), -1, "destroy");
+      told(call([&] { return consort_group_wait(rt_, groups_[g], site_.patience, 0); }));
+      must(-1, "destroy", [&] { return consort_group_destroy(rt_, groups_[g]); });
     }
     for (int i = 0; i < 3; ++i) site_.want[i] = plus(site_.want[i], oracle_.shared()[i]);
   }
@@ -91,40 +112,49 @@ class Run {
     return all;
   }
   const Oracle &oracle() const { return oracle_; }
+  const Program &program() const { return p_; }
+  const std::deque<Fate> &fates() const { return fates_; }
+  int nested_waits() const { return nested_waits_; }
 
   consort_status enact(const consort_call &call, int s) {
+    const MayFail outside(false);
     const Step &t = step(s);
     Fate &f = fate(s);
+    f.worker.store(call.worker, std::memory_order_relaxed);
+    f.team.store(call.team, std::memory_order_relaxed);
     const auto turn = static_cast<size_t>(f.ran.fetch_add(1));
     if (turn >= f.runs.size()) {
       complain(s, "ran once too often");
       return CONSORT_OK;
     }
-    if (t.worker != CONSORT_NONE && call.worker != t.worker) complain(s, "ran on another worker than it was bound to");
+    if (const uint32_t bound = site_.worker_of(t.worker);
+        bound != CONSORT_NONE && t.worker < kOnTeam && call.worker != bound)
+      complain(s, "ran on another worker than it was bound to");
     for (const int a : f.after)
-      if (!fate(a).runs.empty() && !fate(a).over)
-        complain(s, "ran before " + std::to_string(a) + ", which it comes after");
+      if (must_be_over(a)) complain(s, "ran before " + std::to_string(a) + ", which it comes after");
     for (const int a : f.after)
       for (const int b : fate(a).end_after)
-        if (!fate(b).runs.empty() && !fate(b).over)
+        if (must_be_over(b))
           complain(s, "ran before " + std::to_string(b) + ", which delays the end of what it comes after");
     for (size_t n = 0; n < f.uses.size(); ++n) come(s, n);
     for (size_t n = 0; n < f.uses.size(); ++n) look(call, s, n, f.runs[turn].cells[n]);
     for (uint32_t i = 0; i < t.pause; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
     for (size_t n = 0; n < f.uses.size(); ++n) change(call, s, n);
     f.name.store(consort_current_task(rt_).v, std::memory_order_relaxed);
-    for (int i = 0; i < f.holds_itself; ++i) must(consort_task_end_hold(rt_, consort_current_task(rt_)), s, "end_hold");
+    for (int i = 0; i < f.holds_itself; ++i)
+      must(s, "end_hold", [&] { return consort_task_end_hold(rt_, consort_current_task(rt_)); });
     send_children(s, Via::kBody);
     if (f.releases >= 0)
-      must(consort_task_end_release(rt_, t.parent >= 0 ? parent_name(s) : fate(f.releases).id), s, "end_release");
+      must(s, "end_release",
+           [&] { return consort_task_end_release(rt_, t.parent >= 0 ? parent_name(s) : fate(f.releases).id); });
     if (t.turns && f.ran == t.turns)
-      must(consort_task_stop_repeating(rt_, consort_current_task(rt_)), s, "stop_repeating");
-    if (t.waits)
+      must(s, "stop_repeating", [&] { return consort_task_stop_repeating(rt_, consort_current_task(rt_)); });
+    if (t.waits && !t.team)
       for (const int c : f.children)
         if (step(c).via == Via::kBody) {
-          wait_for_task(c, kLong);
-          if (!fate(c).runs.empty() && !fate(c).over)
-            complain(s, "its wait for child " + std::to_string(c) + " ended before the child");
+          ++nested_waits_;
+          wait_for_task(c, site_.patience);
+          if (must_be_over(c)) complain(s, "its wait for child " + std::to_string(c) + " ended before the child");
         }
     for (size_t n = 0; n < f.uses.size(); ++n) leave(s, n);
     f.over = true;
@@ -140,6 +170,11 @@ class Run {
 
   // -- bodies ----------------------------------------------------------------------------------------------------
 
+  // Has it a body that ran or has still to run? One that a fault struck may never have run.
+  bool must_be_over(int s) {
+    Fate &f = fate(s);
+    return !f.runs.empty() && !f.over && (f.ran || !site_.trouble.possible);
+  }
   void come(int s, size_t n) {
     const Use &u = fate(s).uses[n];
     if (u.slot < 0 || u.mode & CONSORT_M_REDUX) return;
@@ -180,7 +215,7 @@ class Run {
       auto *v = pointer<int64_t>(call, static_cast<uint32_t>(n));
       for (int i = 0; i < 8; ++i)
         if (v[i] != step(s).k + static_cast<int64_t>(n))
-          return complain(s, "somebody else wrote to its scratch memory");
+          return complain(s, "another task wrote to its scratch memory");
     }
     if (u.slot == kPad || !changes(u.mode)) return;
     if (u.slot < 0) {
@@ -207,7 +242,8 @@ class Run {
   }
   bool wants_done(int s) const { return wants_hooks(s) || !fates_[static_cast<size_t>(s)].children.empty(); }
   template <Via kVia>
-  static void told(void *arg, consort_task_id task) {
+  static void hook(void *arg, consort_task_id task) {
+    const MayFail outside(false);
     const Act &a = *static_cast<const Act *>(arg);
     Fate &f = a.run->fate(a.step);
     f.name.store(task.v, std::memory_order_relaxed);
@@ -216,14 +252,16 @@ class Run {
     ++(kVia == Via::kReady ? f.ready : f.begun);
     a.run->send_children(a.step, kVia);
   }
-  static void told_dropped(void *arg) {
+  static void hook_dropped(void *arg) {
     const Act &a = *static_cast<const Act *>(arg);
     ++a.run->fate(a.step).dropped;
   }
   consort_task_id parent_name(int s) { return {fate(step(s).parent).name.load(std::memory_order_relaxed)}; }
-  static void told_done(void *arg, const consort_outcome *outcome) {
+  static void hook_done(void *arg, const consort_outcome *outcome) {
+    const MayFail outside(false);
     const Act &a = *static_cast<const Act *>(arg);
-    if (outcome->status != a.run->fate(a.step).ends)
+    const consort_status want = a.run->fate(a.step).ends;
+    if (outcome->status != want && !a.run->excused(outcome->status, want))
       a.run->complain(a.step, std::string("was done with ") + consort_status_name(outcome->status));
     ++a.run->fate(a.step).done;
     a.run->send_children(a.step, Via::kDone);
@@ -245,18 +283,61 @@ class Run {
   consort_data_id id_of(int slot) { return slot < kParts ? life(slot).id : parts_[slot - kParts]; }
   void enter_later(int s);
   void check_rest(int s);
+  void check_task(int s);
+  void hint(int s);
+  void move_worker(int s);
+  void answered(int s, consort_status status, bool any_failure = false);
+
+  // -- calls -----------------------------------------------------------------------------------------------------
+
+  template <class F>
+  static consort_status call(F f) {
+    const MayFail inside(true);
+    return f();
+  }
+  // A call that a fault refused has changed nothing: it is made again, and the fault does not come twice.
+  template <class F>
+  consort_status attempt(F f) {
+    const consort_status status = call(f);
+    return status < 0 && site_.trouble.refused && site_.trouble.refused() ? call(f) : status;
+  }
+  template <class F>
+  bool must(int s, const char *what, F f) {
+    const consort_status status = attempt(f);
+    if (status < 0)
+      complain(s, std::string(what) + " answered " + consort_status_name(status) + ": " + consort_error());
+    return status >= 0;
+  }
+  // One that answers the failure of a datum's tasks or copies, too.
+  template <class F>
+  bool may_fail(int s, const char *what, F f) {
+    const consort_status status = attempt(f);
+    told(status);
+    if (status < 0 && !excused(status, CONSORT_OK))
+      complain(s, std::string(what) + " answered " + consort_status_name(status) + ": " + consort_error());
+    return status >= 0;
+  }
+  void told(consort_status status) {
+    if (status < 0) ++site_.trouble.told;
+  }
+  bool troubled() const { return site_.trouble.failures.load() > 0; }
+  // May this be the answer in place of the oracle's? A fault makes more fail, never fewer.
+  bool excused(consort_status is, consort_status should) {
+    if (!site_.trouble.possible || is >= 0 || is == CONSORT_E_TIMEOUT || is == CONSORT_E_INVAL || is == CONSORT_E_BUSY ||
+        is == CONSORT_E_STALE)
+      return is == CONSORT_E_INVAL && troubled() && should < 0;
+    ++site_.trouble.failures;
+    return true;
+  }
 
   // -- complaints ------------------------------------------------------------------------------------------------
 
   void compare(int s, const char *what, int slot, size_t cell, int64_t is, int64_t should) {
     if (is == should) return;
+    // What children write is missing where a fault kept their parent from running.
+    if (slot >= 0 && slot < kParts && p_.slots[static_cast<size_t>(slot)].shadow && site_.trouble.possible) return;
     complain(s, std::string(what) + ": cell " + std::to_string(cell) + " of slot " + std::to_string(slot) + " is " +
                     std::to_string(is) + ", should be " + std::to_string(should));
-  }
-  bool must(consort_status status, int s, const char *what) {
-    if (status < 0)
-      complain(s, std::string(what) + " answered " + consort_status_name(status) + ": " + consort_error());
-    return status >= 0;
   }
   void complain(int s, const std::string &what) {
     ++complaints_;
@@ -273,6 +354,8 @@ class Run {
   Oracle oracle_;
   std::vector<Act> acts_;
   const uint64_t tags_;  // their numbers begin here
+  int at_ = 0;           // the next step
+  std::atomic<int> nested_waits_{0};
   consort_bundle_id bundle_{0};
   std::vector<int> now_;  // which life a slot is in
   consort_group_id groups_[kGroups] = {};

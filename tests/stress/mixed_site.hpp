@@ -1,17 +1,30 @@
-// mixed_site.hpp — a runtime that many programs run on, one after the other or side by side, and what they share there.
+// mixed_site.hpp — a runtime that programs run on, one after the other or side by side, and what they share there.
 #pragma once
 #include "stress/mixed_oracle.hpp"
 
 namespace mixed {
 
-struct Setup {
-  const char *scheduler, *workers, *window, *pump;
-  int threads;
+// True while the calling thread is inside a call of the library: tests/storm makes only its allocations fail.
+inline thread_local bool allocations_may_fail = false;
+class MayFail {
+ public:
+  explicit MayFail(bool may) : before_(std::exchange(allocations_may_fail, may)) {}
+  ~MayFail() { allocations_may_fail = before_; }
+  MayFail(const MayFail &) = delete;
+  MayFail &operator=(const MayFail &) = delete;
+
+ private:
+  bool before_;
 };
-inline std::string text_of(const Setup &s) {
-  return std::string(s.scheduler) + ", " + s.workers + " workers, window " + s.window + ", pump " + s.pump + ", " +
-         std::to_string(s.threads) + " submitting";
-}
+
+// What may go wrong beside the program. Without faults each answer is exactly as the oracle says. Once a fault has
+// taken effect, more tasks may fail than the oracle says, and no fewer; values that a body sees are right all the same.
+struct Trouble {
+  bool possible = false;
+  bool (*refused)() = nullptr;  // the last call was refused by a fault: it is made again
+  std::atomic<int> failures{0}; // tasks and calls that failed though the oracle says otherwise
+  std::atomic<int> told{0};     // waits that answered a failure
+};
 
 // The cells of a datum as a body sees them, whatever its layout.
 class Cells {
@@ -37,39 +50,51 @@ consort_status enact(const consort_call &, const Act &);
 
 struct Site {
   static constexpr int kPlain = 256;  // tasks without arguments are told apart by their codelets
+  static constexpr int kContexts = 2;
   Rt rt;
-  Bodies bodies;
-  uint32_t nworkers;
+  std::vector<uint32_t> cores, devices, teams;  // ids of workers of the host and of others, of teams
   bool manual;
-  consort_codelet_id body;
+  int64_t patience = kLong;  // ns: a wait that lasts longer hangs
+  Trouble trouble;
+  consort_codelet_id body, team_body;
   consort_codelet_id init[3], combine[3];  // by Slot::Layout
   struct Plain {
     std::atomic<const Act *> act{nullptr};
     consort_codelet_id id{0};
   } plain[kPlain];
+  const int nplain;
   std::atomic<uint64_t> tags{1};  // first number that no program has had
   consort_data_id pad{0}, shared[3];
   int64_t value[3] = {}, want[3] = {};
+  consort_context_id contexts[kContexts] = {};
+  int ncontexts = 0;
+  std::vector<std::string> policies{"lws", "eager", "prio", "ws", "random"};  // that a swap takes from
 
-  Site(const Setup &setup, uint64_t seed)
-      : rt({{"cpu.topology", kFourCores},
-            {"workers", setup.workers},
-            {"scheduler", setup.scheduler},
-            {"window", setup.window},
-            {"pump", setup.pump},
-            {"seed", std::to_string(seed % 1000).c_str()},
-            {"spin_us", seed % 3 ? "5" : "50"},
-            {"bypass", seed % 5 ? "32" : "0"}}),
-        nworkers(static_cast<uint32_t>(std::atoi(setup.workers))),
-        manual(*setup.pump == 'm') {
-    body = codelet(rt, "step", [](const consort_call *c) { return enact(*c, *value_of<const Act *>(*c)); });
-    for (Plain &p : plain)
-      p.id = codelet(
+  Site(consort_runtime *started, bool is_manual, int plain_codelets = kPlain) : rt(started), manual(is_manual), nplain(plain_codelets) {
+    consort_info info{};
+    info.size = sizeof info;
+    need(consort_get_info(rt, &info), "info");
+    for (uint32_t w = 0; w < info.nworkers; ++w) {
+      consort_worker_info worker{};
+      worker.size = sizeof worker;
+      need(consort_get_worker(rt, w, &worker), "worker");
+      (std::string_view(worker.klass) == "cpu" ? cores : devices).push_back(w);
+    }
+    uint32_t n = 0;
+    need(consort_team_count(rt, &n), "teams");
+    for (uint32_t i = 0; i < n; ++i) teams.push_back(info.nworkers + i);
+    const auto step = [](const consort_call *c) { return enact(*c, *value_of<const Act *>(*c)); };
+    const consort_impl both[] = {{"cpu", step, nullptr, nullptr, nullptr, nullptr, nullptr, 0},
+                                 {"gpu", step, nullptr, nullptr, nullptr, nullptr, nullptr, 0}};
+    body = codelet_of(rt, "step", both);
+    team_body = codelet_of(rt, "team step", both, CONSORT_CL_FORKJOIN);
+    for (int i = 0; i < nplain; ++i)
+      plain[i].id = codelet(
           rt, "plain",
           [](const consort_call *c) {
             return enact(*c, *static_cast<const Plain *>(c->user)->act.load(std::memory_order_relaxed));
           },
-          CONSORT_NONE, &p);
+          CONSORT_NONE, &plain[i]);
     for (int k = 0; k < 3; ++k) {
       auto *kind = &kinds_[k];
       init[k] = codelet(rt, "zero", zero, 1, kind);
@@ -81,6 +106,21 @@ struct Site {
     need(consort_register(rt, &d, &pad), "register");
     for (int i = 0; i < 3; ++i) shared[i] = variable_of(rt, &value[i]);
     need(consort_data_set_reduction(rt, shared[2], init[Slot::kVariable], combine[Slot::kVariable]), "reduction");
+  }
+
+  // Which worker or team a step is bound to; NONE where this machine has none of that kind.
+  uint32_t worker_of(uint32_t code) const {
+    if (code == CONSORT_NONE) return CONSORT_NONE;
+    const auto &all = code < kOnDevice ? cores : code < kOnTeam ? devices : teams;
+    return all.empty() ? CONSORT_NONE : all[code % kOnDevice % all.size()];
+  }
+  // A context of so many of the last cores.
+  void open_context(const char *scheduler, uint32_t from, uint32_t n) {
+    consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
+    d.scheduler = scheduler;
+    d.workers = cores.data() + from;
+    d.nworkers = n;
+    need(consort_context_create(rt, &d, &contexts[ncontexts++]), "context");
   }
 
  private:

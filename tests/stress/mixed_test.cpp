@@ -12,6 +12,15 @@ namespace {
 
 constexpr uint64_t kRoundsPerSite = 50;
 
+struct Setup {
+  const char *scheduler, *workers, *window, *pump;
+  int threads;
+};
+std::string text_of(const Setup &s) {
+  return std::string(s.scheduler) + ", " + s.workers + " workers, window " + s.window + ", pump " + s.pump + ", " +
+         std::to_string(s.threads) + " submitting";
+}
+
 constexpr Setup kSetups[] = {
     {"lws", "2", "2048", "threads", 1}, {"eager", "1", "0", "threads", 1},   {"prio", "3", "16", "threads", 1},
     {"lws", "4", "0", "threads", 3},    {"lws", "1", "16", "threads", 1},    {"eager", "2", "2048", "manual", 1},
@@ -19,6 +28,21 @@ constexpr Setup kSetups[] = {
     {"lws", "2", "16", "manual", 1},    {"prio", "4", "2048", "threads", 4}, {"eager", "2", "16", "threads", 1},
 };
 const Setup &setup_of(uint64_t seed) { return kSetups[seed / kRoundsPerSite % std::size(kSetups)]; }
+
+std::unique_ptr<Site> open_site(const Setup &setup, uint64_t seed) {
+  consort_runtime *rt = nullptr;
+  need(start({{"cpu.topology", kFourCores},
+              {"workers", setup.workers},
+              {"scheduler", setup.scheduler},
+              {"window", setup.window},
+              {"pump", setup.pump},
+              {"seed", std::to_string(seed % 1000).c_str()},
+              {"spin_us", seed % 3 ? "5" : "50"},
+              {"bypass", seed % 5 ? "32" : "0"}},
+             &rt),
+       "start");
+  return std::make_unique<Site>(rt, *setup.pump == 'm');
+}
 
 // What runs now, for whoever finds that it hangs.
 struct Now {
@@ -119,10 +143,10 @@ std::string round(Site &site, uint64_t seed, const std::vector<Program> &program
 // Does it fail again, in so many tries on a fresh site?
 bool fails_again(uint64_t seed, const std::vector<Program> &programs, int tries, std::string *complaint,
                  std::string *texts) {
-  Site site(setup_of(seed), seed);
+  const auto site = open_site(setup_of(seed), seed);
   for (int i = 0; i < tries; ++i) {
     *texts = "";
-    *complaint = round(site, seed, programs, texts);
+    *complaint = round(*site, seed, programs, texts);
     if (!complaint->empty()) return true;
   }
   return false;
@@ -187,7 +211,7 @@ TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
   if (const char *one = std::getenv("CONSORT_SEED")) {
     const uint64_t seed = std::strtoull(one, nullptr, 10);
     const auto programs = programs_of(seed);
-    Site site(setup_of(seed), seed);
+    const auto site = open_site(setup_of(seed), seed);
     for (const Program &p : programs) {
       std::deque<Fate> fates(p.steps.size());
       std::deque<Life> lives;
@@ -195,7 +219,7 @@ TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
       std::printf("%s", text_of(p, fates).c_str());
     }
     for (int i = 0; i < 500; ++i)
-      if (const std::string complaint = round(site, seed, programs); !complaint.empty()) return report(seed, complaint);
+      if (const std::string complaint = round(*site, seed, programs); !complaint.empty()) return report(seed, complaint);
     return;
   }
   const char *given = std::getenv("STRESS_PROGRAMS");
@@ -206,13 +230,45 @@ TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
   for (uint64_t seed = from ? std::strtoull(from, nullptr, 10) : 0; done < most; ++seed) {
     if (seed % kRoundsPerSite == 0 || !site) {
       site = nullptr;
-      site = std::make_unique<Site>(setup_of(seed), seed);
+      site = open_site(setup_of(seed), seed);
     }
     const auto programs = programs_of(seed);
     done += programs.size();
     if (const std::string complaint = round(*site, seed, programs); !complaint.empty()) return report(seed, complaint);
   }
   std::printf("%llu programs\n", static_cast<unsigned long long>(done));
+}
+
+// A failed task carried a tag; the tag was restarted and carried again. A task that comes after both carriers names the
+// first one by its id, and is poisoned by it.
+TEST_F(Mixed, APredecessorWhoseTagWasRestartedIsKept) {
+  Program p;
+  p.slots.resize(1);
+  p.slots[0].shadow = true;
+  const auto add = [&](Kind kind) -> Step & {
+    Step &s = p.steps.emplace_back();
+    s.kind = kind;
+    s.k = 1;
+    return s;
+  };
+  add(Kind::kTask).tag = 0;
+  p.steps[0].fails = true;
+  add(Kind::kTagWait);
+  add(Kind::kTagRestart);
+  add(Kind::kTask).tag = 0;
+  Step &last = add(Kind::kTask);
+  last.tag = 1;
+  last.by_tags = true;
+  last.after = {0, 3};
+  p.dropped.assign(p.steps.size(), 0);
+  const auto site = open_site({"eager", "2", "2048", "manual", 1}, 1);
+  mixed::Run run(p, *site, 0);
+  EXPECT_EQ(run.fates()[4].ends, CONSORT_E_POISONED);
+  EXPECT_EQ(run.fates()[4].tag_after, std::vector<int>{0});
+  run.submit();
+  (void)consort_wait_all(site->rt, kLong, 0);
+  run.check();
+  EXPECT_EQ(run.complaints(), 0) << run.first_complaint() << "\n" << run.text();
 }
 
 }  // namespace
