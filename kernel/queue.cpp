@@ -150,7 +150,7 @@ bool Queue::advance(Hand &h) noexcept {
   while (!stalled_ && !free_.empty()) {
     if (worker_.called.load(std::memory_order_acquire)) [[unlikely]] return stand_by(h) || did;
     uint32_t impl = CONSORT_NONE, team = CONSORT_NONE;
-    Task *t = next(&impl, &team);
+    Task *t = next(&impl, &team, &did);
     if (!t) break;
     did = true;
     if (const Team *several = rt_.topology->team(team)) [[unlikely]]
@@ -184,7 +184,7 @@ void Queue::rest(Parker &parker) noexcept {
   else parker.wait(told && (ops_->flags & CONSORT_DRV_PUSH) ? -1 : kTick);
 }
 
-Task *Queue::next(uint32_t *impl, uint32_t *team) noexcept {
+Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   // Those that have their data first; of others only so many as bring theirs while these run: what more of them
   // were granted would be kept from those.
   const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead;
@@ -201,6 +201,7 @@ Task *Queue::next(uint32_t *impl, uint32_t *team) noexcept {
     *team = t->extra ? t->extra->team : CONSORT_NONE;
     if (!t->pub.sched[1]) return t;
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
+    *did = true;  // as in Worker::steps()
   }
   consort_pick pick;
   if (full) return nullptr;

@@ -43,7 +43,7 @@ class Queue {
  private:
   struct Slot;                                      // one task in flight
   Queue(Runtime &, Worker &, uint16_t number);
-  Task *next(uint32_t *impl, uint32_t *team) noexcept;
+  Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task went to the policy
   bool stand_by(Hand &) noexcept;                   // called to a team
   bool issue_for_team(Hand &, Gang &) noexcept;
   bool issue_captured(Hand &, Task *) noexcept;

@@ -262,6 +262,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
       Task *t = next_bound();
       if (t->pub.sched[1]) {  // offered here first; others may have it if this worker is slow
         rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
+        ++step;  // the policy may give the task to a worker that a caller of step() has looked at already
         continue;
       }
       pick = {&t->pub, CONSORT_NONE, t->extra ? t->extra->team : CONSORT_NONE};
