@@ -223,7 +223,7 @@ def start(args):
 
 # -- memory ------------------------------------------------------------------------------------------------------------------
 
-MEMORY_CASES = ["copies", "chain", "overlap", "replacement", "out_of_core"]
+MEMORY_CASES = ["copies", "checksum", "chain", "overlap", "replacement", "out_of_core"]
 
 
 def meets(ratio, goal):

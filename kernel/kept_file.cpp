@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "temporary_file.hpp"
+
 namespace consort {
 namespace {
 
@@ -110,17 +112,13 @@ Result<void> KeptFile::write(const std::string &body) const {
   };
   if (const std::string folder = path_.substr(0, path_.rfind('/')); !make_folders(folder))
     return bad("cannot make the folder", folder);
-  std::string part = path_ + ".XXXXXX";
-  const int fd = ::mkostemp(part.data(), O_CLOEXEC);
-  if (fd < 0) return bad("cannot write", part);
-  size_t done = 0;
-  for (ssize_t n; done < text.size() && (n = ::write(fd, text.data() + done, text.size() - done)) > 0;)
-    done += static_cast<size_t>(n);
-  const bool good = (::close(fd) == 0) && done == text.size() && ::rename(part.c_str(), path_.c_str()) == 0;
-  if (good) return {};
-  const Error e = bad("cannot write", path_);
-  ::unlink(part.c_str());
-  return e;
+  TemporaryFile part(path_);
+  if (part.error()) {
+    errno = part.error();
+    return bad("cannot write", part.name());
+  }
+  if (!part.write(text) || !part.rename()) return bad("cannot write", path_);
+  return {};
 }
 
 }  // namespace consort

@@ -1,8 +1,8 @@
 // kept_file.hpp — a small file of text that is kept on this machine from run to run, for a program that starts anew.
 //
 // It says in full what it is about, so that a file of something else is never taken for it, and ends in a sum, so that
-// half a file is not believed. Replaced by a rename: who reads sees the old one or the new one. Of two that write at
-// once the later wins. [any] thread; owns nothing.
+// half a file is not believed. Replaced by a rename (temporary_file.hpp): a reader sees the old one or the new one. Of
+// two writers at once the later wins. [any] thread; owns nothing.
 #pragma once
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 //
 // The program's runtime hears of it by the environment: what the program sets in its own code goes over that. When it has
 // ended the driver's report is printed: simulated time, kernels per device, bytes per way.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,13 +46,12 @@ void set_from(const std::string &assignment) {
 }
 
 struct Scratch {
-  char path[32] = "/tmp/consort-sim-XXXXXX";
+  int fd = memfd_create("consort-sim", MFD_CLOEXEC);  // without a name on disk: nothing is left behind by a kill
+  std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd);
   Scratch() {
-    const int fd = mkstemp(path);
     if (fd < 0) throw std::runtime_error(std::string("no temporary file: ") + std::strerror(errno));
-    ::close(fd);
   }
-  ~Scratch() { unlink(path); }
+  ~Scratch() { ::close(fd); }
 };
 
 int run_program(const std::vector<std::string> &program) {
@@ -112,7 +112,7 @@ int run_sim(const Settings &settings, const Simulation &s) {
   if (!s.seed.empty()) set("CONSORT_SEED", s.seed), set("CONSORT_SIM__SEED", s.seed);
   if (!s.trace.empty()) set("CONSORT_SIM__TRACE", s.trace);
   const int status = run_program(s.program);
-  const bool simulated = print_report(report.path);
+  const bool simulated = print_report(report.path.c_str());
   if (!simulated && status == 0) {
     std::fprintf(stderr, "consort: nothing was simulated: %s started no runtime, or sets `drivers` in its own code\n",
                  s.program[0].c_str());

@@ -204,6 +204,7 @@ private:
 
 // The cases. Each prints its rows; what this machine lacks is said on stderr, and left out.
 void copies(const Options &);
+void checksum(const Options &);
 void chain(const Options &);
 void overlap(const Options &);
 void replacement(const Options &);

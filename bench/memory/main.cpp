@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv) {
   static constexpr struct { const char *name; void (*run)(const bench::Options &); } kCases[] = {
-      {"copies", bench::copies}, {"chain", bench::chain}, {"overlap", bench::overlap},
+      {"copies", bench::copies}, {"checksum", bench::checksum}, {"chain", bench::chain}, {"overlap", bench::overlap},
       {"replacement", bench::replacement}, {"out_of_core", bench::out_of_core}};
   bench::Options o;
   std::string chosen;

@@ -41,6 +41,8 @@ def main():
             wrong.append(f"in virtual time nothing is faster than the slowest stage, nor half as fast: {r}")
         if "bytes loaded" in r["case"] and r["ratio"] < 1:
             wrong.append(f"fewer bytes than the best replacement loads: {r}")
+        if r["case"].startswith("with checksums") and not r["reference"] > 0:
+            wrong.append(f"copies without checksums were not measured beside: {r}")
         if "needed" in r["case"] and r["value"] != 0:
             wrong.append(f"what a task had been granted was taken from it: {r}")
     print("\n".join(wrong) or f"{len(rows)} rows are right")

@@ -196,6 +196,22 @@ TEST_P(DiskFaults, WhereFilesNeedANameForAMoment) {
   d.expect_contents();
 }
 
+// A process that is killed between the creation of its file and the removal of the name leaves the file behind.
+TEST_P(DiskFaults, AFileThatAKilledProcessLeftIsRemoved) {
+  const DiskFolder f;
+  const std::string left = f / "consort-disk.unfinished-aB3xY9", other = f / "consort-disk.backup";
+  for (const std::string &name : {left, other}) close(open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  faults::demand(faults::kUnnamed, EOPNOTSUPP);
+  PluginHost p(GetParam().driver, params({{"path", f.path()}, {"capacity", "1M"}}));
+  ASSERT_TRUE(p.ready()) << p.failure();
+  void *dev = nullptr;
+  ASSERT_EQ(p.ops<consort_driver_ops>()->open(p.self(), 0, 1, &dev), CONSORT_OK) << p.failure();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_EQ(f.files(), 1u);
+  p.ops<consort_driver_ops>()->close(dev);
+}
+
 TEST_P(DiskFaults, AFileThatSomebodyCloses) {
   Filled d(GetParam().driver, params());
   std::vector<int> closed;

@@ -208,6 +208,53 @@ TEST_P(DiskSpill, AReadThatFailsNamesDatumPlaceAndReason) {
   }
 }
 
+// One bit of one datum changes in the file: the task that reads it fails, and so do its dependents, and no others.
+TEST_P(DiskSpill, AChangedByteFailsTheReadersOfItsDatumAndWhatReadsThem) {
+  Machine m(GetParam());
+  const auto set = m.bodies(m, "set", set_all), add = m.bodies(m, "add", add_all);
+  std::vector<consort_data_id> x;
+  for (int i = 0; i < 40; ++i)
+    Desc(set).w(x.emplace_back(m.datum(i))).arg(uint64_t{1000} + static_cast<uint64_t>(i)).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  std::vector<int> away;  // whose contents are on the disk alone
+  for (int i = 0; i < 38; ++i) {
+    uint32_t bits = 0;
+    ASSERT_OK(consort_data_in(m, x[i], 0, &bits));
+    if (!(bits & CONSORT_IN_VALID)) away.push_back(i);
+  }
+  ASSERT_GE(away.size(), 8u);
+  // The datum is found in the file by its contents; one bit of it changes.
+  const uint64_t value = 1000 + static_cast<uint64_t>(away[3]);
+  bool changed = false;
+  for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code none;
+    const int fd = std::stoi(e.path().filename().string());
+    if (!std::filesystem::read_symlink(e, none).string().starts_with(m.path() + "/") || fcntl(fd, F_GETFL) & O_DIRECT)
+      continue;
+    uint64_t word = 0;
+    for (off_t at = 0; !changed && pread(fd, &word, 8, at) == 8; at += 4096)
+      if (word == value) {
+        word ^= uint64_t{1} << 40;
+        changed = pwrite(fd, &word, 8, at + 800) == 8;
+      }
+  }
+  ASSERT_TRUE(changed);
+  Desc(add).rw(x[39]).r(x[away[3]]).must(m);
+  Desc(add).rw(x[38]).r(x[39]).must(m);
+  const std::string disk = std::string(GetParam().driver) + ":" + m.path();
+  const std::string name = "its datum 'd" + std::to_string(away[3]) + "'";
+  EXPECT_SAYS(CONSORT_E_IO, consort_wait_all(m, kLong, 0), name, "could not be copied from " + disk + " to ram",
+              "of the file in " + m.path(), "are not the bytes that were written (checksum 0x");
+  uint64_t got = 0;
+  EXPECT_SAYS(CONSORT_E_IO, m.look(x[away[3]], &got), name, "are not the bytes that were written");
+  for (const int i : {38, 39}) EXPECT_LT(m.look(x[i], &got), 0) << "a dependent result is not believed";
+  for (const int i : away) {
+    if (i == away[3]) continue;
+    ASSERT_OK(m.look(x[i], &got));
+    ASSERT_EQ(got, 1000 + static_cast<uint64_t>(i));
+  }
+}
+
 TEST_P(DiskSpill, ADiskThatTakesNothingCostsTasksAndNoData) {
   Machine m(GetParam());
   const auto set = m.bodies(m, "set", set_all);

@@ -7,12 +7,14 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "checksums.hpp"
 #include "extents.hpp"
 #include "file.hpp"
 #include "pieces.hpp"
@@ -23,7 +25,7 @@ struct Settings {
   std::vector<std::string> folders;
   std::string capacity;
   Direct direct = Direct::kOff;
-  bool preallocate = true;
+  bool preallocate = true, checksum = true;
   uint64_t chunk = 1 << 20;
   uint32_t depth = 32;
 };
@@ -53,15 +55,16 @@ struct Driver {
 
 // The keys, before a driver's own.
 template <size_t N>
-constexpr std::array<consort_param, N + 5> with_own(const std::array<consort_param, N> &own) {
-  std::array<consort_param, N + 5> all{};
+constexpr std::array<consort_param, N + 6> with_own(const std::array<consort_param, N> &own) {
+  std::array<consort_param, N + 6> all{};
   all[0] = {"path", "list", "", nullptr, "folders, each a space of its own; empty: $TMPDIR, or /var/tmp"};
   all[1] = {"capacity", "string", "80%", nullptr, "of each: bytes, 512M, 64G, or a share of what is free at the start"};
   all[2] = {"preallocate", "bool", "true", nullptr,
             "take room of the file system at allocation: a full disk is met there"};
   all[3] = {"depth", "u32", "32", "1..4096", "copies in flight per queue"};
   all[4] = {"chunk", "string", "1M", nullptr, "the most of one transfer, and the size of a buffer"};
-  for (size_t i = 0; i < N; ++i) all[5 + i] = own[i];
+  all[5] = {"checksum", "bool", "true", nullptr, "of what is written, compared when it is read back (CRC-32C)"};
+  for (size_t i = 0; i < N; ++i) all[6 + i] = own[i];
   return all;
 }
 
@@ -110,6 +113,7 @@ inline bool Driver::read() {
   const std::string direct = param("direct");
   settings.direct = direct == "on" ? Direct::kOn : direct == "auto" ? Direct::kWherePossible : Direct::kOff;
   settings.preallocate = param("preallocate") == "true";
+  settings.checksum = param("checksum") == "true";
   settings.depth = static_cast<uint32_t>(std::strtoul(param("depth").c_str(), nullptr, 10));
   if (settings.depth == 0) settings.depth = 1;
   const std::string chunk = param("chunk");
@@ -118,6 +122,13 @@ inline bool Driver::read() {
   settings.chunk = settings.chunk / kBlock * kBlock;
   return true;
 }
+
+// How a piece ended.
+struct Outcome {
+  uint64_t done = 0;  // bytes transferred
+  int error = 0;      // 0 with too few bytes: the transfer ended early
+  Mismatch bad;       // of the checksums, after a read
+};
 
 class Device {
  public:
@@ -148,6 +159,7 @@ class Device {
     extents_ = Extents(capacity, kBlock);
     rules.direct = file.direct_fd() >= 0;
     rules.chunk = s.chunk;
+    if (s.checksum) sums.enable();
     for (const std::string &n : notes) driver.log(1, n);
     return CONSORT_OK;
   }
@@ -217,6 +229,13 @@ class Device {
                              ", " + std::to_string(file.room()) +
                              " bytes are free; make room there, or name another folder in `path`");
     }
+    try {
+      sums.reset(*at, whole, flags & CONSORT_AL_ZERO);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      extents_.give_back(*at);
+      throw;
+    }
     *out = {kFile, *at};
     return CONSORT_OK;
   }
@@ -259,20 +278,28 @@ class Device {
     return no(CONSORT_E_INVAL, "it leaves the memory that was allocated");
   }
 
-  // What to say of a transfer that did not do all of a piece: e is the error, 0 for none.
-  std::string trouble(const Pieces &pieces, uint64_t at, uint64_t bytes, uint64_t done, int e) const {
+  // What to say of a transfer that did not do all of a piece, or whose checksum is wrong.
+  std::string trouble(const Pieces &pieces, uint64_t at, uint64_t bytes, const Outcome &o) const {
+    const int e = o.error;
     std::string text = std::string(pieces.to_file() ? "writing " : "reading ") + std::to_string(bytes) + " bytes at " +
                        std::to_string(at) + " of the file in " + folder_ + ": ";
+    if (o.bad.bytes) {
+      char sums[64];
+      std::snprintf(sums, sizeof sums, "0x%08x, of the bytes written 0x%08x", o.bad.found, o.bad.written);
+      return text + "the " + std::to_string(o.bad.bytes) + " bytes at " + std::to_string(o.bad.at) +
+             " are not the bytes that were written (checksum " + sums +
+             "): check the disk, or name another folder in `path`";
+    }
     if (e)
       text += text_of(e);
     else
-      text += "it ended after " + std::to_string(done);
+      text += "it ended after " + std::to_string(o.done);
     if (e == ENOSPC || e == EDQUOT)
       text += ", " + std::to_string(file.room()) + " bytes are free there; make room, or name another folder in `path`";
     return text;
   }
   static consort_status status_of(int e, bool to_file) noexcept {
-    return to_file && (e == ENOSPC || e == EDQUOT || e == EFBIG) ? CONSORT_E_NOMEM : CONSORT_E_IO;
+    return e == ENOMEM || (to_file && (e == ENOSPC || e == EDQUOT || e == EFBIG)) ? CONSORT_E_NOMEM : CONSORT_E_IO;
   }
   void warn(const std::string &text) noexcept {  // the first few: a broken disk fails often
     try {
@@ -294,6 +321,7 @@ class Device {
 
   Driver &driver;
   File file;
+  Checksums sums;
   Rules rules;
   static constexpr uint64_t kFile = 1;
 

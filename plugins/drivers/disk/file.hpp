@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "../temporary_file.hpp"
+
 namespace disk {
 
 constexpr uint64_t kBlock = 4096;  // of direct transfers: offset, length and memory address are multiples of it
@@ -124,6 +126,17 @@ class File {
     return e;
   }
 
+  // All of [at, at + bytes), through the page cache. 0, or the error; EIO: the file ends before.
+  int read_all(uint64_t at, char *to, uint64_t bytes) const noexcept {
+    for (uint64_t done = 0; done < bytes;) {
+      const ssize_t n = pread(fd_, to + done, bytes - done, static_cast<off_t>(at + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return n < 0 ? errno : EIO;
+      done += static_cast<uint64_t>(n);
+    }
+    return 0;
+  }
+
   // 0, or the error.
   int zero(uint64_t at, uint64_t bytes) noexcept {
     if (fallocate(fd_, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) ==
@@ -151,15 +164,14 @@ class File {
       if (wish == Direct::kOff) return 0;
       direct_ = ::open(("/proc/self/fd/" + std::to_string(fd_)).c_str(), kHow | O_DIRECT);
       if (direct_ >= 0 || errno == EINVAL) return direct_error_ = EINVAL, 0;
-      ::close(fd_);  // no /proc: the second descriptor needs a name
+      ::close(fd_), fd_ = -1;  // no /proc: the second descriptor needs a name
     } else if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
       return errno;
     }
-    std::string name = folder + "/consort-XXXXXX";
-    fd_ = mkostemp(name.data(), O_CLOEXEC);
-    if (fd_ < 0) return errno;
-    if (wish != Direct::kOff && (direct_ = ::open(name.c_str(), kHow | O_DIRECT)) < 0) direct_error_ = errno;
-    unlink(name.c_str());
+    drivers::TemporaryFile named(folder + "/consort-disk");
+    if (named.error()) return named.error();
+    if (wish != Direct::kOff && (direct_ = ::open(named.name().c_str(), kHow | O_DIRECT)) < 0) direct_error_ = errno;
+    fd_ = named.release_unnamed();
     return 0;
   }
 

@@ -67,13 +67,13 @@ class Ops {
     ++op.flying;
     if (op.pieces.at_end()) std::erase(waiting_, &op);
   }
-  // A piece is over. e: 0, or the error; a transfer that ended early has e == 0 and done < p.bytes. True: so is its op.
-  bool piece_over(Op &op, const Piece &p, uint64_t done, int e) noexcept {
+  // A piece is over. True: so is its op.
+  bool piece_over(Op &op, const Piece &p, const Outcome &o) noexcept {
     --op.flying;
-    if (done < p.bytes) fail(op, Device::status_of(e, op.pieces.to_file()), p, done, e);
+    if (o.done < p.bytes || o.bad.bytes) fail(op, Device::status_of(o.error, op.pieces.to_file()), p, o);
     if (op.flying || !op.pieces.at_end()) return false;
     if (!op.pieces.to_file() && op.status >= 0)
-      if (const int late = dev_.file.late_error()) fail(op, CONSORT_E_IO, p, 0, late);
+      if (const int late = dev_.file.late_error()) fail(op, CONSORT_E_IO, p, {0, late, {}});
     end(op);
     return true;
   }
@@ -117,11 +117,11 @@ class Ops {
     } catch (...) {
     }
   }
-  void fail(Op &op, consort_status status, const Piece &p, uint64_t done, int e) noexcept {
+  void fail(Op &op, consort_status status, const Piece &p, const Outcome &o) noexcept {
     if (op.status >= 0) {
       op.status = status;
       try {
-        say(op, status, dev_.trouble(op.pieces, p.at, p.bytes, done, e));
+        say(op, status, dev_.trouble(op.pieces, p.at, p.bytes, o));
       } catch (...) {
       }
     }

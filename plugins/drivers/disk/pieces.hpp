@@ -85,7 +85,7 @@ class Pieces {
       const uint64_t h = reinterpret_cast<uintptr_t>(m) % kBlock == 0 ? here / kBlock * kBlock : 0;
       if (h >= std::min(whole, kLong)) straight = h;
     } else {
-      p.bytes = rules.direct ? std::min(left, kBlock - head) : std::min(left, rules.chunk);
+      p.bytes = rules.direct ? std::min(left, kBlock - head) : std::min(left, rules.chunk - head);  // ends at a block
       if (here >= std::min(p.bytes, kLong)) straight = here;
     }
     if (straight) p.memory = m, p.bytes = std::min(p.bytes, straight);

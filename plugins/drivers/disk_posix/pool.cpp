@@ -75,10 +75,11 @@ void Queue::tell() noexcept {
   eventfd_write(fd_, 1);
 }
 
-// How much of the piece was done; *e says why not all: 0, it came to an end early.
-uint64_t Queue::carry(const Piece &p, bool to_file, char *data, int *e) const noexcept {
-  uint64_t done = 0;
-  *e = 0;
+// Transfers one piece. The checksum of what is written is recorded before, that of what was read compared after.
+disk::Outcome Queue::carry(const Piece &p, bool to_file, char *data) const noexcept {
+  disk::Outcome o;
+  if (to_file && (o.error = dev_.sums.record(dev_.file, p.at, data, p.bytes))) return o;
+  uint64_t &done = o.done;
   while (done < p.bytes) {
     // What is left behind a short transfer may not be aligned.
     const int fd = p.direct && done % disk::kBlock == 0 ? dev_.file.direct_fd() : dev_.file.fd();
@@ -86,11 +87,16 @@ uint64_t Queue::carry(const Piece &p, bool to_file, char *data, int *e) const no
     const ssize_t n =
         to_file ? pwrite(fd, data + done, p.bytes - done, at) : pread(fd, data + done, p.bytes - done, at);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) *e = errno;
+    if (n < 0) o.error = errno;
     if (n <= 0) break;
     done += static_cast<uint64_t>(n);
   }
-  return done;
+  if (!to_file && done == p.bytes) {
+    const disk::Checked c = dev_.sums.check(dev_.file, p.at, data, p.bytes);
+    o.bad = c.bad;
+    if ((o.error = c.error)) done = 0;
+  }
+  return o;
 }
 
 void Queue::serve() noexcept {
@@ -105,19 +111,18 @@ void Queue::serve() noexcept {
     ops_.take(op, p);
     const bool to_file = op.pieces.to_file();
     lock.unlock();
-    uint64_t done = 0;
-    int e = 0;
+    disk::Outcome o;
     if (!p.memory && !buffer) buffer = disk::buffer(dev_.rules.chunk);
     char *const data = p.memory ? p.memory : buffer.get();
     if (!data) {
-      e = ENOMEM;
+      o.error = ENOMEM;
     } else {
       if (!p.memory && to_file) op.pieces.gather(p, data);
-      done = carry(p, to_file, data, &e);
-      if (!p.memory && !to_file && done == p.bytes) op.pieces.scatter(p, data);
+      o = carry(p, to_file, data);
+      if (!p.memory && !to_file && o.done == p.bytes && !o.bad.bytes) op.pieces.scatter(p, data);
     }
     lock.lock();
-    if (ops_.piece_over(op, p, done, e)) tell();
+    if (ops_.piece_over(op, p, o)) tell();
   }
 }
 

@@ -34,7 +34,7 @@ class Queue {
   explicit Queue(disk::Device &d) : dev_(d), ops_(d, d.driver.settings.depth) {}
   bool start_threads() noexcept;
   void serve() noexcept;
-  uint64_t carry(const disk::Piece &, bool to_file, char *data, int *e) const noexcept;
+  disk::Outcome carry(const disk::Piece &, bool to_file, char *data) const noexcept;
   void tell() noexcept;  // with the mutex: something is over
 
   disk::Device &dev_;

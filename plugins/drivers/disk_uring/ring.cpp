@@ -95,12 +95,12 @@ bool Queue::send(Transfer &t) noexcept {
   io_uring_sqe *e = io_uring_get_sqe(&ring_);
   if (!e) return false;
   // What is left behind a short transfer may not be aligned.
-  const bool direct = t.piece.direct && t.done % disk::kBlock == 0, over = t.buffer != kNone;
+  const bool direct = t.piece.direct && t.done % disk::kBlock == 0, buffered = t.buffer != kNone;
   const int file = fixed_files_ ? direct : direct ? dev_.file.direct_fd() : dev_.file.fd();
-  char *const data = (over ? buffers_[t.buffer].get() : t.piece.memory) + t.done;
+  char *const data = data_of(t) + t.done;
   const auto bytes = static_cast<unsigned>(t.piece.bytes - t.done);
   const uint64_t at = t.piece.at + t.done;
-  if (over && fixed_buffers_) {
+  if (buffered && fixed_buffers_) {
     if (t.op->pieces.to_file())
       io_uring_prep_write_fixed(e, file, data, bytes, at, static_cast<int>(t.buffer));
     else
@@ -131,7 +131,7 @@ bool Queue::pump() noexcept {
     while (Op *op = ops_.front()) {
       const disk::Piece p = ops_.due(*op);
       ops_.take(*op, p);
-      ops_.piece_over(*op, p, 0, broken_);
+      ops_.piece_over(*op, p, {0, broken_, {}});
     }
     return false;
   }
@@ -148,6 +148,10 @@ bool Queue::pump() noexcept {
       free_buffers_.pop_back();
       if (op->pieces.to_file()) op->pieces.gather(t.piece, buffers_[t.buffer].get());
     }
+    if (const int e = op->pieces.to_file() ? dev_.sums.record(dev_.file, p.at, data_of(t), p.bytes) : 0) {
+      over(t, {0, e, {}});
+      continue;
+    }
     send(t);  // there is room
   }
   if (!unsent_) return false;
@@ -163,20 +167,28 @@ bool Queue::pump() noexcept {
 // -- out --------------------------------------------------------------------------------------------------------------
 
 void Queue::came_back(Transfer &t, int result) noexcept {
-  int e = 0;
+  disk::Outcome o;
   if (result > 0) {
     t.done += static_cast<uint64_t>(result);
     if (t.done < t.piece.bytes) return again_.push_back(&t);
   } else if (result == -EINTR || result == -EAGAIN || result == -ECANCELED) {  // the thread that sent it may have ended
     return again_.push_back(&t);
   } else {
-    e = -result;
+    o.error = -result;
   }
-  if (t.buffer != kNone) {
-    if (t.done == t.piece.bytes && !t.op->pieces.to_file()) t.op->pieces.scatter(t.piece, buffers_[t.buffer].get());
-    free_buffers_.push_back(t.buffer);
+  o.done = t.done;
+  if (o.done == t.piece.bytes && !t.op->pieces.to_file()) {
+    const disk::Checked c = dev_.sums.check(dev_.file, t.piece.at, data_of(t), t.piece.bytes);
+    o.bad = c.bad;
+    if ((o.error = c.error)) o.done = 0;
+    if (t.buffer != kNone && c.good()) t.op->pieces.scatter(t.piece, buffers_[t.buffer].get());
   }
-  ops_.piece_over(*t.op, t.piece, t.done, e);
+  over(t, o);
+}
+
+void Queue::over(Transfer &t, const disk::Outcome &o) noexcept {
+  if (t.buffer != kNone) free_buffers_.push_back(t.buffer);
+  ops_.piece_over(*t.op, t.piece, o);
   free_.push_back(&t);
 }
 

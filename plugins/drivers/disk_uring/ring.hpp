@@ -50,6 +50,10 @@ class Queue {
   bool send(Transfer &) noexcept;
   void reap() noexcept;
   void came_back(Transfer &, int result) noexcept;
+  void over(Transfer &, const disk::Outcome &) noexcept;
+  char *data_of(const Transfer &t) const noexcept {
+    return t.buffer != kNone ? buffers_[t.buffer].get() : t.piece.memory;
+  }
   void give_up(int e) noexcept;            // the ring takes nothing any more: what it has not taken fails
 
   disk::Device &dev_;

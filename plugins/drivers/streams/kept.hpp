@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string>
 
+#include "../temporary_file.hpp"
+
 namespace streams {
 
 constexpr uint64_t kLargestText = 256 << 20;
@@ -42,20 +44,10 @@ inline bool read_file(const std::string &path, std::string *out) {
   return good;
 }
 
-// Whole or not at all, whoever else writes the same: a file of our own, given its name when it is complete.
+// Whole or not at all, whatever else writes the same: a file of its own, given its name when it is complete.
 inline bool write_file(const std::string &path, const std::string &head, const std::string &body) {
-  std::string temporary = path + ".XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return false;
-  FILE *f = fdopen(fd, "wb");
-  bool good = f != nullptr;
-  if (!f) ::close(fd);
-  good = good && std::fwrite(head.data(), 1, head.size(), f) == head.size();
-  good = good && std::fwrite(body.data(), 1, body.size(), f) == body.size();
-  if (f) good = (std::fclose(f) == 0) && good;
-  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!good) ::unlink(temporary.c_str());
-  return good;
+  drivers::TemporaryFile file(path);
+  return !file.error() && file.write(head) && file.write(body) && file.rename();
 }
 
 inline void make_folders(const std::string &path) {
