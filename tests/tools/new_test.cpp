@@ -1,5 +1,8 @@
 // `consort new`: what it makes, and what it refuses. That the plugins build, load and run is tests/checks/stranger.sh.
+#include <cmath>
 #include <vector>
+
+#include "../../sdk/new/scheduler/all/bench/results.hpp"
 
 #include "tools/command.hpp"
 
@@ -42,6 +45,48 @@ TEST_F(NewPlugin, EveryKindInBothLanguagesWithItsNameInPlace) {
       EXPECT_NE(source.find("\"my-own_plug\", \"0.1.0\""), source.npos);
       EXPECT_NE(source.find("(my_own_plug, "), source.npos);  // an identifier where one must be
     }
+}
+
+TEST_F(NewPlugin, ASchedulerBringsItsComparison) {
+  const std::string root = folder_ / "mine";
+  ASSERT_EQ(run("new scheduler mine -o " + root).status, 0);
+  for (const char *file : {"compare.cpp", "graphs.hpp", "results.hpp", "machines/cores.toml", "machines/accelerators.toml", "machines/little-memory.toml"})
+    EXPECT_TRUE(fs::is_regular_file(fs::path(root) / "bench" / file)) << file;
+  EXPECT_NE(text(root + "/bench/compare.cpp").find("policies = {\"mine\", "), std::string::npos);
+  EXPECT_NE(text(root + "/CMakeLists.txt").find("add_custom_target(mine-bench"), std::string::npos);
+  ASSERT_EQ(run("new driver other -o " + (folder_ / "other")).status, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "other/bench"));
+}
+
+bench::Sample times(double mean, double spread) { return {{mean - spread, mean, mean, mean + spread}}; }
+
+TEST(Comparison, TellsApartWhatIsBeyondTwoStandardErrors) {
+  const bench::Sample a{{9, 10, 11}};
+  EXPECT_DOUBLE_EQ(a.mean(), 10);
+  EXPECT_NEAR(a.error(), 1 / std::sqrt(3.0), 1e-12);
+  EXPECT_FALSE(bench::Difference(a, a).told_apart());
+  EXPECT_FALSE(bench::Difference(a, {{9.5, 10.5, 11.5}}).told_apart()) << "0.5 with a standard error of 0.8";
+  const bench::Difference d(a, {{11.9, 12, 12.1}});
+  EXPECT_TRUE(d.told_apart());
+  EXPECT_NEAR(d.percent, 20, 1e-9);
+  EXPECT_NEAR(d.error, std::hypot(a.error(), 0.1 / std::sqrt(3.0)) * 10, 1e-9);
+  EXPECT_TRUE(bench::Difference({{10, 10}}, {{10.1, 10.1}}).told_apart()) << "without chance each difference is one";
+}
+
+TEST(Comparison, SaysWherePrioritiesHideADifference) {
+  bench::Results r{{"mine", "other", "third"}, {}, 4, "0.05"};
+  r.rows.push_back({"cores", "tree", false, {times(100, 1), times(120, 1), times(120, 1)}});
+  r.rows.push_back({"cores", "tree", true, {times(100, 1), times(100.2, 1), times(80, 1)}});
+  r.rows.push_back({"cores", "chain", false, {times(100, 1), times(120, 1), times(120, 1)}});
+  r.rows.push_back({"cores", "chain", true, {times(100, 1), times(120, 1), times(120, 1)}});
+  const std::string s = r.summary();
+  EXPECT_NE(s.find("mine against other: better in 3, worse in 0, not told apart in 1 of 4\n"), s.npos) << s;
+  EXPECT_NE(s.find("priorities of the program hide the difference to other on cores, tree: +20.0 % without, +0.2 % with (not told apart)\n"), s.npos) << s;
+  EXPECT_NE(s.find("priorities of the program turn the difference to third on cores, tree: +20.0 % without, -20.0 % with\n"), s.npos) << s;
+  EXPECT_EQ(s.find("chain"), s.npos) << s;
+  const std::string t = r.table();
+  EXPECT_NE(t.find("| cores, tree, with priorities | 100.00 ± 0.41 | +0.2 ± 0.6 % = | -20.0 ± 0.6 % |"), t.npos) << t;
+  EXPECT_NE(t.find("Differences below twice the standard error are not told apart"), t.npos) << t;
 }
 
 TEST_F(NewPlugin, CppIsTheLanguageAndTheNameTheFolder) {
