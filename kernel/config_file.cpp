@@ -1,5 +1,6 @@
 #include "config_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #define TOML_EXCEPTIONS 0
+#define TOML_MAX_NESTED_VALUES 32  // the stack is used in proportion
 #define TOML_ENABLE_FORMATTERS 0
 // toml++ 3.3 asserts (and with NDEBUG assumes) that "[" is followed by a key, which a damaged file need not obey: its
 // next lines refuse that politely. And it takes for unreachable what any letter beyond ASCII reaches that stands
@@ -64,6 +66,48 @@ Result<std::string> read_array(const toml::array &array, const std::string &at) 
   return joined;
 }
 
+// toml++ goes as deep as a key has parts, and "a.a.a…" of a megabyte would overflow the stack. Here parts are counted
+// before it sees the text: dots that no other punctuation comes between, outside of strings and comments. At the first
+// place that is no TOML the count may be wrong: behind that place the parser does not read.
+class PartCounter {
+ public:
+  static constexpr size_t kMost = 16;
+  explicit PartCounter(std::string_view text) : text_(text) {}
+  // 0: no key has more parts; else the line of the first that has.
+  size_t line_of_too_many() {
+    size_t dots = 0;
+    while (at_ < text_.size()) {
+      const char c = text_[at_++];
+      if (c == '\n') ++line_;
+      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+      else if (c == '"' || c == '\'') skip_string(c);
+      else if (c == '.' && ++dots >= kMost) return line_;
+      else if (std::strchr("=[]{},\n", c)) dots = 0;
+    }
+    return 0;
+  }
+
+ private:
+  bool here(char quote, size_t n) const { return text_.size() - at_ >= n && text_.find_first_not_of(quote, at_) - at_ >= n; }
+  void skip_string(char quote) {
+    const bool lines = here(quote, 2);
+    if (lines) at_ += 2;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n' && !lines) return;
+      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == '\\' && quote == '"') {
+        if (++at_ < text_.size() && text_[at_] == '\n') ++line_;
+      } else if (here(quote, lines ? 3 : 1)) {
+        at_ += lines ? 3 : 1;
+        for (int more = 0; lines && more < 2 && here(quote, 1); ++more) ++at_;  // two may stand before the end
+        return;
+      }
+    }
+  }
+  const std::string_view text_;
+  size_t at_ = 0, line_ = 1;
+};
+
 Result<void> flatten(const toml::table &table, const std::string &prefix, const std::string &place,
                      std::vector<ConfigLine> *out) {
   for (auto &&[name, node] : table) {
@@ -90,6 +134,9 @@ Result<void> flatten(const toml::table &table, const std::string &prefix, const 
 }  // namespace
 
 Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::string &place) {
+  if (const size_t line = PartCounter(text).line_of_too_many())
+    return error(CONSORT_E_INVAL, place + ":" + std::to_string(line) + ": a key has more than " +
+                                      std::to_string(PartCounter::kMost) + " parts");
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error &e = parsed.error();
