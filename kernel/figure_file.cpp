@@ -1,5 +1,6 @@
 #include "figure_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +23,7 @@ FigureFile::State FigureFile::read(Figures *out, std::string *why) const {
   if (const State s = file_.read(&text, why); s != State::kGood) return s;
   Figures found;
   for (size_t at = 0; at < text.size();) {
-    const size_t stop = text.find('\n', at);
+    const size_t stop = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, stop - at);
     at = stop + 1;
     if (line.empty() || line[0] == '#') continue;

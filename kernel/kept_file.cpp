@@ -86,8 +86,8 @@ KeptFile::State KeptFile::read_any(const std::string &path, const char *kind, in
   if (!all.starts_with(head)) return *why = "it is no list of " + std::string(kind), State::kUnusable;
   if (const int found = std::atoi(all.c_str() + head.size()); found != version)
     return *why = "it is of version " + std::to_string(found) + ", not " + std::to_string(version), State::kUnusable;
-  const size_t end = all.rfind("end ");
-  if (end == all.npos || all.substr(end) != "end " + hex_sum({all.data(), end}) + "\n")
+  const size_t end = all.rfind("\nend ") + 1;  // 0: there is none
+  if (end == 0 || all.substr(end) != "end " + hex_sum({all.data(), end}) + "\n")
     return *why = "it is cut short, or was changed", State::kUnusable;
   const size_t begin = all.find('\n') + 1;
   *text = all.substr(begin, end - begin);
