@@ -156,7 +156,8 @@ std::vector<Kernel> read_metadata(string_view text) {
 string_view metadata_of(string_view elf) noexcept {
   Elf64_Ehdr h;
   if (!read_at(elf, 0, &h) || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64) return {};
-  for (unsigned i = 0; i < h.e_phnum; ++i) {
+  constexpr unsigned kMostHeaders = 512;  // each may lead to the same long notes
+  for (unsigned i = 0; i < h.e_phnum && i < kMostHeaders; ++i) {
     Elf64_Phdr p;
     if (!read_at(elf, h.e_phoff + uint64_t{i} * sizeof p, &p)) return {};
     if (p.p_type != PT_NOTE) continue;
@@ -183,6 +184,7 @@ std::vector<Kernel> kernels_of(const std::string &image) {
   for (; n; --n) {
     uint64_t entry[3];  // where, how long, how long its name is
     if (!read_at(image, at, &entry)) return {};
+    if (entry[2] > image.size()) return {};  // the next entry would lie before this one
     const string_view name = part(image, at + sizeof entry, entry[2]);
     if (name.find("amdgcn") != string_view::npos) return read_metadata(metadata_of(part(image, entry[0], entry[1])));
     at += sizeof entry + entry[2];
