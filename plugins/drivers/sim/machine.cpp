@@ -65,6 +65,8 @@ class Reader {
   bool duplex_ = true;
 };
 
+constexpr size_t kMostDevices = 64;
+
 // A kernel that takes no time or a wire without bandwidth would end in divisions by nothing.
 double positive(const std::string &where, double x) {
   if (x <= 0) throw Bad{where + " must be more than 0"};
@@ -152,6 +154,7 @@ void Reader::device(const Table &t) {
     d.name = !base.empty() ? base + (count > 1 ? std::to_string(i) : "")
              : d.host      ? "host"
                            : "sim" + std::to_string(machine_.devices.size());
+    if (machine_.devices.size() == kMostDevices) throw Bad{t.where + ": there are more than 64 devices"};
     for (const DeviceSpec &other : machine_.devices)
       if (other.name == d.name) throw Bad{t.where + ": there are two devices of the name \"" + d.name + "\""};
     d.arch = "sim/" + d.klass;
@@ -347,7 +350,7 @@ void Reader::fault(const std::string &word) {
     if (f.at_ns == 0) throw wrong("a time of 0 is before the start");
   } else {
     const double n = read_number(at, value);
-    if (n < 1 || n != static_cast<double>(static_cast<uint64_t>(n))) throw wrong("they are counted from 1");
+    if (n < 1 || n > 1e18 || n != std::floor(n)) throw wrong("they are counted from 1");
     f.nth = static_cast<uint64_t>(n);
   }
   machine_.faults.push_back(f);
