@@ -3,6 +3,7 @@
 //
 // The reader's, one thread.
 #pragma once
+#include <stdexcept>
 #include <unordered_map>
 
 #include "problem.hpp"
@@ -75,6 +76,7 @@ class Order {
   }
 
  private:
+  static constexpr uint64_t kMostOrders = 1 << 26;
   static constexpr uint32_t kFresh = ~0u - 1, kOld = ~0u;  // nobody has used it yet; of no one's making
   struct Datum {
     double bytes = 0;
@@ -96,14 +98,17 @@ class Order {
       if (up->second.changed != kNone && (d.known == kNone || up->second.changed > d.known)) return true;
     return false;
   }
-  void after(uint32_t before, Task *t) const {
-    if (before != kNone && before != task_) t->after.push_back(before);
+  void after(uint32_t before, Task *t) {
+    if (before == kNone || before == task_) return;
+    if (++orders_ > kMostOrders) throw std::runtime_error("the record has more orders between tasks than can be kept");
+    t->after.push_back(before);
   }
 
   std::unordered_map<uint64_t, Datum> data_;
   std::vector<Written> written_;
   std::vector<Fresh> fresh_;
   uint32_t task_ = 0;
+  uint64_t orders_ = 0;
 };
 
 }  // namespace bound

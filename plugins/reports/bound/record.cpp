@@ -14,6 +14,7 @@ namespace bound {
 namespace {
 
 constexpr uint32_t kMost = 1 << 24;
+constexpr size_t kMostTimes = 1 << 24;  // kinds times workers, each with a time
 
 class Line {
  public:
@@ -52,7 +53,10 @@ class Line {
   }
   int64_t maybe_less(size_t i) const {  // than 0
     const std::string_view s = text(i);
-    return s.starts_with('-') ? -static_cast<int64_t>(whole(s.substr(1), 10)) : static_cast<int64_t>(whole(s, 10));
+    const bool less = s.starts_with('-');
+    const uint64_t n = whole(s.substr(less), 10);
+    if (n > INT64_MAX) refuse("\"" + std::string(s) + "\" is no number that can stand there");
+    return less ? -static_cast<int64_t>(n) : static_cast<int64_t>(n);
   }
   template <class F> void each(size_t i, F f) const {  // of a list with commas
     for (std::string_view s = text(i); !s.empty();) {
@@ -96,6 +100,7 @@ class Reader {
     } else if (kind == "worker") {
       l.needs(3);
       if (l.index(0, kMost) != workers_.size()) l.refuse("workers are numbered from 0");
+      if (!kinds_.empty()) l.refuse("a worker stands behind a kind, which has a time for each");
       workers_.push_back({std::string(l.text(1)), std::string(l.text(2)), 0});
     } else if (kind == "space") {
       l.needs(2);
@@ -116,6 +121,7 @@ class Reader {
     } else if (kind == "kind") {
       l.needs(4);
       if (l.index(0, kMost) != kinds_.size()) l.refuse("kinds are numbered from 0");
+      expect_room_for_kind();
       kinds_.push_back({std::string(l.text(1)), kNone, std::vector<double>(workers_.size(), NAN)});
       out_.problem.kinds.push_back({std::string(l.text(1)), 0, {}, l.text(1) == "-"});
     } else if (kind == "time") {
@@ -168,6 +174,11 @@ class Reader {
     order_.end(&out_.problem);
   }
 
+  void expect_room_for_kind() const {
+    if ((kinds_.size() + 1) * workers_.size() > kMostTimes)
+      throw std::runtime_error("the record has more kinds, times its workers, than can be: " + std::to_string(kinds_.size() + 1) + " x " +
+                               std::to_string(workers_.size()));
+  }
   void sum_up();
   void make_groups();
 
@@ -209,6 +220,7 @@ void Reader::sum_up() {
       const auto [stranger, fresh] = strangers.try_emplace(r.codelet, static_cast<uint32_t>(kinds_.size()));
       if (fresh) {
         const auto name = codelets_.find(r.codelet);
+        expect_room_for_kind();
         kinds_.push_back({name == codelets_.end() ? "codelet " + std::to_string(r.codelet) : name->second, r.codelet,
                           std::vector<double>(workers_.size(), -1)});
         p.kinds.push_back({kinds_.back().name, 0, {}, false});
@@ -268,18 +280,17 @@ void Reader::make_groups() {
   Problem &p = out_.problem;
   std::vector<uint32_t> place_of(spaces_.size(), kNone);
   std::vector<uint32_t> first;                   // worker of each group
-  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-  const auto alike = [&](uint32_t a, uint32_t b) {
-    if (workers_[a].klass != workers_[b].klass) return false;
-    if ((workers_[a].space == home_) != (workers_[b].space == home_)) return false;
-    return std::all_of(kinds_.begin(), kinds_.end(), [&](const KindLine &k) { return same(k.ns[a], k.ns[b]); });
-  };
+  std::unordered_map<std::string, uint32_t> group_like;  // by all that makes workers alike
   for (uint32_t w = 0; w < workers_.size(); ++w) {
-    uint32_t g = 0;
-    while (g < first.size() && !alike(first[g], w)) ++g;
-    if (g == first.size()) first.push_back(w), p.groups.push_back({workers_[w].klass, 0, 0});
-    group_of_.push_back(g);
-    ++p.groups[g].units;
+    std::string like = workers_[w].klass + (workers_[w].space == home_ ? "\nhome" : "\n");
+    for (const KindLine &k : kinds_) {
+      const double ns = std::isnan(k.ns[w]) ? NAN : k.ns[w];
+      like.append(reinterpret_cast<const char *>(&ns), sizeof ns);
+    }
+    const auto [at, fresh] = group_like.try_emplace(std::move(like), static_cast<uint32_t>(first.size()));
+    if (fresh) first.push_back(w), p.groups.push_back({workers_[w].klass, 0, 0});
+    group_of_.push_back(at->second);
+    ++p.groups[at->second].units;
   }
   std::map<std::string, uint32_t> of_class;
   for (const Group &g : p.groups) ++of_class[g.name];
