@@ -84,6 +84,9 @@ std::vector<Token> tokens_of(const std::string &text) {
   return all;
 }
 
+constexpr size_t kMostRegisters = 65536;
+constexpr uint64_t kMostBytes = 1 << 30;  // of a parameter, of memory of a block or of a thread
+
 class Parser {
  public:
   Parser(std::vector<Token> all, std::vector<Entry> &out) : tokens(std::move(all)), entries(out) {}
@@ -156,6 +159,12 @@ class Parser {
     if (t.empty() || *end) throw Error{"\"" + t + "\" is no number", token.line};
     return minus ? ~value + 1 : value;
   }
+  // A size or an alignment: what is added up of these does not overflow.
+  uint64_t bounded(uint64_t bytes, uint32_t line) {
+    if (bytes > kMostBytes) throw Error{std::to_string(bytes) + " bytes are more than there can be", line};
+    return bytes;
+  }
+  uint64_t size_number() { return bounded(number(), tokens[at].line); }
   Type type() {
     Token token = take();
     auto found = token.text.starts_with(".") ? types.find(std::string_view(token.text).substr(1)) : types.end();
@@ -165,7 +174,7 @@ class Parser {
 
   // [.align N] .type name[N]; memory of a block or of a thread
   void variable(Operand::Kind kind, size_t &used) {
-    size_t align = accept(".align") ? number() : 0;
+    size_t align = accept(".align") ? size_number() : 0;
     Type of = type();
     align = std::max(align, size_of(of));
     do {
@@ -174,7 +183,7 @@ class Parser {
       bool open = false;
       while (accept("[")) {
         open = peek().text == "]";
-        count *= open ? 0 : number();
+        count = bounded(count * (open ? 0 : size_number()), tokens[at].line);
         expect("]");
       }
       Operand operand;
@@ -185,7 +194,7 @@ class Parser {
       } else {
         used = (used + align - 1) / align * align;
         operand.value = used;
-        used += count * size_of(of);
+        used = bounded(used + count * size_of(of), tokens[at].line);
       }
       (now ? symbols : shared_symbols)[name] = operand;
     } while (accept(","));
@@ -197,20 +206,20 @@ class Parser {
     while (!accept(")")) {
       accept(",");
       expect(".param");
-      size_t align = accept(".align") ? number() : 0;
+      size_t align = accept(".align") ? size_number() : 0;
       Type of = type();
       while (accept(".ptr") || accept(".global") || accept(".shared") || accept(".const")) {
       }
       if (accept(".align")) number();
       Param param{take().text, size_of(of), 0, of == Type::u64 || of == Type::b64 || of == Type::s64};
       if (accept("[")) {
-        param.size *= number();
+        param.size = bounded(param.size * size_number(), tokens[at].line);
         param.pointer = param.size >= 8;
         expect("]");
       }
       align = std::max(align, size_of(of));
       offset = param.offset = (offset + align - 1) / align * align;
-      offset += param.size;
+      offset = bounded(offset + param.size, tokens[at].line);
       Operand operand;
       operand.kind = Operand::param_at;
       operand.index = static_cast<uint32_t>(now->params.size());
@@ -273,7 +282,7 @@ class Parser {
         std::string name = take().text;
         if (accept("<")) {
           uint64_t count = number();
-          if (count > 1'000'000) throw Error{"so many registers are none", token.line};
+          if (count > kMostRegisters || registers.size() > kMostRegisters) throw Error{"so many registers are none", token.line};
           for (uint64_t i = 0; i < count; ++i) add_register(name + std::to_string(i));
           expect(">");
         } else {
@@ -288,7 +297,8 @@ class Parser {
     } else if (token.text == ".loc") {
       to_line_end();
     } else if (token.text == ".pragma") {
-      while (!accept(";")) take();
+      while (!accept(";"))
+        if (take().text.empty()) throw Error{"the program ends in the middle", token.line};
     } else if (accept(":")) {
       labels[token.text] = static_cast<uint32_t>(now->code.size());
     } else {
@@ -302,7 +312,9 @@ class Parser {
     Instruction made;
     if (token.text == "@") {
       made.negated = accept("!");
-      made.predicate = static_cast<int32_t>(operand().index);
+      const Operand predicate = operand();
+      if (predicate.kind != Operand::reg) throw Error{"a predicate that is no register", token.line};
+      made.predicate = static_cast<int32_t>(predicate.index);
       token = take();
     }
     made.line = token.line;
