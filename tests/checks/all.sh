@@ -67,6 +67,11 @@ clang_build() { # the same sources under the other compiler, warnings and all
   make clang release -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCONSORT_BENCH=OFF
 }
 
+fuzz() { # each target, 30 s
+  command -v clang++-19 >/dev/null || { echo "left out: no clang++-19 here"; return 0; }
+  XDG_CACHE_HOME=$PWD/build/cache tests/fuzz/fuzz.sh --time 30
+}
+
 stage "build release" make release release
 stage "includes" tests/checks/includes.py
 stage "vocabulary" tests/checks/vocabulary.py
@@ -74,6 +79,7 @@ stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
 stage "rules" sdk/rules/rules.py check
 stage "links" tests/checks/links.py
+stage "threats" tests/checks/threats.py
 stage "abi gate" tests/checks/layout_gate.py
 stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
@@ -87,6 +93,7 @@ long=$([ -n "$full" ] && echo ON || echo OFF) # what brings no meeting of thread
 stage "build tsan" make tsan tsan -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
 stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $((jobs + 1))
 [ -n "$full" ] && stage "build clang" clang_build
+[ -n "$full" ] && stage "fuzz" fuzz
 
 echo
 printf '%s\n' "${summary[@]}"
