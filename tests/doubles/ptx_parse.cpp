@@ -84,7 +84,7 @@ std::vector<Token> tokens_of(const std::string &text) {
   return all;
 }
 
-constexpr size_t kMostRegisters = 65536;
+constexpr size_t kMostRegisters = 16384;
 constexpr uint64_t kMostBytes = 1 << 30;  // of a parameter, of memory of a block or of a thread
 
 class Parser {

@@ -20,13 +20,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 namespace fuzz {
 
 // A reader broke its promise: the process ends, and the fuzzer keeps the input.
-[[noreturn]] inline void broken(const char *promise, std::string_view detail = {}) {
+[[noreturn]] inline void broken(const char *promise, std::string_view detail = "") {
   std::fprintf(stderr, "broken promise: %s: \"%.*s\"\n", promise, static_cast<int>(std::min<size_t>(detail.size(), 400)),
                detail.data());
   std::fflush(nullptr);
   std::abort();
 }
-inline void expect(bool holds, const char *promise, std::string_view detail = {}) {
+inline void expect(bool holds, const char *promise, std::string_view detail = "") {
   if (!holds) broken(promise, detail);
 }
 // A refusal is one line of text that is not empty.

@@ -14,7 +14,8 @@ struct Bad { std::string why; };
 
 uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-constexpr uint64_t kLargest = 1 << 24;  // bytes of a type, of a kernel's own memory, of a group's
+constexpr uint64_t kLargest = uint64_t{1} << 32, kMostMemory = 1 << 20;  // bytes of a type; of all tables, of a kernel's own memory, of a group's
+constexpr uint64_t kMostElements = 1 << 24;
 
 // How many operands an instruction of a function has at least, its type and result not counted.
 uint32_t fewest(uint32_t op) {
@@ -83,8 +84,8 @@ class Parser {
   static void need(uint32_t op, uint32_t n, uint32_t least) {
     if (n < least) bad("Op" + std::to_string(op) + " is cut short");
   }
-  static uint64_t bounded(uint64_t bytes) {
-    if (bytes > kLargest) bad("more memory than the double knows: " + std::to_string(bytes) + " bytes");
+  static uint64_t bounded(uint64_t bytes, uint64_t most = kLargest) {
+    if (bytes > most) bad("more memory than the double knows: " + std::to_string(bytes) + " bytes");
     return bytes;
   }
   Type &type(uint32_t id) {
@@ -143,7 +144,7 @@ class Parser {
       case kTypeArray: {
         const Type e = type(id(o, n, 1));
         const uint64_t count = p_->constants[size_t{id(o, n, 2)} * kLanes];
-        if (count > kLargest) bad("an array that long");
+        if (count > kMostElements) bad("an array that long");
         if (!e.size) bad("an array of elements without a size");
         Type &t = make(o[0], Type::array, bounded(e.size * count), e.align);
         t.element = o[1], t.count = static_cast<uint32_t>(count);
@@ -250,12 +251,13 @@ class Parser {
     if (storage == kFunctionStorage) {
       p_->privates = up(p_->privates, std::max<uint64_t>(t.align, 8));
       p_->variables[me] = p_->privates;
-      p_->privates = bounded(p_->privates + t.size);
+      p_->privates = bounded(p_->privates + t.size, kMostMemory);
     } else if (storage == kWorkgroup) {
       p_->local_bytes = up(p_->local_bytes, 16);
       p_->locals.emplace_back(me, p_->local_bytes);
-      p_->local_bytes = bounded(p_->local_bytes + t.size);
+      p_->local_bytes = bounded(p_->local_bytes + t.size, kMostMemory);
     } else if (storage == kUniformConstant && n > 3) {
+      table_bytes_ = bounded(table_bytes_ + t.size + 16, kMostMemory);
       p_->globals.push_back(std::make_unique<uint64_t[]>(t.size / 8 + 2));
       const auto at = reinterpret_cast<uint64_t>(p_->globals.back().get());
       lay_out(id(o, n, 3), pointer.element, at);
@@ -356,6 +358,7 @@ class Parser {
   std::map<uint32_t, bool> by_value_, packed_;
   std::map<uint32_t, std::vector<uint32_t>> parts_;
   std::set<uint32_t> defined_;
+  uint64_t table_bytes_ = 0;
 };
 
 }  // namespace
