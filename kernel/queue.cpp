@@ -26,6 +26,7 @@ struct Queue::Slot {
   Runtime *const rt;
   Task *task = nullptr;
   Gang *gang = nullptr;       // it is for the team that this worker leads
+  consort_call own_call{};    // frame.call of other tasks, while that of the gang stands there
   Captured *captured = nullptr;  // it is a recording's nodes as one graph, which `task` carries
   consort_op op{};
   consort_call_fn *fn = nullptr;
@@ -304,7 +305,7 @@ bool Queue::issue_for_team(Hand &h, Gang &g) noexcept {
   const Frame &frame = Gangs::frame_of(g);
   slot->gang = &g;
   slot->run = {};
-  slot->frame.call = frame.call;  // what it points to is the gang's
+  slot->own_call = std::exchange(slot->frame.call, frame.call);  // what it points to is the gang's
   fill_op(slot, Gangs::task_of(g), frame);
   slot->op.u.call = {run_host_code<Slot>, &slot->frame.call};
   return submit(slot);
@@ -472,6 +473,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   if (Gang *g = std::exchange(slot->gang, nullptr)) {
     --inflight_;
     slot->task = nullptr;
+    slot->frame.call = slot->own_call;
     free_.push_back(slot);
     return rt_.gangs.end(worker_, h, *g, done.status, slot->text);
   }

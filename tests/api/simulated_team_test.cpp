@@ -203,6 +203,32 @@ TEST(SimulatedTeams, TheirFunctionsAreCalled) {  // PAR-02, PAR-03
   }
 }
 
+// What a team's task was called with is gone when the next task has its place on the leader's queue.
+TEST(SimulatedTeams, ATaskAfterATeamsIsCalledWithItsOwnViews) {  // PAR-02
+  TeamBodies codelets;
+  TextFile f(machine());
+  Rt rt(on(f, "eager", "true"));
+  long both = 0, own = 0;
+  const auto x = variable_of(rt, &both), y = variable_of(rt, &own);
+  const auto add = [](const consort_call &c) -> consort_status {
+    *pointer<long>(c, 0) += c.team;
+    return CONSORT_OK;
+  };
+  const auto fork = codelets(rt, "fixed", CONSORT_CL_FORKJOIN, add), plain = codelets(rt, "plain", 0, add);
+  consort_team_info team{};
+  team.size = sizeof team;
+  ASSERT_OK(consort_get_team(rt, team_of_size(rt, 4), &team));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK(Desc(fork).rw(x).on(team.id).to(rt));
+    ASSERT_OK(Desc(plain).rw(y).on(team.members[0]).to(rt));
+  }
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_OK(consort_unregister(rt, x));
+  EXPECT_OK(consort_unregister(rt, y));
+  EXPECT_EQ(both, 12);
+  EXPECT_EQ(own, 3);
+}
+
 // Cancelled when seven of eight members have come: the eighth ends what it has, and the team goes on with what comes next.
 TEST(SimulatedTeams, MayBeCancelledWhileTheyForm) {
   TeamBodies codelets;
