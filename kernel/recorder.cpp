@@ -206,6 +206,14 @@ class Analysis {
 
 struct Merged { uint32_t datum, mode; };
 
+// Do nodes have notes of their own while they run: data on their way to them, tickets of what they follow on a queue?
+bool nodes_are_staged(const Runtime &rt) noexcept {
+  if (rt.memory.in_use() || !rt.queues.empty()) return true;
+  for (uint32_t s = 0; s < rt.topology->spaces().size(); ++s)
+    if (rt.memory.manages(s)) return true;
+  return false;
+}
+
 }  // namespace
 
 consort_status Recorder::build(Recording &r) {
@@ -250,7 +258,8 @@ consort_status Recorder::build(Recording &r) {
     uint32_t tokens = 0;
     for (uint32_t k = 0; k < item.nuses; ++k)
       tokens += (uses[use_at].mode & CONSORT_M_COMMUTE) && !uses[use_at].loose, ++use_at;
-    nextras += tokens > 1 || item.nafter || item.name || item.work || item.worker != CONSORT_NONE || item.for_teams;
+    nextras += tokens > 1 || item.nafter || item.name || item.work || item.worker != CONSORT_NONE || item.for_teams ||
+               (item.nuses && nodes_are_staged(rt));
     const uint64_t bytes = item.nuses * sizeof(consort_access) + item.arg_bytes;
     if (bytes > kPayload) spilled += padded(bytes);
   }
@@ -336,7 +345,7 @@ consort_status Recorder::build(Recording &r) {
     packed += item->arg_bytes;
     if (!tokens.empty()) t->bits |= kTokens;
     if (tokens.size() > 1 || item->nafter || item->name || item->work || item->worker != CONSORT_NONE ||
-        item->for_teams) {
+        item->for_teams || (item->nuses && nodes_are_staged(rt))) {
       Extra *e = t->extra = &r.extras[r.nextras++];
       e->work = item->work;
       if (item->worker != CONSORT_NONE) t->bits |= kBound;
