@@ -62,7 +62,8 @@ void Memory::take_turn(Wish &w) noexcept try {
   Datum &d = *w.datum;
   const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));  // where it lives, if in one space
   const bool many = alone == data_state::kMany;
-  if (w.cancelled || !d.pub.bytes || (w.what == Wish::kBring && !has_contents(d))) return over(w);
+  // Where nothing moves no record says where contents are: holds would not keep it up to date.
+  if (!in_use() || w.cancelled || !d.pub.bytes || (w.what == Wish::kBring && !has_contents(d))) return over(w);
   switch (w.what) {
     case Wish::kBring:
     case Wish::kRoom:

@@ -56,6 +56,13 @@ consort_status stage(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
   if (s < 0 && rt.lost.has(w) && !(t->bits & kFollowed) && give_away(rt, *rt.this_hand(), w, t)) [[unlikely]]
     return CONSORT_AGAIN;  // it needs not be there
+  // A task that follows others was not asked before whether its data can be read.
+  for (uint32_t i = 0; i < t->pub.naccess && s == CONSORT_E_UNSUPPORTED && (t->bits & kFollowed); ++i) {
+    const consort_access &a = t->pub.access[i];
+    if (!(a.mode & CONSORT_M_R) || !is_moved(a)) continue;
+    Datum *d = datum_for(a);
+    if (const consort_status r = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); r < 0) return r;
+  }
   return s < 0 ? refuse(rt, w, t, s, error_text(), blamed) : s;
 }
 
