@@ -2,6 +2,7 @@
 // trace is told when each task starts and ends; without it neither costs anything. The program runs tasks of two kinds,
 // short ones and long ones, and prints for each worker its tasks and its share of the time, and for each codelet how
 // many there were and how long they took on average.
+#include "../clock.hpp"
 #include "../example.hpp"
 
 #include <chrono>
@@ -56,11 +57,11 @@ int main(int argc, char **argv) try {
   consort::Runtime rt(settings.set("profile", true));
   if (consort_trace(rt.c(), Profile::tell, &profile) < 0) throw std::runtime_error(consort_error());
 
-  const auto start = Clock::now();
+  const uint64_t start = example::now_ns(rt);
   const auto us = static_cast<double>(size["us"]);
   for (size_t i = 0; i < n; ++i) rt.submit(i < longs ? long_one : short_one, us);
   rt.wait();
-  const double elapsed = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+  const auto elapsed = static_cast<double>(example::now_ns(rt) - start);
 
   const std::vector<uint64_t> shorts = rt.counts(short_one), longs_of = rt.counts(long_one);
   uint64_t tasks = 0, traced = 0;

@@ -171,9 +171,11 @@ int main(int argc, char **argv) {
       const double off = fabs(expected[i] - y[l][i]);
       if (!(off <= worst)) worst = off;
     }
-  printf("spmv: %llu rows, %llu entries, %llu blocks, %u parts, largest error %.1e\n", (unsigned long long)n,
-         (unsigned long long)nnz, (unsigned long long)nblocks, parts, worst);
+  const int simulated = is_nothing_computed();
+  if (!simulated)
+    printf("spmv: %llu rows, %llu entries, %llu blocks, %u parts, largest error %.1e\n", (unsigned long long)n,
+           (unsigned long long)nnz, (unsigned long long)nblocks, parts, worst);
   void *all[] = {value, block, x, y[0], y[1], y[2], expected, row, column, start, bstart, bcolumn, room, part, entries.value, entries.column};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-  return !(worst < 1e-12);
+  return !simulated && !(worst < 1e-12);
 }

@@ -11,6 +11,7 @@
 namespace {
 
 using consort_test::Answer;
+namespace fs = std::filesystem;
 
 constexpr int kChains = 6, kLinks = 10;
 
@@ -113,6 +114,32 @@ TEST_F(Sim, ExecutesWhereItIsTold) {
   const Answer a = sim("--execute --policy eager", "executed");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("acc -> host")) << "results come home: " << a.out;
+}
+
+// The examples go by the runtime's clock, and look at no result that was not computed.
+TEST_F(Sim, ExamplesTellSimulatedTimeAndMissingResults) {
+  const std::string cholesky = CONSORT_BIN_DIR "/cholesky", axpy = CONSORT_BIN_DIR "/axpy";
+  if (!fs::exists(cholesky) || !fs::exists(axpy)) GTEST_SKIP() << "the examples are not built here";
+  std::ofstream(machine_) << "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 2\ndepth = 1\nmemory = \"1G\"\n"
+                             "[[kernel]]\ncodelet = \"gemm\"\nclass = \"cpu\"\n49152 = \"10ms\"\n";
+  const auto demo = [&](const std::string &options) {
+    return run("sim --machine " + machine_ + options + " -- " + cholesky + " --n 512 --tile 64");
+  };
+  const Answer a = demo("");
+  ASSERT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("residual        not computed")) << a.out;
+  EXPECT_TRUE(a.has("s of the simulated machine")) << a.out;
+  EXPECT_GE(number_behind(a, "\n  time"), 56 * 10e-3 / 2) << "56 products of 10 ms on two cores: " << a.out;
+  const size_t share = a.out.find("% of the tasks, ");
+  ASSERT_NE(share, a.out.npos) << a.out;
+  EXPECT_LE(std::atof(a.out.c_str() + share + 16), 100.01) << a.out;
+  const Answer executed = demo(" --execute");
+  EXPECT_GE(number_behind(executed, "residual"), 0) << executed.out;
+  EXPECT_LT(number_behind(executed, "residual"), 1e-3) << executed.out;
+  const Answer other = run("sim --machine " + machine_ + " -- " + axpy);
+  EXPECT_EQ(other.status, 0) << other.out;
+  EXPECT_TRUE(other.has("simulated: no task was run, so no result is looked at")) << other.out;
+  EXPECT_FALSE(other.has("WRONG")) << other.out;
 }
 
 TEST_F(Sim, TheSameSeedTheSameTrace) {
