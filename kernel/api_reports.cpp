@@ -37,9 +37,11 @@ Result<void> report_file(const consort_settings *settings, const char *report, c
   auto config = Config::load(settings);
   if (!config) return config.error();
   const bool sink = settings && CONSORT_HAS(settings, consort_settings, log_user),
-             linked = settings && CONSORT_HAS(settings, consort_settings, nmodules);
+             linked = settings && CONSORT_HAS(settings, consort_settings, nmodules),
+             asked = settings && CONSORT_HAS(settings, consort_settings, admit_user);
   auto registry = Registry::open(*config, {}, sink ? settings->log : nullptr, sink ? settings->log_user : nullptr,
-                                 linked ? settings->modules : nullptr, linked ? settings->nmodules : 0);
+                                 linked ? settings->modules : nullptr, linked ? settings->nmodules : 0,
+                        asked ? Registry::Admission{settings->admit, settings->admit_user} : Registry::Admission{nullptr, nullptr});
   if (!registry) return registry.error();
   auto plugin = (*registry)->load(CONSORT_KIND_REPORT, report);
   if (!plugin) return plugin.error();

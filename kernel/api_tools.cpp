@@ -18,9 +18,11 @@ Result<std::unique_ptr<Registry>> open_registry(const consort_settings *s, std::
   if (!loaded) return loaded.error();
   *config = *loaded;
   const bool sink = s && CONSORT_HAS(s, consort_settings, log_user),
-             linked = s && CONSORT_HAS(s, consort_settings, nmodules);
+             linked = s && CONSORT_HAS(s, consort_settings, nmodules),
+             asked = s && CONSORT_HAS(s, consort_settings, admit_user);
   return Registry::open(*loaded, {}, sink ? s->log : nullptr, sink ? s->log_user : nullptr,
-                        linked ? s->modules : nullptr, linked ? s->nmodules : 0);
+                        linked ? s->modules : nullptr, linked ? s->nmodules : 0,
+                        asked ? Registry::Admission{s->admit, s->admit_user} : Registry::Admission{nullptr, nullptr});
 }
 
 consort_status list_plugins(const consort_settings *settings, uint32_t flags,

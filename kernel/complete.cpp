@@ -558,17 +558,18 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
                     std::shared_ptr<const Failure> cause) noexcept {
   try {
     auto f = std::make_shared<Failure>();
-    f->status = status;
+    const bool known = status >= CONSORT_E_STOPPED;  // else a number that is no CONSORT_E_ value
+    f->status = known ? status : CONSORT_E_INTERNAL;
     f->task = t->pub.id;
     f->worker = worker;
     f->task_name = task_label(*t);
     if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
     if (datum) f->data_name = rt.data.name(*datum);
-    f->text = text.empty() ? std::string("it answered ") + consort_status_name(status) + " and gave no reason"
-                           : std::string(text);
+    const std::string answer = known ? consort_status_name(status) : std::to_string(status) + ", which is no CONSORT_E_ value,";
+    f->text = text.empty() ? "it answered " + answer + " and gave no reason" : std::string(text);
     f->cause = Failure::next_cause(cause);
     f->depth = f->cause ? f->cause->depth + 1 : 0;
-    set_error(status, f->chain());
+    set_error(f->status, f->chain());
     std::lock_guard lock(rt.blame_mutex);
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];

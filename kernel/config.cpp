@@ -100,17 +100,41 @@ Result<std::shared_ptr<Config>> Config::load(const consort_settings *settings) {
       config->text_[line.key] = {std::move(line.value), std::move(line.place), line.written};
   }
   if (auto done = config->take_settings(said); !done) return done.error();
+  config->rename_old_keys();
   if (auto done = config->settle_kernel_keys(); !done) return done.error();
   return config;
 }
 
 Result<void> Config::read_file(const char *path) {
-  auto text = read_config_file(path);
+  std::string others;
+  auto text = read_config_file(path, &others);
   if (!text) return text.error();
+  if (!others.empty()) notes_.push_back("config file \"" + std::string(path) + "\" " + others);
   auto lines = read_toml(*text, "file " + std::string(path));
   if (!lines) return lines.error();
   for (ConfigLine &line : *lines) file_[line.key] = {std::move(line.value), std::move(line.place), line.written};
   return {};
+}
+
+// The value of an old name counts for the new one, unless that is given in the same place.
+void Config::rename_old_keys() {
+  for (const OldKey &k : old_kernel_keys()) {
+    const auto note = [&](const std::string &origin) {
+      notes_.push_back(origin + ": \"" + k.old_name + "\" is deprecated: write \"" + k.name + "\"" + k.hint);
+    };
+    for (auto *layer : {&code_, &text_, &file_}) {
+      auto node = layer->extract(k.old_name);
+      if (node.empty()) continue;
+      note(node.mapped().origin);
+      node.key() = k.name;
+      layer->insert(std::move(node));
+    }
+    auto node = environment_.extract(variable_of(k.old_name));
+    if (node.empty()) continue;
+    note("environment " + node.key());
+    node.key() = variable_of(k.name);
+    environment_.insert(std::move(node));
+  }
 }
 
 void Config::read_environment() {
@@ -162,7 +186,12 @@ Result<Config::Known> Config::resolve(const std::string &key, const consort_para
 Result<void> Config::settle_kernel_keys() {
   for (const consort_param &p : kernel_keys()) {
     auto known = resolve(p.key, p);
-    if (!known) return known.error();
+    if (!known) {
+      std::string text = known.error().text;
+      for (const std::string &note : notes_)  // the name that was written is another one
+        if (note.find("write \"" + std::string(p.key) + "\"") != note.npos) text += "; " + note;
+      return error(known.error().status, std::move(text));
+    }
     kernel_.emplace(p.key, std::move(*known));
   }
   for (const auto *layer : {&code_, &text_, &file_})
@@ -334,6 +363,12 @@ std::vector<std::string> Config::strange_variables() const {
     if (variable.find("__") == variable.npos && std::find(keys.begin(), keys.end(), variable) == keys.end())
       strange.push_back("environment " + variable + " is no setting" + did_you_mean(variable, keys));
   return strange;
+}
+
+std::vector<std::string> Config::warnings() const {
+  std::vector<std::string> all = notes_;
+  for (std::string &strange : strange_variables()) all.push_back(std::move(strange));
+  return all;
 }
 
 std::vector<Config::Entry> Config::entries() const {

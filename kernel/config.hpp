@@ -53,6 +53,8 @@ class Config {
   Result<void> check_unused() const;
   // Variables that begin with CONSORT_ and mean nothing here: worth a warning, no error, as others may read them.
   std::vector<std::string> strange_variables() const;
+  // All that is worth a line in the log: those, old names of keys, a file that others may write.
+  std::vector<std::string> warnings() const;
 
   std::vector<Entry> entries() const;  // kernel keys, then plugin by plugin
 
@@ -68,6 +70,7 @@ class Config {
   Result<void> read_file(const char *path);
   Result<void> read_text(std::string_view text, const std::string &place);
   void read_environment();
+  void rename_old_keys();
   Result<void> take_settings(const consort_settings &);
   Result<void> settle_kernel_keys();
   const Given *given(const std::string &key) const;
@@ -78,6 +81,7 @@ class Config {
   std::map<std::string, Given, std::less<>> file_, text_, code_;  // by dotted key
   std::map<std::string, std::string, std::less<>> environment_;   // by variable, CONSORT_… alone
   Section kernel_;                                                // fixed after load()
+  std::vector<std::string> notes_;                                // warnings of load(); fixed after it
 
   mutable std::mutex mutex_;                                      // guards all below
   std::map<std::string, Section, std::less<>> sections_;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ownership.hpp"
+
 #define TOML_EXCEPTIONS 0
 #define TOML_MAX_NESTED_VALUES 32  // the stack is used in proportion
 #define TOML_ENABLE_FORMATTERS 0
@@ -147,7 +149,7 @@ Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::stri
   return lines;
 }
 
-Result<std::string> read_config_file(const char *path) {
+Result<std::string> read_config_file(const char *path, std::string *others) {
   constexpr off_t kMost = 16 << 20;
   const std::string name = "config file \"" + std::string(path) + "\"";
   const auto failed = [&](const char *why) { return error(CONSORT_E_IO, name + ": " + why); };
@@ -159,6 +161,7 @@ Result<std::string> read_config_file(const char *path) {
   if (file.fd < 0 || ::fstat(file.fd, &about) != 0) return failed(std::strerror(errno));
   if (!S_ISREG(about.st_mode)) return failed("not a plain file");
   if (about.st_size > kMost) return failed("larger than 16 MiB: is it the right file?");
+  if (others) *others = who_else_may_write(about);
   std::string text(static_cast<size_t>(about.st_size), '\0');
   size_t have = 0;
   while (have < text.size()) {

@@ -20,6 +20,7 @@ struct ConfigLine {
 
 // place: how errors and lines name the text ("file x.toml", "text"); ":line" is added.
 Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::string &place);
-Result<std::string> read_config_file(const char *path);
+// others: what who_else_may_write() says of it; may be NULL.
+Result<std::string> read_config_file(const char *path, std::string *others = nullptr);
 
 }  // namespace consort

@@ -42,7 +42,7 @@ constexpr consort_param keys[] = {
      "cost; consort plugins names those that there are"},
     {"detect_repeats", "bool", "false", nullptr,
      "tell when a thread submits the same sequence again and again between waits for everything; slows submission"},
-    {"cores", "string", "share", "share|refuse",
+    {"core_conflict", "string", "share", "share|refuse",
      "when another runtime of this process has a core: share it, or refuse to start"},
     {"limits", "list", "", nullptr,
      "how much of a memory space to use: NAME=64M or NAME=50%; consort topo names the spaces"},
@@ -76,5 +76,10 @@ constexpr consort_param keys[] = {
 }  // namespace
 
 std::span<const consort_param> kernel_keys() noexcept { return keys; }
+
+std::span<const OldKey> old_kernel_keys() noexcept {
+  static constexpr OldKey old[] = {{"cores", "core_conflict", " (which cores to use is a key of the driver's own section)"}};
+  return old;
+}
 
 }  // namespace consort

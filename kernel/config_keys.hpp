@@ -10,4 +10,10 @@ namespace consort {
 
 std::span<const consort_param> kernel_keys() noexcept;
 
+// A name that a key had before, which still works and is warned about. hint: what follows the warning.
+struct OldKey {
+  const char *old_name, *name, *hint;
+};
+std::span<const OldKey> old_kernel_keys() noexcept;
+
 }  // namespace consort

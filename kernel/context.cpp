@@ -6,6 +6,7 @@
 #include "complete.hpp"
 #include "error_slot.hpp"
 #include "models.hpp"
+#include "plugin_status.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
 
@@ -94,9 +95,10 @@ Result<Policy::Instance *> Contexts::prepare(std::string_view name, const std::v
   if (!taken) return taken;
   Instance &i = **taken;
   clear_error();
-  const consort_status s = i.ops->workers(i.s, rt_.topology->snapshot(), members.data(),
-                                          static_cast<uint32_t>(members.size()), others.data(),
-                                          static_cast<uint32_t>(others.size()));
+  const consort_status s =
+      plugin_status(i.ops->workers(i.s, rt_.topology->snapshot(), members.data(), static_cast<uint32_t>(members.size()),
+                                   others.data(), static_cast<uint32_t>(others.size())),
+                    i.name.c_str(), "workers()");
   if (s < 0) {
     const std::string said = error_text();
     i.used = false;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "error_slot.hpp"
+#include "plugin_status.hpp"
 #include "submit.hpp"
 
 namespace consort {
@@ -48,7 +49,8 @@ consort_status copy_task(const consort_call *call) {
   if (!src.pub.bytes) return CONSORT_OK;
   clear_error();
   const consort_status s =
-      copy_contents(*src.layout->ops, src.shape(), const_cast<void *>(call->views[0]), call->views[1]);
+      plugin_status(copy_contents(*src.layout->ops, src.shape(), const_cast<void *>(call->views[0]), call->views[1]),
+                    src.layout->name.c_str(), "pack() or unpack()");
   if (s < 0 && !*error_text())
     return set_errorf(s, "interface '%s' could not pack or unpack the contents", src.layout->name.c_str());
   return s;

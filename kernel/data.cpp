@@ -6,6 +6,7 @@
 #include "discipline.hpp"
 #include "error_slot.hpp"
 #include "plan.hpp"
+#include "plugin_status.hpp"
 #include "registry.hpp"
 #include "replica.hpp"
 #include "runtime.hpp"
@@ -124,9 +125,12 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc, uint32_t home) {
   if (!slot) return slot.error();
   Datum &d = **slot;
   std::byte *store = static_cast<std::byte *>(d.view) - l->view_at;
-  const consort_status s = l->ops->shape(desc.args, desc.args_bytes, store, d.view);
+  clear_error();
+  const consort_status answer = l->ops->shape(desc.args, desc.args_bytes, store, d.view);
+  const consort_status s = plugin_status(answer, l->name.c_str(), "shape()");
   if (s < 0) {
     put_back(d);
+    if (s != answer) return error(s, error_text());
     return error(s, "interface '" + l->name + "' does not accept these registration arguments (" +
                         std::to_string(desc.args_bytes) +
                         " bytes): check sizes, element size and leading dimension in consort/layouts.h");
@@ -279,7 +283,9 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
     clear_error();
     const consort_status st = [&] {
       std::lock_guard lock(rt_.topology->control());
-      return s.device->ops->alloc(s.device->dev, s.desc.id, wanted[i].bytes, wanted[i].align, 0, &addr[i]);
+      return plugin_status(
+          s.device->ops->alloc(s.device->dev, s.desc.id, wanted[i].bytes, wanted[i].align, 0, &addr[i]),
+          s.device->plugin->manifest->name, "alloc()");
     }();
     if (st < 0) {
       free_blocks(blocks);
@@ -289,9 +295,11 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
     }
     blocks.push_back({space, addr[i], wanted[i].bytes});
   }
-  const consort_status st = l.ops->view(d.shape(), &s.desc, addr, n, view);
+  const consort_status answer = l.ops->view(d.shape(), &s.desc, addr, n, view);
+  const consort_status st = plugin_status(answer, l.name.c_str(), "view()");
   if (st < 0) {
     free_blocks(blocks);
+    if (st != answer) return st;
     return set_errorf(st, "interface '%s' makes no view of datum '%s' in space '%s'", l.name.c_str(), name(d).c_str(),
                       s.desc.name);
   }

@@ -5,14 +5,22 @@
 #include <cstdio>
 #include <cstring>
 
+#include "printable.hpp"
+
 namespace consort {
 namespace {
 thread_local char slot[2048];  // trivially constructed: no start-up code, no destructor
 }
 
 consort_status set_error(consort_status status, std::string_view text) noexcept {
-  const size_t n = std::min(text.size(), sizeof slot - 1);
-  std::memmove(slot, text.data(), n);
+  size_t n = std::min(text.size(), sizeof slot - 1);
+  if (is_printable({text.data(), n}, Newlines::kKeep)) {
+    std::memmove(slot, text.data(), n);
+  } else {
+    char safe[sizeof slot];  // apart: the text may be the slot itself
+    n = make_printable(text, safe, sizeof safe - 1, Newlines::kKeep);
+    std::memcpy(slot, safe, n);
+  }
   slot[n] = 0;
   return status;
 }

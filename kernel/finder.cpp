@@ -9,6 +9,7 @@
 #include "config_value.hpp"
 #include "elf_note.hpp"
 #include "nearest.hpp"
+#include "ownership.hpp"
 #include "registry_parts.hpp"
 
 namespace consort {
@@ -54,6 +55,8 @@ void Registry::Finder::add_file(const std::string &path, int rank) {
     const std::pair<dev_t, ino_t> file{about.st_dev, about.st_ino};
     if (std::find(seen_.begin(), seen_.end(), file) != seen_.end()) return;
     seen_.push_back(file);
+    if (const std::string others = who_else_may_write(about); !others.empty())
+      log_.write(kLogWarn, "plugin file " + path + " " + others);
   }
   auto notes = read_notes(path);
   if (!notes) {
@@ -85,6 +88,10 @@ void Registry::Finder::add_folder(const std::string &folder, int rank) {
                "plugin folder " + folder + " cannot be read: " + std::strerror(errno));
     return;
   }
+  struct stat about;
+  if (::fstat(::dirfd(dir.get()), &about) == 0)
+    if (const std::string others = who_else_may_write(about); !others.empty())
+      log_.write(kLogWarn, "plugin folder " + folder + " " + others);
   std::vector<std::string> names;
   while (const dirent *entry = ::readdir(dir.get())) {
     const std::string_view name = entry->d_name;
@@ -168,8 +175,24 @@ Result<void> Registry::Finder::select() {
   return {};
 }
 
+void Registry::Finder::ask_admission() {
+  if (!admission_.fn) return;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    const std::string path = items_[i].found.path;
+    const bool asked = std::any_of(items_.begin(), items_.begin() + static_cast<ptrdiff_t>(i),
+                                   [&](const Item &other) { return other.found.path == path; });
+    if (asked || path.empty() || !items_[i].found.usable) continue;
+    const char *why = admission_.fn(admission_.user, path.c_str());
+    if (!why) continue;
+    const std::string reason = path + " " + why;
+    for (Item &item : items_)
+      if (item.found.path == path && item.found.usable) refuse(item, reason, kLogWarn);
+  }
+}
+
 Result<void> Registry::Finder::choose() {
   Result<void> selected = select();
+  ask_admission();
   // A file named outright beats all; else the higher version; else the nearer place; else whoever came first.
   const auto beats = [](const Item &a, const Item &b) {
     if ((a.source.rank == kNamed) != (b.source.rank == kNamed)) return a.source.rank == kNamed;

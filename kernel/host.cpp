@@ -9,6 +9,7 @@
 
 #include "clock.hpp"
 #include "error_slot.hpp"
+#include "printable.hpp"
 #include "thread_tags.hpp"
 
 namespace consort {
@@ -20,6 +21,11 @@ void host_log(const consort_host *h, int32_t level, const char *utf8) {
   const Host &host = Host::of(h);
   if (level < kLogError) level = kLogError;
   if (!utf8 || !host.log.wants(level)) return;
+  char safe[2048];
+  if (!is_printable(utf8)) {  // a plugin's text is one line
+    safe[make_printable(utf8, safe, sizeof safe - 1)] = 0;
+    utf8 = safe;
+  }
   try {
     host.log.write(level, host.plugin + ": " + utf8);
   } catch (...) {  // no memory for the name: the words matter more
@@ -28,7 +34,9 @@ void host_log(const consort_host *h, int32_t level, const char *utf8) {
 }
 
 consort_status host_fail(const consort_host *, consort_status code, const char *utf8) {
-  return set_error(code, utf8 ? utf8 : "");
+  if (!utf8 || is_printable(utf8)) return set_error(code, utf8 ? utf8 : "");
+  char safe[2048];
+  return set_error(code, {safe, make_printable(utf8, safe, sizeof safe)});
 }
 
 const void *host_get(const consort_host *h, const char *id) {
@@ -79,6 +87,12 @@ int32_t log_level(std::string_view name) noexcept {
 
 void Log::write(int32_t l, const char *utf8) const noexcept {
   if (!wants(l)) return;
+  // Newlines stay: the kernel's own texts have several lines. Those of plugins were escaped before (host_log).
+  char safe[2048];
+  if (!is_printable(utf8, Newlines::kKeep)) {
+    safe[make_printable(utf8, safe, sizeof safe - 1, Newlines::kKeep)] = 0;
+    utf8 = safe;
+  }
   if (sink) return sink(user, l, utf8);
   char line[1024];  // one write: lines of several threads do not mix
   const int n = std::snprintf(line, sizeof line - 1, "consort %s: %s",

@@ -4,6 +4,7 @@
 
 #include "error_slot.hpp"
 #include "memory.hpp"
+#include "plugin_status.hpp"
 #include "runtime.hpp"
 
 namespace consort {
@@ -31,7 +32,8 @@ consort_status Memory::allocate(Replica &r) noexcept try {
     r.blocks.push_back({r.space, addr[i], bytes});
     r.bytes += bytes;
   }
-  if (s >= 0) s = d.layout->ops->view(d.shape(), &space.desc, addr, n, r.view);
+  if (s >= 0)
+    s = plugin_status(d.layout->ops->view(d.shape(), &space.desc, addr, n, r.view), d.layout->name.c_str(), "view()");
   if (s < 0) {
     const std::string why = error_text();
     r.allocated = true;
@@ -53,7 +55,8 @@ consort_status Memory::take(const Space &space, uint64_t bytes, uint64_t align, 
   const auto ask = [&] {
     clear_error();
     std::lock_guard one_at_a_time(rt_.topology->control());
-    return space.device->ops->alloc(space.device->dev, space.desc.id, bytes, align, 0, out);
+    return plugin_status(space.device->ops->alloc(space.device->dev, space.desc.id, bytes, align, 0, out),
+                         space.device->plugin->manifest->name, "alloc()");
   };
   consort_status s = ask();
   if (s == CONSORT_E_NOMEM && drop_spares(store)) s = ask();

@@ -5,6 +5,7 @@
 
 #include "error_slot.hpp"
 #include "memory.hpp"
+#include "plugin_status.hpp"
 #include "runtime.hpp"
 #include "transfer.hpp"
 
@@ -23,7 +24,8 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
   consort_queue_desc desc{};
   desc.size = sizeof desc;
   clear_error();
-  const consort_status s = device.ops->queue_open(device.dev, CONSORT_NONE, token, &desc, &m->q_);
+  const consort_status s = plugin_status(device.ops->queue_open(device.dev, CONSORT_NONE, token, &desc, &m->q_),
+                                         device.plugin->manifest->name, "queue_open()");
   if (s < 0)
     return error(s,
                  std::string("no queue for copies of driver '") + device.plugin->manifest->name + "': " + error_text());
@@ -210,7 +212,8 @@ void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept 
   flow(op->op.u.copy).arrived(bytes, now);
   if (Bus *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
   if (done.status == CONSORT_E_DEVICE_LOST) rt_.lost.add(device_);
-  rt_.memory.copied(h, op->transfer, done.status, why);
+  const consort_status s = plugin_status(done.status, device_.plugin->manifest->name, "a copy");
+  rt_.memory.copied(h, op->transfer, s, s == done.status ? why : error_text());
 }
 
 // Under the lock.

@@ -6,6 +6,7 @@
 
 #include "api.hpp"
 #include "error_slot.hpp"
+#include "plugin_status.hpp"
 #include "runtime.hpp"
 #include "topology.hpp"
 
@@ -35,7 +36,8 @@ Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
   for (const auto &d : topology.devices()) {
     if (!reaches_host(topology, *d)) continue;
     std::lock_guard one_at_a_time(topology.control());
-    status = d->ops->alloc(d->dev, home, bytes, kPage, CONSORT_AL_PINNED | zero, &at);
+    status = plugin_status(d->ops->alloc(d->dev, home, bytes, kPage, CONSORT_AL_PINNED | zero, &at),
+                           d->plugin->manifest->name, "alloc()");
     if (status < 0) continue;
     block.device = d.get();
     break;
@@ -49,7 +51,8 @@ Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
     const Device *host = topology.spaces()[home].device;
     clear_error();
     std::lock_guard one_at_a_time(topology.control());
-    status = host->ops->alloc(host->dev, home, bytes, kPage, zero, &at);
+    status = plugin_status(host->ops->alloc(host->dev, home, bytes, kPage, zero, &at), host->plugin->manifest->name,
+                           "alloc()");
     if (status < 0) return error(status, "no memory of " + std::to_string(bytes) + " bytes: " + error_text());
     block.device = host;
   }

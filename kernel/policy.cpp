@@ -6,6 +6,7 @@
 #include "context.hpp"
 #include "error_slot.hpp"
 #include "models.hpp"
+#include "plugin_status.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
 
@@ -47,9 +48,10 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
   for (uint32_t w = 0; w < topology->nworkers; ++w) all[w] = w;
   i.urgency.resize(topology->nworkers);
   clear_error();
-  consort_status s = i.ops->create(plugin.self, plugin.host, topology, epoch, &i.s);
+  consort_status s = plugin_status(i.ops->create(plugin.self, plugin.host, topology, epoch, &i.s), i.name.c_str(), "create()");
   if (s >= 0) {
-    s = i.ops->workers(i.s, topology, all.data(), topology->nworkers, nullptr, 0);
+    s = plugin_status(i.ops->workers(i.s, topology, all.data(), topology->nworkers, nullptr, 0), i.name.c_str(),
+                      "workers()");
     if (s < 0) {
       const std::string text = error_text();
       i.ops->destroy(i.s);

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "error_slot.hpp"
+#include "plugin_status.hpp"
 #include "runtime.hpp"
 
 namespace consort {
@@ -78,8 +79,9 @@ void Portable::try_on(const Device &device, Loaded &l) noexcept {
   std::lock_guard one_at_a_time(device.loading);
   if (l.state.load(std::memory_order_relaxed) != kUntried) return;
   clear_error();
-  l.status = device.ops->load_impl(device.dev, format_.c_str(), text_.data(), text_.size(),
-                                   has_entry_ ? entry_.c_str() : nullptr, &l.code);
+  l.status = plugin_status(device.ops->load_impl(device.dev, format_.c_str(), text_.data(), text_.size(),
+                                                 has_entry_ ? entry_.c_str() : nullptr, &l.code),
+                           device.plugin->manifest->name, "load_impl()");
   if (l.status < 0) try {
       l.why = error_text();
       if (l.why.empty())

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "error_slot.hpp"
+#include "plugin_status.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"
 
@@ -56,8 +57,9 @@ Result<void> Probe::take(Block &b, uint32_t space, uint64_t bytes) {
   bytes = (bytes + granule - 1) / granule * granule;
   clear_error();
   const bool plain = s.desc.flags & CONSORT_SP_CPU;
-  const consort_status status = s.device->ops->alloc(
-      s.device->dev, space, bytes, plain ? kPage : std::max<uint64_t>(s.desc.align, 1), 0, &b.addr);
+  const consort_status status = plugin_status(
+      s.device->ops->alloc(s.device->dev, space, bytes, plain ? kPage : std::max<uint64_t>(s.desc.align, 1), 0, &b.addr),
+      s.device->plugin->manifest->name, "alloc()");
   if (status < 0) return failed("taking memory for it", status);
   b.space = space;
   b.bytes = bytes;

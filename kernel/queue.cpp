@@ -12,6 +12,7 @@
 #include "gang.hpp"
 #include "links.hpp"
 #include "models.hpp"
+#include "plugin_status.hpp"
 #include "prepare.hpp"
 #include "reduction.hpp"
 #include "replay.hpp"
@@ -73,7 +74,8 @@ Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t numb
   q->ops_ = device.ops;
   q->desc_.size = sizeof q->desc_;
   clear_error();
-  const consort_status s = device.ops->queue_open(device.dev, w.unit.index, q->token(), &q->desc_, &q->q_);
+  const consort_status s = plugin_status(
+      device.ops->queue_open(device.dev, w.unit.index, q->token(), &q->desc_, &q->q_), device.plugin->manifest->name, "queue_open()");
   if (s < 0) return error(s, "no queue for worker " + w.unit.name + ": " + error_text());
   q->depth_ = std::max(1u, std::min(w.unit.desc.depth, q->desc_.depth ? q->desc_.depth : w.unit.desc.depth));
   for (uint32_t i = 0; i < q->depth_; ++i) {
@@ -467,6 +469,12 @@ void Queue::mark_issued(Task *t) noexcept {
   });
 }
 
+consort_status Queue::known_status(Slot &slot, consort_status s) const noexcept {
+  const consort_status known = plugin_status(s, worker_.unit.device->plugin->manifest->name, "an operation");
+  if (known != s) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
+  return known;
+}
+
 void Queue::finish(Hand &h, const consort_done &done) noexcept {
   Slot *slot = reinterpret_cast<Slot *>(done.cookie);
   Task *t = slot->task;
@@ -490,7 +498,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   }
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
-    else if (s < 0) record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
+    else if (s < 0) record_failure(rt_, t, s = known_status(*slot, s), slot->text, nullptr, worker_.id, nullptr);
   } else {
     poison_again(rt_, t);
   }

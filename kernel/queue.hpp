@@ -48,6 +48,7 @@ class Queue {
   bool issue_for_team(Hand &, Gang &) noexcept;
   bool issue_captured(Hand &, Task *) noexcept;
   void finish_captured(Hand &, Slot *, consort_status) noexcept;
+  consort_status known_status(Slot &, consort_status) const noexcept;  // fills the slot's text for a number that is none
   void fill_op(Slot *, Task *, const Frame &) noexcept;
   bool advance(Hand &) noexcept;
   bool issue(Hand &, Task *, uint32_t impl) noexcept;

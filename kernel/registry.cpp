@@ -7,6 +7,7 @@
 #include "loader.hpp"
 #include "manifest.hpp"
 #include "nearest.hpp"
+#include "plugin_status.hpp"
 #include "thread_tags.hpp"
 #include "registry_parts.hpp"
 
@@ -53,7 +54,10 @@ Registry::~Registry() {
     clear_error();
     const bool entered = live.watch && live.watch->enter_control("quiesce");
     const consort_status quiet = guarded(
-        who, "quiesce", [&] { return m.quiesce(self, live.host->table()->now(live.host->table()) + kTimeToBeQuiet); });
+        who, "quiesce", [&] {
+          return plugin_status(m.quiesce(self, live.host->table()->now(live.host->table()) + kTimeToBeQuiet), who.c_str(),
+                               "quiesce()");
+        });
     if (quiet < 0) {
       try {
         log_.write(kLogError, std::string(kind_name(m.kind)) + " \"" + who +
@@ -73,13 +77,14 @@ Registry::~Registry() {
 }
 
 Result<std::unique_ptr<Registry>> Registry::open(std::shared_ptr<Config> config, const HostHooks &hooks, LogFn log,
-                                                 void *log_user, consort_entry_fn *const *modules, uint32_t nmodules) {
+                                                 void *log_user, consort_entry_fn *const *modules, uint32_t nmodules,
+                                                 Admission admission) {
   std::unique_ptr<Registry> r(new Registry);
   r->config_ = std::move(config);
   r->hooks_ = hooks;
   r->log_ = {log, log_user, log_level(r->config_->text("log"))};
-  for (const std::string &strange : r->config_->strange_variables()) r->log_.write(kLogWarn, strange);
-  Finder finder(*r->config_, r->log_);
+  for (const std::string &warning : r->config_->warnings()) r->log_.write(kLogWarn, warning);
+  Finder finder(*r->config_, r->log_, admission);
   if (nmodules && !modules)
     return error(CONSORT_E_INVAL, "settings: nmodules is " + std::to_string(nmodules) + " but modules is NULL");
   for (uint32_t i = 0; i < nmodules; ++i)
@@ -199,7 +204,9 @@ Result<Plugin *> Registry::start(size_t index) {
   clear_error();
   const bool entered = live.watch && live.watch->enter_control("init");
   const consort_status status =
-      guarded("plugin \"" + f.name + "\"", "init", [&] { return m.init(live.host->table(), &live.plugin.self); });
+      guarded("plugin \"" + f.name + "\"", "init", [&] {
+        return plugin_status(m.init(live.host->table(), &live.plugin.self), f.name.c_str(), "init()");
+      });
   if (live.watch) live.watch->leave_control(entered);
   if (status < 0) {
     const std::string why = words(status), place = live.host->place_of(status, why);

@@ -63,8 +63,15 @@ class Registry {
     uint32_t sanitizer = 0;
   };
 
+  // consort_settings.admit: asked about each usable plugin file, before any is loaded. fn NULL: every file is taken.
+  struct Admission {
+    const char *(*fn)(void *user, const char *path);
+    void *user;
+  };
+
   static Result<std::unique_ptr<Registry>> open(std::shared_ptr<Config>, const HostHooks &, LogFn, void *log_user,
-                                                consort_entry_fn *const *modules, uint32_t nmodules);
+                                                consort_entry_fn *const *modules, uint32_t nmodules,
+                                                Admission = {nullptr, nullptr});
   ~Registry();
   Registry(const Registry &) = delete;
   Registry &operator=(const Registry &) = delete;

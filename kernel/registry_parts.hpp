@@ -49,7 +49,8 @@ struct Registry::Live {
 // Looks in the places where plugins may be, reads who they are, and picks one of each name.
 class Registry::Finder {
  public:
-  Finder(const Config &config, const Log &log) : config_(config), log_(log) {}
+  Finder(const Config &config, const Log &log, Admission admission)
+      : config_(config), log_(log), admission_(admission) {}
   Result<void> add_module(consort_entry_fn *, uint32_t index);
   void add_files();
   // Applies the selection, then keeps one plugin of each kind and name. The error: a selected name that is not there.
@@ -62,9 +63,11 @@ class Registry::Finder {
   void add_file(const std::string &path, int rank);
   void refuse(Item &, std::string reason, int32_t level);
   Result<void> select();
+  void ask_admission();  // once for each file
 
   const Config &config_;
   const Log &log_;
+  const Admission admission_;
   std::vector<Item> items_;
   std::vector<std::pair<dev_t, ino_t>> seen_;  // one file by two ways is one file
 };

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "error_slot.hpp"
+#include "plugin_status.hpp"
 #include "runtime.hpp"
 #include "tracer.hpp"
 
@@ -34,7 +35,7 @@ Result<void> ask_report(const Plugin &p, const std::string &record, consort_line
   clear_error();
   consort_status s = CONSORT_E_INTERNAL;
   try {
-    s = p.report()->report(p.self, record.c_str(), record.size(), &sink);
+    s = plugin_status(p.report()->report(p.self, record.c_str(), record.size(), &sink), p.manifest->name, "report()");
   } catch (const std::exception &e) {
     return error(CONSORT_E_INTERNAL, who + "an exception left report(): " + e.what());
   }

@@ -201,7 +201,8 @@ Result<void> Runtime::open(const consort_settings *settings) {
   codelet_host = std::make_unique<Host>(HostHooks{this, nullptr, now, nullptr, nullptr},
                                         Log{log_fn, log_user, log_level}, nullptr, "codelet");
   auto found = Registry::open(config, hooks, log_fn, log_user, settings ? settings->modules : nullptr,
-                              settings ? settings->nmodules : 0);
+                              settings ? settings->nmodules : 0,
+                              settings ? Registry::Admission{settings->admit, settings->admit_user} : Registry::Admission{nullptr, nullptr});
   if (!found) return found.error();
   registry = std::move(*found);
   auto drivers = registry->load_drivers();
@@ -247,8 +248,8 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
       if (u.cpuset[i / 64] >> (i % 64) & 1) used.push_back(static_cast<int>(i));
   }
   if (!used.empty()) {
-    auto lease = claim(used, config->text("cores") == "refuse", "runtime #" + std::to_string(number));
-    if (!lease) return error(lease.error().status, config->origin("cores") + ": " + lease.error().text);
+    auto lease = claim(used, config->text("core_conflict") == "refuse", "runtime #" + std::to_string(number));
+    if (!lease) return error(lease.error().status, config->origin("core_conflict") + ": " + lease.error().text);
     cores = std::move(*lease);
     if (!cores.sharing().empty()) log(2, "runtime #" + std::to_string(number) + " " + std::string(cores.sharing()));
   }

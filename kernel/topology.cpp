@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "error_slot.hpp"
+#include "plugin_status.hpp"
 #include "registry.hpp"
 
 namespace consort {
@@ -56,7 +57,8 @@ Result<void> Topology::open_devices(const std::vector<Plugin *> &drivers) {
       devices_.emplace_back(new Device{plugin, ops, nullptr, i, static_cast<uint32_t>(devices_.size()), false, {}});
       Device &device = *devices_.back();
       clear_error();
-      const consort_status s = ops->open(plugin->self, i, devices_.size(), &device.dev);
+      const consort_status s =
+          plugin_status(ops->open(plugin->self, i, devices_.size(), &device.dev), plugin->manifest->name, "open()");
       if (s < 0) {
         devices_.pop_back();
         return driver_error(*plugin, s, "opening its device");
@@ -81,7 +83,8 @@ Result<void> Topology::ask_spaces() {
       space.desc.id = static_cast<uint32_t>(spaces_.size());
       space.desc.numa = -1;
       clear_error();
-      const consort_status s = device->ops->space(device->dev, i, &space.desc);
+      const consort_status s =
+          plugin_status(device->ops->space(device->dev, i, &space.desc), device->plugin->manifest->name, "space()");
       if (s == CONSORT_E_INVAL) break;
       if (s < 0) return driver_error(*device->plugin, s, "describing its memory");
       space.desc.id = static_cast<uint32_t>(spaces_.size());
@@ -138,7 +141,8 @@ Result<void> Topology::ask_units() {
       unit.desc.depth = 1;
       unit.desc.space = home_;
       clear_error();
-      const consort_status s = device->ops->unit(device->dev, i, &unit.desc);
+      const consort_status s =
+          plugin_status(device->ops->unit(device->dev, i, &unit.desc), device->plugin->manifest->name, "unit()");
       if (s == CONSORT_E_INVAL) break;
       if (s < 0) return driver_error(*device->plugin, s, "describing its units");
       unit.desc.id = static_cast<uint32_t>(units_.size());

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,7 +76,7 @@ TEST_F(ConfigTest, DefaultsOfTheKernelsKeys) {
   EXPECT_EQ((*c)->number("spin_us"), 100);
   EXPECT_EQ((*c)->number("seed"), 1);
   EXPECT_EQ((*c)->text("pump"), "threads");
-  EXPECT_EQ((*c)->text("cores"), "share");
+  EXPECT_EQ((*c)->text("core_conflict"), "share");
   EXPECT_EQ((*c)->text("log"), "warn");
   EXPECT_EQ((*c)->text("drivers"), "*");
   EXPECT_TRUE((*c)->flag("bind"));
@@ -342,6 +343,43 @@ TEST_F(ConfigTest, StrangeVariablesAreNamedNotRefused) {
   ASSERT_TRUE(c);
   ASSERT_EQ((*c)->strange_variables().size(), 1u);
   EXPECT_EQ((*c)->strange_variables()[0], "environment CONSORT_WINDW is no setting (did you mean \"CONSORT_WINDOW\"?)");
+}
+
+TEST_F(ConfigTest, AnOldNameOfAKeyWorksAndIsWarnedAbout) {
+  auto code = load(nullptr, {{"cores", "refuse"}});
+  ASSERT_TRUE(code) << code.error().text;
+  EXPECT_EQ((*code)->text("core_conflict"), "refuse");
+  ASSERT_EQ((*code)->warnings().size(), 1u);
+  EXPECT_EQ((*code)->warnings()[0],
+            "code: \"cores\" is deprecated: write \"core_conflict\" (which cores to use is a key of the driver's own section)");
+  auto both = load("cores = \"refuse\"\ncore_conflict = \"share\"", {{"core_conflict", "share"}});
+  EXPECT_EQ((*both)->text("core_conflict"), "share") << "the new name goes over the old one";
+  auto wrong = load("cores = \"0-3\"");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().text.find("a key of the driver's own section"), std::string::npos) << wrong.error().text;
+  set_variable("CONSORT_CORES", "refuse");
+  auto variable = load(nullptr);
+  EXPECT_EQ((*variable)->text("core_conflict"), "refuse");
+  EXPECT_EQ((*variable)->origin("core_conflict"), "environment CONSORT_CORE_CONFLICT");
+  EXPECT_EQ((*variable)->warnings().size(), 1u) << "and it is no strange variable";
+}
+
+TEST_F(ConfigTest, AFileThatOthersMayWriteIsWarnedAbout) {
+  const std::string file = write_file("window = 7\n");
+  ASSERT_EQ(chmod(file.c_str(), 0644), 0);
+  EXPECT_TRUE((*load(nullptr, {}, file.c_str()))->warnings().empty());
+  ASSERT_EQ(chmod(file.c_str(), 0666), 0);
+  auto c = load(nullptr, {}, file.c_str());
+  ASSERT_TRUE(c) << c.error().text;
+  EXPECT_EQ((*c)->number("window"), 7) << "it counts all the same";
+  ASSERT_EQ((*c)->warnings().size(), 1u);
+  EXPECT_EQ((*c)->warnings()[0], "config file \"" + file + "\" may be written by every user (mode 0666): chmod go-w takes that away");
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chmod(file.c_str(), 0664), 0);
+  ASSERT_EQ(chown(file.c_str(), 0, 54321), 0);
+  EXPECT_NE((*load(nullptr, {}, file.c_str()))->warnings().at(0).find("by its group (mode 0664): chmod g-w"), std::string::npos);
+  ASSERT_EQ(chown(file.c_str(), 54321, 54321), 0);
+  EXPECT_NE((*load(nullptr, {}, file.c_str()))->warnings().at(0).find("belongs to user 54321"), std::string::npos);
 }
 
 TEST_F(ConfigTest, EntriesTellAll) {

@@ -1,6 +1,7 @@
 // Finding, choosing, loading, starting and ending plugins.
 #include "registry.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <dlfcn.h>
@@ -112,6 +113,57 @@ TEST(Registry, RefusedAtDiscoveryIsExplainedAtLoad) {
             0u);
   EXPECT_EQ(lines.count("1 plugin \"good\""), 1u);
   EXPECT_EQ(dlopen((folder / "good.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "refused before it is loaded";
+}
+
+TEST(Registry, TheApplicationRefusesFilesBeforeTheyAreLoaded) {
+  const Folder folder;
+  folder.add("good", "a");
+  folder.add("good_newer", "b");
+  struct Asked {
+    std::string refused;
+    std::vector<std::string> paths;
+  } asked{folder / "b.so", {}};
+  const Registry::Admission admission{[](void *user, const char *path) -> const char * {
+    auto *me = static_cast<Asked *>(user);
+    me->paths.push_back(path);
+    return me->refused == path ? "has no signature" : nullptr;
+  }, &asked};
+  Lines lines;
+  auto r = Registry::open(config_of({{"plugin_path", folder.path().c_str()}, {"log", "debug"}}), {}, Lines::write, &lines, nullptr, 0,
+                          admission);
+  ASSERT_TRUE(r);
+  EXPECT_TRUE(find(**r, "good", "1.2.0")->usable) << "the lower version, as the higher one is refused";
+  EXPECT_EQ(find(**r, "good", "1.10.0")->reason, folder / "b.so" + " has no signature");
+  EXPECT_EQ(std::count(asked.paths.begin(), asked.paths.end(), folder / "a.so"), 1);
+  EXPECT_EQ(std::count(asked.paths.begin(), asked.paths.end(), folder / "b.so"), 1);
+  EXPECT_EQ(dlopen((folder / "b.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "refused before it is loaded";
+}
+
+TEST(Registry, PlacesThatOthersMayWriteAreWarnedAbout) {
+  const Folder folder;
+  folder.add("good");
+  Lines lines;
+  (void)open_registry(folder.path(), &lines);
+  EXPECT_EQ(lines.count("may be written by"), 0u) << lines.all();
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0777));
+  std::filesystem::permissions(folder / "good.so", std::filesystem::perms(0666));
+  auto r = open_registry(folder.path(), &lines);
+  EXPECT_TRUE(find(**r, "good")->usable);
+  EXPECT_EQ(lines.count("1 plugin folder " + folder.path() + " may be written by every user (mode 0777)"), 1u) << lines.all();
+  EXPECT_EQ(lines.count("1 plugin file " + (folder / "good.so") + " may be written by every user (mode 0666)"), 1u) << lines.all();
+}
+
+TEST(Registry, ANumberThatIsNoStatusIsInternalAndNamesThePlugin) {
+  const Folder folder;
+  folder.add("numbers");
+  Lines lines;
+  auto r = open_registry(folder.path(), &lines, {{"numbers.where", "init"}});
+  const auto loaded = (*r)->load(CONSORT_KIND_DRIVER, "numbers");
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().status, CONSORT_E_INTERNAL);
+  EXPECT_NE(loaded.error().text.find("plugin \"numbers\": init() answered -77"), std::string::npos) << loaded.error().text;
+  EXPECT_NE(loaded.error().text.find("c\\x1b[2Jd\\nconsort error: forged"), std::string::npos) << loaded.error().text;
+  EXPECT_TRUE(lines.has("1 numbers: a\\x1b[2Jb\\nconsort error: forged")) << lines.all();
 }
 
 TEST(Registry, TheHigherVersionWins) {

@@ -48,8 +48,12 @@ typedef struct consort_settings {
   void *log_user;
   consort_entry_fn *const *modules; /* plugins linked into this program (CONSORT_STATIC_PLUGIN): their entries */
   uint32_t nmodules, reserved2;
+  /* [control] Asked once about each plugin file that could be used, before any code of it is loaded: NULL takes the file, a text
+   * (good until the next call) refuses it and says why in one line. Not about linked-in plugins. NULL: every file is taken. */
+  const char *(*admit)(void *user, const char *path);
+  void *admit_user;
 } consort_settings;
-#define CONSORT_SETTINGS_INIT {sizeof(consort_settings), 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0}
+#define CONSORT_SETTINGS_INIT {sizeof(consort_settings), 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL}
 
 /* settings NULL: defaults. Several runtimes may live side by side. */
 CONSORT_API consort_status consort_start(const consort_settings *settings, consort_runtime **out);

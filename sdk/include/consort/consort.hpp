@@ -50,6 +50,10 @@ class Settings {
   Settings &modules(std::span<consort_entry_fn *const> linked) {
     return modules_.assign(linked.begin(), linked.end()), *this;
   }
+  // Asked about each plugin file before its code is loaded: nullptr takes it, a text says why it is refused.
+  Settings &admit(const char *(*fn)(void *user, const char *path), void *user = nullptr) {
+    return admit_ = fn, admit_user_ = user, *this;
+  }
 
  private:
   friend class Runtime;
@@ -60,6 +64,8 @@ class Settings {
   std::string file_, text_;
   void (*log_)(void *, int32_t, const char *) = nullptr;
   void *log_user_ = nullptr;
+  const char *(*admit_)(void *, const char *) = nullptr;
+  void *admit_user_ = nullptr;
   std::vector<consort_entry_fn *> modules_;
 };
 
@@ -425,6 +431,8 @@ class Runtime {
     d.log_user = s.log_user_;
     d.modules = s.modules_.data();
     d.nmodules = static_cast<uint32_t>(s.modules_.size());
+    d.admit = s.admit_;
+    d.admit_user = s.admit_user_;
     auto *control = new detail::Control;
     control_ = detail::Ref(control);
     consort_runtime *rt = nullptr;
