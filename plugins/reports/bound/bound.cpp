@@ -28,6 +28,7 @@ constexpr consort_param params[] = {
     {"lp", "string", "", nullptr, "file for the program, in CPLEX's form, for other solvers"},
     {"mps", "string", "", nullptr, "file for the program, in free MPS form"},
     {"dot", "string", "", nullptr, "file for the tasks and what they come after, for Graphviz"},
+    {"json", "bool", "false", nullptr, "one line, a JSON object, instead of sentences"},
 };
 
 std::string time_text(double ns) {
@@ -40,15 +41,39 @@ std::string time_text(double ns) {
 struct Settings {                     // the plugin's instance; constant
   const consort_host *host;
   std::string kind, lp, mps, dot;
-  bool integer;
+  bool integer, json;
   double seconds;
 };
+
+std::string json_text(const std::string &text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    char code[8];
+    if (c == '"' || c == '\\') out += '\\', out += c;
+    else if (static_cast<unsigned char>(c) < 0x20) std::snprintf(code, sizeof code, "\\u%04x", c), out += code;
+    else out += c;
+  }
+  return out + "\"";
+}
+
+std::string number(double x) {        // null: unknown
+  char text[32];
+  if (!std::isfinite(x)) return "null";
+  std::snprintf(text, sizeof text, "%.17g", x);
+  return text;
+}
 
 class Report {
  public:
   Report(const Settings &settings, const consort_report_sink &sink) : set_(settings), sink_(sink) {}
 
   void make(const char *text, size_t bytes) {
+    solve_record(text, bytes);
+    if (set_.json && !said_) say("{\"notes\": [" + notes() + "]}");  // there is no bound
+  }
+
+ private:
+  void solve_record(const char *text, size_t bytes) {
     const Record r = read_record(text, bytes);
     const Problem &p = r.problem;
     const Level level = set_.kind == "deps"        ? Level::kDeps
@@ -78,20 +103,52 @@ class Report {
     if (level != Level::kArea) best = with_order(p, &program, by_ways);
     if (!best.trouble.empty()) line(best.trouble + "; the tasks' order alone counts");
     const double least = std::max({area.least * 1e6, best.least * 1e6, longest});
-    show_kinds(r, area);
     if (!best.exact && best.trouble.empty())
       line("the solver was stopped after " + time_text(set_.seconds * 1e9) + " (setting bound.seconds): the bound may be higher");
-    line("no run takes less than " + time_text(least) + " (" + set_.kind + (whole ? ", whole tasks" : "") + "; " +
-         std::to_string(tasks) + " tasks; units' time alone " + time_text(area.least * 1e6) +
-         (r.graph ? ", the longest way " + time_text(longest) : "") + ")");
-    char percent[32];
-    std::snprintf(percent, sizeof percent, "%.1f", r.took_ns > 0 ? 100 * least / r.took_ns : 0);
-    line("this one took " + time_text(r.took_ns) + ": " + percent + " % of the bound's speed");
+    if (set_.json) return say_json(r, area, tasks, least, r.graph ? longest : NAN);
+    show_kinds(r, area);
+    line("no schedule of these " + std::to_string(tasks) + " tasks takes less than " + time_text(least) + " here (" + meaning(level) +
+         (whole ? ", each on one unit" : "") + ")");
+    line("  the units alone need " + time_text(area.least * 1e6) + " for the work" +
+         (r.graph ? "; the longest chain of tasks that wait for each other takes " + time_text(longest) : ""));
+    char share[96];
+    std::snprintf(share, sizeof share, "%.1f %% of the best possible speed; a perfect schedule is at most %.2f times faster",
+                  r.took_ns > 0 ? 100 * least / r.took_ns : 0, least > 0 ? r.took_ns / least : 0);
+    line("this run took " + time_text(r.took_ns) + ": " + share);
   }
-
- private:
-  void line(const std::string &text) const { sink_.line(sink_.user, text.c_str()); }
-  void write(const std::string &path, const std::string &text) const {
+  void say(const std::string &text) {
+    sink_.line(sink_.user, text.c_str());
+    said_ = true;
+  }
+  std::string notes() const {
+    std::string all;
+    for (const std::string &note : kept_) all += (all.empty() ? "" : ", ") + json_text(note);
+    return all;
+  }
+  static const char *meaning(Level level) {
+    return level == Level::kDeps        ? "counted: the work, and which task waits for which"
+           : level == Level::kTransfers ? "counted: the work, which task waits for which, and copies between memories"
+                                        : "counted: the work alone, without order and copies";
+  }
+  void say_json(const Record &r, const Solution &area, uint64_t tasks, double least, double longest) {
+    std::string kinds;
+    each_kind(r, area, [&](const Kind &kind, uint32_t k, uint32_t g, double best) {
+      kinds += std::string(kinds.empty() ? "" : ", ") + "{\"kind\": " + json_text(kind.name) + ", \"units\": " +
+               json_text(r.problem.groups[g].name) + ", \"each_ns\": " + number(kind.ns[g]) + ", \"ran\": " +
+               std::to_string(r.ran[k][g]) + ", \"best\": " + number(best) + "}";
+    });
+    const std::string text = "{\"counted\": " + json_text(set_.kind) + ", \"whole_tasks\": " + (set_.integer ? "true" : "false") +
+                             ", \"tasks\": " + std::to_string(tasks) + ", \"bound_ns\": " + number(least) + ", \"took_ns\": " +
+                             number(r.took_ns) + ", \"share\": " + number(r.took_ns > 0 ? least / r.took_ns : NAN) +
+                             ", \"work_ns\": " + number(area.least * 1e6) + ", \"longest_chain_ns\": " + number(longest) +
+                             ", \"kinds\": [" + kinds + "], \"notes\": [" + notes() + "]}";
+    say(text);
+  }
+  void line(const std::string &text) {
+    if (set_.json) kept_.push_back(text);
+    else say(text);
+  }
+  void write(const std::string &path, const std::string &text) {
     std::ofstream file(path);
     file << text;
     file.close();
@@ -112,7 +169,7 @@ class Report {
     return more;
   }
   // A kind of which nothing is known anywhere, though its tasks were submitted.
-  bool nowhere(const Problem &p) const {
+  bool nowhere(const Problem &p) {
     for (const Kind &k : p.kinds)
       if (k.count && !k.empty && std::isinf(best_ns(k))) {
         line("there is no bound: nothing is known of what " + k.name + " takes; a scheduler that asks the models, or models = \"all\", "
@@ -121,28 +178,38 @@ class Report {
       }
     return false;
   }
-  // Where they ran, beside where they run in the area's solution.
-  void show_kinds(const Record &r, const Solution &area) const {
+  // f(kind, its number, group of units, how many of it run there in the area's solution), where its time is known.
+  template <class F>
+  static void each_kind(const Record &r, const Solution &area, F f) {
     const Problem &p = r.problem;
     for (uint32_t k = 0; k < p.kinds.size(); ++k) {
-      const Kind &kind = p.kinds[k];
-      if (kind.empty || !kind.count) continue;
-      std::string text = kind.name + ":";
+      if (p.kinds[k].empty || !p.kinds[k].count) continue;
       for (uint32_t g = 0; g < p.groups.size(); ++g) {
-        if (std::isnan(kind.ns[g])) continue;
-        char part[160];
+        if (std::isnan(p.kinds[k].ns[g])) continue;
         const size_t column = 1 + k * p.groups.size() + g;
-        const double there = column < area.values.size() ? area.values[column] : NAN;
-        std::snprintf(part, sizeof part, "%s %llu on %s (%s each; the bound's %.4g)", text.back() == ':' ? "" : ",",
-                      static_cast<unsigned long long>(r.ran[k][g]), p.groups[g].name.c_str(), time_text(kind.ns[g]).c_str(), there);
-        text += part;
+        f(p.kinds[k], k, g, column < area.values.size() ? area.values[column] : NAN);
       }
-      line(text);
     }
+  }
+  // Where they ran, beside where they run in the area's solution.
+  void show_kinds(const Record &r, const Solution &area) {
+    std::string text;
+    const Kind *shown = nullptr;
+    each_kind(r, area, [&](const Kind &kind, uint32_t k, uint32_t g, double best) {
+      if (shown != &kind && !text.empty()) line(text), text.clear();
+      char part[200];
+      std::snprintf(part, sizeof part, "%s %llu ran on %s (%s each), best %.4g", shown == &kind ? ";" : (kind.name + ":").c_str(),
+                    static_cast<unsigned long long>(r.ran[k][g]), r.problem.groups[g].name.c_str(), time_text(kind.ns[g]).c_str(), best);
+      text += part;
+      shown = &kind;
+    });
+    if (!text.empty()) line(text);
   }
 
   const Settings &set_;
   const consort_report_sink &sink_;
+  std::vector<std::string> kept_;     // with json: sentences, for its notes
+  bool said_ = false;
 };
 
 consort_status init(const consort_host *host, void **self) {
@@ -152,7 +219,7 @@ consort_status init(const consort_host *host, void **self) {
   };
   try {
     *self = new Settings{host, param("kind"), param("lp"), param("mps"), param("dot"), param("integer") == "true",
-                         std::strtod(param("seconds").c_str(), nullptr)};
+                         param("json") == "true", std::strtod(param("seconds").c_str(), nullptr)};
     return CONSORT_OK;
   } catch (const std::bad_alloc &) {
     return host->fail(host, CONSORT_E_NOMEM, "no memory for its settings");
