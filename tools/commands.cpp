@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "terminal.hpp"
+
 namespace tool {
 namespace {
 
@@ -41,10 +43,7 @@ bool Settings::resolve(consort_settings *out, std::vector<consort_setting> extra
   keys_.reserve(assignments.size() * 2);  // pointers into it must stay good
   for (const std::string &a : assignments) {
     const size_t equals = a.find('=');
-    if (equals == a.npos || equals == 0) {
-      std::fprintf(stderr, "consort: --set \"%s\" is not of the form key=value\n", a.c_str());
-      return false;
-    }
+    if (equals == a.npos || equals == 0) return complain("--set \"" + a + "\" is not of the form key=value"), false;
     keys_.push_back(a.substr(0, equals));
     keys_.push_back(a.substr(equals + 1));
   }
@@ -72,7 +71,7 @@ void Table::print() const {
       line += (c ? "  " : "") + (to_right ? blanks + row[c] : row[c] + blanks);
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    std::puts(line.c_str());
+    std::puts(&row == &rows_.front() ? bold(line).c_str() : line.c_str());
   }
 }
 
@@ -98,10 +97,11 @@ std::string bytes(uint64_t n) {
   return text;
 }
 
-int failed() {
-  std::fflush(stdout);
-  std::fprintf(stderr, "consort: %s\n", consort_error());
-  return 1;
+void Table::add(std::vector<std::string> row) {
+  for (std::string &cell : row) cell = printable(cell);
+  rows_.push_back(std::move(row));
 }
+
+int failed() { return complain(consort_error()); }
 
 }  // namespace tool

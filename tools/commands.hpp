@@ -30,7 +30,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
   void right(size_t column) { right_.push_back(column); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void add(std::vector<std::string> row);          // control characters are escaped
   bool empty() const { return rows_.size() == 1; }
   void print() const;
 
@@ -45,33 +45,38 @@ std::string did_you_mean(const std::string &word, const std::vector<std::string>
 std::string bytes(uint64_t n);                  // "23.5 GiB"
 int failed();                                   // prints consort_error(), answers the exit status
 
-int run_plugins(Settings &, bool verbose);
+// json: one object on standard output instead (docs/command-json.md).
+int run_plugins(Settings &, bool verbose, bool json);
 // A folder with a plugin to begin with. language: "c" or "cpp"; folder "": the name's. Throws with the reason.
 int run_new(const std::string &kind, const std::string &name, const std::string &language, const std::string &folder);
-int run_config(Settings &, bool changed_only);
-int run_topo(Settings &);
-int run_links(Settings &, bool measure);
+int run_config(Settings &, bool changed_only, bool json);
+struct TopoOptions {
+  std::string svg;                        // "": no picture
+  bool table = false, links = false, measure = false, json = false;
+};
+int run_topo(Settings &, const TopoOptions &);
+int run_doctor(Settings &, bool json);   // 1: no runtime starts here
 // operands: "KERNEL=N", how many tiles a kernel works on, of those that are not known.
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
                        const std::vector<std::string> &operands);
 
 struct Simulation {
-  std::string machine, policy, noise, seed, trace, kernels;  // "": as the program or the defaults have it
+  std::string machine, policy, noise, seed, trace, kernels, json;  // "": as the program or the defaults have it
   bool execute = false;
   std::vector<std::string> program;
 };
 int run_sim(const Settings &, const Simulation &);  // answers the program's status
-int run_why_not(Settings &, const std::string &name);
-int run_trace_show(const std::string &path, const std::string &svg, uint32_t width);
+int run_why_not(Settings &, const std::string &name, bool json);
+int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json);
 // kind, files: "" as the settings have it
 struct BoundOptions {
   std::string record, kind, seconds, lp, mps, dot;
-  bool integer = false;
+  bool integer = false, json = false;
 };
 int run_bound(Settings &, const BoundOptions &);
-int run_model_list(Settings &);
-int run_model_show(Settings &, const std::string &name, uint32_t fit);  // fit: CONSORT_MODEL_*, 0 none
-int run_model_check(Settings &);
+int run_model_list(Settings &, bool json);
+int run_model_show(Settings &, const std::string &name, uint32_t fit, bool json);  // fit: CONSORT_MODEL_*, 0 none
+int run_model_check(Settings &, bool json);
 int run_model_plot(Settings &, const std::string &name, const std::string &out, uint32_t fit);
 int run_model_import(Settings &, const std::string &from, const std::string &name, const std::vector<std::string> &classes,
                      bool energy);

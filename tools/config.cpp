@@ -3,6 +3,9 @@
 #include <cstdio>
 
 #include "commands.hpp"
+#include "examine.hpp"
+#include "json.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -10,6 +13,7 @@ namespace {
 struct Printer {
   bool changed_only;
   std::string section;
+  Json *json;                                      // NULL: TOML is printed
 };
 
 std::string quote(const std::string &s) {
@@ -45,23 +49,42 @@ void print(void *user, const consort_config_row *row) {
   auto &printer = *static_cast<Printer *>(user);
   const std::string key = row->key, origin = row->origin;
   if (printer.changed_only && origin == "default") return;
+  if (printer.json) {
+    printer.json->push_back({{"key", key}, {"value", row->value}, {"origin", origin}, {"type", row->type}, {"default", row->dflt},
+                             {"range", row->range}, {"help", row->help}});
+    return;
+  }
   const size_t dot = key.find('.');
   if (dot != key.npos && key.substr(0, dot) != printer.section) {
     printer.section = key.substr(0, dot);
-    std::printf("\n[%s]\n", printer.section.c_str());
+    std::printf("\n%s\n", bold("[" + printable(printer.section) + "]").c_str());
   }
-  std::printf("# %s (%s%s%s%s)\n", row->help, row->type, *row->range ? " " : "", row->range,
-              origin == "default" ? "" : (std::string("; default ") + (*row->dflt ? row->dflt : "none")).c_str());
-  std::printf("%s = %s  # %s\n", key.substr(dot == key.npos ? 0 : dot + 1).c_str(), literal(*row).c_str(), row->origin);
+  std::string about = std::string("# ") + row->help + " (" + row->type + (*row->range ? " " : "") + row->range;
+  if (origin != "default") about += std::string("; default ") + (*row->dflt ? row->dflt : "none");
+  std::printf("%s\n", dim(printable(about + ")")).c_str());
+  std::printf("%s = %s  %s\n", printable(key.substr(dot == key.npos ? 0 : dot + 1)).c_str(), literal(*row).c_str(),
+              dim("# " + printable(origin)).c_str());
 }
 
 }  // namespace
 
-int run_config(Settings &settings, bool changed_only) {
+// Plugins are loaded for their parameters; one that ends its process is named and left out.
+int run_config(Settings &settings, bool changed_only, bool json) {
   consort_settings s;
   if (!settings.resolve(&s)) return 2;
-  Printer printer{changed_only, {}};
-  return consort_list_config(&s, print, &printer) < 0 ? failed() : 0;
+  Examination examination;
+  examination.admit_for(&s);
+  Json all = document("config");
+  Json &list = all["settings"] = Json::array();
+  Printer printer{changed_only, {}, json ? &list : nullptr};
+  const consort_status status = consort_list_config(&s, print, &printer);
+  for (const auto &[path, why] : examination.reasons())
+    if (!why.empty()) {
+      if (json) all["left_out"].push_back({{"file", path}, {"reason", why}});
+      else warn(path + " " + why + ": its settings are left out");
+    }
+  if (json) tool::print(all);
+  return status < 0 ? failed() : 0;
 }
 
 }  // namespace tool

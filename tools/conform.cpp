@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "plain_file.hpp"
+#include "terminal.hpp"
 #include "conform/declared.hpp"
 #include "conform/param_text.hpp"
 #include "conform/report.hpp"
@@ -91,6 +93,7 @@ std::vector<conform::Subject> subjects_of(const std::vector<std::string> &files)
   for (const std::string &file : files) {
     if (std::error_code none; std::filesystem::is_directory(file, none))
       throw std::runtime_error(file + " is a folder: name the plugin's file in it");
+    must_be_plain(file);
     if (std::ifstream in(file); !in) throw std::runtime_error(file + " cannot be read: " + std::strerror(errno));
     for (conform::Subject &s : conform::subjects_of(file)) all.push_back(std::move(s));
   }
@@ -101,8 +104,8 @@ bool fits(const conform::Subject &s) {
   if (!s.note.kind || s.note.sanitizer == CONSORT_SAN) return true;
   constexpr const char *names[] = {"no sanitizer", "the address sanitizer", "the thread sanitizer", "the memory sanitizer"};
   const auto name = [&](uint32_t n) { return n < std::size(names) ? names[n] : "a sanitizer unknown here"; };
-  std::fprintf(stderr, "consort: %s is built with %s, this command with %s: take the consort of the plugin's build\n",
-               s.path.c_str(), name(s.note.sanitizer), name(CONSORT_SAN));
+  complain(s.path + " is built with " + name(s.note.sanitizer) + ", this command with " + name(CONSORT_SAN) +
+           ": take the consort of the plugin's build");
   return false;
 }
 
@@ -126,10 +129,12 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   give_params(settings.assignments, &subjects);
   Output json(asked.json), junit(asked.junit);
   const bool quiet = asked.json == "-" || asked.junit == "-";
+  Progress progress("judging");
   if (!quiet)
     o.told = [&](const conform::Tally &t, const conform::Row &r) {
       const bool calm = r.ending == conform::Ending::kPassed || r.ending == conform::Ending::kUnsupported;
-      if (asked.verbose || !calm) std::fputs(conform::text_of(t, r).c_str(), stdout), std::fflush(stdout);
+      if (asked.verbose || !calm) std::fputs(printable(conform::text_of(t, r), true).c_str(), stdout), std::fflush(stdout);
+      progress.now("judging " + t.subject.name() + ", case " + std::to_string(t.rows.size() + 1));
     };
   std::vector<conform::Tally> all;
   bool good = true;
@@ -139,7 +144,8 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
       throw std::runtime_error("no case of level " + std::to_string(o.level) + " matches --only \"" + o.only +
                                "\"; consort conform --list names them");
     good = good && all.back().conforms();
-    if (!quiet) std::puts(conform::badge_of(all.back()).c_str());
+    const std::string badge = printable(conform::badge_of(all.back()));
+    if (!quiet) std::puts((all.back().conforms() ? green(badge) : red(badge)).c_str());
   }
   json.write(conform::json_of(all));
   junit.write(conform::junit_of(all));
@@ -151,8 +157,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
 int run_conform(const Settings &settings, const ConformOptions &asked) try {
   return asked.list ? list_cases() : judge_all(settings, asked);
 } catch (const std::exception &e) {  // 1 is for plugins that break a rule
-  std::fprintf(stderr, "consort: %s\n", e.what());
-  return 2;
+  return complain(e.what(), 2);
 }
 
 }  // namespace tool

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "commands.hpp"
+#include "plain_file.hpp"
 
 namespace tool {
 namespace {
@@ -276,6 +277,7 @@ std::map<std::string, int> read_operands(const std::vector<std::string> &given) 
 
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
                        const std::vector<std::string> &operands) {
+  must_be_plain(file);
   std::ifstream in(file);
   if (!in) throw std::runtime_error(file + " cannot be read");
   json all;

@@ -1,14 +1,18 @@
 // main.cpp — the `consort` command: looks at what there is on this machine.
 //
-// Exit status: 0 good, 1 something is wrong (said in one line on stderr), 2 wrongly called.
+// Exit status: 0 good, 1 something is wrong (said in one line on stderr), 2 wrongly called. Here are the definitions of all
+// commands and options: help, completion and tests/tools/man.py read them from here.
 #include <consort/model.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <map>
 
 #include "commands.hpp"
+#include "completion.hpp"
+#include "terminal.hpp"
 
 namespace {
 
@@ -16,7 +20,7 @@ namespace {
 std::string first_word(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--config" || word == "--set") ++i;
+    if (word == "--config" || word == "--set" || word == "--color") ++i;
     else if (!word.starts_with("-")) return word;
   }
   return {};
@@ -44,16 +48,26 @@ const CLI::App *find_command(const CLI::App &app, const std::string &name) {
 int unknown_command(const CLI::App &app, const std::string &word) {
   std::vector<std::string> names;
   for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
-  std::fprintf(stderr, "consort: \"%s\" is no command%s; consort help lists what there is\n", word.c_str(),
-               tool::did_you_mean(word, names).c_str());
-  return 2;
+  return tool::complain("\"" + word + "\" is no command" + tool::did_you_mean(word, names) + "; consort help lists what there is", 2);
+}
+
+// A parser's message in the command's one form: "consort: …", lower case, and where to read on.
+int wrongly_called(const CLI::App &app, const CLI::ParseError &e, const std::string &command) {
+  std::string text = e.what();
+  if (text.size() > 1 && std::isupper(static_cast<unsigned char>(text[0])) && std::islower(static_cast<unsigned char>(text[1])))
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  if (text.starts_with("A subcommand is required")) text = command.empty() ? "which command?" : command + ": which of its commands?";
+  while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
+  const bool known = find_command(app, command) != nullptr;
+  return tool::complain(text + "; consort help" + (known ? " " + command + " says what it takes" : " lists what there is"), 2);
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
   tool::Settings settings;
-  bool verbose = false, changed_only = false, links = false, measure = false;
+  bool verbose = false, changed_only = false, json = false;
+  std::string color;
   CLI::App app{"Consort runs one task graph on unlike machines. This looks at what it would use here.", "consort"};
   app.set_version_flag("--version", std::string("consort ") + consort_version());
   app.require_subcommand(1);
@@ -65,17 +79,26 @@ int main(int argc, char **argv) {
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag("--log", settings.loud, "let the runtime's own messages through");
+  app.add_option("--color", color, "colours in what is printed: on a terminal (auto), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("auto|always|never");
+  const auto data = [&](CLI::App *command) { command->add_flag("--json", json, "one JSON object, for programs"); };
 
   CLI::App *plugins = app.add_subcommand("plugins", "the plugins that were found, and why some are not used");
   plugins->add_flag("-v,--verbose", verbose, "what they are and their parameters, too");
   CLI::App *config = app.add_subcommand("config", "every setting, its value and where it comes from, as TOML");
   config->add_flag("--changed", changed_only, "only those that are not at their defaults");
-  CLI::App *topo = app.add_subcommand("topo", "memory spaces, execution units and links, as the drivers report them");
-  topo->add_flag("--links", links, "bandwidth and latency from each space to each other, measured once per machine");
-  topo->add_flag("--measure", measure, "with --links: measured again, whatever is stored");
+  CLI::App *topo = app.add_subcommand("topo", "this machine as a tree: caches, memories, cores, devices and the links between them");
+  tool::TopoOptions shown;
+  topo->add_flag("--table", shown.table, "memory spaces, execution units and links as tables");
+  topo->add_flag("--links", shown.links, "bandwidth and latency from each space to each other, measured once per machine");
+  topo->add_flag("--measure", shown.measure, "with --links: measured again, whatever is stored");
+  topo->add_option("--svg", shown.svg, "the file for a picture, instead; PNG where its name ends with .png")->type_name("FILE");
+  CLI::App *doctor = app.add_subcommand("doctor", "what this machine offers, what is missing, and the line that installs it");
   CLI::App *why_not = app.add_subcommand("why-not", "why a plugin, a worker or a core is not used (status 1), or that it is (0)");
   std::string name;
   why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
+  for (CLI::App *with_data : {plugins, config, topo, doctor, why_not}) data(with_data);
 
   CLI::App *machine = app.add_subcommand("machine", "machines to simulate, as files");
   machine->require_subcommand(1);
@@ -97,6 +120,7 @@ int main(int argc, char **argv) {
   sim->add_option("--noise", simulation.noise, "kernels take up to this share more or less: 0.05")->type_name("SHARE");
   sim->add_option("--seed", simulation.seed, "of all chance; the same seed, the same run")->type_name("N");
   sim->add_option("--trace", simulation.trace, "file for a line about each operation")->type_name("FILE");
+  sim->add_option("--json", simulation.json, "writes the report; - is standard output, behind what the program prints")->type_name("FILE");
   sim->add_option("--kernels", simulation.kernels, "which set of the machine's kernels")->type_name("SET");
   sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; else they only take time");
   sim->add_option("PROGRAM", simulation.program, "the program and its arguments, behind --")->required()->expected(-1);
@@ -115,7 +139,8 @@ int main(int argc, char **argv) {
   for (CLI::App *with_curves : {model_show, model_plot})
     with_curves->add_option("--fit", curve, "looks for a curve through the sizes: linear, power or power-offset")
         ->transform(CLI::CheckedTransformer(curves).description(""))
-        ->type_name("KIND");
+        ->type_name("linear|power|power-offset");
+  for (CLI::App *with_data : {model_list, model_show, model_check}) data(with_data);
   std::vector<std::string> classes;
   bool energy = false;
   model_import->add_option("FILE", from, "the tables; in microseconds, energies in joules")->required();
@@ -135,6 +160,7 @@ int main(int argc, char **argv) {
   std::string trace_file, trace_drawing;
   uint32_t width = 100;
   trace_show->add_option("FILE", trace_file, "that a runtime has written")->required();
+  data(trace_show);
   trace_show->add_option("--svg", trace_drawing, "the file for a drawing, instead; a picture where its name ends with .png")->type_name("FILE");
   trace_show->add_option("--width", width, "letters of a line")->check(CLI::Range(10, 1000).description(""))->capture_default_str();
 
@@ -143,7 +169,8 @@ int main(int argc, char **argv) {
   bound->add_option("FILE", asked.record, "a trace with the tasks in it (the settings trace and trace_graph)")->required();
   bound->add_option("--kind", asked.kind, "what counts: area, units' time alone; deps, what comes after what; transfers, the ways of data, too")
       ->check(CLI::IsMember({"area", "deps", "transfers"}).description(""))
-      ->type_name("KIND");
+      ->type_name("area|deps|transfers");
+  data(bound);
   bound->add_flag("--integer", asked.integer, "tasks are not divided between units");
   bound->add_option("--seconds", asked.seconds, "that the solver may take")->type_name("S");
   bound->add_option("--lp", asked.lp, "writes the program for other solvers, in CPLEX's form")->type_name("FILE");
@@ -173,9 +200,12 @@ int main(int argc, char **argv) {
   std::string kind, fresh_name, language = "cpp", folder;
   fresh->add_option("KIND", kind, "scheduler, driver, interface or transport")->required();
   fresh->add_option("NAME", fresh_name, "of the plugin: letters, digits, - and _")->required();
-  fresh->add_option("--lang", language, "c or cpp")->type_name("LANGUAGE")->capture_default_str();
+  fresh->add_option("--lang", language, "c or cpp")->type_name("c|cpp")->capture_default_str();
   fresh->add_option("-o,--output", folder, "the folder to make; without it, one of the plugin's name")->type_name("FOLDER");
 
+  CLI::App *completion = app.add_subcommand("completion", "a script that completes this command's words in a shell");
+  std::string shell;
+  completion->add_option("SHELL", shell, "bash, zsh or fish; or words of one kind, for the scripts")->required();
   CLI::App *help = app.add_subcommand("help", "this, or what one command takes");
   std::string about;
   help->add_option("COMMAND", about, "the command");
@@ -185,8 +215,11 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &e) {
     const std::string word = first_word(argc, argv);
     if (!word.empty() && e.get_exit_code() != 0 && !find_command(app, word)) return unknown_command(app, word);
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);
+    tool::choose_color(color);
+    return wrongly_called(app, e, word);
   }
+  tool::choose_color(color);
   try {
     if (*help) {
       const CLI::App *command = find_command(app, about);
@@ -196,28 +229,29 @@ int main(int argc, char **argv) {
                                        : app.get_formatter()->make_help(&app, "consort", CLI::AppFormatMode::Normal);
       return std::fputs(text.c_str(), stdout), 0;
     }
-    if (*plugins) return tool::run_plugins(settings, verbose);
+    if (*completion) return tool::run_completion(settings, app, shell);
+    if (*doctor) return tool::run_doctor(settings, json);
+    if (*plugins) return tool::run_plugins(settings, verbose, json);
     if (*fresh) return tool::run_new(kind, fresh_name, language, folder);
-    if (*config) return tool::run_config(settings, changed_only);
-    if (*topo) return links || measure ? tool::run_links(settings, measure) : tool::run_topo(settings);
+    if (*config) return tool::run_config(settings, changed_only, json);
+    if (*topo) return shown.json = json, tool::run_topo(settings, shown);
     if (*sim) return tool::run_sim(settings, simulation);
     if (*import) return tool::run_machine_import(from, platform, to, operands);
-    if (*trace_show) return tool::run_trace_show(trace_file, trace_drawing, width);
-    if (*bound) return tool::run_bound(settings, asked);
-    if (*model_list) return tool::run_model_list(settings);
-    if (*model_show) return tool::run_model_show(settings, model_name, curve);
-    if (*model_check) return tool::run_model_check(settings);
+    if (*trace_show) return tool::run_trace_show(trace_file, trace_drawing, width, json);
+    if (*bound) return asked.json = json, tool::run_bound(settings, asked);
+    if (*model_list) return tool::run_model_list(settings, json);
+    if (*model_show) return tool::run_model_show(settings, model_name, curve, json);
+    if (*model_check) return tool::run_model_check(settings, json);
     if (*model_plot) return tool::run_model_plot(settings, model_name, drawing, curve);
     if (*model_import) return tool::run_model_import(settings, from, model_name, classes, energy);
     if (*conform) {
-      if (judged.files.empty() && !judged.list) return std::fputs("consort: conform judges FILE.so: name one\n", stderr), 2;
+      if (judged.files.empty() && !judged.list) return tool::complain("conform judges FILE.so: name one", 2);
       settings.assignments.insert(settings.assignments.end(), parameters.begin(), parameters.end());
       return tool::run_conform(settings, judged);
     }
-    if (*why_not) return tool::run_why_not(settings, name);
+    if (*why_not) return tool::run_why_not(settings, name, json);
   } catch (const std::exception &e) {
-    std::fprintf(stderr, "consort: %s\n", e.what());
-    return 1;
+    return tool::complain(e.what());
   }
   return 2;
 }

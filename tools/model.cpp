@@ -8,7 +8,9 @@
 #include <map>
 
 #include "commands.hpp"
+#include "json.hpp"
 #include "models.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -56,8 +58,7 @@ bool find_models(Settings &settings, const std::string &name, std::vector<File> 
   }
   std::stable_sort(out->begin(), out->end(), [](const File &a, const File &b) { return a.here > b.here; });
   if (out->empty())
-    std::fprintf(stderr, "consort: no model of \"%s\" is kept%s; consort model list shows those that are\n", name.c_str(),
-                 did_you_mean(name, names).c_str());
+    complain("no model of \"" + name + "\" is kept" + did_you_mean(name, names) + "; consort model list shows those that are");
   return !out->empty();
 }
 
@@ -95,11 +96,41 @@ std::string curve_text(uint32_t what, const consort_model_curve &c) {
   return text;
 }
 
+Json json_of(const File &f) {
+  uint64_t count = 0;
+  for (const Row &r : f.rows) count += r.count;
+  return {{"name", f.name}, {"of", f.reason.empty() ? model_unit(f.what) : ""}, {"file", f.path}, {"here", f.here}, {"machine", f.machine},
+          {"problem", f.reason}, {"rows", f.rows.size()}, {"measurements", count}};
+}
+
+// Times are nanoseconds, energies microjoules.
+Json json_in_full(const File &f, uint32_t fit) {
+  Json j = json_of(f);
+  j["unit"] = f.what == CONSORT_MODEL_ENERGY ? "uJ" : "ns";
+  j["sizes"] = Json::array();
+  for (const Row &r : f.rows)
+    j["sizes"].push_back({{"class", r.klass}, {"arch", r.arch}, {"implementation", r.impl}, {"footprint", r.footprint}, {"bytes", r.bytes},
+                          {"median", r.median}, {"spread", r.spread}, {"measured", r.count}, {"set_apart", r.outliers}});
+  if (!fit) return j;
+  j["curves"] = Json::array();
+  for (const Curve &c : curves_of(f, fit))
+    if (c.curve.points)
+      j["curves"].push_back({{"arch", c.arch}, {"implementation", c.impl}, {"factor", c.curve.factors[0]}, {"exponent", c.curve.exponent},
+                             {"constant", c.curve.constant}, {"points", c.curve.points}, {"error", c.curve.error}});
+  return j;
+}
+
 }  // namespace
 
-int run_model_list(Settings &settings) {
+int run_model_list(Settings &settings, bool json) {
   std::vector<File> all;
   if (!read_all(settings, &all)) return failed();
+  if (json) {
+    Json j = document("model list");
+    j["models"] = Json::array();
+    for (const File &f : all) j["models"].push_back(json_of(f));
+    return print(j), 0;
+  }
   if (all.empty()) return std::puts("no model is kept"), 0;
   Table table({"MODEL", "OF", "ROWS", "MEASUREMENTS", "FILE", ""});
   table.right(2);
@@ -114,11 +145,18 @@ int run_model_list(Settings &settings) {
   return 0;
 }
 
-int run_model_show(Settings &settings, const std::string &name, uint32_t fit) {
+int run_model_show(Settings &settings, const std::string &name, uint32_t fit, bool json) {
   std::vector<File> files;
   if (!find_models(settings, name, &files)) return 1;
+  if (json) {
+    Json j = document("model show");
+    j["models"] = Json::array();
+    for (const File &f : files) j["models"].push_back(json_in_full(f, fit));
+    return print(j), 0;
+  }
   for (const File &f : files) {
-    std::printf("%s of \"%s\" on %s\n%s\n", model_unit(f.what), f.name.c_str(), f.here ? "this machine" : f.machine.c_str(), f.path.c_str());
+    std::printf("%s of \"%s\" on %s\n%s\n", model_unit(f.what), printable(f.name).c_str(),
+                f.here ? "this machine" : printable(f.machine).c_str(), printable(f.path).c_str());
     Table table({"UNITS", "IMPLEMENTATION", "SIZE", "BYTES", "MEDIAN", "SPREAD", "MEASURED", "SET APART"});
     for (const size_t c : {3, 4, 5, 6, 7}) table.right(c);
     for (const Row &r : f.rows) {
@@ -130,25 +168,37 @@ int run_model_show(Settings &settings, const std::string &name, uint32_t fit) {
     table.print();
     for (const Curve &c : fit ? curves_of(f, fit) : std::vector<Curve>()) {
       const std::string whose = c.arch + ", " + c.impl;
-      if (c.curve.points) std::printf("%s: %s\n", whose.c_str(), curve_text(f.what, c.curve).c_str());
-      else std::printf("%s: no curve: too few sizes, or too close together\n", whose.c_str());
+      if (c.curve.points) std::printf("%s: %s\n", printable(whose).c_str(), curve_text(f.what, c.curve).c_str());
+      else std::printf("%s: no curve: too few sizes, or too close together\n", printable(whose).c_str());
     }
   }
   return 0;
 }
 
-int run_model_check(Settings &settings) {
+int run_model_check(Settings &settings, bool json) {
   std::vector<File> all;
   if (!read_all(settings, &all)) return failed();
   uint32_t bad = 0, rows = 0;
+  Json doubts = Json::array();
+  const auto doubtful = [&](const File &f, const Row *r, const std::string &why) {
+    ++bad;
+    const std::string of = r ? "\"" + f.name + "\" on " + r->arch + ", " + std::to_string(r->bytes) + " bytes: " : "";
+    if (!json) std::printf("%s\n", printable(f.path + ": " + of + why).c_str());
+    Json j = {{"file", f.path}, {"name", f.name}, {"reason", why}};
+    if (r) j["arch"] = r->arch, j["bytes"] = r->bytes;
+    doubts.push_back(std::move(j));
+  };
   for (const File &f : all) {
-    if (!f.reason.empty()) ++bad, std::printf("%s: %s\n", f.path.c_str(), f.reason.c_str());
+    if (!f.reason.empty()) doubtful(f, nullptr, f.reason);
     for (const Row &r : f.rows) {
       ++rows;
-      if (const std::string why = doubt(r); !why.empty())
-        ++bad, std::printf("%s: \"%s\" on %s, %llu bytes: %s\n", f.path.c_str(), f.name.c_str(), r.arch.c_str(),
-                           static_cast<unsigned long long>(r.bytes), why.c_str());
+      if (const std::string why = doubt(r); !why.empty()) doubtful(f, &r, why);
     }
+  }
+  if (json) {
+    Json j = document("model check");
+    j["models"] = all.size(), j["sizes"] = rows, j["doubts"] = std::move(doubts);
+    return print(j), bad != 0;
   }
   std::printf("%zu models, %u sizes: %s\n", all.size(), rows,
               bad ? "what is named above is better measured again (calibrate = \"drop\"), or its file deleted" : "nothing to say against them");

@@ -14,6 +14,8 @@
 #include <tuple>
 
 #include "models.hpp"
+#include "plain_file.hpp"
+#include "printable.hpp"
 
 namespace tool {
 namespace {
@@ -59,6 +61,7 @@ class Reader {
   Reader(std::string path, const std::map<std::string, std::string> &names) : path_(std::move(path)), names_(names) {}
 
   Sums read() {
+    must_be_plain(path_);
     std::ifstream in(path_);
     if (!in) throw std::runtime_error("cannot read " + path_);
     for (std::string line; std::getline(in, line);) {
@@ -145,7 +148,7 @@ int run_model_import(Settings &settings, const std::string &from, const std::str
   if (consort_keep_model(&s, name.c_str(), energy ? CONSORT_MODEL_ENERGY : CONSORT_MODEL_TIME, rows.data(), static_cast<uint32_t>(rows.size()),
                          path, sizeof path) < 0)
     return failed();
-  std::printf("%s: %zu sizes of \"%s\"\n", path, rows.size(), name.c_str());
+  std::printf("%s: %zu sizes of \"%s\"\n", printable(path).c_str(), rows.size(), printable(name).c_str());
   return 0;
 }
 

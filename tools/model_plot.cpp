@@ -6,6 +6,7 @@
 
 #include "drawing.hpp"
 #include "models.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -101,9 +102,9 @@ int run_model_plot(Settings &settings, const std::string &name, const std::strin
   std::vector<File> files;
   if (!find_models(settings, name, &files)) return 1;
   const auto whole = std::find_if(files.begin(), files.end(), [](const File &f) { return !f.rows.empty(); });
-  if (whole == files.end()) return std::fprintf(stderr, "consort: nothing was measured of \"%s\"\n", name.c_str()), 1;
+  if (whole == files.end()) return complain("nothing was measured of \"" + name + "\"");
   write_drawing(out, drawing(*whole, fit));
-  std::printf("%s: %zu sizes of \"%s\"\n", out.c_str(), whole->rows.size(), name.c_str());
+  std::printf("%s: %zu sizes of \"%s\"\n", printable(out).c_str(), whole->rows.size(), printable(name).c_str());
   return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "templates.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -128,7 +129,7 @@ int run_new(const std::string &kind, const std::string &name, const std::string 
       (root / (name + "." + language)).string().c_str(), at.c_str(), at.c_str(), at.c_str(), at.c_str());
   return 0;
 } catch (const Misuse &e) {
-  return std::fprintf(stderr, "consort: %s\n", e.what()), 2;
+  return complain(e.what(), 2);
 }
 
 }  // namespace tool

@@ -17,6 +17,8 @@
 #include <stdexcept>
 
 #include "commands.hpp"
+#include "json.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -73,23 +75,35 @@ int run_program(const std::vector<std::string> &program) {
 }
 
 // Lines of the driver: "time NS", "kernels DEVICE COUNT BUSY_NS", "way FROM TO COPIES BYTES"; "time" begins a runtime.
-bool print_report(const char *path) {
+bool print_report(const char *path, const std::string &json) {
   std::ifstream in(path);
   bool any = false;
   double time = 0;
+  Json all = document("sim");
+  Json &runs = all["runs"] = Json::array();
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string what, from, to;
     double a = 0, b = 0;
     words >> what;
+    const bool told = json != "-";
     if (what == "time" && words >> time) {
-      std::printf("%ssimulated time  %.6f s\n", any ? "\n" : "", time * 1e-9);
+      if (told) std::printf("%ssimulated time  %.6f s\n", any ? "\n" : "", time * 1e-9);
+      runs.push_back({{"time_ns", time}, {"kernels", Json::array()}, {"copies", Json::array()}});
       any = true;
-    } else if (what == "kernels" && words >> from >> a >> b) {
-      std::printf("  %-14s %8.0f kernels, busy %.1f %%\n", from.c_str(), a, time > 0 ? 100 * b / time : 0);
-    } else if (what == "way" && words >> from >> to >> a >> b) {
-      std::printf("  %-14s %8.0f copies, %s\n", (from + " -> " + to).c_str(), a, bytes(static_cast<uint64_t>(b)).c_str());
+    } else if (what == "kernels" && any && words >> from >> a >> b) {
+      if (told) std::printf("  %-14s %8.0f kernels, busy %.1f %%\n", printable(from).c_str(), a, time > 0 ? 100 * b / time : 0);
+      runs.back()["kernels"].push_back({{"device", from}, {"count", a}, {"busy_ns", b}});
+    } else if (what == "way" && any && words >> from >> to >> a >> b) {
+      if (told) std::printf("  %-14s %8.0f copies, %s\n", printable(from + " -> " + to).c_str(), a, bytes(static_cast<uint64_t>(b)).c_str());
+      runs.back()["copies"].push_back({{"from", from}, {"to", to}, {"count", a}, {"bytes", b}});
     }
+  }
+  if (json == "-") print(all);
+  else if (!json.empty()) {
+    std::ofstream out(json);
+    out << text_of(all) << "\n";
+    if (!out.flush()) throw std::runtime_error(json + " cannot be written: " + std::strerror(errno));
   }
   return any;
 }
@@ -112,11 +126,9 @@ int run_sim(const Settings &settings, const Simulation &s) {
   if (!s.seed.empty()) set("CONSORT_SEED", s.seed), set("CONSORT_SIM__SEED", s.seed);
   if (!s.trace.empty()) set("CONSORT_SIM__TRACE", s.trace);
   const int status = run_program(s.program);
-  const bool simulated = print_report(report.path.c_str());
+  const bool simulated = print_report(report.path.c_str(), s.json);
   if (!simulated && status == 0) {
-    std::fprintf(stderr, "consort: nothing was simulated: %s started no runtime, or sets `drivers` in its own code\n",
-                 s.program[0].c_str());
-    return 1;
+    return complain("nothing was simulated: " + s.program[0] + " started no runtime, or sets `drivers` in its own code");
   }
   return status;
 }

@@ -1,144 +1,239 @@
-// topo.cpp — `consort topo`: spaces, units and links, as the drivers of this machine report them.
-//
-// Starts a runtime that nobody pumps, asks it, stops it: no thread is bound, no task runs. --links has it measure.
+// topo.cpp — `consort topo`: the machine as a tree, as tables, as a picture, as JSON; --links measures.
+#include "topo.hpp"
+
+#include <algorithm>
 #include <cstdio>
 
-#include "commands.hpp"
+#include "drawing.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
 
+std::string joined(const std::vector<std::string> &words, const char *between = " ") {
+  std::string text;
+  for (const std::string &w : words) text += (text.empty() ? "" : between) + w;
+  return text;
+}
+
+// -- tables ---------------------------------------------------------------------------------------------------
+
 std::string numa(int32_t node) { return node < 0 ? "-" : std::to_string(node); }
 
-std::string space_flags(uint32_t flags) {
-  std::string text;
-  if (flags & CONSORT_SP_CPU) text += " load/store";
-  if (flags & CONSORT_SP_OPAQUE) text += " copies only";
-  if (flags & CONSORT_SP_PERSISTENT) text += " persistent";
-  if (flags & CONSORT_SP_COHERENT) text += " coherent";
-  return text.empty() ? "-" : text.substr(1);
-}
-
-std::string link_flags(uint32_t flags) {
-  std::string text;
-  if (flags & CONSORT_LK_LOADSTORE) text += " in place";
-  if (flags & CONSORT_LK_2D) text += " 2D";
-  if (flags & CONSORT_LK_3D) text += " 3D";
-  if (flags & CONSORT_LK_MANY) text += " many";
-  if (flags & CONSORT_LK_ASYNC) text += " async";
-  return text.empty() ? "-" : text.substr(1);
-}
-
-bool print_spaces(consort_runtime *rt, const consort_info &info) {
-  Table table({"SPACE", "NAME", "DRIVER", "DOMAIN", "CAPACITY", "NUMA", "ACCESS"});
-  table.right(4);
-  for (uint32_t i = 0; i < info.nspaces; ++i) {
-    consort_space_info s = {};
-    s.size = sizeof s;
-    if (consort_get_space(rt, i, &s) < 0) return false;
-    table.add({std::to_string(s.id), s.name, s.driver, s.domain, s.capacity ? bytes(s.capacity) : "?", numa(s.numa),
-               space_flags(s.flags)});
+void print_tables(const Inventory &all) {
+  Table spaces({"SPACE", "NAME", "DRIVER", "DOMAIN", "CAPACITY", "NUMA", "ACCESS"});
+  spaces.right(4);
+  for (const Space &s : all.spaces) {
+    const std::string access = joined(space_flags(s.flags));
+    spaces.add({std::to_string(s.id), s.name, s.driver, s.domain, s.capacity ? bytes(s.capacity) : "?", numa(s.numa),
+                access.empty() ? "-" : access});
   }
-  table.print();
-  return true;
-}
-
-bool print_units(consort_runtime *rt, const consort_info &info) {
-  Table table({"UNIT", "NAME", "CLASS", "ARCH", "SPACE", "NUMA", "OS CPU"});
-  for (uint32_t i = 0; i < info.nworkers; ++i) {
-    consort_worker_info w = {};
-    w.size = sizeof w;
-    if (consort_get_worker(rt, i, &w) < 0) return false;
-    table.add({std::to_string(w.id), w.name, w.klass, w.arch ? w.arch : "-",
-               w.space == CONSORT_NONE ? "-" : std::to_string(w.space), numa(w.numa),
-               w.os_cpu < 0 ? "-" : std::to_string(w.os_cpu)});
+  spaces.print();
+  std::puts("");
+  Table units({"UNIT", "NAME", "CLASS", "ARCH", "SPACE", "NUMA", "OS CPU"});
+  for (const Unit &w : all.units)
+    units.add({std::to_string(w.id), w.name, w.klass, w.arch.empty() ? "-" : w.arch,
+               w.space == CONSORT_NONE ? "-" : std::to_string(w.space), numa(w.numa), w.os_cpu < 0 ? "-" : std::to_string(w.os_cpu)});
+  units.print();
+  Table links({"LINK", "DRIVER", "GB/s", "LATENCY", "CAN"});
+  links.right(2);
+  links.right(3);
+  for (const Link &l : all.links) {
+    char speed[32];
+    std::snprintf(speed, sizeof speed, "%.1f", static_cast<double>(l.bytes_per_s) * 1e-9);
+    const std::string can = joined(link_flags(l.flags));
+    links.add({std::to_string(l.from) + " -> " + std::to_string(l.to), l.driver, l.bytes_per_s ? speed : "?",
+               std::to_string(l.latency_ns) + " ns", can.empty() ? "-" : can});
   }
-  table.print();
-  return true;
-}
-
-bool print_links(consort_runtime *rt, const consort_info &info) {
-  Table table({"LINK", "DRIVER", "GB/s", "LATENCY", "CAN"});
-  table.right(2);
-  table.right(3);
-  for (uint32_t from = 0; from < info.nspaces; ++from)
-    for (uint32_t to = 0; to < info.nspaces; ++to) {
-      consort_link_info l = {};
-      l.size = sizeof l;
-      const consort_status status = consort_get_link(rt, from, to, &l);
-      if (status < 0) return false;
-      if (status == CONSORT_AGAIN) continue;
-      char speed[32];
-      std::snprintf(speed, sizeof speed, "%.1f", static_cast<double>(l.bytes_per_s) * 1e-9);
-      table.add({std::to_string(from) + " -> " + std::to_string(to), l.driver, l.bytes_per_s ? speed : "?",
-                 std::to_string(l.latency_ns) + " ns", link_flags(l.flags)});
-    }
-  if (!table.empty()) std::puts(""), table.print();
-  return true;
-}
-
-template <class F>
-int look(consort_settings &s, F print) {
-  consort_runtime *rt = nullptr;
-  if (consort_start(&s, &rt) < 0) return failed();
-  consort_info info = {};
-  info.size = sizeof info;
-  const bool good = consort_get_info(rt, &info) >= 0 && print(rt, info);
-  const int status = good ? 0 : failed();
-  return consort_stop(rt) < 0 && good ? failed() : status;
+  if (!links.empty()) std::puts(""), links.print();
 }
 
 // Rows are where bytes come from.
-bool print_link_table(consort_runtime *rt, const consort_info &info) {
+void print_link_table(const Inventory &all) {
   std::vector<std::string> head{"FROM \\ TO"};
-  for (uint32_t i = 0; i < info.nspaces; ++i) head.push_back(std::to_string(i));
+  for (const Space &s : all.spaces) head.push_back(std::to_string(s.id));
   Table table(head);
   bool told = false;
-  for (uint32_t from = 0; from < info.nspaces; ++from) {
-    consort_space_info s = {};
-    s.size = sizeof s;
-    if (consort_get_space(rt, from, &s) < 0) return false;
-    std::vector<std::string> row{std::to_string(from) + " " + s.name};
-    for (uint32_t to = 0; to < info.nspaces; ++to) {
-      consort_link_info l = {};
-      l.size = sizeof l;
-      const consort_status status = from == to ? CONSORT_AGAIN : consort_get_link(rt, from, to, &l);
-      if (status < 0) return false;
+  for (const Space &from : all.spaces) {
+    std::vector<std::string> row{std::to_string(from.id) + " " + from.name};
+    for (const Space &to : all.spaces) {
+      const auto l = std::find_if(all.links.begin(), all.links.end(), [&](const Link &x) { return x.from == from.id && x.to == to.id; });
       char text[64] = "-";
-      if (status == CONSORT_OK)
-        std::snprintf(text, sizeof text, "%.2f GB/s %.1f us%s", static_cast<double>(l.bytes_per_s) * 1e-9,
-                      l.latency_ns * 1e-3, l.source == CONSORT_LINK_TOLD ? " ?" : "");
-      told |= status == CONSORT_OK && l.source == CONSORT_LINK_TOLD;
+      if (l != all.links.end())
+        std::snprintf(text, sizeof text, "%.2f GB/s %.1f us%s", static_cast<double>(l->bytes_per_s) * 1e-9,
+                      static_cast<double>(l->latency_ns) * 1e-3, l->measured ? "" : " ?");
+      told |= l != all.links.end() && !l->measured;
       row.push_back(text);
     }
     table.add(std::move(row));
   }
   table.print();
   if (told) std::puts("?: the driver's word; all others were measured");
-  return true;
+}
+
+// -- the tree -------------------------------------------------------------------------------------------------
+
+struct Branch {
+  std::string text;
+  std::vector<Branch> below;
+};
+
+void print_branches(const std::vector<Branch> &branches, const std::string &indent) {
+  for (const Branch &b : branches) {
+    const bool last = &b == &branches.back();
+    std::printf("%s%s\n", dim(indent + (last ? "└─ " : "├─ ")).c_str(), b.text.c_str());
+    print_branches(b.below, indent + (last ? "   " : "│  "));
+  }
+}
+
+std::string title_of(const Part &p) {
+  std::string text = printable(p.name) + (p.bytes ? " " + bytes(p.bytes) : "");
+  if (p.kind == "package" || p.kind == "machine") text = bold(text);
+  return text;
+}
+
+std::string worker_text(const std::vector<const Unit *> &units) {
+  if (units.empty()) return dim(" no worker");
+  std::string text = units.size() == 1 ? " worker " : " workers ";
+  for (const Unit *u : units) text += (u == units.front() ? "" : ", ") + green(printable(u->name));
+  return text;
+}
+
+std::string memory_text(const Picture &m, const Part &memory) {
+  const Space *s = m.host_memory(memory.numa);
+  return title_of(memory) + (s ? ": space " + std::to_string(s->id) + " " + green(printable(s->name)) : "");
+}
+
+// Parts that have one part each stand in one line: "L2 1.0 MiB + L1d 32.0 KiB + core 0".
+Branch branch_of(const Picture &m, const Part &top) {
+  Branch b;
+  const Part *p = &top;
+  for (;; p = &p->parts.front()) {
+    b.text += (b.text.empty() ? "" : " + ") + title_of(*p);
+    for (const Part &memory : p->memories) b.below.push_back({memory_text(m, memory), {}});
+    if (p->parts.size() != 1 || p->kind == "machine" || p->kind == "package") break;
+  }
+  if (p->kind == "core") {
+    std::vector<std::string> cpus;
+    for (const int c : p->cpus) cpus.push_back(std::to_string(c));
+    b.text += " (os cpu " + joined(cpus, ",") + ")" + worker_text(m.units_at(*p));
+  }
+  for (const Part &below : p->parts) b.below.push_back(branch_of(m, below));
+  return b;
+}
+
+Branch device_branch(const Picture &m, const Space &s) {
+  Branch b{"space " + std::to_string(s.id) + " " + bold(printable(s.name)) + " of driver " + printable(s.driver), {}};
+  b.text += s.capacity ? ": " + bytes(s.capacity) : "";
+  if (s.numa >= 0) b.text += ", at NUMA node " + std::to_string(s.numa);
+  if (const std::string access = joined(space_flags(s.flags), ", "); !access.empty()) b.text += dim(" (" + access + ")");
+  for (const Unit *u : m.units_in(s))
+    b.below.push_back({"unit " + std::to_string(u->id) + " " + green(printable(u->name)) + dim(" (class " + printable(u->klass + (u->arch.empty() ? "" : ", " + u->arch)) + ")"), {}});
+  return b;
+}
+
+void print_tree(const Picture &m) {
+  std::vector<Branch> devices, links, units;
+  if (m.has_host) {
+    const Branch host = branch_of(m, m.host);
+    std::printf("%s: %u cores, %u hardware threads\n", bold("machine").c_str(), count_of(m.host, "core"), threads_of(m.host));
+    print_branches(host.below, "");
+  }
+  for (const Space &s : m.found.spaces) {
+    if (m.is_host(s) && m.has_host)
+      for (const Unit *u : m.units_in(s)) units.push_back({"unit " + std::to_string(u->id) + " " + green(printable(u->name)) + " on space " + std::to_string(s.id), {}});
+    else devices.push_back(device_branch(m, s));
+  }
+  for (const Link &l : m.found.links)
+    links.push_back({std::to_string(l.from) + " " + printable(m.space(l.from)->name) + " → " + std::to_string(l.to) + " " + printable(m.space(l.to)->name) +
+                         ": " + speed_text(l) + dim(l.measured ? " (measured)" : " (driver " + printable(l.driver) + " says so)"), {}});
+  const auto section = [](const char *title, const std::vector<Branch> &all) {
+    if (!all.empty()) std::printf("%s\n", bold(title).c_str()), print_branches(all, "");
+  };
+  section("units at no core", units);
+  section("devices", devices);
+  section("links", links);
+}
+
+Json json_of_picture(const Picture &m) {
+  Json all = document("topo");
+  all["host"] = m.has_host ? json_of(m.host) : Json();
+  all.update(json_of(m.found));
+  return all;
 }
 
 }  // namespace
 
-int run_topo(Settings &settings) {
-  consort_settings s;
-  if (!settings.resolve(&s, {{"pump", "manual"}, {"cores", "share"}})) return 2;
-  return look(s, [](consort_runtime *rt, const consort_info &info) {
-    if (!print_spaces(rt, info)) return false;
-    std::puts("");
-    return print_units(rt, info) && print_links(rt, info);
-  });
+std::string speed_text(const Link &l) {
+  char text[64];
+  if (!l.bytes_per_s) return "speed unknown";
+  std::snprintf(text, sizeof text, "%.1f GB/s, %.1f us", static_cast<double>(l.bytes_per_s) * 1e-9, static_cast<double>(l.latency_ns) * 1e-3);
+  return text;
 }
 
-int run_links(Settings &settings, bool measure) {
-  consort_settings s;
-  const char *links = measure ? "again" : "measure";
-  if (!settings.resolve(&s, {{"pump", "manual"}, {"cores", "share"}, {"links", links}})) return 2;
-  if (!settings.loud)  // what is wrong with a figure
-    s.log = [](void *, int32_t level, const char *text) {
-      if (level <= 1) std::fprintf(stderr, "consort: %s\n", text);
-    };
-  return look(s, print_link_table);
+const Space *Picture::space(uint32_t id) const {
+  const auto s = std::find_if(found.spaces.begin(), found.spaces.end(), [&](const Space &x) { return x.id == id; });
+  return s == found.spaces.end() ? nullptr : &*s;
+}
+
+bool Picture::is_host(const Space &s) const { return s.driver == "cpu"; }
+
+const Space *Picture::host_memory(int32_t node) const {
+  const Space *any = nullptr;
+  for (const Space &s : found.spaces) {
+    if (!is_host(s)) continue;
+    if (s.numa == node) return &s;
+    if (s.numa < 0) any = &s;
+  }
+  return any;
+}
+
+std::vector<const Unit *> Picture::units_at(const Part &core) const {
+  std::vector<const Unit *> all;
+  for (const Unit &u : found.units) {
+    const Space *s = space(u.space);
+    if (s && is_host(*s) && std::find(core.cpus.begin(), core.cpus.end(), u.os_cpu) != core.cpus.end()) all.push_back(&u);
+  }
+  return all;
+}
+
+std::vector<const Unit *> Picture::units_in(const Space &s) const {
+  std::vector<const Unit *> all;
+  for (const Unit &u : found.units)
+    if (u.space == s.id && !(has_host && is_host(s) && u.os_cpu >= 0)) all.push_back(&u);
+  return all;
+}
+
+int run_topo(Settings &settings, const TopoOptions &o) {
+  const bool links = o.links || o.measure;
+  std::vector<consort_setting> extra;
+  if (links) extra.push_back({"links", o.measure ? "again" : "measure"});
+  Picture m;
+  Examination examination;
+  {
+    const Progress progress(links ? "measuring links" : "starting a runtime, to ask it");
+    m.found = take_inventory(settings, examination, extra, links ? 600 : 30);
+  }
+  if (links || settings.loud)
+    for (const Line &l : m.found.log)
+      if (l.level <= 1 || settings.loud) complain(l.text);  // what is wrong with a figure
+  if (!m.found.error.empty()) return complain(m.found.error);
+  const auto &spaces = m.found.spaces;
+  m.has_host = std::any_of(spaces.begin(), spaces.end(), [&](const Space &s) { return m.is_host(s); });
+  if (m.has_host) m.host = read_hardware(m.found.topology);
+  if (!o.svg.empty()) {
+    write_drawing(o.svg, topo_svg(m));
+    std::printf("%s: %zu spaces, %zu units, %zu links\n", printable(o.svg).c_str(), spaces.size(), m.found.units.size(), m.found.links.size());
+  } else if (o.json) {
+    print(json_of_picture(m));
+  } else if (links) {
+    print_link_table(m.found);
+  } else if (o.table) {
+    print_tables(m.found);
+  } else {
+    print_tree(m);
+  }
+  return 0;
 }
 
 }  // namespace tool

@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "drawing.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -109,7 +110,7 @@ void show_workers(const Trace &t, uint32_t width) {
   table.print();
   std::printf("\n");
   for (size_t i = 0; i < t.codelets.size(); ++i)
-    if (!t.codelets[i].empty()) std::printf("%c %s   ", letters[i], t.codelets[i].c_str());
+    if (!t.codelets[i].empty()) std::printf("%c %s   ", letters[i], printable(t.codelets[i]).c_str());
   std::printf(". idle   , partly\n");
 }
 
@@ -171,7 +172,7 @@ void show_decisions(const Trace &t) {
     elsewhere += d->second->worker != r.worker;
     if (d->second->end) ++known, late += static_cast<double>(r.t1) - static_cast<double>(d->second->end);
   }
-  std::printf("\n%zu decisions of %s; %llu of %llu tasks ran elsewhere", t.decisions.size(), t.scheduler.c_str(),
+  std::printf("\n%zu decisions of %s; %llu of %llu tasks ran elsewhere", t.decisions.size(), printable(t.scheduler).c_str(),
               static_cast<unsigned long long>(elsewhere), static_cast<unsigned long long>(ended));
   if (known) {
     const double mean = late / static_cast<double>(known);
@@ -182,15 +183,19 @@ void show_decisions(const Trace &t) {
 
 }  // namespace
 
-int run_trace_show(const std::string &path, const std::string &svg, uint32_t width) {
-  const Trace t(path);
+int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json) {
+  const Trace t = [&] {
+    const Progress progress("reading " + path);
+    return Trace(path);
+  }();
+  if (json) return std::puts(trace_json(t).c_str()), 0;
   if (!svg.empty()) {
     write_drawing(svg, trace_svg(t));
     std::printf("%s: %zu tasks and %zu copies\n", svg.c_str(), t.runs.size(), t.copies.size());
     return 0;
   }
   std::printf("%zu tasks, %zu copies in %s of %s time, scheduler %s\n\n", t.runs.size(), t.copies.size(),
-              time_text(static_cast<double>(t.end - t.begin)).c_str(), t.clock.c_str(), t.scheduler.c_str());
+              time_text(static_cast<double>(t.end - t.begin)).c_str(), printable(t.clock).c_str(), printable(t.scheduler).c_str());
   show_workers(t, width);
   show_tasks(t);
   show_energy(t);

@@ -45,5 +45,6 @@ struct Trace {
 };
 
 std::string trace_svg(const Trace &);
+std::string trace_json(const Trace &);
 
 }  // namespace tool

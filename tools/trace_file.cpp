@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "plain_file.hpp"
 #include "trace.hpp"
 
 namespace tool {
@@ -56,6 +57,7 @@ std::string &name_at(std::vector<std::string> &names, uint32_t i) {
 }  // namespace
 
 Trace::Trace(const std::string &path) {
+  must_be_plain(path);
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);
   std::string text;

@@ -1,7 +1,8 @@
 // why_not.cpp — `consort why-not NAME`: why a plugin, a worker or a core of the machine is not used, and what to do.
 //
 // Asks what any application may ask (the lists of plugins and settings, a runtime that nobody pumps) and reads what
-// the runtime and its drivers log meanwhile. One line for each reason. Exit status: 0 it is used, 1 it is not.
+// the runtime and its drivers log meanwhile. Child processes load the plugins and start the runtime first. One line for each
+// reason. Exit status: 0 it is used, 1 it is not.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -9,6 +10,10 @@
 #include <map>
 
 #include "commands.hpp"
+#include "examine.hpp"
+#include "inventory.hpp"
+#include "json.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {
@@ -27,13 +32,20 @@ struct Worker {
   int32_t os_cpu;
 };
 
+struct Answer {
+  std::string who, text;
+  bool used;
+};
+
 struct Facts {
+  mutable std::vector<Answer> answers;
   std::vector<Plugin> plugins;
   std::string selection;  // what is wrong with the settings' choice of plugins
   std::map<std::string, Setting> settings;
   std::vector<std::string> log;
   std::vector<Worker> workers;
   std::string no_start;  // why no runtime starts; "" where one does
+  std::string culprit, ending;  // the driver that ends the process then, and how; "": none does
 };
 
 void hear(void *user, int32_t, const char *utf8) {
@@ -41,25 +53,9 @@ void hear(void *user, int32_t, const char *utf8) {
   if (std::find(log.begin(), log.end(), utf8) == log.end()) log.push_back(utf8);
 }
 
-void ask_runtime(const consort_settings &s, Facts &facts) {
-  consort_runtime *rt = nullptr;
-  if (consort_start(&s, &rt) < 0) {
-    facts.no_start = consort_error();
-    return;
-  }
-  consort_info info = {};
-  info.size = sizeof info;
-  consort_get_info(rt, &info);
-  for (uint32_t i = 0; i < info.nworkers; ++i) {
-    consort_worker_info w = {};
-    w.size = sizeof w;
-    if (consort_get_worker(rt, i, &w) >= 0) facts.workers.push_back({w.name, w.klass, w.os_cpu});
-  }
-  consort_stop(rt);
-}
-
 // False: the settings cannot be read at all.
-bool ask(const consort_settings &s, Facts &facts) {
+bool ask(Settings &settings, Facts &facts) {
+  consort_settings s;
   const auto plugin = [](void *user, const consort_plugin_row *r) {
     static_cast<Facts *>(user)->plugins.push_back({r->kind, r->name, r->version, r->path, r->reason, r->usable != 0,
                                                   (r->flags & CONSORT_PF_BY_NAME) != 0});
@@ -67,12 +63,23 @@ bool ask(const consort_settings &s, Facts &facts) {
   const auto setting = [](void *user, const consort_config_row *r) {
     static_cast<Facts *>(user)->settings[r->key] = {r->value, r->origin};
   };
+  const std::vector<consort_setting> loud = {{"log", "debug"}};
+  if (!settings.resolve(&s, loud)) return false;
+  Examination examination;
+  examination.admit_for(&s);
+  s.log = hear;
+  s.log_user = &facts;
   if (consort_list_plugins(&s, CONSORT_LIST_LOAD, plugin, &facts) < 0) {
     facts.selection = consort_error();
     if (facts.plugins.empty()) return false;
   }
   consort_list_config(&s, setting, &facts);
-  ask_runtime(s, facts);
+  Inventory all = take_inventory(settings, examination, loud);
+  facts.no_start = all.error;
+  facts.culprit = all.culprit;
+  facts.ending = all.ending;
+  for (const Line &l : all.log) hear(&facts, l.level, l.text.c_str());
+  for (const Unit &u : all.units) facts.workers.push_back({u.name, u.klass, u.os_cpu});
   return true;
 }
 
@@ -90,11 +97,11 @@ std::string said_by(const Facts &facts, const std::string &driver) {
   return all;
 }
 
-int used(const std::string &who, const std::string &how) {
-  return std::printf("%s is used: %s\n", who.c_str(), how.c_str()), 0;
+int used(const Facts &facts, const std::string &who, const std::string &how) {
+  return facts.answers.push_back({who, who + " is used: " + how, true}), 0;
 }
-int unused(const std::string &who, const std::string &why) {
-  return std::printf("%s is not used: %s\n", who.c_str(), why.c_str()), 1;
+int unused(const Facts &facts, const std::string &who, const std::string &why) {
+  return facts.answers.push_back({who, who + " is not used: " + why, false}), 1;
 }
 
 std::string because(const Facts &facts, const std::string &key) {
@@ -105,16 +112,18 @@ std::string because(const Facts &facts, const std::string &key) {
 
 int explain_driver(const Facts &facts, const Plugin &p) {
   const std::string driver = "driver \"" + p.name + "\" ";
+  if (p.name == facts.culprit)
+    return unused(facts, p.who(), "it " + facts.ending + " when it starts; drivers = \"^" + p.name + "\" leaves it out");
   if (const std::string why = logged(facts, driver + "did not start: "); !why.empty())
-    return unused(p.who(), "it did not start: " + why + "; `consort plugins -v` lists its parameters");
+    return unused(facts, p.who(), "it did not start: " + why + "; `consort plugins -v` lists its parameters");
   if (const std::string offer = logged(facts, driver + "offers "); !offer.empty()) {
-    if (!offer.starts_with("0 devices")) return used(p.who(), "it offers " + offer + "; `consort topo` shows them");
+    if (!offer.starts_with("0 devices")) return used(facts, p.who(), "it offers " + offer + "; `consort topo` shows them");
     const std::string said = said_by(facts, p.name);
-    return unused(p.who(), "it started and found no device: " +
+    return unused(facts, p.who(), "it started and found no device: " +
                                (said.empty() ? "it gives no reason; is the device there?" : said));
   }
-  if (!facts.no_start.empty()) return unused(p.who(), "no runtime starts here: " + facts.no_start);
-  return unused(p.who(), because(facts, "drivers") + " does not select it" +
+  if (!facts.no_start.empty()) return unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
+  return unused(facts, p.who(), because(facts, "drivers") + " does not select it" +
                              (p.by_name ? ", which starts only by its name" : "") + "; add " + p.name + " there" +
                              (p.by_name ? "" : ", or take drivers = \"*\""));
 }
@@ -127,31 +136,33 @@ int explain_usable(const Facts &facts, const Plugin &p) {
     case CONSORT_KIND_SCHEDULER: {
       const auto chosen = facts.settings.find("scheduler");
       if (chosen == facts.settings.end() || chosen->second.value != p.name)
-        return unused(p.who(), because(facts, "scheduler") + " selects another; set CONSORT_SCHEDULER=" + p.name);
-      return facts.no_start.empty() ? used(p.who(), because(facts, "scheduler") + ", from " + from)
-                                    : unused(p.who(), "no runtime starts here: " + facts.no_start);
+        return unused(facts, p.who(), because(facts, "scheduler") + " selects another; set CONSORT_SCHEDULER=" + p.name);
+      return facts.no_start.empty() ? used(facts, p.who(), because(facts, "scheduler") + ", from " + from)
+                                    : unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
     }
     case CONSORT_KIND_INTERFACE:
-      return used(p.who(), "it is loaded with the first datum that names it, from " + from);
+      return used(facts, p.who(), "it is loaded with the first datum that names it, from " + from);
     case CONSORT_KIND_REPORT:
     case CONSORT_KIND_LAYER: {
       const std::string key = p.kind == CONSORT_KIND_REPORT ? "reports" : "layers";
       const auto named = facts.settings.find(key);
       const std::string list = named == facts.settings.end() ? "" : "," + named->second.value + ",";
       if (list.find("," + p.name + ",") == list.npos)
-        return unused(p.who(), because(facts, key) + " does not name it; set CONSORT_" +
+        return unused(facts, p.who(), because(facts, key) + " does not name it; set CONSORT_" +
                                    (p.kind == CONSORT_KIND_REPORT ? "REPORTS=" : "LAYERS=") + p.name);
-      return facts.no_start.empty() ? used(p.who(), because(facts, key) + ", from " + from)
-                                    : unused(p.who(), "no runtime starts here: " + facts.no_start);
+      return facts.no_start.empty() ? used(facts, p.who(), because(facts, key) + ", from " + from)
+                                    : unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
     }
     default:
-      return unused(p.who(), "it can be loaded, but this version asks for no " + std::string(kind_name(p.kind)));
+      return unused(facts, p.who(), "it can be loaded, but this version asks for no " + std::string(kind_name(p.kind)));
   }
 }
 
-int explain_refused(const Plugin &p) {
+int explain_refused(const Facts &facts, const Plugin &p) {
   std::string remedy;
-  if (p.reason.starts_with("left out by "))
+  if (p.reason.find(" ends the process ") != p.reason.npos || p.reason.find(" does not return ") != p.reason.npos)
+    remedy = "; mend the plugin (consort conform " + p.path + "), or take it out of its folder";
+  else if (p.reason.starts_with("left out by "))
     remedy = "; change that setting";
   else if (p.reason.find(" gives way: ") != p.reason.npos)
     remedy = "; name this file by plugins = \"+" + p.path + "\" to have it";
@@ -159,14 +170,14 @@ int explain_refused(const Plugin &p) {
     remedy = "; install what is missing, or rebuild the plugin (ldd -r shows what it needs)";
   else if (p.kind == 0)
     remedy = "; build it with consort_add_plugin(), or take it out of the folder";
-  return unused(p.who(), p.reason + remedy);
+  return unused(facts, p.who(), p.reason + remedy);
 }
 
 // A name counts for all plugins that have it; a path for one file.
 int explain_plugins(const Facts &facts, const std::vector<const Plugin *> &mine) {
   int status = 1;
   for (const Plugin *p : mine)
-    if ((p->usable ? explain_usable(facts, *p) : explain_refused(*p)) == 0) status = 0;
+    if ((p->usable ? explain_usable(facts, *p) : explain_refused(facts, *p)) == 0) status = 0;
   return status;
 }
 
@@ -201,31 +212,30 @@ int explain_cpu(const Facts &facts, const std::string &text) {
   char *end;
   const unsigned long cpu = std::strtoul(text.c_str(), &end, 10);
   if (text.empty() || *end || !std::isdigit(static_cast<unsigned char>(text[0]))) {
-    std::fprintf(stderr, "consort: \"os:%s\" is no core; write os:3, a number of /proc/cpuinfo\n", text.c_str());
-    return 2;
+    return complain("\"os:" + text + "\" is no core; write os:3, a number of /proc/cpuinfo", 2);
   }
-  if (!facts.no_start.empty()) return unused(who, "no runtime starts here: " + facts.no_start);
+  if (!facts.no_start.empty()) return unused(facts, who, "no runtime starts here: " + facts.no_start);
   for (const Unused &u : unused_cpus(facts))
-    if (has(u.cpus, cpu)) return unused(who, u.why);
+    if (has(u.cpus, cpu)) return unused(facts, who, u.why);
   for (const Worker &w : facts.workers)
-    if (w.os_cpu >= 0 && static_cast<unsigned long>(w.os_cpu) == cpu) return used(who, "by worker " + w.name);
-  return unused(who, "no driver knows of it; lscpu shows what this machine has");
+    if (w.os_cpu >= 0 && static_cast<unsigned long>(w.os_cpu) == cpu) return used(facts, who, "by worker " + w.name);
+  return unused(facts, who, "no driver knows of it; lscpu shows what this machine has");
 }
 
 int explain_worker(const Facts &facts, const std::string &name) {
   for (const Worker &w : facts.workers)
     if (w.name == name)
-      return used("worker " + name,
+      return used(facts, "worker " + name,
                   w.os_cpu < 0 ? "it is bound to no core" : "it runs on os cpu " + std::to_string(w.os_cpu));
   const std::string klass = name.substr(0, name.find_last_not_of("0123456789") + 1);
   const auto n =
       std::count_if(facts.workers.begin(), facts.workers.end(), [&](const Worker &w) { return w.klass == klass; });
   if (n == 0 || klass == name) return -1;
   const std::vector<Unused> left = unused_cpus(facts);
-  unused("worker " + name, "there are " + std::to_string(n) + " of class " + klass + ", " + klass + "0 to " + klass +
+  unused(facts, "worker " + name, "there are " + std::to_string(n) + " of class " + klass + ", " + klass + "0 to " + klass +
                                std::to_string(n - 1) +
                                (left.empty() ? ": every core of this machine has its worker" : ""));
-  for (const Unused &u : left) std::printf("  os cpus %s: %s\n", u.cpus.c_str(), u.why.c_str());
+  for (const Unused &u : left) facts.answers.back().text += "\n  os cpus " + u.cpus + ": " + u.why;
   return 1;
 }
 
@@ -237,19 +247,11 @@ int explain_absence(const Facts &facts, const std::string &name) {
   std::string folders;
   for (const std::string &line : facts.log)
     if (line.starts_with("plugin folder ")) folders += (folders.empty() ? " " : ", ") + line.substr(14);
-  return unused("\"" + name + "\"",
+  return unused(facts, "\"" + name + "\"",
                 text + (folders.empty() ? " no folder" : folders) + "; put its folder into CONSORT_PLUGIN_PATH");
 }
 
-}  // namespace
-
-int run_why_not(Settings &settings, const std::string &name) {
-  consort_settings s;
-  if (!settings.resolve(&s, {{"pump", "manual"}, {"cores", "share"}, {"log", "debug"}})) return 2;
-  Facts facts;
-  s.log = hear;
-  s.log_user = &facts;
-  if (!ask(s, facts)) return std::fprintf(stderr, "consort: %s\n", facts.selection.c_str()), 1;
+int explain(const Facts &facts, const std::string &name) {
   std::vector<const Plugin *> mine;
   for (const Plugin &p : facts.plugins) {
     const std::string file = p.path.substr(p.path.rfind('/') + 1);
@@ -261,8 +263,30 @@ int run_why_not(Settings &settings, const std::string &name) {
   const std::string driver = name.substr(0, name.find_last_not_of("0123456789") + 1);
   for (const Plugin &p : facts.plugins)  // a worker that would be this driver's
     if (p.kind == CONSORT_KIND_DRIVER && p.name == driver) mine.push_back(&p);
-  if (!mine.empty()) return std::printf("worker %s does not exist\n", name.c_str()), explain_plugins(facts, mine), 1;
-  return explain_absence(facts, name);
+  if (mine.empty()) return explain_absence(facts, name);
+  facts.answers.push_back({"worker " + name, "worker " + name + " does not exist", false});
+  explain_plugins(facts, mine);
+  return 1;
+}
+
+}  // namespace
+
+int run_why_not(Settings &settings, const std::string &name, bool json) {
+  Facts facts;
+  const Progress progress("starting a runtime, to ask it");
+  if (!ask(settings, facts)) return facts.selection.empty() ? 2 : complain(facts.selection);
+  const int status = explain(facts, name);
+  if (status == 2) return status;
+  Json all = document("why-not");
+  all["name"] = name;
+  all["used"] = status == 0;
+  all["answers"] = Json::array();
+  for (const Answer &a : facts.answers) {
+    if (json) all["answers"].push_back({{"subject", a.who}, {"used", a.used}, {"text", a.text}});
+    else std::printf("%s\n", printable(a.text, true).c_str());
+  }
+  if (json) print(all);
+  return status;
 }
 
 }  // namespace tool

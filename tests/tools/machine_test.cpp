@@ -56,7 +56,7 @@ TEST_F(Machines, AreImported) {
                            "set = \"lu_single\"\ncodelet = \"gemm\"\ndevice = \"gpu0\"\n1200 = \"3.5us\"  # 10\n4800 = \"28us\"  # 20\n",
                            "set = \"lu_double\"\ncodelet = \"qr\"\nclass = \"cpu\"\n4000 = \"7us\"  # 10\n"})
     EXPECT_TRUE(text.has(part)) << part << "\nis not in\n" << text.out;
-  const Answer topo = run("--set drivers=sim --set time=virtual --set sim.machine=" + toml + " topo");
+  const Answer topo = run("--set drivers=sim --set time=virtual --set sim.machine=" + toml + " topo --table");
   EXPECT_EQ(topo.status, 0) << topo.out;
   for (const char *part : {"gpu0:ram", "1.0 GiB", "10000 ns", "11000 ns", "5.0", "6.0"}) EXPECT_TRUE(topo.has(part)) << part << "\n" << topo.out;
 }

@@ -156,7 +156,7 @@ TEST_F(Tools, WronglyCalledIsStatusTwo) {
 }
 
 TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
-  const Answer a = run("topo --set 'cpu.topology=numa:2 core:2 pu:1'");
+  const Answer a = run("topo --table --set 'cpu.topology=numa:2 core:2 pu:1'");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("SPACE ")) << a.out;
   EXPECT_TRUE(a.has("UNIT ")) << a.out;
@@ -164,7 +164,7 @@ TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
   EXPECT_FALSE(a.has("cpu4")) << a.out;
   EXPECT_TRUE(a.has("0 -> 1")) << a.out;
   EXPECT_TRUE(a.has("1 -> 0")) << a.out;
-  const Answer one = run("topo --set workers=1 --set 'cpu.topology=numa:1 core:4 pu:1'");
+  const Answer one = run("topo --table --set workers=1 --set 'cpu.topology=numa:1 core:4 pu:1'");
   EXPECT_EQ(one.status, 0) << one.out;
   EXPECT_TRUE(one.has("cpu0")) << one.out;
   EXPECT_FALSE(one.has("cpu1")) << "workers speaks for the driver: " << one.out;

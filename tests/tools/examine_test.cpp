@@ -1,0 +1,100 @@
+// Plugins whose code ends the process, or does not return: the command names them, says where, and goes on. What plugins and
+// files say cannot steer the terminal.
+#include "tools/command.hpp"
+
+namespace {
+
+using consort_test::Answer;
+
+class Deadly : public consort_test::Tools {
+ protected:
+  std::string add(const std::string &name) const {
+    std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/" + name + ".so", folder_ / name + ".so");
+    return folder_ / name + ".so";
+  }
+  std::string path() const { return "CONSORT_PLUGIN_PATH=" + folder_.path(); }
+};
+
+TEST_F(Deadly, PluginsThatEndTheProcessAreNamedAndTheOthersListed) {
+  const std::string abort = add("deadly_abort"), exit = add("deadly_exit"), segv = add("deadly_segv"), end = add("deadly_end");
+  for (const char *command : {"plugins -v", "plugins --json"}) {
+    const Answer a = run(command, path());
+    EXPECT_EQ(a.status, 0) << a.out;
+    EXPECT_TRUE(a.has(abort + " ends the process in its constructor (signal 6, SIGABRT)")) << a.out;
+    EXPECT_TRUE(a.has(exit + " ends the process in its constructor (exit status 3)")) << a.out;
+    EXPECT_TRUE(a.has(segv + " ends the process in its constructor (signal 11, SIGSEGV)")) << a.out;
+    EXPECT_TRUE(a.has(end + " ends the process in its destructor (signal 6, SIGABRT)")) << a.out;
+    EXPECT_TRUE(a.has("lws.depth")) << "the others are whole: " << a.out;
+  }
+  const Answer config = run("config", path());
+  EXPECT_EQ(config.status, 0) << config.out;
+  EXPECT_TRUE(config.has("[lws]\n") && config.has("[ws]\n")) << config.out;
+  EXPECT_TRUE(config.has("consort: warning: " + abort + " ends the process in its constructor (signal 6, SIGABRT)")) << config.out;
+  EXPECT_TRUE(run("plugins", path()).has("deadly_abort")) << "nothing is loaded without -v";
+}
+
+TEST_F(Deadly, WhyNotSaysWhereAPluginEndsTheProcess) {
+  const std::string abort = add("deadly_abort");
+  const Answer a = run("why-not deadly_abort", path());
+  EXPECT_EQ(a.status, 1) << a.out;
+  EXPECT_TRUE(a.has("driver \"deadly_abort\" is not used: " + abort + " ends the process in its constructor (signal 6, SIGABRT)")) << a.out;
+  EXPECT_EQ(run("why-not cpu0", path()).status, 0) << "and all else is answered as ever";
+}
+
+TEST_F(Deadly, ADriverThatEndsTheProcessWhenItStartsIsFound) {
+  add("deadly_init");
+  const Answer a = run("why-not deadly_init", path());
+  EXPECT_EQ(a.status, 1) << a.out;
+  EXPECT_TRUE(a.has("driver \"deadly_init\" is not used: it ends the process (signal 6, SIGABRT) when it starts")) << a.out;
+  const Answer other = run("why-not lws", path());
+  EXPECT_TRUE(other.has("no runtime starts here: driver \"deadly_init\" ends the process")) << other.out;
+  const Answer topo = run("topo", path());
+  EXPECT_EQ(topo.status, 1) << topo.out;
+  EXPECT_TRUE(topo.has("consort: driver \"deadly_init\" ends the process (signal 6, SIGABRT) when a runtime starts; drivers = \"^deadly_init\"")) << topo.out;
+  EXPECT_EQ(run("topo --set drivers=^deadly_init", path()).status, 0);
+}
+
+TEST_F(Deadly, OneThatDoesNotReturnHasALimitOfTime) {
+  const std::string sleep = add("deadly_sleep");
+  const Answer a = run("plugins -v", path());
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has(sleep + " does not return from its constructor within 5 s")) << a.out;
+  EXPECT_TRUE(a.has("lws.depth")) << a.out;
+}
+
+TEST_F(Deadly, TextOfPluginsAndFilesIsEscaped) {
+  add("deadly_summary");
+  const Answer a = run("plugins -v", path());
+  EXPECT_TRUE(a.has("\\x1b[31mred\\n\\u202eand backwards")) << a.out;
+  EXPECT_EQ(a.out.find('\x1b'), a.out.npos);
+  EXPECT_EQ(run("plugins -v --color=always").out.find("\x1b[1m"), 0u);
+  std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/good.so", folder_ / "a\x1b[2Jb.so");
+  EXPECT_TRUE(run("plugins", path()).has("a\\x1b[2Jb.so"));
+  std::ofstream(folder_ / "trace") << "consort trace 1\n\x1b[2J\n";
+  const Answer trace = run("trace show " + folder_ / "trace");
+  EXPECT_EQ(trace.status, 1);
+  EXPECT_TRUE(trace.has("\\x1b[2J")) << trace.out;
+  EXPECT_EQ(trace.out.find('\x1b'), trace.out.npos);
+}
+
+TEST_F(Deadly, WritablePlacesAreWarnedAboutByPlugins) {
+  add("good");
+  EXPECT_FALSE(run("plugins", path()).has("warning"));
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
+  const Answer a = run("plugins", path());
+  EXPECT_EQ(a.status, 0) << a.out;
+  EXPECT_TRUE(a.has("consort: warning: plugin folder " + folder_.path() + " may be written by every user")) << a.out;
+}
+
+TEST_F(Deadly, WhatIsNoPlainFileIsNotOpened) {
+  ASSERT_EQ(std::system(("mkfifo " + folder_ / "pipe").c_str()), 0);
+  const std::string pipe = folder_ / "pipe";
+  for (const std::string &command : {"trace show " + pipe, "bound " + pipe, "model import " + pipe + " --name a", "machine import " + pipe + " a"}) {
+    const Answer a = run(command, "timeout 20");
+    EXPECT_EQ(a.status, 1) << command << a.out;
+    EXPECT_TRUE(a.has(pipe) && a.has("plain file")) << command << a.out;
+  }
+  EXPECT_EQ(run("conform " + pipe, "timeout 20").status, 2);
+}
+
+}  // namespace

@@ -1,0 +1,119 @@
+// --json of each command that prints data: one object of the shape that docs/command-json.md names, and nothing beside it.
+#include <nlohmann/json.hpp>
+
+#include "tools/command.hpp"
+
+namespace {
+
+using consort_test::Answer;
+using Json = nlohmann::json;
+
+class JsonTool : public consort_test::Tools {
+ protected:
+  // Standard output alone.
+  Json object(const std::string &command, int status = 0) const {
+    const Answer a = run(command + " --json");
+    EXPECT_EQ(a.status, status) << command << a.out;
+    Json j = Json::parse(a.out, nullptr, false);
+    EXPECT_TRUE(j.is_object()) << command << ": " << a.out;
+    if (!j.is_object()) return Json::object();
+    EXPECT_EQ(j.value("format", 0), 1);
+    EXPECT_EQ(j.value("consort", ""), CONSORT_VERSION);
+    return j;
+  }
+  // Every object of the list has these members and no others.
+  static void expect_members(const Json &list, std::vector<std::string> names) {
+    ASSERT_TRUE(list.is_array() && !list.empty()) << list;
+    std::sort(names.begin(), names.end());
+    for (const Json &each : list) {
+      std::vector<std::string> found;
+      for (const auto &[key, value] : each.items()) found.push_back(key);
+      EXPECT_EQ(found, names);
+    }
+  }
+  std::string trace() const {
+    std::ofstream(folder_ / "run.trace")
+        << "consort trace 1\nclock\tvirtual\nscheduler\tdmda\nworker\t0\tcpu0\tcpu\nworker\t1\tgpu0\tgpu\nspace\t0\tram\nspace\t1\tcard\nhome\t0\nat\t0\t0\n"
+           "at\t1\t1\nlink\t0\t1\t1000000000\t0\ncodelet\t0\tgemm\nkind\t0\twork\tab\t4000000\ntime\t0\t0\t4000000\ntime\t0\t1\t1000000\n"
+           "datum\td1\t4000000\t0\t0\ntask\ta0\t0\t0\trd1\t\ntask\ta1\t0\t0\trd1\t\nsubmitted\t0\t0\n"
+           "run\t1\t4000000\t5000000\t0\ta0\t0\t1000000\t0\nrun\t1\t5000000\t6000000\t0\ta1\t0\t1000000\t0\n"
+           "copy\t0\t1\t0\t4000000\t4000000\td1\t0\nend\t0\n";
+    return folder_ / "run.trace";
+  }
+};
+
+TEST_F(JsonTool, PluginsAndSettings) {
+  const Json plugins = object("plugins");
+  expect_members(plugins["plugins"], {"kind", "name", "version", "file", "usable", "reason", "host_abi", "abi", "flags", "summary", "licence", "parameters"});
+  const auto lws = std::find_if(plugins["plugins"].begin(), plugins["plugins"].end(), [](const Json &p) { return p["name"] == "lws"; });
+  ASSERT_NE(lws, plugins["plugins"].end());
+  EXPECT_EQ((*lws)["kind"], "scheduler");
+  expect_members((*lws)["parameters"], {"key", "type", "default", "range", "help"});
+  EXPECT_TRUE(plugins["warnings"].is_array());
+  const Json config = object("config --set window=7");
+  expect_members(config["settings"], {"key", "value", "origin", "type", "default", "range", "help"});
+  const Json changed = object("config --changed --set window=7");
+  ASSERT_EQ(changed["settings"].size(), 1u);
+  EXPECT_EQ(changed["settings"][0]["value"], "7");
+  EXPECT_EQ(changed["settings"][0]["origin"], "code");
+}
+
+TEST_F(JsonTool, TheMachine) {
+  const Json topo = object("topo --set 'cpu.topology=numa:2 l3:1 core:2 pu:2'");
+  expect_members(topo["spaces"], {"id", "name", "driver", "domain", "capacity", "numa", "access"});
+  expect_members(topo["units"], {"id", "name", "class", "arch", "space", "numa", "os_cpu"});
+  expect_members(topo["links"], {"from", "to", "driver", "bytes_per_s", "latency_ns", "measured", "can"});
+  EXPECT_EQ(topo["units"].size(), 4u);
+  EXPECT_EQ(topo["host"]["kind"], "machine");
+  EXPECT_TRUE(object("topo --set drivers=sim --set time=virtual --set sim.cores=1")["host"].is_null()) << "nothing of the host is used";
+  const Json doctor = object("doctor");
+  expect_members(doctor["findings"], {"section", "name", "state", "value", "advice", "package"});
+  EXPECT_EQ(doctor["good"], true);
+  EXPECT_TRUE(doctor["install"].is_string());
+  const Json used = object("why-not cpu");
+  EXPECT_EQ(used["used"], true);
+  expect_members(used["answers"], {"subject", "used", "text"});
+  EXPECT_EQ(object("why-not prio", 1)["used"], false);
+}
+
+TEST_F(JsonTool, RunsAndBounds) {
+  const Json trace = object("trace show " + this->trace());
+  EXPECT_EQ(trace["tasks"], 2);
+  EXPECT_EQ(trace["span_ns"], 6000000);
+  expect_members(trace["workers"], {"name", "class", "tasks", "busy_ns"});
+  expect_members(trace["codelets"], {"codelet", "class", "tasks", "failed", "mean_ns", "estimates_off_by"});
+  expect_members(trace["links"], {"from", "to", "copies", "bytes", "busy_ns"});
+  const Json bound = object("bound " + this->trace());
+  EXPECT_EQ(bound["counted"], "area");
+  EXPECT_EQ(bound["tasks"], 2);
+  EXPECT_NEAR(bound["bound_ns"].get<double>(), 1.6e6, 1);
+  EXPECT_NEAR(bound["took_ns"].get<double>(), 6e6, 1);
+  expect_members(bound["kinds"], {"kind", "units", "each_ns", "ran", "best"});
+  std::ofstream(folder_ / "empty.trace") << "consort trace 1\nworker\t0\tcpu0\tcpu\nspace\t0\tram\nend\t0\n";
+  const Json none = object("bound " + folder_ / "empty.trace");
+  EXPECT_EQ(none.size(), 4u) << none;
+  expect_members(Json::array({{{"notes", none["notes"]}}}), {"notes"});
+}
+
+TEST_F(JsonTool, Models) {
+  const std::string folder = " --set model_folder=" + folder_ / "models";
+  EXPECT_EQ(object("model list" + folder)["models"].size(), 0u);
+  std::ofstream(folder_ / "table") << "performance model for cpu\n# hash size mean dev n\na 1000 10 1 12\nb 2000 20 1 12\nc 4000 40 1 12\n";
+  ASSERT_EQ(run("model import " + folder_ / "table --name gemm" + folder).status, 0);
+  expect_members(object("model list" + folder)["models"], {"name", "of", "file", "here", "machine", "problem", "rows", "measurements"});
+  const Json show = object("model show gemm --fit linear" + folder);
+  expect_members(show["models"][0]["sizes"], {"class", "arch", "implementation", "footprint", "bytes", "median", "spread", "measured", "set_apart"});
+  EXPECT_EQ(show["models"][0]["unit"], "ns");
+  ASSERT_EQ(show["models"][0]["curves"].size(), 1u);
+  const Json check = object("model check" + folder);
+  EXPECT_EQ(check["sizes"], 3);
+  EXPECT_EQ(check["doubts"].size(), 0u);
+}
+
+TEST_F(JsonTool, ErrorsStayLinesOnStandardError) {
+  const Answer a = run("config --json --set windw=3 2>/dev/null");
+  EXPECT_EQ(a.status, 1);
+  EXPECT_EQ(run("topo --json --set scheduler=nosuch").out.find("consort: code: scheduler"), 0u);
+}
+
+}  // namespace

@@ -1,0 +1,90 @@
+// What people see: the tree and the picture of the machine, the page of the doctor, colours, the one form of errors.
+#include "tools/command.hpp"
+
+namespace {
+
+using consort_test::Answer;
+
+class Look : public consort_test::Tools {
+ protected:
+  std::string text(const std::string &path) const {
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }
+};
+
+TEST_F(Look, TopoIsATreeOfCachesMemoriesAndCores) {
+  const Answer a = run("topo --set 'cpu.topology=package:2 numa:1 l3:1 l2:2 core:1 pu:2'");
+  EXPECT_EQ(a.status, 0) << a.out;
+  for (const char *part : {"machine: 4 cores, 8 hardware threads\n", "├─ package 0\n", "└─ package 1\n", "NUMA node 0 1.0 GiB: space 0 ram\n",
+                           "NUMA node 1 1.0 GiB: space 1 ram:1\n", "L3 ", "L2 4.0 MiB + core 0 (os cpu 0,1)", "core 3 (os cpu 6,7)",
+                           "0 ram → 1 ram:1: ", "links\n"})
+    EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
+  EXPECT_EQ(a.out.find('\x1b'), a.out.npos) << "no terminal, no colours";
+}
+
+TEST_F(Look, TopoShowsDevicesBesideTheHost) {
+  const Answer a = run("topo --set drivers=cpu,sim --set sim.devices=2 --set workers=1");
+  EXPECT_EQ(a.status, 0) << a.out;
+  for (const char *part : {"worker cpu0", "devices\n├─ space 1 sim0:ram of driver sim: 1.0 GiB", "gpu1 (class gpu, sim/gpu)", "0 ram → 2 sim1:ram: 12.0 GB/s, 10.0 us (driver sim says so)"})
+    EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
+}
+
+TEST_F(Look, TopoDrawsAPicture) {
+  const std::string svg = folder_ / "m.svg";
+  const Answer a = run("topo --svg " + svg + " --set drivers=cpu,sim --set sim.devices=2");
+  EXPECT_EQ(a.status, 0) << a.out;
+  const std::string s = text(svg);
+  EXPECT_EQ(s.find("<svg "), 0u);
+  for (const char *part : {"machine: ", "core 0", "space 1 sim0:ram (1.0 GiB)", "12 GB/s in, 12 out", "class gpu", "</svg>"})
+    EXPECT_NE(s.find(part), s.npos) << part;
+  EXPECT_EQ(s.find("nan"), s.npos);
+  EXPECT_EQ(run("topo --svg " + folder_ / "no/such.svg").status, 1);
+  ASSERT_EQ(run("topo --svg " + svg + " --set 'cpu.topology=package:4 numa:2 l3:2 core:8 pu:2'").status, 0) << "128 cores in 16 memories";
+  EXPECT_NE(text(svg).find("core 127"), std::string::npos);
+}
+
+TEST_F(Look, TheDoctorSaysWhatIsThereAndWhatIsMissing) {
+  const Answer a = run("doctor");
+  EXPECT_EQ(a.status, 0) << a.out;
+  for (const char *part : {"machine\n", "cores", "memory", "limits\n", "membarrier", "plugins\n", "schedulers", "devices\n", "space ram", "libraries\n", "OpenCL"})
+    EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
+  EXPECT_TRUE(run("doctor", "PATH=/nowhere").has("apt-get install")) << "no compiler there";
+  const Answer bad = run("doctor --set scheduler=nosuch");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_TRUE(bad.has("!!") && bad.has("nosuch")) << bad.out;
+}
+
+TEST_F(Look, ColoursAreForTerminalsAndForThoseThatAsk) {
+  EXPECT_EQ(run("plugins").out.find('\x1b'), std::string::npos);
+  EXPECT_NE(run("plugins --color=always").out.find("\x1b[1m"), std::string::npos);
+  EXPECT_NE(run("plugins --color=always", "NO_COLOR=1").out.find("\x1b[1m"), std::string::npos) << "what is said now goes over the environment";
+  EXPECT_EQ(run("plugins --color=sometimes").status, 2);
+  if (std::system("command -v script >/dev/null") != 0) return;
+  const auto on_a_terminal = [&](const std::string &environment, const std::string &more) {
+    return run("--version >/dev/null; " + environment + " TERM=xterm script -qec '" CONSORT_BIN_DIR "/consort plugins" + more + "' /dev/null").out;
+  };
+  EXPECT_NE(on_a_terminal("", "").find("\x1b[1m"), std::string::npos);
+  EXPECT_EQ(on_a_terminal("NO_COLOR=1", "").find("\x1b[1m"), std::string::npos);
+  EXPECT_EQ(on_a_terminal("", " --color=never").find("\x1b[1m"), std::string::npos);
+}
+
+TEST_F(Look, ErrorsHaveOneForm) {
+  const struct { const char *arguments, *text; int status;
+  } cases[] = {{"", "consort: which command?; consort help lists what there is\n", 2},
+               {"plugins --nothing", "consort: the following argument was not expected: --nothing; consort help plugins says what it takes\n", 2},
+               {"trace", "consort: trace: which of its commands?; consort help trace says what it takes\n", 2},
+               {"why-not", "consort: NAME is required; consort help why-not says what it takes\n", 2},
+               {"conform", "consort: conform judges FILE.so: name one\n", 2},
+               {"bound --kind dreams x", "consort: --kind: ", 2},
+               {"trace show /no/such", "consort: cannot read /no/such\n", 1},
+               {"model show nothing --set model_folder=/nowhere", "consort: no model of \"nothing\" is kept", 1}};
+  for (const auto &c : cases) {
+    const Answer a = run(c.arguments);
+    EXPECT_EQ(a.status, c.status) << c.arguments << a.out;
+    EXPECT_EQ(a.out.find(c.text), 0u) << c.arguments << "\n" << a.out;
+    EXPECT_EQ(a.out.find('\n'), a.out.size() - 1) << "one line: " << a.out;
+  }
+}
+
+}  // namespace

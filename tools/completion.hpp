@@ -1,0 +1,13 @@
+// completion.hpp — `consort completion`: scripts for shells, made of the definitions of commands and options in main.cpp.
+#pragma once
+#include <CLI/App.hpp>
+#include <string>
+
+#include "commands.hpp"
+
+namespace tool {
+
+// shell: bash, zsh or fish; or, for these scripts, words one a line: commands, plugins, settings, models.
+int run_completion(Settings &, const CLI::App &, const std::string &shell);
+
+}  // namespace tool

@@ -1,0 +1,125 @@
+// doctor.cpp — `consort doctor`: what this machine offers, what is missing, and the line that installs it.
+#include "doctor.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "examine.hpp"
+#include "terminal.hpp"
+
+namespace tool {
+namespace {
+
+struct Plugins {
+  std::vector<std::string> refused;                // reasons
+  std::map<std::string, uint32_t> counts;          // by kind
+  std::vector<std::string> drivers;
+};
+
+void take(void *user, const consort_plugin_row *row) {
+  auto &p = *static_cast<Plugins *>(user);
+  if (!row->usable) return p.refused.push_back(row->reason);
+  ++p.counts[kind_name(row->kind)];
+  if (row->kind == CONSORT_KIND_DRIVER) p.drivers.push_back(row->name);
+}
+
+void look_at_plugins(Settings &settings, Examination &examination, Findings *out) {
+  consort_settings s;
+  if (!settings.resolve(&s)) return;
+  Plugins p;
+  std::vector<std::string> warnings;
+  s.log_user = &warnings;
+  s.log = [](void *user, int32_t level, const char *line) {
+    if (level == 1) static_cast<std::vector<std::string> *>(user)->push_back(line);
+  };
+  examination.admit_for(&s);
+  const consort_status status = consort_list_plugins(&s, CONSORT_LIST_LOAD, take, &p);
+  std::string counts;
+  for (const auto &[kind, n] : p.counts) counts += (counts.empty() ? "" : ", ") + std::to_string(n) + " " + kind + (n == 1 ? "" : "s");
+  out->add("plugins", "found", p.counts.empty() ? State::kBad : State::kGood, p.counts.empty() ? "none" : counts,
+           p.counts.empty() ? "put the folder of plugins into CONSORT_PLUGIN_PATH" : "");
+  if (status < 0) out->add("plugins", "settings", State::kBad, consort_error());
+  for (const std::string &reason : p.refused) out->add("plugins", "not used", State::kNote, reason);
+  for (const std::string &w : warnings)
+    if (std::find(p.refused.begin(), p.refused.end(), w) == p.refused.end()) out->add("plugins", "warning", State::kNote, w);
+}
+
+// "driver "cuda" did not start: …" of the log, and drivers that found nothing.
+void look_at_devices(const Inventory &all, Findings *out) {
+  if (!all.error.empty()) return out->add("devices", "runtime", State::kBad, "does not start: " + all.error, "`consort why-not NAME` asks about one plugin");
+  std::map<std::string, uint32_t> units;
+  for (const Unit &u : all.units) ++units[u.klass];
+  std::string text;
+  for (const auto &[klass, n] : units) text += (text.empty() ? "" : ", ") + std::to_string(n) + " " + klass;
+  out->add("devices", "units", units.empty() ? State::kBad : State::kGood, text.empty() ? "none" : text);
+  for (const Space &s : all.spaces)
+    out->add("devices", "space " + s.name, State::kGood, (s.capacity ? bytes(s.capacity) : "size unknown") + ", driver " + s.driver);
+  for (const Line &l : all.log) {
+    const std::string start = "driver \"";
+    if (!l.text.starts_with(start)) continue;
+    const size_t end = l.text.find('"', start.size()), why = l.text.find("did not start: ");
+    if (end == l.text.npos) continue;
+    const std::string name = l.text.substr(start.size(), end - start.size());
+    if (why != l.text.npos) out->add("devices", "driver " + name, State::kNote, "did not start: " + l.text.substr(why + 15));
+    else if (l.text.find(" offers 0 devices") != l.text.npos) out->add("devices", "driver " + name, State::kNote, "found no device; consort why-not " + name + " says more");
+  }
+}
+
+const char *mark_of(State s) { return s == State::kGood ? "ok" : s == State::kNote ? "--" : "!!"; }
+const char *name_of(State s) { return s == State::kGood ? "good" : s == State::kNote ? "note" : "bad"; }
+
+void print_page(const Findings &all) {
+  std::string section;
+  for (const Finding &f : all.list()) {
+    if (f.section != section) std::printf("%s%s\n", section.empty() ? "" : "\n", bold(f.section).c_str()), section = f.section;
+    const std::string mark = mark_of(f.state), painted = f.state == State::kGood ? green(mark) : f.state == State::kNote ? yellow(mark) : red(mark);
+    std::printf("  %s  %-22s %s%s\n", painted.c_str(), printable(f.name).c_str(), printable(f.value).c_str(),
+                f.advice.empty() ? "" : ("; " + printable(f.advice)).c_str());
+  }
+  if (const std::string line = all.install_line(); !line.empty()) std::printf("\n%s\n  %s\n", bold("to install what is missing").c_str(), line.c_str());
+}
+
+Json json_of_page(const Findings &all) {
+  Json j = document("doctor");
+  j["good"] = !all.any_bad();
+  j["findings"] = Json::array();
+  for (const Finding &f : all.list())
+    j["findings"].push_back({{"section", f.section}, {"name", f.name}, {"state", name_of(f.state)}, {"value", f.value}, {"advice", f.advice}, {"package", f.package}});
+  j["install"] = all.install_line();
+  return j;
+}
+
+}  // namespace
+
+void Findings::add(std::string section, std::string name, State state, std::string value, std::string advice, std::string package) {
+  list_.push_back({std::move(section), std::move(name), std::move(value), std::move(advice), std::move(package), state});
+}
+
+bool Findings::any_bad() const {
+  return std::any_of(list_.begin(), list_.end(), [](const Finding &f) { return f.state == State::kBad; });
+}
+
+std::string Findings::install_line() const {
+  std::string line;
+  std::set<std::string> seen;
+  for (const Finding &f : list_)
+    if (!f.package.empty() && seen.insert(f.package).second) line += " " + f.package;
+  return line.empty() ? "" : "apt-get install" + line;
+}
+
+int run_doctor(Settings &settings, bool json) {
+  Findings all;
+  Examination examination;
+  const Progress progress("looking at this machine");
+  look_at_host(&all);
+  look_at_limits(&all);
+  look_at_plugins(settings, examination, &all);
+  look_at_devices(take_inventory(settings, examination, {{"log", "debug"}}), &all);
+  look_at_libraries(&all);
+  if (json) print(json_of_page(all));
+  else print_page(all);
+  return all.any_bad() ? 1 : 0;
+}
+
+}  // namespace tool

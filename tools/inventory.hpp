@@ -1,0 +1,59 @@
+// inventory.hpp — what a runtime of these settings would have: spaces, units, links; or why none starts.
+//
+// A child process starts the runtime, which nobody pumps, asks it and stops it: no thread is bound, no task runs, and a driver
+// that ends its process does not end the command. One thread.
+#pragma once
+#include <consort/consort.h>
+
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "examine.hpp"
+#include "json.hpp"
+
+namespace tool {
+
+struct Space {
+  uint32_t id;
+  std::string name, driver, domain;
+  uint64_t capacity;                               // 0: unknown
+  uint32_t flags;
+  int32_t numa;                                    // < 0: none
+};
+struct Unit {
+  uint32_t id;
+  std::string name, klass, arch;
+  uint32_t space;                                  // CONSORT_NONE: none
+  int32_t numa, os_cpu;
+};
+struct Link {
+  uint32_t from, to;
+  std::string driver;
+  uint64_t bytes_per_s, latency_ns;
+  uint32_t flags;
+  bool measured;
+};
+struct Line {                                      // of the runtime's log
+  int32_t level;
+  std::string text;
+};
+
+struct Inventory {
+  std::string error;                               // why no runtime starts; "": one does
+  std::string culprit, ending;                     // the driver that ended the process, and how; "": none did
+  std::string topology;                            // the setting cpu.topology
+  std::vector<Line> log;
+  std::vector<Space> spaces;
+  std::vector<Unit> units;
+  std::vector<Link> links;
+};
+
+// extra: settings over the user's. seconds: that the child may take.
+Inventory take_inventory(Settings &, Examination &, std::vector<consort_setting> extra, double seconds = 30);
+
+Json json_of(const Inventory &);                   // {"spaces": […], "units": […], "links": […]}
+std::vector<std::string> space_flags(uint32_t);    // "load/store", "copies only", …
+std::vector<std::string> link_flags(uint32_t);
+
+}  // namespace tool

@@ -1,0 +1,22 @@
+// json.hpp — what commands print with --json: one object with stable names, in the order in which docs/command-json.md lists them.
+#pragma once
+#include <consort/consort.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace tool {
+
+using Json = nlohmann::ordered_json;
+
+// {"command": …, "format": 1, "consort": version}, to be filled. A later format may drop or change names; new names come without.
+inline Json document(const char *command) { return {{"command", command}, {"format", 1}, {"consort", consort_version()}}; }
+
+// Bytes that are not UTF-8 become U+FFFD.
+inline std::string text_of(const Json &json, int indent = 2) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+inline void print(const Json &json) { std::printf("%s\n", text_of(json).c_str()); }
+
+}  // namespace tool
