@@ -73,7 +73,7 @@ Result<std::string> folder_of(const consort_settings *settings) {
 std::vector<float> samples_like(double median, double spread) {
   static constexpr double kNormal[] = {-1.38, -0.89, -0.55, -0.27, 0, 0.27, 0.55, 0.89, 1.38};
   std::vector<float> all;
-  for (const double z : kNormal) all.push_back(static_cast<float>(std::max(median + z * spread, median / 100)));
+  for (const double z : kNormal) all.push_back(static_cast<float>(std::clamp(median + z * spread, median / 100, 9e17)));
   return all;
 }
 
@@ -82,7 +82,8 @@ Result<StoredCell> brought_cell(const consort_model_row &r, uint32_t i) {
   if (r.size < offsetof(consort_model_row, told)) return bad("its size is not that of consort_model_row");
   if (!r.klass || !*r.klass) return bad("it names no class of units");
   if (r.impl_number >= StoredModel::kBroughtImpls) return bad("impl_number is above 3");
-  if (!(r.median > 0) || !(r.median < 1e18)) return bad("median is not above 0, or above 1e18");
+  if (!(r.median >= 1e-12) || !(r.median <= 9e17)) return bad("median is not above 0, or not from 1e-12 to 9e17");
+  if (r.bytes == UINT64_MAX) return bad("bytes is no size");
   if (!r.count) return bad("count is 0");
   StoredCell c;
   c.klass = one_line(r.klass);

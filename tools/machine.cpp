@@ -23,6 +23,8 @@ using nlohmann::json;
   throw std::runtime_error(where + ": " + what);
 }
 
+constexpr double kMostAccelerators = 63, kMostCores = 65536;  // of one machine of the driver sim
+
 // A value and where it stands.
 struct Node {
   const json &value;
@@ -53,9 +55,10 @@ struct Node {
     if (x <= 0) refuse(where, "must be more than 0");
     return x;
   }
-  uint64_t count(uint64_t least) const {
+  uint64_t count(uint64_t least, double most = 1e18) const {
     const double x = number(static_cast<double>(least));
     if (x != std::floor(x) || x > 1e18) refuse(where, value.dump() + " is no whole number");
+    if (x > most) refuse(where, value.dump() + " is more than the driver takes");
     return static_cast<uint64_t>(x);
   }
   std::string text() const {
@@ -66,8 +69,9 @@ struct Node {
 
 // As it may stand in the file: between quotes, in lists with commas.
 std::string name_of(const std::string &where, const std::string &name) {
-  if (name.empty() || name.find_first_of("\",\n\\") != std::string::npos)
-    refuse(where, "a name with a quote, a comma or a backslash in it, or none");
+  if (name.empty() || name.find_first_of("\",\n\\") != std::string::npos || std::isspace(static_cast<unsigned char>(name.front())) ||
+      std::isspace(static_cast<unsigned char>(name.back())))
+    refuse(where, "a name with a quote, a comma or a backslash in it, with a blank at an end, or none");
   return name;
 }
 
@@ -78,6 +82,13 @@ std::string printed(const char *format, double x) {
 }
 std::string in_quotes(const std::string &s) { return "\"" + s + "\""; }
 std::string us(double x) { return in_quotes(printed("%.10g", x) + "us"); }
+// A time in microseconds that the driver takes. unit: microseconds of one of the file's.
+std::string time_of(const Node &n, double unit, double least = 0, double most = 1e15) {
+  const double x = n.number(0) * unit;
+  if (least > 0) n.positive();
+  if (!(x >= least && x <= most)) refuse(n.where, n.value.dump() + " is not from " + printed("%g", least) + " to " + printed("%g", most) + " us");
+  return us(x);
+}
 std::string lower(std::string s) {
   for (char &c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return s;
@@ -109,18 +120,18 @@ class Import {
 void Import::overheads() {
   if (!root_.has("overheads_us")) return;
   const Node o = root_["overheads_us"];
-  const auto given = [&](const char *key) { return o.has(key) ? o[key].number(0) : 0; };
+  const auto given = [&](const char *key) { return o.has(key) ? time_of(o[key], 1, 0, 1e6) : us(0); };
   std::string accelerator = "cuda";
   o.each([&](const std::string &key, const Node &) {
     if (const size_t at = key.find("_task_queue"); at != std::string::npos) accelerator = key.substr(0, at);
   });
   out_ += "[overheads]\n";
-  line("submit", us(given("task_submit")));
-  line("task", us(given("task_push")));
-  line("fetch", us(given("fetch_input_per_buffer")));
-  line("launch", us(given((accelerator + "_task_queue").c_str())));
-  line("copy", us(given((accelerator + "_transfer_queue").c_str())));
-  line("alloc", us(given((accelerator + "_malloc").c_str())));
+  line("submit", given("task_submit"));
+  line("task", given("task_push"));
+  line("fetch", given("fetch_input_per_buffer"));
+  line("launch", given((accelerator + "_task_queue").c_str()));
+  line("copy", given((accelerator + "_transfer_queue").c_str()));
+  line("alloc", given((accelerator + "_malloc").c_str()));
 }
 
 void Import::devices() {
@@ -132,15 +143,15 @@ void Import::devices() {
       if (key == "cpu") return;
       if (accelerators) refuse(n.where, "a second kind of accelerator, where one is understood");
       klass = name_of(n.where, key);
-      accelerators = n.count(1);
+      accelerators = n.count(1, kMostAccelerators);
     });
   } else {
-    accelerators = p_["ngpus"].count(0);
-    if (p_["ncores"].count(1) <= accelerators) refuse(p_.where + ".ncores", "no more than ngpus, each of which needs one");
+    accelerators = p_["ngpus"].count(0, kMostAccelerators);
+    if (p_["ncores"].count(1, kMostCores) <= accelerators) refuse(p_.where + ".ncores", "no more than ngpus, each of which needs one");
   }
   if (told && p_.has("ngpus") && p_["ngpus"].count(0) != accelerators)
     refuse(p_.where + ".ngpus", "is " + p_["ngpus"].value.dump() + ", starpu_workers says " + std::to_string(accelerators));
-  const uint64_t cores = told ? p_["starpu_workers"]["cpu"].count(0) : p_["ncores"].count(1) - accelerators;
+  const uint64_t cores = told ? p_["starpu_workers"]["cpu"].count(0, kMostCores) : p_["ncores"].count(1) - accelerators;
   out_ += "\n# cores that drive no accelerator; how much memory they have is not said\n[[device]]\n";
   line("name", in_quotes("cpu"));
   line("host", "true");
@@ -172,7 +183,7 @@ void Import::routes() {
     out_ += "\n[[wire]]\n";
     line("name", in_quotes(name_of(l.where, key)));
     line("bandwidth", printed("%.17g", l["bandwidth_Bps"].positive()));
-    line("latency", us(l["latency_s"].number(0) * 1e6));
+    line("latency", time_of(l["latency_s"], 1e6));
   });
   std::map<std::pair<std::string, std::string>, bool> seen;
   p_["routes"].each([&](const std::string &key, const Node &r) {
@@ -210,14 +221,14 @@ void Import::matrices() {
       line("from", in_quotes(name(from)));
       line("to", in_quotes(name(to)));
       line("bandwidth", printed("%.17g", rates[from][to].positive() * 1e6));
-      line("latency", us(p_.has("latency_us") ? p_["latency_us"][from][to].number(0) : 0));
+      line("latency", p_.has("latency_us") ? time_of(p_["latency_us"][from][to], 1) : us(0));
       line("both", "false");
     }
 }
 
 void Import::kernels() {
   // by set, kernel, device; then by bytes. The tile stands behind, for who reads the file.
-  std::map<std::string, std::map<uint64_t, std::pair<double, std::string>>> tables;
+  std::map<std::string, std::map<uint64_t, std::pair<std::string, std::string>>> tables;
   p_["kernels"].each([&](const std::string &set, const Node &tiles) {
     const double element = set.ends_with("_double") ? 8 : 4;
     tiles.each([&](const std::string &tile, const Node &kernels) {
@@ -235,14 +246,14 @@ void Import::kernels() {
           const std::string head = "\n[[kernel]]\nset = " + in_quotes(name_of(tiles.where, set)) +
                                    "\ncodelet = " + in_quotes(name_of(devices.where, kernel)) +
                                    (d == "cpu" ? "\nclass = " : "\ndevice = ") + in_quotes(d) + "\n";
-          tables[head][bytes] = {devices[d]["mean_us"].positive(), tile};
+          tables[head][bytes] = {time_of(devices[d]["mean_us"], 1, 1e-3), tile};
         }
       });
     });
   });
   for (const auto &[head, times] : tables) {
     out_ += head;
-    for (const auto &[bytes, time] : times) out_ += std::to_string(bytes) + " = " + us(time.first) + "  # " + time.second + "\n";
+    for (const auto &[bytes, time] : times) out_ += std::to_string(bytes) + " = " + time.first + "  # " + time.second + "\n";
   }
 }
 

@@ -51,7 +51,7 @@ Arch arch_of(const std::string &word, const std::map<std::string, std::string> &
   size_t end = 0;
   while (end < word.size() && std::isalpha(static_cast<unsigned char>(word[end]))) ++end;
   a.klass = word.substr(0, end);
-  if (const size_t at = word.find("impl"); at != word.npos) a.impl = static_cast<uint32_t>(std::atoi(word.c_str() + at + 4));
+  if (const size_t at = word.find("impl"); at != word.npos) a.impl = static_cast<uint32_t>(std::min(std::strtoul(word.c_str() + at + 4, nullptr, 10), 1000ul));
   if (const auto i = names.find(a.klass); i != names.end()) a.klass = i->second;
   return a;
 }
@@ -137,7 +137,7 @@ int run_model_import(Settings &settings, const std::string &from, const std::str
     r.klass = std::get<0>(key).c_str();
     r.impl_number = std::get<1>(key);
     r.bytes = std::get<2>(key);
-    r.count = static_cast<uint64_t>(sum.n);
+    r.count = static_cast<uint64_t>(std::clamp(sum.n, 1.0, 1e18));
     r.median = sum.mean() * (energy ? 1e6 : 1e3);  // us, J
     r.spread = sum.dev() * (energy ? 1e6 : 1e3);
     rows.push_back(r);
