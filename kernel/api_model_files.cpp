@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <tuple>
 
 #include "api.hpp"
@@ -109,14 +110,13 @@ extern "C" consort_status consort_keep_model(const consort_settings *settings, c
     if (folder->empty())
       return set_error(CONSORT_E_INVAL, "no folder to keep models in: HOME is not set; the setting model_folder names one");
     StoredModel m = StoredModel::brought(machine_words(false), one_line(name), what);
+    std::multimap<std::tuple<std::string, uint64_t, uint32_t>, StoredCell> sorted;  // equal ones as they came
     for (uint32_t i = 0; i < n; ++i) {
       auto cell = brought_cell(rows[i], i);
       if (!cell) return set_error(cell.error());
-      m.cells.push_back(std::move(*cell));
+      sorted.emplace(std::tuple(cell->klass, cell->bytes, cell->impl), std::move(*cell));
     }
-    std::stable_sort(m.cells.begin(), m.cells.end(), [](const StoredCell &a, const StoredCell &b) {
-      return std::tie(a.klass, a.bytes, a.impl) < std::tie(b.klass, b.bytes, b.impl);
-    });
+    for (auto &[key, cell] : sorted) m.cells.push_back(std::move(cell));
     const KeptFile file = m.file(*folder);
     if (path && room) std::snprintf(path, room, "%s", file.path().c_str());
     if (!n) {

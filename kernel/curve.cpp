@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace consort {
@@ -233,9 +234,14 @@ Curve fit(const CurveShape &s, std::span<const CurvePoint> all) {
     if (good) points.push_back({p, 1 / p.value});
   }
   if (points.size() > kEnough) {     // more say nothing new
-    std::stable_sort(points.begin(), points.end(), [](const auto &a, const auto &b) { return a.at[0] < b.at[0]; });
-    for (size_t i = 0; i < kEnough; ++i) points[i] = points[i * (points.size() - 1) / (kEnough - 1)];
-    points.resize(kEnough);
+    std::vector<size_t> order(points.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return points[a].at[0] != points[b].at[0] ? points[a].at[0] < points[b].at[0] : a < b;
+    });
+    Points some;
+    for (size_t i = 0; i < kEnough; ++i) some.push_back(points[order[i * (order.size() - 1) / (kEnough - 1)]]);
+    points.swap(some);
   }
   Curve c;
   for (int turn = 0;; ++turn) {

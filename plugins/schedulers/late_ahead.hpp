@@ -21,8 +21,12 @@ inline void Late::bring_ahead(const Crew &crew, const consort_task *task, double
   const consort_task *next[kNext];
   const uint32_t n = std::min(kNext, models_->successors(host_, task, next, kNext));
   std::pair<float, const consort_task *> order[kNext];
-  for (uint32_t i = 0; i < n; ++i) order[i] = {graph_.rank(next[i], host_, models_), next[i]};
-  std::stable_sort(order, order + n, [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (uint32_t i = 0; i < n; ++i) {  // sorted in place: std::stable_sort allocates, and pop() may not
+    const std::pair<float, const consort_task *> one{graph_.rank(next[i], host_, models_), next[i]};
+    uint32_t at = i;
+    for (; at > 0 && order[at - 1].first < one.first; --at) order[at] = order[at - 1];
+    order[at] = one;
+  }
   struct Wish {
     const consort_task *task;
     uint32_t space;

@@ -49,7 +49,8 @@ class Ways {
     order_.resize(p_.tasks.size());
     std::iota(order_.begin(), order_.end(), 0);
     std::erase_if(order_, [&](uint32_t t) { return !(through(t) > than); });
-    std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return through(a) > through(b); });
+    std::sort(order_.begin(), order_.end(),
+              [&](uint32_t a, uint32_t b) { return through(a) != through(b) ? through(a) > through(b) : a < b; });
     std::vector<bool> covered(p_.tasks.size());
     size_t added = 0, tried = 0;
     for (const uint32_t t : order_) {

@@ -33,8 +33,8 @@ struct Instance : Base {
       const bool all = std::all_of(team.members, team.members + team.nmembers, [&](uint32_t m) { return members.has(m); });
       for (uint32_t k = 0; all && k < team.nmembers; ++k) next[team.members[k]].in.push_back(&team);
     }
-    for (Seat &s : next)
-      std::stable_sort(s.in.begin(), s.in.end(), [](auto *a, auto *b) { return a->nmembers > b->nmembers; });
+    for (Seat &s : next)  // the largest first, of equal ones the first of the topology, whose array they point into
+      std::sort(s.in.begin(), s.in.end(), [](auto *a, auto *b) { return a->nmembers != b->nmembers ? a->nmembers > b->nmembers : a < b; });
     for (uint32_t w = 0; w < next.size() && w < seats.size(); ++w)
       next[w].busy = seats[w].busy, next[w].turn = seats[w].turn;
     seats.swap(next);
