@@ -93,6 +93,9 @@ bool Worker::try_lease(Hand &h, bool for_now) noexcept {
   }
   h.lease = this;
   show_awake();
+  // Pairs with the heavy fence at the end of watch(). The exchange above is no fence: on a weakly ordered processor the
+  // look at `watched` may come before the lease is visible.
+  fence::light(rt.asymmetric);
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
   return true;
 }
@@ -160,8 +163,9 @@ void Worker::show_awake() noexcept {
 }
 
 // Who is on duty may have been woken while the token was held, have found it so, and sleep again: then it is told once
-// more. Either it sees the token free, or we see that somebody took its parker, for it did so before it woke: each side
-// has its store before the fence (theirs are read-modify-writes) and its look behind.
+// more. Either it sees the token free, or this thread sees that its parker was taken. The waker takes the parker, then
+// wakes (release); the woken thread (acquire) looks at the token after that. So if its look comes before the store of
+// kFree below, the parker was taken before that store, too, and the look behind the heavy fence sees it.
 bool Worker::lie_down(Hand &h, Frame &f) noexcept {
   show_asleep(*duty_.load(std::memory_order_acquire));
   if (step(h, f)) return false;

@@ -29,15 +29,15 @@ bool is_priority(const consort_task *task) noexcept { return task->priority != 0
 
 // The owner comes in. This store and its later load of epoch_ or draining_ pair with drain()'s store of those and its
 // later load of `inside`. Where the system can interrupt all threads of the process with a barrier, only the compiler
-// is held back here; elsewhere the store is seq_cst.
+// is held back here. Elsewhere a fence stands between the store and that load, which may be relaxed: a seq_cst exchange
+// would be enough on x86-64 alone, since on AArch64 a later relaxed load may pass the store of an exchange.
 inline void Instance::enter(Slot &me) const noexcept {
   const uint32_t next = me.inside.load(std::memory_order_relaxed) + 1;
-  if (asymmetric_) [[likely]] {
-    me.inside.store(next, std::memory_order_relaxed);
+  me.inside.store(next, std::memory_order_relaxed);
+  if (asymmetric_) [[likely]]
     std::atomic_signal_fence(std::memory_order_seq_cst);
-  } else {
-    me.inside.exchange(next, std::memory_order_seq_cst);
-  }
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 inline uint32_t Instance::leave(Slot &me, uint32_t answer) noexcept {
@@ -162,7 +162,7 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
 consort_status Instance::quiesce(uint64_t deadline) noexcept {
   if (!wait_outside(deadline)) return CONSORT_E_TIMEOUT;
   for (const Door &door : doors_)
-    while (door.inside.load(std::memory_order_acquire)) {  // pairs with push_outside()
+    while (door.inside.load(std::memory_order_seq_cst)) {  // pairs with push_outside()
       if (deadline != CONSORT_NEVER && host_->now(host_) >= deadline) return CONSORT_E_TIMEOUT;
       sched_yield();
     }
@@ -227,7 +227,9 @@ uint32_t Instance::push_outside(const consort_push &p) noexcept {
   // By the stack: mostly a door of one's own.
   Door &door = doors_[(reinterpret_cast<uintptr_t>(&p) >> 12) * 0x9e3779b97f4a7c15u >> 61];
   static_assert(kDoors == 8);
-  door.inside.fetch_add(1, std::memory_order_relaxed);
+  // seq_cst with the load in quiesce(). If the push is taken, its place in the ring or under the lock (release) comes
+  // before drain()'s look there (acquire), so quiesce() sees it inside. If it finds the instance closed, it leaves nothing.
+  door.inside.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t n = p.n ? place(*group_.load(std::memory_order_acquire), p) : 0;  // pairs with the store in workers()
   door.inside.fetch_sub(1, std::memory_order_release);  // pairs with quiesce()
   return n;
