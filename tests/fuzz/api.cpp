@@ -40,7 +40,10 @@ consort_status ApiProgram::call(const consort_call *c) {
   return CONSORT_OK;
 }
 
-void ApiProgram::check(consort_status s) {
+// With FUZZ_TRACE in the environment each call's place, status and text are told on stderr.
+void ApiProgram::check(consort_status s, std::source_location at) {
+  static const bool traced = std::getenv("FUZZ_TRACE");
+  if (traced) std::fprintf(stderr, "%s:%u: %s %s\n", at.function_name(), at.line(), consort_status_name(s), s < 0 ? consort_error() : "");
   if (s < 0) expect(*consort_error() != 0, "a refusal has a text", consort_status_name(s));
 }
 
@@ -129,7 +132,10 @@ void ApiProgram::submit(bool repeat) {
   const consort_status s = consort_submit(rt_, &t, &id);
   check(s);
   if (s < 0) return;
-  if (t.size == sizeof t && t.more && more.end_holds) held_.push_back(id);
+  if (std::getenv("FUZZ_TRACE"))
+    std::fprintf(stderr, "task of %u bytes: worker %d, flags %x, group %llx, %u after, %u uses, more %d: tag %d, %u holds\n", t.size, static_cast<int>(t.worker),
+                 t.flags, static_cast<unsigned long long>(t.group.v), t.nafter, t.nuses, t.more != nullptr, static_cast<int>(more.flags), more.end_holds);
+  if (t.size >= offsetof(consort_task_desc, more) + sizeof t.more && t.more && more.end_holds) held_.push_back(id);
   if (tasks_.size() < 64) tasks_.push_back(id);
 }
 

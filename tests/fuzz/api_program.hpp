@@ -9,6 +9,7 @@
 #include <consort/memory.h>
 
 #include <array>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ class ApiProgram {
   uint32_t some_worker() { return in_.below(4) ? CONSORT_NONE : in_.below(8); }
   const char *scheduler();
   uint64_t tag() { return in_.below(6); }
-  void check(consort_status s);
+  void check(consort_status s, std::source_location at = std::source_location::current());
 
   void submit(bool repeat);
   void data_call();
