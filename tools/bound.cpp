@@ -27,17 +27,21 @@ int run_bound(Settings &settings, const BoundOptions &o) {
   consort_settings s;
   if (!settings.resolve(&s, extra)) return 2;
   must_be_plain(o.record);
-  const Progress progress("looking for the bound of " + o.record);
+  Progress progress("looking for the bound of " + o.record);
   if (o.json) {                                    // the report says one line, an object
     Json all = document("bound");
     const consort_status told = consort_report_file(&s, "bound", o.record.c_str(), [](void *user, const char *line) {
       if (const Json said = Json::parse(line, nullptr, false); said.is_object()) static_cast<Json *>(user)->update(said);
     }, &all);
+    progress.clear();
     if (told >= 0) print(all);
     return told < 0 ? failed() : 0;
   }
   const consort_status told = consort_report_file(
-      &s, "bound", o.record.c_str(), [](void *, const char *line) { std::puts(printable(line).c_str()); }, nullptr);
+      &s, "bound", o.record.c_str(), [](void *user, const char *line) {
+        static_cast<Progress *>(user)->clear();
+        std::puts(printable(line).c_str());
+      }, &progress);
   return told < 0 ? failed() : 0;
 }
 

@@ -73,7 +73,10 @@ int run_config(Settings &settings, bool changed_only, bool json) {
   consort_settings s;
   if (!settings.resolve(&s)) return 2;
   Examination examination;
-  examination.admit_for(&s);
+  {
+    const Progress progress("loading plugins");
+    examination.admit_for(&s);
+  }
   Json all = document("config");
   Json &list = all["settings"] = Json::array();
   Printer printer{changed_only, {}, json ? &list : nullptr};

@@ -133,7 +133,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   if (!quiet)
     o.told = [&](const conform::Tally &t, const conform::Row &r) {
       const bool calm = r.ending == conform::Ending::kPassed || r.ending == conform::Ending::kUnsupported;
-      if (asked.verbose || !calm) std::fputs(printable(conform::text_of(t, r), true).c_str(), stdout), std::fflush(stdout);
+      if (asked.verbose || !calm) progress.clear(), std::fputs(printable(conform::text_of(t, r), true).c_str(), stdout), std::fflush(stdout);
       progress.now("judging " + t.subject.name() + ", case " + std::to_string(t.rows.size() + 1));
     };
   std::vector<conform::Tally> all;
@@ -145,6 +145,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
                                "\"; consort conform --list names them");
     good = good && all.back().conforms();
     const std::string badge = printable(conform::badge_of(all.back()));
+    progress.clear();
     if (!quiet) std::puts((all.back().conforms() ? green(badge) : red(badge)).c_str());
   }
   json.write(conform::json_of(all));

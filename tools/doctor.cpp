@@ -111,12 +111,13 @@ std::string Findings::install_line() const {
 int run_doctor(Settings &settings, bool json) {
   Findings all;
   Examination examination;
-  const Progress progress("looking at this machine");
+  Progress progress("looking at this machine");
   look_at_host(&all);
   look_at_limits(&all);
   look_at_plugins(settings, examination, &all);
   look_at_devices(take_inventory(settings, examination, {{"log", "debug"}}), &all);
   look_at_libraries(&all);
+  progress.clear();
   if (json) print(json_of_page(all));
   else print_page(all);
   return all.any_bad() ? 1 : 0;

@@ -116,8 +116,11 @@ int run_plugins(Settings &settings, bool verbose, bool json) {
   }
   Examination examination;
   const bool load = verbose || json;
-  if (load) examination.admit_for(&s);
-  const consort_status status = consort_list_plugins(&s, load ? CONSORT_LIST_LOAD : 0, take, &lists);
+  const consort_status status = [&] {
+    const Progress progress("loading plugins");
+    if (load) examination.admit_for(&s);
+    return consort_list_plugins(&s, load ? CONSORT_LIST_LOAD : 0, take, &lists);
+  }();
   std::erase_if(lists.warnings, [&](const std::string &w) {
     return std::any_of(lists.all.begin(), lists.all.end(), [&](const Found &f) { return printable(f.reason) == w; });
   });

@@ -13,6 +13,7 @@ namespace {
 
 enum class Color { kAuto, kAlways, kNever };
 Color chosen = Color::kAuto;
+constexpr char kClear[] = "\r\x1b[K";
 
 bool colored(int fd) {
   if (chosen != Color::kAuto) return chosen == Color::kAlways;
@@ -66,13 +67,18 @@ void Progress::now(std::string doing) {
   doing_ = std::move(doing);
 }
 
+void Progress::clear() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(shown_, false)) [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kClear, sizeof kClear - 1);
+}
+
 // write(), not stdio: a child that is forked meanwhile must not find stdio's lock taken.
 void Progress::run() {
   const auto say = [](const std::string &text) { return ::write(STDERR_FILENO, text.data(), text.size()) >= 0; };
   std::unique_lock lock(mutex_);
   for (int seconds = 1; !changed_.wait_for(lock, std::chrono::seconds(1), [this] { return over_; }); ++seconds)
-    shown_ |= say("\r\x1b[Kconsort: " + printable(doing_) + " (" + std::to_string(seconds) + " s)");
-  if (shown_) (void)say("\r\x1b[K");
+    shown_ |= say(kClear + ("consort: " + printable(doing_) + " (" + std::to_string(seconds) + " s)"));
+  if (shown_) (void)say(kClear);
 }
 
 }  // namespace tool

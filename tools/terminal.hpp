@@ -33,6 +33,7 @@ class Progress {
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
   void now(std::string doing);                     // another text from here on
+  void clear();                                    // before something is printed
 
  private:
   void run();

@@ -273,8 +273,11 @@ int explain(const Facts &facts, const std::string &name) {
 
 int run_why_not(Settings &settings, const std::string &name, bool json) {
   Facts facts;
-  const Progress progress("starting a runtime, to ask it");
-  if (!ask(settings, facts)) return facts.selection.empty() ? 2 : complain(facts.selection);
+  const bool asked = [&] {
+    const Progress progress("starting a runtime, to ask it");
+    return ask(settings, facts);
+  }();
+  if (!asked) return facts.selection.empty() ? 2 : complain(facts.selection);
   const int status = explain(facts, name);
   if (status == 2) return status;
   Json all = document("why-not");

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where. Components: runtime (library, plugins, command, manual pages) and sdk (headers, CMake package,
+# What `cmake --install` puts where. Components: runtime (library, plugins, command, manual pages, completion) and sdk (headers, CMake package,
 # pkg-config file).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Consort)
@@ -11,6 +11,12 @@ endif()
 if(TARGET consort_man)
   get_target_property(pages consort_man PAGES)
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+endif()
+if(TARGET consort_completion) # where the shells of a distribution look
+  set(completion ${PROJECT_BINARY_DIR}/completion)
+  install(FILES ${completion}/consort DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
+  install(FILES ${completion}/_consort DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT runtime)
+  install(FILES ${completion}/consort.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/sdk/include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)

@@ -69,6 +69,16 @@ TEST_F(Look, ColoursAreForTerminalsAndForThoseThatAsk) {
   EXPECT_EQ(on_a_terminal("", " --color=never").find("\x1b[1m"), std::string::npos);
 }
 
+TEST_F(Look, WhatTakesLongSaysSoOnATerminalAlone) {
+  std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/deadly_sleep.so", folder_ / "deadly_sleep.so");
+  const std::string environment = "CONSORT_PLUGIN_PATH=" + folder_.path();
+  if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "no terminal to be had";
+  const Answer a = run("--version >/dev/null; " + environment + " TERM=xterm script -qec '" CONSORT_BIN_DIR "/consort why-not deadly_sleep' /dev/null");
+  EXPECT_TRUE(a.has("\r\x1b[Kconsort: starting a runtime, to ask it (1 s)")) << a.out;
+  const size_t last = a.out.rfind("\r\x1b[K"), answer = a.out.find("is not used");
+  EXPECT_TRUE(last != a.out.npos && answer != a.out.npos && last < answer) << "it is gone before the answer: " << a.out;
+}
+
 TEST_F(Look, ErrorsHaveOneForm) {
   const struct { const char *arguments, *text; int status;
   } cases[] = {{"", "consort: which command?; consort help lists what there is\n", 2},
