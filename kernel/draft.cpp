@@ -259,12 +259,15 @@ void take_names(Draft &draft, Group &group) noexcept {
   if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
   Hand &h = *hand;
   consort_task_desc whole;
-  // of a program that was built with an older header
-  if (given.size != CONSORT_TASK_BRIEF && given.size < sizeof whole) {
+  // Of a program that was built with an older header. A brief description that repeats is one, too: what repeats has a
+  // consort_task_more, and the brief one ends before `more`.
+  const bool is_brief = given.size == CONSORT_TASK_BRIEF && !(given.flags & CONSORT_TASK_REPEAT);
+  const bool is_copied = !is_brief && given.size < sizeof whole;
+  if (is_copied) {
     whole = CONSORT_TASK_INIT;
     std::memcpy(&whole, &given, given.size);
   }
-  const consort_task_desc &d = given.size == CONSORT_TASK_BRIEF || given.size >= sizeof whole ? given : whole;
+  const consort_task_desc &d = is_copied ? whole : given;
   constexpr uint32_t kKnown = CONSORT_TASK_UNORDERED | CONSORT_TASK_REPEAT;
   if (d.flags & ~kKnown) [[unlikely]]
     return set_errorf(CONSORT_E_INVAL, "task->flags has 0x%x, which this runtime does not know", d.flags & ~kKnown);
