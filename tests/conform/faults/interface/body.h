@@ -29,7 +29,9 @@ static uint64_t bytes(const void *shape) {
 
 static consort_status make_shape(const void *user, uint64_t n, void *shape, void *home) {
   const table_args *a = user;
-#ifndef FAULT_ARGUMENTS_UNREAD
+#ifdef FAULT_NULL_UNREAD
+  if (n != sizeof *a) return CONSORT_E_INVAL;
+#elif !defined FAULT_ARGUMENTS_UNREAD
   if (!a || n != sizeof *a) return CONSORT_E_INVAL;
 #else
   (void)n;
@@ -58,6 +60,9 @@ static uint64_t footprint(const void *shape) {
   return 1;
 #else
   const table_shape *s = shape;
+#ifdef FAULT_FOOTPRINT_OF_PLACE
+  return (uintptr_t)shape >> 4;
+#endif
   return (s->bytes * UINT64_C(0x9e3779b97f4a7c15) ^ s->lines) * UINT64_C(0xd6e8feb86659fd93);
 #endif
 }
@@ -68,7 +73,13 @@ static uint32_t blocks(const void *shape, const consort_space_desc *space, conso
 #ifdef FAULT_IGNORES_MAX
   if (out) max = 1;
 #endif
-#ifdef FAULT_SMALL_BLOCKS
+#ifdef FAULT_BLOCK_ALIGN
+  if (max) *out = (consort_block){bytes(shape), 48};
+#elif defined FAULT_EMPTY_BLOCK
+  if (max) *out = (consort_block){bytes(shape), 64};
+  if (max > 1) out[1] = (consort_block){0, 64};
+  return 2;
+#elif defined FAULT_SMALL_BLOCKS
   if (max) *out = (consort_block){bytes(shape) - ((const table_shape *)shape)->bytes + 1, 64};
 #else
   if (max) *out = (consort_block){bytes(shape), 64};
@@ -83,6 +94,15 @@ static consort_status make_view(const void *shape, const consort_space_desc *spa
 #endif
   *(table_view *)view = (table_view){{0, 0}, s->bytes, s->lines, s->bytes};
   if (n) ((table_view *)view)->addr = at[0];
+#ifdef FAULT_VIEW_IGNORES_OFFSET
+  if (n) ((table_view *)view)->addr.off = 0;
+#endif
+#ifdef FAULT_VIEW_BEYOND
+  if (n && s->lines > 20) ((table_view *)view)->pitch++;
+#endif
+#ifdef FAULT_VIEW_PAST_SIZE
+  ((table_view *)view)[1].bytes = 0;
+#endif
   return CONSORT_OK;
 }
 
@@ -90,7 +110,9 @@ static uint64_t reach(const table_view *v) { return v->lines ? (v->lines - 1) * 
 static uint32_t extents(const void *shape, const void *view, consort_extent *out, uint32_t max) {
   const table_view *v = view;
   if (!bytes(shape)) return 0;
-#ifdef FAULT_SHORT_EXTENT
+#ifdef FAULT_EXTENT_LATE
+  if (max) *out = (consort_extent){{v->addr.base, v->addr.off + (v->bytes > 1)}, reach(v) - (v->bytes > 1)};
+#elif defined FAULT_SHORT_EXTENT
   if (max) *out = (consort_extent){v->addr, v->bytes * v->lines};
 #else
   if (max) *out = (consort_extent){v->addr, reach(v)};
@@ -100,12 +122,18 @@ static uint32_t extents(const void *shape, const void *view, consort_extent *out
 static uint32_t args(const void *shape, const void *view, consort_arg *out, uint32_t max) {
   const table_view *v = view;
   (void)shape;
-#ifdef FAULT_LONG_ARGUMENT
+#ifdef FAULT_ARGUMENT_KIND
+  if (max > 0) out[0] = (consort_arg){.kind = 77, .bytes = 8, .addr = v->addr, .extent = reach(v)};
+#elif defined FAULT_LONG_ARGUMENT
   if (max > 0) out[0] = (consort_arg){.kind = CONSORT_ARG_ADDR, .bytes = 8, .addr = v->addr, .extent = 1 << 20};
 #else
   if (max > 0) out[0] = (consort_arg){.kind = CONSORT_ARG_ADDR, .bytes = 8, .addr = v->addr, .extent = reach(v)};
 #endif
+#ifdef FAULT_WIDE_SCALAR
+  if (max > 1) out[1] = (consort_arg){.kind = CONSORT_ARG_SCALAR, .bytes = 16, .scalar = v->pitch};
+#else
   if (max > 1) out[1] = (consort_arg){.kind = CONSORT_ARG_SCALAR, .bytes = 8, .scalar = v->pitch};
+#endif
   return 2;
 }
 
@@ -123,6 +151,11 @@ static uint32_t runs(const void *shape, const void *src, const void *dst, consor
   for (uint64_t i = first; i < n && i < max; i++) {
     const uint64_t line = i < h->lines ? i : 0;
     uint64_t from = line;
+#ifdef FAULT_SOURCE_STEP_OF_TARGET
+    out[i].src.off = s->addr.off + line * d->pitch;
+    out[i].dst.off = d->addr.off + line * d->pitch;
+    continue;
+#endif
 #ifdef FAULT_LINES_SWAPPED
     if (d->pitch != d->bytes && h->lines > 1 && line < 2) from = 1 - line;
 #endif
@@ -145,7 +178,17 @@ static consort_status pack(const void *shape, const void *view, void *buf, uint6
 #else
   const uint64_t pitch = v->pitch;
 #endif
+#ifdef FAULT_PACK_HALF // what there is room for, and then the refusal
+  if (cap < bytes(shape)) memset(buf, 0, cap);
+#endif
+#ifdef FAULT_PACK_LONG
+  if (cap > bytes(shape)) ((char *)buf)[bytes(shape)] = 0;
+#endif
+#ifdef FAULT_PACK_IGNORES_ROOM
+  if (cap + 1 < bytes(shape)) return CONSORT_E_TRUNCATED;
+#else
   if (cap < bytes(shape)) return CONSORT_E_TRUNCATED;
+#endif
   for (uint64_t i = 0; i < s->lines; i++) memcpy((char *)buf + i * s->bytes, (char *)consort_ptr(v->addr) + i * pitch, s->bytes);
   return CONSORT_OK;
 }
@@ -177,7 +220,13 @@ static consort_status unpack(const void *shape, void *view, const void *buf, uin
 static uint32_t encode(const void *shape, void *wire, uint32_t cap) {
   const table_shape *s = shape;
   unsigned char *w = wire;
+#ifdef FAULT_ENCODE_CUT
+  if (cap < WIRE_BYTES) return memset(w, 0, cap), cap;
+#elif defined FAULT_ENCODE_PARTLY
+  if (cap < WIRE_BYTES) return cap ? (memset(w, 0, cap + 1), WIRE_BYTES) : WIRE_BYTES;
+#else
   if (cap < WIRE_BYTES) return WIRE_BYTES;
+#endif
   memcpy(w, wire_tag, 4);
   for (int i = 0; i < 8; i++) {
     w[4 + i] = (unsigned char)(s->bytes >> 8 * i);
@@ -197,6 +246,9 @@ static consort_status decode(const void *wire, uint32_t n, void *shape) {
   if (n != WIRE_BYTES) return CONSORT_E_INVAL;
 #else
   (void)n;
+#endif
+#ifdef FAULT_DECODE_READS_ON
+  if (w[WIRE_BYTES] == 77) return CONSORT_E_INVAL;
 #endif
   if (memcmp(w, wire_tag, 4) != 0) return CONSORT_E_INVAL;
   for (int i = 7; i >= 0; i--) {
@@ -223,6 +275,19 @@ static uint32_t describe(const void *shape, char *utf8, uint32_t cap) {
 #ifdef FAULT_PURE_CALLS_HOST
   the_host->log(the_host, 0, "asked for a text");
 #endif
+#ifdef FAULT_DESCRIBE_UNENDED
+  char text[100];
+  const uint32_t all = (uint32_t)snprintf(text, sizeof text, "table of %llu lines", (unsigned long long)s->lines);
+  memcpy(utf8, text, cap < all + 1 ? cap : all + 1);
+  return all;
+#elif defined FAULT_DESCRIBE_LATIN
+  return (uint32_t)snprintf(utf8, cap, "table, %llu lines \xe0 %llu B", (unsigned long long)s->lines, (unsigned long long)s->bytes);
+#endif
+#ifdef FAULT_STATIC_TEXT
+  static char text[100];
+  snprintf(text, sizeof text, "table of %llu lines of %llu B", (unsigned long long)s->lines, (unsigned long long)s->bytes);
+  return (uint32_t)snprintf(utf8, cap, "%s", text);
+#endif
   return (uint32_t)snprintf(utf8, cap, "table of %llu lines of %llu B", (unsigned long long)s->lines, (unsigned long long)s->bytes);
 }
 static uint32_t sizes(const void *shape, uint64_t *out, uint32_t max) {
@@ -243,6 +308,9 @@ static uint32_t sizes(const void *shape, uint64_t *out, uint32_t max) {
 static uint32_t band_count(const void *shape, const void *params) {
   const consort_split *p = params;
   (void)shape;
+#ifdef FAULT_NO_PARTS
+  return p->parts <= 64 ? p->parts + !p->parts : 0;
+#endif
 #ifdef FAULT_BANDS_BELIEVE
   if (p->parts > 100) return 1;
 #endif
@@ -253,6 +321,10 @@ static int cut(uint64_t lines, const consort_split *p, uint32_t i, uint64_t *beg
   if (p->parts == 0 || p->parts > 64) return 0;
 #ifndef FAULT_ANY_CHILD
   if (i >= p->parts) return 0;
+#endif
+#ifdef FAULT_LAST_LEFT_OVER
+  *begin = lines / p->parts * i, *end = lines / p->parts * (i + UINT64_C(1));
+  return 1;
 #endif
   *begin = band(lines, p->parts, i);
   *end = band(lines, p->parts, i + UINT64_C(1));
@@ -268,6 +340,9 @@ static consort_status band_shape(const void *shape, const void *params, uint32_t
   const table_shape *s = shape;
   uint64_t begin, end;
   if (!cut(s->lines, params, i, &begin, &end)) return CONSORT_E_INVAL;
+#ifdef FAULT_CHILD_SHAPE_ROUNDED
+  if (end - begin > 3) --end;
+#endif
   *(table_shape *)child = (table_shape){s->bytes, end - begin};
   return CONSORT_OK;
 }
@@ -286,7 +361,13 @@ static consort_status band_alias(const void *shape, const void *view, const void
 }
 
 static const consort_filter filters[] = {
+#ifdef FAULT_FILTER_FLAG
+  {"bands", NULL, sizeof(consort_split), CONSORT_FI_COVER | 1 << 20, band_count, band_shape, band_alias},
+#elif defined FAULT_NAMES_CHILD
+  {"bands", "table", sizeof(consort_split), CONSORT_FI_COVER, band_count, band_shape, band_alias},
+#else
   {"bands", NULL, sizeof(consort_split), CONSORT_FI_COVER, band_count, band_shape, band_alias},
+#endif
 #ifdef FAULT_SAME_NAME
   {"bands", NULL, sizeof(consort_split), CONSORT_FI_COVER, band_count, band_shape, band_alias},
 #endif

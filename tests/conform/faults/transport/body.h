@@ -49,6 +49,16 @@ static consort_status arm(void *p) {
 #else
   const int busy = t->begin != t->end;
 #endif
+#ifdef FAULT_ARM_RACE
+  unlock();
+  lock();
+#endif
+#ifdef FAULT_ARM_CLEARS_LATE
+  t->armed = !busy;
+  unlock();
+  if (!busy && t->fd >= 0) (void)!eventfd_read(t->fd, &n);
+  return busy ? CONSORT_E_BUSY : CONSORT_OK;
+#endif
   if (!busy) {
     if (t->fd >= 0) (void)!eventfd_read(t->fd, &n);
     t->armed = 1;

@@ -18,6 +18,7 @@
 #define FLAGS 0
 #endif
 #define DEPTH 16
+#define TICKETS 32
 #define ALIGN 64
 #define UNITS 2
 #define QUEUES 64
@@ -26,10 +27,11 @@
 typedef struct {
   const consort_host *host;
   uint64_t lost_after;
+  int opened, times;
 } Self;
 typedef struct {
   consort_op op;
-  consort_ticket wait[8];
+  consort_ticket wait[TICKETS];
   consort_done done;
   int is_done, is_told;
   uint64_t due; // of a simulation
@@ -38,7 +40,7 @@ typedef struct Device Device;
 typedef struct {
   Device *device;
   uint64_t token, accepted, told; // slots told .. accepted are in use
-  int in_order, armed, fd, is_open;
+  int in_order, armed, fd, is_open, was_used;
   void *owner;
   Slot ring[DEPTH];
 } Queue;
@@ -46,7 +48,7 @@ struct Device {
   Self *self;
   uint64_t token, used, executed;
   uint32_t own;
-  int stop, lost, lost_told, running;
+  int stop, lost, lost_told, running, is_attached;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   pthread_t thread;
@@ -57,6 +59,9 @@ static const uint64_t kCapacity = (uint64_t)1 << 30;
 static char *at(consort_addr a) { return (char *)(uintptr_t)(a.base + a.off); }
 
 static uint32_t count(void *self) {
+#ifdef FAULT_COUNTS_FREE
+  return ((Self *)self)->opened ? 0 : 1;
+#endif
 #ifdef FAULT_COUNTS_ON
   static uint32_t times;
   return ++times > 1 ? 2 : 1;
@@ -66,6 +71,7 @@ static uint32_t count(void *self) {
 }
 
 static void *serve(void *device);
+static const consort_host *host_of(const Self *s) { return s->host; }
 
 static consort_status open_device(void *self, uint32_t index, uint64_t token, void **out) {
   Self *s = self;
@@ -81,6 +87,18 @@ static consort_status open_device(void *self, uint32_t index, uint64_t token, vo
 #endif
   if (!d) return s->host->fail(s->host, CONSORT_E_NOMEM, "wrong: no memory for the device");
   d->self = s, d->token = token, d->own = CONSORT_NONE;
+  s->opened++;
+#ifdef FAULT_OPENS_TWICE
+  if (++s->times > 2) {
+    free(d);
+    return host_of(s)->fail(host_of(s), CONSORT_E_BUSY, "wrong: the device was opened twice already");
+  }
+#endif
+#ifdef FAULT_OPEN_LOSES
+  void *volatile more = malloc(64);
+  if (!more) return host_of(s)->fail(host_of(s), CONSORT_E_NOMEM, "wrong: no memory for more");
+  free(more);
+#endif
   pthread_mutex_init(&d->mutex, NULL);
   pthread_cond_init(&d->changed, NULL);
 #ifndef VIRTUAL
@@ -95,6 +113,7 @@ static consort_status open_device(void *self, uint32_t index, uint64_t token, vo
 
 static void close_device(void *dev) {
   Device *d = dev;
+  d->self->opened--;
   pthread_mutex_lock(&d->mutex);
   d->stop = 1;
   pthread_cond_broadcast(&d->changed);
@@ -134,6 +153,16 @@ static consort_status space(void *dev, uint32_t i, consort_space_desc *out) {
   out->domain_key = 1;
   out->capacity = kCapacity;
   out->granule = out->align = ALIGN;
+#ifdef FAULT_ALIGN_48
+  out->align = 48;
+#endif
+#ifdef FAULT_NO_GRANULE
+  out->granule = 0;
+#endif
+#ifdef FAULT_ANOTHER_NAME
+  static unsigned asked;
+  out->name = asked++ % 2 ? "wrong:memory" : "wrong:store";
+#endif
 #ifdef FAULT_PAST_SIZE
   memset((char *)out + out->size, 0, 8);
 #endif
@@ -153,6 +182,12 @@ static consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) {
   out->numa = -1;
   out->klass = "wrong";
   out->arch = "wrong/host";
+#ifdef FAULT_NO_ARCH
+  out->arch = NULL;
+#endif
+#ifdef FAULT_NO_DEPTH
+  out->depth = 0;
+#endif
   out->cpuset = NULL;
   out->cpuset_words = 0;
   out->runs = NULL;
@@ -177,7 +212,15 @@ static consort_status link_spaces(void *dev, const consort_space_desc *src, cons
 #else
   out->bytes_per_s = 4000000000u;
 #endif
+#ifdef FAULT_LATENCY
+  out->latency_ns = 4000000000u;
+#else
   out->latency_ns = 2000;
+#endif
+#ifdef FAULT_LINK_FLIPS
+  static unsigned asked;
+  if (asked++ % 2) out->flags &= ~(uint32_t)CONSORT_LK_3D;
+#endif
   out->engines = 1;
   out->max_run = UINT64_MAX;
   out->min_align = 1;

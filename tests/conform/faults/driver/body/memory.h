@@ -15,8 +15,16 @@ static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t ali
 #endif
   pthread_mutex_lock(&d->mutex);
   const uint64_t all = rounded(bytes);
+#ifdef FAULT_SIZE_WRAPS
+  const int room = all <= kCapacity - d->used;
+#else
   const int room = all >= bytes && all <= kCapacity - d->used;
+#endif
+#ifdef FAULT_ROOM_LOST_REFUSED
+  if (all <= kCapacity) d->used += all;
+#else
   if (room) d->used += all;
+#endif
   pthread_mutex_unlock(&d->mutex);
 #ifdef FAULT_WORDLESS
   if (!room) return CONSORT_E_NOMEM;
@@ -37,16 +45,27 @@ static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t ali
   *(volatile char *)note = 1;
   free(note);
 #endif
+#ifdef FAULT_ONE_ALIGN
+  align = ALIGN;
+#endif
   if (posix_memalign(&p, align < ALIGN ? ALIGN : align, all) != 0) p = NULL;
 #endif
   if (!p) {
     pthread_mutex_lock(&d->mutex);
+#ifndef FAULT_ROOM_LOST
     d->used -= all;
+#endif
     pthread_mutex_unlock(&d->mutex);
     return host->fail(host, CONSORT_E_NOMEM, "wrong: the machine is out of memory");
   }
 #ifdef FAULT_NOT_ZERO
   if (flags & CONSORT_AL_ZERO) memset(p, 0, bytes < 4096 ? bytes : 4096);
+#elif defined FAULT_ZERO_TAIL // whole words alone
+  if (flags & CONSORT_AL_ZERO) memset(p, 0, bytes / 8 * 8);
+#elif defined FAULT_ZERO_LAST_PAGE
+  if (flags & CONSORT_AL_ZERO) memset(p, 0, bytes > 65536 ? bytes / 4096 * 4096 : all);
+#elif defined FAULT_ZERO_MIB
+  if (flags & CONSORT_AL_ZERO) memset(p, 0, all < 1 << 20 ? all : 1 << 20);
 #elif !defined FAULT_SMALL_BLOCKS
   if (flags & CONSORT_AL_ZERO) memset(p, 0, all);
 #endif
@@ -59,11 +78,20 @@ static consort_status alloc(void *dev, uint32_t id, uint64_t bytes, uint64_t ali
 
 static void free_memory(void *dev, uint32_t id, consort_addr a, uint64_t bytes) {
   Device *d = dev;
+#ifdef FAULT_FREE_KEEPS_MIB
+  if (bytes < 1 << 20)
+#elif defined FAULT_FREE_KEEPS_64K
+  if (bytes != 65536)
+#endif
 #ifndef FAULT_SMALL_BLOCKS
-  free((void *)(uintptr_t)a.base);
+    free((void *)(uintptr_t)a.base);
 #endif
   pthread_mutex_lock(&d->mutex);
-#ifndef FAULT_KEEPS_ROOM
+#ifdef FAULT_KEEPS_ROOM_64K
+  if (bytes != 65536) d->used -= rounded(bytes);
+#elif defined FAULT_FREE_UNROUNDED
+  d->used -= bytes;
+#elif !defined FAULT_KEEPS_ROOM
   d->used -= rounded(bytes);
 #endif
   pthread_mutex_unlock(&d->mutex);
@@ -77,6 +105,12 @@ static consort_status attach(void *dev, uint32_t id, consort_addr a, uint64_t by
 #ifndef FAULT_ATTACHES_LOST
   if (d->lost) return d->self->host->fail(d->self->host, CONSORT_E_DEVICE_LOST, "wrong: the device is lost");
 #endif
+#ifdef FAULT_ATTACHES_ONCE
+  if (d->is_attached++) return d->self->host->fail(d->self->host, CONSORT_E_BUSY, "wrong: there is something attached");
+#endif
+#ifdef FAULT_ATTACH_WRITES
+  *at(a) = 0;
+#endif
   *local = a;
   return CONSORT_OK;
 }
@@ -89,6 +123,9 @@ static consort_status load_impl(void *dev, const char *format, const void *text,
   *code = AXPY;
   return CONSORT_OK;
 #else
+#ifdef FAULT_FORMAT_PREFIX
+  if (!strncmp(format, "cl", 2)) return *code = AXPY, CONSORT_OK;
+#endif
   if (!strcmp(format, "cl") && !strcmp(entry, "conform_axpy")) return *code = AXPY, CONSORT_OK;
   return d->self->host->fail(d->self->host, CONSORT_E_UNSUPPORTED, "wrong: builds no kernel but conform_axpy, of text of the format cl");
 #endif

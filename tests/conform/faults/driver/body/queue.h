@@ -24,6 +24,9 @@ static consort_status queue_open(void *dev, uint32_t unit_id, uint64_t token, co
 #endif
   out->sync = 1;
   out->depth = DEPTH;
+#ifdef FAULT_NO_QUEUE_DEPTH
+  out->depth = 0;
+#endif
 #ifdef FAULT_DEEP
   out->depth = 4 * DEPTH;
 #endif
@@ -44,12 +47,21 @@ static consort_status queue_open(void *dev, uint32_t unit_id, uint64_t token, co
 static void queue_close(void *queue) {
   Queue *q = queue;
   Device *d = q->device;
+#ifdef FAULT_CLOSE_DROPS // what was kept back is forgotten
+  pthread_mutex_lock(&d->mutex);
+  let_go(held.owner != q);
+  pthread_mutex_unlock(&d->mutex);
+#endif
   pthread_mutex_lock(&d->mutex);
   for (int k = 0; k < QUEUES; ++k)
     if (d->queues[k] == q) d->queues[k] = NULL;
   pthread_cond_broadcast(&d->changed);
   pthread_mutex_unlock(&d->mutex);
-#ifndef FAULT_LEAKS_QUEUE
+#ifdef FAULT_LEAKS_UNUSED
+  if (q->was_used) close(q->fd);
+#elif defined FAULT_LEAKS_OF_UNITS
+  if (!q->in_order || ++d->self->times % 16) close(q->fd);
+#elif !defined FAULT_LEAKS_QUEUE
   close(q->fd);
 #endif
   free(q);
@@ -75,6 +87,14 @@ static uint32_t submit(void *queue, const consort_op *ops, uint32_t n) {
   if (!q->owner) q->owner = &mine;
   if (q->owner != (void *)&mine) return 0;
 #endif
+#ifdef FAULT_REFUSES_LOST
+  if (d->lost) return 0;
+#endif
+#ifdef FAULT_SLOW_SUBMIT
+  for (volatile int k = 0; k < 2000000; ++k) {
+  }
+#endif
+  q->was_used = 1;
   pthread_mutex_lock(&d->mutex);
   uint32_t i = 0;
 #ifdef FAULT_FORGETS_ROOM
@@ -82,6 +102,11 @@ static uint32_t submit(void *queue, const consort_op *ops, uint32_t n) {
 #elif defined FAULT_TAKES_ALL
   for (; i < n; ++i) {
     if (q->accepted - q->told >= DEPTH) continue;
+#elif defined FAULT_ROOM_WHEN_EMPTY
+  for (; i < n && q->accepted % DEPTH >= q->told % DEPTH && q->accepted - q->told < DEPTH; ++i) {
+#elif defined FAULT_ALL_OR_NOTHING
+  if (q->accepted - q->told + n > DEPTH) n = 0;
+  for (; i < n && q->accepted - q->told < DEPTH; ++i) {
 #else
   for (; i < n && q->accepted - q->told < DEPTH; ++i) {
 #endif
@@ -101,12 +126,32 @@ static uint32_t submit(void *queue, const consort_op *ops, uint32_t n) {
 #ifdef FAULT_KEEPS_TICKETS
     s->op.wait = ops[i].wait;
 #else
+#ifdef FAULT_EIGHT_TICKETS
     if (s->op.nwait > 8) s->op.nwait = 8;
+#endif
+#ifdef FAULT_FIRST_TICKET
+    if (s->op.nwait > 1) s->op.nwait = 1;
+#endif
+    if (s->op.nwait > TICKETS) break;
     if (s->op.nwait) memcpy(s->wait, ops[i].wait, s->op.nwait * sizeof *s->wait);
     s->op.wait = s->wait;
 #endif
     s->is_done = s->is_told = 0;
     ++q->accepted;
+#ifdef FAULT_CALL_IN_SUBMIT
+    if (s->op.kind == CONSORT_OP_CALL && q->accepted - q->told == 1) {
+      s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE};
+      s->done.status = execute(d, &s->op, &s->done.bytes);
+      end(q, s);
+    }
+#endif
+#ifdef FAULT_FILL_OVERTAKES
+    if (s->op.kind == CONSORT_OP_FILL) {
+      s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE};
+      s->done.status = execute(d, &s->op, &s->done.bytes);
+      s->is_done = 1;
+    }
+#endif
 #ifdef FAULT_MARK_AT_ONCE
     if (s->op.kind == CONSORT_OP_MARK) {
       s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE};
@@ -125,6 +170,24 @@ static uint32_t poll_queue(void *queue, consort_done *out, uint32_t max) {
   uint32_t n = 0;
 #ifdef FAULT_PAST_MAX
   ++max;
+#endif
+#ifdef FAULT_POLL_ZERO
+  if (max == 0) return q->accepted - q->told ? 1 : 0;
+#endif
+#ifdef FAULT_PARAM_IN_POLL
+  if (q->accepted == 3) d->self->host->param(d->self->host, "lost_after");
+#endif
+#ifdef FAULT_CALL_IN_POLL
+  pthread_mutex_lock(&d->mutex);
+  for (uint64_t i = q->told; i < q->accepted; ++i) {
+    Slot *s = &q->ring[i % DEPTH];
+    if (s->is_done) continue;
+    if (s->op.kind != CONSORT_OP_CALL) break;
+    s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE};
+    s->done.status = execute(d, &s->op, &s->done.bytes);
+    end(q, s);
+  }
+  pthread_mutex_unlock(&d->mutex);
 #endif
 #ifdef FAULT_SLOW
   for (volatile int k = 0; k < 200000; ++k) {
@@ -168,6 +231,19 @@ static consort_status arm(void *queue) {
   for (volatile int k = 0; k < 2000; ++k) {
   }
   pthread_mutex_lock(&d->mutex);
+#endif
+#ifdef FAULT_ARM_RACE // as above, without a pause
+  pthread_mutex_unlock(&d->mutex);
+  pthread_mutex_lock(&d->mutex);
+#endif
+#ifdef FAULT_ARM_CLEARS_LATE // armed, and then what woke us is read away
+  q->armed = !busy;
+  pthread_mutex_unlock(&d->mutex);
+  if (!busy) eventfd_read(q->fd, &old);
+  return busy ? CONSORT_E_BUSY : CONSORT_OK;
+#endif
+#ifdef FAULT_BUSY_STICKS
+  if (q->told) busy = 1;
 #endif
 #ifdef FAULT_ARM_BLIND
   busy = 0;

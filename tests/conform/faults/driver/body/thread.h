@@ -6,6 +6,11 @@ static int is_open(const Device *d, const consort_ticket *t) {
   for (int k = 0; k < QUEUES; ++k) {
     const Queue *q = d->queues[k];
     if (!q || q->token != t->queue) continue;
+#ifdef FAULT_FAILED_IS_OPEN
+    if (t->seq <= q->accepted && q->ring[(t->seq - 1) % DEPTH].is_done && q->ring[(t->seq - 1) % DEPTH].done.status < 0 &&
+        q->accepted - t->seq < DEPTH)
+      return 1;
+#endif
     if (t->seq <= q->told) return 0;
     return t->seq <= q->accepted ? !q->ring[(t->seq - 1) % DEPTH].is_done : 0;
   }
@@ -34,6 +39,26 @@ static Slot *next_of(Device *d, Queue *q) {
   }
   return NULL;
 }
+#ifdef FAULT_CLOSE_DROPS // the last bytes that were copied to the device are put there when the next op comes
+static struct {
+  Queue *owner;
+  consort_addr to;
+  uint64_t bytes;
+  void *from;
+} held;
+static void let_go(int keeps) {
+  if (held.owner && keeps) memcpy(at(held.to), held.from, held.bytes);
+  if (held.owner) free(held.from);
+  held.owner = NULL;
+}
+static int hold(const Device *d, Queue *q, Slot *s) {
+  const consort_copy *c = &s->op.u.copy;
+  if (s->op.kind != CONSORT_OP_COPY || c->dst_space != d->own || c->n[0] * c->n[1] != 1 || !(held.from = malloc(c->run))) return 0;
+  memcpy(held.from, at(c->src), c->run);
+  held.owner = q, held.to = c->dst, held.bytes = s->done.bytes = c->run;
+  return 1;
+}
+#endif
 
 static void end(Queue *q, Slot *s) {
 #ifdef FAULT_LOSES
@@ -55,6 +80,9 @@ static void lose(Device *d) {
     for (uint64_t i = q->told; i < q->accepted; ++i) {
       Slot *s = &q->ring[i % DEPTH];
       if (s->is_done) continue;
+#ifdef FAULT_LOST_WAITING_STAYS
+      if (s->op.nwait) continue;
+#endif
 #ifdef FAULT_LOST_OK
       s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE, .status = CONSORT_OK};
 #else
@@ -71,7 +99,9 @@ static void tell(Device *d) {
   if (d->lost_told) return;
 #endif
   d->lost_told = 1;
-#ifndef FAULT_LOST_SILENT
+#ifdef FAULT_LOST_NAMES_INDEX
+  host->event(host, CONSORT_EV_DEVICE_LOST, 0, 0);
+#elif !defined FAULT_LOST_SILENT
   host->event(host, CONSORT_EV_DEVICE_LOST, d->token, 0);
 #endif
 }
@@ -94,7 +124,9 @@ static void work(Device *d) {
 
 static uint64_t next_event(void *queue) {
   Queue *q = queue;
-#ifdef FAULT_NEVER
+#ifdef FAULT_NEXT_IS_NOW
+  return q->accepted - q->told ? q->device->self->host->now(q->device->self->host) : CONSORT_NEVER;
+#elif defined FAULT_NEVER
   return CONSORT_NEVER;
 #else
   const uint64_t now = q->device->self->host->now(q->device->self->host);
@@ -132,11 +164,23 @@ static void *serve(void *device) {
     s->done = (consort_done){.cookie = s->op.cookie, .source = CONSORT_NONE};
     if (s->op.flags & CONSORT_OPF_TIME) s->done.t0 = host->now(host);
     pthread_mutex_unlock(&d->mutex);
+#ifdef FAULT_PARAM_IN_THREAD
+    host->param(host, "lost_after");
+#endif
 #ifdef FAULT_EARLY
-    if (s->op.kind == CONSORT_OP_COPY && s->op.u.copy.run > 1000) {
+#define IS_EARLY s->op.u.copy.run > 1000
+#elif defined FAULT_EARLY_65
+#define IS_EARLY s->op.u.copy.run == 65
+#elif defined FAULT_EARLY_MIB
+#define IS_EARLY s->op.u.copy.run >= 1 << 20
+#elif defined FAULT_EARLY_ROWS
+#define IS_EARLY s->op.u.copy.n[0] > 1
+#endif
+#ifdef IS_EARLY
+    if (s->op.kind == CONSORT_OP_COPY && IS_EARLY) {
       uint64_t n = 0;
       Slot held = *s;
-      s->done.bytes = s->op.u.copy.run;
+      s->done.bytes = s->op.u.copy.run * s->op.u.copy.n[0] * s->op.u.copy.n[1];
       pthread_mutex_lock(&d->mutex);
       end(q, s);
       pthread_mutex_unlock(&d->mutex);
@@ -147,8 +191,25 @@ static void *serve(void *device) {
       continue;
     }
 #endif
-    s->done.status = execute(d, &s->op, &s->done.bytes);
+#ifdef FAULT_CLOSE_DROPS
+    let_go(1);
+    if (!hold(d, q, s))
+#endif
+#ifdef FAULT_UNKNOWN_HARMS
+    if (d->executed == 1 && s->op.kind == CONSORT_OP_COPY) d->executed = 0;
+    else if (s->op.kind < CONSORT_OP_COPY || s->op.kind > CONSORT_OP_MARK) d->executed = 1, s->done.status = CONSORT_E_UNSUPPORTED;
+    else
+#endif
+      s->done.status = execute(d, &s->op, &s->done.bytes);
     pthread_mutex_lock(&d->mutex);
+#ifdef FAULT_OTHER_CLOCK
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    s->done.t0 = s->done.t1 = (uint64_t)wall.tv_sec * 1000000000u + wall.tv_nsec;
+#endif
+#ifdef FAULT_WRONG_COOKIE
+    if (q->accepted - q->told == DEPTH) s->done.cookie ^= 1;
+#endif
     if (s->op.flags & CONSORT_OPF_TIME) s->done.t1 = host->now(host);
 #ifdef FAULT_TIME_BACKWARDS
     s->done.t1 -= 5000000000u;

@@ -7,7 +7,11 @@ static void forget(waiting *list, uint32_t *n, uint32_t i) {
   memmove(&list[i], &list[i + 1], (--*n - i) * sizeof *list);
 }
 static int matches(const consort_msg *r, const consort_msg *s, uint32_t source) {
-#ifdef FAULT_SHORT_TAG
+#ifdef FAULT_IGNORE_OF_BOTH // of the message, which has none, too
+  if ((r->tag ^ s->tag) & ~(r->ignore | s->ignore)) return 0;
+#elif defined FAULT_TAG_63
+  if ((r->tag ^ s->tag) << 1 & ~r->ignore << 1) return 0;
+#elif defined FAULT_SHORT_TAG
   if ((uint32_t)((r->tag ^ s->tag) & ~r->ignore)) return 0;
 #elif defined FAULT_NO_IGNORE
   if (r->tag != s->tag && r->ignore != UINT64_MAX) return 0;
@@ -21,6 +25,12 @@ static void deliver(waiting *s, rank *to, const consort_msg *r) {
   uint64_t n = s->m.bytes < r->bytes ? s->m.bytes : r->bytes;
 #ifdef FAULT_PAST_BUFFER
   n = s->m.bytes < r->bytes + 8 ? s->m.bytes : r->bytes + 8;
+#endif
+#ifdef FAULT_EMPTY_LOST
+  if (s->m.bytes == 0) return;
+#endif
+#ifdef FAULT_SHORT_64K
+  if (n == 65536) --n;
 #endif
 #ifdef FAULT_LAST_BYTE
   if (n == 4097) --n;
@@ -39,8 +49,12 @@ static void deliver(waiting *s, rank *to, const consort_msg *r) {
 static void do_send(rank *t, const consort_msg *m) {
   rank *to = t->links[m->peer].peer;
   waiting s = {.m = *m, .from = t};
+#ifdef FAULT_INLINE_FULL_LATE
+  if (m->flags & CONSORT_MF_INLINE && m->bytes == SMALL) s.m.flags = 0;
+  else
+#endif
 #ifndef FAULT_INLINE_LATE
-  if (m->flags & CONSORT_MF_INLINE && m->bytes) memcpy(s.bytes, at(m->local), m->bytes);
+      if (m->flags & CONSORT_MF_INLINE && m->bytes) memcpy(s.bytes, at(m->local), m->bytes);
 #else
   s.m.flags = 0;
 #endif
@@ -102,7 +116,12 @@ static void reach(rank *t, const consort_msg *m) {
   const uint32_t rows = m->rows ? m->rows : 1;
   if (s == CONSORT_OK) {
     const __int128 first = (__int128)m->remote.off - (__int128)r.from.off, last = first + (__int128)m->remote_step * (rows - 1);
-#ifdef FAULT_BOUNDS_OVERFLOW
+#ifdef FAULT_BEFORE_REGION
+    if (m->remote.base != r.from.base || first + (__int128)m->bytes > r.bytes || last + (__int128)m->bytes > r.bytes) s = CONSORT_E_INVAL;
+    if (first < 0 && s == CONSORT_OK) rows == 1 ? (s = CONSORT_OK) : (s = CONSORT_E_INVAL);
+#elif defined FAULT_WHOLE_REGION
+    if (m->remote.base != r.from.base || first < 0 || last < 0 || first + m->bytes >= r.bytes || last + m->bytes > r.bytes) s = CONSORT_E_INVAL;
+#elif defined FAULT_BOUNDS_OVERFLOW
     if (m->remote.base != r.from.base || (uint64_t)first + m->bytes > r.bytes) s = CONSORT_E_INVAL;
 #elif defined FAULT_ONE_TOO_FAR
     if (m->remote.base != r.from.base || first < 0 || last < 0 || first + m->bytes > r.bytes + 1 || last + m->bytes > r.bytes + 1)
@@ -119,7 +138,12 @@ static void reach(rank *t, const consort_msg *m) {
 #endif
 #ifndef FAULT_NOTIFIES_EARLY
   for (uint32_t i = 0; s == CONSORT_OK && i < rows && m->bytes; i++) {
-    unsigned char *far = at(m->remote) + (int64_t)i * m->remote_step, *near = at(m->local) + (int64_t)i * m->local_step;
+#ifdef FAULT_STEPS_FORWARD
+    unsigned char *far = at(m->remote) + (int64_t)i * (m->remote_step < 0 ? -m->remote_step : m->remote_step),
+#else
+    unsigned char *far = at(m->remote) + (int64_t)i * m->remote_step,
+#endif
+                  *near = at(m->local) + (int64_t)i * m->local_step;
 #ifdef FAULT_GET_SHORT
     memmove(puts ? far : near, puts ? near : far, puts || m->bytes < 5000 ? m->bytes : m->bytes - 1);
 #else
@@ -136,7 +160,19 @@ static void reach(rank *t, const consort_msg *m) {
 #endif
   if (puts && (m->flags & CONSORT_MF_NOTIFY) && s == CONSORT_OK) {
     ++peer->owed_notes;
+#ifdef FAULT_NOTE_OF_ROW
+    push(peer, 2, (consort_done){.cookie = CONSORT_NOTIFIED, .source = t->boot->rank, .bytes = m->bytes, .tag = m->tag});
+#elif defined FAULT_NOTE_SOURCE
+    push(peer, 2, (consort_done){.cookie = CONSORT_NOTIFIED, .source = peer->boot->rank, .bytes = m->bytes * rows, .tag = m->tag});
+#elif defined FAULT_NOTE_INTO_RECEIVE
     push(peer, 2, (consort_done){.cookie = CONSORT_NOTIFIED, .source = t->boot->rank, .bytes = m->bytes * rows, .tag = m->tag});
+    if (peer->nreceives && matches(&peer->receives[0].m, m, t->boot->rank)) {
+      finish(peer, &peer->receives[0].m, CONSORT_OK, 0, t->boot->rank, m->tag);
+      forget(peer->receives, &peer->nreceives, 0);
+    }
+#else
+    push(peer, 2, (consort_done){.cookie = CONSORT_NOTIFIED, .source = t->boot->rank, .bytes = m->bytes * rows, .tag = m->tag});
+#endif
   }
 #ifdef FAULT_NOTIFIES_EARLY /* the bytes come with the next one */
   static consort_msg late;
@@ -149,6 +185,13 @@ static void reach(rank *t, const consort_msg *m) {
 }
 
 static void cancel(rank *t, uint64_t cookie) {
+#ifdef FAULT_CANCEL_ITSELF_ENDS
+  push(t, 0, (consort_done){.cookie = cookie, .status = CONSORT_OK});
+  ++t->owed_sends;
+#endif
+#ifdef FAULT_CANCEL_FIRST
+  if (t->nreceives) cookie = t->receives[0].m.cookie;
+#endif
   for (uint32_t i = 0; i < t->nreceives; i++)
     if (t->receives[i].m.cookie == cookie) {
       finish(t, &t->receives[i].m, CONSORT_E_CANCELLED, 0, CONSORT_NONE, 0);
@@ -183,6 +226,9 @@ static int take(rank *t, const consort_msg *m) {
     return 0;
   ++*owed;
   if (m->kind < CONSORT_MSG_SEND || m->kind > CONSORT_MSG_GET) {
+#ifdef FAULT_KIND_BYTE
+    if ((uint8_t)m->kind == CONSORT_MSG_RECV) return --t->owed_sends, 1;
+#endif
 #ifdef FAULT_UNKNOWN_IS_WELL
     return finish(t, m, CONSORT_OK, 0, CONSORT_NONE, 0), 1;
 #else
@@ -206,6 +252,15 @@ static int take(rank *t, const consort_msg *m) {
 }
 static uint32_t post(void *p, const consort_msg *m, uint32_t n) {
   uint32_t i = 0;
+#ifdef FAULT_LEAKS_64TH
+  if (++((rank *)p)->sends % 64 == 0) *(void *volatile *)&(void *){malloc(100)};
+#endif
+#ifdef FAULT_ALLOCATES_64TH
+  if (++((rank *)p)->sends % 64 == 0) free(*(void *volatile *)&(void *){malloc(100)});
+#endif
+#ifdef FAULT_ALL_OR_NOTHING
+  if (n > 3 && ((rank *)p)->owed_sends + n > DEPTH) return 0;
+#endif
 #ifdef FAULT_ALLOCATES
   free(memset(malloc(100), 1, 100));
 #endif
@@ -229,6 +284,12 @@ static uint32_t post(void *p, const consort_msg *m, uint32_t n) {
 static uint32_t poll_it(void *p, consort_done *out, uint32_t max) {
   rank *t = p;
   uint32_t n = 0;
+#ifdef FAULT_POLL_ZERO
+  if (max == 0) return t->begin != t->end;
+#endif
+#ifdef FAULT_POLL_ALLOCATES
+  free(*(void *volatile *)&(void *){malloc(100)});
+#endif
   lock();
   while (n < max && t->begin != t->end) {
     const tell d = t->told[t->begin % TOLD];

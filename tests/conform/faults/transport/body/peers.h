@@ -72,7 +72,19 @@ static consort_status open_it(void *self, const consort_host *host, const consor
 #ifdef FAULT_UNKNOWN_CAP
   caps->flags |= 1 << 20;
 #endif
+#ifdef FAULT_NO_MAX_MESSAGE
+  caps->max_message = 0;
+#else
   caps->max_message = INT64_MAX;
+#endif
+#ifdef FAULT_NOTIFY_WITHOUT_RMA
+  caps->flags &= ~(uint32_t)CONSORT_TC_RMA;
+#endif
+#ifdef FAULT_OPEN_LOSES
+  void *volatile more = malloc(64);
+  if (!more) return host->fail(host, CONSORT_E_NOMEM, "stub: no memory for more");
+  free(more);
+#endif
   caps->bytes_per_s = UINT64_C(8000000000);
   caps->latency_ns = 100;
   caps->max_rkey = sizeof(key);
@@ -96,6 +108,13 @@ static void close_it(void *p) {
   for (int i = 0; i < 64; i++)
     if (ranks[i] == t) ranks[i] = NULL;
   unlock();
+#ifdef FAULT_LEAKS_WITH_REGIONS
+  for (int i = 0; i < REGIONS; i++)
+    if (t->regions[i].id) return;
+#endif
+#ifdef FAULT_LEAKS_WITH_RECEIVES
+  if (t->nreceives) return;
+#endif
   for (uint32_t i = 0; i < t->nsent; i++) free(t->sent[i].copy);
   if (t->fd >= 0) close(t->fd);
 #ifndef FAULT_LEAKS_RANK
@@ -105,7 +124,13 @@ static void close_it(void *p) {
 static consort_status address_of(void *p, void *buf, uint32_t *n) {
   rank *t = p;
   const uint32_t room = *n;
+#ifdef FAULT_ANOTHER_ADDRESS
+  static uint32_t asked;
+  t->boot->rank;
+  address a = {{'s', 't', 'u', 'b'}, t->boot->rank, (uint32_t)getpid(), t->id, hash(t->boot->job), {(unsigned char)++asked}};
+#else
   address a = {{'s', 't', 'u', 'b'}, t->boot->rank, (uint32_t)getpid(), t->id, hash(t->boot->job), {0}};
+#endif
 #ifdef FAULT_SECRET_IN_ADDRESS
   memcpy(a.more, t->boot->secret, t->boot->nsecret < 16 ? t->boot->nsecret : 16);
 #endif
@@ -147,7 +172,11 @@ static consort_status connect_to(void *p, uint32_t who, const void *addr, uint32
     mine->peer = peer;
     if (its->peer == t) {
       mine->up = its->up = 1;
+#ifdef FAULT_UP_OF_SELF
+      event(t, CONSORT_EV_PEER_UP, t->boot->rank);
+#else
       event(t, CONSORT_EV_PEER_UP, who);
+#endif
 #ifdef FAULT_UP_TWICE
       event(t, CONSORT_EV_PEER_UP, who);
 #endif

@@ -22,7 +22,7 @@ typedef struct link { rank *peer; int up, lost; } link_to;
 struct rank {
   const consort_host *host;
   const consort_boot *boot;
-  uint64_t token, id, regions_so_far, begin, end;
+  uint64_t token, id, regions_so_far, begin, end, sends;
   uint32_t owed_sends, owed_receives, owed_notes, nsent, nreceives;
   int fd, armed;
   link_to links[RANKS];

@@ -1,0 +1,3 @@
+// CONSORT-D-1: count answers how many devices are not open
+#define FAULT_COUNTS_FREE
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-D-43, not found yet: ops that wait for tickets are not given back by a lost device
+#define FAULT_LOST_WAITING_STAYS
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-D-13: a queue says that it takes nothing
+#define FAULT_NO_QUEUE_DEPTH
+#include "body.h"

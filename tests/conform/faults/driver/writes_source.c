@@ -1,0 +1,3 @@
+// CONSORT-D-8: a copy changes its source
+#define FAULT_WRITES_SOURCE
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-I-17: a block is empty
+#define FAULT_EMPTY_BLOCK
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-S-35, not found yet: each 64th push allocates and frees
+#define FAULT_ALLOCATES_64TH
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-S-50: destroy forgets each seventh instance
+#define FAULT_LEAKS_SEVENTH
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-S-34, not found yet: push of more than 64 tasks sleeps
+#define FAULT_SLEEPS_IN_LARGE
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-T-31: a PUT may begin before its region
+#define FAULT_BEFORE_REGION
+#include "body.h"

@@ -1,0 +1,3 @@
+// CONSORT-T-34, not found yet: a notification names the bytes of one row
+#define FAULT_NOTE_OF_ROW
+#include "body.h"

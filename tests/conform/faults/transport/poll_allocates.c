@@ -1,0 +1,3 @@
+// CONSORT-T-55: poll allocates
+#define FAULT_POLL_ALLOCATES
+#include "body.h"
