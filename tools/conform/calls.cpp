@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace conform {
@@ -26,6 +28,9 @@ constexpr Watched kWatched[] = {
     {"calloc", Calls::kMemory},
     {"realloc", Calls::kMemory},
     {"aligned_alloc", Calls::kMemory},
+    {"posix_memalign", Calls::kMemory},
+    {"memalign", Calls::kMemory},
+    {"strdup", Calls::kMemory},
     {"_ZnwmRKSt9nothrow_t", Calls::kMemory},
     {"_ZnamRKSt9nothrow_t", Calls::kMemory},
     {"_ZnwmSt11align_val_tRKSt9nothrow_t", Calls::kMemory},
@@ -73,7 +78,8 @@ constexpr Watched kWatched[] = {
     {"arc4random", Calls::kChance},
     {"_ZNSt13random_device9_M_getvalEv", Calls::kChance},
 };
-constexpr size_t kCount = std::size(kWatched), kFirstThatThrows = 8, kTags = 6;
+constexpr size_t kCount = std::size(kWatched), kMemalign = 4, kFirstThatThrows = 11, kTags = 6;
+static_assert(std::string_view(kWatched[kMemalign].name) == "posix_memalign" && std::string_view(kWatched[kFirstThatThrows].name) == "_Znwm");
 
 using Word = uintptr_t;
 using Function = Word (*)(Word, Word, Word, Word, Word, Word);
@@ -92,7 +98,7 @@ Word note_and_call(Word a, Word b, Word c, Word d, Word e, Word f) {
   if constexpr (is_memory)
     if (allocated.fetch_add(1, std::memory_order_relaxed) + 1 == fails_at.load(std::memory_order_relaxed)) {
       if constexpr (k >= kFirstThatThrows) throw std::bad_alloc();
-      return 0;
+      return k == kMemalign ? ENOMEM : 0;        // it answers a status
     }
   return theirs[k](a, b, c, d, e, f);
 }

@@ -17,6 +17,7 @@ namespace {
 constexpr unsigned char kGuard = 0xA5;
 constexpr size_t kGuardBytes = 64, kMostKept = 4096;
 
+thread_local bool ours = false;
 struct Where {
   Tag tag = Tag::kControl;
   const char *function = "";
@@ -36,12 +37,23 @@ const char *tag_name(Tag tag) {
   return names[static_cast<int>(tag)];
 }
 
-Inside::Inside(Tag tag, const char *function) : tag_(where.tag), function_(where.function) { where = {tag, function}; }
-Inside::~Inside() { where = {tag_, function_}; }
+void Inside::this_is_ours() { ours = true; }
+bool Inside::is_ours() { return ours; }
+thread_local void (*Inside::watch)(bool);
+Inside::Inside(Tag tag, const char *function) : tag_(where.tag), function_(where.function) {
+  where = {tag, function};
+  ours = true;
+  if (watch) watch(true);
+}
+Inside::~Inside() {
+  if (watch) watch(false);
+  where = {tag_, function_};
+}
 Tag Inside::tag() { return where.tag; }
 const char *Inside::function() { return where.function; }
 
 Host::Host() {
+  Inside::this_is_ours();
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *p = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED || mprotect(static_cast<char *>(p) + page, page, PROT_NONE) != 0)
@@ -101,7 +113,8 @@ const void *Host::on_get(const consort_host *h, const char *id) {
   Host &host = of(h);
   const bool fails = host.fails_now();
   const std::lock_guard lock(host.mutex_);
-  if (!Inside::may_block())
+  if (!Inside::is_ours()) host.complain("get() is [control], and was called by a thread of the plugin's own");
+  else if (!Inside::may_block())
     host.complain(std::string("get() is [control], and was called from ") + Inside::function() + ", which is [" +
                   tag_name(Inside::tag()) + "]");
   if (!id) return host.complain("get() was given NULL for an id"), nullptr;
@@ -114,7 +127,8 @@ const char *Host::on_param(const consort_host *h, const char *key) {
   Host &host = of(h);
   const bool fails = host.fails_now();
   const std::lock_guard lock(host.mutex_);
-  if (!Inside::may_block())
+  if (!Inside::is_ours()) host.complain("param() is [control], and was called by a thread of the plugin's own");
+  else if (!Inside::may_block())
     host.complain(std::string("param() is [control], and was called from ") + Inside::function() + ", which is [" +
                   tag_name(Inside::tag()) + "]");
   if (!key) return host.complain("param() was given NULL for a key"), nullptr;

@@ -21,6 +21,10 @@ const char *tag_name(Tag);
 // While one lives, this thread is inside a function of the plugin that carries this tag.
 class Inside {
  public:
+  // Of this thread: it is the kit's, so what is called outside of all functions is called by a [control] one. A thread of
+  // which nobody said so was started by the plugin, or by a library beneath it.
+  static void this_is_ours();
+  static bool is_ours();
   Inside(Tag, const char *function);
   ~Inside();
   Inside(const Inside &) = delete;
@@ -28,6 +32,8 @@ class Inside {
 
   static Tag tag();              // of the innermost; control outside of all
   static const char *function();
+  // Called with true behind the constructor's other work, with false before the destructor's; nullptr: nothing is called.
+  static thread_local void (*watch)(bool begins);
   static bool may_block() { return tag() == Tag::kControl || tag() == Tag::kLoad; }
 
  private:

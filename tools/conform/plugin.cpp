@@ -5,6 +5,8 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 namespace conform {
 
 Library::Library(const std::string &path) {
@@ -84,6 +86,7 @@ void Plugin::must_start() {
 
 consort_status Plugin::start(bool said) {
   if (!said) t_.doing("init");
+  Inside::this_is_ours();
   self_ = nullptr;
   const consort_status s = manifest_.init(host_.table(), &self_);
   running_ = s >= 0;
@@ -91,6 +94,7 @@ consort_status Plugin::start(bool said) {
 }
 
 void Plugin::stop() {
+  Inside::this_is_ours();
   t_.doing("quiesce");
   manifest_.quiesce(self_, host_.now() + 1'000'000'000);
   t_.doing("fini");
@@ -98,15 +102,21 @@ void Plugin::stop() {
   running_ = false;
 }
 
-void HeapMarks::mark() {
-  const auto heap = mallinfo2();
-  bytes_.push_back(CONSORT_SAN ? 0 : heap.uordblks + heap.hblkhd);  // large blocks have mappings of their own
+// Of all mappings of this process.
+static size_t mapped_bytes() {
+  unsigned long pages = 0;
+  if (FILE *f = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(f, "%lu", &pages) != 1) pages = 0;
+    std::fclose(f);
+  }
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-size_t HeapMarks::least_growth() const {
-  size_t least = bytes_.size() < 2 ? 0 : SIZE_MAX;
-  for (size_t k = 1; k < bytes_.size(); ++k) least = std::min(least, bytes_[k] > bytes_[k - 1] ? bytes_[k] - bytes_[k - 1] : 0);
-  return least;
+void MemoryMarks::mark() {
+  const auto info = mallinfo2();
+  heap_.reserve(kMost + 2), mapped_.reserve(kMost + 2);  // what is measured does not grow by being measured
+  heap_.push_back(CONSORT_SAN ? 0 : info.uordblks + info.hblkhd);  // large blocks have mappings of their own
+  mapped_.push_back(CONSORT_SAN ? 0 : mapped_bytes());
 }
 
 static size_t count_entries(const char *folder) {

@@ -82,15 +82,30 @@ const consort_plugin *find_plugin(const consort_module *, const std::string &nam
 // init, quiesce and fini as one may call them: holes are filled.
 consort_plugin copy_manifest(const consort_plugin *);
 
-// Bytes of the heap in use, marked now and then. What a leak adds it adds between any two marks; what the allocator keeps
-// for later it does not. With a sanitizer, which has a heap of its own and finds leaks by itself, always 0.
-class HeapMarks {
+// Memory in use after each of several equal parts of work: bytes of the heap, and of mapped pages. A leak adds to every part,
+// a cache that fills does so for a while. So parts are repeated until some in a row have added nothing, kMost at most: the
+// verdict depends on the slope, not on what the allocator kept before. With a sanitizer, which finds leaks by itself, nothing
+// grows.
+class MemoryMarks {
  public:
-  void mark();
-  size_t least_growth() const;                           // between two marks, one after the other
+  static constexpr uint32_t kMost = 60;
+  // bytes: less than a leak adds to a part; rounds: of a part, each of which a leaked mapping adds a page to.
+  MemoryMarks(size_t bytes, uint32_t rounds) : bytes_(bytes), rounds_(rounds) {}
+  void mark();                                           // the end of a part; the first ones find caches empty
+  bool is_undecided() const { return heap_.size() <= kMost && (heap_.size() < kRow + 2 || grew()); }
+  bool grew() const { return growth_of(heap_) >= bytes_ || growth_of(mapped_) >= 4096 * size_t{rounds_}; }
+  size_t growth() const { return growth_of(heap_) >= bytes_ ? growth_of(heap_) : growth_of(mapped_); }  // of a part
 
  private:
-  std::vector<size_t> bytes_;
+  static constexpr size_t kRow = 4;                      // parts: what a thread frees late evens out
+  static size_t growth_of(const std::vector<size_t> &marks) {
+    if (marks.size() <= kRow) return 0;
+    const size_t before = marks[marks.size() - 1 - kRow];
+    return marks.back() > before ? (marks.back() - before) / kRow : 0;
+  }
+  size_t bytes_;
+  uint32_t rounds_;
+  std::vector<size_t> heap_, mapped_;
 };
 
 // What this process has now.

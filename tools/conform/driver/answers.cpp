@@ -26,7 +26,7 @@ CONFORM_CASE(D, 1, behaviour, opens_all_it_counts) {
     const uint32_t again = ops.count(p.self());
     t.check(again == n, "count answers %u, and then %u", n, again);
   }
-  for (const bool last_first : {false, true}) {
+  for (const bool last_first : {false, true, false, true}) {
     std::vector<void *> devices(n, nullptr);
     for (uint32_t i = 0; i < n; ++i) {
       t.doing("open of device %u of %u", i, n);

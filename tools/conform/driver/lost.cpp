@@ -44,7 +44,10 @@ struct Loss {
       t.doing("op %llu of %llu, on a device that is about to be lost", static_cast<unsigned long long>(i + 1),
               static_cast<unsigned long long>(n));
       const bool copies = way && &q == queues.back().get() && i % 3;
-      q.send(copies ? copy_op({way->src, way->dst, src->at(), dst->at(), 4096, {1, 1}, {0, 0}, {0, 0}}) : op_of(CONSORT_OP_MARK));
+      consort_op op = copies ? copy_op({way->src, way->dst, src->at(), dst->at(), 4096, {1, 1}, {0, 0}, {0, 0}}) : op_of(CONSORT_OP_MARK);
+      const consort_ticket before = q.ticket(q.accepted() - 1);
+      if (q.accepted() && i % 4 > 1 && q.waits_for(q)) op.wait = &before, op.nwait = 1;
+      q.send(op);
     }
     for (const auto &q : queues) q->wait();
   }

@@ -47,14 +47,40 @@ CONFORM_CASE(D, 5, behaviour, blocks_are_apart) {
   }
 }
 
+CONFORM_CASE(D, 5, behaviour, aligned_as_asked) {
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const uint32_t space : devices.own_spaces()) {
+    const Devices::Space &s = devices.spaces()[space];
+    const uint64_t bytes = std::max<uint64_t>(64, s.desc.granule);
+    for (uint64_t align = 2 * s.desc.align; align <= 65'536 && align <= s.desc.capacity / 8; align *= 2) {
+      std::vector<consort_addr> live;
+      for (int k = 0; k < 4; ++k) {
+        consort_addr a{};
+        p.host().forget_failure();
+        t.doing("alloc of %llu bytes in %s, aligned to %llu", big(bytes), s.name.c_str(), big(align));
+        const consort_status status = devices.ops().alloc(devices.all()[s.device].handle, space, bytes, align, 0, &a);
+        t.check(status >= 0 || !p.host().failure().empty(), "alloc with an alignment of %llu answers %d without a word", big(align), status);
+        if (status < 0) break;
+        live.push_back(a);
+        const uint64_t place = s.is_plain() ? a.base + a.off : a.off;
+        t.check(place % align == 0, "a block that has to be aligned to %llu is at 0x%llx", big(align), big(place));
+      }
+      for (const consort_addr &a : live) devices.ops().free(devices.all()[s.device].handle, space, a, bytes);
+    }
+  }
+}
+
 CONFORM_CASE(D, 6, behaviour, zeroed_where_asked) {
   Plugin p(t);
   Devices devices(t, p);
   for (const uint32_t space : devices.own_spaces())
-    for (const uint64_t bytes : {uint64_t{40}, uint64_t{5000}, uint64_t{300'001}}) {
+    for (const uint64_t bytes : {1u, 7u, 40u, 63u, 65u, 4095u, 4097u, 65'537u, 300'001u, (1u << 20) + 5}) {
       const uint64_t n = modest(devices.spaces()[space], bytes);
-      for (int k = 0; k < 3; ++k) {
-        { const Store dirty(devices, space, n); }
+      for (int k = 0; k < 3 && !t.failed(); ++k) {
+        {
+          const Store dirty[] = {{devices, space, n}, {devices, space, n}, {devices, space, n}};  // where the next may be put
+        }
         Store clean(devices, space, n, CONSORT_AL_ZERO, false);
         std::fill(clean.model.begin(), clean.model.end(), uint8_t{0});
         clean.holds("an alloc with CONSORT_AL_ZERO");

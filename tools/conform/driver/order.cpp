@@ -228,18 +228,127 @@ CONFORM_CASE(D, 18, behaviour, refuses_what_it_does_not_know) {
   Plugin p(t);
   Devices devices(t, p);
   for (const auto &q : some_queues(devices)) {
-    consort_op ops[5];
-    for (int k = 0; k < 5; ++k) ops[k] = op_of(k % 2 ? 200 : CONSORT_OP_MARK);
+    constexpr uint16_t kUnknown[] = {200, 0x100 | CONSORT_OP_MARK, 0x8000 | CONSORT_OP_MARK, 0};
+    consort_op ops[9];
+    for (int k = 0; k < 9; ++k) ops[k] = op_of(k % 2 ? kUnknown[k / 2] : uint16_t{CONSORT_OP_MARK});
     std::vector<size_t> entries;
-    t.doing("ops of kind 200, which nobody knows, between marks");
+    t.doing("ops of kinds that nobody knows, between marks");
     for (const consort_op &op : ops) entries.push_back(q->send(op));
     q->wait();
-    for (int k = 0; k < 5; ++k) {
+    for (int k = 0; k < 9; ++k) {
       const consort_status status = (*q)[entries[static_cast<size_t>(k)]].done.status;
-      if (k % 2) t.check(status < 0, "an op of kind 200, which nobody knows, ends with %d", status);
+      if (k % 2) t.check(status < 0, "an op of kind %u, which nobody knows, ends with %d", ops[k].kind, status);
       else t.check(status == CONSORT_OK, "a mark beside an op that is refused ends with %d", status);
     }
   }
+}
+
+CONFORM_CASE(D, 18, behaviour, copies_beside_it_are_made) {
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const Devices::Link &l : devices.some_links(t.scaled(3, 8))) {
+    DeviceQueue q(devices, l.device);
+    const uint64_t n = std::min(l.longest(), uint64_t{1024}) / l.grain() * l.grain();
+    Store src(devices, l.src, n), dst(devices, l.dst, n);
+    t.doing("a copy behind an op of kind 200, which nobody knows");
+    q.send(op_of(200));
+    const consort_copy c{l.src, l.dst, src.at(), dst.at(), n, {1, 1}, {0, 0}, {0, 0}};
+    const size_t copied = q.send(copy_op(c));
+    q.wait();
+    t.need(q[copied].done.status == CONSORT_OK, "a copy behind an op of kind 200 ends with %d", q[copied].done.status);
+    apply(c, src, dst);
+    dst.holds("a copy behind an op of kind 200, which nobody knows");
+  }
+}
+
+CONFORM_CASE(D, 14, behaviour, fills_keep_their_place) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (const Loop &loop : loops_of(t, devices, t.scaled(3, 10)))
+    for (const auto &q : some_queues(devices)) {
+      const uint64_t grain = std::max(loop.there.grain(), loop.back.grain()), n = std::max<uint64_t>(4096, grain);
+      if (!q->is_in_order() || loop.there.longest() < n || loop.back.longest() < n) continue;
+      Store src(devices, loop.there.src, n), place(devices, loop.there.dst, n), got(devices, loop.there.src, n);
+      for (int round = 0; round < 20 && !t.failed(); ++round) {
+        consort_op fill = op_of(CONSORT_OP_FILL);
+        fill.u.fill = {place.at(), n / 2, place.space(), 0x01020304u * static_cast<uint32_t>(round + 1)};
+        const consort_copy there{loop.there.src, loop.there.dst, src.at(), place.at(), n, {1, 1}, {0, 0}, {0, 0}};
+        const consort_copy back{loop.back.src, loop.back.dst, place.at(), got.at(), n, {1, 1}, {0, 0}, {0, 0}};
+        t.doing("a copy, a fill of its target, and a copy of that, on a queue that is in order");
+        const size_t first = q->accepted();
+        for (const consort_op &op : {copy_op(there), fill, copy_op(back)}) q->send(op);
+        q->wait();
+        if ((*q)[first].done.status < 0 || (*q)[first + 1].done.status < 0 || (*q)[first + 2].done.status < 0) break;
+        ++tried;
+        got.model = src.model;
+        for (uint64_t i = 0; i < n / 2; ++i) got.model[i] = reinterpret_cast<const uint8_t *>(&fill.u.fill.pattern)[i % 4];
+        got.holds("a copy, a fill and a copy on a queue that is in order");
+      }
+    }
+  if (!tried) t.skip("none of its queues is in order and takes copies and fills");
+}
+
+// The last of many tickets is the one that is open: of an op that waits behind a long one.
+CONFORM_CASE(D, 15, behaviour, every_ticket_counts) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (const Loop &loop : loops_of(t, devices, t.scaled(2, 6))) {
+    const uint64_t grain = std::max(loop.there.grain(), loop.back.grain());
+    const uint64_t n = std::min({loop.there.longest(), loop.back.longest(), uint64_t{2048}}) / grain * grain;
+    uint64_t much = std::min({loop.there.longest(), uint64_t{1} << 20, devices.spaces()[loop.there.dst].desc.capacity / 8}) / grain * grain;
+    Store large(devices, loop.there.src, much), there(devices, loop.there.dst, much), place(devices, loop.there.dst, n);
+    Store src(devices, loop.there.src, n), got(devices, loop.there.src, n);
+    for (const bool waits_first : {true, false})
+      for (const size_t tickets : {2u, 9u, 16u}) {
+        DeviceQueue one(devices, loop.there.device), two(devices, loop.there.device);
+        DeviceQueue &a = waits_first ? one : two, &b = waits_first ? two : one;
+        if (!a.waits_for(b)) continue;
+        ++tried;
+        const size_t past = a.send(op_of(CONSORT_OP_MARK));
+        a.wait();
+        for (int round = 0; round < 6 && !t.failed(); ++round) {
+          src.fill(t.random());
+          src.write();
+          const Devices::Link &l = loop.there, &m = loop.back;
+          t.doing("a copy that waits for %zu tickets, the last of which is open", tickets);
+          b.send(copy_op({l.src, l.dst, large.at(), there.at(), much, {1, 1}, {0, 0}, {0, 0}}));
+          consort_op before = copy_op({l.src, l.dst, src.at(), place.at(), n, {1, 1}, {0, 0}, {0, 0}});
+          const consort_ticket behind = b.ticket(b.accepted() - 1);
+          before.wait = &behind, before.nwait = 1;
+          std::vector<consort_ticket> list(tickets - 1, a.ticket(past));
+          list.push_back(b.ticket(b.send(before)));
+          consort_op after = copy_op({m.src, m.dst, place.at(), got.at(), n, {1, 1}, {0, 0}, {0, 0}});
+          after.wait = list.data(), after.nwait = static_cast<uint32_t>(tickets);
+          a.send(after);
+          a.wait();
+          b.wait();
+          got.model = src.model;
+          got.holds("a copy that names many tickets, the last one open");
+        }
+      }
+  }
+  if (!tried) t.skip("none of its queues for copies says CONSORT_Q_WAITS and has a sync");
+}
+
+CONFORM_CASE(D, 15, behaviour, what_failed_is_complete) {
+  Plugin p(t);
+  Devices devices(t, p);
+  unsigned tried = 0;
+  for (uint32_t d = 0; d < devices.all().size() && d < 4; ++d) {
+    DeviceQueue q(devices, d);
+    if (!q.waits_for(q)) continue;
+    ++tried;
+    const consort_ticket failed = q.ticket(q.send(op_of(200)));
+    consort_op mark = op_of(CONSORT_OP_MARK);
+    mark.wait = &failed, mark.nwait = 1;
+    t.doing("a mark that waits for an op of an unknown kind");
+    const consort_status s = q.run(mark);
+    t.check(s == CONSORT_OK || s == CONSORT_E_CANCELLED, "a mark behind an op that failed ends with %d; it is OK or %d (E_CANCELLED)", s,
+            CONSORT_E_CANCELLED);
+  }
+  if (!tried) t.skip("none of its queues for copies says CONSORT_Q_WAITS and has a sync");
 }
 
 }  // namespace conform

@@ -45,23 +45,25 @@ DeviceQueue::~DeviceQueue() {
 uint64_t DeviceQueue::next_event() const { return ops_.next_event ? ops_.next_event(q_) : CONSORT_NEVER; }
 
 uint32_t DeviceQueue::submit(const consort_op *given, uint32_t n) {
-  std::vector<consort_op> ops(given, given + n);
-  std::vector<std::vector<consort_ticket>> tickets(n);
+  size_t waits = 0;
+  for (uint32_t i = 0; i < n; ++i) waits += given[i].nwait;
+  auto *const ops = static_cast<consort_op *>(lent_.lend(n * sizeof(consort_op) + waits * sizeof(consort_ticket) + 1));
+  auto *tickets = reinterpret_cast<consort_ticket *>(ops + n);
   const uint64_t now = devices_.plugin().host().now();
   for (uint32_t i = 0; i < n; ++i) {
+    std::memcpy(static_cast<void *>(&ops[i]), &given[i], sizeof ops[i]);
     ops[i].cookie = base_ + book_.size() + i;
-    tickets[i].assign(given[i].wait, given[i].wait + given[i].nwait);
-    ops[i].wait = tickets[i].empty() ? nullptr : tickets[i].data();
+    ops[i].wait = given[i].nwait ? tickets : nullptr;
+    for (uint32_t k = 0; k < given[i].nwait; ++k) *tickets++ = given[i].wait[k];
   }
   uint32_t accepted;
   {
     const Inside inside(Tag::kQueue, "submit");
-    accepted = ops_.submit(q_, ops.data(), n);
+    accepted = ops_.submit(q_, ops, n);
   }
   for (uint32_t i = 0; i < n; ++i)
     t_.check(ops[i].cookie == base_ + book_.size() + i && ops[i].kind == given[i].kind, "submit changed op %u of those it was given", i);
-  std::memset(static_cast<void *>(ops.data()), 0x5A, n * sizeof(consort_op));
-  for (auto &list : tickets) std::memset(static_cast<void *>(list.data()), 0x5A, list.size() * sizeof(consort_ticket));
+  lent_.close();
   if (!t_.check(accepted <= n, "submit of %u ops answers %u", n, accepted)) accepted = n;
   for (uint32_t i = 0; i < accepted; ++i) book_.push_back({given[i].kind, false, now, 0, {}});
   return accepted;

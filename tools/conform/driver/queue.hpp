@@ -1,13 +1,14 @@
 // queue.hpp — one queue of a driver under judgement, and a book about every op that it accepted and reported.
 //
-// As the header demands, calls are serialised by whoever uses it. What an op and its tickets point to is overwritten as
-// soon as submit() has returned. A completion that nobody waits for, or that comes again, is a failure of the case.
+// As the header demands, calls are serialised by whoever uses it. Ops and tickets cannot be read any more once submit()
+// has returned. A completion that nobody waits for, or that comes again, is a failure of the case.
 #pragma once
 #include <consort/driver.h>
 
 #include <vector>
 
 #include "conform/driver/devices.hpp"
+#include "conform/driver/lent.hpp"
 
 namespace conform {
 
@@ -60,6 +61,7 @@ class DeviceQueue {
   void *q_ = nullptr;
   uint64_t token_, base_;
   consort_queue_desc desc_{};
+  LentMemory lent_;
   std::vector<Entry> book_;
   std::vector<size_t> order_;
   size_t over_ = 0, pushed_ = 0;

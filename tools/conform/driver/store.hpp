@@ -12,7 +12,7 @@ namespace conform {
 
 class Store {
  public:
-  // Filled with chance. A driver that has no room for it: need() ends the case.
+  // Filled with chance. A driver that has no room for it: skip() ends the case.
   Store(Devices &, uint32_t space, uint64_t bytes, uint32_t flags = 0, bool filled = true);
   ~Store();
   Store(const Store &) = delete;

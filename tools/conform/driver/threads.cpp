@@ -148,12 +148,25 @@ CONFORM_CASE(D, 35, threads, hot_calls_do_not_block) {
   }
 }
 
+CONFORM_CASE(P, 51, threads, threads_of_a_driver_ask_nothing) {
+  if (t.subject().note.kind != CONSORT_KIND_DRIVER) t.skip("it is no driver: its functions are called by the kit's threads alone");
+  Plugin p(t);
+  Devices devices(t, p);
+  for (const Devices::Link &l : devices.some_links(2)) {
+    DeviceQueue q(devices, l.device);
+    Store src(devices, l.src, std::min(devices.spaces()[l.src].desc.capacity / 32, uint64_t{4096})), dst(devices, l.dst, src.bytes());
+    for (int k = 0; k < 10; ++k) q.run(copy_op(random_copy(t.random(), l, src, dst, true)));
+  }
+  for (uint32_t d = 0; d < devices.all().size() && d < 3; ++d) DeviceQueue(devices, d).run(op_of(CONSORT_OP_MARK));
+  for (const std::string &what : p.host().complaints()) t.check(what.find("thread of the plugin") == what.npos, "%s", what.c_str());
+}
+
 CONFORM_CASE(D, 36, threads, hot_calls_ask_nothing) {
   Plugin p(t);
   Devices devices(t, p);
   for (uint32_t d = 0; d < devices.all().size() && d < 3; ++d) {
     DeviceQueue q(devices, d);
-    for (int k = 0; k < 100; ++k) q.send(op_of(CONSORT_OP_MARK));
+    for (int k = 0; k < 100; ++k) q.send(op_of(CONSORT_OP_MARK)), q.poll();
     q.wait();
   }
   for (const std::string &what : p.host().complaints()) t.check(what.find("which is [") == what.npos, "%s", what.c_str());

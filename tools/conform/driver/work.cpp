@@ -1,4 +1,6 @@
 // Fills, functions on units, kernels, times: what ops do beside copying.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -15,7 +17,9 @@ struct Function {
   std::atomic<uint32_t> runs{0};
   std::atomic<uint64_t> at{0};                   // its place in the order of all
   std::atomic<bool> is_other{false};             // it was given another struct, or one that was changed
+  std::atomic<bool> is_within{false};            // a [queue] function of the driver called it
   std::atomic<uint64_t> *clock = nullptr;
+  std::atomic<bool> *may_end = nullptr;          // it waits for this, for two seconds at most
   consort_status answer = CONSORT_OK;
 
   static consort_status run(const consort_call *given) {
@@ -24,6 +28,8 @@ struct Function {
     now.native_queue = f->as_made.native_queue;
     now.native_context = f->as_made.native_context;
     if (given != &f->call || std::memcmp(static_cast<const void *>(&now), &f->as_made, sizeof now)) f->is_other = true;
+    if (Inside::tag() == Tag::kQueue) f->is_within = true;
+    for (int k = 0; f->may_end && !f->may_end->load(std::memory_order_acquire) && k < 2000 && !f->is_within; ++k) usleep(1000);
     f->at = f->clock->fetch_add(1);
     f->runs.fetch_add(1);
     return f->answer;
@@ -62,9 +68,12 @@ CONFORM_CASE(D, 17, behaviour, fills_in_memory_order) {
   for (const uint32_t space : devices.own_spaces()) {
     DeviceQueue q(devices, devices.spaces()[space].device);
     Store block(devices, space, 10'000);
-    for (uint64_t k = t.scaled(30, 300); k > 0 && t.has_time() && !t.failed(); --k) {
+    constexpr uint64_t kRuns[] = {1, 2, 3, 5, 7, 63, 65, 4095, 4097, 4099, 8190};
+    const uint64_t rounds = t.scaled(30, 300) + std::size(kRuns);
+    for (uint64_t k = 0; k < rounds && t.has_time() && !t.failed(); ++k) {
       const uint64_t off = t.random().below(t.random().one_in(2) ? 30 : block.bytes()), left = block.bytes() - off;
-      const uint64_t run = 1 + t.random().below(t.random().one_in(2) ? std::min<uint64_t>(left, 12) : left);
+      const uint64_t chance = 1 + t.random().below(t.random().one_in(2) ? std::min<uint64_t>(left, 12) : left);
+      const uint64_t run = k < std::size(kRuns) ? std::min(kRuns[k], left) : chance;
       const uint32_t pattern = t.random().one_in(4) ? 0x77777777u : static_cast<uint32_t>(t.random().next());
       consort_op op = op_of(CONSORT_OP_FILL);
       op.u.fill = {block.at(off), run, space, pattern};
@@ -138,6 +147,30 @@ CONFORM_CASE(D, 20, behaviour, calls_each_function_once) {
     }
 }
 
+CONFORM_CASE(D, 37, threads, functions_are_not_called_within_submit_or_poll) {
+  Plugin p(t);
+  if (p.has_flag(CONSORT_PF_VIRTUAL)) t.skip("it says CONSORT_PF_VIRTUAL, and starts no thread that could call them");
+  Devices devices(t, p);
+  for (const Devices::Unit &u : some_units(t, devices, t.scaled(2, 8))) {
+    DeviceQueue q(devices, u.device, u.index);
+    std::vector<Function> functions(20);
+    std::atomic<uint64_t> clock{1};
+    std::atomic<bool> may_end{false};
+    functions[0].may_end = &may_end;             // the unit has something to do while it is polled
+    for (Function &f : functions) {
+      t.doing("a function on unit %u of class %s", u.index, u.klass.c_str());
+      const consort_op op = f.op(p.table(), u.desc.id, &clock, CONSORT_OK);
+      if (q.submit(&op, 1)) q.poll();
+    }
+    for (int k = 0; k < 20; ++k) q.poll();
+    may_end.store(true, std::memory_order_release);  // pairs with the function's load
+    q.wait();
+    for (const Function &f : functions)
+      t.need(!f.is_within, "a function without CONSORT_OPF_ENQUEUE is called within submit, poll or arm on unit %u of class %s", u.index,
+             u.klass.c_str());
+  }
+}
+
 CONFORM_CASE(D, 21, behaviour, loads_no_kernel_of_an_unknown_format) {
   Plugin p(t);
   Devices devices(t, p);
@@ -147,9 +180,11 @@ CONFORM_CASE(D, 21, behaviour, loads_no_kernel_of_an_unknown_format) {
     p.host().forget_failure();
     t.doing("load_impl of format com.example.nothing");
     const Inside inside(Tag::kLoad, "load_impl");
-    const consort_status s = devices.ops().load_impl(d.handle, "com.example.nothing", text, sizeof text - 1, "main", &code);
-    t.check(s < 0, "load_impl of format com.example.nothing answers %d", s);
-    t.check(s >= 0 || !p.host().failure().empty(), "load_impl answers %d without a word", s);
+    for (const char *format : {"com.example.nothing", "cl.nothing", "ptx.nothing", "cubin.nothing", "hsaco.nothing", "spirv.nothing", "c"}) {
+      const consort_status s = devices.ops().load_impl(d.handle, format, text, sizeof text - 1, "main", &code);
+      t.check(s < 0, "load_impl of format %s answers %d", format, s);
+      t.check(s >= 0 || !p.host().failure().empty(), "load_impl answers %d without a word", s);
+    }
   }
 }
 
@@ -165,8 +200,15 @@ CONFORM_CASE(D, 23, behaviour, attaches_or_says_why_not) {
       t.doing("attach of 20000 bytes of the host's memory");
       const consort_status s = devices.ops().attach(d.handle, Devices::kHost, ram.at(), ram.bytes(), &local);
       t.check(s >= 0 || !p.host().failure().empty(), "attach of the host's memory answers %d without a word", s);
+      t.check(s >= 0 || k == 0, "memory that was attached and detached is attached again, and refused: %s", p.host().failure().c_str());
       if (s < 0) break;
       ++attached;
+      Store other(devices, Devices::kHost, 20'000);
+      consort_addr beside{};
+      const consort_status second = devices.ops().attach(d.handle, Devices::kHost, other.at(), other.bytes(), &beside);
+      t.check(second >= 0 || !p.host().failure().empty(), "attach of a second block answers %d without a word", second);
+      if (second >= 0) devices.ops().detach(d.handle, Devices::kHost, beside);
+      other.holds("attach and detach");
       t.doing("detach of what was attached");
       devices.ops().detach(d.handle, Devices::kHost, local);
     }
@@ -181,7 +223,8 @@ CONFORM_CASE(D, 22, behaviour, launches_a_kernel) {
   Devices devices(t, p);
   static const char text[] =
       "__kernel void conform_axpy(__global uint *y, __global const uint *x, ulong n, uint a) {\n"
-      "  for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) y[i] = a * x[i] + y[i];\n"
+      "  const ulong w = get_global_size(0), h = get_global_size(1), all = w * h * get_global_size(2);\n"
+      "  for (ulong i = get_global_id(0) + w * (get_global_id(1) + h * get_global_id(2)); i < n; i += all) y[i] = a * x[i] + y[i];\n"
       "}\n";
   for (const Devices::Unit &u : some_units(t, devices, 2)) {
     const uint32_t home = u.desc.space;
@@ -204,7 +247,9 @@ CONFORM_CASE(D, 22, behaviour, launches_a_kernel) {
     consort_op op = op_of(CONSORT_OP_LAUNCH);
     op.u.launch = {code, args, 4, 0, {20, 1, 1}, {64, 1, 1}, 0};
     DeviceQueue q(devices, u.device, u.index);
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < 4; ++round) {
+      if (round == 2) op.u.launch = {code, args, 4, 0, {5, 4, 1}, {16, 2, 1}, 0};
+      if (round == 3) op.u.launch = {code, args, 4, 0, {3, 2, 2}, {8, 2, 2}, 0};
       const size_t entry = q.send(op);
       t.doing("launch of a kernel on unit %u of class %s", u.index, u.klass.c_str());
       q.wait();

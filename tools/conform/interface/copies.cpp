@@ -1,4 +1,5 @@
 // Runs: which bytes go where when a datum is copied.
+#include <algorithm>
 #include "layout.hpp"
 
 namespace conform {
@@ -119,9 +120,12 @@ CONFORM_CASE(I, 16, fault, pack_and_unpack_look_at_the_length) {
     ++tried;
     for (const size_t cap : {n - 1, n / 2, size_t{0}}) {
       Guarded room(cap);
+      std::memset(room.data(), 0x5A, cap);
       t.doing("pack() of %zu bytes into %zu", n, cap);
       const consort_status st = l.ops.pack(home.shape.at(), home.view.at(), room.data(), cap);
       t.check(st < 0, "pack() of %zu bytes into %zu answers status %d", n, cap, st);
+      const bool is_kept = std::all_of(room.data(), room.data() + cap, [](char c) { return c == 0x5A; });
+      t.check(is_kept, "pack() refuses a buffer of %zu bytes, but has written some of them", cap);
     }
     for (const size_t given : {n - 1, n / 2, size_t{0}, n + 1}) {
       Guarded from(given);

@@ -116,7 +116,6 @@ CONFORM_CASE(I, 31, fault, decode_refuses_other_lengths) {
     const Datum home = l.home(s);
     const std::vector<unsigned char> wire = l.wire(home.shape);
     for (size_t n = 0; n <= wire.size() + 9; ++n) {
-      if (n == wire.size()) continue;
       Guarded cut(n);
       std::memset(cut.data(), 0, n);
       std::memcpy(cut.data(), wire.data(), std::min(n, wire.size()));
@@ -124,7 +123,7 @@ CONFORM_CASE(I, 31, fault, decode_refuses_other_lengths) {
       Pod shape;
       t.doing("decode() of %zu bytes of %zu", n, wire.size());
       const consort_status st = l.ops.decode(cut.data(), static_cast<uint32_t>(n), shape.at());
-      t.check(st < 0, "decode() takes %zu bytes with status %d; encode() wrote %zu", n, st, wire.size());
+      t.check(st < 0 || n == wire.size(), "decode() takes %zu bytes with status %d; encode() wrote %zu", n, st, wire.size());
     }
   }
 }

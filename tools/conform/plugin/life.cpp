@@ -25,13 +25,13 @@ CONFORM_CASE(P, 40, life, starts_and_ends_again_and_again) {
   const uint32_t rounds = static_cast<uint32_t>(t.scaled(200, 1000));
   const double most = static_cast<double>(t.scaled(2, 20));
   size_t threads = 0, descriptors = 0, blocks = 0;
-  HeapMarks heap;
+  MemoryMarks memory(8 * kPart, kPart);
   const auto began = Clock::now();
   uint32_t round = 0;
-  for (; round < kWarm + rounds && (round < 2 * kWarm || seconds_since(began) < most); ++round) {
+  for (; round < kWarm + rounds ? round < 4 * kPart || seconds_since(began) < most : memory.is_undecided(); ++round) {
     if (round == kWarm)
       threads = count_threads(), descriptors = count_descriptors(), blocks = p.host().live_blocks();
-    if (round % kPart == 0) heap.mark();
+    if (round % kPart == 0) memory.mark();
     t.need(p.start() >= 0, "start %u fails: %s", round + 2, p.host().failure().c_str());
     p.stop();
   }
@@ -42,7 +42,7 @@ CONFORM_CASE(P, 40, life, starts_and_ends_again_and_again) {
           counted);
   t.check(p.host().live_blocks() <= blocks, "%zu blocks of alloc more after %zu starts and ends", p.host().live_blocks() - blocks,
           counted);
-  t.check(heap.least_growth() < 8 * kPart, "%zu bytes of heap more after %u starts and ends", heap.least_growth(), kPart);
+  t.check(!memory.grew(), "%zu bytes more after each %u starts and ends", memory.growth(), kPart);
 }
 
 CONFORM_CASE(P, 40, life, leaves_nothing_behind) {

@@ -33,13 +33,18 @@ CONFORM_CASE(S, 6, behaviour, drain_gives_all_back) {
   t.check(back == waited, "%zu tasks waited, drain gives back %zu", waited, back);
   t.check(i.drain(CONSORT_NEVER).empty(), "drain answers something after it answered 0");
   for (uint32_t w = 0; w < 4; ++w) t.check(!i.pop(w), "pop gives something after drain answered 0");
-  t.check(i.quiesce(CONSORT_NEVER) == CONSORT_OK, "quiesce of a drained instance fails: %s", s.plugin.host().failure().c_str());
+  t.check(i.quiesce(0) == CONSORT_OK, "quiesce of a drained instance fails: %s", s.plugin.host().failure().c_str());
 }
 
 CONFORM_CASE(S, 7, behaviour, refuses_another_epoch) {
   Stage s(t, workers_of({3}), 64);
   Instance i(t, s.plugin, s.machine, s.tasks);
   must_push(t, i, 0, s.tasks.range(0, 32));
+  const uint64_t others[] = {0, Instance::kEpoch - 1, Instance::kEpoch + 1, Instance::kEpoch + (uint64_t{1} << 32), Instance::kEpoch << 32,
+                             CONSORT_NEVER};
+  for (const uint64_t other : others)
+    t.need(!i.push_as(other, 0, s.tasks.range(32, 34)), "push takes tasks of epoch %llu where the instance's is 7",
+           static_cast<unsigned long long>(other));
   i.drain(CONSORT_NEVER);
   for (const uint32_t from : {0u, 1u, 2u, CONSORT_NONE})
     for (const size_t n : {1u, 2u, 32u}) {
@@ -97,6 +102,25 @@ CONFORM_CASE(S, 9, behaviour, workers_come) {
   must_push(t, i, 3, s.tasks.range(s.tasks.size() / 2, s.tasks.size()));
   i.pop_all({3});
   t.check(s.tasks.count_in() == 0, "%zu tasks do not come out to the one worker that is left", s.tasks.count_in());
+  t.need(i.workers({0}, {3}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str());  // who was there once comes again
+  must_push(t, i, CONSORT_NONE, s.tasks.range(0, 20));
+  i.pop_all({0});
+  t.check(s.tasks.count_in() == 0, "%zu tasks do not come out to a worker that was taken away and added again", s.tasks.count_in());
+}
+
+CONFORM_CASE(S, 5, behaviour, leaves_alone_what_came_out) {
+  Stage s(t, workers_of({2, 1}), 200);
+  Instance i(t, s.plugin, s.machine, s.tasks);
+  for (int round = 0; round < 3; ++round) {
+    must_push(t, i, CONSORT_NONE, s.tasks.range(0, 100));
+    i.pop_all();
+    must_push(t, i, 0, s.tasks.range(100, 200));
+    for (int k = 0; k < 40; ++k) i.pop(static_cast<uint32_t>(k % 3));
+    if (i.ops().dropped) i.drop(s.tasks.range(0, 200));
+    i.drain(i.epoch() + 1);
+  }
+  for (size_t k = 0; k < s.tasks.size(); ++k) i.push(CONSORT_NONE, s.tasks.range(k, k + 1));  // each is looked at
+  i.drain(CONSORT_NEVER);
 }
 
 CONFORM_CASE(S, 15, behaviour, drops_what_it_has) {

@@ -9,6 +9,8 @@ namespace {
 
 std::atomic<uint32_t> instances{0};
 
+void *const kMark = reinterpret_cast<void *>(uintptr_t{0x5A5A5A50});
+
 unsigned long long number_of(const consort_task *t) { return t->id; }
 
 // Everything but sched[] is as it was made.
@@ -21,7 +23,8 @@ bool is_untouched(const consort_task &a, const consort_task &b) {
 }  // namespace
 
 Tasks::Tasks(size_t n)
-    : n_(n), tasks_(new consort_task[n]()), as_made_(new consort_task[n]()), where_(new std::atomic<uint32_t>[n]()) {
+    : n_(n), tasks_(new consort_task[n]()), as_made_(new consort_task[n]()), where_(new std::atomic<uint32_t>[n]()),
+      marked_(new char[n]()) {
   for (size_t i = 0; i < n; ++i) {
     tasks_[i].id = i;
     tasks_[i].where = 1;
@@ -127,12 +130,18 @@ bool Instance::push_as(uint64_t epoch, uint32_t from, const std::vector<consort_
   bits[words] = kGuard;
   consort_wake wake{words, 0, bits.data()};
   const consort_push p{epoch, from, flags, tasks.data(), static_cast<uint32_t>(tasks.size()), 0, &wake};
-  for (consort_task *task : tasks) tasks_.where_[task->id].store(number_, std::memory_order_relaxed);
+  for (consort_task *task : tasks) {
+    look_at_mark(task);
+    tasks_.marked_[task->id] = 0;
+    tasks_.where_[task->id].store(number_, std::memory_order_relaxed);
+  }
+  const std::vector<consort_task *> given = tasks;
   uint32_t n;
   {
     const Inside inside(Tag::kAny, "push");
     n = ops_.push(s_, &p);
   }
+  t_.check(given == tasks, "push changed the array of tasks that it was given");
   t_.check(bits[words] == kGuard, "push wrote behind the %u words of the wake set", words);
   for (uint32_t w = machine_.nworkers(); w < 64 * words; ++w)
     t_.check(!(bits[w / 64] >> w % 64 & 1), "push wants to wake worker %u; there are %u", w, machine_.nworkers());
@@ -159,7 +168,14 @@ bool Instance::came_out(consort_task *task, const char *by) {
   else t_.check(before == number_, "task %llu came out of another instance than it was pushed to, by %s", number_of(task), by);
   t_.check(is_untouched(*task, tasks_.as_made_[task->id]),
            "something of task %llu other than sched[] was written while it was queued", number_of(task));
+  task->sched[0] = task->sched[1] = kMark;
+  tasks_.marked_[task->id] = 1;
   return before == number_;
+}
+
+void Instance::look_at_mark(const consort_task *task) {
+  t_.check(!tasks_.marked_[task->id] || (task->sched[0] == kMark && task->sched[1] == kMark),
+           "sched[] of task %llu was written after it had come out", number_of(task));
 }
 
 uint32_t Instance::pop(uint32_t worker, consort_task **out, uint32_t max) {
@@ -212,7 +228,11 @@ std::vector<consort_task *> Instance::drain(uint64_t epoch, uint32_t at_once) {
   consort_task *const guard = reinterpret_cast<consort_task *>(uintptr_t{0x5A5A5A58});
   for (size_t given = 0; given <= tasks_.size();) {  // more are not there: a list in a circle, told below
     some[at_once] = guard;
-    uint32_t n = ops_.drain(s_, epoch, some.data(), at_once);
+    uint32_t n;
+    {
+      const Inside inside(Tag::kControl, "drain");
+      n = ops_.drain(s_, epoch, some.data(), at_once);
+    }
     t_.check(some[at_once] == guard, "drain wrote behind the %u places that it was given", at_once);
     if (!t_.check(n <= at_once, "drain answers %u where at most %u were asked for", n, at_once)) n = at_once;
     if (n == 0) break;
@@ -234,6 +254,8 @@ std::vector<consort_task *> Instance::drop(const std::vector<consort_task *> &ta
   if (!t_.check(n <= tasks.size(), "dropped hands back %u of %zu tasks", n, tasks.size())) n = static_cast<uint32_t>(tasks.size());
   held.resize(n);
   for (consort_task *task : held) came_out(task, "dropped");
+  for (const consort_task *task : tasks)
+    if (!tasks_.is_in(task->id)) look_at_mark(task);
   return held;
 }
 

@@ -36,6 +36,7 @@ class Tasks {
   size_t n_;
   std::unique_ptr<consort_task[]> tasks_, as_made_;
   std::unique_ptr<std::atomic<uint32_t>[]> where_;
+  std::unique_ptr<char[]> marked_;               // it came out, and its sched[] was marked: nobody writes it until it is pushed
   std::vector<consort_datum> data_;
   std::vector<consort_access> uses_;
 };
@@ -81,6 +82,7 @@ class Instance {
 
  private:
   bool came_out(consort_task *, const char *by);
+  void look_at_mark(const consort_task *);       // of one that is out
   bool is_mine(const consort_task *) const;
 
   Trial &t_;

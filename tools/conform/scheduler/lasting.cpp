@@ -93,16 +93,18 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   Machine machine(p.host(), workers_of({2, 1}));
   const uint32_t rounds = static_cast<uint32_t>(t.scaled(200, 1000)), warm = 8, part = 25;
   size_t threads = 0, descriptors = 0, blocks = 0;
-  HeapMarks heap;
-  Tasks tasks(60);
+  MemoryMarks memory(8 * part, part);
+  constexpr size_t kSingle = 110;                // pushes of an outsider, beside two of many
+  Tasks tasks(60 + kSingle);
   tasks.vary(t.random(), 2, true);
-  for (uint32_t round = 0; round < warm + rounds && (round < warm + 4 * part || t.has_time()); ++round) {
+  for (uint32_t round = 0; round < warm + rounds ? round < warm + 4 * part || t.has_time() : memory.is_undecided(); ++round) {
     if (round == warm)
       threads = count_threads(), descriptors = count_descriptors(), blocks = p.host().live_blocks();
-    if (round % part == 0) heap.mark();
+    if (round % part == 0) memory.mark();
     Instance i(t, p, machine, tasks);
     i.push(CONSORT_NONE, tasks.range(0, 30));
     i.push(1, tasks.range(30, 60));
+    for (size_t k = 60; k < tasks.size(); ++k) i.push(CONSORT_NONE, tasks.range(k, k + 1));
     i.workers({}, {1});
     i.workers({1}, {});
     i.pop_all();
@@ -111,7 +113,34 @@ CONFORM_CASE(S, 50, life, created_and_destroyed_again_and_again) {
   t.check(count_threads() <= threads, "%zu threads more after %u instances", count_threads() - threads, rounds);
   t.check(count_descriptors() <= descriptors, "%zu descriptors more after %u instances", count_descriptors() - descriptors, rounds);
   t.check(p.host().live_blocks() <= blocks, "%zu blocks of alloc more after %u instances", p.host().live_blocks() - blocks, rounds);
-  t.check(heap.least_growth() < 8 * part, "%zu bytes of heap more after %u instances", heap.least_growth(), part);
+  t.check(!memory.grew(), "%zu bytes more after each %u instances", memory.growth(), part);
+}
+
+// One instance that goes on: by workers and outsiders, alone and in batches; what is pushed comes out each time.
+CONFORM_CASE(S, 51, life, goes_on_without_growing) {
+  Plugin p(t);
+  p.host().set_virtual(1'000'000);
+  Machine machine(p.host(), workers_of({2, 1}));
+  constexpr size_t kTasks = 240;
+  constexpr uint32_t kRounds = 4;                // of a part: 640 pushes, 320 of them by outsiders
+  Tasks tasks(kTasks);
+  tasks.vary(t.random(), 2, true);
+  Instance i(t, p, machine, tasks);
+  MemoryMarks memory(8 * kRounds * kTasks / 64, kRounds);
+  const auto part = [&] {
+    for (uint32_t round = 0; round < kRounds; ++round) {
+      for (size_t k = 0; k < kTasks; k += 3) {
+        i.push(CONSORT_NONE, tasks.range(k, k + 1));
+        i.push(static_cast<uint32_t>(k / 3 % 3), tasks.range(k + 1, k + 3));
+      }
+      i.pop_all();
+      p.host().set_virtual(p.host().now() + 1'000'000);
+    }
+    memory.mark();
+  };
+  for (uint64_t least = t.scaled(4, 20); least > 0; --least) part();
+  while (memory.is_undecided() && !t.failed()) part();
+  t.check(!memory.grew(), "%zu bytes more after each %zu tasks that came and went", memory.growth(), kRounds * kTasks);
 }
 
 CONFORM_CASE(S, 60, virtual, one_seed_one_trace) {

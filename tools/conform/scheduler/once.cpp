@@ -67,6 +67,33 @@ CONFORM_CASE(S, 1, behaviour, large_batches) {
 }
 
 CONFORM_CASE(S, 2, behaviour, two_classes) { run(t, workers_of({3, 2}), t.scaled(1000, 20000), false); }
+// A policy may have a limit, and then says so.
+static void need_classes(Trial &t, uint32_t n) {
+  Plugin p(t);
+  Machine machine(p.host(), workers_of(std::vector<uint32_t>(n, 1)));
+  const consort_scheduler_ops ops = p.ops<consort_scheduler_ops>();
+  void *s = nullptr;
+  t.doing("create, for a machine of %u classes", n);
+  if (ops.create(p.self(), p.table(), machine.topology(), 1, &s) < 0) t.skip("no instance for %u classes: %s", n, p.host().failure().c_str());
+  ops.destroy(s);
+}
+
+CONFORM_CASE(S, 2, behaviour, forty_classes) {
+  need_classes(t, 40);
+  run(t, workers_of(std::vector<uint32_t>(40, 1)), t.scaled(800, 8000), false);
+}
+
+CONFORM_CASE(S, 2, behaviour, one_of_forty_classes) {
+  need_classes(t, 40);
+  Plugin p(t);
+  p.host().set_virtual(1'000'000);
+  Machine machine(p.host(), workers_of(std::vector<uint32_t>(40, 1)));
+  Tasks tasks(200);
+  for (size_t k = 0; k < tasks.size(); ++k) tasks[k]->where = uint64_t{1} << k % 40, tasks.remember(k);
+  Instance i(t, p, machine, tasks);
+  push_and_pop(t, i, tasks);
+  check_all_out(t, tasks);
+}
 CONFORM_CASE(S, 2, behaviour, three_classes) { run(t, workers_of({2, 1, 1}), t.scaled(1000, 20000), true); }
 
 CONFORM_CASE(S, 3, behaviour, others_do_not_block) {
@@ -172,6 +199,13 @@ CONFORM_CASE(S, 16, behaviour, instances_are_apart) {
   }
   a.pop_all(left);
   b.pop_all(right);
+  check_all_out(t, tasks);
+  if (t.failed()) return;
+  t.check(a.push(CONSORT_NONE, tasks.range(0, 20)), "push refuses tasks of its own epoch");
+  for (const uint32_t w : right) t.check(!a.pop(w), "worker %u, whom another instance serves, is given a task", w);
+  t.need(b.workers({}, {2}) >= 0 && b.workers({2}, {}) >= 0, "workers fails: %s", p.host().failure().c_str());
+  for (const uint32_t w : right) t.check(!a.pop(w), "worker %u, whom another instance serves, is given a task", w);
+  a.pop_all(left);
   check_all_out(t, tasks);
 }
 

@@ -85,6 +85,7 @@ CONFORM_CASE(S, 10, behaviour, wakes_somebody) { wake(t, workers_of({4}), false)
 CONFORM_CASE(S, 10, behaviour, wakes_somebody_who_can) { wake(t, workers_of({3, 2}), true); }
 
 CONFORM_CASE(S, 11, behaviour, wakes_one_of_a_hundred) { wake(t, workers_of({70, 10}), false); }
+CONFORM_CASE(S, 11, behaviour, wakes_one_of_two_hundred) { wake(t, workers_of({130, 70}), false); }
 
 namespace {
 
@@ -129,6 +130,11 @@ CONFORM_CASE(S, 13, behaviour, publishes_nothing_when_empty) {
   u.i->pop_all();
   for (uint32_t w = 0; w < 3; ++w)
     t.check(!u.published[w] || u.of(w) <= 0, "urgency publishes %d for worker %u though nothing waits", u.of(w), w);
+  for (size_t k = 0; k < 30; ++k) u.tasks[k]->priority = 1 + static_cast<int32_t>(k % 7), u.tasks.remember(k);
+  u.i->push(CONSORT_NONE, u.tasks.range(0, 30));  // the last one that comes out is urgent
+  u.i->pop_all();
+  for (uint32_t w = 0; w < 3; ++w)
+    t.check(!u.published[w] || u.of(w) <= 0, "urgency publishes %d for worker %u after the last urgent task came out", u.of(w), w);
   u.i->push(1, u.tasks.range(100, 200));
   u.i->drain(CONSORT_NEVER);
   for (uint32_t w = 0; w < 3; ++w)
@@ -176,7 +182,7 @@ CONFORM_CASE(S, 18, behaviour, names_good_victims) {
   if (!i.ops().victim) t.skip("it has no function `victim`: the kernel's own order is used");
   i.push(CONSORT_NONE, tasks.range(0, 50));
   for (uint64_t round = t.scaled(200, 2000); round > 0; --round) {
-    const uint32_t n = static_cast<uint32_t>(t.random().below(257));
+    const uint32_t n = round < 4 ? (round - 1) * 128 : static_cast<uint32_t>(t.random().below(257));
     std::vector<consort_replica> replicas(n);
     for (uint32_t k = 0; k < n; ++k)
       replicas[k] = {t.random().below(40), 1 + t.random().below(1 << 20), k, 1, static_cast<uint32_t>(t.random().below(4))};

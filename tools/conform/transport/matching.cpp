@@ -264,6 +264,18 @@ CONFORM_CASE(T, 16, behaviour, many_messages_of_random_size) {
   w.settle();
 }
 
+CONFORM_CASE(T, 17, behaviour, a_batch_beyond_all_room_is_taken_in_part) {
+  World w(t);
+  w.must(CONSORT_TC_TAGGED, "messages by tag");
+  Block from(8, 1), to(8, 0);
+  std::vector<consort_msg> batch(50'000, receive_of(w.a().number(), to.addr(), 8, 3));
+  t.doing("post of 50000 receives in one call, with nothing under way");
+  const uint32_t n = w.b().post_all(batch);
+  t.check(n > 0, "post() of 50000 receives takes none, though nothing is under way");
+  for (uint32_t i = 0; i < n; ++i) w.end(w.a(), w.post(w.a(), send_of(w.b().number(), from.addr(), 8, 3)));
+  w.settle();
+}
+
 CONFORM_CASE(T, 17, behaviour, post_takes_a_prefix) {
   World w(t);
   w.must(CONSORT_TC_TAGGED, "messages by tag");
@@ -280,7 +292,9 @@ CONFORM_CASE(T, 17, behaviour, post_takes_a_prefix) {
   t.figure("%llu messages of 100 bytes are taken while nobody polls", static_cast<unsigned long long>(sent));
   t.need(sent > 0, "post() takes nothing at all");
   for (uint64_t i = 0; i < sent; ++i) {  // all that was taken comes, and room comes back
-    w.end(w.b(), w.post(w.b(), receive_of(w.a().number(), to.addr(), 100, 9)));
+    const uint64_t r = w.post(w.b(), receive_of(w.a().number(), to.addr(), 100, 9));
+    if (i == 0) t.check(w.b().poll(0) == 0 && w.a().poll(0) == 0, "poll() of at most 0 answers something");
+    w.end(w.b(), r);
     if (i == 0) t.check(to.is(7), "a message that waited is not as it was sent");
   }
   w.settle();
@@ -335,6 +349,10 @@ CONFORM_CASE(T, 19, fault, what_means_nothing_ends_with_an_error) {
   consort_msg m = good;
   m.kind = 77;
   refused(m, "a message of a kind that there is not");
+  for (const uint16_t kind : {CONSORT_MSG_SEND, CONSORT_MSG_RECV, CONSORT_MSG_PUT}) {
+    m = good, m.kind = static_cast<uint16_t>(0x100 | kind);
+    refused(m, "a message of a kind whose low byte there is");
+  }
   m = good, m.peer = 1'000'000;
   refused(m, "a SEND to a rank that there is not");
   m = good, m.peer = CONSORT_NONE;

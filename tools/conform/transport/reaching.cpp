@@ -240,8 +240,14 @@ CONFORM_CASE(T, 36, behaviour, rows_go_to_rows) {
         unsigned char *far = there.data() + static_cast<int64_t>(from) + k * step, *near = here.data() + k * 30;
         kind == CONSORT_MSG_PUT ? std::memcpy(far, near, kRow) : std::memcpy(near, far, kRow);
       }
+      const bool notifies = kind == CONSORT_MSG_PUT && r.w.a().can(CONSORT_TC_NOTIFY);
+      if (notifies) m.flags = CONSORT_MF_NOTIFY, m.tag = 1;
+      const size_t notes = r.w.b().notes.size();
       const consort_done d = r.run(m);
       r.w.idle();
+      if (notifies && t.check(r.w.b().notes.size() == notes + 1, "a PUT of rows notifies %zu times", r.w.b().notes.size() - notes))
+        t.check(r.w.b().notes.back().bytes == uint64_t{kRow} * kRows, "a notification of %u rows of %u bytes names %llu bytes", kRows, kRow,
+                number(r.w.b().notes.back().bytes));
       t.check(d.status == CONSORT_OK, "%u rows of %u bytes, %lld from each to the next, end with %d", kRows, kRow,
               static_cast<long long>(step), d.status);
       t.check(!std::memcmp(there.data(), r.region(), r.bytes) && !std::memcmp(here.data(), r.mine.data(), here.size()),

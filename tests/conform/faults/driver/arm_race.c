@@ -1,3 +1,3 @@
-// CONSORT-D-32, not found yet: arm looks, lets go, and then goes to sleep: without a pause between the two
+// CONSORT-D-32: arm looks, lets go, and then goes to sleep: without a pause between the two
 #define FAULT_ARM_RACE
 #include "body.h"

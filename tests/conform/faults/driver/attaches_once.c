@@ -1,3 +1,3 @@
-// CONSORT-D-23, not found yet: memory can be attached once
+// CONSORT-D-23: memory can be attached once
 #define FAULT_ATTACHES_ONCE
 #include "body.h"

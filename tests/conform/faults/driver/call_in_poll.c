@@ -1,3 +1,3 @@
-// CONSORT-D-37, not found yet: poll calls the function of an op itself
+// CONSORT-D-37: poll calls the function of an op itself
 #define FAULT_CALL_IN_POLL
 #include "body.h"

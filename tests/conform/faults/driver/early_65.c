@@ -1,3 +1,3 @@
-// CONSORT-D-26, not found yet: copies of 65 bytes are reported before their bytes are there
+// CONSORT-D-26: copies of 65 bytes are reported before their bytes are there
 #define FAULT_EARLY_65
 #include "body.h"

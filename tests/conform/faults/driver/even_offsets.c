@@ -1,3 +1,3 @@
-// CONSORT-D-8, not found yet: offsets of the source are rounded down to even ones
+// CONSORT-D-9: offsets of the source are rounded down to even ones
 #define FAULT_EVEN_OFFSETS
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-17, not found yet: long fills are rounded up to 4 bytes
+// CONSORT-D-17: long fills are rounded up to 4 bytes
 #define FAULT_FILL_LONG
 #include "body.h"

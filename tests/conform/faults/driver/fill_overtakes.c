@@ -1,3 +1,3 @@
-// CONSORT-D-14, not found yet: fills are made at once, before what was submitted earlier
+// CONSORT-D-14: fills are made at once, before what was submitted earlier
 #define FAULT_FILL_OVERTAKES
 #include "body.h"

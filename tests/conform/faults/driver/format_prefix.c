@@ -1,3 +1,3 @@
-// CONSORT-D-21, not found yet: formats are compared as far as the known one goes
+// CONSORT-D-21: formats are compared as far as the known one goes
 #define FAULT_FORMAT_PREFIX
 #include "body.h"

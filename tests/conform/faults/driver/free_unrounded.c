@@ -1,3 +1,3 @@
-// CONSORT-D-45, not found yet: free gives fewer bytes back than alloc took
+// CONSORT-D-45: free gives fewer bytes back than alloc took
 #define FAULT_FREE_UNROUNDED
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-45, not found yet: the room of blocks of exactly 64 KiB does not come back
+// CONSORT-D-45: the room of blocks of exactly 64 KiB does not come back
 #define FAULT_KEEPS_ROOM_64K
 #include "body.h"

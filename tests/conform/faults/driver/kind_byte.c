@@ -1,3 +1,3 @@
-// CONSORT-D-18, not found yet: of an op's kind the low byte is looked at
+// CONSORT-D-18: of an op's kind the low byte is looked at
 #define FAULT_KIND_BYTE
 #include "body.h"

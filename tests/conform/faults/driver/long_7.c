@@ -1,3 +1,3 @@
-// CONSORT-D-8, not found yet: a copy of 7 bytes writes 8
+// CONSORT-D-8: a copy of 7 bytes writes 8
 #define FAULT_LONG_7
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-43, not found yet: ops that wait for tickets are not given back by a lost device
+// CONSORT-D-43: ops that wait for tickets are not given back by a lost device
 #define FAULT_LOST_WAITING_STAYS
 #include "body.h"

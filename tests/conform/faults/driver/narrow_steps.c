@@ -1,3 +1,3 @@
-// CONSORT-D-9, not found yet: steps are cut to 16 bits
+// CONSORT-D-9: steps are cut to 16 bits
 #define FAULT_NARROW_STEPS
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-22, not found yet: of a grid the first dimension alone is computed
+// CONSORT-D-22: of a grid the first dimension alone is computed
 #define FAULT_ONE_DIMENSION
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-1, not found yet: a device can be opened twice in all
+// CONSORT-D-1: a device can be opened twice in all
 #define FAULT_OPENS_TWICE
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-36, not found yet: poll asks for a parameter
+// CONSORT-D-36: poll asks for a parameter
 #define FAULT_PARAM_IN_POLL
 #include "body.h"

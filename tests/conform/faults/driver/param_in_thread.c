@@ -1,3 +1,3 @@
-// CONSORT-P-51, not found yet: the device's thread asks for a parameter
+// CONSORT-P-51: the device's thread asks for a parameter
 #define FAULT_PARAM_IN_THREAD
 #include "body.h"

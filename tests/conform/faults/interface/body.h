@@ -181,9 +181,6 @@ static consort_status pack(const void *shape, const void *view, void *buf, uint6
 #ifdef FAULT_PACK_HALF // what there is room for, and then the refusal
   if (cap < bytes(shape)) memset(buf, 0, cap);
 #endif
-#ifdef FAULT_PACK_LONG
-  if (cap > bytes(shape)) ((char *)buf)[bytes(shape)] = 0;
-#endif
 #ifdef FAULT_PACK_IGNORES_ROOM
   if (cap + 1 < bytes(shape)) return CONSORT_E_TRUNCATED;
 #else

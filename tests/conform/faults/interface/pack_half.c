@@ -1,3 +1,3 @@
-// CONSORT-I-16, not found yet: pack writes into a buffer that it refuses
+// CONSORT-I-16: pack writes into a buffer that it refuses
 #define FAULT_PACK_HALF
 #include "body.h"

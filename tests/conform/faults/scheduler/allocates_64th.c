@@ -1,3 +1,3 @@
-// CONSORT-S-35, not found yet: each 64th push allocates and frees
+// CONSORT-S-35: each 64th push allocates and frees
 #define FAULT_ALLOCATES_64TH
 #include "body.h"

@@ -163,9 +163,6 @@ static void announce(Policy *p, const consort_push *push, const consort_task *t)
       if (w < 64) push->wake->bits[0] |= (uint64_t)1 << w;
 #elif defined FAULT_HUNDRED_TWENTY_EIGHT
       if (w < 128) push->wake->bits[w / 64] |= (uint64_t)1 << w % 64;
-#elif defined FAULT_WAKES_ONE
-      push->wake->bits[w / 64] |= (uint64_t)1 << w % 64;
-      break;
 #else
       push->wake->bits[w / 64] |= (uint64_t)1 << w % 64;
 #endif

@@ -1,3 +1,3 @@
-// CONSORT-S-21, not found yet: dropped does not show itself to quiesce
+// CONSORT-S-21: dropped does not show itself to quiesce
 #define FAULT_DROPPED_UNVISITED
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-5, not found yet: dropped writes sched[] of tasks that are not here
+// CONSORT-S-5: dropped writes sched[] of tasks that are not here
 #define FAULT_DROPPED_WRITES
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-31, not found yet: push reads the epoch just before it takes the lock
+// CONSORT-S-31: push reads the epoch just before it takes the lock
 #define FAULT_EPOCH_EARLY
 #include "body.h"

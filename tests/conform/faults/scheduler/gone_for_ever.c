@@ -1,3 +1,3 @@
-// CONSORT-S-9, not found yet: a worker that was taken away and added again gets nothing
+// CONSORT-S-9: a worker that was taken away and added again gets nothing
 #define FAULT_GONE_FOR_EVER
 #include "body.h"

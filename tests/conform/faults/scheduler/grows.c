@@ -1,3 +1,3 @@
-// CONSORT-S-51, not found yet: each push keeps a note until destroy
+// CONSORT-S-51: each push keeps a note until destroy
 #define FAULT_GROWS
 #include "body.h"

@@ -1,4 +1,4 @@
-// CONSORT-P-62, not found yet: init loses its first block where the second is refused
+// CONSORT-P-62: init loses its first block where the second is refused
 #define OWN_LIFE
 #include "body.h"
 

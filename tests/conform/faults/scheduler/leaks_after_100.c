@@ -1,3 +1,3 @@
-// CONSORT-S-50, not found yet: destroy forgets something of an instance with more than 100 pushes of outsiders
+// CONSORT-S-50: destroy forgets something of an instance with more than 100 pushes of outsiders
 #define FAULT_LEAKS_AFTER_100
 #include "body.h"

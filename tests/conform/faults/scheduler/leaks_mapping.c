@@ -1,3 +1,3 @@
-// CONSORT-S-50, not found yet: destroy forgets pages that create mapped
+// CONSORT-S-50: destroy forgets pages that create mapped
 #define FAULT_LEAKS_MAPPING
 #include "body.h"

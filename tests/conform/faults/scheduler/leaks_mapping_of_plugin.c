@@ -1,4 +1,4 @@
-// CONSORT-P-40, not found yet: fini forgets pages that init mapped
+// CONSORT-P-40: fini forgets pages that init mapped
 #define OWN_LIFE
 #include "body.h"
 

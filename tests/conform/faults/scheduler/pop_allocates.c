@@ -1,3 +1,3 @@
-// CONSORT-S-35, not found yet: pop of more than one task allocates
+// CONSORT-S-35: pop of more than one task allocates
 #define FAULT_POP_ALLOCATES
 #include "body.h"

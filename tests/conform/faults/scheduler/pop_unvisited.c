@@ -1,3 +1,3 @@
-// CONSORT-S-21, not found yet: pop does not show itself to quiesce
+// CONSORT-S-21: pop does not show itself to quiesce
 #define FAULT_POP_UNVISITED
 #include "body.h"

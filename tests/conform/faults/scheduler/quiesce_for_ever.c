@@ -1,3 +1,3 @@
-// CONSORT-S-21, not found yet: quiesce ignores its deadline
+// CONSORT-S-21: quiesce ignores its deadline
 #define FAULT_QUIESCE_FOR_EVER
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-16, not found yet: instances share the list of workers that they serve
+// CONSORT-S-16: instances share the list of workers that they serve
 #define FAULT_SHARED_WORKERS
 #include "body.h"

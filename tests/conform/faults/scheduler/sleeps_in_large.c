@@ -1,3 +1,3 @@
-// CONSORT-S-34, not found yet: push of more than 64 tasks sleeps
+// CONSORT-S-34: push of more than 64 tasks sleeps
 #define FAULT_SLEEPS_IN_LARGE
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-34, not found yet: push sleeps where it is refused
+// CONSORT-S-34: push sleeps where it is refused
 #define FAULT_SLEEPS_WHEN_CLOSED
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-5, not found yet: push sorts the array that it is given
+// CONSORT-S-5: push sorts the array that it is given
 #define FAULT_SORTS_BATCH
 #include "body.h"

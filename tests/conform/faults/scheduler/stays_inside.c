@@ -1,3 +1,3 @@
-// CONSORT-S-21, not found yet: a push that is refused counts as inside for ever
+// CONSORT-S-21: a push that is refused counts as inside for ever
 #define FAULT_STAYS_INSIDE
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-T-17, not found yet: post takes a batch as a whole or not at all
+// CONSORT-T-17: post takes a batch as a whole or not at all
 #define FAULT_ALL_OR_NOTHING
 #include "body.h"

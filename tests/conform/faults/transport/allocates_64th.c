@@ -1,3 +1,3 @@
-// CONSORT-T-55, not found yet: each 64th post allocates and frees
+// CONSORT-T-55: each 64th post allocates and frees
 #define FAULT_ALLOCATES_64TH
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-T-53, not found yet: arm looks, lets go, and then goes to sleep: without a pause between the two
+// CONSORT-T-53: arm looks, lets go, and then goes to sleep: without a pause between the two
 #define FAULT_ARM_RACE
 #include "body.h"

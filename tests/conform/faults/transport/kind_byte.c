@@ -1,3 +1,3 @@
-// CONSORT-T-19, not found yet: of a message's kind the low byte is looked at
+// CONSORT-T-19: of a message's kind the low byte is looked at
 #define FAULT_KIND_BYTE
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-T-71, not found yet: a rank with receives is not freed
+// CONSORT-T-71: a rank with receives is not freed
 #define FAULT_LEAKS_WITH_RECEIVES
 #include "body.h"

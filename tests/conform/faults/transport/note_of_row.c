@@ -1,3 +1,3 @@
-// CONSORT-T-34, not found yet: a notification names the bytes of one row
+// CONSORT-T-36: a notification names the bytes of one row
 #define FAULT_NOTE_OF_ROW
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-T-17, not found yet: poll of at most 0 answers 1
+// CONSORT-T-17: poll of at most 0 answers 1
 #define FAULT_POLL_ZERO
 #include "body.h"

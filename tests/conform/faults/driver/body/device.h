@@ -153,6 +153,9 @@ static consort_status space(void *dev, uint32_t i, consort_space_desc *out) {
   out->domain_key = 1;
   out->capacity = kCapacity;
   out->granule = out->align = ALIGN;
+#ifdef FAULT_ONE_ALIGN // where a block is can be seen
+  out->flags = CONSORT_SP_CPU;
+#endif
 #ifdef FAULT_ALIGN_48
   out->align = 48;
 #endif

@@ -7,9 +7,7 @@ static void forget(waiting *list, uint32_t *n, uint32_t i) {
   memmove(&list[i], &list[i + 1], (--*n - i) * sizeof *list);
 }
 static int matches(const consort_msg *r, const consort_msg *s, uint32_t source) {
-#ifdef FAULT_IGNORE_OF_BOTH // of the message, which has none, too
-  if ((r->tag ^ s->tag) & ~(r->ignore | s->ignore)) return 0;
-#elif defined FAULT_TAG_63
+#ifdef FAULT_TAG_63
   if ((r->tag ^ s->tag) << 1 & ~r->ignore << 1) return 0;
 #elif defined FAULT_SHORT_TAG
   if ((uint32_t)((r->tag ^ s->tag) & ~r->ignore)) return 0;

@@ -1,0 +1,143 @@
+// Two calls at once, one of them stopped before each of its instructions: with the epoch, with quiesce, with each other.
+#include "conform/scheduler/instance.hpp"
+#include "conform/stepper.hpp"
+
+namespace conform {
+namespace {
+
+constexpr uint64_t kSteps = 100'000;             // executed in all, for a pair of calls
+
+struct Stage {
+  explicit Stage(Trial &t)
+      : plugin(t), machine((plugin.host().set_virtual(1'000'000), plugin.host()), workers_of({2})), tasks(8),
+        stepper(t.subject().path), instance(t, plugin, machine, tasks) {}
+  std::vector<consort_task *> one(size_t k) { return tasks.range(k, k + 1); }
+  Plugin plugin;
+  Machine machine;
+  Tasks tasks;
+  Stepper stepper;
+  Instance instance;
+};
+
+void need_stepper(Trial &t) {
+  if (!Stepper::can()) t.skip("calls are stopped before an instruction on x86-64 alone, without a sanitizer");
+}
+
+unsigned long long big(uint64_t n) { return n; }
+
+// Of one function: stopped anywhere in it, is it seen by quiesce?
+struct Visit {
+  const char *name;
+  std::function<void(Stage &)> call;
+};
+
+void look_for_visitor(Trial &t, const Visit &v) {
+  Stage s(t);
+  Instance &i = s.instance;
+  i.drain(CONSORT_NEVER);                        // closed: what comes now finds nothing, and is inside nevertheless
+  t.doing("%s, counting its instructions", v.name);
+  const auto points = s.stepper.points([&] { v.call(s); }, kSteps);
+  size_t refused = 0, waited = 0, asked = 0;
+  for (const uint64_t k : points) {
+    t.doing("%s, stopped before instruction %llu, while the closed instance is asked to be quiet", v.name, big(k));
+    consort_status answer = CONSORT_OK;
+    const auto how = s.stepper.race(k, [&] { v.call(s); }, [&] { answer = i.quiesce(0); });  // its deadline is over
+    t.check(i.quiesce(0) == CONSORT_OK, "quiesce does not answer OK though %s has returned", v.name);
+    if (t.failed()) return;
+    if (how == Stepper::Other::kNotStopped) continue;
+    ++asked;
+    if (how == Stepper::Other::kWaited) ++waited;
+    else if (answer < 0) ++refused;
+    if (refused > 4 || waited > 20) break;
+  }
+  t.figure("%s: stopped %zu times, quiesce refused %zu times and waited %zu times", v.name, asked, refused, waited);
+  if (!asked || refused) return;
+  t.check(waited != 0, "quiesce answers OK while %s is inside, stopped before any of %zu of its instructions", v.name, asked);
+  t.check(waited == 0, "quiesce does not come back at its deadline while %s is inside", v.name);
+}
+
+}  // namespace
+
+CONFORM_CASE(S, 21, threads, quiesce_sees_who_is_inside) {
+  need_stepper(t);
+  const Visit visits[] = {
+      {"pop", [](Stage &s) { s.instance.pop(0); }},
+      {"push", [](Stage &s) { s.instance.push_as(Instance::kEpoch, CONSORT_NONE, s.one(5)); }},
+      {"dropped", [](Stage &s) {
+         if (s.instance.ops().dropped) s.instance.drop(s.tasks.range(0, 3));
+       }},
+  };
+  for (const Visit &v : visits) look_for_visitor(t, v);
+}
+
+CONFORM_CASE(S, 21, threads, a_refused_push_is_not_inside) {
+  Plugin p(t);
+  p.host().set_virtual(1'000'000);
+  Machine machine(p.host(), workers_of({2}));
+  Tasks tasks(4);
+  Instance i(t, p, machine, tasks);
+  i.drain(CONSORT_NEVER);
+  for (const uint32_t from : {uint32_t{0}, uint32_t{CONSORT_NONE}}) i.push_as(Instance::kEpoch, from, tasks.range(0, 2));
+  i.pop(0);
+  if (i.ops().dropped) i.drop(tasks.range(0, 4));
+  t.check(i.quiesce(0) == CONSORT_OK, "quiesce does not answer OK after pushes of another epoch, a pop and a dropped that have returned");
+}
+
+CONFORM_CASE(S, 31, threads, drain_meets_a_push_that_stands) {
+  need_stepper(t);
+  Stage s(t);
+  Instance &i = s.instance;
+  uint64_t epoch = i.epoch();
+  std::atomic<bool> accepted{false};
+  const auto push = [&] { accepted = i.push_as(epoch, CONSORT_NONE, s.one(0)); };
+  const auto drain = [&] { i.drain(epoch + 1); };
+  for (const bool push_stands : {true, false}) {
+    const char *what = push_stands ? "push" : "drain";
+    t.doing("%s, counting its instructions", what);
+    const auto points = push_stands ? s.stepper.points(push, kSteps) : s.stepper.points(drain, kSteps);
+    for (const uint64_t k : points) {
+      i.drain(++epoch);
+      accepted = false;
+      t.doing("%s, stopped before instruction %llu, beside a %s", what, big(k), push_stands ? "drain" : "push");
+      const auto how = push_stands ? s.stepper.race(k, push, drain) : s.stepper.race(k, drain, push);
+      if (how == Stepper::Other::kNotStopped) {
+        i.drain(++epoch);
+        continue;
+      }
+      t.need(!accepted || !s.tasks.is_in(0),
+             "%s stands before one of its instructions while %s: push has taken the task, and drain has answered 0 without it", what,
+             push_stands ? "drain sets another epoch" : "a push comes");
+      ++epoch;
+    }
+  }
+}
+
+CONFORM_CASE(S, 30, threads, calls_that_stand_lose_nothing) {
+  need_stepper(t);
+  Stage s(t);
+  Instance &i = s.instance;
+  const std::function<void()> calls[] = {
+      [&] { i.pop(0); },
+      [&] { i.pop(1); },
+      [&] { i.push(0, s.one(6)); },
+      [&] { i.push(CONSORT_NONE, s.one(7)); },
+  };
+  const char *names[] = {"pop of worker 0", "pop of worker 1", "push by worker 0", "push by an outsider"};
+  constexpr size_t pairs[][2] = {{0, 1}, {0, 3}, {2, 3}, {3, 0}};
+  for (const auto &[stands, runs] : pairs) {
+    i.push(CONSORT_NONE, s.tasks.range(0, 2));
+    t.doing("%s, counting its instructions", names[stands]);
+    const auto points = s.stepper.points(calls[stands], kSteps / 4, 40);
+    i.pop_all();
+    for (const uint64_t k : points) {
+      i.push(CONSORT_NONE, s.tasks.range(0, 2));
+      t.doing("%s, stopped before instruction %llu, beside a %s", names[stands], big(k), names[runs]);
+      s.stepper.race(k, calls[stands], calls[runs]);
+      i.pop_all();
+      t.need(s.tasks.count_in() == 0 && !t.failed(), "%s stands before one of its instructions while a %s runs: %zu tasks do not come out",
+             names[stands], names[runs], s.tasks.count_in());
+    }
+  }
+}
+
+}  // namespace conform
