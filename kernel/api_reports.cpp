@@ -1,12 +1,8 @@
 // api_reports.cpp — reports.h: the record of a run, and what reports make of it.
 #include <consort/reports.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-
 #include "api.hpp"
+#include "plain_file.hpp"
 #include "reports.hpp"
 #include "tracer.hpp"
 
@@ -24,10 +20,12 @@ consort_status refuse_busy(const Runtime &rt) noexcept {
 }
 
 Result<std::string> contents_of(const char *path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) return error(CONSORT_E_IO, std::string("cannot read ") + path + ": " + std::strerror(errno));
-  return text.str();
+  constexpr uint64_t kMost = uint64_t{4} << 30;
+  const auto failed = [&](const std::string &why) { return error(CONSORT_E_IO, std::string(path) + " " + why); };
+  const PlainFile file(path, kMost);
+  if (!file) return failed(file.why());
+  auto text = file.text();
+  return text ? text : failed(text.error().text);
 }
 
 Result<void> report_file(const consort_settings *settings, const char *report, const char *path, consort_line_fn *line,

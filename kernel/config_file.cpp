@@ -1,15 +1,13 @@
 #include "config_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "ownership.hpp"
+#include "plain_file.hpp"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_MAX_NESTED_VALUES 32  // the stack is used in proportion
@@ -150,29 +148,15 @@ Result<std::vector<ConfigLine>> read_toml(std::string_view text, const std::stri
 }
 
 Result<std::string> read_config_file(const char *path, std::string *others) {
-  constexpr off_t kMost = 16 << 20;
-  const std::string name = "config file \"" + std::string(path) + "\"";
-  const auto failed = [&](const char *why) { return error(CONSORT_E_IO, name + ": " + why); };
-  struct Descriptor {
-    int fd;
-    ~Descriptor() { if (fd >= 0) ::close(fd); }
-  } const file{::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  struct stat about;
-  if (file.fd < 0 || ::fstat(file.fd, &about) != 0) return failed(std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) return failed("not a plain file");
-  if (about.st_size > kMost) return failed("larger than 16 MiB: is it the right file?");
-  if (others) *others = who_else_may_write(about);
-  std::string text(static_cast<size_t>(about.st_size), '\0');
-  size_t have = 0;
-  while (have < text.size()) {
-    const ssize_t n = ::read(file.fd, text.data() + have, text.size() - have);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failed(std::strerror(errno));
-    if (n == 0) break;
-    have += static_cast<size_t>(n);
-  }
-  text.resize(have);
-  return text;
+  constexpr uint64_t kMost = 16 << 20;
+  const auto failed = [&](const std::string &why) {
+    return error(CONSORT_E_IO, "config file \"" + std::string(path) + "\" " + why);
+  };
+  const PlainFile file(path, kMost);
+  if (!file) return failed(file.why());
+  if (struct stat about; others && ::fstat(file.fd(), &about) == 0) *others = who_else_may_write(about);
+  auto text = file.text();
+  return text ? text : failed(text.error().text);
 }
 
 }  // namespace consort

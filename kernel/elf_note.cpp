@@ -5,8 +5,6 @@
 #include <cstring>
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <consort/driver.h>
@@ -15,6 +13,8 @@
 #include <consort/report.h>
 #include <consort/scheduler.h>
 #include <consort/transport.h>
+
+#include "plain_file.hpp"
 
 namespace consort {
 namespace {
@@ -145,20 +145,14 @@ const char *sanitizer_name(uint32_t s) {
 Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file) { return parse({file, -1, file.size()}); }
 
 Result<std::vector<consort_note>> read_notes(const std::string &path) {
-  struct Descriptor {
-    int fd;
-    ~Descriptor() { if (fd >= 0) ::close(fd); }
-  } const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // NONBLOCK: a pipe would wait for a writer
-  struct stat about;
-  if (file.fd < 0 || ::fstat(file.fd, &about) != 0)
-    return error(CONSORT_E_IO, std::string("cannot be read: ") + std::strerror(errno));
-  if (!S_ISREG(about.st_mode)) return error(CONSORT_E_INVAL, "is not a plain file");
+  const PlainFile file(path.c_str(), PlainFile::kAnySize);  // a page of it is read, and what its headers name
+  if (!file) return error(CONSORT_E_IO, file.why());
   std::byte page[kPage];
   ssize_t n;
-  do n = ::pread(file.fd, page, sizeof page, 0);
+  do n = ::pread(file.fd(), page, sizeof page, 0);
   while (n < 0 && errno == EINTR);
   if (n < 0) return error(CONSORT_E_IO, std::string("cannot be read: ") + std::strerror(errno));
-  return parse({{page, static_cast<size_t>(n)}, file.fd, static_cast<uint64_t>(about.st_size)});
+  return parse({{page, static_cast<size_t>(n)}, file.fd(), file.bytes()});
 }
 
 Result<void> check_note(const consort_note &note, const std::string &path) {

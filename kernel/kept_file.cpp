@@ -5,12 +5,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "plain_file.hpp"
 #include "temporary_file.hpp"
 
 namespace consort {
@@ -51,16 +53,16 @@ std::string machine_words(bool with_system) {
   std::string words = u.nodename;
   if (with_system) words += std::string(" ") + u.sysname + " " + u.release;
   words += std::string(" ") + u.machine;
-  if (FILE *f = std::fopen("/etc/machine-id", "re")) {
-    char text[64] = "";
-    if (std::fgets(text, sizeof text, f)) {
+  if (const PlainFile file("/etc/machine-id", kLongest); file)
+    if (const auto all = file.text(); all && !(*all).empty()) {
       uint64_t sum = 0;  // not the word itself, which is nobody else's affair
-      for (const char *c = text; *c; ++c) sum = sum * 1099511628211u + static_cast<unsigned char>(*c);
+      const size_t end = (*all).find('\n');
+      for (const char c : (*all).substr(0, std::min<size_t>(end == std::string::npos ? end : end + 1, 63)))
+        sum = sum * 1099511628211u + static_cast<unsigned char>(c);
+      char text[16];
       std::snprintf(text, sizeof text, " %08x", static_cast<unsigned>(sum ^ sum >> 32));
       words += text;
     }
-    std::fclose(f);
-  }
   return one_line(std::move(words));
 }
 
@@ -72,16 +74,12 @@ std::string KeptFile::folder(const char *room) {
 
 KeptFile::State KeptFile::read_any(const std::string &path, const char *kind, int version, std::string *text,
                                    std::string *why) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return State::kAbsent;
-    return *why = "it cannot be opened: " + std::string(std::strerror(errno)), State::kUnusable;
-  }
-  std::string all;
-  char part[4096];
-  for (ssize_t n; all.size() < kLongest && (n = ::read(fd, part, sizeof part)) > 0;)
-    all.append(part, static_cast<size_t>(n));
-  ::close(fd);
+  const PlainFile file(path.c_str(), kLongest);
+  if (file.absent()) return State::kAbsent;
+  if (!file) return *why = "it " + file.why(), State::kUnusable;
+  const auto read = file.text();
+  if (!read) return *why = "it " + read.error().text, State::kUnusable;
+  const std::string &all = *read;
   const std::string head = "consort " + std::string(kind) + " ";
   if (!all.starts_with(head)) return *why = "it is no list of " + std::string(kind), State::kUnusable;
   if (const int found = std::atoi(all.c_str() + head.size()); found != version)

@@ -38,8 +38,11 @@ Result<std::unique_ptr<Tracer>> Tracer::open(Runtime &rt) {
   const bool reports = !rt.reports.empty();
   if (path.empty() && !reports) return std::unique_ptr<Tracer>();
   int fd = -1;
-  if (!path.empty() && (fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) < 0)
+  // NONBLOCK: a pipe without a reader is refused, and not waited for. With a reader it is written like a file.
+  constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  if (!path.empty() && (fd = ::open(path.c_str(), kHow, 0666)) < 0)
     return error(CONSORT_E_IO, "the setting trace: cannot write " + path + ": " + std::strerror(errno));
+  if (fd >= 0) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   return std::unique_ptr<Tracer>(new Tracer(rt, path, fd, rt.config->number("trace_events"),
                                             rt.reports.want_graph() || rt.config->flag("trace_graph")));
 }

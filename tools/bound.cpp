@@ -7,7 +7,6 @@
 
 #include "commands.hpp"
 #include "json.hpp"
-#include "plain_file.hpp"
 #include "terminal.hpp"
 
 namespace tool {
@@ -26,7 +25,6 @@ int run_bound(Settings &settings, const BoundOptions &o) {
   if (o.json) extra.push_back({"bound.json", "true"});
   consort_settings s;
   if (!settings.resolve(&s, extra)) return 2;
-  must_be_plain(o.record);
   Progress progress("looking for the bound of " + o.record);
   if (o.json) {                                    // the report says one line, an object
     Json all = document("bound");

@@ -288,12 +288,10 @@ std::map<std::string, int> read_operands(const std::vector<std::string> &given) 
 
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
                        const std::vector<std::string> &operands) {
-  must_be_plain(file);
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error(file + " cannot be read");
+  const std::string text_of_it = read_plain(file);
   json all;
   try {
-    all = json::parse(in);
+    all = json::parse(text_of_it);
   } catch (const json::exception &e) {
     throw std::runtime_error(file + " is no JSON: " + e.what());
   }

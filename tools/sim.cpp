@@ -18,6 +18,7 @@
 
 #include "commands.hpp"
 #include "json.hpp"
+#include "plain_file.hpp"
 #include "terminal.hpp"
 
 namespace tool {
@@ -76,7 +77,7 @@ int run_program(const std::vector<std::string> &program) {
 
 // Lines of the driver: "time NS", "kernels DEVICE COUNT BUSY_NS", "way FROM TO COPIES BYTES"; "time" begins a runtime.
 bool print_report(const char *path, const std::string &json) {
-  std::ifstream in(path);
+  std::istringstream in(read_plain(path));
   bool any = false;
   double time = 0;
   Json all = document("sim");

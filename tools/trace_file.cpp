@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "plain_file.hpp"
@@ -57,9 +57,7 @@ std::string &name_at(std::vector<std::string> &names, uint32_t i) {
 }  // namespace
 
 Trace::Trace(const std::string &path) {
-  must_be_plain(path);
-  std::ifstream in(path);
-  if (!in) throw std::runtime_error("cannot read " + path);
+  std::istringstream in(read_plain(path, kLargestTrace));
   std::string text;
   std::getline(in, text);
   if (text != "consort trace 1")

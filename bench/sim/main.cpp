@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "../../plugins/drivers/plain_file.hpp"
 #include "../../plugins/drivers/sim/kernels.hpp"
 #include "../../plugins/reports/bound/program.hpp"
 #include "graph.hpp"
@@ -98,11 +99,10 @@ struct Described {
 };
 
 Described describe(const Options &o, const Graph &g) try {
-  std::ifstream in(o.machine);
-  if (!in) give_up(o.machine + " cannot be read");
-  std::stringstream text;
-  text << in.rdbuf();
-  const auto tables = sim::read_tables(o.machine, text.str());
+  constexpr uint64_t kMost = 64 << 20;
+  std::string text, why;
+  if (!plain_file::read(o.machine, kMost, &text, &why)) give_up(o.machine + " " + why);
+  const auto tables = sim::read_tables(o.machine, text);
   std::vector<sim::KernelTable> kernels;
   for (const auto &t : tables)
     if (t.name == "kernel") kernels.push_back(sim::KernelTable::read(t));

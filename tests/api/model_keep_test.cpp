@@ -163,7 +163,7 @@ TEST_F(Kept, AFileThatWasChangedOrCutIsNotBelieved) {
   with(good.substr(0, good.size() / 2), "it is cut short, or was changed");
   with("", "it is no list of models");
   with("consort models 7\n" + good.substr(good.find('\n') + 1), "it is of version 7, not 1");
-  with(std::string(5 << 20, 'x'), "it is no list of models");
+  with(std::string(5 << 20, 'x'), "it is larger than 4 MiB");
   begin();
   feed(2000, 5);
   stop();

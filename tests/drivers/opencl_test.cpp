@@ -68,6 +68,10 @@ TEST_F(OpenCl, SaysWhyThereIsNoDevice) {
   EXPECT_EQ(none.failure().find('\n'), std::string::npos);
   PluginHost wrong("opencl", {{"library", "libc.so.6"}});
   EXPECT_NE(wrong.failure().find("lacks clGetPlatformIDs"), std::string::npos) << wrong.failure();
+  const Folder folder("pipe");
+  ASSERT_EQ(::mkfifo((folder / "libOpenCL.so").c_str(), 0600), 0);
+  PluginHost pipe("opencl", {{"library", folder / "libOpenCL.so"}});  // nobody writes it: opening it would wait
+  EXPECT_NE(pipe.failure().find("cannot be opened"), std::string::npos) << pipe.failure();
   PluginHost cores("opencl");
   if (!cores.ready()) {
     EXPECT_NE(cores.failure().find("the host's own cores"), std::string::npos) << cores.failure();

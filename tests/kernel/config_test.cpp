@@ -221,9 +221,9 @@ TEST_F(ConfigTest, BrokenTomlNamesTheLine) {
 
 TEST_F(ConfigTest, FilesThatCannotBeRead) {
   EXPECT_EQ(refusal(nullptr, {}, "/no/such/file.toml"),
-            "config file \"/no/such/file.toml\": No such file or directory");
-  EXPECT_EQ(refusal(nullptr, {}, "/tmp"), "config file \"/tmp\": not a plain file");
-  EXPECT_EQ(refusal(nullptr, {}, "/dev/null"), "config file \"/dev/null\": not a plain file");
+            "config file \"/no/such/file.toml\" cannot be read: No such file or directory");
+  EXPECT_EQ(refusal(nullptr, {}, "/tmp"), "config file \"/tmp\" is not a plain file");
+  EXPECT_EQ(refusal(nullptr, {}, "/dev/null"), "config file \"/dev/null\" is not a plain file");
 }
 
 TEST_F(ConfigTest, BadSettingsAreRefused) {

@@ -80,10 +80,10 @@ TEST_F(Conform, RefusesWhatItCannotDo) {
   for (const char *odd : {"-3", "nan", "inf", "long"})
     refuses(kEager + " --seconds " + odd, {odd, "no number of seconds"});
   refuses(folder_ / "", {"is a folder"});
-  refuses(kEager + " --xfail " + (folder_ / ""), {"cannot be read: Is a directory"});
+  refuses(kEager + " --xfail " + (folder_ / ""), {"is not a plain file"});
   refuses(kEager + " --json " + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});
   refuses(kEager + " --json - --junit -", {"--json", "--junit"});
-  refuses(kEager + " --xfail " + (folder_ / "none"), {"none: No such file"});
+  refuses(kEager + " --xfail " + (folder_ / "none"), {"none cannot be read: No such file"});
   refuses(kEager + " --xfail " + file("xfail", "# known\nCONSORT-S-999 why\n"),
           {"xfail:2: \"CONSORT-S-999\" is no rule"});
   refuses(kEager + " --xfail " + file("xfail", "CONSORT-S-6\n"), {"xfail:1: ", "why it is expected to fail"});

@@ -87,7 +87,7 @@ TEST_F(Look, ErrorsHaveOneForm) {
                {"why-not", "consort: NAME is required; consort help why-not says what it takes\n", 2},
                {"conform", "consort: conform judges FILE.so: name one\n", 2},
                {"bound --kind dreams x", "consort: --kind: ", 2},
-               {"trace show /no/such", "consort: cannot read /no/such\n", 1},
+               {"trace show /no/such", "consort: /no/such cannot be read: No such file or directory\n", 1},
                {"model show nothing --set model_folder=/nowhere", "consort: no model of \"nothing\" is kept", 1}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);

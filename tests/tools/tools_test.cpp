@@ -104,7 +104,7 @@ TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
       {"config --set scheduler=nosuch", "consort: code: scheduler \"nosuch\" not found; consort plugins lists"},
       {"plugins --set scheduler=prioo", "consort: code: scheduler \"prioo\" not found (did you mean \"prio\"?)"},
       {"config --set drivers=cpu,cqu", "consort: code: driver \"cqu\" not found (did you mean \"cpu\"?)"},
-      {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\": No such file or directory"}};
+      {"plugins --config /no/such.toml", "consort: config file \"/no/such.toml\" cannot be read: No such file or directory"}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);
     EXPECT_EQ(a.status, 1) << c.arguments << a.out;

@@ -79,7 +79,7 @@ TEST_F(TraceTool, WhatIsNoTraceIsRefused) {
   refused("", "behind the end", "end\t0\nend\t0\n");
   std::ofstream(folder_ / "other") << "hello\n";
   EXPECT_TRUE(run("trace show " + folder_ / "other").has("it is no trace: the setting trace"));
-  EXPECT_TRUE(run("trace show " + folder_ / "none").has("cannot read"));
+  EXPECT_TRUE(run("trace show " + folder_ / "none").has("cannot be read"));
   EXPECT_EQ(run("trace").status, 2);
 }
 

@@ -2,20 +2,21 @@
 
 #include <elf.h>
 
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <stdexcept>
+
+#include "../plain_file.hpp"
 
 namespace conform {
 
 ElfFile::ElfFile(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    error_ = path + ": " + std::strerror(errno);
+  try {
+    const std::string all = tool::read_plain(path, uint64_t{4} << 30);
+    file_.assign(all.begin(), all.end());
+  } catch (const std::runtime_error &e) {
+    error_ = e.what();
     return;
   }
-  file_.assign(std::istreambuf_iterator<char>(in), {});
   const char *ident = at(0, sizeof(Elf64_Ehdr));
   if (!ident || std::memcmp(ident, ELFMAG, SELFMAG) != 0) error_ = path + " is no ELF file";
   else if (ident[EI_CLASS] != ELFCLASS64) error_ = path + " is no 64-bit file";

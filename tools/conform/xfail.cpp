@@ -1,14 +1,19 @@
 #include "xfail.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "../plain_file.hpp"
 
 namespace conform {
 
 std::string ExpectedFailures::read(const std::string &path) {
-  std::ifstream in(path);
-  if (!in) return path + ": " + std::strerror(errno);
+  std::istringstream in;
+  try {
+    in.str(tool::read_plain(path));
+  } catch (const std::runtime_error &e) {
+    return e.what();
+  }
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
@@ -25,7 +30,7 @@ std::string ExpectedFailures::read(const std::string &path) {
     if (reason == line.npos) return place + "say behind " + id + " why it is expected to fail";
     reasons_[id] = line.substr(reason);
   }
-  return in.bad() ? path + " cannot be read: " + std::strerror(errno) : std::string();
+  return {};
 }
 
 const std::string *ExpectedFailures::reason_for(const Case &c) const {

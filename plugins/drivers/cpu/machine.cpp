@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../plain_file.hpp"
 #include "allowance.hpp"
 
 namespace cpu {
@@ -61,6 +62,34 @@ void tell_unused(const consort_host *host, const Set &cpus, const std::string &w
   host->log(host, kDebug, ("os cpus " + std::string(list) + " not used: " + why).c_str());
 }
 
+// More than any machine has. Bitmaps of that many bits are gone through for each of them, so the cost is quadratic.
+constexpr uint64_t kMostThreads = 16384;
+
+std::string too_many(const std::string &what) {
+  return "cpu: topology " + what + " has more than " + std::to_string(kMostThreads) +
+         " hardware threads, which is the most: describe a smaller machine";
+}
+
+// Hardware threads of a synthetic description: the product of its numbers, attributes in parentheses left out. Stops above
+// the limit.
+uint64_t synthetic_threads(const std::string &text) {
+  uint64_t threads = 1;
+  int depth = 0;
+  for (size_t i = 0; i < text.size() && threads <= kMostThreads; ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if (text[i] == ')' || text[i] == ']') --depth;
+    const bool begins = depth == 0 && std::isdigit(static_cast<unsigned char>(text[i])) &&
+                        (i == 0 || text[i - 1] == ':' || text[i - 1] == ' ');
+    if (!begins) continue;
+    uint64_t n = 0;
+    for (; i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && n <= kMostThreads; ++i)
+      n = n * 10 + static_cast<uint64_t>(text[i] - '0');
+    threads *= n;
+    --i;
+  }
+  return threads;
+}
+
 }  // namespace
 
 Machine::~Machine() {
@@ -99,6 +128,10 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
   const std::string &t = settings.topology;
   if (!t.empty()) {
     const bool file = t[0] == '/' || t[0] == '.' || (t.size() > 4 && t.compare(t.size() - 4, 4, ".xml") == 0);
+    if (!file && synthetic_threads(t) > kMostThreads) return refuse(host, too_many("\"" + t + "\""));
+    constexpr uint64_t kLargestXml = 64 << 20;
+    if (std::string why; file && !plain_file::check(t, kLargestXml, &why))
+      return refuse(host, "cpu: topology file \"" + t + "\" " + why);
     if ((file ? hwloc_topology_set_xml(topology_, t.c_str()) : hwloc_topology_set_synthetic(topology_, t.c_str())) != 0)
       return refuse(
           host, file ? "cpu: topology file \"" + t + "\" cannot be read as hwloc XML; write one with lstopo file.xml"
@@ -110,6 +143,8 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
         t.empty() ? "cpu: hwloc cannot read this machine's topology; check HWLOC_SYNTHETIC and HWLOC_XMLFILE, or set "
                     "cpu.topology"
                   : ("cpu: topology \"" + t + "\" cannot be loaded; lstopo -i shows what hwloc makes of it").c_str());
+  if (const int n = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_PU); n > static_cast<int>(kMostThreads))
+    return refuse(host, too_many(t.empty() ? "of this machine" : "\"" + t + "\""));
   here_ = hwloc_topology_is_thissystem(topology_) != 0;
   return CONSORT_OK;
 }

@@ -4,13 +4,15 @@
 
 #include <cstring>
 
+#include "../plain_file.hpp"
+
 namespace cuda {
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
 bool Api::open(const char *library, std::string *why) {
-  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = plain_file::open_library(library, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *said = dlerror();
     *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");

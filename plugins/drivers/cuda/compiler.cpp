@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "../plain_file.hpp"
+
 namespace cuda {
 
 bool Compiler::look_up(const char *library, std::string *why) {
-  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = plain_file::open_library(library, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *said = dlerror();
     *why += (why->empty() ? "" : "; ") + std::string(said ? said : library);

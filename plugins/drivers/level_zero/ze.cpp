@@ -1,11 +1,11 @@
 #include "ze.hpp"
 
-#include <dlfcn.h>
+#include "../plain_file.hpp"
 
 namespace level_zero {
 
 bool Api::open(const char *library, std::string *why) {
-  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = plain_file::open_library(library, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *said = dlerror();
     *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");

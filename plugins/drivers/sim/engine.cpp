@@ -7,6 +7,7 @@
 #include <cinttypes>
 #include <cmath>
 
+#include "../plain_file.hpp"
 #include "text.hpp"
 
 namespace sim {
@@ -27,7 +28,7 @@ Engine::Engine(const consort_host *h, Machine m) : host(h), machine(std::move(m)
   left_.resize(machine.wires.size()), users_.resize(machine.wires.size());
   for (const auto &[ends, path] : machine.paths) ways_[ends];
   if (machine.trace.empty()) return;
-  trace_ = std::fopen(machine.trace.c_str(), "w");
+  if (const int fd = plain_file::open_to_write(machine.trace, O_TRUNC); fd >= 0 && !(trace_ = ::fdopen(fd, "w"))) ::close(fd);
   if (!trace_) throw Bad{"sim: trace = \"" + machine.trace + "\" cannot be written"};
   std::fputs("# start end device queue op seq codelet bytes status\n", trace_);
 }
@@ -458,8 +459,10 @@ void Engine::count(const Op &op, uint64_t t) noexcept {
 
 // One "time NS", then "kernels DEVICE COUNT NS" (of all its units) and "way FROM TO COPIES BYTES", those that were used.
 void Engine::report() const noexcept {
-  std::FILE *f = std::fopen(machine.report.c_str(), "a");
+  const int fd = plain_file::open_to_write(machine.report, O_APPEND);
+  std::FILE *f = fd < 0 ? nullptr : ::fdopen(fd, "a");
   if (!f) {
+    if (fd >= 0) ::close(fd);
     host->log(host, 1, ("sim: report = \"" + machine.report + "\" cannot be written").c_str());
     return;
   }

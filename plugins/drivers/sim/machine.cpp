@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
+#include "../plain_file.hpp"
 #include "words.hpp"
 
 namespace sim {
@@ -362,12 +361,16 @@ void Reader::from_parameters() {
   for (uint32_t i = 0; i < static_cast<uint32_t>(n); ++i) device(t);
 }
 
+std::string text_of(const std::string &file) {
+  constexpr uint64_t kMost = 64 << 20;
+  std::string text, why;
+  if (!plain_file::read(file, kMost, &text, &why))
+    throw Bad{"sim: machine = \"" + file + "\" " + why + "; give the path of a file with [[device]] tables"};
+  return text;
+}
+
 void Reader::from_file(const std::string &file) {
-  std::ifstream in(file);
-  if (!in) throw Bad{"sim: machine = \"" + file + "\" cannot be read: give the path of a file with [[device]] tables"};
-  std::stringstream all;
-  all << in.rdbuf();
-  const auto tables = read_tables(file, all.str());
+  const auto tables = read_tables(file, text_of(file));
   for (const Table &t : tables) {  // whatever their order in the file: links name devices and buses
     if (t.name == "device")
       device(t);
@@ -453,10 +456,7 @@ Machine Reader::read() {
       if (!m.devices[static_cast<size_t>(other)].host) connect(other, d, peer, reach_[i].latency_ns, duplex_, nullptr);
   }
   if (!file.empty()) {
-    std::ifstream in(file);
-    std::stringstream again;
-    again << in.rdbuf();
-    for (const Table &t : read_tables(file, again.str()))
+    for (const Table &t : read_tables(file, text_of(file)))
       if (t.name == "link")
         link(t);
       else if (t.name == "route")

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "../plain_file.hpp"
 #include "../temporary_file.hpp"
 
 namespace streams {
@@ -28,20 +29,6 @@ inline std::string hex(const std::string &s) {
   std::snprintf(out, sizeof out, "%016llx%016llx", static_cast<unsigned long long>(hash(s, UINT64_C(0xcbf29ce484222325))),
                 static_cast<unsigned long long>(hash(s, UINT64_C(0x9e3779b97f4a7c15))));
   return out;
-}
-
-inline bool read_file(const std::string &path, std::string *out) {
-  FILE *f = std::fopen(path.c_str(), "rbe");
-  if (!f) return false;
-  char part[65536];
-  out->clear();
-  while (const size_t n = std::fread(part, 1, sizeof part, f)) {
-    out->append(part, n);
-    if (out->size() > kLargestText) break;
-  }
-  const bool good = !std::ferror(f) && out->size() <= kLargestText;
-  std::fclose(f);
-  return good;
 }
 
 // Whole or not at all, whatever else writes the same: a file of its own, given its name when it is complete.
@@ -74,7 +61,8 @@ inline std::string cache_folder(const std::string &setting, const char *plugin) 
 // "consort-kernel 1 KEY CHECK\n", the binary
 inline bool read_kept(const std::string &file, const std::string &key, std::string *binary) {
   std::string all;
-  if (!read_file(file, &all)) return false;
+  std::string why;
+  if (!plain_file::read(file, kLargestText, &all, &why)) return false;
   const size_t line = all.find('\n');
   if (line == std::string::npos) return false;
   *binary = all.substr(line + 1);
@@ -94,8 +82,9 @@ inline bool find_kernel(const std::string &path, const std::string &folders, con
   }
   std::string tried;
   const auto look = [&](const std::string &candidate) {
-    if (!read_file(candidate, text)) {
-      tried += (tried.empty() ? "" : ", ") + candidate;
+    std::string not_read;
+    if (!plain_file::read(candidate, kLargestText, text, &not_read)) {
+      tried += (tried.empty() ? "" : ", ") + candidate + " (" + not_read + ")";
       return false;
     }
     *where = candidate;

@@ -28,8 +28,11 @@ class File {
  public:
   explicit File(const std::string &path) : path_(path) {
     if (const size_t at = path_.find("%p"); at != path_.npos) path_.replace(at, 2, std::to_string(::getpid()));
+    // NONBLOCK: a pipe without a reader is refused, and not waited for. With a reader it is written like a file.
+    constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     fd_ = path_.empty() ? STDERR_FILENO
-                        : ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+                        : ::open(path_.c_str(), kHow, 0666);
+    if (fd_ > STDERR_FILENO) ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
   }
   File(const File &) = delete;
   ~File() {

@@ -1,0 +1,90 @@
+// Files that are read: what is no plain file, or too large, is refused at once and in words.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "kept_file.hpp"
+#include "plain_file.hpp"
+#include "support/folder.hpp"
+
+namespace consort {
+namespace {
+
+struct PlainFiles : ::testing::Test {
+  consort_test::Folder folder{"plain"};
+  std::string file(const char *name, const std::string &text) const {
+    std::ofstream(folder / name) << text;
+    return folder / name;
+  }
+  std::string pipe() const {
+    EXPECT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+    return folder / "pipe";
+  }
+};
+
+TEST_F(PlainFiles, TextIsRead) {
+  const PlainFile f(file("a", "one\ntwo\n").c_str(), 100);
+  ASSERT_TRUE(f) << f.why();
+  EXPECT_EQ(f.bytes(), 8u);
+  auto text = f.text();
+  ASSERT_TRUE(text);
+  EXPECT_EQ(*text, "one\ntwo\n");
+}
+
+TEST_F(PlainFiles, EmptyIsFine) {
+  const PlainFile f(file("a", "").c_str(), 0);
+  ASSERT_TRUE(f) << f.why();
+  EXPECT_EQ(*f.text(), "");
+}
+
+TEST_F(PlainFiles, WhatIsNoFileIsRefusedAndNotWaitedFor) {
+  for (const std::string &odd : {pipe(), folder.path(), std::string("/dev/zero"), std::string("/dev/null"), std::string("/dev/full")}) {
+    const PlainFile f(odd.c_str(), PlainFile::kAnySize);
+    EXPECT_FALSE(f) << odd;
+    EXPECT_FALSE(f.absent()) << odd;
+    EXPECT_EQ(f.why(), "is not a plain file") << odd;
+  }
+  const std::string socket = folder / "socket";
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket.size(), sizeof address.sun_path);
+  std::strcpy(address.sun_path, socket.c_str());
+  ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+  const PlainFile f(socket.c_str(), PlainFile::kAnySize);
+  EXPECT_FALSE(f);
+  EXPECT_NE(f.why(), "");
+  ::close(fd);
+}
+
+TEST_F(PlainFiles, AbsentIsToldApart) {
+  for (const std::string &name : {folder / "none", file("a", "") + "/below"}) {
+    const PlainFile f(name.c_str(), 100);
+    EXPECT_FALSE(f);
+    EXPECT_TRUE(f.absent()) << name << " " << f.why();
+  }
+}
+
+TEST_F(PlainFiles, SizesHaveALimit) {
+  const std::string name = file("large", "");
+  ASSERT_EQ(::truncate(name.c_str(), 5 << 20), 0);
+  const PlainFile f(name.c_str(), 4 << 20);
+  EXPECT_FALSE(f);
+  EXPECT_EQ(f.why(), "is larger than 4 MiB: is it the right file?");
+  EXPECT_FALSE(PlainFile(file("small", "12345").c_str(), 4));
+}
+
+TEST_F(PlainFiles, AKeptFileThatIsAPipeIsUnusable) {
+  std::string text, why;
+  EXPECT_EQ(KeptFile::read_any(pipe(), "models", 1, &text, &why), KeptFile::State::kUnusable);
+  EXPECT_EQ(why, "it is not a plain file");
+  EXPECT_EQ(KeptFile::read_any(folder / "none", "models", 1, &text, &why), KeptFile::State::kAbsent);
+}
+
+}  // namespace
+}  // namespace consort
