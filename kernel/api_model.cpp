@@ -10,6 +10,7 @@
 #include "api.hpp"
 #include "footprint.hpp"
 #include "models.hpp"
+#include "modes.hpp"
 
 using namespace consort;
 
@@ -88,6 +89,8 @@ class Example {
     codelet = rt.codelets.find(d->codelet);
     if (!codelet || !codelet->live.load(std::memory_order_acquire)) return refuse_codelet(rt, d->codelet);
     if (d->nuses && !d->uses) return set_error(CONSORT_E_INVAL, "nuses is not 0, but uses is NULL");
+    if (d->nuses > kMostUses)
+      return set_errorf(CONSORT_E_INVAL, "nuses is %u: a task uses %u data at most", d->nuses, kMostUses);
     for (uint32_t i = 0; i < d->nuses; ++i) {
       Datum *const datum = rt.data.find(d->uses[i].data);
       if (!datum || !DataTable::is(*datum, d->uses[i].data)) return refuse_datum(d->uses[i].data);

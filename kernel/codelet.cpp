@@ -1,8 +1,10 @@
 #include "codelet.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
+#include "modes.hpp"
 #include "task.hpp"
 #include "topology.hpp"
 
@@ -32,6 +34,26 @@ Result<void> check_teams(const std::string &name, const consort_codelet &d) {
                                       ", but no team may run it: add CL_FORKJOIN or CL_SPMD");
   if ((d.flags & kBoth) && (d.flags & CONSORT_CL_ASYNC))
     return error(CONSORT_E_INVAL, who + "is for teams and says CL_ASYNC: a team's function returns when it is done");
+  return {};
+}
+
+// What no submission could agree with is refused here, where the mistake is.
+Result<void> check_modes(const std::string &name, const consort_codelet &d) {
+  const std::string who = "codelet '" + name + "' ";
+  if (d.nmodes == CONSORT_NONE)
+    return d.modes ? Result<void>(error(CONSORT_E_INVAL, who + "gives modes, but its nmodes is CONSORT_NONE, which means any "
+                                                               "number of data: set nmodes to how many modes there are"))
+                   : Result<void>();
+  if (d.nmodes > kMostUses)
+    return error(CONSORT_E_INVAL, who + "has nmodes " + std::to_string(d.nmodes) + ": a task uses " +
+                                      std::to_string(kMostUses) + " data at most; CONSORT_NONE means any number");
+  for (uint32_t i = 0; d.modes && i < d.nmodes; ++i)
+    if (!is_mode(d.modes[i]) || (d.modes[i] & kHints)) {
+      char mode[16];
+      std::snprintf(mode, sizeof mode, "0x%x", d.modes[i]);
+      return error(CONSORT_E_INVAL, who + "has modes[" + std::to_string(i) + "] " + mode +
+                                        ", which is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE");
+    }
   return {};
 }
 
@@ -76,7 +98,8 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
   constexpr uint32_t kForTeams = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
   constexpr uint32_t kKnown = CONSORT_CL_ASYNC | CONSORT_CL_STATS | kForTeams;
   consort_codelet d = CONSORT_CODELET_INIT;  // a host built with an older header has fewer fields
-  const bool whole = given.size >= offsetof(consort_codelet, can_execute);
+  constexpr uint32_t kTooLarge = 1 << 16;  // a size beyond is an uninitialised word
+  const bool whole = given.size >= offsetof(consort_codelet, can_execute) && given.size <= kTooLarge;
   if (whole) std::memcpy(&d, &given, std::min<size_t>(given.size, sizeof d));
   const std::string name = d.name ? d.name : "";
   if (!whole)
@@ -93,6 +116,7 @@ Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &to
     return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) +
                                       ": CL_ASYNC, CL_STATS, CL_FORKJOIN and CL_SPMD are those that there are");
   if (auto r = check_teams(name, d); !r) return r.error();
+  if (auto r = check_modes(name, d); !r) return r.error();
 
   auto c = std::make_unique<Codelet>();
   c->name = name;

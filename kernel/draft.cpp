@@ -44,16 +44,11 @@ consort_status stale_datum(const consort_use &use, uint32_t i) {
 }
 
 consort_status check_mode(uint32_t mode, uint32_t i) {
-  const uint32_t plain = mode & ~kHints;
-  switch (plain) {
-    case CONSORT_M_R: case CONSORT_M_W: case CONSORT_M_RW: case CONSORT_M_SCRATCH: case CONSORT_M_REDUX:
-    case CONSORT_M_RW | CONSORT_M_COMMUTE: case CONSORT_M_W | CONSORT_M_COMMUTE:
-      if (plain == CONSORT_M_REDUX || !(mode & CONSORT_M_FIXED_TREE)) return CONSORT_OK;
-      return set_errorf(CONSORT_E_INVAL, "datum %u of the task: FIXED_TREE goes with REDUX only", i);
-    default:
-      return set_errorf(CONSORT_E_INVAL,
-                        "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE", i, mode);
-  }
+  if (!is_mode(mode))
+    return set_errorf(CONSORT_E_INVAL,
+                      "datum %u of the task: mode 0x%x is none of R, W, RW, SCRATCH, REDUX, RW|COMMUTE", i, mode);
+  if ((mode & ~kHints) == CONSORT_M_REDUX || !(mode & CONSORT_M_FIXED_TREE)) return CONSORT_OK;
+  return set_errorf(CONSORT_E_INVAL, "datum %u of the task: FIXED_TREE goes with REDUX only", i);
 }
 
 // The task's data: found, checked as far as possible without the right, merged where one is named twice.

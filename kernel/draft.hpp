@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "complete.hpp"
+#include "modes.hpp"
 #include "more.hpp"
 #include "submit.hpp"
 #include "turns.hpp"
@@ -12,8 +13,6 @@
 namespace consort {
 
 inline constexpr uint32_t kFewUses = 16;
-inline constexpr uint32_t kMostUses = 4096;
-inline constexpr uint32_t kHints = CONSORT_M_LOCALITY | CONSORT_M_NOFOOTPRINT | CONSORT_M_FIXED_TREE;
 
 struct Reduction;
 

@@ -139,6 +139,24 @@ Result<void> check(const consort_plugin &p, const consort_note *note, const std:
   return {};
 }
 
+// Lists that the kernel walks: a count without its list, or a filter without a function, would end the process there.
+Result<void> check_lists(consort_interface_ops &t, const std::string &who) {
+  constexpr uint32_t kMostEntries = 4096;
+  const auto bad = [&](const char *what, uint32_t n, bool there) -> Result<void> {
+    if (n <= kMostEntries && (there || !n)) return {};
+    return error(CONSORT_E_ABI, who + " announces " + std::to_string(n) + " " + what +
+                                    (there ? " but there may be at most " + std::to_string(kMostEntries)
+                                           : " but has no list of them"));
+  };
+  if (auto r = bad("filters", t.nfilters, t.filters); !r) return r;
+  if (auto r = bad("conversions", t.nconversions, t.conversions); !r) return r;
+  for (uint32_t i = 0; i < t.nfilters; ++i)
+    if (const consort_filter &f = t.filters[i]; !f.name || !f.count || !f.shape || !f.alias)
+      return error(CONSORT_E_ABI, who + " has a filter, number " + std::to_string(i) +
+                                      ", without a name, count(), shape() or alias(): give all four");
+  return {};
+}
+
 }  // namespace
 
 Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *note, const std::string &who) {
@@ -167,6 +185,7 @@ Result<void> Manifest::fill(const consort_plugin *theirs, const consort_note *no
       break;
     case CONSORT_KIND_INTERFACE:
       copied = copy_table(plugin.ops, CONSORT_END(consort_interface_ops, runs), &ops.interface, &holes, who);
+      if (copied) copied = check_lists(ops.interface, who);
       break;
     case CONSORT_KIND_SCHEDULER:
       copied = copy_table(plugin.ops, CONSORT_END(consort_scheduler_ops, quiesce), &ops.scheduler, &holes, who);
