@@ -19,8 +19,10 @@ inline consort_status refuse_bits(const char *what, uint32_t unknown, const char
   return set_errorf(CONSORT_E_INVAL, "%s has 0x%x, which this runtime does not know: %s", what, unknown, known);
 }
 inline consort_status check_wait_flags(uint32_t flags) noexcept {
-  constexpr uint32_t kKnown = CONSORT_WAIT_NO_HELP;
-  return flags & ~kKnown ? refuse_bits("flags", flags & ~kKnown, "CONSORT_WAIT_NO_HELP is what there is") : CONSORT_OK;
+  constexpr uint32_t kKnown = CONSORT_WAIT_NO_HELP | CONSORT_WAIT_KEEP_FAILURE;
+  return flags & ~kKnown ? refuse_bits("flags", flags & ~kKnown,
+                                       "CONSORT_WAIT_NO_HELP and CONSORT_WAIT_KEEP_FAILURE are what there is")
+                         : CONSORT_OK;
 }
 
 inline consort_status check_space(const Runtime &rt, uint32_t space) noexcept {

@@ -95,7 +95,7 @@ consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, i
   return guarded([&]() -> consort_status {
     if (const consort_status s = wait_task(*rt, task.v, timeout_ns, flags); s < 0) return s;
     const auto f = rt->failures.find(task.v);
-    return f ? set_error(f->status, f->chain()) : CONSORT_OK;
+    return f ? answer_failure(*f, flags) : CONSORT_OK;
   });
 }
 
@@ -138,7 +138,13 @@ consort_status consort_register(consort_runtime *shell, const consort_data_desc 
   });
 }
 
-static consort_status retire(consort_runtime *shell, consort_data_id data, bool wait) {
+// Of a failure that poisoned a datum the root's status says what happened: E_POISONED is that of its consequences.
+static consort_status answer_retired(const Failure &f, uint32_t flags) {
+  (void)answer_failure(f, flags);
+  return f.root().status;
+}
+
+static consort_status retire(consort_runtime *shell, consort_data_id data, bool wait, uint32_t flags) {
   Runtime *rt = enter(shell);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
@@ -149,15 +155,19 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
     auto name = submit_special(*rt, *h, data, CONSORT_M_W, kRetire);
     if (!name) return set_error(name.error());
     if (!wait) return CONSORT_OK;
-    if (const consort_status s = wait_task(*rt, *name, CONSORT_FOREVER, 0, "consort_unregister()"); s < 0) return s;
-    const auto f = rt->failures.find(*name);  // its contents could not be brought home
-    return f ? set_error(f->status, f->chain()) : CONSORT_OK;
+    if (const consort_status s = wait_task(*rt, *name, CONSORT_FOREVER, flags, "consort_unregister()"); s < 0) return s;
+    const auto f = rt->failures.find(*name);  // it is poisoned, or its contents could not be brought home
+    return f ? answer_retired(*f, flags) : CONSORT_OK;
   });
 }
 
-consort_status consort_unregister(consort_runtime *shell, consort_data_id data) { return retire(shell, data, true); }
+consort_status consort_unregister(consort_runtime *shell, consort_data_id data) { return retire(shell, data, true, 0); }
+consort_status consort_unregister_wait(consort_runtime *shell, consort_data_id data, uint32_t flags) {
+  if (const consort_status s = check_wait_flags(flags); s < 0) return s;
+  return retire(shell, data, true, flags);
+}
 consort_status consort_unregister_later(consort_runtime *shell, consort_data_id data) {
-  return retire(shell, data, false);
+  return retire(shell, data, false, 0);
 }
 
 consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) {

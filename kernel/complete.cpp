@@ -34,6 +34,8 @@ void call_done(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) 
   Extra *e = t->extra;
   const consort_outcome outcome{
       {t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
+  if (status < 0) [[unlikely]]
+    if (const auto f = rt.failures.find(t->pub.id)) f->tell();
   in_callback(rt, h, t, [&] { e->done(e->done_arg, &outcome); });
 }
 
@@ -71,6 +73,14 @@ void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &ca
   }
 }
 
+// The unregistration of a poisoned datum is answered with the failure that poisoned it: recorded under its name.
+void pass_blame(Runtime &rt, const Task &t) noexcept {
+  const Datum &d = *Datum::of(t.pub.access[0].datum);
+  if (!(d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)) return;
+  auto blame = rt.data.blame(d);
+  rt.failures.add_as(t.pub.id, blame ? std::move(blame) : rt.failures.lost());
+}
+
 // A ready task that has no body. True: it is over (a hold that was granted is not).
 // *held: a task whose end was held and is to be made now.
 bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
@@ -80,6 +90,8 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
       [[unlikely]] {
     record_failure(rt, t, s->status, s->text, Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
     *status = s->status;
+  } else if (t->bits & kRetire) {
+    pass_blame(rt, *t);
   }
   if (t->bits & kHold) {
     uint8_t waiting = hold::kWaiting;
@@ -548,7 +560,8 @@ void fail_group(Runtime &rt, Task *t, consort_status status, const char *what) n
     f->worker = CONSORT_NONE;
     f->task_name = task_label(*t);
     f->text = std::string(what) + ": " + error_text();
-    rt.groups.fail(*t->group, std::move(f));
+    rt.groups.fail(*t->group, f);
+    rt.failures.add_unnamed(std::move(f));
   } catch (const std::bad_alloc &) {
     rt.groups.fail(*t->group, rt.failures.lost());
   }

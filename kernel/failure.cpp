@@ -1,6 +1,7 @@
 #include "failure.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace consort {
 
@@ -11,7 +12,26 @@ std::shared_ptr<const Failure> Failure::next_cause(const std::shared_ptr<const F
   return root;
 }
 
+const Failure &Failure::root() const noexcept {
+  const Failure *f = this;
+  while (f->cause) f = f->cause.get();
+  return *f;
+}
+
+void Failure::tell() const noexcept {
+  told.store(true, std::memory_order_relaxed);
+  root().told.store(true, std::memory_order_relaxed);
+}
+
+bool Failure::was_told() const noexcept {
+  const auto is = [](const Failure &f) {
+    return f.told.load(std::memory_order_relaxed) || (f.collected && f.collected->load(std::memory_order_relaxed));
+  };
+  return is(*this) || is(root());
+}
+
 std::string Failure::sentence() const {
+  if (status == CONSORT_E_STALE && !task) return text;
   if (nobody_left) return task_name + " " + text;
   std::string s = "task '" + task_name + "' failed";
   if (!worker_name.empty()) s += " on worker " + worker_name;
@@ -33,11 +53,20 @@ FailureLog::FailureLog() {
   f->task_name = "unknown";
   f->text = "it failed, and there was no memory to record why";
   lost_ = std::move(f);
+  f = std::make_shared<Failure>();
+  f->status = CONSORT_E_STALE;
+  f->task = 0;
+  f->worker = CONSORT_NONE;
+  f->task_name = "unknown";
+  f->text = "it is not known any more whether the task failed: the last " + std::to_string(kKept) +
+            " failures are kept; wait for a task, or name it in `after`, before so many others have failed";
+  stale_ = std::move(f);
 }
 
 const std::shared_ptr<const Failure> &FailureLog::add_lost(TaskName name) noexcept {
   std::lock_guard lock(mutex_);
   lost_names_[nlost_++ % std::size(lost_names_)] = name;
+  lost_->told.store(false, std::memory_order_relaxed);
   count_.fetch_add(1, std::memory_order_release);
   return lost_;
 }
@@ -56,11 +85,43 @@ void FailureLog::add(std::shared_ptr<const Failure> f) {
 void FailureLog::enter(TaskName name, std::shared_ptr<const Failure> f) {
   std::lock_guard lock(mutex_);
   if (by_name_.emplace(name, std::move(f)).second) order_.push_back(name);
-  if (order_.size() > kKept) {
-    by_name_.erase(order_.front());
-    order_.pop_front();
-  }
   count_.fetch_add(1, std::memory_order_release);
+  if (order_.size() > kKept) forget_oldest();
+}
+
+void FailureLog::forget_oldest() noexcept try {
+  const TaskName name = order_.front();
+  uint32_t &generation = forgotten_[static_cast<uint32_t>(name)];
+  generation = std::max(generation, static_cast<uint32_t>(name >> 32));
+  const auto it = by_name_.find(name);
+  if (!untold_ || untold_->was_told()) untold_ = it->second->was_told() ? nullptr : it->second;
+  by_name_.erase(it);
+  order_.pop_front();
+} catch (const std::bad_alloc &) {
+}
+
+void FailureLog::add_unnamed(std::shared_ptr<const Failure> f) {
+  std::lock_guard lock(mutex_);
+  if (unnamed_.size() < kUnnamed) unnamed_.push_back(std::move(f));
+  count_.fetch_add(1, std::memory_order_release);
+}
+
+std::vector<std::shared_ptr<const Failure>> FailureLog::untold(size_t most, size_t *n) const {
+  std::vector<std::shared_ptr<const Failure>> all;
+  std::unordered_set<const Failure *> roots;
+  *n = 0;
+  if (empty()) return all;
+  std::lock_guard lock(mutex_);
+  const auto look = [&](const std::shared_ptr<const Failure> &f) {
+    if (!f || f->nobody_left || f->was_told()) return;  // a tag that was given up is told with the task that waited for it
+    if (!roots.insert(&f->root()).second) return;
+    if (++*n <= most) all.push_back(f);
+  };
+  look(untold_);
+  for (const TaskName name : order_) look(by_name_.find(name)->second);
+  for (const auto &f : unnamed_) look(f);
+  if (nlost_) look(lost_);
+  return all;
 }
 
 std::shared_ptr<const Failure> FailureLog::find(TaskName name) const {
@@ -68,7 +129,9 @@ std::shared_ptr<const Failure> FailureLog::find(TaskName name) const {
   std::lock_guard lock(mutex_);
   const auto it = by_name_.find(name);
   if (it != by_name_.end()) return it->second;
-  return std::find(lost_names_, std::end(lost_names_), name) != std::end(lost_names_) ? lost_ : nullptr;
+  if (std::find(lost_names_, std::end(lost_names_), name) != std::end(lost_names_)) return lost_;
+  const auto gone = forgotten_.find(static_cast<uint32_t>(name));
+  return gone != forgotten_.end() && name >> 32 <= gone->second ? stale_ : nullptr;
 }
 
 }  // namespace consort

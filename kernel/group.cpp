@@ -93,6 +93,7 @@ Result<void> Groups::destroy(Group &g) {
   }
   g.first = g.collected = nullptr;
   g.nfailed = g.ncollected = 0;
+  g.batch = nullptr;  // failures that no wait has collected stay in the log: consort_stop() answers them
   if (g.fd >= 0) close(g.fd);
   g.fd = -1;
   free_.push_back(g.number);
@@ -193,29 +194,41 @@ void Groups::tell_if_idle(Group &g) noexcept {
 void Groups::fail(Group &g, std::shared_ptr<const Failure> f) noexcept {
   std::lock_guard lock(g.mutex);
   ++g.nfailed;
+  if (!g.batch) try {
+      g.batch = std::make_shared<std::atomic<bool>>(false);
+    } catch (const std::bad_alloc &) {
+    }
+  if (f->task) f->collected = g.batch;  // a record that stands for several tasks belongs to no group
   if (!g.first) g.first = std::move(f);
 }
 
-consort_status Groups::collect(Group &g) {
+consort_status Groups::collect(Group &g, bool keep) {
   std::shared_ptr<const Failure> f;
   {
     std::lock_guard lock(g.mutex);
+    if (keep) {
+      f = g.first;
+      return f ? set_error(f->status, f->chain()) : CONSORT_OK;
+    }
     g.collected = f = std::move(g.first);
     g.first = nullptr;
     g.ncollected = g.nfailed;
     g.nfailed = 0;
+    if (g.batch) g.batch->store(true, std::memory_order_relaxed);  // read at the stop alone
+    g.batch = nullptr;
   }
   if (!f) return CONSORT_OK;
+  f->tell();
   return set_error(f->status, f->chain());
 }
 
-consort_status Groups::collect_all() {
+consort_status Groups::collect_all(bool keep) {
   std::shared_ptr<const Failure> first;
   const uint32_t n = n_.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < n; ++i) {
-    if (collect(*at(i)) >= 0 || first) continue;
+    if (collect(*at(i), keep) >= 0 || first) continue;
     std::lock_guard lock(at(i)->mutex);
-    first = at(i)->collected;
+    first = keep ? at(i)->first : at(i)->collected;
   }
   return first ? set_error(first->status, first->chain()) : CONSORT_OK;
 }

@@ -44,6 +44,7 @@ struct Group {
   uint64_t told = 0, told_fd = 0;                 // submitted count at the last time that `done`, `fd` said so
   std::shared_ptr<const Failure> first, collected;
   uint32_t nfailed = 0, ncollected = 0;
+  std::shared_ptr<std::atomic<bool>> batch;       // of the failures that the next wait collects: Failure::collected
 
   // before the releasing stores that follow
   void depart() noexcept { departed.fetch_add(1, std::memory_order_relaxed); }
@@ -73,10 +74,10 @@ class Groups {
   // A hand has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
   void tell_if_idle(Group &) noexcept;
   void fail(Group &, std::shared_ptr<const Failure>) noexcept;
-  // status of the first failure since the last time, text in the error slot
-  consort_status collect(Group &);
+  // status of the first failure since the last time, text in the error slot. keep: it stays for the next wait
+  consort_status collect(Group &, bool keep = false);
   bool usable() const noexcept { return n_.load(std::memory_order_relaxed) > 0; }
-  consort_status collect_all();                   // of every group; the first one is the answer
+  consort_status collect_all(bool keep = false);  // of every group; the first one is the answer
 
   Group *at(uint32_t number) const noexcept {
     return &blocks_[number / kBlock].load(std::memory_order_acquire)[number % kBlock];

@@ -17,6 +17,7 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
   if (mode & CONSORT_M_R) {
     if (state & data_state::kPoisoned) {
       const auto blame = rt.data.blame(d);
+      if (blame) blame->tell();
       return set_errorf(CONSORT_E_POISONED, "datum '%s' cannot be read: %s", rt.data.name(d).c_str(),
                         blame ? blame->chain().c_str() : "the task that should have written it failed");
     }

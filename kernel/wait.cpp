@@ -69,6 +69,24 @@ void say_what_is_held(Runtime &rt) noexcept try {
 
 }  // namespace
 
+consort_status answer_failure(const Failure &f, uint32_t flags) {
+  if (!(flags & CONSORT_WAIT_KEEP_FAILURE)) f.tell();
+  return set_error(f.status, f.chain());
+}
+
+consort_status answer_untold(const Runtime &rt) noexcept try {
+  constexpr size_t kShown = 8;
+  size_t n;
+  const auto all = rt.failures.untold(kShown, &n);
+  if (all.empty()) return CONSORT_OK;
+  for (size_t i = 1; i < all.size(); ++i) rt.log(kLogError, "no call asked for this failure: " + all[i]->chain());
+  if (n > all.size())
+    rt.log(kLogError, "no call asked for " + std::to_string(n - all.size()) + " further failures");
+  return set_error(all[0]->status, all[0]->chain());
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "there was no memory to look for failures that no call has told");
+}
+
 Waiter::Waiter(Runtime &rt, Parker &p, const Group *only) noexcept : rt_(rt), parker_(p), only_(only) {
   std::lock_guard lock(rt_.waiters_mutex);
   next_ = rt_.waiters;
@@ -145,7 +163,7 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
             task_label(*h->task), g.name.c_str());
   const Goal goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
-  return rt.groups.collect(g);
+  return rt.groups.collect(g, flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
 consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
@@ -155,7 +173,7 @@ consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
                       task_label(*h->task));
   const Goal goal{.rt = rt, .call = "consort_wait_all()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "all tasks");
-  return rt.groups.collect_all();
+  return rt.groups.collect_all(flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
 consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
@@ -190,7 +208,7 @@ consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t 
   if (s < 0) return s;
   for (uint32_t i = 0; i < n; ++i)
     if (const TaskName failed = rt.tags.failed(tags[i]))
-      if (const auto f = rt.failures.find(failed)) return set_error(f->status, f->chain());
+      if (const auto f = rt.failures.find(failed)) return answer_failure(*f, flags);
   return CONSORT_OK;
 }
 
@@ -271,7 +289,7 @@ consort_status wait_to_stop(Runtime &rt) {
   if (bring_data_home(rt, *h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
   while (rt.memory.busy())  // copies that only make room: no task waits for them
     if (!rt.manual || !pump_all(rt, *h, CONSORT_NEVER)) h->parker.wait(50'000);
-  return rt.groups.collect_all();
+  return answer_untold(rt);
 }
 
 consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {

@@ -32,6 +32,12 @@ class Waiter {
 // window gives way.
 bool wait_for_records(Hand &) noexcept;
 
+// The answer of a call that tells a failure: its status, with the chain as text. The failure counts as told, unless
+// flags has CONSORT_WAIT_KEEP_FAILURE. May throw bad_alloc.
+consort_status answer_failure(const Failure &, uint32_t flags = 0);
+// Of all failures that no call has answered, the first; further ones go to the log.
+consort_status answer_untold(const Runtime &) noexcept;
+
 consort_status wait_group(Runtime &, Group &, int64_t timeout_ns, uint32_t flags);
 consort_status wait_all(Runtime &, int64_t timeout_ns, uint32_t flags);
 // Its end, not its status. call: what is waited in, for the log.

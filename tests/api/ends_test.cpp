@@ -149,7 +149,7 @@ TEST_F(Ends, AFailureIsKeptUntilTheEnd) {
   EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(rt, id, kLong, 0), "on purpose");
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, next, kLong, 0), "on purpose");
   (void)consort_wait_all(rt, kLong, 0);
-  EXPECT_OK(consort_unregister(rt, x));
+  EXPECT_SAYS(CONSORT_E_IO, consort_unregister(rt, x), "on purpose");
 }
 
 TEST_F(Ends, AfterOtherTasks) {

@@ -121,9 +121,10 @@ TEST_F(Failing, AcquireSeesThePoison) {
   EXPECT_OK(consort_release(rt, hold));
 }
 
-TEST_F(Failing, UnregisteringThePoisonedIsFine) {
-  Desc(bad).w(a).must(rt);
-  EXPECT_OK(consort_unregister(rt, a));
+TEST_F(Failing, UnregisteringThePoisonedAnswersTheFailureAndUnregisters) {
+  Desc(bad).w(a).name("culprit").must(rt);
+  EXPECT_SAYS(CONSORT_E_IO, consort_unregister(rt, a), "culprit", "the well is dry");
+  EXPECT_SAYS(CONSORT_E_STALE, consort_unregister(rt, a));
 }
 
 TEST_F(Failing, ExplicitSuccessorsFailToo) {

@@ -58,8 +58,10 @@ typedef struct consort_settings {
 /* settings NULL: defaults. Several runtimes may live side by side. */
 CONSORT_API consort_status consort_start(const consort_settings *settings, consort_runtime **out);
 /* Waits for every task, brings data home, stops. Never from inside a task. Tasks that wait for a tag (order.h) which nobody is
- * left to reach are cancelled, and say so. The first failure that nobody
- * collected is the answer; the runtime is gone all the same. NULL is fine. */
+ * left to reach are cancelled, and say so. If tasks failed and no call was answered with their failure, the answer is the first
+ * such failure; further ones go to the log. The runtime is gone all the same. A failure is answered by a wait for its task, tag or
+ * group, an acquisition or unregistration of a datum that it poisoned, or a completion callback; its consequences with it.
+ * NULL is fine. */
 CONSORT_API consort_status consort_stop(consort_runtime *rt);
 /* Text of this thread's last error, "" if none. Good until the thread's next call. */
 CONSORT_API const char *consort_error(void);
@@ -142,9 +144,12 @@ typedef struct consort_data_desc {
   const char *name;               /* for errors and traces; copied; NULL: "vector#12" */
 } consort_data_desc;
 CONSORT_API consort_status consort_register(consort_runtime *rt, const consort_data_desc *desc, consort_data_id *out);
-/* Waits for the tasks that use it; afterwards the memory is the caller's again, contents home, unless it says that
- * their copy failed. From a completion callback: E_BUSY (use consort_unregister_later). Twice: E_STALE. */
+/* Waits for the tasks that use it; afterwards the memory is the caller's again, contents home. If the datum is poisoned, or the
+ * copy home failed, the answer is the first failure behind that, with its chain as text: the datum is unregistered all the same.
+ * From a completion callback: E_BUSY (use consort_unregister_later). Twice: E_STALE. */
 CONSORT_API consort_status consort_unregister(consort_runtime *rt, consort_data_id data);
+/* The same, with flags of a wait (CONSORT_WAIT_*). */
+CONSORT_API consort_status consort_unregister_wait(consort_runtime *rt, consort_data_id data, uint32_t flags);
 /* The handle dies now, the datum when its last task is done. Waits for nothing. */
 CONSORT_API consort_status consort_unregister_later(consort_runtime *rt, consort_data_id data);
 /* Contents are dropped, in order with the tasks: reading again before a write is an error. Cures a poisoned datum. */
@@ -252,7 +257,10 @@ CONSORT_API consort_status consort_submit(consort_runtime *rt, const consort_tas
 
 /* The waiting thread runs no task meanwhile. Without it a wait may end late by the length of the task that it is
  * running, and must not be for something that one of the ready tasks waits for outside the runtime. */
-enum { CONSORT_WAIT_NO_HELP = 1 << 0 };
+enum {
+  CONSORT_WAIT_NO_HELP = 1 << 0,
+  CONSORT_WAIT_KEEP_FAILURE = 1 << 1 /* the failure that is answered does not count as told: a later wait, or consort_stop(), answers it again */
+};
 /* The answer is the task's status, and E_TIMEOUT when time ran out. A task that waits inside its body may wait only for what comes
  * after it (its own submissions); a callback may not wait: E_BUSY. */
 CONSORT_API consort_status consort_task_wait(consort_runtime *rt, consort_task_id task, int64_t timeout_ns, uint32_t flags);
