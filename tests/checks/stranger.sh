@@ -44,6 +44,10 @@ inside=$(ls "$libdir/consort/plugins")
 rm -rf "$libdir/consort/plugins"
 
 step "embed by find_package" configure_and_build "$root/tests/checks/embed" "$work/embed"
+mkdir "$work/embed-c"
+sed 's/project(embed C CXX)/project(embed C)/; /embed_cpp/d' "$root/tests/checks/embed/CMakeLists.txt" >"$work/embed-c/CMakeLists.txt"
+cp "$root/tests/checks/embed/main.c" "$work/embed-c"
+step "embed in a project without C++" configure_and_build "$work/embed-c" "$work/embed-c-build"
 step "no plugins at all: an error, no crash" refused "$work/embed/embed_c"
 
 cp -r "$root/plugins" "$work/plugins"
@@ -64,7 +68,6 @@ for plugin in $inside; do
   step "plugin ${plugin%.so} is there again" test -f "$libdir/consort/plugins/$plugin"
 done
 
-export LD_LIBRARY_PATH=$libdir # pkg-config's programs have no run path
 step "run on them, C" timeout 60 "$work/embed/embed_c"
 step "run on them, C++" timeout 60 "$work/embed/embed_cpp"
 for scheduler in "$work"/plugins/schedulers/*/; do
@@ -107,8 +110,13 @@ LIST
   step "its tests" ctest --test-dir "$work/new-build" --output-on-failure --no-tests=error -j 2
 fi
 
+# The lines of docs/use.md and docs/embed.md, with nothing else in the environment.
 export PKG_CONFIG_PATH=$libdir/pkgconfig
-step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' -o '$work/by_pc' \$(pkg-config --cflags --libs consort)"
+rpath='-Wl,-rpath,"$(pkg-config --variable=libdir consort)"'
+step "docs/use.md and docs/embed.md say this line" grep -qF -e "\$(pkg-config --cflags --libs consort) $rpath" "$root/docs/use.md" "$root/docs/embed.md"
+step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' \$(pkg-config --cflags --libs consort) $rpath -o '$work/by_pc'"
+step "embed by pkg-config, C++" bash -c "c++ -std=c++20 -O2 '$root/tests/checks/embed/main.cpp' \$(pkg-config --cflags --libs consort) $rpath -o '$work/by_pc_cpp'"
+step "run it, C++" timeout 60 "$work/by_pc_cpp"
 step "run it" timeout 60 "$work/by_pc"
 step "pkg-config knows the plugins' folder" test "$(pkg-config --variable=plugindir consort)" -ef "$libdir/consort/plugins"
 

@@ -70,6 +70,35 @@ TEST_F(FacePlan, AFilterThatTheLayoutLacksIsASentence) {
   }
 }
 
+TEST_F(FacePlan, ANumberStandsForSoManyParts) {
+  std::vector<int> v(10, 0);
+  auto x = rt.vector(v);
+  EXPECT_EQ(x.plan("blocks", 4).size(), 4u);
+  EXPECT_EQ(x.plan("blocks", 3u).size(), 3u);
+  EXPECT_EQ(x.plan("blocks", {2, 0}).size(), 2u);
+  try {
+    (void)x.plan("blocks", -1);
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), CONSORT_E_INVAL);
+    EXPECT_NE(std::string(e.what()).find("plan(\"blocks\", -1)"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(FacePlan, APartThatDoesNotExistIsRefusedByName) {
+  std::vector<int> v(10, 0);
+  auto x = rt.vector(v);
+  auto parts = x.plan("blocks", 4);
+  EXPECT_NO_THROW((void)parts[3]);
+  try {
+    (void)parts[7];
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), CONSORT_E_INVAL);
+    EXPECT_STREQ(e.what(), "part 7 of the plan \"blocks\" does not exist: there are 4, numbered from 0");
+  }
+}
+
 TEST(FacePlanLives, PartsMayOutliveTheirDatumAndTheirRuntime) {
   std::vector<int> v(8, 0);
   consort::Parts<std::span<int>> parts;

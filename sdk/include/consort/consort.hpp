@@ -11,6 +11,9 @@
 // All lies in an inline namespace, so that no symbol of a program is taken for one of a library with names like these.
 #ifndef CONSORT_CONSORT_HPP
 #define CONSORT_CONSORT_HPP
+#if __cplusplus < 202002L
+#error "consort/consort.hpp needs C++20: compile with -std=c++20; in CMake link Consort::consort, which asks for it"
+#else
 #include <consort/cpp/codelet.hpp>
 #include <consort/cpp/context.hpp>
 #include <consort/cpp/data.hpp>
@@ -21,6 +24,7 @@
 #include <consort/cpp/submission.hpp>
 #include <consort/cpp/task.hpp>
 
+#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -93,6 +97,12 @@ template <class T>
 inline constexpr bool is_options = std::is_same_v<std::remove_cvref_t<T>, Options>;
 
 template <class T>
+concept CodeletType = requires(const T &c) { []<class S>(const Codelet<S> &) {}(c); };
+class misspelt_option_see_consort_Options {
+  misspelt_option_see_consort_Options(int, int);
+};
+
+template <class T>
 inline constexpr uint32_t claims = 0;
 template <bool P>
 inline constexpr uint32_t claims<Claim<P>> = 1;
@@ -128,14 +138,14 @@ class Runtime {
   Runtime(Runtime &&) noexcept = default;
   Runtime &operator=(Runtime &&other) noexcept {
     if (this != &other) {
-      end();
+      end_and_log();
       control_ = std::move(other.control_);
       owned_ = std::move(other.owned_);
     }
     return *this;
   }
-  // Waits for every task. A failure that nobody collected is dropped; stop() throws it.
-  ~Runtime() { end(); }
+  // Waits for every task. A failure that no call has told goes to the log, on stderr by default; stop() throws it.
+  ~Runtime() { end_and_log(); }
   void stop() { detail::check(end()); }
 
   consort_runtime *c() const noexcept { return control_.live(); }  // for consort.h
@@ -265,6 +275,22 @@ class Runtime {
   Task submit(const Options &options, const Codelet<S> &codelet, const A &...given) {
     return route<Task>(&options, codelet, given...);
   }
+  // A function where a codelet belongs.
+  template <class F, class... A>
+    requires(!detail::CodeletType<F> && !detail::is_options<F>)
+  Task submit(const F &, const A &...) {
+    static_assert(detail::never<F>, "submit() takes a codelet: const consort::Codelet c{\"name\", consort::cpu(f)}; then submit(c, ...)");
+    return {};
+  }
+  template <class F, class... A>
+    requires(!detail::CodeletType<F>)
+  Task submit(const Options &, const F &, const A &...) {
+    static_assert(detail::never<F>, "submit() takes a codelet: const consort::Codelet c{\"name\", consort::cpu(f)}; then submit({...}, c, ...)");
+    return {};
+  }
+  // Where an option is misspelt the compiler names this candidate: no braces make its first parameter.
+  template <class S, class... A>
+  Task submit(detail::misspelt_option_see_consort_Options, const Codelet<S> &, const A &...) = delete;
   // What submit() would send, to be sent with others.
   template <class S, class... A>
   Submission prepare(const Codelet<S> &codelet, const A &...given) {
@@ -438,7 +464,18 @@ class Runtime {
     consort_runtime *rt = nullptr;
     detail::check(consort_start(&d, &rt));
     control->runtime.store(rt, std::memory_order_release);
-    owned_ = control;
+    owned_.control = control;
+    owned_.log = s.log_;
+    owned_.log_user = s.log_user_;
+  }
+  void end_and_log() noexcept {
+    const consort_status status = end();
+    if (status >= 0) return;
+    char line[2048];
+    std::snprintf(line, sizeof line, "~Runtime() ends with %s that no call has told (stop() throws it): %s",
+                  consort_status_name(status), consort_error());
+    if (owned_.log) owned_.log(owned_.log_user, 0, line);
+    else std::fprintf(stderr, "consort error: %s\n", line);
   }
   consort_status end() noexcept {
     if (!owned_.control) return CONSORT_OK;
@@ -483,15 +520,20 @@ class Runtime {
   template <class Table, std::size_t Nth, class A>
   auto bind(const A &given) const {
     if constexpr (detail::is_token_use<A>) return claim<false>(given);
+    else if constexpr (std::is_same_v<A, detail::NoUse>) return detail::Value<int>{0};
     else {
       using P = typename Table::template At<Table::given(Nth)>;
       if constexpr (detail::is_use<A>) return bind_use<P>(given);
       else {
-        static_assert(detail::Param<P>::kind == detail::Kind::argument,
-                      "the codelet takes a datum here: give r(x), w(x), rw(x) or scratch(x)");
-        static_assert(std::is_convertible_v<const A &, P>,
+        constexpr bool argument = detail::Param<P>::kind == detail::Kind::argument;
+        static_assert(argument || !detail::Datum<A>,
+                      "the codelet takes a datum here, with how it is used: give r(x), w(x), rw(x) or scratch(x)");
+        static_assert(argument || detail::Datum<A>,
+                      "the codelet takes a datum here: register the memory, auto x = rt.vector(v), and give r(x), w(x), rw(x) or scratch(x)");
+        static_assert(!argument || std::is_convertible_v<const A &, P>,
                       "the argument does not convert to what the codelet takes here");
-        return detail::Value<P>{static_cast<P>(given)};
+        if constexpr (argument && std::is_convertible_v<const A &, P>) return detail::Value<P>{static_cast<P>(given)};
+        else return detail::Value<int>{0};
       }
     }
   }
@@ -500,7 +542,7 @@ class Runtime {
     static_assert(detail::Param<P>::kind == detail::Kind::data, "the codelet takes an argument here, not a datum");
     if constexpr (detail::Param<P>::kind == detail::Kind::data) {
       static_assert(std::is_same_v<typename detail::Layout<P>::Const, typename detail::Layout<V>::Const>,
-                    "the codelet takes a datum of another layout or element here");
+                    "the codelet takes a datum of another layout or element here: a vector of double is none of float");
       static_assert(detail::Layout<P>::is_const || M != CONSORT_M_R,
                     "r(x) is given to a codelet that writes: make its parameter const, or give rw(x)");
       static_assert(!detail::Layout<P>::is_const || M == CONSORT_M_R, "the codelet only reads this datum: give r(x)");
@@ -510,7 +552,12 @@ class Runtime {
   template <class A>
   auto bind_untyped(const A &given) const {
     if constexpr (detail::is_use<A>) return claim<true>(given);
-    else return detail::Value<A>{given};
+    else {
+      static_assert(std::is_trivially_copyable_v<A>, "an argument is copied as bytes: it must be trivially copyable; a datum is "
+                                                     "given as r(x), w(x) or rw(x) of auto x = rt.vector(v)");
+      if constexpr (std::is_trivially_copyable_v<A>) return detail::Value<A>{given};
+      else return detail::Value<int>{0};
+    }
   }
 
   // Out: a Task, submitted, or a Submission, to be kept.
@@ -636,10 +683,16 @@ class Runtime {
 
   struct Owned {  // moved from, a Runtime stops nothing
     detail::Control *control = nullptr;
+    void (*log)(void *, int32_t, const char *) = nullptr;  // where the destructor writes; null: stderr
+    void *log_user = nullptr;
     Owned() = default;
-    Owned(detail::Control *c) noexcept : control(c) {}
-    Owned(Owned &&other) noexcept : control(std::exchange(other.control, nullptr)) {}
-    Owned &operator=(Owned &&other) noexcept { return control = std::exchange(other.control, nullptr), *this; }
+    Owned(Owned &&other) noexcept { *this = std::move(other); }
+    Owned &operator=(Owned &&other) noexcept {
+      control = std::exchange(other.control, nullptr);
+      log = other.log;
+      log_user = other.log_user;
+      return *this;
+    }
   };
   detail::Ref control_;
   Owned owned_;
@@ -649,4 +702,5 @@ inline Context::Context(Runtime &rt, const std::vector<uint32_t> &workers, const
     : Context(rt.c(), workers, options, {}) {}
 
 }  // namespace consort::inline face
+#endif
 #endif

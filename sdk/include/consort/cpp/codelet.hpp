@@ -162,6 +162,11 @@ template <class M>
 struct Callable {
   static_assert(sizeof(M) == 0,
                 "a codelet's function has fixed parameter types and is const: workers call it at the same time");
+  using Signature = Untyped;
+  template <class F>
+  static consort_status enter(const F &, const consort_call &, std::index_sequence<0>) {
+    return CONSORT_E_INVAL;
+  }
 };
 template <class F, class R, class... P>
 struct Callable<R (F::*)(P...) const> : FunctionOf<R, P...> {};
@@ -173,7 +178,17 @@ template <class R, class... P>
 struct Callable<R (*)(P...) noexcept> : FunctionOf<R, P...> {};
 
 template <class F>
-struct TraitsOf : Callable<decltype(&F::operator())> {};
+struct NoFunction {
+  static_assert(sizeof(F) == 0, "a codelet's function is a lambda, function object or function with fixed parameter types: a generic "
+                                "one (auto, templates, overloads) does not say which data and arguments it takes");
+  using Signature = Untyped;
+  static consort_status enter(const F &, const consort_call &, std::index_sequence<0>) { return CONSORT_E_INVAL; }
+};
+template <class F>
+struct TraitsOf : NoFunction<F> {};
+template <class F>
+  requires requires { &F::operator(); }
+struct TraitsOf<F> : Callable<decltype(&F::operator())> {};
 template <class R, class... P>
 struct TraitsOf<R (*)(P...)> : Callable<R (*)(P...)> {};
 template <class R, class... P>
@@ -349,6 +364,13 @@ struct Common<max_team, More...> : Common<More...> {};
 
 template <class I>
 struct SignatureOf {
+  static_assert(sizeof(I) == 0, "a Codelet is made of implementations, each for a class of units: Codelet c{\"name\", cpu(f)}, or cuda(f), "
+                                "opencl(f), impl(\"class\", f)");
+  using type = Untyped;
+};
+template <class I>
+  requires requires { typename I::Signature; }
+struct SignatureOf<I> {
   using type = typename I::Signature;
 };
 template <class T>
@@ -478,6 +500,8 @@ class Codelet : public detail::AnyCodelet {
   void keep(max_team most) noexcept { max_team_ = most.n; }
   template <class S>
   void keep(detail::Impl<S> &i) { impls_.push_back(std::move(i.any)); }
+  template <class Other>
+  void keep(const Other &) noexcept {}  // refused by SignatureOf
 };
 template <class... I>
 Codelet(std::string, I...) -> Codelet<typename detail::Common<typename detail::SignatureOf<I>::type...>::type>;

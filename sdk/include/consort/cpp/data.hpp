@@ -10,6 +10,9 @@
 
 #include <initializer_list>
 #include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace consort::inline face {
@@ -160,8 +163,11 @@ class Data {
     }
     return *this;
   }
+  Data(const Data &) = delete;  // a handle owns its datum and is not copied: move it, std::move(x), or pass it by reference
+  Data &operator=(const Data &) = delete;  // a handle owns its datum and is not copied: move it, std::move(x), or pass it by reference
   // Waits for the tasks that use it; then the memory is the caller's again. In a callback, where nobody may
   // wait, and in a task that uses it, the datum ends when its last task does: keep its memory until then.
+  // A failure that poisoned the datum is not told here: Runtime::stop() throws it, unless a wait did before.
   ~Data() { end(); }
 
   // Takes over a handle that was registered through the C API. That its layout is V's is the caller's word.
@@ -182,10 +188,13 @@ class Data {
     return enter<typename Layout::Mutable>(CONSORT_M_RW, timeout);
   }
 
-  // How it falls into parts that tasks use side by side: x.plan("blocks", consort_split{4, 0}). Params are those of the
-  // filter (layouts.h), Part is how a part is seen: as V, but for filters that give another layout.
+  // How it falls into parts that tasks use side by side: x.plan("blocks", consort_split{4, 0}), or x.plan("blocks", 4). Params
+  // are those of the filter (layouts.h); a number stands for a consort_split of so many parts along the first axis. Part is how a
+  // part is seen: as V, but for filters that give another layout.
   template <class Part = V, class Params>
   Parts<Part> plan(const char *filter, const Params &params, uint32_t flags = 0) const;
+  template <class Part = V>
+  Parts<Part> plan(const char *filter, consort_split params, uint32_t flags = 0) const;  // x.plan("blocks", {4, 0})
 
   // How contributions of redux(x) are made and united: init(V) writes the neutral element, combine(V, const V) adds the
   // second to the first. Both codelets outlive the datum.
@@ -259,9 +268,15 @@ class Data {
     return bits;
   }
   bool valid_in(uint32_t space) const { return in(space) & CONSORT_IN_VALID; }
+  // Throws the first failure that poisoned it, or that kept its contents from coming home; it is unregistered all the same.
   void unregister() {
-    detail::check(consort_unregister(control_.need(), id_));
-    id_ = {};
+    consort_runtime *rt = control_.need();
+    const consort_status status = consort_unregister(rt, id_);
+    if (status >= 0) return void(id_ = {});
+    const Error failed(status, consort_error());
+    uint32_t bits = 0;
+    if (consort_data_in(rt, id_, 0, &bits) == CONSORT_E_STALE) id_ = {};  // else it was refused: the handle stays good
+    throw failed;
   }
   void unregister_later() {
     detail::check(consort_unregister_later(control_.need(), id_));
@@ -306,9 +321,12 @@ class Data {
     detail::check(consort_acquire_later(control_.need(), id_, mode, granted, turn.get()));
     (void)turn.release();
   }
+  template <class Part>
+  Parts<Part> make_plan(const char *filter, const void *params, uint64_t bytes, uint32_t flags) const;
   void end() noexcept {
     consort_runtime *rt = control_.live();
-    if (id_.v && rt && consort_unregister(rt, id_) == CONSORT_E_BUSY) consort_unregister_later(rt, id_);
+    if (id_.v && rt && consort_unregister_wait(rt, id_, CONSORT_WAIT_KEEP_FAILURE) == CONSORT_E_BUSY)
+      consort_unregister_later(rt, id_);
     id_ = {};
   }
 
@@ -324,7 +342,10 @@ template <class V>
 class Parts {
  public:
   Parts() noexcept = default;
-  Parts(const detail::Ref &control, consort_plan_id plan) : control_(control), plan_(plan) {
+  Parts(const Parts &) = delete;  // it owns its plan and is not copied: move it, std::move(parts), or pass it by reference
+  Parts &operator=(const Parts &) = delete;
+  Parts(const detail::Ref &control, consort_plan_id plan, std::string name = {})
+      : control_(control), plan_(plan), name_(std::move(name)) {
     const auto n = consort_plan_parts(control_.need(), plan_, nullptr, 0);
     if (n < 0) detail::raise(static_cast<consort_status>(n));
     std::vector<consort_data_id> ids(static_cast<std::size_t>(n));
@@ -334,12 +355,14 @@ class Parts {
   Parts(Parts &&other) noexcept
       : control_(std::move(other.control_)),
         plan_(std::exchange(other.plan_, consort_plan_id{})),
+        name_(std::move(other.name_)),
         parts_(std::move(other.parts_)) {}
   Parts &operator=(Parts &&other) noexcept {
     if (this != &other) {
       destroy();
       control_ = std::move(other.control_);
       plan_ = std::exchange(other.plan_, consort_plan_id{});
+      name_ = std::move(other.name_);
       parts_ = std::move(other.parts_);
     }
     return *this;
@@ -348,11 +371,18 @@ class Parts {
 
   consort_plan_id id() const noexcept { return plan_; }
   std::size_t size() const noexcept { return parts_.size(); }
-  const Data<V> &operator[](std::size_t i) const noexcept { return parts_[i]; }
+  const Data<V> &operator[](std::size_t i) const {
+    if (i >= parts_.size()) [[unlikely]] refuse(i);
+    return parts_[i];
+  }
   auto begin() const noexcept { return parts_.begin(); }
   auto end() const noexcept { return parts_.end(); }
 
  private:
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
+    detail::raise(CONSORT_E_INVAL, ("part " + std::to_string(i) + " of the plan \"" + name_ + "\" does not exist: there are " +
+                                    std::to_string(parts_.size()) + ", numbered from 0").c_str());
+  }
   void destroy() noexcept {
     consort_runtime *rt = control_.live();
     if (plan_.v && rt) consort_plan_destroy(rt, plan_);  // the handles are stale from here on
@@ -361,20 +391,48 @@ class Parts {
   }
   detail::Ref control_;
   consort_plan_id plan_{};
+  std::string name_;  // of the filter
   std::vector<Data<V>> parts_;
 };
 template <class V>
 template <class Part, class Params>
 Parts<Part> Data<V>::plan(const char *filter, const Params &params, uint32_t flags) const {
+  if constexpr (std::is_integral_v<Params>) {
+    if (!std::in_range<uint32_t>(params))
+      detail::raise(CONSORT_E_INVAL, ("plan(\"" + std::string(filter) + "\", " + std::to_string(params) +
+                                      "): a number of parts is from 1 to 4294967295").c_str());
+    return plan<Part>(filter, consort_split{static_cast<uint32_t>(params), 0}, flags);
+  } else {
+    static_assert(std::is_class_v<Params> && std::is_trivially_copyable_v<Params>,
+                  "plan(): give the filter's parameters as their struct of consort/layouts.h (consort_split{4, 0}), or a number of parts");
+    return make_plan<Part>(filter, &params, sizeof params, flags);
+  }
+}
+template <class V>
+template <class Part>
+Parts<Part> Data<V>::plan(const char *filter, consort_split params, uint32_t flags) const {
+  return make_plan<Part>(filter, &params, sizeof params, flags);
+}
+template <class V>
+template <class Part>
+Parts<Part> Data<V>::make_plan(const char *filter, const void *params, uint64_t bytes, uint32_t flags) const {
   consort_plan_desc d = CONSORT_PLAN_INIT;
   d.flags = flags;
   d.filter = filter;
-  d.params = &params;
-  d.params_bytes = sizeof params;
+  d.params = params;
+  d.params_bytes = bytes;
   consort_plan_id id{};
   detail::check(consort_plan_create(control_.need(), id_, &d, &id));
-  return Parts<Part>(control_, id);
+  return Parts<Part>(control_, id, filter);
 }
+
+namespace detail {
+template <class T>
+concept Datum = requires(const T &x) { []<class V>(const Data<V> &) {}(x); };
+template <class T>
+inline constexpr bool never = false;
+struct NoUse {};  // of something that is no datum; refused where it was made
+}  // namespace detail
 
 // How a submission names a datum: r(x), w(x), rw(x), scratch(x); commute(x): as rw(x), one at a time, in any order;
 // redux(x): adds to a copy of its own, see set_reduction(); redux_fixed(x): with the same bits every time.
@@ -415,6 +473,23 @@ Use<V, CONSORT_M_REDUX | CONSORT_M_FIXED_TREE> redux_fixed(const Data<V> &x) noe
   static_assert(!detail::Layout<V>::is_const, "redux_fixed(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
+
+// What is no datum: a vector, a pointer, a number.
+#define CONSORT_NEEDS_A_DATUM(name)                                                                              \
+  template <class T>                                                                                             \
+    requires(!detail::Datum<T>)                                                                                  \
+  detail::NoUse name(const T &) noexcept {                                                                        \
+    static_assert(detail::never<T>, #name "(x): x is no datum; register it first, auto x = rt.vector(v), and give " #name "(x)"); \
+    return {};                                                                                                   \
+  }
+CONSORT_NEEDS_A_DATUM(r)
+CONSORT_NEEDS_A_DATUM(w)
+CONSORT_NEEDS_A_DATUM(rw)
+CONSORT_NEEDS_A_DATUM(scratch)
+CONSORT_NEEDS_A_DATUM(commute)
+CONSORT_NEEDS_A_DATUM(redux)
+CONSORT_NEEDS_A_DATUM(redux_fixed)
+#undef CONSORT_NEEDS_A_DATUM
 
 }  // namespace consort::inline face
 #endif

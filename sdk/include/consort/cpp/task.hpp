@@ -46,7 +46,8 @@ class Task {
   consort_task_id id_{};
 };
 
-// Tasks that are waited for together. Its destructor waits for them (a failure that nobody asked for is dropped).
+// Tasks that are waited for together. Its destructor waits for them. A failure that no wait has told stays untold there:
+// Runtime::stop() throws it.
 class Group {
  public:
   Group() noexcept = default;
@@ -89,7 +90,7 @@ class Group {
     consort_runtime *rt = control_.live();
     if (id_.v && rt) {
       // Where a thread must not wait (inside a function on a device), what has not begun does not run.
-      if (consort_group_wait(rt, id_, CONSORT_FOREVER, 0) == CONSORT_E_BUSY) consort_group_cancel(rt, id_);
+      if (consort_group_wait(rt, id_, CONSORT_FOREVER, CONSORT_WAIT_KEEP_FAILURE) == CONSORT_E_BUSY) consort_group_cancel(rt, id_);
       consort_group_destroy(rt, id_);
     }
     id_ = {};

@@ -8,6 +8,9 @@
 //   anything else         CONSORT_E_INTERNAL
 // Functions that have no status to answer with must be noexcept; the compiler says which.
 #pragma once
+#if __cplusplus < 202002L
+#error "the C++ headers for plugins need C++20: compile with -std=c++20; in CMake, consort_add_plugin() asks for it"
+#endif
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,0 +1,109 @@
+// A failure is never lost in the C++ face: destructors keep it, stop() throws it, and ~Runtime logs it.
+#include <consort/consort.hpp>
+
+#include "api/harness.hpp"
+
+using consort::r, consort::rw, consort::w;
+using consort_test::kFourCores;
+
+namespace {
+
+std::vector<std::string> logged;
+void to_list(void *, int32_t, const char *text) { logged.push_back(text); }
+std::string all_logged() {
+  std::string all;
+  for (const std::string &l : logged) all += l + "\n";
+  return all;
+}
+consort::Settings two() {
+  logged.clear();
+  return consort::Settings{}.set("workers", 2).set("cpu.topology", kFourCores).log(to_list);
+}
+
+const consort::Codelet throws{"throws", consort::cpu([](std::span<int>) { throw std::runtime_error("no such matrix"); })};
+const consort::Codelet copies{"copies", consort::cpu([](std::span<const int>, std::span<int>) {})};
+
+TEST(FaceUntold, AProgramThatAsksForNothingIsToldOnStderr) {
+  ::testing::internal::CaptureStderr();
+  {
+    consort::Runtime rt{consort::Settings{}.set("workers", 2).set("cpu.topology", kFourCores)};
+    std::vector<int> a(4), b(4);
+    auto x = rt.vector(a, "x"), y = rt.vector(b, "y");
+    rt.submit({.name = "load"}, throws, rw(x));
+    rt.submit({.name = "use"}, copies, r(x), w(y));
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("consort error: ~Runtime()"), std::string::npos) << said;
+  EXPECT_NE(said.find("task 'load' failed"), std::string::npos) << said;
+  EXPECT_NE(said.find("no such matrix"), std::string::npos) << said;
+}
+
+TEST(FaceUntold, TheRuntimesOwnLogTakesIt) {
+  {
+    consort::Runtime rt{two()};
+    std::vector<int> a(4);
+    rt.submit({.name = "load"}, throws, rw(rt.vector(a, "x")));  // the handle ends at once, and waits
+  }
+  EXPECT_NE(all_logged().find("task 'load' failed"), std::string::npos) << all_logged();
+}
+
+TEST(FaceUntold, AMovedRuntimeTellsOnceAndOnlyWhatWasNotTold) {
+  {
+    consort::Runtime first{two()};
+    consort::Runtime rt = std::move(first);
+    std::vector<int> a(4);
+    auto x = rt.vector(a, "x");
+    EXPECT_THROW(rt.submit(throws, rw(x)).wait(), consort::Error);
+  }
+  EXPECT_EQ(all_logged().find("no such matrix"), std::string::npos) << all_logged();
+  {
+    consort::Runtime first{two()};
+    std::vector<int> a(4);
+    auto x = first.vector(a, "x");
+    first.submit(throws, rw(x));
+    first = consort::Runtime{consort::Settings{}.set("workers", 2).set("cpu.topology", kFourCores)};
+    EXPECT_NE(all_logged().find("no such matrix"), std::string::npos) << "the one that was replaced ended: " << all_logged();
+  }
+}
+
+TEST(FaceUntold, StopThrowsWhatHandlesAndGroupsKept) {
+  consort::Runtime rt{two()};
+  {
+    std::vector<int> a(4);
+    auto group = rt.group("input");
+    auto x = rt.vector(a, "x");
+    rt.submit({.name = "load", .group = group}, throws, rw(x));
+  }
+  try {
+    rt.stop();
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), CONSORT_E_INTERNAL);
+    EXPECT_NE(std::string(e.what()).find("task 'load' failed"), std::string::npos) << e.what();
+  }
+}
+
+TEST(FaceUntold, UnregisterThrowsAndEndsTheHandle) {
+  consort::Runtime rt{two()};
+  std::vector<int> a(4);
+  auto x = rt.vector(a, "x");
+  rt.submit({.name = "load"}, throws, rw(x));
+  EXPECT_THROW(x.unregister(), consort::Error);
+  EXPECT_FALSE(x) << "it is unregistered all the same";
+  EXPECT_NO_THROW(rt.stop()) << "that was told";
+}
+
+TEST(FaceUntold, ARefusedUnregisterKeepsTheHandle) {
+  consort::Runtime rt{two()};
+  std::vector<int> a(4);
+  auto x = rt.vector(a, "x");
+  {
+    auto held = x.acquire();
+    EXPECT_THROW(x.unregister(), consort::Error) << "this thread holds it";
+    EXPECT_TRUE(x);
+  }
+  EXPECT_NO_THROW(x.unregister());
+  EXPECT_FALSE(x);
+}
+
+}  // namespace
