@@ -322,6 +322,7 @@ void Memory::end(Hand &h, Task *t) noexcept {
   give_back_scratch(*s);
   if (!s->worker && s->status >= 0 && (t->bits & kHold)) begin(*s);  // the application wrote at home
   for (auto &item : s->items) {
+    if (!item.replica) continue;  // no memory for its records: nothing was chosen
     Replicas &all = *item.datum->extra()->replicas;
     if (std::exchange(item.claimed, false)) --all.claims;
     // Not behind one whose follower on the same queue writes already: it is copied when that one ends.

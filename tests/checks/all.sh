@@ -85,6 +85,12 @@ stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
 stage "compile matrix" tests/checks/matrix.py
 stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j $((jobs + 1)) # some only sleep
+storm() { # seeds of the commit: a rerun repeats them
+  local from=$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 0) * 1000))
+  build/release/tests/storm/storm --seeds $from..$((from + 10000000)) --seconds "$([ -n "$full" ] && echo 600 || echo 60)" \
+    --jobs "$jobs" --coverage --out build/storm-failures
+}
+stage "storm" storm
 stage "stranger" tests/checks/stranger.sh build/release
 stage "snippets" tests/checks/snippets.py build/release
 stage "build asan" make asan asan

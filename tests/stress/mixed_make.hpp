@@ -82,7 +82,8 @@ class Maker {
 
   const Shape shape;
   Program p;
-  int tags = 0, plans = 0;  // given out
+  std::function<void(Maker &)> before_feature;  // what another user of this table adds
+  int tags = 0, plans = 0;                      // given out
   std::vector<int> records;
 
  private:
@@ -378,6 +379,7 @@ inline Program Maker::make() {
   int total = 0;
   for (const Feature &f : kFeatures) total += f.weight;
   while (here() < shape.steps) {
+    if (before_feature) before_feature(*this);
     int dice = pick(total);
     for (const Feature &f : kFeatures)
       if ((dice -= f.weight) < 0) {

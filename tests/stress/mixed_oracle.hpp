@@ -376,7 +376,7 @@ class Oracle : public Order {
         return;
       }
       case Kind::kEndRelease:
-        f.skip = fate(t.other).end_released || !in_window() || close_ != s;
+        f.skip = !p_.has(t.other) || fate(t.other).end_released || !in_window() || close_ != s;
         (void)closes(s);
         return;
     }

@@ -152,6 +152,7 @@ struct Fate {
   std::atomic<bool> over{false};
   std::atomic<uint32_t> worker{CONSORT_NONE}, team{0};  // where its body ran last; of how many
   consort_task_id id{0};
+  std::string suspicion;  // a wrong value that its body saw, where faults are possible: wrong if the task ends well
 };
 
 // One registration of a slot: its memory, and who is inside.

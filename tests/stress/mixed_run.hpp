@@ -48,7 +48,7 @@ class Run {
     perform(s);
     return true;
   }
-  bool holds_back() { return at_ > 0 && fate(at_ - 1).in_window; }
+  bool holds_back() { return next_step() >= 0 && at_ > 0 && fate(at_ - 1).in_window; }
   bool next_waits() {
     const int s = next_step();
     return s >= 0 && waits_for_tasks(step(s).kind);
@@ -81,7 +81,7 @@ class Run {
       may_fail(-1, "unregister", [&] { return consort_unregister(rt_, life(static_cast<int>(d)).id); });
     }
     for (const Life &x : lives_) {
-      if (!x.known || !x.id.v || troubled()) continue;
+      if (!x.known || !x.id.v || site_.trouble.possible) continue;  // a copy home may have failed
       const Slot &slot = p_.slots[static_cast<size_t>(x.slot)];
       for (int i = 0; i < slot.cells(); ++i)
         compare(-1, "its home after it was unregistered", x.slot, static_cast<size_t>(i),
@@ -123,12 +123,15 @@ class Run {
     f.worker.store(call.worker, std::memory_order_relaxed);
     f.team.store(call.team, std::memory_order_relaxed);
     const auto turn = static_cast<size_t>(f.ran.fetch_add(1));
+    if (turn >= f.runs.size() && site_.trouble.possible && (f.cancelled || f.ends == CONSORT_E_POISONED)) {
+      ++extra_runs_;  // the hold that kept it back was not granted, or it follows one that fails
+      return CONSORT_OK;
+    }
     if (turn >= f.runs.size()) {
       complain(s, "ran once too often");
       return CONSORT_OK;
     }
-    if (const uint32_t bound = site_.worker_of(t.worker);
-        bound != CONSORT_NONE && t.worker < kOnTeam && call.worker != bound)
+    if (const uint32_t bound = bound_of(s); bound != CONSORT_NONE && t.worker < kOnTeam && call.worker != bound)
       complain(s, "ran on another worker than it was bound to");
     for (const int a : f.after)
       if (must_be_over(a)) complain(s, "ran before " + std::to_string(a) + ", which it comes after");
@@ -136,8 +139,10 @@ class Run {
       for (const int b : fate(a).end_after)
         if (must_be_over(b))
           complain(s, "ran before " + std::to_string(b) + ", which delays the end of what it comes after");
+    if (site_.trace) trace(call, s);
     for (size_t n = 0; n < f.uses.size(); ++n) come(s, n);
-    for (size_t n = 0; n < f.uses.size(); ++n) look(call, s, n, f.runs[turn].cells[n]);
+    const Sight &sight = f.runs[turn_of(call, s, turn)];
+    for (size_t n = 0; n < f.uses.size(); ++n) look(call, s, n, sight.cells[n]);
     for (uint32_t i = 0; i < t.pause; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
     for (size_t n = 0; n < f.uses.size(); ++n) change(call, s, n);
     f.name.store(consort_current_task(rt_).v, std::memory_order_relaxed);
@@ -167,6 +172,30 @@ class Run {
   const Step &step(int s) const { return p_.steps[static_cast<size_t>(s)]; }
   Fate &fate(int s) { return fates_[static_cast<size_t>(s)]; }
   Life &life(int d) { return lives_[static_cast<size_t>(now_[static_cast<size_t>(d)])]; }
+
+  // Which of its runs a body is in. A fault may have kept a recorded task from some earlier ones.
+  size_t turn_of(const consort_call &call, int s, size_t turn) {
+    const Fate &f = fate(s);
+    if (!site_.trouble.possible || step(s).recorded < 0) return turn;
+    for (size_t later = turn; later < f.runs.size(); ++later) {
+      bool same = true;
+      for (size_t n = 0; n < f.uses.size() && same; ++n) {
+        const Cells cells(call.views[n], f.shapes[n]);
+        const auto &want = f.runs[later].cells[n];
+        for (size_t i = 0; i < want.size(); ++i) same &= cells[i] == want[i];
+      }
+      if (same) return later;
+    }
+    return turn;
+  }
+  // A line about a body that begins.
+  void trace(const consort_call &call, int s) const {
+    std::fprintf(stderr, "program %d, t%d runs on worker %u", number_, s, call.worker);
+    for (uint32_t n = 0; n < call.nviews; ++n)
+      std::fprintf(stderr, ", [%u] at %p holds %lld", n, static_cast<void *>(pointer<int64_t>(call, n)),
+                   static_cast<long long>(*pointer<int64_t>(call, n)));
+    std::fputc('\n', stderr);
+  }
 
   // -- bodies ----------------------------------------------------------------------------------------------------
 
@@ -207,7 +236,12 @@ class Run {
     }
     if (want.empty()) return;
     const Cells cells(call.views[n], fate(s).shapes[n]);
-    for (size_t i = 0; i < want.size(); ++i) compare(s, text_of(u).c_str(), u.slot, i, cells[i], want[i]);
+    for (size_t i = 0; i < want.size(); ++i) {
+      // A task that is issued behind one that fails runs all the same; it is poisoned when it ends.
+      const bool known = u.slot >= kParts || !p_.slots[static_cast<size_t>(u.slot)].shadow;
+      if (site_.trouble.possible && known && cells[i] != want[i]) fate(s).suspicion = text_of(u) + " saw a wrong value";
+      else compare(s, text_of(u).c_str(), u.slot, i, cells[i], want[i]);
+    }
   }
   void change(const consort_call &call, int s, size_t n) {
     const Use &u = fate(s).uses[n];
@@ -239,6 +273,17 @@ class Run {
     bool wants = step(s).hooks;
     for (const int c : fates_[static_cast<size_t>(s)].children) wants |= step(c).via < Via::kBody;
     return wants;
+  }
+  // By the short way: a codelet of its own instead of arguments.
+  bool is_plain(int s) const {
+    const Step &t = step(s);
+    return t.plain && !t.team && t.parent < 0 && !wants_done(s) && s < site_.nplain / 4 && number_ < 4;
+  }
+  // The worker or the team that it is bound to.
+  uint32_t bound_of(int s) const {
+    const Step &t = step(s);
+    if (t.empty || (t.worker >= kOnTeam && !t.team) || (t.worker >= kOnDevice && is_plain(s))) return CONSORT_NONE;
+    return site_.worker_of(t.worker);
   }
   bool wants_done(int s) const { return wants_hooks(s) || !fates_[static_cast<size_t>(s)].children.empty(); }
   template <Via kVia>
@@ -279,6 +324,7 @@ class Run {
   void renew(int s);
   void make_plan(int s);
   void record(int s);
+  consort_status record_once(int s, uint32_t flags);
   void replay(int record, int times, int s);
   consort_data_id id_of(int slot) { return slot < kParts ? life(slot).id : parts_[slot - kParts]; }
   void enter_later(int s);
@@ -300,6 +346,15 @@ class Run {
   consort_status attempt(F f) {
     const consort_status status = call(f);
     return status < 0 && site_.trouble.refused && site_.trouble.refused() ? call(f) : status;
+  }
+  // A wait collects failures: what it answers first counts, though it is made again.
+  template <class F>
+  consort_status wait_call(F f) {
+    const consort_status first = call(f);
+    if (first >= 0 || first == CONSORT_E_TIMEOUT || !site_.trouble.refused || !site_.trouble.refused()) return first;
+    told(first);
+    const consort_status again = call(f);
+    return again < 0 ? again : first;
   }
   template <class F>
   bool must(int s, const char *what, F f) {
@@ -325,8 +380,10 @@ class Run {
   bool excused(consort_status is, consort_status should) {
     if (!site_.trouble.possible || is >= 0 || is == CONSORT_E_TIMEOUT || is == CONSORT_E_INVAL || is == CONSORT_E_BUSY ||
         is == CONSORT_E_STALE)
-      return is == CONSORT_E_INVAL && troubled() && should < 0;
+      return site_.trouble.possible && ((is == CONSORT_E_INVAL && troubled() && should < 0) ||
+                                        (is == CONSORT_OK && should == CONSORT_E_CANCELLED && extra_runs_));
     ++site_.trouble.failures;
+    if (site_.trouble.seen) site_.trouble.seen(consort_error());
     return true;
   }
 
@@ -355,7 +412,7 @@ class Run {
   std::vector<Act> acts_;
   const uint64_t tags_;  // their numbers begin here
   int at_ = 0;           // the next step
-  std::atomic<int> nested_waits_{0};
+  std::atomic<int> nested_waits_{0}, extra_runs_{0};
   consort_bundle_id bundle_{0};
   std::vector<int> now_;  // which life a slot is in
   consort_group_id groups_[kGroups] = {};

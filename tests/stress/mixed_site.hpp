@@ -1,5 +1,8 @@
 // mixed_site.hpp — a runtime that programs run on, one after the other or side by side, and what they share there.
 #pragma once
+#include <array>
+#include <stdexcept>
+
 #include "stress/mixed_oracle.hpp"
 
 namespace mixed {
@@ -22,8 +25,9 @@ class MayFail {
 struct Trouble {
   bool possible = false;
   bool (*refused)() = nullptr;  // the last call was refused by a fault: it is made again
-  std::atomic<int> failures{0}; // tasks and calls that failed though the oracle says otherwise
-  std::atomic<int> told{0};     // waits that answered a failure
+  void (*seen)(const char *) = nullptr;  // is told the words of a failure
+  std::atomic<int> failures{0};          // tasks and calls that failed though the oracle says otherwise
+  std::atomic<int> told{0};              // waits that answered a failure
 };
 
 // The cells of a datum as a body sees them, whatever its layout.
@@ -41,6 +45,16 @@ class Cells {
   int nx_, ld_;
 };
 
+// What a site is made of, where the library refuses it.
+struct NoSite : std::runtime_error {
+  NoSite(consort_status s, const char *what)
+      : std::runtime_error(std::string(what) + " answered " + consort_status_name(s) + ": " + consort_error()), status(s) {}
+  consort_status status;
+};
+inline void make(consort_status s, const char *what) {
+  if (s < 0) throw NoSite(s, what);
+}
+
 class Run;
 struct Act {  // what a body is given: which step of which program it is
   Run *run = nullptr;
@@ -53,7 +67,7 @@ struct Site {
   static constexpr int kContexts = 2;
   Rt rt;
   std::vector<uint32_t> cores, devices, teams;  // ids of workers of the host and of others, of teams
-  bool manual;
+  bool manual, trace = false;  // trace: each body is told on stderr
   int64_t patience = kLong;  // ns: a wait that lasts longer hangs
   Trouble trouble;
   consort_codelet_id body, team_body;
@@ -73,39 +87,40 @@ struct Site {
   Site(consort_runtime *started, bool is_manual, int plain_codelets = kPlain) : rt(started), manual(is_manual), nplain(plain_codelets) {
     consort_info info{};
     info.size = sizeof info;
-    need(consort_get_info(rt, &info), "info");
+    make(consort_get_info(rt, &info), "info");
     for (uint32_t w = 0; w < info.nworkers; ++w) {
       consort_worker_info worker{};
       worker.size = sizeof worker;
-      need(consort_get_worker(rt, w, &worker), "worker");
+      make(consort_get_worker(rt, w, &worker), "worker");
       (std::string_view(worker.klass) == "cpu" ? cores : devices).push_back(w);
     }
     uint32_t n = 0;
-    need(consort_team_count(rt, &n), "teams");
+    make(consort_team_count(rt, &n), "teams");
     for (uint32_t i = 0; i < n; ++i) teams.push_back(info.nworkers + i);
     const auto step = [](const consort_call *c) { return enact(*c, *value_of<const Act *>(*c)); };
     const consort_impl both[] = {{"cpu", step, nullptr, nullptr, nullptr, nullptr, nullptr, 0},
                                  {"gpu", step, nullptr, nullptr, nullptr, nullptr, nullptr, 0}};
-    body = codelet_of(rt, "step", both);
-    team_body = codelet_of(rt, "team step", both, CONSORT_CL_FORKJOIN);
-    for (int i = 0; i < nplain; ++i)
-      plain[i].id = codelet(
-          rt, "plain",
-          [](const consort_call *c) {
-            return enact(*c, *static_cast<const Plain *>(c->user)->act.load(std::memory_order_relaxed));
-          },
-          CONSORT_NONE, &plain[i]);
+    body = add("step", both);
+    team_body = add("team step", both, CONSORT_NONE, CONSORT_CL_FORKJOIN);
+    const auto plain_step = [](const consort_call *c) {
+      return enact(*c, *static_cast<const Plain *>(c->user)->act.load(std::memory_order_relaxed));
+    };
+    for (int i = 0; i < nplain; ++i) plain[i].id = add("plain", std::array{on_host(plain_step, &plain[i])});
     for (int k = 0; k < 3; ++k) {
       auto *kind = &kinds_[k];
-      init[k] = codelet(rt, "zero", zero, 1, kind);
-      combine[k] = codelet(rt, "plus", unite, 2, kind);
+      init[k] = add("zero", std::array{on_host(zero, kind)}, 1);
+      combine[k] = add("plus", std::array{on_host(unite, kind)}, 2);
       *kind = static_cast<Slot::Layout>(k);
     }
     const consort_vector_args eight{nullptr, 8, 8};
     const consort_data_desc d{sizeof d, 0, "vector", &eight, sizeof eight, "pad"};
-    need(consort_register(rt, &d, &pad), "register");
-    for (int i = 0; i < 3; ++i) shared[i] = variable_of(rt, &value[i]);
-    need(consort_data_set_reduction(rt, shared[2], init[Slot::kVariable], combine[Slot::kVariable]), "reduction");
+    make(consort_register(rt, &d, &pad), "register");
+    for (int i = 0; i < 3; ++i) {
+      const consort_variable_args one{&value[i], 8};
+      const consort_data_desc sum{sizeof sum, 0, "variable", &one, sizeof one, "sum"};
+      make(consort_register(rt, &sum, &shared[i]), "register");
+    }
+    make(consort_data_set_reduction(rt, shared[2], init[Slot::kVariable], combine[Slot::kVariable]), "reduction");
   }
 
   // Which worker or team a step is bound to; NONE where this machine has none of that kind.
@@ -120,10 +135,25 @@ struct Site {
     d.scheduler = scheduler;
     d.workers = cores.data() + from;
     d.nworkers = n;
-    need(consort_context_create(rt, &d, &contexts[ncontexts++]), "context");
+    make(consort_context_create(rt, &d, &contexts[ncontexts++]), "context");
   }
 
  private:
+  static consort_impl on_host(consort_call_fn *fn, void *user) {
+    return {"cpu", fn, user, nullptr, nullptr, nullptr, nullptr, 0};
+  }
+  consort_codelet_id add(const char *name, std::span<const consort_impl> impls, uint32_t nmodes = CONSORT_NONE,
+                         uint32_t flags = 0) {
+    consort_codelet d = CONSORT_CODELET_INIT;
+    d.flags = flags;
+    d.name = name;
+    d.impls = impls.data();
+    d.nimpls = static_cast<uint32_t>(impls.size());
+    d.nmodes = nmodes;
+    consort_codelet_id id{0};
+    make(consort_codelet_add(rt, &d, &id), "codelet");
+    return id;
+  }
   template <class T>
   static T value_of(const consort_call &c) {
     return ::consort_test::value<T>(c, 0);

@@ -1,0 +1,29 @@
+// case.hpp — a case: a machine, and programs that run on it in turns. A seed makes one; a text says one.
+#pragma once
+#include "storm/machine.hpp"
+#include "stress/mixed_program.hpp"
+
+namespace storm {
+
+struct Case {
+  uint64_t seed = 0;
+  Machine machine;
+  std::vector<mixed::Program> programs;  // each of a submitter of its own
+  int turns = 1;                         // seed of whose turn it is
+};
+
+struct Wishes {  // of the command line
+  std::vector<std::string> policies;  // of these alone; empty: all there are
+  // Of these alone. There are allocation, oom and lost, too: what they find is in docs/storm.md, and is not mended yet.
+  std::vector<std::string> faults{"plugin", "copy", "kernel", "slow"};
+  bool threads = false;
+};
+Case make_case(uint64_t seed, const Wishes &);
+
+// The case as a text, of those steps that the oracle does not skip; and back. A wrong text answers what is wrong with it.
+std::string text_of(const Case &);
+std::string parse(const std::string &text, Case *out);
+// Without the steps that were dropped or that the oracle skips, and without data that nothing uses.
+Case compact(const Case &);
+
+}  // namespace storm

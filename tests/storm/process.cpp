@@ -1,0 +1,160 @@
+#include "storm/process.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace storm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+void write(char *to, size_t cap, const std::string &text) {
+  const size_t n = std::min(cap - 1, text.size());
+  std::memcpy(to, text.data(), n);
+  to[n] = 0;
+}
+
+// In the child. A case that fails ends the process: its runtime may never come to rest.
+void run_case(const Case &c, Board &b) {
+  Seen seen;
+  const Verdict v = run(c, &seen);
+  if (!v.complaint.empty()) {
+    write(b.complaint, sizeof b.complaint, v.complaint);
+    write(b.explained, sizeof b.explained, v.explained);
+    b.failed = true;
+    std::_Exit(1);
+  }
+  b.coverage.add(seen);
+  b.cases.fetch_add(1, std::memory_order_relaxed);
+  b.beats.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::string how_it_died(int status) {
+  if (WIFSIGNALED(status)) return std::string("crash: signal ") + strsignal(WTERMSIG(status));
+  return "crash: exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+Failure failure_of(const Board &b, uint64_t seed, int status) {
+  if (b.failed) return {seed, b.complaint, b.explained};
+  return {seed, how_it_died(status), ""};
+}
+
+struct Job {
+  std::unique_ptr<Board, void (*)(Board *)> board{new_board(), [](Board *b) { munmap(b, sizeof *b); }};
+  pid_t pid = -1;
+  uint64_t next = 0, beats = 0;
+  Clock::time_point since = Clock::now();
+};
+
+}  // namespace
+
+Board *new_board() {
+  void *p = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) {
+    std::perror("storm: mmap");
+    std::exit(2);
+  }
+  return new (p) Board;
+}
+
+Failure try_in_child(const Case &c, int limit_s) {
+  static Board *const board = new_board();
+  board->failed = false;
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    // What a candidate prints as it dies is of no interest to the reader.
+    if (!std::freopen("/dev/null", "w", stderr)) std::_Exit(2);
+    run_case(c, *board);
+    std::_Exit(0);
+  }
+  const auto start = Clock::now();
+  int status = 0;
+  for (pid_t r; (r = waitpid(pid, &status, WNOHANG)) == 0;) {
+    if (since(start) > limit_s) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      return {c.seed, "hang: no end within " + std::to_string(limit_s) + " s", ""};
+    }
+    usleep(since(start) < 0.01 ? 200 : 2000);
+  }
+  if (!board->failed && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return failure_of(*board, c.seed, status);
+}
+
+uint64_t run_all(const Plan &plan, const std::function<void(const Failure &)> &failed, Coverage *all) {
+  const auto start = Clock::now();
+  const auto step = static_cast<uint64_t>(plan.jobs);
+  std::vector<Job> jobs(static_cast<size_t>(plan.jobs));
+  int failures = 0;
+  const auto over = [&] { return (plan.seconds > 0 && since(start) > plan.seconds) || failures >= plan.most_failures; };
+  const auto begin = [&](Job &j) {
+    j.pid = -1;
+    if (j.next >= plan.to || over()) return;
+    j.board->failed = false;
+    j.beats = j.board->beats;
+    j.since = Clock::now();
+    std::fflush(nullptr);
+    j.pid = fork();
+    if (j.pid) return;
+    for (uint64_t seed = j.next; seed < plan.to && !over(); seed += step) {
+      j.board->seed = seed;
+      run_case(make_case(seed, plan.wishes), *j.board);
+    }
+    std::_Exit(0);
+  };
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].next = plan.from + i;
+    begin(jobs[i]);
+  }
+  for (bool any = true; any;) {
+    any = false;
+    for (Job &j : jobs) {
+      if (j.pid < 0) continue;
+      any = true;
+      int status = 0;
+      if (const uint64_t beats = j.board->beats; beats != j.beats) j.beats = beats, j.since = Clock::now();
+      Failure f;
+      if (waitpid(j.pid, &status, WNOHANG) != 0) {
+        if (!j.board->failed && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+          j.pid = -1;
+          continue;
+        }
+        f = failure_of(*j.board, j.board->seed, status);
+      } else if (since(j.since) > plan.limit_s) {
+        kill(j.pid, SIGKILL);
+        waitpid(j.pid, &status, 0);
+        f = {j.board->seed, "hang: no end within " + std::to_string(plan.limit_s) + " s", ""};
+      } else {
+        continue;
+      }
+      ++failures;
+      failed(f);
+      j.next = f.seed + step;
+      begin(j);
+    }
+    usleep(5000);
+  }
+  uint64_t cases = 0;
+  for (Job &j : jobs) {
+    cases += j.board->cases;
+    all->cases += j.board->coverage.cases;
+    for (int a = 0; a < kFeatures; ++a)
+      for (int b = a; b < kFeatures; ++b) all->counts[a][b] += j.board->coverage.counts[a][b];
+  }
+  return cases;
+}
+
+}  // namespace storm

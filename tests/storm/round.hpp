@@ -1,0 +1,19 @@
+// round.hpp — one case, run once: a runtime is started, the programs take turns, everything ends, all is compared with the
+// oracle's word, the runtime is stopped.
+#pragma once
+#include "storm/case.hpp"
+#include "storm/coverage.hpp"
+
+namespace storm {
+
+struct Verdict {
+  std::string complaint;  // "": all was as it should be
+  std::string explained;  // what unfinished tasks wait for
+};
+// After a complaint the runtime is left as it is: the process is of no more use.
+Verdict run(const Case &, Seen *seen);
+
+// A complaint without its numbers: two complaints of one kind have the same cause, most often.
+std::string kind_of(const std::string &complaint);
+
+}  // namespace storm

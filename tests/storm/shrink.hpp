@@ -1,0 +1,16 @@
+// shrink.hpp — makes a case that fails smaller, as long as it fails in the same way: fewer programs and steps, a plainer
+// machine, plainer steps, smaller data.
+#pragma once
+#include "storm/process.hpp"
+
+namespace storm {
+
+struct Smaller {
+  Case result;
+  Failure failure;       // of the smaller case
+  bool repeats = false;  // else the case did not fail again, and is as it was
+  int tries = 0;
+};
+Smaller shrink(const Case &, const Failure &, double seconds);
+
+}  // namespace storm
