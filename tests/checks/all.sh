@@ -99,6 +99,7 @@ long=$([ -n "$full" ] && echo ON || echo OFF) # what brings no meeting of thread
 stage "build tsan" make tsan tsan -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
 stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $((jobs + 1))
 [ -n "$full" ] && stage "build clang" clang_build
+[ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh
 [ -n "$full" ] && stage "fuzz" fuzz
 
 echo
