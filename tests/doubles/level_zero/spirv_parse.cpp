@@ -71,6 +71,7 @@ class Parser {
   }
   // A result, which has not been one before. What it is made of comes first, so nothing is made of itself.
   uint32_t fresh(uint32_t id) {
+    if (id >= p_->bound) bad("an id that is none");
     if (!defined_.emplace(id).second) bad("%" + std::to_string(id) + " is defined twice");
     return id;
   }
