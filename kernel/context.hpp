@@ -90,8 +90,8 @@ class Contexts {
   bool may_bypass(uint32_t worker, const Task &) const noexcept;
   bool may_follow(uint32_t worker, const Task &, bool no_choice) const noexcept;
   bool observes() const noexcept { return observes_.load(std::memory_order_relaxed); }
-  Policy::Watcher tell_started(const Worker &, const Task *) noexcept;
-  void tell_finished(const Policy::Watcher &, const Worker &, const consort_done &) noexcept;
+  Watcher tell_started(const Worker &, const Task *) noexcept;
+  void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
 
  private:
   using Instance = Policy::Instance;

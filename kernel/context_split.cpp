@@ -159,7 +159,7 @@ bool Contexts::may_follow(uint32_t worker, const Task &t, bool no_choice) const 
 }
 
 // A task that is bound to a worker of another context is nobody's here.
-Policy::Watcher Contexts::tell_started(const Worker &w, const Task *t) noexcept {
+Watcher Contexts::tell_started(const Worker &w, const Task *t) noexcept {
   const Context &c = of(*t);
   if (serving(w.id) != &c) return {};
   const Instance &i = *c.now.load(std::memory_order_acquire);
@@ -170,8 +170,8 @@ Policy::Watcher Contexts::tell_started(const Worker &w, const Task *t) noexcept 
   return {&i, epoch};
 }
 
-void Contexts::tell_finished(const Policy::Watcher &seen, const Worker &w, const consort_done &done) noexcept {
-  const Instance *i = seen.instance;
+void Contexts::tell_finished(const Watcher &seen, const Worker &w, const consort_done &done) noexcept {
+  const auto *i = static_cast<const Instance *>(seen.instance);
   if (i && i->epoch.load(std::memory_order_acquire) == seen.epoch && i->ops->finished)
     i->ops->finished(i->s, w.id, &done, 1);
 }

@@ -83,7 +83,7 @@ struct Gang {
   cpu_set_t before;
   bool told = false;
   Models::Run run;
-  Policy::Watcher watcher;
+  Watcher watcher;
   uint64_t t0 = 0;
   Gang *next = nullptr;                // in the free list
 
@@ -450,7 +450,7 @@ void Gangs::begin_told(Worker &w, Gang &g) noexcept {
   if (rt_.models->in_use()) g.run = rt_.models->begin(w, g.frame, t, g.team);
   if (rt_.profile || rt_.tracer || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
   trace(rt_, t, g.name, w.id, 0, g.t0);
-  g.watcher = watched ? rt_.policy.tell_started(w, &t) : Policy::Watcher{};
+  g.watcher = watched ? rt_.policy.tell_started(w, &t) : Watcher{};
 }
 
 void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {

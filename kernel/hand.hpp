@@ -13,6 +13,7 @@
 #include "sequence_watch.hpp"
 #include "stack_room.hpp"
 #include "task.hpp"
+#include "told.hpp"
 
 namespace consort {
 
@@ -73,6 +74,7 @@ struct Hand {
   Chain chain;
   // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
+  Told told;                          // of the innermost body whose start was reported
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
   // What a push of one task is given, filled but for the task and `from`: a push does not nest.
   uint64_t candidates = 0;

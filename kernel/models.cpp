@@ -300,6 +300,20 @@ void Models::load(const uint32_t *workers, uint32_t n, float *out) noexcept {
   }
 }
 
+void Models::count(uint32_t worker, int64_t ns) noexcept {
+  Load &l = loads_[worker];
+  if (l.n.fetch_add(1, std::memory_order_relaxed) == 0) l.since.store(rt_.clock.now(), std::memory_order_relaxed);
+  if (ns < 0) l.unknown.fetch_add(1, std::memory_order_relaxed);
+  else l.ns.fetch_add(ns, std::memory_order_relaxed);
+}
+
+void Models::discount(Load &l, int64_t ns, uint64_t now) noexcept {
+  if (ns < 0) l.unknown.fetch_sub(1, std::memory_order_relaxed);
+  else l.ns.fetch_sub(ns, std::memory_order_relaxed);
+  l.n.fetch_sub(1, std::memory_order_relaxed);
+  l.since.store(now ? now : rt_.clock.now(), std::memory_order_relaxed);
+}
+
 // -- runs -------------------------------------------------------------------------------------------------------
 
 void Models::settle_impl(Worker &w, Frame &f, const Task &t) noexcept {
@@ -331,25 +345,14 @@ Models::Run Models::begin(Worker &w, Frame &f, Task &t, const Team *team) noexce
   const float x = m->expected(facts, kind, place, f.call.impl);
   run.counted = true;
   if (!std::isnan(x)) run.expected = static_cast<int64_t>(x);
-  const auto count = [&](Load &l) {
-    if (l.n.fetch_add(1, std::memory_order_relaxed) == 0) l.since.store(rt_.clock.now(), std::memory_order_relaxed);
-    if (run.expected < 0) l.unknown.fetch_add(1, std::memory_order_relaxed);
-    else l.ns.fetch_add(run.expected, std::memory_order_relaxed);
-  };
-  if (!team) count(loads_[w.id]);
-  else for (const uint32_t member : team->members) count(loads_[member]);
+  if (!team) count(w.id, run.expected);
+  else for (const uint32_t member : team->members) count(member, run.expected);
   return run;
 }
 
 void Models::end(Worker &w, Run &run, uint64_t t0, uint64_t t1, bool good, const Team *team) noexcept {
-  const auto discount = [&](Load &l) {
-    if (run.expected < 0) l.unknown.fetch_sub(1, std::memory_order_relaxed);
-    else l.ns.fetch_sub(run.expected, std::memory_order_relaxed);
-    l.n.fetch_sub(1, std::memory_order_relaxed);
-    l.since.store(t1 ? t1 : rt_.clock.now(), std::memory_order_relaxed);
-  };
-  if (run.counted && !team) discount(loads_[w.id]);
-  else if (run.counted) for (const uint32_t member : team->members) discount(loads_[member]);
+  if (run.counted && !team) discount(loads_[w.id], run.expected, t1);
+  else if (run.counted) for (const uint32_t member : team->members) discount(loads_[member], run.expected, t1);
   // A body that others ran on top of has no time of its own.
   const bool alone = team || w.queue || w.ran.load(std::memory_order_relaxed) == run.ran;
   if (good && run.cell && alone && t1 > t0) run.model->measured(*run.cell, static_cast<float>(t1 - t0));

@@ -76,6 +76,9 @@ class Models {
   // The implementation that is best here, of several: one that is not known yet first. NONE: no matter.
   uint32_t choose(const Task &, const Worker &) noexcept;
   void load(const uint32_t *workers, uint32_t n, float *out) noexcept;
+  // One body more, or less, in the load of a worker: a body that waits is not in it. ns < 0: unknown
+  void count(uint32_t worker, int64_t ns) noexcept;
+  void discount(uint32_t worker, int64_t ns) noexcept { discount(loads_[worker], ns, 0); }
 
   // -- runs; the token holder's --
   // after prepare(); may pick another implementation. team: its work, told by the one who leads; nullptr: w's alone
@@ -96,6 +99,7 @@ class Models {
     std::atomic<int32_t> n{0}, unknown{0};
     std::atomic<uint64_t> since{0};
   };
+  void discount(Load &, int64_t ns, uint64_t now) noexcept;  // now 0: asks the clock
   float best(const Model *, TaskFacts &, uint32_t what, uint32_t worker, uint64_t impls) const noexcept;
   Model *find_or_make(const Codelet &, std::string name, uint32_t what, const consort_model &);  // may throw
   void use() noexcept;

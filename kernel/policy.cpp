@@ -304,7 +304,7 @@ Task *Policy::take_back(Runtime &rt, Task *t, TaskName name) noexcept {
   return nullptr;
 }
 
-Policy::Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
+Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
   const Instance &i = current();
   if (i.splits) return contexts_->tell_started(w, t);
   const consort_task *pub = &t->pub;

@@ -26,6 +26,7 @@
 
 #include "result.hpp"
 #include "task.hpp"
+#include "told.hpp"
 
 namespace consort {
 
@@ -105,7 +106,6 @@ class Policy {
     const Instance &i = current();
     return i.ops->started || i.ops->finished || (i.splits && observes_inside());
   }
-  struct Watcher;                                // who was told of a start is told of the end
   Watcher tell_started(const Worker &, const Task *) noexcept;
   void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
   // A cancelled task, if it waits in there: now the caller's. nullptr: it comes out by pop, or runs, or was never in.
@@ -163,11 +163,6 @@ class Policy {
   std::atomic<bool> told_refusal_{false};
   bool told_director_ = false;                   // that whom it named did not come
   std::unique_ptr<Contexts> contexts_;           // since open()
-};
-
-struct Policy::Watcher {
-  const Instance *instance = nullptr;
-  uint64_t epoch = 0;
 };
 
 // consort.sched/1, the services for policies.

@@ -282,14 +282,19 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   const bool timed = rt.profile || rt.tracer || told || run.cell || run.counted;
   const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
-  const Policy::Watcher watcher = told ? rt.policy.tell_started(w, t) : Policy::Watcher{};
+  Hand &h = *rt.this_hand();
+  const Told outer = std::exchange(h.told, {name, w.id, run.counted, false, run.expected,
+                                            told ? rt.policy.tell_started(w, t) : Watcher{}});
   const consort_status status = guarded_call(f.fn, &f.call);
   const uint64_t t1 = timed ? rt.clock.now() : 0;
-  if (rt.tracer) rt.tracer->ran(w, *t, name, f.call.impl, run.expected, t0, t1, status, rt.this_hand()->seat == &w);
-  if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && rt.this_hand()->seat == &w);
-  // A body that waited and lost its turn is not reported: whoever has the worker now reports its own.
-  if (told && rt.this_hand()->seat == &w)
-    rt.policy.tell_finished(watcher, w, {name, status, 0, t0, t1, 0, 0});
+  const Told own = std::exchange(h.told, outer);
+  const bool here = h.seat == &w;
+  run.counted = own.counted;
+  if (own.waited) run.cell = nullptr;  // its time is also that of others
+  if (rt.tracer) rt.tracer->ran(w, *t, name, f.call.impl, run.expected, t0, t1, status, here);
+  if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && here);
+  // A body that waited was reported when its wait began.
+  if (own.watcher.instance) rt.policy.tell_finished(own.watcher, w, {name, status, 0, t0, t1, 0, 0});
   if (rt.profile) w.count_busy(t0, t1);
   trace(rt, *t, name, w.id, 1, t1);
   return status;

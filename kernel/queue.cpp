@@ -33,7 +33,7 @@ struct Queue::Slot {
   consort_call_fn *fn = nullptr;
   Portable::Launch launch;  // of a task whose implementation is text
   Models::Run run{};          // whose time it takes
-  Policy::Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
+  Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
   bool recorded = false;      // its failure is, and nothing of it was issued
   char text[256] = {};
 };
@@ -515,7 +515,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
 // Its place here is free, nothing of it has happened. One that follows inherits what its predecessors have become.
 bool Queue::run_again_elsewhere(Hand &h, Slot *slot, const consort_done &done) noexcept {
   Task *const t = slot->task;
-  const Policy::Watcher watcher = slot->watcher;
+  const Watcher watcher = slot->watcher;
   const TaskName name = t->pub.id;
   if (!run_again(rt_, h, worker_, t)) return false;
   if (watcher.instance) {

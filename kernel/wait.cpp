@@ -29,6 +29,7 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
   push_kept(rt, *h);
   charge_submissions(rt);
   const Deadline deadline(rt.clock, timeout_ns);
+  const BodyWaits waits(rt, *h);
   if (rt.manual) return wait_by_pumping(*h, goal, deadline);
   const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !h->nholds.load(std::memory_order_relaxed);
   if (h->task) return wait_inside(*h, goal, deadline, may_help);
@@ -129,6 +130,7 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
   if (!h.task || !h.frame || above < 0 || above > kOneStack) return;
   Task *t = h.task;
   Worker *w = h.seat;
+  untell(rt, h);
   h.task = nullptr;
   h.frame = nullptr;
   h.depth = 0;

@@ -68,7 +68,7 @@ typedef struct consort_sched_host {
   void (*energy_uj)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *workers, uint32_t nw, uint32_t impl, float *out); /* [any] */
   void (*transfer_ns)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns, float *out); /* [any] missing bytes over routed links + queued traffic */
   void (*resident)(const consort_host *, const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns, uint64_t *out); /* [any] exact bytes */
-  void (*load_ns)(const consort_host *, const uint32_t *workers, uint32_t nw, float *out);            /* [any] work already popped, not finished */
+  void (*load_ns)(const consort_host *, const uint32_t *workers, uint32_t nw, float *out);            /* [any] work already popped, not finished; without bodies that wait just now */
   void (*room)(const consort_host *, const uint32_t *spaces, uint32_t ns, consort_room *out);         /* [any] */
   uint32_t (*successors)(const consort_host *, const consort_task *, const consort_task **out, uint32_t max); /* [any] edges known so far; returns the count, may exceed max; good while the task is unfinished */
   void (*prefetch)(const consort_host *, const consort_task *, uint32_t space, int32_t priority);     /* [any] a wish, may be dropped: never a reservation. From the first one on records are kept of where data of new tasks are: CONSORT_NONE as the space asks for these alone */
@@ -128,7 +128,7 @@ typedef struct consort_scheduler_ops {
   void (*adopt)(void *s, const consort_task *const *, uint32_t n);                           /* [control] hot swap: what waited in the policy before, each time before it is pushed here. What was submitted earlier and is not ready yet comes by push, untold */
   uint32_t (*dropped)(void *s, consort_task *const *, uint32_t n, consort_task **held);      /* [any] cancelled, whether they ever came here or not: unlink, hand back those that were queued here, forget all; NULL: they come out by pop, as poisoned ones do */
   void (*started)(void *s, uint32_t worker, const consort_task *const *, uint32_t n);        /* [worker] */
-  void (*finished)(void *s, uint32_t worker, const consort_done *, uint32_t n);              /* [worker] cookie = task id; measured t0/t1. Of those that this instance was told of at their start; not of one that waited inside and lost its worker meanwhile */
+  void (*finished)(void *s, uint32_t worker, const consort_done *, uint32_t n);              /* [worker] cookie = task id; measured t0/t1. Once for each task that this instance was told of at its start: when it has ended or, if its body waits inside, when its first wait begins. Then t0 == t1 (not measured), and nothing more is told of it: its worker is free for other tasks, for which it may wait */
   void (*flush)(void *s);                                                                    /* [any] application is waiting: release held tasks */
   const int32_t *(*urgency)(void *s, uint32_t worker);                                       /* [control] asked once: where the policy publishes (relaxed atomic stores) the highest priority waiting for it; bypass if the successor's is >=. NULL: no bound */
   uint32_t (*victim)(void *s, uint32_t space, uint64_t bytes, const consort_replica *, uint32_t n, uint32_t *order); /* [any] indices, first to go first; short or 0: the kernel's order goes on */
