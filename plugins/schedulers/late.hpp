@@ -144,6 +144,7 @@ class Late {
   std::vector<Seat> seats_;                    // by worker
   std::vector<uint32_t> nout_;                 // by worker; side by side, for those who look at all
   std::vector<uint64_t> idle_bits_;            // the same by bits: those that have none
+  std::vector<uint64_t> still_bits_;           // by worker: none that it was handed out has started, or goes on
   std::vector<double> far_;                    // by worker: farthest() of it, with the times that far_times_ stands for
   std::vector<double> far_most_;               // of each kSome of these the largest
   std::vector<int32_t> idle_;                  // by group: how many have none, about, while workers come and go
@@ -184,6 +185,11 @@ class Late {
   void set_idle(const Crew &crew, uint32_t worker, bool idle) noexcept {  // it was the other way
     idle_bits_[worker / 64] ^= uint64_t{1} << worker % 64;
     if (crew.serves(worker) && crew.group_of[worker] < idle_.size()) idle_[crew.group_of[worker]] += idle ? 1 : -1;
+  }
+  void set_still(uint32_t worker) noexcept {
+    const uint64_t bit = uint64_t{1} << worker % 64;
+    uint64_t &word = still_bits_[worker / 64];
+    word = seats_[worker].running ? word & ~bit : word | bit;
   }
   bool forget(uint32_t worker, uint64_t id, uint32_t *place = nullptr) noexcept;  // was it there?
   double now() const noexcept { return static_cast<double>(host_->now(host_)); }

@@ -41,7 +41,7 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   const Crew &next = serving_.prepare(std::move(members), t);
   std::vector<Seat> more(std::max(next.members.serves.size(), seats_.size()));
   std::vector<uint32_t> nout(more.size());
-  std::vector<uint64_t> idle((more.size() + 63) / 64);
+  std::vector<uint64_t> idle((more.size() + 63) / 64), still(idle.size());
   std::vector<double> far(more.size()), most((more.size() + kSome - 1) / kSome);
   std::vector<float> ways = paces(next, t);
   std::vector<double> rows(2 * Kinds::kMost * std::min<std::size_t>(next.of_class.size(), kClasses));
@@ -54,7 +54,8 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   far_.swap(far);
   far_most_.swap(most);
   idle_bits_.swap(idle);
-  for (uint32_t w = 0; w < nout_.size(); ++w) idle_bits_[w / 64] |= uint64_t{!nout_[w]} << w % 64;
+  still_bits_.swap(still);
+  for (uint32_t w = 0; w < nout_.size(); ++w) idle_bits_[w / 64] |= uint64_t{!nout_[w]} << w % 64, set_still(w);
   pace_.swap(ways);
   rows_.swap(rows);
   nothing_.swap(nothing);
@@ -104,6 +105,7 @@ inline uint32_t Late::drain(uint64_t epoch, consort_task **out, uint32_t max) no
   for (Seat &s : seats_) s.running = 0;
   std::fill(nout_.begin(), nout_.end(), 0);  // another life begins: these ends are not told
   std::fill(idle_bits_.begin(), idle_bits_.end(), ~uint64_t{0});
+  std::fill(still_bits_.begin(), still_bits_.end(), ~uint64_t{0});
   set_all_far();
   for (uint32_t g = 0; g < idle_.size() && g < crew().groups.size(); ++g)
     idle_[g] = static_cast<int32_t>(crew().groups[g].count);
@@ -200,12 +202,13 @@ inline uint32_t Late::push(const consort_push &p) noexcept {
 // Those that would take one of what waits now. Under the lock.
 inline void Late::wake(const Crew &crew, const consort_push &p, double now) noexcept {
   uint32_t named = 0;
-  const std::size_t words = std::min<std::size_t>({crew.words, idle_bits_.size(), p.wake->nwords});
+  const std::size_t words = std::min<std::size_t>({crew.words, still_bits_.size(), p.wake->nwords});
   for (uint32_t g = 0; g < crew.groups.size(); ++g) {
     int takes = -1;
     for (uint32_t i = 0; i < words && takes; ++i) {
-      // Those that have something come by themselves when it ends.
-      uint64_t idle = crew.masks[g * crew.words + i] & idle_bits_[i];
+      // A worker comes by itself when a task ends that it has started, or begins to wait. One whose tasks have not
+      // started may sleep: they wait for data or for exclusive access, and come back by another push.
+      uint64_t idle = crew.masks[g * crew.words + i] & still_bits_[i];
       if (p.from / 64 == i) idle &= ~(uint64_t{1} << p.from % 64);
       if (!idle) continue;
       if (takes < 0) takes = would_take(crew, g, now);
@@ -225,6 +228,7 @@ inline bool Late::forget(uint32_t worker, uint64_t id, uint32_t *place) noexcept
   for (uint32_t i = 0; i < nout; ++i) {
     if (s.out[i].id != id) continue;
     s.running -= s.out[i].started;
+    set_still(worker);
     if (place) *place = s.out[i].place;
     const Crew &crew = this->crew();
     Kind &k = kinds_[s.out[i].kind];
@@ -344,6 +348,7 @@ inline void Late::started(uint32_t worker, const consort_task *const *tasks, uin
       o.started = true;
       changed();
       if (s.running++) continue;
+      set_still(worker);
       if (crew.serves(worker))
         waits_of(crew, crew.group_of[worker]).waited += std::max(0.0, now - std::max(o.at, s.since));
       s.since = now;
