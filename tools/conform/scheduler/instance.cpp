@@ -204,6 +204,7 @@ uint32_t Instance::pop(uint32_t worker, consort_task **out, uint32_t max) {
     t_.check(picks[i].team == CONSORT_NONE, "task %llu, which is no team's, was given to team %u", number_of(task), picks[i].team);
     out[good++] = task;
   }
+  if (then == Then::kParks) return good;
   if (good && ops_.started) {
     const Inside inside(Tag::kWorker, "started");
     ops_.started(s_, worker, out, good);
@@ -211,7 +212,8 @@ uint32_t Instance::pop(uint32_t worker, consort_task **out, uint32_t max) {
   for (uint32_t i = 0; good && ops_.finished && i < good; ++i) {
     const Inside inside(Tag::kWorker, "finished");
     const uint64_t now = plugin_.host().now();
-    const consort_done done{out[i]->id, CONSORT_OK, 0, now, now + Machine::run_ns(*out[i], machine_.classes()[worker]), 0, 0};
+    const uint64_t took = then == Then::kWaits ? 0 : Machine::run_ns(*out[i], machine_.classes()[worker]);
+    const consort_done done{out[i]->id, CONSORT_OK, 0, now, now + took, 0, 0};
     ops_.finished(s_, worker, &done, 1);
   }
   return good;

@@ -64,6 +64,10 @@ class Instance {
   bool push(uint32_t from, const std::vector<consort_task *> &, Woken * = nullptr, uint32_t flags = CONSORT_PUSH_NEW);
   bool push_as(uint64_t epoch, uint32_t from, const std::vector<consort_task *> &, Woken * = nullptr,
                uint32_t flags = CONSORT_PUSH_NEW);
+  // What becomes of a task that came out: it runs and ends; its body waits, so `finished` tells no time; or it parks, of
+  // which nothing is told: what it needs is not to be had, and it is pushed again later.
+  enum class Then { kEnds, kWaits, kParks };
+  Then then = Then::kEnds;
   // What came out, in order; started and finished are told, too.
   uint32_t pop(uint32_t worker, consort_task **out, uint32_t max);
   consort_task *pop(uint32_t worker);
