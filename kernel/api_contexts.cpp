@@ -11,8 +11,8 @@ namespace {
 
 // A change by this thread: f(contexts, hand) answers a Result<void>.
 template <class F>
-consort_status change(consort_runtime *shell, F f) noexcept {
-  Runtime *rt = enter(shell);
+consort_status change(consort_runtime *shell, F f, Visit::Kind kind = Visit::kBegins) noexcept {
+  const Visit rt(shell, kind);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -51,7 +51,7 @@ consort_status consort_context_create(consort_runtime *shell, const consort_cont
 }
 
 consort_status consort_context_destroy(consort_runtime *shell, consort_context_id context) {
-  return change(shell, [&](Contexts &all, Hand &h) { return all.destroy(h, context.v); });
+  return change(shell, [&](Contexts &all, Hand &h) { return all.destroy(h, context.v); }, Visit::kEnds);
 }
 
 consort_status consort_context_add(consort_runtime *shell, consort_context_id context, const uint32_t *workers,
@@ -94,7 +94,7 @@ consort_status consort_context_leave(consort_runtime *shell) {
                                     "has entered none (consort_context_enter())");
     h.entered.pop_back();
     return {};
-  });
+  }, Visit::kEnds);
 }
 
 consort_status consort_context_current(consort_runtime *shell, consort_context_id *out) {
@@ -102,12 +102,12 @@ consort_status consort_context_current(consort_runtime *shell, consort_context_i
   return change(shell, [&](Contexts &all, Hand &h) -> Result<void> {
     out->v = all.current(h);
     return {};
-  });
+  }, Visit::kEnds);
 }
 
 consort_status consort_context_wait(consort_runtime *shell, consort_context_id context, int64_t timeout_ns,
                                     uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (!context.v)
@@ -117,7 +117,7 @@ consort_status consort_context_wait(consort_runtime *shell, consort_context_id c
 }
 
 consort_status consort_get_context(consort_runtime *shell, consort_context_id context, consort_context_info *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_context_info)");
@@ -131,7 +131,7 @@ consort_status consort_get_context(consort_runtime *shell, consort_context_id co
 
 consort_status consort_context_workers(consort_runtime *shell, consort_context_id context, uint32_t *workers,
                                        uint32_t max, uint32_t *n) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   return guarded([&]() -> consort_status {
     auto all = rt->policy.contexts().workers(context.v);
@@ -140,7 +140,7 @@ consort_status consort_context_workers(consort_runtime *shell, consort_context_i
 }
 
 consort_status consort_context_of_worker(consort_runtime *shell, uint32_t worker, consort_context_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (worker >= rt->workers.size())
@@ -151,7 +151,7 @@ consort_status consort_context_of_worker(consort_runtime *shell, uint32_t worker
 }
 
 consort_status consort_context_list(consort_runtime *shell, consort_context_id *contexts, uint32_t max, uint32_t *n) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   return guarded([&] { return give(rt->policy.contexts().list(), contexts, max, n); });
 }

@@ -11,7 +11,7 @@ namespace {
 // with_datum(), of its discipline.
 template <class A, class F>
 consort_status with_discipline(consort_runtime *shell, consort_data_id data, A ask, F f) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   return with_datum(*rt, data, [&] { return ask(*rt); }, [&](Datum &d) -> consort_status {
     if ((d.keeper && !rt->recordings.let_go(d)) || !discipline_of(d))

@@ -41,7 +41,7 @@ extern "C" {
 
 consort_status consort_register_in(consort_runtime *shell, const consort_data_desc *desc, uint32_t space,
                                    consort_data_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_description(desc, out); s < 0) return s;
   if (const consort_status s = check_space(*rt, space); s < 0) return s;
@@ -60,7 +60,7 @@ consort_status consort_register_in(consort_runtime *shell, const consort_data_de
 
 consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, uint32_t space, int32_t priority,
                                 uint32_t flags, consort_prefetch_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_space(*rt, space); s < 0) return s;
   if (flags & ~uint32_t{CONSORT_PREFETCH_ROOM})
@@ -74,19 +74,19 @@ consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, ui
 }
 
 consort_status consort_prefetch_cancel(consort_runtime *shell, consort_prefetch_id wish) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   return h ? rt->memory.cancel(*h, wish.v) : CONSORT_E_NOMEM;
 }
 
 consort_status consort_wont_use(consort_runtime *shell, consort_data_id data) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   return rt ? ask(*rt, data, CONSORT_M_R, "wont_use", {.what = Wish::kWontUse}, nullptr) : refuse_shell(shell);
 }
 
 consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint32_t space) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   const consort_status s = with_datum(*rt, data, [&](Datum &d) -> consort_status {
     if (const consort_status bad = check_space(*rt, space); bad < 0) return bad;
@@ -100,7 +100,7 @@ consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint3
 }
 
 consort_status consort_data_set_write_through(consort_runtime *shell, consort_data_id data, uint64_t spaces) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   for (uint32_t s = 0; s < 64; ++s) {
     if (!(spaces >> s & 1)) continue;
@@ -113,7 +113,7 @@ consort_status consort_data_set_write_through(consort_runtime *shell, consort_da
 }
 
 consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uint32_t space, uint32_t *bits) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   return with_datum(*rt, data, [&](Datum &d) -> consort_status {
     if (!bits) return set_error(CONSORT_E_INVAL, "bits is NULL: nothing could be told");
@@ -124,7 +124,7 @@ consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uin
 }
 
 consort_status consort_get_space_use(consort_runtime *shell, uint32_t space, consort_space_use *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_use)");
@@ -136,7 +136,7 @@ consort_status consort_get_space_use(consort_runtime *shell, uint32_t space, con
 }
 
 consort_status consort_get_link_use(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_use *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_use)");

@@ -183,7 +183,7 @@ void tell_curves(const Models &models, const Model &m, void (*each)(void *, cons
 
 template <class Each, class F>
 consort_status each_model(consort_runtime *shell, consort_codelet_id id, Each each, F f) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!each) return set_error(CONSORT_E_INVAL, "each is NULL");
   if (!id.v) {
@@ -203,7 +203,7 @@ extern "C" {
 
 consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet_id id, uint32_t what,
                                          const consort_model *model) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
   if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
@@ -224,7 +224,7 @@ consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet
 
 consort_status consort_expected(consort_runtime *shell, const consort_task_desc *task, uint32_t worker, uint32_t impl,
                                 uint32_t what, double *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return guarded([&]() -> consort_status {
@@ -243,7 +243,7 @@ consort_status consort_expected(consort_runtime *shell, const consort_task_desc 
 
 consort_status consort_model_feed(consort_runtime *shell, const consort_task_desc *task, uint32_t worker, uint32_t impl,
                                   uint32_t what, double value) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!(value > 0) || !std::isfinite(value))
     return set_errorf(CONSORT_E_INVAL, "value is %g: a measurement is above 0", value);

@@ -21,7 +21,7 @@ void end(Runtime &rt, Hand &h, Task *t) noexcept {
 // f(tags, &gate): a gate that it gives has to be ended.
 template <class F>
 consort_status with_gate(consort_runtime *shell, F f) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -38,13 +38,13 @@ extern "C" {
 // -- tasks ----------------------------------------------------------------------------------------------------
 
 consort_task_id consort_current_task(consort_runtime *shell) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   const Hand *h = rt ? rt->this_hand_if_any() : nullptr;
   return {h && h->task ? h->task->pub.id : 0};
 }
 
 uint32_t consort_current_worker(consort_runtime *shell) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   const Hand *h = rt ? rt->this_hand_if_any() : nullptr;
   return h && h->seat ? h->seat->id : CONSORT_NONE;
 }
@@ -52,7 +52,7 @@ uint32_t consort_current_worker(consort_runtime *shell) {
 consort_status consort_submit_list(consort_runtime *shell, const consort_task_desc *const *tasks, uint32_t n,
                                    consort_task_id *ids, uint32_t *submitted) {
   if (submitted) *submitted = 0;
-  if (!enter(shell)) return refuse_shell(shell);
+  if (const Visit rt(shell); !rt) return refuse_shell(shell);  // each submission is a call of its own
   if (n && !tasks) return set_error(CONSORT_E_INVAL, "tasks is NULL, but n is not 0");
   for (uint32_t i = 0; i < n; ++i) {
     if (const consort_status s = consort_submit(shell, tasks[i], ids ? &ids[i] : nullptr); s < 0) return s;
@@ -62,7 +62,7 @@ consort_status consort_submit_list(consort_runtime *shell, const consort_task_de
 }
 
 consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id task) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   if (rt->ends.hold(task.v)) return CONSORT_OK;
@@ -87,7 +87,7 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
 }
 
 consort_status consort_task_end_release(consort_runtime *shell, consort_task_id task) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   Hand *h = rt->this_hand();
@@ -100,14 +100,14 @@ consort_status consort_task_end_release(consort_runtime *shell, consort_task_id 
 }
 
 consort_status consort_task_stop_repeating(consort_runtime *shell, consort_task_id task) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   return rt->repeats.stop(task.v, rt->is_live(task.v));
 }
 
 consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   return guarded([&] { return wait_no_ready(*rt, timeout_ns); });
@@ -116,7 +116,7 @@ consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns,
 // -- tags -----------------------------------------------------------------------------------------------------
 
 consort_status consort_tag_after(consort_runtime *shell, uint64_t tag, const uint64_t *others, uint32_t n) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (n && !others) return set_error(CONSORT_E_INVAL, "others is NULL, but n is not 0");
   return guarded([&] { return rt->tags.after(tag, others, n); });
@@ -130,13 +130,13 @@ consort_status consort_tag_remove(consort_runtime *shell, uint64_t tag) {
 }
 
 consort_status consort_tag_restart(consort_runtime *shell, uint64_t tag) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   return rt ? rt->tags.restart(tag) : refuse_shell(shell);
 }
 
 consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, uint32_t n, int64_t timeout_ns,
                                 uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (n && !tags) return set_error(CONSORT_E_INVAL, "tags is NULL, but n is not 0");
@@ -144,7 +144,7 @@ consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, ui
 }
 
 consort_status consort_tag_state(consort_runtime *shell, uint64_t tag) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   return rt->tags.reached(tag) ? CONSORT_OK : CONSORT_AGAIN;
 }
@@ -152,7 +152,7 @@ consort_status consort_tag_state(consort_runtime *shell, uint64_t tag) {
 // -- bundles --------------------------------------------------------------------------------------------------
 
 consort_status consort_bundle_create(consort_runtime *shell, consort_bundle_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return guarded([&]() -> consort_status {
@@ -164,7 +164,7 @@ consort_status consort_bundle_create(consort_runtime *shell, consort_bundle_id *
 }
 
 consort_status consort_bundle_close(consort_runtime *shell, consort_bundle_id bundle) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   return rt ? rt->bundles.close(bundle) : refuse_shell(shell);
 }
 
@@ -172,7 +172,7 @@ consort_status consort_bundle_close(consort_runtime *shell, consort_bundle_id bu
 
 consort_status consort_acquire_later(consort_runtime *shell, consort_data_id data, uint32_t mode,
                                      consort_granted_fn *fn, void *arg) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: who is to be told?");
   if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
@@ -190,14 +190,14 @@ consort_status consort_acquire_later(consort_runtime *shell, consort_data_id dat
 
 consort_status consort_data_copy(consort_runtime *shell, consort_data_id dst, consort_data_id src,
                                  consort_group_id group, consort_task_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   return guarded([&] { return rt->copying.submit(dst, src, group, out); });
 }
 
 consort_status consort_register_like(consort_runtime *shell, consort_data_id like, const char *name,
                                      consort_data_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return with_datum(*rt, like, [&](Datum &d) -> consort_status {
@@ -209,7 +209,7 @@ consort_status consort_register_like(consort_runtime *shell, consort_data_id lik
 }
 
 consort_status consort_find_data(consort_runtime *shell, const void *ptr, consort_data_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   out->v = 0;

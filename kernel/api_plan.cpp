@@ -29,7 +29,7 @@ extern "C" {
 
 consort_status consort_plan_create(consort_runtime *shell, consort_data_id data, const consort_plan_desc *desc,
                                    consort_plan_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the plan's description");
   if (desc->size < sizeof *desc)
@@ -47,7 +47,7 @@ consort_status consort_plan_create(consort_runtime *shell, consort_data_id data,
 }
 
 int64_t consort_plan_parts(consort_runtime *shell, consort_plan_id plan, consort_data_id *out, uint32_t max) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out && max) return set_error(CONSORT_E_INVAL, "out is NULL, but max is not 0");
   Hand *h = rt->this_hand();
@@ -59,7 +59,7 @@ int64_t consort_plan_parts(consort_runtime *shell, consort_plan_id plan, consort
 }
 
 consort_status consort_plan_destroy(consort_runtime *shell, consort_plan_id plan) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;

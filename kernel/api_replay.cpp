@@ -22,8 +22,8 @@ consort_status stale(consort_recording_id id) noexcept {
 
 // f(runtime, recording) with the recording as it is: nobody replays or changes it meanwhile.
 template <class F>
-consort_status with_recording(consort_runtime *shell, consort_recording_id id, F f) {
-  Runtime *rt = enter(shell);
+consort_status with_recording(consort_runtime *shell, consort_recording_id id, F f, Visit::Kind kind = Visit::kBegins) {
+  const Visit rt(shell, kind);
   if (!rt) return refuse_shell(shell);
   return guarded([&]() -> consort_status {
     Recording *r = rt->recordings.find(id);
@@ -73,7 +73,7 @@ void replace_datum(const Runtime &rt, Recording &r, const Datum &old, Datum &now
 extern "C" {
 
 consort_status consort_record_begin(consort_runtime *shell, uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (flags & ~uint32_t{CONSORT_RECORD_ONLY})
     return set_errorf(CONSORT_E_INVAL, "flags has 0x%x, which this runtime does not know",
@@ -92,7 +92,7 @@ consort_status consort_record_begin(consort_runtime *shell, uint32_t flags) {
 }
 
 consort_status consort_record_end(consort_runtime *shell, consort_recording_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -141,12 +141,12 @@ consort_status consort_recording_get_info(consort_runtime *shell, consort_record
   return with_recording(shell, id, [&](Runtime &, Recording &r) {
     *out = {out->size, r.ntasks, static_cast<uint32_t>(r.uses.size()), 0, r.nedges, r.replays, r.bytes};
     return CONSORT_OK;
-  });
+  }, Visit::kEnds);
 }
 
 consort_status consort_replay(consort_runtime *shell, consort_recording_id id, consort_group_id group,
                               consort_task_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -256,7 +256,7 @@ consort_status consort_recording_set_priority(consort_runtime *shell, consort_re
 }
 
 consort_status consort_recording_destroy(consort_runtime *shell, consort_recording_id id) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -285,7 +285,7 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
 }
 
 consort_status consort_get_repeats(consort_runtime *shell, consort_repeats *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_repeats)");

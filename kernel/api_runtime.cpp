@@ -4,19 +4,30 @@
 #include "api.hpp"
 #include "complete.hpp"
 #include "context.hpp"
+#include "door.hpp"
 #include "wait.hpp"
 
 using namespace consort;
 
 namespace consort {
 
-consort_status refuse_shell(const consort_runtime *shell) noexcept {
-  if (!shell) return set_error(CONSORT_E_INVAL, "the runtime is NULL: consort_start() gives one");
-  return set_error(CONSORT_E_STOPPED,
-                   "the runtime has stopped, or was started before a fork: a child process starts its own");
-}
-
 namespace {
+
+consort_status stop(Runtime &rt, Hand &h, Door door) noexcept {
+  consort_status s;
+  std::string text;
+  try {
+    s = wait_to_stop(rt, h, door);
+    if (s < 0) text = error_text();
+  } catch (const std::bad_alloc &) {
+    door.give_up();
+    return set_error(CONSORT_E_NOMEM, "no memory to stop the runtime, which goes on");
+  }
+  door.lock();
+  delete &rt;
+  door.end();
+  return s < 0 ? set_error(s, text) : s;
+}
 
 // No unfinished task has this codelet, and no union of copies that may call it.
 bool unused(Runtime &rt, const Codelet &c) noexcept {
@@ -60,22 +71,25 @@ consort_status consort_start(const consort_settings *settings, consort_runtime *
 
 consort_status consort_stop(consort_runtime *shell) {
   if (!shell) return CONSORT_OK;
-  Runtime *rt = enter(shell);
-  if (!rt) return refuse_shell(shell);
-  if (const consort_status s = refuse_inside(*rt, "consort_stop()"); s < 0) return s;
-  if (const Hand *h = rt->this_hand_if_any(); h && h->nholds.load(std::memory_order_relaxed))
-    return set_error(CONSORT_E_BUSY, "this thread holds acquired data: release them before the stop");
-  return guarded([&]() -> consort_status {
-    const consort_status s = wait_to_stop(*rt);
-    const std::string text = s < 0 ? error_text() : "";
-    process::close_shell(shell);
-    delete rt;
-    return s < 0 ? set_error(s, text) : s;
-  });
+  const uint64_t stops = shell->stops.load(std::memory_order_acquire);
+  {
+    const Visit rt(shell, Visit::kWaits);
+    if (!rt) return refuse_shell(shell);
+    if (const consort_status s = refuse_inside(*rt, "consort_stop()"); s < 0) return s;
+    if (rt.is_nested())
+      return set_error(CONSORT_E_BUSY, "consort_stop() from inside another call of this runtime would wait for itself");
+    Hand *h = rt->this_hand();
+    if (!h) return CONSORT_E_NOMEM;
+    if (h->nholds.load(std::memory_order_relaxed))
+      return set_error(CONSORT_E_BUSY, "this thread holds acquired data: release them before the stop");
+    if (process::begin_stop(shell)) return stop(*rt, *h, Door(shell, rt.record()));
+  }
+  wait_for_end(shell, stops);  // another thread stops it, which waits for the calls under way
+  return refuse_shell(shell);
 }
 
 consort_status consort_runtime_set_scheduler(consort_runtime *shell, const char *name) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!name || !*name) return set_error(CONSORT_E_INVAL, "no scheduler is named: consort plugins lists what there is");
   Hand *h = rt->this_hand();
@@ -102,7 +116,7 @@ const char *consort_status_name(consort_status s) {
 consort_status consort_fail(consort_status code, const char *utf8) { return set_error(code, utf8 ? utf8 : ""); }
 
 consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet *desc, consort_codelet_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the codelet's description");
   return guarded([&]() -> consort_status {
@@ -114,7 +128,7 @@ consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet
 }
 
 consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id id) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
   if (!c)
@@ -159,7 +173,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
 // -- groups -----------------------------------------------------------------------------------------------------
 
 consort_status consort_group_create(consort_runtime *shell, const consort_group_desc *desc, consort_group_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (desc && desc->size < sizeof *desc)
@@ -174,8 +188,9 @@ consort_status consort_group_create(consort_runtime *shell, const consort_group_
 }
 
 static consort_status with_group(consort_runtime *shell, consort_group_id id,
-                                 consort_status (*f)(Runtime &, Group &, void *), void *arg) {
-  Runtime *rt = enter(shell);
+                                 consort_status (*f)(Runtime &, Group &, void *), void *arg,
+                                 Visit::Kind kind = Visit::kEnds) {
+  const Visit rt(shell, kind);
   if (!rt) return refuse_shell(shell);
   Group *g = rt->groups.find(id);
   if (!g) return set_error(CONSORT_E_STALE, "the group was destroyed, or is none of this runtime: its handle is stale");
@@ -188,7 +203,7 @@ consort_status consort_group_wait(consort_runtime *shell, consort_group_id id, i
   return with_group(shell, id, [](Runtime &rt, Group &g, void *p) {
     const auto &args = *static_cast<decltype(a) *>(p);
     return wait_group(rt, g, args.timeout, args.flags);
-  }, &a);
+  }, &a, Visit::waits(timeout_ns));
 }
 
 consort_status consort_group_cancel(consort_runtime *shell, consort_group_id id) {
@@ -218,7 +233,7 @@ consort_status consort_group_fd(consort_runtime *shell, consort_group_id id, int
 }
 
 consort_status consort_wait_all(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   return guarded([&] {
@@ -260,7 +275,7 @@ consort_status consort_group_failure(consort_runtime *shell, consort_group_id id
 // -- looking ------------------------------------------------------------------------------------------------------
 
 consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_info)");
@@ -277,7 +292,7 @@ consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
 }
 
 consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, consort_worker_info *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_worker_info)");
@@ -303,7 +318,7 @@ consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, conso
 }
 
 consort_status consort_step(consort_runtime *shell, uint32_t worker) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!rt->manual)
     return set_error(CONSORT_E_BUSY,
@@ -320,7 +335,7 @@ consort_status consort_step(consort_runtime *shell, uint32_t worker) {
 }
 
 consort_status consort_trace(consort_runtime *shell, void (*fn)(void *, const consort_trace_event *), void *user) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (rt->submitted())
     return set_error(CONSORT_E_BUSY, "tasks were submitted already: install the trace right after the start");

@@ -63,6 +63,13 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
   return CONSORT_OK;
 }
 
+[[gnu::noinline, gnu::cold]] consort_status submit_as_visit(consort_runtime *shell, const consort_task_desc *desc,
+                                                            consort_task_id *out) noexcept {
+  const Visit rt(shell);
+  if (!rt) return refuse_shell(shell);
+  return desc ? submit(*rt, *desc, out) : set_error(CONSORT_E_INVAL, "the task's description is NULL");
+}
+
 void end_hold(Runtime &rt, Hand &h, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
   Callback::end(rt, h, t);
@@ -78,17 +85,21 @@ extern "C" {
 // -- tasks ----------------------------------------------------------------------------------------------------
 
 consort_status consort_submit(consort_runtime *shell, const consort_task_desc *desc, consort_task_id *out) {
-  Runtime *rt = enter(shell);
-  if (!rt) [[unlikely]] return refuse_shell(shell);
-  if (!desc || desc->size < CONSORT_TASK_BRIEF) [[unlikely]]
-    return set_error(CONSORT_E_INVAL,
-                     desc ? "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF"
-                          : "the task's description is NULL");
-  return submit(*rt, *desc, out);
+  // As submit_as_visit(), in a straight line: this is the path of most tasks.
+  Visitor *const v = visitor;
+  if (shell && desc && v->inside.load(std::memory_order_relaxed) == Visitor::kOutside) [[likely]] {
+    if (Runtime *rt = Visit::mark(shell, *v)) [[likely]] {
+      const consort_status s = submit(*rt, *desc, out);
+      Visit::unmark(*v);
+      return s;
+    }
+    Visit::unmark(*v);
+  }
+  return submit_as_visit(shell, desc, out);
 }
 
 consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, int64_t timeout_ns, uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (!known(*rt, task.v)) return no_task();
@@ -100,7 +111,7 @@ consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, i
 }
 
 consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   std::atomic<uint64_t> &word = rt->task_at(task.v)->word;
@@ -118,7 +129,7 @@ consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task)
 }
 
 consort_status consort_task_state(consort_runtime *shell, consort_task_id task) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   return rt->is_live(task.v) ? CONSORT_AGAIN : CONSORT_OK;
@@ -127,7 +138,7 @@ consort_status consort_task_state(consort_runtime *shell, consort_task_id task) 
 // -- data -----------------------------------------------------------------------------------------------------
 
 consort_status consort_register(consort_runtime *shell, const consort_data_desc *desc, consort_data_id *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_description(desc, out); s < 0) return s;
   return guarded([&]() -> consort_status {
@@ -145,7 +156,7 @@ static consort_status answer_retired(const Failure &f, uint32_t flags) {
 }
 
 static consort_status retire(consort_runtime *shell, consort_data_id data, bool wait, uint32_t flags) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, wait ? Visit::kWaits : Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -171,7 +182,7 @@ consort_status consort_unregister_later(consort_runtime *shell, consort_data_id 
 }
 
 consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
@@ -183,7 +194,7 @@ consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) 
 
 consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uint32_t mode, int64_t timeout_ns,
                                consort_hold *out) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
@@ -225,7 +236,7 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
 }
 
 consort_status consort_release(consort_runtime *shell, consort_hold held) {
-  Runtime *rt = enter(shell);
+  const Visit rt(shell, Visit::kEnds);
   if (!rt) return refuse_shell(shell);
   const TaskName name = held.id.v;
   if (!known(*rt, name))

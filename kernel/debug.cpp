@@ -21,6 +21,9 @@ namespace consort {
 struct Debug {
   static constexpr size_t kArena = offsetof(Runtime, tasks), kHands = offsetof(Runtime, hands);
   static constexpr DebugWord words[] = {
+      {"shell.size", sizeof(consort_runtime)},
+      {"shell.state", offsetof(consort_runtime, state)},
+      {"shell.phase", consort_runtime::kPhase},
       {"runtime.number", offsetof(Runtime, number)},
       {"runtime.tasks", kArena + offsetof(TaskArena, base_)},
       {"runtime.carved", kArena + offsetof(TaskArena, next_)},
@@ -55,4 +58,4 @@ struct Debug {
 }  // namespace consort
 
 extern "C" constinit const consort_debug_table consort_debug = {
-    1, 0, &consort::process::all_shells, consort::process::kShells, consort::Debug::words};
+    2, 0, &consort::process::all_shells, consort::process::kShells, consort::Debug::words};

@@ -146,7 +146,7 @@ using namespace consort;
 extern "C" uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf8, uint64_t cap) {
   std::string s;
   try {
-    Runtime *rt = enter(shell);
+    const Visit rt(shell, Visit::kEnds);
     s = rt ? (task.v ? describe_task(*rt, task.v) : describe_runtime(*rt)) : "the runtime has stopped";
   } catch (const std::bad_alloc &) {
     return 0;

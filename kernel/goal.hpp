@@ -27,7 +27,7 @@ struct Goal {
     if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
     if (tags) {  // looked at again where some tag was reached since
       const uint64_t now = rt.tags.changes();
-      if (!was_idle && now + 1 != seen) was_idle = rt.tags.all_reached(tags, ntags);
+      if (!was_idle && now + 1 != seen) was_idle = rt.tags.waits_given_up() || rt.tags.all_reached(tags, ntags);
       seen = now + 1;
       return was_idle;
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <new>
 
+#include "fence.hpp"
 #include "spin.hpp"
 
 namespace consort::process {
@@ -34,14 +35,42 @@ consort_runtime *open_shell(Runtime *rt) noexcept {
   consort_runtime *out = nullptr;
   for (size_t i = 0; all_shells && !out && i < kShells; ++i) {
     consort_runtime *s = &all_shells[next_shell++ % kShells];
-    if (!s->live.load(std::memory_order_relaxed)) out = s;
+    if (!s->state.load(std::memory_order_relaxed)) out = s;
   }
-  if (out) out->live.store(rt, std::memory_order_release);
+  if (out) {
+    out->state.store(reinterpret_cast<uintptr_t>(rt), std::memory_order_release);
+    // Where the light fence is none, every call takes the longer way, which has a full one.
+    if (fence::asymmetric()) out->live.store(rt, std::memory_order_release);
+  }
   lock.unlock();
   return out;
 }
 
-void close_shell(consort_runtime *s) noexcept { s->live.store(nullptr, std::memory_order_release); }
+bool begin_stop(consort_runtime *s) noexcept {
+  uintptr_t seen = s->state.load(std::memory_order_relaxed);
+  if (!seen || consort_runtime::phase(seen) != consort_runtime::kOpen ||
+      !s->state.compare_exchange_strong(seen, seen | consort_runtime::kDraining, std::memory_order_acq_rel))
+    return false;
+  s->live.store(nullptr, std::memory_order_release);
+  return true;
+}
+
+void set_phase(consort_runtime *s, consort_runtime::Phase p) noexcept {
+  const uintptr_t rt = s->state.load(std::memory_order_relaxed) & ~consort_runtime::kPhase;
+  s->state.store(p == consort_runtime::kGone ? uintptr_t{p} : rt | p, std::memory_order_release);
+  fence::heavy();  // pairs with light() in Visit: a caller sees the phase, or its mark is seen from here on
+}
+
+void cancel_stop(consort_runtime *s) noexcept {
+  set_phase(s, consort_runtime::kOpen);
+  if (fence::asymmetric())
+    s->live.store(consort_runtime::runtime(s->state.load(std::memory_order_relaxed)), std::memory_order_release);
+}
+
+void end_stop(consort_runtime *s) noexcept {
+  s->stops.fetch_add(1, std::memory_order_release);
+  s->state.store(0, std::memory_order_release);
+}
 
 bool is_shell(const consort_runtime *s) noexcept { return all_shells && s >= all_shells && s < all_shells + kShells; }
 

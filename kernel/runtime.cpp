@@ -153,6 +153,8 @@ void adopt_hand(Runtime &rt, Hand &h) {
   h.stack = {};
 }
 
+Hand *workers_own_hand() noexcept { return workers_hand.hand; }
+
 void keep_hand(Runtime &rt, Hand &h) noexcept {
   workers_hand = current_hand = {rt.number, &h};
   h.stack = {};

@@ -71,6 +71,7 @@ struct CurrentHand {
   Hand *hand;
 };
 extern thread_local constinit CurrentHand current_hand;
+Hand *workers_own_hand() noexcept;           // of a thread that a worker started; nullptr: the calling thread is another
 
 struct Runtime {
   static constexpr uint32_t kMaxWorkers = 1024;

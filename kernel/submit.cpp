@@ -4,6 +4,7 @@
 
 #include "complete.hpp"
 #include "discipline.hpp"
+#include "error_slot.hpp"
 #include "linking.hpp"
 #include "wait.hpp"
 
@@ -222,6 +223,9 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) &&
       d.nuses - c->plain_from < c->plain_span.load(std::memory_order_relaxed)) [[likely]]
     if (const consort_status s = submit_short(rt, *h, d, *c, out); s != kNotPlain) [[likely]] return s;
+  if (d.size < CONSORT_TASK_BRIEF)
+    return set_error(CONSORT_E_INVAL,
+                     "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF");
   if (h->watched) [[unlikely]] return submit_watched(rt, *h, d, out);
   return submit_any(rt, d, out);
 }

@@ -40,6 +40,12 @@ class Tags {
   void begin_wait(const uint64_t *, uint32_t n);           // may throw, as above
   void end_wait(const uint64_t *, uint32_t n) noexcept;
   bool all_reached(const uint64_t *, uint32_t n) noexcept;
+  // The runtime stops, and no call can reach a tag any more: waits end. The caller wakes them.
+  void give_up_waits(bool yes) noexcept {
+    waits_given_up_.store(yes, std::memory_order_relaxed);
+    changes_.fetch_add(1, std::memory_order_seq_cst);  // releases it: see Goal::reached()
+  }
+  bool waits_given_up() const noexcept { return waits_given_up_.load(std::memory_order_relaxed); }
   TaskName failed(uint64_t tag) noexcept;                  // whose failure it was reached by; 0: none's
   // pairs with the points that are reached
   uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
@@ -67,6 +73,7 @@ class Tags {
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Tag> tags_;
   std::atomic<uint64_t> changes_{0};
+  std::atomic<bool> waits_given_up_{false};
 };
 
 }  // namespace consort

@@ -4,6 +4,7 @@
 
 #include "callback.hpp"
 #include "complete.hpp"
+#include "door.hpp"
 #include "error_slot.hpp"
 #include "explain.hpp"
 #include "formats.hpp"
@@ -208,6 +209,8 @@ consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t 
     return answer(s, "tag " + std::to_string(tags[i]));
   }
   if (s < 0) return s;
+  if (!rt.tags.all_reached(tags, n))
+    return set_error(CONSORT_E_STOPPED, "the runtime is being stopped: the tag is not reached any more");
   for (uint32_t i = 0; i < n; ++i)
     if (const TaskName failed = rt.tags.failed(tags[i]))
       if (const auto f = rt.failures.find(failed)) return answer_failure(*f, flags);
@@ -268,29 +271,36 @@ bool bring_data_home(Runtime &rt, Hand &h) {
   return !away.empty();
 }
 
-consort_status wait_to_stop(Runtime &rt) {
-  if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
-  rt.repeats.stop_all();
-  Hand *h = rt.this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+namespace {
+
+// Until nothing is pending.
+void drain(Runtime &rt, Hand &h) {
   uint32_t calm = 0;
   for (uint32_t looks = 1;; ++looks) {
-    rt.policy.contexts().destroy_all(*h);  // what waits there for a worker has all of them then
+    rt.policy.contexts().destroy_all(h);  // what waits there for a worker has all of them then
     const Goal goal{rt};
-    if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) break;  // that clock moves by steps
-    rt.repeats.stop_all();  // somebody may still submit
+    if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) return;  // that clock moves by steps
+    rt.repeats.stop_all();  // bodies may still submit
     if (looks == kStopLong) say_what_is_held(rt);
     // What is left waits for the application, or for a tag that nobody is left to reach.
-    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, *h);
+    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, h);
     calm = stuck ? calm + 1 : 0;
     if (calm < kStopCalm) continue;
-    while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, *h, gate);
-    settle_down(rt, *h);
+    while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, h, gate);
+    settle_down(rt, h);
   }
-  if (bring_formats_home(rt, *h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
-  if (bring_data_home(rt, *h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+}
+
+}  // namespace
+
+consort_status wait_to_stop(Runtime &rt, Hand &h, Door &door) {
+  rt.repeats.stop_all();
+  do drain(rt, h);
+  while (!door.close(rt, h));
+  if (bring_formats_home(rt, h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  if (bring_data_home(rt, h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
   while (rt.memory.busy())  // copies that only make room: no task waits for them
-    if (!rt.manual || !pump_all(rt, *h, CONSORT_NEVER)) h->parker.wait(50'000);
+    if (!rt.manual || !pump_all(rt, h, CONSORT_NEVER)) h.parker.wait(50'000);
   return answer_untold(rt);
 }
 

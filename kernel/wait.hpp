@@ -10,6 +10,8 @@
 
 namespace consort {
 
+class Door;
+
 // Somebody who sleeps until told; from then on each end that might matter wakes it. Who waits for one group is woken
 // for that one alone: thousands of bodies may wait, each for its own children.
 class Waiter {
@@ -48,8 +50,9 @@ consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t ti
 // Of one context that is none of the runtime's own; outside bodies.
 consort_status wait_context(Runtime &, uint64_t id, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
-// for all tasks; those that wait for a tag that nobody is left to reach are cancelled
-consort_status wait_to_stop(Runtime &);
+// for all tasks, and until no other thread is inside a call; those that wait for a tag that nobody is left to reach are
+// cancelled. May throw bad_alloc.
+consort_status wait_to_stop(Runtime &, Hand &, Door &);
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 
 // A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that

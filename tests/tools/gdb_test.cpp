@@ -74,7 +74,7 @@ TEST_F(Gdb, TasksOfALiveProcessAndOfACore) {
   if (CONSORT_SAN) GTEST_SKIP() << "sanitizers and debuggers do not go together";
   if (std::system("gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 </dev/null"))
     GTEST_SKIP() << "no gdb with Python here";
-  ASSERT_EQ(consort_debug.version, 1u);  // and so it is linked in
+  ASSERT_EQ(consort_debug.version, 2u);  // and so it is linked in
   const std::string program = std::filesystem::canonical("/proc/self/exe").string(), core = folder_ / "core";
   const std::string live =
       gdb("-ex run" + source_ + " -ex consort-tasks -ex 'consort-tasks 7' -ex 'generate-core-file " + core +

@@ -42,7 +42,7 @@ class Library:
             raise gdb.GdbError('no symbol consort_debug: the program does not use Consort, or has not loaded libconsort yet')
         if not gdb.selected_inferior().pid and not gdb.selected_inferior().threads():
             raise gdb.GdbError('there is neither a process nor a core to look at')
-        if word(table, 4) != 1:
+        if word(table, 4) != 2:
             raise gdb.GdbError('this libconsort is of another version than consort.py: take the file beside its sources')
         self.shells, self.nshells = word(word(table + 8)), word(table + 16)
         self.at, entry = {}, word(table + 24)
@@ -53,9 +53,10 @@ class Library:
     def runtimes(self):
         if not self.shells:
             return
-        shells = read(self.shells, 8 * self.nshells)
-        for i in range(self.nshells):
-            runtime = int.from_bytes(shells[8 * i:8 * i + 8], 'little')
+        size, state = self.at['shell.size'], self.at['shell.state']
+        shells = read(self.shells, size * self.nshells)
+        for i in range(0, size * self.nshells, size):
+            runtime = int.from_bytes(shells[i + state:i + state + 8], 'little') & ~self.at['shell.phase']
             if runtime:
                 yield runtime
 

@@ -57,11 +57,12 @@ typedef struct consort_settings {
 
 /* settings NULL: defaults. Several runtimes may live side by side. */
 CONSORT_API consort_status consort_start(const consort_settings *settings, consort_runtime **out);
-/* Waits for every task, brings data home, stops. Never from inside a task. Tasks that wait for a tag (order.h) which nobody is
+/* Waits for every task, brings data home, stops. E_BUSY inside a task, a callback or another call. Tasks that wait for a tag (order.h) which nobody is
  * left to reach are cancelled, and say so. If tasks failed and no call was answered with their failure, the answer is the first
  * such failure; further ones go to the log. The runtime is gone all the same. A failure is answered by a wait for its task, tag or
  * group, an acquisition or unregistration of a datum that it poisoned, or a completion callback; its consequences with it.
- * NULL is fine. */
+ * Calls of other threads are waited for; new ones answer E_STOPPED, but those that end something go on until nothing is pending
+ * (docs/embed.md). NULL is fine. */
 CONSORT_API consort_status consort_stop(consort_runtime *rt);
 /* Text of this thread's last error, "" if none. Good until the thread's next call. */
 CONSORT_API const char *consort_error(void);

@@ -1,0 +1,119 @@
+// api_visit.cpp — which calls of the C API may enter a runtime that is stopping, and how a stop waits for those inside.
+#include <time.h>
+
+#include "api.hpp"
+#include "door.hpp"
+#include "wait.hpp"
+
+namespace consort {
+namespace {
+
+constexpr int64_t kNap = 50'000;  // ns between two looks at a condition that has no wake-up
+
+void nap() noexcept {
+  const timespec t{0, kNap};
+  nanosleep(&t, nullptr);
+}
+
+// Is the calling thread inside a body or a callback of this runtime?
+bool works_for(const Runtime &rt) noexcept {
+  const Hand *h = rt.this_hand_if_any();
+  return on_a_device || (h && (h->task || h->in_callback));
+}
+
+// The record says that this thread is inside a call of the runtime, but a longjmp has left that call.
+bool left_by_jump(Runtime &rt) noexcept {
+  Hand *h = rt.this_hand_if_any();
+  if (!h || !h->task) return false;
+  mend_if_left(rt, *h, __builtin_frame_address(0));
+  return !h->task;
+}
+
+}  // namespace
+
+void Visit::enter(consort_runtime *shell, Kind kind) noexcept {
+  if (!shell) return;
+  const uint64_t stops = shell->stops.load(std::memory_order_acquire);
+  uintptr_t state = shell->state.load(std::memory_order_acquire);  // pairs with open_shell()
+  Runtime *const seen = consort_runtime::runtime(state);
+  if (Visitor *outer = visitors::find(shell)) {
+    if (!seen) return;  // this thread is giving the runtime's memory back
+    if (!left_by_jump(*seen)) {
+      nested_ = true;
+      runtime_ = seen;  // the call that it is inside keeps the runtime
+      return;
+    }
+    visitors::leave(outer);
+  }
+  // A body that a worker's own thread runs is a task that is unfinished: that keeps the runtime.
+  const Hand *own = workers_own_hand();
+  if (own && &own->rt == seen && own->task && !own->in_callback) {
+    runtime_ = seen;
+    return;
+  }
+  if (!state) return;
+  for (;; nap()) {
+    Visitor *const v = visitors::take();
+    if (!v) return;
+    v->inside.store(reinterpret_cast<uintptr_t>(shell), std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the heavy fence of process::set_phase()
+    state = shell->state.load(std::memory_order_acquire);
+    Runtime *const rt = consort_runtime::runtime(state);
+    const bool works = rt && works_for(*rt), may_drain = works || kind != kBegins;
+    const auto phase = consort_runtime::phase(state);
+    if (rt && (phase == consort_runtime::kOpen || (phase == consort_runtime::kDraining && may_drain))) {
+      runtime_ = rt;
+      mine_ = v;
+      lent_ = v != visitor;
+      return;
+    }
+    visitors::give_back(v);
+    if (phase == consort_runtime::kClosing && may_drain) continue;
+    if (state && kind == kWaits && !works && !own) wait_for_end(shell, stops);
+    return;
+  }
+}
+
+consort_status refuse_shell(const consort_runtime *shell) noexcept {
+  if (!shell) return set_error(CONSORT_E_INVAL, "the runtime is NULL: consort_start() gives one");
+  const uintptr_t state = shell->state.load(std::memory_order_relaxed);
+  if (state && consort_runtime::phase(state) == consort_runtime::kOpen)
+    return set_error(CONSORT_E_NOMEM, "no memory for this call: 65536 calls are under way, or the system has none");
+  return set_error(CONSORT_E_STOPPED, state ? "the runtime is being stopped by another thread"
+                                            : "the runtime has stopped, or was started before a fork: a child process "
+                                              "starts its own");
+}
+
+bool Door::close(Runtime &rt, Hand &h) noexcept {
+  constexpr uint32_t kLooks = 20;  // then those that wait at the door go on: a call under way may need one of them
+  process::set_phase(shell_, consort_runtime::kClosing);
+  rt.tags.give_up_waits(true);
+  rt.wake_waiters();
+  uint32_t seen = 0;
+  for (uint32_t look = 0; rt.groups.all_idle() && look < kLooks; ++look) {
+    if (visitors::all_outside(shell_, mine_, &seen)) {
+      if (!rt.groups.all_idle()) break;
+      process::set_phase(shell_, consort_runtime::kClosed);
+      return true;
+    }
+    h.parker.wait(kNap);
+  }
+  rt.tags.give_up_waits(false);
+  process::set_phase(shell_, consort_runtime::kDraining);
+  return false;
+}
+
+void Door::lock() noexcept {
+  process::set_phase(shell_, consort_runtime::kGone);
+  for (uint32_t seen = 0; !visitors::all_outside(shell_, mine_, &seen);) nap();
+}
+
+void Door::end() noexcept { process::end_stop(shell_); }
+
+void Door::give_up() noexcept { process::cancel_stop(shell_); }
+
+void wait_for_end(const consort_runtime *shell, uint64_t stops) noexcept {
+  while (shell->stops.load(std::memory_order_acquire) == stops) nap();
+}
+
+}  // namespace consort
