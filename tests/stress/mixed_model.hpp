@@ -96,6 +96,7 @@ class Model {
     settle(r, CONSORT_M_R, 0);
     Life &life = lives_[static_cast<size_t>(r.life)];
     life.known = readable(r) == CONSORT_OK && !life.home.empty();
+    life.poisoned = r.poisoned;
     life.last = r.cells;
   }
   static consort_status readable(const Root &r) {

@@ -162,7 +162,8 @@ struct Life {
   std::vector<int64_t> home;
   std::vector<std::atomic<int>> inside;
   // the oracle's word on how it ends
-  bool known = false;  // the home holds `last` once it is unregistered
+  bool known = false;     // the home holds `last` once it is unregistered
+  bool poisoned = false;  // unregistering it may answer why
   std::vector<int64_t> last;
   explicit Life(int s, int cells) : slot(s), inside(static_cast<size_t>(cells)) {}
 };

@@ -78,7 +78,7 @@ class Run {
         for (size_t i = 0; i < last.cells.size(); ++i)
           compare(-1, "at the end", static_cast<int>(d), i, cells[i], last.cells[i]);
       });
-      may_fail(-1, "unregister", [&] { return consort_unregister(rt_, life(static_cast<int>(d)).id); });
+      end_life(static_cast<int>(d), -1);
     }
     for (const Life &x : lives_) {
       if (!x.known || !x.id.v || site_.trouble.possible) continue;  // a copy home may have failed
@@ -363,14 +363,17 @@ class Run {
       complain(s, std::string(what) + " answered " + consort_status_name(status) + ": " + consort_error());
     return status >= 0;
   }
-  // One that answers the failure of a datum's tasks or copies, too.
-  template <class F>
-  bool may_fail(int s, const char *what, F f) {
-    const consort_status status = attempt(f);
+  // Unregisters a datum, which answers the failure that no call has answered yet: of its tasks, or of a copy home.
+  void end_life(int d, int s) {
+    const Life &x = life(d);
+    const auto unregister = [&] { return consort_unregister(rt_, x.id); };
+    consort_status status = call(unregister);
     told(status);
-    if (status < 0 && !excused(status, CONSORT_OK))
-      complain(s, std::string(what) + " answered " + consort_status_name(status) + ": " + consort_error());
-    return status >= 0;
+    // Where a fault refused the call it is made again; where the answer was a failure, the datum is gone.
+    if (status < 0 && site_.trouble.refused && site_.trouble.refused())
+      if (const consort_status again = call(unregister); again != CONSORT_E_STALE) status = again;
+    if (status >= 0 || (x.poisoned && status != CONSORT_E_STALE) || excused(status, CONSORT_OK)) return;
+    complain(s, std::string("unregister answered ") + consort_status_name(status) + ": " + consort_error());
   }
   void told(consort_status status) {
     if (status < 0) ++site_.trouble.told;

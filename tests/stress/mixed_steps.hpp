@@ -124,7 +124,7 @@ void Run::hold_of(int d, uint32_t mode, consort_status want, int s, F with) {
 inline void Run::renew(int s) {
   const int d = step(s).uses[0].slot;
   if (step(s).kind == Kind::kRenew)
-    may_fail(s, "unregister", [&] { return consort_unregister(rt_, life(d).id); });
+    end_life(d, s);
   else
     must(s, "unregister_later", [&] { return consort_unregister_later(rt_, life(d).id); });
   enroll(d);
