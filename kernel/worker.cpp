@@ -254,6 +254,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
   if (queue) [[unlikely]] return queue->step(h);
   const OnTop on_top(h, __builtin_frame_address(0));
   uint32_t step = 0;
+  bool handed = false;  // a task went to the policy, which may give it to a worker that the caller has looked at already
   while (step < most) {
     consort_pick pick;
     if (called.load(std::memory_order_acquire)) [[unlikely]] {
@@ -266,7 +267,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
       Task *t = next_bound();
       if (t->pub.sched[1]) {  // offered here first; others may have it if this worker is slow
         rt.policy.push(rt, id, &t, 1, CONSORT_PUSH_NEW);
-        ++step;  // the policy may give the task to a worker that a caller of step() has looked at already
+        handed = true;
         continue;
       }
       pick = {&t->pub, CONSORT_NONE, t->extra ? t->extra->team : CONSORT_NONE};
@@ -282,7 +283,7 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
       break;
     }
   }
-  return step;
+  return step ? step : handed;
 }
 
 // -- threads --------------------------------------------------------------------------------------------------
