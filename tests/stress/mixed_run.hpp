@@ -239,7 +239,7 @@ class Run {
     for (size_t i = 0; i < want.size(); ++i) {
       // A task that is issued behind one that fails runs all the same; it is poisoned when it ends.
       const bool known = u.slot >= kParts || !p_.slots[static_cast<size_t>(u.slot)].shadow;
-      if (site_.trouble.possible && known && cells[i] != want[i]) fate(s).suspicion = text_of(u) + " saw a wrong value";
+      if (site_.trouble.possible && known && !unwritten_ && cells[i] != want[i]) fate(s).suspicion = text_of(u) + " saw a wrong value";
       else compare(s, text_of(u).c_str(), u.slot, i, cells[i], want[i]);
     }
   }
@@ -393,7 +393,7 @@ class Run {
   // -- complaints ------------------------------------------------------------------------------------------------
 
   void compare(int s, const char *what, int slot, size_t cell, int64_t is, int64_t should) {
-    if (is == should) return;
+    if (is == should || unwritten_) return;
     // What children write is missing where a fault kept their parent from running.
     if (slot >= 0 && slot < kParts && p_.slots[static_cast<size_t>(slot)].shadow && site_.trouble.possible) return;
     complain(s, std::string(what) + ": cell " + std::to_string(cell) + " of slot " + std::to_string(slot) + " is " +
@@ -415,6 +415,7 @@ class Run {
   std::vector<Act> acts_;
   const uint64_t tags_;  // their numbers begin here
   int at_ = 0;           // the next step
+  std::atomic<bool> unwritten_{false};  // a fault refused a hold that would have written: values differ from there on
   std::atomic<int> nested_waits_{0}, extra_runs_{0};
   consort_bundle_id bundle_{0};
   std::vector<int> now_;  // which life a slot is in

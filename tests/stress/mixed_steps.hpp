@@ -113,6 +113,7 @@ void Run::hold_of(int d, uint32_t mode, consort_status want, int s, F with) {
     complain(s, "acquire of slot " + std::to_string(d) + " answered " + consort_status_name(status) +
                     (status < 0 ? std::string(" (") + consort_error() + ")" : "") + ", should " +
                     consort_status_name(want));
+  if (status < 0 && want >= 0 && (mode & CONSORT_M_W)) unwritten_ = true;
   if (status < 0) return;
   with(Cells(hold.view, s < 0 ? p_.slots[static_cast<size_t>(d)] : fate(s).shapes[0]));
   if (s < 0 || step(s).kind != Kind::kOpen)
@@ -178,6 +179,7 @@ inline void Run::enter_later(int s) {
     run.told(status);
     if (status != f.ends && !run.excused(status, f.ends))
       run.complain(a.step, std::string("was granted with ") + consort_status_name(status));
+    if (status < 0 && f.ends >= 0 && (f.uses[0].mode & CONSORT_M_W)) run.unwritten_ = true;
     if (status >= 0) {
       const Cells cells(hold->view, f.shapes[0]);
       const auto &want = f.runs[0].cells[0];
