@@ -198,7 +198,7 @@ CONFORM_CASE(D, 16, behaviour, marks_come_after) {
   for (const Loop &loop : loops_of(t, devices, t.scaled(3, 10))) {
     const Devices::Link &l = loop.back;          // to where it can be seen at once
     const uint64_t n = std::min(l.longest(), uint64_t{1} << 20) / l.grain() * l.grain();
-    Store src(devices, l.src, n), dst(devices, l.dst, n);
+    Store src(devices, l.src, n), dst(devices, l.dst, n), before(devices, l.dst, n);
     for (int round = 0; round < 16 && !t.failed(); ++round) {
       DeviceQueue a(devices, l.device), b(devices, l.device);
       const bool other = round % 2;
@@ -208,7 +208,16 @@ CONFORM_CASE(D, 16, behaviour, marks_come_after) {
       src.write();
       const consort_copy c{l.src, l.dst, src.at(), dst.at(), n, {1, 1}, {0, 0}, {0, 0}};
       apply(c, src, dst);
-      const consort_ticket copied = a.ticket(a.send(copy_op(c)));
+      apply(c, src, before);
+      consort_op copy = copy_op(c);
+      consort_ticket last{};
+      for (uint32_t k = 0; k < std::min<uint32_t>(a.desc().depth / 2, 7); ++k) {  // the copy has to wait for others
+        consort_op one = copy_op({l.src, l.dst, src.at(), before.at(), n, {1, 1}, {0, 0}, {0, 0}});
+        if (k && a.waits_for(a)) one.wait = &last, one.nwait = 1;  // all write one place
+        last = a.ticket(a.send(one));
+        if (a.waits_for(a)) copy.wait = &last, copy.nwait = 1;
+      }
+      const consort_ticket copied = a.ticket(a.send(copy));
       consort_op mark = op_of(CONSORT_OP_MARK);
       if (a.waits_for(b)) mark.wait = &copied, mark.nwait = 1;
       DeviceQueue &q = other ? b : a;
