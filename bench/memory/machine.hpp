@@ -75,7 +75,7 @@ public:
   explicit operator bool() const { return rt_; }
   const std::string &why() const { return why_; }
   operator consort_runtime *() const { return rt_; }
-  consort::Runtime &kernel() const { return *consort::enter(rt_); }
+  consort::Runtime &kernel() const { return *consort_runtime::runtime(rt_->state.load(std::memory_order_acquire)); }
 
   // The first space whose name begins so; CONSORT_NONE: there is none.
   uint32_t space(const std::string &name) const {
