@@ -55,7 +55,7 @@ void look_at_devices(const Inventory &all, Findings *out) {
   out->add("devices", "units", units.empty() ? State::kBad : State::kGood, text.empty() ? "none" : text);
   for (const Space &s : all.spaces)
     out->add("devices", "space " + s.name, State::kGood, (s.capacity ? bytes(s.capacity) : "size unknown") + ", driver " + s.driver);
-  for (const Line &l : all.log) {
+  for (const LogLine &l : all.log) {
     const std::string start = "driver \"";
     if (!l.text.starts_with(start)) continue;
     const size_t end = l.text.find('"', start.size()), why = l.text.find("did not start: ");

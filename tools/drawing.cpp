@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -79,6 +80,19 @@ void write_png(const std::string &path, const std::string &svg) {
 }
 
 }  // namespace
+
+std::string escaped(const std::string &text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+  return out;
+}
+
+std::string decimals(double x, int digits) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", digits, x);
+  return text;
+}
 
 void write_drawing(const std::string &path, const std::string &svg) {
   if (path.ends_with(".png")) return write_png(path, svg);

@@ -4,6 +4,8 @@
 
 namespace tool {
 
+std::string escaped(const std::string &text);      // for text and attributes of SVG
+std::string decimals(double x, int digits);        // with so many digits behind the point
 void write_drawing(const std::string &path, const std::string &svg);  // throws: what is wrong
 
 }  // namespace tool

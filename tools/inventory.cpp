@@ -77,8 +77,8 @@ void take(Inventory &all, const Json &line) {
   const std::string what = line.begin().key();
   const Json &v = line.begin().value();
   if (what == "log") {
-    const Line l{v[0], v[1]};
-    const auto same = [&](const Line &other) { return other.text == l.text; };
+    const LogLine l{v[0], v[1]};
+    const auto same = [&](const LogLine &other) { return other.text == l.text; };
     if (std::none_of(all.log.begin(), all.log.end(), same)) all.log.push_back(l);
   } else if (what == "space") {
     all.spaces.push_back({v[0], v[1], v[2], v[3], v[4], v[5], v[6]});

@@ -34,7 +34,7 @@ struct Link {
   uint32_t flags;
   bool measured;
 };
-struct Line {                                      // of the runtime's log
+struct LogLine {                                   // of the runtime's log
   int32_t level;
   std::string text;
 };
@@ -43,7 +43,7 @@ struct Inventory {
   std::string error;                               // why no runtime starts; "": one does
   std::string culprit, ending;                     // the driver that ended the process, and how; "": none did
   std::string topology;                            // the setting cpu.topology
-  std::vector<Line> log;
+  std::vector<LogLine> log;
   std::vector<Space> spaces;
   std::vector<Unit> units;
   std::vector<Link> links;

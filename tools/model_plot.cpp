@@ -33,12 +33,6 @@ struct Scale {  // powers of ten
   }
 };
 
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  return out;
-}
-
 std::string drawing(const File &f, uint32_t fit) {
   constexpr double kLeft = 80, kRight = 700, kTop = 40, kBottom = 420;
   static constexpr const char *kColours[] = {"#1b6ca8", "#c0392b", "#2e8b57", "#b8860b", "#6a3d9a", "#444444"};

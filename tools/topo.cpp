@@ -215,7 +215,7 @@ int run_topo(Settings &settings, const TopoOptions &o) {
     m.found = take_inventory(settings, examination, extra, links ? 600 : 30);
   }
   if (links || settings.loud)
-    for (const Line &l : m.found.log)
+    for (const LogLine &l : m.found.log)
       if (l.level <= 1 || settings.loud) complain(l.text);  // what is wrong with a figure
   if (!m.found.error.empty()) return complain(m.found.error);
   const auto &spaces = m.found.spaces;

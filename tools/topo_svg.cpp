@@ -13,17 +13,9 @@ namespace {
 
 constexpr double kPad = 8, kTitle = 18, kLine = 15, kLetter = 6.6, kGap = 190;
 
-std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", x);
-  return text;
-}
+std::string coordinate(double x) { return decimals(x, 1); }
 
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (const char c : printable(text)) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  return out;
-}
+std::string shown(const std::string &text) { return escaped(printable(text)); }
 
 // UTF-8 letters.
 double width_of(const std::string &text) {
@@ -129,7 +121,7 @@ void place(Box &b, double x, double y) {
 class Canvas {
  public:
   void box(const Box &b) {
-    s_ += "<rect x=\"" + number(b.x) + "\" y=\"" + number(b.y) + "\" width=\"" + number(b.w) + "\" height=\"" + number(b.h) +
+    s_ += "<rect x=\"" + coordinate(b.x) + "\" y=\"" + coordinate(b.y) + "\" width=\"" + coordinate(b.w) + "\" height=\"" + coordinate(b.h) +
           "\" rx=\"3\" fill=\"" + b.fill + "\" stroke=\"#555555\" stroke-width=\"0.8\"/>\n";
     text(b.x + kPad, b.y + 13, b.title, "#000000");
     for (size_t i = 0; i < b.lines.size(); ++i) text(b.x + kPad, b.y + 13 + kLine * static_cast<double>(i + 1), b.lines[i], "#444444");
@@ -137,18 +129,18 @@ class Canvas {
       for (const Box &below : *list) box(below);
   }
   void text(double x, double y, const std::string &t, const char *fill, const char *anchor = "start") {
-    s_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" fill=\"" + fill + "\" text-anchor=\"" + anchor + "\">" + escaped(t) + "</text>\n";
+    s_ += "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" fill=\"" + fill + "\" text-anchor=\"" + anchor + "\">" + shown(t) + "</text>\n";
   }
   // A line with words in its middle, on a ground of their own.
   void link(double x1, double y1, double x2, double y2, const std::string &words) {
-    s_ += "<path d=\"M" + number(x1) + " " + number(y1) + " C" + number((x1 + x2) / 2) + " " + number(y1) + " " + number((x1 + x2) / 2) + " " +
-          number(y2) + " " + number(x2) + " " + number(y2) + "\" fill=\"none\" stroke=\"#b05a00\" stroke-width=\"1.5\"/>\n";
+    s_ += "<path d=\"M" + coordinate(x1) + " " + coordinate(y1) + " C" + coordinate((x1 + x2) / 2) + " " + coordinate(y1) + " " + coordinate((x1 + x2) / 2) + " " +
+          coordinate(y2) + " " + coordinate(x2) + " " + coordinate(y2) + "\" fill=\"none\" stroke=\"#b05a00\" stroke-width=\"1.5\"/>\n";
     const double x = (x1 + x2) / 2, y = (y1 + y2) / 2, w = width_of(words) + 6;
-    s_ += "<rect x=\"" + number(x - w / 2) + "\" y=\"" + number(y - 9) + "\" width=\"" + number(w) + "\" height=\"14\" fill=\"white\"/>\n";
+    s_ += "<rect x=\"" + coordinate(x - w / 2) + "\" y=\"" + coordinate(y - 9) + "\" width=\"" + coordinate(w) + "\" height=\"14\" fill=\"white\"/>\n";
     text(x, y + 2, words, "#b05a00", "middle");
   }
   std::string whole(double width, double height) const {
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" + number(height) +
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + coordinate(width) + "\" height=\"" + coordinate(height) +
            "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + s_ + "</svg>\n";
   }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "drawing.hpp"
 #include "trace.hpp"
 
 namespace tool {
@@ -13,17 +14,7 @@ constexpr double kLeft = 170, kWidth = 1340, kRow = 18, kTop = 40;
 constexpr const char *kColours[] = {"#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2",
                                     "#9d755d", "#eeca3b", "#439894", "#d67195", "#83bcb6", "#7f7f7f"};
 
-std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", x);
-  return text;
-}
-
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  return out;
-}
+std::string position(double x) { return decimals(x, 2); }
 
 class Drawing {
  public:
@@ -49,7 +40,7 @@ class Drawing {
     legend();
     const double height = kTop + kRow * row + 40;
     axis(kTop + kRow * row);
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(kLeft + kWidth + 20) + "\" height=\"" + number(height) +
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + position(kLeft + kWidth + 20) + "\" height=\"" + position(height) +
            "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + s_ + "</svg>\n";
   }
 
@@ -59,20 +50,20 @@ class Drawing {
   double x(uint64_t at) const { return kLeft + kWidth * static_cast<double>(at - t_.begin) / span_; }
 
   void text(double at_x, double at_y, const std::string &t, const char *more = "") {
-    s_ += "<text x=\"" + number(at_x) + "\" y=\"" + number(at_y) + "\" " + more + ">" + escaped(t) + "</text>\n";
+    s_ += "<text x=\"" + position(at_x) + "\" y=\"" + position(at_y) + "\" " + more + ">" + escaped(t) + "</text>\n";
   }
   void lane(uint32_t row, const std::string &name) {
     text(kLeft - 6, y(row) + 13, name, "text-anchor=\"end\"");
-    s_ += "<rect x=\"" + number(kLeft) + "\" y=\"" + number(y(row) + 1) + "\" width=\"" + number(kWidth) + "\" height=\"" +
-          number(kRow - 2) + "\" fill=\"#f2f2f2\"/>\n";
+    s_ += "<rect x=\"" + position(kLeft) + "\" y=\"" + position(y(row) + 1) + "\" width=\"" + position(kWidth) + "\" height=\"" +
+          position(kRow - 2) + "\" fill=\"#f2f2f2\"/>\n";
   }
   // until: where the last box of the line ended, so that a thousand of them within a point are one.
   void box(uint32_t row, uint64_t t0, uint64_t t1, const char *fill, const std::string &words, double *until) {
     const double from = x(t0), to = std::max(x(t1), from + 0.3);
     if (to < *until + 0.2) return;
     *until = std::max(*until, to);
-    s_ += "<rect x=\"" + number(from) + "\" y=\"" + number(y(row) + 2) + "\" width=\"" + number(to - from) + "\" height=\"" +
-          number(kRow - 4) + "\" fill=\"" + fill + "\"><title>" + escaped(words) + "</title></rect>\n";
+    s_ += "<rect x=\"" + position(from) + "\" y=\"" + position(y(row) + 2) + "\" width=\"" + position(to - from) + "\" height=\"" +
+          position(kRow - 4) + "\" fill=\"" + fill + "\"><title>" + escaped(words) + "</title></rect>\n";
   }
   std::string told(const Trace::Run &r) const {
     char line[160];
@@ -94,7 +85,7 @@ class Drawing {
     double at = kLeft;
     for (uint32_t i = 0; i < t_.codelets.size(); ++i) {
       if (t_.codelets[i].empty()) continue;
-      s_ += "<rect x=\"" + number(at) + "\" y=\"14\" width=\"11\" height=\"11\" fill=\"" + colour(i) + "\"/>\n";
+      s_ += "<rect x=\"" + position(at) + "\" y=\"14\" width=\"11\" height=\"11\" fill=\"" + colour(i) + "\"/>\n";
       text(at + 15, 24, t_.codelets[i]);
       at += 30 + 7.0 * static_cast<double>(t_.codelets[i].size());
     }
@@ -104,7 +95,7 @@ class Drawing {
     const double every = span_ / step > 10 ? 2 * step : step;
     for (double at = 0; at <= span_; at += every) {
       const double px = kLeft + kWidth * at / span_;
-      s_ += "<line x1=\"" + number(px) + "\" y1=\"" + number(kTop) + "\" x2=\"" + number(px) + "\" y2=\"" + number(at_y + 4) +
+      s_ += "<line x1=\"" + position(px) + "\" y1=\"" + position(kTop) + "\" x2=\"" + position(px) + "\" y2=\"" + position(at_y + 4) +
             "\" stroke=\"#cccccc\" stroke-width=\"0.5\"/>\n";
       char label[32];
       std::snprintf(label, sizeof label, "%g ms", at / 1e6);

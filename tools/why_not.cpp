@@ -78,7 +78,7 @@ bool ask(Settings &settings, Facts &facts) {
   facts.no_start = all.error;
   facts.culprit = all.culprit;
   facts.ending = all.ending;
-  for (const Line &l : all.log) hear(&facts, l.level, l.text.c_str());
+  for (const LogLine &l : all.log) hear(&facts, l.level, l.text.c_str());
   for (const Unit &u : all.units) facts.workers.push_back({u.name, u.klass, u.os_cpu});
   return true;
 }

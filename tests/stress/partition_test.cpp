@@ -172,12 +172,12 @@ class Program {
     if (homeless_) {
       touch({{&root_, CONSORT_M_R}});
     } else if (chance(50)) {
-      need(consort_unregister(rt_, root_.id), "unregister");
+      unregister_root();
       if (where_ != Setup::kFaults && memory_ != values_) ++wrong_;
       root_.id = {0};
     }
     wait();
-    if (root_.id.v) need(consort_unregister(rt_, root_.id), "unregister");
+    if (root_.id.v) unregister_root();
     if (!homeless_ && where_ != Setup::kFaults && memory_ != values_) ++wrong_;
     need(consort_unregister(rt_, root_.shadow), "unregister shadow");
     // One that is issued behind others may run on what nobody could write, and is refused then.
@@ -187,6 +187,12 @@ class Program {
   int wrong() const { return wrong_; }
 
  private:
+  // Where copies may fail, the datum may be poisoned: then the call answers the failure, and unregisters.
+  void unregister_root() {
+    const consort_status s = consort_unregister(rt_, root_.id);
+    if (where_ != Setup::kFaults || s == CONSORT_E_STALE || s == CONSORT_E_INVAL) need(s, "unregister");
+  }
+
   struct Wish {
     Node *node;
     uint32_t mode;

@@ -42,6 +42,7 @@ struct Step {
   bool fails = false, waits_for_children = false;
   uint32_t pause = 0;
   uint64_t left_by_entering = 0;
+  bool poisoned = false;  // the datum, when it is unregistered
   // what the oracle says
   uint64_t sees = 0;
   bool runs = true;
@@ -112,8 +113,8 @@ class Program {
     }
     for (size_t d = 0; d < data_.size(); ++d) {
       Datum &x = data_[d];
-      const consort_status s = consort_unregister(rt, x.id);
-      if (s < 0) complain(0, std::string("unregister: ") + consort_error());
+      const consort_status s = consort_unregister(rt, x.id);  // of a poisoned datum: the failure
+      if ((s < 0) != x.poisoned) complain(0, "unregister answered " + std::to_string(s) + ": " + consort_error());
       if (x.homeless || !x.written || x.poisoned || x.home.empty()) continue;
       for (const uint64_t v : x.home)
         if (v != x.value) {
@@ -251,6 +252,7 @@ class Program {
     step.kind = Step::kRenew;
     const int d = pick(shape_.data);
     Datum &x = data_[static_cast<size_t>(d)];
+    step.poisoned = x.poisoned;
     step.uses.push_back({d, chance(50) ? uint32_t{CONSORT_M_RW}
                                        : uint32_t{CONSORT_M_W}});  // RW: unregister and register; W: invalidate
     if (step.uses[0].mode == CONSORT_M_W) {
@@ -319,7 +321,8 @@ class Program {
         if (step.uses[0].mode == CONSORT_M_W) {
           need(consort_invalidate(rt_, x.id), "invalidate");
         } else {
-          need(consort_unregister(rt_, x.id), "unregister");
+          if ((consort_unregister(rt_, x.id) < 0) != step.poisoned)
+            complain(0, std::string("unregister did not tell whether the datum was poisoned: ") + consort_error());
           if (!x.homeless) x.home.assign(x.n, step.left_by_entering);
           enroll(x);
         }

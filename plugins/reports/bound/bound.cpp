@@ -56,7 +56,7 @@ std::string json_text(const std::string &text) {
   return out + "\"";
 }
 
-std::string number(double x) {        // null: unknown
+std::string json_number(double x) {        // null: unknown
   char text[32];
   if (!std::isfinite(x)) return "null";
   std::snprintf(text, sizeof text, "%.17g", x);
@@ -134,13 +134,13 @@ class Report {
     std::string kinds;
     each_kind(r, area, [&](const Kind &kind, uint32_t k, uint32_t g, double best) {
       kinds += std::string(kinds.empty() ? "" : ", ") + "{\"kind\": " + json_text(kind.name) + ", \"units\": " +
-               json_text(r.problem.groups[g].name) + ", \"each_ns\": " + number(kind.ns[g]) + ", \"ran\": " +
-               std::to_string(r.ran[k][g]) + ", \"best\": " + number(best) + "}";
+               json_text(r.problem.groups[g].name) + ", \"each_ns\": " + json_number(kind.ns[g]) + ", \"ran\": " +
+               std::to_string(r.ran[k][g]) + ", \"best\": " + json_number(best) + "}";
     });
     const std::string text = "{\"counted\": " + json_text(set_.kind) + ", \"whole_tasks\": " + (set_.integer ? "true" : "false") +
-                             ", \"tasks\": " + std::to_string(tasks) + ", \"bound_ns\": " + number(least) + ", \"took_ns\": " +
-                             number(r.took_ns) + ", \"share\": " + number(r.took_ns > 0 ? least / r.took_ns : NAN) +
-                             ", \"work_ns\": " + number(area.least * 1e6) + ", \"longest_chain_ns\": " + number(longest) +
+                             ", \"tasks\": " + std::to_string(tasks) + ", \"bound_ns\": " + json_number(least) + ", \"took_ns\": " +
+                             json_number(r.took_ns) + ", \"share\": " + json_number(r.took_ns > 0 ? least / r.took_ns : NAN) +
+                             ", \"work_ns\": " + json_number(area.least * 1e6) + ", \"longest_chain_ns\": " + json_number(longest) +
                              ", \"kinds\": [" + kinds + "], \"notes\": [" + notes() + "]}";
     say(text);
   }
