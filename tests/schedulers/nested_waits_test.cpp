@@ -57,7 +57,7 @@ class NestedWaits : public EveryPolicy {
 };
 
 TEST_P(NestedWaits, ForTasks) {
-  const int n = full() ? 14 : pumped() ? 10 : 12;
+  const int n = full() ? 14 : kSlow > 1 ? 8 : pumped() ? 10 : 12;
   each_run([&](consort_runtime *rt) {
     int64_t out = -1;
     call(fib(rt, By::kTasks), n, &out).must(rt);
@@ -67,7 +67,7 @@ TEST_P(NestedWaits, ForTasks) {
 }
 
 TEST_P(NestedWaits, ForGroups) {
-  const int n = full() ? 13 : pumped() ? 9 : 10;
+  const int n = full() ? 13 : kSlow > 1 ? 7 : pumped() ? 9 : 10;
   each_run([&](consort_runtime *rt) {
     int64_t out = -1;
     call(fib(rt, By::kGroup), n, &out).must(rt);
@@ -77,7 +77,7 @@ TEST_P(NestedWaits, ForGroups) {
 }
 
 TEST_P(NestedWaits, InTheOppositeOrder) {
-  const int n = full() ? 13 : pumped() ? 9 : 10;
+  const int n = full() ? 13 : kSlow > 1 ? 7 : pumped() ? 9 : 10;
   each_run([&](consort_runtime *rt) {
     int64_t out = -1;
     call(fib(rt, By::kSecondTaskFirst), n, &out).must(rt);
