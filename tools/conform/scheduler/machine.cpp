@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 namespace conform {
 
@@ -23,11 +24,15 @@ void Machine::resize(std::vector<uint32_t> klass) {
 }
 
 void Machine::describe() {
-  static const char *const names[] = {"class0", "class1", "class2", "class3"};
+  static const std::vector<std::string> names = [] {  // as many as `where` has bits
+    std::vector<std::string> all;
+    for (int c = 0; c < 64; ++c) all.push_back("class" + std::to_string(c));
+    return all;
+  }();
   Snapshot &s = snapshots_.emplace_back();
   const uint32_t nclasses = *std::max_element(klass_.begin(), klass_.end()) + 1;
   for (uint32_t w = 0; w < klass_.size(); ++w) s.workers.push_back({w, klass_[w], klass_[w], 0, 1, static_cast<int32_t>(w / 2)});
-  s.names.assign(names, names + nclasses);
+  for (uint32_t c = 0; c < nclasses; ++c) s.names.push_back(names[c].c_str());
   for (uint32_t from = 0; from < nclasses; ++from)
     for (uint32_t to = 0; to < nclasses; ++to) s.hops.push_back({10'000'000'000u, from == to ? 0 : 1000u, 1});
   s.table.size = sizeof s.table;
