@@ -31,9 +31,9 @@ struct Goal {
       seen = now + 1;
       return was_idle;
     }
-    if (context) return rt.policy.contexts().idle(*context, generation);
-    // Nothing pending is a moment, not a state, where others go on submitting: seen once is enough.
-    if (!was_idle) was_idle = group ? rt.groups.idle(*group) : rt.groups.all_idle();
+    // Idle is a moment, not a state, where other threads go on submitting: one sight of it is enough.
+    if (!was_idle)
+      was_idle = context ? rt.policy.contexts().idle(*context, generation) : group ? rt.groups.idle(*group) : rt.groups.all_idle();
     return was_idle;
   }
   // Before going to sleep, and where nobody will look again.
