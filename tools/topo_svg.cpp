@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "drawing.hpp"
 #include "printable.hpp"
 #include "topo.hpp"
 
