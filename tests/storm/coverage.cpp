@@ -17,7 +17,7 @@ constexpr const char *kNames[kFeatures] = {
     "team",     "replay",      "failure",   "poison",  "cancel",    "submitters", "device",
     "eviction", "hint",        "swap",      "unordered", "end held", "hooks",    "repeat",
     "acquire",  "acquire later", "renew",   "copy",    "bundle",    "empty",     "small window",
-    "FAULT allocation", "FAULT plugin", "FAULT memory", "FAULT copy", "FAULT kernel", "FAULT lost", "FAULT slow"};
+    "FAULT allocation", "FAULT plugin", "FAULT memory", "FAULT copy", "FAULT kernel", "FAULT lost", "FAULT slow", "FAULT disk"};
 
 bool on_device(const mixed::Site &site, const Fate &f) {
   const uint32_t w = f.worker.load();
@@ -120,6 +120,7 @@ void Seen::faults(const Case &c, const Effects &e, int failures) {
   const auto demands = [&](const char *what) { return c.machine.device.rfind(what, 0) == 0; };
   add(kFaultAllocation, e.allocation > 0);
   add(kFaultPlugin, e.plugin > 0);
+  add(kFaultDisk, e.disk > 0);
   add(kFaultMemory, demands("oom") && e.demanded);
   add(kFaultCopy, demands("copy") && e.demanded);
   add(kFaultKernel, demands("kernel") && e.demanded);

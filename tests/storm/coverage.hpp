@@ -51,6 +51,7 @@ enum Feature : int {
   kFaultKernel,
   kFaultLost,
   kFaultSlow,
+  kFaultDisk,
   kFeatures
 };
 const char *name_of(Feature);

@@ -38,6 +38,8 @@ void look_at_text(const char *text) {
   if (std::strstr(text, "as faults = demands")) ++seen.demanded;
 }
 void log_line(void *, int32_t, const char *text) {
+  if (std::strstr(text, "disk fault strikes")) ++seen.disk;
+  if (std::strstr(text, "faults = strikes")) ++seen.demanded;
   if (std::strstr(text, "on purpose")) {
     ++seen.plugin;
     struck.store(true, std::memory_order_relaxed);

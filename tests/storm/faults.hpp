@@ -16,6 +16,7 @@ struct Effects {
   uint64_t allocation = 0;  // an allocation failed
   uint64_t plugin = 0;      // the layer `faults` struck a call of a plugin
   uint64_t lost = 0;        // a device was lost
+  uint64_t disk = 0;        // a transfer went wrong, as the disk was told
   uint64_t demanded = 0;    // an operation failed as the driver's `faults` demand
 };
 const Effects &effects();

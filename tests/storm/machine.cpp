@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storm/disk.hpp"
 #include "storm/faults.hpp"
 
 namespace storm {
@@ -40,7 +41,8 @@ Settings::Settings(const Machine &m) {
   if (!m.plugin.empty()) files += "+" + plugins().folder + "/faults.so,";
   files.pop_back();
   set("plugins", files);
-  set("log", m.plugin.empty() ? "warn" : "info");
+  // The log says when a fault strikes.
+  set("log", !m.device.empty() || !m.disk.empty() ? "debug" : !m.plugin.empty() ? "info" : "warn");
   set("scheduler", m.policy);
   set("window", std::to_string(m.window));
   set("bypass", std::to_string(m.bypass));
@@ -65,11 +67,20 @@ Settings::Settings(const Machine &m) {
       set("teams", "off");
     }
   } else {
-    set("drivers", "cpu");
+    set("drivers", m.disk.empty() ? "cpu" : "cpu,storm_disk");
     set("pump", m.threads ? "threads" : "manual");
     set("cpu.topology", "pack:1 core:4 pu:1");
     set("workers", std::to_string(m.cores));
     set("teams", m.teams && m.cores > 1 ? "0-" + std::to_string(m.cores - 1) : "off");
+  }
+  if (!m.disk.empty()) {
+    disk_ = true;
+    set("limits", "ram=" + std::to_string(m.host_memory));
+    set("save_ahead", "0");
+    set("storm_disk.path", "/dev/shm");  // a file that costs no disk anything
+    set("storm_disk.capacity", "4M");
+    set("storm_disk.preallocate", "false");
+    set("storm_disk.fault", m.disk);
   }
   if (!m.plugin.empty()) {
     set("layers", "faults");
@@ -86,6 +97,8 @@ consort_status Settings::start(consort_runtime **out) const {
   s.set = pairs.data();
   s.nset = static_cast<uint32_t>(pairs.size());
   s.log = log_line;
+  consort_entry_fn *const disk = disk_entry();
+  if (disk_) s.modules = &disk, s.nmodules = 1;
   return consort_start(&s, out);
 }
 

@@ -25,13 +25,15 @@ struct Machine {
 
   // -- faults --
   long allocation = -1;    // the nth allocation inside calls fails
+  std::string disk;        // of the disk that the host's memory spills to, see disk.hpp: "read@3", "write@1", "full@2", ...
+  uint64_t host_memory = 0;  // bytes of it that are used; with `disk`
   std::string device;      // of driver sim: "lost@20/0", "copy@3", "oom@2", "kernel@4", "slow@8"
   std::string plugin;      // a function of plugins that is refused, of the layer `faults`
   int plugin_nth = 1;
   std::string plugin_status = "E_IO";
 
   bool may_fail() const {
-    return allocation >= 0 || !plugin.empty() || (!device.empty() && device.rfind("slow", 0) != 0);
+    return allocation >= 0 || !plugin.empty() || !disk.empty() || (!device.empty() && device.rfind("slow", 0) != 0);
   }
 };
 
@@ -44,6 +46,7 @@ class Settings {
  private:
   void set(const char *key, std::string value) { all_.emplace_back(key, std::move(value)); }
   std::vector<std::pair<std::string, std::string>> all_;
+  bool disk_ = false;
 };
 
 // Where plugins are, and which policies there are: all in the folder.

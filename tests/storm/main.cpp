@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "storm/determinism.hpp"
 #include "storm/shrink.hpp"
 
 namespace storm {
@@ -20,18 +22,20 @@ constexpr char kHelp[] =
     "storm --seed N [--keep LIST] [--text] [--shrink]           runs one; LIST: steps that stay, as 0-3,7 (program 1: 1:0-3)\n"
     "storm --replay FILE [--shrink]                             runs the case that a text says\n"
     "  --policies A,B    of these alone               --no-faults   without faults\n"
-    "  --faults A,B      of allocation, plugin, oom, copy, kernel, slow, lost\n"
+    "  --faults A,B      of allocation, plugin, oom, copy, kernel, slow, lost, disk; all; none\n"
     "  --threads         with real threads            --plugins DIR where plugins are\n"
     "  --out DIR         where failing cases are kept (storm-failures)\n"
     "  --shrink-for S    seconds to make a failing case smaller (30; 0: not at all)\n"
     "  --failures N      after which to give up (3)   --limit S     seconds after which a case hangs (20)\n"
+    "  --events          with --seed or --replay: all calls, answers and bodies of the case, with their times\n"
     "  --here            with --seed or --replay: in this process, for a debugger; STORM_TRACE=1 in the environment tells each body\n"
+    "storm --seeds A..B --check-determinism   runs each twice, after others and alone, and compares all that happened\n"
     "storm --check-texts  whether texts of cases are read back as they were\n"
     "The status is 0 where no case failed, 1 where one did, 2 where a word is not understood.\n";
 
 struct Options {
   Plan plan;
-  bool texts = false, here = false, range = false, one = false, text = false, coverage = false, shrink = false;
+  bool texts = false, here = false, range = false, one = false, text = false, coverage = false, shrink = false, twice = false, events = false;
   uint64_t seed = 0;
   std::string keep, replay, plugins, out = "storm-failures";
   double shrink_for = 30;
@@ -46,6 +50,17 @@ std::vector<std::string> list_of(const std::string &text) {
   std::vector<std::string> all;
   std::istringstream in(text);
   for (std::string word; std::getline(in, word, ',');) all.push_back(word);
+  return all;
+}
+
+std::vector<std::string> faults_of(const std::string &text) {
+  static const std::vector<std::string> known{"allocation", "plugin", "oom", "copy", "kernel", "slow", "lost", "disk"};
+  if (text == "none") return {};
+  if (text == "all") return known;
+  const auto all = list_of(text);
+  for (const std::string &kind : all)
+    if (std::find(known.begin(), known.end(), kind) == known.end())
+      wrong("--faults: \"" + kind + "\" is none of none, all, allocation, plugin, oom, copy, kernel, slow, lost, disk");
   return all;
 }
 
@@ -77,11 +92,13 @@ Options read_options(int argc, char **argv) {
     else if (word == "--shrink-for") o.shrink_for = std::atof(value().c_str());
     else if (word == "--coverage") o.coverage = true;
     else if (word == "--check-texts") o.texts = true;
+    else if (word == "--check-determinism") o.twice = true;
+    else if (word == "--events") o.events = o.here = true;
     else if (word == "--here") o.here = true;
     else if (word == "--shrink") o.shrink = true;
     else if (word == "--text") o.text = true;
     else if (word == "--no-faults") o.plan.wishes.faults.clear();
-    else if (word == "--faults") o.plan.wishes.faults = list_of(value());
+    else if (word == "--faults") o.plan.wishes.faults = faults_of(value());
     else if (word == "--threads") o.plan.wishes.threads = true;
     else if (word == "--policies") o.plan.wishes.policies = list_of(value());
     else if (word == "--help") std::printf("%s", kHelp), std::exit(0);
@@ -154,8 +171,9 @@ int run_one(const Options &o) {
   if (o.text) std::printf("%s", text_of(compact(c)).c_str());
   if (o.here) {
     Seen seen;
-    const Verdict v = run(c, &seen);
-    std::printf("%s\n%s", v.complaint.empty() ? "good" : v.complaint.c_str(), v.explained.c_str());
+    std::string events;
+    const Verdict v = run(c, &seen, o.events ? &events : nullptr);
+    std::printf("%s%s\n%s", events.c_str(), v.complaint.empty() ? "good" : v.complaint.c_str(), v.explained.c_str());
     std::fflush(stdout);
     std::_Exit(v.complaint.empty() ? 0 : 1);
   }
@@ -179,6 +197,18 @@ int check_texts() {
     }
   }
   return std::printf("1000 texts, each read back as it was\n"), 0;
+}
+
+int run_twice(const Options &o) {
+  int failures = 0;
+  const uint64_t cases = check_determinism(o.plan, [&](const Failure &f) {
+    ++failures;
+    std::printf("seed %llu FAILS: %s, %s", static_cast<unsigned long long>(f.seed), f.complaint.c_str(), f.explained.c_str());
+    std::fflush(stdout);
+  });
+  std::printf("storm: %llu cases from seed %llu, each run twice, %d differ\n", static_cast<unsigned long long>(cases),
+              static_cast<unsigned long long>(o.plan.from), failures);
+  return failures ? 1 : 0;
 }
 
 int run_range(const Options &o) {
@@ -207,5 +237,6 @@ int main(int argc, char **argv) {
   storm::find_plugins(o.plugins.empty() ? storm::own_plugins() : o.plugins);
   if (storm::plugins().policies.empty()) storm::wrong("no scheduler was found in " + storm::plugins().folder);
   if (o.texts) return storm::check_texts();
-  return o.range ? storm::run_range(o) : storm::run_one(o);
+  if (o.twice && !o.range) storm::wrong("--check-determinism needs --seeds");
+  return o.twice ? storm::run_twice(o) : o.range ? storm::run_range(o) : storm::run_one(o);
 }

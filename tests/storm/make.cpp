@@ -25,7 +25,13 @@ void make_faults(Machine &m, Chance &c, const std::vector<std::string> &kinds) {
   const auto on = [&] { return c.percent(70) ? std::string() : "/" + std::to_string(c.pick(m.devices)); };
   const auto nth = [&](int most) { return kind + "@" + std::to_string(1 + c.pick(most)) + on(); };
   const bool devices = m.simulated && m.devices;
-  if (kind == "allocation" || (!devices && kind != "plugin")) {
+  if (kind == "disk") {
+    static const std::vector<std::string> disk{"read", "write", "full", "short", "ends", "spoilt"};
+    m.simulated = m.peer = false;  // the host's memory is what spills
+    m.devices = m.bandwidth = m.noise = 0;
+    m.units = 1;
+    m.disk = c.of(disk) + "@" + std::to_string(1 + c.pick(5));
+  } else if (kind == "allocation" || (!devices && kind != "plugin")) {
     m.allocation = c.pick(c.percent(50) ? 60 : 600);
     if (std::find(kinds.begin(), kinds.end(), "allocation") == kinds.end()) m.allocation = -1;
   } else if (kind == "plugin") {
@@ -76,14 +82,6 @@ Machine make_machine(Chance &c, const Wishes &w) {
   return m;
 }
 
-// Bodies that wait for their children hang under policies that go by models (issue 20, item 1).
-bool bodies_may_wait(const Machine &m) {
-  const auto good = [](const std::string &p) {
-    return p.empty() || p == "lws" || p == "ws" || p == "eager" || p == "prio" || p == "random" || p == "peager";
-  };
-  return good(m.policy) && good(m.context_policy) && std::all_of(m.swaps.begin(), m.swaps.end(), good);
-}
-
 // What programs of the storm have beside those of mixed_make.hpp.
 void add_hint(mixed::Maker &m) {
   constexpr Kind kinds[] = {Kind::kPrefetch, Kind::kEvict, Kind::kWontUse, Kind::kWriteThrough};
@@ -92,7 +90,7 @@ void add_hint(mixed::Maker &m) {
   s.number = m.pick(8);
 }
 void adorn(Step &s, const Machine &m, Chance &c) {
-  s.waits = s.waits && bodies_may_wait(m) && !m.simulated;  // a function on a device must not wait: E_BUSY
+  s.waits = s.waits && !m.simulated;  // a function on a device must not wait: E_BUSY
   if (s.kind != Kind::kTask) return;
   if (m.contexts && s.parent < 0 && s.recorded < 0 && c.percent(40)) s.context = c.pick(2);
   if (m.devices && c.percent(8)) s.worker = mixed::kOnDevice + static_cast<uint32_t>(c.pick(4));
@@ -141,12 +139,15 @@ Case make_case(uint64_t seed, const Wishes &wishes) {
     shape.alone = submitters == 1;
     shape.fails = c.percent(45);
     mixed::Maker maker(seed * 8 + static_cast<uint64_t>(i) + 1, shape);
+    const bool spills = !out.machine.disk.empty();
     maker.before_feature = [&](mixed::Maker &m) {
+      for (int d = 0; spills && !m.here() && d < shape.data; ++d) m.p.slots[static_cast<size_t>(d)].homeless = c.percent(80);
+      for (int d = 0, first = m.here(); spills && !first && d < shape.data; ++d) m.add(Kind::kTask).uses.push_back({d, CONSORT_M_W});
       if (c.percent(8)) add_hint(m);
       if (out.machine.contexts && c.percent(5)) m.add(Kind::kMoveWorker).number = m.pick(4);
     };
     mixed::Program p = maker.make();
-    const int scale = c.percent(30) ? 2 + c.pick(12) : 1;  // larger data fill small memories
+    const int scale = spills || c.percent(30) ? 2 + c.pick(12) : 1;  // larger data fill small memories
     for (mixed::Slot &x : p.slots)
       if (x.layout == mixed::Slot::kVector) x.ld = x.nx *= scale;
     // A part of a part of a datum that was never written finds no memory once it was read: docs/storm.md.
@@ -158,13 +159,12 @@ Case make_case(uint64_t seed, const Wishes &wishes) {
       adorn(s, out.machine, c);
       // In virtual time no unit runs functions of the host in place, which a copy needs: refused, and said so.
       if (s.kind == Kind::kCopy && out.machine.simulated) s.kind = Kind::kEach, s.uses.clear();
-      // issue 20, item 3: it answers before a ready task has run
-      if (s.kind == Kind::kNoReady) s.kind = Kind::kEach;
       // An end that another task's body holds open stays open when a fault keeps that body from running.
       if (out.machine.may_fail()) s.releases = -1;
     }
     out.programs.push_back(std::move(p));
   }
+  if (!out.machine.disk.empty()) out.machine.host_memory = least_memory(out) + 64u * static_cast<unsigned>(c.pick(8));
   if (out.machine.devices && c.percent(60)) out.machine.memory = least_memory(out) + 256u * static_cast<unsigned>(c.pick(5));
   return out;
 }

@@ -43,7 +43,7 @@ std::string explain(consort_runtime *rt) {
 
 class Round {
  public:
-  Round(const Case &c, Seen *seen) : case_(c), seen_(seen) {}
+  Round(const Case &c, Seen *seen, std::string *events) : case_(c), seen_(seen), events_(events) {}
 
   Verdict play() {
     forget_effects();
@@ -51,9 +51,9 @@ class Round {
     consort_runtime *rt = nullptr;
     if (const consort_status s = settings.start(&rt); s < 0) return refused(s, consort_error());
     try {
-      Site *site = new Site(rt, !case_.machine.threads, kPlainCodelets);  // left as it is after a complaint
+      auto site = std::make_unique<Site>(rt, !case_.machine.threads, kPlainCodelets);
       Verdict v = on(*site);
-      if (v.complaint.empty()) delete site;
+      if (!v.complaint.empty()) (void)site.release();  // bodies may still use it
       return v;
     } catch (const mixed::NoSite &e) {
       return refused(e.status, e.what());
@@ -76,6 +76,7 @@ class Round {
     site.patience = m.threads ? 20'000'000'000 : m.simulated ? 100'000'000'000 : 100'000'000;
     site.policies = m.swaps;
     site.trace = std::getenv("STORM_TRACE") != nullptr;
+    site.events = events_;
     site.trouble.possible = m.may_fail();
     site.trouble.refused = struck_since_last_asked;
     site.trouble.seen = look_at_text;
@@ -157,12 +158,13 @@ class Round {
 
   const Case &case_;
   Seen *seen_;
+  std::string *events_;
   bool may_fail_ = false;
 };
 
 }  // namespace
 
-Verdict run(const Case &c, Seen *seen) { return Round(c, seen).play(); }
+Verdict run(const Case &c, Seen *seen, std::string *events) { return Round(c, seen, events).play(); }
 
 std::string kind_of(const std::string &complaint) {
   std::string kind;

@@ -11,7 +11,8 @@ struct Verdict {
   std::string explained;  // what unfinished tasks wait for
 };
 // After a complaint the runtime is left as it is: the process is of no more use.
-Verdict run(const Case &, Seen *seen);
+// `events`, if given, gets a line of each call, its answer and each body.
+Verdict run(const Case &, Seen *seen, std::string *events = nullptr);
 
 // A complaint without its numbers: two complaints of one kind have the same cause, most often.
 std::string kind_of(const std::string &complaint);

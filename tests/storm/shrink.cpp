@@ -62,6 +62,8 @@ class Shrinker {
     const auto earlier = [&](int n) { return std::max(by < 3 ? n - by : n * (5 - by) / 4, 0); };
     if (m.allocation >= 0) m.allocation = earlier(static_cast<int>(m.allocation));
     m.plugin_nth = std::max(1, earlier(m.plugin_nth));
+    if (const size_t disk = m.disk.find('@'); disk != std::string::npos)
+      m.disk = m.disk.substr(0, disk + 1) + std::to_string(std::max(1, earlier(std::atoi(m.disk.c_str() + disk + 1))));
     const size_t at = m.device.find('@');
     if (at == std::string::npos) return;
     const size_t to = m.device.find('/');
@@ -97,7 +99,7 @@ class Shrinker {
   }
   void plainer_machine() {
     const auto machine = [&](auto change) { (void)with([&](Case &c) { change(c.machine); }); };
-    machine([](Machine &m) { m.allocation = -1, m.plugin.clear(), m.device.clear(); });
+    machine([](Machine &m) { m.allocation = -1, m.plugin.clear(), m.device.clear(), m.disk.clear(); });
     machine([](Machine &m) { m.contexts = 0, m.context_cores = 0, m.context_policy.clear(); });
     machine([](Machine &m) { m.teams = false; });
     for (const char *policy : {"eager", "lws"})

@@ -171,6 +171,7 @@ std::string lines_of(const Machine &m) {
     all += Line("contexts " + m.context_policy).value("number", m.contexts, 0).value("each", m.context_cores, 0).text() + "\n";
   Line f("fault");
   f.value("allocation", m.allocation, -1);
+  if (!m.disk.empty()) f.value("disk", m.disk + "," + std::to_string(m.host_memory));
   if (!m.device.empty()) f.value("device", m.device);
   if (!m.plugin.empty()) f.value("plugin", m.plugin + "," + std::to_string(m.plugin_nth) + "," + m.plugin_status);
   return all + (f.text() == "fault" ? "" : f.text() + "\n");
@@ -315,6 +316,7 @@ bool read_machine(const std::vector<Word> &words, Machine &m) {
 void read_faults(const std::vector<Word> &words, Machine &m) {
   for (const Word &w : words) {
     if (w.name == "allocation") m.allocation = static_cast<long>(w.number());
+    if (w.name == "disk") m.disk = w.arg(0), m.host_memory = static_cast<uint64_t>(w.number(1));
     if (w.name == "device") m.device = w.arg(0);
     if (w.name == "plugin")
       m.plugin = w.arg(0), m.plugin_nth = static_cast<int>(w.number(1)), m.plugin_status = w.arg(2);

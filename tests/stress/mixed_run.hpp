@@ -140,6 +140,7 @@ class Run {
         if (must_be_over(b))
           complain(s, "ran before " + std::to_string(b) + ", which delays the end of what it comes after");
     if (site_.trace) trace(call, s);
+    if (site_.events) note_body(call, s);
     for (size_t n = 0; n < f.uses.size(); ++n) come(s, n);
     const Sight &sight = f.runs[turn_of(call, s, turn)];
     for (size_t n = 0; n < f.uses.size(); ++n) look(call, s, n, sight.cells[n]);
@@ -195,6 +196,19 @@ class Run {
       std::fprintf(stderr, ", [%u] at %p holds %lld", n, static_cast<void *>(pointer<int64_t>(call, n)),
                    static_cast<long long>(*pointer<int64_t>(call, n)));
     std::fputc('\n', stderr);
+  }
+
+  void note_body(const consort_call &call, int s) const {
+    std::string line = "program " + std::to_string(number_) + ", t" + std::to_string(s) + " runs on worker " +
+                       std::to_string(call.worker) + " of " + std::to_string(call.team) + ":";
+    for (size_t n = 0; n < fates_[static_cast<size_t>(s)].uses.size(); ++n) {
+      const Fate &f = fates_[static_cast<size_t>(s)];
+      if (!reads(f.uses[n].mode)) continue;  // what was there before is chance
+      const Cells cells(call.views[n], f.shapes[n]);
+      for (int i = 0; i < f.shapes[n].cells(); ++i) line += " " + std::to_string(cells[static_cast<size_t>(i)]);
+      line += ",";
+    }
+    site_.note(line);
   }
 
   // -- bodies ----------------------------------------------------------------------------------------------------
@@ -295,6 +309,7 @@ class Run {
     if (f.ran.load() + (kVia == Via::kReady) > std::max(1, a.run->step(a.step).turns))
       a.run->complain(a.step, "a hook came late");
     ++(kVia == Via::kReady ? f.ready : f.begun);
+    a.run->site_.note("hook of t" + std::to_string(a.step));
     a.run->send_children(a.step, kVia);
   }
   static void hook_dropped(void *arg) {
@@ -309,6 +324,7 @@ class Run {
     if (outcome->status != want && !a.run->excused(outcome->status, want))
       a.run->complain(a.step, std::string("was done with ") + consort_status_name(outcome->status));
     ++a.run->fate(a.step).done;
+    a.run->site_.note("t" + std::to_string(a.step) + " is done: " + consort_status_name(outcome->status));
     a.run->send_children(a.step, Via::kDone);
   }
 
@@ -337,9 +353,16 @@ class Run {
   // -- calls -----------------------------------------------------------------------------------------------------
 
   template <class F>
-  static consort_status call(F f) {
-    const MayFail inside(true);
-    return f();
+  consort_status call(F f) {
+    consort_status status;
+    {
+      const MayFail inside(true);
+      status = f();
+    }
+    if (site_.events)
+      site_.note("program " + std::to_string(number_) + ", before t" + std::to_string(at_) + ": a call answers " +
+                 consort_status_name(status) + (status < 0 ? std::string(": ") + consort_error() : ""));
+    return status;
   }
   // A call that a fault refused has changed nothing: it is made again, and the fault does not come twice.
   template <class F>
@@ -373,6 +396,8 @@ class Run {
     if (status < 0 && site_.trouble.refused && site_.trouble.refused())
       if (const consort_status again = call(unregister); again != CONSORT_E_STALE) status = again;
     if (status >= 0 || (x.poisoned && status != CONSORT_E_STALE) || excused(status, CONSORT_OK)) return;
+    // A fault may have kept a task from writing the datum anew: then the failure before it, as planned, is still its own.
+    if (status == CONSORT_E_INVAL && troubled() && oracle_.anything_failed()) return;
     complain(s, std::string("unregister answered ") + consort_status_name(status) + ": " + consort_error());
   }
   void told(consort_status status) {

@@ -1,6 +1,9 @@
 // mixed_site.hpp — a runtime that programs run on, one after the other or side by side, and what they share there.
 #pragma once
+#include <consort/clock.h>
+
 #include <array>
+#include <mutex>
 #include <stdexcept>
 
 #include "stress/mixed_oracle.hpp"
@@ -68,6 +71,7 @@ struct Site {
   Rt rt;
   std::vector<uint32_t> cores, devices, teams;  // ids of workers of the host and of others, of teams
   bool manual, trace = false;  // trace: each body is told on stderr
+  std::string *events = nullptr;  // where set: each call with its answer, and each body, with the time
   int64_t patience = kLong;  // ns: a wait that lasts longer hangs
   Trouble trouble;
   consort_codelet_id body, team_body;
@@ -121,6 +125,15 @@ struct Site {
       make(consort_register(rt, &sum, &shared[i]), "register");
     }
     make(consort_data_set_reduction(rt, shared[2], init[Slot::kVariable], combine[Slot::kVariable]), "reduction");
+  }
+
+  void note(const std::string &line) {
+    if (!events) return;
+    const MayFail outside(false);
+    uint64_t now = 0;
+    (void)consort_now(rt, &now);
+    const std::lock_guard lock(events_mutex_);
+    *events += "[" + std::to_string(now) + "] " + line + "\n";
   }
 
   // Which worker or team a step is bound to; NONE where this machine has none of that kind.
@@ -186,6 +199,7 @@ struct Site {
     return CONSORT_OK;
   }
   Slot::Layout kinds_[3];
+  std::mutex events_mutex_;
 };
 
 }  // namespace mixed

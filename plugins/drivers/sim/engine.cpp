@@ -266,6 +266,8 @@ bool Engine::strikes(Device &d, Fault::Kind kind) noexcept {
     else
       yes |= f.nth == n;
   }
+  constexpr const char *kWhat[] = {"an allocation", "a copy", "a kernel", "the device"};
+  if (yes) say(d, 3, Text("faults = strikes %s, number %" PRIu64, kWhat[kind], n));
   return yes;
 }
 
