@@ -157,6 +157,7 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again)
   e->done = d.done;
   e->done_arg = d.done_arg;
   e->work = d.work;
+  if (d.done && draft.rt.virtual_time) draft.rt.idle_pump.begin(draft.rt);
   if (d.name && !(e->name = strdup(d.name))) return no_memory();
   if (!d.nafter) return CONSORT_OK;
   if (!(e->after = static_cast<TaskName *>(std::malloc(d.nafter * sizeof(TaskName))))) return no_memory();

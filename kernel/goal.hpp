@@ -103,5 +103,8 @@ consort_status wait_by_pumping(Hand &, const Goal &, const Deadline &) noexcept;
 bool pump_for_records(Hand &) noexcept;
 // In virtual time: what was submitted since the last call took its submitter so long. Before a wait looks at the clock.
 void charge_submissions(Runtime &) noexcept;
+// A wait with a timeout of 0 found nothing, in virtual time. A loop of such waits lets no time pass: after a thousand of
+// one thread that no longer wait interrupts, each takes one event.
+void step_for_polls(Runtime &) noexcept;
 
 }  // namespace consort

@@ -54,6 +54,7 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   Group *const parent = h && h->task ? h->task->group : nullptr;
   g->parent.store(parent, std::memory_order_relaxed);
   if (parent) ++parent->children;
+  if (g->done && rt_.virtual_time) rt_.idle_pump.begin(rt_);
   if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the hands
   return g;
 }
@@ -113,6 +114,7 @@ Result<int> Groups::fd(Group &g) {
     }
     fd = g.fd;
   }
+  if (rt_.virtual_time) rt_.idle_pump.begin(rt_);
   fence::heavy();  // from here on a hand that finishes sees the watcher, or its count is seen here
   tell_if_idle(g);
   return fd;

@@ -68,6 +68,7 @@ struct Hand {
   bool asking = false;                // inside a codelet's can_execute(); in_callback then too
   uint8_t watched = 0;                // submissions go the long way: somebody looks at them (kWatched*)
   uint32_t lease_tries = 0;
+  uint32_t polls = 0;                 // in virtual time: waits of timeout 0 in a row that found nothing; see pump.cpp
   bool gave_way = false;              // the window, at the last look: nothing could end without this thread
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackRoom stack;

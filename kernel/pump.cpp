@@ -55,6 +55,16 @@ void charge_submissions(Runtime &rt) noexcept {
   if (all > before) rt.clock.advance((all - before) * rt.submit_ns);
 }
 
+void step_for_polls(Runtime &rt) noexcept {
+  constexpr uint32_t kPolls = 1000;
+  Hand *const h = rt.this_hand();
+  if (!h || h->task || h->in_callback || ++h->polls <= kPolls) return;
+  settle_down(rt, *h);
+  push_kept(rt, *h);
+  charge_submissions(rt);
+  pump_all(rt, *h, CONSORT_NEVER);
+}
+
 static consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
   while (!goal.reached()) {
     const bool late = deadline.passed();  // what happens at that very moment still counts
@@ -62,6 +72,7 @@ static consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &
     if (late) return CONSORT_E_TIMEOUT;
     sleep_until(h, goal, Deadline(goal.rt.clock, -1), 50'000);  // only another thread can help now
   }
+  h.polls = 0;
   return CONSORT_OK;
 }
 

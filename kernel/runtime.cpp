@@ -296,6 +296,7 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
 }
 
 Runtime::~Runtime() {
+  idle_pump.end();
   stopping.store(true, std::memory_order_seq_cst);
   for (auto &w : workers) w->tell_threads_to_stop();
   for (auto &w : workers) w->join();

@@ -22,6 +22,7 @@
 #include "fence.hpp"
 #include "gang.hpp"
 #include "group.hpp"
+#include "idle_pump.hpp"
 #include "hand.hpp"
 #include "lost_devices.hpp"
 #include "memory.hpp"
@@ -158,6 +159,7 @@ struct Runtime {
   Recordings recordings;
   Plans plans;
   Copying copying;
+  IdlePump idle_pump;                      // virtual time
   Policy policy;
   const std::unique_ptr<Models> models;
   Gangs gangs;

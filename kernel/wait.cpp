@@ -23,7 +23,11 @@ constexpr uint32_t kStopCalm = 8;          // looks at which nothing happened an
 
 consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint32_t flags) noexcept {
   if (goal.reached()) return CONSORT_OK;
-  if (timeout_ns == 0) return goal.surely_reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
+  if (timeout_ns == 0) {
+    if (goal.surely_reached()) return CONSORT_OK;
+    if (rt.virtual_time) step_for_polls(rt);
+    return CONSORT_E_TIMEOUT;
+  }
   Hand *h = rt.this_hand();
   if (!h) return CONSORT_E_NOMEM;
   settle_down(rt, *h);

@@ -2,6 +2,9 @@
 // here, so nothing has to be moved.
 #include <consort/clock.h>
 #include <consort/order.h>
+#include <poll.h>
+
+#include <future>
 
 #include "api/harness.hpp"
 #include "support/text_file.hpp"
@@ -212,6 +215,51 @@ TEST(VirtualTime, TimeRunsOutInIt) {
   EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_task_wait(rt, t, 1'000'000'000, 0), "time ran out");
   EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_task_wait(rt, t, 3'999'999'998, 0), "time ran out");
   EXPECT_OK(consort_task_wait(rt, t, 2, 0));
+}
+
+// An event loop sleeps in the system, so no thread waits in the runtime.
+TEST(VirtualTime, GoesOnWhileTheProgramSleepsForADescriptor) {
+  Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
+  Bodies body;
+  const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
+  consort_group_id group{0};
+  ASSERT_OK(consort_group_create(rt, nullptr, &group));
+  Desc(slow).in(group).must(rt);
+  Desc(slow).in(group).must(rt);
+  pollfd p{-1, POLLIN, 0};
+  ASSERT_OK(consort_group_fd(rt, group, &p.fd));
+  ASSERT_EQ(poll(&p, 1, 20'000), 1) << "the descriptor becomes readable";
+  EXPECT_OK(consort_group_wait(rt, group, 0, 0));
+  uint64_t ns = 0;
+  ASSERT_OK(consort_now(rt, &ns));
+  EXPECT_GE(ns, 5'000'000'000u);
+}
+
+TEST(VirtualTime, GoesOnWhileTheProgramSleepsForACallback) {
+  Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
+  Bodies body;
+  const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
+  for (int turn = 0; turn < 3; ++turn) {
+    std::promise<void> ended;
+    Desc d(slow);
+    d.d.done = [](void *p, const consort_outcome *) { static_cast<std::promise<void> *>(p)->set_value(); };
+    d.d.done_arg = &ended;
+    d.must(rt);
+    ASSERT_EQ(ended.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  }
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));
+}
+
+TEST(VirtualTime, GoesOnWhileTheProgramPolls) {
+  Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
+  Bodies body;
+  const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
+  Desc(slow).must(rt);
+  int polls = 0;
+  for (; polls < 100'000 && consort_wait_all(rt, 0, 0) == CONSORT_E_TIMEOUT; ++polls) {
+  }
+  EXPECT_LT(polls, 100'000) << "polling ends";
+  EXPECT_GE(polls, 1'000) << "a few polls do not move the clock";
 }
 
 TEST(VirtualTime, IndependentTasksOverlap) {

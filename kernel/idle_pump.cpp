@@ -1,0 +1,86 @@
+#include "idle_pump.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "goal.hpp"
+#include "runtime.hpp"
+#include "wait.hpp"
+
+namespace consort {
+
+static constexpr int64_t kNap = 1'000'000;  // ns between two looks
+static constexpr uint32_t kLooks = 4;       // at which all threads slept, before the first step
+
+// "TID (NAME) STATE ...": the name may hold brackets of its own. An unreadable thread has ended.
+static bool sleeps(int tasks, const char *tid) noexcept {
+  char path[64], text[512];
+  std::snprintf(path, sizeof path, "%s/stat", tid);
+  const int fd = ::openat(tasks, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;
+  const ssize_t n = ::read(fd, text, sizeof text - 1);
+  ::close(fd);
+  if (n <= 0) return true;
+  text[n] = 0;
+  const char *const name_end = std::strrchr(text, ')');
+  return name_end && name_end[1] == ' ' && std::strchr("SIZX", name_end[2]);
+}
+
+static bool all_others_sleep() noexcept {
+  const std::unique_ptr<DIR, int (*)(DIR *)> tasks(::opendir("/proc/self/task"), ::closedir);
+  if (!tasks) return false;
+  const pid_t self = ::gettid();
+  while (const dirent *e = ::readdir(tasks.get())) {
+    if (e->d_name[0] == '.' || std::atoi(e->d_name) == self) continue;
+    if (!sleeps(::dirfd(tasks.get()), e->d_name)) return false;
+  }
+  return true;
+}
+
+void IdlePump::begin(Runtime &rt) noexcept {
+  if (begun_.load(std::memory_order_relaxed)) return;  // the lock orders all that follows
+  std::lock_guard lock(mutex_);
+  if (begun_.exchange(true, std::memory_order_relaxed)) return;
+  try {
+    thread_ = std::thread([this, &rt] { run(rt); });
+  } catch (const std::exception &e) {
+    rt.log(1, std::string("no thread that steps the workers while the program sleeps in an event loop: virtual time then "
+                          "goes on only while a thread waits in the runtime: ") + e.what());
+  }
+}
+
+void IdlePump::end() noexcept {
+  ending_.store(true, std::memory_order_relaxed);  // wake() releases it to the thread
+  parker_.wake();
+  std::lock_guard lock(mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+void IdlePump::run(Runtime &rt) noexcept {
+  name_this_thread("idle pump");
+  Hand *const h = rt.this_hand();
+  if (!h) return rt.log(1, "no memory for the thread that steps the workers while the program sleeps in an event loop");
+  // A thread that is inside a step holds the turn: whatever it sleeps for is part of a task.
+  const auto may_step = [&] {
+    return !ending_.load(std::memory_order_relaxed) && !rt.pumping.load(std::memory_order_relaxed) &&
+           rt.finished() != rt.submitted() && all_others_sleep();
+  };
+  for (uint32_t looks = 0; !ending_.load(std::memory_order_relaxed);) {
+    parker_.wait(kNap);
+    looks = may_step() ? looks + 1 : 0;
+    if (looks < kLooks) continue;
+    do {
+      charge_submissions(rt);
+    } while (pump_all(rt, *h, CONSORT_NEVER) && may_step());
+    looks = 0;
+  }
+}
+
+}  // namespace consort
