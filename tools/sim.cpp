@@ -128,6 +128,12 @@ int run_sim(const Settings &settings, const Simulation &s) {
   if (!s.trace.empty()) set("CONSORT_SIM__TRACE", s.trace);
   const int status = run_program(s.program);
   const bool simulated = print_report(report.path.c_str(), s.json);
+  if (simulated && !s.execute) {  // any program that compares its results is caught by it
+    if (s.json != "-") std::puts("results         not computed: kernels only took time; --execute calls their functions");
+    if (status != 0)
+      complain(s.program[0] + " ended with status " + std::to_string(status) +
+               ": it may have looked at results, which are not computed without --execute");
+  }
   if (!simulated && status == 0) {
     return complain("nothing was simulated: " + s.program[0] + " started no runtime, or sets `drivers` in its own code");
   }

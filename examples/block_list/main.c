@@ -115,8 +115,9 @@ int main(int argc, char **argv) {
       const double off = fabs(sum - y[v * n + i]) / (double)n;
       if (!(off <= worst)) worst = off;
     }
-  printf("block_list: %llu x %llu numbers kept as %llu, %llu products, largest error %.1e\n", (unsigned long long)n,
-         (unsigned long long)n, (unsigned long long)kept, (unsigned long long)vectors, worst);
+  if (is_nothing_computed()) worst = 0;
+  else printf("block_list: %llu x %llu numbers kept as %llu, %llu products, largest error %.1e\n", (unsigned long long)n,
+              (unsigned long long)n, (unsigned long long)kept, (unsigned long long)vectors, worst);
   free(x);
   free(y);
   free(data);

@@ -1,8 +1,5 @@
 // hello — the shortest program: one vector, one codelet, one task.
-#include <consort/consort.hpp>
-
-#include <cstdio>
-#include <vector>
+#include "../example.hpp"
 
 int main() {
   consort::Runtime rt;                              // plugins and policy from config, or defaults
@@ -15,6 +12,5 @@ int main() {
 
   rt.submit(scale, consort::rw(x), 3.0f);           // asynchronous; dependencies inferred
   auto view = x.read();                             // waits, brings the data home, RAII release
-  std::printf("the first element is %g\n", static_cast<double>(view[0]));
-  return view[0] == 3.0f ? 0 : 1;
+  return example::end(view[0] == 3.0f, "the first element is %g", static_cast<double>(view[0]));
 }

@@ -81,6 +81,17 @@ static uint64_t runs(consort_runtime *rt, consort_codelet_id id, uint32_t worker
   return n;
 }
 
+/* The workers that "advance" has a function for: a machine may have units of other classes, too. */
+static uint32_t able_workers(consort_runtime *rt, uint32_t workers, uint32_t *able) {
+  uint32_t n = 0;
+  for (uint32_t w = 0; w < workers; w++) {
+    consort_worker_info info = {.size = sizeof info};
+    check(consort_get_worker(rt, w, &info), "worker");
+    if (!strcmp(info.klass, "cpu") || !strcmp(info.klass, "opencl") || !strcmp(info.klass, "gpu")) able[n++] = w;
+  }
+  return n;
+}
+
 int main(int argc, char **argv) {
   const uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
   const uint64_t pieces = argc > 2 ? strtoull(argv[2], NULL, 10) : 8, steps = argc > 3 ? strtoull(argv[3], NULL, 10) : 12;
@@ -95,6 +106,9 @@ int main(int argc, char **argv) {
   consort_info info = {.size = sizeof info};
   check(consort_start(NULL, &rt), "start");
   check(consort_get_info(rt, &info), "info");
+  uint32_t *able = malloc(info.nworkers * sizeof *able);
+  const uint32_t nable = able ? able_workers(rt, info.nworkers, able) : 0;
+  if (!nable) return fputs("multiformat: no worker of class cpu, opencl or gpu, or no memory\n", stderr), 1;
   const consort_codelet_id go = make(rt, "advance", step_points, step_lines, 0),
                            to = make(rt, "apart", NULL, apart, 1),  /* on the side that wants it */
                            from = make(rt, "together", together, together, 0);
@@ -114,7 +128,7 @@ int main(int argc, char **argv) {
       task.codelet = go;
       task.uses = &use;
       task.nuses = 1;
-      task.worker = (uint32_t)((s + k) % info.nworkers);
+      task.worker = able[(s + k) % nable];
       check(consort_submit(rt, &task, NULL), "submit");
     }
   for (uint64_t k = 0; k < pieces; k++) check(consort_unregister(rt, piece[k]), "unregister"); /* structs again */
@@ -134,6 +148,7 @@ int main(int argc, char **argv) {
           "%llu wrong\n",
           wrong ? "WRONG: " : "", (unsigned long long)n, (unsigned long long)pieces, (unsigned long long)steps,
           (unsigned long long)there, (unsigned long long)back, (unsigned long long)wrong);
+  free(able);
   free(piece);
   free(p);
   return wrong != 0;

@@ -35,6 +35,10 @@ int main(int argc, char **argv) try {
       std::puts("ptx_axpy: no unit of class \"cuda\" here, and nothing else runs PTX");
       return 0;
     }
+    if (example::is_nothing_computed()) {
+      std::puts("ptx_axpy: not computed: a simulated GPU runs the function for cores, and PTX has none");
+      return 0;
+    }
     std::vector<consort::Data<std::span<float>>> xs, ys;
     for (size_t p = 0; p < pieces; ++p) {
       const size_t begin = n * p / pieces, end = n * (p + 1) / pieces;

@@ -120,7 +120,8 @@ int main(int argc, char **argv) {
   consort_worker_info gpu;
   const char *why = "no unit of class \"cuda\" here, and nothing else shares memory with OpenGL";
   const uint32_t worker = gpu_of(rt, &gpu);
-  if (worker != CONSORT_NONE) why = gl_begin();
+  if (is_nothing_computed()) why = "not computed: a simulated GPU shares no memory with OpenGL";
+  else if (worker != CONSORT_NONE) why = gl_begin();
   if (why) {
     printf("render: %s\n", why);
     return check(consort_stop(rt), "stop"), 0;

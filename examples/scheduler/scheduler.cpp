@@ -41,7 +41,8 @@ int main(int argc, char **argv) try {
   consort::Runtime rt(settings);
   const std::string policy = rt.info().scheduler;
   const uint32_t workers = rt.info().nworkers;
-  for (uint32_t w = 0; w < workers; ++w) rt.submit({.worker = w}, gate, &record);
+  for (uint32_t w = 0; w < workers; ++w)  // a device has no function of `gate`
+    if (rt.worker(w).klass == std::string("cpu")) rt.submit({.worker = w}, gate, &record);
   for (size_t i = 0; i < n; ++i) rt.submit({.priority = static_cast<int32_t>(i % 10)}, note, &record, i);
   record.open = true;
   rt.wait();

@@ -1,9 +1,6 @@
 /* vector_scal — the C API: a vector in pieces, each scaled by a task of its own, on cores, OpenCL devices and GPUs.
  * Prints the first element before and after, and checks them all.   vector_scal [ELEMENTS [PIECES]] */
-#include <consort/consort.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "example.h"
 
 static consort_status scale(const consort_call *call) {
   const consort_vector_view *x = call->views[0];
@@ -25,12 +22,6 @@ static const char scale_cu[] =
     "  unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;\n"
     "  if (i < n) x[i] *= factor;\n"
     "}";
-
-static void check(consort_status status, const char *what) {
-  if (status >= 0) return;
-  fprintf(stderr, "WRONG: %s: %s: %s\n", what, consort_status_name(status), consort_error());
-  exit(1);
-}
 
 int main(int argc, char **argv) {
   const uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1 << 20;
@@ -77,8 +68,9 @@ int main(int argc, char **argv) {
   for (uint64_t p = 0; p < pieces; p++) check(consort_unregister(rt, piece[p]), "unregister"); /* v is ours again */
   check(consort_stop(rt), "stop");
 
-  printf("AFTER: the first element is %.2f\n", (double)v[0]);
-  for (uint64_t i = 0; i < n; i++)
+  const int computed = !is_nothing_computed();
+  if (computed) printf("AFTER: the first element is %.2f\n", (double)v[0]);
+  for (uint64_t i = 0; computed && i < n; i++)
     if (v[i] != factor) {
       fprintf(stderr, "WRONG: element %llu is %g, not %g\n", (unsigned long long)i, (double)v[i], (double)factor);
       return 1;

@@ -206,6 +206,23 @@ class Example(unittest.TestCase):
         if NAME not in AT_HOME | CUDA_ALONE:
             self.good(*self.runs[-1].split(), **DEVICES)
 
+    def test_in_a_simulation_it_ends_and_says_that_nothing_was_computed(self):
+        program = os.path.abspath(PROGRAM)
+        consort = os.path.join(os.path.dirname(program), 'consort')
+        if not os.path.exists(consort):
+            self.skipTest('the command is not built here')
+        with tempfile.TemporaryDirectory() as folder:
+            for classes in (('cpu',), ('cpu', 'cuda')):
+                machine = os.path.join(folder, 'machine.toml')
+                with open(machine, 'w') as f:
+                    f.write('[[device]]\nname = "cpu"\nhost = true\nclass = "cpu"\nunits = 2\ndepth = 1\nmemory = "16G"\n')
+                    f.write('[[device]]\nname = "gpu"\nclass = "cuda"\nmemory = "4G"\n' if 'cuda' in classes else '')
+                done = subprocess.run([consort, 'sim', '--machine', machine, '--', program], capture_output=True, text=True,
+                                      timeout=120, cwd=folder)
+                self.assertEqual(done.returncode, 0, f'{classes}: {done.stdout}{done.stderr}')
+                self.assertRegex(done.stdout, r'simulated time [^\0]*\nresults +not computed: ')
+                self.assertNotIn('WRONG', done.stderr)
+
     def test_a_policy_of_its_own_is_used_and_others_may_be(self):
         if NAME == 'scheduler':
             for _ in range(10):

@@ -67,7 +67,7 @@ TEST(Program, Runs) {
     }
   for (const consort_data_id x : data) ASSERT_EQ(consort_unregister(rt, x), CONSORT_OK) << consort_error();
   ASSERT_EQ(consort_stop(rt), CONSORT_OK) << consort_error();
-  for (const auto &one : v) EXPECT_EQ(one[0], std::string(mode) == "executed" ? kLinks : 0);
+  for (const auto &one : v) EXPECT_EQ(one[0], std::string(mode) == "timed" || std::string(mode) == "contexts" ? 0 : kLinks);
 }
 
 class Sim : public consort_test::Tools {
@@ -140,6 +140,16 @@ TEST_F(Sim, ExamplesTellSimulatedTimeAndMissingResults) {
   EXPECT_EQ(other.status, 0) << other.out;
   EXPECT_TRUE(other.has("simulated: no task was run, so no result is looked at")) << other.out;
   EXPECT_FALSE(other.has("WRONG")) << other.out;
+}
+
+// A user's program knows nothing of examples/example.hpp: it compares, finds its results wrong, and ends with 1.
+TEST_F(Sim, SaysThatResultsAreNotComputedToAnyProgram) {
+  const Answer wrong = sim("", "compares");
+  EXPECT_EQ(wrong.status, 1) << wrong.out;
+  EXPECT_TRUE(wrong.has("results         not computed")) << wrong.out;
+  EXPECT_TRUE(wrong.has(" ended with status 1: it may have looked at results, which are not computed without --execute")) << wrong.out;
+  EXPECT_TRUE(sim("").has("results         not computed"));
+  EXPECT_FALSE(sim("--execute", "executed").has("not computed"));
 }
 
 TEST_F(Sim, TheSameSeedTheSameTrace) {
