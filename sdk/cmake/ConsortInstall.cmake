@@ -22,7 +22,7 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/sdk/include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 install(EXPORT ConsortTargets NAMESPACE Consort:: DESTINATION ${package_dir} COMPONENT sdk)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ConsortConfig.cmake.in ${PROJECT_BINARY_DIR}/ConsortConfig.cmake
-  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/ConsortConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/ConsortConfig.cmake ${PROJECT_BINARY_DIR}/ConsortConfigVersion.cmake
   ${CMAKE_CURRENT_LIST_DIR}/ConsortPlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/CheckPlugin.cmake
@@ -40,4 +40,18 @@ else()
   set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/consort.pc.in ${PROJECT_BINARY_DIR}/consort.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/consort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT sdk)
+# Where the system's loader looks by itself, no run path goes into programs.
+file(READ ${PROJECT_BINARY_DIR}/consort.pc text)
+string(REPLACE "-Wl,-rpath,\${libdir} " "" text "${text}")
+file(WRITE ${PROJECT_BINARY_DIR}/system/consort.pc "${text}")
+install(CODE "
+  cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_PREFIX NORMALIZE OUTPUT_VARIABLE where)
+  set(pc [[${PROJECT_BINARY_DIR}/consort.pc]])
+  if(\"\${where}/${CMAKE_INSTALL_LIBDIR}\" MATCHES \"^/+(usr/+)?lib\" OR [[${CMAKE_INSTALL_LIBDIR}]] MATCHES \"^/(usr/)?lib\")
+    set(pc [[${PROJECT_BINARY_DIR}/system/consort.pc]])
+  endif()
+  if(IS_ABSOLUTE [[${CMAKE_INSTALL_LIBDIR}]])
+    file(INSTALL DESTINATION [[${CMAKE_INSTALL_LIBDIR}/pkgconfig]] TYPE FILE FILES \${pc})
+  else()
+    file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\" TYPE FILE FILES \${pc})
+  endif()" COMPONENT sdk)

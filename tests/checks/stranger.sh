@@ -10,7 +10,7 @@ build=$(readlink -f "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
-unset CONSORT_PLUGIN_PATH CONSORT_PLUGINS CONSORT_CONFIG
+unset CONSORT_PLUGIN_PATH CONSORT_PLUGINS CONSORT_CONFIG LD_LIBRARY_PATH
 export XDG_CACHE_HOME=$work/cache
 passed=0 failed=0
 
@@ -30,6 +30,12 @@ refused() { # the command fails with an answer, not with a crash
   timeout 20 "$@"
   local status=$?
   [ $status -gt 0 ] && [ $status -lt 124 ]
+}
+system_package() { # nothing is installed into the system: DESTDIR stands before
+  DESTDIR=$work/system cmake --install "$build" --prefix /usr --component sdk || return 1
+  local pc
+  pc=$(find "$work/system" -name consort.pc)
+  [ -n "$pc" ] && ! grep -q rpath "$pc"
 }
 configure_and_build() { # SOURCE BUILD [OPTIONS]; that it builds is the question, not how fast it is
   local source=$1 to=$2
@@ -70,6 +76,9 @@ done
 
 step "run on them, C" timeout 60 "$work/embed/embed_c"
 step "run on them, C++" timeout 60 "$work/embed/embed_cpp"
+step "install a program" cmake --install "$work/embed" --prefix "$work/elsewhere"
+step "run it from there" timeout 60 "$work/elsewhere/bin/embed_c"
+step "a system's package has no run path" system_package
 for scheduler in "$work"/plugins/schedulers/*/; do
   scheduler=$(basename "$scheduler")
   step "run on scheduler $scheduler" timeout 60 "$work/embed/embed_c" scheduler "$scheduler" workers 2
@@ -112,10 +121,11 @@ fi
 
 # The lines of docs/use.md and docs/embed.md, with nothing else in the environment.
 export PKG_CONFIG_PATH=$libdir/pkgconfig
-rpath='-Wl,-rpath,"$(pkg-config --variable=libdir consort)"'
-step "docs/use.md and docs/embed.md say this line" grep -qF -e "\$(pkg-config --cflags --libs consort) $rpath" "$root/docs/use.md" "$root/docs/embed.md"
-step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' \$(pkg-config --cflags --libs consort) $rpath -o '$work/by_pc'"
-step "embed by pkg-config, C++" bash -c "c++ -std=c++20 -O2 '$root/tests/checks/embed/main.cpp' \$(pkg-config --cflags --libs consort) $rpath -o '$work/by_pc_cpp'"
+for page in use embed; do
+  step "docs/$page.md says this line" grep -qE '^c(c|\+\+) .* \$\(pkg-config --cflags --libs consort\) -o ' "$root/docs/$page.md"
+done
+step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' \$(pkg-config --cflags --libs consort) -o '$work/by_pc'"
+step "embed by pkg-config, C++" bash -c "c++ -std=c++20 -O2 '$root/tests/checks/embed/main.cpp' \$(pkg-config --cflags --libs consort) -o '$work/by_pc_cpp'"
 step "run it, C++" timeout 60 "$work/by_pc_cpp"
 step "run it" timeout 60 "$work/by_pc"
 step "pkg-config knows the plugins' folder" test "$(pkg-config --variable=plugindir consort)" -ef "$libdir/consort/plugins"
