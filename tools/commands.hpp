@@ -47,8 +47,10 @@ int failed();                                   // prints consort_error(), answe
 
 // json: one object on standard output instead (docs/command-json.md).
 int run_plugins(Settings &, bool verbose, bool json);
-// A folder with a plugin to begin with. language: "c" or "cpp"; folder "": the name's. Throws with the reason.
-int run_new(const std::string &kind, const std::string &name, const std::string &language, const std::string &folder);
+struct NewPlugin {
+  std::string kind, name, language, folder;  // "c" or "cpp"; "": the name's
+};
+int run_new(const NewPlugin &, bool json);   // a folder with a plugin to begin with; throws with the reason
 int run_config(Settings &, bool changed_only, bool json);
 struct TopoOptions {
   std::string svg;                        // "": no picture
@@ -58,7 +60,7 @@ int run_topo(Settings &, const TopoOptions &);
 int run_doctor(Settings &, bool json);   // 1: no runtime starts here
 // operands: "KERNEL=N", how many tiles a kernel works on, of those that are not known.
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
-                       const std::vector<std::string> &operands);
+                       const std::vector<std::string> &operands, bool json = false);
 
 struct Simulation {
   std::string machine, policy, noise, seed, trace, kernels, json;  // "": as the program or the defaults have it
@@ -77,9 +79,9 @@ int run_bound(Settings &, const BoundOptions &);
 int run_model_list(Settings &, bool json);
 int run_model_show(Settings &, const std::string &name, uint32_t fit, bool json);  // fit: CONSORT_MODEL_*, 0 none
 int run_model_check(Settings &, bool json);
-int run_model_plot(Settings &, const std::string &name, const std::string &out, uint32_t fit);
+int run_model_plot(Settings &, const std::string &name, const std::string &out, uint32_t fit, bool json);
 int run_model_import(Settings &, const std::string &from, const std::string &name, const std::vector<std::string> &classes,
-                     bool energy);
+                     bool energy, bool json = false);
 
 struct ConformOptions {
   std::vector<std::string> files;

@@ -1,4 +1,4 @@
-// completion.hpp — `consort completion`: scripts for shells, made of the definitions of commands and options in main.cpp.
+// completion.hpp — `consort completion`: scripts for shells, made of the definitions in command_line.cpp.
 #pragma once
 #include <CLI/App.hpp>
 #include <string>

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "json.hpp"
 #include "plain_file.hpp"
 #include "terminal.hpp"
 #include "conform/declared.hpp"
@@ -18,12 +19,6 @@
 
 namespace tool {
 namespace {
-
-int list_cases() {
-  for (const conform::Case *c : conform::cases_for(0))
-    std::printf("%-40s %-10s level %2d  %s\n", c->full_name().c_str(), c->group, c->rule().level, c->rule().rule);
-  return 0;
-}
 
 // --json or --junit: opened before the first case runs, so that nobody waits for minutes and then has nothing.
 class Output {
@@ -46,6 +41,18 @@ class Output {
   std::string path_;
   std::ofstream file_;
 };
+
+int list_cases(const std::string &json) {
+  Output to(json);
+  Json all = document("conform"), &cases = all["cases"] = Json::array();
+  for (const conform::Case *c : conform::cases_for(0)) {
+    const conform::Rule &r = c->rule();
+    cases.push_back({{"case", c->full_name()}, {"group", c->group}, {"level", r.level}, {"rule", r.rule}});
+    if (json != "-") std::printf("%-40s %-10s level %2d  %s\n", c->full_name().c_str(), c->group, r.level, r.rule);
+  }
+  to.write(text_of(all) + "\n");
+  return 0;
+}
 
 std::string listed(const std::vector<std::string> &names) {
   std::string text;
@@ -154,7 +161,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
 }  // namespace
 
 int run_conform(const Settings &settings, const ConformOptions &asked) try {
-  return asked.list ? list_cases() : judge_all(settings, asked);
+  return asked.list ? list_cases(asked.json) : judge_all(settings, asked);
 } catch (const std::exception &e) {  // 1 is for plugins that break a rule
   return complain(e.what(), 2);
 }

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "commands.hpp"
+#include "json.hpp"
 #include "plain_file.hpp"
 
 namespace tool {
@@ -287,7 +288,7 @@ std::map<std::string, int> read_operands(const std::vector<std::string> &given) 
 }  // namespace
 
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
-                       const std::vector<std::string> &operands) {
+                       const std::vector<std::string> &operands, bool as_json) {
   const std::string text_of_it = read_plain(file);
   json all;
   try {
@@ -306,11 +307,19 @@ int run_machine_import(const std::string &file, const std::string &name, const s
   }
   const Node platform = platforms[name];
   const std::string text = Import(root, platform, name, read_operands(operands)).text();
-  if (out.empty()) return std::fputs(text.c_str(), stdout), 0;
-  std::ofstream to(out);
-  to << text;
-  to.close();
-  if (!to) throw std::runtime_error(out + " cannot be written");
+  if (!out.empty()) {
+    std::ofstream to(out);
+    to << text;
+    to.close();
+    if (!to) throw std::runtime_error(out + " cannot be written");
+  }
+  if (as_json) {
+    Json told = document("machine import");
+    told.update({{"from", file}, {"platform", name}, {"file", out.empty() ? Json() : Json(out)}, {"machine", text}});
+    print(told);
+  } else if (out.empty()) {
+    std::fputs(text.c_str(), stdout);
+  }
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "json.hpp"
 #include "models.hpp"
 #include "plain_file.hpp"
 #include "printable.hpp"
@@ -119,7 +120,8 @@ class Reader {
 
 }  // namespace
 
-int run_model_import(Settings &settings, const std::string &from, const std::string &name, const std::vector<std::string> &classes, bool energy) {
+int run_model_import(Settings &settings, const std::string &from, const std::string &name, const std::vector<std::string> &classes, bool energy,
+                     bool json) {
   std::map<std::string, std::string> names;
   for (const std::string &c : classes) {
     const size_t at = c.find('=');
@@ -145,6 +147,11 @@ int run_model_import(Settings &settings, const std::string &from, const std::str
   if (consort_keep_model(&s, name.c_str(), energy ? CONSORT_MODEL_ENERGY : CONSORT_MODEL_TIME, rows.data(), static_cast<uint32_t>(rows.size()),
                          path, sizeof path) < 0)
     return failed();
+  if (json) {
+    Json all = document("model import");
+    all.update({{"name", name}, {"of", energy ? "energy" : "time"}, {"file", path}, {"sizes", rows.size()}});
+    return print(all), 0;
+  }
   std::printf("%s: %zu sizes of \"%s\"\n", printable(path).c_str(), rows.size(), printable(name).c_str());
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "drawing.hpp"
+#include "json.hpp"
 #include "models.hpp"
 #include "terminal.hpp"
 
@@ -92,12 +93,17 @@ std::string drawing(const File &f, uint32_t fit) {
 
 }  // namespace
 
-int run_model_plot(Settings &settings, const std::string &name, const std::string &out, uint32_t fit) {
+int run_model_plot(Settings &settings, const std::string &name, const std::string &out, uint32_t fit, bool json) {
   std::vector<File> files;
   if (!find_models(settings, name, &files)) return 1;
   const auto whole = std::find_if(files.begin(), files.end(), [](const File &f) { return !f.rows.empty(); });
   if (whole == files.end()) return complain("nothing was measured of \"" + name + "\"");
   write_drawing(out, drawing(*whole, fit));
+  if (json) {
+    Json all = document("model plot");
+    all.update({{"name", name}, {"file", out}, {"sizes", whole->rows.size()}});
+    return print(all), 0;
+  }
   std::printf("%s: %zu sizes of \"%s\"\n", printable(out).c_str(), whole->rows.size(), printable(name).c_str());
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "json.hpp"
 #include "templates.hpp"
 #include "terminal.hpp"
 
@@ -95,8 +96,8 @@ void write(const fs::path &path, const std::string &text) {
 
 }  // namespace
 
-int run_new(const std::string &kind, const std::string &name, const std::string &language,
-            const std::string &folder) try {
+int run_new(const NewPlugin &asked, bool json) try {
+  const auto &[kind, name, language, folder] = asked;
   one_of(kind, kKinds, "kind of plugin");
   one_of(language, kLanguages, "language");
   if (const std::string why = objection(name); !why.empty()) throw Misuse("the name \"" + name + "\" " + why);
@@ -106,12 +107,14 @@ int run_new(const std::string &kind, const std::string &name, const std::string 
     wrong(root.string() + " is there already: name another folder with -o, or remove it");
 
   const Name plugin(name);
+  std::vector<std::string> files;
   try {
     for (size_t i = 0; i < kTemplateCount; ++i) {
       const Template &t = kTemplates[i];
       const std::string k = t.kind, l = t.language;
-      if ((k == "all" || k == kind) && (l == "all" || l == language))
-        write(root / plugin.in(t.path), plugin.in(t.text));
+      if ((k != "all" && k != kind) || (l != "all" && l != language)) continue;
+      files.push_back((root / plugin.in(t.path)).string());
+      write(files.back(), plugin.in(t.text));
     }
   } catch (...) {  // nothing half
     std::error_code ignored;
@@ -121,12 +124,16 @@ int run_new(const std::string &kind, const std::string &name, const std::string 
       fs::remove_all(root, ignored);
     throw;
   }
-  const std::string at = root.string();
-  std::printf(
-      "%s %s in %s: %s\n\n  cmake -G Ninja -S %s -B %s/build && ninja -C %s/build && ctest --test-dir %s/build\n\n"
-      "README.md says how to go on.\n",
-      kind == "interface" ? "an" : "a", kind.c_str(), language == "c" ? "C" : "C++",
-      (root / (name + "." + language)).string().c_str(), at.c_str(), at.c_str(), at.c_str(), at.c_str());
+  const std::string at = root.string(), source = (root / (name + "." + language)).string();
+  const std::string next = "cmake -G Ninja -S " + at + " -B " + at + "/build && ninja -C " + at + "/build && ctest --test-dir " + at + "/build";
+  if (json) {
+    Json all = document("new");
+    all.update({{"kind", kind}, {"name", name}, {"language", language}, {"folder", at}, {"source", source}, {"files", files}, {"next", next}});
+    print(all);
+    return 0;
+  }
+  std::printf("%s %s in %s: %s\n\n  %s\n\nREADME.md says how to go on.\n", kind == "interface" ? "an" : "a", kind.c_str(),
+              language == "c" ? "C" : "C++", source.c_str(), next.c_str());
   return 0;
 } catch (const Misuse &e) {
   return complain(e.what(), 2);

@@ -1,6 +1,9 @@
 // --json of each command that prints data: one object of the shape that docs/command-json.md names, and nothing beside it.
 #include <nlohmann/json.hpp>
 
+#include <set>
+#include <sstream>
+
 #include "tools/command.hpp"
 
 namespace {
@@ -108,6 +111,83 @@ TEST_F(JsonTool, Models) {
   const Json check = object("model check" + folder);
   EXPECT_EQ(check["sizes"], 3);
   EXPECT_EQ(check["doubts"].size(), 0u);
+}
+
+TEST_F(JsonTool, FilesThatAreMade) {
+  const std::string folder = " --set model_folder=" + folder_ / "models";
+  std::ofstream(folder_ / "table") << "performance model for cpu\n# hash size mean dev n\na 1000 10 1 12\nb 2000 20 1 12\n";
+  const Json imported = object("model import " + folder_ / "table --name gemm" + folder);
+  EXPECT_EQ(imported["name"], "gemm");
+  EXPECT_EQ(imported["of"], "time");
+  EXPECT_EQ(imported["sizes"], 2);
+  EXPECT_TRUE(std::filesystem::exists(imported["file"].get<std::string>()));
+  const Json plot = object("model plot gemm -o " + folder_ / "gemm.svg" + folder);
+  EXPECT_EQ(plot["file"], folder_ / "gemm.svg");
+  EXPECT_EQ(plot["sizes"], 2);
+  const Json made = object("new scheduler mine --lang c -o " + folder_ / "mine");
+  EXPECT_EQ(made["kind"], "scheduler");
+  EXPECT_EQ(made["language"], "c");
+  EXPECT_EQ(made["source"], folder_ / "mine" + "/mine.c");
+  ASSERT_GE(made["files"].size(), 3u);
+  for (const Json &file : made["files"]) EXPECT_TRUE(std::filesystem::exists(file.get<std::string>())) << file;
+  EXPECT_NE(made["next"].get<std::string>().find("ctest"), std::string::npos);
+  std::ofstream(folder_ / "platforms.json") << R"({"platforms": {"m": {"workers": {"cpu": 2}}}})";
+  const Answer refused = run("machine import " + folder_ / "platforms.json none --json");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_TRUE(refused.has("has no platform \"none\"")) << refused.out;
+}
+
+TEST_F(JsonTool, CasesOfTheKit) {
+  const Answer a = run("conform --list --json -");
+  ASSERT_EQ(a.status, 0) << a.out;
+  const Json j = Json::parse(a.out, nullptr, false);
+  ASSERT_TRUE(j.is_object()) << a.out;
+  EXPECT_EQ(j["command"], "conform");
+  expect_members(j["cases"], {"case", "group", "level", "rule"});
+  const std::string text = run("conform --list").out;
+  EXPECT_EQ(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), j["cases"].size());
+  EXPECT_EQ(run("conform --list --json " + folder_ / "cases.json").out, text) << "a file gets the object, the terminal the list";
+  std::ifstream in(folder_ / "cases.json");
+  EXPECT_EQ(Json::parse(in), j);
+}
+
+// The names below a command, as its help lists them.
+std::vector<std::string> below(const std::string &help) {
+  std::vector<std::string> names;
+  const size_t at = help.find("\nSubcommands:");
+  if (at == help.npos) return names;
+  std::istringstream lines(help.substr(at + 1));
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("  ");) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    if (line[2] != ' ') names.push_back(name);
+  }
+  return names;
+}
+
+// The commands come from the tool itself: a new one without --json fails here, unless it prints no data.
+TEST_F(JsonTool, EveryCommandThatPrintsDataHasIt) {
+  const std::set<std::string> no_data = {"completion", "help"};  // a script, and text for people
+  std::vector<std::string> open = below(run("help").out);
+  ASSERT_GE(open.size(), 14u);
+  int found = 0;
+  while (!open.empty()) {
+    const std::string command = open.back();
+    open.pop_back();
+    const Answer help = run(command + " --help");
+    ASSERT_EQ(help.status, 0) << command << help.out;
+    const std::vector<std::string> inner = below(help.out);
+    for (const std::string &name : inner) open.push_back(command + " " + name);
+    if (!inner.empty() || no_data.count(command)) continue;
+    EXPECT_TRUE(help.has("  --json")) << command << " prints data: it takes --json (docs/command-json.md)\n" << help.out;
+    ++found;
+    std::ifstream page(CONSORT_TEST_SOURCE_DIR "/../docs/command-json.md");
+    const std::string text{std::istreambuf_iterator<char>(page), {}};
+    EXPECT_NE(text.find("\n| `" + command + "`"), text.npos) << "docs/command-json.md has a row for " << command;
+  }
+  EXPECT_GE(found, 16);
 }
 
 TEST_F(JsonTool, ErrorsStayLinesOnStandardError) {

@@ -1,0 +1,51 @@
+// command_line.hpp — the words of the `consort` command: definitions of all commands and options, and their parser.
+//
+// Help, completion, manual pages (tests/tools/man.py) and the fuzz target command_line read the definitions here. Parsing
+// reads no file, prints nothing and runs no command. One thread.
+#pragma once
+#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+
+namespace tool {
+
+class CommandLine {
+ public:
+  // A call that ends with its parsing: help, version, or one that is wrong.
+  struct Ended {
+    int status;         // 0 or 2
+    std::string out;    // for standard output
+    std::string error;  // a sentence without an end of line; "": status is 0
+  };
+
+  CommandLine();
+  CommandLine(const CommandLine &) = delete;
+  CommandLine &operator=(const CommandLine &) = delete;
+
+  // Once. nullopt: one of the commands below is to be run.
+  std::optional<Ended> parse(int argc, const char *const *argv);
+  std::optional<Ended> help_on(const std::string &command) const;  // "": on all
+
+  CLI::App app{"Consort runs one task graph on unlike machines. This looks at what it would use here.", "consort"};
+  CLI::App *plugins, *config, *topo, *doctor, *why_not, *machine, *import, *sim, *model, *model_list, *model_show,
+      *model_check, *model_plot, *model_import, *trace, *trace_show, *bound, *conform, *fresh, *completion, *help;
+  Settings settings;
+  bool verbose = false, changed_only = false, json = false, energy = false;
+  std::string color, name, from, platform, to, model_name, drawing, trace_file, trace_drawing;
+  std::string kind, fresh_name, language = "cpp", folder, shell, about;
+  std::vector<std::string> operands, classes, parameters;
+  uint32_t curve = 0, width = 100;
+  TopoOptions shown;
+  Simulation simulation;
+  BoundOptions asked;
+  ConformOptions judged;
+
+ private:
+  Ended unknown_command(const std::string &word) const;
+  Ended wrongly_called(const std::string &what, const std::string &command) const;
+};
+
+}  // namespace tool
