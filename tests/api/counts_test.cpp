@@ -43,6 +43,24 @@ struct Pair {
   int64_t (*call)(Machine &);
 };
 
+// The answer, and its words, over the calls that clean up.
+template <class CleanUp>
+int64_t kept(int64_t answer, CleanUp clean_up) {
+  const std::string said = consort_error();
+  clean_up();
+  return answer < 0 ? consort_fail(static_cast<consort_status>(answer), said.c_str()) : answer;
+}
+
+// `call` on a context of one worker, with a count of 1 and no list.
+int64_t without_workers(Machine &s, uint32_t worker,
+                        consort_status (*call)(consort_runtime *, consort_context_id, const uint32_t *, uint32_t)) {
+  consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
+  d.workers = &worker, d.nworkers = 1;
+  consort_context_id c{};
+  need(consort_context_create(s.rt, &d, &c), "context");
+  return kept(call(s.rt, c, nullptr, 1), [&] { need(consort_context_destroy(s.rt, c), "destroy"); });
+}
+
 const Pair kPairs[] = {
     {"consort_start: set", [](Machine &) -> int64_t {
        consort_runtime *out;
@@ -171,28 +189,8 @@ const Pair kPairs[] = {
        consort_context_id out;
        return consort_context_create(s.rt, &d, &out);
      }},
-    {"consort_context_add: workers", [](Machine &s) -> int64_t {
-       consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
-       const uint32_t first = 0;
-       d.workers = &first, d.nworkers = 1;
-       consort_context_id c{};
-       need(consort_context_create(s.rt, &d, &c), "context");
-       const int64_t answer = consort_context_add(s.rt, c, nullptr, 1);
-       const std::string said = consort_error();
-       need(consort_context_destroy(s.rt, c), "destroy");
-       return answer < 0 ? consort_fail(static_cast<consort_status>(answer), said.c_str()) : answer;
-     }},
-    {"consort_context_remove: workers", [](Machine &s) -> int64_t {
-       consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
-       const uint32_t second = 1;
-       d.workers = &second, d.nworkers = 1;
-       consort_context_id c{};
-       need(consort_context_create(s.rt, &d, &c), "context");
-       const int64_t answer = consort_context_remove(s.rt, c, nullptr, 1);
-       const std::string said = consort_error();
-       need(consort_context_destroy(s.rt, c), "destroy");
-       return answer < 0 ? consort_fail(static_cast<consort_status>(answer), said.c_str()) : answer;
-     }},
+    {"consort_context_add: workers", [](Machine &s) { return without_workers(s, 0, consort_context_add); }},
+    {"consort_context_remove: workers", [](Machine &s) { return without_workers(s, 1, consort_context_remove); }},
     {"consort_context_move: workers", [](Machine &s) -> int64_t { return consort_context_move(s.rt, {0}, {0}, nullptr, 1); }},
     {"consort_context_workers: out", [](Machine &s) -> int64_t {
        uint32_t n;
@@ -216,10 +214,7 @@ const Pair kPairs[] = {
        d.filter = "blocks", d.params = &half, d.params_bytes = sizeof half;
        consort_plan_id plan;
        need(consort_plan_create(s.rt, x, &d, &plan), "plan");
-       const int64_t answer = consort_plan_parts(s.rt, plan, nullptr, 2);
-       const std::string said = consort_error();
-       need(consort_unregister(s.rt, x), "unregister");
-       return answer < 0 ? consort_fail(static_cast<consort_status>(answer), said.c_str()) : answer;
+       return kept(consort_plan_parts(s.rt, plan, nullptr, 2), [&] { need(consort_unregister(s.rt, x), "unregister"); });
      }},
 };
 
