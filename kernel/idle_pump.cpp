@@ -16,7 +16,7 @@
 
 namespace consort {
 
-static constexpr int64_t kNap = 1'000'000;  // ns between two looks
+static constexpr int64_t kPeriod = 1'000'000;  // ns between two looks
 static constexpr uint32_t kLooks = 4;       // at which all threads slept, before the first step
 
 // "TID (NAME) STATE ...": the name may hold brackets of its own. An unreadable thread has ended.
@@ -73,7 +73,7 @@ void IdlePump::run(Runtime &rt) noexcept {
            rt.finished() != rt.submitted() && all_others_sleep();
   };
   for (uint32_t looks = 0; !ending_.load(std::memory_order_relaxed);) {
-    parker_.wait(kNap);
+    parker_.wait(kPeriod);
     looks = may_step() ? looks + 1 : 0;
     if (looks < kLooks) continue;
     do {

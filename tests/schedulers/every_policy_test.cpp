@@ -156,9 +156,7 @@ TEST_P(Programs, AreToldWhereTheyMustNotWait) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Programs,
-                         ::testing::Combine(::testing::ValuesIn(schedulers()),
-                                            ::testing::Values(Units::kThreads, Units::kOneThread, Units::kPumped, Units::kMixed,
-                                                              Units::kMixedPumped, Units::kVirtual)),
+                         ::testing::Combine(::testing::ValuesIn(schedulers()), ::testing::ValuesIn(units_to_try(true))),
                          policy_and_units);
 
 }  // namespace

@@ -287,9 +287,7 @@ TEST(LeftByJump, BodiesAreNoWorkInFlight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NestedWaits,
-                         ::testing::Combine(::testing::ValuesIn(schedulers()),
-                                            ::testing::Values(Units::kThreads, Units::kOneThread, Units::kPumped, Units::kMixed,
-                                                              Units::kMixedPumped)),
+                         ::testing::Combine(::testing::ValuesIn(schedulers()), ::testing::ValuesIn(units_to_try(false))),
                          policy_and_units);
 
 }  // namespace
