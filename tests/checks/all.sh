@@ -89,9 +89,11 @@ storm() { # --full: seeds of the commit, a rerun repeats them; else seeds that h
   local from=0 to=44000
   [ -n "$full" ] && from=$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 0) * 1000)) && to=$((from + 10000000))
   build/release/tests/storm/storm --seeds $from..$to --seconds "$([ -n "$full" ] && echo 600 || echo 60)" \
-    --jobs "$jobs" --coverage --out build/storm-failures
+    --jobs "$jobs" --coverage --out build/storm-failures || return 1
+  build/release/tests/storm/storm --seeds $from..$to --seconds 10 --check-determinism
 }
 stage "storm" storm
+[ -n "$full" ] && stage "storm mutations" tests/storm/mutations.py
 stage "stranger" tests/checks/stranger.sh build/release
 stage "snippets" tests/checks/snippets.py build/release
 stage "build asan" make asan asan

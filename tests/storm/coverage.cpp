@@ -1,6 +1,7 @@
 #include "storm/coverage.hpp"
 
 #include <map>
+#include <utility>
 #include <sstream>
 
 #include "stress/mixed_run.hpp"
@@ -137,6 +138,40 @@ void Coverage::add(const Seen &seen) {
   }
 }
 
+// Pairs that no case can have. A case has one fault. In virtual time a body must not wait (E_BUSY), and data are not
+// copied to other data; devices are only there.
+bool cannot(int a, int b) {
+  if (a > b) std::swap(a, b);
+  if (a == b) return false;
+  const auto only_virtual = [](int f) {
+    return f == kDevice || f == kFaultMemory || f == kFaultCopy || f == kFaultKernel || f == kFaultLost || f == kFaultSlow;
+  };
+  if (a >= kFaultAllocation) return true;
+  if (b == kFaultDisk) return only_virtual(a);
+  return (a == kNestedWait || a == kCopy || b == kCopy) && only_virtual(a == kDevice ? a : b);
+}
+
+std::string matrix_of(const Coverage &c) {
+  constexpr char kKeys[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  static_assert(kFeatures < sizeof kKeys);
+  const double n = static_cast<double>(std::max<uint64_t>(1, c.cases)) / 1e5;
+  std::ostringstream out;
+  out << "digits of each pair's count per 100,000 cases; 0: below one, .: never, -: cannot be\n" << std::string(21, ' ');
+  out << std::string(kKeys, kFeatures) << "\n";
+  for (int a = 0; a < kFeatures; ++a) {
+    char head[32];
+    std::snprintf(head, sizeof head, "%c %-18s ", kKeys[a], kNames[a]);
+    out << head;
+    for (int b = 0; b <= a; ++b) {
+      const uint64_t count = c.counts[b][a];
+      const auto scaled = static_cast<uint64_t>(static_cast<double>(count) / n);
+      out << (cannot(a, b) ? "-" : !count ? "." : !scaled ? "0" : std::to_string(std::to_string(scaled).size()));
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
 std::string table_of(const Coverage &c) {
   std::ostringstream out;
   const double n = static_cast<double>(std::max<uint64_t>(1, c.cases)) / 1e5;
@@ -146,8 +181,7 @@ std::string table_of(const Coverage &c) {
     int with = a;
     for (int b = 0; b < kFeatures; ++b) {
       const uint64_t both = c.counts[std::min(a, b)][std::max(a, b)];
-      // A case has one fault at most.
-      if (b == a || (a >= kFaultAllocation && b >= kFaultAllocation)) continue;
+      if (b == a || cannot(a, b)) continue;
       if (both < least) least = both, with = b;
     }
     char line[128];
@@ -162,7 +196,7 @@ std::string missing_in(const Coverage &c) {
   std::string all;
   for (int a = 0; a < kFeatures; ++a)
     for (int b = a; b < kFeatures; ++b)
-      if (!c.counts[a][b] && (a == b || a < kFaultAllocation))
+      if (!c.counts[a][b] && !cannot(a, b))
         all += std::string(kNames[a]) + (a == b ? "" : std::string(" with ") + kNames[b]) + "\n";
   return all;
 }

@@ -77,7 +77,9 @@ struct Coverage {
   void add(const Seen &);
 };
 std::string table_of(const Coverage &);
-// Pairs that never occurred; "" if all did.
+// One character a pair: how many digits its count per 100,000 cases has.
+std::string matrix_of(const Coverage &);
+// Pairs that may occur and never did; "" if all did.
 std::string missing_in(const Coverage &);
 
 }  // namespace storm

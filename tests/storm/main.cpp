@@ -219,7 +219,7 @@ int run_range(const Options &o) {
       o.plan, [&](const Failure &f) { ++failures, tell(o, make_case(f.seed, o.plan.wishes), f); }, &coverage);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (o.coverage) {
-    std::printf("%s", table_of(coverage).c_str());
+    std::printf("%s%s", table_of(coverage).c_str(), matrix_of(coverage).c_str());
     if (const std::string missing = missing_in(coverage); !missing.empty()) std::printf("never:\n%s", missing.c_str());
   }
   std::printf("storm: seeds %llu..%llu, %llu cases in %.1f s (%.0f a second), %d failed\n",
