@@ -89,6 +89,17 @@ void add_hint(mixed::Maker &m) {
   s.uses.push_back({m.slot(), CONSORT_M_R});
   s.number = m.pick(8);
 }
+// Many tasks that need several locks at once: one that is refused often becomes the elder.
+void add_crowd(mixed::Maker &m) {
+  std::vector<int> data = m.some_slots(3);
+  while (data.size() < 2) data = m.some_slots(3);
+  for (int n = 12 + m.pick(20); n-- > 0;) {
+    Step &s = m.add(Kind::kTask);
+    const int without = data.size() > 2 ? m.pick(4) : 3;
+    for (int i = 0; i < static_cast<int>(data.size()); ++i)
+      if (i != without) s.uses.push_back({data[static_cast<size_t>(i)], CONSORT_M_RW | CONSORT_M_COMMUTE});
+  }
+}
 void adorn(Step &s, const Machine &m, Chance &c) {
   s.waits = s.waits && !m.simulated;  // a function on a device must not wait: E_BUSY
   if (s.kind != Kind::kTask) return;
@@ -144,6 +155,7 @@ Case make_case(uint64_t seed, const Wishes &wishes) {
       for (int d = 0; spills && !m.here() && d < shape.data; ++d) m.p.slots[static_cast<size_t>(d)].homeless = c.percent(80);
       for (int d = 0, first = m.here(); spills && !first && d < shape.data; ++d) m.add(Kind::kTask).uses.push_back({d, CONSORT_M_W});
       if (c.percent(8)) add_hint(m);
+      if (c.pick(200) == 0) add_crowd(m);
       if (out.machine.contexts && c.percent(5)) m.add(Kind::kMoveWorker).number = m.pick(4);
     };
     mixed::Program p = maker.make();
