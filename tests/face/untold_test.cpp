@@ -83,6 +83,64 @@ TEST(FaceUntold, StopThrowsWhatHandlesAndGroupsKept) {
   }
 }
 
+TEST(FaceUntold, ARefusedStopKeepsTheRuntime) {
+  consort::Runtime rt{two()};
+  std::vector<int> a(4);
+  auto x = rt.vector(a, "x");
+  {
+    auto held = x.acquire();
+    try {
+      rt.stop();
+      FAIL() << "this thread holds data";
+    } catch (const consort::Error &e) {
+      EXPECT_EQ(e.status(), CONSORT_E_BUSY);
+      EXPECT_NE(std::string(e.what()).find("release"), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_NE(rt.c(), nullptr);
+  consort_status inside = CONSORT_OK;
+  const consort::Codelet stops{"stops", consort::cpu([&](std::span<int>) {
+                                 try {
+                                   rt.stop();
+                                 } catch (const consort::Error &e) {
+                                   inside = e.status();
+                                 }
+                               })};
+  rt.submit(stops, rw(x)).wait();
+  EXPECT_EQ(inside, CONSORT_E_BUSY);
+  EXPECT_NO_THROW(rt.wait());
+  EXPECT_NO_THROW(rt.stop());
+  EXPECT_EQ(rt.c(), nullptr);
+}
+
+TEST(FaceUntold, ATaskThatFailedWithBusyEndsTheRuntimeAllTheSame) {
+  consort::Runtime rt{two()};
+  const consort::Codelet busy{"busy", consort::cpu([]() -> consort_status { return consort_fail(CONSORT_E_BUSY, "engaged"); })};
+  rt.submit(busy);
+  try {
+    rt.stop();
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), CONSORT_E_BUSY);
+    EXPECT_NE(std::string(e.what()).find("engaged"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(rt.c(), nullptr);
+}
+
+TEST(FaceUntold, ARefusedDestructorSaysThatTheRuntimeGoesOn) {
+  std::vector<int> a(4);
+  consort_runtime *left = nullptr;
+  auto rt = std::make_unique<consort::Runtime>(two());
+  left = rt->c();
+  {
+    auto x = rt->vector(a, "x");
+    auto held = x.acquire();
+    rt.reset();
+    EXPECT_NE(all_logged().find("goes on without an owner"), std::string::npos) << all_logged();
+  }
+  EXPECT_EQ(consort_stop(left), CONSORT_OK) << "its handles are good until then";
+}
+
 TEST(FaceUntold, UnregisterThrowsAndEndsTheHandle) {
   consort::Runtime rt{two()};
   std::vector<int> a(4);

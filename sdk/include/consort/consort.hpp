@@ -144,7 +144,9 @@ class Runtime {
     }
     return *this;
   }
-  // Waits for every task. A failure that no call has told goes to the log, on stderr by default; stop() throws it.
+  // Waits for every task. A failure that no call has told goes to the log, on stderr by default; stop() throws it. A
+  // stop that is refused (inside a task or a callback, or where this thread holds data) leaves the runtime as it is: call
+  // stop() again elsewhere. A destructor that is refused says so in the log, and the runtime goes on until the process ends.
   ~Runtime() { end_and_log(); }
   void stop() { detail::check(end()); }
 
@@ -472,17 +474,30 @@ class Runtime {
     const consort_status status = end();
     if (status >= 0) return;
     char line[2048];
-    std::snprintf(line, sizeof line, "~Runtime() ends with %s that no call has told (stop() throws it): %s",
+    std::snprintf(line, sizeof line,
+                  owned_.control ? "~Runtime() was refused with %s, and its runtime goes on without an owner: %s"
+                                 : "~Runtime() ends with %s that no call has told (stop() throws it): %s",
                   consort_status_name(status), consort_error());
     if (owned_.log) owned_.log(owned_.log_user, 0, line);
     else std::fprintf(stderr, "consort error: %s\n", line);
   }
   consort_status end() noexcept {
     if (!owned_.control) return CONSORT_OK;
-    detail::Control *control = std::exchange(owned_.control, nullptr);
-    const consort_status status = consort_stop(control->runtime.load(std::memory_order_relaxed));
-    control->runtime.store(nullptr, std::memory_order_release);
+    consort_runtime *rt = owned_.control->runtime.load(std::memory_order_relaxed);  // its owner wrote it
+    const consort_status status = consort_stop(rt);
+    if (status < 0 && is_running(rt, status)) return status;  // refused: the handle stays good
+    std::exchange(owned_.control, nullptr)->runtime.store(nullptr, std::memory_order_release);
     return status;
+  }
+  // After a stop that answered `failed`: a runtime that has ended may answer the same, for one of its tasks failed so.
+  static bool is_running(consort_runtime *rt, consort_status failed) noexcept {
+    char text[2048];
+    std::snprintf(text, sizeof text, "%s", consort_error());
+    consort_info info{};
+    info.size = sizeof info;
+    const bool running = consort_get_info(rt, &info) >= 0;
+    consort_fail(failed, text);
+    return running;
   }
 
   template <class T>
