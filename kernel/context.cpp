@@ -280,10 +280,11 @@ Result<uint64_t> Contexts::create(Hand &h, const Wanted &w) {
     const std::lock_guard table(table_mutex_);
     c.name = std::move(name);
     c.parent = &p;
-    c.live = true;
     c.told = false;
   }
   commit(changes);
+  const std::lock_guard table(table_mutex_);
+  c.live = true;  // found from here on, for it has a policy by now
   return c.id();
 }
 

@@ -103,7 +103,7 @@ TEST(StopPairs, CallsOnTheSameObject) {
       {"context", "context_submit"},  {"context_move", "context_submit"}, {"codelet", "submit"},
       {"group", "group_wait"},        {"group_fd", "group_wait"},    {"tag_restart", "tag_wait"},
       {"tag_notify", "tag_wait"},     {"record", "replay"},          {"replay", "recording_set_priority"},
-      {"set_scheduler", "submit"},    {"set_scheduler", "context"},  {"plan", "evict"},
+      {"set_scheduler", "submit"},    {"set_scheduler", "context"},  {"context", "explain"},  {"plan", "evict"},
       {"acquire", "replay"},          {"acquire", "submit_on_data"}, {"wait_no_ready", "submit_on_data"},
       {"task_end", "wait_all"},       {"run_on_each", "set_scheduler"}};
   for (const auto &[one, other] : pairs) together(stop_calls()[index_of(one)], stop_calls()[index_of(other)]);
