@@ -283,7 +283,7 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
   Hand &h = *rt.this_hand();
-  const Told outer = std::exchange(h.told, {name, w.id, run.counted, false, run.expected,
+  const Told outer = std::exchange(h.told, {name, w.id, run.counted, false, 0, run.expected,
                                             told ? rt.policy.tell_started(w, t) : Watcher{}});
   const consort_status status = guarded_call(f.fn, &f.call);
   const uint64_t t1 = timed ? rt.clock.now() : 0;
@@ -295,7 +295,7 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && here);
   // A body that waited was reported when its wait began.
   if (own.watcher.instance) rt.policy.tell_finished(own.watcher, w, {name, status, 0, t0, t1, 0, 0});
-  if (rt.profile) w.count_busy(t0, t1);
+  if (rt.profile) w.count_busy(t0, t1 - std::min(own.waited_ns, t1 - t0));
   trace(rt, *t, name, w.id, 1, t1);
   return status;
 }

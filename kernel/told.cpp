@@ -22,12 +22,15 @@ void tell_policy(Runtime &rt, Hand &h, consort_status status) noexcept {
 BodyWaits::BodyWaits(Runtime &rt, Hand &h) noexcept : rt_(rt), h_(h), task_(told_task(h)) {
   if (!task_) return;
   h.told.waited = true;
+  if (rt.profile) began_ = rt.clock.now();
   tell_policy(rt, h, CONSORT_OK);
   if (h.told.counted) rt.models->discount(h.told.worker, h.told.expected);
 }
 
 BodyWaits::~BodyWaits() {
-  if (!task_ || !h_.told.counted) return;
+  if (!task_) return;
+  if (began_) h_.told.waited_ns += rt_.clock.now() - began_;
+  if (!h_.told.counted) return;
   if (h_.seat && h_.seat->id == h_.told.worker) rt_.models->count(h_.told.worker, h_.told.expected);
   else h_.told.counted = false;
 }

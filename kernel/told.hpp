@@ -23,6 +23,7 @@ struct Told {
   uint32_t worker = 0;
   bool counted = false;    // in the worker's load, as `expected`
   bool waited = false;
+  uint64_t waited_ns = 0;  // counted with the setting `profile`: its worker ran other tasks, or none
   int64_t expected = -1;   // ns; < 0: unknown
   Watcher watcher;
 };
@@ -40,6 +41,7 @@ class BodyWaits {
   Runtime &rt_;
   Hand &h_;
   const TaskName task_;    // 0: nothing to do
+  uint64_t began_ = 0;
 };
 
 // Takes back what was reported of the body on top, which will not return.

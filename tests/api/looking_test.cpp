@@ -1,4 +1,6 @@
 // Looking: counts, workers, explanations, the trace; and the manual pump, where the same seed gives the same run.
+#include <consort/clock.h>
+
 #include "api/harness.hpp"
 
 using namespace consort_test;
@@ -79,6 +81,30 @@ TEST(Looking, ProfileMeasures) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_GE(worker(rt, 0).busy_ns, 4'000'000u);
   EXPECT_LT(worker(rt, 0).busy_ns, 20'000'000'000u);
+}
+
+// What runs on its worker while a body waits is counted once.
+TEST(Looking, ABodyThatWaitsIsNotBusy) {
+  for (const char *pump : {"threads", "manual"}) {
+    SCOPED_TRACE(pump);
+    Rt rt({{"workers", "1"}, {"profile", "true"}, {"pump", pump}});
+    Bodies body;
+    const auto child = body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(5ms), CONSORT_OK; });
+    const auto parent = body(rt, "parent", [&](const consort_call &) -> consort_status {
+      for (int i = 0; i < 4; ++i)
+        if (const auto s = consort_task_wait(rt, Desc(child).must(rt), kLong, 0); s < 0) return s;
+      return CONSORT_OK;
+    });
+    uint64_t before = 0, after = 0;
+    EXPECT_OK(consort_now(rt, &before));
+    Desc(parent).must(rt);
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    EXPECT_OK(consort_now(rt, &after));
+    EXPECT_LE(worker(rt, 0).busy_ns, after - before);
+    if (std::strcmp(pump, "manual")) {
+      EXPECT_GE(worker(rt, 0).busy_ns, 19'000'000u);
+    }
+  }
 }
 
 TEST(Looking, ExplainSaysWhatATaskWaitsFor) {
