@@ -60,7 +60,7 @@ void Contexts::split() noexcept {
   Instance &first = *policy_.now_.load(std::memory_order_relaxed);
   first.used = true;
   root_.now.store(&first, std::memory_order_release);
-  look_who_observes();
+  look_for_hooks();
   policy_.make_current(rt_, splitter_);
 }
 
@@ -148,7 +148,7 @@ void Contexts::commit(std::vector<Change> &changes) noexcept {
     c.of->classes.store(classes, std::memory_order_relaxed);
   }
   rt_.models->policy_changed();
-  look_who_observes();
+  look_for_hooks();
   rt_.choose_paths();
   Policy::wake_all(rt_);
   for (Change &c : changes)
@@ -172,10 +172,14 @@ void Contexts::close(Instance &old) noexcept {
                           "' has a call inside that does not come back: it is kept, and not used again");
 }
 
-void Contexts::look_who_observes() noexcept {
-  bool any = false;
-  each_instance([&](const Instance &i) { any |= i.ops->started || i.ops->finished; });
-  observes_.store(any, std::memory_order_relaxed);
+void Contexts::look_for_hooks() noexcept {
+  bool observes = false, holds_back = false;
+  each_instance([&](const Instance &i) {
+    observes |= i.ops->started || i.ops->finished;
+    holds_back |= i.ops->flush != nullptr;
+  });
+  observes_.store(observes, std::memory_order_relaxed);
+  holds_back_.store(holds_back, std::memory_order_relaxed);
 }
 
 // -- control ------------------------------------------------------------------------------------------------------
@@ -315,7 +319,7 @@ Result<void> Contexts::destroy(Hand &h, uint64_t id) {
     c.generation.fetch_add(1, std::memory_order_release);
   }
   close(*c.now.exchange(&gone_, std::memory_order_acq_rel));
-  look_who_observes();
+  look_for_hooks();
   rt_.choose_paths();
   leave(&c);
   fence::light(rt_.asymmetric);  // pairs with the heavy fence of Goal::announce()

@@ -89,7 +89,9 @@ class Contexts {
   Result<void> change_root(std::string_view name);  // under Policy's mutex
   bool may_bypass(uint32_t worker, const Task &) const noexcept;
   bool may_follow(uint32_t worker, const Task &, bool no_choice) const noexcept;
+  // relaxed: a hint, set before the splitter or the instance is current, which the caller has acquired
   bool observes() const noexcept { return observes_.load(std::memory_order_relaxed); }
+  bool holds_back() const noexcept { return holds_back_.load(std::memory_order_relaxed); }
   Watcher tell_started(const Worker &, const Task *) noexcept;
   void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
 
@@ -108,7 +110,7 @@ class Contexts {
   Result<void> prepare_all(std::vector<Change> &);
   void commit(std::vector<Change> &) noexcept;
   void close(Instance &) noexcept;
-  void look_who_observes() noexcept;
+  void look_for_hooks() noexcept;
   void say_if_nobody_is_left(Context &) noexcept;
   std::vector<uint32_t> members(const Context &) const;
   std::string words(const Context &) const;       // for messages
@@ -133,7 +135,7 @@ class Contexts {
   Instance splitter_, gone_;                      // gone_: of those that were destroyed; it refuses all
   Context root_{0};
   std::unique_ptr<std::atomic<Context *>[]> serving_;  // by worker
-  std::atomic<bool> observes_{false};
+  std::atomic<bool> observes_{false}, holds_back_{false};  // see observes()
   std::atomic<uint32_t> n_{0};                    // slots made
   std::atomic<Context *> all_[kMost + 1] = {};    // [1] ... [n]
   std::vector<std::unique_ptr<Context>> slots_;

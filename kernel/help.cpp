@@ -11,14 +11,20 @@ namespace {
 
 constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
 constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
+constexpr int64_t kFlush = 1'000'000;      // between two flushes of a policy that holds tasks back
 constexpr int64_t kNoThread = 10'000'000;  // between two tries to get a thread that the system refused
-constexpr uint32_t kDeepest = 64;          // nested helping: a stack has an end
 
 void say_that_threads_ran_out(Runtime &rt) noexcept try {
   if (rt.said_no_thread.exchange(true, std::memory_order_relaxed)) return;
   rt.log(1, "the system gives no more threads: other tasks run on top of a body that waits; raise the limit of threads "
             "or of memory, or let a task that comes after do what follows the wait");
 } catch (const std::bad_alloc &) {
+}
+
+// A sleep of nap ns (< 0: without a limit), shortened where the policy has to be flushed again. What becomes ready while
+// the application waits already is held back like everything before, and no wake comes with it.
+int64_t until_flush(const Runtime &rt, int64_t nap) noexcept {
+  return rt.policy.holds_back() && (nap < 0 || nap > kFlush) ? kFlush : nap;
 }
 
 }  // namespace
@@ -29,10 +35,11 @@ bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t lo
   goal.announce();
   const bool holds = goal.call && h.nholds.load(std::memory_order_relaxed);
   while (!goal.surely_reached() && !deadline.passed() && longest != 0) {
+    rt.policy.flush(rt);
     const int64_t left = deadline.left_ns();
     int64_t nap = left < 0 ? longest : longest < 0 ? left : std::min(left, longest);
     if (holds && (nap < 0 || nap > OwnHolds::kNap)) nap = OwnHolds::kNap;
-    h.parker.wait(nap);
+    h.parker.wait(until_flush(rt, nap));
     if (holds) goal.own_holds.look(rt, h, goal.call, [&](const Task &t) { return goal.is_for(t); });
     if (longest > 0) break;
   }
@@ -68,7 +75,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
       if (idle == 0) settle_down(rt, h);
       if (goal.reached() || deadline.passed()) break;
       if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
-      rt.policy.flush();
+      rt.policy.flush(rt);
       w->show_asleep(h.parker);
       if (w->step(h, frame)) {
         if (h.seat != w) break;
@@ -82,7 +89,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
         w->resting.store(true, std::memory_order_release);
         if (!goal.surely_reached()) {
           if (records && stands_still(rt)) records->in_vain = true;
-          else h.parker.wait(records ? kNap : deadline.left_ns());  // that all have come to rest is announced by nobody
+          else h.parker.wait(records ? kNap : until_flush(rt, deadline.left_ns()));  // that all have come to rest is announced by nobody
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
@@ -136,14 +143,14 @@ void stay_and_run_anything(Worker &w, Hand &h, Frame &frame, const Goal &goal, c
   Runtime &rt = goal.rt;
   say_that_threads_ran_out(rt);
   if (w.step(h, frame)) return;
-  rt.policy.flush();
+  rt.policy.flush(rt);
   w.show_asleep(h.parker);
   if (!w.step(h, frame)) {
     const Waiter waiter(rt, h.parker, goal.group);
     goal.announce();
     h.away.store(true, std::memory_order_release);  // as if it had no turn: a body is under way, and sleeps
     w.resting.store(true, std::memory_order_release);
-    if (!goal.surely_reached()) h.parker.wait(deadline.left_ns());
+    if (!goal.surely_reached()) h.parker.wait(until_flush(rt, deadline.left_ns()));
     w.resting.store(false, std::memory_order_release);
     h.away.store(false, std::memory_order_release);
     goal.withdraw();
@@ -159,23 +166,24 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
   while (!goal.reached() && !deadline.passed()) {
     Worker *const w = h.seat;  // nullptr: lost, in a body that ran here or while asleep
     const bool helps = may_help && !(w && w->queue);
-    if (!w || !helps || (h.depth >= kDeepest && !must_stay(*w))) {
+    if (!w || !helps || (h.depth >= kDeepestWait && !must_stay(*w))) {
       sleep_without_seat(h, goal, deadline, helps);
       continue;
     }
-    ++h.depth;
+    const uint32_t outer_depth = h.depth++;
     Frame frame(*w);
     uint32_t idle = 0;
     while (h.seat == w && !goal.reached() && !deadline.passed()) {
       consort_pick pick;
       if (rt.policy.pop(w->id, &pick)) {
         Task *t = reinterpret_cast<Task *>(pick.task);
-        if (goal.may_run(*t)) {
+        if (goal.may_run(*t) && !rt.topology->team(pick.team)) {
           w->run(h, frame, t, pick.impl);
           idle = 0;
           continue;
         }
-        // Somebody else's: another thread takes over this worker and finds it where it was.
+        // A stranger, or for a team, which this thread cannot join: another thread takes over this worker and finds it
+        // where it was.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
       } else {
         if (idle == 0) settle_down(rt, h);
@@ -188,7 +196,7 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
       if (must_stay(*w)) stay_and_run_anything(*w, h, frame, goal, deadline);
       else sleep_without_seat(h, goal, deadline, true);
     }
-    --h.depth;
+    h.depth = outer_depth;  // mend_if_left() may have changed it
   }
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
@@ -206,7 +214,7 @@ bool wait_for_records(Hand &h) noexcept {
     h.drain_returned();
     if (h.nfree > h.floor) return true;  // not a quarter, but nobody here to wait with
     if (helped || wait.in_vain) continue;
-    rt.policy.flush();
+    rt.policy.flush(rt);
     if (!sleep_until(h, goal, never, kNap)) wait.in_vain = stands_still(rt);
   }
   if (wait.in_vain) h.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready

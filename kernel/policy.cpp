@@ -237,6 +237,20 @@ bool Policy::may_follow_inside(uint32_t worker, const Task &t, bool no_choice) c
 }
 
 bool Policy::observes_inside() const noexcept { return contexts_->observes(); }
+bool Policy::holds_back_inside() const noexcept { return contexts_->holds_back(); }
+
+// The hook names no workers to wake. All that sleep are woken where a task was submitted or has ended since the last
+// flush, else at each kWakeAnyway-th: a task may have become ready otherwise. Were they woken at each flush, a thread
+// that asks whether all workers rest would never see it. The count is read before the hook: what is pushed later counts
+// for the next flush.
+void Policy::release_held(Runtime &rt) noexcept {
+  constexpr uint32_t kWakeAnyway = 16;
+  const uint64_t moved = rt.submitted() + rt.finished();
+  const Instance &i = current();
+  if (i.ops->flush) i.ops->flush(i.s);
+  const bool anyway = flushes_.fetch_add(1, std::memory_order_relaxed) % kWakeAnyway == kWakeAnyway - 1;
+  if (flushed_at_.exchange(moved, std::memory_order_relaxed) != moved || anyway) wake_all(rt);
+}
 
 // -- push ---------------------------------------------------------------------------------------------------------
 

@@ -85,8 +85,14 @@ class Policy {
   static void post_to_able(Runtime &, Task *) noexcept;
 
   // -- hooks that few policies have --
-  void flush() noexcept {
-    if (const Instance &i = current(); i.ops->flush) i.ops->flush(i.s);
+  // True: ready tasks may lie in the policy until flush(), so a thread that waits calls it again and again.
+  bool holds_back() const noexcept {
+    const Instance &i = current();
+    return i.splits ? holds_back_inside() : i.ops->flush != nullptr;
+  }
+  // [any] The application waits: the policy releases what it holds back, and workers that sleep look for it.
+  void flush(Runtime &rt) noexcept {
+    if (holds_back()) [[unlikely]] release_held(rt);
   }
   uint64_t next_event() const noexcept {         // virtual time: before that pop() answers nothing new
     const Instance &i = current();
@@ -140,6 +146,8 @@ class Policy {
   bool may_bypass_inside(uint32_t worker, const Task &) const noexcept;
   bool may_follow_inside(uint32_t worker, const Task &, bool no_choice) const noexcept;
   bool observes_inside() const noexcept;
+  bool holds_back_inside() const noexcept;
+  void release_held(Runtime &) noexcept;
   Result<void> may_change(const Hand &) const;   // before the mutex is taken
   Result<Instance *> make(Runtime &, Plugin &, uint64_t epoch);
   Instance *find(std::string_view name) noexcept;
@@ -160,6 +168,8 @@ class Policy {
   std::atomic<Hand *> swapper_{nullptr};         // whose thread holds the mutex, so that it is not taken twice
   std::atomic<Instance *> director_now_{nullptr};  // written under the mutex
   std::atomic<uint64_t> review_at_{0};           // ns of the clock: when the director is asked again
+  std::atomic<uint64_t> flushed_at_{0};          // relaxed: tasks submitted and finished before the last flush, a hint
+  std::atomic<uint32_t> flushes_{0};             // relaxed: only counted
   std::atomic<bool> told_refusal_{false};
   bool told_director_ = false;                   // that whom it named did not come
   std::unique_ptr<Contexts> contexts_;           // since open()

@@ -1,29 +1,28 @@
 #include <algorithm>
 
+#include "error_slot.hpp"
+#include "gang.hpp"
 #include "goal.hpp"
 #include "queue.hpp"
 #include "submit.hpp"
 #include "thread_tags.hpp"
 
 namespace consort {
+namespace {
 
-bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
-  Worker &w = *rt.workers[worker];
+// One step of a worker by the calling thread: step(w) runs with its token.
+template <class Step>
+bool pump_with(Runtime &rt, Hand &h, Worker &w, Step step) noexcept {
   Worker *const outer = h.seat;
   // A worker further down on this stack, in a body that waits, goes on too: what is waited for may be its to run.
+  // relaxed: only the thread that stored its own hand there finds it.
   const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &h;
   if (!nested && !w.try_take()) return false;
   if (!nested) w.pumped_by.store(&h, std::memory_order_relaxed);
   const uint32_t outer_worker = current_worker();
   set_current_worker(w.id);
   h.seat = &w;
-  bool did;
-  if (w.queue) {  // it has its own frames, one for each task in flight
-    did = w.queue->step(h);
-  } else {
-    Frame frame(w);
-    did = w.step(h, frame);
-  }
+  bool did = step(w);
   // In virtual time most workers have nothing to do at most moments: then nor have the movers, unless they say so.
   if (rt.manual && (did || !rt.virtual_time || rt.memory.stirred())) did |= rt.memory.step(h);
   if (did) rt.policy.review(rt, h);
@@ -32,13 +31,115 @@ bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
   set_current_worker(outer_worker);
   if (!nested) {
     w.pumped_by.store(nullptr, std::memory_order_relaxed);
-    w.token.store(token::kFree, std::memory_order_release);
+    w.token.store(token::kFree, std::memory_order_release);  // pairs with the acquire in try_take()
   }
   return did;
 }
 
+// A list of tasks that are out of the policy, linked by pub.sched[0], in the order in which they came out.
+class Aside {
+ public:
+  void add(Task *t) noexcept {
+    t->pub.sched[0] = nullptr;
+    (last_ ? last_->pub.sched[0] : first_) = t;
+    last_ = t;
+  }
+  Task *first() const noexcept { return static_cast<Task *>(first_); }
+  void push_back(Worker &w) noexcept {
+    constexpr uint32_t kBatch = 64;
+    Task *batch[kBatch];
+    for (Task *t = first(); t;) {
+      uint32_t n = 0;
+      for (; t && n < kBatch; t = static_cast<Task *>(t->pub.sched[0])) batch[n++] = t;
+      w.rt.policy.push(w.rt, w.id, batch, n, CONSORT_PUSH_RETRIED);
+    }
+  }
+
+ private:
+  void *first_ = nullptr;
+  Task *last_ = nullptr;
+};
+
+// Of the tasks bound to the worker, one that the wait is for. nullptr: there is none. The worker's list then has all that
+// came, in their order; those that were only offered here are the policy's.
+Task *bound_own(Worker &w, const Goal &goal) noexcept {
+  Aside all;
+  Task *own = nullptr;
+  while (w.bound || w.mailbox.load(std::memory_order_relaxed)) {  // relaxed: a look; next_bound() acquires
+    Task *t = w.next_bound();
+    if (t->pub.sched[1]) w.rt.policy.push(w.rt, w.id, &t, 1, CONSORT_PUSH_NEW);
+    else if (!own && goal.may_run(*t) && !(t->extra && w.rt.topology->team(t->extra->team))) own = t;
+    else all.add(t);
+  }
+  w.bound = all.first();
+  return own;
+}
+
+// Runs a ready task that the wait is for, if the worker has one. False: it has none; all others are where they were.
+bool step_own(Worker &w, Hand &h, const Goal &goal) noexcept {
+  Aside strangers;
+  Task *own = bound_own(w, goal);
+  consort_pick pick{nullptr, CONSORT_NONE, CONSORT_NONE};
+  while (!own && w.rt.policy.pop(w.id, &pick)) {
+    Task *const t = reinterpret_cast<Task *>(pick.task);
+    if (goal.may_run(*t) && !w.rt.topology->team(pick.team)) own = t;
+    else strangers.add(t);
+  }
+  strangers.push_back(w);
+  if (!own) return false;
+  Frame frame(w);
+  w.run(h, frame, own, pick.impl);
+  return true;
+}
+
+// Counts the bodies that wait inside one another on this thread's stack.
+class Nested {
+ public:
+  explicit Nested(Hand &h) noexcept : h_(h), outer_(h.depth), inside_(h.task) { h_.depth += inside_; }
+  ~Nested() { h_.depth = outer_; }  // mend_if_left() may have changed it
+  Nested(const Nested &) = delete;
+  Nested &operator=(const Nested &) = delete;
+
+  // Deep down, a wait first runs its own tasks: those of others would put further bodies that wait on this stack.
+  bool ran_own(const Goal &goal) noexcept {
+    if (!inside_ || h_.depth <= kDeepestWait) return false;
+    const PumpTurn turn(goal.rt, h_);
+    for (const auto &w : goal.rt.workers)
+      if (pump_with(goal.rt, h_, *w, [&](Worker &its) {
+            return its.queue ? its.queue->step(h_) : step_own(its, h_, goal);
+          }))
+        return true;
+    return false;
+  }
+  // True: the stack has no room for another body on top of this one.
+  bool is_full() noexcept { return inside_ && h_.stack.full(); }
+  consort_status refuse() const noexcept {
+    return set_errorf(CONSORT_E_BUSY,
+                      "task '%s' waits inside %u others that wait on the stack of this thread, which has no room for "
+                      "another body: let a task that comes after it do what follows the wait, or raise the limit of the "
+                      "stack (ulimit -s)",
+                      task_label(*h_.task), h_.depth - 1);
+  }
+
+ private:
+  Hand &h_;
+  const uint32_t outer_;
+  const bool inside_;
+};
+
+}  // namespace
+
+bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
+  return pump_with(rt, h, *rt.workers[worker], [&](Worker &w) {
+    if (w.queue) return w.queue->step(h) > 0;  // it has its own frames, one for each task in flight
+    Frame frame(w);
+    return w.step(h, frame);
+  });
+}
+
 bool pump_all(Runtime &rt, Hand &h, uint64_t latest) noexcept {
   const PumpTurn turn(rt, h);
+  rt.policy.flush(rt);  // the caller waits
   bool did = false;
   for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, h, i);
   if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
@@ -66,8 +167,11 @@ void step_for_polls(Runtime &rt) noexcept {
 }
 
 static consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
+  Nested nested(h);
   while (!goal.reached()) {
     const bool late = deadline.passed();  // what happens at that very moment still counts
+    if (nested.is_full()) return nested.refuse();
+    if (nested.ran_own(goal)) continue;
     if (pump_all(goal.rt, h, deadline.at())) continue;
     if (late) return CONSORT_E_TIMEOUT;
     sleep_until(h, goal, Deadline(goal.rt.clock, -1), 50'000);  // only another thread can help now
@@ -79,9 +183,12 @@ static consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &
 consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
   if (goal.rt.virtual_time) return wait_by_events(h, goal, deadline);
   Runtime &rt = goal.rt;
+  Nested nested(h);
   uint32_t fruitless = 0;
   while (!goal.reached()) {
     if (deadline.passed()) return CONSORT_E_TIMEOUT;
+    if (nested.is_full()) return nested.refuse();
+    if (nested.ran_own(goal)) continue;
     PumpTurn turn(rt, h);
     const auto n = static_cast<uint32_t>(rt.workers.size());
     if (pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n))) {
@@ -89,7 +196,8 @@ consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadli
       continue;
     }
     rt.clock.advance(1000);
-    if (++fruitless < 16 * n) continue;
+    if (++fruitless == 8 * n) rt.policy.flush(rt);
+    if (fruitless < 16 * n) continue;
     fruitless = 0;
     turn.give_up();
     sleep_until(h, goal, Deadline(rt.clock, -1), 50'000);  // only another thread can help now
@@ -102,6 +210,7 @@ consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadli
 bool pump_for_records(Hand &h) noexcept {
   Runtime &rt = h.rt;
   const auto n = static_cast<uint32_t>(rt.workers.size());
+  if (h.task && h.stack.full()) return false;  // no other body has room on top of this one: the window gives way
   const auto at_work = [](const Queue *q) { return q->at_work(); };
   for (uint32_t fruitless = h.gave_way ? 4 * n : 0; !RecordWait::enough(h);) {
     PumpTurn turn(rt, h);

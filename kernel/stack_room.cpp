@@ -4,22 +4,31 @@
 
 namespace consort {
 
-bool StackRoom::any() noexcept {
-  if (!asked_) {
-    asked_ = true;
-    pthread_attr_t attributes;
-    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-      void *base = nullptr;
-      size_t size = 0;
-      if (pthread_attr_getstack(&attributes, &base, &size) == 0) {
-        highest_ = reinterpret_cast<uintptr_t>(base) + size;
-        lowest_ = highest_ - size / 4 * 3;  // a quarter is left to the last body
-      }
-      pthread_attr_destroy(&attributes);
-    }
+void StackRoom::ask() noexcept {
+  if (asked_) return;
+  asked_ = true;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void *base = nullptr;
+  size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &base, &size) == 0) {
+    end_ = reinterpret_cast<uintptr_t>(base);
+    highest_ = end_ + size;
+    lowest_ = highest_ - size / 4 * 3;  // a quarter is left to the last body
   }
+  pthread_attr_destroy(&attributes);
+}
+
+bool StackRoom::any() noexcept {
+  ask();
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return here > lowest_ && here < highest_;
+}
+
+bool StackRoom::full() noexcept {
+  ask();
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return here <= lowest_ && here >= end_ && end_ != highest_;
 }
 
 }  // namespace consort

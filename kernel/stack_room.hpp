@@ -10,9 +10,14 @@ namespace consort {
 class StackRoom {
  public:
   bool any() noexcept;
+  // The caller is on the thread's own stack, and too near to its end. Not the opposite of any(): of a stack of a body's own
+  // making neither is said.
+  bool full() noexcept;
 
  private:
-  uintptr_t lowest_ = 0, highest_ = 0;  // where a body may still be begun; equal: not known yet, or never
+  void ask() noexcept;
+
+  uintptr_t end_ = 0, lowest_ = 0, highest_ = 0;  // a body may be begun above lowest_; equal: not known yet, or never
   bool asked_ = false;
 };
 

@@ -26,6 +26,7 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
   if (timeout_ns == 0) {
     if (goal.surely_reached()) return CONSORT_OK;
     if (rt.virtual_time) step_for_polls(rt);
+    else rt.policy.flush(rt);
     return CONSORT_E_TIMEOUT;
   }
   Hand *h = rt.this_hand();
@@ -243,11 +244,20 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   if (h->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
   const Deadline deadline(rt.clock, timeout_ns);
-  for (int64_t nap = 20'000; !come_to_rest(rt, *h); nap = std::min(2 * nap, kNap)) {
+  rt.policy.flush(rt);
+  int64_t nap = 20'000;
+  for (uint64_t flushed = rt.finished();; nap = std::min(2 * nap, kNap)) {
+    if (come_to_rest(rt, *h)) {
+      // What a policy that holds tasks back got since the last flush is ready, too.
+      const uint64_t finished = rt.finished();
+      if (!rt.policy.holds_back() || finished == flushed) return CONSORT_OK;
+      flushed = finished;
+      rt.policy.flush(rt);
+      continue;
+    }
     if (timeout_ns == 0 || deadline.passed()) return answer(CONSORT_E_TIMEOUT, "the ready tasks");
     if (!rt.manual) h->parker.wait(nap);
   }
-  return CONSORT_OK;
 }
 
 // Whoever waited just now had a worker's turn, and that worker needs a moment to lie down again.

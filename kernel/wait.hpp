@@ -90,6 +90,8 @@ class PumpTurn {
   bool outer_;  // somebody below on this stack has it already
 };
 
+inline constexpr uint32_t kDeepestWait = 64;  // bodies that wait, on one stack, before a wait looks for its own tasks alone
+
 // One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
 bool pump_one(Runtime &, Hand &, uint32_t worker) noexcept;
 // One step of each worker in turn, with a manual pump. In virtual time, when none had anything to do, the clock goes to
