@@ -128,6 +128,28 @@ size_t DeviceQueue::send(const consort_op &op) {
   return book_.size() - 1;
 }
 
+size_t DeviceQueue::send_by(const consort_op &given, const std::function<consort_status(const consort_op *)> &call) {
+  for (uint64_t idle = 0, refused = 0;;) {
+    consort_op op = given;
+    op.cookie = base_ + book_.size();
+    const uint64_t now = devices_.plugin().host().now();
+    consort_status s;
+    {
+      const Inside inside(Tag::kQueue, "launch");
+      s = call(&op);
+    }
+    std::memset(static_cast<void *>(&op), 0xA5, sizeof op);  // it is read no more
+    t_.need(s >= 0, "a launch answers %d: %s", s, devices_.plugin().host().failure().c_str());
+    if (s != CONSORT_AGAIN) {
+      book_.push_back({given.kind, false, now, 0, {}});
+      return book_.size() - 1;
+    }
+    t_.need(in_flight() || ++refused < 1000, "a launch finds no room, again and again, though nothing is in flight");
+    if (poll()) idle = 0;
+    else if (in_flight()) rest(&idle);
+  }
+}
+
 void DeviceQueue::wait() {
   t_.doing("poll, until %zu ops in flight are reported", in_flight());
   for (uint64_t idle = 0; in_flight() && !t_.failed();)

@@ -5,6 +5,7 @@
 #pragma once
 #include <consort/driver.h>
 
+#include <functional>
 #include <vector>
 
 #include "conform/driver/devices.hpp"
@@ -48,6 +49,8 @@ class DeviceQueue {
   uint32_t poll(uint32_t max = 16);
   // Until there is room; answers the entry.
   size_t send(const consort_op &);
+  // The same by another function, which answers OK, CONSORT_AGAIN where there is no room, or an error.
+  size_t send_by(const consort_op &, const std::function<consort_status(const consort_op *)> &);
   void wait();                                   // for all that is in flight
   consort_status run(const consort_op &);        // alone, to its end
   void rest(uint64_t *idle);                     // after a poll that had nothing

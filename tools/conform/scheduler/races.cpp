@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint64_t kSteps = 100'000;             // executed in all, for a pair of calls
 
-struct Stage {
-  explicit Stage(Trial &t)
+struct RaceStage {
+  explicit RaceStage(Trial &t)
       : plugin(t), machine((plugin.host().set_virtual(1'000'000), plugin.host()), workers_of({2})), tasks(8),
         stepper(t.subject().path), instance(t, plugin, machine, tasks) {}
   std::vector<consort_task *> one(size_t k) { return tasks.range(k, k + 1); }
@@ -28,11 +28,11 @@ unsigned long long big(uint64_t n) { return n; }
 // Of one function: stopped anywhere in it, is it seen by quiesce?
 struct Visit {
   const char *name;
-  std::function<void(Stage &)> call;
+  std::function<void(RaceStage &)> call;
 };
 
 void look_for_visitor(Trial &t, const Visit &v) {
-  Stage s(t);
+  RaceStage s(t);
   Instance &i = s.instance;
   i.drain(CONSORT_NEVER);                        // closed: what comes now finds nothing, and is inside nevertheless
   t.doing("%s, counting its instructions", v.name);
@@ -61,9 +61,9 @@ void look_for_visitor(Trial &t, const Visit &v) {
 CONFORM_CASE(S, 21, threads, quiesce_sees_who_is_inside) {
   need_stepper(t);
   const Visit visits[] = {
-      {"pop", [](Stage &s) { s.instance.pop(0); }},
-      {"push", [](Stage &s) { s.instance.push_as(Instance::kEpoch, CONSORT_NONE, s.one(5)); }},
-      {"dropped", [](Stage &s) {
+      {"pop", [](RaceStage &s) { s.instance.pop(0); }},
+      {"push", [](RaceStage &s) { s.instance.push_as(Instance::kEpoch, CONSORT_NONE, s.one(5)); }},
+      {"dropped", [](RaceStage &s) {
          if (s.instance.ops().dropped) s.instance.drop(s.tasks.range(0, 3));
        }},
   };
@@ -85,7 +85,7 @@ CONFORM_CASE(S, 21, threads, a_refused_push_is_not_inside) {
 
 CONFORM_CASE(S, 31, threads, drain_meets_a_push_that_stands) {
   need_stepper(t);
-  Stage s(t);
+  RaceStage s(t);
   Instance &i = s.instance;
   uint64_t epoch = i.epoch();
   std::atomic<bool> accepted{false};
@@ -114,7 +114,7 @@ CONFORM_CASE(S, 31, threads, drain_meets_a_push_that_stands) {
 
 CONFORM_CASE(S, 30, threads, calls_that_stand_lose_nothing) {
   need_stepper(t);
-  Stage s(t);
+  RaceStage s(t);
   Instance &i = s.instance;
   const std::function<void()> calls[] = {
       [&] { i.pop(0); },

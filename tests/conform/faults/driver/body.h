@@ -27,6 +27,6 @@ static const consort_param params[] = {{"lost_after", "u64", "0", NULL, "the op 
 static const consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_DRIVER, .abi_major = CONSORT_DRIVER_MAJOR, .abi_minor = CONSORT_DRIVER_MINOR,
     .flags = FLAGS, .name = "wrong", .version = "1.0.0", .summary = "wrong on purpose, but for one of these", .license = "Apache-2.0", .params = params,
-    .nparams = 1, .ops = &ops, .init = init, .fini = fini};
+    .nparams = 1, .ops = &ops, .init = init, .fini = fini, .get = get};
 
 CONSORT_MODULE(wrong, DRIVER, FLAGS, "wrong", "1.0.0", plugin);

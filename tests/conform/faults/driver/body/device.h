@@ -37,8 +37,17 @@ typedef struct {
   uint64_t due; // of a simulation
 } Slot;
 typedef struct Device Device;
+#define GRAPH 0x7001 // kind of an op that launches a graph
+#define GRAPH_OPS 64
+typedef struct { // recorded ops
+  Device *device;
+  uint32_t n, launches;
+  const char *why; // it cannot be captured
+  consort_op ops[GRAPH_OPS];
+} Graph;
 typedef struct {
   Device *device;
+  Graph *capture; // under way
   uint64_t token, accepted, told; // slots told .. accepted are in use
   int in_order, armed, fd, is_open, was_used;
   void *owner;

@@ -1,5 +1,6 @@
 // The queues of body.h: what is submitted, what is told of it, how one waits for it.
 #pragma once
+#include "extensions.h"
 #include "thread.h"
 
 static consort_status queue_open(void *dev, uint32_t unit_id, uint64_t token, consort_queue_desc *out, void **result) {
@@ -95,6 +96,7 @@ static uint32_t submit(void *queue, const consort_op *ops, uint32_t n) {
   }
 #endif
   q->was_used = 1;
+  if (q->capture) return record(q, ops, n);
   pthread_mutex_lock(&d->mutex);
   uint32_t i = 0;
 #ifdef FAULT_FORGETS_ROOM

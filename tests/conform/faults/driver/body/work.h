@@ -134,6 +134,23 @@ static consort_status execute(Device *d, const consort_op *op, uint64_t *bytes) 
     }
     case CONSORT_OP_LAUNCH: return launch(&op->u.launch);
     case CONSORT_OP_MARK: return CONSORT_OK;
+    case GRAPH: {
+      Graph *g = (Graph *)(uintptr_t)op->u.launch.code;
+      if (!g) return CONSORT_E_UNSUPPORTED;
+#ifdef FAULT_CAPTURE_ONCE
+      if (g->launches++) return CONSORT_OK;
+#endif
+      for (uint32_t i = 0; i < g->n; ++i) {
+        uint64_t moved = 0;
+#ifdef FAULT_CAPTURE_BACKWARDS
+        const consort_status s = execute(d, &g->ops[g->n - 1 - i], &moved);
+#else
+        const consort_status s = execute(d, &g->ops[i], &moved);
+#endif
+        if (s < 0) return s;
+      }
+      return CONSORT_OK;
+    }
 #ifdef FAULT_KIND_BYTE
     default:
       if ((uint8_t)op->kind == CONSORT_OP_MARK) return CONSORT_OK;

@@ -1,0 +1,3 @@
+// CONSORT-D-84: a capture that is refused stays in memory
+#define FAULT_CAPTURE_REFUSED_LEAKS
+#include "body.h"
