@@ -40,7 +40,7 @@ CONFORM_CASE(D, 70, life, devices_leave_nothing_behind) {
   Ledger ledger(t, host, kPart);
   const uint32_t rounds = static_cast<uint32_t>(t.scaled(14, 40)) * kPart;
   uint32_t round = 0;
-  for (; (round <= rounds ? round < 10 * kPart || t.has_time() : ledger.is_undecided()) && !t.failed(); ++round) {
+  for (; (round <= rounds ? round < 6 * kPart || t.has_time() : ledger.is_undecided()) && !t.failed(); ++round) {
     ledger.mark(round);
     Devices devices(t, p);
     DeviceQueue q(devices, 0);
@@ -60,9 +60,9 @@ CONFORM_CASE(D, 71, life, queues_leave_nothing_behind) {
   Host host;
   Plugin p(t, host);
   Devices devices(t, p);
-  constexpr uint32_t kPart = 25;
+  constexpr uint32_t kPart = 12;                 // where a queue takes milliseconds, 6 parts are all there is
   Ledger ledger(t, host, kPart);
-  const uint32_t rounds = static_cast<uint32_t>(t.scaled(8, 40)) * kPart;
+  const uint32_t rounds = static_cast<uint32_t>(t.scaled(17, 84)) * kPart;
   for (uint32_t round = 0; (round <= rounds ? round < 6 * kPart || t.has_time() : ledger.is_undecided()) && !t.failed(); ++round) {
     ledger.mark(round);
     { const DeviceQueue unused(devices, 0); }
