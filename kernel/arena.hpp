@@ -55,7 +55,7 @@ class Arena {
   friend struct Debug;
   T *base_ = nullptr;
   uint32_t limit_ = 0;
-  std::atomic<uint32_t> next_{1};
+  std::atomic<uint32_t> next_{1};  // relaxed: see carve()
   Reservation range_;
 };
 

@@ -25,7 +25,7 @@ class Clock {
  private:
   const bool stepped_;
   uint64_t chance_;
-  std::atomic<uint64_t> stepped_ns_{0};
+  std::atomic<uint64_t> stepped_ns_{0};  // relaxed: one pump at a time moves it
 };
 
 // A moment after which waiting ends. timeout < 0: never.

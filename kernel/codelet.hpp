@@ -34,7 +34,7 @@ struct Codelet {
   uint16_t bits = 0;                      // of its tasks: kWatched, where somebody asks or counts
   // tasks with so many data or more may be submitted the short way (submit.cpp):
   uint32_t plain_from = 0;
-  std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none may
+  std::atomic<uint32_t> plain_span{0};    // up to as many more, but one; 0: none; relaxed: set before it is found
   uint32_t number = 0, generation = 0;
   uint32_t flags = 0;
   bool for_teams() const noexcept { return flags & (CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD); }
@@ -61,9 +61,9 @@ struct Codelet {
   std::vector<Entry> entry;               // per class: its first implementation; fn nullptr: none
   consort_can_execute_fn *can_execute = nullptr;
   void *can_execute_user = nullptr;
-  std::unique_ptr<std::atomic<uint64_t>[]> ran;  // by worker; CL_STATS alone
+  std::unique_ptr<std::atomic<uint64_t>[]> ran;  // by worker; CL_STATS alone; relaxed: counts
   consort_task blank{};                   // what a task of this codelet shows to policies, but for its own
-  std::atomic<bool> live{true};
+  std::atomic<bool> live{true};  // release where it is removed; a submission that races with that is misuse, and sees either
   // As a method of reductions: phases that contributions are made in, and those whose union is not over. Under the
   // data's rights; the release that ends a union pairs with the remover's look.
   std::atomic<uint32_t> phases{0}, unions{0};
@@ -101,8 +101,8 @@ class Codelets {
   }
 
   std::mutex mutex_;
-  std::atomic<std::atomic<Codelet *> *> blocks_[kMost / kBlock] = {};  // owned
-  std::atomic<uint32_t> n_{0};
+  std::atomic<std::atomic<Codelet *> *> blocks_[kMost / kBlock] = {};  // owned; release; relaxed below n_, which was acquired
+  std::atomic<uint32_t> n_{0};  // release where one is added pairs with ever_gave() and find(): slots below are filled
   std::vector<Codelet *> free_;                           // removed, their numbers free again; oldest first
   bool short_way_ = true;
   uint64_t foreseen_ = 0;

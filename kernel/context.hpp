@@ -31,11 +31,11 @@ namespace consort {
 struct Context {
   explicit Context(uint32_t i) noexcept : index(i) {}
   const uint32_t index;                           // 0: the runtime's own
-  std::atomic<uint32_t> generation{1};            // of the handle that is good
+  std::atomic<uint32_t> generation{1};            // of the handle that is good; release where it ends pairs with idle()
   std::atomic<Policy::Instance *> now{nullptr};   // release: a push or pop that finds it finds it open
   std::atomic<Context *> heir{nullptr};           // it was destroyed; release: before its instance is closed
-  std::atomic<uint64_t> left{0};                  // its tasks, heirless rests of others, and itself
-  std::atomic<uint64_t> classes{0};               // of its workers; stored before what is drained is pushed again
+  std::atomic<uint64_t> left{0};                  // its tasks, rests of others, and itself; leave() pairs with idle()
+  std::atomic<uint64_t> classes{0};               // of its workers; relaxed: the push of what is drained releases it
   std::atomic<bool> over{false};                  // nobody has it any more; pairs with whoever makes it another
   // -- under Contexts' table mutex --
   bool live = false, told = false;                // told: that it has no worker any more
@@ -134,10 +134,10 @@ class Contexts {
   Policy &policy_;                                // its mutex guards all changes
   Instance splitter_, gone_;                      // gone_: of those that were destroyed; it refuses all
   Context root_{0};
-  std::unique_ptr<std::atomic<Context *>[]> serving_;  // by worker
+  std::unique_ptr<std::atomic<Context *>[]> serving_;  // by worker; release in commit() pairs with serving()
   std::atomic<bool> observes_{false}, holds_back_{false};  // see observes()
-  std::atomic<uint32_t> n_{0};                    // slots made
-  std::atomic<Context *> all_[kMost + 1] = {};    // [1] ... [n]
+  std::atomic<uint32_t> n_{0};                    // slots made; release in slot() pairs with acquire
+  std::atomic<Context *> all_[kMost + 1] = {};    // [1] ... [n]; see at()
   std::vector<std::unique_ptr<Context>> slots_;
   mutable std::mutex table_mutex_;                // leaf: names, parents, who lives
   uint64_t given_ = 0;                            // for names

@@ -73,7 +73,7 @@ struct alignas(64) Datum {
   TaskName reader[kInlineReaders];           // those since, nreaders of them: here first
   TaskName *more;                            // then here; malloc
   uint32_t nreaders, capacity;               // capacity of `more`
-  std::atomic<uint32_t> generation;          // of the name; kept here, where each submission looks anyway
+  std::atomic<uint32_t> generation;          // of the name; release where it ends pairs with find()
   SpinLock lock;
   // the recording that keeps it between replays (recording.hpp), from 1; 0: none
   uint16_t keeper;
@@ -83,8 +83,8 @@ struct alignas(64) Datum {
   Layout *layout;
   std::atomic<DatumExtra *> rare;            // nullptr: none of it; owned. release where it is made pairs with extra()
   // the address that it was registered with, 0: none; in the free list: the next one's number
-  std::atomic<uint64_t> home;
-  std::atomic<uint32_t> state;
+  std::atomic<uint64_t> home;  // release in draft.cpp pairs with the acquire where a name is asked for by address
+  std::atomic<uint32_t> state;  // relaxed: the right to the datum orders it; else a hint
   // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
   std::atomic<int32_t> lock_at;
   // few have one (discipline.hpp); owned. release where it is made pairs with acquire
@@ -176,11 +176,11 @@ class DataTable {
   Arena<Datum> arena_;
   SpinLock lock_;                                           // guards free_
   uint32_t free_ = 0;
-  std::atomic<uint64_t> live_{0};
+  std::atomic<uint64_t> live_{0};  // relaxed: a count that is only shown
   std::mutex layouts_mutex_;
   // only grows; layouts_n_ release pairs with acquire in layout()
   std::vector<std::unique_ptr<Layout>> layouts_;
-  std::atomic<Layout *> recent_{nullptr};
+  std::atomic<Layout *> recent_{nullptr};  // release in layout lookups pairs with the acquire there: the layout is filled
 };
 
 // Of a handle that names none: null, or stale.

@@ -65,7 +65,7 @@ class FailureLog {
   mutable std::mutex mutex_;
   std::unordered_map<TaskName, std::shared_ptr<const Failure>> by_name_;
   std::deque<TaskName> order_;
-  std::atomic<size_t> count_{0};
+  std::atomic<size_t> count_{0};  // release in add() pairs with empty(): what was added is found
   std::shared_ptr<const Failure> lost_, stale_;
   std::unordered_map<uint32_t, uint32_t> forgotten_;     // by the record's number: the generation
   std::shared_ptr<const Failure> untold_;                // the first that was forgotten and not told

@@ -57,7 +57,7 @@ class Barrier {
 
  private:
   static constexpr uint32_t kBroken = 1, kTurn = 2;
-  std::atomic<uint32_t> arrived_{0}, gone_{0}, turn_{0};
+  std::atomic<uint32_t> arrived_{0}, gone_{0}, turn_{0};  // seq_cst, see above; turn_ releases what was done before
 };
 
 struct Gang {
@@ -75,7 +75,7 @@ struct Gang {
   std::atomic<bool> running{false};
   bool led = false;                    // the leader's own part is over; the leader's
   std::atomic<uint32_t> left{0};       // of the others; release: `said` and what they wrote, acquired by the leader
-  std::atomic<consort_status> status{CONSORT_OK};  // of the first to fail, who writes the next two
+  std::atomic<consort_status> status{CONSORT_OK};  // of the first to fail: acq_rel, it writes the next two; `left` acquires
   std::string said;
   uint32_t blamed = CONSORT_NONE;
   Barrier barrier;
@@ -369,7 +369,7 @@ void Gangs::end_part(Worker &w, Gang &g) noexcept {
 // the body takes.
 consort_status Gangs::run_threads(Gang &g) noexcept {
   std::vector<std::thread> threads;
-  std::atomic<uint32_t> go{0};
+  std::atomic<uint32_t> go{0};  // release below pairs with the acquire in body: the threads see the prepared frame
   constexpr uint32_t kRun = 1, kGiveUp = 2;
   const auto body = [&](uint32_t rank) {
     go.wait(0, std::memory_order_acquire);

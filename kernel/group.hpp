@@ -23,16 +23,16 @@ namespace consort {
 
 struct Group {
   // -- read by each task --
-  alignas(64) std::atomic<uint8_t> epoch{0};      // counts cancellations: a task of an older one does not run
-  std::atomic<uint32_t> watchers{0};              // somebody wants to be told when nothing is pending
-  std::atomic<uint32_t> generation{1};
+  alignas(64) std::atomic<uint8_t> epoch{0};      // counts cancellations: a task of an older one does not run; relaxed: it may
+  std::atomic<uint32_t> watchers{0};              // who is told when nothing is pending; see the fences of announce()
+  std::atomic<uint32_t> generation{1};  // release where a group ends pairs with find(); its owner reads it relaxed
   uint32_t number = 0;
   // Group of the task that created this one; where that is gone, what its parent was. Read by any thread that walks up:
   // a destroyed one has none, so every walk ends.
-  std::atomic<Group *> parent{nullptr};
+  std::atomic<Group *> parent{nullptr};  // relaxed
   // -- written when a hand turns to another group --
-  alignas(64) std::atomic<uint64_t> in{0}, out{0};
-  std::atomic<uint32_t> departed{0}, arrived{0};  // counts on their way from a hand to in or out: Groups::busy()
+  alignas(64) std::atomic<uint64_t> in{0}, out{0};  // release pairs with acquire in idle(): see Groups
+  std::atomic<uint32_t> departed{0}, arrived{0};  // counts on their way from a hand to in or out: see Groups::busy()
   uint32_t children = 0;                          // whose parent this is; under the lock of Groups
   // -- rare --
   std::mutex mutex;                               // guards all below; leaf
@@ -92,7 +92,7 @@ class Groups {
   std::mutex mutex_;                              // guards free_ and growth; taken before a group's own
   std::vector<uint32_t> free_;
   std::atomic<Group *> blocks_[kBlocks] = {};     // owned; release in create() pairs with acquire in at()
-  std::atomic<uint32_t> n_{0};
+  std::atomic<uint32_t> n_{0};  // release where a group is made pairs with the acquire of those that walk over all
 };
 
 // The hand counts for another group from now on.

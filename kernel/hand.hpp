@@ -27,8 +27,8 @@ struct Tally {
   static constexpr uint32_t kGroupShift = 48;
   static constexpr uint64_t kCount = (uint64_t{1} << kGroupShift) - 1;
 
-  std::atomic<uint64_t> turn{0};    // group number << 48 | count
-  std::atomic<uint64_t> before{0};  // all counts of earlier turns
+  std::atomic<uint64_t> turn{0};    // group number << 48 | count; one writer, release; Runtime::finished() acquires
+  std::atomic<uint64_t> before{0};  // all counts of earlier turns; release pairs with the acquire of those that sum
 
   bool counts_for(uint32_t group) const noexcept {
     return turn.load(std::memory_order_relaxed) >> kGroupShift == group;
@@ -52,7 +52,7 @@ struct Hand {
   Hand(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
 
   // -- the line that each submission touches --
-  std::atomic<uint32_t> busy{0};      // inside a submission; asymmetric pair with Runtime::bias and Worker::token
+  std::atomic<uint32_t> busy{0};      // inside a submission; pairs with Runtime::bias, Worker::token: see SubmissionRight
   Runtime &rt;
   const uint16_t id;
   Task *free = nullptr;               // records at hand, linked by Task::extra
@@ -103,18 +103,18 @@ struct Hand {
   uint32_t back_count = 0;
   uint16_t back_hand = 0;
 
-  alignas(64) std::atomic<Task *> returned{nullptr};  // [any] batches that others gave back; taken whole by the owner
-  std::atomic<int32_t> returned_count{0};             // [any] how many records those batches hold, not yet in nfree
-  std::atomic<bool> wants_records{false};             // [any] the owner sleeps until some come back
+  alignas(64) std::atomic<Task *> returned{nullptr};  // [any] batches that others gave back; see drain_returned()
+  std::atomic<int32_t> returned_count{0};             // [any] records in those batches, not yet in nfree; see there
+  std::atomic<bool> wants_records{false};             // [any] the owner sleeps; see the fences of Goal::announce()
   // Data that this thread has acquired and not released. Another thread may release: [any] under held_lock.
   struct Held { TaskName name; Datum *datum; uint32_t mode; bool later; };  // later: the thread did not wait for it
   SpinLock held_lock;
   std::vector<Held> held;
   uint32_t expected = 0;                              // there is room for as many more
-  std::atomic<uint32_t> nholds{0};
+  std::atomic<uint32_t> nholds{0};  // relaxed: a count; the hold's task orders the datum
   // [any] runs a body and has no worker's turn: it waited. release pairs with quiet.cpp
   std::atomic<bool> away{false};
-  std::atomic<bool> orphan{false};                    // [any] its thread has ended
+  std::atomic<bool> orphan{false};                    // [any] its thread has ended; release pairs with acquire in adopt_or_add()
   Parker parker;
 
   Task *take_record() noexcept {                              // for a submission; nullptr: no memory

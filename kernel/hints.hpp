@@ -58,11 +58,11 @@ class Hints {
 
  private:
   struct Cell {
-    std::atomic<uint32_t> turn;       // whose it is: that of the ring: add()'s; one more: take()'s
+    std::atomic<uint32_t> turn;       // that of the ring: add()'s; one more: take()'s; acquire and release both ways
     Hint hint;
   };
-  alignas(64) std::atomic<uint32_t> tail_{0};
-  alignas(64) std::atomic<uint32_t> head_{0};  // of whoever takes
+  alignas(64) std::atomic<uint32_t> tail_{0};  // relaxed: a place is claimed; the cell's turn orders what is in it
+  alignas(64) std::atomic<uint32_t> head_{0};  // relaxed: one at a time takes; the cell's turn orders
   std::array<Cell, kMost> cells_;
 };
 

@@ -24,7 +24,7 @@ class IdlePump {
  private:
   void run(Runtime &) noexcept;
 
-  std::atomic<bool> begun_{false}, ending_{false};
+  std::atomic<bool> begun_{false}, ending_{false};  // relaxed: the lock and wake() order what follows
   std::mutex mutex_;               // guards thread_; leaf
   std::thread thread_;
   Parker parker_;

@@ -31,8 +31,8 @@ class LostDevices {
   uint32_t turn() noexcept { return turn_.fetch_add(1, std::memory_order_relaxed); }  // so that one worker does not get all
 
  private:
-  std::atomic<uint64_t> bits_{0};
-  std::atomic<uint32_t> turn_{0};
+  std::atomic<uint64_t> bits_{0};  // relaxed: see any()
+  std::atomic<uint32_t> turn_{0};  // relaxed: spreads tasks, orders nothing
 };
 
 // Popped by a worker whose device is lost, and nothing was begun: another one's now. False: nobody else can run it.

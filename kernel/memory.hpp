@@ -308,7 +308,7 @@ class Memory {
   std::vector<Store> stores_;
   std::map<std::pair<const Plugin *, uint64_t>, std::unique_ptr<Bus>> buses_;  // by driver and number; movers know them
   std::vector<std::unique_ptr<Mover>> movers_;
-  std::atomic<bool> stirred_{true};
+  std::atomic<bool> stirred_{true};  // release in stir() pairs with the exchange in step(): what came before it is looked at
   uint64_t looked_at_ = UINT64_MAX;                        // the pump's: when step() last began
   std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path
   std::vector<Staging *> complete_;                        // to be handed out

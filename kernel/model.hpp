@@ -25,9 +25,9 @@ class Models;
 
 // What is known of tasks of one size, on one kind of unit, by one implementation.
 struct Cell {
-  std::atomic<float> value{NAN};      // measured: what is told; NaN: too little was measured
-  std::atomic<uint32_t> count{0};     // measurements that were taken
-  std::atomic<uint32_t> outliers{0};
+  std::atomic<float> value{NAN};      // what is told; NaN: too little was measured; relaxed: a number alone
+  std::atomic<uint32_t> count{0};     // measurements that were taken; relaxed: a count
+  std::atomic<uint32_t> outliers{0};  // relaxed: a count that is only shown; written under the model's mutex
   std::atomic<bool> busy{false};      // somebody is at what follows; acquire and release
   Samples window;
   float stored = NAN;                 // what a file said, until enough was measured to hold against it
@@ -132,7 +132,7 @@ class Model {
   ModelCurves curves_;
   std::vector<StoredCell> foreign_;
   std::atomic<bool> news_{false}, told_{false};  // relaxed: something was measured; somebody was warned
-  std::atomic<Row *> buckets_[kBuckets] = {};  // owned
+  std::atomic<Row *> buckets_[kBuckets] = {};  // owned; release where a row is linked pairs with the acquire of find()
 };
 
 }  // namespace consort

@@ -34,7 +34,7 @@ class ModelCurves {
     // Odd: somebody writes. Words are stored with release and loaded with acquire, so that whoever saw one of them sees
     // the turn that came before it, too: a mixture is noticed.
     std::atomic<uint32_t> turn{0};
-    std::atomic<double> words[kWords] = {};
+    std::atomic<double> words[kWords] = {};  // see turn
     std::atomic<uint32_t> news{0};                    // relaxed: a count of what the curve does not go by yet
   };
   const CurveShape shape_;

@@ -95,9 +95,9 @@ class Models {
  private:
   // What a worker has begun and not ended. Written by whoever runs there, read by policies: relaxed, a glance.
   struct alignas(64) Load {
-    std::atomic<int64_t> ns{0};
-    std::atomic<int32_t> n{0}, unknown{0};
-    std::atomic<uint64_t> since{0};
+    std::atomic<int64_t> ns{0};  // see Load
+    std::atomic<int32_t> n{0}, unknown{0};  // see Load
+    std::atomic<uint64_t> since{0};  // see Load
   };
   void discount(Load &, int64_t ns, uint64_t now) noexcept;  // now 0: asks the clock
   float best(const Model *, TaskFacts &, uint32_t what, uint32_t worker, uint64_t impls) const noexcept;
@@ -114,7 +114,7 @@ class Models {
   ModelStore store_;
   // relaxed, all of them: who sees it late measures a little later
   std::atomic<bool> in_use_{false}, asked_{false}, given_{false};
-  std::atomic<uint64_t> questions_{0}, unanswered_{0};  // added to without a lock: two at once may count as one
+  std::atomic<uint64_t> questions_{0}, unanswered_{0};  // relaxed, no lock: two at once may count as one
   mutable std::mutex mutex_;                 // guards models_; leaf
   std::multimap<std::string, std::unique_ptr<Model>> models_;
 };

@@ -92,7 +92,7 @@ class Mover final : public Passenger {
   uint32_t nbatch_ = 0;
   std::thread thread_;
   Parker parker_;
-  std::atomic<bool> asleep_{false}, stopping_{false};
+  std::atomic<bool> asleep_{false}, stopping_{false};  // see rest(), nudge(); run()
   std::mutex mutex_;                                          // guards the three; inside it a bus's
   std::deque<Op *> waiting_;                                  // not yet accepted, by order
   std::multimap<int32_t, Op *, std::greater<>> wished_;       // the same, of wishes

@@ -26,7 +26,7 @@ class Parker {
 
  private:
   enum : uint32_t { kEmpty, kNotified, kAsleep, kPolling };
-  std::atomic<uint32_t> word_{kEmpty};
+  std::atomic<uint32_t> word_{kEmpty};  // wake() releases, the end of a wait acquires: what the waker did is seen
   int own_fd_ = -1;  // an eventfd; written once by the waiter, before kPolling, which releases it to wakers
 };
 

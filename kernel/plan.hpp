@@ -48,7 +48,7 @@ class Plans {
   struct Slot {                               // never unmapped: a stale name can always be looked at
     std::atomic<uint32_t> generation;         // release where it changes pairs with acquire in find()
     uint32_t next_free;
-    std::atomic<Datum *> whole;
+    std::atomic<Datum *> whole;  // relaxed: written before the generation is released, read after it was acquired in find()
     Plan *plan;                               // under the right over `whole`
   };
 

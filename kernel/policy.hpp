@@ -125,7 +125,7 @@ class Policy {
     uint32_t (*push)(void *, const consort_push *) = nullptr;
     uint32_t (*pop)(void *, uint32_t, consort_pick *, uint32_t) = nullptr;
     void *s = nullptr;
-    std::atomic<uint64_t> epoch{0};              // of its present life; stored before it becomes current
+    std::atomic<uint64_t> epoch{0};              // of its present life; make_current() releases it
     bool bypass = true;
     std::vector<const int32_t *> urgency;        // by worker
     const consort_scheduler_ops *ops = nullptr;
@@ -135,7 +135,7 @@ class Policy {
   };
 
   struct Mark {                                  // who is changing it
-    std::atomic<Hand *> &who;
+    std::atomic<Hand *> &who;  // see swapper_
     Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
     ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
   };
@@ -161,16 +161,16 @@ class Policy {
   uint32_t move_all(Runtime &, Instance &from, uint64_t epoch) noexcept;
   void place_by_force(Runtime &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
 
-  std::atomic<Instance *> now_{nullptr};
+  std::atomic<Instance *> now_{nullptr};  // release in make_current() pairs with current(): the instance is complete
   std::mutex swap_mutex_;                        // guards what follows; above the registry's
   std::vector<std::unique_ptr<Instance>> instances_;
   uint64_t epochs_ = 0;                          // given so far
-  std::atomic<Hand *> swapper_{nullptr};         // whose thread holds the mutex, so that it is not taken twice
+  std::atomic<Hand *> swapper_{nullptr};         // whose thread holds the mutex; relaxed: it alone finds itself
   std::atomic<Instance *> director_now_{nullptr};  // written under the mutex
   std::atomic<uint64_t> review_at_{0};           // ns of the clock: when the director is asked again
   std::atomic<uint64_t> flushed_at_{0};          // relaxed: tasks submitted and finished before the last flush, a hint
   std::atomic<uint32_t> flushes_{0};             // relaxed: only counted
-  std::atomic<bool> told_refusal_{false};
+  std::atomic<bool> told_refusal_{false};  // relaxed: the first exchange wins, it orders nothing
   bool told_director_ = false;                   // that whom it named did not come
   std::unique_ptr<Contexts> contexts_;           // since open()
 };

@@ -15,7 +15,7 @@ constexpr size_t kMostAlive = 1024;
 
 constinit SpinLock lock;
 constinit size_t next_shell = 0;
-constinit std::atomic<uint64_t> last_number{0};
+constinit std::atomic<uint64_t> last_number{0};  // relaxed: numbers only have to be distinct
 constinit uint64_t alive[kMostAlive] = {};
 
 }  // namespace

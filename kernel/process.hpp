@@ -28,9 +28,9 @@ struct consort_runtime {
   };
   static constexpr uintptr_t kPhase = 7;
 
-  std::atomic<consort::Runtime *> live;
-  std::atomic<uintptr_t> state;
-  std::atomic<uint64_t> stops;  // how many runtimes of this shell have ended
+  std::atomic<consort::Runtime *> live;  // release in open_shell() pairs with Visit::mark()
+  std::atomic<uintptr_t> state;  // release in set_phase() pairs with Visit::enter()
+  std::atomic<uint64_t> stops;  // how many runtimes of this shell have ended; release in end_stop() pairs with acquire
 
   static consort::Runtime *runtime(uintptr_t s) noexcept { return reinterpret_cast<consort::Runtime *>(s & ~kPhase); }
   static Phase phase(uintptr_t s) noexcept { return static_cast<Phase>(s & kPhase); }

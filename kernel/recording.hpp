@@ -61,7 +61,7 @@ struct Recording {
 
   bool live = false;
   std::string dead;          // why it cannot be replayed any more
-  std::atomic<uint32_t> first{0}, nnodes{0};      // its records; looked at by anybody
+  std::atomic<uint32_t> first{0}, nnodes{0};      // its records; relaxed: a generation confirms them
   uint32_t ntasks = 0;
   uint64_t nedges = 0, bytes = 0, replays = 0;
   std::vector<uint32_t> edges, roots;             // by record number
@@ -81,7 +81,7 @@ struct Recording {
   std::atomic<Task *> carrier{nullptr};
   // its name; 0: none runs. Pairs, by fences, with the flag kCancelled in its word
   std::atomic<TaskName> running{0};
-  std::atomic<uint32_t> turn{0};                  // generation of all nodes that have not ended in it
+  std::atomic<uint32_t> turn{0};                  // of nodes that have not ended; see go_by_nodes() for the fence
   std::shared_ptr<const Failure> failure;         // its first; under Runtime::blame_mutex
 
   SpinLock lock;             // guards the four below; under the rights of data
@@ -134,8 +134,8 @@ class Recordings {
   struct Range { uint32_t first, n; };
   std::vector<Range> ranges_;                       // records that no recording has, by number
   std::vector<std::unique_ptr<Recorder>> recorders_;
-  std::atomic<Recording *> all_[kMost] = {};        // owned
-  std::atomic<uint32_t> n_{0}, serial_{1};
+  std::atomic<Recording *> all_[kMost] = {};        // owned; release before n_; see at()
+  std::atomic<uint32_t> n_{0}, serial_{1};  // n_: release, acquire in find(); serial_: relaxed, distinct
 };
 
 }  // namespace consort

@@ -43,7 +43,7 @@ struct Reduction {
 
   struct Copy {
     std::atomic<bool> taken{false};             // release where it is given pairs with acquire where it is taken
-    std::atomic<Datum *> datum{nullptr};
+    std::atomic<Datum *> datum{nullptr};  // release where the copy's datum is made pairs with the acquire of those that use it
   };
   std::array<Copy, kMost> copies;
   std::mutex growing;                           // makes a copy's datum

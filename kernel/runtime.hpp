@@ -59,8 +59,8 @@ class Hands {
  private:
   friend struct Debug;
   std::mutex mutex_;
-  std::atomic<Hand *> all_[kMost] = {};
-  std::atomic<uint32_t> n_{0};
+  std::atomic<Hand *> all_[kMost] = {};  // see at()
+  std::atomic<uint32_t> n_{0};  // release in adopt_or_add() pairs with size(): hands below are there
 };
 
 void adopt_hand(Runtime &, Hand &);          // the calling thread's from now on; may throw bad_alloc
@@ -123,18 +123,18 @@ struct Runtime {
 
   // -- the hot shared words --
   // the hand that submits without locks; kNobody: none yet; kEverybody: data are locked
-  alignas(64) std::atomic<uint32_t> bias;
+  alignas(64) std::atomic<uint32_t> bias;  // release where it changes pairs with the acquire of a submission
   static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
-  std::atomic<bool> stopping{false};
+  std::atomic<bool> stopping{false};  // released also by the wakes behind it
   alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see policy.hpp
 
   // -- those who wait --
-  alignas(64) std::atomic<uint32_t> nwaiters{0};
+  alignas(64) std::atomic<uint32_t> nwaiters{0};  // see the fences of Goal::announce(); seq_cst where it rises
   std::mutex waiters_mutex;                // leaf
   Waiter *waiters = nullptr;         // a list on the waiters' stacks: waiting needs no memory
-  std::atomic<bool> said_no_thread{false};
+  std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
   std::atomic<Hand *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
-  std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; charge_submissions() alone
+  std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays
 
   // -- rooms, in the order of their lives --
   std::shared_ptr<Config> config;
@@ -167,12 +167,12 @@ struct Runtime {
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
-  std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp)
+  std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp); relaxed: a hint
   std::atomic<Probe *> probe{nullptr};     // at the start, while a link is measured; release and acquire: completed()
   bool shared_domains = false;             // some queues wait for one another's tickets
   bool far_units = false;                  // some unit does not reach the memory at home
   uint64_t inline_classes = 0;             // those of units that run host code where they are called
-  std::atomic<TaskName> elder{0};          // the one task that may keep tokens while it is parked (commute.hpp)
+  std::atomic<TaskName> elder{0};          // the one that keeps tokens while parked (commute.hpp); relaxed: a name
   std::mutex blame_mutex;                  // of data that several tasks may fail on at once; leaf
 
  private:

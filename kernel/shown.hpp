@@ -24,7 +24,7 @@ class Shown {
   Shown &operator&=(T bits) noexcept { return *this = T(*this) & bits; }
 
  private:
-  std::atomic<T> v_;
+  std::atomic<T> v_;  // relaxed: see above
 };
 
 }  // namespace consort

@@ -40,7 +40,7 @@ class SpinLock {
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
  private:
-  std::atomic<bool> held_{false};
+  std::atomic<bool> held_{false};  // see lock()
 };
 
 }  // namespace consort

@@ -72,8 +72,8 @@ class Tags {
   Runtime &rt_;
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Tag> tags_;
-  std::atomic<uint64_t> changes_{0};
-  std::atomic<bool> waits_given_up_{false};
+  std::atomic<uint64_t> changes_{0};  // seq_cst adds pair with changes()
+  std::atomic<bool> waits_given_up_{false};  // relaxed: released by the add to changes_ behind it
 };
 
 }  // namespace consort

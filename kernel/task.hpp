@@ -95,9 +95,9 @@ struct alignas(64) Task {
   uint8_t nargs, role;                    // role: Role
   uint8_t epoch;                          // of the group, when submitted
   // sync domain that all issued predecessors share; 0: none yet, kMixed: several
-  std::atomic<uint8_t> follow;
-  std::atomic<uint64_t> pending;
-  std::atomic<uint64_t> word;             // last: a record lent as a chunk of links leaves it alone
+  std::atomic<uint8_t> follow;  // relaxed, but for holds: release where one is granted pairs with Goal::reached()
+  std::atomic<uint64_t> pending;  // acq_rel: whoever takes the last count off has seen what all predecessors did
+  std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in links.hpp
 
   bool replayed() const noexcept { return role >= kNode; }
   consort_access *accesses() const noexcept { return const_cast<consort_access *>(pub.access); }

@@ -66,7 +66,7 @@ class Alone {
   Alone(const Alone &) = delete;
 
  private:
-  std::atomic<bool> &busy_;
+  std::atomic<bool> &busy_;  // see Alone
   const bool entered_;
   Inside inside_;
 };
@@ -85,8 +85,8 @@ struct WatchedPolicy {
   const consort_scheduler_ops &ops;
   void *s;
   uint32_t nseats;
-  std::unique_ptr<std::atomic<bool>[]> seats;  // a worker's functions are being called
-  std::atomic<bool> beyond{false};             // for workers without a seat: never looked at
+  std::unique_ptr<std::atomic<bool>[]> seats;  // a worker's functions are being called: see Alone
+  std::atomic<bool> beyond{false};             // for workers without a seat: never looked at; relaxed
 
   std::atomic<bool> &seat(uint32_t worker) {
     beyond.store(false, std::memory_order_relaxed);
@@ -245,12 +245,12 @@ struct Driver {
 struct Wrapped {
   Driver &driver;
   void *dev;
-  std::atomic<bool> loading{false};
+  std::atomic<bool> loading{false};  // see Alone
 };
 struct WatchedQueue {
   Driver &driver;
   void *q;
-  std::atomic<bool> busy{false};
+  std::atomic<bool> busy{false};  // see Alone
 };
 Wrapped &device(void *d) { return *static_cast<Wrapped *>(d); }
 WatchedQueue &queue(void *q) { return *static_cast<WatchedQueue *>(q); }

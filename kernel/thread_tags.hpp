@@ -46,7 +46,7 @@ class TagWatch {
  private:
   const Host &host_;
   union { consort_driver_ops driver; consort_scheduler_ops scheduler; } theirs_{};
-  std::atomic<uint64_t> count_{0};        // alone: a statistic
+  std::atomic<uint64_t> count_{0};        // alone: a statistic; relaxed
   std::atomic<uintptr_t> control_{0};     // the thread inside [control]; acquire and release pair with one another
   uint32_t depth_ = 0;                    // of that thread
 };

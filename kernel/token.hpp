@@ -53,7 +53,7 @@ class Token {
 
  private:
   static constexpr uint64_t kFree = 0, kHeld = 1;  // else: held, and the newest parked task's address
-  std::atomic<uint64_t> word_{kFree};
+  std::atomic<uint64_t> word_{kFree};  // release of the holder, and of who parks, pairs with acquire
   Task *queue_ = nullptr;                          // the holder's: parked before, oldest first
 };
 

@@ -13,7 +13,7 @@ constexpr uint32_t kMost = 1 << 16;
 constinit Visitor placeholder;
 thread_local constinit Visitor *innermost = nullptr;  // this thread's records, linked by `outer`
 constinit std::atomic<Visitor *> all{nullptr};        // kMost of them; release pairs with the acquire in records()
-constinit std::atomic<uint32_t> used{0};              // records from 0 that ever had an owner
+constinit std::atomic<uint32_t> used{0};              // records from 0 that ever had an owner; seq_cst, as the phase is
 
 uintptr_t this_thread() noexcept { return reinterpret_cast<uintptr_t>(&visitor); }
 

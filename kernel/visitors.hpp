@@ -14,8 +14,8 @@ namespace consort {
 
 struct alignas(64) Visitor {
   static constexpr uintptr_t kOutside = 1;       // not 0: a record that a fork emptied is not taken for an idle one
-  std::atomic<uintptr_t> inside{0};              // a shell's address, or kOutside
-  std::atomic<uintptr_t> owner{0};               // the thread, by the address of a thread-local; 0: the record is free
+  std::atomic<uintptr_t> inside{0};              // a shell's address, or kOutside; see Visit::mark(), unmark()
+  std::atomic<uintptr_t> owner{0};               // a thread-local's address; 0: free; acquire where taken, else release
   Visitor *outer = nullptr;                      // the owner's: the record that it used before this one
 };
 

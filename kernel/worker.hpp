@@ -64,24 +64,24 @@ struct Worker {
   const uint64_t reach;
   std::unique_ptr<Queue> queue;                  // of a unit that is not inline
 
-  alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any]
+  alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any] release of who gives it up, acquire of who takes it
   std::atomic<uint32_t> asked{0};                // [any] by a submitter: the lease that it wants; see lend()
-  std::atomic<bool> watched{false};              // [any] the thread on duty looks at the lease every tick
+  std::atomic<bool> watched{false};              // [any] the thread on duty looks every tick; see watch()
   std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiet.cpp
-  std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches
+  std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches; see show_asleep(), rouse()
   // [any] the hand that holds the token in pump_one(); it alone finds itself
-  std::atomic<Hand *> pumped_by{nullptr};
+  std::atomic<Hand *> pumped_by{nullptr};  // so relaxed
   // [any] tasks bound to this worker, linked by pub.sched[0], newest first
-  std::atomic<Task *> mailbox{nullptr};
-  std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way
+  std::atomic<Task *> mailbox{nullptr};  // release in post(), acquire in next_bound()
+  std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way; relaxed: a count
   // Gangs (gang.hpp) that wait for this worker, and the one that it has joined. Counted up with its place in the list,
   // down where it is released, both release: whoever steps here acquires, or asks the list under its mutex.
   std::atomic<uint32_t> called{0};
   // [any] it has joined, and lends its core; cleared, release, by the one who leads
   std::atomic<bool> lent{false};
   alignas(64) std::atomic<uint64_t> ran{0};      // single writer: the token holder
-  std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat
-  std::atomic<uint64_t> busy_ns{0};              // [any] also by bodies that lost the seat
+  std::atomic<uint64_t> extra_ran{0};            // [any] by bodies that lost the seat; relaxed: shown
+  std::atomic<uint64_t> busy_ns{0};              // [any] also by bodies that lost the seat; relaxed: shown
   void count_busy(uint64_t from, uint64_t to) noexcept {
     if (to > from) busy_ns.fetch_add(to - from, std::memory_order_relaxed);
   }
@@ -154,7 +154,7 @@ struct Worker {
   std::mutex crew_mutex_;                        // guards threads_, spares_; leaf
   std::vector<std::thread> threads_;
   std::vector<Parker *> crew_, spares_;          // all threads' parkers; of those off duty
-  std::atomic<Parker *> duty_{nullptr};
+  std::atomic<Parker *> duty_{nullptr};  // release pairs with wake_duty(); relaxed: compared alone
   // written under crew_mutex_: who is on duty waits in a body, for no spare was to be had
   std::atomic<bool> vacant_{false};
   // the token holder's: when it saw that it is asked (0: not yet), `ran` then

@@ -44,7 +44,7 @@ struct Node {
   void *inner = nullptr;
   uint64_t token = 0;  // of a queue or an endpoint, where has_token
   bool has_token = false;
-  std::atomic<bool> closed{false};  // alone: only told
+  std::atomic<bool> closed{false};  // alone: only told; relaxed
   typename L::Object state{};
 };
 
@@ -52,7 +52,7 @@ struct Node {
 // compare-and-swap and read by those who were handed its functions afterwards: release and acquire.
 template <class T, size_t n>
 struct Slots {
-  std::atomic<T *> at[n] = {};
+  std::atomic<T *> at[n] = {};  // acq_rel where a slot is taken pairs with the acquire of its trampoline: the owner is complete
 
   int take(T *owner) noexcept {
     for (size_t i = 0; i < n; ++i) {

@@ -235,13 +235,13 @@ class PerWorker {
 
   const consort_host *const host_;
   const uint64_t seed_;
-  std::atomic<uint64_t> epoch_;
-  std::atomic<const Crew *> crew_{nullptr};
+  std::atomic<uint64_t> epoch_;  // seq_cst with Visit: see Visitors
+  std::atomic<const Crew *> crew_{nullptr};  // release in publish() pairs with crew()
   std::vector<std::unique_ptr<Slot>> slots_;        // by worker; [control]
   std::vector<std::unique_ptr<Crew>> crews_;        // all there were; [control]
   Slot strays_;                                     // what nobody can run just now
   alignas(kLine) Visitors outsiders_;
-  std::atomic<uint64_t> draws_{0};                  // by outsiders
+  std::atomic<uint64_t> draws_{0};                  // by outsiders; relaxed: spreads tasks
 };
 
 // The plugin is its seed and nothing more.

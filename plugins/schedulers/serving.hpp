@@ -67,11 +67,11 @@ class Serving {
 
   const consort_host *const host_;
   const bool for_teams_;
-  std::atomic<uint64_t> epoch_;
-  std::atomic<const Crew *> crew_{nullptr};
+  std::atomic<uint64_t> epoch_;  // seq_cst with Visit: see Visitors
+  std::atomic<const Crew *> crew_{nullptr};  // seq_cst in show() and crew(): the tables stored before it are seen
   std::vector<std::unique_ptr<Crew>> crews_;  // all there were; [control]
   std::vector<std::unique_ptr<Line>> lines_;  // by worker; [control], read through the crew's count
-  std::atomic<Line *const *> line_of_{nullptr};
+  std::atomic<Line *const *> line_of_{nullptr};  // stored before crew_: see show()
   std::vector<std::vector<Line *>> tables_;
   alignas(kLine) Visitors outsiders_;
 };

@@ -75,6 +75,7 @@ fuzz() { # each target, 30 s
 stage "build release" make release release
 stage "includes" tests/checks/includes.py
 stage "vocabulary" tests/checks/vocabulary.py
+stage "atomics" tests/checks/atomics.py
 stage "parity" tests/checks/parity.py
 stage "abi layout" sdk/abi/layout.py check
 stage "rules" sdk/rules/rules.py check

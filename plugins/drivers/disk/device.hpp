@@ -336,7 +336,7 @@ class Device {
   uint32_t space_ = CONSORT_NONE;
   mutable std::mutex mutex_;
   Extents extents_;
-  std::atomic<uint32_t> warnings_{0};
+  std::atomic<uint32_t> warnings_{0};  // relaxed: only counted
 };
 
 }  // namespace disk

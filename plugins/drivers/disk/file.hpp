@@ -192,7 +192,7 @@ class File {
   int fd_ = -1, direct_ = -1, direct_error_ = 0;
   bool preallocate_ = true;
   uint64_t length_ = 0;
-  std::atomic<int> late_{0};
+  std::atomic<int> late_{0};  // relaxed: an error's number alone, told when it is seen
 };
 
 }  // namespace disk

@@ -101,7 +101,7 @@ class Device : public streams::Owner<Lane> {
   uint64_t capacity_ = 0, used_ = 0;
   bool unified_ = false;
   uint64_t hosts_ = 0;                     // spaces of host memory, by bit
-  std::atomic<uint64_t> reached_{0};       // those, and peers' that its engines reach. Set by link(), before any op
+  std::atomic<uint64_t> reached_{0};       // those, and peers' that its engines reach. Set by link(), before any op; relaxed
   ze_command_list_handle_t control_ = nullptr;  // for what [control] calls do themselves: each waits until it is done
   std::map<uint64_t, uint64_t> pinned_;    // bytes, by address
   std::mutex memory_;                      // used_, pinned_; leaf

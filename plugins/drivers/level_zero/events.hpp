@@ -15,7 +15,7 @@ namespace level_zero {
 
 struct Event {
   ze_event_handle_t handle = nullptr;
-  std::atomic<uint32_t> refs{0};
+  std::atomic<uint32_t> refs{0};  // acq_rel where it falls: the last sees what all did
   std::vector<Event *> waits;  // what its command waits for: by whoever makes the command, then under the device's mutex
 };
 

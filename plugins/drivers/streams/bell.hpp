@@ -51,7 +51,7 @@ class Bell {
   explicit Bell(int fd) noexcept : fd_(fd) {}
   ~Bell() { ::close(fd_); }
   const int fd_;
-  std::atomic<int> holders_{1};
+  std::atomic<int> holders_{1};  // acq_rel where it falls: the last frees
 };
 
 }  // namespace streams

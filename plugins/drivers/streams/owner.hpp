@@ -71,7 +71,7 @@ class Owner {
   std::mutex mutex;
   std::condition_variable changed;  // an op was issued, a helper has work, the device is lost
   std::vector<Queue<Lane> *> queues;
-  std::atomic<bool> lost{false};
+  std::atomic<bool> lost{false};  // release in lose() pairs with is_lost(); else a hint
 
  protected:
   ~Owner() = default;
@@ -81,7 +81,7 @@ class Owner {
   const char *const plugin_;
   const std::string name_;
   bool told_ = false;  // with the mutex
-  std::atomic<uint32_t> warnings_{0};
+  std::atomic<uint32_t> warnings_{0};  // relaxed: only counted
 };
 
 }  // namespace streams

@@ -157,8 +157,8 @@ class Tasks {
   std::unordered_map<consort_task *, Entry> waiting_;
   std::vector<uint32_t> classes_;  // by worker
   bool blind_ = false;
-  std::atomic<uint32_t> inside_{0};
-  std::atomic<uint64_t> epoch_{kUnsettled};  // that drain() set and came back from
+  std::atomic<uint32_t> inside_{0};  // seq_cst with drained(): one of the two sees the other
+  std::atomic<uint64_t> epoch_{kUnsettled};  // that drain() set and came back from; release; settled() acquires
 };
 
 // What was taken and has to be given back: addresses, or keys.

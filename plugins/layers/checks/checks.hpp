@@ -37,8 +37,8 @@ class Checks {
   struct Object {
     std::atomic<uintptr_t> control{0};           // who is inside [control]; acquire and release pair with one another
     uint32_t depth = 0;                          // of that thread
-    std::atomic<bool> busy{false};               // [queue] or [load]; likewise
-    std::unique_ptr<std::atomic<bool>[]> seats;  // [worker], by worker; likewise
+    std::atomic<bool> busy{false};               // [queue] or [load]; likewise: acquire where entered, release where left
+    std::unique_ptr<std::atomic<bool>[]> seats;  // [worker], by worker; likewise: acquire where entered, release where left
     uint32_t nseats = 0;
     Flight flight;  // queue, endpoint
     Tasks tasks;    // instance of a scheduler

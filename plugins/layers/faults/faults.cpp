@@ -283,7 +283,7 @@ class Faults {
   const std::chrono::microseconds delay_;
   What what_ = What::kFail;
   consort_status status_ = CONSORT_OK;
-  std::atomic<uint64_t> calls_{0}, struck_{0};
+  std::atomic<uint64_t> calls_{0}, struck_{0};  // relaxed: only counted
 };
 
 constexpr consort_plugin plugin = Plugin<Faults>::table("faults", "makes calls of plugins fail, fall short or take long", params);

@@ -69,7 +69,7 @@ struct Last {
   Buffer *buffer;
 };
 thread_local constinit Last last{};
-constinit std::atomic<uint64_t> instances{0};
+constinit std::atomic<uint64_t> instances{0};  // relaxed: numbers only have to be distinct
 
 // -- what a value looks like ---------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class Traces {
   const bool some_;  // functions are named
   const uint64_t number_ = instances.fetch_add(1, std::memory_order_relaxed) + 1;
   File file_;
-  std::atomic<bool> failed_{false};  // alone
+  std::atomic<bool> failed_{false};  // alone; relaxed: the first exchange says it
   std::mutex mutex_;                 // guards buffers_; before theirs
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };

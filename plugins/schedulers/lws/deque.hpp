@@ -83,11 +83,11 @@ class Deque {
  private:
   consort_task *at(int64_t i) const noexcept { return cells_[i & mask_].load(std::memory_order_relaxed); }
 
-  alignas(kLine) std::atomic<int64_t> top_{0};     // thieves' end
-  alignas(kLine) std::atomic<int64_t> bottom_{0};  // owner's end, read by thieves
+  alignas(kLine) std::atomic<int64_t> top_{0};     // thieves' end; seq_cst with bottom_ in pop() and steal()
+  alignas(kLine) std::atomic<int64_t> bottom_{0};  // owner's end, read by thieves; release in push() pairs with steal()
   alignas(kLine) int64_t seen_top_ = 0;            // owner's: top is at least this
   int64_t mask_ = 0;
-  std::unique_ptr<std::atomic<consort_task *>[]> cells_;
+  std::unique_ptr<std::atomic<consort_task *>[]> cells_;  // relaxed: the ends order them, see push() and steal()
 };
 
 }  // namespace lws

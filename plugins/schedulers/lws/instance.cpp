@@ -344,7 +344,7 @@ uint32_t Instance::pop_more(Slot &me, consort_pick *out, uint32_t max) noexcept 
 // Inside. What pop does when it is not simply the own newest's turn, or when there is none.
 uint32_t Instance::pop_rare(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
   Slot &me = *place.slot;
-  if (max == 0 || draining_.load(std::memory_order_relaxed)) return 0;  // pairs with drain(), by way of enter()
+  if (max == 0 || draining_.load(std::memory_order_seq_cst)) return 0;  // pairs with drain(), by way of enter()
   if (me.urgency->load(std::memory_order_relaxed) > 0)
     if (const uint32_t n = take_urgent(me.klass, out)) return n;
   if (me.countdown - 1 >= kFairness) {  // it has come to 0

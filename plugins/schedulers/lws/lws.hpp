@@ -45,7 +45,7 @@ class Instance {
   // not pass over what it cannot run.
   struct Pool {
     Ring ring;
-    std::atomic<uint32_t> listed{0};  // in the levels; a hint, read without the lock
+    std::atomic<uint32_t> listed{0};  // in the levels; relaxed: a hint, read without the lock
     Levels levels;                    // guarded by lock_
   };
 
@@ -82,16 +82,16 @@ class Instance {
   bool wait_outside(uint64_t deadline) noexcept;
 
   // Read by all, written rarely.
-  alignas(kLine) std::atomic<uint64_t> epoch_;
-  std::atomic<const Group *> group_{nullptr};
-  std::atomic<uint32_t> draining_{0};  // pop answers 0, so that drain() sees every task
+  alignas(kLine) std::atomic<uint64_t> epoch_;  // seq_cst: with the visitors of a push
+  std::atomic<const Group *> group_{nullptr};  // release in workers() pairs with the acquire in push() and pop()
+  std::atomic<uint32_t> draining_{0};  // pop answers 0, so that drain() sees every task; seq_cst, see pop_rare()
   uint32_t nclasses_, npools_;
   bool asymmetric_;                    // the rare side can make the frequent side's stores visible (wait_outside)
   bool chosen_ = false;                // workers() has named members; until then all of the topology serve
   Settings settings_;
   const consort_host *host_;
   std::unique_ptr<Pool[]> pools_;
-  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: no less than any above 0 that waits, else 0
+  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: no less than any above 0 that waits, else 0; see publish()
   std::vector<std::unique_ptr<Group>> groups_;       // all there were; [control]
   std::vector<std::unique_ptr<Slot>> slots_;         // by worker; [control]
   std::vector<Slot *> members_;                      // by worker; [control]

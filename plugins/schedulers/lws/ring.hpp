@@ -98,11 +98,11 @@ class Ring {
 
   static constexpr uint64_t kPlace = (uint64_t{1} << 48) - 1;
 
-  alignas(kLine) std::atomic<uint64_t> tail_{0};
-  std::atomic<uint64_t> head_seen_{0};  // with the tail: pushers come to the takers' line once a lap
-  alignas(kLine) std::atomic<uint64_t> head_{0};
+  alignas(kLine) std::atomic<uint64_t> tail_{0};  // acq_rel claims places and carries the tag of close(); see push()
+  std::atomic<uint64_t> head_seen_{0};  // with the tail, once a lap; release and acquire: cells are empty
+  alignas(kLine) std::atomic<uint64_t> head_{0};  // acq_rel claims what take() has read; see take()
   alignas(kLine) uint64_t mask_ = 0;
-  std::unique_ptr<std::atomic<consort_task *>[]> cells_;
+  std::unique_ptr<std::atomic<consort_task *>[]> cells_;  // release, acquire: both ways
 };
 
 }  // namespace lws

@@ -435,7 +435,7 @@ class AnyCodelet {
     }
 
    private:
-    std::atomic<bool> &lock_;
+    std::atomic<bool> &lock_;  // see Guard: exchange acquire, store release
   };
 
   [[gnu::cold, gnu::noinline]] consort_codelet_id add_to(const Ref &control) const {
@@ -475,7 +475,7 @@ class AnyCodelet {
 
   std::string name_;
   uint32_t flags_;
-  mutable std::atomic<bool> lock_{false};
+  mutable std::atomic<bool> lock_{false};  // see Guard
   mutable Slot first_;
 };
 

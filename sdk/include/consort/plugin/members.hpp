@@ -29,7 +29,7 @@ class SpinLock {
   void unlock() noexcept { held_.store(false, std::memory_order_release); }  // pairs with the exchange in lock()
 
  private:
-  std::atomic<bool> held_{false};
+  std::atomic<bool> held_{false};  // acquire in lock(), release in unlock()
 };
 
 // Calls of push and pop in progress, so that quiesce() can tell. A visitor shows itself, then reads the epoch; who
@@ -49,7 +49,7 @@ class Visitors {
   }
 
  private:
-  std::atomic<uint32_t> inside_{0};
+  std::atomic<uint32_t> inside_{0};  // seq_cst: see Visitors
 };
 
 class Visit {
