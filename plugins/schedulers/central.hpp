@@ -42,7 +42,7 @@ struct Central {
       *out = new Central(host, *t, epoch);
       return CONSORT_OK;
     } catch (...) {
-      return host->fail(host, CONSORT_E_NOMEM, "out of memory for the instance");
+      return consort::plugin::caught(host, "out of memory for the instance");
     }
   }
   static void destroy(void *s) noexcept { delete &of(s); }
@@ -58,7 +58,7 @@ struct Central {
       i.store.changed();
       return CONSORT_OK;
     } catch (...) {
-      return i.host->fail(i.host, CONSORT_E_NOMEM, "out of memory for the workers");
+      return consort::plugin::caught(i.host, "out of memory for the workers");
     }
   }
 

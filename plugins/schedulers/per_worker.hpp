@@ -86,7 +86,7 @@ class PerWorker {
       *out = new PerWorker(host, *t, epoch, reinterpret_cast<uint64_t>(plugin));
       return CONSORT_OK;
     } catch (...) {
-      return host->fail(host, CONSORT_E_NOMEM, "out of memory for the workers' queues");
+      return consort::plugin::caught(host, "out of memory for the workers' queues");
     }
   }
   static void destroy(void *s) noexcept { delete &of(s); }
@@ -100,7 +100,7 @@ class PerWorker {
       next.change(*t, add, na, del, nd);
       i.publish(std::move(next));
     } catch (...) {
-      return i.host_->fail(i.host_, CONSORT_E_NOMEM, "out of memory for the workers' queues");
+      return consort::plugin::caught(i.host_, "out of memory for the workers' queues");
     }
     i.nobody_inside(CONSORT_NEVER);  // nobody is at work with the old crew any more
     const Crew &crew = i.crew();

@@ -22,7 +22,7 @@ consort_status guarded(const consort_host *host, F body) noexcept {
   try {
     return body();
   } catch (...) {
-    return host->fail(host, CONSORT_E_NOMEM, "out of memory for the instance");
+    return consort::plugin::caught(host, "out of memory for the instance");
   }
 }
 

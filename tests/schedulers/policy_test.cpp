@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "plugins/schedulers/table.hpp"
 #include "schedulers/policy_harness.hpp"
 
 namespace consort_test {
@@ -31,6 +32,17 @@ INSTANTIATE_TEST_SUITE_P(All, Policy,
                            return name;
                          });
 
+// "Out of memory" for everything that is thrown hides what is wrong.
+TEST(PolicyTable, WhatIsThrownIsToldApart) {
+  PluginHost p("eager");
+  const auto told = [&](auto what) {
+    const consort_status s = policies::guarded(p.host(), [&]() -> consort_status { throw what; });
+    return std::to_string(s) + " " + p.failure();
+  };
+  EXPECT_EQ(told(std::bad_alloc()), std::to_string(CONSORT_E_NOMEM) + " out of memory for the instance");
+  EXPECT_EQ(told(std::logic_error("too many classes")), std::to_string(CONSORT_E_INTERNAL) + " too many classes");
+}
+
 TEST_P(Policy, GivesBackWhatItWasGiven) {
   PolicyHarness h(GetParam());
   Tasks tasks(100);
@@ -45,6 +57,16 @@ TEST_P(Policy, GivesBackWhatItWasGiven) {
       }
     }
   EXPECT_EQ(seen.size(), 100u);
+}
+
+TEST_P(Policy, FortyClassesAndOneWithoutANameAreFine) {
+  std::vector<uint32_t> klass(40);
+  for (uint32_t c = 0; c < klass.size(); ++c) klass[c] = c;
+  PolicyHarness p(GetParam(), klass);
+  p.classes[7] = nullptr;
+  void *other = nullptr;
+  ASSERT_EQ(p.ops->create(p.plugin.self(), p.plugin.host(), &p.topology, kEpoch + 1, &other), CONSORT_OK) << p.plugin.failure();
+  p.ops->destroy(other);
 }
 
 TEST_P(Policy, OneWorkerAloneFindsEverything) {

@@ -5,6 +5,7 @@
 // submit() and report it from poll(), in order. Starts no thread and binds none.
 #include <consort/driver.h>
 #include <consort/nearby.h>
+#include <consort/plugin/host.hpp>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ consort_status guarded(const consort_host *host, F body) noexcept {
   try {
     return body();
   } catch (...) {
-    return host->fail(host, CONSORT_E_NOMEM, "cpu: out of memory while the machine was looked at");
+    return consort::plugin::caught(host, "cpu: out of memory while the machine was looked at");
   }
 }
 

@@ -3,6 +3,8 @@
 // A Queue has open(Device &, consort_queue_desc *, Queue **), submit, poll, arm, fd; a Maker is a disk::Driver with
 // start(), which reads its own settings and says where it cannot be used here.
 #pragma once
+#include <consort/plugin/host.hpp>
+
 #include <memory>
 
 #include "device.hpp"
@@ -19,7 +21,7 @@ struct Table {
     try {
       return body();
     } catch (...) {
-      return host->fail(host, CONSORT_E_NOMEM, "no memory for the records of a disk");
+      return consort::plugin::caught(host, "no memory for the records of a disk");
     }
   }
 

@@ -3,6 +3,7 @@
 // What there is comes from the parameters (machine), what happens when from one engine for all devices. Memory of a
 // device is the host's, kept apart: nothing but copies and the functions of its own tasks is given its addresses.
 #include <consort/nearby.h>
+#include <consort/plugin/host.hpp>
 #include <consort/times.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -37,7 +38,7 @@ consort_status guarded(const consort_host *host, F body) noexcept {
   } catch (const Bad &b) {
     return host->fail(host, CONSORT_E_INVAL, b.text.c_str());
   } catch (...) {
-    return host->fail(host, CONSORT_E_NOMEM, "sim: out of memory");
+    return consort::plugin::caught(host, "sim: out of memory");
   }
 }
 

@@ -3,6 +3,8 @@
 // A Maker is what init() makes: host, name(), read() (settings), start() (the vendor's library, which devices), count().
 // A Device is an Owner with open(), space, unit, link, alloc, free, attach, detach, load.
 #pragma once
+#include <consort/plugin/host.hpp>
+
 #include <memory>
 
 #include "queue.hpp"
@@ -20,7 +22,7 @@ struct Table {
     try {
       return body();
     } catch (...) {
-      return host->fail(host, CONSORT_E_NOMEM, "out of memory for the records of a device");
+      return consort::plugin::caught(host, "out of memory for the records of a device");
     }
   }
 

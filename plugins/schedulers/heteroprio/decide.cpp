@@ -20,7 +20,7 @@ Instance::Instance(const Settings &settings, const consort_host *host, const con
 
 void Instance::name_classes(const consort_topology &t) {
   std::vector<std::string> names;
-  for (uint32_t c = 0; c < t.nclasses && t.classes; ++c) names.emplace_back(t.classes[c]);
+  for (uint32_t c = 0; c < t.nclasses && t.classes; ++c) names.emplace_back(t.classes[c] ? t.classes[c] : "");
   const std::lock_guard guard(lock_);
   classes_.swap(names);
   for (Named &n : named_) n.codelet = CONSORT_NONE;

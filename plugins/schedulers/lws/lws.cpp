@@ -21,7 +21,7 @@ consort_status guarded(const consort_host *host, F body) noexcept {
   try {
     return body();
   } catch (...) {
-    return host->fail(host, CONSORT_E_NOMEM, "lws: out of memory for the workers' queues; lower lws.depth");
+    return consort::plugin::caught(host, "lws: out of memory for the workers' queues; lower lws.depth");
   }
 }
 

@@ -70,7 +70,7 @@ struct Instance : Base {
       *out = static_cast<Base *>(new Instance(host, *t, epoch));
       return CONSORT_OK;
     } catch (...) {
-      return host->fail(host, CONSORT_E_NOMEM, "out of memory for the instance");
+      return consort::plugin::caught(host, "out of memory for the instance");
     }
   }
   static void destroy(void *s) noexcept { delete &of(s); }
@@ -84,7 +84,7 @@ struct Instance : Base {
       i.look(*t);
       return CONSORT_OK;
     } catch (...) {
-      return i.host->fail(i.host, CONSORT_E_NOMEM, "out of memory for the teams");
+      return consort::plugin::caught(i.host, "out of memory for the teams");
     }
   }
 

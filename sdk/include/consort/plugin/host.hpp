@@ -154,15 +154,15 @@ class Object {
 // -- exceptions ---------------------------------------------------------------------------------------------------
 
 // In a catch block: what was thrown, as a status; the host keeps the text. h may be nullptr: a
-// [pure] function calls no host.
-[[gnu::cold]] inline consort_status caught(const consort_host *h) noexcept {
+// [pure] function calls no host. memory: what is said where memory ended.
+[[gnu::cold]] inline consort_status caught(const consort_host *h, const char *memory = "out of memory") noexcept {
   const auto tell = [h](consort_status s, const char *text) { return h ? h->fail(h, s, text) : s; };
   try {
     throw;
   } catch (const Error &e) {
     return tell(e.status(), e.what());
   } catch (const std::bad_alloc &) {
-    return tell(CONSORT_E_NOMEM, "out of memory");
+    return tell(CONSORT_E_NOMEM, memory);
   } catch (const std::exception &e) {
     return tell(CONSORT_E_INTERNAL, e.what());
   } catch (...) {
