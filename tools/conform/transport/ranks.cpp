@@ -73,6 +73,12 @@ uint64_t in_real_time(const consort_host *h, uint64_t deadline) {  // which is o
 
 }  // namespace
 
+// Of a function, or of a completion. The kernel, which would make E_INTERNAL of another number, calls no transport yet.
+consort_status Rank::known(consort_status s, const char *what) {
+  trial_.check(s >= CONSORT_E_STOPPED && s <= CONSORT_AGAIN, "%s answers %d, which is no status", what, s);
+  return s;
+}
+
 Rank::Rank(Trial &t, Board &board, uint32_t number, const JobOptions &job)
     : trial_(t), job_(job), plugin_(t), ops_(plugin_.ops<consort_transport_ops>()) {
   t.need(ops_.open && ops_.close && ops_.address && ops_.connect && ops_.disconnect && ops_.post && ops_.poll,
@@ -99,7 +105,7 @@ Rank::Rank(Trial &t, Board &board, uint32_t number, const JobOptions &job)
   caps_.size = sizeof caps_;
   t.doing("open of rank %u", number);
   host().forget_failure();
-  opened_ = ops_.open(plugin_.self(), plugin_.table(), &boot_, kToken, &t_, &caps_);
+  opened_ = known(ops_.open(plugin_.self(), plugin_.table(), &boot_, kToken, &t_, &caps_), "open()");
   if (opened_ < 0) t_ = nullptr;
 }
 
@@ -120,7 +126,7 @@ std::vector<unsigned char> Rank::address() {
   std::vector<unsigned char> a(4096);
   uint32_t n = static_cast<uint32_t>(a.size());
   trial_.doing("address of rank %u", number());
-  const consort_status s = ops_.address(t_, a.data(), &n);
+  const consort_status s = known(ops_.address(t_, a.data(), &n), "address()");
   trial_.need(s >= 0, "address() fails: %s", host().failure().c_str());
   trial_.need(n <= a.size(), "an address has %u bytes", n);
   a.resize(n);
@@ -130,7 +136,7 @@ std::vector<unsigned char> Rank::address() {
 consort_status Rank::connect(uint32_t rank, const std::vector<unsigned char> &a) {
   trial_.doing("connect of rank %u to %u", number(), rank);
   host().forget_failure();
-  return ops_.connect(t_, rank, a.data(), static_cast<uint32_t>(a.size()));
+  return known(ops_.connect(t_, rank, a.data(), static_cast<uint32_t>(a.size())), "connect()");
 }
 
 void Rank::disconnect(uint32_t rank) {
@@ -159,7 +165,7 @@ consort_status Rank::reg(Block &block, size_t at, size_t bytes, consort_mr *out)
   trial_.doing("reg of %zu bytes", bytes);
   *out = {};
   if (!ops_.reg) return CONSORT_E_UNSUPPORTED;
-  return ops_.reg(t_, &space, block.addr(at), bytes, out);
+  return known(ops_.reg(t_, &space, block.addr(at), bytes, out), "reg()");
 }
 
 void Rank::dereg(const consort_mr &mr) {
@@ -225,7 +231,10 @@ uint32_t Rank::poll(uint32_t max) {
   return n;
 }
 
+consort_status Rank::arm() { return known(ops_.arm(t_), "arm()"); }
+
 void Rank::book(const consort_done &d) {
+  known(d.status, "a completion");
   if (d.cookie == CONSORT_NOTIFIED) return notes.push_back(d);
   const size_t i = d.cookie & ((uint64_t{1} << 40) - 1);
   if (!trial_.check(d.cookie >> 40 == number() + uint64_t{1} && i < book_.size(),

@@ -79,6 +79,7 @@ class Rank {
   uint32_t post_all(
       std::vector<consort_msg> &);  // in one call; fills in their cookies; answers the prefix that was taken
   void cancel(uint64_t cookie);
+  consort_status arm();                               // where the table has it
   uint32_t poll(uint32_t max = 16);                   // answers how many ended or were notified
   const consort_done *end_of(uint64_t cookie) const;  // nullptr: under way
   size_t under_way() const { return posted_ - ended_; }
@@ -92,6 +93,7 @@ class Rank {
   };
   uint64_t cookie_of(size_t i) const { return (uint64_t{number()} + 1) << 40 | i; }
   void book(const consort_done &);
+  consort_status known(consort_status, const char *what);
 
   Trial &trial_;
   JobOptions job_;

@@ -194,7 +194,7 @@ CONFORM_CASE(T, 52, behaviour, the_descriptor_says_when_to_poll) {
   };
   const auto arm = [&] {
     const Inside inside(Tag::kQueue, "arm");
-    return b.ops().arm(b.raw());
+    return b.arm();
   };
   const auto armed = [&] {  // polls until there is nothing more
     for (World::Patience patience;;) {
@@ -254,7 +254,7 @@ CONFORM_CASE(T, 53, threads, no_wake_is_lost) {
       const uint64_t r = me.try_post(receive_of(other, to.addr(), 8, 1));
       if (me.number() == 0) me.try_post(send_of(other, from.addr(), 8, 1));
       while (!me.end_of(r) && !over) {
-        if (me.poll() || me.ops().arm(me.raw()) != CONSORT_OK) continue;
+        if (me.poll() || me.arm() != CONSORT_OK) continue;
         pollfd p{fd, POLLIN, 0};
         for (int ms = 0; !over && poll(&p, 1, 50) != 1; ms += 50)
           if (!t.check(ms < 10'000, "armed in round %llu, and not woken for ten seconds", number(round))) over = true;
@@ -284,7 +284,7 @@ CONFORM_CASE(T, 53, threads, no_end_slips_through_an_arm_that_stands) {
   consort_status armed = CONSORT_OK;
   const auto arm = [&] {
     const Inside inside(Tag::kQueue, "arm");
-    armed = b.ops().arm(b.raw());
+    armed = b.arm();
   };
   Block from(8, 1), to(8, 0);
   w.settle();

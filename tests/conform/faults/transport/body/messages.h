@@ -2,6 +2,10 @@
 #pragma once
 #include "rank.h"
 
+#ifndef SENT_STATUS
+#define SENT_STATUS CONSORT_OK
+#endif
+
 static void forget(waiting *list, uint32_t *n, uint32_t i) {
   free(list[i].copy);
   memmove(&list[i], &list[i + 1], (--*n - i) * sizeof *list);
@@ -34,7 +38,7 @@ static void deliver(waiting *s, rank *to, const consort_msg *r) {
   if (n == 4097) --n;
 #endif
   if (n) memmove(at(r->local), from, n);
-  finish(s->from, &s->m, CONSORT_OK, s->m.bytes, to->boot->rank, s->m.tag);
+  finish(s->from, &s->m, SENT_STATUS, s->m.bytes, to->boot->rank, s->m.tag);
 #ifdef FAULT_CUT_LENGTH
   finish(to, r, s->m.bytes > r->bytes ? CONSORT_E_TRUNCATED : CONSORT_OK, n, s->from->boot->rank, s->m.tag);
 #elif defined FAULT_CUT_SILENTLY

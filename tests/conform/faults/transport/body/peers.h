@@ -3,6 +3,9 @@
 #include "messages.h"
 
 static consort_status init(const consort_host *host, void **self) { (void)host; return *self = NULL, CONSORT_OK; }
+#ifndef REFUSED_STATUS
+#define REFUSED_STATUS CONSORT_E_INVAL
+#endif
 #ifndef LOST_STATUS
 #define LOST_STATUS CONSORT_E_PEER_LOST
 #endif
@@ -147,7 +150,7 @@ static consort_status connect_to(void *p, uint32_t who, const void *addr, uint32
   address a;
 #ifndef FAULT_ANY_ADDRESS
   if (n != sizeof a || memcmp(addr, "stub", 5) != 0 || who >= t->boot->nranks)
-    return t->host->fail(t->host, CONSORT_E_INVAL, "stub: that is no address of this transport, or no rank");
+    return t->host->fail(t->host, REFUSED_STATUS, "stub: that is no address of this transport, or no rank");
 #else
   if (n != sizeof a || who >= t->boot->nranks) return event(t, CONSORT_EV_PEER_UP, who), CONSORT_OK;
 #endif
