@@ -63,16 +63,6 @@ void drop_contents(Runtime &rt, Task *t) noexcept {
   }
 }
 
-// What a task that failed would have written. Needs no memory.
-void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &cause) noexcept {
-  for (uint32_t i = 0; i < t.pub.naccess; ++i) {
-    if (!changes(t.pub.access[i].mode)) continue;
-    Datum *d = Datum::of(t.pub.access[i].datum);
-    d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
-    rt.data.blame(*d, cause);
-  }
-}
-
 // The unregistration of a poisoned datum is answered with the failure that poisoned it: recorded under its name.
 void pass_blame(Runtime &rt, const Task &t) noexcept {
   const Datum &d = *Datum::of(t.pub.access[0].datum);
@@ -551,63 +541,6 @@ void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept {
   const uint64_t word = end_name(rt, h, t, status, ran, &heir);
   (void)hand_on(rt, h, t, word, nullptr, heir);
 }
-
-void fail_group(Runtime &rt, Task *t, consort_status status, const char *what) noexcept {
-  try {
-    auto f = std::make_shared<Failure>();
-    f->status = status;
-    f->task = t->pub.id;
-    f->worker = CONSORT_NONE;
-    f->task_name = task_label(*t);
-    f->text = std::string(what) + ": " + error_text();
-    rt.groups.fail(*t->group, f);
-    rt.failures.add_unnamed(std::move(f));
-  } catch (const std::bad_alloc &) {
-    rt.groups.fail(*t->group, rt.failures.lost());
-  }
-}
-
-void record_failure(Runtime &rt, Task *t, consort_status status, std::string_view text, Datum *datum, uint32_t worker,
-                    std::shared_ptr<const Failure> cause) noexcept {
-  try {
-    auto f = std::make_shared<Failure>();
-    const bool known = status >= CONSORT_E_STOPPED;  // else a number that is no CONSORT_E_ value
-    f->status = known ? status : CONSORT_E_INTERNAL;
-    f->task = t->pub.id;
-    f->worker = worker;
-    f->task_name = task_label(*t);
-    if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
-    if (datum) f->data_name = rt.data.name(*datum);
-    const std::string answer = known ? consort_status_name(status) : std::to_string(status) + ", which is no CONSORT_E_ value,";
-    f->text = text.empty() ? "it answered " + answer + " and gave no reason" : std::string(text);
-    f->cause = Failure::next_cause(cause);
-    f->depth = f->cause ? f->cause->depth + 1 : 0;
-    set_error(f->status, f->chain());
-    std::lock_guard lock(rt.blame_mutex);
-    for (uint32_t i = 0; i < t->pub.naccess; ++i) {
-      const consort_access &a = t->pub.access[i];
-      if (!changes(a.mode)) continue;
-      Datum *d = Datum::of(a.datum);
-      d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
-      if (DatumExtra *e = rt.data.extra(*d)) e->blame = f;
-    }
-    rt.groups.fail(*t->group, f);
-    if (t->replayed()) rt.recordings.note_failure(*t, f);
-    rt.failures.add(std::move(f));
-  } catch (const std::bad_alloc &) {
-    // No memory even to say so: the data are poisoned all the same, and group and name know of it.
-    const auto &lost = rt.failures.add_lost(t->pub.id);
-    poison(rt, *t, lost);
-    rt.groups.fail(*t->group, lost);
-    if (t->replayed()) {
-      std::lock_guard lock(rt.blame_mutex);
-      rt.recordings.note_failure(*t, lost);
-    }
-    set_error(status, "a task failed, and there was no memory to record why");
-  }
-}
-
-void poison_again(Runtime &rt, const Task *t) noexcept { poison(rt, *t, rt.failures.find(t->pub.id)); }
 
 void settle_down(Runtime &rt, Hand &h) noexcept {
   h.flush_records();
