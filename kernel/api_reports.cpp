@@ -1,8 +1,8 @@
 // api_reports.cpp — reports.h: the record of a run, and what reports make of it.
 #include <consort/reports.h>
+#include <consort/shared/plain_file.hpp>
 
 #include "api.hpp"
-#include "plain_file.hpp"
 #include "reports.hpp"
 #include "tracer.hpp"
 
@@ -22,10 +22,11 @@ consort_status refuse_busy(const Runtime &rt) noexcept {
 Result<std::string> contents_of(const char *path) {
   constexpr uint64_t kMost = uint64_t{4} << 30;
   const auto failed = [&](const std::string &why) { return error(CONSORT_E_IO, std::string(path) + " " + why); };
-  const PlainFile file(path, kMost);
+  const shared::PlainFile file(path, kMost);
   if (!file) return failed(file.why());
-  auto text = file.text();
-  return text ? text : failed(text.error().text);
+  std::string text, why;
+  if (!file.read(&text, &why)) return failed(why);
+  return text;
 }
 
 Result<void> report_file(const consort_settings *settings, const char *report, const char *path, consort_line_fn *line,

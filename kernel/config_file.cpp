@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cstring>
 
+#include <consort/shared/plain_file.hpp>
 #include <sys/stat.h>
 
 #include "ownership.hpp"
-#include "plain_file.hpp"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_MAX_NESTED_VALUES 32  // the stack is used in proportion
@@ -152,11 +152,12 @@ Result<std::string> read_config_file(const char *path, std::string *others) {
   const auto failed = [&](const std::string &why) {
     return error(CONSORT_E_IO, "config file \"" + std::string(path) + "\" " + why);
   };
-  const PlainFile file(path, kMost);
+  const shared::PlainFile file(path, kMost);
   if (!file) return failed(file.why());
   if (struct stat about; others && ::fstat(file.fd(), &about) == 0) *others = who_else_may_write(about);
-  auto text = file.text();
-  return text ? text : failed(text.error().text);
+  std::string text, why;
+  if (!file.read(&text, &why)) return failed(why);
+  return text;
 }
 
 }  // namespace consort

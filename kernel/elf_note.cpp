@@ -12,9 +12,9 @@
 #include <consort/layer.h>
 #include <consort/report.h>
 #include <consort/scheduler.h>
+#include <consort/shared/plain_file.hpp>
 #include <consort/transport.h>
 
-#include "plain_file.hpp"
 
 namespace consort {
 namespace {
@@ -145,7 +145,7 @@ const char *sanitizer_name(uint32_t s) {
 Result<std::vector<consort_note>> read_notes(std::span<const std::byte> file) { return parse({file, -1, file.size()}); }
 
 Result<std::vector<consort_note>> read_notes(const std::string &path) {
-  const PlainFile file(path.c_str(), PlainFile::kAnySize);  // a page of it is read, and what its headers name
+  const shared::PlainFile file(path.c_str(), shared::PlainFile::kAnySize);  // a page of it is read, and what its headers name
   if (!file) return error(CONSORT_E_IO, file.why());
   std::byte page[kPage];
   ssize_t n;

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "printable.hpp"
+#include <consort/shared/printable.hpp>
 
 namespace consort {
 namespace {
@@ -14,11 +14,11 @@ thread_local char slot[2048];  // trivially constructed: no start-up code, no de
 
 consort_status set_error(consort_status status, std::string_view text) noexcept {
   size_t n = std::min(text.size(), sizeof slot - 1);
-  if (is_printable({text.data(), n}, Newlines::kKeep)) {
+  if (shared::is_printable({text.data(), n}, shared::Newlines::kKeep)) {
     std::memmove(slot, text.data(), n);
   } else {
     char safe[sizeof slot];  // apart: the text may be the slot itself
-    n = make_printable(text, safe, sizeof safe - 1, Newlines::kKeep);
+    n = shared::make_printable(text, safe, sizeof safe - 1, shared::Newlines::kKeep);
     std::memcpy(slot, safe, n);
   }
   slot[n] = 0;

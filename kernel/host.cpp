@@ -7,9 +7,10 @@
 
 #include <unistd.h>
 
+#include <consort/shared/printable.hpp>
+
 #include "clock.hpp"
 #include "error_slot.hpp"
-#include "printable.hpp"
 #include "thread_tags.hpp"
 
 namespace consort {
@@ -22,8 +23,8 @@ void host_log(const consort_host *h, int32_t level, const char *utf8) {
   if (level < kLogError) level = kLogError;
   if (!utf8 || !host.log.wants(level)) return;
   char safe[2048];
-  if (!is_printable(utf8)) {  // a plugin's text is one line
-    safe[make_printable(utf8, safe, sizeof safe - 1)] = 0;
+  if (!shared::is_printable(utf8)) {  // a plugin's text is one line
+    safe[shared::make_printable(utf8, safe, sizeof safe - 1)] = 0;
     utf8 = safe;
   }
   try {
@@ -34,9 +35,9 @@ void host_log(const consort_host *h, int32_t level, const char *utf8) {
 }
 
 consort_status host_fail(const consort_host *, consort_status code, const char *utf8) {
-  if (!utf8 || is_printable(utf8)) return set_error(code, utf8 ? utf8 : "");
+  if (!utf8 || shared::is_printable(utf8)) return set_error(code, utf8 ? utf8 : "");
   char safe[2048];
-  return set_error(code, {safe, make_printable(utf8, safe, sizeof safe)});
+  return set_error(code, {safe, shared::make_printable(utf8, safe, sizeof safe)});
 }
 
 const void *host_get(const consort_host *h, const char *id) {
@@ -89,8 +90,8 @@ void Log::write(int32_t l, const char *utf8) const noexcept {
   if (!wants(l)) return;
   // Newlines stay: the kernel's own texts have several lines. Those of plugins were escaped before (host_log).
   char safe[2048];
-  if (!is_printable(utf8, Newlines::kKeep)) {
-    safe[make_printable(utf8, safe, sizeof safe - 1, Newlines::kKeep)] = 0;
+  if (!shared::is_printable(utf8, shared::Newlines::kKeep)) {
+    safe[shared::make_printable(utf8, safe, sizeof safe - 1, shared::Newlines::kKeep)] = 0;
     utf8 = safe;
   }
   if (sink) return sink(user, l, utf8);

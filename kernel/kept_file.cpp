@@ -1,5 +1,7 @@
 #include "kept_file.hpp"
 
+#include <consort/shared/plain_file.hpp>
+#include <consort/shared/temporary_file.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -12,8 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "plain_file.hpp"
-#include "temporary_file.hpp"
 
 namespace consort {
 namespace {
@@ -53,11 +53,11 @@ std::string machine_words(bool with_system) {
   std::string words = u.nodename;
   if (with_system) words += std::string(" ") + u.sysname + " " + u.release;
   words += std::string(" ") + u.machine;
-  if (const PlainFile file("/etc/machine-id", kLongest); file)
-    if (const auto all = file.text(); all && !(*all).empty()) {
+  if (const shared::PlainFile file("/etc/machine-id", kLongest); file)
+    if (std::string all, why; file.read(&all, &why) && !all.empty()) {
       uint64_t sum = 0;  // not the word itself, which is nobody else's affair
-      const size_t end = (*all).find('\n');
-      for (const char c : (*all).substr(0, std::min<size_t>(end == std::string::npos ? end : end + 1, 63)))
+      const size_t end = all.find('\n');
+      for (const char c : all.substr(0, std::min<size_t>(end == std::string::npos ? end : end + 1, 63)))
         sum = sum * 1099511628211u + static_cast<unsigned char>(c);
       char text[16];
       std::snprintf(text, sizeof text, " %08x", static_cast<unsigned>(sum ^ sum >> 32));
@@ -74,12 +74,11 @@ std::string KeptFile::folder(const char *room) {
 
 KeptFile::State KeptFile::read_any(const std::string &path, const char *kind, int version, std::string *text,
                                    std::string *why) {
-  const PlainFile file(path.c_str(), kLongest);
+  const shared::PlainFile file(path.c_str(), kLongest);
   if (file.absent()) return State::kAbsent;
   if (!file) return *why = "it " + file.why(), State::kUnusable;
-  const auto read = file.text();
-  if (!read) return *why = "it " + read.error().text, State::kUnusable;
-  const std::string &all = *read;
+  std::string all, fault;
+  if (!file.read(&all, &fault)) return *why = "it " + fault, State::kUnusable;
   const std::string head = "consort " + std::string(kind) + " ";
   if (!all.starts_with(head)) return *why = "it is no list of " + std::string(kind), State::kUnusable;
   if (const int found = std::atoi(all.c_str() + head.size()); found != version)
@@ -110,7 +109,7 @@ Result<void> KeptFile::write(const std::string &body) const {
   };
   if (const std::string folder = path_.substr(0, path_.rfind('/')); !make_folders(folder))
     return bad("cannot make the folder", folder);
-  TemporaryFile part(path_);
+  shared::TemporaryFile part(path_);
   if (part.error()) {
     errno = part.error();
     return bad("cannot write", part.name());

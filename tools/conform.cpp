@@ -138,7 +138,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   if (!quiet)
     o.told = [&](const conform::Tally &t, const conform::Row &r) {
       const bool calm = r.ending == conform::Ending::kPassed || r.ending == conform::Ending::kUnsupported;
-      if (asked.verbose || !calm) progress.clear(), std::fputs(printable(conform::text_of(t, r), true).c_str(), stdout), std::fflush(stdout);
+      if (asked.verbose || !calm) progress.clear(), std::fputs(printable(conform::text_of(t, r), Newlines::kKeep).c_str(), stdout), std::fflush(stdout);
       progress.now("judging " + t.subject.name() + ", case " + std::to_string(t.rows.size() + 1));
     };
   std::vector<conform::Tally> all;

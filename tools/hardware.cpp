@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "plain_file.hpp"
+
 namespace tool {
 namespace {
 
@@ -75,6 +77,9 @@ Part read_hardware(const std::string &text) {
   hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (!text.empty()) {
     const bool file = text[0] == '/' || text[0] == '.' || text.ends_with(".xml");
+    if (file)  // hwloc opens it by its name
+      if (const consort::shared::PlainFile xml(text, kLargestText); !xml)
+        throw std::runtime_error("cpu.topology file \"" + text + "\" " + xml.why());
     if ((file ? hwloc_topology_set_xml(raw, text.c_str()) : hwloc_topology_set_synthetic(raw, text.c_str())) != 0)
       throw std::runtime_error("cpu.topology \"" + text + "\" cannot be read by hwloc");
   }

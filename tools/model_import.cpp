@@ -15,7 +15,7 @@
 #include "json.hpp"
 #include "models.hpp"
 #include "plain_file.hpp"
-#include "printable.hpp"
+#include "terminal.hpp"
 
 namespace tool {
 namespace {

@@ -39,13 +39,13 @@ std::string red(const std::string &text) { return painted("31", text); }
 
 int complain(const std::string &text, int status) {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s %s\n", painted("1;31", "consort:", STDERR_FILENO).c_str(), printable(text, true).c_str());
+  std::fprintf(stderr, "%s %s\n", painted("1;31", "consort:", STDERR_FILENO).c_str(), printable(text, Newlines::kKeep).c_str());
   return status;
 }
 
 void warn(const std::string &text) {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s %s\n", painted("1;33", "consort: warning:", STDERR_FILENO).c_str(), printable(text, true).c_str());
+  std::fprintf(stderr, "%s %s\n", painted("1;33", "consort: warning:", STDERR_FILENO).c_str(), printable(text, Newlines::kKeep).c_str());
 }
 
 Progress::Progress(std::string doing) : doing_(std::move(doing)) {

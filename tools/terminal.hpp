@@ -3,14 +3,16 @@
 // Colours: --color=always or never says it; else (auto) they are used on a terminal, unless NO_COLOR is set or TERM is "dumb".
 // Text of plugins and files is escaped by printable() before it comes here. One thread, but for Progress.
 #pragma once
+#include <consort/shared/printable.hpp>
+
 #include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
 
-#include "printable.hpp"
-
 namespace tool {
+
+using consort::shared::Newlines, consort::shared::printable;
 
 void choose_color(const std::string &when);        // "auto", "always" or "never"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "drawing.hpp"
-#include "printable.hpp"
+#include "terminal.hpp"
 #include "topo.hpp"
 
 namespace tool {

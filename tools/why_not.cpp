@@ -286,7 +286,7 @@ int run_why_not(Settings &settings, const std::string &name, bool json) {
   all["answers"] = Json::array();
   for (const Answer &a : facts.answers) {
     if (json) all["answers"].push_back({{"subject", a.who}, {"used", a.used}, {"text", a.text}});
-    else std::printf("%s\n", printable(a.text, true).c_str());
+    else std::printf("%s\n", printable(a.text, Newlines::kKeep).c_str());
   }
   if (json) print(all);
   return status;

@@ -4,6 +4,7 @@
 // host's memory; time goes from the first submission to the last task's end. One thread.
 #include <consort/clock.h>
 #include <consort/layouts.h>
+#include <consort/shared/plain_file.hpp>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "../../plugins/drivers/plain_file.hpp"
 #include "../../plugins/drivers/sim/kernels.hpp"
 #include "../../plugins/reports/bound/program.hpp"
 #include "graph.hpp"
@@ -101,7 +101,7 @@ struct Described {
 Described describe(const Options &o, const Graph &g) try {
   constexpr uint64_t kMost = 64 << 20;
   std::string text, why;
-  if (!plain_file::read(o.machine, kMost, &text, &why)) give_up(o.machine + " " + why);
+  if (!consort::shared::read_file(o.machine, kMost, &text, &why)) give_up(o.machine + " " + why);
   const auto tables = sim::read_tables(o.machine, text);
   std::vector<sim::KernelTable> kernels;
   for (const auto &t : tables)

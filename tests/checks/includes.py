@@ -3,6 +3,7 @@
 
   sdk/include ABI and C API (.h)   <stddef.h>, <stdint.h>, headers of consort/
   sdk/include C++ faces (.hpp)     the C++ library, headers of consort/
+  sdk/include/consort/shared       the same and the system: what kernel, plugins and tools have in common
   kernel/                          <consort/...>, its own files, the C and C++ libraries, the system, hwloc;
                                    Boost.DLL in exactly one .cpp, toml++ in exactly one .cpp; no application face (.hpp)
   plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the headers right in
@@ -78,7 +79,7 @@ def check_sdk(file):
                 fail(file, line, f'a C header includes "{name}"')
         elif file.suffix == '.h' and name not in ('stddef.h', 'stdint.h'):
             fail(file, line, f'includes "{name}"; an ABI header has <stddef.h>, <stdint.h> and its siblings, no more')
-        elif file.suffix == '.hpp' and name not in CXX:
+        elif file.suffix == '.hpp' and name not in CXX and not (file.parent.name == 'shared' and SYSTEM.fullmatch(name)):
             fail(file, line, f'includes "{name}", which is neither of the C++ library nor of consort/')
 
 

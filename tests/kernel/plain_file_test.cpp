@@ -1,4 +1,6 @@
 // Files that are read: what is no plain file, or too large, is refused at once and in words.
+#include <consort/shared/plain_file.hpp>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -9,11 +11,12 @@
 #include <fstream>
 
 #include "kept_file.hpp"
-#include "plain_file.hpp"
 #include "support/folder.hpp"
 
 namespace consort {
 namespace {
+
+using shared::PlainFile;
 
 struct PlainFiles : ::testing::Test {
   consort_test::Folder folder{"plain"};
@@ -31,15 +34,17 @@ TEST_F(PlainFiles, TextIsRead) {
   const PlainFile f(file("a", "one\ntwo\n").c_str(), 100);
   ASSERT_TRUE(f) << f.why();
   EXPECT_EQ(f.bytes(), 8u);
-  auto text = f.text();
-  ASSERT_TRUE(text);
-  EXPECT_EQ(*text, "one\ntwo\n");
+  std::string text, why;
+  ASSERT_TRUE(f.read(&text, &why)) << why;
+  EXPECT_EQ(text, "one\ntwo\n");
 }
 
 TEST_F(PlainFiles, EmptyIsFine) {
   const PlainFile f(file("a", "").c_str(), 0);
   ASSERT_TRUE(f) << f.why();
-  EXPECT_EQ(*f.text(), "");
+  std::string text = "old", why;
+  ASSERT_TRUE(f.read(&text, &why)) << why;
+  EXPECT_EQ(text, "");
 }
 
 TEST_F(PlainFiles, WhatIsNoFileIsRefusedAndNotWaitedFor) {
@@ -77,6 +82,16 @@ TEST_F(PlainFiles, SizesHaveALimit) {
   EXPECT_FALSE(f);
   EXPECT_EQ(f.why(), "is larger than 4 MiB: is it the right file?");
   EXPECT_FALSE(PlainFile(file("small", "12345").c_str(), 4));
+}
+
+// dlopen() and dlmopen() open what they are given, and wait.
+TEST_F(PlainFiles, LibrariesThatAreNoFilesAreRefusedAndNotWaitedFor) {
+  for (const std::string &odd : {pipe(), folder.path(), std::string("/dev/zero")}) {
+    EXPECT_EQ(::dlopen(shared::LibraryName(odd.c_str()), RTLD_NOW | RTLD_LOCAL), nullptr) << odd;
+    EXPECT_EQ(::dlmopen(LM_ID_NEWLM, shared::LibraryName(odd.c_str()), RTLD_NOW | RTLD_LOCAL), nullptr) << odd;
+  }
+  EXPECT_STREQ(shared::LibraryName("libm.so.6"), "libm.so.6") << "a name that the loader looks for";
+  EXPECT_EQ(std::string(shared::LibraryName(file("lib.so", "x").c_str())), folder / "lib.so");
 }
 
 TEST_F(PlainFiles, AKeptFileThatIsAPipeIsUnusable) {

@@ -1,5 +1,5 @@
 // Text for a terminal and a log: control characters, direction overrides and broken UTF-8 are escaped; all else stays.
-#include "printable.hpp"
+#include <consort/shared/printable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,8 @@
 
 namespace consort {
 namespace {
+
+using shared::is_printable, shared::make_printable, shared::Newlines, shared::printable;
 
 TEST(Printable, PlainTextStaysAsItIs) {
   for (const char *text : {"", "plain", "größe → 1 µs, 𝄞", "back\\slash \"quoted\""}) {

@@ -1,6 +1,6 @@
 // Temporary files of a killed process are removed by the next process that writes in the folder; files of living
-// processes, and of anything else, stay. Both copies of the header are tested.
-#include "../../kernel/temporary_file.hpp"
+// processes, and of anything else, stay.
+#include <consort/shared/temporary_file.hpp>
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -10,25 +10,22 @@
 #include <fstream>
 #include <iterator>
 
-#include "../../plugins/drivers/temporary_file.hpp"
 #include "support/folder.hpp"
 
 namespace consort_test {
 namespace {
 
-template <class T>
-struct TemporaryFile : testing::Test, Folder {
-  TemporaryFile() : Folder("temporary") {}
+using consort::shared::TemporaryFile;
+
+struct TemporaryFiles : testing::Test, Folder {
+  TemporaryFiles() : Folder("temporary") {}
   static std::string text_of(const std::string &path) {
     std::ifstream f(path);
     return {std::istreambuf_iterator<char>(f), {}};
   }
 };
-using Copies = testing::Types<consort::TemporaryFile, drivers::TemporaryFile>;
-TYPED_TEST_SUITE(TemporaryFile, Copies);
 
 // A child that holds a temporary file until it is killed.
-template <class T>
 struct Holder {
   pid_t child;
   std::string name;
@@ -37,7 +34,7 @@ struct Holder {
     EXPECT_EQ(pipe(ends), 0);
     child = fork();
     if (child == 0) {
-      T file(path);
+      TemporaryFile file(path);
       (void)file.write("half of a te");
       (void)!write(ends[1], file.name().data(), file.name().size());
       close(ends[1]);
@@ -58,65 +55,65 @@ struct Holder {
   }
 };
 
-TYPED_TEST(TemporaryFile, HasItsPlaceOnlyWhenItIsWhole) {
+TEST_F(TemporaryFiles, HasItsPlaceOnlyWhenItIsWhole) {
   const std::string place = *this / "kept";
   {
-    TypeParam f(place);
+    TemporaryFile f(place);
     ASSERT_EQ(f.error(), 0);
     EXPECT_TRUE(f.write("old"));
     EXPECT_FALSE(std::filesystem::exists(place));
     EXPECT_TRUE(f.rename());
   }
-  EXPECT_EQ(this->text_of(place), "old");
+  EXPECT_EQ(text_of(place), "old");
   {
-    TypeParam f(place);
+    TemporaryFile f(place);
     EXPECT_TRUE(f.write("new, and given up"));
   }
-  EXPECT_EQ(this->text_of(place), "old");
-  EXPECT_EQ(this->files(), 1u) << "a file that is given up is removed";
+  EXPECT_EQ(text_of(place), "old");
+  EXPECT_EQ(files(), 1u) << "a file that is given up is removed";
 }
 
-TYPED_TEST(TemporaryFile, FilesOfAKilledProcessAreRemovedByTheNext) {
-  Holder<TypeParam> living(*this / "a"), killed(*this / "b");
+TEST_F(TemporaryFiles, FilesOfAKilledProcessAreRemovedByTheNext) {
+  Holder living(*this / "a"), killed(*this / "b");
   ASSERT_TRUE(std::filesystem::exists(living.name)) << living.name;
   ASSERT_TRUE(std::filesystem::exists(killed.name)) << killed.name;
-  { TypeParam next(*this / "c"); }
+  { TemporaryFile next(*this / "c"); }
   EXPECT_TRUE(std::filesystem::exists(killed.name)) << "its process lives";
   killed.kill_it();
   EXPECT_TRUE(std::filesystem::exists(killed.name)) << "nothing removes it yet";
-  { TypeParam next(*this / "c"); }
+  { TemporaryFile next(*this / "c"); }
   EXPECT_FALSE(std::filesystem::exists(killed.name));
   EXPECT_TRUE(std::filesystem::exists(living.name)) << "its process lives";
-  EXPECT_EQ(this->text_of(living.name), "half of a te");
+  EXPECT_EQ(text_of(living.name), "half of a te");
 }
 
-TYPED_TEST(TemporaryFile, RemovesNothingElse) {
+TEST_F(TemporaryFiles, RemovesNothingElse) {
   for (const char *name : {"kept", "kept.XXXXXX", "x.unfinished-12345", "x.unfinished-1234567", "unfinished-123456"})
     std::ofstream(*this / name) << name;
   std::filesystem::create_directory(*this / "folder.unfinished-123456");
   std::filesystem::create_symlink(*this / "kept", *this / "link.unfinished-123456");
   ASSERT_EQ(mkfifo((*this / "pipe.unfinished-123456").c_str(), 0600), 0);
   std::ofstream(*this / "x.unfinished-123456") << "abandoned";
-  { TypeParam next(*this / "kept"); }
+  { TemporaryFile next(*this / "kept"); }
   EXPECT_FALSE(std::filesystem::exists(*this / "x.unfinished-123456"));
   size_t left = 0;
-  for (const auto &e : std::filesystem::directory_iterator(this->path())) left += e.exists() || e.is_symlink();
+  for (const auto &e : std::filesystem::directory_iterator(path())) left += e.exists() || e.is_symlink();
   EXPECT_EQ(left, 8u);
 }
 
-TYPED_TEST(TemporaryFile, AFolderThatIsNotThereIsAnError) {
-  TypeParam f(*this / "no/where");
+TEST_F(TemporaryFiles, AFolderThatIsNotThereIsAnError) {
+  TemporaryFile f(*this / "no/where");
   EXPECT_EQ(f.error(), ENOENT);
 }
 
-TYPED_TEST(TemporaryFile, ManyWritersOfOneFolderDoNotDisturbOneAnother) {
+TEST_F(TemporaryFiles, ManyWritersOfOneFolderDoNotDisturbOneAnother) {
   std::vector<pid_t> children;
   for (int c = 0; c < 4; ++c) {
     children.push_back(fork());
     if (children.back() == 0) {
       int failures = 0;
       for (int i = 0; i < 200; ++i) {
-        TypeParam f(*this / ("kept" + std::to_string(i % 3)));
+        TemporaryFile f(*this / ("kept" + std::to_string(i % 3)));
         failures += f.error() || !f.write(std::string(1000, 'x')) || !f.rename();
       }
       _exit(failures != 0);
@@ -127,7 +124,7 @@ TYPED_TEST(TemporaryFile, ManyWritersOfOneFolderDoNotDisturbOneAnother) {
     waitpid(c, &status, 0);
     EXPECT_EQ(status, 0);
   }
-  EXPECT_EQ(this->files(), 3u);
+  EXPECT_EQ(files(), 3u);
 }
 
 }  // namespace

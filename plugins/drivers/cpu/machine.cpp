@@ -1,5 +1,7 @@
 #include "machine.hpp"
 
+#include <consort/shared/plain_file.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -7,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "../plain_file.hpp"
 #include "allowance.hpp"
 
 namespace cpu {
@@ -130,8 +131,9 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
     const bool file = t[0] == '/' || t[0] == '.' || (t.size() > 4 && t.compare(t.size() - 4, 4, ".xml") == 0);
     if (!file && synthetic_threads(t) > kMostThreads) return refuse(host, too_many("\"" + t + "\""));
     constexpr uint64_t kLargestXml = 64 << 20;
-    if (std::string why; file && !plain_file::check(t, kLargestXml, &why))
-      return refuse(host, "cpu: topology file \"" + t + "\" " + why);
+    if (file)  // hwloc opens it by its name
+      if (const consort::shared::PlainFile xml(t, kLargestXml); !xml)
+        return refuse(host, "cpu: topology file \"" + t + "\" " + xml.why());
     if ((file ? hwloc_topology_set_xml(topology_, t.c_str()) : hwloc_topology_set_synthetic(topology_, t.c_str())) != 0)
       return refuse(
           host, file ? "cpu: topology file \"" + t + "\" cannot be read as hwloc XML; write one with lstopo file.xml"

@@ -1,10 +1,10 @@
 #include "api.hpp"
 
+#include <consort/shared/plain_file.hpp>
+
 #include <dlfcn.h>
 
 #include <cstring>
-
-#include "../plain_file.hpp"
 
 namespace cuda {
 
@@ -12,7 +12,7 @@ namespace cuda {
 #define TEXT(x) TEXT_(x)
 
 bool Api::open(const char *library, std::string *why) {
-  void *handle = plain_file::open_library(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = ::dlopen(consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *said = dlerror();
     *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");

@@ -1,17 +1,17 @@
 #include "compiler.hpp"
 
+#include <consort/shared/plain_file.hpp>
+
 #include <dlfcn.h>
 
 #include <cstdlib>
 #include <utility>
 #include <vector>
 
-#include "../plain_file.hpp"
-
 namespace cuda {
 
 bool Compiler::look_up(const char *library, std::string *why) {
-  void *handle = plain_file::open_library(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = ::dlopen(consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *said = dlerror();
     *why += (why->empty() ? "" : "; ") + std::string(said ? said : library);

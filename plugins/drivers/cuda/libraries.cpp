@@ -1,4 +1,5 @@
 // libraries.cpp — NVIDIA's libraries that functions of codelets may ask for.
+#include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
 
 #include "api.hpp"
@@ -23,7 +24,7 @@ const gpu::KnownLibrary Api::kLibraries[3] = {
 };
 
 void *Api::open_beside(const char *library, bool there) const noexcept {
-  return dlopen(library, RTLD_NOW | RTLD_LOCAL | (there ? RTLD_NOLOAD : 0));
+  return ::dlopen(consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL | (there ? RTLD_NOLOAD : 0));
 }
 
 }  // namespace cuda

@@ -4,6 +4,8 @@
 // kernel keeps both views alike as long as the second one sees whole pages only, which the cutting into pieces does.
 // open(), grow(), zero() may block: [control]. The descriptors may be used by any thread until the file is closed.
 #pragma once
+#include <consort/shared/temporary_file.hpp>
+
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/resource.h>
@@ -20,8 +22,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "../temporary_file.hpp"
 
 namespace disk {
 
@@ -168,7 +168,7 @@ class File {
     } else if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
       return errno;
     }
-    drivers::TemporaryFile named(folder + "/consort-disk");
+    consort::shared::TemporaryFile named(folder + "/consort-disk");
     if (named.error()) return named.error();
     if (wish != Direct::kOff && (direct_ = ::open(named.name().c_str(), kHow | O_DIRECT)) < 0) direct_error_ = errno;
     fd_ = named.release_unnamed();

@@ -1,5 +1,6 @@
 #include "api.hpp"
 
+#include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
 
 #include <cstring>
@@ -34,7 +35,7 @@ bool Api::open(const char *library, std::string *why) {
     else *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");
     return false;
   }
-  void *here = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  void *here = ::dlopen(consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   apart_ = here != handle;
   if (here) dlclose(here);
 #define X(name)                                                                                  \

@@ -1,6 +1,8 @@
 #include "library.hpp"
 
-#include "../plain_file.hpp"
+#include <consort/shared/plain_file.hpp>
+#include <dlfcn.h>
+
 #include "../streams/apart.hpp"
 
 namespace hip {
@@ -11,7 +13,7 @@ streams::Room &room() noexcept {
   return room;
 }
 
-void *open_here(const char *name, int how = 0) noexcept { return plain_file::open_library(name, RTLD_NOW | RTLD_LOCAL | how); }
+void *open_here(const char *name, int how = 0) noexcept { return ::dlopen(consort::shared::LibraryName(name), RTLD_NOW | RTLD_LOCAL | how); }
 
 // Whatever is called otherwise is not AMD's, and brings no compiler.
 bool is_amds(const char *name) noexcept {

@@ -1,11 +1,12 @@
 #include "ze.hpp"
 
-#include "../plain_file.hpp"
+#include <consort/shared/plain_file.hpp>
+#include <dlfcn.h>
 
 namespace level_zero {
 
 bool Api::open(const char *library, std::string *why) {
-  void *handle = plain_file::open_library(library, RTLD_NOW | RTLD_LOCAL);
+  void *handle = ::dlopen(consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *said = dlerror();
     *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");

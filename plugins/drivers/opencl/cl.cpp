@@ -1,8 +1,9 @@
 #include "cl.hpp"
 
+#include <consort/shared/plain_file.hpp>
+
 #include <dlfcn.h>
 
-#include "../plain_file.hpp"
 #include "../streams/apart.hpp"
 
 namespace opencl {
@@ -14,7 +15,7 @@ namespace {
 void *open_library(const char *name) noexcept {
   static constinit streams::Room room;  // of the process: a namespace of the loader's does not go again
   const bool taken = !streams::is_there({"libpocl"}) && streams::stands_on_llvm({"libamd_comgr"});
-  return taken && streams::Search::begins(name, "libOpenCL.so") ? room.open(name) : plain_file::open_library(name, RTLD_NOW | RTLD_LOCAL);
+  return taken && streams::Search::begins(name, "libOpenCL.so") ? room.open(name) : ::dlopen(consort::shared::LibraryName(name), RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "engine.hpp"
 
+#include <consort/shared/plain_file.hpp>
+
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 #include <cinttypes>
 #include <cmath>
 
-#include "../plain_file.hpp"
 #include "text.hpp"
 
 namespace sim {
@@ -28,7 +29,7 @@ Engine::Engine(const consort_host *h, Machine m) : host(h), machine(std::move(m)
   left_.resize(machine.wires.size()), users_.resize(machine.wires.size());
   for (const auto &[ends, path] : machine.paths) ways_[ends];
   if (machine.trace.empty()) return;
-  if (const int fd = plain_file::open_to_write(machine.trace, O_TRUNC); fd >= 0 && !(trace_ = ::fdopen(fd, "w"))) ::close(fd);
+  if (const int fd = consort::shared::open_to_write(machine.trace, O_TRUNC); fd >= 0 && !(trace_ = ::fdopen(fd, "w"))) ::close(fd);
   if (!trace_) throw Bad{"sim: trace = \"" + machine.trace + "\" cannot be written"};
   std::fputs("# start end device queue op seq codelet bytes status\n", trace_);
 }
@@ -461,7 +462,7 @@ void Engine::count(const Op &op, uint64_t t) noexcept {
 
 // One "time NS", then "kernels DEVICE COUNT NS" (of all its units) and "way FROM TO COPIES BYTES", those that were used.
 void Engine::report() const noexcept {
-  const int fd = plain_file::open_to_write(machine.report, O_APPEND);
+  const int fd = consort::shared::open_to_write(machine.report, O_APPEND);
   std::FILE *f = fd < 0 ? nullptr : ::fdopen(fd, "a");
   if (!f) {
     if (fd >= 0) ::close(fd);

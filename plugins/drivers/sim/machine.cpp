@@ -1,9 +1,10 @@
 #include "machine.hpp"
 
+#include <consort/shared/plain_file.hpp>
+
 #include <algorithm>
 #include <cmath>
 
-#include "../plain_file.hpp"
 #include "words.hpp"
 
 namespace sim {
@@ -364,7 +365,7 @@ void Reader::from_parameters() {
 std::string text_of(const std::string &file) {
   constexpr uint64_t kMost = 64 << 20;
   std::string text, why;
-  if (!plain_file::read(file, kMost, &text, &why))
+  if (!consort::shared::read_file(file, kMost, &text, &why))
     throw Bad{"sim: machine = \"" + file + "\" " + why + "; give the path of a file with [[device]] tables"};
   return text;
 }

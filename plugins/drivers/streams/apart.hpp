@@ -6,6 +6,7 @@
 // the namespace's own besides: its C library, allocator and threads included. Pointers may cross; whoever frees memory
 // there must be of there.
 #pragma once
+#include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
 #include <link.h>
 
@@ -66,7 +67,7 @@ class Room {
  public:
   void *open(const char *library) noexcept {
     const std::lock_guard lock(mutex_);
-    void *handle = dlmopen(made_ ? id_ : LM_ID_NEWLM, library, RTLD_NOW | RTLD_LOCAL);
+    void *handle = dlmopen(made_ ? id_ : LM_ID_NEWLM, consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL);
     if (!handle || made_) return handle;
     made_ = dlinfo(handle, RTLD_DI_LMID, &id_) == 0;
     give_environment(handle);

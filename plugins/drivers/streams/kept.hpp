@@ -2,6 +2,9 @@
 //
 // What stands on disk is never trusted: a file that does not check out is as if it were not there. Any thread.
 #pragma once
+#include <consort/shared/plain_file.hpp>
+#include <consort/shared/temporary_file.hpp>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-
-#include "../plain_file.hpp"
-#include "../temporary_file.hpp"
 
 namespace streams {
 
@@ -33,7 +33,7 @@ inline std::string hex(const std::string &s) {
 
 // Whole or not at all, whatever else writes the same: a file of its own, given its name when it is complete.
 inline bool write_file(const std::string &path, const std::string &head, const std::string &body) {
-  drivers::TemporaryFile file(path);
+  consort::shared::TemporaryFile file(path);
   return !file.error() && file.write(head) && file.write(body) && file.rename();
 }
 
@@ -62,7 +62,7 @@ inline std::string cache_folder(const std::string &setting, const char *plugin) 
 inline bool read_kept(const std::string &file, const std::string &key, std::string *binary) {
   std::string all;
   std::string why;
-  if (!plain_file::read(file, kLargestText, &all, &why)) return false;
+  if (!consort::shared::read_file(file, kLargestText, &all, &why)) return false;
   const size_t line = all.find('\n');
   if (line == std::string::npos) return false;
   *binary = all.substr(line + 1);
@@ -83,7 +83,7 @@ inline bool find_kernel(const std::string &path, const std::string &folders, con
   std::string tried;
   const auto look = [&](const std::string &candidate) {
     std::string not_read;
-    if (!plain_file::read(candidate, kLargestText, text, &not_read)) {
+    if (!consort::shared::read_file(candidate, kLargestText, text, &not_read)) {
       tried += (tried.empty() ? "" : ", ") + candidate + " (" + not_read + ")";
       return false;
     }

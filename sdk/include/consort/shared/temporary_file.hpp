@@ -4,8 +4,7 @@
 // that writes it. A process that is killed leaves its file behind and loses the lock. The next one that creates a
 // temporary file in the same folder removes every such file of its own user that it can lock. Files of living processes
 // stay, whatever their process id, host or namespace. Where a file system has no locks nothing is removed.
-// One thread per object; any number of processes. kernel/temporary_file.hpp is the kernel's copy:
-// a plugin includes nothing of it.
+// One thread per object; any number of processes.
 #pragma once
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace drivers {
+namespace consort::shared {
 
 class TemporaryFile {
  public:
@@ -104,4 +103,4 @@ class TemporaryFile {
   int fd_ = -1, error_ = 0;
 };
 
-}  // namespace drivers
+}  // namespace consort::shared
