@@ -14,6 +14,7 @@
 #if __cplusplus < 202002L
 #error "consort/consort.hpp needs C++20: compile with -std=c++20; in CMake link Consort::consort, which asks for it"
 #else
+#include <consort/cpp/claims.hpp>
 #include <consort/cpp/codelet.hpp>
 #include <consort/cpp/context.hpp>
 #include <consort/cpp/data.hpp>
@@ -21,6 +22,7 @@
 #include <consort/cpp/layout.hpp>
 #include <consort/cpp/order.hpp>
 #include <consort/cpp/replay.hpp>
+#include <consort/cpp/settings.hpp>
 #include <consort/cpp/submission.hpp>
 #include <consort/cpp/task.hpp>
 
@@ -31,100 +33,6 @@
 #include <vector>
 
 namespace consort::inline face {
-
-// Settings over those of file and environment: Settings{}.file("site.toml").set("workers", 2).
-class Settings {
- public:
-  Settings &set(std::string key, std::string value) {
-    pairs_.push_back({std::move(key), std::move(value)});
-    return *this;
-  }
-  Settings &set(std::string key, const char *value) { return set(std::move(key), std::string(value)); }
-  template <class T>
-    requires(std::is_arithmetic_v<T>)
-  Settings &set(std::string key, T value) {
-    if constexpr (std::is_same_v<T, bool>) return set(std::move(key), value ? "true" : "false");
-    else return set(std::move(key), std::to_string(value));
-  }
-  Settings &file(std::string path) { return file_ = std::move(path), *this; }
-  Settings &text(std::string toml) { return text_ = std::move(toml), *this; }
-  Settings &log(void (*fn)(void *user, int32_t level, const char *utf8), void *user = nullptr) {
-    return log_ = fn, log_user_ = user, *this;
-  }
-  Settings &modules(std::span<consort_entry_fn *const> linked) {
-    return modules_.assign(linked.begin(), linked.end()), *this;
-  }
-  // Asked about each plugin file before its code is loaded: nullptr takes it, a text says why it is refused.
-  Settings &admit(const char *(*fn)(void *user, const char *path), void *user = nullptr) {
-    return admit_ = fn, admit_user_ = user, *this;
-  }
-
- private:
-  friend class Runtime;
-  struct Pair {
-    std::string key, value;
-  };
-  std::vector<Pair> pairs_;
-  std::string file_, text_;
-  void (*log_)(void *, int32_t, const char *) = nullptr;
-  void *log_user_ = nullptr;
-  const char *(*admit_)(void *, const char *) = nullptr;
-  void *admit_user_ = nullptr;
-  std::vector<consort_entry_fn *> modules_;
-};
-
-namespace detail {
-
-// A submission on its way: each given thing becomes a Claim on a datum or the value of an argument.
-template <bool Passed>
-struct Claim {
-  consort_data_id data;
-  uint32_t mode;
-};
-template <class T>
-struct Value {
-  T value;
-};
-template <class T>
-inline constexpr bool is_use = false;
-template <class V, uint32_t M>
-inline constexpr bool is_use<Use<V, M>> = true;
-template <class T>
-inline constexpr bool is_token_use = false;
-template <uint32_t M>
-inline constexpr bool is_token_use<Use<void, M>> = true;
-template <class T>
-inline constexpr bool is_options = std::is_same_v<std::remove_cvref_t<T>, Options>;
-
-template <class T>
-concept CodeletType = requires(const T &c) { []<class S>(const Codelet<S> &) {}(c); };
-class misspelt_option_see_consort_Options {
-  misspelt_option_see_consort_Options(int, int);
-};
-
-template <class T>
-inline constexpr uint32_t claims = 0;
-template <bool P>
-inline constexpr uint32_t claims<Claim<P>> = 1;
-
-template <bool Passed, bool P>
-void put_use(consort_use *uses, uint32_t &n, const Claim<P> &c) noexcept {
-  if constexpr (P == Passed) uses[n++] = {c.data, c.mode, 0};
-}
-template <bool Passed, class T>
-void put_use(consort_use *, uint32_t &, const Value<T> &) noexcept {}
-template <bool P>
-void put_arg(consort_arg *, uint32_t &, const Claim<P> &) noexcept {}
-template <class T>
-void put_arg(consort_arg *args, uint32_t &n, const Value<T> &v) noexcept {
-  static_assert(std::is_trivially_copyable_v<T>, "an argument is copied as bytes: it must be trivially copyable");
-  uint64_t scalar = 0;
-  if constexpr (sizeof(T) <= sizeof scalar) std::memcpy(&scalar, &v.value, sizeof(T));
-  else scalar = reinterpret_cast<uintptr_t>(&v.value);
-  args[n++] = {sizeof(T) <= sizeof scalar ? CONSORT_ARG_SCALAR : CONSORT_ARG_BYTES, sizeof(T), {0, 0}, 0, scalar};
-}
-
-}  // namespace detail
 
 class Runtime {
  public:
@@ -326,7 +234,7 @@ class Runtime {
   void run_on_each(F &&f, const char *klass = nullptr) {
     const auto call = [](const consort_call *c) -> consort_status {
       try {
-        return on_worker(*static_cast<std::remove_reference_t<F> *>(c->user), *c);
+        return detail::on_worker(*static_cast<std::remove_reference_t<F> *>(c->user), *c);
       } catch (...) {
         return detail::fail_as_thrown();
       }
@@ -629,7 +537,7 @@ class Runtime {
     d.priority = 0;
     d.worker = CONSORT_NONE;
     d.group = {};
-    if (options) fill(d, *options);
+    if (options) detail::fill(d, *options);
     consort_task_id id{};
     consort_runtime *rt = control_.need();
     if (options && options->in_order()) return send_in_order(rt, d, *options);
@@ -662,7 +570,7 @@ class Runtime {
       d.args = s.args_.data();
       d.nuses = static_cast<uint32_t>(s.uses_.size());
       d.nargs = static_cast<uint32_t>(s.args_.size());
-      fill(d, s.options_);
+      detail::fill(d, s.options_);
       if (s.options_.in_order()) in_order[i].take(rt, s.options_), in_order[i].put(d, s.options_);
       pointers[i] = &d;
     }
@@ -672,45 +580,9 @@ class Runtime {
     for (uint32_t i = 0; i < n; ++i) in_order[i].sent = true, sent.push_back({rt, ids[i]});
     detail::check(status);
   }
-  template <class F>
-  static consort_status on_worker(F &f, const consort_call &c) {
-    if constexpr (std::is_invocable_r_v<consort_status, F &, const consort_call &>) return f(c);
-    else if constexpr (std::is_invocable_v<F &, const consort_call &>) return f(c), CONSORT_OK;
-    else if constexpr (std::is_invocable_r_v<consort_status, F &>) return f();
-    else return f(), CONSORT_OK;
-  }
-  static void fill(consort_task_desc &d, const Options &o) noexcept {
-    d.size = sizeof d;
-    d.priority = o.priority;
-    d.worker = o.worker;
-    d.group = o.group.id();
-    d.after = o.after.data();
-    d.nafter = o.after.size();
-    d.reserved = 0;
-    d.done = o.done.fn();
-    d.done_arg = o.done.arg();
-    d.name = o.name;
-    d.footprint = o.footprint;
-    d.work = o.work;
-    d.more = nullptr;
-    static_assert(CONSORT_END(consort_task_desc, more) == sizeof d, "every field is set here: also one that is new");
-  }
 
-  struct Owned {  // moved from, a Runtime stops nothing
-    detail::Control *control = nullptr;
-    void (*log)(void *, int32_t, const char *) = nullptr;  // where the destructor writes; null: stderr
-    void *log_user = nullptr;
-    Owned() = default;
-    Owned(Owned &&other) noexcept { *this = std::move(other); }
-    Owned &operator=(Owned &&other) noexcept {
-      control = std::exchange(other.control, nullptr);
-      log = other.log;
-      log_user = other.log_user;
-      return *this;
-    }
-  };
   detail::Ref control_;
-  Owned owned_;
+  detail::Owned owned_;
 };
 
 inline Context::Context(Runtime &rt, const std::vector<uint32_t> &workers, const ContextOptions &options)
