@@ -123,8 +123,8 @@ class Run {
     f.worker.store(call.worker, std::memory_order_relaxed);
     f.team.store(call.team, std::memory_order_relaxed);
     const auto turn = static_cast<size_t>(f.ran.fetch_add(1));
-    if (turn >= f.runs.size() && site_.trouble.possible && (f.cancelled || f.ends == CONSORT_E_POISONED)) {
-      ++extra_runs_;  // the hold that kept it back was not granted, or it follows one that fails
+    if (turn >= f.runs.size() && may_run_in_vain(f, call.worker)) {
+      ++extra_runs_;
       return CONSORT_OK;
     }
     if (turn >= f.runs.size()) {
@@ -174,6 +174,14 @@ class Run {
   Fate &fate(int s) { return fates_[static_cast<size_t>(s)]; }
   Life &life(int d) { return lives_[static_cast<size_t>(now_[static_cast<size_t>(d)])]; }
 
+  // A device takes a task before the end of those that it follows is known: it runs, and is poisoned when it ends. Under
+  // a fault the hold that keeps a cancelled task back may be refused.
+  bool may_run_in_vain(const Fate &f, uint32_t worker) const {
+    const auto &devices = site_.devices;
+    const bool on_device = std::find(devices.begin(), devices.end(), worker) != devices.end();
+    if (f.ends == CONSORT_E_POISONED) return on_device || site_.trouble.possible;
+    return f.cancelled && site_.trouble.possible;
+  }
   // Which of its runs a body is in. A fault may have kept a recorded task from some earlier ones.
   size_t turn_of(const consort_call &call, int s, size_t turn) {
     const Fate &f = fate(s);
