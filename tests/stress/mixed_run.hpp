@@ -416,7 +416,7 @@ class Run {
   bool excused(consort_status is, consort_status should) {
     if (!site_.trouble.possible || is >= 0 || is == CONSORT_E_TIMEOUT || is == CONSORT_E_INVAL || is == CONSORT_E_BUSY ||
         is == CONSORT_E_STALE)
-      return site_.trouble.possible && ((is == CONSORT_E_INVAL && troubled() && should < 0) ||
+      return site_.trouble.possible && ((is == CONSORT_E_INVAL && ((troubled() && should < 0) || unwritten_)) ||
                                         (is == CONSORT_OK && should == CONSORT_E_CANCELLED && extra_runs_));
     ++site_.trouble.failures;
     if (site_.trouble.seen) site_.trouble.seen(consort_error());
