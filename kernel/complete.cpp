@@ -464,8 +464,21 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
   return next;
 }
 
+// The body of a task is over, and its end waits for other tasks: these may need the room that its data take. Its data
+// stay its own, but their memory is free to be saved and reused. Where the application holds the end, something may
+// still write there.
+[[gnu::noinline]] static void leave_room(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
+  if (!t->extra->staging || !rt.ends.waits_for_tasks(t)) return;
+  if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
+  t->bits &= static_cast<uint16_t>(~kOdd);  // done; end_name() does not repeat it
+  rt.memory.end(h, t);
+}
+
 Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
-  if ((t->bits & kMore) && !rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
+  if (t->bits & kMore) [[unlikely]] {
+    leave_room(rt, h, t, status);
+    if (!rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
+  }
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, h, t, status, w, &heir);
   if (!t->replayed()) return hand_on(rt, h, t, word, w, heir);

@@ -43,6 +43,13 @@ bool Ends::may_end(Task *t, consort_status status, uint32_t worker) noexcept {
   return unlist_if_free(b, m);
 }
 
+bool Ends::waits_for_tasks(Task *t) noexcept {
+  const More &m = *t->extra->more;
+  if (!m.listed) return false;
+  std::lock_guard lock(bucket(m.name).lock);
+  return m.guarded && !m.holds;
+}
+
 bool Ends::hold(TaskName name) noexcept {
   Bucket &b = bucket(name);
   std::lock_guard lock(b.lock);

@@ -19,6 +19,9 @@ class Ends {
   // Its body is over (or it has none). False: its end is somebody else's to make, later.
   bool may_end(Task *, consort_status, uint32_t worker) noexcept;
 
+  // Before may_end(): would it say false though the application holds nothing, for other tasks' ends alone?
+  bool waits_for_tasks(Task *) noexcept;
+
   bool hold(TaskName) noexcept;                        // once more; false: not listed
   // False: nothing holds it. *last: the caller has to end it now (Callback::end()).
   bool release(TaskName, Task **last) noexcept;

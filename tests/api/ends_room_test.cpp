@@ -1,0 +1,71 @@
+// Tasks whose end waits for other tasks (TSK-16) and the memory of devices (MEM-02): a task that waits for room gets that
+// of tasks which wait for its end.
+#include <consort/order.h>
+
+#include "api/device_home.hpp"
+
+using namespace consort_test;
+
+namespace {
+
+constexpr uint64_t kN = 512;  // 4 KiB each; of these a device holds one
+
+struct EndsRoom : ::testing::Test {
+  Machine m{Pairs{{"sim.memory", "4096"}, {"sim.devices", "1"}, {"save_ahead", "0"}}, true};
+  consort_data_id fresh(const char *name) {
+    consort_data_id d = vector_of(m, static_cast<uint64_t *>(nullptr), kN, 8, name);
+    consort_hold hold{};
+    need(consort_acquire(m, d, CONSORT_M_W, kLong, &hold), "acquire");
+    std::fill_n(static_cast<uint64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr)), kN, 0);
+    need(consort_release(m, hold), "release");
+    return d;
+  }
+  void expect_all(consort_data_id d, uint64_t want) {
+    consort_hold hold{};
+    ASSERT_OK(consort_acquire(m, d, CONSORT_M_R, kLong, &hold));
+    const auto *v = static_cast<const uint64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr));
+    for (uint64_t i = 0; i < kN; ++i) ASSERT_EQ(v[i], want);
+    ASSERT_OK(consort_release(m, hold));
+  }
+};
+
+TEST_F(EndsRoom, ATaskGetsTheRoomOfOneThatWaitsForItsEnd) {
+  const auto a = fresh("a"), b = fresh("b"), c = fresh("c");
+  const auto first = Desc(m.add).rw(c).arg(uint64_t{1}).on(m.cores[0]).must(m);
+  const auto late = Desc(m.add).rw(a).arg(uint64_t{2}).on(m.devices[0]).then(first).must(m);
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  more.end_after = &late;
+  more.nend_after = 1;
+  Desc early(m.add);
+  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
+  early.d.more = &more;
+  const auto held = early.must(m);
+  const auto behind = Desc(m.add).rw(b).arg(uint64_t{4}).on(m.cores[0]).must(m);
+  ASSERT_OK(consort_task_wait(m, held, kLong, 0));
+  EXPECT_EQ(consort_task_state(m, late), CONSORT_OK);
+  ASSERT_OK(consort_task_wait(m, behind, kLong, 0));
+  ASSERT_NO_FATAL_FAILURE(expect_all(a, 2));
+  ASSERT_NO_FATAL_FAILURE(expect_all(b, 7));
+  ASSERT_NO_FATAL_FAILURE(expect_all(c, 1));
+}
+
+// Something may still write to the memory of a task whose end the application holds: it stays where it is.
+TEST_F(EndsRoom, WhatTheApplicationHoldsKeepsItsRoom) {
+  const auto a = fresh("a"), b = fresh("b");
+  consort_task_more more = CONSORT_TASK_MORE_INIT;
+  more.end_holds = 1;
+  Desc early(m.add);
+  early.rw(b).arg(uint64_t{3}).on(m.devices[0]);
+  early.d.more = &more;
+  const auto held = early.must(m);
+  EXPECT_EQ(consort_task_wait(m, held, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  const auto late = Desc(m.add).rw(a).arg(uint64_t{2}).on(m.devices[0]).must(m);
+  EXPECT_EQ(consort_task_wait(m, late, 10'000'000, 0), CONSORT_E_TIMEOUT);
+  EXPECT_TRUE(m.is_in(b, m.space[0]));
+  ASSERT_OK(consort_task_end_release(m, held));
+  ASSERT_OK(consort_task_wait(m, late, kLong, 0));
+  ASSERT_NO_FATAL_FAILURE(expect_all(a, 2));
+  ASSERT_NO_FATAL_FAILURE(expect_all(b, 3));
+}
+
+}  // namespace
