@@ -117,13 +117,15 @@ Worker *another_able(Runtime &rt, const Worker &from, const Task *t) noexcept {
 
 consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {
   Worker *to = another_able(rt, from, t);
-  if (!to) {
-    const consort_status s = say_nobody(rt, t, true);
-    record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
-    return s;
-  }
+  if (!to) return refuse_everywhere(rt, from, t);
   to->post(t);
   return CONSORT_AGAIN;
+}
+
+consort_status refuse_everywhere(Runtime &rt, const Worker &from, Task *t) noexcept {
+  const consort_status s = say_nobody(rt, t, true);
+  record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
+  return s;
 }
 
 }  // namespace consort

@@ -237,6 +237,10 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
     out[i] = best(m, facts, what, w, mask);
     if (keep) kept[kind] = out[i], have |= 1u << kind;
   }
+  // As can_execute() of consort.sched says: where no other worker can, that of a lost device gets it, and passes it on.
+  if (rt_.lost.any() && std::all_of(out, out + n, [](float ns) { return ns == kNever; }))
+    for (uint32_t i = 0; i < n; ++i)
+      if (workers[i] < rt_.workers.size() && rt_.lost.has(*rt_.workers[workers[i]])) out[i] = NAN;
   // Only a director wants to know how many questions there are.
   if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE || !rt_.policy.is_directed()) return;
   const auto add = [](std::atomic<uint64_t> &n) {

@@ -1,5 +1,7 @@
 // sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
 // locked.
+#include <algorithm>
+
 #include "able.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
@@ -16,6 +18,16 @@ Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(h
 const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const Task *>(t); }
 
 const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
+
+// No worker that was asked about can run the task, since devices are lost: their workers count as able. Else a policy
+// would keep it for ever. They pass it on to a worker that was not asked about, or it fails there.
+void count_lost_as_able(const Runtime &rt, const Codelet &c, const uint32_t *workers, uint32_t nw, uint64_t *out) {
+  for (uint32_t w = 0; w < nw; ++w) {
+    if (workers[w] >= rt.workers.size() || !rt.lost.has(*rt.workers[workers[w]])) continue;
+    for (size_t i = 0; i < c.impls.size(); ++i)
+      if (c.impls[i].klass == rt.workers[workers[w]]->klass) out[w] |= uint64_t{1} << i;
+  }
+}
 
 void can_execute(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *workers,
                  uint32_t nw, uint64_t *out) {
@@ -40,6 +52,8 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
         last = CONSORT_NONE;
       }
     }
+    if (c && rt.lost.any() && std::all_of(out - nw, out, [](uint64_t mask) { return mask == 0; }))
+      count_lost_as_able(rt, *c, workers, nw, out - nw);
   }
 }
 

@@ -78,6 +78,7 @@ class Round {
     site.trace = std::getenv("STORM_TRACE") != nullptr;
     site.events = events_;
     site.trouble.possible = m.may_fail();
+    site.trouble.repeats = m.device.rfind("lost", 0) == 0;
     site.trouble.refused = struck_since_last_asked;
     site.trouble.seen = look_at_text;
     const auto ncores = static_cast<uint32_t>(site.cores.size());

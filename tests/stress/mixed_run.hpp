@@ -122,7 +122,10 @@ class Run {
     Fate &f = fate(s);
     f.worker.store(call.worker, std::memory_order_relaxed);
     f.team.store(call.team, std::memory_order_relaxed);
-    const auto turn = static_cast<size_t>(f.ran.fetch_add(1));
+    auto turn = static_cast<size_t>(f.ran.fetch_add(1));
+    // It has run on a device that was lost before it reported the end.
+    const bool again = site_.trouble.repeats && turn && turn == f.runs.size() && !t.turns;
+    if (again) --f.ran, --turn;
     if (turn >= f.runs.size() && may_run_in_vain(f, call.worker)) {
       ++extra_runs_;
       return CONSORT_OK;
@@ -147,10 +150,10 @@ class Run {
     for (uint32_t i = 0; i < t.pause; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
     for (size_t n = 0; n < f.uses.size(); ++n) change(call, s, n);
     f.name.store(consort_current_task(rt_).v, std::memory_order_relaxed);
-    for (int i = 0; i < f.holds_itself; ++i)
+    for (int i = 0; i < f.holds_itself && !again; ++i)
       must(s, "end_hold", [&] { return consort_task_end_hold(rt_, consort_current_task(rt_)); });
-    send_children(s, Via::kBody);
-    if (f.releases >= 0)
+    if (!again) send_children(s, Via::kBody);
+    if (f.releases >= 0 && !again)
       must(s, "end_release",
            [&] { return consort_task_end_release(rt_, t.parent >= 0 ? parent_name(s) : fate(f.releases).id); });
     if (t.turns && f.ran == t.turns)

@@ -27,6 +27,7 @@ class MayFail {
 // taken effect, more tasks may fail than the oracle says, and no fewer; values that a body sees are right all the same.
 struct Trouble {
   bool possible = false;
+  bool repeats = false;         // a device may be lost: a task that has run there runs again elsewhere
   bool (*refused)() = nullptr;  // the last call was refused by a fault: it is made again
   void (*seen)(const char *) = nullptr;  // is told the words of a failure
   std::atomic<int> failures{0};          // tasks and calls that failed though the oracle says otherwise
