@@ -75,6 +75,7 @@ class Round {
     const Machine &m = case_.machine;
     site.patience = m.threads ? 20'000'000'000 : m.simulated ? 100'000'000'000 : 100'000'000;
     site.policies = m.swaps;
+    site.trees = m.simulated;
     site.trace = std::getenv("STORM_TRACE") != nullptr;
     site.events = events_;
     site.trouble.possible = m.may_fail();

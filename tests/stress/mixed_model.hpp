@@ -22,7 +22,9 @@ inline int64_t written(uint32_t mode, int64_t before, int64_t k, int i) {
 
 class Model {
  public:
-  Model(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives) : p_(p), fates_(fates), lives_(lives) {
+  // trees: the machine moves the copies of a reduction, and adds all of them in a fixed tree.
+  Model(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives, bool trees)
+      : p_(p), fates_(fates), lives_(lives), trees_(trees) {
     for (size_t d = 0; d < p.slots.size(); ++d) {
       roots_.emplace_back();
       begin_life(static_cast<int>(d));
@@ -109,7 +111,7 @@ class Model {
     const auto wanted = mode & CONSORT_M_REDUX     ? Root::kOnCopies
                         : mode & CONSORT_M_COMMUTE ? Root::kOneByOne
                                                    : Root::kTogether;
-    const bool fixed = mode & CONSORT_M_FIXED_TREE;
+    const bool fixed = trees_ || (mode & CONSORT_M_FIXED_TREE);
     if (r.phase == Root::kOnCopies && (wanted != r.phase || fixed != r.fixed)) {
       if (mode == CONSORT_M_W)
         r.pending = false;  // nobody wants them
@@ -335,6 +337,7 @@ class Model {
   const Program &p_;
   std::deque<Fate> &fates_;
   std::deque<Life> &lives_;
+  const bool trees_;
   std::deque<Root> roots_;
   std::map<int, Root> parts_;  // by slot
   std::map<int, Plan> plans_;

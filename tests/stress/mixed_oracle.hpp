@@ -8,7 +8,8 @@ namespace mixed {
 
 class Oracle : public Order {
  public:
-  Oracle(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives) : Order(p, fates, lives) {
+  Oracle(const Program &p, std::deque<Fate> &fates, std::deque<Life> &lives, bool trees = false)
+      : Order(p, fates, lives, trees) {
     for (size_t s = 0; s < p.steps.size(); ++s) {
       if (!p.dropped[s]) judge(static_cast<int>(s));
       fates[s].in_window = in_window();

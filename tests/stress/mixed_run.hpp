@@ -16,7 +16,7 @@ class Run {
         rt_(site.rt),
         number_(number),
         fates_(p.steps.size()),
-        oracle_(p, fates_, lives_),
+        oracle_(p, fates_, lives_, site.trees),
         acts_(p.steps.size()),
         tags_(site.tags.fetch_add(kTags)) {
     now_.assign(p.slots.size(), -1);

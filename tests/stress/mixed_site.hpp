@@ -71,6 +71,7 @@ struct Site {
   static constexpr int kContexts = 2;
   Rt rt;
   std::vector<uint32_t> cores, devices, teams;  // ids of workers of the host and of others, of teams
+  bool trees = false;  // each reduction is a fixed tree there: copies are moved
   bool manual, trace = false;  // trace: each body is told on stderr
   std::string *events = nullptr;  // where set: each call with its answer, and each body, with the time
   int64_t patience = kLong;  // ns: a wait that lasts longer hangs
