@@ -259,11 +259,13 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
     // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
     if (give_away(rt_, h, worker_, t)) return true;
-    consort_status s = fail_if_doomed(rt_, t);
-    if (s >= 0) s = check_inputs(rt_, worker_, t);
-    if (s >= 0) s = refuse_everywhere(rt_, worker_, t);
-    end_unissued(h, t, s);
-    return true;
+    if (!t->extra || !t->extra->staging) {  // else prepare() tells what became of its data
+      consort_status s = fail_if_doomed(rt_, t);
+      if (s >= 0) s = check_inputs(rt_, worker_, t);
+      if (s >= 0) s = refuse_everywhere(rt_, worker_, t);
+      end_unissued(h, t, s);
+      return true;
+    }
   }
   if (!load(h, t, &impl)) return true;
   Slot *slot = free_.back();
