@@ -91,7 +91,8 @@ class Kinds {
     return nullptr;
   }
   uint32_t times() const noexcept { return times_; }  // changes with every best_ns
-  void asked_anew(const Crew &);                 // by other groups. May throw
+  void expect(const Crew &);                     // room to be asked_anew() by these groups. May throw
+  void asked_anew(const Crew &) noexcept;        // by other groups, which were expected
   void weigh(const Weights &w) noexcept { weights_ = w; }  // before the first kind
 
  private:
@@ -99,7 +100,8 @@ class Kinds {
 
   void refresh(const Crew &, Kind &, const consort_task *) noexcept;
   void leave_to_thrifty(const Crew &, const consort_task *, const float *ns, uint64_t *masks) const noexcept;
-  void clear(const Crew &, Kind &);
+  static void make_room(const Crew &, Kind &);   // for its tables. May throw
+  void clear(const Crew &, Kind &) noexcept;
 
   const consort_host *const host_;
   const consort_sched_host *const models_;
@@ -108,7 +110,8 @@ class Kinds {
   uint32_t last_ = 0, times_ = 0;
 };
 
-inline void Kinds::clear(const Crew &crew, Kind &k) {
+// There is room: make_room().
+inline void Kinds::clear(const Crew &crew, Kind &k) noexcept {
   const std::size_t n = crew.groups.size();
   k.ns.assign(n, NAN);
   k.masks.assign(n, 0);
@@ -121,7 +124,19 @@ inline void Kinds::clear(const Crew &crew, Kind &k) {
   k.sum_up();
 }
 
-inline void Kinds::asked_anew(const Crew &crew) {
+inline void Kinds::make_room(const Crew &crew, Kind &k) {
+  const std::size_t n = crew.groups.size();
+  k.ns.reserve(n);
+  k.masks.reserve(n);
+  k.learning.reserve(n);
+  k.class_ns.reserve(crew.members.nclasses);
+}
+
+inline void Kinds::expect(const Crew &crew) {
+  for (Kind &k : all_) make_room(crew, k);
+}
+
+inline void Kinds::asked_anew(const Crew &crew) noexcept {
   for (Kind &k : all_) {
     clear(crew, k);
     if (const Node *n = k.ready.front()) refresh(crew, k, n->task);
@@ -199,8 +214,10 @@ inline uint32_t Kinds::of(const Crew &crew, const consort_task *t, uint64_t size
   if (i == all_.size()) {
     if (i >= kMost)  // in the place of one of which nothing is left, if there is one
       for (i = 0; i < all_.size() && (all_[i].nready || all_[i].left);) ++i;
-    if (i == all_.size()) all_.emplace_back();
-    Kind &k = all_[i];
+    Kind made;
+    make_room(crew, i < all_.size() ? all_[i] : made);
+    if (i == all_.size()) all_.push_back(std::move(made));
+    Kind &k = all_[i];  // it gets its name when nothing can fail any more
     k.codelet = t->codelet, k.footprint = size, k.where = t->where;
     clear(crew, k);
   }

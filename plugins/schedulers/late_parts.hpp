@@ -47,6 +47,8 @@ inline void Late::publish(Members &&members, const consort_topology &t) {
   std::vector<double> rows(2 * Kinds::kMost * std::min<std::size_t>(next.of_class.size(), kClasses));
   std::vector<Nothing> nothing(next.groups.size());
   const std::lock_guard guard(lock_);
+  kinds_.expect(next);
+  idle_.reserve(next.groups.size());  // from here on nothing fails: what there is belongs to one crew
   std::copy(seats_.begin(), seats_.end(), more.begin());
   std::copy(nout_.begin(), nout_.end(), nout.begin());
   seats_.swap(more);
