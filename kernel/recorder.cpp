@@ -84,6 +84,8 @@ consort_status Recorder::copy(Draft &draft) {
     if (const Discipline *discipline = discipline_if_any(*datum); discipline && discipline->formats)
       return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be recorded",
                         rt.data.name(*datum).c_str());
+    // Room first: after a failure in between the next task would find a place that is none.
+    if (data.size() == data.capacity()) data.reserve(2 * data.size() + 8);
     const auto [it, fresh] = place.try_emplace(datum, static_cast<uint32_t>(data.size()));
     if (fresh) data.push_back({datum, datum->pub.id, 0, 0});
     Recording::Use &use = data[it->second];

@@ -379,7 +379,9 @@ class Run {
   template <class F>
   consort_status attempt(F f) {
     const consort_status status = call(f);
-    return status < 0 && site_.trouble.refused && site_.trouble.refused() ? call(f) : status;
+    if (status >= 0 || !site_.trouble.refused || !site_.trouble.refused()) return status;
+    ++made_again_;
+    return call(f);
   }
   // A wait collects failures: what it answers first counts, though it is made again.
   template <class F>
@@ -453,6 +455,7 @@ class Run {
   int at_ = 0;           // the next step
   std::atomic<bool> unwritten_{false};  // a fault refused a hold that would have written: values differ from there on
   std::atomic<int> nested_waits_{0}, extra_runs_{0};
+  int made_again_ = 0;  // calls that a fault refused
   consort_bundle_id bundle_{0};
   std::vector<int> now_;  // which life a slot is in
   consort_group_id groups_[kGroups] = {};

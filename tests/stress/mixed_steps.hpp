@@ -153,15 +153,18 @@ inline void Run::make_plan(int s) {
 }
 
 inline void Run::record(int s) {
+  const int before = made_again_;
   consort_status status = record_once(s, step(s).number ? uint32_t{CONSORT_RECORD_ONLY} : 0u);
-  // A recording that a fault has broken is made anew. What was recorded has run already, if it was to.
-  if (status < 0 && site_.trouble.refused && site_.trouble.refused()) status = record_once(s, CONSORT_RECORD_ONLY);
+  // A fault that refuses the end, or a task, breaks the recording: it is made anew. The tasks have run already, if they
+  // were to.
+  const bool broken = made_again_ != before || (site_.trouble.refused && site_.trouble.refused());
+  if (status < 0 && broken) status = record_once(s, CONSORT_RECORD_ONLY);
   if (status < 0)
     return complain(s, std::string("recording answered ") + consort_status_name(status) + ": " + consort_error());
   replay(s, step(s).other, s);
 }
 inline consort_status Run::record_once(int s, uint32_t flags) {
-  if (const consort_status status = call([&] { return consort_record_begin(rt_, flags); }); status < 0) return status;
+  if (const consort_status status = attempt([&] { return consort_record_begin(rt_, flags); }); status < 0) return status;
   for (int c = s + 1; c < static_cast<int>(fates_.size()) && step(c).recorded == s; ++c)
     if (p_.has(c)) send(c);
   return call([&] { return consort_record_end(rt_, &recordings_[s]); });
