@@ -26,9 +26,9 @@ consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char 
     Wish *w = rt.memory.wish(wanted, *d);
     const consort_prefetch_id id{w->id};
     const Turn when{turn, w, name};
-    if (auto sent = submit_special(rt, *h, data, mode, kEmpty, nullptr, nullptr, &when); !sent) {
+    if (const consort_status s = submit_special(rt, *h, data, mode, kEmpty, nullptr, nullptr, nullptr, &when); s < 0) {
       rt.memory.forget(w);
-      return set_error(sent.error());
+      return s;
     }
     if (out) *out = id;
     return CONSORT_OK;

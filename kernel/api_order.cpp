@@ -181,10 +181,9 @@ consort_status consort_acquire_later(consort_runtime *shell, consort_data_id dat
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
     expect_held(*h);
-    auto name = submit_special(*rt, *h, data, mode, kHold, fn, arg);
-    if (name) return CONSORT_OK;
-    stop_expecting_held(*h);
-    return set_error(name.error());
+    const consort_status s = submit_special(*rt, *h, data, mode, kHold, nullptr, fn, arg);
+    if (s < 0) stop_expecting_held(*h);
+    return s;
   });
 }
 

@@ -15,18 +15,17 @@ namespace {
 
 consort_status stop(Runtime &rt, Hand &h, Door door) noexcept {
   consort_status s;
-  std::string text;
   try {
     s = wait_to_stop(rt, h, door);
-    if (s < 0) text = error_text();
   } catch (const std::bad_alloc &) {
     door.give_up();
     return set_error(CONSORT_E_NOMEM, "no memory to stop the runtime, which goes on");
   }
+  const KeptError why;
   door.lock();
   delete &rt;
   door.end();
-  return s < 0 ? set_error(s, text) : s;
+  return s < 0 ? why.restore(s) : s;
 }
 
 // No unfinished task has this codelet, and no union of copies that may call it.

@@ -163,11 +163,10 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
   return guarded([&]() -> consort_status {
     if (wait)
       if (const consort_status s = refuse_own(*rt, *h, data, CONSORT_M_W, "unregister"); s < 0) return s;
-    auto name = submit_special(*rt, *h, data, CONSORT_M_W, kRetire);
-    if (!name) return set_error(name.error());
-    if (!wait) return CONSORT_OK;
-    if (const consort_status s = wait_task(*rt, *name, CONSORT_FOREVER, flags, "consort_unregister()"); s < 0) return s;
-    const auto f = rt->failures.find(*name);  // it is poisoned, or its contents could not be brought home
+    TaskName name;
+    if (const consort_status s = submit_special(*rt, *h, data, CONSORT_M_W, kRetire, &name); s < 0 || !wait) return s;
+    if (const consort_status s = wait_task(*rt, name, CONSORT_FOREVER, flags, "consort_unregister()"); s < 0) return s;
+    const auto f = rt->failures.find(name);  // it is poisoned, or its contents could not be brought home
     return f ? answer_retired(*f, flags) : CONSORT_OK;
   });
 }
@@ -187,8 +186,7 @@ consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) 
   Hand *h = rt->this_hand();
   if (!h) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    auto name = submit_special(*rt, *h, data, CONSORT_M_W, kInvalidate);
-    return name ? CONSORT_OK : set_error(name.error());
+    return submit_special(*rt, *h, data, CONSORT_M_W, kInvalidate);
   });
 }
 
@@ -205,12 +203,12 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
     if (h->task || h->in_callback || on_a_device || h->nholds.load(std::memory_order_relaxed))
       if (const consort_status s = refuse_own(*rt, *h, data, mode, "acquire"); s < 0) return s;
     expect_held(*h);
-    auto name = submit_special(*rt, *h, data, mode, kHold);
-    if (!name) {
+    TaskName name;
+    if (const consort_status s = submit_special(*rt, *h, data, mode, kHold, &name); s < 0) {
       stop_expecting_held(*h);
-      return set_error(name.error());
+      return s;
     }
-    Task *t = rt->task_at(*name);
+    Task *t = rt->task_at(name);
     if (t->follow.load(std::memory_order_acquire) != hold::kGranted) {
       const consort_status s = wait_granted(*rt, t, timeout_ns);
       uint8_t waiting = hold::kWaiting;
@@ -224,13 +222,13 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
     }
     Datum &d = *Datum::of(t->pub.access[0].datum);
     if (const consort_status s = check_held(*rt, *t, d, mode); s < 0) {
-      const std::string text = error_text();
+      const KeptError why;
       stop_expecting_held(*h);
       end_hold(*rt, *h, t, false);
-      return set_error(s, text);
+      return why.restore(s);
     }
-    note_held(*h, *name, d, mode, false);
-    *out = {{*name}, held_view(*t, d)};
+    note_held(*h, name, d, mode, false);
+    *out = {{name}, held_view(*t, d)};
     return CONSORT_OK;
   });
 }

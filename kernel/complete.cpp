@@ -75,7 +75,7 @@ void pass_blame(Runtime &rt, const Task &t) noexcept {
 // *held: a task whose end was held and is to be made now.
 bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
   *status = CONSORT_OK;
-  if ((t->bits & (kHold | kRetire)) && rt.memory.in_use() && rt.memory.stage_home(h, t)) return false;
+  if ((t->bits & (kHold | kRetire)) && rt.memory.in_use() && rt.memory.stage_home(t)) return false;
   if (const Staging *s = (t->bits & kRetire) && t->extra ? t->extra->staging : nullptr; s && s->status < 0)
       [[unlikely]] {
     record_failure(rt, t, s->status, s->text, Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
@@ -101,7 +101,7 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
     return true;
   }
   if (t->role == kStep) {
-    if (rt.memory.in_use() && stage_step(rt, h, t)) return false;
+    if (rt.memory.in_use() && stage_step(rt, t)) return false;
     take_step(rt, t);
   }
   if (t->bits & kUnite) {
@@ -450,6 +450,7 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
   std::free(e->tickets);
   std::free(e->tokens);
   delete e->more;
+  delete e->reserved;
   h.give_record(reinterpret_cast<Task *>(e));
 }
 

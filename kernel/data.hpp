@@ -150,7 +150,8 @@ class DataTable {
   void show(Datum &, uint32_t state) noexcept;
   void put_back(Datum &) noexcept;
   void remove(Datum &) noexcept;                            // no task uses it any more; its name is already dead
-  std::string name(const Datum &) const;
+  // For messages, which are made on ways that may not fail: without memory it is "some datum".
+  std::string name(const Datum &) const noexcept;
   DatumExtra *extra(Datum &) noexcept;                      // makes it; nullptr: no memory
   std::shared_ptr<const Failure> blame(const Datum &) const noexcept;
   void blame(Datum &, std::shared_ptr<const Failure>) noexcept;  // nullptr: nobody

@@ -362,30 +362,28 @@ void take_names(Draft &draft, Group &group) noexcept {
   if (ready) release_ready(rt, h, t);
   return CONSORT_OK;
 }
-Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind,
-                                consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
+consort_status submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind, TaskName *name,
+                              consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);
-  if (!d || !DataTable::is(*d, id)) {
-    const consort_status s = refuse_datum(id);
-    return error(s, error_text());
-  }
+  if (!d || !DataTable::is(*d, id)) return refuse_datum(id);
   Task *t = h.take_lent();
-  if (!t) return error(CONSORT_E_NOMEM, "no memory for another task");
+  if (!t) return no_memory();
   blank(t, kBlank, nullptr, kind);
   Draft draft(rt, h, t);
   if (granted) {
     More *more = more_of(h, t);
-    if (!more) return error(CONSORT_E_NOMEM, "no memory for another task");
+    if (!more) return no_memory();
     more->granted = granted;
     more->granted_arg = arg;
   }
   if (turn) {
     Extra *e = draft.extra();
-    if (!e || !(e->name = strdup(turn->name))) return error(CONSORT_E_NOMEM, "no memory for another task");
+    if (!e || !(e->name = strdup(turn->name))) return no_memory();
     e->done = turn->fn;
     e->done_arg = turn->arg;
     t->pub.flags |= CONSORT_TK_INTERNAL;
   }
+  if ((kind & (kHold | kRetire)) && rt.memory.in_use() && !(draft.extra() && Memory::reserve(t, 1))) return no_memory();
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};
@@ -393,18 +391,18 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
   take_names(draft, h.task ? *h.task->group : rt.groups.standard());
 
   bool ready;
-  const TaskName name = t->pub.id;
+  if (name) *name = t->pub.id;
   {
     const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
     if (!DataTable::is(*d, id))
-      return error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
+      return set_error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
     if (kind == kRetire && is_part(*d))
-      return error(CONSORT_E_INVAL,
-                   "'" + rt.data.name(*d) + "' is a part and ends with its plan: consort_plan_destroy()");
-    if (const consort_status s = enter_phases(draft); s < 0) return error(s, error_text());
-    if (reserve_links(draft) < 0) return error(CONSORT_E_NOMEM, "no memory for another task");
+      return set_errorf(CONSORT_E_INVAL, "'%s' is a part and ends with its plan: consort_plan_destroy()",
+                        rt.data.name(*d).c_str());
+    if (const consort_status s = enter_phases(draft); s < 0) return s;
+    if (reserve_links(draft) < 0) return no_memory();
     if (kind == kRetire) {  // dead for everybody from here on
-      if (const consort_status s = end_plans(draft, *d); s < 0) return error(s, error_text());
+      if (const consort_status s = end_plans(draft, *d); s < 0) return s;
       d->home.store(0, std::memory_order_release);  // pairs with find_home()
       d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd,
                           std::memory_order_release);
@@ -417,6 +415,6 @@ Result<TaskName> submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32
     draft.t = nullptr;
   }
   if (ready) release_ready(rt, h, t);
-  return name;
+  return CONSORT_OK;
 }
 }  // namespace consort

@@ -9,7 +9,7 @@
 
 namespace consort {
 namespace {
-thread_local char slot[2048];  // trivially constructed: no start-up code, no destructor
+thread_local char slot[kErrorBytes];  // trivially constructed: no start-up code, no destructor
 }
 
 consort_status set_error(consort_status status, std::string_view text) noexcept {
@@ -38,5 +38,8 @@ consort_status set_errorf(consort_status status, const char *format, ...) noexce
 
 void clear_error() noexcept { slot[0] = 0; }
 const char *error_text() noexcept { return slot; }
+
+KeptError::KeptError() noexcept { std::memcpy(text_, slot, std::strlen(slot) + 1); }
+consort_status KeptError::restore(consort_status status) const noexcept { return set_error(status, text_); }
 
 }  // namespace consort

@@ -16,4 +16,18 @@ consort_status set_error(const Error &e) noexcept;
 void clear_error() noexcept;
 const char *error_text() noexcept;
 
+inline constexpr size_t kErrorBytes = 2048;  // of the slot, with the final zero
+
+// The text as it is now, on the stack: the calls in between may overwrite the slot. Allocates nothing, so a way that may
+// not fail can use it.
+class KeptError {
+ public:
+  KeptError() noexcept;
+  const char *text() const noexcept { return text_; }
+  consort_status restore(consort_status) const noexcept;  // answers the status
+
+ private:
+  char text_[kErrorBytes];
+};
+
 }  // namespace consort

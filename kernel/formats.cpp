@@ -229,16 +229,17 @@ void settle_formats(Draft &draft) noexcept {
   }
 }
 
-bool bring_formats_home(Runtime &rt, Hand &h) noexcept {
-  bool any = false;
+consort_status bring_formats_home(Runtime &rt, Hand &h, bool *any) noexcept {
+  consort_status answer = CONSORT_OK;
   rt.data.each([&](Datum &d) {
     const Formats *formats = formats_of(d);
     if (!formats || formats->all[0].holds || !d.home.load(std::memory_order_relaxed)) return;
-    any = true;
     // a point of synchronisation, which reads the first format
-    (void)submit_special(rt, h, {d.pub.id}, CONSORT_M_R, kEmpty);
+    const consort_status s = submit_special(rt, h, {d.pub.id}, CONSORT_M_R, kEmpty);
+    if (s >= 0) *any = true;
+    else answer = s;
   });
-  return any;
+  return answer;
 }
 
 }  // namespace consort

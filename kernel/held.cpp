@@ -12,7 +12,7 @@ const void *held_view(const Task &hold, const Datum &d) noexcept {
   return s && !s->items.empty() ? s->items[0].replica->view : d.view;
 }
 
-consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode) {
+consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode) noexcept try {
   const uint32_t state = d.state.load(std::memory_order_acquire);
   if (mode & CONSORT_M_R) {
     if (state & data_state::kPoisoned) {
@@ -40,6 +40,8 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
     return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' lives in a space that the host does not reach",
                       rt.data.name(d).c_str());
   return CONSORT_OK;
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "the datum was not entered, and there was no memory to say why");
 }
 
 void expect_held(Hand &h) {
@@ -79,13 +81,7 @@ bool grant(Runtime &rt, Hand &h, Task *t) noexcept {
   const More &m = *t->extra->more;
   const auto fn = m.granted;
   void *const arg = m.granted_arg;
-  consort_status s;
-  try {
-    s = check_held(rt, *t, d, t->pub.access[0].mode);
-  } catch (const std::bad_alloc &) {
-    s = set_error(CONSORT_E_NOMEM, "no memory");
-  }
-  if (s < 0) {
+  if (const consort_status s = check_held(rt, *t, d, t->pub.access[0].mode); s < 0) {
     stop_expecting_held(holder);
     in_callback(rt, h, nullptr, [&] { fn(arg, s, nullptr); });
     return true;

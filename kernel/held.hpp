@@ -6,8 +6,8 @@
 
 namespace consort {
 
-// With the datum granted: is there something to read, or memory to write to? May throw bad_alloc.
-consort_status check_held(Runtime &, const Task &hold, Datum &, uint32_t mode);
+// With the datum granted: is there something to read, or memory to write to?
+consort_status check_held(Runtime &, const Task &hold, Datum &, uint32_t mode) noexcept;
 const void *held_view(const Task &hold, const Datum &) noexcept;  // at home
 
 // Room for one more. May throw bad_alloc.

@@ -49,6 +49,14 @@ bool reserve_internal(Draft &draft, Task *t, uint32_t links) noexcept {
   return false;
 }
 
+bool reserve_staging(Draft &draft, Task *t, size_t data) noexcept {
+  if (!t->extra)
+    if (Task *lent = draft.h.take_lent()) t->extra = new (lent) Extra;
+  if (t->extra && Memory::reserve(t, data)) return true;
+  drop_internal(draft, t);
+  return false;
+}
+
 void let_internal_go(Draft &draft, Task *t, Linker &linker) noexcept {
   const bool may_wait = t->role == kStep && draft.rt.memory.in_use();  // for data on their way home
   if (!linker.hung() && (t->bits & kSpecial) && !may_wait) return end_uncounted(draft.rt, draft.h, t);

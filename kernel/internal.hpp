@@ -18,6 +18,8 @@ consort_status send_internal(Draft &, Task *, const Claim *, uint32_t n, TaskNam
 
 // Room for so many links. False: no memory, told; the task is gone.
 bool reserve_internal(Draft &, Task *, uint32_t links) noexcept;
+// The record of the data that it brings when its turn comes, for up to so many. False: as above.
+bool reserve_staging(Draft &, Task *, size_t data) noexcept;
 // Once it is linked: counted and sent. One without a body that nothing precedes is over at once, and never was counted:
 // the draft's own task is not yet there, so nobody could tell.
 void let_internal_go(Draft &, Task *, Linker &) noexcept;

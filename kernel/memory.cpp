@@ -155,6 +155,8 @@ Replicas *Memory::replicas_of(Datum &d) {
   const uint32_t state = d.state.load(std::memory_order_relaxed), space = data_state::space(state);
   if (space != data_state::kNowhere) {
     auto r = std::make_unique<Replica>();
+    all->all.reserve(1);
+    stores_[space].victims.expect(stores_[space].replicas + 1);  // from here on nothing fails
     r->datum = &d;
     r->space = space;
     r->allocated = true;
@@ -165,7 +167,7 @@ Replicas *Memory::replicas_of(Datum &d) {
     e->blocks.clear();
     for (const auto &b : r->blocks) r->bytes += b.bytes;
     stores_[space].used += r->bytes;
-    stores_[space].victims.expect(++stores_[space].replicas);
+    ++stores_[space].replicas;
     if (state & data_state::kValid) all->valid = coherence::one(space);
     all->all.push_back(std::move(r));
     list(*all->all.back());

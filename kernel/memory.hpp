@@ -54,15 +54,18 @@ class Memory {
   bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {
     return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && stores_[space].grants_scratch;
   }
+  // Of a hold, an unregistration or a step, whose turn must not fail: the record of what it brings, for up to so many data.
+  // The task has its Extra. False: no memory.
+  static bool reserve(Task *, size_t data) noexcept;
   // Data of a popped task, into f.views. OK: all there, and pinned. AGAIN: on their way; the task comes by the worker's
   // mailbox. < 0: it can not be; told, with `blamed`.
   consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
   // A hold or an unregistration whose turn has come. True: its datum is on its way home, and end_special() follows.
-  bool stage_home(Hand &, Task *) noexcept;
+  bool stage_home(Task *) noexcept;
   // A step between a whole and its parts (memory_family.cpp). As stage_home(); then what has become of their replicas,
   // and who could not be brought (told, poisoned).
   enum class Turn { kDown, kDownToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
-  bool stage_step(Hand &, Task *, const Plan &, Turn) noexcept;
+  bool stage_step(Task *, const Plan &, Turn) noexcept;
   void settle_step(Task *, const Plan &, Turn) noexcept;
   void parts_have_no_place(const Plan &) noexcept;         // their whole has no memory at home
   void end(Hand &, Task *) noexcept;                       // of a task that was staged
@@ -148,7 +151,7 @@ class Memory {
     enum Asked : uint8_t { kNot, kToAsk, kBeingAsked, kAnswered } asked = kNot;
     uint64_t asks = 0, ask_bytes = 0;                      // ask_bytes: that are wanted
     uint64_t saving = 0;                                   // bytes of those that saves under way will let go
-    std::deque<Staging *> waiting;                         // in the order in which they came
+    StagingQueue waiting;                                  // in the order in which they came
     std::vector<Wish *> wished;                            // their turn has come; the most urgent first
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -170,11 +173,11 @@ class Memory {
   struct Cost { float own, queued; };                      // ns, without those before it, and until they have gone
   Cost cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept;
   static bool has_contents(const Datum &) noexcept;
-  bool stage_retired(Hand &, Task *, Datum &);             // stage_home(), of an unregistration; may throw
+  bool stage_retired(Task *, Datum &) noexcept;            // stage_home(), of an unregistration
   Replica *replica_in(Replicas &, Datum &, uint32_t space);  // may throw
   uint64_t bytes_in(const Datum &, uint32_t space) const noexcept;
   void keep(Staging &) noexcept;
-  Staging *stage_by_itself(Hand &, Task *, uint32_t space);  // empty; may throw
+  Staging &stage_by_itself(Task *, uint32_t space) noexcept;  // what was reserved for it
   // one without a worker: granted and there? False: so; true: it has to wait
   bool sent(Staging &) noexcept;
   uint64_t held_by_its_thread(const Staging &) const noexcept;
@@ -237,7 +240,16 @@ class Memory {
   void landed(Transfer *, consort_status) noexcept;        // one hop
   void finish(Transfer *, consort_status) noexcept;
   void awaits_one_less(Staging &) noexcept;
-  void refuse(Staging &, consort_status, std::string text) noexcept;
+  // words(): the reason, a string. Without memory for it the status alone is told.
+  template <class F>
+  static void refuse(Staging &s, consort_status status, F words) noexcept {
+    if (s.status < 0) return;
+    s.status = status;
+    try {
+      s.text = words();
+    } catch (const std::bad_alloc &) {
+    }
+  }
   void give_back_lent(std::vector<DatumExtra::Block> &) noexcept;
   static std::unique_ptr<Replica> scratch_in(Datum &, uint32_t space);  // may throw
   void give_back_scratch(Staging &) noexcept;
@@ -275,16 +287,17 @@ class Memory {
   // -- steps --
   struct Needs {                                           // of a step: what has to be where, who has to stand still
     uint32_t space;
-    std::vector<Staging::Item> items;
-    std::vector<Replicas *> flying;
+    std::vector<Staging::Item> &items;
+    Replicas *flying = nullptr;                            // linked by next_flying
   };
+  static void wait_until_landed(Staging &, Replicas *flying) noexcept;
   coherence::Spaces in_place(const Datum &part) const noexcept;
   coherence::Spaces common(const Plan &) const noexcept;
   uint64_t lacking(const Plan &, const Replica &base) const noexcept;
-  void stand_still(Datum &, Needs &) const;                // may throw
+  void stand_still(Datum &, Needs &) const noexcept;
   void before_down(const Plan &, bool to_write, Needs &);  // may throw
   void before_up(const Plan &, bool gather, Needs &);      // may throw
-  void before_end(const Plan &, Needs &) const;            // may throw
+  void before_end(const Plan &, Needs &) const noexcept;
   void take_back(Replicas &) noexcept;
   void shut(Datum &) noexcept;
   void unshut(Datum &, coherence::Spaces valid) noexcept;
@@ -311,7 +324,7 @@ class Memory {
   std::atomic<bool> stirred_{true};  // release in stir() pairs with the exchange in step(): what came before it is looked at
   uint64_t looked_at_ = UINT64_MAX;                        // the pump's: when step() last began
   std::vector<Mover *> mover_of_;                          // by link: src * spaces + dst; nullptr: no path
-  std::vector<Staging *> complete_;                        // to be handed out
+  StagingQueue complete_;                                  // to be handed out
   struct Want { Replica *replica; Staging *staging; };
   // contents whose way leads through a space that is full just now
   std::deque<Want> wanted_;

@@ -19,11 +19,11 @@ using coherence::one;
 
 // Until nothing of it is under way, and nothing new begins before settle(): it is about to be written under another
 // name.
-void Memory::stand_still(Datum &d, Needs &needs) const {
+void Memory::stand_still(Datum &d, Needs &needs) const noexcept {
   Replicas *all = replicas_if_any(d);
   if (!all) return;
   all->held = true;
-  if (all->flying) needs.flying.push_back(all);
+  if (all->flying) all->next_flying = std::exchange(needs.flying, all);
 }
 
 void Memory::before_down(const Plan &plan, bool to_write, Needs &needs) {
@@ -106,7 +106,7 @@ void Memory::before_up(const Plan &plan, bool gather, Needs &needs) {
   }
   const coherence::Spaces valid = common(plan);
   if ((valid & one(home)) || (valid && (gather || !used_at_home))) {
-    if (!all || (gather && needs.flying.empty())) return;  // settle() follows at once
+    if (!all || (gather && !needs.flying)) return;  // settle() follows at once
     unshut(*plan.whole, valid);
     all->held = gather;
     return;
@@ -132,7 +132,7 @@ void Memory::before_up(const Plan &plan, bool gather, Needs &needs) {
 }
 
 // Its parts go, with the copies that they were reduced on and the plans below: what they have is worth nothing.
-void Memory::before_end(const Plan &plan, Needs &needs) const {
+void Memory::before_end(const Plan &plan, Needs &needs) const noexcept {
   const auto leave_off = [&](Datum &d) {
     Replicas *all = replicas_if_any(d);
     if (!all) return;
@@ -148,10 +148,10 @@ void Memory::before_end(const Plan &plan, Needs &needs) const {
   }
 }
 
-bool Memory::stage_step(Hand &h, Task *t, const Plan &plan, Turn turn) noexcept try {
+bool Memory::stage_step(Task *t, const Plan &plan, Turn turn) noexcept try {
   if (t->extra && t->extra->staging) return false;  // it comes from there
   Lock lock(mutex_);
-  Needs needs{rt_.topology->home(), {}, {}};
+  Needs needs{rt_.topology->home(), t->extra->reserved->items};
   switch (turn) {
     case Turn::kDown:
     case Turn::kDownToWrite:
@@ -170,17 +170,13 @@ bool Memory::stage_step(Hand &h, Task *t, const Plan &plan, Turn turn) noexcept 
     case Turn::kEnd:
       before_end(plan, needs);
   }
-  if (needs.items.empty() && needs.flying.empty()) {
+  if (needs.items.empty() && !needs.flying) {
     settle(plan, turn);
     return false;
   }
-  Staging *s = stage_by_itself(h, t, needs.space);
-  s->items = std::move(needs.items);
-  for (Replicas *all : needs.flying) {
-    all->leaving = s;
-    ++s->awaited;
-  }
-  return sent(*s);
+  Staging &s = stage_by_itself(t, needs.space);
+  wait_until_landed(s, needs.flying);
+  return sent(s);
 } catch (const std::bad_alloc &) {  // nobody knows what is where: none is believed
   record_failure(rt_, t, CONSORT_E_NOMEM, "no memory for the records of a datum and its parts", plan.whole,
                  CONSORT_NONE, nullptr);

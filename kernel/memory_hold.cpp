@@ -11,15 +11,29 @@
 
 namespace consort {
 
-Staging *Memory::stage_by_itself(Hand &h, Task *t, uint32_t space) {
-  if (!t->extra) {
-    Task *lent = h.take_lent();
-    if (!lent) throw std::bad_alloc();
-    t->extra = new (lent) Extra;
-  }
-  auto *s = new Staging{t, nullptr, space, {}, {}, coherence::one(space), 0, 0, false, 0, {}, nullptr, nullptr};
+bool Memory::reserve(Task *t, size_t data) noexcept try {
+  auto s = std::make_unique<Staging>(Staging{t, nullptr, 0, {}, {}, 0, 0, 0, false, 0, {}, nullptr, nullptr});
+  s->items.reserve(data);
+  t->extra->reserved = s.release();
+  return true;
+} catch (const std::bad_alloc &) {
+  return false;
+}
+
+Staging &Memory::stage_by_itself(Task *t, uint32_t space) noexcept {
+  Staging *const s = t->extra->staging = std::exchange(t->extra->reserved, nullptr);
+  s->space = space;
+  s->reach = coherence::one(space);
   keep(*s);
-  return t->extra->staging = s;
+  return *s;
+}
+
+// It is complete only when nothing of those is under way any more.
+void Memory::wait_until_landed(Staging &s, Replicas *flying) noexcept {
+  for (; flying; flying = flying->next_flying) {
+    flying->leaving = &s;
+    ++s.awaited;
+  }
 }
 
 bool Memory::sent(Staging &s) noexcept {
@@ -35,7 +49,8 @@ bool Memory::sent(Staging &s) noexcept {
   // Those that wait may wait for what this thread holds.
   const bool first = store.waiting.empty() || has_its_room() || held_by_its_thread(s);
   if (!first || !grant(s)) {
-    store.waiting.insert(first ? store.waiting.begin() : store.waiting.end(), &s);
+    if (first) store.waiting.push_front(&s);
+    else store.waiting.push_back(&s);
     s.queued = true;
     return true;
   }
@@ -63,14 +78,14 @@ uint64_t Memory::held_by_its_thread(const Staging &s) const noexcept {
 
 // Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on and
 // of its other formats. Others are worth nothing from here on: they are not saved, so room is made by dropping them.
-bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
+bool Memory::stage_retired(Task *t, Datum &d) noexcept {
   Lock lock(mutex_);
-  std::vector<Replicas *> leaving;
+  Replicas *flying = nullptr;
   const auto retire = [&](Replicas *all, bool wanted) {
     if (!all) return;
     all->retired = true;
     if (!wanted) all->valid = 0, ++all->version;
-    if (all->flying) leaving.push_back(all);
+    if (all->flying) all->next_flying = std::exchange(flying, all);
   };
   Replicas *const all = replicas_if_any(d);
   const Replica *own = all ? all->lasting() : nullptr;
@@ -79,36 +94,30 @@ bool Memory::stage_retired(Hand &h, Task *t, Datum &d) {
   retire(all, wanted);
   for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
   for_each_other_format(d, [&](Datum &other) { retire(replicas_if_any(other), false); });
-  if (!fetch_it && leaving.empty()) return false;
-  Staging *s = stage_by_itself(h, t, own ? own->space : rt_.topology->home());
-  if (fetch_it) s->items.push_back({&d, CONSORT_M_R, nullptr});
-  for (Replicas *one : leaving) {
-    one->leaving = s;
-    ++s->awaited;
-  }
-  return sent(*s);
+  if (!fetch_it && !flying) return false;
+  Staging &s = stage_by_itself(t, own ? own->space : rt_.topology->home());
+  if (fetch_it) s.items.push_back({&d, CONSORT_M_R, nullptr});  // there is room: reserve()
+  wait_until_landed(s, flying);
+  return sent(s);
 }
 
-bool Memory::stage_home(Hand &h, Task *t) noexcept try {
+bool Memory::stage_home(Task *t) noexcept try {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (t->extra && t->extra->staging) return false;  // it comes from there
-  if (t->bits & kRetire) return stage_retired(h, t, d);
+  if (t->bits & kRetire) return stage_retired(t, d);
   const uint32_t home = rt_.topology->home();
   // Its first memory is taken like any, where it is counted; one who wants to read it is told that nobody has written it.
   const bool first = is_nowhere(d) && t->pub.access[0].mode == CONSORT_M_W && manages(home);
   if (!first && data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
   Lock lock(mutex_);
   const bool contents = replicas_of(d)->valid && has_contents(d);
-  Staging *s = stage_by_itself(h, t, home);
-  if (!(t->bits & kMore)) s->thread = t->hand;
-  // That there is nothing to read is told elsewhere.
-  s->items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
-  return sent(*s);
+  Staging &s = stage_by_itself(t, home);
+  if (!(t->bits & kMore)) s.thread = t->hand;
+  // That there is nothing to read is told elsewhere. There is room: reserve()
+  s.items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
+  return sent(s);
 } catch (const std::bad_alloc &) {
-  if (t->bits & kRetire)
-    record_failure(rt_, t, CONSORT_E_NOMEM, "no memory for the record that brings its contents home",
-                   Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
-  return false;
+  return false;  // check_held() tells
 }
 
 }  // namespace consort

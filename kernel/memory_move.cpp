@@ -38,14 +38,15 @@ int64_t Memory::order_of(const Transfer &t) const noexcept {
   return static_cast<int64_t>(rt_.clock.now()) - static_cast<int64_t>(rank);
 }
 
-// Sends the copies from t.from to t.to. False: it can not be, told in the error slot; nothing is sent.
+// Sends the copies from t.from to t.to. False: it can not be, told in the error slot, with t.status; nothing is sent.
 bool Memory::hop(Transfer &t) noexcept try {
   Datum &d = *t.datum;
   const auto n = static_cast<uint32_t>(stores_.size());
   Mover *mover = mover_of_[t.from->space * n + t.to->space];
   const auto name = [&](uint32_t s) { return rt_.topology->spaces()[s].desc.name; };
   if (!mover) {
-    set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes from %s to %s", name(t.from->space), name(t.to->space));
+    t.status = set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes from %s to %s", name(t.from->space),
+                          name(t.to->space));
     return false;
   }
   std::vector<consort_run> runs(16);
@@ -78,7 +79,8 @@ bool Memory::hop(Transfer &t) noexcept try {
       }
   }
   if (copies.empty()) {
-    set_errorf(CONSORT_E_UNSUPPORTED, "interface '%s' has no flat layout to copy", d.layout->name.c_str());
+    t.status =
+        set_errorf(CONSORT_E_UNSUPPORTED, "interface '%s' has no flat layout to copy", d.layout->name.c_str());
     return false;
   }
   t.outstanding = static_cast<uint32_t>(copies.size());
@@ -105,10 +107,10 @@ bool Memory::hop(Transfer &t) noexcept try {
   --stores_[t.from->space].leaving;
   queued_[t.from->space * n + t.to->space] -= t.bytes;
   under_way_.fetch_sub(1, std::memory_order_relaxed);
-  set_error(CONSORT_E_NOMEM, "no memory for the record of a copy");
+  t.status = set_error(CONSORT_E_NOMEM, "no memory for the record of a copy");
   return false;
 } catch (const std::bad_alloc &) {
-  set_error(CONSORT_E_NOMEM, "no memory for the list of copies");
+  t.status = set_error(CONSORT_E_NOMEM, "no memory for the list of copies");
   return false;
 }
 
@@ -214,10 +216,11 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
     } else if (status >= 0 || !theirs || (anew && is_elsewhere(*again->replica, again->failed))) {
       if (s->status >= 0) fetch(*again->replica, s, nullptr);
     } else {
-      refuse(*s, status,
-             "its datum '" + rt_.data.name(*t->datum) + "' could not be copied from " +
-                 rt_.topology->spaces()[t->from->space].desc.name + " to " +
-                 rt_.topology->spaces()[t->last->space].desc.name + (t->why.empty() ? "" : ": " + t->why));
+      refuse(*s, status, [&] {
+        return "its datum '" + rt_.data.name(*t->datum) + "' could not be copied from " +
+               rt_.topology->spaces()[t->from->space].desc.name + " to " +
+               rt_.topology->spaces()[t->last->space].desc.name + (t->why.empty() ? "" : ": " + t->why);
+      });
     }
     awaits_one_less(*s);
   }
@@ -240,10 +243,11 @@ void Memory::fetch_wanted() noexcept {
     wanted_.pop_front();
     Staging &s = *w.staging;
     if (give_up)
-      refuse(s, CONSORT_E_NOMEM,
-             "no room for datum '" + rt_.data.name(*w.replica->datum) + "' on its way to " +
-                 rt_.topology->spaces()[w.replica->space].desc.name +
-                 ": the space between is full of data that wait for one another: raise its limit");
+      refuse(s, CONSORT_E_NOMEM, [&] {
+        return "no room for datum '" + rt_.data.name(*w.replica->datum) + "' on its way to " +
+               rt_.topology->spaces()[w.replica->space].desc.name +
+               ": the space between is full of data that wait for one another: raise its limit";
+      });
     else if (s.status >= 0 && !is_there(*w.replica))
       fetch(*w.replica, &s, nullptr);
     awaits_one_less(s);
@@ -255,8 +259,8 @@ void Memory::fetch_wanted() noexcept {
 // Contents into a replica that has memory, for somebody who waits or for a wish; or joins those who wait for them
 // already.
 Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
-  const auto no = [&](consort_status status, std::string text) {
-    if (s) refuse(*s, status, std::move(text));
+  const auto no = [&](consort_status status, auto words) {
+    if (s) refuse(*s, status, words);
     return Sent::kNever;
   };
   if (r.coming) {
@@ -287,10 +291,11 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
       from = other.get();
   const uint32_t next = from ? routes_.next(from->space, r.space) : CONSORT_NONE;
   if (next == CONSORT_NONE)
-    return no(CONSORT_E_UNSUPPORTED,
-                  "its datum '" + rt_.data.name(d) + "' is in " +
-                      (from ? rt_.topology->spaces()[from->space].desc.name : "no space") +
-                      ", from where no driver moves bytes to " + rt_.topology->spaces()[r.space].desc.name);
+    return no(CONSORT_E_UNSUPPORTED, [&] {
+      return "its datum '" + rt_.data.name(d) + "' is in " +
+             (from ? rt_.topology->spaces()[from->space].desc.name : "no space") +
+             ", from where no driver moves bytes to " + rt_.topology->spaces()[r.space].desc.name;
+    });
   Replica *to = next == r.space ? &r : replica_in(all, d, next);
   if (to != &r && follows(*to) && !is_there(*to)) return fetch(*to, s, wish);  // from there it is looked for again
   const uint64_t bytes = bytes_in(d, next);
@@ -303,20 +308,21 @@ Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
     return Sent::kLater;
   }
   if (!room || (!to->allocated && allocate(*to) < 0))
-    return no(CONSORT_E_NOMEM,
-                  "no room in " + std::string(rt_.topology->spaces()[next].desc.name) + " for datum '" +
-                      rt_.data.name(d) + "' on its way");
+    return no(CONSORT_E_NOMEM, [&] {
+      return "no room in " + std::string(rt_.topology->spaces()[next].desc.name) + " for datum '" + rt_.data.name(d) +
+             "' on its way";
+    });
   auto t = std::make_unique<Transfer>(Transfer{&d, from, to, &r, 0, 0, 0, {}, {}, false, false, {}, wish});
   if (s) t->waiters.push_back(s);
   if (!hop(*t))
-    return no(CONSORT_E_UNSUPPORTED, std::string("its datum '") + rt_.data.name(d) + "': " + error_text());
+    return no(t->status, [&] { return "its datum '" + rt_.data.name(d) + "': " + error_text(); });
   if (to != &r) expect(r, t.get());
   if (s) ++s->awaited;
   if (wish) wish->transfer = t.get();
   t.release();
   return Sent::kYes;
 } catch (const std::bad_alloc &) {
-  if (s) refuse(*s, CONSORT_E_NOMEM, "no memory for the record of a transfer");
+  if (s) refuse(*s, CONSORT_E_NOMEM, [] { return "no memory for the record of a transfer"; });
   return Sent::kNever;
 }
 

@@ -35,10 +35,10 @@ consort_status Memory::allocate(Replica &r) noexcept try {
   if (s >= 0)
     s = plugin_status(d.layout->ops->view(d.shape(), &space.desc, addr, n, r.view), d.layout->name.c_str(), "view()");
   if (s < 0) {
-    const std::string why = error_text();
+    const KeptError why;
     r.allocated = true;
     release(r);
-    return set_errorf(s, "%s", why.empty() ? "the driver has no memory" : why.c_str());
+    return set_error(s, *why.text() ? why.text() : "the driver has no memory");
   }
   r.allocated = true;
   list(r);

@@ -1,5 +1,6 @@
 // memory_stage.cpp — Memory, the part that tasks see: their working sets, granted one after the other.
 #include <algorithm>
+#include <utility>
 
 #include "complete.hpp"
 #include "error_slot.hpp"
@@ -12,12 +13,6 @@
 namespace consort {
 
 using coherence::Event;
-
-void Memory::refuse(Staging &s, consort_status status, std::string text) noexcept {
-  if (s.status < 0) return;
-  s.status = status;
-  s.text = std::move(text);
-}
 
 // Which replica each datum will be used from: a valid one that the unit reaches, else one in its own memory.
 bool Memory::choose(Staging &s) {
@@ -42,7 +37,7 @@ bool Memory::is_stuck(const Store &store) const noexcept {
 // What is pinned or on its way will be free one day; else this is the end.
 Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
   Store &store = stores_[s.space];
-  const std::string text = error_text();
+  const KeptError why;
   if (status == CONSORT_E_NOMEM) {
     drop_spares(store);
     store.counted = true;
@@ -57,7 +52,9 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
         return Short::kTryAgain;
     if (!is_stuck(store)) return Short::kWait;
   }
-  refuse(s, status, "no memory in " + std::string(rt_.topology->spaces()[s.space].desc.name) + ": " + text);
+  refuse(s, status, [&] {
+    return "no memory in " + std::string(rt_.topology->spaces()[s.space].desc.name) + ": " + why.text();
+  });
   return Short::kRefused;
 }
 
@@ -67,8 +64,9 @@ bool Memory::grant(Staging &s) noexcept try {
   uint64_t missing = 0, whole = 0;
   for (const auto &item : s.items)
     if (has_no_place(*item.replica)) {
-      refuse(s, CONSORT_E_NOMEM,
-             "'" + rt_.data.name(*item.datum) + "' is a part of a datum for which there was no memory at home");
+      refuse(s, CONSORT_E_NOMEM, [&] {
+        return "'" + rt_.data.name(*item.datum) + "' is a part of a datum for which there was no memory at home";
+      });
       return true;
     }
   for (auto item = s.items.begin(); item != s.items.end(); ++item) {
@@ -88,25 +86,28 @@ bool Memory::grant(Staging &s) noexcept try {
   Store &store = stores_[s.space];
   if (store.counted && whole > store.limit) {
     if (const Short left = leave_windows(s); left != Short::kRefused) return left == Short::kTryAgain && grant(s);
-    refuse(s, CONSORT_E_NOMEM,
-           "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name +
-               " at once, and there are " + std::to_string(store.limit) + ": use smaller data, or raise the limit");
+    refuse(s, CONSORT_E_NOMEM, [&] {
+      return "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name +
+             " at once, and there are " + std::to_string(store.limit) + ": use smaller data, or raise the limit";
+    });
     return true;
   }
   if (const uint64_t held = store.counted ? held_by_its_thread(s) : 0; held && held + whole > store.limit) {
-    refuse(s, CONSORT_E_NOMEM,
-           "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name + ", and of the " +
-               std::to_string(store.limit) + " that there are this thread holds " + std::to_string(held) +
-               " itself: release some of it (consort_release) first, or raise the limit");
+    refuse(s, CONSORT_E_NOMEM, [&] {
+      return "it needs " + std::to_string(whole) + " bytes in " + rt_.topology->spaces()[s.space].desc.name +
+             ", and of the " + std::to_string(store.limit) + " that there are this thread holds " + std::to_string(held) +
+             " itself: release some of it (consort_release) first, or raise the limit";
+    });
     return true;
   }
   if (missing && !make_room(s.space, missing, &s)) {
     if (!is_stuck(store)) return false;
     next_asks_anew(store);
-    refuse(s, CONSORT_E_NOMEM,
-           "it needs " + std::to_string(missing) + " bytes more in " + rt_.topology->spaces()[s.space].desc.name +
-               ", where " + std::to_string(store.used - store.spare_bytes) + " of " + std::to_string(store.limit) +
-               " are taken by contents that could not be copied elsewhere");
+    refuse(s, CONSORT_E_NOMEM, [&] {
+      return "it needs " + std::to_string(missing) + " bytes more in " + rt_.topology->spaces()[s.space].desc.name +
+             ", where " + std::to_string(store.used - store.spare_bytes) + " of " + std::to_string(store.limit) +
+             " are taken by contents that could not be copied elsewhere";
+    });
     return true;
   }
   consort_status status = CONSORT_OK;
@@ -150,7 +151,7 @@ bool Memory::grant(Staging &s) noexcept try {
   }
   return true;
 } catch (const std::bad_alloc &) {
-  refuse(s, CONSORT_E_NOMEM, "no memory for the records of its data's replicas");
+  refuse(s, CONSORT_E_NOMEM, [] { return "no memory for the records of its data's replicas"; });
   return true;
 }
 
@@ -202,8 +203,7 @@ void Memory::serve() noexcept {
   if (has_hints()) heed();
   for (Store &store : stores_)
     while (!store.waiting.empty() && grant(*store.waiting.front())) {
-      Staging *s = store.waiting.front();
-      store.waiting.pop_front();
+      Staging *const s = store.waiting.pop_front();
       s->queued = false;
       if (s->awaited == 0) complete(s);
     }
@@ -215,10 +215,10 @@ void Memory::serve() noexcept {
 
 void Memory::hand_out(Hand &h, Lock &lock) noexcept {
   if (to_ask_) consult(h, lock);
-  std::vector<Staging *> mine;
-  mine.swap(complete_);
+  StagingQueue mine = std::exchange(complete_, {});
   lock.unlock();
-  for (Staging *s : mine) {
+  while (!mine.empty()) {
+    Staging *const s = mine.pop_front();  // it may be gone once its task is told
     if (s->worker) {
       s->worker->staging.fetch_sub(1, std::memory_order_relaxed);
       // The edges of one that is issued behind others still stand in its words for the mailbox.
@@ -421,7 +421,7 @@ std::string Memory::describe(TaskName name) noexcept try {
   const Store &store = stores_[s->space];
   const std::string space = rt_.topology->spaces()[s->space].desc.name;
   if (s->granted) return s->awaited ? std::to_string(s->awaited) + " of its data are on their way to " + space : "";
-  const auto place = std::find(store.waiting.begin(), store.waiting.end(), s) - store.waiting.begin();
+  const size_t place = store.waiting.place_of(s);
   return "it waits for room in " + space + " (" + std::to_string(store.used - store.spare_bytes) + " of " +
          std::to_string(store.limit) + " bytes are in use), behind " + std::to_string(place) + " others";
 } catch (const std::bad_alloc &) {

@@ -212,7 +212,12 @@ void Memory::write_through(Datum &d) noexcept try {
   if (!has_contents(d) || all.retired) return;
   for (uint32_t s = 0; s < stores_.size(); ++s) {
     if (!(all.through >> s & 1) || (all.valid & coherence::one(s))) continue;
-    enlist(*keep({.what = Wish::kBring, .space = s}, d));
+    Wish &w = *keep({.what = Wish::kBring, .space = s}, d);
+    try {
+      enlist(w);
+    } catch (const std::bad_alloc &) {
+      return over(w);
+    }
   }
 } catch (const std::bad_alloc &) {  // as many copies as there is memory for their records
 }

@@ -197,7 +197,7 @@ bool Mover::take_back(Transfer *t) noexcept {
 void Mover::completed(const consort_done *done, uint32_t n) noexcept {
   {
     std::lock_guard lock(mutex_);
-    pushed_.insert(pushed_.end(), done, done + n);
+    pushed_.insert(pushed_.end(), done, done + n);  // there is room: submit() was preceded by it
   }
   if (rt_.virtual_time) rt_.memory.stir();
   parker_.wake();
@@ -250,14 +250,25 @@ bool Mover::step(Hand &h) noexcept {
     for (uint32_t i = 0; i < n; ++i) finish(h, done[i], i + 1 == n ? why : "");
     did |= n > 0;
   }
-  std::vector<consort_done> pushed;
-  {
+  size_t pushed;
+  do {
+    {
+      std::lock_guard lock(mutex_);
+      pushed = std::min(pushed_.size(), std::size(done));
+      std::copy_n(pushed_.begin(), pushed, done);
+      pushed_.erase(pushed_.begin(), pushed_.begin() + static_cast<ptrdiff_t>(pushed));
+    }
+    for (size_t i = 0; i < pushed; ++i) finish(h, done[i], "");
+    did |= pushed > 0;
+  } while (pushed == std::size(done));
+  try {
     std::lock_guard lock(mutex_);
-    pushed.swap(pushed_);
     choose_all();
+    // Room for the ends of all that is under way: the driver may report them where nothing may fail.
+    if (pushed_.capacity() < inflight_ + nbatch_) pushed_.reserve(2 * (size_t{inflight_} + nbatch_));
+  } catch (const std::bad_alloc &) {
+    return did;  // the batch goes with a later step
   }
-  for (const auto &d : pushed) finish(h, d, "");
-  did |= !pushed.empty();
   if (!nbatch_) return did;
   consort_op ops[kBatch];
   for (uint32_t i = 0; i < nbatch_; ++i) ops[i] = batch_[i]->op;

@@ -185,9 +185,9 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
   if (s >= 0 && !enroll(*plan))
     s = set_errorf(CONSORT_E_NOMEM, "all %u handles of plans are in use: destroy some", arena_.limit());
   if (s < 0) {
-    const std::string text = error_text();
+    const KeptError kept;
     free_parts(*plan);
-    return set_error(s, text);
+    return kept.restore(s);
   }
   {
     Claim claim(d, CONSORT_M_R);

@@ -53,9 +53,9 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
     s = plugin_status(i.ops->workers(i.s, topology, all.data(), topology->nworkers, nullptr, 0), i.name.c_str(),
                       "workers()");
     if (s < 0) {
-      const std::string text = error_text();
+      const KeptError kept;
       i.ops->destroy(i.s);
-      set_error(s, text);
+      kept.restore(s);
     }
   }
   if (s < 0) {

@@ -84,7 +84,10 @@ Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t numb
   }
   if ((q->ops_->flags & CONSORT_DRV_FD) && q->ops_->event_fd) q->fd_ = q->ops_->event_fd(q->q_);
   q->early_.reserve(q->depth_);
-  q->follow_.reserve(256);
+  q->pushed_.reserve(q->depth_);
+  if (!q->links_.reserve(rt.tasks.limit()) || q->links_.limit() < rt.tasks.limit())
+    return error(CONSORT_E_NOMEM, "no address space for what follows on worker " + w.unit.name +
+                                      ": raise the limit on virtual memory");
   return q;
 }
 
@@ -95,7 +98,7 @@ Queue::~Queue() {
 void Queue::offer(Task *t) noexcept {
   {
     std::lock_guard lock(inbox_mutex_);
-    offered_.push_back(t);
+    offered_.push_back(rt_.tasks, links_, t);
   }
   inbox_.store(true, std::memory_order_release);
   fence::light(rt_.asymmetric);
@@ -105,7 +108,7 @@ void Queue::offer(Task *t) noexcept {
 void Queue::completed(const consort_done *done, uint32_t n) noexcept {
   {
     std::lock_guard lock(inbox_mutex_);
-    pushed_.insert(pushed_.end(), done, done + n);
+    pushed_.insert(pushed_.end(), done, done + n);  // there is room: each slot ends once
   }
   inbox_.store(true, std::memory_order_release);
   fence::light(rt_.asymmetric);
@@ -132,15 +135,18 @@ bool Queue::advance(Hand &h) noexcept {
     did |= n > 0;
   }
   if (inbox_.load(std::memory_order_acquire)) {
-    std::vector<consort_done> pushed;
-    {
-      std::lock_guard lock(inbox_mutex_);
-      follow_.insert(follow_.end(), offered_.begin(), offered_.end());
-      offered_.clear();
-      pushed.swap(pushed_);
-      inbox_.store(false, std::memory_order_relaxed);
-    }
-    for (const auto &d : pushed) finish(h, d);
+    size_t n;
+    do {
+      {
+        std::lock_guard lock(inbox_mutex_);
+        follow_.append(links_, offered_);
+        n = std::min(pushed_.size(), std::size(done));
+        std::copy_n(pushed_.begin(), n, done);
+        pushed_.erase(pushed_.begin(), pushed_.begin() + static_cast<ptrdiff_t>(n));
+        inbox_.store(!pushed_.empty(), std::memory_order_relaxed);
+      }
+      for (size_t i = 0; i < n; ++i) finish(h, done[i]);
+    } while (n == std::size(done));
     did = true;
   }
   if (!early_.empty()) did |= finish_early(h);
@@ -191,12 +197,9 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   // Those that have their data first; of others only so many as bring theirs while these run: what more of them
   // were granted would be kept from those.
   const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead;
-  const auto has_data = [](const Task *t) { return t->extra && t->extra->staging; };
-  auto first = std::find_if(follow_.begin(), follow_.end(), has_data);
-  if (first == follow_.end() && !full) first = follow_.begin();
-  if (first != follow_.end()) {
-    Task *t = *first;
-    follow_.erase(first);
+  Task *first = follow_.take(rt_.tasks, links_, [](const Task &t) { return t.extra && t.extra->staging; });
+  if (!first && !full) first = follow_.take(rt_.tasks, links_, [](const Task &) { return true; });
+  if (Task *t = first) {
     *team = t->extra ? t->extra->team : CONSORT_NONE;
     return t;
   }
@@ -470,7 +473,7 @@ void Queue::mark_issued(Task *t) noexcept {
     const uint64_t left = s->pending.fetch_sub(pending::kIssue, std::memory_order_acq_rel) - pending::kIssue;
     if (left >> 32 == 0 && may_follow(rt_, *s, place))
       if (Queue *q = claim_follower(rt_, s, place)) {
-        if (q == this) follow_.push_back(s);
+        if (q == this) follow_.push_back(rt_.tasks, links_, s);
         else q->offer(s);
       }
   });

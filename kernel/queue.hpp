@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime.hpp"
+#include "task_row.hpp"
 
 namespace consort {
 
@@ -78,11 +79,12 @@ class Queue {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot *> free_;
   Slot *stalled_ = nullptr;                         // prepared, not accepted yet
-  std::vector<Task *> follow_;                      // claimed: go before anything from the policy, in order
+  TaskRow::Links links_;                            // of the rows; each task's entry is its row's owner's
+  TaskRow follow_;                                  // claimed: go before anything from the policy, in order
   std::vector<consort_done> early_;                 // reported before a predecessor on another queue was
   std::mutex inbox_mutex_;                          // guards the two; leaf
-  std::vector<Task *> offered_;
-  std::vector<consort_done> pushed_;
+  TaskRow offered_;
+  std::vector<consort_done> pushed_;                // there is room for one of each slot
   std::atomic<bool> at_work_{false};                // release in step(), where it has changed, pairs with at_work()
   std::atomic<bool> inbox_{false};                  // something is there; release in offer(), acquire in step()
 };

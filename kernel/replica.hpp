@@ -69,6 +69,7 @@ struct Replicas {
   coherence::Spaces hinted = 0;            // where a policy's prefetch waits to bring it
   bool retired = false;                    // it is being unregistered: nothing is saved any more
   Staging *leaving = nullptr;              // of the unregistration or step that waits until nothing flies
+  Replicas *next_flying = nullptr;         // among those that one such has to wait for
   bool held = false;                       // meanwhile, by a step: nothing new begins by itself
   bool shut = false;                       // its parts have the contents, each its own: nothing here is valid
   uint32_t opened = 0;                     // plans that are open, since there is this record

@@ -44,8 +44,40 @@ struct Staging {
   consort_status status = 0;      // why it can not be
   std::string text;
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
+  Staging *behind = nullptr;      // in the one StagingQueue that it is in
   bool queued = false;            // for room; what else it waits for may end meanwhile
   uint32_t thread = CONSORT_NONE; // the hand that waits for this hold, and will release it; NONE: no thread does
+};
+
+// First in, first out, linked through Staging::behind. It needs no memory: the end of a copy adds to it, and cannot fail.
+class StagingQueue {
+ public:
+  bool empty() const noexcept { return !first_; }
+  Staging *front() const noexcept { return first_; }
+  void push_back(Staging *s) noexcept {
+    s->behind = nullptr;
+    (first_ ? last_->behind : first_) = s;
+    last_ = s;
+  }
+  void push_front(Staging *s) noexcept {
+    s->behind = first_;
+    if (!first_) last_ = s;
+    first_ = s;
+  }
+  Staging *pop_front() noexcept {
+    Staging *const s = first_;
+    first_ = s->behind;
+    return s;
+  }
+  size_t size() const noexcept { return place_of(nullptr); }
+  size_t place_of(const Staging *s) const noexcept {  // from 0; of one that is not in: how many there are
+    size_t n = 0;
+    for (const Staging *at = first_; at && at != s; at = at->behind) ++n;
+    return n;
+  }
+
+ private:
+  Staging *first_ = nullptr, *last_ = nullptr;
 };
 
 }  // namespace consort

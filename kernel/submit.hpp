@@ -64,8 +64,9 @@ struct Turn {
   void *arg;
   const char *name;
 };
-Result<TaskName> submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind,
-                                consort_granted_fn *granted = nullptr, void *arg = nullptr,
-                                const Turn *turn = nullptr) noexcept;
+// All memory that its turn needs is reserved here. A refusal leaves its reason in the error slot.
+consort_status submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind, TaskName *name = nullptr,
+                              consort_granted_fn *granted = nullptr, void *arg = nullptr,
+                              const Turn *turn = nullptr) noexcept;
 
 }  // namespace consort

@@ -131,6 +131,7 @@ struct Extra {
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
   TokenList *tokens = nullptr;            // of all data that it uses in any order with others, where these are several
   Staging *staging = nullptr;             // its data on their way, or pinned (memory.hpp); by new
+  Staging *reserved = nullptr;            // becomes that when its turn comes (Memory::reserve()); by new
   uint64_t work = 0;
   uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
   uint32_t worker = CONSORT_NONE;         // bound to it

@@ -30,6 +30,7 @@ Task *make_step(Draft &draft, Plan &plan, Step::What what) noexcept {
   if (!t) return nullptr;
   t->role = kStep;
   new (t->payload) Step{&plan, what};
+  if (draft.rt.memory.in_use() && !reserve_staging(draft, t, plan.n + 1)) return nullptr;
   return t;
 }
 
@@ -417,9 +418,9 @@ consort_status end_plans(Draft &draft, Datum &d) noexcept {
   return CONSORT_OK;
 }
 
-bool stage_step(Runtime &rt, Hand &h, Task *t) noexcept {
+bool stage_step(Runtime &rt, Task *t) noexcept {
   const Step step = step_of(*t);
-  return rt.memory.stage_step(h, t, *step.plan, turn_of(step.what));
+  return rt.memory.stage_step(t, *step.plan, turn_of(step.what));
 }
 
 void take_step(Runtime &rt, Task *t) noexcept {

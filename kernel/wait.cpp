@@ -269,20 +269,21 @@ bool soon_at_rest(Runtime &rt, Hand &h) {
   return false;
 }
 
-// What is the program's own memory, and has its contents elsewhere, ends here as if it had been unregistered. Nobody
-// submits any more.
-bool bring_data_home(Runtime &rt, Hand &h) {
-  if (!rt.memory.in_use()) return false;  // parts are in place, too
-  std::vector<consort_data_id> away;
+// A datum in the application's memory with contents elsewhere ends here as if it had been unregistered. Nobody submits
+// any more. *any: some were submitted. The answer: why one could not be, told in the error slot.
+consort_status bring_data_home(Runtime &rt, Hand &h, bool *any) noexcept {
+  if (!rt.memory.in_use()) return CONSORT_OK;  // parts are in place, too
+  consort_status answer = CONSORT_OK;
   rt.data.each([&](Datum &d) {
     const uint32_t state = d.state.load(std::memory_order_relaxed);
     const Discipline *its = discipline_if_any(d);
     const bool in_one_place = data_state::space(state) != data_state::kMany && !(its && its->plans);
-    if (!in_one_place && !(state & data_state::kHidden) && d.home.load(std::memory_order_relaxed))
-      away.push_back({d.pub.id});
+    if (in_one_place || (state & data_state::kHidden) || !d.home.load(std::memory_order_relaxed)) return;
+    const consort_status s = submit_special(rt, h, {d.pub.id}, CONSORT_M_W, kRetire);
+    if (s >= 0) *any = true;
+    else answer = s;
   });
-  for (const consort_data_id id : away) (void)submit_special(rt, h, id, CONSORT_M_W, kRetire);
-  return !away.empty();
+  return answer;
 }
 
 namespace {
@@ -305,17 +306,31 @@ void drain(Runtime &rt, Hand &h) {
   }
 }
 
+consort_status bring_all_home(Runtime &rt, Hand &h) noexcept {
+  bool any = false;
+  const consort_status formats = bring_formats_home(rt, h, &any);
+  const KeptError why;
+  if (any) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  any = false;
+  const consort_status data = bring_data_home(rt, h, &any);
+  const KeptError why_too;
+  if (any) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  return data < 0 ? why_too.restore(data) : formats < 0 ? why.restore(formats) : CONSORT_OK;
+}
+
 }  // namespace
 
 consort_status wait_to_stop(Runtime &rt, Hand &h, Door &door) {
   rt.repeats.stop_all();
   do drain(rt, h);
   while (!door.close(rt, h));
-  if (bring_formats_home(rt, h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
-  if (bring_data_home(rt, h)) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  consort_status home = bring_all_home(rt, h);
+  if (home < 0) home = bring_all_home(rt, h);  // what has ended has given memory back
+  const KeptError why;
   while (rt.memory.busy())  // copies that only make room: no task waits for them
     if (!rt.manual || !pump_all(rt, h, CONSORT_NEVER)) h.parker.wait(50'000);
-  return answer_untold(rt);
+  const consort_status untold = answer_untold(rt);
+  return untold < 0 || home >= 0 ? untold : set_errorf(home, "some data were not brought home: %s", why.text());
 }
 
 consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {
