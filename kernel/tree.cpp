@@ -323,11 +323,14 @@ Memory::Turn turn_of(Step::What what) noexcept {
   }
 }
 
-// Memory for a whole that was only read so far, and so was refused: the parts' readers may still be about it.
+// Memory for a whole that was only read so far, and so was refused: the parts' readers may still be about it. A whole that
+// is a part itself may have its memory from the step above.
 void hand_memory_down(Runtime &rt, Plan &plan) noexcept {
   Datum &whole = *plan.whole;
-  if (!is_nowhere(whole) || !give_memory_to_write(rt, whole)) return;
-  const uint32_t space = data_state::space(whole.state.load(std::memory_order_relaxed)) << data_state::kSpaceShift;
+  if (!give_memory_to_write(rt, whole)) return;
+  const uint32_t at = data_state::space(whole.state.load(std::memory_order_relaxed));
+  if (at == data_state::kMany) return;  // it was somewhere when its parts were opened, and so were they
+  const uint32_t space = at << data_state::kSpaceShift;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
     if (is_nowhere(d) && alias(plan, i) >= 0)

@@ -256,6 +256,26 @@ TEST_F(Partition, FLT17_18_DataWithoutHomeAndEmptyParts) {
   EXPECT_OK(consort_unregister(rt, y));
 }
 
+// A refused reader opens both plans before there is memory. The writer of the inner part gets memory for all levels.
+TEST_F(Partition, APartOfAPartWithoutMemoryIsWrittenAfterARefusedReader) {
+  const consort_data_id y = vector_of(rt, nullptr, 8, sizeof(long), "y");
+  const auto outer = divide(rt, y, "blocks", 2), inner = divide(rt, outer[0], "blocks", 2);
+  EXPECT_OK(Desc(sum).r(inner[0]).to(rt));
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_wait_all(rt, kLong, 0), "nobody has written");
+  const auto set = body(rt, "set", [](const consort_call &c) {
+    const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);
+    for (uint64_t i = 0; i < w.n; ++i) pointer<long>(c, 0)[i] = value<long>(c, 0);
+    return CONSORT_OK;
+  });
+  for (long i = 0; i < 2; ++i) Desc(set).w(inner[static_cast<size_t>(i)]).arg(i + 1).must(rt);
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  EXPECT_EQ(sum_of(inner[1]), 4);
+  EXPECT_EQ(sum_of(outer[0]), 6);
+  Desc(set).w(outer[1]).arg(5L).must(rt);
+  EXPECT_EQ(sum_of(y), 26);
+  EXPECT_OK(consort_unregister(rt, y));
+}
+
 TEST_F(Partition, AFailureGoesUpAndDownAndIsCured) {
   auto p = divide(rt, x, "blocks", 3);
   const auto fail =

@@ -162,11 +162,6 @@ Case make_case(uint64_t seed, const Wishes &wishes) {
     const int scale = spills || c.percent(30) ? 2 + c.pick(12) : 1;  // larger data fill small memories
     for (mixed::Slot &x : p.slots)
       if (x.layout == mixed::Slot::kVector) x.ld = x.nx *= scale;
-    // A part of a part of a datum that was never written finds no memory once it was read: docs/storm.md.
-    const bool nested = std::any_of(p.steps.begin(), p.steps.end(), [](const Step &s) {
-      return s.kind == Kind::kPlan && s.uses[0].slot >= mixed::kParts;
-    });
-    for (mixed::Slot &x : p.slots) x.homeless = x.homeless && !nested;
     for (Step &s : p.steps) {
       adorn(s, out.machine, c);
       // In virtual time no unit runs functions of the host in place, which a copy needs: refused, and said so.
