@@ -270,15 +270,17 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
       return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to the recording and would wait for itself to destroy it",
                         h->task->codelet->name.c_str());
     TaskName last;
+    std::vector<Claim> claims;
     {
       std::lock_guard lock(r->control);
       if (!r->live || r->id().v != id.v) return stale(id);
+      claims.reserve(r->uses.size());  // from here on nothing fails: the name is dead
       r->live = false;  // nobody replays or destroys it any more
       last = r->last;
     }
     if (last) (void)wait_task(*rt, last, CONSORT_FOREVER, 0, "consort_recording_destroy()");
     std::lock_guard lock(r->control);
-    let_all_go(*rt, *h, *r);
+    let_all_go(*rt, *h, *r, claims);
     rt->recordings.give_back(*r);
     return CONSORT_OK;
   });

@@ -198,8 +198,7 @@ consort_status end_replay(Runtime &rt, Task *whole) noexcept {
   return status;
 }
 
-void let_all_go(Runtime &rt, Hand &h, Recording &r) {
-  std::vector<Claim> claims;
+void let_all_go(Runtime &rt, Hand &h, Recording &r, std::vector<Claim> &claims) noexcept {
   for (const Recording::Use &use : r.uses)
     if (DataTable::is(*use.datum, {use.id})) claims.push_back({use.datum, use.mode});
   const SubmissionRight right(rt, h, claims.data(), static_cast<uint32_t>(claims.size()));

@@ -6,10 +6,13 @@
 #pragma once
 #include <consort/consort.h>
 
+#include <vector>
+
 #include "recording.hpp"
 
 namespace consort {
 
+struct Claim;
 struct Hand;
 struct Group;
 
@@ -28,7 +31,7 @@ Recording &begin_replay(Runtime &, Task *whole) noexcept;
 // change.
 consort_status end_replay(Runtime &, Task *whole) noexcept;
 
-// Gives up all data, behind the last replay. Under `control`, and not live.
-void let_all_go(Runtime &, Hand &, Recording &);
+// Gives up all data, behind the last replay. Under `control`, and not live. room: for a claim of each, so nothing fails.
+void let_all_go(Runtime &, Hand &, Recording &, std::vector<Claim> &room) noexcept;
 
 }  // namespace consort

@@ -205,6 +205,20 @@ TEST_F(AllocFail, RecordAndReplay) {
     for (const long cell : cells) EXPECT_EQ(cell, 1);
     EXPECT_OK(consort_recording_destroy(rt, id));
   });
+  // A refused end of a recording has changed nothing: it is made again.
+  for_every_allocation("destroy", [&](const Fault &f) {
+    consort_recording_id id{0};
+    need(consort_record_begin(rt, CONSORT_RECORD_ONLY), "begin");
+    for (const auto d : data) need(Desc(c).rw(d).to(rt), "submit");
+    need(consort_record_end(rt, &id), "end");
+    EXPECT_OK(consort_replay(rt, id, {0}, nullptr));
+    const Answer a = faulty(f, [&] { return consort_recording_destroy(rt, id); });
+    good_or_no_memory(a);
+    if (a.status < 0) {
+      EXPECT_OK(consort_recording_destroy(rt, id));
+    }
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+  });
   for (const auto d : data) EXPECT_OK(consort_unregister(rt, d));
 }
 
