@@ -244,11 +244,11 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   if (h->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
   const Deadline deadline(rt.clock, timeout_ns);
-  rt.policy.flush(rt);
   int64_t nap = 20'000;
-  for (uint64_t flushed = rt.finished();; nap = std::min(2 * nap, kNap)) {
+  for (uint64_t flushed = CONSORT_NEVER;; nap = std::min(2 * nap, kNap)) {
     if (come_to_rest(rt, *h)) {
-      // What a policy that holds tasks back got since the last flush is ready, too.
+      // What a policy that holds tasks back got since the last flush is ready, too. Counted before the flush: a task that
+      // ends later may make others ready behind it. What this thread kept back the first rest has pushed.
       const uint64_t finished = rt.finished();
       if (!rt.policy.holds_back() || finished == flushed) return CONSORT_OK;
       flushed = finished;
