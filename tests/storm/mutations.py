@@ -27,7 +27,7 @@ MUTATIONS = {
         'for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));',
         'for (uint32_t r = 0; r + 1 < d.nreaders || r == 0; ++r) linker.after(d.reader_at(r));'),
     'poison': (
-        'poison: the last datum of a failed task is not poisoned', 'kernel/complete.cpp',
+        'poison: the last datum of a failed task is not poisoned', 'kernel/failed_task.cpp',
         '    for (uint32_t i = 0; i < t->pub.naccess; ++i) {\n      const consort_access &a = t->pub.access[i];\n'
         '      if (!changes(a.mode)) continue;\n      Datum *d',
         '    for (uint32_t i = 0; i + (t->pub.naccess > 1) < t->pub.naccess; ++i) {\n'

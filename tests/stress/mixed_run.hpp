@@ -127,6 +127,7 @@ class Run {
     const bool again = site_.trouble.repeats && turn && turn == f.runs.size() && !t.turns;
     if (again) --f.ran, --turn;
     if (turn >= f.runs.size() && may_run_in_vain(f, call.worker)) {
+      if (f.cancelled) unwritten_ = true;  // what it wrote is not foretold
       ++extra_runs_;
       return CONSORT_OK;
     }
@@ -422,7 +423,8 @@ class Run {
     if (!site_.trouble.possible || is >= 0 || is == CONSORT_E_TIMEOUT || is == CONSORT_E_INVAL || is == CONSORT_E_BUSY ||
         is == CONSORT_E_STALE)
       return site_.trouble.possible && ((is == CONSORT_E_INVAL && ((troubled() && should < 0) || unwritten_)) ||
-                                        (is == CONSORT_OK && should == CONSORT_E_CANCELLED && extra_runs_));
+                                        (is == CONSORT_OK && extra_runs_ &&
+                                         (should == CONSORT_E_CANCELLED || should == CONSORT_E_POISONED)));
     ++site_.trouble.failures;
     if (site_.trouble.seen) site_.trouble.seen(consort_error());
     return true;
