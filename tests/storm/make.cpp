@@ -1,4 +1,6 @@
 // make.cpp — what case a seed makes.
+#include <set>
+
 #include "storm/case.hpp"
 #include "stress/mixed_make.hpp"
 
@@ -113,7 +115,8 @@ void adorn(Step &s, const Machine &m, Chance &c) {
   s.pause = m.threads ? s.pause / 8 : 0;
 }
 
-// The least memory of a device in which each task finds room: blocks are of 256 bytes and more.
+// The least memory of a device in which each task finds room, beside all tasks whose ends wait for a task's body: such an
+// end keeps its room. Blocks are of 256 bytes and more.
 uint64_t least_memory(const Case &c) {
   constexpr uint64_t kBlock = 256;
   const auto bytes = [&](const mixed::Program &p, int slot) {
@@ -121,16 +124,20 @@ uint64_t least_memory(const Case &c) {
     const mixed::Slot &x = p.slots[static_cast<size_t>(slot)];
     return (static_cast<uint64_t>(x.ld * x.ny) * 8 + kBlock - 1) / kBlock * kBlock;
   };
-  uint64_t most = 0, largest = kBlock;
+  uint64_t most = 0, largest = kBlock, held = 0;
   for (const mixed::Program &p : c.programs) {
     for (size_t d = 0; d < p.slots.size(); ++d) largest = std::max(largest, bytes(p, static_cast<int>(d)));
-    for (const Step &s : p.steps) {
+    std::set<int> waiting;
+    for (const Step &s : p.steps)
+      if (s.releases >= 0) waiting.insert(s.releases);
+    for (size_t i = 0; i < p.steps.size(); ++i) {
       uint64_t sum = 0;
-      for (const mixed::Use &u : s.uses) sum += u.slot >= mixed::kParts ? largest : bytes(p, u.slot);
+      for (const mixed::Use &u : p.steps[i].uses) sum += u.slot >= mixed::kParts ? largest : bytes(p, u.slot);
       most = std::max(most, sum);
+      if (waiting.count(static_cast<int>(i))) held += sum;
     }
   }
-  return std::max(most, 2 * largest) + kBlock;
+  return std::max(most, 2 * largest) + held + kBlock;
 }
 
 }  // namespace

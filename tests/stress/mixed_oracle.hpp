@@ -227,6 +227,16 @@ class Oracle : public Order {
     });
   }
 
+  // It has its turn among the tasks: contributions are united before it, and plans opened or closed.
+  void hint(Fate &f, Root &r, uint32_t mode) {
+    f.skip = false;
+    if (r.top->unordered) return;
+    come_to(r, changes(mode), 0);
+    // A task in no order with others does not wait for the union, which has no name that it could come after.
+    r.top->sealed |= r.phase == Root::kOnCopies;
+    settle(r, mode, 0);
+  }
+
   // -- the other steps -------------------------------------------------------------------------------------------
 
   void judge(int s) {
@@ -304,13 +314,15 @@ class Oracle : public Order {
       case Kind::kSwap:
       case Kind::kNoReady:
       case Kind::kEach:
-      case Kind::kPrefetch:
-      case Kind::kEvict:
-      case Kind::kWontUse:
-      case Kind::kWriteThrough:
       case Kind::kMoveWorker:
         f.skip = false;
         return;
+      case Kind::kPrefetch:
+      case Kind::kWontUse:
+        return hint(f, *r, CONSORT_M_R);
+      case Kind::kEvict:
+      case Kind::kWriteThrough:
+        return hint(f, *r, CONSORT_M_RW);
       case Kind::kEnterLater:
         if (r->held) return;
         {
