@@ -191,9 +191,13 @@ void Memory::drop(Replica &r) noexcept {
   ++stores_[r.space].evictions;
 }
 
-// One that was asked to go: now, or when it has been saved.
+// One that was asked to go: now, or when it has been saved. It stays if parts have begun to use its memory meanwhile.
 void Memory::leave(Replica &r) noexcept {
   if (!r.leaves || r.pins || !r.allocated) return;
+  if (r.stays()) {
+    r.leaves = false;
+    return;
+  }
   if (is_only(r)) {
     if (!save(r, Room::kMade)) r.leaves = false;
     return;
