@@ -129,6 +129,9 @@ class Late {
   double floor_of(const Crew &, const Kind &, uint32_t group, double now) noexcept;
   // Would it end sooner on units that have nothing to do and come for it? Then it is left to them.
   bool awaits_quicker(const Crew &, const Kind &, uint32_t worker, double now) const noexcept;
+  // Does something that it was handed out go on? Then it asks again when that ends. Tasks that wait for exclusive access
+  // may wait for a task that is ready here, so a worker that has these alone refuses nothing.
+  bool asks_again(uint32_t worker) const noexcept;
   uint32_t idle_in(const Crew &, uint32_t group) const noexcept;
   // Places that units which do it well have free for it just now.
   uint32_t vacant(const Crew &, const Kind &) const noexcept;

@@ -256,10 +256,13 @@ inline bool Late::has_enough(const Crew &crew, uint32_t worker) const noexcept {
     for (uint32_t i = 1; i < nout; ++i) work += s.out[i].exec;
     enough = work > kSoon;
   }
-  if (!enough) return false;
-  if (s.running) return true;  // it will end, and then this is asked again
-  float load = 0;              // those that never start are not in here: nobody waits for them for ever
-  models_->load_ns(host_, &worker, 1, &load);
+  return enough && asks_again(worker);
+}
+
+inline bool Late::asks_again(uint32_t worker) const noexcept {
+  if (seats_[worker].running) return true;
+  float load = 0;  // without those that wait for exclusive access
+  if (models_ && nout_[worker]) models_->load_ns(host_, &worker, 1, &load);
   return load > 0;
 }
 

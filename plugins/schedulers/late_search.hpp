@@ -117,7 +117,7 @@ inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t worke
     if (o != g) models_->transfer_ns(host_, &t, 1, spaces, 2, way);
     if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += idle_in(crew, o);
   }
-  return k.nready <= idle;
+  return k.nready <= idle && (!nout_[worker] || asks_again(worker));
 }
 
 inline Late::Found Late::most_urgent(const Crew &crew, uint32_t worker, double now, double near, uint32_t look,

@@ -82,9 +82,23 @@ TEST(Darts, NobodyTakesASecondThatIsAnothersFirst) {
   g.bytes = kMiB;
   for (uint32_t i = 0; i < 2; ++i) g.add(0, {{0, CONSORT_M_R}});
   submit_and_push(v, g);
-  EXPECT_NE(v.pop(0), CONSORT_NONE);
+  const uint32_t first = v.pop(0);
+  ASSERT_NE(first, CONSORT_NONE);
+  v.tell_started(0, first);
   EXPECT_EQ(v.pop(0), CONSORT_NONE);
   EXPECT_NE(v.pop(1), CONSORT_NONE);
+}
+
+// A task that waits for exclusive access may wait for the last one that is ready: its unit takes that, too.
+TEST(Darts, AUnitWhoseTaskHasNotStartedTakesAnothersFirst) {
+  VirtualMachine v(kPolicy, accelerators(2));
+  v.capacity = 1;
+  Graph g;
+  g.bytes = kMiB;
+  for (uint32_t i = 0; i < 2; ++i) g.add(0, {{0, CONSORT_M_R}});
+  submit_and_push(v, g);
+  EXPECT_NE(v.pop(0), CONSORT_NONE);
+  EXPECT_NE(v.pop(0), CONSORT_NONE);
 }
 
 // What is used least goes first, and what is planned last; without the parameter the kernel's order holds.

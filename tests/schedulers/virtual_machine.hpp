@@ -274,6 +274,10 @@ class VirtualMachine {
     impl = pick.impl;
     return static_cast<uint32_t>(pick.task - tasks.data());
   }
+  void tell_started(uint32_t w, uint32_t t) {
+    const consort_task *one = &tasks[t];
+    if (ops->started) ops->started(instance, w, &one, 1);
+  }
   void set_valid(uint32_t datum, uint64_t spaces) { valid_[datum] = spaces; }
   uint64_t woken = 0;
   uint32_t impl = CONSORT_NONE;
@@ -495,8 +499,7 @@ class VirtualMachine {
         s.running = t;
         s.begin = now;
         s.end = now + m.ns[g->items[t].kind][w] * factor_[t] + (m.units[w].klass ? m.overhead : 0);
-        const consort_task *one = &tasks[t];
-        if (ops->started) ops->started(instance, w, &one, 1);
+        tell_started(w, t);
         did = true;
         break;
       }

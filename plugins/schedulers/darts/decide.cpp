@@ -74,7 +74,7 @@ Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) 
   if (const Found f = unknown(g); f.node) return f;
   int32_t priority = std::numeric_limits<int32_t>::min();
   bool any = false;
-  if (nout_[worker] && leaves_to_others(crew, g)) return {};
+  if (nout_[worker] && leaves_to_others(crew, g) && asks_again(worker)) return {};
   for (const Kind &k : kinds_.all())
     if (open(crew, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
   if (!any) {
