@@ -12,6 +12,7 @@
 #include <set>
 
 #include "api/harness.hpp"
+#include "support/policy_plugin.hpp"
 
 namespace {
 
@@ -110,15 +111,7 @@ constexpr consort_scheduler_ops ops = {
 };
 
 constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL;
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = kFlags, .name = "asks", .version = "1.0", .summary = "asks what tasks take",
-    .license = "Apache-2.0", .params = nullptr, .nparams = 0, .reserved = 0, .ops = &ops,
-    .init = [](const consort_host *, void **out) -> consort_status { return *out = nullptr, CONSORT_OK; },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .fini = [](void *) {}, .get = nullptr,
-};
+constexpr consort_plugin plugin = consort_test::policy_plugin("asks", "asks what tasks take", ops, kFlags);
 CONSORT_MODULE(asks, SCHEDULER, kFlags, "asks", "1.0", plugin);
 
 struct Rows {

@@ -66,6 +66,16 @@ TEST(FaceUntold, AMovedRuntimeTellsOnceAndOnlyWhatWasNotTold) {
   }
 }
 
+void stop_throws(consort::Runtime &rt, consort_status status, const char *words) {
+  try {
+    rt.stop();
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), status);
+    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+  }
+}
+
 TEST(FaceUntold, StopThrowsWhatHandlesAndGroupsKept) {
   consort::Runtime rt{two()};
   {
@@ -74,13 +84,7 @@ TEST(FaceUntold, StopThrowsWhatHandlesAndGroupsKept) {
     auto x = rt.vector(a, "x");
     rt.submit({.name = "load", .group = group}, throws, rw(x));
   }
-  try {
-    rt.stop();
-    FAIL() << "nothing was thrown";
-  } catch (const consort::Error &e) {
-    EXPECT_EQ(e.status(), CONSORT_E_INTERNAL);
-    EXPECT_NE(std::string(e.what()).find("task 'load' failed"), std::string::npos) << e.what();
-  }
+  stop_throws(rt, CONSORT_E_INTERNAL, "task 'load' failed");
 }
 
 TEST(FaceUntold, ARefusedStopKeepsTheRuntime) {
@@ -89,13 +93,7 @@ TEST(FaceUntold, ARefusedStopKeepsTheRuntime) {
   auto x = rt.vector(a, "x");
   {
     auto held = x.acquire();
-    try {
-      rt.stop();
-      FAIL() << "this thread holds data";
-    } catch (const consort::Error &e) {
-      EXPECT_EQ(e.status(), CONSORT_E_BUSY);
-      EXPECT_NE(std::string(e.what()).find("release"), std::string::npos) << e.what();
-    }
+    stop_throws(rt, CONSORT_E_BUSY, "release");  // this thread holds data
   }
   EXPECT_NE(rt.c(), nullptr);
   consort_status inside = CONSORT_OK;
@@ -117,13 +115,7 @@ TEST(FaceUntold, ATaskThatFailedWithBusyEndsTheRuntimeAllTheSame) {
   consort::Runtime rt{two()};
   const consort::Codelet busy{"busy", consort::cpu([]() -> consort_status { return consort_fail(CONSORT_E_BUSY, "engaged"); })};
   rt.submit(busy);
-  try {
-    rt.stop();
-    FAIL() << "nothing was thrown";
-  } catch (const consort::Error &e) {
-    EXPECT_EQ(e.status(), CONSORT_E_BUSY);
-    EXPECT_NE(std::string(e.what()).find("engaged"), std::string::npos) << e.what();
-  }
+  stop_throws(rt, CONSORT_E_BUSY, "engaged");
   EXPECT_EQ(rt.c(), nullptr);
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "memory_machine.hpp"
+#include "support/policy_plugin.hpp"
 
 namespace {
 
@@ -79,15 +80,7 @@ constexpr consort_scheduler_ops ops = {
     .direct = nullptr,
 };
 
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = CONSORT_PF_SWAPPABLE, .name = "chooser", .version = "1.0", .summary = "chooses victims",
-    .license = "Apache-2.0", .params = nullptr, .nparams = 0, .reserved = 0, .ops = &ops,
-    .init = [](const consort_host *, void **out) -> consort_status { return *out = nullptr, CONSORT_OK; },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .fini = [](void *) {}, .get = nullptr,
-};
+constexpr consort_plugin plugin = consort_test::policy_plugin("chooser", "chooses victims", ops);
 CONSORT_MODULE(chooser, SCHEDULER, CONSORT_PF_SWAPPABLE, "chooser", "1.0", plugin);
 
 constexpr uint64_t kBytes = 8192;

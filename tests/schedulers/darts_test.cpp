@@ -74,14 +74,19 @@ TEST(Darts, PrioritiesGoBeforeAll) {
   EXPECT_EQ(v.pop(0), 6u);
 }
 
-// Of the last two tasks an idle unit gets one, even if the other asks first for its second.
-TEST(Darts, NobodyTakesASecondThatIsAnothersFirst) {
-  VirtualMachine v(kPolicy, accelerators(2));
+// Two ready tasks that read one datum, where memory is short.
+void push_two_readers(VirtualMachine &v, Graph &g) {
   v.capacity = 1;
-  Graph g;
   g.bytes = kMiB;
   for (uint32_t i = 0; i < 2; ++i) g.add(0, {{0, CONSORT_M_R}});
   submit_and_push(v, g);
+}
+
+// Of the last two tasks an idle unit gets one, even if the other asks first for its second.
+TEST(Darts, NobodyTakesASecondThatIsAnothersFirst) {
+  VirtualMachine v(kPolicy, accelerators(2));
+  Graph g;
+  push_two_readers(v, g);
   const uint32_t first = v.pop(0);
   ASSERT_NE(first, CONSORT_NONE);
   v.tell_started(0, first);
@@ -92,11 +97,8 @@ TEST(Darts, NobodyTakesASecondThatIsAnothersFirst) {
 // A task that waits for exclusive access may wait for the last one that is ready: its unit takes that, too.
 TEST(Darts, AUnitWhoseTaskHasNotStartedTakesAnothersFirst) {
   VirtualMachine v(kPolicy, accelerators(2));
-  v.capacity = 1;
   Graph g;
-  g.bytes = kMiB;
-  for (uint32_t i = 0; i < 2; ++i) g.add(0, {{0, CONSORT_M_R}});
-  submit_and_push(v, g);
+  push_two_readers(v, g);
   EXPECT_NE(v.pop(0), CONSORT_NONE);
   EXPECT_NE(v.pop(0), CONSORT_NONE);
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "api/team_bodies.hpp"
+#include "support/policy_plugin.hpp"
 
 namespace {
 
@@ -70,15 +71,7 @@ constexpr consort_scheduler_ops ops = {
     .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
 };
 
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = CONSORT_PF_SWAPPABLE, .name = "hoard", .version = "1.0", .summary = "holds tasks back until it is flushed",
-    .license = "Apache-2.0", .params = nullptr, .nparams = 0, .reserved = 0, .ops = &ops,
-    .init = [](const consort_host *, void **out) -> consort_status { return *out = nullptr, CONSORT_OK; },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .fini = [](void *) {}, .get = nullptr,
-};
+constexpr consort_plugin plugin = consort_test::policy_plugin("hoard", "holds tasks back until it is flushed", ops);
 CONSORT_MODULE(hoard, SCHEDULER, CONSORT_PF_SWAPPABLE, "hoard", "1.0", plugin);
 
 // "manual": the pump; else the number of threads.

@@ -55,16 +55,8 @@ class Queue {
     const disk::Piece p = ops_.due(op);
     ops_.take(op, p);
     const bool to_file = op.pieces.to_file();
-    disk::Outcome o;
-    if (!p.memory && !buffer_) buffer_ = disk::buffer(dev_.rules.chunk);
-    char *const data = p.memory ? p.memory : buffer_.get();
-    if (!data) {
-      o.error = ENOMEM;
-    } else {
-      if (!p.memory && to_file) op.pieces.gather(p, data);
-      o = carry(p, to_file, data);
-      if (!p.memory && !to_file && o.done == p.bytes && !o.bad.bytes) op.pieces.scatter(p, data);
-    }
+    const disk::Outcome o =
+        disk::through_memory(op, p, buffer_, dev_.rules.chunk, [&](char *data) { return carry(p, to_file, data); });
     (void)ops_.piece_over(op, p, o);
   }
   disk::Outcome carry(const disk::Piece &p, bool to_file, char *data) noexcept {

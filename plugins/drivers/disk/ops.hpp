@@ -4,6 +4,7 @@
 // Owned by a queue, which serialises. Ops are taken up by priority, then by arrival, and end in any order.
 #pragma once
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -132,5 +133,20 @@ class Ops {
   std::vector<Op> slots_;
   std::vector<Op *> free_, waiting_, over_;
 };
+
+// Carries a piece, carry(its memory), from or to the memory of its operation; by way of the buffer where that is not in
+// one piece. The buffer is made when it is first needed.
+template <class Carry>
+Outcome through_memory(Op &op, const Piece &p, Buffer &spare, uint64_t chunk, Carry carry) {
+  const bool to_file = op.pieces.to_file();
+  if (!p.memory && !spare) spare = buffer(chunk);
+  char *const data = p.memory ? p.memory : spare.get();
+  Outcome o;
+  if (!data) return o.error = ENOMEM, o;
+  if (!p.memory && to_file) op.pieces.gather(p, data);
+  o = carry(data);
+  if (!p.memory && !to_file && o.done == p.bytes && !o.bad.bytes) op.pieces.scatter(p, data);
+  return o;
+}
 
 }  // namespace disk

@@ -111,16 +111,8 @@ void Queue::serve() noexcept {
     ops_.take(op, p);
     const bool to_file = op.pieces.to_file();
     lock.unlock();
-    disk::Outcome o;
-    if (!p.memory && !buffer) buffer = disk::buffer(dev_.rules.chunk);
-    char *const data = p.memory ? p.memory : buffer.get();
-    if (!data) {
-      o.error = ENOMEM;
-    } else {
-      if (!p.memory && to_file) op.pieces.gather(p, data);
-      o = carry(p, to_file, data);
-      if (!p.memory && !to_file && o.done == p.bytes && !o.bad.bytes) op.pieces.scatter(p, data);
-    }
+    const disk::Outcome o =
+        disk::through_memory(op, p, buffer, dev_.rules.chunk, [&](char *data) { return carry(p, to_file, data); });
     lock.lock();
     if (ops_.piece_over(op, p, o)) tell();
   }
