@@ -50,7 +50,7 @@ consort_status enter_formats(Draft &) noexcept;
 // Nothing can fail any more: what it writes, no other format holds.
 void settle_formats(Draft &) noexcept;
 
-// All tasks are over, and nobody submits any more: contents go to the format in the program's own memory. *any:
+// All tasks are over, and no call submits any more: contents go to the format in the program's own memory. *any:
 // tasks that do it were submitted. The answer: why one could not be.
 consort_status bring_formats_home(Runtime &, Hand &, bool *any) noexcept;
 

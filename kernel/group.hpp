@@ -24,7 +24,7 @@ namespace consort {
 struct Group {
   // -- read by each task --
   alignas(64) std::atomic<uint8_t> epoch{0};      // counts cancellations: a task of an older one does not run; relaxed: it may
-  std::atomic<uint32_t> watchers{0};              // who is told when nothing is pending; see the fences of announce()
+  std::atomic<uint32_t> watchers{0};              // threads to be told when nothing is pending; see the fences of announce()
   std::atomic<uint32_t> generation{1};  // release where a group ends pairs with find(); its owner reads it relaxed
   uint32_t number = 0;
   // Group of the task that created this one; where that is gone, what its parent was. Read by any thread that walks up:
@@ -92,7 +92,7 @@ class Groups {
   std::mutex mutex_;                              // guards free_ and growth; taken before a group's own
   std::vector<uint32_t> free_;
   std::atomic<Group *> blocks_[kBlocks] = {};     // owned; release in create() pairs with acquire in at()
-  std::atomic<uint32_t> n_{0};  // release where a group is made pairs with the acquire of those that walk over all
+  std::atomic<uint32_t> n_{0};  // release where a group is made pairs with the acquire where all groups are walked
 };
 
 // The hand counts for another group from now on.

@@ -28,7 +28,7 @@ struct Tally {
   static constexpr uint64_t kCount = (uint64_t{1} << kGroupShift) - 1;
 
   std::atomic<uint64_t> turn{0};    // group number << 48 | count; one writer, release; Runtime::finished() acquires
-  std::atomic<uint64_t> before{0};  // all counts of earlier turns; release pairs with the acquire of those that sum
+  std::atomic<uint64_t> before{0};  // all counts of earlier turns; release pairs with the acquire where they are summed
 
   bool counts_for(uint32_t group) const noexcept {
     return turn.load(std::memory_order_relaxed) >> kGroupShift == group;

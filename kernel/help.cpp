@@ -89,7 +89,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
         w->resting.store(true, std::memory_order_release);
         if (!goal.surely_reached()) {
           if (records && stands_still(rt)) records->in_vain = true;
-          else h.parker.wait(records ? kNap : until_flush(rt, deadline.left_ns()));  // that all have come to rest is announced by nobody
+          else h.parker.wait(records ? kNap : until_flush(rt, deadline.left_ns()));  // no thread announces that all rest
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();

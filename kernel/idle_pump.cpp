@@ -17,7 +17,7 @@
 namespace consort {
 
 static constexpr int64_t kPeriod = 1'000'000;  // ns between two looks
-static constexpr uint32_t kLooks = 4;       // at which all threads slept, before the first step
+static constexpr uint32_t kLooks = 4;           // at which all threads slept, before the first step
 
 // "TID (NAME) STATE ...": the name may hold brackets of its own. An unreadable thread has ended.
 static bool sleeps(int tasks, const char *tid) noexcept {

@@ -54,7 +54,7 @@ class Memory {
   bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {
     return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && stores_[space].grants_scratch;
   }
-  // Of a hold, an unregistration or a step, whose turn must not fail: the record of what it brings, for up to so many data.
+  // The turn of a hold, an unregistration or a step must not fail: this makes its record, for up to so many data to bring.
   // The task has its Extra. False: no memory.
   static bool reserve(Task *, size_t data) noexcept;
   // Data of a popped task, into f.views. OK: all there, and pinned. AGAIN: on their way; the task comes by the worker's

@@ -165,7 +165,7 @@ class Policy {
   std::mutex swap_mutex_;                        // guards what follows; above the registry's
   std::vector<std::unique_ptr<Instance>> instances_;
   uint64_t epochs_ = 0;                          // given so far
-  std::atomic<Hand *> swapper_{nullptr};         // whose thread holds the mutex; relaxed: it alone finds itself
+  std::atomic<Hand *> swapper_{nullptr};         // the thread that holds the mutex; relaxed: it alone finds itself
   std::atomic<Instance *> director_now_{nullptr};  // written under the mutex
   std::atomic<uint64_t> review_at_{0};           // ns of the clock: when the director is asked again
   std::atomic<uint64_t> flushed_at_{0};          // relaxed: tasks submitted and finished before the last flush, a hint

@@ -46,7 +46,7 @@ class Portable {
   enum State : uint8_t { kUntried, kLoaded, kRefused };
   struct Loaded {                   // on one device; written once, under its `loading`
     std::atomic<State> state{kUntried};  // release where it is tried pairs with acquire where the rest is read
-    std::atomic<bool> warned{false};     // alone: who is the first?; relaxed
+    std::atomic<bool> warned{false};     // relaxed: the exchange alone says which caller is the first
     consort_status status = CONSORT_OK;
     uint64_t code = 0;
     std::string why;

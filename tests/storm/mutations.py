@@ -43,7 +43,7 @@ MUTATIONS = {
         'commute: a task of several locks keeps the first one', 'kernel/commute.cpp',
         'for (; list->held; --list->held) pass_on(', 'for (; list->held > 1; --list->held) pass_on('),
     'commute_handover': (
-        'wake-up: a lock that is passed on to a task of several wakes nobody', 'kernel/commute.cpp',
+        'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/commute.cpp',
         '    if (keeps) ++list->held;\n    push_again(rt, h, next);', '    if (keeps) ++list->held;\n    else push_again(rt, h, next);'),
     'reservation': (
         'memory: bytes of a freed block stay reserved', 'kernel/memory_spare.cpp',
