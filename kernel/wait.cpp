@@ -1,6 +1,8 @@
 #include "wait.hpp"
 
 #include <algorithm>
+#include <new>
+#include <vector>
 
 #include "callback.hpp"
 #include "complete.hpp"
@@ -269,21 +271,36 @@ bool soon_at_rest(Runtime &rt, Hand &h) {
   return false;
 }
 
-// A datum in the application's memory with contents elsewhere ends here as if it had been unregistered. Nobody submits
+namespace {
+
+// A datum with a home in the application's memory whose contents may lie elsewhere: in a device's memory or in parts.
+bool needs_way_home(const Datum &d) noexcept {
+  const uint32_t state = d.state.load(std::memory_order_relaxed);
+  if (state & data_state::kHidden || !d.home.load(std::memory_order_relaxed)) return false;
+  const Discipline *its = discipline_if_any(d);
+  return data_state::space(state) == data_state::kMany || (its && its->plans);
+}
+
+}  // namespace
+
+// A datum in the application's memory with contents elsewhere ends here as if it had been unregistered. No thread submits
 // any more. *any: some were submitted. The answer: why one could not be, told in the error slot.
-consort_status bring_data_home(Runtime &rt, Hand &h, bool *any) noexcept {
+consort_status bring_data_home(Runtime &rt, Hand &h, bool *any) noexcept try {
   if (!rt.memory.in_use()) return CONSORT_OK;  // parts are in place, too
-  consort_status answer = CONSORT_OK;
+  // Listed before the first one is submitted: the end of each frees its parts and formats on the thread that ends it.
+  std::vector<uint64_t> away;
   rt.data.each([&](Datum &d) {
-    const uint32_t state = d.state.load(std::memory_order_relaxed);
-    const Discipline *its = discipline_if_any(d);
-    const bool in_one_place = data_state::space(state) != data_state::kMany && !(its && its->plans);
-    if (in_one_place || (state & data_state::kHidden) || !d.home.load(std::memory_order_relaxed)) return;
-    const consort_status s = submit_special(rt, h, {d.pub.id}, CONSORT_M_W, kRetire);
+    if (needs_way_home(d)) away.push_back(d.pub.id);
+  });
+  consort_status answer = CONSORT_OK;
+  for (const uint64_t id : away) {
+    const consort_status s = submit_special(rt, h, {id}, CONSORT_M_W, kRetire);
     if (s >= 0) *any = true;
     else answer = s;
-  });
+  }
   return answer;
+} catch (const std::bad_alloc &) {
+  return set_error(CONSORT_E_NOMEM, "no memory for the list of data that lie elsewhere");
 }
 
 namespace {
