@@ -68,6 +68,7 @@ CONSORT_API consort_status consort_stop(consort_runtime *rt);
 CONSORT_API const char *consort_error(void);
 /* Another policy from here on, while tasks run: those that wait go over to it, none is lost or run twice. On an error the old one goes on. */
 CONSORT_API consort_status consort_runtime_set_scheduler(consort_runtime *rt, const char *name);
+/* The version of the library that is loaded, "0.1.0". CONSORT_VERSION is the one of the header. */
 CONSORT_API const char *consort_version(void);
 CONSORT_API const char *consort_status_name(consort_status s); /* "E_INVAL" */
 
@@ -144,6 +145,9 @@ typedef struct consort_data_desc {
   uint64_t args_bytes;
   const char *name;               /* for errors and traces; copied; NULL: "vector#12" */
 } consort_data_desc;
+/* Registers memory of the application, or sizes alone, as a datum of the layout desc->interface; loads the layout's
+ * plugin where it is not loaded. From here on the memory must not be touched, until consort_unregister() returns or
+ * while it is held (consort_acquire()). E_INVAL: arguments that the layout refuses. */
 CONSORT_API consort_status consort_register(consort_runtime *rt, const consort_data_desc *desc, consort_data_id *out);
 /* Waits for the tasks that use it; afterwards the memory is the caller's again, contents home. If the datum is poisoned, or the
  * copy home failed, the answer is the first failure behind that, with its chain as text: the datum is unregistered all the same.
@@ -170,25 +174,36 @@ CONSORT_API consort_status consort_data_set_ordered(consort_runtime *rt, consort
 /* The caller enters a datum as a task would: waits for its turn, then owns the home copy until release. */
 typedef struct consort_hold { consort_task_id id; const void *view; } consort_hold;
 CONSORT_FROZEN(consort_hold, 16);
+/* mode: R, W or RW. OK: out holds the right and the view of the home copy, until consort_release(). E_TIMEOUT: tasks
+ * before it were unfinished when time ran out. E_POISONED and others: the failure of the task that should have
+ * written the contents. E_BUSY: it would wait for itself, inside a task that uses the datum or in a callback. */
 CONSORT_API consort_status consort_acquire(consort_runtime *rt, consort_data_id data, uint32_t mode, int64_t timeout_ns, consort_hold *out);
+/* Ends a hold, on any thread; tasks that come after it may start. E_STALE: it was released before. E_INVAL: no hold
+ * of this runtime. */
 CONSORT_API consort_status consort_release(consort_runtime *rt, consort_hold hold);
 
+/* consort_register() of n elements of elem bytes side by side. ptr NULL: no home; memory is allocated where the
+ * datum is first written. */
 static inline consort_status consort_register_vector(consort_runtime *rt, void *ptr, uint64_t n, uint64_t elem, consort_data_id *out) {
   consort_vector_args a = {ptr, n, elem};
   consort_data_desc d = {sizeof(consort_data_desc), 0, "vector", &a, sizeof a, NULL};
   return consort_register(rt, &d, out);
 }
+/* ny lines of nx elements of elem bytes, ld elements from line to line (0: nx). ptr NULL: no home. */
 static inline consort_status consort_register_matrix(consort_runtime *rt, void *ptr, uint64_t nx, uint64_t ny, uint64_t ld, uint64_t elem, consort_data_id *out) {
   consort_matrix_args a = {ptr, nx, ny, ld, elem};
   consort_data_desc d = {sizeof(consort_data_desc), 0, "matrix", &a, sizeof a, NULL};
   return consort_register(rt, &d, out);
 }
+/* nz planes of ny lines of nx elements: ldy elements from line to line, ldz from plane to plane (0: packed). ptr
+ * NULL: no home. */
 static inline consort_status consort_register_block(consort_runtime *rt, void *ptr, uint64_t nx, uint64_t ny, uint64_t nz, uint64_t ldy, uint64_t ldz,
                                                     uint64_t elem, consort_data_id *out) {
   consort_block_args a = {ptr, nx, ny, nz, ldy, ldz, elem};
   consort_data_desc d = {sizeof(consort_data_desc), 0, "block", &a, sizeof a, NULL};
   return consort_register(rt, &d, out);
 }
+/* nt blocks as those of consort_register_block(), ldt elements from block to block (0: packed). ptr NULL: no home. */
 static inline consort_status consort_register_tensor(consort_runtime *rt, void *ptr, uint64_t nx, uint64_t ny, uint64_t nz, uint64_t nt, uint64_t ldy,
                                                      uint64_t ldz, uint64_t ldt, uint64_t elem, consort_data_id *out) {
   consort_tensor_args a = {ptr, nx, ny, nz, nt, ldy, ldz, ldt, elem};
@@ -206,6 +221,7 @@ static inline consort_status consort_register_ndim(consort_runtime *rt, void *pt
   }
   return consort_register(rt, &d, out);
 }
+/* One value of `bytes` bytes. ptr NULL: no home. */
 static inline consort_status consort_register_variable(consort_runtime *rt, void *ptr, uint64_t bytes, consort_data_id *out) {
   consort_variable_args a = {ptr, bytes};
   consort_data_desc d = {sizeof(consort_data_desc), 0, "variable", &a, sizeof a, NULL};
@@ -298,6 +314,8 @@ typedef struct consort_failure {
   const char *chain;                               /* "task 'c' … because task 'b' … because task 'a': text" */
   uint32_t worker, nfailed;                        /* nfailed: how many of the group's tasks failed since the wait before */
 } consort_failure;
+/* Fills *out with the failure that the group's last wait collected; status OK and empty strings where there was
+ * none. */
 CONSORT_API consort_status consort_group_failure(consort_runtime *rt, consort_group_id group, consort_failure *out);
 /* From inside a codelet: the words that go with the negative status it is about to return. Answers `code`. */
 CONSORT_API consort_status consort_fail(consort_status code, const char *utf8);
@@ -310,6 +328,7 @@ typedef struct consort_info {
   uint64_t submitted, finished;   /* tasks, since the start; exact when nothing runs */
   uint64_t data;                  /* registered now */
 } consort_info;
+/* Counts of this moment. The caller sets out->size; the string is good until the runtime stops. */
 CONSORT_API consort_status consort_get_info(consort_runtime *rt, consort_info *out);
 typedef struct consort_worker_info {
   uint32_t size, id;
@@ -319,6 +338,7 @@ typedef struct consort_worker_info {
   int32_t os_cpu;                 /* the first of its cpuset; -1 unbound */
   uint32_t reserved;
 } consort_worker_info;
+/* A worker, numbered from 0 to consort_info.nworkers. E_INVAL: there is none of that number. */
 CONSORT_API consort_status consort_get_worker(consort_runtime *rt, uint32_t worker, consort_worker_info *out);
 /* A text that says what a task waits for (null: what the runtime is doing). Returns the length it would need. */
 CONSORT_API uint64_t consort_explain(consort_runtime *rt, consort_task_id task, char *utf8, uint64_t cap);
@@ -331,6 +351,7 @@ CONSORT_API consort_status consort_step(consort_runtime *rt, uint32_t worker);
  * the first submission only. */
 typedef struct consort_trace_event { uint64_t t_ns, task, codelet; uint32_t worker, what; const char *name; } consort_trace_event; /* what: 0 start, 1 end; t_ns: 0 unless `profile` */
 CONSORT_FROZEN(consort_trace_event, 40);
+/* Installs fn, which several threads call at once. E_BUSY: a task was submitted already. */
 CONSORT_API consort_status consort_trace(consort_runtime *rt, void (*fn)(void *user, const consort_trace_event *), void *user);
 
 /* -- tools: what there is on this machine ------------------------------------------------------------- */
@@ -368,6 +389,7 @@ typedef struct consort_space_info {
   uint32_t flags;                 /* CONSORT_SP_* */
   int32_t numa;                   /* -1 unknown */
 } consort_space_info;
+/* E_INVAL: there is no space of that number. */
 CONSORT_API consort_status consort_get_space(consort_runtime *rt, uint32_t space, consort_space_info *out);
 /* The direct path between two spaces, with the figures that routes and policies go by. AGAIN: there is none. */
 enum { /* consort_link_info.source */
@@ -383,6 +405,7 @@ typedef struct consort_link_info {
   uint64_t told_bytes_per_s;      /* the driver's word, whatever was measured */
   uint32_t told_latency_ns, source;
 } consort_link_info;
+/* OK: out describes the path. AGAIN: there is none; data go over other spaces. E_INVAL: a space does not exist. */
 CONSORT_API consort_status consort_get_link(consort_runtime *rt, uint32_t from, uint32_t to, consort_link_info *out);
 
 #ifdef __cplusplus

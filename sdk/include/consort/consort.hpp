@@ -34,8 +34,12 @@
 
 namespace consort::inline face {
 
+// One runtime: its workers, its data and its tasks. A move-only owner; the destructor waits for every task and stops
+// it.
 class Runtime {
  public:
+  // Starts it with the settings of file and environment, with these over them, or with pairs of keys and values. Throws
+  // Error.
   Runtime() { start(Settings{}); }
   explicit Runtime(const Settings &settings) { start(settings); }
   Runtime(std::initializer_list<consort_setting> pairs) {  // Runtime rt{{"workers", "2"}, {"scheduler", "prio"}};
@@ -56,11 +60,14 @@ class Runtime {
   // stop that is refused (inside a task or a callback, or where this thread holds data) leaves the runtime as it is: call
   // stop() again elsewhere. A destructor that is refused says so in the log, and the runtime goes on until the process ends.
   ~Runtime() { end_and_log(); }
+  // Waits for every task and stops. Throws the first failure that no call has told; the runtime is gone all the same.
   void stop() { detail::check(end()); }
 
   consort_runtime *c() const noexcept { return control_.live(); }  // for consort.h
 
   // -- data: registered in place, or without a home, allocated where first written. The name is for errors --
+
+  // Registers the elements of a contiguous range in place. With a size instead: no home.
   template <class Range>
     requires requires(Range &&range) { std::span(std::forward<Range>(range)); }
   auto vector(Range &&range, const char *name = nullptr) {
@@ -71,6 +78,7 @@ class Runtime {
   Data<std::span<T>> vector(std::size_t n, const char *name = nullptr) {
     return add_vector(static_cast<T *>(nullptr), n, name);
   }
+  // Registers a matrix in place: nx elements a line, ny lines, ld from line to line. Without an address: no home.
   template <class T>
   Data<Matrix<T>> matrix(Matrix<T> m, const char *name = nullptr) {
     return add_matrix(m.data(), m.nx(), m.ny(), m.ld(), name);
@@ -83,6 +91,7 @@ class Runtime {
   Data<Matrix<T>> matrix(std::size_t nx, std::size_t ny, const char *name = nullptr) {
     return add_matrix(static_cast<T *>(nullptr), nx, ny, 0, name);
   }
+  // Registers a box of nx x ny x nz elements in place; without an address: no home.
   template <class T>
   Data<Block<T>> block(Block<T> b, const char *name = nullptr) {
     const consort_block_args a{detail::Element<T>::address(b.data()), b.nx(), b.ny(), b.nz(), b.ldy(), b.ldz(),
@@ -98,6 +107,7 @@ class Runtime {
   Data<Block<T>> block(std::size_t nx, std::size_t ny, std::size_t nz, const char *name = nullptr) {
     return block(Block<T>(nullptr, nx, ny, nz), name);
   }
+  // Registers nt boxes in place; without an address: no home.
   template <class T>
   Data<Tensor<T>> tensor(Tensor<T> t, const char *name = nullptr) {
     const consort_tensor_args a{detail::Element<T>::address(t.data()), t.nx(), t.ny(), t.nz(), t.nt(), t.ldy(),
@@ -113,6 +123,7 @@ class Runtime {
   Data<Tensor<T>> tensor(std::size_t nx, std::size_t ny, std::size_t nz, std::size_t nt, const char *name = nullptr) {
     return tensor(Tensor<T>(nullptr, nx, ny, nz, nt), name);
   }
+  // Registers one to eight dimensions in place; without an address: no home.
   template <class T>
   Data<Ndim<T>> ndim(Ndim<T> x, const char *name = nullptr) {
     consort_ndim_args a{detail::Element<T>::address(x.data()), x.dims(), {}, {}, sizeof(T)};
@@ -128,6 +139,7 @@ class Runtime {
   Data<Ndim<T>> ndim(std::initializer_list<std::size_t> n, const char *name = nullptr) {
     return ndim(Ndim<T>(nullptr, n), name);
   }
+  // Registers one value in place, to be read and written, or read alone if it is const; without a value: no home.
   template <class T>
     requires(!std::is_const_v<T>)
   Data<T &> variable(T &value, const char *name = nullptr) { return add_variable<T>(&value, name); }
@@ -148,6 +160,7 @@ class Runtime {
     detail::check(consort_register_in(control_.need(), &d, space, &id));
     return Data<V>(control_, id);
   }
+  // A datum without contents, which only orders the tasks that name it.
   Token token(const char *name = nullptr) { return add<void>(nullptr, 0, name); }
   // Of the same layout and sizes, without a home.
   template <class V>
@@ -166,10 +179,11 @@ class Runtime {
     detail::check(consort_data_copy(rt, dst.id(), src.id(), group.id(), &id));
     return {rt, id};
   }
+  // Owns a datum that was registered through the C API. That its layout is V's is the caller's word.
   template <class V>
   Data<V> adopt(consort_data_id registered) {
     return Data<V>(control_, registered);
-  }  // that its layout is V's is the caller's word
+  }
   // What was registered at this address, whoever owns it; null: nothing. Looks at every datum: for debugging and glue.
   consort_data_id find_data(const void *address) const {
     consort_data_id id{};
@@ -179,6 +193,10 @@ class Runtime {
   }
 
   // -- tasks: what a codelet's parameters say, in their order; tokens anywhere among them --
+
+  // Submits a task and returns at once: data by r(x), w(x), rw(x) and the like, arguments by value, in the order of the
+  // codelet's parameters. Waits only while the window of pending tasks is full. Throws Error; the task is not submitted
+  // then.
   template <class S, class... A>
   Task submit(const Codelet<S> &codelet, const A &...given) { return route<Task>(nullptr, codelet, given...); }
   template <class S, class... A>
@@ -243,6 +261,7 @@ class Runtime {
     detail::check(consort_run_on_each(control_.need(), klass, call, user));
   }
 
+  // Tasks to be waited for together. done(done_arg, id) is called each time the last pending one ends.
   Group group(const char *name = nullptr, void (*done)(void *arg, consort_group_id) = nullptr,
               void *done_arg = nullptr) {
     const consort_group_desc d{sizeof d, 0, name, done, done_arg};
@@ -252,10 +271,13 @@ class Runtime {
   }
   // The default group's tasks. Throws the first failure since the last wait, which this collects.
   void wait(uint32_t flags = 0) { detail::check(consort_group_wait(control_.need(), {}, CONSORT_FOREVER, flags)); }
+  // True: the default group's tasks have ended. False: time ran out.
   bool wait_for(Timeout timeout, uint32_t flags = 0) {
     return detail::in_time(consort_group_wait(control_.need(), {}, timeout.ns(), flags));
   }
+  // Waits for the tasks of every group. Throws the first failure that no wait has told.
   void wait_all(uint32_t flags = 0) { detail::check(consort_wait_all(control_.need(), CONSORT_FOREVER, flags)); }
+  // True: all have ended. False: time ran out.
   bool wait_all_for(Timeout timeout, uint32_t flags = 0) {
     return detail::in_time(consort_wait_all(control_.need(), timeout.ns(), flags));
   }
@@ -267,10 +289,12 @@ class Runtime {
 
   // Until no task is ready or running: those left wait for a tag, a hold, or one another.
   void wait_no_ready() { detail::check(consort_wait_no_ready(control_.need(), CONSORT_FOREVER, 0)); }
+  // True: no task is ready or running. False: time ran out.
   bool wait_no_ready_for(Timeout timeout) { return detail::in_time(consort_wait_no_ready(control_.need(), timeout.ns(), 0)); }
 
   // -- order that data do not say --
-  Tag tag(uint64_t number) const noexcept { return {control_, number}; }
+  Tag tag(uint64_t number) const noexcept { return {control_, number}; }  // Makes nothing.
+  // A new bundle: a hint that its tasks had better run on one worker.
   Bundle bundle() {
     consort_bundle_id id{};
     detail::check(consort_bundle_create(control_.need(), &id));
@@ -280,6 +304,9 @@ class Runtime {
   uint32_t current_worker() const noexcept { return consort_current_worker(control_.live()); }  // CONSORT_NONE: none
 
   // -- a sequence that comes again: f() submits it --
+
+  // Records what f submits on this thread; with Recorded::and_run it runs as well. What f throws is thrown on, and
+  // there is no recording.
   template <class F>
   Recording record(F &&f, Recorded how = Recorded::only) {
     consort_runtime *rt = control_.need();
@@ -296,12 +323,15 @@ class Runtime {
   }
 
   // -- looking --
+
+  // Counts of this moment.
   consort_info info() const {
     consort_info i{};
     i.size = sizeof i;
     detail::check(consort_get_info(control_.need(), &i));
     return i;
   }
+  // The worker of that number, from 0. Throws Error (E_INVAL) where there is none.
   consort_worker_info worker(uint32_t id) const {
     consort_worker_info i{};
     i.size = sizeof i;
@@ -324,17 +354,20 @@ class Runtime {
                                         static_cast<uint32_t>(per_worker.size())));
     return per_worker;
   }
+  // What a memory space holds, and how often it made room. Throws Error (E_INVAL) where there is none of that number.
   consort_space_use space_use(uint32_t space) const {
     consort_space_use u = CONSORT_SPACE_USE_INIT;
     detail::check(consort_get_space_use(control_.need(), space, &u));
     return u;
   }
-  consort_link_use link_use(uint32_t from, uint32_t to) const {  // all 0 where there is no direct path
+  // What went over the link between two spaces; all 0 where there is no direct path.
+  consort_link_use link_use(uint32_t from, uint32_t to) const {
     consort_link_use u = CONSORT_LINK_USE_INIT;
     detail::check(consort_get_link_use(control_.need(), from, to, &u));
     return u;
   }
-  std::string explain(const Task &task = {}) const {  // what a task waits for; none: what the runtime is doing
+  // A text that says what a task waits for; without a task: what the runtime is doing.
+  std::string explain(const Task &task = {}) const {
     std::string text(consort_explain(control_.need(), task.id(), nullptr, 0) + 256, '\0');
     const uint64_t n = consort_explain(control_.need(), task.id(), text.data(), text.size());
     text.resize(n < text.size() ? n : text.size() - 1);
@@ -349,9 +382,10 @@ class Runtime {
     detail::check(consort_trace(control_.need(), tell, const_cast<void *>(static_cast<const void *>(std::addressof(f)))));
   }
   void trace(std::nullptr_t) { detail::check(consort_trace(control_.need(), nullptr, nullptr)); }
+  // With pump = "manual": one bit of progress of one worker. True: something was done.
   bool step(uint32_t worker) {
     return detail::check(consort_step(control_.need(), worker)) == CONSORT_OK;
-  }  // pump = "manual"
+  }
 
  private:
   void start(const Settings &s) {

@@ -40,6 +40,7 @@ CONSORT_API consort_status consort_context_create(consort_runtime *rt, const con
 CONSORT_API consort_status consort_context_destroy(consort_runtime *rt, consort_context_id context);
 /* Workers of its parent are its from here on; the other way round: its parent's again. All or, with an error, none. */
 CONSORT_API consort_status consort_context_add(consort_runtime *rt, consort_context_id context, const uint32_t *workers, uint32_t n);
+/* Workers of the context are its parent's from here on. All or, with an error, none. */
 CONSORT_API consort_status consort_context_remove(consort_runtime *rt, consort_context_id context, const uint32_t *workers, uint32_t n);
 /* From any context to any other, as one step. */
 CONSORT_API consort_status consort_context_move(consort_runtime *rt, consort_context_id from, consort_context_id to, const uint32_t *workers, uint32_t n);
@@ -70,9 +71,11 @@ typedef struct consort_context_info {
   consort_context_id parent;      /* of the runtime's own: itself */
   uint64_t unfinished;            /* tasks submitted and not over; a destroyed one's as long as there are any: at least one */
 } consort_context_info;
+/* Fills *out. E_STALE: the context was destroyed and has no unfinished task. */
 CONSORT_API consort_status consort_get_context(consort_runtime *rt, consort_context_id context, consort_context_info *out);
 /* Up to max of them, ascending; *n is how many there are. workers may be NULL with max 0. */
 CONSORT_API consort_status consort_context_workers(consort_runtime *rt, consort_context_id context, uint32_t *workers, uint32_t max, uint32_t *n);
+/* The context that the worker belongs to; the null handle: the runtime's own. E_INVAL: there is no such worker. */
 CONSORT_API consort_status consort_context_of_worker(consort_runtime *rt, uint32_t worker, consort_context_id *out);
 /* All but the runtime's own; as above. */
 CONSORT_API consort_status consort_context_list(consort_runtime *rt, consort_context_id *contexts, uint32_t max, uint32_t *n);

@@ -75,6 +75,7 @@ typedef struct consort_space_use {
   uint32_t waiting, wishes;        /* now: tasks that wait for room, prefetches that do */
 } consort_space_use;
 #define CONSORT_SPACE_USE_INIT {sizeof(consort_space_use), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* Fills *out for one space. The caller sets out->size. E_INVAL: there is no space of that number. */
 CONSORT_API consort_status consort_get_space_use(consort_runtime *rt, uint32_t space, consort_space_use *out);
 
 typedef struct consort_link_use {

@@ -72,6 +72,8 @@ CONSORT_API consort_status consort_tag_notify(consort_runtime *rt, uint64_t tag)
 CONSORT_API consort_status consort_tag_restart(consort_runtime *rt, uint64_t tag);
 /* Forgotten. E_BUSY while a task carries it or something waits for it. */
 CONSORT_API consort_status consort_tag_remove(consort_runtime *rt, uint64_t tag);
+/* Waits until all n tags are reached. The answer is the failure of a task that reached one of them; E_TIMEOUT when
+ * time ran out; E_BUSY inside a callback. */
 CONSORT_API consort_status consort_tag_wait(consort_runtime *rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags);
 CONSORT_API consort_status consort_tag_state(consort_runtime *rt, uint64_t tag); /* OK: reached; AGAIN: not (yet, or never heard of) */
 
@@ -86,6 +88,7 @@ CONSORT_API consort_status consort_bundle_close(consort_runtime *rt, consort_bun
 /* As consort_acquire, but fn(arg, status, hold) is called when the turn comes, on any thread; it must release the
  * hold (or have it released). Fine from callbacks and bodies. status < 0: not granted, no hold. */
 typedef void consort_granted_fn(void *arg, consort_status status, const consort_hold *hold);
+/* Waits for nothing. < 0: the request was refused, fn is not called, and arg is still the caller's. */
 CONSORT_API consort_status consort_acquire_later(consort_runtime *rt, consort_data_id data, uint32_t mode, consort_granted_fn *fn, void *arg);
 /* A task that copies the contents of src into dst, which has the same interface and the same sizes. out may be NULL. */
 CONSORT_API consort_status consort_data_copy(consort_runtime *rt, consort_data_id dst, consort_data_id src, consort_group_id group, consort_task_id *out);

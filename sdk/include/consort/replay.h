@@ -25,6 +25,8 @@ CONSORT_API consort_status consort_record_begin(consort_runtime *rt, uint32_t fl
 CONSORT_API consort_status consort_record_end(consort_runtime *rt, consort_recording_id *out);
 
 typedef struct consort_recording_info { uint32_t size, ntasks, ndata, reserved; uint64_t nedges, replays, bytes; } consort_recording_info;
+/* How many tasks, data and edges it has, how often it was replayed, the bytes that it takes. E_STALE: it was
+ * destroyed. */
 CONSORT_API consort_status consort_recording_get_info(consort_runtime *rt, consort_recording_id rec, consort_recording_info *out);
 
 /* Runs it once more. Asynchronous; one recording's replays run one after the other. out (may be NULL): the whole as one task, which
@@ -36,6 +38,7 @@ CONSORT_API consort_status consort_replay(consort_runtime *rt, consort_recording
 CONSORT_API consort_status consort_recording_set_data(consort_runtime *rt, consort_recording_id rec, consort_data_id old, consort_data_id now);
 /* Another value: same kind and no more bytes than the one recorded. */
 CONSORT_API consort_status consort_recording_set_arg(consort_runtime *rt, consort_recording_id rec, uint32_t task, uint32_t arg, const consort_arg *value);
+/* Another priority of one task. E_INVAL: there is no task of that number. */
 CONSORT_API consort_status consort_recording_set_priority(consort_runtime *rt, consort_recording_id rec, uint32_t task, int32_t priority);
 
 /* Waits until it does not run. Its data are free again. */
@@ -44,6 +47,7 @@ CONSORT_API consort_status consort_recording_destroy(consort_runtime *rt, consor
 /* With the setting detect_repeats: how often the sequence between the two last waits for everything had come before, unchanged;
  * and how long it was. It is also logged, once. */
 typedef struct consort_repeats { uint32_t size, reserved; uint64_t times, ntasks; } consort_repeats;
+/* Of the calling thread's submissions. E_UNSUPPORTED: the setting detect_repeats is off. */
 CONSORT_API consort_status consort_get_repeats(consort_runtime *rt, consort_repeats *out);
 
 #ifdef __cplusplus

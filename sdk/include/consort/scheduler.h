@@ -82,6 +82,7 @@ typedef struct consort_sched_host {
 /* Whom a push may have fed: the kernel wakes any k of these, if they sleep. bits arrive cleared. */
 typedef struct consort_wake { uint32_t nwords, k; uint64_t *bits; } consort_wake;
 CONSORT_FROZEN(consort_wake, 16);
+/* One more task to run, and the worker `id` is a candidate for it. */
 static inline void consort_wake_worker(consort_wake *w, uint32_t id) { /* one more, and it is a candidate */
   w->bits[id >> 6] |= UINT64_C(1) << (id & 63);
   w->k++;

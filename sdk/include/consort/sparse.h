@@ -62,6 +62,7 @@ static inline uint64_t consort_index_at(const void *array, uint64_t index, uint6
 static inline uint64_t consort_csr_begin(const consort_csr_view *v, uint64_t r) {
   return r < v->rows ? consort_index_at(consort_ptr(v->start), v->index, r) - v->first : v->nnz;
 }
+/* As consort_csr_begin(), of rows of blocks. */
 static inline uint64_t consort_bcsr_begin(const consort_bcsr_view *v, uint64_t r) {
   return r < v->rows ? consort_index_at(consort_ptr(v->start), v->index, r) - v->first : v->nnz;
 }

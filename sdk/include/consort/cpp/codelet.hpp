@@ -33,8 +33,9 @@ inline constexpr CodeletFlag<CONSORT_CL_STATS> counted{};  // its tasks are coun
 // A team of workers may run it (consort/teams.h): one of them calls its function, which may use the cores of all, or each.
 inline constexpr CodeletFlag<CONSORT_CL_FORKJOIN> forkjoin{};
 inline constexpr CodeletFlag<CONSORT_CL_SPMD> spmd{};
-struct max_team {  // no larger team than this
-  constexpr explicit max_team(uint32_t workers) noexcept : n(workers) {}
+// No larger team than this.
+struct max_team {
+  constexpr explicit max_team(uint32_t workers) noexcept : n(workers) {}  // At least 1.
   uint32_t n;
 };
 
@@ -286,6 +287,7 @@ struct Kernel {
   void *user = nullptr;
 };
 constexpr consort_pass pass(uint32_t datum, uint32_t part = 0) { return {datum, part}; }   // part 0: its address
+// The task's own value of that number, from 0.
 constexpr consort_pass pass_value(uint32_t number) { return {CONSORT_NONE, number}; }
 
 // An implementation for units of class `klass`, by any of
@@ -334,11 +336,15 @@ inline detail::Impl<detail::Portable> impl(std::string klass, Kernel k) {
 inline detail::Impl<detail::Portable> impl(std::string klass, std::string format, std::string text, std::string entry) {
   return impl(std::move(klass), Kernel{std::move(format), std::move(text), std::move(entry)});
 }
+// impl("cpu", ...): a function for a core.
 template <class... F>
 auto cpu(F... f) { return impl("cpu", std::move(f)...); }
+// impl("cuda", ...): a function for the host that enqueues on the unit's stream, or an entry of a file of CUDA C or
+// PTX.
 template <class... F>
 auto cuda(F... f) { return impl("cuda", std::move(f)...); }
 inline auto cuda(const char *path, const char *entry) { return impl("cuda", "file", path, entry); }
+// impl("opencl", ...): a function that enqueues on the unit's queue, or an entry of a file of OpenCL C.
 template <class... F>
 auto opencl(F... f) { return impl("opencl", std::move(f)...); }
 inline auto opencl(const char *path, const char *entry) { return impl("opencl", "file", path, entry); }
@@ -485,6 +491,8 @@ class AnyCodelet {
 template <class Signature = Untyped>
 class Codelet : public detail::AnyCodelet {
  public:
+  // A name for errors and traces; implementations, async, counted, forkjoin, spmd, max_team in any order. Added to a
+  // runtime by the first task that is submitted there.
   template <class... I>
   explicit Codelet(std::string name, I... impls)
       : AnyCodelet(std::move(name), (detail::flag_of<I> | ... | 0u)) {

@@ -15,16 +15,19 @@ namespace consort::inline face {
 
 class Runtime;
 
+// Options of a Context.
 struct ContextOptions {
   const char *name = nullptr;        // for messages; copied
   const char *scheduler = nullptr;   // nullptr: the parent's
 };
 
+// A set of workers with a scheduler of its own.
 class Context {
  public:
   Context() noexcept = default;
   // Of workers that are the runtime's own by then, or those of another context.
   Context(Runtime &rt, const std::vector<uint32_t> &workers, const ContextOptions &options = {});  // in consort.hpp
+  // Takes these workers from the parent. Throws Error where one of them is not the parent's.
   Context(const Context &parent, const std::vector<uint32_t> &workers, const ContextOptions &options = {})
       : Context(parent.rt_, workers, options, parent.id_) {}
   Context(Context &&other) noexcept
@@ -39,24 +42,31 @@ class Context {
   }
   ~Context() { end(); }
 
-  consort_context_id id() const noexcept { return id_; }
-  void add(const std::vector<uint32_t> &workers) {  // of its parent
+  consort_context_id id() const noexcept { return id_; }  // The handle, for the C API.
+  // Workers of its parent are its from here on. Throws Error; none has moved then.
+  void add(const std::vector<uint32_t> &workers) {
     detail::check(consort_context_add(rt_, id_, workers.data(), static_cast<uint32_t>(workers.size())));
   }
-  void remove(const std::vector<uint32_t> &workers) {  // its parent's again
+  // Workers of it are its parent's again. Throws Error; none has moved then.
+  void remove(const std::vector<uint32_t> &workers) {
     detail::check(consort_context_remove(rt_, id_, workers.data(), static_cast<uint32_t>(workers.size())));
   }
-  void give(Context &to, const std::vector<uint32_t> &workers) {  // as one step
+  // Its workers are those of `to` from here on, as one step.
+  void give(Context &to, const std::vector<uint32_t> &workers) {
     detail::check(consort_context_move(rt_, id_, to.id_, workers.data(), static_cast<uint32_t>(workers.size())));
   }
+  // Another scheduler, while tasks run.
   void set_scheduler(const char *name) { detail::check(consort_context_set_scheduler(rt_, id_, name)); }
+  // Waits until the context has no unfinished task.
   void wait() const { detail::check(consort_context_wait(rt_, id_, CONSORT_FOREVER, 0)); }
+  // Its name, its scheduler and its counts at this moment.
   consort_context_info info() const {
     consort_context_info i{};
     i.size = sizeof i;
     detail::check(consort_get_context(rt_, id_, &i));
     return i;
   }
+  // Its workers, ascending.
   std::vector<uint32_t> workers() const {
     std::vector<uint32_t> all;
     for (uint32_t n = info().nworkers;;) {  // more may come in between
@@ -87,8 +97,10 @@ class Context {
   consort_context_id id_{};
 };
 
+// While it lives, what its thread submits belongs to the context.
 class [[nodiscard]] InContext {
  public:
+  // Enters the context. Throws Error where the context was destroyed.
   explicit InContext(const Context &context) : rt_(context.rt_) {
     detail::check(consort_context_enter(rt_, context.id_));
   }

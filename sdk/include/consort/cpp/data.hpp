@@ -97,6 +97,7 @@ template <class V>
 class Held : public V {
  public:
   Held(V view, detail::Hold hold) noexcept : V(view), hold_(std::move(hold)) {}
+  // Ends the hold before the destructor does. The view is empty from here on.
   void release() noexcept {
     static_cast<V &>(*this) = V();
     hold_.release();
@@ -105,12 +106,14 @@ class Held : public V {
  private:
   detail::Hold hold_;
 };
+// The value of a variable that the application holds.
 template <class T>
 class Held<T &> {
  public:
   Held(T &view, detail::Hold hold) noexcept : view_(&view), hold_(std::move(hold)) {}
-  T &operator*() const noexcept { return *view_; }
-  T *operator->() const noexcept { return view_; }
+  T &operator*() const noexcept { return *view_; }  // The value, until release().
+  T *operator->() const noexcept { return view_; }  // A member of the value, until release().
+  // Ends the hold before the destructor does.
   void release() noexcept {
     view_ = nullptr;
     hold_.release();
@@ -120,11 +123,12 @@ class Held<T &> {
   T *view_;
   detail::Hold hold_;
 };
+// The turn at a token: no view, only the right.
 template <>
 class Held<void> {
  public:
   explicit Held(detail::Hold hold) noexcept : hold_(std::move(hold)) {}
-  void release() noexcept { hold_.release(); }
+  void release() noexcept { hold_.release(); }  // Ends the hold before the destructor does.
 
  private:
   detail::Hold hold_;
@@ -134,7 +138,7 @@ class Held<void> {
 class Prefetch {
  public:
   Prefetch(const detail::Ref &control, consort_prefetch_id id) noexcept : control_(control), id_(id) {}
-  consort_prefetch_id id() const noexcept { return id_; }
+  consort_prefetch_id id() const noexcept { return id_; }  // The handle, for the C API.
   // False: too late, it is under way or over.
   bool cancel() const { return detail::check(consort_prefetch_cancel(control_.need(), id_)) == CONSORT_OK; }
 
@@ -145,6 +149,7 @@ class Prefetch {
 
 template <class V>
 class Parts;
+// A registered datum that tasks see as V. A move-only owner: the destructor unregisters it.
 template <class V>
 class Data {
   using Layout = detail::Layout<V>;
@@ -173,17 +178,21 @@ class Data {
   // Takes over a handle that was registered through the C API. That its layout is V's is the caller's word.
   Data(const detail::Ref &control, consort_data_id id) noexcept : control_(control), id_(id) {}
 
-  consort_data_id id() const noexcept { return id_; }
+  consort_data_id id() const noexcept { return id_; }  // The handle, for the C API.
+  // The runtime that it belongs to: to be compared only.
   const detail::Control *home() const noexcept { return control_.get(); }
-  explicit operator bool() const noexcept { return id_.v != 0; }
+  explicit operator bool() const noexcept { return id_.v != 0; }  // Whether it names a datum.
 
-  // Each waits for its turn among the tasks, as one of them. E_TIMEOUT where time runs out.
+  // Waits for its turn among the tasks, as one of them. Returns the view; tasks that write wait until it is released.
+  // Throws Error: E_TIMEOUT where time runs out, or the failure that poisoned the datum.
   Held<typename Layout::Const> read(Timeout timeout = {}) const {
     return enter<typename Layout::Const>(CONSORT_M_R, timeout);
   }
+  // As read(), to overwrite all of it: the view's contents are undefined.
   Held<typename Layout::Mutable> write(Timeout timeout = {}) requires(!Layout::is_const) {
     return enter<typename Layout::Mutable>(CONSORT_M_W, timeout);
   }
+  // As read(), to read and write.
   Held<typename Layout::Mutable> acquire(Timeout timeout = {}) requires(!Layout::is_const) {
     return enter<typename Layout::Mutable>(CONSORT_M_RW, timeout);
   }
@@ -213,8 +222,10 @@ class Data {
   // was not granted, and then consort_error() says why; else it is released when f returns, unless f moves it away.
   template <class F>
   void read_later(F f) const { later<typename Layout::Const>(CONSORT_M_R, std::move(f)); }
+  // As read_later(), to be overwritten.
   template <class F>
   void write_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_W, std::move(f)); }
+  // As read_later(), to be read and written.
   template <class F>
   void acquire_later(F f) requires(!Layout::is_const) { later<typename Layout::Mutable>(CONSORT_M_RW, std::move(f)); }
 
@@ -244,6 +255,7 @@ class Data {
     detail::check(consort_data_add_format(rt, id_, &d));
   }
 
+  // Drops the contents, in order with the tasks. Cures a poisoned datum.
   void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
 
   // In the memories of the machine (memory.h): they change when bytes move, never what a task sees. All wait for nothing.
@@ -252,9 +264,12 @@ class Data {
     detail::check(consort_prefetch(control_.need(), id_, space, priority, flags, &wish));
     return {control_, wish};
   }
+  // Says that no task will use it soon: it goes first where room is needed.
   void wont_use() const { detail::check(consort_wont_use(control_.need(), id_)); }
+  // Drops its replica in that space, saved elsewhere first if it is the only one.
   void evict(uint32_t space) const { detail::check(consort_evict(control_.need(), id_, space)); }
-  void write_through(std::initializer_list<uint32_t> spaces) const {  // none: no more
+  // From here on each write is copied to these spaces, too; an empty list ends it.
+  void write_through(std::initializer_list<uint32_t> spaces) const {
     uint64_t bits = 0;
     for (const uint32_t s : spaces) {
       if (s > 63) detail::raise(CONSORT_E_INVAL, "write_through: a space above 63 does not exist");
@@ -262,11 +277,13 @@ class Data {
     }
     detail::check(consort_data_set_write_through(control_.need(), id_, bits));
   }
-  uint32_t in(uint32_t space) const {  // CONSORT_IN_*
+  // CONSORT_IN_* of that space, at this moment.
+  uint32_t in(uint32_t space) const {
     uint32_t bits = 0;
     detail::check(consort_data_in(control_.need(), id_, space, &bits));
     return bits;
   }
+  // Whether its contents are in that space, at this moment.
   bool valid_in(uint32_t space) const { return in(space) & CONSORT_IN_VALID; }
   // Throws the first failure that poisoned it, or that kept its contents from coming home; it is unregistered all the same.
   void unregister() {
@@ -278,6 +295,7 @@ class Data {
     if (consort_data_in(rt, id_, 0, &bits) == CONSORT_E_STALE) id_ = {};  // else it was refused: the handle stays good
     throw failed;
   }
+  // The handle dies now, the datum when its last task is done. Waits for nothing.
   void unregister_later() {
     detail::check(consort_unregister_later(control_.need(), id_));
     id_ = {};
@@ -369,14 +387,15 @@ class Parts {
   }
   ~Parts() { destroy(); }
 
-  consort_plan_id id() const noexcept { return plan_; }
-  std::size_t size() const noexcept { return parts_.size(); }
+  consort_plan_id id() const noexcept { return plan_; }  // The handle of the plan, for the C API.
+  std::size_t size() const noexcept { return parts_.size(); }  // How many parts.
+  // Part number i, from 0. Throws Error (E_INVAL) where there is none.
   const Data<V> &operator[](std::size_t i) const {
     if (i >= parts_.size()) [[unlikely]] refuse(i);
     return parts_[i];
   }
-  auto begin() const noexcept { return parts_.begin(); }
-  auto end() const noexcept { return parts_.end(); }
+  auto begin() const noexcept { return parts_.begin(); }  // The first part.
+  auto end() const noexcept { return parts_.end(); }  // Behind the last part.
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
@@ -441,33 +460,40 @@ struct Use {
   consort_data_id data;
   const detail::Control *home;
 };
+// The task reads x.
 template <class V>
 Use<V, CONSORT_M_R> r(const Data<V> &x) noexcept { return {x.id(), x.home()}; }
+// The task overwrites x: its contents before are not brought.
 template <class V>
 Use<V, CONSORT_M_W> w(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "w(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
+// The task reads and writes x.
 template <class V>
 Use<V, CONSORT_M_RW> rw(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "rw(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
+// The task gets memory of x's size for itself alone: undefined at its start, dropped at its end.
 template <class V>
 Use<V, CONSORT_M_SCRATCH> scratch(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "scratch(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
+// The task reads and writes x; tasks that say so run one at a time, in any order.
 template <class V>
 Use<V, CONSORT_M_RW | CONSORT_M_COMMUTE> commute(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "commute(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
+// The task adds to a copy of its own; the copies are united before the next task that reads x.
 template <class V>
 Use<V, CONSORT_M_REDUX> redux(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "redux(x): x was registered as const, nobody may write it");
   return {x.id(), x.home()};
 }
+// As redux(), united in one fixed order: the same bits every time.
 template <class V>
 Use<V, CONSORT_M_REDUX | CONSORT_M_FIXED_TREE> redux_fixed(const Data<V> &x) noexcept {
   static_assert(!detail::Layout<V>::is_const, "redux_fixed(x): x was registered as const, nobody may write it");

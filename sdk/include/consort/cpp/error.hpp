@@ -16,8 +16,9 @@ namespace consort::inline face {
 // What every failing call throws: the status, and a sentence that says what to do.
 class Error : public std::runtime_error {
  public:
+  // Of a status, with this text as what().
   Error(consort_status status, const char *text) : std::runtime_error(text), status_(status) {}
-  consort_status status() const noexcept { return status_; }
+  consort_status status() const noexcept { return status_; }  // The status of the call that failed: < 0.
 
  private:
   consort_status status_;
@@ -28,6 +29,7 @@ class Error : public std::runtime_error {
 class Timeout {
  public:
   constexpr Timeout() noexcept = default;
+  // Of any duration; more than 9e18 ns: for ever.
   template <class Duration>
   requires requires(const Duration &d) {
     static_cast<double>(d.count());
@@ -36,7 +38,7 @@ class Timeout {
   }
   constexpr Timeout(const Duration &d) noexcept
       : ns_(nanoseconds(static_cast<double>(d.count()) * Duration::period::num / Duration::period::den * 1e9)) {}
-  constexpr int64_t ns() const noexcept { return ns_; }
+  constexpr int64_t ns() const noexcept { return ns_; }  // Nanoseconds; CONSORT_FOREVER: no limit.
 
  private:
   static constexpr int64_t nanoseconds(double ns) noexcept {

@@ -20,21 +20,23 @@ class Matrix {
  public:
   using element_type = T;
   constexpr Matrix() noexcept = default;
+  // Of elements at `data`; ld 0: nx, lines without a gap.
   constexpr Matrix(T *data, std::size_t nx, std::size_t ny, std::size_t ld = 0) noexcept
       : data_(data), nx_(nx), ny_(ny), ld_(ld ? ld : nx) {}
   template <class U>
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   constexpr Matrix(const Matrix<U> &other) noexcept : Matrix(other.data(), other.nx(), other.ny(), other.ld()) {}
 
+  // The element at place x of line y. Not checked.
   constexpr T &operator()(std::size_t x, std::size_t y) const noexcept { return data_[x + y * ld_]; }
 #if defined(__cpp_multidimensional_subscript)
   constexpr T &operator[](std::size_t x, std::size_t y) const noexcept { return data_[x + y * ld_]; }
 #endif
-  constexpr std::span<T> line(std::size_t y) const noexcept { return {data_ + y * ld_, nx_}; }
-  constexpr T *data() const noexcept { return data_; }
-  constexpr std::size_t nx() const noexcept { return nx_; }
-  constexpr std::size_t ny() const noexcept { return ny_; }
-  constexpr std::size_t ld() const noexcept { return ld_; }
+  constexpr std::span<T> line(std::size_t y) const noexcept { return {data_ + y * ld_, nx_}; }  // Line y, as a span.
+  constexpr T *data() const noexcept { return data_; }  // The first element; null: none.
+  constexpr std::size_t nx() const noexcept { return nx_; }  // Elements a line.
+  constexpr std::size_t ny() const noexcept { return ny_; }  // Lines.
+  constexpr std::size_t ld() const noexcept { return ld_; }  // Elements from line to line.
 
  private:
   T *data_ = nullptr;
@@ -47,6 +49,7 @@ class Block {
  public:
   using element_type = T;
   constexpr Block() noexcept = default;
+  // Of elements at `data`; ldy, ldz 0: packed.
   constexpr Block(T *data, std::size_t nx, std::size_t ny, std::size_t nz, std::size_t ldy = 0,
                   std::size_t ldz = 0) noexcept
       : data_(data), nx_(nx), ny_(ny), nz_(nz), ldy_(ldy ? ldy : nx), ldz_(ldz ? ldz : ldy_ * ny) {}
@@ -54,19 +57,21 @@ class Block {
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   constexpr Block(const Block<U> &o) noexcept : Block(o.data(), o.nx(), o.ny(), o.nz(), o.ldy(), o.ldz()) {}
 
+  // The element at place x of line y of plane z. Not checked.
   constexpr T &operator()(std::size_t x, std::size_t y, std::size_t z) const noexcept {
     return data_[x + y * ldy_ + z * ldz_];
   }
 #if defined(__cpp_multidimensional_subscript)
   constexpr T &operator[](std::size_t x, std::size_t y, std::size_t z) const noexcept { return (*this)(x, y, z); }
 #endif
+  // Plane z, as a matrix.
   constexpr Matrix<T> plane(std::size_t z) const noexcept { return {data_ + z * ldz_, nx_, ny_, ldy_}; }
-  constexpr T *data() const noexcept { return data_; }
-  constexpr std::size_t nx() const noexcept { return nx_; }
-  constexpr std::size_t ny() const noexcept { return ny_; }
-  constexpr std::size_t nz() const noexcept { return nz_; }
-  constexpr std::size_t ldy() const noexcept { return ldy_; }
-  constexpr std::size_t ldz() const noexcept { return ldz_; }
+  constexpr T *data() const noexcept { return data_; }  // The first element; null: none.
+  constexpr std::size_t nx() const noexcept { return nx_; }  // Elements a line.
+  constexpr std::size_t ny() const noexcept { return ny_; }  // Lines a plane.
+  constexpr std::size_t nz() const noexcept { return nz_; }  // Planes.
+  constexpr std::size_t ldy() const noexcept { return ldy_; }  // Elements from line to line.
+  constexpr std::size_t ldz() const noexcept { return ldz_; }  // Elements from plane to plane.
 
  private:
   T *data_ = nullptr;
@@ -79,6 +84,7 @@ class Tensor {
  public:
   using element_type = T;
   constexpr Tensor() noexcept = default;
+  // Of elements at `data`; ldy, ldz, ldt 0: packed.
   constexpr Tensor(T *data, std::size_t nx, std::size_t ny, std::size_t nz, std::size_t nt, std::size_t ldy = 0,
                    std::size_t ldz = 0, std::size_t ldt = 0) noexcept
       : first_(data, nx, ny, nz, ldy, ldz), nt_(nt), ldt_(ldt ? ldt : first_.ldz() * nz) {}
@@ -87,6 +93,7 @@ class Tensor {
   constexpr Tensor(const Tensor<U> &o) noexcept
       : Tensor(o.data(), o.nx(), o.ny(), o.nz(), o.nt(), o.ldy(), o.ldz(), o.ldt()) {}
 
+  // The element at (x, y, z) of block t. Not checked.
   constexpr T &operator()(std::size_t x, std::size_t y, std::size_t z, std::size_t t) const noexcept {
     return data()[x + y * ldy() + z * ldz() + t * ldt_];
   }
@@ -95,17 +102,18 @@ class Tensor {
     return (*this)(x, y, z, t);
   }
 #endif
+  // Block t.
   constexpr Block<T> block(std::size_t t) const noexcept {
     return {data() + t * ldt_, nx(), ny(), nz(), ldy(), ldz()};
   }
-  constexpr T *data() const noexcept { return first_.data(); }
-  constexpr std::size_t nx() const noexcept { return first_.nx(); }
-  constexpr std::size_t ny() const noexcept { return first_.ny(); }
-  constexpr std::size_t nz() const noexcept { return first_.nz(); }
-  constexpr std::size_t nt() const noexcept { return nt_; }
-  constexpr std::size_t ldy() const noexcept { return first_.ldy(); }
-  constexpr std::size_t ldz() const noexcept { return first_.ldz(); }
-  constexpr std::size_t ldt() const noexcept { return ldt_; }
+  constexpr T *data() const noexcept { return first_.data(); }  // The first element; null: none.
+  constexpr std::size_t nx() const noexcept { return first_.nx(); }  // Elements a line.
+  constexpr std::size_t ny() const noexcept { return first_.ny(); }  // Lines a plane.
+  constexpr std::size_t nz() const noexcept { return first_.nz(); }  // Planes a block.
+  constexpr std::size_t nt() const noexcept { return nt_; }  // Blocks.
+  constexpr std::size_t ldy() const noexcept { return first_.ldy(); }  // Elements from line to line.
+  constexpr std::size_t ldz() const noexcept { return first_.ldz(); }  // Elements from plane to plane.
+  constexpr std::size_t ldt() const noexcept { return ldt_; }  // Elements from block to block.
 
  private:
   Block<T> first_;
@@ -120,6 +128,7 @@ class Ndim {
   using element_type = T;
   static constexpr std::size_t most = CONSORT_NDIM_MAX;
   constexpr Ndim() noexcept = default;
+  // Of elements at `data`, n[d] along dimension d; a step of 0 or none: packed.
   constexpr Ndim(T *data, std::span<const std::size_t> n, std::span<const std::size_t> step = {}) noexcept
       : data_(data), dims_(n.size()) {
     for (std::size_t d = 0; d < dims_ && d < most; ++d) {
@@ -133,6 +142,7 @@ class Ndim {
     requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
   constexpr Ndim(const Ndim<U> &o) noexcept : Ndim(o.data(), o.sizes(), o.steps()) {}
 
+  // The element at these indices, one for each dimension, the fastest first. Not checked.
   template <class... I>
   constexpr T &operator()(I... index) const noexcept {
     static_assert(sizeof...(I) >= 1 && sizeof...(I) <= most, "one index for each dimension");
@@ -140,11 +150,15 @@ class Ndim {
     ((at += static_cast<std::size_t>(index) * step_[d++]), ...);
     return data_[at];
   }
-  constexpr T *data() const noexcept { return data_; }
+  constexpr T *data() const noexcept { return data_; }  // The first element; null: none.
+  // Dimensions, as given: more than eight are refused when registered.
   constexpr std::size_t dims() const noexcept { return dims_; }
-  constexpr std::size_t n(std::size_t d) const noexcept { return n_[d]; }
+  constexpr std::size_t n(std::size_t d) const noexcept { return n_[d]; }  // Elements along dimension d.
+  // Elements from one to the next along dimension d.
   constexpr std::size_t step(std::size_t d) const noexcept { return step_[d]; }
+  // n(d) of all dimensions.
   constexpr std::span<const std::size_t> sizes() const noexcept { return {n_, dims_ < most ? dims_ : most}; }
+  // step(d) of all dimensions.
   constexpr std::span<const std::size_t> steps() const noexcept { return {step_, dims_ < most ? dims_ : most}; }
 
  private:

@@ -19,7 +19,7 @@ class Tag {
  public:
   Tag(const detail::Ref &control, uint64_t number) noexcept : control_(control), number_(number) {}
 
-  uint64_t number() const noexcept { return number_; }
+  uint64_t number() const noexcept { return number_; }  // Its number.
   // Cumulative. A circle is refused, and named link by link.
   const Tag &after(std::initializer_list<Tag> others) const {
     std::vector<uint64_t> numbers;
@@ -30,14 +30,19 @@ class Tag {
     detail::check(consort_tag_after(control_.need(), number_, others.data(), static_cast<uint32_t>(others.size())));
     return *this;
   }
+  // The tag is reached now, by hand.
   void notify() const { detail::check(consort_tag_notify(control_.need(), number_)); }
+  // Not reached any more. Throws Error (E_BUSY) while an unfinished task carries it.
   void restart() const { detail::check(consort_tag_restart(control_.need(), number_)); }
+  // Forgotten. Throws Error (E_BUSY) while a task carries it or waits for it.
   void remove() const { detail::check(consort_tag_remove(control_.need(), number_)); }
+  // Whether it is reached, at this moment.
   bool reached() const { return detail::check(consort_tag_state(control_.need(), number_)) == CONSORT_OK; }
   // Throws what made the task fail that reached it.
   void wait(uint32_t flags = 0) const {
     detail::check(consort_tag_wait(control_.need(), &number_, 1, CONSORT_FOREVER, flags));
   }
+  // True: it was reached in time. False: time ran out.
   bool wait_for(Timeout timeout, uint32_t flags = 0) const {
     return detail::in_time(consort_tag_wait(control_.need(), &number_, 1, timeout.ns(), flags));
   }
@@ -63,12 +68,13 @@ class Bundle {
     return *this;
   }
   ~Bundle() { close(); }
+  // No more tasks; it is gone when its last one ends.
   void close() noexcept {
     consort_runtime *rt = control_.live();
     if (id_.v && rt) consort_bundle_close(rt, id_);
     id_ = {};
   }
-  consort_bundle_id id() const noexcept { return id_; }
+  consort_bundle_id id() const noexcept { return id_; }  // The handle, for the C API.
 
  private:
   detail::Ref control_;
@@ -79,10 +85,11 @@ class Bundle {
 class Hook {
  public:
   Hook() noexcept = default;
+  // Keeps a copy of f until the task has ended.
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, Hook> && (std::is_invocable_v<F &, Task> || std::is_invocable_v<F &>))
   Hook(F f) : call_(std::make_shared<Of<F>>(std::move(f))) {}
-  explicit operator bool() const noexcept { return call_ != nullptr; }
+  explicit operator bool() const noexcept { return call_ != nullptr; }  // Whether there is a function.
 
   // For one submission, which has to drop it.
   consort_hook taken(consort_runtime *rt) const {
@@ -118,23 +125,25 @@ class Hook {
   std::shared_ptr<Any> call_;
 };
 
+// Which tag a task carries. None: no tag.
 class WithTag {
  public:
   WithTag() noexcept = default;
-  WithTag(uint64_t number) noexcept : number_(number), any_(true) {}
+  WithTag(uint64_t number) noexcept : number_(number), any_(true) {}  // Of that number, or that tag.
   WithTag(const Tag &tag) noexcept : WithTag(tag.number()) {}
-  uint64_t number() const noexcept { return number_; }
-  explicit operator bool() const noexcept { return any_; }
+  uint64_t number() const noexcept { return number_; }  // The number of the tag.
+  explicit operator bool() const noexcept { return any_; }  // Whether there is a tag.
 
  private:
   uint64_t number_ = 0;
   bool any_ = false;
 };
+// Which bundle a task belongs to. None: no bundle.
 class InBundle {
  public:
   InBundle() noexcept = default;
-  InBundle(const Bundle &bundle) noexcept : id_(bundle.id()) {}
-  consort_bundle_id id() const noexcept { return id_; }
+  InBundle(const Bundle &bundle) noexcept : id_(bundle.id()) {}  // Of that bundle.
+  consort_bundle_id id() const noexcept { return id_; }  // The handle; null: none.
 
  private:
   consort_bundle_id id_{};
@@ -157,6 +166,7 @@ struct Options {
   InBundle bundle = {};
   bool repeat = false;               // again each time it has ended well, until Task::stop_repeating()
 
+  // Whether some option asks for order that data do not say.
   bool in_order() const noexcept {
     return tag || end_after.size() || end_holds || ready || begin || bundle.id().v || repeat;
   }

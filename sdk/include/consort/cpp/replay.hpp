@@ -13,6 +13,7 @@ namespace consort::inline face {
 // Do the submissions run while they are recorded?
 enum class Recorded { only, and_run };
 
+// A sequence of submissions that is run many times.
 class Recording {
  public:
   Recording() noexcept = default;
@@ -29,7 +30,7 @@ class Recording {
   }
   ~Recording() { end(); }  // waits until it does not run
 
-  consort_recording_id id() const noexcept { return id_; }
+  consort_recording_id id() const noexcept { return id_; }  // The handle, for the C API.
   // Once more; asynchronous, one after the other. The whole as one task.
   Task replay(InGroup group = {}) {
     consort_runtime *rt = control_.need();
@@ -54,9 +55,11 @@ class Recording {
     const consort_arg a{sizeof(T) <= sizeof scalar ? CONSORT_ARG_SCALAR : CONSORT_ARG_BYTES, sizeof(T), {0, 0}, 0, scalar};
     detail::check(consort_recording_set_arg(control_.need(), id_, task, argument, &a));
   }
+  // Another priority of one task, numbered as it was submitted, from 0.
   void set_priority(uint32_t task, int32_t priority) {
     detail::check(consort_recording_set_priority(control_.need(), id_, task, priority));
   }
+  // How many tasks, data and edges it has, and how often it was replayed.
   consort_recording_info info() const {
     consort_recording_info i{};
     i.size = sizeof i;

@@ -17,6 +17,7 @@ namespace consort::inline face {
 // Settings over those of file and environment: Settings{}.file("site.toml").set("workers", 2).
 class Settings {
  public:
+  // One setting by its key: "workers", "lws.depth".
   Settings &set(std::string key, std::string value) {
     pairs_.push_back({std::move(key), std::move(value)});
     return *this;
@@ -28,11 +29,14 @@ class Settings {
     if constexpr (std::is_same_v<T, bool>) return set(std::move(key), value ? "true" : "false");
     else return set(std::move(key), std::to_string(value));
   }
+  // A file of TOML, in place of the one that $CONSORT_CONFIG names.
   Settings &file(std::string path) { return file_ = std::move(path), *this; }
-  Settings &text(std::string toml) { return text_ = std::move(toml), *this; }
+  Settings &text(std::string toml) { return text_ = std::move(toml), *this; }  // TOML as text, over the file.
+  // Where messages go, from any thread; level 0 error … 3 debug. Without: stderr.
   Settings &log(void (*fn)(void *user, int32_t level, const char *utf8), void *user = nullptr) {
     return log_ = fn, log_user_ = user, *this;
   }
+  // The entries of plugins that are linked into the program (CONSORT_STATIC_PLUGIN).
   Settings &modules(std::span<consort_entry_fn *const> linked) {
     return modules_.assign(linked.begin(), linked.end()), *this;
   }

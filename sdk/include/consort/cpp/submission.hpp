@@ -45,6 +45,7 @@ struct InOrder {
 
 }  // namespace detail
 
+// What Runtime::submit() would send: a copy of uses, arguments and options. Made by Runtime::prepare().
 class Submission {
  public:
   Submission() noexcept = default;  // of no runtime: submit_list() refuses it

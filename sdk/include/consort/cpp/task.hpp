@@ -22,24 +22,31 @@ inline bool in_time(consort_status status) {
 }
 }  // namespace detail
 
+// One submitted task. Copies name the same task; a default one names none.
 class Task {
  public:
   Task() noexcept = default;
+  // Of a task that was submitted through the C API.
   Task(consort_runtime *rt, consort_task_id id) noexcept : rt_(rt), id_(id) {}
 
-  consort_task_id id() const noexcept { return id_; }
+  consort_task_id id() const noexcept { return id_; }  // The handle, for the C API.
   // Throws what made the task fail. Outside any task the waiting thread works meanwhile, unless flags say not to.
   void wait(uint32_t flags = 0) const { detail::check(consort_task_wait(rt_, id_, CONSORT_FOREVER, flags)); }
+  // True: it ended well in time. False: time ran out. Throws what made it fail.
   bool wait_for(Timeout timeout, uint32_t flags = 0) const {
     return detail::in_time(consort_task_wait(rt_, id_, timeout.ns(), flags));
   }
+  // Whether it has ended, well or not.
   bool done() const { return detail::check(consort_task_state(rt_, id_)) == CONSORT_OK; }
+  // If it has not started it will not: it ends with E_CANCELLED and poisons what it would have written.
   void cancel() const { detail::check(consort_task_cancel(rt_, id_)); }
-  // Its end, for whoever comes after it: one more reason not to be there yet, and one less.
+  // One more reason not to end, for a task that is not over: what comes after it waits for release_end().
   void hold_end() const { detail::check(consort_task_end_hold(rt_, id_)); }
+  // One reason less not to end. Throws Error (E_INVAL) where nothing holds it.
   void release_end() const { detail::check(consort_task_end_release(rt_, id_)); }
+  // No turn after the one that runs or waits. For a task with the option `repeat`.
   void stop_repeating() const { detail::check(consort_task_stop_repeating(rt_, id_)); }
-  explicit operator bool() const noexcept { return id_.v != 0; }
+  explicit operator bool() const noexcept { return id_.v != 0; }  // Whether it names a task.
 
  private:
   consort_runtime *rt_ = nullptr;
@@ -64,12 +71,14 @@ class Group {
   }
   ~Group() { end(); }
 
-  consort_group_id id() const noexcept { return id_; }
+  consort_group_id id() const noexcept { return id_; }  // The handle, for the C API.
   // Throws the first failure since the last wait, which this collects.
   void wait(uint32_t flags = 0) { detail::check(consort_group_wait(control_.need(), id_, CONSORT_FOREVER, flags)); }
+  // True: its tasks have ended well in time. False: time ran out. Throws the first failure.
   bool wait_for(Timeout timeout, uint32_t flags = 0) {
     return detail::in_time(consort_group_wait(control_.need(), id_, timeout.ns(), flags));
   }
+  // Cancels its pending tasks; later submissions run.
   void cancel() { detail::check(consort_group_cancel(control_.need(), id_)); }
   // Readable when nothing is pending; the group owns it. For event loops.
   int fd() {
@@ -103,9 +112,9 @@ class Group {
 class InGroup {
  public:
   InGroup() noexcept = default;
-  InGroup(const Group &group) noexcept : id_(group.id()) {}
+  InGroup(const Group &group) noexcept : id_(group.id()) {}  // That group.
   InGroup(consort_group_id id) noexcept : id_(id) {}
-  consort_group_id id() const noexcept { return id_; }
+  consort_group_id id() const noexcept { return id_; }  // The handle; null: as above.
 
  private:
   consort_group_id id_{};
@@ -116,15 +125,15 @@ class After {
  public:
   static constexpr std::size_t kMost = 8;
   After() noexcept = default;
-  After(const Task &task) noexcept : n_(1) { few_[0] = task.id(); }
+  After(const Task &task) noexcept : n_(1) { few_[0] = task.id(); }  // After one task, up to eight, or an array of ids.
   After(std::initializer_list<Task> tasks) {
     if (tasks.size() > kMost)
       detail::raise(CONSORT_E_INVAL, "after = {…} takes 8 tasks; give more as a span of their ids");
     for (const Task &t : tasks) few_[n_++] = t.id();
   }
   After(std::span<const consort_task_id> many) noexcept : many_(many.data()), n_(static_cast<uint32_t>(many.size())) {}
-  const consort_task_id *data() const noexcept { return many_ ? many_ : few_; }
-  uint32_t size() const noexcept { return n_; }
+  const consort_task_id *data() const noexcept { return many_ ? many_ : few_; }  // The ids.
+  uint32_t size() const noexcept { return n_; }  // How many.
 
  private:
   const consort_task_id *many_ = nullptr;
@@ -138,6 +147,7 @@ class After {
 class Done {
  public:
   Done() noexcept = default;
+  // A function of C with its argument, or a callable.
   Done(consort_done_fn *fn, void *arg = nullptr) noexcept : fn_(fn), arg_(arg) {}
   template <class F>
     requires(!std::is_same_v<std::remove_cvref_t<F>, Done> && !std::is_convertible_v<F, consort_done_fn *> &&
@@ -155,8 +165,8 @@ class Done {
       fn_ = [](void *arg, const consort_outcome *o) { call(*static_cast<std::remove_reference_t<F> *>(arg), *o); };
     }
   }
-  consort_done_fn *fn() const noexcept { return fn_; }
-  void *arg() const noexcept { return arg_; }
+  consort_done_fn *fn() const noexcept { return fn_; }  // What the C API is given as `done`.
+  void *arg() const noexcept { return arg_; }  // What the C API is given as `done_arg`.
 
  private:
   template <class F>

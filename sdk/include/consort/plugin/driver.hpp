@@ -188,6 +188,7 @@ constexpr consort_driver_ops table() {
 
 }  // namespace driving
 
+// Base of a driver: one object for each runtime, made from the Host.
 class Driver : public Object {
  public:
   static constexpr uint32_t kind = CONSORT_KIND_DRIVER;
@@ -199,6 +200,7 @@ class Driver : public Object {
   using Object::Object;
 };
 
+// Base of a device of a driver.
 class Device : public Object {
  public:
   using Object::Object;

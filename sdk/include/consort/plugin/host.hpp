@@ -27,9 +27,12 @@
 
 namespace consort::plugin {
 
+// What a function of a plugin throws to answer a status with a text.
 class Error : public std::runtime_error {
  public:
+  // A status below 0, and a sentence that says what to do.
   Error(consort_status status, const std::string &text) : std::runtime_error(text), status_(status) {}
+  // The status; CONSORT_E_INTERNAL where it was made of one that is no error.
   consort_status status() const noexcept { return status_ < 0 ? status_ : CONSORT_E_INTERNAL; }
 
  private:
@@ -38,6 +41,7 @@ class Error : public std::runtime_error {
 
 // -- parameters ---------------------------------------------------------------------------------------------------
 
+// The name of a parameter's type as consort_param has it.
 template <class T>
 constexpr const char *type_name() {
   if constexpr (std::is_same_v<T, bool>)
@@ -67,14 +71,17 @@ constexpr const char *type_name() {
 template <class T>
 struct Param {
   const char *key, *dflt, *range, *help;
+  // The row that a manifest lists.
   constexpr operator consort_param() const { return {key, type_name<T>(), dflt, range, help}; }
 };
 
+// The rows of a manifest, from parameters.
 template <class... T>
 constexpr std::array<consort_param, sizeof...(T)> parameters(const Param<T> &...p) {
   return {consort_param(p)...};
 }
 
+// A parameter's text as a T. Throws Error (E_INVAL) where it is none.
 template <class T>
 T parse(std::string_view text, const char *key) {
   const auto bad = [&] {
@@ -107,18 +114,20 @@ T parse(std::string_view text, const char *key) {
 
 // -- the host -----------------------------------------------------------------------------------------------------
 
+// The host: a pointer, copied freely.
 class Host {
  public:
-  Host(const consort_host *h) noexcept : h_(h) {}
-  operator const consort_host *() const noexcept { return h_; }
+  Host(const consort_host *h) noexcept : h_(h) {}  // Of the table that the plugin was given.
+  operator const consort_host *() const noexcept { return h_; }  // The table, for calls that are not wrapped here.
 
   void log(int32_t level, const char *text) const noexcept { h_->log(h_, level, text); }                    // [any]
   void log(int32_t level, const std::string &text) const noexcept { log(level, text.c_str()); }             // [any]
   consort_status fail(consort_status s, const char *text) const noexcept { return h_->fail(h_, s, text); }  // [any]
   uint64_t now() const noexcept { return h_->now(h_); }                                                     // [any]
+  // [any] Tells the kernel that something happened to an object of the plugin's.
   void event(uint32_t what, uint64_t object, int64_t detail = 0) const noexcept {
     h_->event(h_, what, object, detail);
-  }  // [any]
+  }
 
   // [control] What the user set, or the default. Throws Error where the host answers what it may not.
   template <class T>
@@ -139,10 +148,10 @@ class Host {
 // What has a host: base of everything here that lives.
 class Object {
  public:
-  explicit Object(Host h) noexcept : host_(h) {}
+  explicit Object(Host h) noexcept : host_(h) {}  // Keeps the host; for constructors of derived classes.
   Object(const Object &) = delete;
   Object &operator=(const Object &) = delete;
-  Host host() const noexcept { return host_; }
+  Host host() const noexcept { return host_; }  // The host that made it.
 
  protected:
   ~Object() = default;  // deleted as what it is, never by this

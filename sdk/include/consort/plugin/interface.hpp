@@ -39,13 +39,14 @@ namespace consort::plugin {
 template <class T>
 class List {
  public:
-  List(T *out, uint32_t max) noexcept : out_(out), max_(max) {}
+  List(T *out, uint32_t max) noexcept : out_(out), max_(max) {}  // Writes to out, at most max.
+  // One more; dropped, but counted, where there is no room.
   void add(const T &t) noexcept {
     if (n_ < max_) out_[n_] = t;
     ++n_;
   }
-  uint32_t count() const noexcept { return n_; }
-  uint32_t room() const noexcept { return max_; }
+  uint32_t count() const noexcept { return n_; }  // How many were added.
+  uint32_t room() const noexcept { return max_; }  // How many there is room for.
 
  private:
   T *out_;
@@ -58,14 +59,17 @@ using Blocks = std::span<const consort_addr>;
 // layout and version.
 class Writer {
  public:
+  // Writes to out, at most cap bytes.
   Writer(void *out, uint32_t cap) noexcept : out_(static_cast<unsigned char *>(out)), cap_(cap) {}
+  // The letters that name layout and version.
   void tag(std::string_view letters) noexcept {
     for (const char c : letters) byte(static_cast<unsigned char>(c));
   }
+  // One number, eight bytes.
   void number(uint64_t v) noexcept {
     for (unsigned i = 0; i < 8; ++i) byte(static_cast<unsigned char>(v >> 8 * i));
   }
-  uint32_t count() const noexcept { return n_; }
+  uint32_t count() const noexcept { return n_; }  // How many bytes there are in all, also where they did not fit.
 
  private:
   void byte(unsigned char b) noexcept {
@@ -79,7 +83,9 @@ class Writer {
 // What came over the wire, which is believed no further than it is checked. Once too short or wrong it stays so.
 class Reader {
  public:
+  // Reads n bytes.
   Reader(const void *in, uint32_t n) noexcept : in_(static_cast<const unsigned char *>(in)), left_(n) {}
+  // Expects these letters.
   void tag(std::string_view letters) noexcept {
     for (const char c : letters) {
       if (!left_) return void(short_ = true);
@@ -87,6 +93,7 @@ class Reader {
       --left_;
     }
   }
+  // The next number; 0 where too few bytes are left.
   uint64_t number() noexcept {
     if (left_ < 8) return short_ = true, left_ = 0, uint64_t{0};
     uint64_t v = 0;
@@ -94,6 +101,7 @@ class Reader {
     in_ += 8, left_ -= 8;
     return v;
   }
+  // OK: all was as expected and nothing is left. Else E_TRUNCATED or E_INVAL.
   consort_status status() const noexcept {
     if (short_) return CONSORT_E_TRUNCATED;
     return wrong_ || left_ ? consort_status{CONSORT_E_INVAL} : consort_status{CONSORT_OK};
@@ -108,9 +116,11 @@ class Reader {
 // Text for traces and errors, cut where the room ends, always ended by NUL.
 class Text {
  public:
+  // Writes to out, at most cap bytes with the NUL.
   Text(char *out, uint32_t cap) noexcept : out_(out), cap_(cap) {
     if (cap_) out_[0] = 0;
   }
+  // Appends text.
   Text &operator<<(std::string_view s) noexcept {
     for (const char c : s) {
       if (n_ + 1 < cap_) out_[n_] = c, out_[n_ + 1] = 0;
@@ -118,11 +128,12 @@ class Text {
     }
     return *this;
   }
+  // Appends a number, in decimal.
   Text &operator<<(uint64_t v) noexcept {
     char digits[20];
     return *this << std::string_view(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
   }
-  uint32_t count() const noexcept { return n_; }
+  uint32_t count() const noexcept { return n_; }  // How many bytes there are in all, also where they did not fit.
 
  private:
   char *out_;
@@ -140,14 +151,17 @@ constexpr uint64_t footprint_of(uint64_t layout, N... n) noexcept {
   return h;
 }
 
+// The address of memory that the CPU can load and store.
 inline char *address(consort_addr a) noexcept {
   return reinterpret_cast<char *>(static_cast<uintptr_t>(a.base + a.off));
 }
 
+// What lies at p, as a T.
 template <class T>
 const T &as(const void *p) noexcept {
   return *static_cast<const T *>(p);
 }
+// The parameters of a filter at p; those of an empty struct are made.
 template <class P>
 decltype(auto) params_at(const void *p) noexcept {
   if constexpr (std::is_empty_v<P>)
@@ -214,6 +228,7 @@ constexpr consort_samples samples_of() {
 }
 template <class C>
 inline constexpr consort_samples samples_table = samples_of<C>();
+// The table of samples for the id CONSORT_SAMPLES_ID, else nullptr.
 template <class C>
 const void *samples_if(std::string_view id) noexcept {
   return id == CONSORT_SAMPLES_ID ? &samples_table<C> : nullptr;
@@ -366,6 +381,7 @@ constexpr consort_interface_ops table() {
 
 }  // namespace layout
 
+// Base of a data interface.
 struct Interface {
   static constexpr uint32_t kind = CONSORT_KIND_INTERFACE;
   static constexpr uint16_t abi_major = CONSORT_INTERFACE_MAJOR, abi_minor = CONSORT_INTERFACE_MINOR;

@@ -15,6 +15,7 @@ namespace consort::plugin {
 // Innermost: hold it for stores and short walks; no allocation, no call of the host meanwhile. For std::lock_guard.
 class SpinLock {
  public:
+  // Waits, spinning; yields now and then.
   void lock() noexcept {
     for (uint32_t spins = 0; held_.exchange(true, std::memory_order_acquire);)  // pairs with unlock()
       while (held_.load(std::memory_order_relaxed)) {
@@ -38,7 +39,7 @@ class Visitors {
  public:
   void enter() noexcept { inside_.fetch_add(1, std::memory_order_seq_cst); }  // pairs with any()
   void leave() noexcept { inside_.fetch_sub(1, std::memory_order_release); }  // pairs with any()
-  bool any() const noexcept { return inside_.load(std::memory_order_seq_cst) != 0; }
+  bool any() const noexcept { return inside_.load(std::memory_order_seq_cst) != 0; }  // True while a visit is in progress.
   // [control] Until nobody is inside; E_TIMEOUT when the deadline, of the host's clock, came first.
   consort_status wait(Host host, uint64_t deadline_ns) const noexcept {
     while (any()) {
@@ -52,9 +53,10 @@ class Visitors {
   std::atomic<uint32_t> inside_{0};  // seq_cst: see Visitors
 };
 
+// A visit for as long as it lives.
 class Visit {
  public:
-  explicit Visit(Visitors &v) noexcept : v_(v) { v_.enter(); }
+  explicit Visit(Visitors &v) noexcept : v_(v) { v_.enter(); }  // Enters v; the destructor leaves it.
   ~Visit() { v_.leave(); }
   Visit(const Visit &) = delete;
   Visit &operator=(const Visit &) = delete;
@@ -66,10 +68,11 @@ class Visit {
 // Whom an instance serves. Until change() has named some, all of the topology.
 class Members {
  public:
-  explicit Members(const consort_topology &t) { look(t); }
+  explicit Members(const consort_topology &t) { look(t); }  // All of this topology.
 
-  uint32_t classes() const noexcept { return nclasses_; }
+  uint32_t classes() const noexcept { return nclasses_; }  // How many unit classes there are, at least 1.
   uint32_t count() const noexcept { return count_; }  // of those that serve
+  // Whether that worker is served.
   bool has(uint32_t worker) const noexcept { return worker < serves_.size() && serves_[worker]; }
   // What of a task's `where` this worker can run.
   uint64_t classes_of(uint32_t worker) const noexcept { return uint64_t{1} << (klass_[worker] & 63); }

@@ -105,6 +105,7 @@ constexpr consort_scheduler_ops table() {
 
 }  // namespace scheduling
 
+// Base of a scheduler: one object for each instance.
 class Scheduler : public Object {
  public:
   static constexpr uint32_t kind = CONSORT_KIND_SCHEDULER;

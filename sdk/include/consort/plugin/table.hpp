@@ -21,25 +21,29 @@ namespace consort::plugin {
 template <class T>
 T &some() noexcept;  // for questions to the compiler; never called
 
+// The class declares parameters.
 template <class C>
 concept HasParams = requires {
   C::params.data() + C::params.size();
 };
+// The class has settings of its own, made once for each runtime.
 template <class C>
 concept HasSettings = requires {
   typename C::Settings;
 };
 
+struct Nothing {};  // the type of no object
 // The plugin's own object: C itself where C::is_self, else C::Settings, else nothing.
-struct Nothing {};
 template <class C>
 struct SelfOf {
   using type = Nothing;
 };
+// C itself.
 template <class C>
 requires(C::is_self) struct SelfOf<C> {
   using type = C;
 };
+// C::Settings.
 template <class C>
 requires(!C::is_self && HasSettings<C>) struct SelfOf<C> {
   using type = typename C::Settings;
@@ -67,6 +71,7 @@ inline constexpr bool Makes = [] {
     return std::is_constructible_v<T, A...>;
 }();
 
+// The host of an Object; nullptr of anything else.
 template <class T>
 const consort_host *host_of(const T &t) noexcept {
   if constexpr (std::is_base_of_v<Object, T>)
@@ -75,6 +80,7 @@ const consort_host *host_of(const T &t) noexcept {
     return nullptr;
 }
 
+// What a plugin says of itself, from its class.
 template <class C>
 constexpr consort_plugin manifest(uint32_t kind, uint32_t flags, const char *name, const char *version) {
   using S = Self<C>;

@@ -98,6 +98,7 @@ constexpr consort_transport_ops table() {
 
 }  // namespace transporting
 
+// Base of a transport: one object for each one that is opened.
 class Transport : public Object {
  public:
   static constexpr uint32_t kind = CONSORT_KIND_TRANSPORT;
