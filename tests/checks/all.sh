@@ -105,6 +105,7 @@ stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=er
 [ -n "$full" ] && stage "build clang" clang_build
 [ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh
 [ -n "$full" ] && stage "fuzz" fuzz
+[ -n "$full" ] && stage "docs site" tests/checks/docs_site.py
 
 echo
 printf '%s\n' "${summary[@]}"

@@ -1,0 +1,391 @@
+"""The reference of the headers: one page a header, in the order of the header, from doxygen's XML and the header's own lines."""
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from comments import TOKEN, comments
+
+WIDE = 92  # columns of a declaration before its parameters get a line each
+SPECIAL = re.compile(r'\b(\w+)\(\1 ?&&|operator=\(|detail::|&operator=| = delete')
+PLAIN = re.compile(r'^~|\(\) (noexcept )?= default$')  # what needs no comment: destructors, default constructors
+
+
+@dataclass
+class Entry:
+    """One thing that a header declares."""
+
+    kind: str
+    name: str
+    qualified: str
+    line: int
+    code: str
+    text: str
+    members: list = field(default_factory=list)
+    free: bool = False  # a comment of its own, not of a declaration
+
+
+class Header:
+    """A header's lines, with and without comments."""
+
+    def __init__(self, path, name):
+        self.name, self.source = name, path.read_text()
+        self.comments = comments(self.source)
+        blank = list(self.source)
+        for comment in self.comments:
+            for at in range(comment.begin, comment.end):
+                if blank[at] != '\n':
+                    blank[at] = ' '
+        self.plain = ''.join(blank)
+        self.lines = self.plain.split('\n')
+
+    def declaration(self, line, kind):
+        """The text of the declaration on that line, without its body and without comments."""
+        first = line - 1
+        if self.lines[first].lstrip().startswith('#define'):
+            last = first
+            while self.lines[last].rstrip().endswith('\\'):
+                last += 1
+            return dedent(self.lines[first:last + 1])
+        while first and re.match(r'\s*(template\b|requires\b)', self.lines[first - 1]):
+            first -= 1
+        text = '\n'.join(self.lines[first:])
+        if kind == 'function' or kind == 'class':
+            text = text[:head(text)]
+        else:
+            text = text[:whole(text)]
+        return dedent(text.split('\n'))
+
+
+def head(text):
+    """Where a declaration ends: before its body, its initialisers, or its semicolon."""
+    depth, at = 0, 0
+    while at < len(text):
+        c = text[at]
+        if c in '([':
+            depth += 1
+        elif c in ')]':
+            depth -= 1
+        elif depth == 0 and c in '{;':
+            if c == '{' and re.search(r'=\s*$', text[:at]):
+                return at
+            return at
+        elif depth == 0 and c == ':' and text[at - 1] != ':' and text[at + 1:at + 2] != ':' and ')' in text[:at]:
+            return at
+        at += 1
+    return len(text)
+
+
+def whole(text):
+    """Where a definition of data ends: behind its semicolon, outside all braces."""
+    depth = 0
+    for at, c in enumerate(text):
+        depth += (c in '({[') - (c in ')}]')
+        if c == ';' and depth == 0:
+            return at + 1
+    return len(text)
+
+
+def dedent(lines):
+    lines = [text.rstrip() for text in lines if text.strip()]
+    indent = min((len(text) - len(text.lstrip()) for text in lines), default=0)
+    lines = [re.sub(r'(\S) {2,}', r'\1 ', text[indent:]) if not text.lstrip().startswith('#') else text for text in lines]
+    lines = [re.sub(r'^(\s*)(CONSORT_API|CONSORT_EXPORT) ', r'\1', text) for text in lines]
+    return '\n'.join(part for text in lines for part in narrow(text))
+
+
+def narrow(text):
+    """A long line of parameters as one parameter a line."""
+    if len(text) <= WIDE or '(' not in text:
+        return [text]
+    indent = re.match(r'\s*', text).group()
+    opening = text.index('(', text.index('(*') + 2) if '(*' in text else text.index('(')
+    depth, at, parts, start = 0, opening, [], opening + 1
+    while at < len(text):
+        depth += (text[at] in '([') - (text[at] in ')]')
+        if depth == 0 or (depth == 1 and text[at] == ','):
+            parts.append(text[start:at + 1].strip())
+            start = at + 1
+            if depth == 0:
+                break
+        at += 1
+    if len(parts) < 2:
+        return [text]
+    parts[-1] += text[at + 1:]
+    return [text[:opening + 1], *(f'{indent}    {part}' for part in parts)]
+
+
+def described(node):
+    text = ''.join(''.join(v.itertext()) + '\n' for v in node.find('detaileddescription').iter('verbatim'))
+    return '\n'.join(part.rstrip() for part in text.strip('\n').split('\n')).strip()
+
+
+def place(node):
+    spot = node.find('location')
+    return spot.get('file'), int(spot.get('line') or 0)
+
+
+class Reader:
+    """Reads doxygen's XML into entries of headers."""
+
+    def __init__(self, xml, include):
+        self.include, self.headers, self.entries = include, {}, {}
+        self.about = {}
+        for file in sorted(xml.glob('*.xml')):
+            if file.name in ('index.xml', 'Doxyfile.xml'):
+                continue
+            for compound in ElementTree.parse(file).getroot().iter('compounddef'):
+                self.compound(compound)
+
+    def header(self, name):
+        if name not in self.headers:
+            self.headers[name] = Header(self.include / name, name)
+        return self.headers[name]
+
+    def compound(self, node):
+        kind, name = node.get('kind'), node.find('compoundname').text
+        if kind == 'file':
+            self.about[place(node)[0]] = described(node)
+            self.header(place(node)[0])
+        if kind in ('dir', 'page') or node.get('prot') == 'private':
+            return
+        if kind in ('file', 'namespace'):
+            for member in node.iter('memberdef'):
+                self.member(member, None)
+            return
+        file, line = place(node)
+        if '@' in name:
+            return
+        header = self.header(file)
+        line = node.find('location').get('bodystart') and min(line, int(node.find('location').get('bodystart'))) or line
+        plain = 'class' if '::' in name else kind
+        entry = Entry(plain, name.split('::')[-1], name, line, header.declaration(line, plain), described(node))
+        for section in node.iter('sectiondef'):
+            if section.get('kind').startswith(('public', 'user-defined')):
+                for member in section.iter('memberdef'):
+                    self.member(member, entry)
+        self.put(file, entry)
+
+    def member(self, node, owner):
+        kind, name = node.get('kind'), node.find('name').text or ''
+        file, line = place(node)
+        if node.get('prot') == 'private' or kind == 'friend':
+            return
+        header = self.header(file)
+        if kind == 'define' and (re.match(r'CONSORT_\w*_(H|HPP)$', name) or not name.startswith('CONSORT')
+                                 or f'#undef {name}' in header.source):
+            return
+        code = header.declaration(line, kind)
+        if kind == 'function' and (SPECIAL.search(code) or code.startswith('using ')):
+            return
+        if kind == 'typedef' and code.startswith('}'):
+            return  # the end of a struct that has its own entry
+        qualified = f'{owner.qualified}::{name}' if owner else (node.findtext('qualifiedname') or name)
+        entry = Entry(kind, name, qualified, line, code, described(node))
+        if kind == 'enum':
+            for value in node.iter('enumvalue'):
+                start = (value.findtext('initializer') or '').strip()
+                text = described(value)
+                entry.members.append(Entry('value', value.find('name').text, value.find('name').text, line, start, text))
+        if owner:
+            owner.members.append(entry)
+        else:
+            self.put(file, entry)
+
+    def put(self, file, entry):
+        same = [e for e in self.entries.setdefault(file, []) if e.line == entry.line and e.name == entry.name]
+        if not same:
+            self.entries[file].append(entry)
+        elif entry.kind != 'typedef' and same[0].kind == 'typedef':
+            self.entries[file][self.entries[file].index(same[0])] = entry
+
+    def undocumented(self):
+        """What is public and says nothing of itself: functions and types, and the functions of classes."""
+        for file, entries in sorted(self.entries.items()):
+            said = set()
+            for entry in entries:
+                for one in [entry, *(m for m in entry.members if m.kind == 'function')]:
+                    if one.text:
+                        said.add(one.qualified)
+                    elif one.kind in ('function', 'class', 'concept') and not PLAIN.search(one.code) and one.qualified not in said:
+                        yield f'{file}:{one.line}: {one.qualified} has no comment'
+
+
+def prose(text):
+    """A comment as Markdown: names as code, indented lines as blocks of code, all else as it stands."""
+    out, block = [], []
+    lines = text.split('\n') + ['']
+    for at, line in enumerate(lines):
+        if re.match(r' {2,}\S', line) and (block or not out or not out[-1].strip()):
+            block.append(line)
+            continue
+        if block and not line.strip() and at + 1 < len(lines) and re.match(r' {2,}\S', lines[at + 1]):
+            block.append('')
+            continue
+        if block:
+            out += ['', '```cpp', dedent_block(block), '```', '']
+            block = []
+        out.append(inline(line.strip()))
+    return '\n'.join(out).strip()
+
+
+def dedent_block(lines):
+    indent = min(len(text) - len(text.lstrip()) for text in lines if text.strip())
+    return '\n'.join(text[indent:] for text in lines)
+
+
+NAME = re.compile(r'\b(?:consort_\w+(?:\.\w+)?(?:\(\))?|CONSORT_\w+|E_[A-Z_]+[A-Z]|(?:CL|TASK|WAIT|MORE|M|SP|TC|PF|AL|SF|RP|TK|FI)_[A-Z_]+[A-Z]|NULL'
+                  r'|\w+(?:::\w+)+(?:\(\))?|\w+->\w+|[a-z]\w*\(\))')
+
+
+def inline(line):
+    parts = re.split(r'(`[^`]+`)', line)
+    for at in range(0, len(parts), 2):
+        plain, last, out = parts[at], 0, []
+        for span in NAME.finditer(plain):
+            out += [escape(plain[last:span.start()]), f'`{span.group()}`']
+            last = span.end()
+        parts[at] = ''.join(out) + escape(plain[last:])
+    return ''.join(parts)
+
+
+def escape(text):
+    return re.sub(r'([\\*_<>\[\]|~#{}$^])', r'\\\1', text)
+
+
+class Page:
+    """Writes the page of one header."""
+
+    def __init__(self, reader, name, symbols):
+        self.reader, self.name, self.symbols = reader, name, symbols
+        self.lang = 'cpp' if name.endswith('.hpp') else 'c'
+        self.out, self.section = [], False
+
+    def write(self, title):
+        header = self.reader.header(self.name)
+        about = re.sub(r'^\S+\s+(—|-)\s+', '', self.reader.about.get(self.name, ''))
+        first, _, rest = about.partition('\n\n') if '\n\n' in about else (about, '', '')
+        self.out += [f'# {title}', '', prose(first[:1].upper() + first[1:]), '', f'```{self.lang}', f'#include <{self.name}>', '```', '']
+        if rest:
+            self.out += [prose(rest), '']
+        found = [(e.line, 1, e) for e in self.reader.entries.get(self.name, [])]
+        documented = {e.text.strip()[:60] for _, _, e in found}
+        for comment in header.comments[1:]:
+            if comment.heading and self.outside(header, comment):
+                found.append((comment.line, 0, comment))
+            elif comment.free and not comment.code and comment.text.strip()[:60] not in documented:
+                if not re.search(r'\n\s{2,}\S[^\n]*$', '\n' + header.source[:comment.begin].rsplit('\n', 2)[0]) and self.outside(header, comment):
+                    found.append((comment.line, 0, comment))
+        before = None
+        for _, _, thing in sorted(found, key=lambda f: f[:2]):
+            if isinstance(thing, Entry):
+                self.entry(thing, before)
+                before = thing
+            else:
+                before = None
+                if thing.heading:
+                    self.section = True
+                    self.out += [f'## {thing.heading[:1].upper()}{thing.heading[1:]}', '']
+                self.out += [prose(thing.below if thing.heading else thing.text), '']
+        return '\n'.join(self.out) + '\n'
+
+    def outside(self, header, comment):
+        """Whether a comment stands outside all braces but those of namespaces and extern "C"."""
+        return not header.source[header.source.rfind('\n', 0, comment.begin) + 1:comment.begin]
+
+    def anchor(self, entry):
+        if entry.qualified in self.symbols:
+            return []
+        page = page_of(self.name)
+        self.symbols[entry.qualified] = (page, entry.qualified.replace('::', '.'), summary(entry))
+        return [f'<span id="{entry.qualified.replace("::", ".")}"></span>', '']
+
+    def entry(self, entry, before):
+        deep = '###' if self.section else '##'
+        if entry.kind == 'class':
+            return self.klass(entry)
+        title = entry.name
+        if entry.kind == 'enum' and ('@' in title or not title):
+            flags = re.fullmatch(r'consort_\w+\.\w+', entry.text)
+            title = flags.group() if flags else entry.members[0].name + ' …' if len(entry.members) > 1 else entry.members[0].name
+            entry.qualified = f'{title}' if flags else entry.members[0].name + '.enum'
+        elif entry.kind == 'function':
+            title += '()'
+        anchor = self.anchor(entry)
+        small = entry.kind in ('define', 'variable') and not entry.text
+        if small and before and before.kind == entry.kind and not before.text and self.out[-2:] == ['```', '']:
+            opening = len(self.out) - 1 - self.out[::-1].index(f'```{self.lang}')
+            self.out[-2:] = [entry.code, '```', '']
+            self.out[opening:opening] = anchor
+            return
+        if not small and not (entry.kind == 'function' and before and before.name == entry.name):
+            anchor += [f'{deep} `{title}`', '']
+        self.out += [*anchor, f'```{self.lang}', entry.code, '```', '']
+        flags = re.fullmatch(r'consort_\w+\.\w+', entry.text)
+        if entry.text and not flags:
+            self.out += [prose(entry.text), '']
+        self.fields(entry)
+
+    def fields(self, entry):
+        rows, line = [], None
+        for member in entry.members:
+            owner = entry.name + '.' if entry.kind in ('struct', 'union') else ''
+            member.qualified = owner + member.name
+            same = rows and member.kind == 'variable' and member.line == line
+            names = rows[-1][0] if same else []
+            names.append(member)
+            if not same:
+                rows.append((names, []))
+            if member.text:
+                rows[-1][1].append(member.text)
+            line = member.line
+        for names, texts in rows:
+            if not texts:
+                continue
+            marks = ''.join(f'<span id="{m.qualified}"></span>' for m in names if m.qualified not in self.symbols)
+            for m in names:
+                self.symbols.setdefault(m.qualified, (page_of(self.name), m.qualified, texts[0]))
+            if entry.kind == 'enum':
+                head_ = f'`{names[0].name}`' + (f' `{names[0].code}`' if names[0].code else '')
+            else:
+                head_ = ', '.join(f'`{m.name}`' for m in names)
+            body = prose(texts[-1]).replace('\n', '\n  ')
+            self.out += [f'{marks}{head_}', f': {body}', '']
+
+    def klass(self, entry):
+        self.out += [*self.anchor(entry), f'{"###" if self.section else "##"} `{entry.name}`', '', f'```{self.lang}', entry.code, '```', '']
+        if entry.text:
+            self.out += [prose(entry.text), '']
+        groups = []
+        for member in entry.members:
+            if member.kind == 'variable' and not member.text and not entry.code.lstrip().startswith('struct'):
+                continue
+            last = groups[-1][-1] if groups else None
+            if last and not member.text and (last.name == member.name or PLAIN.search(member.code) and not last.text):
+                groups[-1].append(member)
+            else:
+                groups.append([member])
+        for group in groups:
+            marks = [mark for one in group for mark in self.anchor(one)]
+            code = '\n'.join(dict.fromkeys(one.code for one in group))
+            texts = [prose(one.text) for one in group if one.text]
+            self.out += [':::{container} member', *marks, f'```{self.lang}', code, '```', '', '\n\n'.join(texts), ':::', '']
+
+
+def summary(entry):
+    return ' '.join(entry.text.split())[:300]
+
+
+def page_of(header):
+    return 'reference/' + header.removeprefix('consort/').replace('/', '-')
+
+
+def write(xml, include, out):
+    """Writes the pages; returns {name: (page, anchor, text)}, what has no comment, and {header: its first sentence}."""
+    reader, symbols = Reader(xml, include), {}
+    for name in sorted(reader.headers):
+        target = out / (page_of(name) + '.md')
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(Page(reader, name, symbols).write(name))
+    first = {name: re.split(r'(?<=[.:])\s', reader.about.get(name, '').partition('— ')[2], maxsplit=1)[0].rstrip('.:') for name in reader.headers}
+    return symbols, list(reader.undocumented()), first
