@@ -185,12 +185,11 @@ def stage():
             kinds = sorted({f.parent.name for f in (ROOT / 'docs/plugins').glob('*/*.md')})
             steps = [f'/plugins/{kind}/{step}' for kind in kinds for step in ('begin', 'contract', 'test', 'ship')]
             text += toctree([*steps, '/plugins/test', '/plugins/ship', '/rules/index'])
-        elif page == 'decisions':
-            text += toctree([f'/decisions/{f.stem}' for f in sorted((ROOT / 'docs/decisions').glob('[0-9]*.md'))])
-        elif page == 'examples':
-            text += toctree([f'/{p}' for p in site.of.values() if p.startswith('examples/')])
         elif page.startswith('tests/'):
             text = ORPHAN + text
+        elif not page.startswith('plugins/'):
+            inner = sorted(p for p in site.of.values() if os.path.dirname(p) == page)
+            text += toctree([f'/{p}' for p in inner]) if inner else ''
         site.put(page, text)
     for file, page in site.sources.items():
         fence = '`' * 8

@@ -191,7 +191,11 @@ def search(browser, wrong):
     browser.open((SITE / 'index.html').as_uri())
     browser.value("document.getElementById('search-box').focus()")
     browser.call('Input.insertText', text='zzqqxx')
-    browser.wait("/Nothing found/.test(document.getElementById('search-results').innerText)", 'a query without a result is not answered')
+    shown = "document.getElementById('search-results').innerText"
+    browser.wait(f'/Nothing found/.test({shown})', 'a query without a result is not answered')
+    browser.value("document.getElementById('search-box').select()")
+    browser.call('Input.insertText', text='coherence')
+    browser.wait(f'/coherence/i.test({shown})', 'a second query is not answered')
 
 
 def luminance(colour):
