@@ -108,7 +108,7 @@ def build(file, text):
     if not objects:
         die(f'nothing of the library is made of {file}: ./run storm --seeds 0..1 builds it')
     for o in objects:
-        target = TREE / pathlib.Path(o).name
+        target = TREE / o.replace('/', '_')  # rooms have files of one name
         command = compiles[o].replace(f'-I{ROOT}/kernel', f'-I{TREE}/kernel').replace(f'-c {ROOT}/kernel', f'-c {TREE}/kernel')
         command = re.sub(r' -MD -MT \S+ -MF \S+ -o \S+', f' -o {target}', command)
         output('sh', '-c', command, cwd=RELEASE)
