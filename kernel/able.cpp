@@ -1,7 +1,7 @@
 #include "able.hpp"
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "reduction.hpp"
 
 namespace consort {

@@ -3,8 +3,8 @@
 #include <exception>
 #include <new>
 
-#include "error_slot.hpp"
-#include "process.hpp"
+#include "base/last_error.hpp"
+#include "base/process.hpp"
 #include "runtime.hpp"
 #include "visitors.hpp"
 

@@ -2,7 +2,7 @@
 #include <consort/clock.h>
 
 #include "api.hpp"
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "runtime.hpp"
 
 using namespace consort;

@@ -1,6 +1,6 @@
 // api_codelet.cpp — consort.h, order.h: what has run of a codelet, and one function run on each worker.
 #include "api.hpp"
-#include "nearest.hpp"
+#include "base/suggestion.hpp"
 
 using namespace consort;
 

@@ -1,6 +1,6 @@
 #include "bundle.hpp"
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 
 namespace consort {
 

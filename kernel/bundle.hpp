@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "result.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "footprint.hpp"
 #include "linking.hpp"
 #include "packed_args.hpp"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "portable.hpp"
-#include "result.hpp"
 
 namespace consort {
 

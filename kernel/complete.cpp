@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "base/last_error.hpp"
 #include "callback.hpp"
 #include "commute.hpp"
 #include "context.hpp"
-#include "error_slot.hpp"
 #include "held.hpp"
 #include "links.hpp"
 #include "more.hpp"

@@ -8,10 +8,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/suggestion.hpp"
 #include "config_file.hpp"
 #include "config_keys.hpp"
 #include "config_value.hpp"
-#include "nearest.hpp"
 
 namespace consort {
 namespace {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "config_value.hpp"
-#include "result.hpp"
 
 namespace consort {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "config_value.hpp"
-#include "result.hpp"
 
 namespace consort {
 

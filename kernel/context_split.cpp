@@ -1,8 +1,8 @@
 // context_split.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
 #include <algorithm>
 
+#include "base/last_error.hpp"
 #include "context.hpp"
-#include "error_slot.hpp"
 #include "runtime.hpp"
 
 namespace consort {

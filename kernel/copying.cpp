@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "plugin_status.hpp"
 #include "submit.hpp"
 

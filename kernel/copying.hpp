@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-#include "result.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/last_error.hpp"
 #include "discipline.hpp"
-#include "error_slot.hpp"
 #include "plan.hpp"
 #include "plugin_status.hpp"
 #include "registry.hpp"

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/relaxed_value.hpp"
+#include "base/spin.hpp"
 #include "coherence.hpp"
 #include "failure.hpp"
-#include "shown.hpp"
-#include "spin.hpp"
 #include "task.hpp"
 
 namespace consort {

@@ -6,11 +6,11 @@
 
 #include <cstddef>
 
+#include "base/process.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
 #include "group.hpp"
 #include "hand.hpp"
-#include "process.hpp"
 #include "runtime.hpp"
 #include "task.hpp"
 

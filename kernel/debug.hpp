@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "process.hpp"
+#include "base/process.hpp"
 
 namespace consort {
 struct DebugWord {

@@ -1,6 +1,6 @@
 #include "discipline.hpp"
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "formats.hpp"
 #include "internal.hpp"
 #include "reduction.hpp"

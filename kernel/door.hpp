@@ -2,7 +2,7 @@
 //
 // Of the thread that stops the runtime, after process::begin_stop(). See consort_runtime::Phase, Visit and visitors.hpp.
 #pragma once
-#include "process.hpp"
+#include "base/process.hpp"
 #include "visitors.hpp"
 
 namespace consort {

@@ -2,11 +2,11 @@
 
 #include <cstring>
 
+#include "able.hpp"
+#include "base/last_error.hpp"
 #include "commute.hpp"
 #include "context.hpp"
 #include "discipline.hpp"
-#include "able.hpp"
-#include "error_slot.hpp"
 #include "formats.hpp"
 #include "internal.hpp"
 #include "linking.hpp"

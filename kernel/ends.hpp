@@ -6,8 +6,8 @@
 #pragma once
 #include <atomic>
 
+#include "base/spin.hpp"
 #include "more.hpp"
-#include "spin.hpp"
 
 namespace consort {
 

@@ -4,8 +4,8 @@
 #include <new>
 #include <string>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "recording.hpp"
 
 namespace consort {

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "result.hpp"
+#include "base/result.hpp"
 #include "task.hpp"
 
 namespace consort {

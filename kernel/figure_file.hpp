@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "kept_file.hpp"
+#include "base/cache_file.hpp"
+#include "base/result.hpp"
 #include "probe.hpp"
-#include "result.hpp"
 
 namespace consort {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "figure_file.hpp"
 #include "probe.hpp"
-#include "result.hpp"
 
 namespace consort {
 

@@ -6,9 +6,9 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "base/suggestion.hpp"
 #include "config_value.hpp"
 #include "elf_note.hpp"
-#include "nearest.hpp"
 #include "ownership.hpp"
 #include "registry_parts.hpp"
 

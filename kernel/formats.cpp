@@ -1,6 +1,6 @@
 #include "formats.hpp"
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "internal.hpp"
 
 namespace consort {

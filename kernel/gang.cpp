@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "able.hpp"
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "models.hpp"
 #include "prepare.hpp"
 #include "runtime.hpp"

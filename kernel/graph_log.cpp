@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/cache_file.hpp"
 #include "codelet.hpp"
 #include "discipline.hpp"
 #include "footprint.hpp"
-#include "kept_file.hpp"
 #include "models.hpp"
 #include "plan.hpp"
 #include "runtime.hpp"

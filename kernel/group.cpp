@@ -6,8 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include "base/last_error.hpp"
 #include "callback.hpp"
-#include "error_slot.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "park.hpp"
+#include "base/park.hpp"
+#include "base/stack_headroom.hpp"
 #include "sequence_watch.hpp"
-#include "stack_room.hpp"
 #include "task.hpp"
 #include "told.hpp"
 

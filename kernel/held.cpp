@@ -1,9 +1,9 @@
 #include "held.hpp"
 
+#include "base/last_error.hpp"
 #include "callback.hpp"
-#include "error_slot.hpp"
-#include "replica.hpp"
 #include "more.hpp"
+#include "replica.hpp"
 
 namespace consort {
 

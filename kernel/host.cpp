@@ -9,8 +9,8 @@
 
 #include <consort/shared/printable.hpp>
 
-#include "clock.hpp"
-#include "error_slot.hpp"
+#include "base/clock.hpp"
+#include "base/last_error.hpp"
 #include "thread_tags.hpp"
 
 namespace consort {

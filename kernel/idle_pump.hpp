@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "park.hpp"
+#include "base/park.hpp"
 
 namespace consort {
 

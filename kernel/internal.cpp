@@ -1,7 +1,7 @@
 #include "internal.hpp"
 
+#include "base/last_error.hpp"
 #include "context.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "tracer.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include "result.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
 #include "config.hpp"
-#include "error_slot.hpp"
 #include "runtime.hpp"
 
 namespace consort {

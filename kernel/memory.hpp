@@ -14,11 +14,11 @@
 #include <mutex>
 #include <vector>
 
+#include "base/result.hpp"
 #include "hints.hpp"
 #include "mover.hpp"
 #include "outlook.hpp"
 #include "replica.hpp"
-#include "result.hpp"
 #include "route.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"

@@ -2,8 +2,8 @@
 // unregistration; and what steps between a whole and its parts ask for in the same way.
 #include <algorithm>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "formats.hpp"
 #include "memory.hpp"
 #include "reduction.hpp"

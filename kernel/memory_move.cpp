@@ -1,7 +1,7 @@
 // memory_move.cpp — Memory, the part that brings contents from one space to another.
 #include <algorithm>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "memory.hpp"
 #include "plan.hpp"
 #include "runtime.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "memory.hpp"
 #include "plugin_status.hpp"
 #include "runtime.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "formats.hpp"
 #include "memory.hpp"
 #include "queue.hpp"

@@ -1,8 +1,8 @@
 // memory_wish.cpp — Memory, the part that the application asks: data ahead of time, room given back, write-through.
 #include <algorithm>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
 

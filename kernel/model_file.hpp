@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kept_file.hpp"
+#include "base/cache_file.hpp"
 
 namespace consort {
 

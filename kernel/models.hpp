@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "model.hpp"
 #include "model_store.hpp"
-#include "result.hpp"
 
 namespace consort {
 

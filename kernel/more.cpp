@@ -2,10 +2,10 @@
 
 #include <cstring>
 
+#include "base/last_error.hpp"
 #include "bundle.hpp"
 #include "callback.hpp"
 #include "draft.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "turns.hpp"
 

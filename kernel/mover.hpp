@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "park.hpp"
-#include "result.hpp"
+#include "base/park.hpp"
+#include "base/result.hpp"
 #include "bus.hpp"
 #include "flow.hpp"
 

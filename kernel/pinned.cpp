@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "api.hpp"
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "plugin_status.hpp"
 #include "runtime.hpp"
 #include "topology.hpp"

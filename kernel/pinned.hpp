@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "result.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "submit.hpp"
 #include "tree.hpp"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "arena.hpp"
+#include "base/arena.hpp"
 #include "discipline.hpp"
 
 namespace consort {

@@ -1,6 +1,6 @@
 #include "plugin_status.hpp"
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 
 namespace consort {
 

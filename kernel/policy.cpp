@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/last_error.hpp"
 #include "context.hpp"
-#include "error_slot.hpp"
 #include "models.hpp"
 #include "plugin_status.hpp"
 #include "registry.hpp"

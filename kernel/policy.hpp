@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "result.hpp"
+#include "base/result.hpp"
 #include "task.hpp"
 #include "told.hpp"
 

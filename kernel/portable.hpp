@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "result.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "able.hpp"
-#include "complete.hpp"
+#include "base/last_error.hpp"
 #include "commute.hpp"
-#include "error_slot.hpp"
+#include "complete.hpp"
 #include "models.hpp"
 #include "more.hpp"
 #include "packed_args.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "plugin_status.hpp"
 #include "registry.hpp"
 #include "runtime.hpp"

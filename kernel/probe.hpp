@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "clock.hpp"
-#include "result.hpp"
+#include "base/clock.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 

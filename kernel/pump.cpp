@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "gang.hpp"
 #include "goal.hpp"
 #include "queue.hpp"

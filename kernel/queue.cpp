@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "able.hpp"
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "footprint.hpp"
 #include "gang.hpp"
 #include "links.hpp"

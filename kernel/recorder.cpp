@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/last_error.hpp"
 #include "discipline.hpp"
 #include "draft.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "packed_args.hpp"
 

@@ -16,12 +16,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.hpp"
+#include "base/spin.hpp"
 #include "captured.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
 #include "failure.hpp"
-#include "result.hpp"
-#include "spin.hpp"
 #include "task.hpp"
 
 namespace consort {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "able.hpp"
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "internal.hpp"
 #include "prepare.hpp"
 

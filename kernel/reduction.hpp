@@ -13,8 +13,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/result.hpp"
 #include "discipline.hpp"
-#include "result.hpp"
 
 namespace consort {
 

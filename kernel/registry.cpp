@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "clock.hpp"
-#include "error_slot.hpp"
+#include "base/clock.hpp"
+#include "base/last_error.hpp"
+#include "base/suggestion.hpp"
 #include "loader.hpp"
 #include "manifest.hpp"
-#include "nearest.hpp"
 #include "plugin_status.hpp"
-#include "thread_tags.hpp"
 #include "registry_parts.hpp"
+#include "thread_tags.hpp"
 
 namespace consort {
 namespace {

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "config.hpp"
 #include "host.hpp"
-#include "result.hpp"
 
 namespace consort {
 

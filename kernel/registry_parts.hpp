@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "loader.hpp"
 #include "manifest.hpp"
 #include "registry.hpp"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/last_error.hpp"
 #include "context.hpp"
 #include "discipline.hpp"
 #include "draft.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "recorder.hpp"
 

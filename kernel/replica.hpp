@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/relaxed_value.hpp"
 #include "coherence.hpp"
 #include "data.hpp"
-#include "shown.hpp"
 
 namespace consort {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "plugin_status.hpp"
 #include "runtime.hpp"
 #include "tracer.hpp"

@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
+#include "base/process.hpp"
 #include "figures.hpp"
 #include "links.hpp"
 #include "models.hpp"
 #include "probe.hpp"
-#include "process.hpp"
 #include "queue.hpp"
 #include "tracer.hpp"
 #include "wait.hpp"

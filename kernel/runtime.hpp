@@ -10,8 +10,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/fence.hpp"
 #include "bundle.hpp"
-#include "clock.hpp"
 #include "codelet.hpp"
 #include "config.hpp"
 #include "copying.hpp"
@@ -19,11 +20,10 @@
 #include "data.hpp"
 #include "ends.hpp"
 #include "failure.hpp"
-#include "fence.hpp"
 #include "gang.hpp"
 #include "group.hpp"
-#include "idle_pump.hpp"
 #include "hand.hpp"
+#include "idle_pump.hpp"
 #include "lost_devices.hpp"
 #include "memory.hpp"
 #include "pinned.hpp"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
 #include "discipline.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "wait.hpp"
 

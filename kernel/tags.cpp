@@ -5,8 +5,8 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "more.hpp"
 

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <new>
 
-#include "arena.hpp"
-#include "spin.hpp"
+#include "base/arena.hpp"
+#include "base/spin.hpp"
 
 namespace consort {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "plugin_status.hpp"
 #include "registry.hpp"
 

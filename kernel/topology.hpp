@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "result.hpp"
+#include "base/result.hpp"
 #include "team.hpp"
 
 namespace consort {

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/cache_file.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
-#include "kept_file.hpp"
 #include "replica.hpp"
 #include "runtime.hpp"
 #include "transfer.hpp"

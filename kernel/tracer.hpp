@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "graph_log.hpp"
-#include "result.hpp"
 #include "task.hpp"
 
 namespace consort {

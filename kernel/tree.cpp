@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
 #include "replica.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/last_error.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "linking.hpp"
 #include "more.hpp"
 

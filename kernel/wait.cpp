@@ -4,10 +4,10 @@
 #include <new>
 #include <vector>
 
+#include "base/last_error.hpp"
 #include "callback.hpp"
 #include "complete.hpp"
 #include "door.hpp"
-#include "error_slot.hpp"
 #include "explain.hpp"
 #include "formats.hpp"
 #include "goal.hpp"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/last_error.hpp"
 #include "complete.hpp"
-#include "error_slot.hpp"
 #include "prepare.hpp"
 #include "queue.hpp"
 #include "runtime.hpp"

@@ -2,11 +2,11 @@
 // A few seconds; with CONSORT_FULL=1 about half a minute.
 #include <random>
 
-#include "clock.hpp"
+#include "base/clock.hpp"
+#include "base/suggestion.hpp"
 #include "config_file.hpp"
 #include "config_value.hpp"
 #include "loader_support.hpp"
-#include "nearest.hpp"
 
 namespace consort {
 namespace {

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/suggestion.hpp"
 #include "config_value.hpp"
-#include "nearest.hpp"
 
 namespace consort {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "loader_support.hpp"
 
 namespace consort {

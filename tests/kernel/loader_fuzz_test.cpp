@@ -5,7 +5,7 @@
 
 #include <elf.h>
 
-#include "clock.hpp"
+#include "base/clock.hpp"
 #include "elf_note.hpp"
 #include "loader_support.hpp"
 

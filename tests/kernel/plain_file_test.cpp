@@ -10,7 +10,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "kept_file.hpp"
+#include "base/cache_file.hpp"
 #include "support/folder.hpp"
 
 namespace consort {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 #include "host.hpp"
 #include "plugin_status.hpp"
 

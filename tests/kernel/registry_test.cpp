@@ -9,7 +9,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include "clock.hpp"
+#include "base/clock.hpp"
 #include "loader_support.hpp"
 
 namespace consort {

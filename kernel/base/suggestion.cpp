@@ -1,4 +1,4 @@
-#include "nearest.hpp"
+#include "base/suggestion.hpp"
 
 #include <algorithm>
 #include <cctype>

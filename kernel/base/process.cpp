@@ -1,12 +1,12 @@
-#include "process.hpp"
+#include "base/process.hpp"
 
 #include <sys/mman.h>
 
 #include <cstddef>
 #include <new>
 
-#include "fence.hpp"
-#include "spin.hpp"
+#include "base/fence.hpp"
+#include "base/spin.hpp"
 
 namespace consort::process {
 namespace {

@@ -1,4 +1,4 @@
-#include "stack_room.hpp"
+#include "base/stack_headroom.hpp"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "arena.hpp"
+#include "base/arena.hpp"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "fence.hpp"
+#include "base/fence.hpp"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>

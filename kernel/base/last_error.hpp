@@ -3,7 +3,7 @@
 // One fixed buffer per thread: setting it allocates nothing, so an out-of-memory error can be told too.
 // Owned by the thread; nobody else reads it.
 #pragma once
-#include "result.hpp"
+#include "base/result.hpp"
 
 #include <string_view>
 

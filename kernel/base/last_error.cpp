@@ -1,4 +1,4 @@
-#include "error_slot.hpp"
+#include "base/last_error.hpp"
 
 #include <algorithm>
 #include <cstdarg>

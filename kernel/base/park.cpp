@@ -1,4 +1,4 @@
-#include "park.hpp"
+#include "base/park.hpp"
 
 #include <linux/futex.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "kept_file.hpp"
+#include "base/cache_file.hpp"
 
 #include <consort/shared/plain_file.hpp>
 #include <consort/shared/temporary_file.hpp>
