@@ -5,7 +5,7 @@
 #include <consort/libraries.h>
 
 #include "api.hpp"
-#include "host.hpp"
+#include "plugin/host.hpp"
 #include "topology.hpp"
 #include "worker.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "api.hpp"
-#include "config.hpp"
-#include "registry.hpp"
+#include "plugin/config.hpp"
+#include "plugin/registry.hpp"
 
 using namespace consort;
 

@@ -6,8 +6,8 @@
 #include "base/last_error.hpp"
 #include "complete.hpp"
 #include "models.hpp"
-#include "plugin_status.hpp"
-#include "registry.hpp"
+#include "plugin/registry.hpp"
+#include "plugin/status.hpp"
 #include "runtime.hpp"
 
 namespace consort {

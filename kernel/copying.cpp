@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/last_error.hpp"
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 #include "submit.hpp"
 
 namespace consort {

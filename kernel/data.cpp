@@ -6,8 +6,8 @@
 #include "base/last_error.hpp"
 #include "discipline.hpp"
 #include "plan.hpp"
-#include "plugin_status.hpp"
-#include "registry.hpp"
+#include "plugin/registry.hpp"
+#include "plugin/status.hpp"
 #include "replica.hpp"
 #include "runtime.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "config.hpp"
-#include "registry.hpp"
+#include "plugin/config.hpp"
+#include "plugin/registry.hpp"
 #include "runtime.hpp"
 #include "topology.hpp"
 

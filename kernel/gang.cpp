@@ -9,9 +9,9 @@
 #include "base/last_error.hpp"
 #include "complete.hpp"
 #include "models.hpp"
+#include "plugin/abi_checks.hpp"
 #include "prepare.hpp"
 #include "runtime.hpp"
-#include "thread_tags.hpp"
 #include "tracer.hpp"
 
 namespace consort {

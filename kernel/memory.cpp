@@ -4,7 +4,7 @@
 
 #include "base/last_error.hpp"
 #include "complete.hpp"
-#include "config.hpp"
+#include "plugin/config.hpp"
 #include "runtime.hpp"
 
 namespace consort {

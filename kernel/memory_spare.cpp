@@ -4,7 +4,7 @@
 
 #include "base/last_error.hpp"
 #include "memory.hpp"
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -7,7 +7,7 @@
 
 #include "able.hpp"
 #include "footprint.hpp"
-#include "registry.hpp"
+#include "plugin/registry.hpp"
 #include "runtime.hpp"
 
 namespace consort {

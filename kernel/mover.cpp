@@ -5,7 +5,7 @@
 
 #include "base/last_error.hpp"
 #include "memory.hpp"
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 #include "runtime.hpp"
 #include "transfer.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "api.hpp"
 #include "base/last_error.hpp"
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 #include "runtime.hpp"
 #include "topology.hpp"
 

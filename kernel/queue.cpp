@@ -12,7 +12,7 @@
 #include "gang.hpp"
 #include "links.hpp"
 #include "models.hpp"
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 #include "prepare.hpp"
 #include "reduction.hpp"
 #include "replay.hpp"

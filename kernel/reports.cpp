@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/last_error.hpp"
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 #include "runtime.hpp"
 #include "tracer.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "registry.hpp"
+#include "plugin/registry.hpp"
 
 namespace consort {
 

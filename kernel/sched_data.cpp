@@ -1,6 +1,6 @@
 #include "sched_data.hpp"
 
-#include "registry.hpp"
+#include "plugin/registry.hpp"
 #include "runtime.hpp"
 
 namespace consort::sched {

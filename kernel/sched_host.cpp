@@ -5,7 +5,7 @@
 #include "able.hpp"
 #include "codelet.hpp"
 #include "data.hpp"
-#include "registry.hpp"
+#include "plugin/registry.hpp"
 #include "runtime.hpp"
 #include "sched_data.hpp"
 #include "sched_model.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "config.hpp"
-#include "registry.hpp"
+#include "plugin/config.hpp"
+#include "plugin/registry.hpp"
 #include "topology.hpp"
 
 namespace consort {

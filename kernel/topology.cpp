@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "plugin_status.hpp"
-#include "registry.hpp"
+#include "plugin/registry.hpp"
+#include "plugin/status.hpp"
 
 namespace consort {
 namespace {

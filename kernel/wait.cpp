@@ -11,9 +11,9 @@
 #include "explain.hpp"
 #include "formats.hpp"
 #include "goal.hpp"
+#include "plugin/abi_checks.hpp"
 #include "quiet.hpp"
 #include "submit.hpp"
-#include "thread_tags.hpp"
 
 namespace consort {
 namespace {

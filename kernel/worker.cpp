@@ -8,10 +8,10 @@
 
 #include "base/last_error.hpp"
 #include "complete.hpp"
+#include "plugin/abi_checks.hpp"
 #include "prepare.hpp"
 #include "queue.hpp"
 #include "runtime.hpp"
-#include "thread_tags.hpp"
 
 namespace consort {
 namespace {

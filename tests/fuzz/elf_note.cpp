@@ -1,6 +1,6 @@
 // Shared objects: the kernel's reader of notes, and the one of `consort conform`.
 #include "fuzz.hpp"
-#include "kernel/elf_note.hpp"
+#include "kernel/plugin/elf_note.hpp"
 #include "tools/conform/elf_file.hpp"
 
 using namespace consort;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fuzz.hpp"
-#include "kernel/config_value.hpp"
+#include "kernel/plugin/config_value.hpp"
 #include "plugins/drivers/sim/machine.hpp"
 
 extern "C" const consort_module *consort_plugin_entry_sim(const consort_host *);

@@ -1,6 +1,6 @@
 // Manifests and function tables of plugins: sizes, holes, names. Input: fields in their order; pointers come from a few.
 #include "fuzz.hpp"
-#include "kernel/manifest.hpp"
+#include "kernel/plugin/manifest.hpp"
 
 using namespace consort;
 

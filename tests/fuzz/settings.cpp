@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "fuzz.hpp"
-#include "kernel/config.hpp"
+#include "kernel/plugin/config.hpp"
 
 using namespace consort;
 

@@ -1,6 +1,6 @@
 // Configuration texts: TOML to keys and lines.
 #include "fuzz.hpp"
-#include "kernel/config_file.hpp"
+#include "kernel/plugin/config_file.hpp"
 
 using namespace consort;
 

@@ -1,7 +1,7 @@
 // A setting's value, by type and range. Input: a byte for the type, a byte for the range, a text.
 #include "fuzz.hpp"
 #include "kernel/base/suggestion.hpp"
-#include "kernel/config_value.hpp"
+#include "kernel/plugin/config_value.hpp"
 #include "plugins/drivers/streams/words.hpp"
 
 using namespace consort;

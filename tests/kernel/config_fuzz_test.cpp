@@ -4,9 +4,9 @@
 
 #include "base/clock.hpp"
 #include "base/suggestion.hpp"
-#include "config_file.hpp"
-#include "config_value.hpp"
 #include "loader_support.hpp"
+#include "plugin/config_file.hpp"
+#include "plugin/config_value.hpp"
 
 namespace consort {
 namespace {

@@ -1,5 +1,5 @@
 // Settings: where each value comes from, what is refused, and in which words.
-#include "config.hpp"
+#include "plugin/config.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/suggestion.hpp"
-#include "config_value.hpp"
+#include "plugin/config_value.hpp"
 
 namespace consort {
 namespace {

@@ -1,5 +1,5 @@
 // Notes of files that are what they say, and of files that are not.
-#include "elf_note.hpp"
+#include "plugin/elf_note.hpp"
 
 #include <cstring>
 

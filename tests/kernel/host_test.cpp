@@ -1,5 +1,5 @@
 // The service table that plugins receive.
-#include "host.hpp"
+#include "plugin/host.hpp"
 
 #include <thread>
 

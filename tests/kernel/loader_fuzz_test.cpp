@@ -6,8 +6,8 @@
 #include <elf.h>
 
 #include "base/clock.hpp"
-#include "elf_note.hpp"
 #include "loader_support.hpp"
+#include "plugin/elf_note.hpp"
 
 namespace consort {
 namespace {

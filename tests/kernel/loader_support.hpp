@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-#include "config.hpp"
-#include "registry.hpp"
+#include "plugin/config.hpp"
+#include "plugin/registry.hpp"
 #include "support/folder.hpp"
 
 namespace consort {

@@ -1,5 +1,5 @@
 // Loading: what is refused when a file is opened, and in which words; what stays mapped.
-#include "loader.hpp"
+#include "plugin/loader.hpp"
 
 #include <dlfcn.h>
 #include <sys/wait.h>

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/last_error.hpp"
-#include "host.hpp"
-#include "plugin_status.hpp"
+#include "plugin/host.hpp"
+#include "plugin/status.hpp"
 
 namespace consort {
 namespace {

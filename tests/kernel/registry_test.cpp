@@ -1,5 +1,5 @@
 // Finding, choosing, loading, starting and ending plugins.
-#include "registry.hpp"
+#include "plugin/registry.hpp"
 
 #include <algorithm>
 #include <cstring>

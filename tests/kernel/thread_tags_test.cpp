@@ -1,5 +1,5 @@
 // The watch over thread tags: what it sees, what it cuts, and that good plugins do not notice it.
-#include "thread_tags.hpp"
+#include "plugin/abi_checks.hpp"
 
 #include <atomic>
 #include <thread>

@@ -7,8 +7,8 @@
 
 #include <dlfcn.h>
 
-#include "elf_note.hpp"
-#include "manifest.hpp"
+#include "plugin/elf_note.hpp"
+#include "plugin/manifest.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "config_keys.hpp"
+#include "plugin/config_keys.hpp"
 
 #include <consort/defaults.h>
 

@@ -1,4 +1,4 @@
-#include "manifest.hpp"
+#include "plugin/manifest.hpp"
 
 #include <algorithm>
 #include <cstring>

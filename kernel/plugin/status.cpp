@@ -1,4 +1,4 @@
-#include "plugin_status.hpp"
+#include "plugin/status.hpp"
 
 #include "base/last_error.hpp"
 

@@ -1,4 +1,4 @@
-#include "ownership.hpp"
+#include "plugin/file_ownership.hpp"
 
 #include <unistd.h>
 

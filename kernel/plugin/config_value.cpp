@@ -1,4 +1,4 @@
-#include "config_value.hpp"
+#include "plugin/config_value.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "config.hpp"
+#include "plugin/config.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/suggestion.hpp"
-#include "config_file.hpp"
-#include "config_keys.hpp"
-#include "config_value.hpp"
+#include "plugin/config_file.hpp"
+#include "plugin/config_keys.hpp"
+#include "plugin/config_value.hpp"
 
 namespace consort {
 namespace {

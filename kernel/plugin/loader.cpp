@@ -1,4 +1,4 @@
-#include "loader.hpp"
+#include "plugin/loader.hpp"
 
 #include <boost/dll/shared_library.hpp>
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "registry.hpp"
-#include "registry_parts.hpp"
+#include "plugin/registry.hpp"
+#include "plugin/registry_parts.hpp"
 
 namespace consort {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/last_error.hpp"
-#include "loader.hpp"
-#include "manifest.hpp"
-#include "registry.hpp"
-#include "thread_tags.hpp"
+#include "plugin/abi_checks.hpp"
+#include "plugin/loader.hpp"
+#include "plugin/manifest.hpp"
+#include "plugin/registry.hpp"
 
 namespace consort {
 

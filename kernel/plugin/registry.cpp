@@ -1,15 +1,15 @@
-#include "registry.hpp"
+#include "plugin/registry.hpp"
 
 #include <algorithm>
 
 #include "base/clock.hpp"
 #include "base/last_error.hpp"
 #include "base/suggestion.hpp"
-#include "loader.hpp"
-#include "manifest.hpp"
-#include "plugin_status.hpp"
-#include "registry_parts.hpp"
-#include "thread_tags.hpp"
+#include "plugin/abi_checks.hpp"
+#include "plugin/loader.hpp"
+#include "plugin/manifest.hpp"
+#include "plugin/registry_parts.hpp"
+#include "plugin/status.hpp"
 
 namespace consort {
 namespace {

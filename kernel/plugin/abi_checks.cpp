@@ -1,4 +1,4 @@
-#include "thread_tags.hpp"
+#include "plugin/abi_checks.hpp"
 
 #include <consort/handles.h>
 #include <consort/nearby.h>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <new>
 
-#include "host.hpp"
+#include "plugin/host.hpp"
 
 namespace consort {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "config_value.hpp"
+#include "plugin/config_value.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "host.hpp"
+#include "plugin/host.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/last_error.hpp"
-#include "thread_tags.hpp"
+#include "plugin/abi_checks.hpp"
 
 namespace consort {
 namespace {

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/suggestion.hpp"
-#include "config_value.hpp"
-#include "elf_note.hpp"
-#include "ownership.hpp"
-#include "registry_parts.hpp"
+#include "plugin/config_value.hpp"
+#include "plugin/elf_note.hpp"
+#include "plugin/file_ownership.hpp"
+#include "plugin/registry_parts.hpp"
 
 namespace consort {
 namespace {

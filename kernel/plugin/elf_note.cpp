@@ -1,4 +1,4 @@
-#include "elf_note.hpp"
+#include "plugin/elf_note.hpp"
 
 #include <algorithm>
 #include <cerrno>

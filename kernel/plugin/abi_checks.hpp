@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "manifest.hpp"
+#include "plugin/manifest.hpp"
 
 namespace consort {
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "config.hpp"
-#include "host.hpp"
+#include "plugin/config.hpp"
+#include "plugin/host.hpp"
 
 namespace consort {
 

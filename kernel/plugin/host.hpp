@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "config.hpp"
+#include "plugin/config.hpp"
 
 namespace consort {
 

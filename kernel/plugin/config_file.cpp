@@ -1,4 +1,4 @@
-#include "config_file.hpp"
+#include "plugin/config_file.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include <consort/shared/plain_file.hpp>
 #include <sys/stat.h>
 
-#include "ownership.hpp"
+#include "plugin/file_ownership.hpp"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_MAX_NESTED_VALUES 32  // the stack is used in proportion
