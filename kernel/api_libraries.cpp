@@ -5,8 +5,8 @@
 #include <consort/libraries.h>
 
 #include "api.hpp"
+#include "machine/topology.hpp"
 #include "plugin/host.hpp"
-#include "topology.hpp"
 #include "worker.hpp"
 
 namespace consort {

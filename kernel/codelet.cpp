@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "machine/topology.hpp"
 #include "modes.hpp"
 #include "task.hpp"
-#include "topology.hpp"
 
 namespace consort {
 

@@ -14,8 +14,8 @@
 
 #include "base/relaxed_value.hpp"
 #include "base/spin.hpp"
-#include "coherence.hpp"
 #include "failure.hpp"
+#include "machine/coherence.hpp"
 #include "task.hpp"
 
 namespace consort {

@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "team.hpp"
+#include "machine/team.hpp"
 #include "worker.hpp"
 
 namespace consort {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "coherence.hpp"
+#include "machine/coherence.hpp"
 
 namespace consort {
 

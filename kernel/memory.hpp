@@ -16,10 +16,10 @@
 
 #include "base/result.hpp"
 #include "hints.hpp"
+#include "machine/route.hpp"
 #include "mover.hpp"
 #include "outlook.hpp"
 #include "replica.hpp"
-#include "route.hpp"
 #include "staging.hpp"
 #include "transfer.hpp"
 #include "victims.hpp"

@@ -15,8 +15,8 @@
 
 #include "base/park.hpp"
 #include "base/result.hpp"
-#include "bus.hpp"
-#include "flow.hpp"
+#include "machine/link_credit.hpp"
+#include "machine/shared_link.hpp"
 
 namespace consort {
 

@@ -6,9 +6,9 @@
 
 #include "api.hpp"
 #include "base/last_error.hpp"
+#include "machine/topology.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"
-#include "topology.hpp"
 
 namespace consort {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "base/last_error.hpp"
 #include "base/process.hpp"
-#include "figures.hpp"
 #include "links.hpp"
+#include "machine/link_benchmark.hpp"
+#include "machine/link_calibration.hpp"
 #include "models.hpp"
-#include "probe.hpp"
 #include "queue.hpp"
 #include "tracer.hpp"
 #include "wait.hpp"

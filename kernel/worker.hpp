@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "hand.hpp"
-#include "topology.hpp"
+#include "machine/topology.hpp"
 
 namespace consort {
 

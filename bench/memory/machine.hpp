@@ -5,7 +5,7 @@
 #include <consort/consort.h>
 #include <consort/memory.h>
 #include <kernel/api.hpp>
-#include <kernel/topology.hpp>
+#include <kernel/machine/topology.hpp>
 
 #include <poll.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // Files of measured links, and the frame of all kept files. Input: a byte; 0: the file as it is, else the lines of one whose
 // head and sum are right.
 #include "fuzz.hpp"
-#include "kernel/figure_file.hpp"
+#include "kernel/machine/link_calibration_file.hpp"
 
 #include <cmath>
 #include <filesystem>

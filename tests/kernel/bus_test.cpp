@@ -1,5 +1,5 @@
 // Who shares a bus with others gets on it in the order in which it asked, a few at a time, and nobody is forgotten.
-#include "bus.hpp"
+#include "machine/shared_link.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The table of coherence, tried whole: every set of valid replicas, every space, every event, against a model that knows no
 // rules, only which bytes are where (DAT-16, DAT-17).
-#include "coherence.hpp"
+#include "machine/coherence.hpp"
 
 #include <gtest/gtest.h>
 

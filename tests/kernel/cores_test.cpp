@@ -1,5 +1,5 @@
 // The arbiter of cores.
-#include "cores.hpp"
+#include "machine/cores.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What is measured of links, what of it is believed, and what is kept: kernel/figures, figure_file, probe.
-#include <figure_file.hpp>
-#include <figures.hpp>
+#include <machine/link_calibration_file.hpp>
+#include <machine/link_calibration.hpp>
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // How much a mover sends over a link before the first of it has arrived.
-#include "flow.hpp"
+#include "machine/link_credit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "topology.hpp"
+#include "machine/topology.hpp"
 
 #include <algorithm>
 #include <cmath>

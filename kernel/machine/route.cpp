@@ -1,8 +1,8 @@
-#include "route.hpp"
+#include "machine/route.hpp"
 
 #include <limits>
 
-#include "topology.hpp"
+#include "machine/topology.hpp"
 
 namespace consort {
 

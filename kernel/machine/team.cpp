@@ -1,13 +1,13 @@
-#include "team.hpp"
+#include "machine/team.hpp"
 
 #include <consort/nearby.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "machine/topology.hpp"
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
-#include "topology.hpp"
 
 namespace consort {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "figure_file.hpp"
-#include "probe.hpp"
+#include "machine/link_benchmark.hpp"
+#include "machine/link_calibration_file.hpp"
 
 namespace consort {
 

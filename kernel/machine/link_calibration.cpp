@@ -1,12 +1,12 @@
-#include "figures.hpp"
+#include "machine/link_calibration.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
+#include "machine/topology.hpp"
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
 #include "runtime.hpp"
-#include "topology.hpp"
 
 namespace consort {
 namespace {

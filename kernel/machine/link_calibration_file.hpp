@@ -9,7 +9,7 @@
 
 #include "base/cache_file.hpp"
 #include "base/result.hpp"
-#include "probe.hpp"
+#include "machine/link_benchmark.hpp"
 
 namespace consort {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "flow.hpp"
+#include "machine/link_credit.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "cores.hpp"
+#include "machine/cores.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "bus.hpp"
+#include "machine/shared_link.hpp"
 
 #include <algorithm>
 

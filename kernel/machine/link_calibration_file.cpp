@@ -1,4 +1,4 @@
-#include "figure_file.hpp"
+#include "machine/link_calibration_file.hpp"
 
 #include <algorithm>
 #include <cmath>

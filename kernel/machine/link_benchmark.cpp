@@ -1,4 +1,4 @@
-#include "probe.hpp"
+#include "machine/link_benchmark.hpp"
 
 #include <sched.h>
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "team.hpp"
+#include "machine/team.hpp"
 
 namespace consort {
 
