@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstring>
 
-#include "able.hpp"
 #include "api.hpp"
-#include "footprint.hpp"
 #include "models.hpp"
-#include "modes.hpp"
+#include "task/access_modes.hpp"
+#include "task/eligibility.hpp"
+#include "task/footprint.hpp"
 
 using namespace consort;
 

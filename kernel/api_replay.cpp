@@ -4,10 +4,10 @@
 
 #include "api.hpp"
 #include "discipline.hpp"
-#include "packed_args.hpp"
 #include "recorder.hpp"
 #include "replay.hpp"
 #include "submit.hpp"
+#include "task/packed_args.hpp"
 #include "wait.hpp"
 
 using namespace consort;

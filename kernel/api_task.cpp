@@ -6,8 +6,8 @@
 #include "complete.hpp"
 #include "context.hpp"
 #include "held.hpp"
-#include "replica.hpp"
 #include "submit.hpp"
+#include "task/replica.hpp"
 #include "tree.hpp"
 #include "wait.hpp"
 

@@ -1,7 +1,7 @@
 #include <consort/teams.h>
 
-#include "able.hpp"
 #include "api.hpp"
+#include "task/eligibility.hpp"
 
 using namespace consort;
 

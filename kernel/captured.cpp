@@ -6,11 +6,11 @@
 
 #include "base/last_error.hpp"
 #include "complete.hpp"
-#include "footprint.hpp"
 #include "linking.hpp"
-#include "packed_args.hpp"
 #include "queue.hpp"
 #include "recording.hpp"
+#include "task/footprint.hpp"
+#include "task/packed_args.hpp"
 #include "tracer.hpp"
 
 namespace consort {

@@ -15,8 +15,8 @@
 #include <memory>
 #include <vector>
 
-#include "portable.hpp"
-#include "task.hpp"
+#include "task/portable.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -23,8 +23,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hand.hpp"
 #include "policy.hpp"
+#include "task/thread_state.hpp"
 
 namespace consort {
 

@@ -7,12 +7,12 @@
 #include <cstddef>
 
 #include "base/process.hpp"
-#include "codelet.hpp"
-#include "data.hpp"
-#include "group.hpp"
-#include "hand.hpp"
 #include "runtime.hpp"
-#include "task.hpp"
+#include "task/codelet.hpp"
+#include "task/data.hpp"
+#include "task/group.hpp"
+#include "task/task.hpp"
+#include "task/thread_state.hpp"
 
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // no virtual bases here: the offsets are what they seem
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "data.hpp"
-#include "token.hpp"
+#include "task/commute_token.hpp"
+#include "task/data.hpp"
 
 namespace consort {
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "able.hpp"
 #include "base/last_error.hpp"
 #include "commute.hpp"
 #include "context.hpp"
@@ -11,9 +10,10 @@
 #include "internal.hpp"
 #include "linking.hpp"
 #include "more.hpp"
-#include "packed_args.hpp"
 #include "recorder.hpp"
 #include "reduction.hpp"
+#include "task/eligibility.hpp"
+#include "task/packed_args.hpp"
 #include "tracer.hpp"
 #include "tree.hpp"
 #include "wait.hpp"

@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "complete.hpp"
-#include "modes.hpp"
 #include "more.hpp"
 #include "submit.hpp"
+#include "task/access_modes.hpp"
 #include "turns.hpp"
 
 namespace consort {

@@ -5,13 +5,13 @@
 #include <cstring>
 #include <thread>
 
-#include "able.hpp"
 #include "base/last_error.hpp"
 #include "complete.hpp"
 #include "models.hpp"
 #include "plugin/abi_checks.hpp"
 #include "prepare.hpp"
 #include "runtime.hpp"
+#include "task/eligibility.hpp"
 #include "tracer.hpp"
 
 namespace consort {

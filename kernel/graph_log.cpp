@@ -7,12 +7,12 @@
 #include <cstdio>
 
 #include "base/cache_file.hpp"
-#include "codelet.hpp"
 #include "discipline.hpp"
-#include "footprint.hpp"
 #include "models.hpp"
 #include "plan.hpp"
 #include "runtime.hpp"
+#include "task/codelet.hpp"
+#include "task/footprint.hpp"
 
 namespace consort {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/last_error.hpp"
 #include "callback.hpp"
 #include "more.hpp"
-#include "replica.hpp"
+#include "task/replica.hpp"
 
 namespace consort {
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <atomic>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -5,7 +5,7 @@
 #pragma once
 #include "discipline.hpp"
 #include "draft.hpp"
-#include "links.hpp"
+#include "task/edges.hpp"
 
 namespace consort {
 

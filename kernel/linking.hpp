@@ -2,9 +2,9 @@
 //
 // Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
 #pragma once
-#include "links.hpp"
 #include "policy_push.hpp"
 #include "submit.hpp"
+#include "task/edges.hpp"
 
 namespace consort {
 

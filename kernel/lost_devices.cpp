@@ -1,7 +1,7 @@
 #include "lost_devices.hpp"
 
-#include "able.hpp"
 #include "runtime.hpp"
+#include "task/eligibility.hpp"
 
 namespace consort {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <new>
 
-#include "codelet.hpp"
-#include "data.hpp"
-#include "footprint.hpp"
 #include "models.hpp"
-#include "task_bytes.hpp"
+#include "task/codelet.hpp"
+#include "task/data.hpp"
+#include "task/footprint.hpp"
+#include "task/task_bytes.hpp"
 
 namespace consort {
 namespace {

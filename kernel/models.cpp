@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <limits>
 
-#include "able.hpp"
-#include "footprint.hpp"
 #include "plugin/registry.hpp"
 #include "runtime.hpp"
+#include "task/eligibility.hpp"
+#include "task/footprint.hpp"
 
 namespace consort {
 namespace {

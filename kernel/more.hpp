@@ -5,7 +5,7 @@
 #pragma once
 #include <consort/consort.h>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "data.hpp"
+#include "task/data.hpp"
 
 namespace consort {
 

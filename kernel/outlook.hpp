@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

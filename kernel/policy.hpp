@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "task.hpp"
-#include "told.hpp"
+#include "task/start_report.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

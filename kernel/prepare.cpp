@@ -3,14 +3,14 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "able.hpp"
 #include "base/last_error.hpp"
 #include "commute.hpp"
 #include "complete.hpp"
 #include "models.hpp"
 #include "more.hpp"
-#include "packed_args.hpp"
 #include "reduction.hpp"
+#include "task/eligibility.hpp"
+#include "task/packed_args.hpp"
 #include "tracer.hpp"
 
 namespace consort {

@@ -5,18 +5,18 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "able.hpp"
 #include "base/last_error.hpp"
 #include "complete.hpp"
-#include "footprint.hpp"
 #include "gang.hpp"
-#include "links.hpp"
 #include "models.hpp"
 #include "plugin/status.hpp"
 #include "prepare.hpp"
 #include "reduction.hpp"
 #include "replay.hpp"
-#include "task_bytes.hpp"
+#include "task/edges.hpp"
+#include "task/eligibility.hpp"
+#include "task/footprint.hpp"
+#include "task/task_bytes.hpp"
 #include "tracer.hpp"
 
 namespace consort {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime.hpp"
-#include "task_row.hpp"
+#include "task/task_fifo.hpp"
 
 namespace consort {
 

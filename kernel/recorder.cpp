@@ -8,7 +8,7 @@
 #include "discipline.hpp"
 #include "draft.hpp"
 #include "linking.hpp"
-#include "packed_args.hpp"
+#include "task/packed_args.hpp"
 
 namespace consort {
 

@@ -19,10 +19,10 @@
 #include "base/result.hpp"
 #include "base/spin.hpp"
 #include "captured.hpp"
-#include "codelet.hpp"
-#include "data.hpp"
-#include "failure.hpp"
-#include "task.hpp"
+#include "task/codelet.hpp"
+#include "task/data.hpp"
+#include "task/failure.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "able.hpp"
 #include "base/last_error.hpp"
 #include "internal.hpp"
 #include "prepare.hpp"
+#include "task/eligibility.hpp"
 
 namespace consort {
 namespace {

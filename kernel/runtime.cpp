@@ -9,11 +9,11 @@
 
 #include "base/last_error.hpp"
 #include "base/process.hpp"
-#include "links.hpp"
 #include "machine/link_benchmark.hpp"
 #include "machine/link_calibration.hpp"
 #include "models.hpp"
 #include "queue.hpp"
+#include "task/edges.hpp"
 #include "tracer.hpp"
 #include "wait.hpp"
 

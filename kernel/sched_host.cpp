@@ -2,13 +2,13 @@
 // locked.
 #include <algorithm>
 
-#include "able.hpp"
-#include "codelet.hpp"
-#include "data.hpp"
 #include "plugin/registry.hpp"
 #include "runtime.hpp"
 #include "sched_data.hpp"
 #include "sched_model.hpp"
+#include "task/codelet.hpp"
+#include "task/data.hpp"
+#include "task/eligibility.hpp"
 #include "tracer.hpp"
 
 namespace consort {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "replica.hpp"
+#include "task/replica.hpp"
 
 namespace consort {
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "failure.hpp"
-#include "task.hpp"
+#include "task/failure.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

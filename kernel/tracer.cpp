@@ -9,10 +9,10 @@
 #include <cstring>
 
 #include "base/cache_file.hpp"
-#include "codelet.hpp"
-#include "data.hpp"
-#include "replica.hpp"
 #include "runtime.hpp"
+#include "task/codelet.hpp"
+#include "task/data.hpp"
+#include "task/replica.hpp"
 #include "transfer.hpp"
 #include "worker.hpp"
 

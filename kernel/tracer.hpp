@@ -12,7 +12,7 @@
 
 #include "base/result.hpp"
 #include "graph_log.hpp"
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -8,7 +8,7 @@
 #include "base/last_error.hpp"
 #include "internal.hpp"
 #include "linking.hpp"
-#include "replica.hpp"
+#include "task/replica.hpp"
 
 namespace consort {
 namespace {

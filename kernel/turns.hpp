@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

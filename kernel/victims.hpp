@@ -5,7 +5,7 @@
 #pragma once
 #include <vector>
 
-#include "replica.hpp"
+#include "task/replica.hpp"
 
 namespace consort {
 

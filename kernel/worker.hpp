@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "hand.hpp"
 #include "machine/topology.hpp"
+#include "task/thread_state.hpp"
 
 namespace consort {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "fuzz.hpp"
-#include "kernel/packed_args.hpp"
+#include "kernel/task/packed_args.hpp"
 
 using namespace consort;
 

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "sequence_watch.hpp"
+#include "task/sequence_detector.hpp"
 
 #include <algorithm>
 #include <cstddef>

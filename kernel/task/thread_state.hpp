@@ -11,9 +11,9 @@
 
 #include "base/park.hpp"
 #include "base/stack_headroom.hpp"
-#include "sequence_watch.hpp"
-#include "task.hpp"
-#include "told.hpp"
+#include "task/sequence_detector.hpp"
+#include "task/start_report.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "data.hpp"
+#include "task/data.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include "plan.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
-#include "replica.hpp"
 #include "runtime.hpp"
+#include "task/replica.hpp"
 
 namespace consort {
 namespace {

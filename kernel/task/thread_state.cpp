@@ -1,4 +1,4 @@
-#include "hand.hpp"
+#include "task/thread_state.hpp"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

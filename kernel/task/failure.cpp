@@ -1,4 +1,4 @@
-#include "failure.hpp"
+#include "task/failure.hpp"
 
 #include <algorithm>
 #include <unordered_set>

@@ -14,9 +14,9 @@
 
 #include "base/relaxed_value.hpp"
 #include "base/spin.hpp"
-#include "failure.hpp"
 #include "machine/coherence.hpp"
-#include "task.hpp"
+#include "task/failure.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "failure.hpp"
-#include "hand.hpp"
+#include "task/failure.hpp"
+#include "task/thread_state.hpp"
 
 namespace consort {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "able.hpp"
+#include "task/eligibility.hpp"
 
 #include "base/last_error.hpp"
 #include "complete.hpp"

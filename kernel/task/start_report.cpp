@@ -1,4 +1,4 @@
-#include "told.hpp"
+#include "task/start_report.hpp"
 
 #include "models.hpp"
 #include "runtime.hpp"

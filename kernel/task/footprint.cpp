@@ -1,6 +1,6 @@
-#include "footprint.hpp"
+#include "task/footprint.hpp"
 
-#include "data.hpp"
+#include "task/data.hpp"
 
 namespace consort {
 

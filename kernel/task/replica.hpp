@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/relaxed_value.hpp"
-#include "data.hpp"
 #include "machine/coherence.hpp"
+#include "task/data.hpp"
 
 namespace consort {
 

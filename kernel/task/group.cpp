@@ -1,4 +1,4 @@
-#include "group.hpp"
+#include "task/group.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>

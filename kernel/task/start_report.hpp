@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "task.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "portable.hpp"
+#include "task/portable.hpp"
 
 namespace consort {
 

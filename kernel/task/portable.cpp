@@ -1,4 +1,4 @@
-#include "portable.hpp"
+#include "task/portable.hpp"
 
 #include <algorithm>
 #include <new>

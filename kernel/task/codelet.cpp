@@ -1,12 +1,12 @@
-#include "codelet.hpp"
+#include "task/codelet.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "machine/topology.hpp"
-#include "modes.hpp"
-#include "task.hpp"
+#include "task/access_modes.hpp"
+#include "task/task.hpp"
 
 namespace consort {
 
