@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "api.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "task/access_modes.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"

@@ -13,8 +13,8 @@
 #include <tuple>
 
 #include "api.hpp"
-#include "model_file.hpp"
-#include "samples.hpp"
+#include "model/model_file.hpp"
+#include "model/sample_window.hpp"
 
 using namespace consort;
 

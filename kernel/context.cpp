@@ -5,7 +5,7 @@
 
 #include "base/last_error.hpp"
 #include "complete.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"

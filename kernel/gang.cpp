@@ -7,7 +7,7 @@
 
 #include "base/last_error.hpp"
 #include "complete.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "plugin/abi_checks.hpp"
 #include "prepare.hpp"
 #include "runtime.hpp"

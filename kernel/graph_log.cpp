@@ -8,7 +8,7 @@
 
 #include "base/cache_file.hpp"
 #include "discipline.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "plan.hpp"
 #include "runtime.hpp"
 #include "task/codelet.hpp"

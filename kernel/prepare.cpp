@@ -6,7 +6,7 @@
 #include "base/last_error.hpp"
 #include "commute.hpp"
 #include "complete.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "more.hpp"
 #include "reduction.hpp"
 #include "task/eligibility.hpp"

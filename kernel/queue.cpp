@@ -8,7 +8,7 @@
 #include "base/last_error.hpp"
 #include "complete.hpp"
 #include "gang.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "plugin/status.hpp"
 #include "prepare.hpp"
 #include "reduction.hpp"

@@ -11,7 +11,7 @@
 #include "base/process.hpp"
 #include "machine/link_benchmark.hpp"
 #include "machine/link_calibration.hpp"
-#include "models.hpp"
+#include "model/models.hpp"
 #include "queue.hpp"
 #include "task/edges.hpp"
 #include "tracer.hpp"

@@ -1,6 +1,6 @@
 #include "sched_model.hpp"
 
-#include "models.hpp"
+#include "model/models.hpp"
 #include "runtime.hpp"
 
 namespace consort::sched {

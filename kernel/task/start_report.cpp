@@ -1,6 +1,6 @@
 #include "task/start_report.hpp"
 
-#include "models.hpp"
+#include "model/models.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "api/harness.hpp"
-#include "model_file.hpp"
+#include "model/model_file.hpp"
 #include "support/folder.hpp"
 
 namespace {

@@ -1,7 +1,7 @@
 // Files of models: head and measurements. Input: the text between the first line and the sum, which every file has.
 #include "fuzz.hpp"
-#include "kernel/model_file.hpp"
-#include "kernel/samples.hpp"
+#include "kernel/model/model_file.hpp"
+#include "kernel/model/sample_window.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // Curves through what was measured: that they find what made the points, that a few that lie do not move them, and that
 // nothing is made of too little. PRF-04, PRF-05.
-#include "curve.hpp"
+#include "model/regression.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The window of measurements: what is believed of it when some of them lie, and when things have changed for good.
-#include "samples.hpp"
+#include "model/sample_window.hpp"
 
 #include <gtest/gtest.h>
 

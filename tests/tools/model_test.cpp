@@ -1,5 +1,5 @@
 // `consort model`: what is kept of what tasks take is listed, shown, checked and drawn; what is wrong is named.
-#include "model_file.hpp"
+#include "model/model_file.hpp"
 #include "tools/command.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "model.hpp"
+#include "model/model.hpp"
 
 #include <algorithm>
 #include <new>
 
-#include "models.hpp"
+#include "model/models.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/footprint.hpp"

@@ -1,4 +1,4 @@
-#include "curve.hpp"
+#include "model/regression.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "model_curves.hpp"
-#include "model_file.hpp"
-#include "samples.hpp"
+#include "model/model_curves.hpp"
+#include "model/model_file.hpp"
+#include "model/sample_window.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "model_curves.hpp"
+#include "model/model_curves.hpp"
 
 #include <algorithm>
 #include <bit>

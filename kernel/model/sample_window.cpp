@@ -1,4 +1,4 @@
-#include "samples.hpp"
+#include "model/sample_window.hpp"
 
 #include <algorithm>
 #include <cmath>

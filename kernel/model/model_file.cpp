@@ -1,4 +1,4 @@
-#include "model_file.hpp"
+#include "model/model_file.hpp"
 
 #include <consort/model.h>
 
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "samples.hpp"
+#include "model/sample_window.hpp"
 
 namespace consort {
 namespace {

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <memory>
 
-#include "curve.hpp"
+#include "model/regression.hpp"
 
 namespace consort {
 

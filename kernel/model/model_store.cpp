@@ -1,9 +1,9 @@
-#include "model_store.hpp"
+#include "model/model_store.hpp"
 
 #include <algorithm>
 #include <tuple>
 
-#include "models.hpp"
+#include "model/models.hpp"
 #include "runtime.hpp"
 
 namespace consort {

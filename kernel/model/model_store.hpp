@@ -5,7 +5,7 @@
 #pragma once
 #include <string>
 
-#include "model_file.hpp"
+#include "model/model_file.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "models.hpp"
+#include "model/models.hpp"
 
 #include <algorithm>
 #include <cmath>

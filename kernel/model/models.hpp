@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "model.hpp"
-#include "model_store.hpp"
+#include "model/model.hpp"
+#include "model/model_store.hpp"
 
 namespace consort {
 
