@@ -2,7 +2,7 @@
 #include <consort/contexts.h>
 
 #include "api.hpp"
-#include "context.hpp"
+#include "sched/context.hpp"
 #include "wait.hpp"
 
 using namespace consort;

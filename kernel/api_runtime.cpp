@@ -3,8 +3,8 @@
 
 #include "api.hpp"
 #include "complete.hpp"
-#include "context.hpp"
 #include "door.hpp"
+#include "sched/context.hpp"
 #include "wait.hpp"
 
 using namespace consort;

@@ -5,7 +5,7 @@
 #pragma once
 #include "runtime.hpp"  // first: it brings consort.h
 
-#include "policy_push.hpp"
+#include "sched/policy_push.hpp"
 
 namespace consort {
 

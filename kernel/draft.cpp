@@ -4,7 +4,6 @@
 
 #include "base/last_error.hpp"
 #include "commute.hpp"
-#include "context.hpp"
 #include "discipline.hpp"
 #include "formats.hpp"
 #include "internal.hpp"
@@ -12,6 +11,7 @@
 #include "more.hpp"
 #include "recorder.hpp"
 #include "reduction.hpp"
+#include "sched/context.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
 #include "tracer.hpp"

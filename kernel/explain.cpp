@@ -7,8 +7,8 @@
 
 #include "api.hpp"
 #include "complete.hpp"
-#include "context.hpp"
 #include "queue.hpp"
+#include "sched/context.hpp"
 
 namespace consort {
 

@@ -4,7 +4,7 @@
 // waiting thread sees the end: see announce().
 #pragma once
 #include "complete.hpp"
-#include "context.hpp"
+#include "sched/context.hpp"
 #include "wait.hpp"
 
 namespace consort {

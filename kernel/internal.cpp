@@ -1,8 +1,8 @@
 #include "internal.hpp"
 
 #include "base/last_error.hpp"
-#include "context.hpp"
 #include "linking.hpp"
+#include "sched/context.hpp"
 #include "tracer.hpp"
 
 namespace consort {

@@ -2,7 +2,7 @@
 //
 // Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
 #pragma once
-#include "policy_push.hpp"
+#include "sched/policy_push.hpp"
 #include "submit.hpp"
 #include "task/edges.hpp"
 

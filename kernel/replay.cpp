@@ -4,11 +4,11 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "context.hpp"
 #include "discipline.hpp"
 #include "draft.hpp"
 #include "linking.hpp"
 #include "recorder.hpp"
+#include "sched/context.hpp"
 
 namespace consort {
 namespace {

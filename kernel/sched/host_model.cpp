@@ -1,4 +1,4 @@
-#include "sched_model.hpp"
+#include "sched/host_model.hpp"
 
 #include "model/models.hpp"
 #include "runtime.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "context.hpp"
 #include "runtime.hpp"
+#include "sched/context.hpp"
 
 namespace consort {
 

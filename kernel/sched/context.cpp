@@ -1,4 +1,4 @@
-#include "context.hpp"
+#include "sched/context.hpp"
 
 #include <algorithm>
 #include <utility>

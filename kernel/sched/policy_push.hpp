@@ -1,7 +1,7 @@
 // policy_push.hpp — Policy::push of one new task, inline: the path of each submission that is ready at once.
 #pragma once
-#include "policy.hpp"
 #include "runtime.hpp"
+#include "sched/policy.hpp"
 
 namespace consort {
 

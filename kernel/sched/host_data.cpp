@@ -1,4 +1,4 @@
-#include "sched_data.hpp"
+#include "sched/host_data.hpp"
 
 #include "plugin/registry.hpp"
 #include "runtime.hpp"

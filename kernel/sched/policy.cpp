@@ -1,14 +1,14 @@
-#include "policy.hpp"
+#include "sched/policy.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/last_error.hpp"
-#include "context.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"
+#include "sched/context.hpp"
 
 namespace consort {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "plugin/registry.hpp"
 #include "runtime.hpp"
-#include "sched_data.hpp"
-#include "sched_model.hpp"
+#include "sched/host_data.hpp"
+#include "sched/host_model.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/eligibility.hpp"

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy.hpp"
+#include "sched/policy.hpp"
 #include "task/thread_state.hpp"
 
 namespace consort {
