@@ -1,8 +1,8 @@
 // api_data.cpp — consort.h: how the accesses of a datum are ordered and united.
 #include "api_datum.hpp"
-#include "discipline.hpp"
-#include "formats.hpp"
-#include "reduction.hpp"
+#include "graph/access_order.hpp"
+#include "graph/formats.hpp"
+#include "graph/reduction.hpp"
 
 using namespace consort;
 

@@ -1,9 +1,9 @@
 // api_plan.cpp — partition.h.
 #include "api.hpp"
-#include "complete.hpp"
-#include "linking.hpp"
-#include "submit.hpp"
-#include "tree.hpp"
+#include "graph/complete.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/submit.hpp"
 
 using namespace consort;
 

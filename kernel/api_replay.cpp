@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "api.hpp"
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
+#include "graph/submit.hpp"
 #include "recorder.hpp"
 #include "replay.hpp"
-#include "submit.hpp"
 #include "task/packed_args.hpp"
 #include "wait.hpp"
 

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "api.hpp"
-#include "complete.hpp"
 #include "door.hpp"
+#include "graph/complete.hpp"
 #include "sched/context.hpp"
 #include "wait.hpp"
 

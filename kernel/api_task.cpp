@@ -2,13 +2,13 @@
 #include <cstring>
 
 #include "api_datum.hpp"
-#include "callback.hpp"
-#include "complete.hpp"
-#include "held.hpp"
+#include "graph/acquired_data.hpp"
+#include "graph/callback.hpp"
+#include "graph/complete.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/submit.hpp"
 #include "sched/context.hpp"
-#include "submit.hpp"
 #include "task/replica.hpp"
-#include "tree.hpp"
 #include "wait.hpp"
 
 using namespace consort;

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
-#include "linking.hpp"
+#include "graph/complete.hpp"
+#include "graph/link_steps.hpp"
 #include "queue.hpp"
 #include "recording.hpp"
 #include "task/footprint.hpp"

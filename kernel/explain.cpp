@@ -6,7 +6,7 @@
 #include "explain.hpp"
 
 #include "api.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "queue.hpp"
 #include "sched/context.hpp"
 

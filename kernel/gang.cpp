@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "model/models.hpp"
 #include "plugin/abi_checks.hpp"
 #include "prepare.hpp"

@@ -7,9 +7,9 @@
 #include <cstdio>
 
 #include "base/cache_file.hpp"
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
+#include "graph/partition_plan.hpp"
 #include "model/models.hpp"
-#include "plan.hpp"
 #include "runtime.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "submit.hpp"
+#include "graph/submit.hpp"
 
 namespace consort {
 

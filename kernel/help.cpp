@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "goal.hpp"
+#include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
 #include "queue.hpp"
 #include "quiet.hpp"
-#include "submit.hpp"
 
 namespace consort {
 namespace {

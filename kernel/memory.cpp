@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "plugin/config.hpp"
 #include "runtime.hpp"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/reduction.hpp"
 #include "memory.hpp"
-#include "reduction.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -5,10 +5,10 @@
 // where all parts are. What else has to be copied goes home, for there every part has its place.
 #include <algorithm>
 
-#include "complete.hpp"
+#include "graph/complete.hpp"
+#include "graph/partition_plan.hpp"
+#include "graph/reduction.hpp"
 #include "memory.hpp"
-#include "plan.hpp"
-#include "reduction.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
-#include "formats.hpp"
+#include "graph/complete.hpp"
+#include "graph/formats.hpp"
+#include "graph/reduction.hpp"
 #include "memory.hpp"
-#include "reduction.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
+#include "graph/partition_plan.hpp"
 #include "memory.hpp"
-#include "plan.hpp"
 #include "runtime.hpp"
 #include "tracer.hpp"
 

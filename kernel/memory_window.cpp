@@ -6,8 +6,8 @@
 // the whole; else each part has contents of its own, and is fetched and saved by itself.
 #include <algorithm>
 
+#include "graph/partition_plan.hpp"
 #include "memory.hpp"
-#include "plan.hpp"
 #include "runtime.hpp"
 
 namespace consort {

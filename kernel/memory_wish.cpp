@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "memory.hpp"
 #include "runtime.hpp"
 

@@ -4,11 +4,11 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "commute.hpp"
-#include "complete.hpp"
+#include "graph/commute.hpp"
+#include "graph/complete.hpp"
+#include "graph/reduction.hpp"
+#include "graph/task_options.hpp"
 #include "model/models.hpp"
-#include "more.hpp"
-#include "reduction.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
 #include "tracer.hpp"

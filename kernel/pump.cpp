@@ -3,9 +3,9 @@
 #include "base/last_error.hpp"
 #include "gang.hpp"
 #include "goal.hpp"
+#include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
 #include "queue.hpp"
-#include "submit.hpp"
 
 namespace consort {
 namespace {

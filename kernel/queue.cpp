@@ -6,12 +6,12 @@
 #include <cstdlib>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
 #include "gang.hpp"
+#include "graph/complete.hpp"
+#include "graph/reduction.hpp"
 #include "model/models.hpp"
 #include "plugin/status.hpp"
 #include "prepare.hpp"
-#include "reduction.hpp"
 #include "replay.hpp"
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"

@@ -1,8 +1,8 @@
 #include "quiet.hpp"
 
-#include "complete.hpp"
+#include "graph/complete.hpp"
+#include "graph/submit.hpp"
 #include "queue.hpp"
-#include "submit.hpp"
 #include "wait.hpp"
 
 namespace consort {

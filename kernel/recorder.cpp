@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "discipline.hpp"
-#include "draft.hpp"
-#include "linking.hpp"
+#include "graph/access_order.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/submit_full.hpp"
 #include "task/packed_args.hpp"
 
 namespace consort {

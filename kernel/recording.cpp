@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
 #include "recorder.hpp"
 #include "replay.hpp"
 #include "runtime.hpp"

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "discipline.hpp"
-#include "draft.hpp"
-#include "linking.hpp"
+#include "graph/access_order.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/submit_full.hpp"
 #include "recorder.hpp"
 #include "sched/context.hpp"
 

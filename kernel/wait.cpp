@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "base/last_error.hpp"
-#include "callback.hpp"
-#include "complete.hpp"
 #include "door.hpp"
 #include "explain.hpp"
-#include "formats.hpp"
 #include "goal.hpp"
+#include "graph/callback.hpp"
+#include "graph/complete.hpp"
+#include "graph/formats.hpp"
+#include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
 #include "quiet.hpp"
-#include "submit.hpp"
 
 namespace consort {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "plugin/abi_checks.hpp"
 #include "prepare.hpp"
 #include "queue.hpp"

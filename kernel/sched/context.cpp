@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"

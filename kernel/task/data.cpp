@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "discipline.hpp"
-#include "plan.hpp"
+#include "graph/access_order.hpp"
+#include "graph/partition_plan.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"

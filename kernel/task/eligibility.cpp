@@ -1,8 +1,8 @@
 #include "task/eligibility.hpp"
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
-#include "reduction.hpp"
+#include "graph/complete.hpp"
+#include "graph/reduction.hpp"
 
 namespace consort {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/last_error.hpp"
-#include "callback.hpp"
+#include "graph/callback.hpp"
 #include "runtime.hpp"
 
 namespace consort {

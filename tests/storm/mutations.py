@@ -23,11 +23,11 @@ STORM = RELEASE / 'tests/storm'
 # name: (what is broken, file, text, its replacement); the text occurs once in the file.
 MUTATIONS = {
     'war_edge': (
-        'dependence: a writer does not wait for the last of several readers', 'kernel/linking.hpp',
+        'dependence: a writer does not wait for the last of several readers', 'kernel/graph/link_steps.hpp',
         'for (uint32_t r = 0; r < d.nreaders; ++r) linker.after(d.reader_at(r));',
         'for (uint32_t r = 0; r + 1 < d.nreaders || r == 0; ++r) linker.after(d.reader_at(r));'),
     'poison': (
-        'poison: the last datum of a failed task is not poisoned', 'kernel/failed_task.cpp',
+        'poison: the last datum of a failed task is not poisoned', 'kernel/graph/failed_task.cpp',
         '    for (uint32_t i = 0; i < t->pub.naccess; ++i) {\n      const consort_access &a = t->pub.access[i];\n'
         '      if (!changes(a.mode)) continue;\n      Datum *d',
         '    for (uint32_t i = 0; i + (t->pub.naccess > 1) < t->pub.naccess; ++i) {\n'
@@ -40,10 +40,10 @@ MUTATIONS = {
         'if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {',
         'if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) && (w & word::kCancelled)) {'),
     'commute_lock': (
-        'commute: a task of several locks keeps the first one', 'kernel/commute.cpp',
+        'commute: a task of several locks keeps the first one', 'kernel/graph/commute.cpp',
         'for (; list->held; --list->held) pass_on(', 'for (; list->held > 1; --list->held) pass_on('),
     'commute_handover': (
-        'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/commute.cpp',
+        'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/graph/commute.cpp',
         '    if (keeps) ++list->held;\n    push_again(rt, h, next);', '    if (keeps) ++list->held;\n    else push_again(rt, h, next);'),
     'reservation': (
         'memory: bytes of a freed block stay reserved', 'kernel/memory_spare.cpp',
@@ -55,16 +55,16 @@ MUTATIONS = {
         'wake-up: a copy that is queued does not wake the thread that moves bytes', 'kernel/mover.cpp',
         '  if (rt_.virtual_time) return rt_.memory.stir();  // nobody sleeps there', '  if (rt_.virtual_time) return;'),
     'window_count': (
-        'window: a task with locks is not counted out when it ends', 'kernel/complete.cpp',
+        'window: a task with locks is not counted out when it ends', 'kernel/graph/complete.cpp',
         'if (bits & (kRetire | kGate)) [[unlikely]] return;', 'if (bits & (kRetire | kGate | kTokens)) [[unlikely]] return;'),
     'tag_gate': (
-        'order: a tag that is reached lets its successors go only if its task failed', 'kernel/tags.cpp',
+        'order: a tag that is reached lets its successors go only if its task failed', 'kernel/graph/tags.cpp',
         'Task *const gate = std::exchange(t.gate, nullptr);', 'Task *const gate = failed ? std::exchange(t.gate, nullptr) : nullptr;'),
     'reduction_copy': (
-        'reduction: a contribution that was added once keeps its contents', 'kernel/reduction.cpp',
+        'reduction: a contribution that was added once keeps its contents', 'kernel/graph/reduction.cpp',
         '  set_contents(from, 0);\n  return CONSORT_OK;', '  return CONSORT_OK;'),
     'token_retry': (
-        'release order: a task that is refused a lock parks before it gives back the others', 'kernel/commute.cpp',
+        'release order: a task that is refused a lock parks before it gives back the others', 'kernel/graph/commute.cpp',
         '    else\n      while (i > list.held) pass_on(rt, h, token_of(list.datum()[--i]), false);\n    if (refused.park(t)) return false;',
         '    if (refused.park(t)) return false;\n    if (elder != t->pub.id)\n      while (i > list.held) pass_on(rt, h, token_of(list.datum()[--i]), false);'),
 }

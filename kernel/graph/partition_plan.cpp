@@ -1,10 +1,10 @@
-#include "plan.hpp"
+#include "graph/partition_plan.hpp"
 
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "submit.hpp"
-#include "tree.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/submit.hpp"
 
 namespace consort {
 namespace {

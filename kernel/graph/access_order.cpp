@@ -1,10 +1,10 @@
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
 
 #include "base/last_error.hpp"
-#include "formats.hpp"
-#include "internal.hpp"
-#include "reduction.hpp"
-#include "tree.hpp"
+#include "graph/formats.hpp"
+#include "graph/internal_task.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/reduction.hpp"
 
 namespace consort {
 

@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "base/spin.hpp"
-#include "more.hpp"
+#include "graph/task_options.hpp"
 
 namespace consort {
 

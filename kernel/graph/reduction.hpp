@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "base/result.hpp"
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
 
 namespace consort {
 

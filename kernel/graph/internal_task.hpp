@@ -3,8 +3,8 @@
 // Made and sent under the submission right, by the thread that has it. They count in the group of the task for whose
 // sake they are made, so that whoever waits for it waits for them. None has a callback.
 #pragma once
-#include "discipline.hpp"
-#include "draft.hpp"
+#include "graph/access_order.hpp"
+#include "graph/submit_full.hpp"
 #include "task/edges.hpp"
 
 namespace consort {

@@ -1,4 +1,4 @@
-#include "tree.hpp"
+#include "graph/partition_order.hpp"
 
 #include <consort/memory.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "internal.hpp"
-#include "linking.hpp"
+#include "graph/internal_task.hpp"
+#include "graph/link_steps.hpp"
 #include "task/replica.hpp"
 
 namespace consort {

@@ -1,8 +1,8 @@
-#include "held.hpp"
+#include "graph/acquired_data.hpp"
 
 #include "base/last_error.hpp"
-#include "callback.hpp"
-#include "more.hpp"
+#include "graph/callback.hpp"
+#include "graph/task_options.hpp"
 #include "task/replica.hpp"
 
 namespace consort {

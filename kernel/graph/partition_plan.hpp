@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/arena.hpp"
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
 
 namespace consort {
 

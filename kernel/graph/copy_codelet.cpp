@@ -1,12 +1,12 @@
-#include "copying.hpp"
+#include "graph/copy_codelet.hpp"
 
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "base/last_error.hpp"
+#include "graph/submit.hpp"
 #include "plugin/status.hpp"
-#include "submit.hpp"
 
 namespace consort {
 namespace {

@@ -1,4 +1,4 @@
-#include "tags.hpp"
+#include "graph/tags.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
-#include "linking.hpp"
-#include "more.hpp"
+#include "graph/complete.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/task_options.hpp"
 
 namespace consort {
 namespace {

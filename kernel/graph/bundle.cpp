@@ -1,4 +1,4 @@
-#include "bundle.hpp"
+#include "graph/bundle.hpp"
 
 #include "base/last_error.hpp"
 

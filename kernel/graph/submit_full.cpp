@@ -1,21 +1,21 @@
-#include "draft.hpp"
+#include "graph/submit_full.hpp"
 
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "commute.hpp"
-#include "discipline.hpp"
-#include "formats.hpp"
-#include "internal.hpp"
-#include "linking.hpp"
-#include "more.hpp"
+#include "graph/access_order.hpp"
+#include "graph/commute.hpp"
+#include "graph/formats.hpp"
+#include "graph/internal_task.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/reduction.hpp"
+#include "graph/task_options.hpp"
 #include "recorder.hpp"
-#include "reduction.hpp"
 #include "sched/context.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
 #include "tracer.hpp"
-#include "tree.hpp"
 #include "wait.hpp"
 
 namespace consort {

@@ -1,4 +1,4 @@
-#include "ends.hpp"
+#include "graph/completion_hold.hpp"
 
 #include <mutex>
 

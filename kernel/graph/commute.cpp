@@ -1,10 +1,10 @@
-#include "commute.hpp"
+#include "graph/commute.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "discipline.hpp"
-#include "draft.hpp"
+#include "graph/access_order.hpp"
+#include "graph/submit_full.hpp"
 
 namespace consort {
 namespace {

@@ -1,9 +1,9 @@
-#include "reduction.hpp"
+#include "graph/reduction.hpp"
 
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "internal.hpp"
+#include "graph/internal_task.hpp"
 #include "prepare.hpp"
 #include "task/eligibility.hpp"
 

@@ -1,6 +1,6 @@
-#include "callback.hpp"
+#include "graph/callback.hpp"
 
-#include "complete.hpp"
+#include "graph/complete.hpp"
 
 namespace consort {
 

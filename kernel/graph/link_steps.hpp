@@ -2,8 +2,8 @@
 //
 // Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
 #pragma once
+#include "graph/submit.hpp"
 #include "sched/policy_push.hpp"
-#include "submit.hpp"
 #include "task/edges.hpp"
 
 namespace consort {

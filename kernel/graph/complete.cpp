@@ -1,4 +1,4 @@
-#include "complete.hpp"
+#include "graph/complete.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,18 +6,18 @@
 #include <utility>
 
 #include "base/last_error.hpp"
-#include "callback.hpp"
-#include "commute.hpp"
-#include "held.hpp"
-#include "more.hpp"
+#include "graph/acquired_data.hpp"
+#include "graph/callback.hpp"
+#include "graph/commute.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/reduction.hpp"
+#include "graph/task_options.hpp"
 #include "prepare.hpp"
 #include "queue.hpp"
-#include "reduction.hpp"
 #include "replay.hpp"
 #include "sched/context.hpp"
 #include "staging.hpp"
 #include "task/edges.hpp"
-#include "tree.hpp"
 #include "wait.hpp"
 
 namespace consort {

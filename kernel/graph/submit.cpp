@@ -1,11 +1,11 @@
-#include "submit.hpp"
+#include "graph/submit.hpp"
 
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
-#include "discipline.hpp"
-#include "linking.hpp"
+#include "graph/access_order.hpp"
+#include "graph/complete.hpp"
+#include "graph/link_steps.hpp"
 #include "wait.hpp"
 
 namespace consort {

@@ -8,8 +8,8 @@
 //
 // Under the right over the tree, which one lock covers; but for what the steps do when their turn comes.
 #pragma once
-#include "draft.hpp"
-#include "plan.hpp"
+#include "graph/partition_plan.hpp"
+#include "graph/submit_full.hpp"
 
 namespace consort {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/last_error.hpp"
-#include "complete.hpp"
+#include "graph/complete.hpp"
 #include "recording.hpp"
 
 namespace consort {

@@ -4,11 +4,11 @@
 #pragma once
 #include <cstdlib>
 
-#include "complete.hpp"
-#include "more.hpp"
-#include "submit.hpp"
+#include "graph/complete.hpp"
+#include "graph/repeat.hpp"
+#include "graph/submit.hpp"
+#include "graph/task_options.hpp"
 #include "task/access_modes.hpp"
-#include "turns.hpp"
 
 namespace consort {
 

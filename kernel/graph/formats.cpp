@@ -1,7 +1,7 @@
-#include "formats.hpp"
+#include "graph/formats.hpp"
 
 #include "base/last_error.hpp"
-#include "internal.hpp"
+#include "graph/internal_task.hpp"
 
 namespace consort {
 namespace {

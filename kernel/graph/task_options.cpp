@@ -1,13 +1,13 @@
-#include "more.hpp"
+#include "graph/task_options.hpp"
 
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "bundle.hpp"
-#include "callback.hpp"
-#include "draft.hpp"
-#include "linking.hpp"
-#include "turns.hpp"
+#include "graph/bundle.hpp"
+#include "graph/callback.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/repeat.hpp"
+#include "graph/submit_full.hpp"
 
 namespace consort {
 namespace {

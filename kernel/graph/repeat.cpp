@@ -1,13 +1,13 @@
-#include "turns.hpp"
+#include "graph/repeat.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "callback.hpp"
-#include "complete.hpp"
-#include "linking.hpp"
-#include "more.hpp"
+#include "graph/callback.hpp"
+#include "graph/complete.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/task_options.hpp"
 
 namespace consort {
 

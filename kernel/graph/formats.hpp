@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "discipline.hpp"
+#include "graph/access_order.hpp"
 
 namespace consort {
 

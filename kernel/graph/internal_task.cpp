@@ -1,7 +1,7 @@
-#include "internal.hpp"
+#include "graph/internal_task.hpp"
 
 #include "base/last_error.hpp"
-#include "linking.hpp"
+#include "graph/link_steps.hpp"
 #include "sched/context.hpp"
 #include "tracer.hpp"
 
