@@ -2,8 +2,8 @@
 #include <consort/contexts.h>
 
 #include "api.hpp"
+#include "exec/wait.hpp"
 #include "sched/context.hpp"
-#include "wait.hpp"
 
 using namespace consort;
 

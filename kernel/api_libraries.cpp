@@ -5,9 +5,9 @@
 #include <consort/libraries.h>
 
 #include "api.hpp"
+#include "exec/worker.hpp"
 #include "machine/topology.hpp"
 #include "plugin/host.hpp"
-#include "worker.hpp"
 
 namespace consort {
 namespace {

@@ -1,11 +1,11 @@
 // api_order.cpp — order.h: order that data do not say.
 #include "api_datum.hpp"
+#include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/submit.hpp"
 #include "graph/task_options.hpp"
-#include "wait.hpp"
 
 using namespace consort;
 

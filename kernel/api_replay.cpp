@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "api.hpp"
+#include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/submit.hpp"
 #include "recorder.hpp"
 #include "replay.hpp"
 #include "task/packed_args.hpp"
-#include "wait.hpp"
 
 using namespace consort;
 

@@ -3,9 +3,9 @@
 
 #include "api.hpp"
 #include "door.hpp"
+#include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"
-#include "wait.hpp"
 
 using namespace consort;
 

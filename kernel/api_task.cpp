@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "api_datum.hpp"
+#include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"
 #include "graph/complete.hpp"
@@ -9,7 +10,6 @@
 #include "graph/submit.hpp"
 #include "sched/context.hpp"
 #include "task/replica.hpp"
-#include "wait.hpp"
 
 using namespace consort;
 

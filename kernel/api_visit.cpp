@@ -3,7 +3,7 @@
 
 #include "api.hpp"
 #include "door.hpp"
-#include "wait.hpp"
+#include "exec/wait.hpp"
 
 namespace consort {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
+#include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
-#include "queue.hpp"
 #include "recording.hpp"
 #include "task/footprint.hpp"
 #include "task/packed_args.hpp"

@@ -6,8 +6,8 @@
 #include "explain.hpp"
 
 #include "api.hpp"
+#include "exec/queue.hpp"
 #include "graph/complete.hpp"
-#include "queue.hpp"
 #include "sched/context.hpp"
 
 namespace consort {

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "base/last_error.hpp"
+#include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
 #include "memory.hpp"
-#include "queue.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -9,13 +9,13 @@
 
 #include "base/last_error.hpp"
 #include "base/process.hpp"
+#include "exec/queue.hpp"
+#include "exec/wait.hpp"
 #include "machine/link_benchmark.hpp"
 #include "machine/link_calibration.hpp"
 #include "model/models.hpp"
-#include "queue.hpp"
 #include "task/edges.hpp"
 #include "tracer.hpp"
-#include "wait.hpp"
 
 namespace consort {
 

@@ -12,15 +12,16 @@
 
 #include "base/clock.hpp"
 #include "base/fence.hpp"
-#include "gang.hpp"
+#include "exec/gang.hpp"
+#include "exec/idle_pump.hpp"
+#include "exec/lost_devices.hpp"
+#include "exec/worker.hpp"
 #include "graph/bundle.hpp"
 #include "graph/completion_hold.hpp"
 #include "graph/copy_codelet.hpp"
 #include "graph/partition_plan.hpp"
 #include "graph/repeat.hpp"
 #include "graph/tags.hpp"
-#include "idle_pump.hpp"
-#include "lost_devices.hpp"
 #include "machine/cores.hpp"
 #include "machine/topology.hpp"
 #include "memory.hpp"
@@ -36,7 +37,6 @@
 #include "task/group.hpp"
 #include "task/task.hpp"
 #include "task/thread_state.hpp"
-#include "worker.hpp"
 
 namespace consort {
 

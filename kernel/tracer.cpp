@@ -9,12 +9,12 @@
 #include <cstring>
 
 #include "base/cache_file.hpp"
+#include "exec/worker.hpp"
 #include "runtime.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/replica.hpp"
 #include "transfer.hpp"
-#include "worker.hpp"
 
 namespace consort {
 namespace {

@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "base/last_error.hpp"
+#include "exec/prepare.hpp"
+#include "exec/queue.hpp"
+#include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"
 #include "graph/commute.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
-#include "prepare.hpp"
-#include "queue.hpp"
 #include "replay.hpp"
 #include "sched/context.hpp"
 #include "staging.hpp"
 #include "task/edges.hpp"
-#include "wait.hpp"
 
 namespace consort {
 namespace {

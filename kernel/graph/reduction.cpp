@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
+#include "exec/prepare.hpp"
 #include "graph/internal_task.hpp"
-#include "prepare.hpp"
 #include "task/eligibility.hpp"
 
 namespace consort {

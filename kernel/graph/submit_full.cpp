@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
+#include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/commute.hpp"
 #include "graph/formats.hpp"
@@ -16,7 +17,6 @@
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
 #include "tracer.hpp"
-#include "wait.hpp"
 
 namespace consort {
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <utility>
 
-#include "queue.hpp"
+#include "exec/queue.hpp"
 #include "runtime.hpp"
 
 namespace consort {

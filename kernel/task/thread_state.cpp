@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "exec/wait.hpp"
 #include "runtime.hpp"
-#include "wait.hpp"
 
 namespace consort {
 namespace {

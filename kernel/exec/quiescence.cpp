@@ -1,9 +1,9 @@
-#include "quiet.hpp"
+#include "exec/quiescence.hpp"
 
+#include "exec/queue.hpp"
+#include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "graph/submit.hpp"
-#include "queue.hpp"
-#include "wait.hpp"
 
 namespace consort {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "queue.hpp"
+#include "exec/queue.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "lost_devices.hpp"
+#include "exec/lost_devices.hpp"
 
 #include "runtime.hpp"
 #include "task/eligibility.hpp"

@@ -1,4 +1,4 @@
-#include "queue.hpp"
+#include "exec/queue.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -6,12 +6,12 @@
 #include <cstdlib>
 
 #include "base/last_error.hpp"
-#include "gang.hpp"
+#include "exec/gang.hpp"
+#include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
 #include "plugin/status.hpp"
-#include "prepare.hpp"
 #include "replay.hpp"
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"

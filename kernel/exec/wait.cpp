@@ -1,4 +1,4 @@
-#include "wait.hpp"
+#include "exec/wait.hpp"
 
 #include <algorithm>
 #include <new>
@@ -6,14 +6,14 @@
 
 #include "base/last_error.hpp"
 #include "door.hpp"
+#include "exec/quiescence.hpp"
+#include "exec/wait_condition.hpp"
 #include "explain.hpp"
-#include "goal.hpp"
 #include "graph/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
-#include "quiet.hpp"
 
 namespace consort {
 namespace {

@@ -31,8 +31,8 @@
 #include <string>
 #include <vector>
 
+#include "exec/worker.hpp"
 #include "machine/team.hpp"
-#include "worker.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "prepare.hpp"
+#include "exec/prepare.hpp"
 
 #include <cstdlib>
 #include <cstring>

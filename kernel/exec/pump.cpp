@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "gang.hpp"
-#include "goal.hpp"
+#include "exec/gang.hpp"
+#include "exec/queue.hpp"
+#include "exec/wait_condition.hpp"
 #include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
-#include "queue.hpp"
 
 namespace consort {
 namespace {

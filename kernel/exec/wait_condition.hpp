@@ -3,9 +3,9 @@
 // A value on the waiting thread's stack; only that thread asks it. Whoever ends what is waited for sees it announced, or the
 // waiting thread sees the end: see announce().
 #pragma once
+#include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"
-#include "wait.hpp"
 
 namespace consort {
 

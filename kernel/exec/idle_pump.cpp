@@ -1,4 +1,4 @@
-#include "idle_pump.hpp"
+#include "exec/idle_pump.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
-#include "goal.hpp"
+#include "exec/wait.hpp"
+#include "exec/wait_condition.hpp"
 #include "runtime.hpp"
-#include "wait.hpp"
 
 namespace consort {
 

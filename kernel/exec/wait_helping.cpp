@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "goal.hpp"
+#include "exec/queue.hpp"
+#include "exec/quiescence.hpp"
+#include "exec/wait_condition.hpp"
 #include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
-#include "queue.hpp"
-#include "quiet.hpp"
 
 namespace consort {
 namespace {

@@ -1,4 +1,4 @@
-#include "gang.hpp"
+#include "exec/gang.hpp"
 
 #include <pthread.h>
 
@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "base/last_error.hpp"
+#include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "model/models.hpp"
 #include "plugin/abi_checks.hpp"
-#include "prepare.hpp"
 #include "runtime.hpp"
 #include "task/eligibility.hpp"
 #include "tracer.hpp"

@@ -1,4 +1,4 @@
-#include "worker.hpp"
+#include "exec/worker.hpp"
 
 #include <pthread.h>
 
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/last_error.hpp"
+#include "exec/prepare.hpp"
+#include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "plugin/abi_checks.hpp"
-#include "prepare.hpp"
-#include "queue.hpp"
 #include "runtime.hpp"
 
 namespace consort {
