@@ -6,8 +6,8 @@
 #include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/submit.hpp"
-#include "recorder.hpp"
-#include "replay.hpp"
+#include "replay/recorder.hpp"
+#include "replay/replay.hpp"
 #include "task/packed_args.hpp"
 
 using namespace consort;

@@ -28,7 +28,7 @@
 #include "pinned.hpp"
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
-#include "recording.hpp"
+#include "replay/recording.hpp"
 #include "reports.hpp"
 #include "sched/policy.hpp"
 #include "task/codelet.hpp"

@@ -12,7 +12,7 @@
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
 #include "plugin/status.hpp"
-#include "replay.hpp"
+#include "replay/replay.hpp"
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"

@@ -15,7 +15,7 @@
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
-#include "replay.hpp"
+#include "replay/replay.hpp"
 #include "sched/context.hpp"
 #include "staging.hpp"
 #include "task/edges.hpp"

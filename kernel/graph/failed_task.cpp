@@ -6,7 +6,7 @@
 
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
-#include "recording.hpp"
+#include "replay/recording.hpp"
 
 namespace consort {
 

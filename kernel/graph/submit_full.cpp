@@ -12,7 +12,7 @@
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
-#include "recorder.hpp"
+#include "replay/recorder.hpp"
 #include "sched/context.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"

@@ -18,7 +18,7 @@
 
 #include "base/result.hpp"
 #include "base/spin.hpp"
-#include "captured.hpp"
+#include "replay/captured_graph.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/failure.hpp"

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "recording.hpp"
+#include "replay/recording.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "replay.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "graph/access_order.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/submit_full.hpp"
-#include "recorder.hpp"
+#include "replay/recorder.hpp"
 #include "sched/context.hpp"
 
 namespace consort {

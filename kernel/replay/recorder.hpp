@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "recording.hpp"
+#include "replay/recording.hpp"
 
 namespace consort {
 

@@ -1,11 +1,11 @@
-#include "recording.hpp"
+#include "replay/recording.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "graph/access_order.hpp"
-#include "recorder.hpp"
-#include "replay.hpp"
+#include "replay/recorder.hpp"
+#include "replay/replay.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -1,4 +1,4 @@
-#include "captured.hpp"
+#include "replay/captured_graph.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
-#include "recording.hpp"
+#include "replay/recording.hpp"
 #include "task/footprint.hpp"
 #include "task/packed_args.hpp"
 #include "tracer.hpp"

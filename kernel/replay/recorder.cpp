@@ -1,4 +1,4 @@
-#include "recorder.hpp"
+#include "replay/recorder.hpp"
 
 #include <algorithm>
 #include <cstdlib>
