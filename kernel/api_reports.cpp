@@ -3,8 +3,8 @@
 #include <consort/shared/plain_file.hpp>
 
 #include "api.hpp"
-#include "reports.hpp"
-#include "tracer.hpp"
+#include "observe/reports.hpp"
+#include "observe/tracer.hpp"
 
 using namespace consort;
 

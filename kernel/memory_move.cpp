@@ -4,8 +4,8 @@
 #include "base/last_error.hpp"
 #include "graph/partition_plan.hpp"
 #include "memory.hpp"
+#include "observe/tracer.hpp"
 #include "runtime.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 namespace {

@@ -14,8 +14,8 @@
 #include "machine/link_benchmark.hpp"
 #include "machine/link_calibration.hpp"
 #include "model/models.hpp"
+#include "observe/tracer.hpp"
 #include "task/edges.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-// trace_file.cpp — a trace's text, read: one line each, fields parted by tabs (kernel/tracer.cpp writes it).
+// trace_file.cpp — a trace's text, read: one line each, fields parted by tabs (kernel/observe/tracer.cpp writes it).
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -9,10 +9,10 @@
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "model/models.hpp"
+#include "observe/tracer.hpp"
 #include "plugin/abi_checks.hpp"
 #include "runtime.hpp"
 #include "task/eligibility.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 

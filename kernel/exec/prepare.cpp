@@ -9,9 +9,9 @@
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
 #include "model/models.hpp"
+#include "observe/tracer.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 namespace {

@@ -11,13 +11,13 @@
 #include "graph/complete.hpp"
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
+#include "observe/tracer.hpp"
 #include "plugin/status.hpp"
 #include "replay/replay.hpp"
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
 #include "task/task_bytes.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 

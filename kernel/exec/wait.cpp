@@ -8,11 +8,11 @@
 #include "door.hpp"
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
-#include "explain.hpp"
 #include "graph/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/submit.hpp"
+#include "observe/explain.hpp"
 #include "plugin/abi_checks.hpp"
 
 namespace consort {

@@ -2,8 +2,8 @@
 
 #include "base/last_error.hpp"
 #include "graph/link_steps.hpp"
+#include "observe/tracer.hpp"
 #include "sched/context.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 namespace {

@@ -12,11 +12,11 @@
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
+#include "observe/tracer.hpp"
 #include "replay/recorder.hpp"
 #include "sched/context.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 

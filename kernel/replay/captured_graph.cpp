@@ -8,10 +8,10 @@
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
+#include "observe/tracer.hpp"
 #include "replay/recording.hpp"
 #include "task/footprint.hpp"
 #include "task/packed_args.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 namespace {

@@ -2,6 +2,7 @@
 // locked.
 #include <algorithm>
 
+#include "observe/tracer.hpp"
 #include "plugin/registry.hpp"
 #include "runtime.hpp"
 #include "sched/host_data.hpp"
@@ -9,7 +10,6 @@
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/eligibility.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 namespace {

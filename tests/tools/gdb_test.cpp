@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "debug.hpp"
+#include "observe/debug.hpp"
 #include "tools/command.hpp"
 
 namespace {

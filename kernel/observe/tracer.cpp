@@ -1,4 +1,4 @@
-#include "tracer.hpp"
+#include "observe/tracer.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // and at which offsets the words lie that tools/gdb/consort.py reads. It needs no debugging information for that.
 //
 // Constant data, exported as consort_debug; nobody in the kernel reads it.
-#include "debug.hpp"
+#include "observe/debug.hpp"
 
 #include <cstddef>
 

@@ -1,12 +1,12 @@
-#include "reports.hpp"
+#include "observe/reports.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/last_error.hpp"
+#include "observe/tracer.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"
-#include "tracer.hpp"
 
 namespace consort {
 

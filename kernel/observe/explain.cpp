@@ -3,7 +3,7 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "explain.hpp"
+#include "observe/explain.hpp"
 
 #include "api.hpp"
 #include "exec/queue.hpp"

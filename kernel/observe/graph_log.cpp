@@ -1,4 +1,4 @@
-#include "graph_log.hpp"
+#include "observe/graph_log.hpp"
 
 #include <algorithm>
 #include <bit>

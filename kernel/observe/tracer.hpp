@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "graph_log.hpp"
+#include "observe/graph_log.hpp"
 #include "task/task.hpp"
 
 namespace consort {
