@@ -15,9 +15,9 @@
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
+#include "memory/staging.hpp"
 #include "replay/replay.hpp"
 #include "sched/context.hpp"
-#include "staging.hpp"
 #include "task/edges.hpp"
 
 namespace consort {

@@ -10,11 +10,11 @@
 
 #include "base/cache_file.hpp"
 #include "exec/worker.hpp"
+#include "memory/transfer.hpp"
 #include "runtime.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/replica.hpp"
-#include "transfer.hpp"
 
 namespace consort {
 namespace {

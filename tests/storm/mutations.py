@@ -33,7 +33,7 @@ MUTATIONS = {
         '    for (uint32_t i = 0; i + (t->pub.naccess > 1) < t->pub.naccess; ++i) {\n'
         '      const consort_access &a = t->pub.access[i];\n      if (!changes(a.mode)) continue;\n      Datum *d'),
     'dirty_mark': (
-        'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory_stage.cpp',
+        'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/admission.cpp',
         'item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite', 'item.mode & CONSORT_M_R ? Event::kRead : Event::kWrite'),
     'cancelled_runs': (
         'cancel: the mark of a cancelled task is not looked at before its body', 'kernel/exec/prepare.cpp',
@@ -46,13 +46,13 @@ MUTATIONS = {
         'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/graph/commute.cpp',
         '    if (keeps) ++list->held;\n    push_again(rt, h, next);', '    if (keeps) ++list->held;\n    else push_again(rt, h, next);'),
     'reservation': (
-        'memory: bytes of a freed block stay reserved', 'kernel/memory_spare.cpp',
+        'memory: bytes of a freed block stay reserved', 'kernel/memory/block_cache.cpp',
         '  stores_[b.space].used -= b.bytes;', '  stores_[b.space].used -= b.bytes / 2;'),
     'pin_count': (
-        'reference count: two tasks that pin one replica count once', 'kernel/memory.cpp',
+        'reference count: two tasks that pin one replica count once', 'kernel/memory/memory.cpp',
         '  if (r.pins++) return;', '  if (r.pins) return;\n  ++r.pins;'),
     'mover_wake': (
-        'wake-up: a copy that is queued does not wake the thread that moves bytes', 'kernel/mover.cpp',
+        'wake-up: a copy that is queued does not wake the thread that moves bytes', 'kernel/memory/mover.cpp',
         '  if (rt_.virtual_time) return rt_.memory.stir();  // nobody sleeps there', '  if (rt_.virtual_time) return;'),
     'window_count': (
         'window: a task with locks is not counted out when it ends', 'kernel/graph/complete.cpp',

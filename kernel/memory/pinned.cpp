@@ -1,4 +1,4 @@
-#include "pinned.hpp"
+#include "memory/pinned.hpp"
 
 #include <algorithm>
 #include <cinttypes>

@@ -1,4 +1,4 @@
-#include "victims.hpp"
+#include "memory/eviction_queue.hpp"
 
 #include <algorithm>
 

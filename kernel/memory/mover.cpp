@@ -1,13 +1,13 @@
-#include "mover.hpp"
+#include "memory/mover.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/last_error.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
+#include "memory/transfer.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"
-#include "transfer.hpp"
 
 namespace consort {
 namespace {

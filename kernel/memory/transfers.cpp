@@ -3,7 +3,7 @@
 
 #include "base/last_error.hpp"
 #include "graph/partition_plan.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "observe/tracer.hpp"
 #include "runtime.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "graph/partition_plan.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

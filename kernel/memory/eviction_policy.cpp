@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

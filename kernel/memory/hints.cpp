@@ -8,7 +8,7 @@
 // is submitted after its last writer has ended, once there is a policy that prefetches.
 #include "graph/access_order.hpp"
 #include "graph/reduction.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

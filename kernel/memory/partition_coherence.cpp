@@ -8,7 +8,7 @@
 #include "graph/complete.hpp"
 #include "graph/partition_plan.hpp"
 #include "graph/reduction.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -15,15 +15,15 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "hints.hpp"
 #include "machine/route.hpp"
-#include "mover.hpp"
-#include "outlook.hpp"
-#include "staging.hpp"
+#include "memory/eviction_queue.hpp"
+#include "memory/hint_ring.hpp"
+#include "memory/mover.hpp"
+#include "memory/next_use.hpp"
+#include "memory/request.hpp"
+#include "memory/staging.hpp"
+#include "memory/transfer.hpp"
 #include "task/replica.hpp"
-#include "transfer.hpp"
-#include "victims.hpp"
-#include "wish.hpp"
 
 namespace consort {
 

@@ -1,4 +1,4 @@
-#include "outlook.hpp"
+#include "memory/next_use.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -7,7 +7,7 @@
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "base/last_error.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "plugin/status.hpp"
 #include "runtime.hpp"
 

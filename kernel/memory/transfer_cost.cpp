@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "graph/reduction.hpp"
-#include "memory.hpp"
+#include "memory/memory.hpp"
 #include "runtime.hpp"
 
 namespace consort {

@@ -1,5 +1,5 @@
 // memory_ahead.cpp — Memory, the part that saves contents before their room is needed: whoever needs it then only drops.
-#include "memory.hpp"
+#include "memory/memory.hpp"
 
 namespace consort {
 
