@@ -4,7 +4,7 @@
 #pragma once
 #include <consort/consort.h>
 #include <consort/memory.h>
-#include <kernel/api.hpp>
+#include <kernel/api/entry.hpp>
 #include <kernel/machine/topology.hpp>
 
 #include <poll.h>

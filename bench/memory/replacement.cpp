@@ -2,7 +2,7 @@
 #include "belady.hpp"
 #include "machine.hpp"
 
-#include <kernel/runtime.hpp>
+#include <kernel/api/runtime.hpp>
 
 namespace bench {
 namespace {

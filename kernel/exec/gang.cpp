@@ -5,13 +5,13 @@
 #include <cstring>
 #include <thread>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "model/models.hpp"
 #include "observe/tracer.hpp"
 #include "plugin/abi_checks.hpp"
-#include "runtime.hpp"
 #include "task/eligibility.hpp"
 
 namespace consort {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
+#include "api/runtime.hpp"
 #include "exec/wait.hpp"
 #include "exec/wait_condition.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

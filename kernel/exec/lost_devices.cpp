@@ -1,6 +1,6 @@
 #include "exec/lost_devices.hpp"
 
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 #include "task/eligibility.hpp"
 
 namespace consort {

@@ -3,7 +3,7 @@
 // The token holder's. The plain case is one relaxed load per datum; whatever is out of the ordinary (unwritten,
 // poisoned, homeless, out of reach, scratch) is looked at one by one.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

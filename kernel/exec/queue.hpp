@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 #include "task/task_fifo.hpp"
 
 namespace consort {

@@ -3,7 +3,7 @@
 // Any thread outside tasks. The answer is of a moment while this call ran; what others do at the same time may come
 // after.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

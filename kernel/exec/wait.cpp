@@ -4,8 +4,8 @@
 #include <new>
 #include <vector>
 
+#include "api/stop_gate.hpp"
 #include "base/last_error.hpp"
-#include "door.hpp"
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
 #include "graph/callback.hpp"

@@ -6,7 +6,7 @@
 #pragma once
 #include <functional>
 
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

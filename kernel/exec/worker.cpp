@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "exec/prepare.hpp"
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "plugin/abi_checks.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

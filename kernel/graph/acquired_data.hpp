@@ -2,7 +2,7 @@
 //
 // The list stands in the hand that asked; another thread may let go. Any thread, under that hand's lock.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

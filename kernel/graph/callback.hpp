@@ -4,7 +4,7 @@
 // On the calling thread's stack. Inside it nobody may wait, and what it ends (a hold that it releases, an end that it
 // lets go, a tag that it notifies) ends when the outermost one returns: a chain of such ends needs no deeper stack.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

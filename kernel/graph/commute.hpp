@@ -5,7 +5,7 @@
 // parked, so it gets there, and no circle can form. A task of one token gets it handed over and keeps it while it waits
 // to be popped again: it holds all that it needs.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

@@ -3,7 +3,7 @@
 // Called by whoever ran it, or made it ready if it has no body. Iterative: an empty task that becomes ready
 // here is finished here, without recursion.
 #pragma once
-#include "runtime.hpp"  // first: it brings consort.h
+#include "api/runtime.hpp"  // first: it brings consort.h
 
 #include "sched/policy_push.hpp"
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <consort/consort.h>
 
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

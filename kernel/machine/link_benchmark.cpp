@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/runtime.hpp"
 #include "machine/topology.hpp"
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "memory/memory.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

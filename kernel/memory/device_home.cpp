@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/runtime.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

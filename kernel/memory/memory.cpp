@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
 #include "plugin/config.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "memory/memory.hpp"
 #include "memory/transfer.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

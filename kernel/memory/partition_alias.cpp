@@ -6,9 +6,9 @@
 // the whole; else each part has contents of its own, and is fetched and saved by itself.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "graph/partition_plan.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -5,11 +5,11 @@
 // where all parts are. What else has to be copied goes home, for there every part has its place.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "graph/complete.hpp"
 #include "graph/partition_plan.hpp"
 #include "graph/reduction.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -4,11 +4,11 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "api.hpp"
+#include "api/entry.hpp"
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "machine/topology.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -1,10 +1,10 @@
 // memory_wish.cpp — Memory, the part that the application asks: data ahead of time, room given back, write-through.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

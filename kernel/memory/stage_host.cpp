@@ -2,12 +2,12 @@
 // unregistration; and what steps between a whole and its parts ask for in the same way.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

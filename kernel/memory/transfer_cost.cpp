@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "api/runtime.hpp"
 #include "graph/reduction.hpp"
 #include "memory/memory.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

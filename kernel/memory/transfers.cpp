@@ -1,11 +1,11 @@
 // memory_move.cpp — Memory, the part that brings contents from one space to another.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/partition_plan.hpp"
 #include "memory/memory.hpp"
 #include "observe/tracer.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/runtime.hpp"
 #include "model/models.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

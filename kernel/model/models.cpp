@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "api/runtime.hpp"
 #include "plugin/registry.hpp"
-#include "runtime.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
+#include "api/runtime.hpp"
 #include "base/process.hpp"
-#include "runtime.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/group.hpp"

@@ -5,7 +5,7 @@
 
 #include "observe/explain.hpp"
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"

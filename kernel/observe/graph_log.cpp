@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstdio>
 
+#include "api/runtime.hpp"
 #include "base/cache_file.hpp"
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"
-#include "runtime.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"
 

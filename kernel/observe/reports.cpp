@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "observe/tracer.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "api/runtime.hpp"
 #include "base/cache_file.hpp"
 #include "exec/worker.hpp"
 #include "memory/transfer.hpp"
-#include "runtime.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/replica.hpp"

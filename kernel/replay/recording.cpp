@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "api/runtime.hpp"
 #include "graph/access_order.hpp"
 #include "replay/recorder.hpp"
 #include "replay/replay.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -1,8 +1,8 @@
 // context_split.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "runtime.hpp"
 #include "sched/context.hpp"
 
 namespace consort {

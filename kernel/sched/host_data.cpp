@@ -1,7 +1,7 @@
 #include "sched/host_data.hpp"
 
+#include "api/runtime.hpp"
 #include "plugin/registry.hpp"
-#include "runtime.hpp"
 
 namespace consort::sched {
 namespace {

@@ -1,7 +1,7 @@
 #include "sched/host_model.hpp"
 
+#include "api/runtime.hpp"
 #include "model/models.hpp"
-#include "runtime.hpp"
 
 namespace consort::sched {
 namespace {

@@ -2,9 +2,9 @@
 // locked.
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "observe/tracer.hpp"
 #include "plugin/registry.hpp"
-#include "runtime.hpp"
 #include "sched/host_data.hpp"
 #include "sched/host_model.hpp"
 #include "task/codelet.hpp"

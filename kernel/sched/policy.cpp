@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 #include "sched/context.hpp"
 
 namespace consort {

@@ -1,6 +1,6 @@
 // policy_push.hpp — Policy::push of one new task, inline: the path of each submission that is ready at once.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 #include "sched/policy.hpp"
 
 namespace consort {

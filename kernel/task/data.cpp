@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 #include "task/replica.hpp"
 
 namespace consort {

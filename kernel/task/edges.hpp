@@ -7,8 +7,8 @@
 #pragma once
 #include <utility>
 
+#include "api/runtime.hpp"
 #include "exec/queue.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -3,7 +3,7 @@
 // Any thread. A codelet's question (can_execute) is the application's code: it is called without a lock of the kernel,
 // no exception leaves it, and meanwhile this thread may neither wait nor change the scheduler.
 #pragma once
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <thread>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/callback.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <new>
 
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "plugin/status.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 namespace consort {
 namespace {

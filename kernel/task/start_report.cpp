@@ -1,7 +1,7 @@
 #include "task/start_report.hpp"
 
+#include "api/runtime.hpp"
 #include "model/models.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

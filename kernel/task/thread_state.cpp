@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "api/runtime.hpp"
 #include "exec/wait.hpp"
-#include "runtime.hpp"
 
 namespace consort {
 namespace {

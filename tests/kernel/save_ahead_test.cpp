@@ -1,7 +1,7 @@
 // Contents that will have to leave a memory are saved while nobody needs the way (the setting save_ahead): room is there at
 // once then. On a simulated device in virtual time, so the same copies every time.
 #include <consort/memory.h>
-#include <kernel/api.hpp>
+#include <kernel/api/entry.hpp>
 
 #include "../api/harness.hpp"
 

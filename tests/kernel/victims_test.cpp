@@ -1,9 +1,9 @@
 // What has to leave a memory that is too small: contents that no submitted task reads, then those that are read last
 // (MEM-02). On a simulated device in virtual time, so the same copies every time; and the two rooms behind it alone.
 #include <consort/memory.h>
+#include <kernel/api/runtime.hpp>
 #include <kernel/memory/eviction_queue.hpp>
 #include <kernel/memory/next_use.hpp>
-#include <kernel/runtime.hpp>
 
 #include <numeric>
 #include <random>

@@ -1,8 +1,8 @@
 // api_runtime.cpp — consort.h: start, stop, codelets, groups, looking.
 #include <cstring>
 
-#include "api.hpp"
-#include "door.hpp"
+#include "api/entry.hpp"
+#include "api/stop_gate.hpp"
 #include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"

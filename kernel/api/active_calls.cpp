@@ -1,4 +1,4 @@
-#include "visitors.hpp"
+#include "api/active_calls.hpp"
 
 #include <pthread.h>
 #include <sys/mman.h>

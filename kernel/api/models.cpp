@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "model/models.hpp"
 #include "task/access_modes.hpp"
 #include "task/eligibility.hpp"

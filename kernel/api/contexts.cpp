@@ -1,7 +1,7 @@
 // api_contexts.cpp — consort/contexts.h: sets of workers with a scheduler of their own.
 #include <consort/contexts.h>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "exec/wait.hpp"
 #include "sched/context.hpp"
 

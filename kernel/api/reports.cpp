@@ -2,7 +2,7 @@
 #include <consort/reports.h>
 #include <consort/shared/plain_file.hpp>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "observe/reports.hpp"
 #include "observe/tracer.hpp"
 

@@ -2,8 +2,8 @@
 //
 // Of the thread that stops the runtime, after process::begin_stop(). See consort_runtime::Phase, Visit and visitors.hpp.
 #pragma once
+#include "api/active_calls.hpp"
 #include "base/process.hpp"
-#include "visitors.hpp"
 
 namespace consort {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
 

@@ -1,4 +1,4 @@
-#include "runtime.hpp"
+#include "api/runtime.hpp"
 
 #include <consort/times.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // api_memory.cpp — memory.h: where data are, and where the application wants them.
 #include <consort/memory.h>
 
-#include "api_datum.hpp"
+#include "api/datum_entry.hpp"
 
 using namespace consort;
 

@@ -1,6 +1,6 @@
 #include <consort/teams.h>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "task/eligibility.hpp"
 
 using namespace consort;

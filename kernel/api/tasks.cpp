@@ -1,7 +1,7 @@
 // api_task.cpp — consort.h: tasks, data.
 #include <cstring>
 
-#include "api_datum.hpp"
+#include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"

@@ -12,7 +12,7 @@
 #include <map>
 #include <tuple>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "model/model_file.hpp"
 #include "model/sample_window.hpp"
 

@@ -1,8 +1,8 @@
 // api_visit.cpp — which calls of the C API may enter a runtime that is stopping, and how a stop waits for those inside.
 #include <time.h>
 
-#include "api.hpp"
-#include "door.hpp"
+#include "api/entry.hpp"
+#include "api/stop_gate.hpp"
 #include "exec/wait.hpp"
 
 namespace consort {

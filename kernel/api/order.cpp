@@ -1,5 +1,5 @@
 // api_order.cpp — order.h: order that data do not say.
-#include "api_datum.hpp"
+#include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"

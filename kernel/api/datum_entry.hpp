@@ -1,6 +1,6 @@
 // api_datum.hpp — the door from C to one datum: found by its handle, and there for as long as it is looked at.
 #pragma once
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "graph/submit.hpp"
 
 namespace consort {

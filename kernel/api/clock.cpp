@@ -1,9 +1,9 @@
 // Its clock, for the application (consort/clock.h).
 #include <consort/clock.h>
 
-#include "api.hpp"
+#include "api/entry.hpp"
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "runtime.hpp"
 
 using namespace consort;
 

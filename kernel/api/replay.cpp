@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/submit.hpp"

@@ -1,5 +1,5 @@
 // api_plan.cpp — partition.h.
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/partition_order.hpp"

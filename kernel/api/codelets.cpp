@@ -1,5 +1,5 @@
 // api_codelet.cpp — consort.h, order.h: what has run of a codelet, and one function run on each worker.
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "base/suggestion.hpp"
 
 using namespace consort;

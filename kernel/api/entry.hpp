@@ -3,10 +3,10 @@
 #include <exception>
 #include <new>
 
+#include "api/active_calls.hpp"
+#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "base/process.hpp"
-#include "runtime.hpp"
-#include "visitors.hpp"
 
 namespace consort {
 

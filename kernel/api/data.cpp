@@ -1,5 +1,5 @@
 // api_data.cpp — consort.h: how the accesses of a datum are ordered and united.
-#include "api_datum.hpp"
+#include "api/datum_entry.hpp"
 #include "graph/access_order.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"

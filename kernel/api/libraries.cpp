@@ -4,7 +4,7 @@
 #include <consort/handles.h>
 #include <consort/libraries.h>
 
-#include "api.hpp"
+#include "api/entry.hpp"
 #include "exec/worker.hpp"
 #include "machine/topology.hpp"
 #include "plugin/host.hpp"
