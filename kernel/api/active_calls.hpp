@@ -1,4 +1,4 @@
-// visitors.hpp — marks of the threads that are inside a call of the C API, so that a stop can wait until none is.
+// active_calls.hpp — marks of the threads that are inside a call of the C API, so that a stop can wait until none is.
 //
 // Each thread that calls has a record, which holds the shell of the runtime that the thread is inside. The record is
 // process-wide memory that is never freed: a thread marks itself before it looks whether the runtime is alive. The

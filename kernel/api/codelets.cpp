@@ -1,4 +1,4 @@
-// api_codelet.cpp — consort.h, order.h: what has run of a codelet, and one function run on each worker.
+// codelets.cpp — consort.h, order.h: what has run of a codelet, and one function run on each worker.
 #include "api/entry.hpp"
 #include "base/suggestion.hpp"
 

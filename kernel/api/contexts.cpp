@@ -1,4 +1,4 @@
-// api_contexts.cpp — consort/contexts.h: sets of workers with a scheduler of their own.
+// contexts.cpp — consort/contexts.h: sets of workers with a scheduler of their own.
 #include <consort/contexts.h>
 
 #include "api/entry.hpp"

@@ -1,4 +1,4 @@
-// api_data.cpp — consort.h: how the accesses of a datum are ordered and united.
+// data.cpp — consort.h: how the accesses of a datum are ordered and united.
 #include "api/datum_entry.hpp"
 #include "graph/access_order.hpp"
 #include "graph/formats.hpp"

@@ -1,4 +1,4 @@
-// api_datum.hpp — the door from C to one datum: found by its handle, and there for as long as it is looked at.
+// datum_entry.hpp — the door from C to one datum: found by its handle, and there for as long as it is looked at.
 #pragma once
 #include "api/entry.hpp"
 #include "graph/submit.hpp"

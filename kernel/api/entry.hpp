@@ -1,4 +1,4 @@
-// api.hpp — calls from C: from a shell to its runtime, and no exception out.
+// entry.hpp — calls from C: from a shell to its runtime, and no exception out.
 #pragma once
 #include <exception>
 #include <new>

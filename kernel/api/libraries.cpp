@@ -1,4 +1,4 @@
-// api_libraries.cpp — libraries for functions of codelets (libraries.h): each question goes to the driver of the unit that runs.
+// libraries.cpp — libraries for functions of codelets (libraries.h): each question goes to the driver of the unit that runs.
 //
 // Asked from inside a body, so the runtime, the worker and its device are there until the answer is given.
 #include <consort/handles.h>

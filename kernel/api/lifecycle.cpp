@@ -1,4 +1,4 @@
-// api_runtime.cpp — consort.h: start, stop, codelets, groups, looking.
+// lifecycle.cpp — consort.h: start, stop, codelets, groups, looking.
 #include <cstring>
 
 #include "api/entry.hpp"

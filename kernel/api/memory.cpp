@@ -1,4 +1,4 @@
-// api_memory.cpp — memory.h: where data are, and where the application wants them.
+// memory.cpp — memory.h: where data are, and where the application wants them.
 #include <consort/memory.h>
 
 #include "api/datum_entry.hpp"

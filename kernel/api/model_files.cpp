@@ -1,4 +1,4 @@
-// api_model_files.cpp — model.h: models that are kept on this machine.
+// model_files.cpp — model.h: models that are kept on this machine.
 #include <consort/model.h>
 #include <dirent.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// api_model.cpp — model.h: what tasks take.
+// models.cpp — model.h: what tasks take.
 #include <consort/model.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// api_order.cpp — order.h: order that data do not say.
+// order.cpp — order.h: order that data do not say.
 #include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"

@@ -1,4 +1,4 @@
-// api_plan.cpp — partition.h.
+// partitions.cpp — partition.h.
 #include "api/entry.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"

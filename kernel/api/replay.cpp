@@ -1,4 +1,4 @@
-// api_replay.cpp — replay.h: record, replay, change, end; what repeats.
+// replay.cpp — replay.h: record, replay, change, end; what repeats.
 #include <algorithm>
 #include <cstring>
 

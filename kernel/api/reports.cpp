@@ -1,4 +1,4 @@
-// api_reports.cpp — reports.h: the record of a run, and what reports make of it.
+// reports.cpp — reports.h: the record of a run, and what reports make of it.
 #include <consort/reports.h>
 #include <consort/shared/plain_file.hpp>
 

@@ -1,6 +1,6 @@
 // runtime.hpp — everything that one runtime owns, in the order in which it must live and die.
 //
-// The application holds a Shell (shell.hpp), never this. Rooms reach one another through it; it has no
+// The application holds a Shell (base/process.hpp), never this. Rooms reach one another through it; it has no
 // behaviour of its own but starting, stopping, and the few sums over all hands.
 #pragma once
 #include <consort/consort.h>
@@ -89,7 +89,7 @@ struct Runtime {
     const uint32_t n = hands.size();
     for (uint32_t i = 0; i < n; ++i) f(*hands.at(i));
   }
-  uint64_t submitted() const noexcept;     // sums, as in group.hpp: finished first
+  uint64_t submitted() const noexcept;     // sums, as in task/group.hpp: finished first
   uint64_t finished() const noexcept;
   void wake(const consort_wake &) noexcept;
   // somebody's wait may be over: for this group, or for no group
@@ -126,7 +126,7 @@ struct Runtime {
   alignas(64) std::atomic<uint32_t> bias;  // release where it changes pairs with the acquire of a submission
   static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
   std::atomic<bool> stopping{false};  // released also by the wakes behind it
-  alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see policy.hpp
+  alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see sched/policy.hpp
 
   // -- those who wait --
   alignas(64) std::atomic<uint32_t> nwaiters{0};  // see the fences of Goal::announce(); seq_cst where it rises
@@ -167,12 +167,12 @@ struct Runtime {
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
-  std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (linking.hpp); relaxed: a hint
+  std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (graph/link_steps.hpp); relaxed: a hint
   std::atomic<Probe *> probe{nullptr};     // at the start, while a link is measured; release and acquire: completed()
   bool shared_domains = false;             // some queues wait for one another's tickets
   bool far_units = false;                  // some unit does not reach the memory at home
   uint64_t inline_classes = 0;             // those of units that run host code where they are called
-  std::atomic<TaskName> elder{0};          // the one that keeps tokens while parked (commute.hpp); relaxed: a name
+  std::atomic<TaskName> elder{0};          // the one that keeps tokens while parked (graph/commute.hpp); relaxed: a name
   std::mutex blame_mutex;                  // of data that several tasks may fail on at once; leaf
 
  private:

@@ -1,6 +1,6 @@
-// door.hpp — what a stop does to the calls of other threads: turns them away step by step, and waits for those under way.
+// stop_gate.hpp — what a stop does to the calls of other threads: turns them away step by step, and waits for those under way.
 //
-// Of the thread that stops the runtime, after process::begin_stop(). See consort_runtime::Phase, Visit and visitors.hpp.
+// Of the thread that stops the runtime, after process::begin_stop(). See consort_runtime::Phase, Visit and active_calls.hpp.
 #pragma once
 #include "api/active_calls.hpp"
 #include "base/process.hpp"

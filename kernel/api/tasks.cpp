@@ -1,4 +1,4 @@
-// api_task.cpp — consort.h: tasks, data.
+// tasks.cpp — consort.h: tasks, data.
 #include <cstring>
 
 #include "api/datum_entry.hpp"

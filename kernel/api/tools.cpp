@@ -1,4 +1,4 @@
-// api_tools.cpp — consort.h: what there is on this machine, for tools.
+// tools.cpp — consort.h: what there is on this machine, for tools.
 //
 // Lists are made for the call and forgotten; nothing of them outlives it. [any] thread.
 #include <algorithm>

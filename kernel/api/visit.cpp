@@ -1,4 +1,4 @@
-// api_visit.cpp — which calls of the C API may enter a runtime that is stopping, and how a stop waits for those inside.
+// visit.cpp — which calls of the C API may enter a runtime that is stopping, and how a stop waits for those inside.
 #include <time.h>
 
 #include "api/entry.hpp"

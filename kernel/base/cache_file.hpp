@@ -1,4 +1,4 @@
-// kept_file.hpp — a small file of text that is kept on this machine from run to run, for a program that starts anew.
+// cache_file.hpp — a small file of text that is kept on this machine from run to run, for a program that starts anew.
 //
 // It says in full what it is about, so that a file of something else is never taken for it, and ends in a sum, so that
 // half a file is not believed. Replaced by a rename (temporary_file.hpp): a reader sees the old one or the new one. Of

@@ -1,4 +1,4 @@
-// error_slot.hpp — the calling thread's last error text, as consort_error() and host->fail() know it.
+// last_error.hpp — the calling thread's last error text, as consort_error() and host->fail() know it.
 //
 // One fixed buffer per thread: setting it allocates nothing, so an out-of-memory error can be told too.
 // Owned by the thread; nobody else reads it.

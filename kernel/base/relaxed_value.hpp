@@ -1,4 +1,4 @@
-// shown.hpp — a number that whoever changes it guards with a mutex, and that anybody may read without.
+// relaxed_value.hpp — a number that whoever changes it guards with a mutex, and that anybody may read without.
 //
 // Under the mutex it is a number like any other. A reader without it sees some value that it had a moment ago, and
 // learns nothing else by it: relaxed, it pairs with nothing.

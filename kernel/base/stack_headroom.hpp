@@ -1,4 +1,4 @@
-// stack_room.hpp — whether a thread's stack has room for one more body that is run inside another.
+// stack_headroom.hpp — whether a thread's stack has room for one more body that is run inside another.
 //
 // A value of one thread's hand, asked by that thread alone; reads the stack's bounds once. A body that runs on a
 // stack of its own making (a fibre's) is told that there is no room: nobody knows that stack's end.

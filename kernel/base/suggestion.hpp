@@ -1,4 +1,4 @@
-// nearest.hpp — "did you mean": the word that somebody most likely meant.
+// suggestion.hpp — "did you mean": the word that somebody most likely meant.
 //
 // Pure functions over words, for error texts. [any] thread; never on a hot path.
 #pragma once

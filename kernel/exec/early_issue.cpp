@@ -1,4 +1,4 @@
-// following.cpp — may a task be issued behind its predecessors, before they are complete? queue.hpp says when each is asked.
+// early_issue.cpp — may a task be issued behind its predecessors, before they are complete? queue.hpp says when each is asked.
 #include <bit>
 #include <cstdlib>
 #include <mutex>

@@ -60,7 +60,7 @@ bool come_to_rest(Runtime &rt, Hand &h) noexcept {
 // * What went from one to the other past the first look (a body that wakes, hands on what it has popped and is a
 //   stranger's, and sleeps) is at the second look where it went to: what it woke has ended something, or has not rested
 //   since, or waits for its part.
-// A sum may be off for a moment while counts move (group.hpp): then the two differ, and it is looked at again; so it is
+// A sum may be off for a moment while counts move (task/group.hpp): then the two differ, and it is looked at again; so it is
 // where another thread submits, like this one, what cannot run yet. A body that waits with a limit counts as asleep
 // until its time is over.
 bool stands_still(const Runtime &rt) noexcept {

@@ -1,4 +1,4 @@
-// quiet.hpp — is any task ready, or running? What nobody counts is found out by looking whether all workers rest.
+// quiescence.hpp — is any task ready, or running? What nobody counts is found out by looking whether all workers rest.
 //
 // Any thread outside tasks. The answer is of a moment while this call ran; what others do at the same time may come
 // after.

@@ -1,4 +1,4 @@
-// goal.hpp — what a thread waits for, and the ways to wait for it.
+// wait_condition.hpp — what a thread waits for, and the ways to wait for it.
 //
 // A value on the waiting thread's stack; only that thread asks it. Whoever ends what is waited for sees it announced, or the
 // waiting thread sees the end: see announce().

@@ -67,7 +67,7 @@ struct Worker {
   alignas(64) std::atomic<uint32_t> token{token::kFree};  // [any] release of who gives it up, acquire of who takes it
   std::atomic<uint32_t> asked{0};                // [any] by a submitter: the lease that it wants; see lend()
   std::atomic<bool> watched{false};              // [any] the thread on duty looks every tick; see watch()
-  std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiet.cpp
+  std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiescence.cpp
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches; see show_asleep(), rouse()
   // [any] the hand that holds the token in pump_one(); it alone finds itself
   std::atomic<Hand *> pumped_by{nullptr};  // so relaxed

@@ -1,4 +1,4 @@
-// discipline.hpp — how the accesses of one datum are ordered, where that is more than readers and writers.
+// access_order.hpp — how the accesses of one datum are ordered, where that is more than readers and writers.
 //
 // Few data have one; it lives as long as the datum. Its fields change under the submission right of the datum (its
 // lock, or that of the datum that it is a part or a copy of, when there are several submitters), but for the token,
@@ -33,7 +33,7 @@ struct Discipline {
   Reduction *copy_of = nullptr;       // this datum is one of its copies
   std::unique_ptr<Formats> formats;   // other layouts of this datum
   Formats *format_of = nullptr;       // this datum is one of these, with this `number`
-  // -- in a tree of parts (tree.hpp) --
+  // -- in a tree of parts (partition_order.hpp) --
   Plan *part_of = nullptr;            // settled before anybody knows the part, as are the next two
   uint32_t number = 0, depth = 0;     // which part (or format); plans between it and the datum that is part of none
   Plan *plans = nullptr;              // of this datum, linked by Plan::next

@@ -1,4 +1,4 @@
-// held.hpp — data that the application has entered: who holds what, and those who are told when their turn comes.
+// acquired_data.hpp — data that the application has entered: who holds what, and those who are told when their turn comes.
 //
 // The list stands in the hand that asked; another thread may let go. Any thread, under that hand's lock.
 #pragma once

@@ -1,4 +1,4 @@
-// ends.hpp — ends that are held: tasks whose body is over, or may soon be, and that have not ended yet for all others.
+// completion_hold.hpp — ends that are held: tasks whose body is over, or may soon be, and that have not ended yet for all others.
 //
 // A task is listed here while somebody may hold its end: from its submission, or from the first hold inside its body,
 // until the last hold is let go. Found by its name, so that a name that is stale or was never held is told apart

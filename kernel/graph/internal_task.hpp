@@ -1,4 +1,4 @@
-// internal.hpp — tasks of the kernel's own, put between those of the application.
+// internal_task.hpp — tasks of the kernel's own, put between those of the application.
 //
 // Made and sent under the submission right, by the thread that has it. They count in the group of the task for whose
 // sake they are made, so that whoever waits for it waits for them. None has a callback.

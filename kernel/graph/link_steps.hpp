@@ -1,4 +1,4 @@
-// linking.hpp — the steps that every submission shares, inline: blank record, edges, release, hand-over to the policy.
+// link_steps.hpp — the steps that every submission shares, inline: blank record, edges, release, hand-over to the policy.
 //
 // Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
 #pragma once
@@ -103,7 +103,7 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
 bool reserve_more(Runtime &, Hand &, Task *, uint32_t links) noexcept;
 
-// What somebody looks at on its way: records it, and sends it on unless it is only to be recorded. In replay.cpp.
+// What somebody looks at on its way: records it, and sends it on unless it is only to be recorded. In replay/replay.cpp.
 consort_status submit_watched(Runtime &, Hand &, const consort_task_desc &, consort_task_id *out) noexcept;
 // The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
 consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out, Turns *again = nullptr) noexcept;

@@ -1,4 +1,4 @@
-// tree.hpp — a datum, its plans, their parts, and theirs: one order for all of them.
+// partition_order.hpp — a datum, its plans, their parts, and theirs: one order for all of them.
 //
 // The parts of a plan and the whole share bytes, so at any point of the order either the whole may be written, or the
 // parts of one plan; reading goes together on all levels. Which of these it is, is the plan's state. An access that

@@ -1,7 +1,7 @@
-// plan.hpp — how a datum falls into parts: the plan, its parts, its handle.
+// partition_plan.hpp — how a datum falls into parts: the plan, its parts, its handle.
 //
 // A part is a datum like others, hidden from what lists data: it goes with its plan. A plan is found by number and
-// generation; what it is made of never changes, how it stands (tree.hpp) changes under the right over its whole. It is
+// generation; what it is made of never changes, how it stands (partition_order.hpp) changes under the right over its whole. It is
 // freed when its last step has ended, which may be long after its name died. Making one waits for nobody.
 #pragma once
 #include <consort/consort.h>

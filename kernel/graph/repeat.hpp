@@ -1,4 +1,4 @@
-// turns.hpp — a task that comes again: what it takes to submit the next turn, kept from the first on.
+// repeat.hpp — a task that comes again: what it takes to submit the next turn, kept from the first on.
 //
 // Owned by the turn that is unfinished, and handed on from one to the next. Found by the name of the first turn or of
 // the present one. What the hooks' arguments need dropped is dropped here, after the last turn.

@@ -1,4 +1,4 @@
-// draft.hpp — a submission on the long way, until it is linked: its record, and the data it claims.
+// submit_full.hpp — a submission on the long way, until it is linked: its record, and the data it claims.
 //
 // The submitting thread's, on its stack. A draft that is not sent gives everything back.
 #pragma once

@@ -1,4 +1,4 @@
-// more.hpp — what few tasks ask for (consort_task_more): hooks, a tag, an end that is held, a bundle, further turns.
+// task_options.hpp — what few tasks ask for (consort_task_more): hooks, a tag, an end that is held, a bundle, further turns.
 //
 // One block of its own beside the task's Extra, owned by the task; whoever owns the task may touch it, but for what
 // Ends guards. A submission that is refused frees it and drops nothing: the hooks are still the caller's.

@@ -1,4 +1,4 @@
-// probe.hpp — sends bytes over one link, as copies of data will be sent, and looks how long they take.
+// link_benchmark.hpp — sends bytes over one link, as copies of data will be sent, and looks how long they take.
 //
 // [control], at the start of a runtime, when no task runs: one at a time, on a queue and on memory of its own, which
 // are given back. It keeps to its own limits of time; a driver that never ends a copy is left behind, with what it

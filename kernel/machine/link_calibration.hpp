@@ -1,4 +1,4 @@
-// figures.hpp — how fast links are: what drivers say of them, what was measured on this machine, and which is believed.
+// link_calibration.hpp — how fast links are: what drivers say of them, what was measured on this machine, and which is believed.
 //
 // [control], once, at the start of a runtime, before anything goes by the figures. The setting `links` says how far it
 // goes: a runtime that starts reads what is stored, and measures only where it is told to.

@@ -1,6 +1,6 @@
-// figure_file.hpp — what was measured of one device's links, kept in a file from run to run.
+// link_calibration_file.hpp — what was measured of one device's links, kept in a file from run to run.
 //
-// A kept file (kept_file.hpp) per device, named by what it depends on: machine, driver, device, settings. [any] thread;
+// A kept file (base/cache_file.hpp) per device, named by what it depends on: machine, driver, device, settings. [any] thread;
 // owns nothing.
 #pragma once
 #include <map>

@@ -1,4 +1,4 @@
-// flow.hpp — one link as a mover sees it: what is under way over it, and when no more is sent.
+// link_credit.hpp — one link as a mover sees it: what is under way over it, and when no more is sent.
 //
 // Copies that share a link end together, and who waits for the first of them waits for all: so no more are sent than
 // the link moves until the host comes back with others. How much that is, its figures say; or what has been seen to

@@ -1,7 +1,7 @@
-// bus.hpp — what several links move over together: a root complex, a backplane. Who sends over such a link asks it.
+// shared_link.hpp — what several links move over together: a root complex, a backplane. Who sends over such a link asks it.
 //
 // Copies that share a bus end together, and who waits for the first of them waits for all. So few are sent at a time,
-// as over one link (flow.hpp), and those that wait for the bus go in the order of what waits for them, whichever device
+// as over one link (link_credit.hpp), and those that wait for the bus go in the order of what waits for them, whichever device
 // they are for. Wishes go when nobody else waits. [any]; the lock is a leaf, and nothing is called under it.
 #pragma once
 #include <cstdint>
@@ -24,7 +24,7 @@ class Passenger {
 class Bus {
  public:
   static constexpr int64_t kWish = INT64_MAX;    // the order of one
-  Bus(uint64_t bytes_per_s, bool prompt) noexcept : flow_(bytes_per_s, 0, 1, prompt) {}  // as in flow.hpp
+  Bus(uint64_t bytes_per_s, bool prompt) noexcept : flow_(bytes_per_s, 0, 1, prompt) {}  // as in link_credit.hpp
 
   void join() { waiters_.reserve(++passengers_); }  // [control] one more. May throw
   // May it send this? No: it is nudged when it may. The least order goes first.

@@ -1,4 +1,4 @@
-// memory_stage.cpp — Memory, the part that tasks see: their working sets, granted one after the other.
+// admission.cpp — Memory, the part that tasks see: their working sets, granted one after the other.
 #include <algorithm>
 #include <utility>
 

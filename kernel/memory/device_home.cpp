@@ -1,4 +1,4 @@
-// memory_home.cpp — Memory, the part for data whose home is not the host's: the application's memory on a device.
+// device_home.cpp — Memory, the part for data whose home is not the host's: the application's memory on a device.
 //
 // Such a datum has its record from the beginning, with one replica that lasts. Its driver is told what memory that is,
 // and is told again when the datum ends; nothing here takes it, counts it or gives it to others.

@@ -1,4 +1,4 @@
-// memory_ask.cpp — Memory, the part that asks a policy which replicas are to go, where that has an opinion.
+// eviction_policy.cpp — Memory, the part that asks a policy which replicas are to go, where that has an opinion.
 //
 // A policy is called without the mutex, so what it was shown may have changed when it answers: a choice is a preference
 // in the order of victims (rank()), lost by whatever was used meanwhile, and never a decision. While it is asked, those

@@ -1,4 +1,4 @@
-// victims.hpp — those replicas of a space that may go, the first to go on top: a heap that knows where each stands.
+// eviction_queue.hpp — those replicas of a space that may go, the first to go on top: a heap that knows where each stands.
 //
 // Memory's, under its mutex. Ranks are the caller's; one that has become wrong is corrected when its replica is on top,
 // or when all are ranked anew.

@@ -1,4 +1,4 @@
-// hints.hpp — what policies wish of data, on its way to Memory: a ring that is never waited for.
+// hint_ring.hpp — what policies wish of data, on its way to Memory: a ring that is never waited for.
 //
 // Anybody adds, under whatever locks a policy has; a full ring takes no more, for a hint may be lost. Who holds
 // Memory's mutex takes. A hint names its datum and its task, and holds neither: both may be gone when it is taken.

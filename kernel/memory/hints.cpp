@@ -1,6 +1,6 @@
-// memory_hints.cpp — Memory, the part that policies wish something of: data ahead of a task, and what may go first.
+// hints.cpp — Memory, the part that policies wish something of: data ahead of a task, and what may go first.
 //
-// A policy may call under its own locks, so a hint is put aside (hints.hpp), and taken up under the mutex by whoever
+// A policy may call under its own locks, so a hint is put aside (hint_ring.hpp), and taken up under the mutex by whoever
 // comes by, a mover at the latest. By then the task may have run and the datum may be gone or in a writer's hands.
 // A name that is alive under the mutex stays so until that is let go (forget()). Contents are brought only where a record
 // says where they are, for whoever uses such a datum has his replica granted: a writer is a claim until he has

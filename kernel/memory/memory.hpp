@@ -3,7 +3,7 @@
 // A task starts only when its whole working set has been granted in one space: requests of a space are granted in the
 // order in which they came, whole or not at all, so two tasks never take turns at evicting each other's inputs. What is
 // granted is pinned until the task ends. Room is made by dropping copies that are elsewhere too and saving the only
-// ones: first what no task will read, then what is read last (outlook.hpp), then the longest unused. Any thread; one
+// ones: first what no task will read, then what is read last (next_use.hpp), then the longest unused. Any thread; one
 // mutex, below the submission right and above those of movers. No callback of anybody runs under it but what is pure of
 // layouts and filters; a driver's alloc and free do.
 #pragma once
@@ -62,7 +62,7 @@ class Memory {
   consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
   // A hold or an unregistration whose turn has come. True: its datum is on its way home, and end_special() follows.
   bool stage_home(Task *) noexcept;
-  // A step between a whole and its parts (memory_family.cpp). As stage_home(); then what has become of their replicas,
+  // A step between a whole and its parts (partition_coherence.cpp). As stage_home(); then what has become of their replicas,
   // and who could not be brought (told, poisoned).
   enum class Turn { kDown, kDownToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
   bool stage_step(Task *, const Plan &, Turn) noexcept;

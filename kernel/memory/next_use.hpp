@@ -1,4 +1,4 @@
-// outlook.hpp — which tasks will use a datum: those that were submitted and have not run, in the order of submission.
+// next_use.hpp — which tasks will use a datum: those that were submitted and have not run, in the order of submission.
 //
 // An estimate, for whoever chooses what has to leave a memory: tasks may run in another order, or elsewhere. Submitters
 // note a task's uses, of codelets that may run where memory is counted; the rest belongs to Memory's mutex. Nothing is

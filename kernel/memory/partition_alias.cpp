@@ -1,4 +1,4 @@
-// memory_window.cpp — Memory, the part that knows windows: parts in the memory that their whole has in a space.
+// partition_alias.cpp — Memory, the part that knows windows: parts in the memory that their whole has in a space.
 //
 // A window has no memory of its own. While it is pinned so is its base; when the base loses its memory its windows go,
 // and a part that is wanted there again gets memory like any datum. While the whole may be used (Replicas::shut is not

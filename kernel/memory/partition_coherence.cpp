@@ -1,7 +1,7 @@
-// memory_family.cpp — Memory, the part that steps between a datum and its parts see (tree.hpp).
+// partition_coherence.cpp — Memory, the part that steps between a datum and its parts see (graph/partition_order.hpp).
 //
 // At home parts are windows into their whole's memory; elsewhere too, where the whole was when they were opened and the
-// filter has a place there (memory_window.cpp). So nothing need move: parts become valid where the whole is, the whole
+// filter has a place there (partition_alias.cpp). So nothing need move: parts become valid where the whole is, the whole
 // where all parts are. What else has to be copied goes home, for there every part has its place.
 #include <algorithm>
 

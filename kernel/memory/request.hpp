@@ -1,4 +1,4 @@
-// wish.hpp — what the application wants of a datum's replicas, carried out when its turn among the tasks has come.
+// request.hpp — what the application wants of a datum's replicas, carried out when its turn among the tasks has come.
 //
 // Owned by Memory from the call until it is over; changes under Memory's mutex. Nobody waits for one.
 #pragma once

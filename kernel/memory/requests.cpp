@@ -1,4 +1,4 @@
-// memory_wish.cpp — Memory, the part that the application asks: data ahead of time, room given back, write-through.
+// requests.cpp — Memory, the part that the application asks: data ahead of time, room given back, write-through.
 #include <algorithm>
 
 #include "api/runtime.hpp"

@@ -1,4 +1,4 @@
-// memory_hold.cpp — Memory, for those who come without a worker: the application that holds data at home, an
+// stage_host.cpp — Memory, for those who come without a worker: the application that holds data at home, an
 // unregistration; and what steps between a whole and its parts ask for in the same way.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// memory_cost.cpp — Memory, the part that says what bringing data somewhere would cost, and what room there is. Nothing
+// transfer_cost.cpp — Memory, the part that says what bringing data somewhere would cost, and what room there is. Nothing
 // is locked: it reads what is Shown, of data that unfinished tasks name, so its answers are of a moment ago.
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-// memory_move.cpp — Memory, the part that brings contents from one space to another.
+// transfers.cpp — Memory, the part that brings contents from one space to another.
 #include <algorithm>
 
 #include "api/runtime.hpp"

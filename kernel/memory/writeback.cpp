@@ -1,4 +1,4 @@
-// memory_ahead.cpp — Memory, the part that saves contents before their room is needed: whoever needs it then only drops.
+// writeback.cpp — Memory, the part that saves contents before their room is needed: whoever needs it then only drops.
 #include "memory/memory.hpp"
 
 namespace consort {

@@ -1,4 +1,4 @@
-// curve.hpp — a curve through what was measured at several sizes: what a size takes that nobody has measured.
+// regression.hpp — a curve through what was measured at several sizes: what a size takes that nobody has measured.
 //
 // Pure values; any thread. The error that is made small is the relative one, so that small sizes count as large ones
 // do; points that lie far from the curve that most make are left out.

@@ -1,4 +1,4 @@
-// samples.hpp — a bounded window of measurements, and what is believed of them: robust against a few that lie.
+// sample_window.hpp — a bounded window of measurements, and what is believed of them: robust against a few that lie.
 //
 // A pure value: whoever owns it sees to it that one thread at a time touches it. Allocates nothing.
 #pragma once

@@ -1,4 +1,4 @@
-// thread_tags.hpp — watches that host and plugin keep to the thread tags of the ABI (setting `check`).
+// abi_checks.hpp — watches that host and plugin keep to the thread tags of the ABI (setting `check`).
 //
 // When on, the registry hands the runtime tables whose functions look before and after the plugin's own: is a
 // [control] function entered by one thread at a time, a [worker] one by the worker's owner, a [queue] one once

@@ -1,4 +1,4 @@
-// ownership.hpp — may another user than root and this process's own change a file, or a folder's contents?
+// file_ownership.hpp — may another user than root and this process's own change a file, or a folder's contents?
 //
 // What such a file says is still believed: the answer is a warning, in words. [any] thread.
 #pragma once

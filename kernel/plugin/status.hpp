@@ -1,4 +1,4 @@
-// plugin_status.hpp — a status that a plugin's function returned, as the kernel and applications know statuses.
+// status.hpp — a status that a plugin's function returned, as the kernel and applications know statuses.
 //
 // Plugins return CONSORT_E_* values. Another negative number (-1 of the system's errno habit is E_INVAL, -77 is
 // nothing) becomes CONSORT_E_INTERNAL, and the error slot names the plugin, its function and the number. [any] thread.

@@ -1,4 +1,4 @@
-// captured.hpp — a recording whose tasks are all kernels of one worker, as one native graph of that worker's driver.
+// captured_graph.hpp — a recording whose tasks are all kernels of one worker, as one native graph of that worker's driver.
 //
 // Where a driver offers "consort.capture/1", such a recording is recorded there once, when it is replayed for the second
 // time, and from then on a replay is one op: its carrier, a task of the kernel's own that uses all data of the recording

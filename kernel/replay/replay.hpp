@@ -2,7 +2,7 @@
 //
 // A replay as a whole is a task without a body, in its own record. It claims the data that the recording does not keep
 // and comes after the recording's last replay; where it becomes ready its first nodes do, and where the final node ends
-// it ends. Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in complete.cpp.
+// it ends. Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in graph/complete.cpp.
 #pragma once
 #include <consort/consort.h>
 

@@ -1,4 +1,4 @@
-// context_split.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
+// context_router.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
 #include <algorithm>
 
 #include "api/runtime.hpp"

@@ -1,4 +1,4 @@
-// sched_data.hpp — those of consort.sched/1 that are about data: where they are, what moving them costs, and hints.
+// host_data.hpp — those of consort.sched/1 that are about data: where they are, what moving them costs, and hints.
 //
 // [any], under whatever locks the policy has: nothing here locks or allocates.
 #pragma once

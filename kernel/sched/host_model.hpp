@@ -1,4 +1,4 @@
-// sched_model.hpp — the part of consort.sched/1 that models answer: what tasks take, what workers have still to do.
+// host_model.hpp — the part of consort.sched/1 that models answer: what tasks take, what workers have still to do.
 //
 // Any thread asks; nothing is locked, nothing allocated. That somebody asks is what turns measuring on.
 #pragma once

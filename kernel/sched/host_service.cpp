@@ -1,4 +1,4 @@
-// sched_host.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
+// host_service.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
 // locked.
 #include <algorithm>
 

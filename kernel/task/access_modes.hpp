@@ -1,4 +1,4 @@
-// modes.hpp — how a task uses a datum: which combinations of CONSORT_M_* there are.
+// access_modes.hpp — how a task uses a datum: which combinations of CONSORT_M_* there are.
 #pragma once
 #include <consort/driver.h>
 

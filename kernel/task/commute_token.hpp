@@ -1,4 +1,4 @@
-// token.hpp — mutual exclusion among running tasks that use one datum in any order.
+// commute_token.hpp — mutual exclusion among running tasks that use one datum in any order.
 //
 // A task that finds the token taken is parked: its record hangs here, linked by pub.sched[0], and whoever gives the
 // token back passes it on to the oldest. Nobody spins, nobody waits. Any thread; a parked task is nobody's but the

@@ -1,7 +1,7 @@
 // data.hpp — what a runtime knows of one datum: who uses it last, where it lives, its layout.
 //
 // A datum is a slot in an arena, found by its number, named by number and generation. Its first line is the end
-// of its chain of accesses and changes only under the submission right (submit.hpp). The second is read by
+// of its chain of accesses and changes only under the submission right (graph/submit.hpp). The second is read by
 // whoever runs a task; it changes when a task that alone holds the datum ends. Shape and view stand behind
 // them, or on the heap when they are large.
 #pragma once
@@ -75,7 +75,7 @@ struct alignas(64) Datum {
   uint32_t nreaders, capacity;               // capacity of `more`
   std::atomic<uint32_t> generation;          // of the name; release where it ends pairs with find()
   SpinLock lock;
-  // the recording that keeps it between replays (recording.hpp), from 1; 0: none
+  // the recording that keeps it between replays (replay/recording.hpp), from 1; 0: none
   uint16_t keeper;
   // -- for whoever runs a task --
   alignas(64) consort_datum pub;             // id: its handle
@@ -83,11 +83,11 @@ struct alignas(64) Datum {
   Layout *layout;
   std::atomic<DatumExtra *> rare;            // nullptr: none of it; owned. release where it is made pairs with extra()
   // the address that it was registered with, 0: none; in the free list: the next one's number
-  std::atomic<uint64_t> home;  // release in draft.cpp pairs with the acquire where a name is asked for by address
+  std::atomic<uint64_t> home;  // release in graph/submit_full.cpp pairs with the acquire where a name is asked for by address
   std::atomic<uint32_t> state;  // relaxed: the right to the datum orders it; else a hint
   // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
   std::atomic<int32_t> lock_at;
-  // few have one (discipline.hpp); owned. release where it is made pairs with acquire
+  // few have one (graph/access_order.hpp); owned. release where it is made pairs with acquire
   std::atomic<Discipline *> discipline;
   alignas(16) std::byte store[kStore];
   Whereabouts places;                        // under Memory's mutex, as its record is

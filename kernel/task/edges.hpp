@@ -1,4 +1,4 @@
-// links.hpp — edges of the graph: a list of links in each unfinished task, one link per successor.
+// edges.hpp — edges of the graph: a list of links in each unfinished task, one link per successor.
 //
 // A link belongs to the successor's record (or to a chunk lent to it) and hangs in the predecessor's list by its
 // number. Links are added by one compare-and-swap on the predecessor's word while its generation is the one that

@@ -1,4 +1,4 @@
-// able.hpp — which implementations of a task's codelet a worker can run: the class settles it, unless the codelet asks.
+// eligibility.hpp — which implementations of a task's codelet a worker can run: the class settles it, unless the codelet asks.
 //
 // Any thread. A codelet's question (can_execute) is the application's code: it is called without a lock of the kernel,
 // no exception leaves it, and meanwhile this thread may neither wait nor change the scheduler.

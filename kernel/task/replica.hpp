@@ -35,7 +35,7 @@ struct Replica {
   std::vector<Transfer *> going;           // copies that read it
   Replica *older = nullptr, *newer = nullptr;  // by last use, among those that may go (Memory)
   bool listed = false;
-  // Among those that may go: which goes first, then which was used last; its place (victims.hpp)
+  // Among those that may go: which goes first, then which was used last; its place (memory/eviction_queue.hpp)
   static constexpr uint32_t kNotIn = ~0u;
   uint64_t rank = 0, age = 0;
   uint64_t last_use_ns = 0;                // kept where a policy chooses
@@ -46,7 +46,7 @@ struct Replica {
   uint32_t at = kNotIn;
   bool looked_at = false;                  // taken out of them while the others are looked at
   Replica *next_looked_at = nullptr;
-  // A window is a part's replica in memory that its whole has there (memory_window.cpp): it has none of its own, and
+  // A window is a part's replica in memory that its whole has there (memory/partition_alias.cpp): it has none of its own, and
   // keeps the whole's while it is pinned.
   Replica *base = nullptr;                 // of a window: whose memory it is
   std::vector<Replica *> windows;          // into this one's memory

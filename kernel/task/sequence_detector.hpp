@@ -1,4 +1,4 @@
-// sequence_watch.hpp — finds out whether a thread submits the same sequence again and again, so that it had better be
+// sequence_detector.hpp — finds out whether a thread submits the same sequence again and again, so that it had better be
 // recorded.
 //
 // A sequence is what one thread submits between two waits for everything: codelets, data and their modes, numbers and

@@ -1,4 +1,4 @@
-// told.hpp — the start of a body as it was reported: to the policy (started), to the load of its worker.
+// start_report.hpp — the start of a body as it was reported: to the policy (started), to the load of its worker.
 //
 // A Told belongs to the thread that runs the body (Hand::told). The end of the body takes the report back. A body that
 // waits takes it back when its wait begins: from then on its worker runs other tasks, so the body is not work in flight.

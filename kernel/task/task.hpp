@@ -1,7 +1,7 @@
 // task.hpp — the record of one task: three cache lines, in an arena, recycled.
 //
 // The first line is what a policy sees. The second holds the accesses and small arguments, the third the
-// kernel's state. A record belongs to the hand (a thread's part of the runtime, hand.hpp) that carved it and
+// kernel's state. A record belongs to the hand (a thread's part of the runtime, thread_state.hpp) that carved it and
 // returns to it; between submit and completion the thread that moves the task to its next state owns it.
 //
 // A task is named by its generation and its record's number. `word` is the truth about both: while the
@@ -55,7 +55,7 @@ enum TaskBits : uint16_t {
   kHold = 1 << 1,         // the application enters a datum: granted where it becomes ready, ends at release
   kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
   kRetire = 1 << 3,       // frees its datum where it becomes ready
-  // stands for something that tasks come after, and is none of those that are counted (tags.hpp, ends.hpp)
+  // stands for something that tasks come after, and is none of those that are counted (graph/tags.hpp, graph/completion_hold.hpp)
   kGate = 1 << 13,
   kSpecial = kEmpty | kHold | kInvalidate | kRetire | kGate,
   kBound = 1 << 4,        // for one worker: bypasses the policy
@@ -66,13 +66,13 @@ enum TaskBits : uint16_t {
   kOdd = 1 << 9,          // some datum is not plainly valid: looked at one by one, before and after
   kTokensHeld = 1 << 10,  // has them
   kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together; with kEmpty, drops them
-  kMore = 1 << 12,        // hooks, tags, ends that are held, bundles: more.hpp
+  kMore = 1 << 12,        // hooks, tags, ends that are held, bundles: graph/task_options.hpp
   kOver = 1 << 14,        // its end is being made: the callbacks of those that have any
-  kWatched = 1 << 15      // its codelet is asked which worker can, or counts: able.hpp
+  kWatched = 1 << 15      // its codelet is asked which worker can, or counts: eligibility.hpp
 };
 
-// What a task is beside that, where bits are too few. A step of a plan (tree.hpp) has no body. The rest belongs to
-// recordings (recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its
+// What a task is beside that, where bits are too few. A step of a plan (graph/partition_order.hpp) has no body. The rest belongs to
+// recordings (replay/recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its
 // nodes run. Nodes have an Extra, so that the short ends know them.
 enum Role : uint8_t { kOrdinary, kStep, kNode, kFinal, kWhole, kWholeBegun };
 
@@ -97,7 +97,7 @@ struct alignas(64) Task {
   // sync domain that all issued predecessors share; 0: none yet, kMixed: several
   std::atomic<uint8_t> follow;  // relaxed, but for holds: release where one is granted pairs with Goal::reached()
   std::atomic<uint64_t> pending;  // acq_rel: whoever takes the last count off has seen what all predecessors did
-  std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in links.hpp
+  std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in edges.hpp
 
   bool replayed() const noexcept { return role >= kNode; }
   consort_access *accesses() const noexcept { return const_cast<consort_access *>(pub.access); }
@@ -130,14 +130,14 @@ struct Extra {
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
   TokenList *tokens = nullptr;            // of all data that it uses in any order with others, where these are several
-  Staging *staging = nullptr;             // its data on their way, or pinned (memory.hpp); by new
+  Staging *staging = nullptr;             // its data on their way, or pinned (memory/memory.hpp); by new
   Staging *reserved = nullptr;            // becomes that when its turn comes (Memory::reserve()); by new
   uint64_t work = 0;
   uint32_t nafter = 0, ntickets = 0, ticket_room = 0;
   uint32_t worker = CONSORT_NONE;         // bound to it
   uint32_t team = CONSORT_NONE;           // bound to it, led by `worker`; or popped for it: it waits for its data
   uint32_t chunks = 0;                    // record of the first LinkChunk
-  uint32_t context = 0;                   // number of its own (context.hpp); 0: the runtime's. Counted there
+  uint32_t context = 0;                   // number of its own (sched/context.hpp); 0: the runtime's. Counted there
   SpinLock lock;                          // tickets: several issuers may add
 };
 static_assert(sizeof(Extra) <= kChunkBytes);

@@ -1,4 +1,4 @@
-// task_row.hpp — tasks in a row, first in, first out, linked by the numbers of their records through a table beside them.
+// task_fifo.hpp — tasks in a row, first in, first out, linked by the numbers of their records through a table beside them.
 //
 // For tasks whose own words are in use. Adding needs no memory, since it happens where nothing may fail. The owner guards a
 // row; a task is in one row of a table at a time. The table is address space that costs nothing until it is touched.

@@ -1,4 +1,4 @@
-// hand.hpp — a thread's part in a runtime: its task records, its counts, its right to submit unlocked.
+// thread_state.hpp — a thread's part in a runtime: its task records, its counts, its right to submit unlocked.
 //
 // Each thread that calls into a runtime, and each worker's thread, has one; only that thread touches it, but
 // for the fields that say otherwise. A thread that ends leaves its hand to the next one that comes. Hands live
@@ -61,19 +61,19 @@ struct Hand {
   uint32_t carved = 0;                // records that are this hand's
   // the worker that this thread drives just now; a body that waited may have lost it
   Worker *seat = nullptr;
-  Worker *lease = nullptr;            // the worker whose turn it may take (worker.hpp)
+  Worker *lease = nullptr;            // the worker whose turn it may take (exec/worker.hpp)
   Worker *crew_of = nullptr;          // the worker whose thread this is
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
   bool asking = false;                // inside a codelet's can_execute(); in_callback then too
   uint8_t watched = 0;                // submissions go the long way: somebody looks at them (kWatched*)
   uint32_t lease_tries = 0;
-  uint32_t polls = 0;                 // in virtual time: waits of timeout 0 in a row that found nothing; see pump.cpp
+  uint32_t polls = 0;                 // in virtual time: waits of timeout 0 in a row that found nothing; see exec/pump.cpp
   bool gave_way = false;              // the window, at the last look: nothing could end without this thread
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackRoom stack;
   Chain chain;
-  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
+  // ended by the application inside a callback, linked by pub.sched[0] (graph/callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
   Told told;                          // of the innermost body whose start was reported
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
@@ -112,7 +112,7 @@ struct Hand {
   std::vector<Held> held;
   uint32_t expected = 0;                              // there is room for as many more
   std::atomic<uint32_t> nholds{0};  // relaxed: a count; the hold's task orders the datum
-  // [any] runs a body and has no worker's turn: it waited. release pairs with quiet.cpp
+  // [any] runs a body and has no worker's turn: it waited. release pairs with exec/quiescence.cpp
   std::atomic<bool> away{false};
   std::atomic<bool> orphan{false};                    // [any] its thread has ended; release pairs with acquire in adopt_or_add()
   Parker parker;

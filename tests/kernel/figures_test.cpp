@@ -1,4 +1,4 @@
-// What is measured of links, what of it is believed, and what is kept: kernel/figures, figure_file, probe.
+// What is measured of links, what of it is believed, and what is kept: link_calibration, link_calibration_file, link_benchmark.
 #include <machine/link_calibration_file.hpp>
 #include <machine/link_calibration.hpp>
 
