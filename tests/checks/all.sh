@@ -74,6 +74,7 @@ fuzz() { # each target, 30 s
 
 stage "build release" make release release
 stage "includes" tests/checks/includes.py
+stage "floors" tests/checks/floors.py
 stage "vocabulary" tests/checks/vocabulary.py
 stage "atomics" tests/checks/atomics.py
 stage "parity" tests/checks/parity.py

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""The rooms (folders) of kernel/ stand on floors. A file includes files of its own room and of rooms on lower floors.
+
+floors.txt holds the order of the floors, the includes that still point upwards, and two numbers that only fall: the count
+of these includes, and the size of the largest include cycle in units (a unit is NAME.hpp with NAME.cpp). The check fails
+  * on an include upwards that is not listed, and on a listed one that is gone: take its line out and lower the number;
+  * on a larger cycle, and on a smaller one: lower the number;
+  * on a file outside the rooms, and on an include that does not name its room."""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIST = ROOT / 'tests/checks/floors.txt'
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+def read_list(text):
+    """(rooms from the top floor down, {(file, header)} that may point upwards, count of these, size of the cycle)."""
+    rooms, upwards, numbers = [], set(), {}
+    for line in text.splitlines():
+        words = line.split('#')[0].split()
+        if words[:1] == ['floors']:
+            rooms = words[1:]
+        elif len(words) == 2:
+            numbers[words[0]] = int(words[1])
+        elif len(words) == 3 and words[1] == '->':
+            upwards.add((words[0], words[2]))
+        elif words:
+            sys.exit(f'floors.txt: "{line}" is no line of it')
+    return rooms, upwards, numbers['upwards'], numbers['cycle']
+
+
+def cycles(graph):
+    """The strongly connected parts of {unit: units}, by Tarjan's algorithm without recursion."""
+    index, low, on_stack, stack, found = {}, {}, set(), [], []
+    for root in graph:
+        work = [(root, iter(()))] if root not in index else []
+        while work:
+            unit, rest = work.pop()
+            if unit not in index:
+                index[unit] = low[unit] = len(index)
+                stack.append(unit)
+                on_stack.add(unit)
+                rest = iter(sorted(graph.get(unit, ())))
+            for other in rest:
+                if other not in index:
+                    work += [(unit, rest), (other, iter(()))]
+                    break
+                if other in on_stack:
+                    low[unit] = min(low[unit], index[other])
+            else:
+                if low[unit] == index[unit]:
+                    at = stack.index(unit)
+                    found.append(stack[at:])
+                    on_stack.difference_update(stack[at:])
+                    del stack[at:]
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[unit])
+    return found
+
+
+def judge(files, rooms, listed, most, budget):
+    """files: {path below kernel/: text}. Returns (faults, the largest cycle)."""
+    floor = {room: i for i, room in enumerate(rooms)}
+    wrong, upwards, graph = [], set(), {}
+    for path, text in sorted(files.items()):
+        room = path.split('/')[0]
+        if path.count('/') != 1 or room not in floor:
+            wrong.append(f'kernel/{path}: stands in no room; the rooms are {" ".join(rooms)}')
+            continue
+        unit = path.rsplit('.', 1)[0]
+        graph.setdefault(unit, set())
+        for header in INCLUDE.findall(text):
+            if header.startswith('consort/'):
+                continue
+            if header.split('/')[0] not in floor or header not in files:
+                wrong.append(f'kernel/{path}: includes "{header}", which names no file by its room')
+                continue
+            if header.rsplit('.', 1)[0] != unit:
+                graph[unit].add(header.rsplit('.', 1)[0])
+            if floor[header.split('/')[0]] < floor[room]:
+                upwards.add((path, header))
+    for path, header in sorted(upwards - listed):
+        wrong.append(f'kernel/{path}: includes "{header}" of a room above: {path.split("/")[0]} stands below {header.split("/")[0]}')
+    for path, header in sorted(listed - upwards):
+        wrong.append(f'floors.txt: "{path} -> {header}" is needed no longer: take it out')
+    if len(listed) != most:
+        wrong.append(f'floors.txt: lists {len(listed)} includes upwards, says {most}: ' +
+                     ('their number only falls' if len(listed) > most else 'lower the number'))
+    largest = max(cycles(graph), key=len, default=[])
+    if len(largest) != budget:
+        wrong.append(f'the largest include cycle has {len(largest)} units, floors.txt says {budget}: ' +
+                     ('it may only shrink' if len(largest) > budget else 'lower the number') + '; ' + ' '.join(sorted(largest)))
+    return wrong, largest
+
+
+def check_the_check():
+    """Plants faults in a small kernel: each has to be found, and the sound one passes."""
+    sound = {'api/call.cpp': '#include "task/task.hpp"\n#include <memory>\n', 'task/task.hpp': '#include "base/lock.hpp"\n',
+             'task/task.cpp': '#include "task/task.hpp"\n', 'base/lock.hpp': '#include <consort/plugin.h>\n'}
+    rooms = ['api', 'task', 'base']
+
+    def faults(changes=(), listed=(), most=0, cycle=1):
+        wrong, _ = judge({**sound, **dict(changes)}, rooms, set(listed), most, cycle)
+        return '\n'.join(wrong)
+    up = {'task/task.hpp': '', 'base/lock.hpp': '#include "task/task.hpp"\n'}
+    arrow = ('base/lock.hpp', 'task/task.hpp')
+    assert not faults()
+    assert 'base stands below task' in faults(up)
+    assert not faults(up, [arrow], 1)
+    assert 'needed no longer' in faults((), [arrow], 1)
+    assert 'their number only falls' in faults(up, [arrow], 0) and 'lower the number' in faults(up, [arrow], 2)
+    ring = {'base/lock.hpp': '#include "base/spin.hpp"\n', 'base/spin.hpp': '#include "base/park.hpp"\n',
+            'base/park.cpp': '#include "base/lock.hpp"\n', 'base/park.hpp': ''}
+    assert 'cycle has 3 units' in faults(ring) and 'only shrink' in faults(ring) and not faults(ring, cycle=3)
+    assert 'lower the number' in faults(cycle=3)
+    assert 'stands in no room' in faults({'lock.hpp': ''}) and 'stands in no room' in faults({'lobby/lock.hpp': ''})
+    assert 'names no file by its room' in faults({'task/task.cpp': '#include "task.hpp"\n'})
+
+
+def main():
+    check_the_check()
+    rooms, listed, most, budget = read_list(LIST.read_text())
+    files = {f.relative_to(ROOT / 'kernel').as_posix(): f.read_text() for f in (ROOT / 'kernel').rglob('*')
+             if f.suffix in ('.h', '.hpp', '.inl', '.cpp')}
+    wrong, largest = judge(files, rooms, listed, most, budget)
+    print(*wrong, sep='\n', end='\n' if wrong else '')
+    print(f'{len(listed)} includes upwards are left; the largest include cycle has {len(largest)} units')
+    print(f'{len(files) - min(len(wrong), len(files))} passed, {len(wrong)} failed')
+    sys.exit(bool(wrong))
+
+
+if __name__ == '__main__':
+    main()
