@@ -1,3 +1,7 @@
+// The room api: the functions of the C API, one file for each header of them, and the Runtime, which owns an object of
+// every room. It includes every room; no other room may include it, and floors.txt lists those that still do. Start
+// with entry.hpp (how a call enters), then tasks.cpp and lifecycle.cpp.
+//
 // runtime.hpp — everything that one runtime owns, in the order in which it must live and die.
 //
 // The application holds a Shell (base/process.hpp), never this. Rooms reach one another through it; it has no

@@ -1,3 +1,7 @@
+// The room base: tools that know nothing of tasks. Clock, locks and fences, arenas, sleep and wake-up, error texts,
+// files of a cache, and the list of live runtimes of the process. Every room may use it. Start with result.hpp and
+// process.hpp.
+//
 // result.hpp — how the kernel says that something failed: a status and a sentence, as a value.
 //
 // For cold paths. On the hot path functions return consort_status alone and the sentence is made where the

@@ -1,3 +1,7 @@
+// The room exec: where tasks run and threads wait. Workers, device queues, teams at work (gang), waits that run tasks,
+// the single-threaded pump. It includes graph and below; replay, observe, memory and api use it. Start with worker.hpp,
+// then prepare.hpp, queue.hpp and wait.hpp.
+//
 // worker.hpp — a unit's turn to run tasks, and the step that runs them.
 //
 // A worker is a token, not a thread: whoever holds it may step(). Each worker has a thread on duty that holds

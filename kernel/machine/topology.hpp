@@ -1,3 +1,7 @@
+// The room machine: spaces, units and links as drivers report them, measured speeds of links, routes, teams, cores, and
+// coherence as a function of events. It includes plugin and base. Start with topology.hpp, then route.hpp and
+// coherence.hpp.
+//
 // topology.hpp — the machine as the drivers tell it: devices, their spaces and units, the links between spaces.
 //
 // Made once at the start, by asking each driver in the order that driver.h lays down; immutable afterwards, so

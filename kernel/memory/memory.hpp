@@ -1,3 +1,7 @@
+// The room memory: replicas of data in the memories of the machine. Admission of working sets, transfers, eviction,
+// write-back, requests of the application. It includes every room below; only api uses it. Start with memory.hpp, then
+// admission.cpp, transfers.cpp and block_cache.cpp.
+//
 // memory.hpp — the memories of the machine: who holds what where, what is brought where, and what has to go.
 //
 // A task starts only when its whole working set has been granted in one space: requests of a space are granted in the

@@ -1,3 +1,6 @@
+// The room model: expected times of tasks, from measurements, functions or drivers, and their files. The mathematics is
+// in regression.hpp and sample_window.hpp. It includes task and below; sched and above use it. Start with models.hpp.
+//
 // models.hpp — all models of a runtime: which codelets have one, kinds of units, what workers have still to do.
 //
 // Owned by the runtime. Any thread asks; nothing is locked but where a model is made. Until somebody asks what tasks

@@ -1,3 +1,7 @@
+// The room observe: traces, reports, the log of the graph, explanations of a standstill, offsets for debuggers. It
+// changes nothing that it looks at. It includes every room below; memory and api use it. Start with tracer.hpp, then
+// explain.hpp.
+//
 // tracer.hpp — what ran where and when: the last runs of each worker, copies, and what the policy expected; as a file.
 //
 // Owned by the runtime, there only where the setting `trace` names a file or `reports` somebody who reads it; written when

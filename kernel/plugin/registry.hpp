@@ -1,3 +1,7 @@
+// The room plugin: settings (config), plugin files (finder, elf_note, loader, manifest), their service table (host) and
+// what stands around their functions (layers, abi_checks). It includes base alone; every room above may use it. Start
+// with registry.hpp, then finder.cpp and host.hpp.
+//
 // registry.hpp — the plugins of one runtime: those found, and those that live.
 //
 // Finding reads notes and loads nothing. A plugin lives from load() to the end of the registry; its address,

@@ -1,3 +1,6 @@
+// The room replay: sequences of tasks that are recorded once and run many times. It includes exec, graph and below;
+// memory and api use it. Start with recording.hpp, then recorder.hpp (how one is made) and replay.hpp (how it runs).
+//
 // recording.hpp — a sequence of tasks with its dependencies worked out, ready to run again and again.
 //
 // Each recorded task is a record of the arena, a node, that belongs to the recording for good: it never goes back to a

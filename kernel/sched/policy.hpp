@@ -1,3 +1,7 @@
+// The room sched: instances of scheduler plugins, their replacement, contexts, and the answers to their questions
+// (host_*: consort.sched/1). It includes model, task and below; graph and above use it. Start with policy.hpp, then
+// context.hpp.
+//
 // policy.hpp — the scheduler plugin's instance, its replacement while tasks run, waking whom its pushes may have fed.
 //
 // The policy decides where ready tasks wait; the kernel decides who sleeps. A worker that is about to sleep

@@ -1,3 +1,7 @@
+// The room task: records of tasks, data, codelets, groups, failures and threads, and the edges between tasks. It
+// decides nothing about when a task runs. It includes machine, plugin and base; model, sched, graph, exec and those
+// above use it. Start with task.hpp, then edges.hpp, data.hpp and thread_state.hpp.
+//
 // task.hpp — the record of one task: three cache lines, in an arena, recycled.
 //
 // The first line is what a policy sees. The second holds the accesses and small arguments, the third the
