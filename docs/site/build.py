@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.dont_write_bytecode = True  # docs/site holds sources alone
 import reference
 from comments import documented
 
@@ -24,7 +25,8 @@ SOURCE = WORK / 'source'
 INCLUDE = ROOT / 'sdk/include'
 ORPHAN = '---\norphan: true\n---\n\n'  # a page outside the navigation
 LANGUAGES = {'.cpp': 'cpp', '.hpp': 'cpp', '.h': 'c', '.c': 'c', '.py': 'python', '.sh': 'sh', '.toml': 'toml'}
-ABI = ('plugin', 'driver', 'interface', 'scheduler', 'transport', 'report', 'layer', 'times', 'nearby', 'handles', 'samples', 'clock')
+ABI = ('plugin', 'driver', 'interface', 'scheduler', 'transport', 'report', 'layer', 'times', 'nearby',
+       'handles', 'samples', 'clock')
 
 
 def pages():
@@ -228,8 +230,8 @@ def main():
     env = dict(os.environ, CONSORT_DOCS_SITE=str(SITE), CONSORT_DOCS_SYMBOLS=str(WORK / 'symbols.json'),
                CONSORT_DOCS_VERSION=version(), PYTHONDONTWRITEBYTECODE='1')
     shutil.rmtree(args.out, ignore_errors=True)
-    done = subprocess.run(['sphinx-build', '-b', 'html', '-q', '-W', '--keep-going', '-d', WORK / 'doctrees', '-c', SITE,
-                           SOURCE, args.out.resolve()], cwd=SOURCE, env=env)
+    done = subprocess.run(['sphinx-build', '-b', 'html', '-q', '-W', '--keep-going', '-d', WORK / 'doctrees',
+                           '-c', SITE, SOURCE, args.out.resolve()], cwd=SOURCE, env=env)
     if done.returncode:
         sys.exit(done.returncode)
     print(f'{args.out}/index.html')

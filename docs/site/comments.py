@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
 """Plain comments of the headers as documentation comments, for doxygen.
 
-A comment that stands alone before a declaration documents it; a comment behind a declaration, on its line, documents that.
-Not documentation of one thing, and left as they are: a heading (/* -- tasks --- */), a comment before a blank line, and one
-after a brace that opens a function. The text goes through as it is (verbatim): reference.py reads it as Markdown. Lines
-keep their numbers."""
+A comment that stands alone before a declaration documents it; a comment behind a declaration, on its line, documents
+that. Not documentation of one thing, and left as they are: a heading (/* -- tasks --- */), a comment before a blank
+line, and one after a brace that opens a function. The text goes through as it is (verbatim): reference.py reads it as
+Markdown. Lines keep their numbers."""
 import re
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|/\*.*?\*/|//[^\n]*', re.S)
@@ -49,9 +48,10 @@ def comments(source):
             continue
         begin, end = token.span()
         alone = not source[source.rfind('\n', 0, begin) + 1:begin].strip()
-        if out and alone and token.group().startswith('//') and source[out[-1][0]:out[-1][0] + 2] == '//' and out[-1][2]:
-            if re.fullmatch(r'\n[ \t]*', source[out[-1][1]:begin]):
-                out[-1] = (out[-1][0], end, True)
+        if out and alone and token.group().startswith('//'):
+            start, stop, before = out[-1]
+            if before and source.startswith('//', start) and re.fullmatch(r'\n[ \t]*', source[stop:begin]):
+                out[-1] = (start, end, True)
                 continue
         out.append((begin, end, alone))
     return [Comment(source, begin, end) for begin, end, _ in out]

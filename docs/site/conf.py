@@ -2,12 +2,17 @@
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
+import furo
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 HERE = Path(os.environ['CONSORT_DOCS_SITE'])
+sys.path.insert(0, str(HERE))
+from navigation import Navigation  # noqa: E402, beside this file
+
 SYMBOLS = json.loads(Path(os.environ['CONSORT_DOCS_SYMBOLS']).read_text())  # name: [page, anchor, first sentence]
 
 project = 'Consort'
@@ -94,7 +99,13 @@ def write_index(app, error):
     (Path(app.outdir) / '_static/search-data.js').write_text(f'consortSearch({text});\n')
 
 
+def use_navigation(app, env):
+    navigation = Navigation(app)
+    furo._compute_navigation_tree = lambda context: navigation.html(context['pagename'])
+
+
 def setup(app):
     StandaloneHTMLBuilder.search = False  # Sphinx's own search fetches pages, which a browser refuses for files
+    app.connect('env-check-consistency', use_navigation)
     app.connect('doctree-resolved', link_names)
     app.connect('build-finished', write_index)

@@ -1,4 +1,4 @@
-"""The reference of the headers: one page a header, in the order of the header, from doxygen's XML and the header's own lines."""
+"""The reference of the headers: one page a header, in its order, from doxygen's XML and the header's own lines."""
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
@@ -89,7 +89,7 @@ def whole(text):
 def dedent(lines):
     lines = [text.rstrip() for text in lines if text.strip()]
     indent = min((len(text) - len(text.lstrip()) for text in lines), default=0)
-    lines = [re.sub(r'(\S) {2,}', r'\1 ', text[indent:]) if not text.lstrip().startswith('#') else text for text in lines]
+    lines = [text if text.lstrip().startswith('#') else re.sub(r'(\S) {2,}', r'\1 ', text[indent:]) for text in lines]
     lines = [re.sub(r'^(\s*)(CONSORT_API|CONSORT_EXPORT) ', r'\1', text) for text in lines]
     return '\n'.join(part for text in lines for part in narrow(text))
 
@@ -185,8 +185,8 @@ class Reader:
         if kind == 'enum':
             for value in node.iter('enumvalue'):
                 start = (value.findtext('initializer') or '').strip()
-                text = described(value)
-                entry.members.append(Entry('value', value.find('name').text, value.find('name').text, line, start, text))
+                one = value.find('name').text
+                entry.members.append(Entry('value', one, one, line, start, described(value)))
         if owner:
             owner.members.append(entry)
         else:
@@ -207,7 +207,9 @@ class Reader:
                 for one in [entry, *(m for m in entry.members if m.kind == 'function')]:
                     if one.text:
                         said.add(one.qualified)
-                    elif one.kind in ('function', 'class', 'concept') and not PLAIN.search(one.code) and one.qualified not in said:
+                    elif one.kind not in ('function', 'class', 'concept') or PLAIN.search(one.code):
+                        continue
+                    elif one.qualified not in said:
                         yield f'{file}:{one.line}: {one.qualified} has no comment'
 
 
@@ -234,7 +236,8 @@ def dedent_block(lines):
     return '\n'.join(text[indent:] for text in lines)
 
 
-NAME = re.compile(r'\b(?:consort_\w+(?:\.\w+)?(?:\(\))?|CONSORT_\w+|E_[A-Z_]+[A-Z]|(?:CL|TASK|WAIT|MORE|M|SP|TC|PF|AL|SF|RP|TK|FI)_[A-Z_]+[A-Z]|NULL'
+NAME = re.compile(r'\b(?:consort_\w+(?:\.\w+)?(?:\(\))?|CONSORT_\w+|E_[A-Z_]+[A-Z]|NULL'
+                  r'|(?:CL|TASK|WAIT|MORE|M|SP|TC|PF|AL|SF|RP|TK|FI)_[A-Z_]+[A-Z]'
                   r'|\w+(?:::\w+)+(?:\(\))?|\w+->\w+|[a-z]\w*\(\))')
 
 
@@ -265,7 +268,8 @@ class Page:
         header = self.reader.header(self.name)
         about = re.sub(r'^\S+\s+(—|-)\s+', '', self.reader.about.get(self.name, ''))
         first, _, rest = about.partition('\n\n') if '\n\n' in about else (about, '', '')
-        self.out += [f'# {title}', '', prose(first[:1].upper() + first[1:]), '', f'```{self.lang}', f'#include <{self.name}>', '```', '']
+        self.out += [f'# {title}', '', prose(first[:1].upper() + first[1:]), '']
+        self.out += [f'```{self.lang}', f'#include <{self.name}>', '```', '']
         if rest:
             self.out += [prose(rest), '']
         found = [(e.line, 1, e) for e in self.reader.entries.get(self.name, [])]
@@ -274,7 +278,7 @@ class Page:
             if comment.heading and self.outside(header, comment):
                 found.append((comment.line, 0, comment))
             elif comment.free and not comment.code and comment.text.strip()[:60] not in documented:
-                if not re.search(r'\n\s{2,}\S[^\n]*$', '\n' + header.source[:comment.begin].rsplit('\n', 2)[0]) and self.outside(header, comment):
+                if self.outside(header, comment):
                     found.append((comment.line, 0, comment))
         before = None
         for _, _, thing in sorted(found, key=lambda f: f[:2]):
@@ -307,7 +311,7 @@ class Page:
         title = entry.name
         if entry.kind == 'enum' and ('@' in title or not title):
             flags = re.fullmatch(r'consort_\w+\.\w+', entry.text)
-            title = flags.group() if flags else entry.members[0].name + ' …' if len(entry.members) > 1 else entry.members[0].name
+            title = flags.group() if flags else entry.members[0].name + ' …' * (len(entry.members) > 1)
             entry.qualified = f'{title}' if flags else entry.members[0].name + '.enum'
         elif entry.kind == 'function':
             title += '()'
@@ -353,7 +357,8 @@ class Page:
             self.out += [f'{marks}{head_}', f': {body}', '']
 
     def klass(self, entry):
-        self.out += [*self.anchor(entry), f'{"###" if self.section else "##"} `{entry.name}`', '', f'```{self.lang}', entry.code, '```', '']
+        deep = '###' if self.section else '##'
+        self.out += [*self.anchor(entry), f'{deep} `{entry.name}`', '', f'```{self.lang}', entry.code, '```', '']
         if entry.text:
             self.out += [prose(entry.text), '']
         groups = []
@@ -369,7 +374,8 @@ class Page:
             marks = [mark for one in group for mark in self.anchor(one)]
             code = '\n'.join(dict.fromkeys(one.code for one in group))
             texts = [prose(one.text) for one in group if one.text]
-            self.out += [':::{container} member', *marks, f'```{self.lang}', code, '```', '', '\n\n'.join(texts), ':::', '']
+            self.out += [':::{container} member', *marks, f'```{self.lang}', code, '```', '']
+            self.out += ['\n\n'.join(texts), ':::', '']
 
 
 def summary(entry):
@@ -387,5 +393,6 @@ def write(xml, include, out):
         target = out / (page_of(name) + '.md')
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(Page(reader, name, symbols).write(name))
-    first = {name: re.split(r'(?<=[.:])\s', reader.about.get(name, '').partition('— ')[2], maxsplit=1)[0].rstrip('.:') for name in reader.headers}
+    about = {name: reader.about.get(name, '').partition('— ')[2] for name in reader.headers}
+    first = {name: re.split(r'(?<=[.:])\s', text, maxsplit=1)[0].rstrip('.:') for name, text in about.items()}
     return symbols, list(reader.undocumented()), first

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The documentation as a site (./run docs) in headless Chromium, from the file system and without a network.
 
-On each page: no console error, no request that leaves the file system, each link and anchor leads to a file and an element, no
-horizontal scroll at 360 and at 1280 pixels. The search finds names, words of guides and commands, and what it finds opens at its
-place. Dark and light follow prefers-color-scheme, with text that stands out. Left out, in one line, where Chromium or the generator
-is missing. docs_site.py [--keep]   --keep: checks build/docs as it is"""
+On each page: no console error, no request that leaves the file system, each link and anchor leads to a file and an
+element, no horizontal scroll at 360 and at 1280 pixels. The search finds names, words of guides and commands, and what
+it finds opens at its place. Dark and light follow prefers-color-scheme, with text that stands out. Left out, in one
+line, where Chromium or the generator is missing. docs_site.py [--keep]   --keep: checks build/docs as it is"""
 import json
 import os
 import re
@@ -21,14 +21,23 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / 'build/docs'
 NEEDS = ('doxygen', 'sphinx-build', 'chromium')
 LOOK = '''(() => ({
-  links: [...document.querySelectorAll('a[href]')].map(a => a.href), ids: [...document.querySelectorAll('[id]')].map(e => e.id),
+  links: [...document.querySelectorAll('a[href]')].map(a => a.href),
+  ids: [...document.querySelectorAll('[id]')].map(e => e.id),
   pictures: [...document.images].filter(i => i.src && !i.complete || i.naturalWidth === 0).map(i => i.src),
   title: document.title, heads: document.querySelectorAll('h1').length,
   over: document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth}))()'''
+PAINT = '''(e => {
+  if (!e) return null;
+  let g = e;
+  while (g && /, 0\\)$/.test(getComputedStyle(g).backgroundColor)) g = g.parentElement;
+  return [getComputedStyle(e).color, g ? getComputedStyle(g).backgroundColor : ''];
+})'''
+OPENED = '''({url: location.href, text: document.body.innerText,
+  there: !location.hash || !!document.getElementById(decodeURIComponent(location.hash.slice(1)))})'''
 SEARCHES = [  # the page that is searched from, the query, what the opened page's address and text must contain
     ('index', 'consort_submit', 'reference/consort.h.html#consort_submit', 'consort_submit'),
     ('reference/cpp-task.hpp', 'consort_stop()', 'reference/consort.h.html#consort_stop', 'consort_stop'),
-    ('man/consort-topo', 'consort_scheduler_ops', 'reference/scheduler.h.html#consort_scheduler_ops', 'consort_scheduler_ops'),
+    ('man/consort-topo', 'consort_scheduler_ops', 'scheduler.h.html#consort_scheduler_ops', 'consort_scheduler_ops'),
     ('index', 'Runtime::vector', 'reference/', 'vector'),
     ('schedulers', 'prefetch', '', 'prefetch'),
     ('memory', 'why-not', 'man/consort-why-not.html', 'why-not'),
@@ -42,8 +51,9 @@ class Browser:
     def __init__(self, profile):
         reads, self.out = os.pipe()
         self.into, writes = os.pipe()
-        flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update',
-                 '--disable-sync', '--no-first-run', '--disable-extensions', '--host-resolver-rules=MAP * ~NOTFOUND', '--disable-dev-shm-usage',
+        flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-sync',
+                 '--disable-component-update', '--no-first-run', '--disable-extensions', '--disable-dev-shm-usage',
+                 '--host-resolver-rules=MAP * ~NOTFOUND',
                  f'--user-data-dir={profile}', '--remote-debugging-pipe', 'about:blank']
         self.process = subprocess.Popen(['sh', '-c', f'exec chromium "$@" 3<&{reads} 4>&{writes}', 'chromium', *flags],
                                         pass_fds=(reads, writes), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -108,17 +118,19 @@ class Browser:
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=800, deviceScaleFactor=1, mobile=False)
 
     def faults(self):
-        """What went wrong since the page was opened: exceptions, errors in the console, requests that leave the file system."""
+        """What went wrong since the page was opened: exceptions, console errors, requests off the file system."""
         for event in self.events:
             method, params = event.get('method'), event.get('params', {})
             if method == 'Runtime.exceptionThrown':
-                yield 'exception: ' + str(params['exceptionDetails'].get('exception', {}).get('description', params))[:200]
+                thrown = params['exceptionDetails'].get('exception', {})
+                yield 'exception: ' + str(thrown.get('description', params))[:200]
             elif method == 'Runtime.consoleAPICalled' and params['type'] in ('error', 'assert'):
                 yield 'console: ' + str(params['args'])[:200]
             elif method == 'Log.entryAdded' and params['entry']['level'] == 'error':
                 yield f'log: {params["entry"]["text"]} {params["entry"].get("url", "")}'
-            elif method == 'Network.requestWillBeSent' and not re.match(r'(file|data|about|blob):', params['request']['url']):
-                yield f'asks the network for {params["request"]["url"]}'
+            elif method == 'Network.requestWillBeSent':
+                if not re.match(r'(file|data|about|blob):', params['request']['url']):
+                    yield f'asks the network for {params["request"]["url"]}'
 
     def close(self):
         try:
@@ -151,7 +163,7 @@ def visit(browser, wrong):
 
 
 def links(seen, wrong):
-    """Each link of each page and each row of the search's index leads to a file and, where it names one, to an element."""
+    """Each link of each page and each row of the search leads to a file and, where it names one, to an element."""
     rows = json.loads((SITE / '_static/search-data.js').read_text().removeprefix('consortSearch(').removesuffix(');\n'))
     ids = {file: set(look['ids']) for file, look in seen.items()}
     count = 0
@@ -181,10 +193,11 @@ def search(browser, wrong):
         browser.wait("!!document.querySelector('#search-results a.chosen')", f'the search for {query} finds nothing')
         before, wrong_ = browser.value('location.href'), list(browser.faults())
         for kind in ('keyDown', 'keyUp'):
-            browser.call('Input.dispatchKeyEvent', type=kind, key='Enter', code='Enter', windowsVirtualKeyCode=13, text='\r' if kind == 'keyDown' else '')
-        browser.wait(f'location.href !== {json.dumps(before)} && document.readyState === "complete"', f'the result for {query} does not open')
-        got = browser.value('({url: location.href, text: document.body.innerText, '
-                            'there: !location.hash || !!document.getElementById(decodeURIComponent(location.hash.slice(1)))})')
+            browser.call('Input.dispatchKeyEvent', type=kind, key='Enter', code='Enter', windowsVirtualKeyCode=13,
+                         text='\r' if kind == 'keyDown' else '')
+        browser.wait(f'location.href !== {json.dumps(before)} && document.readyState === "complete"',
+                     f'the result for {query} does not open')
+        got = browser.value(OPENED)
         wrong += [f'search {query}: {fault}' for fault in [*wrong_, *browser.faults()]]
         if address not in unquote(got['url']) or text.lower() not in got['text'].lower() or not got['there']:
             wrong.append(f'search {query}: opened {got["url"]}')
@@ -200,12 +213,14 @@ def search(browser, wrong):
 
 def luminance(colour):
     parts = [int(float(c)) / 255 for c in re.findall(r'[\d.]+', colour)[:3]]
-    return sum(w * (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for w, p in zip((0.2126, 0.7152, 0.0722), parts))
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear))
 
 
 def colours(browser, wrong):
     """Light and dark as the system says, and a contrast of 4.5 at least for text, code and links."""
-    parts = {'text': 'article p', 'code': 'article .highlight pre', 'links': 'article p a, article li a', 'navigation': '.sidebar-tree a'}
+    parts = {'text': 'article p', 'code': 'article .highlight pre', 'links': 'article p a, article li a',
+             'navigation': '.sidebar-tree a'}
     for scheme in ('light', 'dark'):
         browser.call('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
         for page in ('index', 'schedulers', 'reference/consort.h'):
@@ -214,9 +229,7 @@ def colours(browser, wrong):
             if (luminance(ground) < 0.2) != (scheme == 'dark'):
                 wrong.append(f'{page}: in {scheme} mode the ground is {ground}')
             for part, selector in parts.items():
-                got = browser.value('''(e => { if (!e) return null; let g = e; while (g && /, 0\\)$/.test(getComputedStyle(g).backgroundColor))
-                  g = g.parentElement; return [getComputedStyle(e).color, g ? getComputedStyle(g).backgroundColor : ''];
-                  })(document.querySelector(%s))''' % json.dumps(selector))
+                got = browser.value(f'{PAINT}(document.querySelector({json.dumps(selector)}))')
                 if got:
                     one, two = sorted((luminance(got[0]), luminance(got[1] or ground)))
                     if (two + 0.05) / (one + 0.05) < 4.5:
@@ -228,7 +241,9 @@ def missing():
     gone = [tool for tool in NEEDS if not shutil.which(tool)]
     if 'sphinx-build' not in gone:
         python = Path(shutil.which('sphinx-build')).read_text().split('\n', 1)[0].removeprefix('#!').split()
-        gone += [m for m in ('furo', 'myst_parser') if subprocess.run([*python, '-c', f'import {m}'], capture_output=True).returncode]
+        for module in ('furo', 'myst_parser'):
+            if subprocess.run([*python, '-c', f'import {module}'], capture_output=True).returncode:
+                gone.append(module)
     return gone
 
 

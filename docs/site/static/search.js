@@ -1,5 +1,5 @@
-// The search of the documentation: loads search-data.js (as a script, so that it works for pages opened as files) when the box is
-// first used, and shows what matches below it. Arrow keys choose, Enter opens, Escape closes, "/" goes to the box.
+// The search of the documentation: loads search-data.js when the box is first used (as a script, so that it works for
+// pages opened as files) and shows what matches. Arrow keys choose, Enter opens, Escape closes, "/" goes to the box.
 (function () {
   'use strict';
   const MOST = 40;
@@ -20,7 +20,8 @@
     document.head.append(script);
   }
 
-  // How well a row fits all words; 0: not at all. A name that is the query beats one that begins with it, then headings, then text.
+  // How well a row fits all words; 0: not at all. A name that is the query beats one that begins with it; then come
+  // headings, then text.
   function fit(row, words, whole) {
     let score = row.low === whole ? 1000 : row.low.startsWith(whole) ? 300 : 0;
     for (const word of words) {
@@ -54,7 +55,8 @@
   }
 
   function excerpt(row, words) {
-    const low = row.text.toLowerCase(), at = Math.max(0, Math.min(...words.map(w => (low.indexOf(w) + 1 || 1e9) - 1), low.length) - 40);
+    const low = row.text.toLowerCase(), places = words.map(w => low.indexOf(w)).filter(place => place >= 0);
+    const at = Math.max(0, Math.min(...places, low.length) - 40);
     const from = at >= low.length - 40 ? 0 : at && row.text.indexOf(' ', at) + 1;
     return (from ? '… ' : '') + row.text.slice(from, from + 150);
   }
@@ -114,7 +116,8 @@
     });
     list.addEventListener('click', () => { list.hidden = true; });
     document.addEventListener('keydown', event => {
-      if (event.key === '/' && !/^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName) && !event.ctrlKey && !event.metaKey) {
+      const typing = /^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName);
+      if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey) {
         event.preventDefault();
         box.focus();
       }

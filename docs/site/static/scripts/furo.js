@@ -1,5 +1,5 @@
-// In place of the theme's script, which Debian ships as modules: those do not load for pages that are opened as files. The button
-// goes from the system's colours to the other ones and back; the contents at the right show the heading in sight.
+// In place of the theme's script, which Debian ships as modules: those do not load for pages that are opened as files.
+// The button goes from the system's colours to the other ones and back; the contents show the heading in sight.
 (function () {
   'use strict';
 
@@ -23,7 +23,8 @@
       for (let i = last; i; i = i.parentElement.closest('.toc-tree li')) i.classList.remove('scroll-current');
       for (let i = item; i; i = i.parentElement.closest('.toc-tree li')) i.classList.add('scroll-current');
       if (item) {
-        const box = item.closest('.toc-scroll'), top = item.getBoundingClientRect().top - box.getBoundingClientRect().top;
+        const box = item.closest('.toc-scroll');
+        const top = item.getBoundingClientRect().top - box.getBoundingClientRect().top;
         if (top < 0 || top > box.clientHeight - 40) box.scrollTop += top - box.clientHeight / 2;
       }
       last = item;
