@@ -80,6 +80,9 @@ class Pages:
             way = os.path.relpath(to + '.md', os.path.dirname(page) or '.')
             return f']({way}#{anchor})' if anchor else f']({way})'
 
+        if page.startswith('man/'):  # a source of roff, without links
+            text = re.sub(r'docs/([\w/-]+\.md)', r'[docs/\1](../\1)', text)
+            text = re.sub(r'\b(consort[\w-]*)\(1\)', r'[\1(1)](\1.md)', text)
         parts = re.split(r'(^```.*?^```$|`[^`\n]*`)', text, flags=re.M | re.S)
         for at in range(0, len(parts), 2):
             parts[at] = re.sub(r'\]\(([^)\s]+)\)', link, ''.join(parts[at]))

@@ -7,6 +7,7 @@ Markdown. Lines keep their numbers."""
 import re
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|/\*.*?\*/|//[^\n]*', re.S)
+NOT_ONE = re.compile(r'[\s}#;]*(endif)?\s*|\s*(struct|class|enum) \w+;\s*')  # the end of something, a name alone
 OPENS = re.compile(r'^\s*(typedef\s+)?(struct|enum|union|class|namespace)\b.*\{\s*$')
 
 
@@ -25,6 +26,8 @@ class Comment:
             self.text = '\n'.join(re.sub(r'^\s*//+ ?', '', text) for text in raw.split('\n'))
         before = source[source.rfind('\n', 0, begin) + 1:begin]
         self.code = before if before.strip() else ''
+        if self.code:  # its further lines are set below its first one
+            self.text = '\n'.join(text.strip() for text in self.text.split('\n'))
         after = source[end:].split('\n', 2)
         self.rest = after[0].strip()
         self.free = not self.rest and len(after) > 1 and not after[1].strip()
@@ -67,7 +70,7 @@ def documented(source, name):
             new = f'/** @file {name} @verbatim {body} @endverbatim */'
         elif comment.heading or (comment.free and not comment.code):
             continue
-        elif re.fullmatch(r'[\s}#;]*(endif)?\s*', comment.code) and comment.code:
+        elif comment.code and NOT_ONE.fullmatch(comment.code):
             continue
         elif comment.code.rstrip().endswith('{'):
             if not OPENS.match(comment.code):

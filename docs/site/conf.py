@@ -48,8 +48,8 @@ html_theme_options = {
 def link_names(app, doctree, docname):
     """Makes `consort_submit()` in the text a link to its place in the reference."""
     for literal in list(doctree.findall(nodes.literal)):
-        name = literal.astext().removesuffix('()').replace('&', '').strip()
-        found = SYMBOLS.get(name) or SYMBOLS.get('CONSORT_' + name)
+        name = re.sub(r'<\w*>$', '', literal.astext().removesuffix('()'))
+        found = SYMBOLS.get(name) or SYMBOLS.get('CONSORT_' + name) or SYMBOLS.get('consort::' + name)
         if not found or isinstance(literal.parent, (nodes.reference, nodes.title)):
             continue
         page, anchor, _ = found

@@ -4,9 +4,8 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from comments import TOKEN, comments
+from declarations import Header
 
-WIDE = 92  # columns of a declaration before its parameters get a line each
 SPECIAL = re.compile(r'\b(\w+)\(\1 ?&&|operator=\(|detail::|&operator=| = delete')
 PLAIN = re.compile(r'^~|\(\) (noexcept )?= default$')  # what needs no comment: destructors, default constructors
 
@@ -23,96 +22,6 @@ class Entry:
     text: str
     members: list = field(default_factory=list)
     free: bool = False  # a comment of its own, not of a declaration
-
-
-class Header:
-    """A header's lines, with and without comments."""
-
-    def __init__(self, path, name):
-        self.name, self.source = name, path.read_text()
-        self.comments = comments(self.source)
-        blank = list(self.source)
-        for comment in self.comments:
-            for at in range(comment.begin, comment.end):
-                if blank[at] != '\n':
-                    blank[at] = ' '
-        self.plain = ''.join(blank)
-        self.lines = self.plain.split('\n')
-
-    def declaration(self, line, kind):
-        """The text of the declaration on that line, without its body and without comments."""
-        first = line - 1
-        if self.lines[first].lstrip().startswith('#define'):
-            last = first
-            while self.lines[last].rstrip().endswith('\\'):
-                last += 1
-            return dedent(self.lines[first:last + 1])
-        while first and re.match(r'\s*(template\b|requires\b)', self.lines[first - 1]):
-            first -= 1
-        text = '\n'.join(self.lines[first:])
-        if kind == 'function' or kind == 'class':
-            text = text[:head(text)]
-        else:
-            text = text[:whole(text)]
-        return dedent(text.split('\n'))
-
-
-def head(text):
-    """Where a declaration ends: before its body, its initialisers, or its semicolon."""
-    depth, at = 0, 0
-    while at < len(text):
-        c = text[at]
-        if c in '([':
-            depth += 1
-        elif c in ')]':
-            depth -= 1
-        elif depth == 0 and c in '{;':
-            if c == '{' and re.search(r'=\s*$', text[:at]):
-                return at
-            return at
-        elif depth == 0 and c == ':' and text[at - 1] != ':' and text[at + 1:at + 2] != ':' and ')' in text[:at]:
-            return at
-        at += 1
-    return len(text)
-
-
-def whole(text):
-    """Where a definition of data ends: behind its semicolon, outside all braces."""
-    depth = 0
-    for at, c in enumerate(text):
-        depth += (c in '({[') - (c in ')}]')
-        if c == ';' and depth == 0:
-            return at + 1
-    return len(text)
-
-
-def dedent(lines):
-    lines = [text.rstrip() for text in lines if text.strip()]
-    indent = min((len(text) - len(text.lstrip()) for text in lines), default=0)
-    lines = [text if text.lstrip().startswith('#') else re.sub(r'(\S) {2,}', r'\1 ', text[indent:]) for text in lines]
-    lines = [re.sub(r'^(\s*)(CONSORT_API|CONSORT_EXPORT) ', r'\1', text) for text in lines]
-    return '\n'.join(part for text in lines for part in narrow(text))
-
-
-def narrow(text):
-    """A long line of parameters as one parameter a line."""
-    if len(text) <= WIDE or '(' not in text:
-        return [text]
-    indent = re.match(r'\s*', text).group()
-    opening = text.index('(', text.index('(*') + 2) if '(*' in text else text.index('(')
-    depth, at, parts, start = 0, opening, [], opening + 1
-    while at < len(text):
-        depth += (text[at] in '([') - (text[at] in ')]')
-        if depth == 0 or (depth == 1 and text[at] == ','):
-            parts.append(text[start:at + 1].strip())
-            start = at + 1
-            if depth == 0:
-                break
-        at += 1
-    if len(parts) < 2:
-        return [text]
-    parts[-1] += text[at + 1:]
-    return [text[:opening + 1], *(f'{indent}    {part}' for part in parts)]
 
 
 def described(node):
@@ -158,7 +67,8 @@ class Reader:
             return
         header = self.header(file)
         line = node.find('location').get('bodystart') and min(line, int(node.find('location').get('bodystart'))) or line
-        plain = 'class' if '::' in name else kind
+        functions = any(m.get('kind') != 'variable' for m in node.iter('memberdef') if m.get('prot') == 'public')
+        plain = 'class' if '::' in name and (kind == 'class' or functions) else kind
         entry = Entry(plain, name.split('::')[-1], name, line, header.declaration(line, plain), described(node))
         for section in node.iter('sectiondef'):
             if section.get('kind').startswith(('public', 'user-defined')):
@@ -218,14 +128,15 @@ def prose(text):
     out, block = [], []
     lines = text.split('\n') + ['']
     for at, line in enumerate(lines):
-        if re.match(r' {2,}\S', line) and (block or not out or not out[-1].strip()):
+        if re.match(r' {2,}\S', line):
             block.append(line)
             continue
         if block and not line.strip() and at + 1 < len(lines) and re.match(r' {2,}\S', lines[at + 1]):
             block.append('')
             continue
         if block:
-            out += ['', '```cpp', dedent_block(block), '```', '']
+            code = any(mark in part for part in block for mark in ';{(')
+            out += ['', '```cpp' if code else '```text', dedent_block(block), '```', '']
             block = []
         out.append(inline(line.strip()))
     return '\n'.join(out).strip()
@@ -236,13 +147,17 @@ def dedent_block(lines):
     return '\n'.join(text[indent:] for text in lines)
 
 
-NAME = re.compile(r'\b(?:consort_\w+(?:\.\w+)?(?:\(\))?|CONSORT_\w+|E_[A-Z_]+[A-Z]|NULL'
+NAME = re.compile(r'\b(?:consort_\w+(?:\.\w+)?(?:\(\))?|CONSORT_\w+(?:\(\))?|E_[A-Z_]+[A-Z]|NULL'
                   r'|(?:CL|TASK|WAIT|MORE|M|SP|TC|PF|AL|SF|RP|TK|FI)_[A-Z_]+[A-Z]'
-                  r'|\w+(?:::\w+)+(?:\(\))?|\w+->\w+|[a-z]\w*\(\))')
+                  r'|\w+(?:::\w+)+(?:<\w*>)?(?:\(\))?|\w+->\w+|[a-z]\w*\(\))')
 
 
 def inline(line):
-    parts = re.split(r'(`[^`]+`)', line)
+    """A line of a comment: names become code, docs/PAGE.md a link, and nothing else is markup."""
+    parts = re.split(r'(`[^`]+`|docs/[\w/-]+\.md)', line)
+    for at in range(1, len(parts), 2):
+        if parts[at].startswith('docs/'):
+            parts[at] = f'[{parts[at]}](../{parts[at].removeprefix("docs/")})'
     for at in range(0, len(parts), 2):
         plain, last, out = parts[at], 0, []
         for span in NAME.finditer(plain):
@@ -272,7 +187,9 @@ class Page:
         self.out += [f'```{self.lang}', f'#include <{self.name}>', '```', '']
         if rest:
             self.out += [prose(rest), '']
-        found = [(e.line, 1, e) for e in self.reader.entries.get(self.name, [])]
+        entries = self.reader.entries.get(self.name, [])
+        full = {e.name for e in entries if e.kind in ('struct', 'union')}
+        found = [(e.line, 1, e) for e in entries if e.kind != 'typedef' or e.name not in full]
         documented = {e.text.strip()[:60] for _, _, e in found}
         for comment in header.comments[1:]:
             if comment.heading and self.outside(header, comment):
