@@ -11,6 +11,8 @@ namespace storm {
 // The nth allocation (from 0) that the library makes inside a call fails; those before and after it do not.
 void arm_allocation(long nth);
 void disarm_allocation();
+// How many the library has made inside calls since forget_effects().
+uint64_t allocations();
 
 struct Effects {
   uint64_t allocation = 0;  // an allocation failed

@@ -1,6 +1,11 @@
 #include "storm/machine.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
 
 #include "storm/disk.hpp"
 #include "storm/faults.hpp"
@@ -19,28 +24,34 @@ void find_plugins(const std::string &folder) {
   s.set = &path;
   s.nset = 1;
   const auto each = [](void *, const consort_plugin_row *row) {
-    if (row->kind == CONSORT_KIND_SCHEDULER && row->usable) plugins().policies.emplace_back(row->name);
+    const std::string name = row->name;
+    const bool policy = row->kind == CONSORT_KIND_SCHEDULER;
+    static constexpr const char *kOthers[] = {"vector", "matrix", "variable", "sim", "cpu", "faults"};
+    if (!row->usable || (!policy && std::find(std::begin(kOthers), std::end(kOthers), name) == std::end(kOthers))) return;
+    void *const file = dlopen(row->path, RTLD_NOW | RTLD_LOCAL);  // for as long as this process lives
+    void *const entry = file ? dlsym(file, "consort_plugin_entry") : nullptr;
+    if (!entry) std::fprintf(stderr, "storm: %s\n", dlerror()), std::exit(2);
+    plugins().entries[name] = reinterpret_cast<consort_entry_fn *>(entry);
+    if (policy) plugins().policies.push_back(name);
   };
   (void)consort_list_plugins(&s, 0, each, nullptr);
   std::sort(plugins().policies.begin(), plugins().policies.end());
 }
 
 Settings::Settings(const Machine &m) {
-  // Only what is needed is looked at: opening each plugin of a folder costs more than most programs.
-  std::string files;
-  for (const char *name : {"vector", "matrix", "variable", m.simulated ? "sim" : "cpu"})
-    files += "+" + plugins().folder + "/" + name + ".so,";
-  std::vector<std::string> policies = m.swaps;
-  policies.push_back(m.policy);
-  if (!m.context_policy.empty()) policies.push_back(m.context_policy);
+  // Only those that are needed: each plugin that a runtime looks at costs time.
+  std::vector<std::string> names = m.swaps;
+  names.push_back(m.policy);
+  if (!m.context_policy.empty()) names.push_back(m.context_policy);
   // One that names others needs all of them.
-  if (std::find(policies.begin(), policies.end(), "auto") != policies.end()) policies = plugins().policies;
-  std::sort(policies.begin(), policies.end());
-  policies.erase(std::unique(policies.begin(), policies.end()), policies.end());
-  for (const std::string &policy : policies) files += "+" + plugins().folder + "/" + policy + ".so,";
-  if (!m.plugin.empty()) files += "+" + plugins().folder + "/faults.so,";
-  files.pop_back();
-  set("plugins", files);
+  if (std::find(names.begin(), names.end(), "auto") != names.end()) names = plugins().policies;
+  for (const char *name : {"vector", "matrix", "variable", m.simulated ? "sim" : "cpu"}) names.push_back(name);
+  if (!m.plugin.empty()) names.push_back("faults");
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (const std::string &name : names)
+    if (const auto at = plugins().entries.find(name); at != plugins().entries.end()) modules_.push_back(at->second);
+  if (!m.disk.empty()) modules_.push_back(disk_entry());
   // The log says when a fault strikes.
   set("log", !m.device.empty() || !m.disk.empty() ? "debug" : !m.plugin.empty() ? "info" : "warn");
   set("scheduler", m.policy);
@@ -74,7 +85,6 @@ Settings::Settings(const Machine &m) {
     set("teams", m.teams && m.cores > 1 ? "0-" + std::to_string(m.cores - 1) : "off");
   }
   if (!m.disk.empty()) {
-    disk_ = true;
     set("limits", "ram=" + std::to_string(m.host_memory));
     set("save_ahead", "0");
     set("storm_disk.path", "/dev/shm");  // a file that costs no disk anything
@@ -97,8 +107,8 @@ consort_status Settings::start(consort_runtime **out) const {
   s.set = pairs.data();
   s.nset = static_cast<uint32_t>(pairs.size());
   s.log = log_line;
-  consort_entry_fn *const disk = disk_entry();
-  if (disk_) s.modules = &disk, s.nmodules = 1;
+  s.modules = modules_.data();
+  s.nmodules = static_cast<uint32_t>(modules_.size());
   return consort_start(&s, out);
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <consort/consort.h>
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,13 +48,16 @@ class Settings {
  private:
   void set(const char *key, std::string value) { all_.emplace_back(key, std::move(value)); }
   std::vector<std::pair<std::string, std::string>> all_;
-  bool disk_ = false;
+  std::vector<consort_entry_fn *> modules_;
 };
 
-// Where plugins are, and which policies there are: all in the folder.
+// Where plugins are, and which policies there are: all in the folder. The storm opens the files itself, once, and gives
+// a runtime their entries. So no call of a case loads a file: its allocations would depend on the path, and on the cases
+// that ran before in this process.
 struct Plugins {
   std::string folder;
   std::vector<std::string> policies;
+  std::map<std::string, consort_entry_fn *, std::less<>> entries;  // by name
 };
 Plugins &plugins();
 void find_plugins(const std::string &folder);

@@ -78,6 +78,7 @@ class Round {
     site.trees = m.simulated;
     site.trace = std::getenv("STORM_TRACE") != nullptr;
     site.events = events_;
+    site.allocations = allocations;
     site.trouble.possible = m.may_fail();
     site.trouble.repeats = m.device.rfind("lost", 0) == 0;
     site.trouble.refused = struck_since_last_asked;

@@ -74,6 +74,7 @@ struct Site {
   bool trees = false;  // each reduction is a fixed tree there: copies are moved
   bool manual, trace = false;  // trace: each body is told on stderr
   std::string *events = nullptr;  // where set: each call with its answer, and each body, with the time
+  uint64_t (*allocations)() = nullptr;  // where set: how many the library has made; told with each event
   int64_t patience = kLong;  // ns: a wait that lasts longer hangs
   Trouble trouble;
   consort_codelet_id body, team_body;
@@ -135,7 +136,8 @@ struct Site {
     uint64_t now = 0;
     (void)consort_now(rt, &now);
     const std::lock_guard lock(events_mutex_);
-    *events += "[" + std::to_string(now) + "] " + line + "\n";
+    const std::string made = allocations ? ", " + std::to_string(allocations()) + " allocations" : "";
+    *events += "[" + std::to_string(now) + made + "] " + line + "\n";
   }
 
   // Which worker or team a step is bound to; NONE where this machine has none of that kind.
