@@ -48,6 +48,7 @@ class Oracle : public Order {
       find_predecessors(s);
       f.ends = how_it_ends(s);
     }
+    f.ends_ahead = how_it_ends_ahead(s);
     f.skip = false;
     describe(f);
     choose_ends(s);
@@ -140,6 +141,16 @@ class Oracle : public Order {
       if (u.slot >= 0 && reads(u.mode))
         if (const consort_status status = readable(root(u.slot)); status < 0) return status;
     return t.fails ? CONSORT_E_IO : CONSORT_OK;
+  }
+
+  // A device is given a task before its predecessors end. One that is poisoned, and reads a datum without contents as
+  // well, is then refused for the datum.
+  consort_status how_it_ends_ahead(int s) {
+    const Fate &f = fate(s);
+    if (f.ends != CONSORT_E_POISONED || step(s).empty) return f.ends;
+    for (const Use &u : f.uses)
+      if (u.slot >= 0 && reads(u.mode) && readable(root(u.slot)) == CONSORT_E_INVAL) return CONSORT_E_INVAL;
+    return f.ends;
   }
 
   // -- ends that are held ----------------------------------------------------------------------------------------
@@ -289,6 +300,7 @@ class Oracle : public Order {
         if (!p_.has(t.other) || !is_task(t.other) || fate(t.other).skip) return;
         f.skip = false;
         f.ends = fate(t.other).ends;
+        f.ends_ahead = fate(t.other).ends_ahead;
         return;
       case Kind::kWaitAll:
         if (!p_.alone) return;  // it would collect the others' failures
@@ -376,7 +388,7 @@ class Oracle : public Order {
         Tag &tag = tags_[t.number];
         f.skip = tag.carrier < 0 && !tag.by_hand;
         if (f.skip) return;
-        if (!tag.by_hand) f.ends = fate(tag.carrier).ends;
+        if (!tag.by_hand) f.ends = fate(tag.carrier).ends, f.ends_ahead = fate(tag.carrier).ends_ahead;
         tag.over |= !tag.by_hand || tag.carrier < 0;
         return;
       }

@@ -135,6 +135,7 @@ struct Fate {
   bool unordered = false;
   int group = 0;
   consort_status ends = CONSORT_OK;
+  consort_status ends_ahead = CONSORT_OK;  // how else it may end on a device; as `ends`: in no other way
   std::vector<Sight> runs;                       // one for each time that its body runs
   std::vector<int64_t> leaves;                   // what a holder writes
   int tag = -1, releases = -1, blocked_in = -1;  // blocked_in: the window that it cannot run before the end of

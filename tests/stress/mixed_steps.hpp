@@ -84,7 +84,7 @@ inline void Run::send(int s) {
 inline void Run::answered(int s, consort_status status, bool any_failure) {
   told(status);
   const consort_status want = fate(s).ends;
-  if (any_failure ? (status < 0) == (want < 0) && status != CONSORT_E_TIMEOUT : status == want) return;
+  if (any_failure ? (status < 0) == (want < 0) && status != CONSORT_E_TIMEOUT : may_end(fate(s), status)) return;
   if (excused(status, want)) return;
   // Where a fault refused the hold, a task that was to be cancelled behind it has run: then less has failed.
   if (any_failure && status == CONSORT_OK && extra_runs_) return;
@@ -98,7 +98,7 @@ inline void Run::wait_for_task(int s, int64_t timeout) {
     return consort_task_wait(rt_, fate(s).id, timeout, step(s).no_help ? uint32_t{CONSORT_WAIT_NO_HELP} : 0u);
   });
   told(status);
-  if (status == fate(s).ends || excused(status, fate(s).ends)) return;
+  if (may_end(fate(s), status) || excused(status, fate(s).ends)) return;
   complain(s, std::string("ended with ") + consort_status_name(status) +
                   (status < 0 ? std::string(" (") + consort_error() + ")" : "") + ", should " +
                   consort_status_name(fate(s).ends));
@@ -117,7 +117,8 @@ void Run::hold_of(int d, uint32_t mode, consort_status want, int s, F with) {
                     consort_status_name(want));
   if (status < 0 && want >= 0 && (mode & CONSORT_M_W)) unwritten_ = true;
   if (status < 0) return;
-  with(Cells(hold.view, s < 0 ? p_.slots[static_cast<size_t>(d)] : fate(s).shapes[0]));
+  // A hold that the oracle expects to be refused has no shape there.
+  if (want >= 0) with(Cells(hold.view, s < 0 ? p_.slots[static_cast<size_t>(d)] : fate(s).shapes[0]));
   if (s < 0 || step(s).kind != Kind::kOpen)
     must(s, "release", [&] { return consort_release(rt_, hold); });
   else
@@ -186,14 +187,14 @@ inline void Run::enter_later(int s) {
     if (status != f.ends && !run.excused(status, f.ends))
       run.complain(a.step, std::string("was granted with ") + consort_status_name(status));
     if (status < 0 && f.ends >= 0 && (f.uses[0].mode & CONSORT_M_W)) run.unwritten_ = true;
-    if (status >= 0) {
+    if (status >= 0 && f.ends >= 0) {
       const Cells cells(hold->view, f.shapes[0]);
       const auto &want = f.runs[0].cells[0];
       for (size_t i = 0; i < want.size(); ++i)
         run.compare(a.step, "entered later", f.uses[0].slot, i, cells[i], want[i]);
       for (size_t i = 0; i < f.leaves.size(); ++i) cells[i] = f.leaves[i];
-      run.must(a.step, "release", [&] { return consort_release(run.rt_, *hold); });
     }
+    if (status >= 0) run.must(a.step, "release", [&] { return consort_release(run.rt_, *hold); });
     ++f.done;
   };
   const Use &u = fate(s).uses[0];
@@ -263,8 +264,13 @@ inline void Run::hint(int s) {
         return consort_data_set_write_through(rt_, x, t.number % 2 ? 1ull << space : 0);
     }
   });
-  // A space may be one that holds no such copy: that is said, and nothing is done.
-  if (status < 0 && status != CONSORT_E_INVAL && status != CONSORT_E_UNSUPPORTED && !excused(status, CONSORT_OK))
+  // A space may be one that holds no such copy: the call says so and takes no turn. Another hint takes that turn instead,
+  // because the oracle knows no spaces.
+  if (status == CONSORT_E_INVAL || status == CONSORT_E_UNSUPPORTED)
+    return (void)must(s, "the turn of a hint", [&] {
+      return t.kind == Kind::kPrefetch ? consort_wont_use(rt_, x) : consort_data_set_write_through(rt_, x, 0);
+    });
+  if (status < 0 && !excused(status, CONSORT_OK))
     complain(s, std::string(name_of(t.kind)) + " answered " + consort_status_name(status) + ": " + consort_error());
 }
 
