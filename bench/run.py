@@ -66,8 +66,9 @@ def wait_for_quiet(limit):
 def find_programs(folder):
     build = HERE.parent / "build"
     candidates = [Path(folder)] if folder else [build / "release" / "bench", build / "bench", *sorted(build.glob("*/bench"))]
-    if not folder and os.environ.get("CONSORT_BUILD_DIR"):
-        candidates = [Path(os.environ["CONSORT_BUILD_DIR"]) / "bench"]
+    told = os.environ.pop("CONSORT_BUILD_DIR", None)  # the programs would take it for a misspelt setting
+    if not folder and told:
+        candidates = [Path(told) / "bench"]
     for c in candidates:
         if (c / "micro-consort").exists() or (folder and c.is_dir()):
             return c
