@@ -61,6 +61,13 @@ def link_names(app, doctree, docname):
         link += literal
 
 
+WEIGHTS = {'decisions': -20, 'parity': -60, 'tests': -60, 'source': -60}  # of folders, in the search; a guide: 30
+
+
+def weight(page):
+    return WEIGHTS.get(page.split('/')[0], 0 if '/' in page else 30)
+
+
 SILENT = (nodes.section, nodes.title, nodes.raw, nodes.comment)  # what is not the text of a section
 
 
@@ -87,12 +94,14 @@ def write_index(app, error):
         reference = page.startswith('reference/')
         for title, anchor, text in sections(app.env.get_doctree(page)):
             name = title.removesuffix('()')
-            if page == 'index' or reference and {name, f'consort::{name}', f'consort::plugin::{name}'} & SYMBOLS.keys():
+            names = {name, f'consort::{name}', f'consort::plugin::{name}'} if reference else set()
+            if page == 'index' or names & SYMBOLS.keys():
                 continue
             address = builder.get_target_uri(page) + (f'#{anchor}' if anchor else '')
-            rows.append([title, top if anchor else '', address, text[:4000], 0])
+            rows.append([title, top if anchor else '', address, text[:4000], 0, weight(page)])
     for name, (page, anchor, first) in sorted(SYMBOLS.items()):
-        rows.append([name, page.removeprefix('reference/'), f'{builder.get_target_uri(page)}#{anchor}', first[:300], 1])
+        address = f'{builder.get_target_uri(page)}#{anchor}'
+        rows.append([name, page.removeprefix('reference/'), address, first[:300], 1, 0])
     styles = Path(app.outdir) / '_static/styles/furo.css'  # Debian's asks for a file of the system's web server
     styles.write_text(re.sub(r'^@import url\(/[^)]*\);\n?', '', styles.read_text()))
     text = json.dumps(rows, ensure_ascii=False, separators=(',', ':'))

@@ -262,6 +262,8 @@ class Page:
             line = member.line
         for names, texts in rows:
             if not texts:
+                place = (page_of(self.name), entry.qualified.replace('::', '.'), f'of {entry.qualified}')
+                self.symbols.update({m.qualified: place for m in names if m.qualified not in self.symbols})
                 continue
             marks = ''.join(f'<span id="{m.qualified}"></span>' for m in names if m.qualified not in self.symbols)
             for m in names:

@@ -6,8 +6,8 @@
   let rows = null, root = '', box, list, chosen = 0;
 
   window.consortSearch = function (data) {
-    rows = data.map(([title, page, url, text, name]) => ({
-      title, page, url, text, name, low: title.toLowerCase(), body: (page + ' ' + text).toLowerCase()
+    rows = data.map(([title, page, url, text, name, weight]) => ({
+      title, page, url, text, name, weight, low: title.toLowerCase(), body: (page + ' ' + text).toLowerCase()
     }));
     show();
   };
@@ -27,10 +27,10 @@
     for (const word of words) {
       const at = row.low.indexOf(word);
       if (at >= 0) score += 60 + (at === 0 || /\W|_/.test(row.low[at - 1]) ? 60 : 0) - Math.min(row.low.length, 60) / 3;
-      else if (row.body.includes(word)) score += row.name ? 4 : 8;
+      else if (row.body.includes(word)) score += row.name ? 4 : 6 + 3 * Math.min(row.body.split(word).length - 1, 8);
       else return 0;
     }
-    return score + (row.page ? 0 : 15);
+    return Math.max(1, score + row.weight + (row.page ? 0 : 15));
   }
 
   function find(query) {
