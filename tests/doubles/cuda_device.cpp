@@ -6,6 +6,8 @@
 
 using namespace gpu;
 
+const char *const gpu::visible_variable = "CUDA_VISIBLE_DEVICES";
+
 namespace {
 
 constexpr int driver_version = CUDA_VERSION;
@@ -13,7 +15,7 @@ constexpr int driver_version = CUDA_VERSION;
 int attribute(const Device &device, CUdevice_attribute what) {
   switch (what) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return machine().settings.sms;
+      return device.sms;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
       return 9;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
@@ -21,7 +23,7 @@ int attribute(const Device &device, CUdevice_attribute what) {
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
       return 3;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-      return 0x10 + device.index;
+      return 0x10 + device.number;
     case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID:
     case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
       return 0;
@@ -108,8 +110,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
   return cu("cuDeviceGetName", Need::init, [&](Call &) {
-    device_at(device);
-    std::snprintf(need(name), length > 0 ? static_cast<size_t>(length) : 0, "Consort double %d", device);
+    std::snprintf(need(name), length > 0 ? static_cast<size_t>(length) : 0, "Consort double %d", device_at(device).number);
   });
 }
 
@@ -129,14 +130,14 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   return cu("cuDeviceGetUuid", Need::init, [&](Call &) {
     std::memcpy(need(uuid)->bytes, "consort double..", 16);
-    uuid->bytes[15] = static_cast<char>(device_at(device).index);
+    uuid->bytes[15] = static_cast<char>(device_at(device).number);
   });
 }
 
 CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device) {
   return cu("cuDeviceGetPCIBusId", Need::init, [&](Call &) {
     std::snprintf(need(id), length > 0 ? static_cast<size_t>(length) : 0, "0000:%02X:00.0",
-                  0x10 + device_at(device).index);
+                  0x10 + device_at(device).number);
   });
 }
 
@@ -146,7 +147,13 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *id) {
     if (std::sscanf(need(id), "%x:%x:", &domain, &bus) != 2 || domain || bus < 0x10) {
       fail(invalid_value);
     }
-    *need(device) = device_at(static_cast<int>(bus) - 0x10).index;
+    for (const auto &one : machine().devices) {
+      if (one->number == static_cast<int>(bus) - 0x10) {
+        *need(device) = one->index;
+        return;
+      }
+    }
+    fail(invalid_device);
   });
 }
 

@@ -207,7 +207,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction hand
   return cu("cuOccupancyMaxPotentialBlockSize", Need::context, [&](Call &) {
     auto function = function_of(handle);
     *need(block) = limit > 0 ? std::min(limit, function->max_threads) : function->max_threads;
-    *need(grid) = 2 * machine().settings.sms;
+    *need(grid) = 2 * machine().settings.sms.front();
   });
 }
 

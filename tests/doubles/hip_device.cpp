@@ -8,6 +8,8 @@
 
 using namespace gpu;
 
+const char *const gpu::visible_variable = "HIP_VISIBLE_DEVICES";
+
 namespace {
 
 constexpr int runtime_version = 50221153;  // 5.2, whose header this is
@@ -92,10 +94,10 @@ const Name &name_of(hipError_t error) {
   return other;
 }
 
-int attribute(hipDeviceAttribute_t what) {
+int attribute(const Device &device, hipDeviceAttribute_t what) {
   switch (what) {
     case hipDeviceAttributeMultiprocessorCount:
-      return machine().settings.sms;
+      return device.sms;
     case hipDeviceAttributeMaxThreadsPerBlock:
       return 1024;
     case hipDeviceAttributeMaxSharedMemoryPerBlock:
@@ -190,22 +192,20 @@ hipError_t hipSetDevice(int device) {
 
 hipError_t hipDeviceGetName(char *name, int length, hipDevice_t device) {
   return hip("hipDeviceGetName", Need::init, [&](Call &) {
-    device_at(device);
-    std::snprintf(need(name), length > 0 ? static_cast<size_t>(length) : 0, "Consort double %d", device);
+    std::snprintf(need(name), length > 0 ? static_cast<size_t>(length) : 0, "Consort double %d", device_at(device).number);
   });
 }
 
 hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t what, int device) {
   return hip("hipDeviceGetAttribute", Need::init, [&](Call &) {
-    device_at(device);
-    *need(value) = attribute(what);
+    *need(value) = attribute(device_at(device), what);
   });
 }
 
 hipError_t hipDeviceGetPCIBusId(char *id, int length, int device) {
   return hip("hipDeviceGetPCIBusId", Need::init, [&](Call &) {
     std::snprintf(need(id), length > 0 ? static_cast<size_t>(length) : 0, "0000:%02X:00.0",
-                  0x10 + device_at(device).index);
+                  0x10 + device_at(device).number);
   });
 }
 
@@ -220,7 +220,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device) {
   return hip("hipGetDeviceProperties", Need::init, [&](Call &) {
     std::memset(need(properties), 0, sizeof *properties);
     properties->totalGlobalMem = device_at(device).memory;
-    std::snprintf(properties->name, sizeof properties->name, "Consort double %d", device);
+    std::snprintf(properties->name, sizeof properties->name, "Consort double %d", device_at(device).number);
     std::snprintf(properties->gcnArchName, sizeof properties->gcnArchName, "gfx906:sramecc+:xnack-");
   });
 }

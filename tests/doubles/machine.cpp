@@ -18,6 +18,29 @@ Machine &machine() {
   return *the;
 }
 
+namespace {
+
+// Those that the vendor's variable names, in its order; it ends at the first that is none. Without it: all.
+std::vector<int> shown_devices(int there) {
+  std::vector<int> shown;
+  const char *text = std::getenv(visible_variable);
+  for (int i = 0; !text && i < there; ++i) {
+    shown.push_back(i);
+  }
+  while (text && *text) {
+    char *end = nullptr;
+    const long one = std::strtol(text, &end, 10);
+    if (end == text || one < 0 || one >= there) {
+      break;
+    }
+    shown.push_back(static_cast<int>(one));
+    text = *end == ',' ? end + 1 : "";
+  }
+  return shown;
+}
+
+}  // namespace
+
 bool Machine::configure(const char *text, std::string &error) {
   Settings read;
   if (!Settings::parse(text ? text : "", read, error)) {
@@ -38,9 +61,12 @@ bool Machine::configure(const char *text, std::string &error) {
   violations.clear();
   calls.clear();
   violation_count = operations = graph_launches = 0;
-  for (int i = 0; i < settings.devices; ++i) {
+  const std::vector<int> shown = shown_devices(settings.devices);
+  for (int i = 0; i < static_cast<int>(shown.size()); ++i) {
     auto device = std::make_unique<Device>();
     device->index = i;
+    device->number = shown[i];
+    device->sms = settings.sms[std::min<size_t>(shown[i], settings.sms.size() - 1)];
     device->memory = settings.memory;
     device->arena = std::make_unique<Arena>(settings.memory);
     device->own_pool = device->pool = std::make_shared<Pool>();

@@ -26,6 +26,8 @@ struct LibraryHandle : Object {  // of a library that stands on this one
 
 struct Device {
   int index = 0;
+  int number = 0;  // before some were hidden: what its name and its place on the bus say
+  int sms = 16;
   size_t memory = 0, plain = 0;  // what there is; what was allocated outside pools
   std::unique_ptr<Arena> arena;
   std::shared_ptr<Pool> own_pool, pool;
@@ -96,5 +98,7 @@ class Machine {
 };
 
 Machine &machine();
+
+extern const char *const visible_variable;  // each front's: the variable that hides devices
 
 }  // namespace gpu

@@ -112,9 +112,14 @@ bool take(std::string_view name, std::string_view value, Settings &out, bool &kn
     return fine;
   }
   if (name == "sms") {
-    bool fine = number(value, n) && n > 0 && n < 10000;
-    out.sms = static_cast<int>(n);
-    return fine;
+    out.sms.clear();
+    for (std::string_view one : split(value, ':')) {
+      if (!number(one, n) || n == 0 || n >= 10000) {
+        return false;
+      }
+      out.sms.push_back(static_cast<int>(n));
+    }
+    return !out.sms.empty();
   }
   if (name == "oom" || name == "pinned_oom") {
     if (!number(value, n) || n == 0) {
@@ -181,7 +186,7 @@ bool Settings::parse(std::string_view text, Settings &out, std::string &error) {
       error = "\"" + std::string(word) + "\" " + (known ? "has no value that is right" : "is none of its words") +
               "; there are devices=N memory=BYTES latency_us=N bandwidth=BYTES peer=all|none|ring"
               " lost=DEVICE:OPERATIONS[:CODE] fail=FUNCTION:NTH[+]:CODE fault=FUNCTION:NTH[+]:CODE oom=NTH"
-              " pinned_oom=NTH init=CODE seed=N jitter=US sms=N quiet=0|1, BYTES with K, M or G";
+              " pinned_oom=NTH init=CODE seed=N jitter=US sms=N[:M...] quiet=0|1, BYTES with K, M or G";
       return false;
     }
   }

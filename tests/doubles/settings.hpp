@@ -31,7 +31,7 @@ struct Settings {
   int init = 0;
   uint64_t seed = 1;
   uint64_t jitter = 0;
-  int sms = 16;
+  std::vector<int> sms = {16};  // of device 0, 1, ...; those without a number have the last one
   bool quiet = false;  // violations are counted and not printed
 
   // On bad words `error` says which and what there is.

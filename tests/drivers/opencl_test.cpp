@@ -94,6 +94,28 @@ TEST_F(OpenCl, TakesDevicesByNumber) {
   EXPECT_EQ(named.spaces[0].capacity, 64u << 20);
 }
 
+TEST_F(OpenCl, ANumberIsThatDeviceAndNoOther) {  // INI-11
+  const auto device_of = [](const char *devices) {
+    Machine m(Params{{"devices", devices}});
+    EXPECT_EQ(m.ops->count(m.plugin.self()), 1u) << devices;
+    cl_device_id device = nullptr;
+    Call asks([&](const consort_call *c) {
+      clGetCommandQueueInfo(static_cast<cl_command_queue>(c->native_queue), CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+      return CONSORT_OK;
+    });
+    void *q = m.open_queue();
+    EXPECT_EQ(m.run(q, {asks.op(true)}), (std::vector<consort_status>{0}));
+    return device;
+  };
+  const cl_device_id first = device_of("0"), second = device_of("1");
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(device_of("0"), first);
+  Machine both(Params{{"devices", "0,1"}});
+  EXPECT_EQ(both.ops->count(both.plugin.self()), 2u);
+}
+
 // -- memory -----------------------------------------------------------------------------------------------------------
 
 TEST_F(OpenCl, MemoryEndsWhereTheLimitIs) {

@@ -2,6 +2,7 @@
 // device that is lost. Over the double of the vendor's library, which executes for real and injects faults.
 #include <consort/memory.h>
 
+#include <map>
 #include <random>
 
 #include "gpu/programs.hpp"
@@ -9,7 +10,38 @@
 namespace consort_test {
 namespace {
 
-struct GpuPrograms : GpuTest {};
+struct GpuPrograms : GpuTest {
+  static bool cuda() { return std::string(GetParam().driver) == "cuda"; }
+  // A function of the library that the driver has taken: the double's, or the real one's.
+  template <class... A>
+  static int ask(const char *of_cuda, const char *of_hip, A... a) {
+    static std::map<std::string, void *> libraries;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    void *&library = libraries[GetParam().driver];
+    if (!library) library = dlopen(on_real_gpu() ? (cuda() ? "libcuda.so.1" : "libamdhip64.so") : GetParam().library, RTLD_NOW | RTLD_LOCAL);
+    void *f = library ? dlsym(library, cuda() ? of_cuda : of_hip) : nullptr;
+    return f ? reinterpret_cast<int (*)(A...)>(f)(a...) : -1;
+  }
+  // The number of the device that this thread is on; -1: on none.
+  static int current_device() {
+    int n = -1;
+    return ask("cuCtxGetDevice", "hipGetDevice", &n) ? -1 : n;
+  }
+  static std::string current_name() {
+    char text[256] = "";
+    return ask("cuDeviceGetName", "hipDeviceGetName", text, int{sizeof text}, current_device()) ? "" : text;
+  }
+  // Of CUDA: the context of the call is that of its stream and of this thread. HIP has a device in its place.
+  static bool is_current(const consort_call &c) {
+    void *here = nullptr, *of_stream = nullptr;
+    return !cuda() || (!ask("cuCtxGetCurrent", "", &here) && !ask("cuStreamGetCtx", "", c.native_queue, &of_stream) && here && here == of_stream &&
+                       here == c.native_context);
+  }
+  static int device_of_worker(const Machine &m, uint32_t worker) {
+    return static_cast<int>(std::find(m.devices.begin(), m.devices.end(), worker) - m.devices.begin());
+  }
+};
 
 TEST_P(GpuPrograms, VectorsGoToAndFro) {
   Machine m(GetParam());
@@ -69,14 +101,124 @@ TEST_P(GpuPrograms, FunctionsGetTheStreamWithItsContextCurrent) {
   const auto x = vector_of(m, v.data(), v.size(), sizeof(float));
   std::atomic<int> good{0};
   const auto looks = [&](const consort_call &c) {
-    good += c.native_queue != nullptr;
+    good += c.native_queue != nullptr && current_device() == device_of_worker(m, c.worker) && is_current(c);
     return CONSORT_OK;
   };
   const auto async = m.function("async", looks, CONSORT_CL_ASYNC), plain = m.function("plain", looks, 0);
-  for (int i = 0; i < 4; ++i) Desc(i % 2 ? async : plain).rw(x).on(m.devices[0]).must(m);
+  for (uint32_t i = 0; i < 4 * m.devices.size(); ++i) Desc(i % 2 ? async : plain).rw(x).on(m.devices[i / 4]).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  EXPECT_EQ(good, 4);
+  EXPECT_EQ(good, static_cast<int>(4 * m.devices.size()));
   ASSERT_OK(consort_unregister(m, x));
+}
+
+// WRK-06: a kind of memory is the name of its domain, and flags of what its units can do with it.
+TEST_P(GpuPrograms, KindsOfMemoryAreToldApart) {
+  Machine m(GetParam());
+  const auto space_of = [&](uint32_t worker) {
+    consort_space_info s{};
+    s.size = sizeof s;
+    need(consort_get_space(m, m.worker(worker).space, &s), "space");
+    return s;
+  };
+  for (const uint32_t w : m.cores) {
+    const auto s = space_of(w);
+    EXPECT_STREQ(s.domain, "host");
+    EXPECT_TRUE(s.flags & CONSORT_SP_CPU) << "cores read and write it";
+    EXPECT_STREQ(s.driver, "cpu");
+  }
+  for (const uint32_t w : m.devices) {
+    const auto s = space_of(w);
+    EXPECT_STREQ(s.domain, GetParam().driver);
+    EXPECT_FALSE(s.flags & CONSORT_SP_CPU);
+    EXPECT_STREQ(s.driver, GetParam().driver);
+    EXPECT_GT(s.capacity, 0u);
+  }
+}
+
+// CUD-10: the numbers of a setting count what the vendor's library shows, which its own variable may have hidden and ordered.
+TEST_P(GpuPrograms, DevicesAreChosenByNumberNameAndTheVendorsVariable) {
+  CONSORT_NEEDS_DOUBLE;
+  const char *const variable = cuda() ? "CUDA_VISIBLE_DEVICES" : "HIP_VISIBLE_DEVICES";
+  const Double d(GetParam());
+  struct Unset {
+    const char *variable;
+    ~Unset() { unsetenv(variable); }
+  } unset{variable};
+  const auto shown = [&](const char *visible) {
+    visible ? setenv(variable, visible, 1) : unsetenv(variable);
+    d.set("devices=4,memory=64M");
+  };
+  const auto taken = [&](const char *visible, const char *wanted) {  // the vendor's names, worker by worker
+    shown(visible);
+    std::vector<std::string> names;
+    Machine m(GetParam(), {{".devices", wanted}});
+    const auto x = token_of(m);
+    const auto asks = m.function("asks", [&](const consort_call &) { return names.push_back(current_name()), CONSORT_OK; }, 0);
+    for (const uint32_t w : m.devices) Desc(asks).rw(x).on(w).must(m);
+    EXPECT_OK(consort_wait_all(m, kLong, 0));
+    return names;
+  };
+  const auto named = [](std::initializer_list<int> numbers) {
+    std::vector<std::string> names;
+    for (const int n : numbers) names.push_back("Consort double " + std::to_string(n));
+    return names;
+  };
+  EXPECT_EQ(taken(nullptr, ""), named({0, 1, 2, 3}));
+  EXPECT_EQ(taken(nullptr, "2"), named({2}));
+  EXPECT_EQ(taken(nullptr, "3,1"), named({1, 3})) << "in the library's order";
+  EXPECT_EQ(taken(nullptr, "double 2"), named({2})) << "by a part of its name";
+  EXPECT_EQ(taken("3,1", ""), named({3, 1}));
+  EXPECT_EQ(taken("3,1", "0"), named({3})) << "the first that the library shows";
+  EXPECT_EQ(taken("3,1", "double 1"), named({1}));
+  const auto why_none = [&](const char *visible, const char *wanted) {
+    shown(visible);
+    return PluginHost(GetParam().driver, {{"library", GetParam().library}, {"cache", "off"}, {"devices", wanted}}).failure();
+  };
+  const std::string others = why_none("3,1", "2"), hidden = why_none("-1", "");
+  EXPECT_NE(others.find("not in " + std::string(GetParam().driver) + ".devices: 0 \"Consort double 3\", 1 \"Consort double 1\""), std::string::npos) << others;
+  EXPECT_NE(hidden.find(variable), std::string::npos) << hidden;
+}
+
+// CUD-04: a predicate asks what the worker's device is like, and an implementation is ruled out on one of two.
+TEST_P(GpuPrograms, APredicateLooksAtTheDevice) {
+  CONSORT_NEEDS_DOUBLE;
+  const Double d(GetParam());
+  d.set("devices=2,memory=64M,sms=8:64");
+  struct Asked {
+    Machine m;
+    int processors(uint32_t w) const {  // "cuda/sm_90/64sm"
+      const std::string arch = m.worker(w).arch;
+      return std::atoi(arch.c_str() + arch.rfind('/') + 1);
+    }
+  } a{Machine(GetParam())};
+  ASSERT_EQ(a.m.devices.size(), 2u);
+  EXPECT_EQ(a.processors(a.m.devices[0]), 8);
+  EXPECT_EQ(a.processors(a.m.devices[1]), 64);
+  std::mutex mutex;
+  std::vector<std::pair<uint32_t, uint32_t>> ran;  // worker, implementation
+  Body note = [&](const consort_call &c) {
+    const std::lock_guard lock(mutex);
+    return ran.emplace_back(c.worker, c.impl), CONSORT_OK;
+  };
+  const consort_impl impl = {GetParam().driver, run_body, &note, nullptr, nullptr, nullptr, nullptr, 0}, impls[] = {impl, impl};
+  consort_codelet desc = CONSORT_CODELET_INIT;
+  desc.name = "wide or narrow", desc.impls = impls, desc.nimpls = 2, desc.nmodes = CONSORT_NONE, desc.can_execute_user = &a;
+  desc.can_execute = [](void *user, uint32_t w, uint32_t i, consort_task_id) -> int32_t {
+    return static_cast<const Asked *>(user)->processors(w) >= 32 || i == 1;  // the first is for wide devices
+  };
+  consort_codelet_id either{0}, wide{0};
+  ASSERT_OK(consort_codelet_add(a.m, &desc, &either));
+  desc.name = "wide", desc.nimpls = 1;
+  ASSERT_OK(consort_codelet_add(a.m, &desc, &wide));
+  for (int i = 0; i < 40; ++i) Desc(wide).must(a.m);
+  ASSERT_OK(consort_wait_all(a.m, kLong, 0));
+  ASSERT_EQ(ran.size(), 40u);
+  for (const auto &[w, i] : ran) EXPECT_EQ(w, a.m.devices[1]);
+  ran.clear();
+  for (int i = 0; i < 40; ++i) Desc(either).on(a.m.devices[static_cast<size_t>(i) % 2]).must(a.m);
+  ASSERT_OK(consort_wait_all(a.m, kLong, 0));
+  for (const auto &[w, i] : ran) EXPECT_EQ(i, w == a.m.devices[0] ? 1u : 0u) << "worker " << w;
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(wide).on(a.m.devices[0]).to(a.m), "wide");
 }
 
 TEST_P(GpuPrograms, WhatDoesNotBuildGoesToTheCores) {
