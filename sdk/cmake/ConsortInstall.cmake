@@ -1,5 +1,5 @@
-# What `cmake --install` puts where. Components: runtime (library, plugins, command, manual pages, completion) and sdk (headers, CMake package,
-# pkg-config file).
+# What `cmake --install` puts where. Components: runtime (library, plugins, command, manual pages, completion) and sdk (headers, examples as sources, CMake
+# package, pkg-config file).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Consort)
 
@@ -20,6 +20,7 @@ if(TARGET consort_completion) # where the shells of a distribution look
 endif()
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/sdk/include/consort DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/consort/examples COMPONENT sdk)
 install(EXPORT ConsortTargets NAMESPACE Consort:: DESTINATION ${package_dir} COMPONENT sdk)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/ConsortConfig.cmake.in ${PROJECT_BINARY_DIR}/ConsortConfig.cmake
   INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR)

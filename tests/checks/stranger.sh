@@ -126,6 +126,9 @@ for page in use embed; do
 done
 step "embed by pkg-config" bash -c "cc -std=c11 -Wall -Wextra -Werror '$root/tests/checks/embed/main.c' \$(pkg-config --cflags --libs consort) -o '$work/by_pc'"
 step "embed by pkg-config, C++" bash -c "c++ -std=c++20 -O2 '$root/tests/checks/embed/main.cpp' \$(pkg-config --cflags --libs consort) -o '$work/by_pc_cpp'"
+examples=$(dirname "$(find "$prefix" -path '*/consort/examples/hello/hello.cpp')")
+step "an installed example, by pkg-config" bash -c "c++ -std=c++20 -O2 '$examples/hello.cpp' \$(pkg-config --cflags --libs consort) -o '$work/installed_example'"
+step "run that" timeout 60 "$work/installed_example"
 step "run it, C++" timeout 60 "$work/by_pc_cpp"
 step "run it" timeout 60 "$work/by_pc"
 step "pkg-config knows the plugins' folder" test "$(pkg-config --variable=plugindir consort)" -ef "$libdir/consort/plugins"

@@ -32,6 +32,8 @@ CASES = {
                    ['', '--flows 1', '--flows 10'], True),
     'fork_join': (r'the integral is 0\.\d{12}, by \d+ tasks$',
                   ['', '--forks 7', '--digits 3', '--forks 8 --digits 8'], True),
+    'openmp_scal': (r'^openmp_scal: (\d+) tasks:( \d+ by \d+)+, largest error 0$', ['', '--n 1', '--n 1001 --rounds 7'], True),
+    'regression': (r'^regression: nothing was known at first, a time was told of a size that had not run$', ['', '--n 20000 --times 8'], True),
     'matmul': (r'largest error \S+, kernel: (OpenBLAS|plain loops)$',
                ['', '--n 1 --tile 5', '--n 64 --tile 64', '--n 131 --tile 25'], True),
     'stencil': (r'largest error \S+$', ['', '--n 1', '--n 5 --tiles 9 --steps 7', '--n 67 --tiles 3 --steps 20'], True),
@@ -62,7 +64,8 @@ CASES = {
 
 
 # Simulated devices, with a memory of their own, run the same functions as the CPU.
-AT_HOME = {'fork_join'}  # its tasks wait in their bodies, which a device's must not
+AT_HOME = {'fork_join',  # its tasks wait in their bodies, which a device's must not
+           'openmp_scal', 'regression'}  # teams, and measurements, of cores
 DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_SIM__DEVICES': '2'}
 # Those that have kernels for OpenCL devices, too: these take part, or get all tasks, which then may not need host code.
 WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg', 'multiformat'}
@@ -229,6 +232,21 @@ class Example(unittest.TestCase):
                 self.assertIn('by fifo on 1 workers, first: 0 1 2 3 4 5 6 7, in the order of submission',
                               run('--workers', '1').stdout)
             self.assertIn('by prio on 1 workers, first: 9 19 29 ', run('--workers', '1', '--scheduler', 'prio').stdout)
+
+    def test_its_bound_is_told(self):
+        if NAME != 'lu':
+            return
+        done = run('--n', '100', '--tile', '25', CONSORT_REPORTS='bound', CONSORT_BOUND__KIND='deps')
+        if done.returncode == 1 and 'plugin "bound" not found' in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tasks = re.search(r'by (\d+) tasks', done.stdout)[1]
+        self.assertEqual(tasks, '30')  # 4 tiles: 4 + 6 + 6 + 14
+        told = re.search(r'no schedule of these (\d+) tasks takes less than (\S+) (us|ms|s) here', done.stderr)
+        self.assertTrue(told, done.stderr)
+        self.assertEqual(told[1], tasks)
+        self.assertGreater(float(told[2]), 0)
+        self.assertRegex(done.stderr, r'this run took .* of the best possible speed')
 
     def test_what_it_does_not_know_is_refused(self):
         if self.settings:
