@@ -99,6 +99,27 @@ TEST(Environment, Binding) {  // ENV-05
   EXPECT_EQ(unbound, CPU_COUNT(&mine));
 }
 
+// TSK-36: cores that a setting leaves to the application are used by no task, so its own threads may compute there.
+TEST(Environment, CoresLeftToTheApplication) {
+  cpu_set_t mine;
+  ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
+  if (CPU_COUNT(&mine) < 2) GTEST_SKIP() << "one core alone cannot be divided";
+  const Variable cores("CONSORT_CPU__CORES", "0");
+  Rt rt(Pairs{{"scheduler", "eager"}});
+  ASSERT_EQ(info(rt).nworkers, 1u);
+  const int its = worker(rt, 0).os_cpu;
+  Bodies body;
+  std::atomic<int> there{0}, elsewhere{0};
+  const auto looks = body(rt, "looks", [&](const consort_call &) { return ++(sched_getcpu() == its ? there : elsewhere), CONSORT_OK; });
+  for (int i = 0; i < 200; ++i) Desc(looks).must(rt);
+  uint64_t computed = 0;  // meanwhile, on this thread
+  while (there + elsewhere < 200) ++computed;
+  EXPECT_OK(consort_wait_all(rt, kLong, CONSORT_WAIT_NO_HELP));
+  EXPECT_EQ(there, 200);
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_GT(computed, 0u);
+}
+
 TEST(Environment, Teams) {  // ENV-09, ENV-10
   const Pairs eight = {{"cpu.topology", "pack:1 core:8 pu:1"}};
   const auto teams = [&] {

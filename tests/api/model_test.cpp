@@ -116,13 +116,13 @@ CONSORT_MODULE(asks, SCHEDULER, kFlags, "asks", "1.0", plugin);
 
 struct Rows {
   struct One {
-    std::string name, klass, impl;
+    std::string name, klass, impl, arch;
     consort_model_row row;
   };
   std::vector<One> all;
   explicit Rows(consort_runtime *rt, consort_codelet_id c = {0}) {
     EXPECT_OK(consort_model_rows(rt, c, [](void *user, const consort_model_row *r) {
-      static_cast<Rows *>(user)->all.push_back({r->name, r->klass, r->impl, *r});
+      static_cast<Rows *>(user)->all.push_back({r->name, r->klass, r->impl, r->arch, *r});
     }, this));
   }
 };
@@ -219,6 +219,47 @@ TEST_F(Models, AHistoryIsKnownOnceThereIsEnoughOfIt) {
   EXPECT_GE(rows.all[0].row.median, 2e6);
   EXPECT_TRUE(std::isnan(rows.all[0].row.told));
   ASSERT_OK(consort_unregister(rt_, datum));
+}
+
+TEST_F(Models, TheArchitectureOfAWorkerIsThatOfItsMeasurements) {  // PRF-12
+  begin({{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"cpu.workers", "1"}, {"sim.devices", "1"}, {"calibrate_samples", "1"}});
+  consort_info info{};
+  info.size = sizeof info;
+  ASSERT_OK(consort_get_info(rt_, &info));
+  ASSERT_EQ(info.nworkers, 2u);
+  std::vector<std::string> archs, classes;
+  for (uint32_t w = 0; w < 2; ++w) {
+    consort_worker_info i{};
+    i.size = sizeof i;
+    ASSERT_OK(consort_get_worker(rt_, w, &i));
+    archs.push_back(i.arch), classes.push_back(i.klass);
+  }
+  EXPECT_NE(archs[0], archs[1]);
+  Body nothing = nap(0us);
+  const consort_impl impls[] = {{classes[0].c_str(), run_body, &nothing, nullptr, nullptr, nullptr, nullptr, 0},
+                                {classes[1].c_str(), run_body, &nothing, nullptr, nullptr, nullptr, nullptr, 0}};
+  Desc d(codelet_of(rt_, "both", impls));
+  ASSERT_OK(feed(d, 10, 0, 0));
+  ASSERT_OK(feed(d, 20, 1, 1));
+  const Rows rows(rt_, d.d.codelet);
+  ASSERT_EQ(rows.all.size(), 2u);
+  for (const auto &one : rows.all) {
+    const size_t w = one.klass == classes[1];
+    EXPECT_EQ(one.arch, archs[w]);
+    EXPECT_EQ(one.row.median, w ? 20 : 10) << "measurements of one architecture are no other's";
+  }
+  stop();
+}
+
+TEST_F(Models, TenMeasurementsMakeAnEstimateByDefault) {  // CAL-04
+  begin({});
+  Desc d(body_(rt_, "fed", nap(0us)));
+  double ns = 0;
+  for (int i = 0; i < 9; ++i) ASSERT_OK(feed(d, 1000));
+  EXPECT_EQ(expected(d, &ns), CONSORT_AGAIN) << "nine are too few";
+  ASSERT_OK(feed(d, 1000));
+  EXPECT_EQ(expected(d, &ns), CONSORT_OK);
+  EXPECT_EQ(ns, 1000);
 }
 
 TEST_F(Models, BySizeOfTheDataByWorkAndByWhatTheTaskSays) {

@@ -186,6 +186,42 @@ TEST_F(Partition, FLT07_18_BadParametersAreRefusedInWords) {
   EXPECT_SAYS(CONSORT_E_STALE, plan_of(rt, x, "blocks", &three, sizeof three, &plan), "stale");
 }
 
+// A task writes runs of equal numbers; as many parts are made as there are runs, by whoever reads the contents in their turn.
+TEST_F(Partition, FLT18_AsManyPartsAsTheContentsSay) {
+  const auto write = body(rt, "write", [](const consort_call &c) {
+    for (long i = 0; i < 12; ++i) pointer<long>(c, 0)[i] = i / value<long>(c, 0);
+    return CONSORT_OK;
+  });
+  struct Division {
+    Partition &test;
+    Parts parts;
+  };
+  for (const long length : {3L, 4L, 5L, 12L}) {
+    Division division{*this, {}};
+    Desc(write).w(x).arg(length).must(rt);
+    EXPECT_OK(consort_acquire_later(rt, x, CONSORT_M_R, [](void *p, consort_status, const consort_hold *hold) {
+      Division &d = *static_cast<Division *>(p);
+      const long *at = static_cast<const long *>(consort_ptr(*static_cast<const consort_addr *>(hold->view)));
+      std::vector<uint64_t> sizes{0};
+      for (int i = 0; i < 12; ++i) {
+        if (!i || at[i] != at[i - 1]) sizes.push_back(0);
+        ++sizes.back();
+      }
+      sizes[0] = sizes.size() - 1;  // consort_split: parts, and the axis 0
+      need(plan_of(d.test.rt, d.test.x, "list", sizes.data(), sizes.size() * 8, &d.parts.plan), "plan");
+      d.parts.part.resize(sizes[0]);
+      EXPECT_EQ(consort_plan_parts(d.test.rt, d.parts.plan, d.parts.part.data(), static_cast<uint32_t>(sizes[0])), int64_t(sizes[0]));
+      need(consort_release(d.test.rt, *hold), "release");
+      for (const auto part : d.parts.part) d.test.more(part, 100);
+    }, &division));
+    EXPECT_OK(consort_wait_all(rt, kLong, 0));
+    const size_t runs = static_cast<size_t>((12 + length - 1) / length);
+    ASSERT_EQ(division.parts.size(), runs) << "runs of " << length;
+    EXPECT_EQ(sum_of(division.parts[runs - 1]), (100 + long(runs) - 1) * (12 - length * (long(runs) - 1)));
+    EXPECT_OK(consort_plan_destroy(rt, division.parts.plan));
+  }
+}
+
 TEST_F(Partition, X40_PartsOfAReadOnlyPlanAreNotWritten) {
   auto p = divide(rt, x, "blocks", 3, "look", CONSORT_PLAN_READ_ONLY);
   EXPECT_EQ(sum_of(p[1]), 4 + 5 + 6 + 7);

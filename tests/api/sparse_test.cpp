@@ -195,6 +195,32 @@ TEST_F(Sparse, IFC06_ProductsByBandsAndBlocksOfABcsr) {
   EXPECT_EQ(y, expected);
 }
 
+// Of two matrices of one size the one with more blocks makes more parts: the filter is given no number.
+TEST_F(Sparse, FLT18_AsManyPartsAsThereAreBlocks) {
+  std::vector<size_t> made;
+  for (int i = 0; i < 3; ++i) {
+    Matrix a(60, 40, 3, 2, 0, random);
+    const uint64_t before = a.nnz();
+    for (int k = 0; k < 10 * i; ++k) {  // the last rows lose blocks
+      a.column.pop_back();
+      a.row.pop_back();
+      a.value.resize(a.value.size() - a.r * a.c);
+    }
+    for (uint32_t &s : a.start) s = std::min(s, uint32_t(a.nnz()));
+    ASSERT_EQ(a.nnz(), before - static_cast<uint64_t>(10 * i));
+    const auto A = sparse(rt, "bcsr", bcsr_args(a), "A");
+    const auto parts = plan(rt, A, "blocks", nullptr, 0);
+    EXPECT_EQ(parts.size(), a.nnz());
+    made.push_back(parts.size());
+    const double last = a.value.back();
+    Desc(matrix_twice).rw(parts.back()).must(rt);
+    ASSERT_OK(consort_unregister(rt, A));
+    EXPECT_EQ(a.value.back(), 2 * last) << "the last part is the last block";
+  }
+  EXPECT_NE(made[0], made[1]);
+  EXPECT_NE(made[1], made[2]);
+}
+
 TEST_F(Sparse, IFC08_ContributionsOfPiecesOfACoo) {
   Matrix a(300, 200, 1, 1, 0, random);
   std::vector<size_t> order(a.nnz());

@@ -128,4 +128,27 @@ TEST_F(FaceOrder, DataWithoutWaiting) {
   EXPECT_TRUE(refused);
 }
 
+// DAT-21: the value says which datum a task is for; the hold ends by itself, so the next writer of the value runs.
+TEST_F(FaceOrder, ATaskIsInsertedByAValueAndTheHoldEnds) {
+  std::vector<int> a(4), b(4);
+  std::vector<consort::Data<std::span<int>>> data;
+  data.push_back(rt.vector(a));
+  data.push_back(rt.vector(b));
+  long value = 0;
+  auto which = rt.variable(value, "which");
+  const consort::Codelet set{"set", consort::cpu([](long &x, long to) { x = to; })};
+  const consort::Codelet add{"add", consort::cpu([](std::span<int> x, int by) {
+                               for (int &e : x) e += by;
+                             })};
+  rt.submit(set, rw(which), 1L);
+  which.read_later([&](consort::Held<const long &> *held) { rt.submit(add, rw(data[static_cast<size_t>(**held)]), 7); });
+  const auto next = rt.submit(set, rw(which), 0L);
+  ASSERT_TRUE(next.wait_for(30s)) << "the hold goes with the function that was called";
+  which.read_later([&](consort::Held<const long &> *held) { rt.submit(add, rw(data[static_cast<size_t>(**held)]), 5); });
+  rt.wait_all();
+  data.clear();
+  EXPECT_EQ(a, (std::vector<int>(4, 5)));
+  EXPECT_EQ(b, (std::vector<int>(4, 7)));
+}
+
 }  // namespace

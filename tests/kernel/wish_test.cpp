@@ -66,6 +66,22 @@ TEST(Prefetch, IsThereBeforeTheTask) {
   EXPECT_EQ(b.memory[0], 4u);
 }
 
+// DAT-12: memory, contents on their way, contents; of each memory by itself.
+TEST(Prefetch, WhereADatumIsAndWhatIsOnItsWayIsTold) {
+  Machine m(Pairs{{"stream.latency_ns", "100000000"}});
+  Block b(m);
+  EXPECT_EQ(in(m, b.x, kApart), 0u) << "no memory there";
+  ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, 0, nullptr));
+  EXPECT_TRUE(eventually([&] { return in(m, b.x, kApart) == (CONSORT_IN_ROOM | CONSORT_IN_COMING); })) << "memory, no contents yet";
+  EXPECT_EQ(in(m, b.x, kHome), uint32_t{CONSORT_IN_ROOM | CONSORT_IN_VALID});
+  EXPECT_TRUE(eventually([&] { return in(m, b.x, kApart) == (CONSORT_IN_ROOM | CONSORT_IN_VALID); }));
+  Desc(m.on("stream", nullptr, triple)).rw(b.x).must(m);
+  ASSERT_OK(consort_wait_all(m, kLong, 0));
+  EXPECT_EQ(in(m, b.x, kApart), uint32_t{CONSORT_IN_ROOM | CONSORT_IN_VALID});
+  EXPECT_EQ(in(m, b.x, kHome), uint32_t{CONSORT_IN_ROOM}) << "its memory is there, its contents are old";
+  ASSERT_OK(consort_unregister(m, b.x));
+}
+
 TEST(Prefetch, ComesAfterWhoWasSubmittedBefore) {
   Machine m;
   Block b(m);

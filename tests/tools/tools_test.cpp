@@ -251,6 +251,23 @@ TEST(ToolCalls, SpacesAndLinksOfARuntime) {
   EXPECT_EQ(consort_stop(rt), CONSORT_OK);
 }
 
+// IFC-13: an interface has a name in place of a number; those of the house are all there.
+TEST(ToolCalls, InterfacesAreListedByTheirNames) {
+  std::vector<std::string> names;
+  ASSERT_EQ(consort_list_plugins(nullptr, 0, [](void *user, const consort_plugin_row *row) {
+    if (row->kind == CONSORT_KIND_INTERFACE && row->usable) static_cast<std::vector<std::string> *>(user)->push_back(row->name);
+  }, &names), CONSORT_OK) << consort_error();
+  for (const char *one : {"void", "variable", "vector", "matrix", "block", "tensor", "ndim", "csr", "bcsr", "coo"})
+    EXPECT_EQ(std::count(names.begin(), names.end(), one), 1) << one;
+  consort_runtime *rt = nullptr;
+  ASSERT_EQ(consort_start(nullptr, &rt), CONSORT_OK) << consort_error();
+  const consort_data_desc d{sizeof d, 0, "multiformat", nullptr, 0, nullptr};
+  consort_data_id x{0};
+  EXPECT_LT(consort_register(rt, &d, &x), 0) << "one that is not there is refused by its name";
+  EXPECT_NE(std::string(consort_error()).find("\"multiformat\""), std::string::npos) << consort_error();
+  EXPECT_EQ(consort_stop(rt), CONSORT_OK);
+}
+
 TEST(ToolCalls, RowsAreWhole) {
   std::vector<std::string> names;
   ASSERT_EQ(consort_list_plugins(nullptr, CONSORT_LIST_LOAD, [](void *user, const consort_plugin_row *row) {
