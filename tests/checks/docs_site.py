@@ -234,6 +234,10 @@ def colours(browser, wrong):
                     one, two = sorted((luminance(got[0]), luminance(got[1] or ground)))
                     if (two + 0.05) / (one + 0.05) < 4.5:
                         wrong.append(f'{page}: in {scheme} mode {part} are {got[0]} on {got[1]}')
+    ground = 'getComputedStyle(document.body).backgroundColor'
+    browser.value("document.querySelector('.theme-toggle').click()")
+    if luminance(browser.value(ground)) < 0.2:
+        wrong.append('the button for the colours leaves a dark page dark')
     browser.call('Emulation.setEmulatedMedia', features=[])
 
 
