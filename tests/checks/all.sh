@@ -1,15 +1,17 @@
 #!/bin/bash
 # The body of ./run test: stage after stage, each with a log of its own, all of them even if one fails. A stage that
 # ends in "N passed, N failed", or is a ctest run, counts as that many; any other as one.
-#   all.sh [--full] [--only REGEX]
+#   all.sh [--all | --full] [--only REGEX]
+# Without an option: what tells of a change within minutes. --all: what CI runs. --full: that and the long campaigns.
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
-full= only=.
+all= full= only=.
 while [ $# -gt 0 ]; do
   case $1 in
-    --full) full=1 ;;
+    --all) all=1 ;;
+    --full) all=1 full=1 ;;
     --only) only=$2 && shift ;;
-    *) echo "usage: ./run test [--full] [--only REGEX]" >&2 && exit 2 ;;
+    *) echo "usage: ./run test [--all | --full] [--only REGEX]" >&2 && exit 2 ;;
   esac
   shift
 done
@@ -21,13 +23,29 @@ mkdir -p $logs
 rm -f $logs/*
 passed=0 failed=0 summary=()
 
+watched() { # watched NAME LOG COMMAND...: on a terminal one line says how far the command is
+  local name=$1 log=$2 watcher= status start=$SECONDS
+  shift 2
+  if [ -t 1 ]; then
+    while sleep 1; do
+      printf '\r\033[K%-18s %4d s  %s' "$name" $((SECONDS - start)) \
+        "$(tail -c 2000 "$log" 2>/dev/null | grep -oE '^\[[0-9]+/[0-9]+\]|^ *[0-9]+/[0-9]+ Test +#[0-9]+: [^ ]+' | tail -n 1)"
+    done &
+    watcher=$!
+  fi
+  "$@" >"$log" 2>&1 </dev/null
+  status=$?
+  [ -z "$watcher" ] || { kill "$watcher"; wait "$watcher" 2>/dev/null; printf '\r\033[K'; }
+  return $status
+}
+
 stage() { # stage NAME COMMAND...
   local name=$1 log start seconds status p f
   shift
   [[ $name =~ $only ]] || return 0
   log=$logs/${name// /-}.log
   start=$(date +%s)
-  "$@" >"$log" 2>&1 </dev/null
+  watched "$name" "$log" "$@"
   status=$?
   seconds=$(($(date +%s) - start))
   read -r p f < <(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p;
@@ -48,11 +66,12 @@ stage() { # stage NAME COMMAND...
   fi
 }
 
-make() { # make FOLDER PRESET [OPTIONS]: configures and builds; a warning is a failure
-  local folder=build/$1 preset=$2
-  shift 2
+make() { # make FOLDER PRESET "TARGET..." [OPTIONS]: configures and builds; a warning is a failure
+  local folder=build/$1 preset=$2 targets=$3
+  shift 3
   cmake --preset "$preset" -B "$folder" -DCONSORT_TEST_TIMEOUT="$([ -n "$full" ] && echo 3600 || echo 120)" "$@" || return 1
-  ninja -C "$folder" -j "$jobs" -k 0 | tee "$logs/ninja"
+  # shellcheck disable=SC2086 # a list of words
+  ninja -C "$folder" -j "$jobs" -k 0 $targets | tee "$logs/ninja"
   local status=${PIPESTATUS[0]}
   if grep -q ' warning: ' "$logs/ninja"; then
     echo "the build warns:"
@@ -64,7 +83,7 @@ make() { # make FOLDER PRESET [OPTIONS]: configures and builds; a warning is a f
 
 clang_build() { # the same sources under the other compiler, warnings and all
   command -v clang++-19 >/dev/null || { echo "left out: no clang++-19 here"; return 0; }
-  make clang release -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCONSORT_BENCH=OFF
+  make clang release all -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DCONSORT_BENCH=OFF
 }
 
 fuzz() { # each target, 30 s
@@ -72,7 +91,25 @@ fuzz() { # each target, 30 s
   XDG_CACHE_HOME=$PWD/build/cache tests/fuzz/fuzz.sh --time 30
 }
 
-stage "build release" make release release
+tests_of() { # tests_of FOLDER [CTEST OPTION...]; one test more than cores: some only sleep
+  local folder=$1
+  shift
+  ctest --test-dir "build/$folder" --output-on-failure --no-tests=error -j $((jobs + 1)) "$@"
+}
+
+storm() { # --full: seeds of the commit, a rerun repeats them; else seeds that hold, for docs/storm.md lists open faults
+  local from=0 to=44000
+  [ -n "$full" ] && from=$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 0) * 1000)) && to=$((from + 10000000))
+  build/release/tests/storm/storm --seeds $from..$to --seconds "$([ -n "$full" ] && echo 600 || echo 60)" \
+    --jobs "$jobs" --coverage --out build/storm-failures || return 1
+  build/release/tests/storm/storm --seeds $from..$to --seconds 10 --check-determinism
+}
+
+# Of the sanitizers in minutes: every reader of outside bytes on its corpus, and random programs on simulated machines.
+smoke='storm|fuzz'
+smoke_targets='storm fuzz_replay consort_plugins'
+
+if [ -n "$all" ]; then stage "build release" make release release all; else stage "build release" make release release consort_tested; fi
 stage "includes" tests/checks/includes.py
 stage "floors" tests/checks/floors.py
 stage "vocabulary" tests/checks/vocabulary.py
@@ -86,28 +123,28 @@ stage "threats" tests/checks/threats.py
 stage "abi gate" tests/checks/layout_gate.py
 stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
 stage "lifecycle gate" tests/checks/lifecycle_gate.py
-stage "compile matrix" tests/checks/matrix.py
-stage "tests release" ctest --test-dir build/release --output-on-failure --no-tests=error -j $((jobs + 1)) # some only sleep
-storm() { # --full: seeds of the commit, a rerun repeats them; else seeds that hold, for docs/storm.md lists open faults
-  local from=0 to=44000
-  [ -n "$full" ] && from=$((16#$(git rev-parse HEAD 2>/dev/null | cut -c1-7 || echo 0) * 1000)) && to=$((from + 10000000))
-  build/release/tests/storm/storm --seeds $from..$to --seconds "$([ -n "$full" ] && echo 600 || echo 60)" \
-    --jobs "$jobs" --coverage --out build/storm-failures || return 1
-  build/release/tests/storm/storm --seeds $from..$to --seconds 10 --check-determinism
-}
-stage "storm" storm
-[ -n "$full" ] && stage "storm mutations" tests/storm/mutations.py
-stage "stranger" tests/checks/stranger.sh build/release
-stage "snippets" tests/checks/snippets.py build/release
-stage "build asan" make asan asan
-stage "tests asan" ctest --test-dir build/asan --output-on-failure --no-tests=error -j $((jobs + 1))
-long=$([ -n "$full" ] && echo ON || echo OFF) # what brings no meeting of threads that other tests have not
-stage "build tsan" make tsan tsan -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
-stage "tests tsan" ctest --test-dir build/tsan --output-on-failure --no-tests=error -j $((jobs + 1))
-[ -n "$full" ] && stage "build clang" clang_build
-[ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh
-[ -n "$full" ] && stage "fuzz" fuzz
-[ -n "$full" ] && stage "docs site" tests/checks/docs_site.py
+if [ -z "$all" ]; then
+  stage "compile matrix" tests/checks/matrix.py --quick
+  stage "tests release" tests_of release -LE '^(conform|bench)$'
+  stage "build smoke" make smoke smoke "$smoke_targets"
+  stage "tests smoke" tests_of smoke -L "^($smoke)\$"
+else
+  stage "compile matrix" tests/checks/matrix.py
+  stage "tests release" tests_of release
+  stage "storm" storm
+  [ -n "$full" ] && stage "storm mutations" tests/storm/mutations.py
+  stage "stranger" tests/checks/stranger.sh build/release
+  stage "snippets" tests/checks/snippets.py build/release
+  stage "build asan" make asan asan all
+  stage "tests asan" tests_of asan
+  long=$([ -n "$full" ] && echo ON || echo OFF) # what brings no meeting of threads that other tests have not
+  stage "build tsan" make tsan tsan all -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
+  stage "tests tsan" tests_of tsan
+  [ -n "$full" ] && stage "build clang" clang_build
+  [ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh
+  [ -n "$full" ] && stage "fuzz" fuzz
+  [ -n "$full" ] && stage "docs site" tests/checks/docs_site.py
+fi
 
 echo
 printf '%s\n' "${summary[@]}"
