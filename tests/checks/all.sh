@@ -116,6 +116,8 @@ stage "vocabulary" tests/checks/vocabulary.py
 stage "atomics" tests/checks/atomics.py
 stage "parity" tests/checks/parity.py
 stage "parity gate" tests/checks/parity_gate.py
+stage "subjects" tests/checks/subjects.py
+stage "hooks" tests/checks/hooks.sh
 stage "abi layout" sdk/abi/layout.py check
 stage "rules" sdk/rules/rules.py check
 stage "links" tests/checks/links.py
