@@ -18,7 +18,6 @@
 namespace consort {
 namespace {
 
-constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
 constexpr int64_t kStopLook = 25'000'000;  // ns between two looks of a stop at what it waits for
 constexpr uint32_t kStopLong = 40;         // looks after which it is said what the stop waits for
 constexpr uint32_t kStopCalm = 8;          // looks at which nothing happened any more, before tags are given up
@@ -42,7 +41,7 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
   const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !h->nholds.load(std::memory_order_relaxed);
   if (h->task) return wait_inside(*h, goal, deadline, may_help);
   while (!goal.reached() && !deadline.passed())
-    if (!may_help || !help(*h, goal, deadline, nullptr)) sleep_until(*h, goal, deadline, may_help ? kNap : -1);
+    if (!may_help || !help(*h, goal, deadline, nullptr)) sleep_until(*h, goal, deadline, may_help ? kWaitNap : -1);
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 
@@ -247,7 +246,7 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
     return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
   const Deadline deadline(rt.clock, timeout_ns);
   int64_t nap = 20'000;
-  for (uint64_t flushed = CONSORT_NEVER;; nap = std::min(2 * nap, kNap)) {
+  for (uint64_t flushed = CONSORT_NEVER;; nap = std::min(2 * nap, kWaitNap)) {
     if (come_to_rest(rt, *h)) {
       // What a policy that holds tasks back got since the last flush is ready, too. Counted before the flush: a task that
       // ends later may make others ready behind it. What this thread kept back the first rest has pushed.

@@ -9,6 +9,8 @@
 
 namespace consort {
 
+inline constexpr int64_t kWaitNap = 1'000'000;  // ns: the longest sleep of a wait whose end no thread announces
+
 // What is waited for: is it over, and who is to be told that somebody waits.
 struct Goal {
   Runtime &rt;

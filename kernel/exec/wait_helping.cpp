@@ -10,7 +10,6 @@ namespace consort {
 namespace {
 
 constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is waited for
-constexpr int64_t kNap = 1'000'000;        // the longest sleep of a wait whose end nobody announces
 constexpr int64_t kFlush = 1'000'000;      // between two flushes of a policy that holds tasks back
 constexpr int64_t kNoThread = 10'000'000;  // between two tries to get a thread that the system refused
 
@@ -89,7 +88,7 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
         w->resting.store(true, std::memory_order_release);
         if (!goal.surely_reached()) {
           if (records && stands_still(rt)) records->in_vain = true;
-          else h.parker.wait(records ? kNap : until_flush(rt, deadline.left_ns()));  // no thread announces that all rest
+          else h.parker.wait(records ? kWaitNap : until_flush(rt, deadline.left_ns()));  // no thread announces that all rest
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
@@ -215,7 +214,7 @@ bool wait_for_records(Hand &h) noexcept {
     if (h.nfree > h.floor) return true;  // not a quarter, but nobody here to wait with
     if (helped || wait.in_vain) continue;
     rt.policy.flush(rt);
-    if (!sleep_until(h, goal, never, kNap)) wait.in_vain = stands_still(rt);
+    if (!sleep_until(h, goal, never, kWaitNap)) wait.in_vain = stands_still(rt);
   }
   if (wait.in_vain) h.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
   return !wait.in_vain;

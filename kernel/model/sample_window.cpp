@@ -8,7 +8,7 @@ namespace consort {
 namespace {
 
 constexpr uint32_t kNewer = 8;       // measurements that may speak against all before them
-constexpr float kFar = 6;            // spreads from the median: an outlier
+constexpr float kOutlier = 6;        // spreads from the median: an outlier
 constexpr float kUsual = 0.02f;      // of the median: no measurement agrees better with others
 constexpr float kDrift = 0.25f;      // of the median: what counts as a change
 constexpr float kNormal = 1.4826f;   // of a normal distribution: its deviation over the median distance
@@ -19,7 +19,7 @@ float middle(float *v, uint32_t n) noexcept {
   return n % 2 ? upper : (upper + *std::max_element(v, v + n / 2)) / 2;
 }
 
-float reach_of(const Samples::Figure &f) noexcept { return kFar * std::max(f.spread, kUsual * f.median); }
+float reach_of(const Samples::Figure &f) noexcept { return kOutlier * std::max(f.spread, kUsual * f.median); }
 
 }  // namespace
 

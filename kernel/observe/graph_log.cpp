@@ -4,24 +4,18 @@
 #include <bit>
 #include <cinttypes>
 #include <cmath>
-#include <cstdio>
 
 #include "api/runtime.hpp"
 #include "base/cache_file.hpp"
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"
+#include "observe/put.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"
 
 namespace consort {
 namespace {
-
-template <class... A> void put(std::string *text, const char *format, A... args) {
-  char line[192];
-  std::snprintf(line, sizeof line, format, args...);
-  *text += line;
-}
 
 char letter_of(uint32_t mode) noexcept {
   if (!shares(mode)) return mode & CONSORT_M_R ? 'u' : 'w';

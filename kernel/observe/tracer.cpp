@@ -5,13 +5,13 @@
 
 #include <cerrno>
 #include <cinttypes>
-#include <cstdio>
 #include <cstring>
 
 #include "api/runtime.hpp"
 #include "base/cache_file.hpp"
 #include "exec/worker.hpp"
 #include "memory/transfer.hpp"
+#include "observe/put.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/replica.hpp"
@@ -23,12 +23,6 @@ namespace {
 std::string with_process(std::string path) {
   if (const size_t at = path.find("%p"); at != path.npos) path.replace(at, 2, std::to_string(::getpid()));
   return path;
-}
-
-template <class... A> void put(std::string *text, const char *format, A... args) {
-  char line[256];
-  std::snprintf(line, sizeof line, format, args...);
-  *text += line;
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace consort {
 namespace {
 
-constexpr uint32_t kBatch = 64;                  // tasks that go over at once
+constexpr uint32_t kTaken = 64;                  // tasks that go over at once
 
 std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
 
@@ -157,10 +157,10 @@ void Contexts::commit(std::vector<Change> &changes) noexcept {
 
 // What waits in there goes to where its context is now. Free for another use, unless somebody does not come out.
 void Contexts::close(Instance &old) noexcept {
-  Task *batch[kBatch];
+  Task *batch[kTaken];
   old.epoch.store(0, std::memory_order_release);  // nobody's: a push that still finds it is refused, and looks again
   while (const uint32_t n =
-             old.ops->drain(old.s, CONSORT_NEVER, reinterpret_cast<consort_task **>(batch), kBatch)) {
+             old.ops->drain(old.s, CONSORT_NEVER, reinterpret_cast<consort_task **>(batch), kTaken)) {
     const Instance &to = *of(*batch[0]).now.load(std::memory_order_acquire);
     if (to.ops->adopt) to.ops->adopt(to.s, reinterpret_cast<consort_task **>(batch), n);
     policy_.push(rt_, CONSORT_NONE, batch, n, CONSORT_PUSH_RETRIED);
