@@ -1,10 +1,12 @@
 // lifecycle.cpp — consort.h: start, stop, codelets, groups, looking.
+#include <algorithm>
 #include <cstring>
 
 #include "api/entry.hpp"
 #include "api/stop_gate.hpp"
 #include "exec/wait.hpp"
 #include "graph/complete.hpp"
+#include "observe/explain.hpp"
 #include "sched/context.hpp"
 
 using namespace consort;
@@ -314,6 +316,22 @@ consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, conso
           os_cpu,
           0};
   return CONSORT_OK;
+}
+
+uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf8, uint64_t cap) {
+  std::string s;
+  try {
+    const Visit rt(shell, Visit::kEnds);
+    s = rt ? (task.v ? describe_task(*rt, task.v) : describe_runtime(*rt)) : "the runtime has stopped";
+  } catch (const std::bad_alloc &) {
+    return 0;
+  }
+  if (utf8 && cap) {
+    const size_t n = std::min<size_t>(s.size(), cap - 1);
+    std::memcpy(utf8, s.data(), n);
+    utf8[n] = 0;
+  }
+  return s.size();
 }
 
 consort_status consort_step(consort_runtime *shell, uint32_t worker) {

@@ -1,11 +1,10 @@
 // explain.cpp — consort_explain(): what a task waits for, in words. Looks without stopping anybody: the answer
 // is of a moment that has passed.
-#include <cstring>
-#include <unordered_set>
-
 #include "observe/explain.hpp"
 
-#include "api/entry.hpp"
+#include <algorithm>
+#include <unordered_set>
+
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"
@@ -57,8 +56,6 @@ std::string describe_own_holds_before(Runtime &rt, Hand &h, const std::function<
   return s;
 }
 
-namespace {
-
 std::string describe_runtime(Runtime &rt) {
   const uint64_t finished = rt.finished(), submitted = rt.submitted();
   std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) +
@@ -81,6 +78,8 @@ std::string describe_runtime(Runtime &rt) {
       s += "\nworker " + w->unit.name + " has " + std::to_string(n) + " tasks whose data are on their way";
   return s + describe_held(rt);
 }
+
+namespace {
 
 // What the kernel itself put between, if the record is still that task's.
 const char *step_if_any(const Task &t, uint64_t w) {
@@ -131,6 +130,8 @@ std::string describe_live(Runtime &rt, TaskName name) {
   return cut ? s + std::to_string(n) + " predecessors" : released();
 }
 
+}  // namespace
+
 std::string describe_task(Runtime &rt, TaskName name) {
   if (!(name >> 32) || !rt.tasks.holds(static_cast<uint32_t>(name))) return "no task of this runtime";
   if (rt.is_live(name)) return describe_live(rt, name) + rt.policy.contexts().describe(name);
@@ -138,23 +139,4 @@ std::string describe_task(Runtime &rt, TaskName name) {
   return f ? f->chain() : "the task is finished";
 }
 
-}  // namespace
 }  // namespace consort
-
-using namespace consort;
-
-extern "C" uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf8, uint64_t cap) {
-  std::string s;
-  try {
-    const Visit rt(shell, Visit::kEnds);
-    s = rt ? (task.v ? describe_task(*rt, task.v) : describe_runtime(*rt)) : "the runtime has stopped";
-  } catch (const std::bad_alloc &) {
-    return 0;
-  }
-  if (utf8 && cap) {
-    const size_t n = std::min<size_t>(s.size(), cap - 1);
-    std::memcpy(utf8, s.data(), n);
-    utf8[n] = 0;
-  }
-  return s.size();
-}

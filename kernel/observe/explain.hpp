@@ -9,6 +9,11 @@ namespace consort {
 struct Hand;
 struct Runtime;
 struct Task;
+
+// What consort_explain() answers: of the runtime as a whole, of one task. May throw bad_alloc.
+std::string describe_runtime(Runtime &);
+std::string describe_task(Runtime &, uint64_t name);
+
 std::string describe_held(Runtime &);  // a line each, "" if nothing is; may throw bad_alloc
 
 // Of what this thread has acquired, the data that something comes after to which `is` says yes (a hold may be that
