@@ -4,6 +4,7 @@
 
 #include "api/entry.hpp"
 #include "api/stop_gate.hpp"
+#include "exec/own_holds.hpp"
 #include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "observe/explain.hpp"

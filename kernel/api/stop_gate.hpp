@@ -22,6 +22,10 @@ class Door {
   const Visitor *const mine_;
 };
 
+// Waits for all tasks, and until no other thread is inside a call. Tasks that wait for a tag that no thread is left to
+// reach are cancelled. May throw bad_alloc.
+consort_status wait_to_stop(Runtime &, Hand &, Door &);
+
 // Until the stop that is under way has ended; `stops`: of the shell, read before it was seen to be under way.
 void wait_for_end(const consort_runtime *, uint64_t stops) noexcept;
 

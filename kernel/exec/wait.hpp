@@ -4,13 +4,9 @@
 // was told not to. Inside a task it runs only what comes after that task; when there is none of it, it gives
 // its token to another thread for as long as it sleeps. Nobody waits from a callback.
 #pragma once
-#include <functional>
-
 #include "api/runtime.hpp"
 
 namespace consort {
-
-class Door;
 
 // Somebody who sleeps until told; from then on each end that might matter wakes it. Who waits for one group is woken
 // for that one alone: thousands of bodies may wait, each for its own children.
@@ -50,23 +46,7 @@ consort_status wait_tags(Runtime &, const uint64_t *tags, uint32_t n, int64_t ti
 // Of one context that is none of the runtime's own; outside bodies.
 consort_status wait_context(Runtime &, uint64_t id, int64_t timeout_ns, uint32_t flags);
 consort_status wait_no_ready(Runtime &, int64_t timeout_ns);
-// for all tasks, and until no other thread is inside a call; those that wait for a tag that nobody is left to reach are
-// cancelled. May throw bad_alloc.
-consort_status wait_to_stop(Runtime &, Hand &, Door &);
 consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
-
-// A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that
-// is said in the log, once, after about a second. It is no error: another thread may release.
-class OwnHolds {
- public:
-  static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two looks
-
-  // After a sleep. is: does a task belong to what is waited for?
-  void look(Runtime &, Hand &, const char *call, const std::function<bool(const Task &)> &is) noexcept;
-
- private:
-  uint64_t began_ = 0, next_ = 1'000'000'000;  // ns of the world's time, with any pump
-};
 
 // The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).
 class PumpTurn {

@@ -3,6 +3,7 @@
 // A value on the waiting thread's stack; only that thread asks it. Whoever ends what is waited for sees it announced, or the
 // waiting thread sees the end: see announce().
 #pragma once
+#include "exec/own_holds.hpp"
 #include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"
@@ -94,6 +95,8 @@ struct RecordWait {
   }
 };
 
+// Waits: OK, TIMEOUT, or NOMEM where the calling thread has no record. Helps as flags and the thread's state allow.
+consort_status wait_for(Runtime &, const Goal &, int64_t timeout_ns, uint32_t flags) noexcept;
 // Asleep until the goal is reached, the deadline has passed, or (longest >= 0) one sleep of that many ns is over.
 bool sleep_until(Hand &, const Goal &, const Deadline &, int64_t longest) noexcept;
 // Outside tasks: the caller takes a worker's turn until the goal is reached. False: no turn was to be had.

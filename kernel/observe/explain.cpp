@@ -3,7 +3,6 @@
 #include "observe/explain.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
@@ -21,38 +20,6 @@ std::string describe_held(Runtime &rt) {
   });
   if (const uint64_t n = rt.ends.held())
     s += "\nends of tasks are held by the application, " + std::to_string(n) + " times: consort_task_end_release()";
-  return s;
-}
-
-namespace {
-
-bool leads_to(Runtime &rt, TaskName hold, const std::function<bool(const Task &)> &is) {
-  constexpr size_t kMost = 1 << 16;  // looked at; a larger graph is not searched to its end
-  std::unordered_set<const Task *> seen;
-  std::vector<const Task *> left;
-  std::vector<const consort_task *> after;
-  if (rt.is_live(hold)) left.push_back(rt.task_at(hold));
-  while (!left.empty() && seen.size() < kMost) {
-    const Task *t = left.back();
-    left.pop_back();
-    if (is(*t)) return true;
-    after.resize(rt.successors(*t, nullptr, 0));
-    const auto max = static_cast<uint32_t>(after.size());
-    for (uint32_t i = 0, n = std::min(max, rt.successors(*t, after.data(), max)); i < n; ++i)
-      if (const auto *s = reinterpret_cast<const Task *>(after[i]); seen.insert(s).second) left.push_back(s);
-  }
-  return false;
-}
-
-}  // namespace
-
-std::string describe_own_holds_before(Runtime &rt, Hand &h, const std::function<bool(const Task &)> &is) {
-  std::string s;
-  std::lock_guard lock(h.held_lock);  // so that no other thread lets one go meanwhile
-  for (const auto &held : h.held)
-    if (!held.later && leads_to(rt, held.name, is))
-      s += (s.empty() ? "datum '" : ", datum '") + rt.data.name(*held.datum) +
-           (held.mode & CONSORT_M_W ? "' (to write)" : "' (to read)");
   return s;
 }
 

@@ -1,0 +1,58 @@
+#include "exec/own_holds.hpp"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "exec/wait.hpp"
+
+namespace consort {
+namespace {
+
+bool leads_to(Runtime &rt, TaskName hold, const std::function<bool(const Task &)> &is) {
+  constexpr size_t kMost = 1 << 16;  // looked at; a larger graph is not searched to its end
+  std::unordered_set<const Task *> seen;
+  std::vector<const Task *> left;
+  std::vector<const consort_task *> after;
+  if (rt.is_live(hold)) left.push_back(rt.task_at(hold));
+  while (!left.empty() && seen.size() < kMost) {
+    const Task *t = left.back();
+    left.pop_back();
+    if (is(*t)) return true;
+    after.resize(rt.successors(*t, nullptr, 0));
+    const auto max = static_cast<uint32_t>(after.size());
+    for (uint32_t i = 0, n = std::min(max, rt.successors(*t, after.data(), max)); i < n; ++i)
+      if (const auto *s = reinterpret_cast<const Task *>(after[i]); seen.insert(s).second) left.push_back(s);
+  }
+  return false;
+}
+
+// The data that this thread has acquired and that something comes after to which `is` says yes (a hold may be that
+// itself), in one line; "" if none. From hold to successor: what comes after a hold does not end while that is under way.
+std::string describe_own_holds_before(Runtime &rt, Hand &h, const std::function<bool(const Task &)> &is) {
+  std::string s;
+  std::lock_guard lock(h.held_lock);  // so that no other thread lets one go meanwhile
+  for (const auto &held : h.held)
+    if (!held.later && leads_to(rt, held.name, is))
+      s += (s.empty() ? "datum '" : ", datum '") + rt.data.name(*held.datum) +
+           (held.mode & CONSORT_M_W ? "' (to write)" : "' (to read)");
+  return s;
+}
+
+}  // namespace
+
+void OwnHolds::look(Runtime &rt, Hand &h, const char *call, const std::function<bool(const Task &)> &is) noexcept try {
+  const uint64_t now = Clock(false, 0).now();
+  if (!began_) began_ = now;
+  if (now - began_ < next_) return;
+  next_ *= 2;
+  const std::string held = describe_own_holds_before(rt, h, is);
+  if (held.empty()) return;
+  next_ = UINT64_MAX;
+  rt.log(1, std::string(call) + " waits for what comes after data that this thread has acquired: " + held +
+                "; release first (consort_release()), now only another thread can");
+} catch (const std::bad_alloc &) {
+}
+
+}  // namespace consort
