@@ -132,7 +132,8 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
 
 void Memory::landed(Transfer *t, consort_status status) noexcept {
   t->status = status;
-  if (rt_.tracer) rt_.tracer->copied(*t, rt_.clock.now());
+  if (rt_.tracer)
+    rt_.tracer->copied(*t->datum, t->from->space, t->to->space, t->bytes, t->began, rt_.clock.now(), t->status);
   --transfers_;
   --stores_[t->from->space].leaving;
   queued_[t->from->space * stores_.size() + t->to->space] -= t->bytes;

@@ -10,7 +10,6 @@
 #include "api/runtime.hpp"
 #include "base/cache_file.hpp"
 #include "exec/worker.hpp"
-#include "memory/transfer.hpp"
 #include "observe/put.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
@@ -74,8 +73,9 @@ void Tracer::ran(const Worker &w, const Task &t, TaskName name_of_task, uint32_t
   others_.runs.add(run, most_);
 }
 
-void Tracer::copied(const Transfer &t, uint64_t t1) noexcept {
-  const Copy copy{t.began, t1, t.bytes, t.datum->pub.id, t.from->space, t.to->space, t.status};
+void Tracer::copied(const Datum &d, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
+                    consort_status status) noexcept {
+  const Copy copy{t0, t1, bytes, d.pub.id, from, to, status};
   const std::lock_guard lock(mutex_);
   copies_.add(copy, most_);
 }

@@ -20,8 +20,8 @@
 
 namespace consort {
 
+struct Datum;
 struct Runtime;
-struct Transfer;
 struct Worker;
 
 class Tracer {
@@ -32,7 +32,8 @@ class Tracer {
   // A task's run. alone: the caller has the worker's turn still.
   void ran(const Worker &, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
            consort_status, bool alone) noexcept;
-  void copied(const Transfer &, uint64_t t1) noexcept;      // a hop that is over
+  // A copy between two spaces that is over.
+  void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1, consort_status) noexcept;
   // The policy's word: it is to run there, for about `run` ns, and ends then. NaN, 0: it does not say.
   void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept;
   GraphLog *graph() const noexcept { return graph_.get(); }  // nullptr: nobody wants to know
