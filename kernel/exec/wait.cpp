@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
+#include "exec/body_wait.hpp"
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
 #include "graph/complete.hpp"

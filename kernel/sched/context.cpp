@@ -5,10 +5,10 @@
 
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
+#include "sched/policy_push.hpp"
 
 namespace consort {
 namespace {

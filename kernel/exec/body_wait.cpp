@@ -1,4 +1,4 @@
-#include "task/start_report.hpp"
+#include "exec/body_wait.hpp"
 
 #include "api/runtime.hpp"
 #include "model/models.hpp"
