@@ -1,7 +1,7 @@
 #include "exec/lost_devices.hpp"
 
 #include "api/runtime.hpp"
-#include "task/eligibility.hpp"
+#include "graph/eligible_worker.hpp"
 
 namespace consort {
 

@@ -6,6 +6,7 @@
 #include "base/last_error.hpp"
 #include "graph/commute.hpp"
 #include "graph/complete.hpp"
+#include "graph/eligible_worker.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
 #include "model/models.hpp"

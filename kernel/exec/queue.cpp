@@ -9,6 +9,7 @@
 #include "exec/gang.hpp"
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
+#include "graph/eligible_worker.hpp"
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
 #include "observe/tracer.hpp"

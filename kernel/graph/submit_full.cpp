@@ -6,6 +6,7 @@
 #include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/commute.hpp"
+#include "graph/eligible_worker.hpp"
 #include "graph/formats.hpp"
 #include "graph/internal_task.hpp"
 #include "graph/link_steps.hpp"

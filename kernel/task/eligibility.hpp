@@ -23,14 +23,4 @@ uint64_t without_refused(const Runtime &, const Codelet &, uint32_t worker, uint
 // What a codelet is told of the task that it is asked about: nothing, where it is the kernel's own.
 inline TaskName asked_about(const Task &t) noexcept { return t.pub.flags & CONSORT_TK_INTERNAL ? 0 : t.pub.id; }
 
-// Before the task is sent: is there a worker for it, or can the one that it is bound to? Says what is wrong.
-consort_status check_able(Runtime &, const Task *) noexcept;
-
-// The task met a worker that cannot run it: to one that can. > 0: done, it is that one's now. < 0: nobody can, which is
-// recorded.
-consort_status pass_on(Runtime &, const Worker &from, Task *) noexcept;
-consort_status refuse_everywhere(Runtime &, const Worker &from, Task *) noexcept;  // no worker can run it: it has failed
-// Another worker that can, as far as one knows; none, where the task is bound. Callbacks may run.
-Worker *another_able(Runtime &, const Worker &from, const Task *) noexcept;
-
 }  // namespace consort
