@@ -62,6 +62,7 @@ consort_status stage(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_R) || !is_moved(a)) continue;
     Datum *d = datum_for(a);
+    if (rt.memory.valid_in(*d, w.unit.desc.space)) continue;  // its state may be that before a writer which has not ended
     if (const consort_status r = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); r < 0) return r;
   }
   return s < 0 ? refuse(rt, w, t, s, error_text(), blamed) : s;

@@ -178,12 +178,13 @@ class Run {
   Fate &fate(int s) { return fates_[static_cast<size_t>(s)]; }
   Life &life(int d) { return lives_[static_cast<size_t>(now_[static_cast<size_t>(d)])]; }
 
-  // A device takes a task before the end of those that it follows is known: it runs, and is poisoned when it ends. Under
+  // A device takes a task before the end of those that it follows is known: it runs, and fails when it ends. Under
   // a fault the hold that keeps a cancelled task back may be refused.
   bool may_run_in_vain(const Fate &f, uint32_t worker) const {
     const auto &devices = site_.devices;
     const bool on_device = std::find(devices.begin(), devices.end(), worker) != devices.end();
     if (f.ends == CONSORT_E_POISONED) return on_device || site_.trouble.possible;
+    if (f.ends == CONSORT_E_INVAL) return on_device;  // what it reads without contents may have memory there
     return f.cancelled && site_.trouble.possible;
   }
   // Which of its runs a body is in. A fault may have kept a recorded task from some earlier ones.
