@@ -283,6 +283,18 @@ bool has_place(Runtime &rt, const Datum &whole) noexcept {
   return rt.memory.state_in(whole, rt.topology->home()) & CONSORT_IN_ROOM;
 }
 
+// The filter does not say where a part is. No copy may be brought there, and memory that some parts lie in is not divided:
+// all are poisoned, and have no place until they are opened again.
+void refuse_parts(Runtime &rt, Task *t, Plan &plan, uint32_t refused, consort_status s) noexcept {
+  set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, refused);
+  record_failure(rt, t, s, error_text(), plan.part[refused], CONSORT_NONE, nullptr);
+  if (rt.memory.in_use()) rt.memory.parts_have_no_place(plan);
+  for (uint32_t i = 0; i < plan.n; ++i)
+    set_contents(rt, *plan.part[i],
+                 data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden,
+                 rt.failures.find(t->pub.id));
+}
+
 // Where the whole is, and what is in it, is so of each part.
 void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
@@ -300,14 +312,8 @@ void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
     const consort_status s = is_somewhere || !d.pub.bytes ? alias(plan, i) : CONSORT_OK;
-    if (s >= 0) {
-      set_contents(rt, d, (d.pub.bytes ? of_part(d) : empty) | data_state::kHidden, blame);
-      continue;
-    }
-    set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, i);
-    record_failure(rt, t, s, error_text(), &d, CONSORT_NONE, nullptr);
-    set_contents(rt, d, data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden,
-                 rt.failures.find(t->pub.id));
+    if (s < 0) return refuse_parts(rt, t, plan, i, s);
+    set_contents(rt, d, (d.pub.bytes ? of_part(d) : empty) | data_state::kHidden, blame);
   }
 }
 
