@@ -148,6 +148,7 @@ else
   [ -n "$full" ] && stage "docs site" tests/checks/docs_site.py
 fi
 
+[ ${#summary[@]} -gt 0 ] || { echo "no stage here is called \"$only\"; some are in --all or --full alone" >&2; exit 2; }
 echo
 printf '%s\n' "${summary[@]}"
 printf 'all stages: %d s; logs in %s\n' $SECONDS $logs
