@@ -136,16 +136,22 @@ class PerWorker {
 
   static uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) noexcept {
     PerWorker &i = of(s);
-    const Crew &crew = i.crew();
-    if (max == 0 || !crew.members.has(worker)) return 0;
-    Slot &self = *crew.slots[worker];
-    const Visit visit(self.visitors);
-    const bool newest = Rule::kSteals && ++self.pops % kFairness != 0;
-    consort_task *t = self.take(newest, ~uint64_t{0});
-    if (!t && Rule::kSteals) t = i.steal(crew, self);
-    if (!t) return 0;
-    *out = {t, CONSORT_NONE, CONSORT_NONE};
-    return 1;
+    while (max) {
+      const Crew &crew = i.crew();
+      if (!crew.members.has(worker)) return 0;
+      Slot &self = *crew.slots[worker];
+      const Visit visit(self.visitors);
+      // A crew published before the visit did not wait for this call, and may be without this worker. seq_cst with
+      // publish(), by way of Visit: either this load sees it, or workers() waits for the visit's end.
+      if (i.crew_.load(std::memory_order_seq_cst) != &crew) [[unlikely]] continue;
+      const bool newest = Rule::kSteals && ++self.pops % kFairness != 0;
+      consort_task *t = self.take(newest, ~uint64_t{0});
+      if (!t && Rule::kSteals) t = i.steal(crew, self);
+      if (!t) return 0;
+      *out = {t, CONSORT_NONE, CONSORT_NONE};
+      return 1;
+    }
+    return 0;
   }
 
   static uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max) noexcept {
@@ -192,7 +198,7 @@ class PerWorker {
       crew->by_class[m.klass[w]].push_back(slots_[w].get());
     }
     crews_.push_back(std::move(crew));
-    crew_.store(crews_.back().get(), std::memory_order_release);  // pairs with crew()
+    crew_.store(crews_.back().get(), std::memory_order_seq_cst);  // pairs with crew(), and with pop() by way of Visit
   }
 
   // One of those that can run it, each with the same chance. Nobody can: it waits for one to come.
@@ -236,7 +242,7 @@ class PerWorker {
   const consort_host *const host_;
   const uint64_t seed_;
   std::atomic<uint64_t> epoch_;  // seq_cst with Visit: see Visitors
-  std::atomic<const Crew *> crew_{nullptr};  // release in publish() pairs with crew()
+  std::atomic<const Crew *> crew_{nullptr};  // seq_cst in publish() pairs with crew(), and with pop() by way of Visit
   std::vector<std::unique_ptr<Slot>> slots_;        // by worker; [control]
   std::vector<std::unique_ptr<Crew>> crews_;        // all there were; [control]
   Slot strays_;                                     // what nobody can run just now

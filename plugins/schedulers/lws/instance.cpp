@@ -96,7 +96,7 @@ consort_status Instance::workers(const consort_topology &topology, const uint32_
   groups_.push_back(std::make_unique<Group>(topology, next, nclasses_));
   chosen_ = true;
   const std::vector<Slot *> before = std::exchange(members_, std::move(next));
-  group_.store(groups_.back().get(), std::memory_order_release);  // pairs with the loads in push() and pop()
+  group_.store(groups_.back().get(), std::memory_order_seq_cst);  // pairs with push(), pop(), leave_with()
   wait_outside(CONSORT_NEVER);  // nobody is at work with the old group any more
   for (Slot *s : before) {
     if (!s || (s->id < members_.size() && members_[s->id])) continue;
@@ -325,7 +325,14 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   return leave(me, 1);
 }
 
+// A group stored before enter() did not wait for this call, and may be without this worker, which then may take nothing
+// but what it left in its own deque. seq_cst in workers(), and enter() with wait_outside(): either this load sees the new
+// group, or workers() waits for leave(). A group's address is never used again.
 uint32_t Instance::leave_with(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
+  if (group_.load(std::memory_order_relaxed) != &group) [[unlikely]] {
+    leave(*place.slot, 0);
+    return pop(place.slot->id, out, max);
+  }
   return leave(*place.slot, pop_rare(group, place, out, max));
 }
 

@@ -83,7 +83,7 @@ class Instance {
 
   // Read by all, written rarely.
   alignas(kLine) std::atomic<uint64_t> epoch_;  // seq_cst: with the visitors of a push
-  std::atomic<const Group *> group_{nullptr};  // release in workers() pairs with the acquire in push() and pop()
+  std::atomic<const Group *> group_{nullptr};  // seq_cst in workers() pairs with push(), pop() and leave_with()
   std::atomic<uint32_t> draining_{0};  // pop answers 0, so that drain() sees every task; seq_cst, see pop_rare()
   uint32_t nclasses_, npools_;
   bool asymmetric_;                    // the rare side can make the frequent side's stores visible (wait_outside)
