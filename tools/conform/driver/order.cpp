@@ -323,7 +323,12 @@ CONFORM_CASE(D, 15, behaviour, every_ticket_counts) {
           src.write();
           const Devices::Link &l = loop.there, &m = loop.back;
           t.doing("a copy that waits for %zu tickets, the last of which is open", tickets);
-          for (size_t i = 0; i < ahead; ++i) b.send(copy_op({l.src, l.dst, large.at(), there.at(), much, {1, 1}, {0, 0}, {0, 0}}));
+          for (size_t i = 0; i < ahead; ++i) {
+            consort_op long_one = copy_op({l.src, l.dst, large.at(), there.at(), much, {1, 1}, {0, 0}, {0, 0}});
+            const consort_ticket previous = b.ticket(i ? b.accepted() - 1 : 0);
+            if (i) long_one.wait = &previous, long_one.nwait = 1;  // all write to one place
+            b.send(long_one);
+          }
           consort_op before = copy_op({l.src, l.dst, src.at(), place.at(), n, {1, 1}, {0, 0}, {0, 0}});
           const consort_ticket behind = b.ticket(b.accepted() - 1);
           before.wait = &behind, before.nwait = 1;
