@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 72
+LAST_BEFORE = '65e8e6cd999c613f80f667dd8b35679eeccf3466'  # later commits keep this form
 FORM = re.compile(r'[a-z0-9_.+-]+(?:(?:, |/)[a-z0-9_.+-]+)*: [a-z0-9]')
 MADE_BY_GIT = re.compile(r'(Merge|Revert|fixup!|squash!|amend!) ?')
 # Not the imperative: "adds", "added", "adding". Few imperatives end so, and these are they.
@@ -51,7 +52,8 @@ def git(*arguments):
 def to_be_checked():
     if git('rev-parse', '--verify', '-q', 'HEAD') is None:
         return []  # no repository: an archive of the sources
-    beyond = git('rev-list', '--no-merges', 'origin/main..HEAD')
+    older = [f'^{LAST_BEFORE}'] if git('cat-file', '-e', LAST_BEFORE) is not None else []  # a shallow clone lacks it
+    beyond = git('rev-list', '--no-merges', 'origin/main..HEAD', *older)
     return (beyond or git('rev-list', '-n', '1', 'HEAD')).split()
 
 
