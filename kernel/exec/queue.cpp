@@ -497,7 +497,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
     return rt_.gangs.end(worker_, h, *g, done.status, slot->text);
   }
   if (slot->captured) [[unlikely]] return finish_captured(h, slot, done.status);
-  if ((t->bits & kFollowed) && (t->pending.load(std::memory_order_acquire) & 0xffffffff)) {
+  if ((t->bits & kFollowed) && !predecessors_ended(*t)) {
     early_.push_back(done);  // its links are still in its predecessors' lists
     return;
   }
@@ -566,7 +566,7 @@ bool Queue::finish_early(Hand &h) noexcept {
   bool did = false;
   for (size_t i = 0; i < early_.size();) {
     Slot *slot = reinterpret_cast<Slot *>(early_[i].cookie);
-    if (slot->task->pending.load(std::memory_order_acquire) & 0xffffffff) {
+    if (!predecessors_ended(*slot->task)) {
       ++i;
       continue;
     }

@@ -10,15 +10,14 @@
 
 namespace consort {
 
-// Whether the predecessors of a task have ended. A queue may refuse a task that follows others while they run: they read the
-// same data, so the queue poisons these once the task ends (poison_again()).
-static bool is_its_turn(const Task &t) noexcept {
-  return !(t.bits & kFollowed) || !(t.pending.load(std::memory_order_acquire) & 0xffffffff);
-}
+// A queue may refuse a task that follows others while they run. These read the data that it would have written, which the
+// queue poisons once the task ends (poison_again()).
+static bool is_its_turn(const Task &t) noexcept { return !(t.bits & kFollowed) || predecessors_ended(t); }
 
 // What a task that failed would have written. Needs no memory.
 static void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &cause) noexcept {
-  for (uint32_t i = 0; i < t.pub.naccess && is_its_turn(t); ++i) {
+  if (!is_its_turn(t)) return;
+  for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     if (!changes(t.pub.access[i].mode)) continue;
     Datum *d = Datum::of(t.pub.access[i].datum);
     d->state.fetch_or(data_state::kPoisoned, std::memory_order_relaxed);
@@ -58,7 +57,8 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     f->depth = f->cause ? f->cause->depth + 1 : 0;
     set_error(f->status, f->chain());
     std::lock_guard lock(rt.blame_mutex);
-    for (uint32_t i = 0; i < t->pub.naccess && is_its_turn(*t); ++i) {
+    const uint32_t poisoned = is_its_turn(*t) ? t->pub.naccess : 0;
+    for (uint32_t i = 0; i < poisoned; ++i) {
       const consort_access &a = t->pub.access[i];
       if (!changes(a.mode)) continue;
       Datum *d = Datum::of(a.datum);

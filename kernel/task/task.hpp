@@ -148,6 +148,9 @@ static_assert(sizeof(Extra) <= kChunkBytes);
 
 using TaskArena = Arena<Task>;
 
+// Acquire: what the predecessors did is seen. False: a queue may run or refuse the task already, if it follows them.
+inline bool predecessors_ended(const Task &t) noexcept { return !(t.pending.load(std::memory_order_acquire) & 0xffffffff); }
+
 // Is this still the record of that name, or has the task ended? acquire: what a finished task did is visible.
 inline bool is_live(const Task &record, TaskName name) noexcept {
   return word::generation(record.word.load(std::memory_order_acquire)) == name >> 32;
