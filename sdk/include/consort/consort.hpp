@@ -229,10 +229,10 @@ class Runtime {
     return route<Submission>(&options, codelet, given...);
   }
   // In their order. The first that fails ends it and is thrown; those before it are submitted, and in `sent`.
-  void submit_list(std::span<const Submission> list, std::vector<Task> &sent) { send_list(list, sent); }
+  void submit_list(std::span<const Submission> list, std::vector<Task> &sent) { Submission::send(control_, list, sent); }
   std::vector<Task> submit_list(std::span<const Submission> list) {
     std::vector<Task> sent;
-    return send_list(list, sent), sent;
+    return submit_list(list, sent), sent;
   }
   std::vector<Task> submit_list(std::initializer_list<Submission> list) {
     return submit_list(std::span(list.begin(), list.size()));
@@ -586,33 +586,6 @@ class Runtime {
     detail::check(consort_submit(rt, &d, &id));
     in_order.sent = true;
     return {rt, id};
-  }
-  void send_list(std::span<const Submission> list, std::vector<Task> &sent) {
-    consort_runtime *rt = control_.need();
-    std::vector<consort_task_desc> tasks(list.size());
-    std::vector<const consort_task_desc *> pointers(list.size());
-    std::vector<consort_task_id> ids(list.size());
-    std::vector<detail::InOrder> in_order(list.size());
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const Submission &s = list[i];
-      if (s.home_ != control_.get())
-        detail::raise(CONSORT_E_INVAL, "a submission of another runtime (or of none) is given to submit_list(); prepare it with the "
-                                       "runtime that runs the task");
-      consort_task_desc &d = tasks[i] = CONSORT_TASK_INIT;
-      d.codelet = s.codelet_;
-      d.uses = s.uses_.data();
-      d.args = s.args_.data();
-      d.nuses = static_cast<uint32_t>(s.uses_.size());
-      d.nargs = static_cast<uint32_t>(s.args_.size());
-      detail::fill(d, s.options_);
-      if (s.options_.in_order()) in_order[i].take(rt, s.options_), in_order[i].put(d, s.options_);
-      pointers[i] = &d;
-    }
-    sent.reserve(sent.size() + list.size());
-    uint32_t n = 0;
-    const consort_status status = consort_submit_list(rt, pointers.data(), static_cast<uint32_t>(list.size()), ids.data(), &n);
-    for (uint32_t i = 0; i < n; ++i) in_order[i].sent = true, sent.push_back({rt, ids[i]});
-    detail::check(status);
   }
 
   detail::Ref control_;

@@ -5,10 +5,12 @@
 // ids, a callback by reference) stay the caller's until it is sent.
 #ifndef CONSORT_CPP_SUBMISSION_HPP
 #define CONSORT_CPP_SUBMISSION_HPP
+#include <consort/cpp/claims.hpp>
 #include <consort/cpp/order.hpp>
 
 #include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace consort::inline face {
@@ -62,6 +64,34 @@ class Submission {
       a.scalar = reinterpret_cast<uintptr_t>(copy.get());
       bytes_.push_back(copy);
     }
+  }
+
+  static void send(const detail::Ref &home, std::span<const Submission> list, std::vector<Task> &sent) {  // submit_list()
+    consort_runtime *rt = home.need();
+    std::vector<consort_task_desc> tasks(list.size());
+    std::vector<const consort_task_desc *> pointers(list.size());
+    std::vector<consort_task_id> ids(list.size());
+    std::vector<detail::InOrder> in_order(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Submission &s = list[i];
+      if (s.home_ != home.get())
+        detail::raise(CONSORT_E_INVAL, "a submission of another runtime (or of none) is given to submit_list(); prepare it with the "
+                                       "runtime that runs the task");
+      consort_task_desc &d = tasks[i] = CONSORT_TASK_INIT;
+      d.codelet = s.codelet_;
+      d.uses = s.uses_.data();
+      d.args = s.args_.data();
+      d.nuses = static_cast<uint32_t>(s.uses_.size());
+      d.nargs = static_cast<uint32_t>(s.args_.size());
+      detail::fill(d, s.options_);
+      if (s.options_.in_order()) in_order[i].take(rt, s.options_), in_order[i].put(d, s.options_);
+      pointers[i] = &d;
+    }
+    sent.reserve(sent.size() + list.size());
+    uint32_t n = 0;
+    const consort_status status = consort_submit_list(rt, pointers.data(), static_cast<uint32_t>(list.size()), ids.data(), &n);
+    for (uint32_t i = 0; i < n; ++i) in_order[i].sent = true, sent.push_back({rt, ids[i]});
+    detail::check(status);
   }
 
   const detail::Control *home_ = nullptr;
