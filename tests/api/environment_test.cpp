@@ -5,44 +5,15 @@
 
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
-#include "api/harness.hpp"
+#include "api/looking.hpp"
 #include "support/folder.hpp"
+#include "support/variable.hpp"
 
 namespace {
 
 using namespace consort_test;
 
-class Variable {  // one variable, for a while
- public:
-  Variable(const char *name, const std::string &value) : name_(name) {
-    if (const char *before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-  Variable(const Variable &) = delete;
-  Variable &operator=(const Variable &) = delete;
-
- private:
-  const char *name_;
-  std::optional<std::string> before_;
-};
-
-consort_status nothing(const consort_call *) { return CONSORT_OK; }
-
-consort_info info(consort_runtime *rt) {
-  consort_info i{};
-  i.size = sizeof i;
-  need(consort_get_info(rt, &i), "info");
-  return i;
-}
-consort_worker_info worker(consort_runtime *rt, uint32_t id) {
-  consort_worker_info i{};
-  i.size = sizeof i;
-  need(consort_get_worker(rt, id, &i), "worker");
-  return i;
-}
 const Pairs kMachine = {{"cpu.topology", kFourCores}};
 Pairs with(Pairs more) {
   more.insert(more.end(), kMachine.begin(), kMachine.end());

@@ -1,26 +1,12 @@
 // Looking: counts, workers, explanations, the trace; and the manual pump, where the same seed gives the same run.
 #include <consort/clock.h>
 
-#include "api/harness.hpp"
+#include "api/looking.hpp"
 
 using namespace consort_test;
 
 namespace {
 
-consort_status nothing(const consort_call *) { return CONSORT_OK; }
-
-consort_info info(consort_runtime *rt) {
-  consort_info i{};
-  i.size = sizeof i;
-  need(consort_get_info(rt, &i), "info");
-  return i;
-}
-consort_worker_info worker(consort_runtime *rt, uint32_t id) {
-  consort_worker_info i{};
-  i.size = sizeof i;
-  need(consort_get_worker(rt, id, &i), "worker");
-  return i;
-}
 std::string explain(consort_runtime *rt, consort_task_id t) {
   std::string text(consort_explain(rt, t, nullptr, 0) + 1000, '\0');
   const uint64_t n = consort_explain(rt, t, text.data(), text.size());

@@ -11,6 +11,7 @@
 
 #include "drivers/driver_harness.hpp"
 #include "support/folder.hpp"
+#include "support/variable.hpp"
 
 namespace consort_test {
 namespace {
@@ -119,13 +120,10 @@ TEST(Cpu, WrongSettingsAreNamed) {
 }
 
 TEST(Cpu, HwlocsEnvironmentIsHonoured) {
-  setenv("HWLOC_SYNTHETIC", "numa:1 core:3 pu:1", 1);
-  {
-    DriverHarness d("cpu");
-    EXPECT_EQ(d.units.size(), 3u);
-    EXPECT_EQ(d.units[0].cpuset, nullptr);
-  }
-  unsetenv("HWLOC_SYNTHETIC");
+  const Variable synthetic("HWLOC_SYNTHETIC", "numa:1 core:3 pu:1");
+  DriverHarness d("cpu");
+  EXPECT_EQ(d.units.size(), 3u);
+  EXPECT_EQ(d.units[0].cpuset, nullptr);
 }
 
 TEST(Cpu, TheThreadsAffinityIsRespected) {

@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include "drivers/disk_machine.hpp"
+#include "support/variable.hpp"
 
 namespace consort_test {
 namespace {
@@ -115,19 +116,16 @@ TEST_P(DiskSpace, AFolderThatIsNotThereIsNamed) {
 
 TEST_P(DiskSpace, WithoutAPathTheUsualPlaces) {
   const DiskFolder own;
-  const char *before = getenv("TMPDIR");
-  const std::string kept = before ? before : "";
   const auto name = [&] {
     DriverHarness d(GetParam().driver, params({{"capacity", "1M"}}));
     return std::string(d.spaces.at(0).name);
   };
-  setenv("TMPDIR", own.path().c_str(), 1);
+  Variable tmpdir("TMPDIR", own.path());
   EXPECT_EQ(name(), std::string(GetParam().driver) + ":" + own.path());
-  setenv("TMPDIR", "relative", 1);
+  tmpdir.set("relative");
   EXPECT_EQ(name(), std::string(GetParam().driver) + ":/var/tmp");
-  unsetenv("TMPDIR");
+  tmpdir.unset();
   EXPECT_EQ(name(), std::string(GetParam().driver) + ":/var/tmp");
-  if (before) setenv("TMPDIR", kept.c_str(), 1);
 }
 
 TEST_P(DiskSpace, AFolderInMemoryIsSaid) {

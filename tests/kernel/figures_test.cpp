@@ -11,6 +11,7 @@
 #include "../api/harness.hpp"
 #include "../plugins/stream/stream.h"
 #include "../support/folder.hpp"
+#include "../support/variable.hpp"
 
 namespace {
 
@@ -21,13 +22,6 @@ using namespace consort_test;
 
 class Figures : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (const char *old = std::getenv("XDG_CACHE_HOME")) old_ = old;
-    setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
-  }
-  void TearDown() override {
-    old_.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", old_.c_str(), 1);
-  }
   std::vector<std::string> files() const {
     std::vector<std::string> found;
     const std::string links = folder_ / "consort/links";
@@ -40,7 +34,7 @@ class Figures : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   const Folder folder_{"figures"};
-  std::string old_;
+  Variable cache_{"XDG_CACHE_HOME", folder_.path()};
 };
 
 // A runtime that does nothing, and what it said of what is wrong.
@@ -158,7 +152,7 @@ TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
 
 TEST_F(Figures, AFolderThatTakesNothingIsAWarning) {
   for (const char *cache : {"/proc/nowhere", "/dev/null"}) {
-    setenv("XDG_CACHE_HOME", cache, 1);
+    cache_.set(cache);
     const Started m(virtual_machine("measure", "1"));
     EXPECT_EQ(m.link(0, 1).source, uint32_t{CONSORT_LINK_MEASURED});
     ASSERT_EQ(m.said.size(), 1u);
