@@ -10,27 +10,28 @@ namespace {
 
 constexpr uint32_t kMost = 1 << 16;
 
-constinit Visitor placeholder;
-thread_local constinit Visitor *innermost = nullptr;  // this thread's records, linked by `outer`
-constinit std::atomic<Visitor *> all{nullptr};        // kMost of them; release pairs with the acquire in records()
+constinit CallRecord placeholder;
+thread_local constinit CallRecord *innermost = nullptr;  // this thread's records, linked by `outer`
+constinit std::atomic<CallRecord *> all{nullptr};        // kMost of them; release pairs with the acquire in records()
 constinit std::atomic<uint32_t> used{0};              // records from 0 that ever had an owner; seq_cst, as the phase is
 
 uintptr_t this_thread() noexcept { return reinterpret_cast<uintptr_t>(&visitor); }
 
-Visitor *records() noexcept {
-  if (Visitor *made = all.load(std::memory_order_acquire)) return made;
-  constexpr size_t kBytes = kMost * sizeof(Visitor);
+CallRecord *records() noexcept {
+  if (CallRecord *made = all.load(std::memory_order_acquire)) return made;
+  constexpr size_t kBytes = kMost * sizeof(CallRecord);
   void *p = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) return nullptr;
   (void)madvise(p, kBytes, MADV_WIPEONFORK);
-  Visitor *none = nullptr;
-  if (all.compare_exchange_strong(none, static_cast<Visitor *>(p), std::memory_order_acq_rel)) return static_cast<Visitor *>(p);
+  CallRecord *none = nullptr;
+  if (all.compare_exchange_strong(none, static_cast<CallRecord *>(p), std::memory_order_acq_rel))
+    return static_cast<CallRecord *>(p);
   munmap(p, kBytes);  // another thread was first
   return none;
 }
 
-Visitor *claim() noexcept {
-  Visitor *const first = records();
+CallRecord *claim() noexcept {
+  CallRecord *const first = records();
   for (uint32_t i = 0; first && i < kMost; ++i) {
     uintptr_t free = 0;
     // acquire and the release in release() hand the record's other fields over
@@ -40,16 +41,16 @@ Visitor *claim() noexcept {
     // Before the record is marked: a stop that sees the mark looks this far. seq_cst pairs with its heavy fence.
     for (uint32_t n = used.load(std::memory_order_relaxed); n <= i;)
       if (used.compare_exchange_weak(n, i + 1, std::memory_order_seq_cst)) break;
-    first[i].inside.store(Visitor::kOutside, std::memory_order_relaxed);
+    first[i].inside.store(CallRecord::kOutside, std::memory_order_relaxed);
     first[i].outer = std::exchange(innermost, &first[i]);
     return &first[i];
   }
   return nullptr;
 }
 
-bool is_mine(const Visitor &v) noexcept { return v.owner.load(std::memory_order_relaxed) == this_thread(); }
+bool is_mine(const CallRecord &v) noexcept { return v.owner.load(std::memory_order_relaxed) == this_thread(); }
 
-void release(Visitor *v) noexcept {
+void release(CallRecord *v) noexcept {
   innermost = v->outer;
   // Not where a fork has emptied it: it may be another thread's by now.
   uintptr_t mine = this_thread();
@@ -59,11 +60,11 @@ void release(Visitor *v) noexcept {
 // At the thread's end. A later call of this thread, from another such destructor, takes a record again.
 void forget(void *first) noexcept {
   visitor = &placeholder;
-  release(static_cast<Visitor *>(first));
+  release(static_cast<CallRecord *>(first));
 }
 
 // False: the system has no memory to tell us of the thread's end.
-bool keep(Visitor *v) noexcept {
+bool keep(CallRecord *v) noexcept {
   static const pthread_key_t key = [] {
     pthread_key_t made{};
     pthread_key_create(&made, forget);
@@ -76,42 +77,42 @@ bool keep(Visitor *v) noexcept {
 
 }  // namespace
 
-thread_local constinit Visitor *visitor = &placeholder;
+thread_local constinit CallRecord *visitor = &placeholder;
 
 namespace visitors {
 
-Visitor *find(const consort_runtime *shell) noexcept {
-  Visitor *v = innermost;
+CallRecord *find(const consort_runtime *shell) noexcept {
+  CallRecord *v = innermost;
   if (v && !is_mine(*v)) return nullptr;  // in the child of a fork
   while (v && v->inside.load(std::memory_order_relaxed) != reinterpret_cast<uintptr_t>(shell)) v = v->outer;
   return v;
 }
 
-Visitor *take() noexcept {
+CallRecord *take() noexcept {
   if (innermost && !is_mine(*innermost)) {  // in the child of a fork
     innermost = nullptr;
     visitor = &placeholder;
   }
-  if (visitor->inside.load(std::memory_order_relaxed) == Visitor::kOutside) return visitor;
-  Visitor *const v = claim();
+  if (visitor->inside.load(std::memory_order_relaxed) == CallRecord::kOutside) return visitor;
+  CallRecord *const v = claim();
   if (v && !v->outer) (void)keep(v);  // else it is given back after this call
   return v;
 }
 
-void give_back(Visitor *v) noexcept {
-  v->inside.store(Visitor::kOutside, std::memory_order_release);
+void give_back(CallRecord *v) noexcept {
+  v->inside.store(CallRecord::kOutside, std::memory_order_release);
   if (v != visitor) release(v);
 }
 
-void leave(Visitor *outermost) noexcept {
+void leave(CallRecord *outermost) noexcept {
   while (innermost != outermost) give_back(innermost);
   give_back(outermost);
 }
 
-bool all_outside(const consort_runtime *shell, const Visitor *mine, uint32_t *seen) noexcept {
-  const Visitor *const first = all.load(std::memory_order_acquire);
+bool all_outside(const consort_runtime *shell, const CallRecord *mine, uint32_t *seen) noexcept {
+  const CallRecord *const first = all.load(std::memory_order_acquire);
   const uint32_t n = first ? used.load(std::memory_order_seq_cst) : 0;
-  const auto inside = [&](const Visitor &v) {
+  const auto inside = [&](const CallRecord &v) {
     // acquire pairs with the release at the end of a call: the effects of the call are visible
     return &v != mine && v.inside.load(std::memory_order_acquire) == reinterpret_cast<uintptr_t>(shell);
   };

@@ -8,7 +8,7 @@
 using namespace consort;
 
 consort_status consort_now(consort_runtime *shell, uint64_t *ns) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!ns) return set_error(CONSORT_E_INVAL, "ns is NULL: give a place for the time");
   *ns = rt->clock.now();

@@ -54,7 +54,7 @@ consort_status run_on_each(consort_runtime *shell, Runtime &rt, const char *klas
 extern "C" {
 
 consort_status consort_codelet_stats(consort_runtime *shell, consort_codelet_id id, uint64_t *per_worker, uint32_t n) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   const Codelet *c = rt->codelets.find(id);
   if (!c || !c->live.load(std::memory_order_acquire))
@@ -74,7 +74,7 @@ consort_status consort_codelet_stats(consort_runtime *shell, consort_codelet_id 
 }
 
 consort_status consort_run_on_each(consort_runtime *shell, const char *klass, consort_call_fn *fn, void *user) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: what shall run on each worker?");
   if (const consort_status s = refuse_inside(*rt, "consort_run_on_each()"); s < 0) return s;

@@ -9,15 +9,15 @@ using namespace consort;
 
 namespace {
 
-// A change by this thread: f(contexts, hand) answers a Result<void>.
+// A change by this thread: f(contexts, thread) answers a Result<void>.
 template <class F>
-consort_status change(consort_runtime *shell, F f, Visit::Kind kind = Visit::kBegins) noexcept {
-  const Visit rt(shell, kind);
+consort_status change(consort_runtime *shell, F f, ApiCall::Kind kind = ApiCall::kBegins) noexcept {
+  const ApiCall rt(shell, kind);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    auto done = f(rt->policy.contexts(), *h);
+    auto done = f(rt->policy.contexts(), *thread);
     return done ? CONSORT_OK : set_error(done.error());
   });
 }
@@ -43,71 +43,72 @@ consort_status consort_context_create(consort_runtime *shell, const consort_cont
     return set_errorf(CONSORT_E_INVAL, "desc->size is %u: set it to sizeof(consort_context_desc)", desc->size);
   if (desc->flags) return refuse_bits("desc->flags", desc->flags, "there are none yet");
   if (desc->reserved) return refuse_bits("desc->reserved", desc->reserved, "it must be 0");
-  return change(shell, [&](Contexts &all, Hand &h) {
-    auto made = all.create(h, {desc->name, desc->scheduler, desc->workers, desc->nworkers, desc->parent.v});
+  return change(shell, [&](Contexts &all, ThreadState &thread) {
+    auto made = all.create(thread, {desc->name, desc->scheduler, desc->workers, desc->nworkers, desc->parent.v});
     if (made) out->v = *made;
     return made;
   });
 }
 
 consort_status consort_context_destroy(consort_runtime *shell, consort_context_id context) {
-  return change(shell, [&](Contexts &all, Hand &h) { return all.destroy(h, context.v); }, Visit::kEnds);
+  return change(
+      shell, [&](Contexts &all, ThreadState &thread) { return all.destroy(thread, context.v); }, ApiCall::kEnds);
 }
 
 consort_status consort_context_add(consort_runtime *shell, consort_context_id context, const uint32_t *workers,
                                    uint32_t n) {
-  return change(shell, [&](Contexts &all, Hand &h) {
-    return all.move(h, context.v, Contexts::Way::kFromParent, workers, n);
+  return change(shell, [&](Contexts &all, ThreadState &thread) {
+    return all.move(thread, context.v, Contexts::Way::kFromParent, workers, n);
   });
 }
 
 consort_status consort_context_remove(consort_runtime *shell, consort_context_id context, const uint32_t *workers,
                                       uint32_t n) {
-  return change(shell, [&](Contexts &all, Hand &h) {
-    return all.move(h, context.v, Contexts::Way::kToParent, workers, n);
+  return change(shell, [&](Contexts &all, ThreadState &thread) {
+    return all.move(thread, context.v, Contexts::Way::kToParent, workers, n);
   });
 }
 
 consort_status consort_context_move(consort_runtime *shell, consort_context_id from, consort_context_id to,
                                     const uint32_t *workers, uint32_t n) {
-  return change(shell, [&](Contexts &all, Hand &h) { return all.move(h, from.v, to.v, workers, n); });
+  return change(shell, [&](Contexts &all, ThreadState &thread) { return all.move(thread, from.v, to.v, workers, n); });
 }
 
 consort_status consort_context_set_scheduler(consort_runtime *shell, consort_context_id context, const char *name) {
   if (!name || !*name) return set_error(CONSORT_E_INVAL, "no scheduler is named: consort plugins lists what there is");
-  return change(shell, [&](Contexts &all, Hand &h) { return all.set_scheduler(h, context.v, name); });
+  return change(shell, [&](Contexts &all, ThreadState &thread) { return all.set_scheduler(thread, context.v, name); });
 }
 
 consort_status consort_context_enter(consort_runtime *shell, consort_context_id context) {
-  return change(shell, [&](Contexts &all, Hand &h) -> Result<void> {
+  return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
     if (auto found = all.find(context.v); !found) return found.error();
-    (void)all.current(h);  // forgets what was not left
-    h.entered.push_back({h.task ? h.task->pub.id : 0, h.in_callback, context.v});
+    (void)all.current(thread);  // forgets what was not left
+    thread.entered.push_back({thread.task ? thread.task->pub.id : 0, thread.in_callback, context.v});
     return {};
   });
 }
 
 consort_status consort_context_leave(consort_runtime *shell) {
-  return change(shell, [&](Contexts &all, Hand &h) -> Result<void> {
-    if (!all.innermost(h))
+  return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
+    if (!all.innermost(thread))
       return error(CONSORT_E_INVAL, "there is no context to leave: this thread, or the body or callback that it is in, "
                                     "has entered none (consort_context_enter())");
-    h.entered.pop_back();
+    thread.entered.pop_back();
     return {};
-  }, Visit::kEnds);
+  }, ApiCall::kEnds);
 }
 
 consort_status consort_context_current(consort_runtime *shell, consort_context_id *out) {
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
-  return change(shell, [&](Contexts &all, Hand &h) -> Result<void> {
-    out->v = all.current(h);
+  return change(shell, [&](Contexts &all, ThreadState &thread) -> Result<void> {
+    out->v = all.current(thread);
     return {};
-  }, Visit::kEnds);
+  }, ApiCall::kEnds);
 }
 
 consort_status consort_context_wait(consort_runtime *shell, consort_context_id context, int64_t timeout_ns,
                                     uint32_t flags) {
-  const Visit rt(shell, Visit::waits(timeout_ns));
+  const ApiCall rt(shell, ApiCall::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (!context.v)
@@ -117,7 +118,7 @@ consort_status consort_context_wait(consort_runtime *shell, consort_context_id c
 }
 
 consort_status consort_get_context(consort_runtime *shell, consort_context_id context, consort_context_info *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_context_info)");
@@ -131,7 +132,7 @@ consort_status consort_get_context(consort_runtime *shell, consort_context_id co
 
 consort_status consort_context_workers(consort_runtime *shell, consort_context_id context, uint32_t *workers,
                                        uint32_t max, uint32_t *n) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   return guarded([&]() -> consort_status {
     auto all = rt->policy.contexts().workers(context.v);
@@ -140,7 +141,7 @@ consort_status consort_context_workers(consort_runtime *shell, consort_context_i
 }
 
 consort_status consort_context_of_worker(consort_runtime *shell, uint32_t worker, consort_context_id *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (worker >= rt->workers.size())
@@ -151,7 +152,7 @@ consort_status consort_context_of_worker(consort_runtime *shell, uint32_t worker
 }
 
 consort_status consort_context_list(consort_runtime *shell, consort_context_id *contexts, uint32_t max, uint32_t *n) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   return guarded([&] { return give(rt->policy.contexts().list(), contexts, max, n); });
 }

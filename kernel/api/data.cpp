@@ -11,7 +11,7 @@ namespace {
 // with_datum(), of its discipline.
 template <class A, class F>
 consort_status with_discipline(consort_runtime *shell, consort_data_id data, A ask, F f) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   return with_datum(*rt, data, [&] { return ask(*rt); }, [&](Datum &d) -> consort_status {
     if ((d.keeper && !rt->recordings.let_go(d)) || !discipline_of(d))
@@ -48,11 +48,11 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
     able = std::move(*who);
     return CONSORT_OK;
   };
-  return with_discipline(shell, data, ask, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+  return with_discipline(shell, data, ask, [&](Runtime &rt, Datum &d, AccessOrder &discipline) -> consort_status {
     if (discipline.formats)
       return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be reduced",
                         rt.data.name(d).c_str());
-    bool in_use = discipline.phase == Discipline::Phase::kOnCopies || (d.writer && rt.is_live(d.writer));
+    bool in_use = discipline.phase == AccessOrder::Phase::kOnCopies || (d.writer && rt.is_live(d.writer));
     for (uint32_t i = 0; i < d.nreaders; ++i) in_use |= rt.is_live(d.reader_at(i));
     if (discipline.reduction && in_use)
       return set_errorf(CONSORT_E_BUSY,
@@ -69,7 +69,7 @@ consort_status consort_data_set_reduction(consort_runtime *shell, consort_data_i
 
 consort_status consort_data_set_ordered(consort_runtime *shell, consort_data_id data, int32_t ordered) {
   const auto nothing = [](Runtime &) { return CONSORT_OK; };
-  return with_discipline(shell, data, nothing, [&](Runtime &rt, Datum &d, Discipline &discipline) -> consort_status {
+  return with_discipline(shell, data, nothing, [&](Runtime &rt, Datum &d, AccessOrder &discipline) -> consort_status {
     if (!ordered && discipline.in_tree())
       return set_errorf(CONSORT_E_INVAL, "'%s' %s: their order is what keeps them apart, so it stays",
                         rt.data.name(d).c_str(), discipline.part_of ? "is a part of a datum" : "has plans");
@@ -92,7 +92,7 @@ consort_status consort_data_add_format(consort_runtime *shell, consort_data_id d
     auto layout = rt.data.layout(desc->interface);
     return layout ? CONSORT_OK : set_error(layout.error());
   };
-  return with_discipline(shell, data, load, [&](Runtime &rt, Datum &d, Discipline &discipline) {
+  return with_discipline(shell, data, load, [&](Runtime &rt, Datum &d, AccessOrder &discipline) {
     return add_format(rt, d, discipline, *desc);
   });
 }

@@ -20,14 +20,14 @@ inline consort_status check_description(const consort_data_desc *desc, const voi
 // ask() without a lock, then f(datum) under the datum's right: nobody can unregister it meanwhile. Both answer a status.
 template <class A, class F>
 consort_status with_datum(Runtime &rt, consort_data_id data, A ask, F f) {
-  Hand *h = rt.this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt.this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   Datum *d = rt.data.find(data);
   if (!d || !DataTable::is(*d, data)) return refuse_datum(data);
   return guarded([&]() -> consort_status {
     if (const consort_status s = ask(); s < 0) return s;
     Claim claim{d, CONSORT_M_R};
-    const SubmissionRight right(rt, *h, &claim, 1);
+    const SubmissionRight right(rt, *thread, &claim, 1);
     return DataTable::is(*d, data) ? f(*d) : refuse_datum(data);
   });
 }

@@ -43,7 +43,7 @@ inline consort_status no_task() noexcept {
 
 // One call from C: inside the runtime from here to the end of the scope, so that a stop waits for it. False: the call
 // may not enter; refuse_shell() says why.
-class Visit {
+class ApiCall {
  public:
   // kBegins: brings work, or a thing that was not there; refused as soon as a stop has begun, but for bodies and
   // callbacks. kEnds: looks, or ends what is there. kWaits: the same, and where it is refused while the runtime is
@@ -51,9 +51,9 @@ class Visit {
   enum Kind { kBegins, kEnds, kWaits };
   static constexpr Kind waits(int64_t timeout_ns) noexcept { return timeout_ns ? kWaits : kEnds; }
 
-  explicit Visit(consort_runtime *shell, Kind kind = kBegins) noexcept {
-    Visitor *const v = visitor;
-    if (shell && v->inside.load(std::memory_order_relaxed) == Visitor::kOutside) [[likely]] {
+  explicit ApiCall(consort_runtime *shell, Kind kind = kBegins) noexcept {
+    CallRecord *const v = visitor;
+    if (shell && v->inside.load(std::memory_order_relaxed) == CallRecord::kOutside) [[likely]] {
       if ((runtime_ = mark(shell, *v))) [[likely]] {
         mine_ = v;
         return;
@@ -62,34 +62,34 @@ class Visit {
     }
     enter(shell, kind);
   }
-  ~Visit() {
+  ~ApiCall() {
     if (lent_) [[unlikely]] visitors::give_back(mine_);
     else if (mine_) unmark(*mine_);
   }
-  Visit(const Visit &) = delete;
-  Visit &operator=(const Visit &) = delete;
+  ApiCall(const ApiCall &) = delete;
+  ApiCall &operator=(const ApiCall &) = delete;
 
   // The thread's first record is outside of all runtimes: marks it. nullptr: not every call may enter. The light fence
   // pairs with the heavy one of process::set_phase(); where it would not be free, `live` is never set.
-  static Runtime *mark(const consort_runtime *shell, Visitor &v) noexcept {
+  static Runtime *mark(const consort_runtime *shell, CallRecord &v) noexcept {
     v.inside.store(reinterpret_cast<uintptr_t>(shell), std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return shell->live.load(std::memory_order_acquire);  // pairs with the release that opened the shell
   }
   // release: a stop that sees it sees what the call did
-  static void unmark(Visitor &v) noexcept { v.inside.store(Visitor::kOutside, std::memory_order_release); }
+  static void unmark(CallRecord &v) noexcept { v.inside.store(CallRecord::kOutside, std::memory_order_release); }
 
   explicit operator bool() const noexcept { return runtime_; }
   Runtime *operator->() const noexcept { return runtime_; }
   Runtime &operator*() const noexcept { return *runtime_; }
   bool is_nested() const noexcept { return nested_; }      // this thread is inside another call of the same runtime
-  const Visitor *record() const noexcept { return mine_; }
+  const CallRecord *record() const noexcept { return mine_; }
 
  private:
   void enter(consort_runtime *, Kind) noexcept;
 
   Runtime *runtime_ = nullptr;
-  Visitor *mine_ = nullptr;
+  CallRecord *mine_ = nullptr;
   bool lent_ = false, nested_ = false;
 };
 

@@ -16,15 +16,15 @@ namespace consort {
 
 namespace {
 
-consort_status stop(Runtime &rt, Hand &h, Door door) noexcept {
+consort_status stop(Runtime &rt, ThreadState &thread, StopGate door) noexcept {
   consort_status s;
   try {
-    s = wait_to_stop(rt, h, door);
+    s = wait_to_stop(rt, thread, door);
   } catch (const std::bad_alloc &) {
     door.give_up();
     return set_error(CONSORT_E_NOMEM, "no memory to stop the runtime, which goes on");
   }
-  const KeptError why;
+  const LastError why;
   door.lock();
   delete &rt;
   door.end();
@@ -42,9 +42,9 @@ bool unused(Runtime &rt, const Codelet &c) noexcept {
 }  // namespace
 
 consort_status refuse_inside(Runtime &rt, const char *what) noexcept {
-  Hand *h = rt.this_hand_if_any();
-  if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
-  if (on_a_device || (h && (h->task || h->in_callback)))
+  ThreadState *thread = rt.this_thread_if_any();
+  if (thread) mend_if_left(rt, *thread, __builtin_frame_address(0));
+  if (on_a_device || (thread && (thread->task || thread->in_callback)))
     return set_errorf(CONSORT_E_BUSY, "%s from inside a task or a callback would wait for itself", what);
   return CONSORT_OK;
 }
@@ -75,29 +75,29 @@ consort_status consort_stop(consort_runtime *shell) {
   if (!shell) return CONSORT_OK;
   const uint64_t stops = shell->stops.load(std::memory_order_acquire);
   {
-    const Visit rt(shell, Visit::kWaits);
+    const ApiCall rt(shell, ApiCall::kWaits);
     if (!rt) return refuse_shell(shell);
     if (const consort_status s = refuse_inside(*rt, "consort_stop()"); s < 0) return s;
     if (rt.is_nested())
       return set_error(CONSORT_E_BUSY, "consort_stop() from inside another call of this runtime would wait for itself");
-    Hand *h = rt->this_hand();
-    if (!h) return CONSORT_E_NOMEM;
-    if (h->nholds.load(std::memory_order_relaxed))
+    ThreadState *thread = rt->this_thread();
+    if (!thread) return CONSORT_E_NOMEM;
+    if (thread->nholds.load(std::memory_order_relaxed))
       return set_error(CONSORT_E_BUSY, "this thread holds acquired data: release them before the stop");
-    if (process::begin_stop(shell)) return stop(*rt, *h, Door(shell, rt.record()));
+    if (process::begin_stop(shell)) return stop(*rt, *thread, StopGate(shell, rt.record()));
   }
   wait_for_end(shell, stops);  // another thread stops it, which waits for the calls under way
   return refuse_shell(shell);
 }
 
 consort_status consort_runtime_set_scheduler(consort_runtime *shell, const char *name) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!name || !*name) return set_error(CONSORT_E_INVAL, "no scheduler is named: consort plugins lists what there is");
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    auto r = rt->policy.swap(*rt, *h, name);
+    auto r = rt->policy.swap(*rt, *thread, name);
     return r ? CONSORT_OK : set_error(r.error());
   });
 }
@@ -118,7 +118,7 @@ const char *consort_status_name(consort_status s) {
 consort_status consort_fail(consort_status code, const char *utf8) { return set_error(code, utf8 ? utf8 : ""); }
 
 consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet *desc, consort_codelet_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!desc || !out) return set_errorf(CONSORT_E_INVAL, "%s is NULL", desc ? "out" : "the codelet's description");
   return guarded([&]() -> consort_status {
@@ -130,7 +130,7 @@ consort_status consort_codelet_add(consort_runtime *shell, const consort_codelet
 }
 
 consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id id) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
   if (!c)
@@ -148,8 +148,8 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
   if (c->phases.load(std::memory_order_relaxed)) return refuse_pending();
   if (!c->live.exchange(false, std::memory_order_acq_rel))
     return set_error(CONSORT_E_STALE, "the codelet was removed before");
-  Hand *h = rt->this_hand();
-  if (!h) {
+  ThreadState *thread = rt->this_thread();
+  if (!thread) {
     c->live.store(true, std::memory_order_release);
     return CONSORT_E_NOMEM;
   }
@@ -163,10 +163,11 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
     return std::atomic_ref<Codelet *>(const_cast<Task &>(t).codelet).load(std::memory_order_relaxed) == c;
   };
   for (rt->recordings.forget(*c); !unused(*rt, *c); rt->recordings.forget(*c)) {
-    settle_down(*rt, *h);
-    if (rt->manual && pump_all(*rt, *h, CONSORT_NEVER)) continue;
-    h->parker.wait(200'000);
-    if (h->nholds.load(std::memory_order_relaxed)) own_holds.look(*rt, *h, "consort_codelet_remove()", shows_it);
+    settle_down(*rt, *thread);
+    if (rt->manual && pump_all(*rt, *thread, CONSORT_NEVER)) continue;
+    thread->parker.wait(200'000);
+    if (thread->nholds.load(std::memory_order_relaxed))
+      own_holds.look(*rt, *thread, "consort_codelet_remove()", shows_it);
   }
   rt->codelets.remove(*c);
   return CONSORT_OK;
@@ -175,7 +176,7 @@ consort_status consort_codelet_remove(consort_runtime *shell, consort_codelet_id
 // -- groups -----------------------------------------------------------------------------------------------------
 
 consort_status consort_group_create(consort_runtime *shell, const consort_group_desc *desc, consort_group_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (desc && desc->size < sizeof *desc)
@@ -191,8 +192,8 @@ consort_status consort_group_create(consort_runtime *shell, const consort_group_
 
 static consort_status with_group(consort_runtime *shell, consort_group_id id,
                                  consort_status (*f)(Runtime &, Group &, void *), void *arg,
-                                 Visit::Kind kind = Visit::kEnds) {
-  const Visit rt(shell, kind);
+                                 ApiCall::Kind kind = ApiCall::kEnds) {
+  const ApiCall rt(shell, kind);
   if (!rt) return refuse_shell(shell);
   Group *g = rt->groups.find(id);
   if (!g) return set_error(CONSORT_E_STALE, "the group was destroyed, or is none of this runtime: its handle is stale");
@@ -205,14 +206,14 @@ consort_status consort_group_wait(consort_runtime *shell, consort_group_id id, i
   return with_group(shell, id, [](Runtime &rt, Group &g, void *p) {
     const auto &args = *static_cast<decltype(a) *>(p);
     return wait_group(rt, g, args.timeout, args.flags);
-  }, &a, Visit::waits(timeout_ns));
+  }, &a, ApiCall::waits(timeout_ns));
 }
 
 consort_status consort_group_cancel(consort_runtime *shell, consort_group_id id) {
   return with_group(shell, id, [](Runtime &rt, Group &g, void *) -> consort_status {
     g.epoch.fetch_add(1, std::memory_order_relaxed);
     if (rt.policy.splits())
-      if (Hand *h = rt.this_hand()) rt.policy.contexts().let_cancelled_out(*h);
+      if (ThreadState *thread = rt.this_thread()) rt.policy.contexts().let_cancelled_out(*thread);
     return CONSORT_OK;
   }, nullptr);
 }
@@ -235,13 +236,15 @@ consort_status consort_group_fd(consort_runtime *shell, consort_group_id id, int
 }
 
 consort_status consort_wait_all(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
-  const Visit rt(shell, Visit::waits(timeout_ns));
+  const ApiCall rt(shell, ApiCall::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   return guarded([&] {
     const consort_status s = wait_all(*rt, timeout_ns, flags);
     if (rt->detect_repeats)
-      if (Hand *h = rt->this_hand_if_any(); h && h->watch && !h->task && s != CONSORT_E_TIMEOUT) h->watch->cut(*rt);
+      if (ThreadState *thread = rt->this_thread_if_any();
+          thread && thread->watch && !thread->task && s != CONSORT_E_TIMEOUT)
+        thread->watch->cut(*rt);
     return s;
   });
 }
@@ -277,7 +280,7 @@ consort_status consort_group_failure(consort_runtime *shell, consort_group_id id
 // -- looking ------------------------------------------------------------------------------------------------------
 
 consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_info)");
@@ -294,7 +297,7 @@ consort_status consort_get_info(consort_runtime *shell, consort_info *out) {
 }
 
 consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, consort_worker_info *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_worker_info)");
@@ -322,7 +325,7 @@ consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, conso
 uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf8, uint64_t cap) {
   std::string s;
   try {
-    const Visit rt(shell, Visit::kEnds);
+    const ApiCall rt(shell, ApiCall::kEnds);
     s = rt ? (task.v ? describe_task(*rt, task.v) : describe_runtime(*rt)) : "the runtime has stopped";
   } catch (const std::bad_alloc &) {
     return 0;
@@ -336,7 +339,7 @@ uint64_t consort_explain(consort_runtime *shell, consort_task_id task, char *utf
 }
 
 consort_status consort_step(consort_runtime *shell, uint32_t worker) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!rt->manual)
     return set_error(CONSORT_E_BUSY,
@@ -344,16 +347,16 @@ consort_status consort_step(consort_runtime *shell, uint32_t worker) {
   if (worker >= rt->workers.size())
     return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker,
                       rt->workers.size());
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  if (h->task || h->in_callback)
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  if (thread->task || thread->in_callback)
     return set_error(CONSORT_E_BUSY, "a task or a callback cannot step: it is inside a step");
-  const PumpTurn turn(*rt, *h);
-  return pump_one(*rt, *h, worker) ? CONSORT_OK : CONSORT_AGAIN;
+  const PumpTurn turn(*rt, *thread);
+  return pump_one(*rt, *thread, worker) ? CONSORT_OK : CONSORT_AGAIN;
 }
 
 consort_status consort_trace(consort_runtime *shell, void (*fn)(void *, const consort_trace_event *), void *user) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (rt->submitted())
     return set_error(CONSORT_E_BUSY, "tasks were submitted already: install the trace right after the start");

@@ -10,23 +10,24 @@ namespace {
 const char *name_of(const Runtime &rt, uint32_t space) noexcept { return rt.topology->spaces()[space].desc.name; }
 
 void turn(void *arg, const consort_outcome *) {
-  auto *w = static_cast<Wish *>(arg);
+  auto *w = static_cast<MemoryRequest *>(arg);
   w->memory->turn(w);
 }
 
 // A task of the kernel's own that uses the datum; its end is the wish's turn. It is in no recording.
-consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char *name, const Wish &wanted,
+consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char *name, const MemoryRequest &wanted,
                    consort_prefetch_id *out) noexcept {
-  Hand *h = rt.this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt.this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
     Datum *d = rt.data.find(data);  // looked at again by the submission
     if (!d)
       return set_error(CONSORT_E_INVAL, "the handle names no datum of this runtime: consort_register() gives one");
-    Wish *w = rt.memory.wish(wanted, *d);
+    MemoryRequest *w = rt.memory.wish(wanted, *d);
     const consort_prefetch_id id{w->id};
     const Turn when{turn, w, name};
-    if (const consort_status s = submit_special(rt, *h, data, mode, kEmpty, nullptr, nullptr, nullptr, &when); s < 0) {
+    if (const consort_status s = submit_special(rt, *thread, data, mode, kEmpty, nullptr, nullptr, nullptr, &when);
+        s < 0) {
       rt.memory.forget(w);
       return s;
     }
@@ -41,7 +42,7 @@ extern "C" {
 
 consort_status consort_register_in(consort_runtime *shell, const consort_data_desc *desc, uint32_t space,
                                    consort_data_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_description(desc, out); s < 0) return s;
   if (const consort_status s = check_space(*rt, space); s < 0) return s;
@@ -60,7 +61,7 @@ consort_status consort_register_in(consort_runtime *shell, const consort_data_de
 
 consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, uint32_t space, int32_t priority,
                                 uint32_t flags, consort_prefetch_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_space(*rt, space); s < 0) return s;
   if (flags & ~uint32_t{CONSORT_PREFETCH_ROOM})
@@ -69,24 +70,25 @@ consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, ui
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "no driver moves bytes to space '%s': prefetch to one that consort topo shows a link to",
                       name_of(*rt, space));
-  const Wish wanted{.what = flags ? Wish::kRoom : Wish::kBring, .space = space, .priority = priority};
+  const MemoryRequest wanted{
+      .what = flags ? MemoryRequest::kRoom : MemoryRequest::kBring, .space = space, .priority = priority};
   return ask(*rt, data, CONSORT_M_R, "prefetch", wanted, out);
 }
 
 consort_status consort_prefetch_cancel(consort_runtime *shell, consort_prefetch_id wish) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  return h ? rt->memory.cancel(*h, wish.v) : CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  return thread ? rt->memory.cancel(*thread, wish.v) : CONSORT_E_NOMEM;
 }
 
 consort_status consort_wont_use(consort_runtime *shell, consort_data_id data) {
-  const Visit rt(shell);
-  return rt ? ask(*rt, data, CONSORT_M_R, "wont_use", {.what = Wish::kWontUse}, nullptr) : refuse_shell(shell);
+  const ApiCall rt(shell);
+  return rt ? ask(*rt, data, CONSORT_M_R, "wont_use", {.what = MemoryRequest::kWontUse}, nullptr) : refuse_shell(shell);
 }
 
 consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint32_t space) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   const consort_status s = with_datum(*rt, data, [&](Datum &d) -> consort_status {
     if (const consort_status bad = check_space(*rt, space); bad < 0) return bad;
@@ -96,11 +98,11 @@ consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint3
                         rt->data.name(d).c_str(), name_of(*rt, space));
     return CONSORT_OK;
   });
-  return s < 0 ? s : ask(*rt, data, CONSORT_M_RW, "evict", {.what = Wish::kEvict, .space = space}, nullptr);
+  return s < 0 ? s : ask(*rt, data, CONSORT_M_RW, "evict", {.what = MemoryRequest::kEvict, .space = space}, nullptr);
 }
 
 consort_status consort_data_set_write_through(consort_runtime *shell, consort_data_id data, uint64_t spaces) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   for (uint32_t s = 0; s < 64; ++s) {
     if (!(spaces >> s & 1)) continue;
@@ -109,11 +111,11 @@ consort_status consort_data_set_write_through(consort_runtime *shell, consort_da
       return set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes to space '%s' (bit %u): leave it out",
                         name_of(*rt, s), s);
   }
-  return ask(*rt, data, CONSORT_M_RW, "write_through", {.what = Wish::kThrough, .spaces = spaces}, nullptr);
+  return ask(*rt, data, CONSORT_M_RW, "write_through", {.what = MemoryRequest::kThrough, .spaces = spaces}, nullptr);
 }
 
 consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uint32_t space, uint32_t *bits) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   return with_datum(*rt, data, [&](Datum &d) -> consort_status {
     if (!bits) return set_error(CONSORT_E_INVAL, "bits is NULL: nothing could be told");
@@ -124,7 +126,7 @@ consort_status consort_data_in(consort_runtime *shell, consort_data_id data, uin
 }
 
 consort_status consort_get_space_use(consort_runtime *shell, uint32_t space, consort_space_use *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_use)");
@@ -136,7 +138,7 @@ consort_status consort_get_space_use(consort_runtime *shell, uint32_t space, con
 }
 
 consort_status consort_get_link_use(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_use *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_use)");

@@ -34,7 +34,7 @@ std::vector<std::string> files_in(const std::string &folder) {
 Result<StoredModel> read_file(const std::string &path) {
   StoredModel m;
   std::string text, why;
-  if (KeptFile::read_any(path, StoredModel::kKind, StoredModel::kVersion, &text, &why) != KeptFile::State::kGood)
+  if (CacheFile::read_any(path, StoredModel::kKind, StoredModel::kVersion, &text, &why) != CacheFile::State::kGood)
     return error(CONSORT_E_INVAL, why.empty() ? "it is gone" : why);
   auto head = m.read_about(text);
   if (!head) return head.error();
@@ -43,7 +43,7 @@ Result<StoredModel> read_file(const std::string &path) {
 }
 
 void tell_row(const StoredModel &m, const StoredCell &c, void (*row)(void *, const consort_model_row *), void *user) {
-  const Samples::Figure f = figure_of(c.samples);
+  const SampleWindow::Figure f = figure_of(c.samples);
   consort_model_row r{};
   r.size = sizeof r;
   r.what = m.what;
@@ -67,7 +67,7 @@ Result<std::string> folder_of(const consort_settings *settings) {
   auto config = Config::load(settings);
   if (!config) return config.error();
   std::string folder((*config)->text("model_folder"));
-  return folder.empty() ? KeptFile::folder(StoredModel::kRoom) : folder;
+  return folder.empty() ? CacheFile::folder(StoredModel::kRoom) : folder;
 }
 
 // Values with that median and spread, as chance would make them.
@@ -117,7 +117,7 @@ extern "C" consort_status consort_keep_model(const consort_settings *settings, c
       sorted.emplace(std::tuple(cell->klass, cell->bytes, cell->impl), std::move(*cell));
     }
     for (auto &[key, cell] : sorted) m.cells.push_back(std::move(cell));
-    const KeptFile file = m.file(*folder);
+    const CacheFile file = m.file(*folder);
     if (path && room) std::snprintf(path, room, "%s", file.path().c_str());
     if (!n) {
       if (::unlink(file.path().c_str()) == 0 || errno == ENOENT) return CONSORT_OK;

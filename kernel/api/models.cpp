@@ -130,7 +130,7 @@ void tell_rows(const Models &models, const Model &m, void (*each)(void *, const 
         r.impl_number = impl;
         r.footprint = row.footprint;
         r.bytes = row.bytes;
-        const Samples::Figure f = cell.figure();
+        const SampleWindow::Figure f = cell.figure();
         r.used = f.used;
         r.median = f.median;
         r.spread = f.spread;
@@ -151,7 +151,7 @@ CurveShape shape_of(uint32_t kind) noexcept {
   return ModelCurves::shape_of(m);
 }
 
-consort_model_curve as_told(const Curve &c, const CurveShape &shape, uint32_t kind) noexcept {
+consort_model_curve as_told(const Regression &c, const CurveShape &shape, uint32_t kind) noexcept {
   consort_model_curve out{};
   out.size = sizeof out;
   out.kind = kind;
@@ -183,7 +183,7 @@ void tell_curves(const Models &models, const Model &m, void (*each)(void *, cons
 
 template <class Each, class F>
 consort_status each_model(consort_runtime *shell, consort_codelet_id id, Each each, F f) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!each) return set_error(CONSORT_E_INVAL, "each is NULL");
   if (!id.v) {
@@ -203,7 +203,7 @@ extern "C" {
 
 consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet_id id, uint32_t what,
                                          const consort_model *model) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   Codelet *c = rt->codelets.find(id);
   if (!c || !c->live.load(std::memory_order_acquire)) return refuse_codelet(*rt, id);
@@ -224,7 +224,7 @@ consort_status consort_codelet_set_model(consort_runtime *shell, consort_codelet
 
 consort_status consort_expected(consort_runtime *shell, const consort_task_desc *task, uint32_t worker, uint32_t impl,
                                 uint32_t what, double *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return guarded([&]() -> consort_status {
@@ -243,7 +243,7 @@ consort_status consort_expected(consort_runtime *shell, const consort_task_desc 
 
 consort_status consort_model_feed(consort_runtime *shell, const consort_task_desc *task, uint32_t worker, uint32_t impl,
                                   uint32_t what, double value) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!(value > 0) || !std::isfinite(value))
     return set_errorf(CONSORT_E_INVAL, "value is %g: a measurement is above 0", value);
@@ -294,7 +294,7 @@ consort_status consort_fit(uint32_t kind, const double *x, const double *y, uint
 
 double consort_curve_at(const consort_model_curve *curve, double x) {
   if (!curve || curve->kind < CONSORT_MODEL_LINEAR || curve->kind > CONSORT_MODEL_POWER_OFFSET) return NAN;
-  Curve c;
+  Regression c;
   c.factors[0] = curve->factors[0];
   c.exponent = curve->exponent;
   c.constant = curve->constant;

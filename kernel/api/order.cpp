@@ -12,22 +12,22 @@ using namespace consort;
 namespace {
 
 // What the application ends by its word.
-void end(Runtime &rt, Hand &h, Task *t) noexcept {
+void end(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (!t) return;
-  Callback::end(rt, h, t);
-  if (!h.seat && !h.in_callback) settle_down(rt, h);
+  Callback::end(rt, thread, t);
+  if (!thread.seat && !thread.in_callback) settle_down(rt, thread);
 }
 
 // f(tags, &gate): a gate that it gives has to be ended.
 template <class F>
 consort_status with_gate(consort_runtime *shell, F f) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   Task *gate = nullptr;
   const consort_status s = guarded([&] { return f(rt->tags, &gate); });
-  end(*rt, *h, gate);
+  end(*rt, *thread, gate);
   return s;
 }
 
@@ -38,21 +38,21 @@ extern "C" {
 // -- tasks ----------------------------------------------------------------------------------------------------
 
 consort_task_id consort_current_task(consort_runtime *shell) {
-  const Visit rt(shell, Visit::kEnds);
-  const Hand *h = rt ? rt->this_hand_if_any() : nullptr;
-  return {h && h->task ? h->task->pub.id : 0};
+  const ApiCall rt(shell, ApiCall::kEnds);
+  const ThreadState *thread = rt ? rt->this_thread_if_any() : nullptr;
+  return {thread && thread->task ? thread->task->pub.id : 0};
 }
 
 uint32_t consort_current_worker(consort_runtime *shell) {
-  const Visit rt(shell, Visit::kEnds);
-  const Hand *h = rt ? rt->this_hand_if_any() : nullptr;
-  return h && h->seat ? h->seat->id : CONSORT_NONE;
+  const ApiCall rt(shell, ApiCall::kEnds);
+  const ThreadState *thread = rt ? rt->this_thread_if_any() : nullptr;
+  return thread && thread->seat ? thread->seat->id : CONSORT_NONE;
 }
 
 consort_status consort_submit_list(consort_runtime *shell, const consort_task_desc *const *tasks, uint32_t n,
                                    consort_task_id *ids, uint32_t *submitted) {
   if (submitted) *submitted = 0;
-  if (const Visit rt(shell); !rt) return refuse_shell(shell);  // each submission is a call of its own
+  if (const ApiCall rt(shell); !rt) return refuse_shell(shell);  // each submission is a call of its own
   if (n && !tasks) return set_error(CONSORT_E_INVAL, "tasks is NULL, but n is not 0");
   for (uint32_t i = 0; i < n; ++i) {
     if (const consort_status s = consort_submit(shell, tasks[i], ids ? &ids[i] : nullptr); s < 0) return s;
@@ -62,17 +62,17 @@ consort_status consort_submit_list(consort_runtime *shell, const consort_task_de
 }
 
 consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id task) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   if (rt->ends.hold(task.v)) return CONSORT_OK;
   const TaskName turn = rt->is_live(task.v) ? task.v : rt->repeats.turn_of(task.v);
   if (turn != task.v && rt->ends.hold(turn)) return CONSORT_OK;
   if (!rt->is_live(turn)) return set_error(CONSORT_E_STALE, "the task has ended: its end can be held only before");
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   // One that nobody holds may end at any moment, but for the thread that is inside it.
-  Task *t = h->task;
+  Task *t = thread->task;
   if (!t || t->pub.id != turn)
     return set_error(
         CONSORT_E_INVAL,
@@ -81,33 +81,33 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   if (t->replayed())
     return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held",
                       task_label(*t));
-  if (!more_of(*h, t)) return set_error(CONSORT_E_NOMEM, "no memory to hold a task's end");
+  if (!more_of(*thread, t)) return set_error(CONSORT_E_NOMEM, "no memory to hold a task's end");
   rt->ends.enlist(t, 1, false);
   return CONSORT_OK;
 }
 
 consort_status consort_task_end_release(consort_runtime *shell, consort_task_id task) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   Task *last = nullptr;
   if (!rt->ends.release(task.v, &last) && !rt->ends.release(rt->repeats.turn_of(task.v), &last))
     return set_error(CONSORT_E_INVAL, "nothing holds the end of this task (any more)");
-  end(*rt, *h, last);
+  end(*rt, *thread, last);
   return CONSORT_OK;
 }
 
 consort_status consort_task_stop_repeating(consort_runtime *shell, consort_task_id task) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   return rt->repeats.stop(task.v, rt->is_live(task.v));
 }
 
 consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns, uint32_t flags) {
-  const Visit rt(shell, Visit::waits(timeout_ns));
+  const ApiCall rt(shell, ApiCall::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   return guarded([&] { return wait_no_ready(*rt, timeout_ns); });
@@ -116,7 +116,7 @@ consort_status consort_wait_no_ready(consort_runtime *shell, int64_t timeout_ns,
 // -- tags -----------------------------------------------------------------------------------------------------
 
 consort_status consort_tag_after(consort_runtime *shell, uint64_t tag, const uint64_t *others, uint32_t n) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (n && !others) return set_error(CONSORT_E_INVAL, "others is NULL, but n is not 0");
   return guarded([&] { return rt->tags.after(tag, others, n); });
@@ -130,13 +130,13 @@ consort_status consort_tag_remove(consort_runtime *shell, uint64_t tag) {
 }
 
 consort_status consort_tag_restart(consort_runtime *shell, uint64_t tag) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   return rt ? rt->tags.restart(tag) : refuse_shell(shell);
 }
 
 consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, uint32_t n, int64_t timeout_ns,
                                 uint32_t flags) {
-  const Visit rt(shell, Visit::waits(timeout_ns));
+  const ApiCall rt(shell, ApiCall::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (n && !tags) return set_error(CONSORT_E_INVAL, "tags is NULL, but n is not 0");
@@ -144,7 +144,7 @@ consort_status consort_tag_wait(consort_runtime *shell, const uint64_t *tags, ui
 }
 
 consort_status consort_tag_state(consort_runtime *shell, uint64_t tag) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   return rt->tags.reached(tag) ? CONSORT_OK : CONSORT_AGAIN;
 }
@@ -152,7 +152,7 @@ consort_status consort_tag_state(consort_runtime *shell, uint64_t tag) {
 // -- bundles --------------------------------------------------------------------------------------------------
 
 consort_status consort_bundle_create(consort_runtime *shell, consort_bundle_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return guarded([&]() -> consort_status {
@@ -164,7 +164,7 @@ consort_status consort_bundle_create(consort_runtime *shell, consort_bundle_id *
 }
 
 consort_status consort_bundle_close(consort_runtime *shell, consort_bundle_id bundle) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   return rt ? rt->bundles.close(bundle) : refuse_shell(shell);
 }
 
@@ -172,31 +172,31 @@ consort_status consort_bundle_close(consort_runtime *shell, consort_bundle_id bu
 
 consort_status consort_acquire_later(consort_runtime *shell, consort_data_id data, uint32_t mode,
                                      consort_granted_fn *fn, void *arg) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!fn) return set_error(CONSORT_E_INVAL, "fn is NULL: who is to be told?");
   if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
     return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    expect_held(*h);
-    const consort_status s = submit_special(*rt, *h, data, mode, kHold, nullptr, fn, arg);
-    if (s < 0) stop_expecting_held(*h);
+    expect_held(*thread);
+    const consort_status s = submit_special(*rt, *thread, data, mode, kHold, nullptr, fn, arg);
+    if (s < 0) stop_expecting_held(*thread);
     return s;
   });
 }
 
 consort_status consort_data_copy(consort_runtime *shell, consort_data_id dst, consort_data_id src,
                                  consort_group_id group, consort_task_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   return guarded([&] { return rt->copying.submit(dst, src, group, out); });
 }
 
 consort_status consort_register_like(consort_runtime *shell, consort_data_id like, const char *name,
                                      consort_data_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   return with_datum(*rt, like, [&](Datum &d) -> consort_status {
@@ -208,7 +208,7 @@ consort_status consort_register_like(consort_runtime *shell, consort_data_id lik
 }
 
 consort_status consort_find_data(consort_runtime *shell, const void *ptr, consort_data_id *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   out->v = 0;

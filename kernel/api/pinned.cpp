@@ -10,7 +10,7 @@ extern "C" {
 consort_status consort_malloc(consort_runtime *shell, uint64_t bytes, uint32_t flags, void **out) {
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL: where shall the address go?");
   *out = nullptr;
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const uint32_t unknown = flags & ~uint32_t{CONSORT_MALLOC_ZERO | CONSORT_MALLOC_PINNED})
     return refuse_bits("flags", unknown, "CONSORT_MALLOC_ZERO and CONSORT_MALLOC_PINNED are what there is");
@@ -24,7 +24,7 @@ consort_status consort_malloc(consort_runtime *shell, uint64_t bytes, uint32_t f
 }
 
 consort_status consort_free(consort_runtime *shell, void *ptr) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!ptr || rt->pinned.give_back(ptr, true)) return CONSORT_OK;
   return set_errorf(CONSORT_E_INVAL,
@@ -33,7 +33,7 @@ consort_status consort_free(consort_runtime *shell, void *ptr) {
 
 consort_status consort_pin(consort_runtime *shell, void *ptr, uint64_t bytes, uint32_t *ndevices) {
   if (ndevices) *ndevices = 0;
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   const auto at = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ptr));
   if (!ptr || !bytes || at + bytes < at)
@@ -47,7 +47,7 @@ consort_status consort_pin(consort_runtime *shell, void *ptr, uint64_t bytes, ui
 }
 
 consort_status consort_unpin(consort_runtime *shell, void *ptr) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!ptr || rt->pinned.give_back(ptr, false)) return CONSORT_OK;
   return set_errorf(CONSORT_E_INVAL, "%p is not where a buffer begins that consort_pin() pinned, or is unpinned already",

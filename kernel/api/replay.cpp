@@ -22,8 +22,9 @@ consort_status stale(consort_recording_id id) noexcept {
 
 // f(runtime, recording) with the recording as it is: nobody replays or changes it meanwhile.
 template <class F>
-consort_status with_recording(consort_runtime *shell, consort_recording_id id, F f, Visit::Kind kind = Visit::kBegins) {
-  const Visit rt(shell, kind);
+consort_status with_recording(consort_runtime *shell, consort_recording_id id, F f,
+                              ApiCall::Kind kind = ApiCall::kBegins) {
+  const ApiCall rt(shell, kind);
   if (!rt) return refuse_shell(shell);
   return guarded([&]() -> consort_status {
     Recording *r = rt->recordings.find(id);
@@ -62,7 +63,7 @@ void replace_datum(const Runtime &rt, Recording &r, const Datum &old, Datum &now
         found = true;
       }
     if (!found || !t->extra || !t->extra->tokens) continue;
-    TokenList &list = *t->extra->tokens;
+    CommuteTokenList &list = *t->extra->tokens;
     std::replace(list.datum(), list.datum() + list.n, const_cast<Datum *>(&old), &now);
     std::sort(list.datum(), list.datum() + list.n);
   }
@@ -73,37 +74,38 @@ void replace_datum(const Runtime &rt, Recording &r, const Datum &old, Datum &now
 extern "C" {
 
 consort_status consort_record_begin(consort_runtime *shell, uint32_t flags) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (flags & ~uint32_t{CONSORT_RECORD_ONLY})
     return set_errorf(CONSORT_E_INVAL, "flags has 0x%x, which this runtime does not know",
                       flags & ~uint32_t{CONSORT_RECORD_ONLY});
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  mend_if_left(*rt, *h, __builtin_frame_address(0));
-  if (h->in_callback)
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  mend_if_left(*rt, *thread, __builtin_frame_address(0));
+  if (thread->in_callback)
     return set_error(CONSORT_E_BUSY, "a callback cannot record: record where the tasks are submitted");
-  if (h->recorder) return set_error(CONSORT_E_BUSY, "this thread records already: consort_record_end() first");
+  if (thread->recorder) return set_error(CONSORT_E_BUSY, "this thread records already: consort_record_end() first");
   return guarded([&]() -> consort_status {
-    h->recorder = rt->recordings.keep(std::make_unique<Recorder>(*rt, rt->recordings.next_serial(), flags, h->task));
-    h->watched |= Hand::kWatchedByRecorder;
+    thread->recorder =
+        rt->recordings.keep(std::make_unique<Recorder>(*rt, rt->recordings.next_serial(), flags, thread->task));
+    thread->watched |= ThreadState::kWatchedByRecorder;
     return CONSORT_OK;
   });
 }
 
 consort_status consort_record_end(consort_runtime *shell, consort_recording_id *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  mend_if_left(*rt, *h, __builtin_frame_address(0));
-  Recorder *recorder = h->recorder;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  mend_if_left(*rt, *thread, __builtin_frame_address(0));
+  Recorder *recorder = thread->recorder;
   if (!recorder) return set_error(CONSORT_E_INVAL, "this thread records nothing: consort_record_begin() first");
-  if (!recorder->wants(*h))
+  if (!recorder->wants(*thread))
     return set_error(CONSORT_E_BUSY, "the recording was begun outside of this task: it is ended there");
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
-  h->recorder = nullptr;
-  h->watched &= static_cast<uint8_t>(~Hand::kWatchedByRecorder);
+  thread->recorder = nullptr;
+  thread->watched &= static_cast<uint8_t>(~ThreadState::kWatchedByRecorder);
   struct Over {
     Recordings &all;
     Recorder *recorder;
@@ -127,7 +129,7 @@ consort_status consort_record_end(consort_runtime *shell, consort_recording_id *
       rt->recordings.give_back(r);
       return s;
     }
-    r.captured = Captured::of(*rt, r, recorder->is_loose());
+    r.captured = CapturedGraph::of(*rt, r, recorder->is_loose());
     r.live = true;
     *out = r.id();
     return CONSORT_OK;
@@ -141,31 +143,31 @@ consort_status consort_recording_get_info(consort_runtime *shell, consort_record
   return with_recording(shell, id, [&](Runtime &, Recording &r) {
     *out = {out->size, r.ntasks, static_cast<uint32_t>(r.uses.size()), 0, r.nedges, r.replays, r.bytes};
     return CONSORT_OK;
-  }, Visit::kEnds);
+  }, ApiCall::kEnds);
 }
 
 consort_status consort_replay(consort_runtime *shell, consort_recording_id id, consort_group_id group,
                               consort_task_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    if (h->recorder && h->recorder->wants(*h))
-      return h->recorder->refuse(
+    if (thread->recorder && thread->recorder->wants(*thread))
+      return thread->recorder->refuse(
           set_error(CONSORT_E_UNSUPPORTED, "a replay cannot be recorded: end this recording first"), error_text());
-    Group *g = group.v ? rt->groups.find(group) : h->task ? h->task->group : &rt->groups.standard();
+    Group *g = group.v ? rt->groups.find(group) : thread->task ? thread->task->group : &rt->groups.standard();
     if (!g)
       return set_error(CONSORT_E_STALE, "the group was destroyed, or is none of this runtime: its handle is stale");
-    return submit_replay(*rt, *h, id, *g, out);
+    return submit_replay(*rt, *thread, id, *g, out);
   });
 }
 
 consort_status consort_recording_set_data(consort_runtime *shell, consort_recording_id id, consort_data_id old,
                                           consort_data_id now) {
   return change(shell, id, [&](Runtime &rt, Recording &r) -> consort_status {
-    Hand *h = rt.this_hand();
-    if (!h) return CONSORT_E_NOMEM;
+    ThreadState *thread = rt.this_thread();
+    if (!thread) return CONSORT_E_NOMEM;
     Datum *const to = rt.data.find(now);
     if (!to || !DataTable::is(*to, now))
       return set_error(now.v ? CONSORT_E_STALE : CONSORT_E_INVAL,
@@ -193,7 +195,7 @@ consort_status consort_recording_set_data(consort_runtime *shell, consort_record
     std::string name = to->extra() ? to->extra()->name : std::string();
     if (known) {
       Claim claim{from, CONSORT_M_RW};
-      const SubmissionRight right(rt, *h, &claim, 1);
+      const SubmissionRight right(rt, *thread, &claim, 1);
       if (from->keeper == r.number + 1 && !rt.recordings.let_go(*from))
         return set_error(CONSORT_E_NOMEM, "no memory to change a recording");
     }
@@ -256,19 +258,19 @@ consort_status consort_recording_set_priority(consort_runtime *shell, consort_re
 }
 
 consort_status consort_recording_destroy(consort_runtime *shell, consort_recording_id id) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  mend_if_left(*rt, *h, __builtin_frame_address(0));
-  if (h->in_callback)
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  mend_if_left(*rt, *thread, __builtin_frame_address(0));
+  if (thread->in_callback)
     return set_error(CONSORT_E_BUSY, "a callback must not wait for a recording to end: destroy it elsewhere");
   return guarded([&]() -> consort_status {
     Recording *r = rt->recordings.find(id);
     if (!r) return stale(id);
-    if (h->task && h->task->replayed() && rt->recordings.of(*h->task) == r)
+    if (thread->task && thread->task->replayed() && rt->recordings.of(*thread->task) == r)
       return set_errorf(CONSORT_E_BUSY, "task '%s' belongs to the recording and would wait for itself to destroy it",
-                        h->task->codelet->name.c_str());
+                        thread->task->codelet->name.c_str());
     TaskName last;
     std::vector<Claim> claims;
     {
@@ -280,21 +282,22 @@ consort_status consort_recording_destroy(consort_runtime *shell, consort_recordi
     }
     if (last) (void)wait_task(*rt, last, CONSORT_FOREVER, 0, "consort_recording_destroy()");
     std::lock_guard lock(r->control);
-    let_all_go(*rt, *h, *r, claims);
+    let_all_go(*rt, *thread, *r, claims);
     rt->recordings.give_back(*r);
     return CONSORT_OK;
   });
 }
 
 consort_status consort_get_repeats(consort_runtime *shell, consort_repeats *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_repeats)");
   if (!rt->detect_repeats)
     return set_error(CONSORT_E_UNSUPPORTED, "nobody looks for repetition: set detect_repeats = true");
-  const Hand *h = rt->this_hand_if_any();
-  *out = {out->size, 0, h && h->watch ? h->watch->last_times : 0, h && h->watch ? h->watch->last_ntasks : 0};
+  const ThreadState *thread = rt->this_thread_if_any();
+  *out = {out->size, 0, thread && thread->watch ? thread->watch->last_times : 0,
+          thread && thread->watch ? thread->watch->last_ntasks : 0};
   return CONSORT_OK;
 }
 

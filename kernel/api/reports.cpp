@@ -52,7 +52,7 @@ Result<void> report_file(const consort_settings *settings, const char *report, c
 extern "C" {
 
 consort_status consort_report_begin(consort_runtime *shell) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = refuse_busy(*rt); s < 0) return s;
   rt->tracer->clear();
@@ -60,7 +60,7 @@ consort_status consort_report_begin(consort_runtime *shell) {
 }
 
 consort_status consort_report_now(consort_runtime *shell, const char *report, consort_line_fn *line, void *user) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!report || !line) return set_error(CONSORT_E_INVAL, "report or line is NULL");
   return guarded([&] {

@@ -19,46 +19,46 @@
 
 namespace consort {
 
-thread_local constinit CurrentHand current_hand{0, nullptr};
+thread_local constinit CurrentThread current_thread{0, nullptr};
 
 namespace {
 
 // of a worker's thread: for its whole life, and without an allocation
-thread_local constinit CurrentHand workers_hand{0, nullptr};
+thread_local constinit CurrentThread own_thread{0, nullptr};
 
-void abandon(Hand &h) noexcept {
-  h.flush_records();
-  h.task = nullptr;
-  h.lease = nullptr;
-  h.recorder = nullptr;
-  h.watched &= Hand::kWatchedForRepeats;
-  h.watch.reset();
-  h.orphan.store(true, std::memory_order_release);  // pairs with the acquire in adopt_or_add()
+void abandon(ThreadState &thread) noexcept {
+  thread.flush_records();
+  thread.task = nullptr;
+  thread.lease = nullptr;
+  thread.recorder = nullptr;
+  thread.watched &= ThreadState::kWatchedForRepeats;
+  thread.watch.reset();
+  thread.orphan.store(true, std::memory_order_release);  // pairs with the acquire in adopt_or_add()
 }
 
-// All hands of this thread; leaves them behind when the thread ends. Under a pthread key, not thread_local: a
+// All states of this thread; leaves them behind when the thread ends. Under a pthread key, not thread_local: a
 // destructor that cannot be registered for want of memory is an error there, and an abort here.
-struct Belongings {
-  struct Entry { uint64_t number; Hand *hand; };
+struct TaskLeftovers {
+  struct Entry { uint64_t number; ThreadState *thread; };
   std::vector<Entry> entries;
 
-  static Belongings *mine() noexcept { return static_cast<Belongings *>(pthread_getspecific(key())); }
-  static Belongings &make() {  // may throw bad_alloc
-    if (Belongings *b = mine()) return *b;
-    auto b = std::make_unique<Belongings>();
+  static TaskLeftovers *mine() noexcept { return static_cast<TaskLeftovers *>(pthread_getspecific(key())); }
+  static TaskLeftovers &make() {  // may throw bad_alloc
+    if (TaskLeftovers *b = mine()) return *b;
+    auto b = std::make_unique<TaskLeftovers>();
     if (pthread_setspecific(key(), b.get())) throw std::bad_alloc();
     return *b.release();
   }
-  ~Belongings() {
-    current_hand = {0, nullptr};
-    for (const Entry &e : entries) process::if_alive(e.number, abandon, *e.hand);
+  ~TaskLeftovers() {
+    current_thread = {0, nullptr};
+    for (const Entry &e : entries) process::if_alive(e.number, abandon, *e.thread);
   }
 
  private:
   static pthread_key_t key() noexcept {
     static const pthread_key_t k = [] {
       pthread_key_t made{};
-      pthread_key_create(&made, [](void *p) { delete static_cast<Belongings *>(p); });
+      pthread_key_create(&made, [](void *p) { delete static_cast<TaskLeftovers *>(p); });
       return made;
     }();
     return k;
@@ -75,7 +75,8 @@ uint64_t now(void *user) { return runtime_of(user).clock.now(); }
 void completed(void *user, uint64_t token, const consort_done *done, uint32_t n) {
   Runtime &rt = runtime_of(user);
   if (Mover *m = rt.memory.mover(token)) m->completed(done, n);
-  else if (Probe *p = rt.probe.load(std::memory_order_acquire); p && token == Probe::kToken) p->completed(done, n);
+  else if (LinkBenchmark *p = rt.probe.load(std::memory_order_acquire); p && token == LinkBenchmark::kToken)
+    p->completed(done, n);
   else if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
 }
 
@@ -90,74 +91,74 @@ void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
 
 }  // namespace
 
-// -- hands ----------------------------------------------------------------------------------------------------
+// -- thread states ------------------------------------------------------------------------------------------------
 
-Hands::~Hands() {
+ThreadStates::~ThreadStates() {
   for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i) delete all_[i].load(std::memory_order_relaxed);
 }
 
-Hand *Hands::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
+ThreadState *ThreadStates::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
   std::lock_guard lock(mutex_);
   const uint32_t n = n_.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < n; ++i) {
-    Hand *h = all_[i].load(std::memory_order_relaxed);
+    ThreadState *thread = all_[i].load(std::memory_order_relaxed);
     bool orphan = true;
-    if (h->orphan.load(std::memory_order_relaxed) &&
-        h->orphan.compare_exchange_strong(orphan, false, std::memory_order_acquire))
-      return h;
+    if (thread->orphan.load(std::memory_order_relaxed) &&
+        thread->orphan.compare_exchange_strong(orphan, false, std::memory_order_acquire))
+      return thread;
   }
   if (n == kMost) return nullptr;
-  Hand *h = new (std::nothrow) Hand(rt, static_cast<uint16_t>(n), batch);
-  if (!h) return nullptr;
-  if (rt.detect_repeats) h->watched = Hand::kWatchedForRepeats;
-  all_[n].store(h, std::memory_order_release);
+  ThreadState *thread = new (std::nothrow) ThreadState(rt, static_cast<uint16_t>(n), batch);
+  if (!thread) return nullptr;
+  if (rt.detect_repeats) thread->watched = ThreadState::kWatchedForRepeats;
+  all_[n].store(thread, std::memory_order_release);
   n_.store(n + 1, std::memory_order_release);
-  return h;
+  return thread;
 }
 
-Hand *Runtime::find_hand() noexcept {
-  if (Hand *h = this_hand_if_any()) return h;
-  Hand *h = hands.adopt_or_add(*this, return_batch);
-  if (!h) {
+ThreadState *Runtime::find_thread() noexcept {
+  if (ThreadState *thread = this_thread_if_any()) return thread;
+  ThreadState *thread = threads.adopt_or_add(*this, return_batch);
+  if (!thread) {
     set_error(CONSORT_E_NOMEM,
               "no memory for this thread's part of the runtime, or more than 4096 threads use it at once");
     return nullptr;
   }
   try {
-    adopt_hand(*this, *h);
+    adopt_thread(*this, *thread);
   } catch (const std::bad_alloc &) {
-    abandon(*h);
+    abandon(*thread);
     set_error(CONSORT_E_NOMEM, "no memory for this thread's part of the runtime");
     return nullptr;
   }
-  return h;
+  return thread;
 }
 
-Hand *Runtime::this_hand_if_any() const noexcept {
-  if (current_hand.number == number) return current_hand.hand;
-  if (workers_hand.number == number) return (current_hand = workers_hand).hand;
-  if (const Belongings *b = Belongings::mine())
+ThreadState *Runtime::this_thread_if_any() const noexcept {
+  if (current_thread.number == number) return current_thread.thread;
+  if (own_thread.number == number) return (current_thread = own_thread).thread;
+  if (const TaskLeftovers *b = TaskLeftovers::mine())
     for (const auto &e : b->entries)
       if (e.number == number) {
-        current_hand = {e.number, e.hand};
-        return e.hand;
+        current_thread = {e.number, e.thread};
+        return e.thread;
       }
   return nullptr;
 }
 
-void adopt_hand(Runtime &rt, Hand &h) {
-  auto &entries = Belongings::make().entries;
+void adopt_thread(Runtime &rt, ThreadState &thread) {
+  auto &entries = TaskLeftovers::make().entries;
   if (entries.size() >= 16) std::erase_if(entries, [](const auto &e) { return !process::is_alive(e.number); });
-  entries.push_back({rt.number, &h});
-  current_hand = {rt.number, &h};
-  h.stack = {};
+  entries.push_back({rt.number, &thread});
+  current_thread = {rt.number, &thread};
+  thread.stack = {};
 }
 
-Hand *workers_own_hand() noexcept { return workers_hand.hand; }
+ThreadState *worker_thread() noexcept { return own_thread.thread; }
 
-void keep_hand(Runtime &rt, Hand &h) noexcept {
-  workers_hand = current_hand = {rt.number, &h};
-  h.stack = {};
+void keep_thread(Runtime &rt, ThreadState &thread) noexcept {
+  own_thread = current_thread = {rt.number, &thread};
+  thread.stack = {};
 }
 
 // -- life -----------------------------------------------------------------------------------------------------
@@ -321,18 +322,18 @@ Runtime::~Runtime() {
 
 uint64_t Runtime::submitted() const noexcept {  // a count on its way from turn to before is seen at least once
   uint64_t sum = 0;
-  for_each_hand([&](const Hand &h) {
-    sum += h.in.turn.load(std::memory_order_acquire) & Tally::kCount;
-    sum += h.in.before.load(std::memory_order_acquire);
+  for_each_thread([&](const ThreadState &thread) {
+    sum += thread.in.turn.load(std::memory_order_acquire) & Tally::kCount;
+    sum += thread.in.before.load(std::memory_order_acquire);
   });
   return sum;
 }
 
 uint64_t Runtime::finished() const noexcept {  // at most once
   uint64_t sum = 0;
-  for_each_hand([&](const Hand &h) {
-    sum += h.out.before.load(std::memory_order_acquire);
-    sum += h.out.turn.load(std::memory_order_acquire) & Tally::kCount;
+  for_each_thread([&](const ThreadState &thread) {
+    sum += thread.out.before.load(std::memory_order_acquire);
+    sum += thread.out.turn.load(std::memory_order_acquire) & Tally::kCount;
   });
   return sum;
 }

@@ -5,7 +5,7 @@
 // runtime.hpp — everything that one runtime owns, in the order in which it must live and die.
 //
 // The application holds a Shell (base/process.hpp), never this. Rooms reach one another through it; it has no
-// behaviour of its own but starting, stopping, and the few sums over all hands.
+// behaviour of its own but starting, stopping, and the few sums over all thread states.
 #pragma once
 #include <consort/consort.h>
 
@@ -45,38 +45,38 @@
 namespace consort {
 
 class Models;
-class Probe;
+class LinkBenchmark;
 class Queue;
 class Tracer;
 class Waiter;
 
-// All hands that ever were; a number finds its hand. Grows only.
-class Hands {
+// The states of all threads that ever were; a number finds its thread state. Grows only.
+class ThreadStates {
  public:
   static constexpr uint32_t kMost = 4096;
-  ~Hands();
+  ~ThreadStates();
   // pairs with the release in add()
-  Hand *at(uint32_t i) const noexcept { return all_[i].load(std::memory_order_acquire); }
+  ThreadState *at(uint32_t i) const noexcept { return all_[i].load(std::memory_order_acquire); }
   uint32_t size() const noexcept { return n_.load(std::memory_order_acquire); }
-  Hand *adopt_or_add(Runtime &, uint32_t batch) noexcept;  // nullptr: 4096 threads at once, or no memory
+  ThreadState *adopt_or_add(Runtime &, uint32_t batch) noexcept;  // nullptr: 4096 threads at once, or no memory
 
  private:
   friend struct Debug;
   std::mutex mutex_;
-  std::atomic<Hand *> all_[kMost] = {};  // see at()
-  std::atomic<uint32_t> n_{0};  // release in adopt_or_add() pairs with size(): hands below are there
+  std::atomic<ThreadState *> all_[kMost] = {};  // see at()
+  std::atomic<uint32_t> n_{0};  // release in adopt_or_add() pairs with size(): states below are there
 };
 
-void adopt_hand(Runtime &, Hand &);          // the calling thread's from now on; may throw bad_alloc
-void keep_hand(Runtime &, Hand &) noexcept;  // a worker's thread: its only one of this runtime
+void adopt_thread(Runtime &, ThreadState &);          // the calling thread's from now on; may throw bad_alloc
+void keep_thread(Runtime &, ThreadState &) noexcept;  // a worker's thread: its only one of this runtime
 
-// The runtime that this thread used last, and its hand there. Trivial, so that reading it is one load.
-struct CurrentHand {
+// The runtime that this thread used last, and its thread state there. Trivial, so that reading it is one load.
+struct CurrentThread {
   uint64_t number;
-  Hand *hand;
+  ThreadState *thread;
 };
-extern thread_local constinit CurrentHand current_hand;
-Hand *workers_own_hand() noexcept;           // of a thread that a worker started; nullptr: the calling thread is another
+extern thread_local constinit CurrentThread current_thread;
+ThreadState *worker_thread() noexcept;  // of a thread that a worker started; nullptr: the calling thread is another
 
 struct Runtime {
   static constexpr uint32_t kMaxWorkers = 1024;
@@ -85,13 +85,13 @@ struct Runtime {
   static Result<std::unique_ptr<Runtime>> start(const consort_settings *);
   ~Runtime();  // no task pending; joins all threads
 
-  Hand *this_hand() noexcept {             // of the calling thread; nullptr: none to be had, told in the error slot
-    return current_hand.number == number ? current_hand.hand : find_hand();
+  ThreadState *this_thread() noexcept {  // of the calling thread; nullptr: none to be had, told in the error slot
+    return current_thread.number == number ? current_thread.thread : find_thread();
   }
-  Hand *this_hand_if_any() const noexcept;
-  template <class F> void for_each_hand(F f) const {
-    const uint32_t n = hands.size();
-    for (uint32_t i = 0; i < n; ++i) f(*hands.at(i));
+  ThreadState *this_thread_if_any() const noexcept;
+  template <class F> void for_each_thread(F f) const {
+    const uint32_t n = threads.size();
+    for (uint32_t i = 0; i < n; ++i) f(*threads.at(i));
   }
   uint64_t submitted() const noexcept;     // sums, as in task/group.hpp: finished first
   uint64_t finished() const noexcept;
@@ -126,18 +126,18 @@ struct Runtime {
   void *trace_user = nullptr;
 
   // -- the hot shared words --
-  // the hand that submits without locks; kNobody: none yet; kEverybody: data are locked
+  // the thread state that submits without locks; kNobody: none yet; kEverybody: data are locked
   alignas(64) std::atomic<uint32_t> bias;  // release where it changes pairs with the acquire of a submission
   static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
   std::atomic<bool> stopping{false};  // released also by the wakes behind it
   alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see sched/policy.hpp
 
   // -- those who wait --
-  alignas(64) std::atomic<uint32_t> nwaiters{0};  // see the fences of Goal::announce(); seq_cst where it rises
+  alignas(64) std::atomic<uint32_t> nwaiters{0};  // see the fences of WaitCondition::announce(); seq_cst where it rises
   std::mutex waiters_mutex;                // leaf
   Waiter *waiters = nullptr;         // a list on the waiters' stacks: waiting needs no memory
   std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
-  std::atomic<Hand *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
+  std::atomic<ThreadState *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
   std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays
 
   // -- rooms, in the order of their lives --
@@ -148,21 +148,21 @@ struct Runtime {
   std::unique_ptr<Topology> topology;
   CoreLease cores;
   TaskArena tasks;
-  Hands hands;
+  ThreadStates threads;
   Groups groups;
   Group *const standard_group;
   Codelets codelets;
   FailureLog failures;
   Tags tags;
-  Ends ends;
+  CompletionHolds ends;
   Bundles bundles;
   Repeats repeats;
   DataTable data;
   Memory memory;
   PinnedMemory pinned;
   Recordings recordings;
-  Plans plans;
-  Copying copying;
+  PartitionPlans plans;
+  CopyCodelets copying;
   IdlePump idle_pump;                      // virtual time
   Policy policy;
   const std::unique_ptr<Models> models;
@@ -172,7 +172,8 @@ struct Runtime {
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers
   std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (graph/link_steps.hpp); relaxed: a hint
-  std::atomic<Probe *> probe{nullptr};     // at the start, while a link is measured; release and acquire: completed()
+  std::atomic<LinkBenchmark *> probe{
+      nullptr};                            // at the start, while a link is measured; release and acquire: completed()
   bool shared_domains = false;             // some queues wait for one another's tickets
   bool far_units = false;                  // some unit does not reach the memory at home
   uint64_t inline_classes = 0;             // those of units that run host code where they are called
@@ -181,7 +182,7 @@ struct Runtime {
 
  private:
   Runtime(uint64_t number, std::shared_ptr<Config>);
-  Hand *find_hand() noexcept;
+  ThreadState *find_thread() noexcept;
   Result<void> open(const consort_settings *);
   Result<void> open_workers(Plugin &scheduler);
 };

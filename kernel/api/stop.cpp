@@ -30,10 +30,10 @@ void say_what_is_held(Runtime &rt) noexcept try {
 }
 
 // Whoever waited just now had a worker's turn, and that worker needs a moment to lie down again.
-bool soon_at_rest(Runtime &rt, Hand &h) {
+bool soon_at_rest(Runtime &rt, ThreadState &thread) {
   for (int64_t nap = 20'000; nap < kStopLook; nap *= 2) {
-    if (come_to_rest(rt, h)) return true;
-    if (!rt.manual) h.parker.wait(nap);
+    if (come_to_rest(rt, thread)) return true;
+    if (!rt.manual) thread.parker.wait(nap);
   }
   return false;
 }
@@ -42,13 +42,13 @@ bool soon_at_rest(Runtime &rt, Hand &h) {
 bool needs_way_home(const Datum &d) noexcept {
   const uint32_t state = d.state.load(std::memory_order_relaxed);
   if (state & data_state::kHidden || !d.home.load(std::memory_order_relaxed)) return false;
-  const Discipline *its = discipline_if_any(d);
+  const AccessOrder *its = discipline_if_any(d);
   return data_state::space(state) == data_state::kMany || (its && its->plans);
 }
 
 // A datum in the application's memory with contents elsewhere ends here as if it had been unregistered. No thread submits
 // any more. *any: some were submitted. The answer: why one could not be, told in the error slot.
-consort_status bring_data_home(Runtime &rt, Hand &h, bool *any) noexcept try {
+consort_status bring_data_home(Runtime &rt, ThreadState &thread, bool *any) noexcept try {
   if (!rt.memory.in_use()) return CONSORT_OK;  // parts are in place, too
   // Listed before the first one is submitted: the end of each frees its parts and formats on the thread that ends it.
   std::vector<uint64_t> away;
@@ -57,7 +57,7 @@ consort_status bring_data_home(Runtime &rt, Hand &h, bool *any) noexcept try {
   });
   consort_status answer = CONSORT_OK;
   for (const uint64_t id : away) {
-    const consort_status s = submit_special(rt, h, {id}, CONSORT_M_W, kRetire);
+    const consort_status s = submit_special(rt, thread, {id}, CONSORT_M_W, kRetire);
     if (s >= 0) *any = true;
     else answer = s;
   }
@@ -67,46 +67,46 @@ consort_status bring_data_home(Runtime &rt, Hand &h, bool *any) noexcept try {
 }
 
 // Until nothing is pending.
-void drain(Runtime &rt, Hand &h) {
+void drain(Runtime &rt, ThreadState &thread) {
   uint32_t calm = 0;
   for (uint32_t looks = 1;; ++looks) {
-    rt.policy.contexts().destroy_all(h);  // what waits there for a worker has all of them then
-    const Goal goal{rt};
+    rt.policy.contexts().destroy_all(thread);  // what waits there for a worker has all of them then
+    const WaitCondition goal{rt};
     if (wait_for(rt, goal, rt.manual ? kStopLook / 64 : kStopLook, 0) >= 0) return;  // that clock moves by steps
     rt.repeats.stop_all();  // bodies may still submit
     if (looks == kStopLong) say_what_is_held(rt);
     // What is left waits for the application, or for a tag that nobody is left to reach.
-    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, h);
+    const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, thread);
     calm = stuck ? calm + 1 : 0;
     if (calm < kStopCalm) continue;
-    while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, h, gate);
-    settle_down(rt, h);
+    while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, thread, gate);
+    settle_down(rt, thread);
   }
 }
 
-consort_status bring_all_home(Runtime &rt, Hand &h) noexcept {
+consort_status bring_all_home(Runtime &rt, ThreadState &thread) noexcept {
   bool any = false;
-  const consort_status formats = bring_formats_home(rt, h, &any);
-  const KeptError why;
-  if (any) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  const consort_status formats = bring_formats_home(rt, thread, &any);
+  const LastError why;
+  if (any) (void)wait_for(rt, WaitCondition{rt}, CONSORT_FOREVER, 0);
   any = false;
-  const consort_status data = bring_data_home(rt, h, &any);
-  const KeptError why_too;
-  if (any) (void)wait_for(rt, Goal{rt}, CONSORT_FOREVER, 0);
+  const consort_status data = bring_data_home(rt, thread, &any);
+  const LastError why_too;
+  if (any) (void)wait_for(rt, WaitCondition{rt}, CONSORT_FOREVER, 0);
   return data < 0 ? why_too.restore(data) : formats < 0 ? why.restore(formats) : CONSORT_OK;
 }
 
 }  // namespace
 
-consort_status wait_to_stop(Runtime &rt, Hand &h, Door &door) {
+consort_status wait_to_stop(Runtime &rt, ThreadState &thread, StopGate &door) {
   rt.repeats.stop_all();
-  do drain(rt, h);
-  while (!door.close(rt, h));
-  consort_status home = bring_all_home(rt, h);
-  if (home < 0) home = bring_all_home(rt, h);  // what has ended has given memory back
-  const KeptError why;
+  do drain(rt, thread);
+  while (!door.close(rt, thread));
+  consort_status home = bring_all_home(rt, thread);
+  if (home < 0) home = bring_all_home(rt, thread);  // what has ended has given memory back
+  const LastError why;
   while (rt.memory.busy())  // copies that only make room: no task waits for them
-    if (!rt.manual || !pump_all(rt, h, CONSORT_NEVER)) h.parker.wait(50'000);
+    if (!rt.manual || !pump_all(rt, thread, CONSORT_NEVER)) thread.parker.wait(50'000);
   const consort_status untold = answer_untold(rt);
   return untold < 0 || home >= 0 ? untold : set_errorf(home, "some data were not brought home: %s", why.text());
 }

@@ -16,15 +16,15 @@ using namespace consort;
 namespace {
 
 // What this thread holds that an access of the datum would wait for.
-Hand::Held *find_held(Hand &h, const Datum *d, uint32_t mode) noexcept {
-  for (auto &held : h.held)
+ThreadState::Held *find_held(ThreadState &thread, const Datum *d, uint32_t mode) noexcept {
+  for (auto &held : thread.held)
     if (!held.later && ((held.mode | mode) & CONSORT_M_W) && may_share_bytes(*held.datum, *d)) return &held;
   return nullptr;
 }
 
 // A wait that could never end, because this very thread is what it would wait for.
-consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, const char *what) {
-  mend_if_left(rt, h, __builtin_frame_address(0));
+consort_status refuse_own(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, const char *what) {
+  mend_if_left(rt, thread, __builtin_frame_address(0));
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return CONSORT_OK;  // told by the submission
   if (on_a_device)
@@ -32,31 +32,31 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
                       "a function on a device must not wait to %s a datum: the device would stand still; submit a task "
                       "that comes after it instead",
                       what);
-  if (h.task && h.task->codelet && h.task->codelet->for_teams())
+  if (thread.task && thread.task->codelet && thread.task->codelet->for_teams())
     return set_errorf(CONSORT_E_BUSY,
                       "a function that a team of workers may run must not wait to %s a datum: the others of its team would "
                       "stand still; submit a task that comes after it instead",
                       what);
-  if (h.in_callback)
+  if (thread.in_callback)
     return set_errorf(
         CONSORT_E_BUSY,
         "a completion callback must not wait to %s a datum: submit a task instead, or consort_unregister_later()",
         what);
   Claim claim(d, mode);
-  const SubmissionRight right(rt, h, &claim, 1);  // so that its plans stay
+  const SubmissionRight right(rt, thread, &claim, 1);  // so that its plans stay
   if (!DataTable::is(*d, id)) return CONSORT_OK;
-  if (h.task)
-    for (uint32_t i = 0; i < h.task->pub.naccess; ++i) {
-      const consort_access &a = h.task->pub.access[i];
+  if (thread.task)
+    for (uint32_t i = 0; i < thread.task->pub.naccess; ++i) {
+      const consort_access &a = thread.task->pub.access[i];
       const Datum *used = Datum::of(a.datum);
       if (!(a.mode & CONSORT_M_SCRATCH) &&
           (used == d || (((a.mode | mode) & CONSORT_M_W) && may_share_bytes(*used, *d))))
         return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s '%s'",
-                          task_label(*h.task), rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
+                          task_label(*thread.task), rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
     }
-  if (!h.nholds.load(std::memory_order_relaxed)) return CONSORT_OK;
-  std::lock_guard lock(h.held_lock);
-  if (const Hand::Held *held = find_held(h, d, mode))
+  if (!thread.nholds.load(std::memory_order_relaxed)) return CONSORT_OK;
+  std::lock_guard lock(thread.held_lock);
+  if (const ThreadState::Held *held = find_held(thread, d, mode))
     return set_errorf(CONSORT_E_BUSY,
                       "this thread has acquired datum '%s' and would wait for itself to %s '%s': release it first",
                       rt.data.name(*held->datum).c_str(), what, rt.data.name(*d).c_str());
@@ -65,17 +65,17 @@ consort_status refuse_own(Runtime &rt, Hand &h, consort_data_id id, uint32_t mod
 
 [[gnu::noinline, gnu::cold]] consort_status submit_as_visit(consort_runtime *shell, const consort_task_desc *desc,
                                                             consort_task_id *out) noexcept {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   return desc ? submit(*rt, *desc, out) : set_error(CONSORT_E_INVAL, "the task's description is NULL");
 }
 
-void end_hold(Runtime &rt, Hand &h, Task *t, bool wrote) noexcept {
+void end_hold(Runtime &rt, ThreadState &thread, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
-  Callback::end(rt, h, t);
-  if (!h.seat &&
+  Callback::end(rt, thread, t);
+  if (!thread.seat &&
       (rt.nwaiters.load(std::memory_order_relaxed) || rt.groups.standard().watchers.load(std::memory_order_relaxed)))
-    settle_down(rt, h);
+    settle_down(rt, thread);
 }
 
 }  // namespace
@@ -86,20 +86,20 @@ extern "C" {
 
 consort_status consort_submit(consort_runtime *shell, const consort_task_desc *desc, consort_task_id *out) {
   // As submit_as_visit(), in a straight line: this is the path of most tasks.
-  Visitor *const v = visitor;
-  if (shell && desc && v->inside.load(std::memory_order_relaxed) == Visitor::kOutside) [[likely]] {
-    if (Runtime *rt = Visit::mark(shell, *v)) [[likely]] {
+  CallRecord *const v = visitor;
+  if (shell && desc && v->inside.load(std::memory_order_relaxed) == CallRecord::kOutside) [[likely]] {
+    if (Runtime *rt = ApiCall::mark(shell, *v)) [[likely]] {
       const consort_status s = submit(*rt, *desc, out);
-      Visit::unmark(*v);
+      ApiCall::unmark(*v);
       return s;
     }
-    Visit::unmark(*v);
+    ApiCall::unmark(*v);
   }
   return submit_as_visit(shell, desc, out);
 }
 
 consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, int64_t timeout_ns, uint32_t flags) {
-  const Visit rt(shell, Visit::waits(timeout_ns));
+  const ApiCall rt(shell, ApiCall::waits(timeout_ns));
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_wait_flags(flags); s < 0) return s;
   if (!known(*rt, task.v)) return no_task();
@@ -111,7 +111,7 @@ consort_status consort_task_wait(consort_runtime *shell, consort_task_id task, i
 }
 
 consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   std::atomic<uint64_t> &word = rt->task_at(task.v)->word;
@@ -122,14 +122,14 @@ consort_status consort_task_cancel(consort_runtime *shell, consort_task_id task)
       // Out of the queue at once where the policy can: a worker ends it, as it would have when its turn had come.
       if (Task *t = rt->policy.take_back(*rt, rt->task_at(task.v), task.v)) rt->policy.post_to_able(*rt, t);
       else if (rt->policy.splits())
-        if (Hand *h = rt->this_hand()) rt->policy.contexts().let_cancelled_out(*h);
+        if (ThreadState *thread = rt->this_thread()) rt->policy.contexts().let_cancelled_out(*thread);
       break;
     }
   return CONSORT_OK;
 }
 
 consort_status consort_task_state(consort_runtime *shell, consort_task_id task) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!known(*rt, task.v)) return no_task();
   return rt->is_live(task.v) ? CONSORT_AGAIN : CONSORT_OK;
@@ -138,7 +138,7 @@ consort_status consort_task_state(consort_runtime *shell, consort_task_id task) 
 // -- data -----------------------------------------------------------------------------------------------------
 
 consort_status consort_register(consort_runtime *shell, const consort_data_desc *desc, consort_data_id *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (const consort_status s = check_description(desc, out); s < 0) return s;
   return guarded([&]() -> consort_status {
@@ -156,15 +156,16 @@ static consort_status answer_retired(const Failure &f, uint32_t flags) {
 }
 
 static consort_status retire(consort_runtime *shell, consort_data_id data, bool wait, uint32_t flags) {
-  const Visit rt(shell, wait ? Visit::kWaits : Visit::kEnds);
+  const ApiCall rt(shell, wait ? ApiCall::kWaits : ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
     if (wait)
-      if (const consort_status s = refuse_own(*rt, *h, data, CONSORT_M_W, "unregister"); s < 0) return s;
+      if (const consort_status s = refuse_own(*rt, *thread, data, CONSORT_M_W, "unregister"); s < 0) return s;
     TaskName name;
-    if (const consort_status s = submit_special(*rt, *h, data, CONSORT_M_W, kRetire, &name); s < 0 || !wait) return s;
+    if (const consort_status s = submit_special(*rt, *thread, data, CONSORT_M_W, kRetire, &name); s < 0 || !wait)
+      return s;
     if (const consort_status s = wait_task(*rt, name, CONSORT_FOREVER, flags, "consort_unregister()"); s < 0) return s;
     const auto f = rt->failures.find(name);  // it is poisoned, or its contents could not be brought home
     return f ? answer_retired(*f, flags) : CONSORT_OK;
@@ -181,31 +182,31 @@ consort_status consort_unregister_later(consort_runtime *shell, consort_data_id 
 }
 
 consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    return submit_special(*rt, *h, data, CONSORT_M_W, kInvalidate);
+    return submit_special(*rt, *thread, data, CONSORT_M_W, kInvalidate);
   });
 }
 
 consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uint32_t mode, int64_t timeout_ns,
                                consort_hold *out) {
-  const Visit rt(shell);
+  const ApiCall rt(shell);
   if (!rt) return refuse_shell(shell);
   if (!out) return set_error(CONSORT_E_INVAL, "out is NULL");
   if (mode != CONSORT_M_R && mode != CONSORT_M_W && mode != CONSORT_M_RW)
     return set_errorf(CONSORT_E_INVAL, "mode 0x%x is none of R, W, RW", mode);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    if (h->task || h->in_callback || on_a_device || h->nholds.load(std::memory_order_relaxed))
-      if (const consort_status s = refuse_own(*rt, *h, data, mode, "acquire"); s < 0) return s;
-    expect_held(*h);
+    if (thread->task || thread->in_callback || on_a_device || thread->nholds.load(std::memory_order_relaxed))
+      if (const consort_status s = refuse_own(*rt, *thread, data, mode, "acquire"); s < 0) return s;
+    expect_held(*thread);
     TaskName name;
-    if (const consort_status s = submit_special(*rt, *h, data, mode, kHold, &name); s < 0) {
-      stop_expecting_held(*h);
+    if (const consort_status s = submit_special(*rt, *thread, data, mode, kHold, &name); s < 0) {
+      stop_expecting_held(*thread);
       return s;
     }
     Task *t = rt->task_at(name);
@@ -213,7 +214,7 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
       const consort_status s = wait_granted(*rt, t, timeout_ns);
       uint8_t waiting = hold::kWaiting;
       if (s < 0 && t->follow.compare_exchange_strong(waiting, hold::kAbandoned, std::memory_order_acq_rel)) {
-        stop_expecting_held(*h);
+        stop_expecting_held(*thread);
         return s == CONSORT_E_TIMEOUT
                    ? set_errorf(s, "time ran out while waiting for datum %llu: tasks that use it are unfinished",
                                 static_cast<unsigned long long>(data.v & 0xffffffff))
@@ -222,30 +223,30 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
     }
     Datum &d = *Datum::of(t->pub.access[0].datum);
     if (const consort_status s = check_held(*rt, *t, d, mode); s < 0) {
-      const KeptError why;
-      stop_expecting_held(*h);
-      end_hold(*rt, *h, t, false);
+      const LastError why;
+      stop_expecting_held(*thread);
+      end_hold(*rt, *thread, t, false);
       return why.restore(s);
     }
-    note_held(*h, name, d, mode, false);
+    note_held(*thread, name, d, mode, false);
     *out = {{name}, held_view(*t, d)};
     return CONSORT_OK;
   });
 }
 
 consort_status consort_release(consort_runtime *shell, consort_hold held) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   const TaskName name = held.id.v;
   if (!known(*rt, name))
     return set_error(CONSORT_E_INVAL, "the hold is none of this runtime: consort_acquire() gives one");
   Task *t = rt->task_at(name);
-  Hand *h = rt->this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  Hand &holder = *rt->hands.at(t->hand);
+  ThreadState *thread = rt->this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  ThreadState &holder = *rt->threads.at(t->thread);
   const uint32_t mode = let_go_held(holder, name);
   if (!mode) return set_error(CONSORT_E_STALE, "the hold was released before");
-  end_hold(*rt, *h, t, mode & CONSORT_M_W);
+  end_hold(*rt, *thread, t, mode & CONSORT_M_W);
   return CONSORT_OK;
 }
 

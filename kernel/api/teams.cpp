@@ -17,7 +17,7 @@ consort_status refuse_team(const Runtime &rt, uint32_t id) noexcept {
 extern "C" {
 
 consort_status consort_team_count(consort_runtime *shell, uint32_t *n) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!n) return set_error(CONSORT_E_INVAL, "n is NULL");
   *n = static_cast<uint32_t>(rt->topology->teams().size());
@@ -25,7 +25,7 @@ consort_status consort_team_count(consort_runtime *shell, uint32_t *n) {
 }
 
 consort_status consort_get_team(consort_runtime *shell, uint32_t id, consort_team_info *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_team_info)");
@@ -36,7 +36,7 @@ consort_status consort_get_team(consort_runtime *shell, uint32_t id, consort_tea
 }
 
 consort_status consort_team_can_run(consort_runtime *shell, uint32_t id, consort_codelet_id codelet) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   const Team *t = rt->topology->team(id);
   if (!t && id >= rt->workers.size()) return refuse_team(*rt, id);

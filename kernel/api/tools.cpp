@@ -102,7 +102,7 @@ consort_status consort_list_config(const consort_settings *settings, void (*each
 }
 
 consort_status consort_get_space(consort_runtime *shell, uint32_t space, consort_space_info *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_info)");
@@ -115,7 +115,7 @@ consort_status consort_get_space(consort_runtime *shell, uint32_t space, consort
 }
 
 consort_status consort_get_link(consort_runtime *shell, uint32_t from, uint32_t to, consort_link_info *out) {
-  const Visit rt(shell, Visit::kEnds);
+  const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   if (!out || out->size < offsetof(consort_link_info, told_bytes_per_s))
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_link_info)");

@@ -17,26 +17,26 @@ void nap() noexcept {
 
 // Is the calling thread inside a body or a callback of this runtime?
 bool works_for(const Runtime &rt) noexcept {
-  const Hand *h = rt.this_hand_if_any();
-  return on_a_device || (h && (h->task || h->in_callback));
+  const ThreadState *thread = rt.this_thread_if_any();
+  return on_a_device || (thread && (thread->task || thread->in_callback));
 }
 
 // The record says that this thread is inside a call of the runtime, but a longjmp has left that call.
 bool left_by_jump(Runtime &rt) noexcept {
-  Hand *h = rt.this_hand_if_any();
-  if (!h || !h->task) return false;
-  mend_if_left(rt, *h, __builtin_frame_address(0));
-  return !h->task;
+  ThreadState *thread = rt.this_thread_if_any();
+  if (!thread || !thread->task) return false;
+  mend_if_left(rt, *thread, __builtin_frame_address(0));
+  return !thread->task;
 }
 
 }  // namespace
 
-void Visit::enter(consort_runtime *shell, Kind kind) noexcept {
+void ApiCall::enter(consort_runtime *shell, Kind kind) noexcept {
   if (!shell) return;
   const uint64_t stops = shell->stops.load(std::memory_order_acquire);
   uintptr_t state = shell->state.load(std::memory_order_acquire);  // pairs with open_shell()
   Runtime *const seen = consort_runtime::runtime(state);
-  if (Visitor *outer = visitors::find(shell)) {
+  if (CallRecord *outer = visitors::find(shell)) {
     if (!seen) return;  // this thread is giving the runtime's memory back
     if (!left_by_jump(*seen)) {
       nested_ = true;
@@ -46,14 +46,14 @@ void Visit::enter(consort_runtime *shell, Kind kind) noexcept {
     visitors::leave(outer);
   }
   // A body that a worker's own thread runs is a task that is unfinished: that keeps the runtime.
-  const Hand *own = workers_own_hand();
+  const ThreadState *own = worker_thread();
   if (own && &own->rt == seen && own->task && !own->in_callback) {
     runtime_ = seen;
     return;
   }
   if (!state) return;
   for (;; nap()) {
-    Visitor *const v = visitors::take();
+    CallRecord *const v = visitors::take();
     if (!v) return;
     v->inside.store(reinterpret_cast<uintptr_t>(shell), std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the heavy fence of process::set_phase()
@@ -84,7 +84,7 @@ consort_status refuse_shell(const consort_runtime *shell) noexcept {
                                               "starts its own");
 }
 
-bool Door::close(Runtime &rt, Hand &h) noexcept {
+bool StopGate::close(Runtime &rt, ThreadState &thread) noexcept {
   constexpr uint32_t kLooks = 20;  // then those that wait at the door go on: a call under way may need one of them
   process::set_phase(shell_, consort_runtime::kClosing);
   rt.tags.give_up_waits(true);
@@ -96,21 +96,21 @@ bool Door::close(Runtime &rt, Hand &h) noexcept {
       process::set_phase(shell_, consort_runtime::kClosed);
       return true;
     }
-    h.parker.wait(kNap);
+    thread.parker.wait(kNap);
   }
   rt.tags.give_up_waits(false);
   process::set_phase(shell_, consort_runtime::kDraining);
   return false;
 }
 
-void Door::lock() noexcept {
+void StopGate::lock() noexcept {
   process::set_phase(shell_, consort_runtime::kGone);
   for (uint32_t seen = 0; !visitors::all_outside(shell_, mine_, &seen);) nap();
 }
 
-void Door::end() noexcept { process::end_stop(shell_); }
+void StopGate::end() noexcept { process::end_stop(shell_); }
 
-void Door::give_up() noexcept { process::cancel_stop(shell_); }
+void StopGate::give_up() noexcept { process::cancel_stop(shell_); }
 
 void wait_for_end(const consort_runtime *shell, uint64_t stops) noexcept {
   while (shell->stops.load(std::memory_order_acquire) == stops) nap();

@@ -66,13 +66,13 @@ std::string machine_words(bool with_system) {
   return one_line(std::move(words));
 }
 
-std::string KeptFile::folder(const char *room) {
+std::string CacheFile::folder(const char *room) {
   const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
   if (cache && cache[0] == '/') return std::string(cache) + "/consort/" + room;
   return home && home[0] == '/' ? std::string(home) + "/.cache/consort/" + room : "";
 }
 
-KeptFile::State KeptFile::read_any(const std::string &path, const char *kind, int version, std::string *text,
+CacheFile::State CacheFile::read_any(const std::string &path, const char *kind, int version, std::string *text,
                                    std::string *why) {
   const shared::PlainFile file(path.c_str(), kLongest);
   if (file.absent()) return State::kAbsent;
@@ -91,7 +91,7 @@ KeptFile::State KeptFile::read_any(const std::string &path, const char *kind, in
   return State::kGood;
 }
 
-KeptFile::State KeptFile::read(std::string *body, std::string *why) const {
+CacheFile::State CacheFile::read(std::string *body, std::string *why) const {
   if (path_.empty()) return State::kAbsent;
   const State s = read_any(path_, kind_, version_, body, why);
   if (s != State::kGood) return s;
@@ -100,7 +100,7 @@ KeptFile::State KeptFile::read(std::string *body, std::string *why) const {
   return State::kGood;
 }
 
-Result<void> KeptFile::write(const std::string &body) const {
+Result<void> CacheFile::write(const std::string &body) const {
   if (path_.empty()) return {};
   std::string text = head() + about_ + body;
   text += "end " + hex_sum(text) + "\n";

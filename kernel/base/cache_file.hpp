@@ -11,12 +11,12 @@
 
 namespace consort {
 
-class KeptFile {
+class CacheFile {
  public:
   enum class State { kAbsent, kGood, kUnusable };
 
   // kind: a word or two at its head, "links"; about: whole lines. path "": nothing is kept.
-  KeptFile(std::string path, const char *kind, int version, std::string about)
+  CacheFile(std::string path, const char *kind, int version, std::string about)
       : path_(std::move(path)), kind_(kind), version_(version), about_(std::move(about)) {}
   // Whole lines, behind what it is about. why: of kUnusable, in one line. One about something else is absent.
   State read(std::string *body, std::string *why) const;

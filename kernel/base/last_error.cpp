@@ -39,7 +39,7 @@ consort_status set_errorf(consort_status status, const char *format, ...) noexce
 void clear_error() noexcept { slot[0] = 0; }
 const char *error_text() noexcept { return slot; }
 
-KeptError::KeptError() noexcept { std::memcpy(text_, slot, std::strlen(slot) + 1); }
-consort_status KeptError::restore(consort_status status) const noexcept { return set_error(status, text_); }
+LastError::LastError() noexcept { std::memcpy(text_, slot, std::strlen(slot) + 1); }
+consort_status LastError::restore(consort_status status) const noexcept { return set_error(status, text_); }
 
 }  // namespace consort

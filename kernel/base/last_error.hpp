@@ -20,9 +20,9 @@ inline constexpr size_t kErrorBytes = 2048;  // of the slot, with the final zero
 
 // The text as it is now, on the stack: the calls in between may overwrite the slot. Allocates nothing, so a way that may
 // not fail can use it.
-class KeptError {
+class LastError {
  public:
-  KeptError() noexcept;
+  LastError() noexcept;
   const char *text() const noexcept { return text_; }
   consort_status restore(consort_status) const noexcept;  // answers the status
 

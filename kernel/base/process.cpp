@@ -58,7 +58,7 @@ bool begin_stop(consort_runtime *s) noexcept {
 void set_phase(consort_runtime *s, consort_runtime::Phase p) noexcept {
   const uintptr_t rt = s->state.load(std::memory_order_relaxed) & ~consort_runtime::kPhase;
   s->state.store(p == consort_runtime::kGone ? uintptr_t{p} : rt | p, std::memory_order_release);
-  fence::heavy();  // pairs with light() in Visit: a caller sees the phase, or its mark is seen from here on
+  fence::heavy();  // pairs with light() in ApiCall: a caller sees the phase, or its mark is seen from here on
 }
 
 void cancel_stop(consort_runtime *s) noexcept {
@@ -101,11 +101,11 @@ bool is_alive(uint64_t number) noexcept {
   return found;
 }
 
-void if_alive(uint64_t number, void (*f)(Hand &), Hand &hand) noexcept {
+void if_alive(uint64_t number, void (*f)(ThreadState &), ThreadState &thread) noexcept {
   lock.lock();
   for (const uint64_t slot : alive)
     if (slot == number) {
-      f(hand);
+      f(thread);
       break;
     }
   lock.unlock();

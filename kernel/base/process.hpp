@@ -13,7 +13,7 @@
 
 namespace consort {
 struct Runtime;
-struct Hand;
+struct ThreadState;
 }  // namespace consort
 
 // A shell. `live` is what a call looks at first: the runtime, as long as every call may enter. Where it is nullptr,
@@ -28,8 +28,8 @@ struct consort_runtime {
   };
   static constexpr uintptr_t kPhase = 7;
 
-  std::atomic<consort::Runtime *> live;  // release in open_shell() pairs with Visit::mark()
-  std::atomic<uintptr_t> state;  // release in set_phase() pairs with Visit::enter()
+  std::atomic<consort::Runtime *> live;  // release in open_shell() pairs with ApiCall::mark()
+  std::atomic<uintptr_t> state;  // release in set_phase() pairs with ApiCall::enter()
   std::atomic<uint64_t> stops;  // how many runtimes of this shell have ended; release in end_stop() pairs with acquire
 
   static consort::Runtime *runtime(uintptr_t s) noexcept { return reinterpret_cast<consort::Runtime *>(s & ~kPhase); }
@@ -54,6 +54,6 @@ void enter(uint64_t number) noexcept;             // the runtime is alive
 void leave(uint64_t number) noexcept;
 bool is_alive(uint64_t number) noexcept;
 // Runs f under the lock if the runtime is alive.
-void if_alive(uint64_t number, void (*f)(Hand &), Hand &) noexcept;
+void if_alive(uint64_t number, void (*f)(ThreadState &), ThreadState &) noexcept;
 
 }  // namespace consort::process

@@ -8,20 +8,20 @@
 namespace consort {
 
 template <class T>
-class Shown {
+class RelaxedValue {
  public:
-  constexpr Shown(T v = {}) noexcept : v_(v) {}
-  Shown(const Shown &o) noexcept : v_(T(o)) {}
-  Shown &operator=(const Shown &o) noexcept { return *this = T(o); }
-  Shown &operator=(T v) noexcept {
+  constexpr RelaxedValue(T v = {}) noexcept : v_(v) {}
+  RelaxedValue(const RelaxedValue &o) noexcept : v_(T(o)) {}
+  RelaxedValue &operator=(const RelaxedValue &o) noexcept { return *this = T(o); }
+  RelaxedValue &operator=(T v) noexcept {
     v_.store(v, std::memory_order_relaxed);
     return *this;
   }
   operator T() const noexcept { return v_.load(std::memory_order_relaxed); }
-  Shown &operator+=(T by) noexcept { return *this = T(*this) + by; }
-  Shown &operator-=(T by) noexcept { return *this = T(*this) - by; }
-  Shown &operator|=(T bits) noexcept { return *this = T(*this) | bits; }
-  Shown &operator&=(T bits) noexcept { return *this = T(*this) & bits; }
+  RelaxedValue &operator+=(T by) noexcept { return *this = T(*this) + by; }
+  RelaxedValue &operator-=(T by) noexcept { return *this = T(*this) - by; }
+  RelaxedValue &operator|=(T bits) noexcept { return *this = T(*this) | bits; }
+  RelaxedValue &operator&=(T bits) noexcept { return *this = T(*this) & bits; }
 
  private:
   std::atomic<T> v_;  // relaxed: see above

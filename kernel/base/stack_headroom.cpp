@@ -4,7 +4,7 @@
 
 namespace consort {
 
-void StackRoom::ask() noexcept {
+void StackHeadroom::ask() noexcept {
   if (asked_) return;
   asked_ = true;
   pthread_attr_t attributes;
@@ -19,13 +19,13 @@ void StackRoom::ask() noexcept {
   pthread_attr_destroy(&attributes);
 }
 
-bool StackRoom::any() noexcept {
+bool StackHeadroom::any() noexcept {
   ask();
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return here > lowest_ && here < highest_;
 }
 
-bool StackRoom::full() noexcept {
+bool StackHeadroom::full() noexcept {
   ask();
   const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   return here <= lowest_ && here >= end_ && end_ != highest_;

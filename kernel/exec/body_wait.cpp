@@ -6,25 +6,27 @@
 namespace consort {
 namespace {
 
-TaskName told_task(const Hand &h) noexcept { return h.task && h.told.task == h.task->pub.id ? h.told.task : 0; }
+TaskName told_task(const ThreadState &thread) noexcept {
+  return thread.task && thread.told.task == thread.task->pub.id ? thread.told.task : 0;
+}
 
 // `finished` without a measurement (t0 == t1). A call of the worker: only its owner makes it.
-void tell_policy(Runtime &rt, Hand &h, consort_status status) noexcept {
-  const Watcher watcher = std::exchange(h.told.watcher, {});
-  Worker *const w = h.seat;
-  if (!watcher.instance || !w || w->id != h.told.worker) return;
+void tell_policy(Runtime &rt, ThreadState &thread, consort_status status) noexcept {
+  const ReportedInstance watcher = std::exchange(thread.told.watcher, {});
+  Worker *const w = thread.seat;
+  if (!watcher.instance || !w || w->id != thread.told.worker) return;
   const uint64_t now = rt.clock.now();
-  rt.policy.tell_finished(watcher, *w, {h.told.task, status, 0, now, now, 0, 0});
+  rt.policy.tell_finished(watcher, *w, {thread.told.task, status, 0, now, now, 0, 0});
 }
 
 }  // namespace
 
-BodyWaits::BodyWaits(Runtime &rt, Hand &h) noexcept : rt_(rt), h_(h), task_(told_task(h)) {
+BodyWaits::BodyWaits(Runtime &rt, ThreadState &thread) noexcept : rt_(rt), h_(thread), task_(told_task(thread)) {
   if (!task_) return;
-  h.told.waited = true;
+  thread.told.waited = true;
   if (rt.profile) began_ = rt.clock.now();
-  tell_policy(rt, h, CONSORT_OK);
-  if (h.told.counted) rt.models->discount(h.told.worker, h.told.expected);
+  tell_policy(rt, thread, CONSORT_OK);
+  if (thread.told.counted) rt.models->discount(thread.told.worker, thread.told.expected);
 }
 
 BodyWaits::~BodyWaits() {
@@ -35,12 +37,12 @@ BodyWaits::~BodyWaits() {
   else h_.told.counted = false;
 }
 
-void untell(Runtime &rt, Hand &h) noexcept {
-  if (told_task(h)) {
-    tell_policy(rt, h, CONSORT_E_INTERNAL);
-    if (h.told.counted) rt.models->discount(h.told.worker, h.told.expected);
+void untell(Runtime &rt, ThreadState &thread) noexcept {
+  if (told_task(thread)) {
+    tell_policy(rt, thread, CONSORT_E_INTERNAL);
+    if (thread.told.counted) rt.models->discount(thread.told.worker, thread.told.expected);
   }
-  h.told = {};
+  thread.told = {};
 }
 
 }  // namespace consort

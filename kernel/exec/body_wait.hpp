@@ -8,26 +8,26 @@
 
 namespace consort {
 
-struct Hand;
+struct ThreadState;
 struct Runtime;
 
 // The body on top of this thread waits for as long as this lives. The policy is told `finished` once per start, at the
 // first wait. The load of the worker is without the body meanwhile, and has it again if the body returns to its worker.
 class BodyWaits {
  public:
-  BodyWaits(Runtime &, Hand &) noexcept;
+  BodyWaits(Runtime &, ThreadState &) noexcept;
   ~BodyWaits();
   BodyWaits(const BodyWaits &) = delete;
   BodyWaits &operator=(const BodyWaits &) = delete;
 
  private:
   Runtime &rt_;
-  Hand &h_;
+  ThreadState &h_;
   const TaskName task_;    // 0: nothing to do
   uint64_t began_ = 0;
 };
 
 // Takes back what was reported of the body on top, which will not return.
-void untell(Runtime &, Hand &) noexcept;
+void untell(Runtime &, ThreadState &) noexcept;
 
 }  // namespace consort

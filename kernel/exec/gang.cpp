@@ -83,7 +83,7 @@ struct Gang {
   cpu_set_t before;
   bool told = false;
   Models::Run run;
-  Watcher watcher;
+  ReportedInstance watcher;
   uint64_t t0 = 0;
   Gang *next = nullptr;                // in the free list
 
@@ -181,7 +181,7 @@ void Gangs::put(Gang *g) noexcept {
   free_ = g;
 }
 
-Gangs::Formed Gangs::form(Worker &w, Hand &h, Task *t, uint32_t impl, const Team &team) noexcept {
+Gangs::Formed Gangs::form(Worker &w, ThreadState &thread, Task *t, uint32_t impl, const Team &team) noexcept {
   const Codelet *c = t->codelet;
   if (!c || !t->extra || !may_run(t->pub, team) || team.rank(w.id) == CONSORT_NONE)
     return Formed::kAlone;
@@ -190,13 +190,13 @@ Gangs::Formed Gangs::form(Worker &w, Hand &h, Task *t, uint32_t impl, const Team
   Worker &leader = *rt_.workers[team.members.front()];
   consort_call &call = g->frame.call;
   t->extra->team = team.id;  // if its data have to come first, it comes back for the same team
-  if (!h.out.counts_for(t->group->number)) turn_out(rt_, h, *t->group);
+  if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);
   const consort_status s = prepare(rt_, leader, g->frame, t, impl);
   if (s > 0) return put(g), Formed::kGone;  // somebody else's now
   if (s < 0) {
     put(g);
     w.ran.store(w.ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    complete(rt_, h, t, s, nullptr);
+    complete(rt_, thread, t, s, nullptr);
     return Formed::kGone;
   }
   g->task = t;
@@ -269,16 +269,16 @@ void Gangs::start(Gang &g) noexcept {
   for (uint32_t i = 0; i < (all ? team.size() : 1); ++i) rt_.workers[team.members[i]]->rouse();
 }
 
-Gangs::Turn Gangs::turn(Worker &w, Hand &h, Frame &f) noexcept {
+Gangs::Turn Gangs::turn(Worker &w, ThreadState &thread, Frame &f) noexcept {
   if (Gang *g = w.part) {
     if (w.part_rank != 0 || !g->led) {
       if (!g->running.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with start()
-      run_part(w, h, *g);
+      run_part(w, thread, *g);
       if (w.part != g || (g->others && g->left.load(std::memory_order_relaxed) < g->others)) return Turn::kDid;
     }
     if (g->left.load(std::memory_order_acquire) < g->others) return Turn::kIdle;  // pairs with end_part()
-    h.chain = {0, rt_.bypass, 0};
-    if (Task *next = finish(w, h, *g)) w.run(h, f, next, CONSORT_NONE);
+    thread.chain = {0, rt_.bypass, 0};
+    if (Task *next = finish(w, thread, *g)) w.run(thread, f, next, CONSORT_NONE);
     return Turn::kDid;
   }
   if (w.lent.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with finish()
@@ -289,11 +289,11 @@ Gangs::Turn Gangs::turn(Worker &w, Hand &h, Frame &f) noexcept {
   return Turn::kDid;
 }
 
-Gangs::Turn Gangs::turn(Worker &w, Hand &h, Gang **due) noexcept {
+Gangs::Turn Gangs::turn(Worker &w, ThreadState &thread, Gang **due) noexcept {
   if (Gang *g = w.part) {
     if (!g->running.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with start()
-    if (!h.out.counts_for(g->task->group->number)) turn_out(rt_, h, *g->task->group);
-    if (g->doomed) finish(w, h, *g);
+    if (!thread.out.counts_for(g->task->group->number)) turn_out(rt_, thread, *g->task->group);
+    if (g->doomed) finish(w, thread, *g);
     else *due = g;
     return Turn::kDid;
   }
@@ -307,11 +307,11 @@ Gangs::Turn Gangs::turn(Worker &w, Hand &h, Gang **due) noexcept {
 
 Frame &Gangs::frame_of(Gang &g) noexcept { return g.frame; }
 Task *Gangs::task_of(const Gang &g) noexcept { return g.task; }
-void Gangs::begin(Worker &w, Hand &, Gang &g) noexcept { begin_told(w, g); }
+void Gangs::begin(Worker &w, ThreadState &, Gang &g) noexcept { begin_told(w, g); }
 
-void Gangs::end(Worker &w, Hand &h, Gang &g, consort_status s, const char *text) noexcept {
+void Gangs::end(Worker &w, ThreadState &thread, Gang &g, consort_status s, const char *text) noexcept {
   if (s < 0) g.fail(s, text, w.id);
-  finish(w, h, g);
+  finish(w, thread, g);
 }
 
 consort_status Gangs::call(Gang &g) noexcept {
@@ -322,10 +322,10 @@ consort_status Gangs::call(Gang &g) noexcept {
 
 // -- the body ----------------------------------------------------------------------------------------------------
 
-void Gangs::run_part(Worker &w, Hand &h, Gang &g) noexcept {
+void Gangs::run_part(Worker &w, ThreadState &thread, Gang &g) noexcept {
   Task *const t = g.task;
   const uint32_t rank = w.part_rank;
-  if (!h.out.counts_for(t->group->number)) turn_out(rt_, h, *t->group);  // before a body that may be long
+  if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);  // before a body that may be long
   if (rank == 0) begin_told(w, g);
   consort_status s = CONSORT_OK;
   if (!g.doomed) {
@@ -333,7 +333,7 @@ void Gangs::run_part(Worker &w, Hand &h, Gang &g) noexcept {
     own.call.rank = rank;
     own.call.worker = w.id;
     own.call.unit = w.unit.desc.id;
-    Task *const outer = std::exchange(h.task, t);
+    Task *const outer = std::exchange(thread.task, t);
     const bool timed = rank && rt_.tracer;
     const uint64_t t0 = timed ? rt_.clock.now() : 0;
     if (g.threads) {
@@ -344,9 +344,9 @@ void Gangs::run_part(Worker &w, Hand &h, Gang &g) noexcept {
       s = guarded_call(g.frame.fn, &own.call);
       if (binds) give_cores_back(g);
     }
-    h.task = outer;
+    thread.task = outer;
     if (s < 0) g.fail(s, error_text(), w.id);
-    if (timed) rt_.tracer->ran(w, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, h.seat == &w);
+    if (timed) rt_.tracer->ran(w, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, thread.seat == &w);
   }
   if (g.spmd && !g.threads) leave_barrier(g, s, w.id);
   end_part(w, g);
@@ -377,7 +377,7 @@ consort_status Gangs::run_threads(Gang &g) noexcept {
     const Worker &w = *rt_.workers[g.team->members[rank]];
     set_current_worker(w.id);
     consort_status s = CONSORT_E_NOMEM;
-    if (Hand *own = rt_.this_hand()) {
+    if (ThreadState *own = rt_.this_thread()) {
       TeamCall call{g.frame.call, &g};
       call.call.rank = rank;
       call.call.worker = w.id;
@@ -416,7 +416,7 @@ void Gangs::left_by_jump(Worker &w) noexcept {
 // -- the end -----------------------------------------------------------------------------------------------------
 
 // By the leader, whose own part is over, and those of all others.
-Task *Gangs::finish(Worker &w, Hand &h, Gang &g) noexcept {
+Task *Gangs::finish(Worker &w, ThreadState &thread, Gang &g) noexcept {
   Task *const t = g.task;
   const Team &team = *g.team;
   const consort_status s = g.status.load(std::memory_order_relaxed);  // theirs is shown by `left`
@@ -437,7 +437,7 @@ Task *Gangs::finish(Worker &w, Hand &h, Gang &g) noexcept {
     m.called.fetch_sub(1, std::memory_order_release);
     m.rouse();
   }
-  return complete(rt_, h, t, s, &w);
+  return complete(rt_, thread, t, s, &w);
 }
 
 void Gangs::begin_told(Worker &w, Gang &g) noexcept {
@@ -450,7 +450,7 @@ void Gangs::begin_told(Worker &w, Gang &g) noexcept {
   if (rt_.models->in_use()) g.run = rt_.models->begin(w, g.frame, t, g.team);
   if (rt_.profile || rt_.tracer || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
   trace(rt_, t, g.name, w.id, 0, g.t0);
-  g.watcher = watched ? rt_.policy.tell_started(w, &t) : Watcher{};
+  g.watcher = watched ? rt_.policy.tell_started(w, &t) : ReportedInstance{};
 }
 
 void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {

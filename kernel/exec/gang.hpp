@@ -48,18 +48,18 @@ class Gangs {
 
   // A task for a team, just popped by w, whose token the caller holds. kAlone: it is an ordinary one's after all.
   enum class Formed { kAlone, kFormed, kGone };
-  Formed form(Worker &w, Hand &, Task *, uint32_t impl, const Team &) noexcept;
+  Formed form(Worker &w, ThreadState &, Task *, uint32_t impl, const Team &) noexcept;
 
   // w is called, or has joined; the caller holds its token. kNone: its other work goes on; kIdle: nothing to do until
   // others have come or are through.
   enum class Turn { kNone, kIdle, kDid };
-  Turn turn(Worker &w, Hand &, Frame &) noexcept;
+  Turn turn(Worker &w, ThreadState &, Frame &) noexcept;
 
   // The same of a worker with a queue, of which nothing is in flight. *due: the gang that w leads has come together, and
   // is to be given to its queue: begin() first, and end() once that is through, with its status and words.
-  Turn turn(Worker &w, Hand &, Gang **due) noexcept;
-  void begin(Worker &w, Hand &, Gang &) noexcept;
-  void end(Worker &w, Hand &, Gang &, consort_status, const char *text) noexcept;
+  Turn turn(Worker &w, ThreadState &, Gang **due) noexcept;
+  void begin(Worker &w, ThreadState &, Gang &) noexcept;
+  void end(Worker &w, ThreadState &, Gang &, consort_status, const char *text) noexcept;
   static Frame &frame_of(Gang &) noexcept;
   static Task *task_of(const Gang &) noexcept;
   // What the op does, where it calls host code: on a thread of the driver.
@@ -76,10 +76,10 @@ class Gangs {
   void put(Gang *) noexcept;
   Gang *join(Worker &, bool *last) noexcept;
   void start(Gang &) noexcept;
-  void run_part(Worker &, Hand &, Gang &) noexcept;
+  void run_part(Worker &, ThreadState &, Gang &) noexcept;
   consort_status run_threads(Gang &) noexcept;
   void end_part(Worker &, Gang &) noexcept;
-  Task *finish(Worker &, Hand &, Gang &) noexcept;  // what may run in place behind it
+  Task *finish(Worker &, ThreadState &, Gang &) noexcept;  // what may run in place behind it
   void begin_told(Worker &, Gang &) noexcept;
   void end_told(Worker &, Gang &, consort_status) noexcept;
 

@@ -65,8 +65,9 @@ void IdlePump::end() noexcept {
 
 void IdlePump::run(Runtime &rt) noexcept {
   name_this_thread("idle pump");
-  Hand *const h = rt.this_hand();
-  if (!h) return rt.log(1, "no memory for the thread that steps the workers while the program sleeps in an event loop");
+  ThreadState *const thread = rt.this_thread();
+  if (!thread)
+    return rt.log(1, "no memory for the thread that steps the workers while the program sleeps in an event loop");
   // A thread that is inside a step holds the turn: whatever it sleeps for is part of a task.
   const auto may_step = [&] {
     return !ending_.load(std::memory_order_relaxed) && !rt.pumping.load(std::memory_order_relaxed) &&
@@ -78,7 +79,7 @@ void IdlePump::run(Runtime &rt) noexcept {
     if (looks < kLooks) continue;
     do {
       charge_submissions(rt);
-    } while (pump_all(rt, *h, CONSORT_NEVER) && may_step());
+    } while (pump_all(rt, *thread, CONSORT_NEVER) && may_step());
     looks = 0;
   }
 }

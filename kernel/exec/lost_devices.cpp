@@ -20,19 +20,19 @@ coherence::Spaces LostDevices::spaces(const Runtime &rt) const noexcept {
   return all;
 }
 
-bool give_away(Runtime &rt, Hand &h, const Worker &from, Task *t) noexcept {
+bool give_away(Runtime &rt, ThreadState &thread, const Worker &from, Task *t) noexcept {
   Worker *const to = another_able(rt, from, t);
   if (!to) return false;
-  if (t->extra && t->extra->staging) rt.memory.end(h, t);
+  if (t->extra && t->extra->staging) rt.memory.end(thread, t);
   to->post(t);
   return true;
 }
 
-bool run_again(Runtime &rt, Hand &h, const Worker &from, Task *t) noexcept {
+bool run_again(Runtime &rt, ThreadState &thread, const Worker &from, Task *t) noexcept {
   // What has begun to take part in something beside its data stays begun: reductions, tokens, hooks, recordings.
   if (t->replayed() || (t->bits & (kSpecial | kBound | kScratch | kUnite | kTokens | kMore))) return false;
   Worker *const to = another_able(rt, from, t);
-  if (!to || !rt.memory.undo(h, t)) return false;
+  if (!to || !rt.memory.undo(thread, t)) return false;
   t->bits &= static_cast<uint16_t>(~kFollowed);
   to->post(t);
   return true;

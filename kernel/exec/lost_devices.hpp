@@ -12,7 +12,7 @@
 namespace consort {
 
 struct Device;
-struct Hand;
+struct ThreadState;
 struct Runtime;
 struct Task;
 struct Worker;
@@ -36,8 +36,8 @@ class LostDevices {
 };
 
 // Popped by a worker whose device is lost, and nothing was begun: another one's now. False: nobody else can run it.
-bool give_away(Runtime &, Hand &, const Worker &from, Task *) noexcept;
+bool give_away(Runtime &, ThreadState &, const Worker &from, Task *) noexcept;
 // It was under way there, and its predecessors are over. True: it is another worker's, and nothing of it has happened.
-bool run_again(Runtime &, Hand &, const Worker &from, Task *) noexcept;
+bool run_again(Runtime &, ThreadState &, const Worker &from, Task *) noexcept;
 
 }  // namespace consort

@@ -30,10 +30,10 @@ bool leads_to(Runtime &rt, TaskName hold, const std::function<bool(const Task &)
 
 // The data that this thread has acquired and that something comes after to which `is` says yes (a hold may be that
 // itself), in one line; "" if none. From hold to successor: what comes after a hold does not end while that is under way.
-std::string describe_own_holds_before(Runtime &rt, Hand &h, const std::function<bool(const Task &)> &is) {
+std::string describe_own_holds_before(Runtime &rt, ThreadState &thread, const std::function<bool(const Task &)> &is) {
   std::string s;
-  std::lock_guard lock(h.held_lock);  // so that no other thread lets one go meanwhile
-  for (const auto &held : h.held)
+  std::lock_guard lock(thread.held_lock);  // so that no other thread lets one go meanwhile
+  for (const auto &held : thread.held)
     if (!held.later && leads_to(rt, held.name, is))
       s += (s.empty() ? "datum '" : ", datum '") + rt.data.name(*held.datum) +
            (held.mode & CONSORT_M_W ? "' (to write)" : "' (to read)");
@@ -42,12 +42,13 @@ std::string describe_own_holds_before(Runtime &rt, Hand &h, const std::function<
 
 }  // namespace
 
-void OwnHolds::look(Runtime &rt, Hand &h, const char *call, const std::function<bool(const Task &)> &is) noexcept try {
+void OwnHolds::look(Runtime &rt, ThreadState &thread, const char *call,
+                    const std::function<bool(const Task &)> &is) noexcept try {
   const uint64_t now = Clock(false, 0).now();
   if (!began_) began_ = now;
   if (now - began_ < next_) return;
   next_ *= 2;
-  const std::string held = describe_own_holds_before(rt, h, is);
+  const std::string held = describe_own_holds_before(rt, thread, is);
   if (held.empty()) return;
   next_ = UINT64_MAX;
   rt.log(1, std::string(call) + " waits for what comes after data that this thread has acquired: " + held +

@@ -54,8 +54,8 @@ bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
 // Memory::stage(), a refusal told. OK: all there; AGAIN: the task comes again.
 consort_status stage(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum *blamed = nullptr;
-  const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &blamed);
-  if (s < 0 && rt.lost.has(w) && !(t->bits & kFollowed) && give_away(rt, *rt.this_hand(), w, t)) [[unlikely]]
+  const consort_status s = rt.memory.stage(*rt.this_thread(), w, f, t, &blamed);
+  if (s < 0 && rt.lost.has(w) && !(t->bits & kFollowed) && give_away(rt, *rt.this_thread(), w, t)) [[unlikely]]
     return CONSORT_AGAIN;  // it needs not be there
   // A task that follows others was not asked before whether its data can be read.
   for (uint32_t i = 0; i < t->pub.naccess && s == CONSORT_E_UNSUPPORTED && (t->bits & kFollowed); ++i) {
@@ -202,7 +202,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
     if (!can) return pass_on(rt, w, t);
     if (impl >= 64 || !(can >> impl & 1)) impl = static_cast<uint32_t>(__builtin_ctzll(can));
   }
-  if ((t->bits & kTokens) && !take_tokens(rt, *rt.this_hand(), t)) return CONSORT_AGAIN;
+  if ((t->bits & kTokens) && !take_tokens(rt, *rt.this_thread(), t)) return CONSORT_AGAIN;
   const uint32_t n = t->pub.naccess;
   if (!f.make_room(n, t->nargs))
     return refuse(rt, w, t, CONSORT_E_NOMEM, "no memory for the list of its data", nullptr);
@@ -234,7 +234,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   f.call.nargs = t->nargs;
   f.call.impl = impl;
   f.call.user = c.impls[impl].user;
-  if (t->bits & kMore) call_begin(rt, *rt.this_hand(), w, t);
+  if (t->bits & kMore) call_begin(rt, *rt.this_thread(), w, t);
   return CONSORT_OK;
 }
 
@@ -249,7 +249,7 @@ consort_status prepare_all(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const bool staged = (t->extra && t->extra->staging) || needs_staging(rt, w, *t);
   Datum *unused = nullptr;
   if (staged)
-    if (const consort_status s = rt.memory.stage(*rt.this_hand(), w, f, t, &unused); s != CONSORT_OK) return s;
+    if (const consort_status s = rt.memory.stage(*rt.this_thread(), w, f, t, &unused); s != CONSORT_OK) return s;
   for (uint32_t i = 0; i < n; ++i) {
     Datum *d = Datum::of(t->pub.access[i].datum);
     if (staged && d->pub.bytes) continue;
@@ -284,13 +284,13 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   const bool timed = rt.profile || rt.tracer || told || run.cell || run.counted;
   const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
-  Hand &h = *rt.this_hand();
-  const Told outer = std::exchange(h.told, {name, w.id, run.counted, false, 0, run.expected,
-                                            told ? rt.policy.tell_started(w, t) : Watcher{}});
+  ThreadState &thread = *rt.this_thread();
+  const StartReport outer = std::exchange(thread.told, {name, w.id, run.counted, false, 0, run.expected,
+                                            told ? rt.policy.tell_started(w, t) : ReportedInstance{}});
   const consort_status status = guarded_call(f.fn, &f.call);
   const uint64_t t1 = timed ? rt.clock.now() : 0;
-  const Told own = std::exchange(h.told, outer);
-  const bool here = h.seat == &w;
+  const StartReport own = std::exchange(thread.told, outer);
+  const bool here = thread.seat == &w;
   run.counted = own.counted;
   if (own.waited) run.cell = nullptr;  // its time is also that of others
   if (rt.tracer) rt.tracer->ran(w, *t, name, f.call.impl, run.expected, t0, t1, status, here);

@@ -12,22 +12,22 @@ namespace {
 
 // One step of a worker by the calling thread: step(w) runs with its token.
 template <class Step>
-bool pump_with(Runtime &rt, Hand &h, Worker &w, Step step) noexcept {
-  Worker *const outer = h.seat;
+bool pump_with(Runtime &rt, ThreadState &thread, Worker &w, Step step) noexcept {
+  Worker *const outer = thread.seat;
   // A worker further down on this stack, in a body that waits, goes on too: what is waited for may be its to run.
-  // relaxed: only the thread that stored its own hand there finds it.
-  const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &h;
+  // relaxed: only the thread that stored its own state there finds it.
+  const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &thread;
   if (!nested && !w.try_take()) return false;
-  if (!nested) w.pumped_by.store(&h, std::memory_order_relaxed);
+  if (!nested) w.pumped_by.store(&thread, std::memory_order_relaxed);
   const uint32_t outer_worker = current_worker();
   set_current_worker(w.id);
-  h.seat = &w;
+  thread.seat = &w;
   bool did = step(w);
   // In virtual time most workers have nothing to do at most moments: then nor have the movers, unless they say so.
-  if (rt.manual && (did || !rt.virtual_time || rt.memory.stirred())) did |= rt.memory.step(h);
-  if (did) rt.policy.review(rt, h);
-  settle_down(rt, h);
-  h.seat = outer;
+  if (rt.manual && (did || !rt.virtual_time || rt.memory.stirred())) did |= rt.memory.step(thread);
+  if (did) rt.policy.review(rt, thread);
+  settle_down(rt, thread);
+  thread.seat = outer;
   set_current_worker(outer_worker);
   if (!nested) {
     w.pumped_by.store(nullptr, std::memory_order_relaxed);
@@ -62,7 +62,7 @@ class Aside {
 
 // Of the tasks bound to the worker, one that the wait is for. nullptr: there is none. The worker's list then has all that
 // came, in their order; those that were only offered here are the policy's.
-Task *bound_own(Worker &w, const Goal &goal) noexcept {
+Task *bound_own(Worker &w, const WaitCondition &goal) noexcept {
   Aside all;
   Task *own = nullptr;
   while (w.bound || w.mailbox.load(std::memory_order_relaxed)) {  // relaxed: a look; next_bound() acquires
@@ -76,7 +76,7 @@ Task *bound_own(Worker &w, const Goal &goal) noexcept {
 }
 
 // Runs a ready task that the wait is for, if the worker has one. False: it has none; all others are where they were.
-bool step_own(Worker &w, Hand &h, const Goal &goal) noexcept {
+bool step_own(Worker &w, ThreadState &thread, const WaitCondition &goal) noexcept {
   Aside strangers;
   Task *own = bound_own(w, goal);
   consort_pick pick{nullptr, CONSORT_NONE, CONSORT_NONE};
@@ -88,20 +88,22 @@ bool step_own(Worker &w, Hand &h, const Goal &goal) noexcept {
   strangers.push_back(w);
   if (!own) return false;
   Frame frame(w);
-  w.run(h, frame, own, pick.impl);
+  w.run(thread, frame, own, pick.impl);
   return true;
 }
 
 // Counts the bodies that wait inside one another on this thread's stack.
 class Nested {
  public:
-  explicit Nested(Hand &h) noexcept : h_(h), outer_(h.depth), inside_(h.task) { h_.depth += inside_; }
+  explicit Nested(ThreadState &thread) noexcept : h_(thread), outer_(thread.depth), inside_(thread.task) {
+    h_.depth += inside_;
+  }
   ~Nested() { h_.depth = outer_; }  // mend_if_left() may have changed it
   Nested(const Nested &) = delete;
   Nested &operator=(const Nested &) = delete;
 
   // Deep down, a wait first runs its own tasks: those of others would put further bodies that wait on this stack.
-  bool ran_own(const Goal &goal) noexcept {
+  bool ran_own(const WaitCondition &goal) noexcept {
     if (!inside_ || h_.depth <= kDeepestWait) return false;
     const PumpTurn turn(goal.rt, h_);
     for (const auto &w : goal.rt.workers)
@@ -122,26 +124,26 @@ class Nested {
   }
 
  private:
-  Hand &h_;
+  ThreadState &h_;
   const uint32_t outer_;
   const bool inside_;
 };
 
 }  // namespace
 
-bool pump_one(Runtime &rt, Hand &h, uint32_t worker) noexcept {
-  return pump_with(rt, h, *rt.workers[worker], [&](Worker &w) {
-    if (w.queue) return w.queue->step(h) > 0;  // it has its own frames, one for each task in flight
+bool pump_one(Runtime &rt, ThreadState &thread, uint32_t worker) noexcept {
+  return pump_with(rt, thread, *rt.workers[worker], [&](Worker &w) {
+    if (w.queue) return w.queue->step(thread) > 0;  // it has its own frames, one for each task in flight
     Frame frame(w);
-    return w.step(h, frame);
+    return w.step(thread, frame);
   });
 }
 
-bool pump_all(Runtime &rt, Hand &h, uint64_t latest) noexcept {
-  const PumpTurn turn(rt, h);
+bool pump_all(Runtime &rt, ThreadState &thread, uint64_t latest) noexcept {
+  const PumpTurn turn(rt, thread);
   rt.policy.flush(rt);  // the caller waits
   bool did = false;
-  for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, h, i);
+  for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, thread, i);
   if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
   uint64_t next = std::min({latest, rt.policy.next_event(), rt.memory.next_event()});
   for (const Queue *q : rt.queues) next = std::min(next, q->next_event());
@@ -158,40 +160,41 @@ void charge_submissions(Runtime &rt) noexcept {
 
 void step_for_polls(Runtime &rt) noexcept {
   constexpr uint32_t kPolls = 1000;
-  Hand *const h = rt.this_hand();
-  if (!h || h->task || h->in_callback || ++h->polls <= kPolls) return;
-  settle_down(rt, *h);
-  push_kept(rt, *h);
+  ThreadState *const thread = rt.this_thread();
+  if (!thread || thread->task || thread->in_callback || ++thread->polls <= kPolls) return;
+  settle_down(rt, *thread);
+  push_kept(rt, *thread);
   charge_submissions(rt);
-  pump_all(rt, *h, CONSORT_NEVER);
+  pump_all(rt, *thread, CONSORT_NEVER);
 }
 
-static consort_status wait_by_events(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
-  Nested nested(h);
+static consort_status wait_by_events(ThreadState &thread, const WaitCondition &goal,
+                                     const Deadline &deadline) noexcept {
+  Nested nested(thread);
   while (!goal.reached()) {
     const bool late = deadline.passed();  // what happens at that very moment still counts
     if (nested.is_full()) return nested.refuse();
     if (nested.ran_own(goal)) continue;
-    if (pump_all(goal.rt, h, deadline.at())) continue;
+    if (pump_all(goal.rt, thread, deadline.at())) continue;
     if (late) return CONSORT_E_TIMEOUT;
-    sleep_until(h, goal, Deadline(goal.rt.clock, -1), 50'000);  // only another thread can help now
+    sleep_until(thread, goal, Deadline(goal.rt.clock, -1), 50'000);  // only another thread can help now
   }
-  h.polls = 0;
+  thread.polls = 0;
   return CONSORT_OK;
 }
 
-consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadline) noexcept {
-  if (goal.rt.virtual_time) return wait_by_events(h, goal, deadline);
+consort_status wait_by_pumping(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline) noexcept {
+  if (goal.rt.virtual_time) return wait_by_events(thread, goal, deadline);
   Runtime &rt = goal.rt;
-  Nested nested(h);
+  Nested nested(thread);
   uint32_t fruitless = 0;
   while (!goal.reached()) {
     if (deadline.passed()) return CONSORT_E_TIMEOUT;
     if (nested.is_full()) return nested.refuse();
     if (nested.ran_own(goal)) continue;
-    PumpTurn turn(rt, h);
+    PumpTurn turn(rt, thread);
     const auto n = static_cast<uint32_t>(rt.workers.size());
-    if (pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n))) {
+    if (pump_one(rt, thread, static_cast<uint32_t>(rt.clock.chance() % n))) {
       fruitless = 0;
       continue;
     }
@@ -200,33 +203,34 @@ consort_status wait_by_pumping(Hand &h, const Goal &goal, const Deadline &deadli
     if (fruitless < 16 * n) continue;
     fruitless = 0;
     turn.give_up();
-    sleep_until(h, goal, Deadline(rt.clock, -1), 50'000);  // only another thread can help now
+    sleep_until(thread, goal, Deadline(rt.clock, -1), 50'000);  // only another thread can help now
   }
   return CONSORT_OK;
 }
 
 // With a manual pump: chance picks, until it has found nothing often enough; then each worker in turn, for it may have
 // missed one.
-bool pump_for_records(Hand &h) noexcept {
-  Runtime &rt = h.rt;
+bool pump_for_records(ThreadState &thread) noexcept {
+  Runtime &rt = thread.rt;
   const auto n = static_cast<uint32_t>(rt.workers.size());
-  if (h.task && h.stack.full()) return false;  // no other body has room on top of this one: the window gives way
+  if (thread.task && thread.stack.full())
+    return false;  // no other body has room on top of this one: the window gives way
   const auto at_work = [](const Queue *q) { return q->at_work(); };
-  for (uint32_t fruitless = h.gave_way ? 4 * n : 0; !RecordWait::enough(h);) {
-    PumpTurn turn(rt, h);
+  for (uint32_t fruitless = thread.gave_way ? 4 * n : 0; !RecordWait::enough(thread);) {
+    PumpTurn turn(rt, thread);
     charge_submissions(rt);
     if (fruitless < 4 * n && !rt.virtual_time) {
-      fruitless = pump_one(rt, h, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
-    } else if (pump_all(rt, h, CONSORT_NEVER)) {
+      fruitless = pump_one(rt, thread, static_cast<uint32_t>(rt.clock.chance() % n)) ? 0 : fruitless + 1;
+    } else if (pump_all(rt, thread, CONSORT_NEVER)) {
       fruitless = 0;
     } else {
       const bool by_itself = rt.memory.busy() || std::any_of(rt.queues.begin(), rt.queues.end(), at_work);
-      if (rt.virtual_time || !by_itself) return h.drain_returned() && h.nfree > h.floor;
+      if (rt.virtual_time || !by_itself) return thread.drain_returned() && thread.nfree > thread.floor;
       rt.clock.advance(1000);
       turn.give_up();
-      h.parker.wait(20'000);  // a device is at work, which keeps to its own time
+      thread.parker.wait(20'000);  // a device is at work, which keeps to its own time
     }
-    h.drain_returned();
+    thread.drain_returned();
   }
   return true;
 }

@@ -29,12 +29,12 @@ struct Queue::Slot {
   Task *task = nullptr;
   Gang *gang = nullptr;       // it is for the team that this worker leads
   consort_call own_call{};    // frame.call of other tasks, while that of the gang stands there
-  Captured *captured = nullptr;  // it is a recording's nodes as one graph, which `task` carries
+  CapturedGraph *captured = nullptr;  // it is a recording's nodes as one graph, which `task` carries
   consort_op op{};
   consort_call_fn *fn = nullptr;
   Portable::Launch launch;  // of a task whose implementation is text
   Models::Run run{};          // whose time it takes
-  Watcher watcher{};  // the policy that was told of its start; none: instance nullptr
+  ReportedInstance watcher{};  // the policy that was told of its start; none: instance nullptr
   bool recorded = false;      // its failure is, and nothing of it was issued
   char text[256] = {};
 };
@@ -48,14 +48,15 @@ namespace {
 template <class Slot>
 consort_status run_host_code(const consort_call *call) noexcept {
   Slot &slot = *const_cast<Slot *>(reinterpret_cast<const Slot *>(call));
-  Hand *const h = slot.rt->this_hand();  // what it submits is its own: of its group, and never waited with
+  ThreadState *const thread =
+      slot.rt->this_thread();  // what it submits is its own: of its group, and never waited with
   const bool outer = std::exchange(on_a_device, true);
-  Task *const outer_task = h ? std::exchange(h->task, slot.task) : nullptr;
-  void *const outer_frame = h ? std::exchange(h->frame, nullptr) : nullptr;
+  Task *const outer_task = thread ? std::exchange(thread->task, slot.task) : nullptr;
+  void *const outer_frame = thread ? std::exchange(thread->frame, nullptr) : nullptr;
   const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang) : guarded_call(slot.fn, call);
   if (slot.rt->virtual_time) slot.rt->memory.stir();
   on_a_device = outer;
-  if (h) h->task = outer_task, h->frame = outer_frame;
+  if (thread) thread->task = outer_task, thread->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return s;
 }
@@ -116,13 +117,13 @@ void Queue::completed(const consort_done *done, uint32_t n) noexcept {
   if (Parker *p = worker_.sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
 }
 
-bool Queue::step(Hand &h) noexcept {
-  const bool did = advance(h);
+bool Queue::step(ThreadState &thread) noexcept {
+  const bool did = advance(thread);
   if (at_work_.load(std::memory_order_relaxed) != busy()) at_work_.store(busy(), std::memory_order_release);
   return did;
 }
 
-bool Queue::advance(Hand &h) noexcept {
+bool Queue::advance(ThreadState &thread) noexcept {
   bool did = false;
   consort_done done[32];
   if (inflight_) {
@@ -132,7 +133,7 @@ bool Queue::advance(Hand &h) noexcept {
     if (n && done[n - 1].status < 0)
       if (auto &text = reinterpret_cast<Slot *>(done[n - 1].cookie)->text; !*text)
         std::snprintf(text, sizeof text, "%s", error_text());
-    for (uint32_t i = 0; i < n; ++i) finish(h, done[i]);
+    for (uint32_t i = 0; i < n; ++i) finish(thread, done[i]);
     did |= n > 0;
   }
   if (inbox_.load(std::memory_order_acquire)) {
@@ -146,11 +147,11 @@ bool Queue::advance(Hand &h) noexcept {
         pushed_.erase(pushed_.begin(), pushed_.begin() + static_cast<ptrdiff_t>(n));
         inbox_.store(!pushed_.empty(), std::memory_order_relaxed);
       }
-      for (size_t i = 0; i < n; ++i) finish(h, done[i]);
+      for (size_t i = 0; i < n; ++i) finish(thread, done[i]);
     } while (n == std::size(done));
     did = true;
   }
-  if (!early_.empty()) did |= finish_early(h);
+  if (!early_.empty()) did |= finish_early(thread);
   if (stalled_) {
     Slot *slot = stalled_;
     stalled_ = nullptr;
@@ -158,28 +159,28 @@ bool Queue::advance(Hand &h) noexcept {
     did = true;
   }
   while (!stalled_ && !free_.empty()) {
-    if (worker_.called.load(std::memory_order_acquire)) [[unlikely]] return stand_by(h) || did;
+    if (worker_.called.load(std::memory_order_acquire)) [[unlikely]] return stand_by(thread) || did;
     uint32_t impl = CONSORT_NONE, team = CONSORT_NONE;
     Task *t = next(&impl, &team, &did);
     if (!t) break;
     did = true;
     if (const Team *several = rt_.topology->team(team)) [[unlikely]]
-      if (rt_.gangs.form(worker_, h, t, impl, *several) != Gangs::Formed::kAlone) continue;
-    if (!issue(h, t, impl)) break;
+      if (rt_.gangs.form(worker_, thread, t, impl, *several) != Gangs::Formed::kAlone) continue;
+    if (!issue(thread, t, impl)) break;
   }
   return did;
 }
 
 // What it has issued ends first; then nothing but the team's is begun here until that is over.
-bool Queue::stand_by(Hand &h) noexcept {
+bool Queue::stand_by(ThreadState &thread) noexcept {
   if (inflight_) return false;
   Gang *due = nullptr;
-  const Gangs::Turn turn = rt_.gangs.turn(worker_, h, &due);
+  const Gangs::Turn turn = rt_.gangs.turn(worker_, thread, &due);
   if (due && Gangs::frame_of(*due).fn != begun_already) {
-    issue_for_team(h, *due);
+    issue_for_team(thread, *due);
   } else if (due) {
-    rt_.gangs.begin(worker_, h, *due);
-    rt_.gangs.end(worker_, h, *due, CONSORT_OK, "");
+    rt_.gangs.begin(worker_, thread, *due);
+    rt_.gangs.end(worker_, thread, *due, CONSORT_OK, "");
   }
   return turn == Gangs::Turn::kDid;
 }
@@ -220,7 +221,7 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
 
 // If what would run here is text: it is there, or another implementation takes its place (*impl). False: there is none.
 // The task is another worker's then, or has ended. Before anything was brought here for it.
-bool Queue::load(Hand &h, Task *t, uint32_t *impl) noexcept {
+bool Queue::load(ThreadState &thread, Task *t, uint32_t *impl) noexcept {
   const Codelet &c = *t->codelet;
   const Codelet::Impl *first = nullptr;
   if (*impl < c.impls.size() && c.impls[*impl].klass == worker_.klass) first = &c.impls[*impl];
@@ -233,7 +234,7 @@ bool Queue::load(Hand &h, Task *t, uint32_t *impl) noexcept {
     const uint64_t left =
         without_refused(rt_, c, worker_.id, able(rt_, c, worker_.klass, worker_.id, asked_about(*t)));
     if (!left) {
-      if ((t = pass_on(t, *first))) end_unissued(h, t, s);
+      if ((t = pass_on(t, *first))) end_unissued(thread, t, s);
       return false;
     }
     *impl = static_cast<uint32_t>(__builtin_ctzll(left));
@@ -257,30 +258,30 @@ Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
   return nullptr;
 }
 
-bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
-  if (t->role == kFinal) [[unlikely]] return issue_captured(h, t);
+bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
+  if (t->role == kFinal) [[unlikely]] return issue_captured(thread, t);
   if (rt_.lost.has(worker_)) [[unlikely]] {
     // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
-    if (give_away(rt_, h, worker_, t)) return true;
+    if (give_away(rt_, thread, worker_, t)) return true;
     if (!t->extra || !t->extra->staging) {  // else prepare() tells what became of its data
       consort_status s = fail_if_doomed(rt_, t);
       if (s >= 0) s = check_inputs(rt_, worker_, t);
       if (s >= 0) s = refuse_everywhere(rt_, worker_, t);
-      end_unissued(h, t, s);
+      end_unissued(thread, t, s);
       return true;
     }
   }
-  if (!load(h, t, &impl)) return true;
+  if (!load(thread, t, &impl)) return true;
   Slot *slot = free_.back();
   if (const consort_status s = prepare(rt_, worker_, slot->frame, t, impl); s > 0) {
     return true;  // it waits for something else, and comes again
   } else if (s < 0) {
-    end_unissued(h, t, s);
+    end_unissued(thread, t, s);
     return true;
   }
   if (slot->frame.fn == begun_already) {
-    complete(rt_, h, t, CONSORT_OK, &worker_);
+    complete(rt_, thread, t, CONSORT_OK, &worker_);
     return true;
   }
   free_.pop_back();
@@ -294,7 +295,7 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
       record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr);
       free_.push_back(slot);
       if (slot->run.model) rt_.models->end(worker_, slot->run, 0, 0, false);
-      end_unissued(h, t, s);
+      end_unissued(thread, t, s);
       return true;
     }
     slot->op.kind = CONSORT_OP_LAUNCH;
@@ -311,10 +312,10 @@ bool Queue::issue(Hand &h, Task *t, uint32_t impl) noexcept {
   return submit(slot);
 }
 
-bool Queue::issue_for_team(Hand &h, Gang &g) noexcept {
+bool Queue::issue_for_team(ThreadState &thread, Gang &g) noexcept {
   Slot *slot = free_.back();
   free_.pop_back();
-  rt_.gangs.begin(worker_, h, g);
+  rt_.gangs.begin(worker_, thread, g);
   const Frame &frame = Gangs::frame_of(g);
   slot->gang = &g;
   slot->run = {};
@@ -325,11 +326,11 @@ bool Queue::issue_for_team(Hand &h, Gang &g) noexcept {
 }
 
 // In the place of all nodes, or (what it cannot be given) they begin.
-bool Queue::issue_captured(Hand &h, Task *t) noexcept {
-  Captured &c = *recording_of(*t).captured;
+bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
+  CapturedGraph &c = *recording_of(*t).captured;
   Slot *slot = free_.back();
   if (const consort_status s = fail_if_doomed(rt_, t); s < 0) {
-    complete(rt_, h, t, s, &worker_);
+    complete(rt_, thread, t, s, &worker_);
     return true;
   }
   consort_status s = rt_.lost.has(worker_) ? set_error(CONSORT_E_DEVICE_LOST, "its device is lost")
@@ -342,7 +343,7 @@ bool Queue::issue_captured(Hand &h, Task *t) noexcept {
       c.give_up();
       tell_given_up(rt_, *t);
     }
-    c.go_by_nodes(h);
+    c.go_by_nodes(thread);
     return true;
   }
   free_.pop_back();
@@ -360,22 +361,22 @@ bool Queue::issue_captured(Hand &h, Task *t) noexcept {
 }
 
 // Which of its tasks failed nobody knows: all that they write is poisoned, and each is looked at by itself.
-void Queue::finish_captured(Hand &h, Slot *slot, consort_status s) noexcept {
+void Queue::finish_captured(ThreadState &thread, Slot *slot, consort_status s) noexcept {
   Task *const t = slot->task;
-  Captured &c = *std::exchange(slot->captured, nullptr);
+  CapturedGraph &c = *std::exchange(slot->captured, nullptr);
   --inflight_;
   slot->task = nullptr;
   free_.push_back(slot);
   if (s >= 0) {
     c.count();
     t->bits |= kOdd;
-    complete(rt_, h, t, CONSORT_OK, &worker_);
+    complete(rt_, thread, t, CONSORT_OK, &worker_);
     return;
   }
   if (s == CONSORT_E_DEVICE_LOST) rt_.lost.add(*worker_.unit.device);
   record_failure(rt_, t, s, slot->text, nullptr, worker_.id, nullptr);
   c.give_up();
-  c.go_by_nodes(h);
+  c.go_by_nodes(thread);
 }
 
 void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
@@ -400,9 +401,9 @@ void Queue::fill_op(Slot *slot, Task *t, const Frame &frame) noexcept {
 
 // It failed, which is recorded. One that follows is still linked to its predecessors: it waits for them like one that
 // ran.
-void Queue::end_unissued(Hand &h, Task *t, consort_status s) noexcept {
+void Queue::end_unissued(ThreadState &thread, Task *t, consort_status s) noexcept {
   if (!(t->bits & kFollowed)) {
-    complete(rt_, h, t, s, &worker_);
+    complete(rt_, thread, t, s, &worker_);
     return;
   }
   end_early(t, s, "", true);
@@ -486,7 +487,7 @@ consort_status Queue::known_status(Slot &slot, consort_status s) const noexcept 
   return known;
 }
 
-void Queue::finish(Hand &h, const consort_done &done) noexcept {
+void Queue::finish(ThreadState &thread, const consort_done &done) noexcept {
   Slot *slot = reinterpret_cast<Slot *>(done.cookie);
   Task *t = slot->task;
   if (Gang *g = std::exchange(slot->gang, nullptr)) {
@@ -494,9 +495,9 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
     slot->task = nullptr;
     slot->frame.call = slot->own_call;
     free_.push_back(slot);
-    return rt_.gangs.end(worker_, h, *g, done.status, slot->text);
+    return rt_.gangs.end(worker_, thread, *g, done.status, slot->text);
   }
-  if (slot->captured) [[unlikely]] return finish_captured(h, slot, done.status);
+  if (slot->captured) [[unlikely]] return finish_captured(thread, slot, done.status);
   if ((t->bits & kFollowed) && !predecessors_ended(*t)) {
     early_.push_back(done);  // its links are still in its predecessors' lists
     return;
@@ -505,7 +506,7 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   const bool recorded = slot->recorded;
   if (s == CONSORT_E_DEVICE_LOST) [[unlikely]] {
     rt_.lost.add(*worker_.unit.device);
-    if (!recorded && run_again_elsewhere(h, slot, done)) return;
+    if (!recorded && run_again_elsewhere(thread, slot, done)) return;
   }
   if (!recorded) {
     if (s >= 0 && (t->bits & kFollowed)) s = check_inputs(rt_, worker_, t);
@@ -520,15 +521,15 @@ void Queue::finish(Hand &h, const consort_done &done) noexcept {
   --inflight_;
   slot->task = nullptr;
   free_.push_back(slot);
-  complete(rt_, h, t, s, &worker_);
+  complete(rt_, thread, t, s, &worker_);
 }
 
 // Its place here is free, nothing of it has happened. One that follows inherits what its predecessors have become.
-bool Queue::run_again_elsewhere(Hand &h, Slot *slot, const consort_done &done) noexcept {
+bool Queue::run_again_elsewhere(ThreadState &thread, Slot *slot, const consort_done &done) noexcept {
   Task *const t = slot->task;
-  const Watcher watcher = slot->watcher;
+  const ReportedInstance watcher = slot->watcher;
   const TaskName name = t->pub.id;
-  if (!run_again(rt_, h, worker_, t)) return false;
+  if (!run_again(rt_, thread, worker_, t)) return false;
   if (watcher.instance) {
     consort_done told = done;
     told.cookie = name;
@@ -562,7 +563,7 @@ void Queue::tell(const Slot &slot, const consort_done &done, consort_status stat
   trace(rt_, t, t.pub.id, worker_.id, 1, done.t1);
 }
 
-bool Queue::finish_early(Hand &h) noexcept {
+bool Queue::finish_early(ThreadState &thread) noexcept {
   bool did = false;
   for (size_t i = 0; i < early_.size();) {
     Slot *slot = reinterpret_cast<Slot *>(early_[i].cookie);
@@ -572,7 +573,7 @@ bool Queue::finish_early(Hand &h) noexcept {
     }
     const consort_done done = early_[i];
     early_.erase(early_.begin() + static_cast<ptrdiff_t>(i));
-    finish(h, done);
+    finish(thread, done);
     did = true;
   }
   return did;

@@ -20,7 +20,7 @@ class Queue {
   static Result<std::unique_ptr<Queue>> open(Runtime &, Worker &, uint16_t number);
   ~Queue();
 
-  bool step(Hand &) noexcept;                       // polls, then issues while there is room
+  bool step(ThreadState &) noexcept;                       // polls, then issues while there is room
   uint64_t next_event() const noexcept {            // virtual time: before that step() has nothing to do
     return ops_->next_event ? ops_->next_event(q_) : CONSORT_NEVER;
   }
@@ -45,26 +45,26 @@ class Queue {
   struct Slot;                                      // one task in flight
   Queue(Runtime &, Worker &, uint16_t number);
   Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task went to the policy
-  bool stand_by(Hand &) noexcept;                   // called to a team
-  bool issue_for_team(Hand &, Gang &) noexcept;
-  bool issue_captured(Hand &, Task *) noexcept;
-  void finish_captured(Hand &, Slot *, consort_status) noexcept;
+  bool stand_by(ThreadState &) noexcept;                   // called to a team
+  bool issue_for_team(ThreadState &, Gang &) noexcept;
+  bool issue_captured(ThreadState &, Task *) noexcept;
+  void finish_captured(ThreadState &, Slot *, consort_status) noexcept;
   consort_status known_status(Slot &, consort_status) const noexcept;  // fills the slot's text for a number that is none
   void fill_op(Slot *, Task *, const Frame &) noexcept;
-  bool advance(Hand &) noexcept;
-  bool issue(Hand &, Task *, uint32_t impl) noexcept;
-  bool load(Hand &, Task *, uint32_t *impl) noexcept;
+  bool advance(ThreadState &) noexcept;
+  bool issue(ThreadState &, Task *, uint32_t impl) noexcept;
+  bool load(ThreadState &, Task *, uint32_t *impl) noexcept;
   Task *pass_on(Task *, const Codelet::Impl &refused) noexcept;
-  void end_unissued(Hand &, Task *, consort_status) noexcept;
+  void end_unissued(ThreadState &, Task *, consort_status) noexcept;
   // Nothing of it was issued: it ends when its predecessors have. recorded: its failure is.
   void end_early(Task *, consort_status, const char *why, bool recorded) noexcept;
   bool submit(Slot *) noexcept;
   bool launch(Slot *) noexcept;                     // of a captured recording
   void mark_issued(Task *) noexcept;
-  void finish(Hand &, const consort_done &) noexcept;
-  bool run_again_elsewhere(Hand &, Slot *, const consort_done &) noexcept;
+  void finish(ThreadState &, const consort_done &) noexcept;
+  bool run_again_elsewhere(ThreadState &, Slot *, const consort_done &) noexcept;
   void tell(const Slot &, const consort_done &, consort_status) noexcept;
-  bool finish_early(Hand &) noexcept;
+  bool finish_early(ThreadState &) noexcept;
 
   Runtime &rt_;
   Worker &worker_;
@@ -79,11 +79,11 @@ class Queue {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot *> free_;
   Slot *stalled_ = nullptr;                         // prepared, not accepted yet
-  TaskRow::Links links_;                            // of the rows; each task's entry is its row's owner's
-  TaskRow follow_;                                  // claimed: go before anything from the policy, in order
+  TaskFifo::Links links_;                            // of the rows; each task's entry is its row's owner's
+  TaskFifo follow_;                                  // claimed: go before anything from the policy, in order
   std::vector<consort_done> early_;                 // reported before a predecessor on another queue was
   std::mutex inbox_mutex_;                          // guards the two; leaf
-  TaskRow offered_;
+  TaskFifo offered_;
   std::vector<consort_done> pushed_;                // there is room for one of each slot
   std::atomic<bool> at_work_{false};                // release in step(), where it has changed, pairs with at_work()
   std::atomic<bool> inbox_{false};                  // something is there; release in offer(), acquire in step()

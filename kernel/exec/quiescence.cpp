@@ -26,8 +26,8 @@ bool all_rest(const Runtime &rt, Bodies those_that_wait) noexcept {
   for (const auto &w : rt.workers)
     if (!rests(rt, *w)) return false;
   bool any = false;
-  rt.for_each_hand([&](const Hand &h) {
-    any |= h.away.load(std::memory_order_acquire) && (those_that_wait == Bodies::kRun || !h.parker.asleep());
+  rt.for_each_thread([&](const ThreadState &thread) {
+    any |= thread.away.load(std::memory_order_acquire) && (those_that_wait == Bodies::kRun || !thread.parker.asleep());
   });
   return !any;
 }
@@ -36,11 +36,11 @@ bool all_rest(const Runtime &rt, Bodies those_that_wait) noexcept {
 
 // Seen at rest twice, and no task ended in between: so nobody ran one from the first look to the second, and what lay
 // ready then would have woken a worker.
-bool come_to_rest(Runtime &rt, Hand &h) noexcept {
-  push_kept(rt, h);
-  settle_down(rt, h);
-  if (rt.manual) return !pump_all(rt, h, CONSORT_NEVER) && !rt.memory.busy();
-  Worker::end_lease(h);
+bool come_to_rest(Runtime &rt, ThreadState &thread) noexcept {
+  push_kept(rt, thread);
+  settle_down(rt, thread);
+  if (rt.manual) return !pump_all(rt, thread, CONSORT_NEVER) && !rt.memory.busy();
+  Worker::end_lease(thread);
   fence::heavy();  // pairs with the light fences of those who push and wake
   const uint64_t before = rt.finished();
   return all_rest(rt, Bodies::kRun) && all_rest(rt, Bodies::kRun) && rt.finished() == before;
@@ -76,9 +76,9 @@ bool stands_still(const Runtime &rt) noexcept {
 
 bool anything_held(const Runtime &rt) noexcept {
   bool any = false;
-  rt.for_each_hand([&](Hand &h) {
-    std::lock_guard lock(h.held_lock);
-    any |= !h.held.empty();
+  rt.for_each_thread([&](ThreadState &thread) {
+    std::lock_guard lock(thread.held_lock);
+    any |= !thread.held.empty();
   });
   return any;
 }

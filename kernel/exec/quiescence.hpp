@@ -8,7 +8,7 @@
 namespace consort {
 
 // Lets go of what this thread keeps back and of its lease, and looks. With a manual pump it pumps until nothing moves.
-bool come_to_rest(Runtime &, Hand &) noexcept;
+bool come_to_rest(Runtime &, ThreadState &) noexcept;
 
 // Can nothing that is pending end, unless the application does something? Every worker rests, no device has anything in
 // flight, and all bodies that have begun and have no worker's turn sleep in a wait. For a thread outside tasks that has

@@ -12,7 +12,7 @@
 
 namespace consort {
 
-consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint32_t flags) noexcept {
+consort_status wait_for(Runtime &rt, const WaitCondition &goal, int64_t timeout_ns, uint32_t flags) noexcept {
   if (goal.reached()) return CONSORT_OK;
   if (timeout_ns == 0) {
     if (goal.surely_reached()) return CONSORT_OK;
@@ -20,37 +20,38 @@ consort_status wait_for(Runtime &rt, const Goal &goal, int64_t timeout_ns, uint3
     else rt.policy.flush(rt);
     return CONSORT_E_TIMEOUT;
   }
-  Hand *h = rt.this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  settle_down(rt, *h);
-  push_kept(rt, *h);
+  ThreadState *thread = rt.this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  settle_down(rt, *thread);
+  push_kept(rt, *thread);
   charge_submissions(rt);
   const Deadline deadline(rt.clock, timeout_ns);
-  const BodyWaits waits(rt, *h);
-  if (rt.manual) return wait_by_pumping(*h, goal, deadline);
-  const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !h->nholds.load(std::memory_order_relaxed);
-  if (h->task) return wait_inside(*h, goal, deadline, may_help);
+  const BodyWaits waits(rt, *thread);
+  if (rt.manual) return wait_by_pumping(*thread, goal, deadline);
+  const bool may_help = !(flags & CONSORT_WAIT_NO_HELP) && !thread->nholds.load(std::memory_order_relaxed);
+  if (thread->task) return wait_inside(*thread, goal, deadline, may_help);
   while (!goal.reached() && !deadline.passed())
-    if (!may_help || !help(*h, goal, deadline, nullptr)) sleep_until(*h, goal, deadline, may_help ? kWaitNap : -1);
+    if (!may_help || !help(*thread, goal, deadline, nullptr))
+      sleep_until(*thread, goal, deadline, may_help ? kWaitNap : -1);
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 
 namespace {
 
 consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
-  Hand *h = rt.this_hand_if_any();
-  if (h) mend_if_left(rt, *h, __builtin_frame_address(0));
+  ThreadState *thread = rt.this_thread_if_any();
+  if (thread) mend_if_left(rt, *thread, __builtin_frame_address(0));
   if (on_a_device)
     return set_errorf(CONSORT_E_BUSY,
                       "a function on a device must not wait for %s: the device would stand still; submit a task that "
                       "comes after it instead",
                       for_what);
-  if (h && h->task && h->task->codelet && h->task->codelet->for_teams())
+  if (thread && thread->task && thread->task->codelet && thread->task->codelet->for_teams())
     return set_errorf(CONSORT_E_BUSY,
                       "a function that a team of workers may run must not wait for %s: the others of its team would stand "
                       "still; submit a task that comes after it instead",
                       for_what);
-  if (h && h->in_callback)
+  if (thread && thread->in_callback)
     return set_errorf(CONSORT_E_BUSY,
                       "a completion callback must not wait for %s: submit a task that comes after it instead",
                       for_what);
@@ -102,30 +103,30 @@ void Waiter::wake_all(Runtime &rt, const Group *idle) noexcept {
     if (!w->only_ || w->only_ == idle) w->parker_.wake();
 }
 
-void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
+void mend_if_left(Runtime &rt, ThreadState &thread, const void *here) noexcept {
   // Stacks grow downwards: inside the body we would be below the frame that called it. A body that runs on another
   // stack (a fibre of its own) is far from it either way.
   constexpr ptrdiff_t kOneStack = 8 << 20;
-  const ptrdiff_t above = static_cast<const char *>(here) - static_cast<const char *>(h.frame);
-  if (!h.task || !h.frame || above < 0 || above > kOneStack) return;
-  Task *t = h.task;
-  Worker *w = h.seat;
-  untell(rt, h);
-  h.task = nullptr;
-  h.frame = nullptr;
-  h.depth = 0;
-  h.in_callback = false;
-  h.away.store(false, std::memory_order_relaxed);
-  if (rt.pumping.load(std::memory_order_relaxed) == &h) rt.pumping.store(nullptr, std::memory_order_release);
+  const ptrdiff_t above = static_cast<const char *>(here) - static_cast<const char *>(thread.frame);
+  if (!thread.task || !thread.frame || above < 0 || above > kOneStack) return;
+  Task *t = thread.task;
+  Worker *w = thread.seat;
+  untell(rt, thread);
+  thread.task = nullptr;
+  thread.frame = nullptr;
+  thread.depth = 0;
+  thread.in_callback = false;
+  thread.away.store(false, std::memory_order_relaxed);
+  if (rt.pumping.load(std::memory_order_relaxed) == &thread) rt.pumping.store(nullptr, std::memory_order_release);
   if (w && w->part) {
     rt.gangs.left_by_jump(*w);
   } else {
     record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE,
                    nullptr);
-    complete(rt, h, t, CONSORT_E_INTERNAL, nullptr);
+    complete(rt, thread, t, CONSORT_E_INTERNAL, nullptr);
   }
-  settle_down(rt, h);
-  h.seat = nullptr;
+  settle_down(rt, thread);
+  thread.seat = nullptr;
   set_current_worker(CONSORT_NONE);
   if (w) {
     w->pumped_by.store(nullptr, std::memory_order_relaxed);
@@ -135,51 +136,51 @@ void mend_if_left(Runtime &rt, Hand &h, const void *here) noexcept {
 
 consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a group"); s < 0) return s;
-  Hand *h = rt.this_hand_if_any();
-  if (h && h->task)
-    for (const Group *up = h->task->group; up; up = up->parent.load(std::memory_order_relaxed))
+  ThreadState *thread = rt.this_thread_if_any();
+  if (thread && thread->task)
+    for (const Group *up = thread->task->group; up; up = up->parent.load(std::memory_order_relaxed))
       if (up == &g)
         return set_errorf(
             CONSORT_E_BUSY,
             "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
-            task_label(*h->task), g.name.c_str());
-  const Goal goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
+            task_label(*thread->task), g.name.c_str());
+  const WaitCondition goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
   return rt.groups.collect(g, flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
 consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
-  if (const Hand *h = rt.this_hand_if_any(); h && h->task)
+  if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task",
-                      task_label(*h->task));
-  const Goal goal{.rt = rt, .call = "consort_wait_all()"};
+                      task_label(*thread->task));
+  const WaitCondition goal{.rt = rt, .call = "consort_wait_all()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "all tasks");
   return rt.groups.collect_all(flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
 consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
   if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
-  const Hand *h = rt.this_hand_if_any();
-  if (h && h->task && h->task->pub.id == name)
+  const ThreadState *thread = rt.this_thread_if_any();
+  if (thread && thread->task && thread->task->pub.id == name)
     return set_error(CONSORT_E_BUSY, "a task that waits for itself would never end");
-  Goal goal{.rt = rt, .task = name, .call = call};
-  if (h && h->task && rt.is_live(name)) {
+  WaitCondition goal{.rt = rt, .task = name, .call = call};
+  if (thread && thread->task && rt.is_live(name)) {
     // only a hint for what may be run meanwhile, and only if it is ours to wait for
     Group *g = rt.task_at(name)->group;
-    if (g && g->parent.load(std::memory_order_relaxed) == h->task->group) goal.group_of_task = g;
+    if (g && g->parent.load(std::memory_order_relaxed) == thread->task->group) goal.group_of_task = g;
   }
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
 }
 
 consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a tag"); s < 0) return s;
-  if (const Hand *h = rt.this_hand_if_any(); h && h->task)
+  if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead",
-                      task_label(*h->task));
+                      task_label(*thread->task));
   if (!n) return CONSORT_OK;
   rt.tags.begin_wait(tags, n);
-  const Goal goal{.rt = rt, .tags = tags, .ntags = n};
+  const WaitCondition goal{.rt = rt, .tags = tags, .ntags = n};
   const consort_status s = wait_for(rt, goal, timeout_ns, flags);
   rt.tags.end_wait(tags, n);
   if (s == CONSORT_E_TIMEOUT) {
@@ -198,12 +199,12 @@ consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t 
 
 consort_status wait_context(Runtime &rt, uint64_t id, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a context"); s < 0) return s;
-  if (const Hand *h = rt.this_hand_if_any(); h && h->task)
+  if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a context: wait for a group or a task, or submit a "
-                      "task that comes after", task_label(*h->task));
+                      "task that comes after", task_label(*thread->task));
   auto found = rt.policy.contexts().find(id);
   if (!found) return set_error(found.error());
-  const Goal goal{.rt = rt, .context = *found, .generation = static_cast<uint32_t>(id >> 32),
+  const WaitCondition goal{.rt = rt, .context = *found, .generation = static_cast<uint32_t>(id >> 32),
                   .call = "consort_context_wait()"};
   const consort_status s = wait_for(rt, goal, timeout_ns, flags);
   if (s >= 0 && (*found)->id() != id)
@@ -213,14 +214,14 @@ consort_status wait_context(Runtime &rt, uint64_t id, int64_t timeout_ns, uint32
 
 consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   if (const consort_status s = may_wait(rt, "the ready tasks"); s < 0) return s;
-  Hand *h = rt.this_hand();
-  if (!h) return CONSORT_E_NOMEM;
-  if (h->task)
-    return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*h->task));
+  ThreadState *thread = rt.this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
+  if (thread->task)
+    return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*thread->task));
   const Deadline deadline(rt.clock, timeout_ns);
   int64_t nap = 20'000;
   for (uint64_t flushed = CONSORT_NEVER;; nap = std::min(2 * nap, kWaitNap)) {
-    if (come_to_rest(rt, *h)) {
+    if (come_to_rest(rt, *thread)) {
       // What a policy that holds tasks back got since the last flush is ready, too. Counted before the flush: a task that
       // ends later may make others ready behind it. What this thread kept back the first rest has pushed.
       const uint64_t finished = rt.finished();
@@ -230,12 +231,12 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
       continue;
     }
     if (timeout_ns == 0 || deadline.passed()) return answer(CONSORT_E_TIMEOUT, "the ready tasks");
-    if (!rt.manual) h->parker.wait(nap);
+    if (!rt.manual) thread->parker.wait(nap);
   }
 }
 
 consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {
-  const Goal goal{.rt = rt, .hold = t, .call = "consort_acquire()"};
+  const WaitCondition goal{.rt = rt, .hold = t, .call = "consort_acquire()"};
   return wait_for(rt, goal, timeout_ns, 0);
 }
 

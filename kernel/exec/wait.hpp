@@ -28,7 +28,7 @@ class Waiter {
 // The window is full: until a quarter of it is free again, or something is and there is nothing else to run. False:
 // nothing that is pending can end unless the application does something, and that may be this very thread's to do: the
 // window gives way.
-bool wait_for_records(Hand &) noexcept;
+bool wait_for_records(ThreadState &) noexcept;
 
 // The answer of a call that tells a failure: its status, with the chain as text. The failure counts as told, unless
 // flags has CONSORT_WAIT_KEEP_FAILURE. May throw bad_alloc.
@@ -51,9 +51,10 @@ consort_status wait_granted(Runtime &, Task *hold, int64_t timeout_ns) noexcept;
 // The right to step workers by hand. Not a mutex: a body that leaves by longjmp must not keep it (mend_if_left()).
 class PumpTurn {
  public:
-  PumpTurn(Runtime &rt, Hand &h) noexcept : rt_(rt), outer_(rt.pumping.load(std::memory_order_relaxed) == &h) {
-    Hand *nobody = nullptr;
-    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(nobody, &h, std::memory_order_acquire);
+  PumpTurn(Runtime &rt, ThreadState &thread) noexcept
+      : rt_(rt), outer_(rt.pumping.load(std::memory_order_relaxed) == &thread) {
+    ThreadState *nobody = nullptr;
+    for (Backoff wait; !outer_ && !rt.pumping.compare_exchange_weak(nobody, &thread, std::memory_order_acquire);
          nobody = nullptr)
       wait.once();
   }
@@ -73,14 +74,14 @@ class PumpTurn {
 inline constexpr uint32_t kDeepestWait = 64;  // bodies that wait, on one stack, before a wait looks for its own tasks alone
 
 // One step of one worker by the calling thread, without helpers: what a manual pump does. False: nothing to do.
-bool pump_one(Runtime &, Hand &, uint32_t worker) noexcept;
+bool pump_one(Runtime &, ThreadState &, uint32_t worker) noexcept;
 // One step of each worker in turn, with a manual pump. In virtual time, when none had anything to do, the clock goes to
 // the next event instead, not beyond `latest`. False: there is nothing to do, and nothing will happen by itself.
-bool pump_all(Runtime &, Hand &, uint64_t latest) noexcept;
+bool pump_all(Runtime &, ThreadState &, uint64_t latest) noexcept;
 
 // A body left by longjmp: its caller's frames are gone, and this thread is back above them. Its task fails, its
 // worker goes on. Looked for by calls that wait; a body that was called by the one it left takes both along.
-void mend_if_left(Runtime &, Hand &, const void *here) noexcept;
+void mend_if_left(Runtime &, ThreadState &, const void *here) noexcept;
 
 // A hold's state, in Task::follow.
 namespace hold {

@@ -13,12 +13,12 @@ namespace consort {
 inline constexpr int64_t kWaitNap = 1'000'000;  // ns: the longest sleep of a wait whose end no thread announces
 
 // What is waited for: is it over, and who is to be told that somebody waits.
-struct Goal {
+struct WaitCondition {
   Runtime &rt;
   Group *group = nullptr;
   TaskName task = 0;
   Task *hold = nullptr;
-  Hand *records = nullptr;
+  ThreadState *records = nullptr;
   const uint64_t *tags = nullptr;
   uint32_t ntags = 0;
   const Context *context = nullptr;
@@ -89,23 +89,23 @@ struct Goal {
 struct RecordWait {
   bool in_vain = false;  // nothing moved any more; then the worker's turn was given up, at rest
 
-  static bool enough(const Hand &h) noexcept {
-    return h.nfree + h.returned_count.load(std::memory_order_relaxed) - h.floor >=
-           static_cast<int32_t>(std::max(1u, h.rt.window / 4));
+  static bool enough(const ThreadState &thread) noexcept {
+    return thread.nfree + thread.returned_count.load(std::memory_order_relaxed) - thread.floor >=
+           static_cast<int32_t>(std::max(1u, thread.rt.window / 4));
   }
 };
 
 // Waits: OK, TIMEOUT, or NOMEM where the calling thread has no record. Helps as flags and the thread's state allow.
-consort_status wait_for(Runtime &, const Goal &, int64_t timeout_ns, uint32_t flags) noexcept;
+consort_status wait_for(Runtime &, const WaitCondition &, int64_t timeout_ns, uint32_t flags) noexcept;
 // Asleep until the goal is reached, the deadline has passed, or (longest >= 0) one sleep of that many ns is over.
-bool sleep_until(Hand &, const Goal &, const Deadline &, int64_t longest) noexcept;
+bool sleep_until(ThreadState &, const WaitCondition &, const Deadline &, int64_t longest) noexcept;
 // Outside tasks: the caller takes a worker's turn until the goal is reached. False: no turn was to be had.
-bool help(Hand &, const Goal &, const Deadline &, RecordWait *) noexcept;
+bool help(ThreadState &, const WaitCondition &, const Deadline &, RecordWait *) noexcept;
 // Inside a task.
-consort_status wait_inside(Hand &, const Goal &, const Deadline &, bool may_help) noexcept;
+consort_status wait_inside(ThreadState &, const WaitCondition &, const Deadline &, bool may_help) noexcept;
 // With a manual pump: the caller steps the workers.
-consort_status wait_by_pumping(Hand &, const Goal &, const Deadline &) noexcept;
-bool pump_for_records(Hand &) noexcept;
+consort_status wait_by_pumping(ThreadState &, const WaitCondition &, const Deadline &) noexcept;
+bool pump_for_records(ThreadState &) noexcept;
 // In virtual time: what was submitted since the last call took its submitter so long. Before a wait looks at the clock.
 void charge_submissions(Runtime &) noexcept;
 // A wait with a timeout of 0 found nothing, in virtual time. A loop of such waits lets no time pass: after a thousand of

@@ -28,75 +28,77 @@ int64_t until_flush(const Runtime &rt, int64_t nap) noexcept {
 
 }  // namespace
 
-bool sleep_until(Hand &h, const Goal &goal, const Deadline &deadline, int64_t longest) noexcept {
+bool sleep_until(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline, int64_t longest) noexcept {
   Runtime &rt = goal.rt;
-  const Waiter waiter(rt, h.parker, goal.group);
+  const Waiter waiter(rt, thread.parker, goal.group);
   goal.announce();
-  const bool holds = goal.call && h.nholds.load(std::memory_order_relaxed);
+  const bool holds = goal.call && thread.nholds.load(std::memory_order_relaxed);
   while (!goal.surely_reached() && !deadline.passed() && longest != 0) {
     rt.policy.flush(rt);
     const int64_t left = deadline.left_ns();
     int64_t nap = left < 0 ? longest : longest < 0 ? left : std::min(left, longest);
     if (holds && (nap < 0 || nap > OwnHolds::kNap)) nap = OwnHolds::kNap;
-    h.parker.wait(until_flush(rt, nap));
-    if (holds) goal.own_holds.look(rt, h, goal.call, [&](const Task &t) { return goal.is_for(t); });
+    thread.parker.wait(until_flush(rt, nap));
+    if (holds) goal.own_holds.look(rt, thread, goal.call, [&](const Task &t) { return goal.is_for(t); });
     if (longest > 0) break;
   }
   goal.withdraw();
   return goal.reached();
 }
 
-bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *records) noexcept {
+bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline, RecordWait *records) noexcept {
   Runtime &rt = goal.rt;
-  Worker *w = h.lease;
-  if (!w || !w->lease_to_held(h)) {
-    w = h.lease = nullptr;
+  Worker *w = thread.lease;
+  if (!w || !w->lease_to_held(thread)) {
+    w = thread.lease = nullptr;
     for (auto &candidate : rt.workers)
-      if (candidate->try_lease(h, true)) break;
-    w = h.lease;
-    if (!w || !w->lease_to_held(h)) return false;
+      if (candidate->try_lease(thread, true)) break;
+    w = thread.lease;
+    if (!w || !w->lease_to_held(thread)) return false;
   }
   const uint32_t outer_worker = current_worker();
   set_current_worker(w->id);
-  h.seat = w;
+  thread.seat = w;
   w->push_kept();
   {
     Frame frame(*w);
     uint32_t idle = 0;
     while (!goal.reached()) {
-      const bool did = w->steps(h, frame, kLookEvery) > 0;
-      if (h.seat != w) break;
-      if (records && records->enough(h)) break;
+      const bool did = w->steps(thread, frame, kLookEvery) > 0;
+      if (thread.seat != w) break;
+      if (records && records->enough(thread)) break;
       if (did && !deadline.passed()) {
         idle = 0;
         continue;
       }
-      if (idle == 0) settle_down(rt, h);
+      if (idle == 0) settle_down(rt, thread);
       if (goal.reached() || deadline.passed()) break;
       if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
       rt.policy.flush(rt);
-      w->show_asleep(h.parker);
-      if (w->step(h, frame)) {
-        if (h.seat != w) break;
+      w->show_asleep(thread.parker);
+      if (w->step(thread, frame)) {
+        if (thread.seat != w) break;
         w->show_awake();
         idle = 0;
         continue;
       }
       {
-        const Waiter waiter(rt, h.parker, goal.group);
+        const Waiter waiter(rt, thread.parker, goal.group);
         goal.announce();
         w->resting.store(true, std::memory_order_release);
         if (!goal.surely_reached()) {
           if (records && stands_still(rt)) records->in_vain = true;
-          else h.parker.wait(records ? kWaitNap : until_flush(rt, deadline.left_ns()));  // no thread announces that all rest
+          else
+            thread.parker.wait(records ? kWaitNap
+                                       : until_flush(rt, deadline.left_ns()));  // no thread announces that all rest
         }
         w->resting.store(false, std::memory_order_release);
         goal.withdraw();
       }
       if (records && records->in_vain) {
-        if (w->lie_down(h, frame)) break;
+        if (w->lie_down(thread, frame)) break;
         records->in_vain = false;  // there was something after all
-        if (h.seat != w) break;
+        if (thread.seat != w) break;
         w->show_awake();
         idle = 0;
         continue;
@@ -105,12 +107,12 @@ bool help(Hand &h, const Goal &goal, const Deadline &deadline, RecordWait *recor
       idle = rt.spin_rounds;
       if (records) break;  // nothing to run and nothing came back: the caller decides
     }
-    settle_down(rt, h);
+    settle_down(rt, thread);
   }
   set_current_worker(outer_worker);
-  if (h.seat == w) w->held_to_lease(h);
-  else h.lease = nullptr;  // a body waited, and somebody else has the worker now
-  h.seat = nullptr;
+  if (thread.seat == w) w->held_to_lease(thread);
+  else thread.lease = nullptr;  // a body waited, and somebody else has the worker now
+  thread.seat = nullptr;
   return true;
 }
 
@@ -120,64 +122,67 @@ namespace {
 
 // Gives the token to somebody else and sleeps; takes it back if it is free then, or before if the caller may run
 // others' tasks and nobody else would go on there.
-void sleep_without_seat(Hand &h, const Goal &goal, const Deadline &deadline, bool may_run) noexcept {
-  Worker *const w = h.seat ? h.seat : h.crew_of;
-  settle_down(goal.rt, h);
-  if (!h.seat) Worker::end_lease(h);  // the body had no turn, and submitted
-  bool staffed = !w || (h.seat ? w->leave_to_spare(h) : !w->vacant() || w->fill_vacancy(h));
+void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline,
+                        bool may_run) noexcept {
+  Worker *const w = thread.seat ? thread.seat : thread.crew_of;
+  settle_down(goal.rt, thread);
+  if (!thread.seat) Worker::end_lease(thread);  // the body had no turn, and submitted
+  bool staffed = !w || (thread.seat ? w->leave_to_spare(thread) : !w->vacant() || w->fill_vacancy(thread));
   if (!staffed) say_that_threads_ran_out(goal.rt);
   // Once threads have run out nobody sleeps without a limit: who is on duty is looked after meanwhile.
   while (!goal.reached() && !deadline.passed()) {
-    if (!staffed && may_run && h.stack.any() && w->try_return(h)) return;
+    if (!staffed && may_run && thread.stack.any() && w->try_return(thread)) return;
     const bool watch = !staffed || goal.rt.said_no_thread.load(std::memory_order_relaxed);
-    sleep_until(h, goal, deadline, watch ? kNoThread : -1);
-    if (w && watch) staffed = w->fill_vacancy(h);
+    sleep_until(thread, goal, deadline, watch ? kNoThread : -1);
+    if (w && watch) staffed = w->fill_vacancy(thread);
   }
-  if (w) w->try_return(h);
+  if (w) w->try_return(thread);
 }
 
 // No thread is to be had that would go on here while the caller sleeps: it keeps the worker, and runs whatever comes
 // on top of the body that waits. Somebody else's task may so hold that body up, but nobody else could run it.
-void stay_and_run_anything(Worker &w, Hand &h, Frame &frame, const Goal &goal, const Deadline &deadline) noexcept {
+void stay_and_run_anything(Worker &w, ThreadState &thread, Frame &frame, const WaitCondition &goal,
+                           const Deadline &deadline) noexcept {
   Runtime &rt = goal.rt;
   say_that_threads_ran_out(rt);
-  if (w.step(h, frame)) return;
+  if (w.step(thread, frame)) return;
   rt.policy.flush(rt);
-  w.show_asleep(h.parker);
-  if (!w.step(h, frame)) {
-    const Waiter waiter(rt, h.parker, goal.group);
+  w.show_asleep(thread.parker);
+  if (!w.step(thread, frame)) {
+    const Waiter waiter(rt, thread.parker, goal.group);
     goal.announce();
-    h.away.store(true, std::memory_order_release);  // as if it had no turn: a body is under way, and sleeps
+    thread.away.store(true, std::memory_order_release);  // as if it had no turn: a body is under way, and sleeps
     w.resting.store(true, std::memory_order_release);
-    if (!goal.surely_reached()) h.parker.wait(until_flush(rt, deadline.left_ns()));
+    if (!goal.surely_reached()) thread.parker.wait(until_flush(rt, deadline.left_ns()));
     w.resting.store(false, std::memory_order_release);
-    h.away.store(false, std::memory_order_release);
+    thread.away.store(false, std::memory_order_release);
     goal.withdraw();
   }
-  if (h.seat == &w) w.show_awake();
+  if (thread.seat == &w) w.show_awake();
 }
 
 }  // namespace
 
-consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, bool may_help) noexcept {
+consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline,
+                           bool may_help) noexcept {
   Runtime &rt = goal.rt;
-  const auto must_stay = [&](Worker &w) { return !w.relief(h) && h.stack.any(); };
+  const auto must_stay = [&](Worker &w) { return !w.relief(thread) && thread.stack.any(); };
   while (!goal.reached() && !deadline.passed()) {
-    Worker *const w = h.seat;  // nullptr: lost, in a body that ran here or while asleep
+    Worker *const w = thread.seat;  // nullptr: lost, in a body that ran here or while asleep
     const bool helps = may_help && !(w && w->queue);
-    if (!w || !helps || (h.depth >= kDeepestWait && !must_stay(*w))) {
-      sleep_without_seat(h, goal, deadline, helps);
+    if (!w || !helps || (thread.depth >= kDeepestWait && !must_stay(*w))) {
+      sleep_without_seat(thread, goal, deadline, helps);
       continue;
     }
-    const uint32_t outer_depth = h.depth++;
+    const uint32_t outer_depth = thread.depth++;
     Frame frame(*w);
     uint32_t idle = 0;
-    while (h.seat == w && !goal.reached() && !deadline.passed()) {
+    while (thread.seat == w && !goal.reached() && !deadline.passed()) {
       consort_pick pick;
       if (rt.policy.pop(w->id, &pick)) {
         Task *t = reinterpret_cast<Task *>(pick.task);
         if (goal.may_run(*t) && !rt.topology->team(pick.team)) {
-          w->run(h, frame, t, pick.impl);
+          w->run(thread, frame, t, pick.impl);
           idle = 0;
           continue;
         }
@@ -185,38 +190,38 @@ consort_status wait_inside(Hand &h, const Goal &goal, const Deadline &deadline, 
         // where it was.
         rt.policy.push(rt, w->id, &t, 1, CONSORT_PUSH_RETRIED);
       } else {
-        if (idle == 0) settle_down(rt, h);
+        if (idle == 0) settle_down(rt, thread);
         if (++idle < rt.spin_rounds) {
           pause();
           continue;
         }
         idle = 0;
       }
-      if (must_stay(*w)) stay_and_run_anything(*w, h, frame, goal, deadline);
-      else sleep_without_seat(h, goal, deadline, true);
+      if (must_stay(*w)) stay_and_run_anything(*w, thread, frame, goal, deadline);
+      else sleep_without_seat(thread, goal, deadline, true);
     }
-    h.depth = outer_depth;  // mend_if_left() may have changed it
+    thread.depth = outer_depth;  // mend_if_left() may have changed it
   }
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 
-bool wait_for_records(Hand &h) noexcept {
-  Runtime &rt = h.rt;
-  if (rt.manual) return pump_for_records(h);
-  const Goal goal{rt, nullptr, 0, nullptr, &h};
+bool wait_for_records(ThreadState &thread) noexcept {
+  Runtime &rt = thread.rt;
+  if (rt.manual) return pump_for_records(thread);
+  const WaitCondition goal{rt, nullptr, 0, nullptr, &thread};
   const Deadline never(rt.clock, -1);
   RecordWait wait;
   // What gave way goes on doing so for as long as nothing moves: a graph is being built that waits for a tag.
-  if (h.gave_way && !h.lease && !goal.reached() && stands_still(rt)) wait.in_vain = true;
-  while (!wait.in_vain && !wait.enough(h)) {
-    const bool helped = help(h, goal, never, &wait);
-    h.drain_returned();
-    if (h.nfree > h.floor) return true;  // not a quarter, but nobody here to wait with
+  if (thread.gave_way && !thread.lease && !goal.reached() && stands_still(rt)) wait.in_vain = true;
+  while (!wait.in_vain && !wait.enough(thread)) {
+    const bool helped = help(thread, goal, never, &wait);
+    thread.drain_returned();
+    if (thread.nfree > thread.floor) return true;  // not a quarter, but nobody here to wait with
     if (helped || wait.in_vain) continue;
     rt.policy.flush(rt);
-    if (!sleep_until(h, goal, never, kWaitNap)) wait.in_vain = stands_still(rt);
+    if (!sleep_until(thread, goal, never, kWaitNap)) wait.in_vain = stands_still(rt);
   }
-  if (wait.in_vain) h.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
+  if (wait.in_vain) thread.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
   return !wait.in_vain;
 }
 

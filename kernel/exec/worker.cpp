@@ -26,7 +26,10 @@ constexpr uint32_t kQuietTicks = 40;        // a token held by a caller: after s
 // What a thread is in the middle of, kept while it runs other bodies on top of that.
 class OnTop {
  public:
-  OnTop(Hand &h, void *frame) noexcept : h_(h), body_(h.task), frame_(h.frame), chain_(h.chain) { h.frame = frame; }
+  OnTop(ThreadState &thread, void *frame) noexcept
+      : h_(thread), body_(thread.task), frame_(thread.frame), chain_(thread.chain) {
+    thread.frame = frame;
+  }
   ~OnTop() {
     h_.task = body_;
     h_.frame = frame_;
@@ -37,7 +40,7 @@ class OnTop {
   const Task *body() const noexcept { return body_; }  // nullptr: none, it only steps
 
  private:
-  Hand &h_;
+  ThreadState &h_;
   Task *const body_;
   void *const frame_;
   const Chain chain_;
@@ -71,16 +74,17 @@ void Worker::give_up() noexcept {
   wake_duty();
 }
 
-bool Worker::try_lease(Hand &h, bool for_now) noexcept {
+bool Worker::try_lease(ThreadState &thread, bool for_now) noexcept {
   uint32_t free = token::kFree;
-  if (leased_to(h)) {  // lent
-    h.lease = this;
+  if (leased_to(thread)) {  // lent
+    thread.lease = this;
     return true;
   }
   // Whom a gang calls is not lent: its own thread is to join. But whoever waits may be the only one to step it.
   const auto wanted = [&]() noexcept { return !for_now && called.load(std::memory_order_relaxed); };
   if (queue || wanted() || token.load(std::memory_order_relaxed) != free ||
-      !token.compare_exchange_strong(free, token::lease(h.id), std::memory_order_acquire, std::memory_order_relaxed))
+      !token.compare_exchange_strong(free, token::lease(thread.id), std::memory_order_acquire,
+                                     std::memory_order_relaxed))
     return false;
   if (wanted()) [[unlikely]] {
     give_up();
@@ -91,7 +95,7 @@ bool Worker::try_lease(Hand &h, bool for_now) noexcept {
     token.store(token::kFree, std::memory_order_release);
     return false;
   }
-  h.lease = this;
+  thread.lease = this;
   show_awake();
   // Pairs with the heavy fence at the end of watch(). The exchange above is no fence: on a weakly ordered processor the
   // look at `watched` may come before the lease is visible.
@@ -100,48 +104,48 @@ bool Worker::try_lease(Hand &h, bool for_now) noexcept {
   return true;
 }
 
-bool Worker::lease_to_held(Hand &h) noexcept {
-  uint32_t mine = token::lease(h.id);
+bool Worker::lease_to_held(ThreadState &thread) noexcept {
+  uint32_t mine = token::lease(thread.id);
   return token.compare_exchange_strong(mine, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed);
 }
 
-void Worker::held_to_lease(Hand &h) noexcept {
+void Worker::held_to_lease(ThreadState &thread) noexcept {
   if (vacant()) [[unlikely]] {
-    h.lease = nullptr;
+    thread.lease = nullptr;
     return give_up();
   }
-  token.store(token::lease(h.id), std::memory_order_release);
+  token.store(token::lease(thread.id), std::memory_order_release);
   // A lease is always watched: else a worker would be lost to everybody while its lessee does something else.
   fence::light(rt.asymmetric);  // pairs with the heavy fence at the end of watch()
   if (!watched.load(std::memory_order_relaxed)) wake_duty();
 }
 
-void Worker::end_lease(Hand &h) noexcept {
-  Worker *const w = std::exchange(h.lease, nullptr);
-  if (!w || !w->lease_to_held(h)) return;
+void Worker::end_lease(ThreadState &thread) noexcept {
+  Worker *const w = std::exchange(thread.lease, nullptr);
+  if (!w || !w->lease_to_held(thread)) return;
   w->push_kept();
   w->give_up();
 }
 
-void Worker::ask_for_lease(Hand &h) noexcept {
+void Worker::ask_for_lease(ThreadState &thread) noexcept {
   uint32_t nobody = 0;
   if (!queue && token.load(std::memory_order_relaxed) == token::kHeld)
-    asked.compare_exchange_strong(nobody, token::lease(h.id), std::memory_order_relaxed);
+    asked.compare_exchange_strong(nobody, token::lease(thread.id), std::memory_order_relaxed);
 }
 
 // A lease that is not wanted any more comes back with the first tick. Only between short tasks: after long ones a
 // submitter may be through before it is seen, and what waits here would wait for that tick.
-bool Worker::lend(Hand &h) noexcept {
+bool Worker::lend(ThreadState &thread) noexcept {
   const uint64_t now = rt.clock.now(), n = ran.load(std::memory_order_relaxed);
   const uint64_t since = std::exchange(asked_since_, now), before = std::exchange(asked_at_, n);
   if (!since) return false;  // seen first: how long do the next ones take?
   asked_since_ = 0;
   const uint32_t lease = asked.exchange(0, std::memory_order_relaxed);
   if (now - since > (n - before) * kShort) return false;
-  settle_down(rt, h);
-  h.seat = nullptr;
+  settle_down(rt, thread);
+  thread.seat = nullptr;
   token.store(lease, std::memory_order_release);  // pairs with leased_to()
-  if (duty_.load(std::memory_order_acquire) != &h.parker) wake_duty();  // who watches it; else the caller does
+  if (duty_.load(std::memory_order_acquire) != &thread.parker) wake_duty();  // who watches it; else the caller does
   return true;
 }
 
@@ -166,10 +170,10 @@ void Worker::show_awake() noexcept {
 // more. Either it sees the token free, or this thread sees that its parker was taken. The waker takes the parker, then
 // wakes (release); the woken thread (acquire) looks at the token after that. So if its look comes before the store of
 // kFree below, the parker was taken before that store, too, and the look behind the heavy fence sees it.
-bool Worker::lie_down(Hand &h, Frame &f) noexcept {
+bool Worker::lie_down(ThreadState &thread, Frame &f) noexcept {
   show_asleep(*duty_.load(std::memory_order_acquire));
-  if (step(h, f)) return false;
-  h.seat = nullptr;
+  if (step(thread, f)) return false;
+  thread.seat = nullptr;
   token.store(token::kFree, std::memory_order_release);
   fence::heavy();
   if (!sleeping.load(std::memory_order_relaxed)) wake_duty();
@@ -218,49 +222,50 @@ Task *Worker::next_bound() noexcept {
 }
 
 // One task and the successors that run in place; how many that were.
-inline uint64_t Worker::run_chain(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
-  h.chain = {0, rt.bypass, 0};
+inline uint64_t Worker::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
+  thread.chain = {0, rt.bypass, 0};
   do {
-    if (!h.out.counts_for(t->group->number)) [[unlikely]] turn_out(rt, h, *t->group);  // before a body that may be long
+    if (!thread.out.counts_for(t->group->number)) [[unlikely]]
+      turn_out(rt, thread, *t->group);  // before a body that may be long
     consort_status status = prepare(rt, *this, f, t, impl);
     if (status == CONSORT_OK) [[likely]] {
-      h.task = t;
+      thread.task = t;
       status =
           rt.observed.load(std::memory_order_relaxed) ? observed_body(rt, *this, f, t) : guarded_call(f.fn, &f.call);
       if (status < 0) [[unlikely]] record_failure(rt, t, status, error_text(), nullptr, id, nullptr);
     } else if (status > 0) {
       break;  // somebody else's now
     }
-    ++h.chain.run;
-    if (h.seat != this) [[unlikely]] {
+    ++thread.chain.run;
+    if (thread.seat != this) [[unlikely]] {
       extra_ran.fetch_add(1, std::memory_order_relaxed);
-      complete(rt, h, t, status, nullptr);
+      complete(rt, thread, t, status, nullptr);
       break;
     }
     // Before its end is told: who has waited for it finds it counted.
     ran.store(ran.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    t = status >= 0 ? complete_plain(rt, h, t, this) : complete(rt, h, t, status, this);
+    t = status >= 0 ? complete_plain(rt, thread, t, this) : complete(rt, thread, t, status, this);
     impl = CONSORT_NONE;
   } while (t);
-  return h.chain.run;
+  return thread.chain.run;
 }
 
-void Worker::run(Hand &h, Frame &f, Task *t, uint32_t impl) noexcept {
-  const OnTop on_top(h, __builtin_frame_address(0));
-  run_chain(h, f, t, impl);
+void Worker::run(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
+  const OnTop on_top(thread, __builtin_frame_address(0));
+  run_chain(thread, f, t, impl);
 }
 
-uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
-  if (queue) [[unlikely]] return queue->step(h);
-  const OnTop on_top(h, __builtin_frame_address(0));
+uint32_t Worker::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept {
+  if (queue) [[unlikely]] return queue->step(thread);
+  const OnTop on_top(thread, __builtin_frame_address(0));
   uint32_t step = 0;
   bool handed = false;  // a task went to the policy, which may give it to a worker that the caller has looked at already
   while (step < most) {
     consort_pick pick;
     if (called.load(std::memory_order_acquire)) [[unlikely]] {
-      const Gangs::Turn turn = rt.gangs.turn(*this, h, f);
+      const Gangs::Turn turn = rt.gangs.turn(*this, thread, f);
       step += turn == Gangs::Turn::kDid;
-      if (turn == Gangs::Turn::kIdle || h.seat != this) break;
+      if (turn == Gangs::Turn::kIdle || thread.seat != this) break;
       if (turn == Gangs::Turn::kDid) continue;
     }
     if (bound || mailbox.load(std::memory_order_relaxed)) [[unlikely]] {
@@ -275,11 +280,11 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
     if (const Team *team = rt.topology->team(pick.team)) [[unlikely]] {
       ++step;
       Task *const t = reinterpret_cast<Task *>(pick.task);
-      if (rt.gangs.form(*this, h, t, pick.impl, *team) != Gangs::Formed::kAlone) continue;
+      if (rt.gangs.form(*this, thread, t, pick.impl, *team) != Gangs::Formed::kAlone) continue;
     }
-    step += 1 + static_cast<uint32_t>(run_chain(h, f, reinterpret_cast<Task *>(pick.task), pick.impl) / kChain);
-    if (h.seat != this) [[unlikely]] {
-      if (!on_top.body()) h.away.store(false, std::memory_order_release);
+    step += 1 + static_cast<uint32_t>(run_chain(thread, f, reinterpret_cast<Task *>(pick.task), pick.impl) / kChain);
+    if (thread.seat != this) [[unlikely]] {
+      if (!on_top.body()) thread.away.store(false, std::memory_order_release);
       break;
     }
   }
@@ -290,31 +295,32 @@ uint32_t Worker::steps(Hand &h, Frame &f, uint32_t most) noexcept {
 
 Result<void> Worker::start_thread() {
   std::lock_guard lock(crew_mutex_);
-  Hand *h = nullptr;
+  ThreadState *thread = nullptr;
   try {
     threads_.reserve(threads_.size() + 1);
     crew_.reserve(crew_.size() + 1);
     spares_.reserve(crew_.size() + 1);
-    h = rt.hands.adopt_or_add(rt, rt.return_batch);
-    if (!h) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
+    thread = rt.threads.adopt_or_add(rt, rt.return_batch);
+    if (!thread) return error(CONSORT_E_NOMEM, "no memory for the thread of worker " + unit.name);
     // its first look at duty_ may take the lock: after us
-    threads_.emplace_back([this, h]() mutable { thread_main(h); });
+    threads_.emplace_back([this, thread]() mutable { thread_main(thread); });
   } catch (const std::exception &e) {
-    if (h) h->orphan.store(true, std::memory_order_release);  // the next thread's; pairs with adopt_or_add()
+    if (thread) thread->orphan.store(true, std::memory_order_release);  // the next thread's; pairs with adopt_or_add()
     return error(CONSORT_E_NOMEM, "no thread for worker " + unit.name + ": " + e.what());
   }
-  crew_.push_back(&h->parker);
-  if (!duty_.load(std::memory_order_relaxed)) duty_.store(&h->parker, std::memory_order_release);
-  else if (std::find(spares_.begin(), spares_.end(), &h->parker) == spares_.end()) spares_.push_back(&h->parker);
+  crew_.push_back(&thread->parker);
+  if (!duty_.load(std::memory_order_relaxed)) duty_.store(&thread->parker, std::memory_order_release);
+  else if (std::find(spares_.begin(), spares_.end(), &thread->parker) == spares_.end())
+    spares_.push_back(&thread->parker);
   return {};
 }
 
-bool Worker::spare_at_hand(Hand &h) noexcept try {
+bool Worker::spare_at_hand(ThreadState &thread) noexcept try {
   {
     std::lock_guard lock(crew_mutex_);
     // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main()
     // looks first, and takes then): a spare is one who rests, not one who waits in a body.
-    std::erase(spares_, &h.parker);
+    std::erase(spares_, &thread.parker);
     if (!spares_.empty()) return true;
   }
   return static_cast<bool>(start_thread());
@@ -330,29 +336,29 @@ bool Worker::promote_spare() noexcept {
   return true;
 }
 
-bool Worker::relief(Hand &h) noexcept {
-  const bool on_duty = duty_.load(std::memory_order_relaxed) == &h.parker;
-  return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || spare_at_hand(h);
+bool Worker::relief(ThreadState &thread) noexcept {
+  const bool on_duty = duty_.load(std::memory_order_relaxed) == &thread.parker;
+  return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || spare_at_hand(thread);
 }
 
 // The caller is about to sleep inside a body. One of the crew leaves its duty to a spare; a caller from outside was
 // never on duty. Where the system gives no thread the duty is vacant: until a spare, or the caller, comes back to it.
-bool Worker::leave_to_spare(Hand &h) noexcept {
-  const bool relieved = relief(h);
+bool Worker::leave_to_spare(ThreadState &thread) noexcept {
+  const bool relieved = relief(thread);
   {
     std::lock_guard lock(crew_mutex_);
-    std::erase(spares_, &h.parker);
-    if (duty_.load(std::memory_order_relaxed) == &h.parker || vacant_.load(std::memory_order_relaxed))
+    std::erase(spares_, &thread.parker);
+    if (duty_.load(std::memory_order_relaxed) == &thread.parker || vacant_.load(std::memory_order_relaxed))
       if (!promote_spare()) vacant_.store(true, std::memory_order_relaxed);
   }
-  h.seat = nullptr;
-  h.away.store(h.task != nullptr, std::memory_order_release);
+  thread.seat = nullptr;
+  thread.away.store(thread.task != nullptr, std::memory_order_release);
   give_up();
   return relieved;
 }
 
-bool Worker::fill_vacancy(Hand &h) noexcept {
-  if (vacant_.load(std::memory_order_relaxed) && spare_at_hand(h)) {
+bool Worker::fill_vacancy(ThreadState &thread) noexcept {
+  if (vacant_.load(std::memory_order_relaxed) && spare_at_hand(thread)) {
     std::lock_guard lock(crew_mutex_);
     if (vacant_.load(std::memory_order_relaxed)) promote_spare();
   }
@@ -361,19 +367,19 @@ bool Worker::fill_vacancy(Hand &h) noexcept {
   return true;
 }
 
-bool Worker::try_return(Hand &h) noexcept {
+bool Worker::try_return(ThreadState &thread) noexcept {
   if (!try_take()) return false;
   {
     std::lock_guard lock(crew_mutex_);
-    if (std::find(crew_.begin(), crew_.end(), &h.parker) != crew_.end()) {  // on duty again, instead of its spare
-      Parker *other = duty_.exchange(&h.parker, std::memory_order_acq_rel);
+    if (std::find(crew_.begin(), crew_.end(), &thread.parker) != crew_.end()) {  // on duty again, instead of its spare
+      Parker *other = duty_.exchange(&thread.parker, std::memory_order_acq_rel);
       const bool waits = vacant_.exchange(false, std::memory_order_relaxed);
-      if (other != &h.parker && !waits) spares_.push_back(other);
+      if (other != &thread.parker && !waits) spares_.push_back(other);
     }
   }
   show_awake();
-  h.seat = this;
-  h.away.store(false, std::memory_order_release);
+  thread.seat = this;
+  thread.away.store(false, std::memory_order_release);
   return true;
 }
 
@@ -387,10 +393,10 @@ void Worker::join() {
   threads_.clear();
 }
 
-void Worker::thread_main(Hand *&mine) {
-  Hand &h = *mine;
-  keep_hand(rt, h);
-  h.crew_of = this;
+void Worker::thread_main(ThreadState *&mine) {
+  ThreadState &thread = *mine;
+  keep_thread(rt, thread);
+  thread.crew_of = this;
   set_current_worker(id);
   name_this_thread(unit.name.c_str());
   sharpen_timers_of_this_thread();
@@ -403,89 +409,89 @@ void Worker::thread_main(Hand *&mine) {
   }
   Frame frame(*this);
   while (!rt.stopping.load(std::memory_order_acquire)) {
-    if (duty_.load(std::memory_order_acquire) != &h.parker) {
-      rest_as_spare(h);
+    if (duty_.load(std::memory_order_acquire) != &thread.parker) {
+      rest_as_spare(thread);
       continue;
     }
-    if (vacant_.load(std::memory_order_relaxed)) end_vacancy(h);  // the body that waited is over
-    if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(h))) {
-      pump(h, frame);
+    if (vacant_.load(std::memory_order_relaxed)) end_vacancy(thread);  // the body that waited is over
+    if (try_take() || (token::is_lease(token.load(std::memory_order_relaxed)) && watch(thread))) {
+      pump(thread, frame);
     } else if (token.load(std::memory_order_relaxed) == token::kHeld && !rt.stopping.load(std::memory_order_acquire)) {
-      h.parker.wait(-1);  // looked at again, for watch() may have taken the wake that comes with the end
+      thread.parker.wait(-1);  // looked at again, for watch() may have taken the wake that comes with the end
     }
   }
 }
 
-void Worker::end_vacancy(const Hand &h) noexcept {
+void Worker::end_vacancy(const ThreadState &thread) noexcept {
   std::lock_guard lock(crew_mutex_);
-  if (duty_.load(std::memory_order_relaxed) == &h.parker) vacant_.store(false, std::memory_order_relaxed);
+  if (duty_.load(std::memory_order_relaxed) == &thread.parker) vacant_.store(false, std::memory_order_relaxed);
 }
 
 // Off duty: sleeps until it is made to be on duty, or all stop.
-void Worker::rest_as_spare(Hand &h) {
+void Worker::rest_as_spare(ThreadState &thread) {
   {
     std::lock_guard lock(crew_mutex_);
-    if (duty_.load(std::memory_order_relaxed) == &h.parker) return;
-    if (std::find(spares_.begin(), spares_.end(), &h.parker) == spares_.end()) spares_.push_back(&h.parker);
+    if (duty_.load(std::memory_order_relaxed) == &thread.parker) return;
+    if (std::find(spares_.begin(), spares_.end(), &thread.parker) == spares_.end()) spares_.push_back(&thread.parker);
   }
-  h.parker.wait(-1);
+  thread.parker.wait(-1);
 }
 
 // Runs with the token until it has to give it up: nothing to do, or somebody wants it back.
-void Worker::pump(Hand &h, Frame &f) {
-  h.seat = this;
+void Worker::pump(ThreadState &thread, Frame &f) {
+  thread.seat = this;
   show_awake();
   push_kept();
   uint32_t idle = 0;
   while (!rt.stopping.load(std::memory_order_relaxed)) {
-    if (steps(h, f, kBurst)) {
-      if (h.seat != this) return settle_down(rt, h);
-      if (asked.load(std::memory_order_relaxed) && !called.load(std::memory_order_relaxed) && lend(h)) return;
-      rt.policy.review(rt, h);
+    if (steps(thread, f, kBurst)) {
+      if (thread.seat != this) return settle_down(rt, thread);
+      if (asked.load(std::memory_order_relaxed) && !called.load(std::memory_order_relaxed) && lend(thread)) return;
+      rt.policy.review(rt, thread);
       idle = 0;
       continue;
     }
-    if (idle == 0) settle_down(rt, h);
+    if (idle == 0) settle_down(rt, thread);
     if ((idle += look_again_later(idle)) < rt.spin_rounds) continue;
     // see leave_to_spare(): who is on duty sleeps here, and is woken
-    if (duty_.load(std::memory_order_relaxed) != &h.parker) break;
-    show_asleep(h.parker);
-    if (step(h, f)) {
-      if (h.seat != this) return settle_down(rt, h);
+    if (duty_.load(std::memory_order_relaxed) != &thread.parker) break;
+    show_asleep(thread.parker);
+    if (step(thread, f)) {
+      if (thread.seat != this) return settle_down(rt, thread);
       show_awake();
       idle = 0;
       continue;
     }
     if (queue && queue->busy()) {
-      queue->rest(h.parker);
+      queue->rest(thread.parker);
       show_awake();
       continue;
     }
-    h.seat = nullptr;
+    thread.seat = nullptr;
     token.store(token::kFree, std::memory_order_release);
-    h.parker.wait(-1);
+    thread.parker.wait(-1);
     return;  // the bit stays until somebody takes the token: a wake in between is remembered by the parker
   }
-  settle_down(rt, h);
-  h.seat = nullptr;
+  settle_down(rt, thread);
+  thread.seat = nullptr;
   give_up();
 }
 
-bool Worker::watch(Hand &h) {
+bool Worker::watch(ThreadState &thread) {
   watched.store(true, std::memory_order_relaxed);
   uint64_t seen = 0;
   if (const uint32_t t = token.load(std::memory_order_relaxed); token::is_lease(t))
-    seen = rt.hands.at(token::hand_of(t))->in.turn.load(std::memory_order_relaxed);
+    seen = rt.threads.at(token::thread_of(t))->in.turn.load(std::memory_order_relaxed);
   int64_t tick = kTick;
   for (uint32_t quiet = 0; !rt.stopping.load(std::memory_order_acquire);) {
-    h.parker.wait(tick);
+    thread.parker.wait(tick);
     uint32_t t = token.load(std::memory_order_relaxed);
     if (t == token::kFree) break;
     if (t == token::kHeld) {
       if (++quiet < kQuietTicks) continue;
       break;
     }
-    Hand &owner = *rt.hands.at(token::hand_of(t));
+    ThreadState &owner = *rt.threads.at(token::thread_of(t));
     const uint64_t now = owner.in.turn.load(std::memory_order_relaxed);
     if (now != seen && !called.load(std::memory_order_relaxed)) {  // others would wait for this one
       tick = std::min(tick * 2, kLongTick);

@@ -12,7 +12,7 @@
 //
 // A task that waits inside its body gives the token up. When its wait is over it takes the token back if that is
 // free, and else goes on without: an extra thread for a while is better than one that waits for a stranger. So
-// whoever ran a body looks afterwards whether it still sits here (Hand::seat).
+// whoever ran a body looks afterwards whether it still sits here (ThreadState::seat).
 //
 // step() never blocks. Fields are the token holder's, but for those that say otherwise.
 #pragma once
@@ -33,9 +33,9 @@ class Queue;
 
 namespace token {
 inline constexpr uint32_t kFree = 0, kHeld = 1;
-constexpr uint32_t lease(uint16_t hand) { return (uint32_t{hand} + 1) << 1; }
+constexpr uint32_t lease(uint16_t thread) { return (uint32_t{thread} + 1) << 1; }
 constexpr bool is_lease(uint32_t t) { return t > kHeld; }
-constexpr uint16_t hand_of(uint32_t t) { return static_cast<uint16_t>((t >> 1) - 1); }
+constexpr uint16_t thread_of(uint32_t t) { return static_cast<uint16_t>((t >> 1) - 1); }
 }  // namespace token
 
 // What a body is called with, apart from the task. One per nesting of pumps, on the stack.
@@ -73,8 +73,8 @@ struct Worker {
   std::atomic<bool> watched{false};              // [any] the thread on duty looks every tick; see watch()
   std::atomic<bool> resting{false};              // [any] whoever helps here sleeps, with the token; see quiescence.cpp
   std::atomic<Parker *> sleeping{nullptr};       // [any] whom a wake for this worker reaches; see show_asleep(), rouse()
-  // [any] the hand that holds the token in pump_one(); it alone finds itself
-  std::atomic<Hand *> pumped_by{nullptr};  // so relaxed
+  // [any] the thread state that holds the token in pump_one(); it alone finds itself
+  std::atomic<ThreadState *> pumped_by{nullptr};  // so relaxed
   // [any] tasks bound to this worker, linked by pub.sched[0], newest first
   std::atomic<Task *> mailbox{nullptr};  // release in post(), acquire in next_bound()
   std::atomic<uint32_t> staging{0};              // [any] tasks popped here whose data are on their way; relaxed: a count
@@ -108,24 +108,27 @@ struct Worker {
   // -- the token --
   bool try_take() noexcept;                      // free → held
   void give_up() noexcept;                       // held → free; the thread on duty is told if there is work
-  // free → leased to the hand; refused while the duty is vacant, for nobody would watch it, unless it is for_now:
+  // free → leased to the thread state; refused while the duty is vacant, for nobody would watch it, unless it is for_now:
   // lease_to_held() follows at once
-  bool try_lease(Hand &, bool for_now = false) noexcept;
-  bool lease_to_held(Hand &) noexcept;
-  void held_to_lease(Hand &) noexcept;           // or free: see try_lease()
-  static void end_lease(Hand &) noexcept;        // whichever the hand has: free, what was kept back is handed over
+  bool try_lease(ThreadState &, bool for_now = false) noexcept;
+  bool lease_to_held(ThreadState &) noexcept;
+  void held_to_lease(ThreadState &) noexcept;           // or free: see try_lease()
+  static void end_lease(
+      ThreadState &) noexcept;  // whichever the thread state has: free, what was kept back is handed over
   // acquire pairs with the release in lend(): the worker's own fields move with the token
-  bool leased_to(const Hand &h) const noexcept { return token.load(std::memory_order_acquire) == token::lease(h.id); }
-  void ask_for_lease(Hand &) noexcept;           // of the thread on duty
+  bool leased_to(const ThreadState &thread) const noexcept {
+    return token.load(std::memory_order_acquire) == token::lease(thread.id);
+  }
+  void ask_for_lease(ThreadState &) noexcept;           // of the thread on duty
   void wake_duty() noexcept;
   // held → free at rest: a push wakes the thread on duty. False: there was something to do, and it was done; the seat
   // may be lost.
-  bool lie_down(Hand &, Frame &) noexcept;
+  bool lie_down(ThreadState &, Frame &) noexcept;
 
-  // -- steps; the caller holds the token and sits here (Hand::seat) --
-  bool step(Hand &h, Frame &f) noexcept { return steps(h, f, 1) > 0; }  // false: nothing to do now
-  uint32_t steps(Hand &, Frame &, uint32_t most) noexcept;  // fewer: nothing to do now, or the seat is lost
-  void run(Hand &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place; the seat may be lost
+  // -- steps; the caller holds the token and sits here (ThreadState::seat) --
+  bool step(ThreadState &thread, Frame &f) noexcept { return steps(thread, f, 1) > 0; }  // false: nothing to do now
+  uint32_t steps(ThreadState &, Frame &, uint32_t most) noexcept;  // fewer: nothing to do now, or the seat is lost
+  void run(ThreadState &, Frame &, Task *, uint32_t impl) noexcept;  // and successors in place; the seat may be lost
   void show_asleep(Parker &) noexcept;           // from now on a push wakes; then step once more
   void show_awake() noexcept;
   // [any] Into the mailbox, and wakes. offered: it comes by here first, then goes to the policy; else it is this
@@ -137,23 +140,23 @@ struct Worker {
   // -- threads --
   Result<void> start_thread();
   bool vacant() const noexcept { return vacant_.load(std::memory_order_relaxed); }  // [any] a hint
-  bool relief(Hand &) noexcept;                  // by the token's holder: a thread is to be had that would go on here
-  bool leave_to_spare(Hand &) noexcept;          // for a task that waits: the token is free; true: somebody is on duty
-  bool fill_vacancy(Hand &) noexcept;            // [any] where that said false, in a while: true: somebody is by now
-  bool try_return(Hand &) noexcept;              // its wait is over; false: the token is in use, go on without it
+  bool relief(ThreadState &) noexcept;          // by the token's holder: a thread is to be had that would go on here
+  bool leave_to_spare(ThreadState &) noexcept;  // for a task that waits: the token is free; true: somebody is on duty
+  bool fill_vacancy(ThreadState &) noexcept;    // [any] where that said false, in a while: true: somebody is by now
+  bool try_return(ThreadState &) noexcept;      // its wait is over; false: the token is in use, go on without it
   void join();
   void tell_threads_to_stop() noexcept;
 
  private:
-  void thread_main(Hand *&mine);
-  bool spare_at_hand(Hand &) noexcept;           // one rests, or is started
+  void thread_main(ThreadState *&mine);
+  bool spare_at_hand(ThreadState &) noexcept;           // one rests, or is started
   bool promote_spare() noexcept;                 // to be on duty; crew_mutex_ is held
-  void rest_as_spare(Hand &);
-  void end_vacancy(const Hand &) noexcept;
-  inline uint64_t run_chain(Hand &, Frame &, Task *, uint32_t impl) noexcept;
-  void pump(Hand &, Frame &);
-  bool watch(Hand &);                            // true: the token is held now
-  bool lend(Hand &) noexcept;                    // held → leased, to the one who asks
+  void rest_as_spare(ThreadState &);
+  void end_vacancy(const ThreadState &) noexcept;
+  inline uint64_t run_chain(ThreadState &, Frame &, Task *, uint32_t impl) noexcept;
+  void pump(ThreadState &, Frame &);
+  bool watch(ThreadState &);                            // true: the token is held now
+  bool lend(ThreadState &) noexcept;                    // held → leased, to the one who asks
 
   std::mutex crew_mutex_;                        // guards threads_, spares_; leaf
   std::vector<std::thread> threads_;

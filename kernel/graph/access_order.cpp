@@ -8,28 +8,28 @@
 
 namespace consort {
 
-Discipline::Discipline() = default;
-Discipline::~Discipline() = default;
+AccessOrder::AccessOrder() = default;
+AccessOrder::~AccessOrder() = default;
 
-Discipline *discipline_of(Datum &d) noexcept {
-  Discipline *discipline = d.discipline.load(std::memory_order_acquire);
+AccessOrder *discipline_of(Datum &d) noexcept {
+  AccessOrder *discipline = d.discipline.load(std::memory_order_acquire);
   if (discipline) return discipline;
-  discipline = new (std::nothrow) Discipline;
+  discipline = new (std::nothrow) AccessOrder;
   // release: whoever finds it finds what it says. Only the holder of the right makes one.
   if (discipline) d.discipline.store(discipline, std::memory_order_release);
   return discipline;
 }
 
 void mark_odd(Datum &d) noexcept {
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   const bool odd =
       d.keeper || (discipline && (!discipline->ordered || discipline->formats ||
-                                  discipline->phase != Discipline::Phase::kTogether || !is_open(*discipline)));
+                                  discipline->phase != AccessOrder::Phase::kTogether || !is_open(*discipline)));
   const uint32_t name = d.generation.load(std::memory_order_relaxed) & ~Datum::kOdd;
   d.generation.store(odd ? name | Datum::kOdd : name, std::memory_order_relaxed);  // read under the same right
 }
 
-bool note_loose(const Runtime &rt, Discipline &discipline) noexcept try {
+bool note_loose(const Runtime &rt, AccessOrder &discipline) noexcept try {
   auto &loose = discipline.loose;
   if (loose.size() == loose.capacity()) {
     std::erase_if(loose, [&](TaskName name) { return !rt.is_live(name); });
@@ -42,14 +42,14 @@ bool note_loose(const Runtime &rt, Discipline &discipline) noexcept try {
 
 namespace {
 
-using Phase = Discipline::Phase;
+using Phase = AccessOrder::Phase;
 
 Phase wanted_by(uint32_t mode) noexcept {
   return mode & CONSORT_M_REDUX ? Phase::kOnCopies : mode & CONSORT_M_COMMUTE ? Phase::kOneByOne : Phase::kTogether;
 }
 
 // Ends the phase that the datum is in, so that the names among its readers are of no kind.
-consort_status leave_phase(Draft &draft, Datum &d, Discipline &discipline, bool contents_matter) noexcept {
+consort_status leave_phase(SubmissionDraft &draft, Datum &d, AccessOrder &discipline, bool contents_matter) noexcept {
   consort_status s = CONSORT_OK;
   if (discipline.phase == Phase::kOnCopies) s = contents_matter ? unite(draft, d) : forget_copies(draft, d);
   else if (d.nreaders) s = insert_junction(draft, d, 0);
@@ -61,7 +61,7 @@ consort_status leave_phase(Draft &draft, Datum &d, Discipline &discipline, bool 
 
 }  // namespace
 
-consort_status enter_plainly(Draft &draft, Datum &d, Discipline &discipline, bool alone,
+consort_status enter_plainly(SubmissionDraft &draft, Datum &d, AccessOrder &discipline, bool alone,
                              bool contents_matter) noexcept {
   if (discipline.phase == Phase::kTogether) return CONSORT_OK;
   if (!alone || discipline.phase == Phase::kOnCopies) return leave_phase(draft, d, discipline, contents_matter);
@@ -71,11 +71,11 @@ consort_status enter_plainly(Draft &draft, Datum &d, Discipline &discipline, boo
 
 namespace {
 
-consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
+consort_status enter_phase(SubmissionDraft &draft, Claim &claim) noexcept {
   Datum &d = *claim.datum;
   if (d.keeper && !draft.rt.recordings.let_go(d)) return no_memory();
   const Phase wanted = wanted_by(claim.mode);
-  Discipline *discipline = discipline_if_any(d);
+  AccessOrder *discipline = discipline_if_any(d);
   const bool loose = draft.unordered || (discipline && !discipline->ordered && !(draft.t->bits & kSpecial));
   if (!discipline) {
     if (wanted == Phase::kTogether && !loose) return CONSORT_OK;
@@ -104,7 +104,7 @@ consort_status enter_phase(Draft &draft, Claim &claim) noexcept {
 
 bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   if (mode != CONSORT_M_REDUX && (mode | CONSORT_M_R) != (CONSORT_M_RW | CONSORT_M_COMMUTE)) return false;
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   if (!discipline || !discipline->ordered || discipline->formats || d.keeper || discipline->phase != wanted_by(mode) ||
       !is_open(*discipline))
     return false;
@@ -112,7 +112,7 @@ bool goes_beside(const Datum &d, uint32_t mode) noexcept {
   return mode != CONSORT_M_REDUX || (!discipline->reduction->fixed && !copies_are_moved(discipline->reduction->rt));
 }
 
-consort_status enter_phases(Draft &draft) noexcept {
+consort_status enter_phases(SubmissionDraft &draft) noexcept {
   if (const consort_status s = enter_formats(draft); s < 0) return s;
   if (const consort_status s = enter_trees(draft); s < 0) return s;
   for (uint32_t i = 0; i < draft.nclaims; ++i)

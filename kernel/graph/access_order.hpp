@@ -13,18 +13,18 @@
 
 namespace consort {
 
-struct Draft;
+struct SubmissionDraft;
 struct Claim;
 struct Formats;
-struct Plan;
+struct PartitionPlan;
 struct Reduction;
 
-struct Discipline {
+struct AccessOrder {
   // What the names among a datum's readers are: tasks that may run together, one at a time, or on copies of their own.
   enum class Phase : uint8_t { kTogether, kOneByOne, kOnCopies };
 
-  Discipline();
-  ~Discipline();
+  AccessOrder();
+  ~AccessOrder();
 
   Phase phase = Phase::kTogether;
   bool ordered = true;                // false: accesses make no order
@@ -34,21 +34,21 @@ struct Discipline {
   std::unique_ptr<Formats> formats;   // other layouts of this datum
   Formats *format_of = nullptr;       // this datum is one of these, with this `number`
   // -- in a tree of parts (partition_order.hpp) --
-  Plan *part_of = nullptr;            // settled before anybody knows the part, as are the next two
+  PartitionPlan *part_of = nullptr;            // settled before anybody knows the part, as are the next two
   uint32_t number = 0, depth = 0;     // which part (or format); plans between it and the datum that is part of none
-  Plan *plans = nullptr;              // of this datum, linked by Plan::next
+  PartitionPlan *plans = nullptr;              // of this datum, linked by PartitionPlan::next
 
   bool in_tree() const noexcept { return part_of || plans; }
 
   // Of the one that runs, in a phase one by one. On a line of its own: submitters look at the rest all the time.
-  alignas(64) Token token;
+  alignas(64) CommuteToken token;
 };
 
 // Finds or makes it. nullptr: no memory. The caller has the right, or the datum is not known to anybody yet.
-Discipline *discipline_of(Datum &) noexcept;
-inline Discipline *discipline_if_any(const Datum &d) noexcept { return d.discipline.load(std::memory_order_acquire); }
+AccessOrder *discipline_of(Datum &) noexcept;
+inline AccessOrder *discipline_if_any(const Datum &d) noexcept { return d.discipline.load(std::memory_order_acquire); }
 inline bool is_part(const Datum &d) noexcept {
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   return discipline && discipline->part_of;
 }
 
@@ -57,14 +57,14 @@ void mark_odd(Datum &) noexcept;
 
 // Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of
 // the kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
-consort_status enter_phases(Draft &) noexcept;
+consort_status enter_phases(SubmissionDraft &) noexcept;
 // Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that
 // nothing but its link is missing? No: enter_phases() knows what to do, or what is wrong.
 bool goes_beside(const Datum &, uint32_t mode) noexcept;
 // The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
-consort_status enter_plainly(Draft &, Datum &, Discipline &, bool alone, bool contents_matter) noexcept;
+consort_status enter_plainly(SubmissionDraft &, Datum &, AccessOrder &, bool alone, bool contents_matter) noexcept;
 // Lets go of the names that are over; room for one more. False: no memory.
-bool note_loose(const Runtime &, Discipline &) noexcept;
+bool note_loose(const Runtime &, AccessOrder &) noexcept;
 
 // Does an access share the datum with others of its kind, or does it have it alone in the order?
 constexpr bool shares(uint32_t mode) noexcept { return !(mode & CONSORT_M_W) || (mode & CONSORT_M_COMMUTE); }

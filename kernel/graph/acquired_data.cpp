@@ -44,51 +44,52 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
   return set_error(CONSORT_E_NOMEM, "the datum was not entered, and there was no memory to say why");
 }
 
-void expect_held(Hand &h) {
-  std::lock_guard lock(h.held_lock);
-  if (h.held.capacity() <= h.held.size() + h.expected) h.held.reserve((h.held.size() + h.expected) * 2 + 8);
-  ++h.expected;
+void expect_held(ThreadState &thread) {
+  std::lock_guard lock(thread.held_lock);
+  if (thread.held.capacity() <= thread.held.size() + thread.expected)
+    thread.held.reserve((thread.held.size() + thread.expected) * 2 + 8);
+  ++thread.expected;
 }
 
-void stop_expecting_held(Hand &h) noexcept {
-  std::lock_guard lock(h.held_lock);
-  --h.expected;
+void stop_expecting_held(ThreadState &thread) noexcept {
+  std::lock_guard lock(thread.held_lock);
+  --thread.expected;
 }
 
-void note_held(Hand &h, TaskName name, Datum &d, uint32_t mode, bool later) noexcept {
-  std::lock_guard lock(h.held_lock);
-  --h.expected;
-  h.held.push_back({name, &d, mode, later});  // there is room
-  if (!later) h.nholds.fetch_add(1, std::memory_order_relaxed);
+void note_held(ThreadState &thread, TaskName name, Datum &d, uint32_t mode, bool later) noexcept {
+  std::lock_guard lock(thread.held_lock);
+  --thread.expected;
+  thread.held.push_back({name, &d, mode, later});  // there is room
+  if (!later) thread.nholds.fetch_add(1, std::memory_order_relaxed);
 }
 
-uint32_t let_go_held(Hand &h, TaskName name) noexcept {
-  std::lock_guard lock(h.held_lock);
-  for (size_t i = h.held.size(); i-- > 0;)
-    if (h.held[i].name == name) {
-      const uint32_t mode = h.held[i].mode;
-      if (!h.held[i].later) h.nholds.fetch_sub(1, std::memory_order_relaxed);
-      h.held[i] = h.held.back();
-      h.held.pop_back();
+uint32_t let_go_held(ThreadState &thread, TaskName name) noexcept {
+  std::lock_guard lock(thread.held_lock);
+  for (size_t i = thread.held.size(); i-- > 0;)
+    if (thread.held[i].name == name) {
+      const uint32_t mode = thread.held[i].mode;
+      if (!thread.held[i].later) thread.nholds.fetch_sub(1, std::memory_order_relaxed);
+      thread.held[i] = thread.held.back();
+      thread.held.pop_back();
       return mode;
     }
   return 0;
 }
 
-bool grant(Runtime &rt, Hand &h, Task *t) noexcept {
+bool grant(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
-  Hand &holder = *rt.hands.at(t->hand);
-  const More &m = *t->extra->more;
+  ThreadState &holder = *rt.threads.at(t->thread);
+  const TaskOptions &m = *t->extra->more;
   const auto fn = m.granted;
   void *const arg = m.granted_arg;
   if (const consort_status s = check_held(rt, *t, d, t->pub.access[0].mode); s < 0) {
     stop_expecting_held(holder);
-    in_callback(rt, h, nullptr, [&] { fn(arg, s, nullptr); });
+    in_callback(rt, thread, nullptr, [&] { fn(arg, s, nullptr); });
     return true;
   }
   const consort_hold hold{{t->pub.id}, held_view(*t, d)};
   note_held(holder, t->pub.id, d, t->pub.access[0].mode, true);
-  in_callback(rt, h, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
+  in_callback(rt, thread, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
   return false;
 }
 

@@ -1,6 +1,6 @@
 // acquired_data.hpp — data that the application has entered: who holds what, and those who are told when their turn comes.
 //
-// The list stands in the hand that asked; another thread may let go. Any thread, under that hand's lock.
+// The list stands in the thread state that asked; another thread may let go. Any thread, under that thread state's lock.
 #pragma once
 #include "api/runtime.hpp"
 
@@ -11,13 +11,13 @@ consort_status check_held(Runtime &, const Task &hold, Datum &, uint32_t mode) n
 const void *held_view(const Task &hold, const Datum &) noexcept;  // at home
 
 // Room for one more. May throw bad_alloc.
-void expect_held(Hand &);
-void stop_expecting_held(Hand &) noexcept;
-void note_held(Hand &, TaskName, Datum &, uint32_t mode, bool later) noexcept;  // that was expected
-uint32_t let_go_held(Hand &, TaskName) noexcept;                                // its mode; 0: not held (any more)
+void expect_held(ThreadState &);
+void stop_expecting_held(ThreadState &) noexcept;
+void note_held(ThreadState &, TaskName, Datum &, uint32_t mode, bool later) noexcept;  // that was expected
+uint32_t let_go_held(ThreadState &, TaskName) noexcept;  // its mode; 0: not held (any more)
 
 // A hold of somebody who did not wait has its turn: tells. True: it is over, for it could not be granted; else it may
 // be gone.
-bool grant(Runtime &, Hand &, Task *) noexcept;
+bool grant(Runtime &, ThreadState &, Task *) noexcept;
 
 }  // namespace consort

@@ -11,34 +11,35 @@ namespace consort {
 class Callback {
  public:
   // about: the task that consort_current_task() answers, and in whose group submissions are; nullptr: none
-  Callback(Runtime &rt, Hand &h, Task *about) noexcept : rt_(rt), hand_(h), task_(h.task), outer_(h.in_callback) {
-    h.in_callback = true;
-    h.task = about;
+  Callback(Runtime &rt, ThreadState &thread, Task *about) noexcept
+      : rt_(rt), thread_(thread), task_(thread.task), outer_(thread.in_callback) {
+    thread.in_callback = true;
+    thread.task = about;
   }
   ~Callback() {
-    hand_.task = task_;
-    hand_.in_callback = outer_;
-    if (!outer_ && hand_.ended) [[unlikely]] end_those_put_off(rt_, hand_);
+    thread_.task = task_;
+    thread_.in_callback = outer_;
+    if (!outer_ && thread_.ended) [[unlikely]] end_those_put_off(rt_, thread_);
   }
   Callback(const Callback &) = delete;
   Callback &operator=(const Callback &) = delete;
 
   // A task that has no body ends by the application's word: now, or after the callback that this thread is in.
-  static void end(Runtime &, Hand &, Task *) noexcept;
+  static void end(Runtime &, ThreadState &, Task *) noexcept;
 
  private:
-  static void end_those_put_off(Runtime &, Hand &) noexcept;
+  static void end_those_put_off(Runtime &, ThreadState &) noexcept;
 
   Runtime &rt_;
-  Hand &hand_;
+  ThreadState &thread_;
   Task *const task_;
   const bool outer_;
 };
 
 // Runs f, of which nothing may escape: a callback has nobody to tell.
 template <class F>
-void in_callback(Runtime &rt, Hand &h, Task *about, F f) noexcept {
-  const Callback scope(rt, h, about);
+void in_callback(Runtime &rt, ThreadState &thread, Task *about, F f) noexcept {
+  const Callback scope(rt, thread, about);
   try {
     f();
   } catch (...) {

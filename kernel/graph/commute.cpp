@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kMostRefusals = 8;  // refusals before a task may become the elder
 
-Token &token_of(const Datum *d) noexcept { return discipline_if_any(*d)->token; }
+CommuteToken &token_of(const Datum *d) noexcept { return discipline_if_any(*d)->token; }
 
 bool wants_token(uint32_t mode) noexcept { return (mode & CONSORT_M_COMMUTE) && !(mode & Claim::kLoose); }
 
@@ -21,43 +21,43 @@ Datum *only_one(const Task &t) noexcept {
   return nullptr;
 }
 
-void push_again(Runtime &rt, Hand &h, Task *t) noexcept {
+void push_again(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (t->bits & kBound) return rt.workers[t->extra->worker]->post(t);
-  rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_RETRIED);
+  rt.policy.push(rt, thread.seat ? thread.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_RETRIED);
 }
 
 // Passes the token on until somebody keeps it or nobody wants it. A task of one token that now has it: the first is
 // answered where the caller may have it, all others are pushed.
-Task *pass_on(Runtime &rt, Hand &h, Token &token, bool answer) noexcept {
+Task *pass_on(Runtime &rt, ThreadState &thread, CommuteToken &token, bool answer) noexcept {
   while (Task *next = token.give()) {
-    TokenList *list = next->extra ? next->extra->tokens : nullptr;
+    CommuteTokenList *list = next->extra ? next->extra->tokens : nullptr;
     if (!list) {
       next->bits |= kTokensHeld;
       if (answer) return next;
-      push_again(rt, h, next);
+      push_again(rt, thread, next);
       return nullptr;
     }
     const bool keeps = rt.elder.load(std::memory_order_relaxed) == next->pub.id;
     if (keeps) ++list->held;
-    push_again(rt, h, next);
+    push_again(rt, thread, next);
     if (keeps) return nullptr;
   }
   return nullptr;
 }
 
-bool take_several(Runtime &rt, Hand &h, Task *t, TokenList &list) noexcept {
+bool take_several(Runtime &rt, ThreadState &thread, Task *t, CommuteTokenList &list) noexcept {
   for (;;) {
     uint32_t i = list.held;
     while (i < list.n && token_of(list.datum()[i]).try_take()) ++i;
     if (i == list.n) break;
-    Token &refused = token_of(list.datum()[i]);
+    CommuteToken &refused = token_of(list.datum()[i]);
     TaskName elder = rt.elder.load(std::memory_order_relaxed);
     if (!elder && ++list.refused > kMostRefusals &&
         rt.elder.compare_exchange_strong(elder, t->pub.id, std::memory_order_relaxed))
       elder = t->pub.id;
     if (elder == t->pub.id) list.held = i;
     else
-      while (i > list.held) pass_on(rt, h, token_of(list.datum()[--i]), false);
+      while (i > list.held) pass_on(rt, thread, token_of(list.datum()[--i]), false);
     if (refused.park(t)) return false;
   }
   list.held = list.n;
@@ -68,7 +68,7 @@ bool take_several(Runtime &rt, Hand &h, Task *t, TokenList &list) noexcept {
 
 }  // namespace
 
-bool list_tokens(Draft &draft) noexcept {
+bool list_tokens(SubmissionDraft &draft) noexcept {
   if (draft.t->bits & kSpecial) return true;  // without a body it needs nothing for itself alone
   uint32_t n = 0;
   if (draft.t->bits & kSpecial) return true;  // it runs nothing that others could disturb
@@ -77,7 +77,8 @@ bool list_tokens(Draft &draft) noexcept {
   draft.t->bits |= kTokens;
   if (n == 1) return true;
   Extra *e = draft.extra();
-  if (!e || !(e->tokens = static_cast<TokenList *>(std::malloc(sizeof(TokenList) + n * sizeof(Datum *))))) return false;
+  if (!e || !(e->tokens = static_cast<CommuteTokenList *>(std::malloc(sizeof(CommuteTokenList) + n * sizeof(Datum *)))))
+    return false;
   *e->tokens = {0, 0, 0, 0};
   for (uint32_t i = 0; i < draft.nclaims; ++i)
     if (wants_token(draft.claims[i].mode)) e->tokens->datum()[e->tokens->n++] = draft.claims[i].datum;
@@ -85,12 +86,12 @@ bool list_tokens(Draft &draft) noexcept {
   return true;
 }
 
-bool take_tokens(Runtime &rt, Hand &h, Task *t) noexcept {
+bool take_tokens(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (t->bits & kTokensHeld) return true;
-  if (TokenList *list = t->extra ? t->extra->tokens : nullptr) {
-    if (!take_several(rt, h, t, *list)) return false;
+  if (CommuteTokenList *list = t->extra ? t->extra->tokens : nullptr) {
+    if (!take_several(rt, thread, t, *list)) return false;
   } else {
-    Token &token = token_of(only_one(*t));
+    CommuteToken &token = token_of(only_one(*t));
     while (!token.try_take())
       if (token.park(t)) return false;
   }
@@ -98,14 +99,14 @@ bool take_tokens(Runtime &rt, Hand &h, Task *t) noexcept {
   return true;
 }
 
-Task *give_tokens(Runtime &rt, Hand &h, Task *t) noexcept {
-  if (TokenList *list = t->extra ? t->extra->tokens : nullptr) {
-    for (; list->held; --list->held) pass_on(rt, h, token_of(list->datum()[list->held - 1]), false);
+Task *give_tokens(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+  if (CommuteTokenList *list = t->extra ? t->extra->tokens : nullptr) {
+    for (; list->held; --list->held) pass_on(rt, thread, token_of(list->datum()[list->held - 1]), false);
     TaskName mine = t->pub.id;
     rt.elder.compare_exchange_strong(mine, 0, std::memory_order_relaxed);  // it ended without ever having them all
     return nullptr;
   }
-  return t->bits & kTokensHeld ? pass_on(rt, h, token_of(only_one(*t)), true) : nullptr;
+  return t->bits & kTokensHeld ? pass_on(rt, thread, token_of(only_one(*t)), true) : nullptr;
 }
 
 }  // namespace consort

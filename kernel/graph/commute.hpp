@@ -9,14 +9,14 @@
 
 namespace consort {
 
-struct Draft;
+struct SubmissionDraft;
 
 // Which tokens a draft's task will need; sorted, where there are several. False: no memory.
-bool list_tokens(Draft &) noexcept;
+bool list_tokens(SubmissionDraft &) noexcept;
 // False: parked; the task is not the caller's any more.
-bool take_tokens(Runtime &, Hand &, Task *) noexcept;
+bool take_tokens(Runtime &, ThreadState &, Task *) noexcept;
 // The task is over, its data settled. A task that has got its only token by it, to be run or pushed; others are pushed
 // here.
-Task *give_tokens(Runtime &, Hand &, Task *) noexcept;
+Task *give_tokens(Runtime &, ThreadState &, Task *) noexcept;
 
 }  // namespace consort

@@ -30,13 +30,13 @@ struct ReadyBatch {
   uint32_t n = 0, flags = CONSORT_PUSH_NEW;
 };
 
-void call_done(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+void call_done(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
   Extra *e = t->extra;
   const consort_outcome outcome{
       {t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
   if (status < 0) [[unlikely]]
     if (const auto f = rt.failures.find(t->pub.id)) f->tell();
-  in_callback(rt, h, t, [&] { e->done(e->done_arg, &outcome); });
+  in_callback(rt, thread, t, [&] { e->done(e->done_arg, &outcome); });
 }
 
 // After the body: what was written is valid now.
@@ -73,7 +73,7 @@ void pass_blame(Runtime &rt, const Task &t) noexcept {
 
 // A ready task that has no body. True: it is over (a hold that was granted is not).
 // *held: a task whose end was held and is to be made now.
-bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task **held) noexcept {
+bool settle_special(Runtime &rt, ThreadState &thread, Task *t, consort_status *status, Task **held) noexcept {
   *status = CONSORT_OK;
   if ((t->bits & (kHold | kRetire)) && rt.memory.in_use() && rt.memory.stage_home(t)) return false;
   if (const Staging *s = (t->bits & kRetire) && t->extra ? t->extra->staging : nullptr; s && s->status < 0)
@@ -88,7 +88,7 @@ bool settle_special(Runtime &rt, Hand &h, Task *t, consort_status *status, Task 
     const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
     // release pairs with the acquire of the waiter: it sees what the predecessors wrote
     if (t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel)) {
-      if (told) return grant(rt, h, t);
+      if (told) return grant(rt, thread, t);
       rt.wake_waiters();
       return false;
     }
@@ -166,12 +166,12 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // The plan or the datum that ends with this task, while its name lives: whoever waited for that finds the thing gone,
 // and a datum's end counted. Nobody else uses it any more, and nobody hangs on the end of a datum: its name died when
 // that was submitted.
-[[gnu::noinline]] void clear_up(Runtime &rt, Hand &h, const Task &t) noexcept {
+[[gnu::noinline]] void clear_up(Runtime &rt, ThreadState &thread, const Task &t) noexcept {
   if (t.role == kStep) {
-    if (Plan *plan = ended_by(t)) rt.plans.remove(plan);
+    if (PartitionPlan *plan = ended_by(t)) rt.plans.remove(plan);
   } else if (t.bits & kRetire) {
     rt.data.remove(*Datum::of(t.pub.access[0].datum));
-    count_out(rt, h, *t.group);
+    count_out(rt, thread, *t.group);
   }
 }
 
@@ -195,7 +195,7 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 // touch.
 [[gnu::always_inline]] inline void fetch_ahead(const Task *t) noexcept {
   constexpr uint32_t kFar = 12, kNear = 6;
-  if (t->hand < kFar) return;
+  if (t->thread < kFar) return;
   const Task *far = t + kFar, *near = t + kNear;
   __builtin_prefetch(far, 0);
   __builtin_prefetch(far->payload, 0);
@@ -244,7 +244,7 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 }
 
 // Once the name is dead: `w` is what the exchange took from the word.
-[[gnu::always_inline]] inline void hand_on_one(Runtime &rt, Hand &h, Task *t, uint64_t w, uint32_t from,
+[[gnu::always_inline]] inline void hand_on_one(Runtime &rt, ThreadState &thread, Task *t, uint64_t w, uint32_t from,
                                                ReadyBatch &batch, Task *&specials) noexcept {
   uint32_t link = word::link(w);
   if (w & word::kFlags) [[unlikely]] {
@@ -262,16 +262,17 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
       gate->pub.sched[0] = specials;
       specials = gate;
     }
-    free_lent(rt, h, t);
+    free_lent(rt, thread, t);
   }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
-  h.give_record(t);
+  thread.give_record(t);
   if (bits & (kRetire | kGate)) [[unlikely]] return;  // counted before; counted nowhere
-  count_out(rt, h, group);
+  count_out(rt, thread, group);
 }
 
 // What is to be done while the name lives, and its death.
-uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, Task **heir) noexcept {
+uint64_t end_name(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
+                  Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
   if (t->bits & kUnite) [[unlikely]] leave_union(*t, status);
   if (t->bits & kScratch)
@@ -280,31 +281,31 @@ uint64_t end_name(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *
       if (a.mode & CONSORT_M_SCRATCH) rt.data.give_scratch(*Datum::of(a.datum), t->pub.id);
       if (a.mode & CONSORT_M_REDUX) give_copy(a);
     }
-  if (t->extra && t->extra->staging) rt.memory.end(h, t);
-  if (t->bits & kTokens) *heir = give_tokens(rt, h, t);  // while the name lives: the data do too
+  if (t->extra && t->extra->staging) rt.memory.end(thread, t);
+  if (t->bits & kTokens) *heir = give_tokens(rt, thread, t);  // while the name lives: the data do too
   if (t->extra) t->bits |= kOver;
-  if (t->extra && t->extra->done) call_done(rt, h, t, status, worker);
-  if (t->bits & kMore) end_more(rt, h, t, status);
-  if (t->bits & (kRetire | kEmpty)) clear_up(rt, h, *t);
+  if (t->extra && t->extra->done) call_done(rt, thread, t, status, worker);
+  if (t->bits & kMore) end_more(rt, thread, t, status);
+  if (t->bits & (kRetire | kEmpty)) clear_up(rt, thread, *t);
   // Releases all that the task did; whoever hangs a link or finds the name dead acquires it. From here on no link
   // can be added.
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
 }
 
-void end_one(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *worker, uint32_t from, ReadyBatch &batch,
-             Task *&specials) noexcept {
+void end_one(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker, uint32_t from,
+             ReadyBatch &batch, Task *&specials) noexcept {
   Task *heir = nullptr;
-  const uint64_t word = end_name(rt, h, t, status, worker, &heir);
+  const uint64_t word = end_name(rt, thread, t, status, worker, &heir);
   if (heir) {
     if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
     take_heir(rt, heir, batch);
   }
-  hand_on_one(rt, h, t, word, from, batch, specials);
+  hand_on_one(rt, thread, t, word, from, batch, specials);
 }
 
 // Of one that was held: how it ended, and its words again.
 consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
-  const More &m = *t->extra->more;
+  const TaskOptions &m = *t->extra->more;
   *worker = m.worker == CONSORT_NONE ? nullptr : rt.workers[m.worker].get();
   if (m.status >= 0) return m.status;
   try {
@@ -335,27 +336,27 @@ void begin_all(Runtime &rt, Task *whole, uint32_t from, ReadyBatch &batch, Task 
 }
 
 // A replay, or a recorded task without a body, that has become ready, or a replay whose nodes have all ended.
-void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t from, ReadyBatch &batch,
+void settle_replayed(Runtime &rt, ThreadState &thread, Task *s, Worker *worker, uint32_t from, ReadyBatch &batch,
                      Task *&specials) noexcept {
   if (s->role == kWhole) return begin_all(rt, s, from, batch, specials);
   if (s->role == kWholeBegun) {
     const consort_status status = end_replay(rt, s);
-    return hand_on_one(rt, h, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
+    return hand_on_one(rt, thread, s, end_name(rt, thread, s, status, worker, nullptr), from, batch, specials);
   }
   const consort_status status = fail_if_doomed(rt, s);
-  hand_on_node(rt, s, end_name(rt, h, s, status, worker, nullptr), from, batch, specials);
+  hand_on_node(rt, s, end_name(rt, thread, s, status, worker, nullptr), from, batch, specials);
 }
 
-[[gnu::noinline]] void finish_specials(Runtime &rt, Hand &h, Worker *worker, uint32_t from, ReadyBatch &batch,
-                                       Task *&specials) noexcept {
+[[gnu::noinline]] void finish_specials(Runtime &rt, ThreadState &thread, Worker *worker, uint32_t from,
+                                       ReadyBatch &batch, Task *&specials) noexcept {
   while (specials) {
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);
-    if (s->bits & kMore) call_ready(rt, h, s);
+    if (s->bits & kMore) call_ready(rt, thread, s);
     if (!(s->bits & kSpecial)) {
       if (s->bits & kBound) {
         rt.workers[s->extra->worker]->post(s);
-      } else if (Worker *w = bundle_worker(rt, h, s)) {
+      } else if (Worker *w = bundle_worker(rt, thread, s)) {
         w->post(s, true);
       } else {
         if (batch.n == ReadyBatch::kMost) push_batch(rt, batch, from);
@@ -364,43 +365,43 @@ void settle_replayed(Runtime &rt, Hand &h, Task *s, Worker *worker, uint32_t fro
       continue;
     }
     if (s->replayed()) {
-      settle_replayed(rt, h, s, worker, from, batch, specials);
+      settle_replayed(rt, thread, s, worker, from, batch, specials);
       continue;
     }
     consort_status status;
     Task *held = nullptr;
     const bool more = s->bits & kMore;  // looked at before: one that was granted may be gone
-    if (settle_special(rt, h, s, &status, &held) && (!more || rt.ends.may_end(s, status, CONSORT_NONE)))
-      end_one(rt, h, s, status, worker, from, batch, specials);
+    if (settle_special(rt, thread, s, &status, &held) && (!more || rt.ends.may_end(s, status, CONSORT_NONE)))
+      end_one(rt, thread, s, status, worker, from, batch, specials);
     if (held) {
       Worker *ran;
       status = remember_end(rt, held, &ran);
-      end_one(rt, h, held, status, ran, from, batch, specials);
+      end_one(rt, thread, held, status, ran, from, batch, specials);
     }
   }
 }
 
 }  // namespace
 
-Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
+Task *give_way(Runtime &rt, ThreadState &thread, Task *next, Worker &w) noexcept {
   // Then whoever steps is to look around: at a stop, a time limit, who asks for the lease.
   constexpr uint32_t kTurns = 1024;
   constexpr uint64_t kLong = 500'000;  // ns
   const uint64_t now = rt.clock.now();
-  if (h.chain.turn_end == rt.bypass) h.chain.since = now;
-  const bool stays = h.chain.run < kTurns * rt.bypass && now - h.chain.since < kLong && !w.bound &&
+  if (thread.chain.turn_end == rt.bypass) thread.chain.since = now;
+  const bool stays = thread.chain.run < kTurns * rt.bypass && now - thread.chain.since < kLong && !w.bound &&
                      !w.mailbox.load(std::memory_order_relaxed);
   consort_pick pick;
   if (stays && !rt.policy.pop(w.id, &pick)) {
-    h.chain.turn_end = h.chain.run + rt.bypass;
+    thread.chain.turn_end = thread.chain.run + rt.bypass;
     return next;
   }
   if (next->bits & kTokensHeld) [[unlikely]] rt.policy.push(rt, w.id, &next, 1, CONSORT_PUSH_RETRIED);
-  else rt.policy.push_one(rt, h, w.id, next);
+  else rt.policy.push_one(rt, thread, w.id, next);
   if (!stays) return nullptr;
   Task *t = reinterpret_cast<Task *>(pick.task);
   if (pick.impl == CONSORT_NONE && !rt.topology->team(pick.team)) {
-    h.chain.turn_end = h.chain.run + rt.bypass;
+    thread.chain.turn_end = thread.chain.run + rt.bypass;
     return t;
   }
   rt.policy.push(rt, w.id, &t, 1, CONSORT_PUSH_RETRIED);  // which implementation or team it chose is not ours to pass on
@@ -410,17 +411,17 @@ Task *give_way(Runtime &rt, Hand &h, Task *next, Worker &w) noexcept {
 namespace {
 
 // The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
-inline Task *pick_successor(Runtime &rt, Hand &h, ReadyBatch &batch, Worker &w) noexcept {
+inline Task *pick_successor(Runtime &rt, ThreadState &thread, ReadyBatch &batch, Worker &w) noexcept {
   uint32_t best = batch.n - 1;
   for (uint32_t i = batch.n - 1; i-- > 0;)
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
   Task *t = batch.task[best];
   if (!(t->pub.where >> w.klass & 1) || !rt.policy.may_bypass(w.id, *t)) return nullptr;
-  const bool gives_way = h.chain.run >= h.chain.turn_end;
+  const bool gives_way = thread.chain.run >= thread.chain.turn_end;
   if (gives_way && batch.n > 1) return nullptr;
   --batch.n;
   for (uint32_t i = best; i < batch.n; ++i) batch.task[i] = batch.task[i + 1];
-  return gives_way ? give_way(rt, h, t, w) : t;
+  return gives_way ? give_way(rt, thread, t, w) : t;
 }
 
 }  // namespace
@@ -436,12 +437,12 @@ const char *task_label(const Task &t) noexcept {
                                 : "empty task";
 }
 
-void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
+void free_lent(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   Extra *e = t->extra;
   for (uint32_t chunk = e->chunks; chunk;) {
     Task *record = rt.tasks.at(chunk);
     chunk = reinterpret_cast<LinkChunk *>(record)->next;
-    h.give_record(record);
+    thread.give_record(record);
   }
   if (e->context) [[unlikely]] rt.policy.contexts().leave(e->context);
   std::free(e->name);
@@ -451,15 +452,15 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
   std::free(e->tokens);
   delete e->more;
   delete e->reserved;
-  h.give_record(reinterpret_cast<Task *>(e));
+  thread.give_record(reinterpret_cast<Task *>(e));
 }
 
 // The rest of an end, when all edges are handed on: what has become ready is pushed, one may run in place.
-[[gnu::always_inline]] inline Task *go_on(Runtime &rt, Hand &h, Worker *w, uint32_t from, ReadyBatch &batch,
+[[gnu::always_inline]] inline Task *go_on(Runtime &rt, ThreadState &thread, Worker *w, uint32_t from, ReadyBatch &batch,
                                           Task *&specials) noexcept {
-  if (specials) [[unlikely]] finish_specials(rt, h, w, from, batch, specials);
+  if (specials) [[unlikely]] finish_specials(rt, thread, w, from, batch, specials);
   if (!batch.n) return nullptr;
-  Task *next = w && w == h.seat && !w->queue ? pick_successor(rt, h, batch, *w) : nullptr;
+  Task *next = w && w == thread.seat && !w->queue ? pick_successor(rt, thread, batch, *w) : nullptr;
   if (batch.n > 1) std::reverse(batch.task, batch.task + batch.n);  // the order of submission
   push_batch(rt, batch, from);
   return next;
@@ -468,99 +469,99 @@ void free_lent(Runtime &rt, Hand &h, Task *t) noexcept {
 // The body of a task is over, and its end waits for other tasks: these may need the room that its data take. Its data
 // stay its own, but their memory is free to be saved and reused. Where the application holds the end, something may
 // still write there.
-[[gnu::noinline]] static void leave_room(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
+[[gnu::noinline]] static void leave_room(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
   if (!t->extra->staging || !rt.ends.waits_for_tasks(t)) return;
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
   t->bits &= static_cast<uint16_t>(~kOdd);  // done; end_name() does not repeat it
-  rt.memory.end(h, t);
+  rt.memory.end(thread, t);
 }
 
-Task *complete(Runtime &rt, Hand &h, Task *t, consort_status status, Worker *w) noexcept {
+Task *complete(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
   if (t->bits & kMore) [[unlikely]] {
-    leave_room(rt, h, t, status);
+    leave_room(rt, thread, t, status);
     if (!rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
   }
   Task *heir = nullptr;
-  const uint64_t word = end_name(rt, h, t, status, w, &heir);
-  if (!t->replayed()) return hand_on(rt, h, t, word, w, heir);
+  const uint64_t word = end_name(rt, thread, t, status, w, &heir);
+  if (!t->replayed()) return hand_on(rt, thread, t, word, w, heir);
   ReadyBatch batch;
   if (heir) [[unlikely]] take_heir(rt, heir, batch);
   Task *specials = nullptr;
-  const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+  const uint32_t from = thread.seat ? thread.seat->id : CONSORT_NONE;
   hand_on_node(rt, t, word, from, batch, specials);
-  return go_on(rt, h, w, from, batch, specials);
+  return go_on(rt, thread, w, from, batch, specials);
 }
 
-Task *hand_on(Runtime &rt, Hand &h, Task *t, uint64_t word, Worker *w, Task *heir) noexcept {
+Task *hand_on(Runtime &rt, ThreadState &thread, Task *t, uint64_t word, Worker *w, Task *heir) noexcept {
   ReadyBatch batch;
   if (heir) [[unlikely]] take_heir(rt, heir, batch);
   Task *specials = nullptr;
-  const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
-  hand_on_one(rt, h, t, word, from, batch, specials);
-  return go_on(rt, h, w, from, batch, specials);
+  const uint32_t from = thread.seat ? thread.seat->id : CONSORT_NONE;
+  hand_on_one(rt, thread, t, word, from, batch, specials);
+  return go_on(rt, thread, w, from, batch, specials);
 }
 
-void release_roots(Runtime &rt, Hand &h, const Recording &r) noexcept {
+void release_roots(Runtime &rt, ThreadState &thread, const Recording &r) noexcept {
   ReadyBatch batch;
   Task *specials = nullptr;
-  const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+  const uint32_t from = thread.seat ? thread.seat->id : CONSORT_NONE;
   begin_roots(rt, r, from, batch, specials);
-  (void)go_on(rt, h, nullptr, from, batch, specials);
+  (void)go_on(rt, thread, nullptr, from, batch, specials);
 }
 
-void end_special(Runtime &rt, Hand &h, Task *t) noexcept {
+void end_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   consort_status status;
   Task *held = nullptr;
-  if (settle_special(rt, h, t, &status, &held)) (void)complete(rt, h, t, status, nullptr);
-  if (held) end_by_word(rt, h, held);
+  if (settle_special(rt, thread, t, &status, &held)) (void)complete(rt, thread, t, status, nullptr);
+  if (held) end_by_word(rt, thread, held);
 }
 
-void release_ready(Runtime &rt, Hand &h, Task *t) noexcept {
-  if (t->bits & kMore) call_ready(rt, h, t);
+void release_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+  if (t->bits & kMore) call_ready(rt, thread, t);
   if (!(t->bits & kSpecial)) {
-    Worker *bundled = t->bits & kMore ? bundle_worker(rt, h, t) : nullptr;
+    Worker *bundled = t->bits & kMore ? bundle_worker(rt, thread, t) : nullptr;
     if (t->bits & kBound) rt.workers[t->extra->worker]->post(t);
     else if (bundled) bundled->post(t, true);
-    else rt.policy.push(rt, h.seat ? h.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
+    else rt.policy.push(rt, thread.seat ? thread.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
     return;
   }
   if (t->replayed()) {
     ReadyBatch batch;
     Task *specials = nullptr;
-    const uint32_t from = h.seat ? h.seat->id : CONSORT_NONE;
+    const uint32_t from = thread.seat ? thread.seat->id : CONSORT_NONE;
     begin_all(rt, t, from, batch, specials);
-    (void)go_on(rt, h, nullptr, from, batch, specials);
+    (void)go_on(rt, thread, nullptr, from, batch, specials);
   } else {
-    end_special(rt, h, t);
+    end_special(rt, thread, t);
   }
-  if (!h.seat) settle_down(rt, h);
+  if (!thread.seat) settle_down(rt, thread);
 }
 
-void end_uncounted(Runtime &rt, Hand &h, Task *t) noexcept {
+void end_uncounted(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   consort_status status;
   Task *held = nullptr;  // of a gate alone
-  settle_special(rt, h, t, &status, &held);
-  clear_up(rt, h, *t);
+  settle_special(rt, thread, t, &status, &held);
+  clear_up(rt, thread, *t);
   // release: as in end_name(); whoever finds the name dead acquires it
   t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
-  if (t->extra) free_lent(rt, h, t);
-  h.give_record(t);
+  if (t->extra) free_lent(rt, thread, t);
+  thread.give_record(t);
 }
 
-void end_by_word(Runtime &rt, Hand &h, Task *t) noexcept {
-  if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, h, t, CONSORT_OK, nullptr);
+void end_by_word(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+  if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, thread, t, CONSORT_OK, nullptr);
   Worker *ran;
   const consort_status status = remember_end(rt, t, &ran);
   Task *heir = nullptr;
-  const uint64_t word = end_name(rt, h, t, status, ran, &heir);
-  (void)hand_on(rt, h, t, word, nullptr, heir);
+  const uint64_t word = end_name(rt, thread, t, status, ran, &heir);
+  (void)hand_on(rt, thread, t, word, nullptr, heir);
 }
 
-void settle_down(Runtime &rt, Hand &h) noexcept {
-  h.flush_records();
+void settle_down(Runtime &rt, ThreadState &thread) noexcept {
+  thread.flush_records();
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever began to watch the group
   rt.groups.tell_if_idle(
-      *rt.groups.at(static_cast<uint32_t>(h.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
+      *rt.groups.at(static_cast<uint32_t>(thread.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever is about to wait for everything
   if (rt.nwaiters.load(std::memory_order_relaxed) && rt.groups.all_idle()) rt.wake_waiters();
 }

@@ -13,14 +13,14 @@ struct Recording;
 
 // The task's end. Returns a successor to run in place, if `bypass_for` is a worker that may; else nullptr.
 // After this the record belongs to somebody else.
-Task *complete(Runtime &, Hand &, Task *, consort_status, Worker *bypass_for) noexcept;
+Task *complete(Runtime &, ThreadState &, Task *, consort_status, Worker *bypass_for) noexcept;
 
 // The nodes of a recording that nothing precedes may run.
-void release_roots(Runtime &, Hand &, const Recording &) noexcept;
+void release_roots(Runtime &, ThreadState &, const Recording &) noexcept;
 
 // What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a
 // task that has become ready beside them.
-Task *hand_on(Runtime &, Hand &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
+Task *hand_on(Runtime &, ThreadState &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
 // Of what an exchange took from a word: a list of one edge, whose task is released by the policy alone? It is; else
 // nullptr.
@@ -35,39 +35,39 @@ inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
 // A chain of successors has run in place for as long as it may: `next` goes to the policy if somebody else is to be run
 // here first, and that one is the answer. Where nobody is, the chain goes on: pushed, it would be taken by an idle
 // worker, to another core than its data. nullptr: back to who steps.
-Task *give_way(Runtime &, Hand &, Task *next, Worker &) noexcept;
+Task *give_way(Runtime &, ThreadState &, Task *next, Worker &) noexcept;
 
 // complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
 // that sits at w, which runs what it is given.
-inline Task *complete_plain(Runtime &rt, Hand &h, Task *t, Worker *w) noexcept {
-  if (t->bits || t->extra) [[unlikely]] return complete(rt, h, t, CONSORT_OK, w);
+inline Task *complete_plain(Runtime &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
+  if (t->bits || t->extra) [[unlikely]] return complete(rt, thread, t, CONSORT_OK, w);
   Group &group = *t->group;
   // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
   const uint64_t word =
       t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
   Task *next = nullptr;
   if (static_cast<uint32_t>(word)) {
-    if (!(next = only_successor(rt, word))) return hand_on(rt, h, t, word, w);
+    if (!(next = only_successor(rt, word))) return hand_on(rt, thread, t, word, w);
     // As in release_edges(): acquire pairs with the release of those who were counted down before.
     if (next->pending.load(std::memory_order_acquire) != pending::kBoth &&
         next->pending.fetch_sub(pending::kBoth, std::memory_order_acq_rel) != pending::kBoth) next = nullptr;
   }
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_release);  // pairs with the remover's look
-  h.give_record(t);
-  count_out(rt, h, group);
+  thread.give_record(t);
+  count_out(rt, thread, group);
   if (!next) return nullptr;
   if ((next->pub.where >> w->klass & 1) && rt.policy.may_bypass(w->id, *next)) [[likely]]
-    return h.chain.run < h.chain.turn_end ? next : give_way(rt, h, next, *w);
-  rt.policy.push_one(rt, h, w->id, next);
+    return thread.chain.run < thread.chain.turn_end ? next : give_way(rt, thread, next, *w);
+  rt.policy.push_one(rt, thread, w->id, next);
   return nullptr;
 }
 
 // A submitted task that no policy is to see has no unfinished predecessor left: to a mailbox, or to its end. The
 // caller holds no submission right: callbacks may run.
-void release_ready(Runtime &, Hand &, Task *) noexcept;
+void release_ready(Runtime &, ThreadState &, Task *) noexcept;
 
 // A task without a body is ready: does what it is for. It ends, unless it is a hold that somebody waits for.
-void end_special(Runtime &, Hand &, Task *) noexcept;
+void end_special(Runtime &, ThreadState &, Task *) noexcept;
 
 // Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
 void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
@@ -76,19 +76,19 @@ void record_failure(Runtime &, Task *, consort_status, std::string_view text, Da
 void poison_again(Runtime &, const Task *) noexcept;
 
 // A task without a body ends by the application's word (Callback::end() says when).
-void end_by_word(Runtime &, Hand &, Task *) noexcept;
+void end_by_word(Runtime &, ThreadState &, Task *) noexcept;
 
 // A failure of the group's, not of the task that has just ended well. error_text() says why.
 void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
 
 // A task without a body that is not counted and that nobody can know yet: over, where it was linked. Calls nobody.
-void end_uncounted(Runtime &, Hand &, Task *) noexcept;
+void end_uncounted(Runtime &, ThreadState &, Task *) noexcept;
 
 // The records and memory that a task has beside its own record.
-void free_lent(Runtime &, Hand &, Task *) noexcept;
+void free_lent(Runtime &, ThreadState &, Task *) noexcept;
 
-// A hand that has nothing to do gives back what it holds for others, and tells those who wait.
-void settle_down(Runtime &, Hand &) noexcept;
+// A thread that has nothing to do gives back what it holds for others, and tells those who wait.
+void settle_down(Runtime &, ThreadState &) noexcept;
 
 const char *task_label(const Task &) noexcept;  // its own name or its codelet's
 

@@ -4,8 +4,8 @@
 
 namespace consort {
 
-void Ends::enlist(Task *t, uint32_t holds, bool guarded) noexcept {
-  More &m = *t->extra->more;
+void CompletionHolds::enlist(Task *t, uint32_t holds, bool guarded) noexcept {
+  TaskOptions &m = *t->extra->more;
   m.task = t;
   m.name = t->pub.id;
   m.holds = holds;
@@ -18,22 +18,22 @@ void Ends::enlist(Task *t, uint32_t holds, bool guarded) noexcept {
   b.first = &m;
 }
 
-More *Ends::find(Bucket &b, TaskName name) noexcept {
-  More *m = b.first;
+TaskOptions *CompletionHolds::find(Bucket &b, TaskName name) noexcept {
+  TaskOptions *m = b.first;
   while (m && m->name != name) m = m->next;
   return m;
 }
 
-Task *Ends::unlist_if_free(Bucket &b, More &m) noexcept {
+Task *CompletionHolds::unlist_if_free(Bucket &b, TaskOptions &m) noexcept {
   if (!m.over || m.holds || m.guarded) return nullptr;
-  More **at = &b.first;
+  TaskOptions **at = &b.first;
   while (*at != &m) at = &(*at)->next;
   *at = m.next;
   return m.task;
 }
 
-bool Ends::may_end(Task *t, consort_status status, uint32_t worker) noexcept {
-  More &m = *t->extra->more;
+bool CompletionHolds::may_end(Task *t, consort_status status, uint32_t worker) noexcept {
+  TaskOptions &m = *t->extra->more;
   if (!m.listed) return true;
   Bucket &b = bucket(m.name);
   std::lock_guard lock(b.lock);
@@ -43,27 +43,27 @@ bool Ends::may_end(Task *t, consort_status status, uint32_t worker) noexcept {
   return unlist_if_free(b, m);
 }
 
-bool Ends::waits_for_tasks(Task *t) noexcept {
-  const More &m = *t->extra->more;
+bool CompletionHolds::waits_for_tasks(Task *t) noexcept {
+  const TaskOptions &m = *t->extra->more;
   if (!m.listed) return false;
   std::lock_guard lock(bucket(m.name).lock);
   return m.guarded && !m.holds;
 }
 
-bool Ends::hold(TaskName name) noexcept {
+bool CompletionHolds::hold(TaskName name) noexcept {
   Bucket &b = bucket(name);
   std::lock_guard lock(b.lock);
-  More *m = find(b, name);
+  TaskOptions *m = find(b, name);
   if (!m) return false;
   ++m->holds;
   held_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-bool Ends::release(TaskName name, Task **last) noexcept {
+bool CompletionHolds::release(TaskName name, Task **last) noexcept {
   Bucket &b = bucket(name);
   std::lock_guard lock(b.lock);
-  More *m = find(b, name);
+  TaskOptions *m = find(b, name);
   if (!m || !m->holds) return false;
   --m->holds;
   held_.fetch_sub(1, std::memory_order_relaxed);
@@ -71,18 +71,18 @@ bool Ends::release(TaskName name, Task **last) noexcept {
   return true;
 }
 
-Task *Ends::guard_is_over(TaskName name) noexcept {
+Task *CompletionHolds::guard_is_over(TaskName name) noexcept {
   Bucket &b = bucket(name);
   std::lock_guard lock(b.lock);
-  More *m = find(b, name);
+  TaskOptions *m = find(b, name);
   m->guarded = false;
   return unlist_if_free(b, *m);
 }
 
-uint32_t Ends::holds(TaskName name) noexcept {
+uint32_t CompletionHolds::holds(TaskName name) noexcept {
   Bucket &b = bucket(name);
   std::lock_guard lock(b.lock);
-  const More *m = find(b, name);
+  const TaskOptions *m = find(b, name);
   return m ? m->holds : 0;
 }
 

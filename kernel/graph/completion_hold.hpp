@@ -11,7 +11,7 @@
 
 namespace consort {
 
-class Ends {
+class CompletionHolds {
  public:
   // By the thread that has the task: before it is sent, or from its body. `guarded`: it also waits for other tasks'
   // ends.
@@ -33,11 +33,11 @@ class Ends {
   static constexpr uint32_t kBuckets = 64;
   struct alignas(64) Bucket {
     SpinLock lock;
-    More *first = nullptr;
+    TaskOptions *first = nullptr;
   };
   Bucket &bucket(TaskName name) noexcept { return buckets_[name % kBuckets]; }
-  static More *find(Bucket &, TaskName) noexcept;      // under its lock
-  static Task *unlist_if_free(Bucket &, More &) noexcept;
+  static TaskOptions *find(Bucket &, TaskName) noexcept;      // under its lock
+  static Task *unlist_if_free(Bucket &, TaskOptions &) noexcept;
 
   Bucket buckets_[kBuckets];
   std::atomic<uint64_t> held_{0};                      // a statistic: the truth is under the locks

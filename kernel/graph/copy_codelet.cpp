@@ -44,7 +44,7 @@ consort_status copy_contents(const consort_interface_ops &ops, const void *shape
 
 // Runs as the function of a task: what it throws is told by whoever called it.
 consort_status copy_task(const consort_call *call) {
-  const Task *t = static_cast<Runtime *>(call->user)->this_hand()->task;
+  const Task *t = static_cast<Runtime *>(call->user)->this_thread()->task;
   const Datum &src = *Datum::of(t->pub.access[1].datum);
   if (!src.pub.bytes) return CONSORT_OK;
   clear_error();
@@ -58,7 +58,7 @@ consort_status copy_task(const consort_call *call) {
 
 }  // namespace
 
-Result<consort_codelet_id> Copying::codelet() {
+Result<consort_codelet_id> CopyCodelets::codelet() {
   std::lock_guard lock(mutex_);
   if (codelet_.v) return codelet_;
   std::vector<consort_impl> impls;
@@ -83,15 +83,16 @@ Result<consort_codelet_id> Copying::codelet() {
   return codelet_ = Codelets::id(**c);
 }
 
-consort_status Copying::submit(consort_data_id dst, consort_data_id src, consort_group_id group, consort_task_id *out) {
-  Hand *h = rt_.this_hand();
-  if (!h) return CONSORT_E_NOMEM;
+consort_status CopyCodelets::submit(consort_data_id dst, consort_data_id src, consort_group_id group,
+                                    consort_task_id *out) {
+  ThreadState *thread = rt_.this_thread();
+  if (!thread) return CONSORT_E_NOMEM;
   Datum *d[2] = {rt_.data.find(dst), rt_.data.find(src)};
   if (d[0] && d[0] == d[1]) return set_error(CONSORT_E_INVAL, "dst and src are the same datum");
   const auto good = [&](uint32_t i) { return d[i] && DataTable::is(*d[i], i ? src : dst); };
   if (good(0) && good(1)) {  // else the submission says so
     Claim claims[2] = {{d[0], CONSORT_M_W}, {d[1], CONSORT_M_R}};
-    const SubmissionRight right(rt_, *h, claims, 2);  // neither goes away meanwhile
+    const SubmissionRight right(rt_, *thread, claims, 2);  // neither goes away meanwhile
     if (good(0) && good(1)) {
       if (d[0]->layout != d[1]->layout)
         return set_errorf(CONSORT_E_INVAL, "dst is of interface '%s', src of '%s': contents are copied between equals",

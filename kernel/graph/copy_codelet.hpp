@@ -12,9 +12,9 @@ namespace consort {
 
 struct Runtime;
 
-class Copying {
+class CopyCodelets {
  public:
-  explicit Copying(Runtime &rt) : rt_(rt) {}
+  explicit CopyCodelets(Runtime &rt) : rt_(rt) {}
   // may throw bad_alloc
   consort_status submit(consort_data_id dst, consort_data_id src, consort_group_id, consort_task_id *out);
 

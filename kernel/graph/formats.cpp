@@ -7,12 +7,12 @@ namespace consort {
 namespace {
 
 Formats *formats_of(const Datum &d) noexcept {
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   return discipline ? discipline->formats.get() : nullptr;
 }
 
 // A conversion, linked as if it had been submitted here.
-consort_status convert(Draft &draft, Formats &formats, uint32_t from, uint32_t to) noexcept {
+consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, uint32_t to) noexcept {
   const auto refuse = [&](consort_status s, const char *why) {
     return set_errorf(s, "datum '%s': the codelet that converts it %s",
                       draft.rt.data.name(*formats.all[0].datum).c_str(), why);
@@ -23,12 +23,12 @@ consort_status convert(Draft &draft, Formats &formats, uint32_t from, uint32_t t
   if (!c->where) return refuse(CONSORT_E_UNSUPPORTED, "has no implementation for a unit of this machine: add one");
   const Claim claims[] = {{formats.all[from].datum, CONSORT_M_R}, {formats.all[to].datum, CONSORT_M_W}};
   for (const Claim &claim : claims) {
-    Discipline &discipline = *discipline_if_any(*claim.datum);
+    AccessOrder &discipline = *discipline_if_any(*claim.datum);
     const bool alone = claim.mode == CONSORT_M_W;
     if (const consort_status s = enter_plainly(draft, *claim.datum, discipline, alone, !alone); s < 0) return s;
     mark_odd(*claim.datum);
   }
-  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, c);
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, c);
   if (!t) return CONSORT_E_NOMEM;
   // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
   fence::light(draft.rt.asymmetric);
@@ -46,7 +46,7 @@ uint32_t conversions(const Formats &formats, uint32_t to, uint32_t mode) noexcep
   return to == 0 || formats.all[0].holds ? 1 : 2;  // by way of the first
 }
 
-consort_status bring(Draft &draft, Formats &formats, uint32_t to) noexcept {
+consort_status bring(SubmissionDraft &draft, Formats &formats, uint32_t to) noexcept {
   if (formats.all[to].holds) return CONSORT_OK;
   if (!formats.all[0].holds) {
     uint32_t from = 1;
@@ -58,7 +58,7 @@ consort_status bring(Draft &draft, Formats &formats, uint32_t to) noexcept {
 }
 
 // Of the classes that could run it, those that see its data in the formats which ask for the fewest conversions.
-uint64_t choose_classes(const Draft &draft, uint64_t classes) noexcept {
+uint64_t choose_classes(const SubmissionDraft &draft, uint64_t classes) noexcept {
   uint64_t best = 0, chosen = 0;
   uint32_t fewest = UINT32_MAX;
   const auto alike = [&](uint32_t a, uint32_t b) {
@@ -84,7 +84,7 @@ uint64_t choose_classes(const Draft &draft, uint64_t classes) noexcept {
 }
 
 // All formats end with the first, after whoever uses them.
-consort_status enter_end(Draft &draft, Formats &formats) noexcept {
+consort_status enter_end(SubmissionDraft &draft, Formats &formats) noexcept {
   if (formats.all[0].datum->home.load(std::memory_order_relaxed))
     if (const consort_status s = bring(draft, formats, 0); s < 0) return s;
   for (size_t i = 1; i < formats.all.size(); ++i)
@@ -104,7 +104,7 @@ uint32_t Formats::of_class(uint32_t klass) const noexcept {
   return 0;
 }
 
-consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const consort_format_desc &desc) {
+consort_status add_format(Runtime &rt, Datum &d, AccessOrder &discipline, const consort_format_desc &desc) {
   const std::string name = rt.data.name(d);
   if (discipline.in_tree() || discipline.reduction || !discipline.ordered)
     return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' %s: it cannot have several formats", name.c_str(),
@@ -152,7 +152,7 @@ consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const c
                       "give no address", desc.interface, name.c_str());
   }
   rt.data.show(other, data_state::kHidden | data_state::kNowhere << data_state::kSpaceShift);
-  Discipline *own = discipline_of(other);
+  AccessOrder *own = discipline_of(other);
   DatumExtra *extra = rt.data.extra(other);
   if (!own || !extra) {
     rt.data.remove(other);
@@ -179,7 +179,7 @@ consort_status add_format(Runtime &rt, Datum &d, Discipline &discipline, const c
   return CONSORT_OK;
 }
 
-consort_status enter_formats(Draft &draft) noexcept {
+consort_status enter_formats(SubmissionDraft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims && !draft.formatted; ++i) draft.formatted = formats_of(*draft.claims[i].datum);
   if (!draft.formatted) return CONSORT_OK;
   Task &t = *draft.t;
@@ -216,10 +216,10 @@ consort_status enter_formats(Draft &draft) noexcept {
   return CONSORT_OK;
 }
 
-void settle_formats(Draft &draft) noexcept {
+void settle_formats(SubmissionDraft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     if (!(draft.claims[i].mode & CONSORT_M_W)) continue;
-    const Discipline *discipline = discipline_if_any(*draft.claims[i].datum);
+    const AccessOrder *discipline = discipline_if_any(*draft.claims[i].datum);
     Formats *formats = !discipline             ? nullptr
                        : discipline->format_of ? discipline->format_of
                                                : discipline->formats.get();
@@ -229,13 +229,13 @@ void settle_formats(Draft &draft) noexcept {
   }
 }
 
-consort_status bring_formats_home(Runtime &rt, Hand &h, bool *any) noexcept {
+consort_status bring_formats_home(Runtime &rt, ThreadState &thread, bool *any) noexcept {
   consort_status answer = CONSORT_OK;
   rt.data.each([&](Datum &d) {
     const Formats *formats = formats_of(d);
     if (!formats || formats->all[0].holds || !d.home.load(std::memory_order_relaxed)) return;
     // a point of synchronisation, which reads the first format
-    const consort_status s = submit_special(rt, h, {d.pub.id}, CONSORT_M_R, kEmpty);
+    const consort_status s = submit_special(rt, thread, {d.pub.id}, CONSORT_M_R, kEmpty);
     if (s >= 0) *any = true;
     else answer = s;
   });

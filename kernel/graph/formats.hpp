@@ -13,7 +13,7 @@
 
 namespace consort {
 
-struct Hand;
+struct ThreadState;
 
 struct Formats {
   static constexpr uint32_t kMost = 8;
@@ -36,22 +36,22 @@ struct Formats {
 // Those of the kernel's own, where it has several.
 template <class F>
 void for_each_other_format(Datum &d, F f) {
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   if (!discipline || !discipline->formats) return;
   for (size_t i = 1; i < discipline->formats->all.size(); ++i) f(*discipline->formats->all[i].datum);
 }
 
 // One more format of a datum that has a discipline.
-consort_status add_format(Runtime &, Datum &, Discipline &, const consort_format_desc &);
+consort_status add_format(Runtime &, Datum &, AccessOrder &, const consort_format_desc &);
 
 // Gives the draft the formats that it wants in place of its data, and converts what it reads. < 0: refused, told; what
 // was converted meanwhile does no harm.
-consort_status enter_formats(Draft &) noexcept;
+consort_status enter_formats(SubmissionDraft &) noexcept;
 // Nothing can fail any more: what it writes, no other format holds.
-void settle_formats(Draft &) noexcept;
+void settle_formats(SubmissionDraft &) noexcept;
 
 // All tasks are over, and no call submits any more: contents go to the format in the program's own memory. *any:
 // tasks that do it were submitted. The answer: why one could not be.
-consort_status bring_formats_home(Runtime &, Hand &, bool *any) noexcept;
+consort_status bring_formats_home(Runtime &, ThreadState &, bool *any) noexcept;
 
 }  // namespace consort

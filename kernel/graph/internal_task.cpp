@@ -8,17 +8,17 @@
 namespace consort {
 namespace {
 
-consort_status drop_internal(Draft &draft, Task *t) noexcept {
-  if (t->extra) free_lent(draft.rt, draft.h, t);
+consort_status drop_internal(SubmissionDraft &draft, Task *t) noexcept {
+  if (t->extra) free_lent(draft.rt, draft.thread, t);
   std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-  draft.h.give_record(t);
+  draft.thread.give_record(t);
   return no_memory();
 }
 
 }  // namespace
 
-Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *c) noexcept {
-  Task *t = h.take_lent();
+Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, uint16_t bits, Codelet *c) noexcept {
+  Task *t = thread.take_lent();
   if (!t) {
     no_memory();
     return nullptr;
@@ -30,45 +30,46 @@ Task *make_internal(Runtime &rt, Hand &h, Group &group, uint16_t bits, Codelet *
   t->epoch = group.epoch.load(std::memory_order_relaxed);
   // It may be issued behind others: their tickets stand there. Or belongs to a context, the submitter's.
   if (c && (rt.shared_domains || rt.policy.splits())) {
-    Task *lent = h.take_lent();
+    Task *lent = thread.take_lent();
     if (!lent) {
       std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-      h.give_record(t);
+      thread.give_record(t);
       no_memory();
       return nullptr;
     }
     t->extra = new (lent) Extra;
-    if (rt.policy.splits()) (void)rt.policy.contexts().enter(h, t);  // of one that is gone: the runtime's own
+    if (rt.policy.splits()) (void)rt.policy.contexts().enter(thread, t);  // of one that is gone: the runtime's own
   }
   return t;
 }
 
-bool reserve_internal(Draft &draft, Task *t, uint32_t links) noexcept {
-  if (links <= kInlineLinks || reserve_more(draft.rt, draft.h, t, links)) return true;
+bool reserve_internal(SubmissionDraft &draft, Task *t, uint32_t links) noexcept {
+  if (links <= kInlineLinks || reserve_more(draft.rt, draft.thread, t, links)) return true;
   drop_internal(draft, t);
   return false;
 }
 
-bool reserve_staging(Draft &draft, Task *t, size_t data) noexcept {
+bool reserve_staging(SubmissionDraft &draft, Task *t, size_t data) noexcept {
   if (!t->extra)
-    if (Task *lent = draft.h.take_lent()) t->extra = new (lent) Extra;
+    if (Task *lent = draft.thread.take_lent()) t->extra = new (lent) Extra;
   if (t->extra && Memory::reserve(t, data)) return true;
   drop_internal(draft, t);
   return false;
 }
 
-void let_internal_go(Draft &draft, Task *t, Linker &linker) noexcept {
+void let_internal_go(SubmissionDraft &draft, Task *t, Linker &linker) noexcept {
   const bool may_wait = t->role == kStep && draft.rt.memory.in_use();  // for data on their way home
-  if (!linker.hung() && (t->bits & kSpecial) && !may_wait) return end_uncounted(draft.rt, draft.h, t);
-  count_in(draft.h, *t->group);
+  if (!linker.hung() && (t->bits & kSpecial) && !may_wait) return end_uncounted(draft.rt, draft.thread, t);
+  count_in(draft.thread, *t->group);
   if (!let_go(draft.rt, t, linker, pending::kGuard)) return;
-  if (!(t->bits & kSpecial)) return push_ready(draft.rt, draft.h, t);
+  if (!(t->bits & kSpecial)) return push_ready(draft.rt, draft.thread, t);
   // what it was linked behind has ended meanwhile. Its own end may call somebody: not under the right
   t->pub.sched[0] = draft.ended;
   draft.ended = t;
 }
 
-consort_status send_internal(Draft &draft, Task *t, const Claim *claims, uint32_t n, TaskName first) noexcept {
+consort_status send_internal(SubmissionDraft &draft, Task *t, const Claim *claims, uint32_t n,
+                             TaskName first) noexcept {
   uint32_t links = first != 0;
   bool room = true;
   t->pub.naccess = static_cast<uint16_t>(n);
@@ -89,8 +90,8 @@ consort_status send_internal(Draft &draft, Task *t, const Claim *claims, uint32_
   return CONSORT_OK;
 }
 
-consort_status insert_junction(Draft &draft, Datum &d, uint16_t bits) noexcept {
-  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, bits, nullptr);
+consort_status insert_junction(SubmissionDraft &draft, Datum &d, uint16_t bits) noexcept {
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, bits, nullptr);
   if (!t) return CONSORT_E_NOMEM;
   const Claim claim{&d, CONSORT_M_W};
   return send_internal(draft, t, &claim, 1, 0);

@@ -11,22 +11,22 @@ namespace consort {
 
 // A record; c nullptr: it has no body, and `bits` say what happens where it becomes ready. nullptr: no memory, or the
 // codelet was removed; told.
-Task *make_internal(Runtime &, Hand &, Group &, uint16_t bits, Codelet *c) noexcept;
+Task *make_internal(Runtime &, ThreadState &, Group &, uint16_t bits, Codelet *c) noexcept;
 
 // Links it by its claims, and behind `first` (0: nobody), and sends it. On failure nothing is linked, and it is gone.
-consort_status send_internal(Draft &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;
+consort_status send_internal(SubmissionDraft &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;
 
 // Room for so many links. False: no memory, told; the task is gone.
-bool reserve_internal(Draft &, Task *, uint32_t links) noexcept;
+bool reserve_internal(SubmissionDraft &, Task *, uint32_t links) noexcept;
 // The record of the data that it brings when its turn comes, for up to so many. False: as above.
-bool reserve_staging(Draft &, Task *, size_t data) noexcept;
+bool reserve_staging(SubmissionDraft &, Task *, size_t data) noexcept;
 // Once it is linked: counted and sent. One without a body that nothing precedes is over at once, and never was counted:
 // the draft's own task is not yet there, so nobody could tell.
-void let_internal_go(Draft &, Task *, Linker &) noexcept;
+void let_internal_go(SubmissionDraft &, Task *, Linker &) noexcept;
 
 // One that waits for all who use the datum and whom all later ones wait for; `bits` beside kEmpty. Not where nobody
 // uses it.
-consort_status insert_junction(Draft &, Datum &, uint16_t bits) noexcept;
+consort_status insert_junction(SubmissionDraft &, Datum &, uint16_t bits) noexcept;
 
 // How many links an access of this mode needs at most.
 inline uint32_t links_for(const Datum &d, uint32_t mode) noexcept {

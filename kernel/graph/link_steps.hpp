@@ -8,7 +8,7 @@
 
 namespace consort {
 
-struct Turns;
+struct RepeatState;
 
 // One access into its datum's chain: beside others of its kind, or alone.
 [[gnu::always_inline]] inline void link_shared(Linker &linker, Datum &d, TaskName name) noexcept {
@@ -45,10 +45,10 @@ inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcep
 }
 
 // The worker that this thread has leased, if it still has; under the right, so that it cannot be taken meanwhile.
-inline Worker *leased(Hand &h) noexcept {
-  Worker *w = h.lease;
+inline Worker *leased(ThreadState &thread) noexcept {
+  Worker *w = thread.lease;
   if (!w) return nullptr;
-  if (!w->leased_to(h)) [[unlikely]] return h.lease = nullptr;
+  if (!w->leased_to(thread)) [[unlikely]] return thread.lease = nullptr;
   if (!w->watched.load(std::memory_order_relaxed)) [[unlikely]] w->wake_duty();
   return w;
 }
@@ -56,14 +56,14 @@ inline Worker *leased(Hand &h) noexcept {
 // A ready task to the policy, under the right. A thread that submits with a lease keeps a few back, so that they are
 // handed over together and what comes after them can hang on them undisturbed; not while somebody sleeps, who could
 // begin at once. It does so for a short while: until there are enough, it waits, or falls silent for a watch tick.
-[[gnu::always_inline]] inline void push_ready(Runtime &rt, Hand &h, Task *t) noexcept {
-  if (h.seat) return rt.policy.push_one(rt, h, h.seat->id, t);
-  Worker *const w = leased(h);
-  if (!w) return rt.policy.push_one(rt, h, CONSORT_NONE, t);
+[[gnu::always_inline]] inline void push_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+  if (thread.seat) return rt.policy.push_one(rt, thread, thread.seat->id, t);
+  Worker *const w = leased(thread);
+  if (!w) return rt.policy.push_one(rt, thread, CONSORT_NONE, t);
   if (t->pub.priority || !rt.keep_back.load(std::memory_order_relaxed) ||
       rt.sleepers[0].load(std::memory_order_relaxed)) {
     if (w->nkept) w->push_kept();
-    return rt.policy.push_one(rt, h, w->id, t);
+    return rt.policy.push_one(rt, thread, w->id, t);
   }
   w->kept[w->nkept++] = t;
   if (w->nkept == Worker::kKept) w->push_kept();
@@ -71,19 +71,19 @@ inline Worker *leased(Hand &h) noexcept {
 
 // After a task that is not ready: several kept ones grow older. One alone is kept as long as nobody sleeps and the
 // submitter goes on: what hangs on it is a chain, which runs best where it was written.
-[[gnu::always_inline]] inline void age_kept(const Runtime &rt, Hand &h) noexcept {
-  if (h.seat || !h.lease || !h.lease->leased_to(h)) return;
-  Worker &w = *h.lease;
+[[gnu::always_inline]] inline void age_kept(const Runtime &rt, ThreadState &thread) noexcept {
+  if (thread.seat || !thread.lease || !thread.lease->leased_to(thread)) return;
+  Worker &w = *thread.lease;
   if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor)))
     w.push_kept();
 }
 
-inline void look_for_lease(Runtime &rt, Hand &h) noexcept {
-  if (rt.manual || (h.lease_tries++ & 31)) return;
+inline void look_for_lease(Runtime &rt, ThreadState &thread) noexcept {
+  if (rt.manual || (thread.lease_tries++ & 31)) return;
   for (auto &w : rt.workers)
-    if (w->try_lease(h)) return;
+    if (w->try_lease(thread)) return;
   // Not the same for ever: its turn may be a waiting caller's, who lends it to nobody.
-  rt.workers[(h.id + (h.lease_tries >> 8)) % rt.workers.size()]->ask_for_lease(h);
+  rt.workers[(thread.id + (thread.lease_tries >> 8)) % rt.workers.size()]->ask_for_lease(thread);
 }
 
 inline constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NONE, 0, 0, 0, 1, 1, nullptr};
@@ -101,11 +101,12 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
 }
 
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
-bool reserve_more(Runtime &, Hand &, Task *, uint32_t links) noexcept;
+bool reserve_more(Runtime &, ThreadState &, Task *, uint32_t links) noexcept;
 
 // What somebody looks at on its way: records it, and sends it on unless it is only to be recorded. In replay/replay.cpp.
-consort_status submit_watched(Runtime &, Hand &, const consort_task_desc &, consort_task_id *out) noexcept;
+consort_status submit_watched(Runtime &, ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept;
 // The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
-consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out, Turns *again = nullptr) noexcept;
+consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out,
+                          RepeatState *again = nullptr) noexcept;
 
 }  // namespace consort

@@ -13,20 +13,20 @@
 namespace consort {
 namespace {
 
-using State = Plan::State;
+using State = PartitionPlan::State;
 
 // What a step does when its turn comes; in the payload of its task.
 struct Step {
   enum What : uint32_t { kOpen, kOpenToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
-  Plan *plan;
+  PartitionPlan *plan;
   What what;
 };
 static_assert(sizeof(Step) <= kPayload);
 
 Step &step_of(Task &t) noexcept { return *reinterpret_cast<Step *>(t.payload); }
 
-Task *make_step(Draft &draft, Plan &plan, Step::What what) noexcept {
-  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, nullptr);
+Task *make_step(SubmissionDraft &draft, PartitionPlan &plan, Step::What what) noexcept {
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, nullptr);
   if (!t) return nullptr;
   t->role = kStep;
   new (t->payload) Step{&plan, what};
@@ -34,13 +34,13 @@ Task *make_step(Draft &draft, Plan &plan, Step::What what) noexcept {
   return t;
 }
 
-void mark_all(Plan &plan) noexcept {
+void mark_all(PartitionPlan &plan) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) mark_odd(*plan.part[i]);
   mark_odd(*plan.whole);
 }
 
 // How many links the step needs to come after the users of the parts: the last writers, or all.
-uint32_t count_users(const Runtime &rt, const Plan &plan, bool writers_alone) noexcept {
+uint32_t count_users(const Runtime &rt, const PartitionPlan &plan, bool writers_alone) noexcept {
   uint32_t n = 0;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
@@ -54,7 +54,7 @@ uint32_t count_users(const Runtime &rt, const Plan &plan, bool writers_alone) no
 }
 
 // The whole itself, for a step that has it alone or shares it: its phase, and room among its readers.
-consort_status enter_whole(Draft &draft, Plan &plan, bool alone) noexcept {
+consort_status enter_whole(SubmissionDraft &draft, PartitionPlan &plan, bool alone) noexcept {
   Datum &whole = *plan.whole;
   if (const consort_status s = enter_plainly(draft, whole, *discipline_if_any(whole), alone, true); s < 0) return s;
   return alone || draft.rt.data.make_room(draft.rt.tasks, whole) ? CONSORT_OK : no_memory();
@@ -64,7 +64,7 @@ consort_status enter_whole(Draft &draft, Plan &plan, bool alone) noexcept {
 // ------------------------------
 
 // From closed: all users of the parts come behind it.
-consort_status open_plan(Draft &draft, Plan &plan, State to) noexcept {
+consort_status open_plan(SubmissionDraft &draft, PartitionPlan &plan, State to) noexcept {
   const bool alone = to == State::kOwned;
   Datum &whole = *plan.whole;
   if (const consort_status s = enter_whole(draft, plan, alone); s < 0) return s;
@@ -87,7 +87,7 @@ consort_status open_plan(Draft &draft, Plan &plan, State to) noexcept {
 }
 
 // From shared to owned: whoever writes a part comes behind it, but not whoever reads one.
-consort_status let_write(Draft &draft, Plan &plan) noexcept {
+consort_status let_write(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   if (const consort_status s = enter_whole(draft, plan, true); s < 0) return s;
   for (uint32_t i = 0; i < plan.n; ++i)
@@ -109,10 +109,10 @@ consort_status let_write(Draft &draft, Plan &plan) noexcept {
 }
 
 // From owned to shared: behind the writers of the parts, so that the whole is whole.
-consort_status let_read_whole(Draft &draft, Plan &plan) noexcept {
+consort_status let_read_whole(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) {
-    Discipline &discipline = plan.discipline[i];
-    for (Plan *below = discipline.plans; below; below = below->next)
+    AccessOrder &discipline = plan.discipline[i];
+    for (PartitionPlan *below = discipline.plans; below; below = below->next)
       if (below->state == State::kOwned)
         if (const consort_status s = let_read_whole(draft, *below); s < 0) return s;
     if (const consort_status s = enter_plainly(draft, *plan.part[i], discipline, false, true); s < 0) return s;
@@ -133,11 +133,11 @@ consort_status let_read_whole(Draft &draft, Plan &plan) noexcept {
 }
 
 // Behind all users of the parts, and of theirs.
-consort_status close_plan(Draft &draft, Plan &plan) noexcept {
+consort_status close_plan(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   const bool owned = plan.state == State::kOwned;
   for (uint32_t i = 0; i < plan.n; ++i) {
-    Discipline &discipline = plan.discipline[i];
-    for (Plan *below = discipline.plans; below; below = below->next)
+    AccessOrder &discipline = plan.discipline[i];
+    for (PartitionPlan *below = discipline.plans; below; below = below->next)
       if (below->open())
         if (const consort_status s = close_plan(draft, *below); s < 0) return s;
     if (const consort_status s = enter_plainly(draft, *plan.part[i], discipline, true, true); s < 0) return s;
@@ -174,14 +174,14 @@ consort_status close_plan(Draft &draft, Plan &plan) noexcept {
 
 // What one access wants of its tree.
 struct Way {
-  Draft &draft;
+  SubmissionDraft &draft;
   const Datum &asked;
   const bool writes;
   bool moved = false;
 
   // The datum is among what its plan lets through.
   consort_status reach(Datum &d) noexcept {
-    Plan *p = discipline_if_any(d)->part_of;
+    PartitionPlan *p = discipline_if_any(d)->part_of;
     if (!p) return CONSORT_OK;
     if (writes && p->read_only) return refuse(*p);
     if (p->state == State::kOwned || (p->state == State::kShared && !writes)) return CONSORT_OK;  // so is all above
@@ -192,9 +192,9 @@ struct Way {
   }
 
   // The datum's plans, but for one, do not stand in its way.
-  consort_status clear(Datum &d, const Plan *but) noexcept {
+  consort_status clear(Datum &d, const PartitionPlan *but) noexcept {
     consort_status s = CONSORT_OK;
-    for (Plan *p = discipline_if_any(d)->plans; p && s >= 0; p = p->next) {
+    for (PartitionPlan *p = discipline_if_any(d)->plans; p && s >= 0; p = p->next) {
       if (p == but || !p->open() || (!writes && p->state == State::kShared)) continue;
       moved = true;
       s = writes || is_away(d) ? close_plan(draft, *p) : let_read_whole(draft, *p);
@@ -210,7 +210,7 @@ struct Way {
     return home != CONSORT_NONE && home != draft.rt.topology->home();
   }
 
-  consort_status refuse(const Plan &p) noexcept {
+  consort_status refuse(const PartitionPlan &p) noexcept {
     const DataTable &data = draft.rt.data;
     return set_errorf(CONSORT_E_INVAL,
                       "'%s' cannot be written: plan '%s' is read-only, %s; write '%s' itself, or through another plan",
@@ -221,12 +221,12 @@ struct Way {
 };
 
 bool is_in_tree(const Claim &claim) noexcept {
-  const Discipline *discipline = discipline_if_any(*claim.datum);
+  const AccessOrder *discipline = discipline_if_any(*claim.datum);
   return discipline && discipline->in_tree();
 }
 
 // Two data of one task that share bytes, one of them written: no order could say which comes first.
-consort_status check_apart(const Draft &draft) noexcept {
+consort_status check_apart(const SubmissionDraft &draft) noexcept {
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     const Claim &a = draft.claims[i];
     if (!is_in_tree(a)) continue;
@@ -244,12 +244,12 @@ consort_status check_apart(const Draft &draft) noexcept {
 }
 
 const Datum *above(const Datum *d) noexcept {
-  const Discipline *discipline = discipline_if_any(*d);
+  const AccessOrder *discipline = discipline_if_any(*d);
   return discipline && discipline->part_of ? discipline->part_of->whole : nullptr;
 }
 
 uint32_t depth_of(const Datum *d) noexcept {
-  const Discipline *discipline = discipline_if_any(*d);
+  const AccessOrder *discipline = discipline_if_any(*d);
   return discipline ? discipline->depth : 0;
 }
 
@@ -266,7 +266,7 @@ bool give_memory_to_write(Runtime &rt, Datum &whole) noexcept {
 }
 
 // A view that is as it should be is not written: whoever copies a part that nobody waits for may look at it just now.
-consort_status alias(const Plan &plan, uint32_t i) noexcept {
+consort_status alias(const PartitionPlan &plan, uint32_t i) noexcept {
   alignas(std::max_align_t) std::byte view[Layout::kMostBytes];
   const Datum &d = *plan.part[i];
   const uint32_t bytes = d.layout->ops->view_size;
@@ -285,7 +285,7 @@ bool has_place(Runtime &rt, const Datum &whole) noexcept {
 
 // The filter does not say where a part is. No copy may be brought there, and memory that some parts lie in is not divided:
 // all are poisoned, and have no place until they are opened again.
-void refuse_parts(Runtime &rt, Task *t, Plan &plan, uint32_t refused, consort_status s) noexcept {
+void refuse_parts(Runtime &rt, Task *t, PartitionPlan &plan, uint32_t refused, consort_status s) noexcept {
   set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, refused);
   record_failure(rt, t, s, error_text(), plan.part[refused], CONSORT_NONE, nullptr);
   if (rt.memory.in_use()) rt.memory.parts_have_no_place(plan);
@@ -296,7 +296,7 @@ void refuse_parts(Runtime &rt, Task *t, Plan &plan, uint32_t refused, consort_st
 }
 
 // Where the whole is, and what is in it, is so of each part.
-void hand_down(Runtime &rt, Task *t, Plan &plan, bool to_write) noexcept {
+void hand_down(Runtime &rt, Task *t, PartitionPlan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
   const bool is_somewhere = (!to_write || give_memory_to_write(rt, whole)) && has_place(rt, whole);
   if (!is_somewhere && rt.memory.in_use()) rt.memory.parts_have_no_place(plan);
@@ -331,7 +331,7 @@ Memory::Turn turn_of(Step::What what) noexcept {
 
 // Memory for a whole that was only read so far, and so was refused: the parts' readers may still be about it. A whole that
 // is a part itself may have its memory from the step above.
-void hand_memory_down(Runtime &rt, Plan &plan) noexcept {
+void hand_memory_down(Runtime &rt, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   if (!give_memory_to_write(rt, whole)) return;
   const uint32_t at = data_state::space(whole.state.load(std::memory_order_relaxed));
@@ -345,7 +345,7 @@ void hand_memory_down(Runtime &rt, Plan &plan) noexcept {
   }
 }
 
-void bring_up(Runtime &rt, Plan &plan) noexcept {
+void bring_up(Runtime &rt, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   const uint32_t old = whole.state.load(std::memory_order_relaxed);
   const bool covers = plan.filter->flags & CONSORT_FI_COVER;
@@ -372,7 +372,7 @@ bool may_share_bytes(const Datum &one, const Datum &other) noexcept {
   while (a != b) {
     const Datum *up = above(a), *up_too = above(b);
     if (!up || !up_too) return false;
-    const Plan *p = discipline_if_any(*a)->part_of, *q = discipline_if_any(*b)->part_of;
+    const PartitionPlan *p = discipline_if_any(*a)->part_of, *q = discipline_if_any(*b)->part_of;
     if (p == q) return p->filter->flags & CONSORT_FI_OVERLAP;
     a = up;
     b = up_too;
@@ -380,7 +380,7 @@ bool may_share_bytes(const Datum &one, const Datum &other) noexcept {
   return true;
 }
 
-consort_status enter_trees(Draft &draft) noexcept {
+consort_status enter_trees(SubmissionDraft &draft) noexcept {
   uint32_t n = 0;
   for (uint32_t i = 0; i < draft.nclaims; ++i) n += is_in_tree(draft.claims[i]);
   if (!n) return CONSORT_OK;
@@ -405,13 +405,13 @@ consort_status enter_trees(Draft &draft) noexcept {
   return CONSORT_OK;
 }
 
-consort_status end_plan(Draft &draft, Plan &plan) noexcept {
+consort_status end_plan(SubmissionDraft &draft, PartitionPlan &plan) noexcept {
   if (plan.open())
     if (const consort_status s = close_plan(draft, plan); s < 0) return s;
   Task *t = make_step(draft, plan, Step::kEnd);
   if (!t) return CONSORT_E_NOMEM;
   draft.rt.plans.kill_names(plan);
-  Plan **at = &discipline_if_any(*plan.whole)->plans;
+  PartitionPlan **at = &discipline_if_any(*plan.whole)->plans;
   while (*at != &plan) at = &(*at)->next;
   *at = plan.next;
   Linker linker(draft.rt, t);
@@ -420,8 +420,8 @@ consort_status end_plan(Draft &draft, Plan &plan) noexcept {
   return CONSORT_OK;
 }
 
-consort_status end_plans(Draft &draft, Datum &d) noexcept {
-  const Discipline *discipline = discipline_if_any(d);
+consort_status end_plans(SubmissionDraft &draft, Datum &d) noexcept {
+  const AccessOrder *discipline = discipline_if_any(d);
   while (discipline && discipline->plans)
     if (const consort_status s = end_plan(draft, *discipline->plans); s < 0) return s;
   return CONSORT_OK;
@@ -446,7 +446,7 @@ void take_step(Runtime &rt, Task *t) noexcept {
   }
 }
 
-Plan *ended_by(const Task &t) noexcept {
+PartitionPlan *ended_by(const Task &t) noexcept {
   const Step &step = step_of(const_cast<Task &>(t));
   return step.what == Step::kEnd ? step.plan : nullptr;
 }

@@ -14,12 +14,12 @@
 namespace consort {
 
 // Brings the trees of a draft's data to where its accesses fit. < 0: refused, told.
-consort_status enter_trees(Draft &) noexcept;
+consort_status enter_trees(SubmissionDraft &) noexcept;
 
 // May a plain access of a datum with this discipline pass, as its tree stands?
-inline bool is_open(const Discipline &d) noexcept {
-  if (d.part_of && d.part_of->state != Plan::State::kOwned) return false;
-  for (const Plan *p = d.plans; p; p = p->next)
+inline bool is_open(const AccessOrder &d) noexcept {
+  if (d.part_of && d.part_of->state != PartitionPlan::State::kOwned) return false;
+  for (const PartitionPlan *p = d.plans; p; p = p->next)
     if (p->open()) return false;
   return true;
 }
@@ -28,14 +28,14 @@ inline bool is_open(const Discipline &d) noexcept {
 bool may_share_bytes(const Datum &, const Datum &) noexcept;
 
 // Ends a plan: its names die now, the rest when its users are done. < 0: told, and nothing has changed but steps.
-consort_status end_plan(Draft &, Plan &) noexcept;
-consort_status end_plans(Draft &, Datum &) noexcept;  // all of a datum's
+consort_status end_plan(SubmissionDraft &, PartitionPlan &) noexcept;
+consort_status end_plans(SubmissionDraft &, Datum &) noexcept;  // all of a datum's
 
 // -- a step's turn --
 bool stage_step(Runtime &, Task *) noexcept;  // true: data are on their way home, and end_special() follows
 void take_step(Runtime &, Task *) noexcept;
 // Asked before the record is given back: the plan that ended with this step, or nullptr.
-Plan *ended_by(const Task &) noexcept;
+PartitionPlan *ended_by(const Task &) noexcept;
 const char *step_label(const Task &) noexcept;
 
 }  // namespace consort

@@ -35,7 +35,7 @@ uint64_t params_with_list(const consort_filter &filter, const consort_plan_desc 
 }  // namespace
 
 // What must be known of the whole to divide it, copied: it may be unregistered meanwhile.
-struct Plans::Sketch {
+struct PartitionPlans::Sketch {
   Layout *layout;
   std::string name;
   Datum *whole;
@@ -43,28 +43,28 @@ struct Plans::Sketch {
   alignas(16) std::byte shape[Layout::kMostBytes];
 };
 
-Result<void> Plans::open() {
+Result<void> PartitionPlans::open() {
   if (!arena_.reserve(kSlots))
     return error(CONSORT_E_NOMEM, "no address space for the table of plans: raise the limit on virtual memory");
   return {};
 }
 
-Plans::Slot *Plans::find(consort_plan_id id) const noexcept {
+PartitionPlans::Slot *PartitionPlans::find(consort_plan_id id) const noexcept {
   const auto number = static_cast<uint32_t>(id.v);
   if (!arena_.holds(number) || !is(*arena_.at(number), id)) return nullptr;
   return arena_.at(number);
 }
 
-consort_status Plans::look_at(Hand &h, Datum &d, consort_data_id id, Sketch &sketch) {
+consort_status PartitionPlans::look_at(ThreadState &thread, Datum &d, consort_data_id id, Sketch &sketch) {
   Claim claim(&d, CONSORT_M_R);
-  const SubmissionRight right(rt_, h, &claim, 1);
+  const SubmissionRight right(rt_, thread, &claim, 1);
   if (!DataTable::is(d, id)) return refuse_datum(id);
   sketch.layout = d.layout;
   sketch.whole = &d;
   sketch.name = rt_.data.name(d);
   sketch.depth = 0;
   std::memcpy(sketch.shape, d.shape(), d.layout->ops->shape_size);
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   if (!discipline) return CONSORT_OK;
   if (!discipline->ordered)
     return set_errorf(CONSORT_E_INVAL,
@@ -77,16 +77,16 @@ consort_status Plans::look_at(Hand &h, Datum &d, consort_data_id id, Sketch &ske
                       "as data of their own",
                       sketch.name.c_str());
   sketch.depth = discipline->depth;
-  if (discipline->depth >= Plan::kDeepest)
+  if (discipline->depth >= PartitionPlan::kDeepest)
     return set_errorf(CONSORT_E_INVAL,
                       "datum '%s' is a part %u plans deep, and that is the most: divide it less often, into more parts",
-                      sketch.name.c_str(), Plan::kDeepest);
+                      sketch.name.c_str(), PartitionPlan::kDeepest);
   return CONSORT_OK;
 }
 
-consort_status Plans::make_parts(Plan &plan, Layout *layout, const Sketch &whole) {
+consort_status PartitionPlans::make_parts(PartitionPlan &plan, Layout *layout, const Sketch &whole) {
   plan.part = std::make_unique<Datum *[]>(plan.n);
-  plan.discipline = std::make_unique<Discipline[]>(plan.n);
+  plan.discipline = std::make_unique<AccessOrder[]>(plan.n);
   const uint32_t n = plan.n;
   for (plan.n = 0; plan.n < n; ++plan.n) {
     const uint32_t i = plan.n;
@@ -101,7 +101,7 @@ consort_status Plans::make_parts(Plan &plan, Layout *layout, const Sketch &whole
       return set_errorf(s, "filter '%s' of interface '%s' does not divide datum '%s' so: part %u of %u is refused%s",
                         plan.filter->name, whole.layout->name.c_str(), whole.name.c_str(), i, n, own_words().c_str());
     }
-    Discipline &discipline = plan.discipline[i];
+    AccessOrder &discipline = plan.discipline[i];
     discipline.part_of = &plan;
     discipline.number = i;
     discipline.depth = whole.depth + 1;
@@ -115,7 +115,7 @@ consort_status Plans::make_parts(Plan &plan, Layout *layout, const Sketch &whole
   return CONSORT_OK;
 }
 
-bool Plans::enroll(Plan &plan) noexcept {
+bool PartitionPlans::enroll(PartitionPlan &plan) noexcept {
   {
     std::lock_guard lock(lock_);
     plan.number = free_;
@@ -130,11 +130,12 @@ bool Plans::enroll(Plan &plan) noexcept {
   return true;
 }
 
-consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_desc &desc, consort_plan_id *out) {
+consort_status PartitionPlans::create(ThreadState &thread, consort_data_id id, const consort_plan_desc &desc,
+                                      consort_plan_id *out) {
   Datum *d = rt_.data.find(id);
   if (!d || !DataTable::is(*d, id)) return refuse_datum(id);
   Sketch whole;
-  if (const consort_status s = look_at(h, *d, id, whole); s < 0) return s;
+  if (const consort_status s = look_at(thread, *d, id, whole); s < 0) return s;
   std::string all;
   const consort_filter *filter = find_filter(*whole.layout->ops, desc.filter, &all);
   if (!filter)
@@ -162,7 +163,7 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
     if (!child) return set_error(child.error());
     layout = *child;
   }
-  auto plan = std::make_unique<Plan>();
+  auto plan = std::make_unique<PartitionPlan>();
   plan->whole = whole.whole;
   plan->filter = filter;
   if (desc.params_bytes) {
@@ -177,22 +178,22 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
     return set_errorf(CONSORT_E_INVAL,
                       "filter '%s' makes no part of datum '%s' with these params%s: see consort/layouts.h",
                       filter->name, whole.name.c_str(), own_words().c_str());
-  if (plan->n > Plan::kMostParts)
+  if (plan->n > PartitionPlan::kMostParts)
     return set_errorf(CONSORT_E_INVAL,
                       "filter '%s' would divide datum '%s' into %u parts, %u are the most: divide the parts in turn",
-                      filter->name, whole.name.c_str(), plan->n, Plan::kMostParts);
+                      filter->name, whole.name.c_str(), plan->n, PartitionPlan::kMostParts);
   consort_status s = make_parts(*plan, layout, whole);
   if (s >= 0 && !enroll(*plan))
     s = set_errorf(CONSORT_E_NOMEM, "all %u handles of plans are in use: destroy some", arena_.limit());
   if (s < 0) {
-    const KeptError kept;
+    const LastError kept;
     free_parts(*plan);
     return kept.restore(s);
   }
   {
     Claim claim(d, CONSORT_M_R);
-    const SubmissionRight right(rt_, h, &claim, 1);
-    Discipline *discipline =
+    const SubmissionRight right(rt_, thread, &claim, 1);
+    AccessOrder *discipline =
         DataTable::is(*d, id) && (!d->keeper || rt_.recordings.let_go(*d)) ? discipline_of(*d) : nullptr;
     if (discipline && discipline->ordered && !discipline->formats) {
       plan->next = discipline->plans;
@@ -210,25 +211,25 @@ consort_status Plans::create(Hand &h, consort_data_id id, const consort_plan_des
                                            : "the datum was set to make no order, or was given a format, meanwhile");
 }
 
-void Plans::kill_names(Plan &plan) noexcept {
+void PartitionPlans::kill_names(PartitionPlan &plan) noexcept {
   arena_.at(plan.number)->generation.fetch_add(1, std::memory_order_release);
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
     d.generation.store((d.generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd, std::memory_order_release);
-    for (Plan *below = plan.discipline[i].plans; below; below = below->next) kill_names(*below);
+    for (PartitionPlan *below = plan.discipline[i].plans; below; below = below->next) kill_names(*below);
   }
 }
 
-void Plans::free_parts(Plan &plan) noexcept {
+void PartitionPlans::free_parts(PartitionPlan &plan) noexcept {
   for (uint32_t i = 0; i < plan.n; ++i) {
     plan.part[i]->discipline.store(nullptr, std::memory_order_relaxed);  // the plan's own
     rt_.data.remove(*plan.part[i]);
   }
 }
 
-void Plans::remove(Plan *plan) noexcept {
+void PartitionPlans::remove(PartitionPlan *plan) noexcept {
   for (uint32_t i = 0; i < plan->n; ++i)
-    while (Plan *below = plan->discipline[i].plans) {
+    while (PartitionPlan *below = plan->discipline[i].plans) {
       plan->discipline[i].plans = below->next;
       remove(below);
     }
@@ -242,9 +243,9 @@ void Plans::remove(Plan *plan) noexcept {
   delete plan;
 }
 
-void Plans::close() noexcept {
+void PartitionPlans::close() noexcept {
   for (uint32_t i = 1; i < arena_.carved(); ++i)
-    if (Plan *plan = arena_.at(i)->plan; plan && !is_part(*plan->whole)) remove(plan);
+    if (PartitionPlan *plan = arena_.at(i)->plan; plan && !is_part(*plan->whole)) remove(plan);
 }
 
 }  // namespace consort

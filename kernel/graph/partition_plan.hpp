@@ -14,9 +14,9 @@
 
 namespace consort {
 
-struct Hand;
+struct ThreadState;
 
-struct Plan {
+struct PartitionPlan {
   static constexpr uint32_t kDeepest = 32;    // plans inside one another
   static constexpr uint32_t kMostParts = 1 << 20;
   enum class State : uint8_t {
@@ -31,28 +31,28 @@ struct Plan {
   bool read_only = false;
   uint32_t n = 0, number = 0;                 // how many parts; whose slot
   std::unique_ptr<Datum *[]> part;
-  std::unique_ptr<Discipline[]> discipline;   // the parts'
+  std::unique_ptr<AccessOrder[]> discipline;   // the parts'
   std::string name;
   // -- under the right --
   State state = State::kClosed;
   TaskName opener = 0, closer = 0;            // the step that opened it last, and that closed it
-  Plan *next = nullptr;                       // of the same whole
+  PartitionPlan *next = nullptr;                       // of the same whole
 
   bool open() const noexcept { return state != State::kClosed; }
   // Once they are written the parts together are the whole; or they are never written.
   bool covers() const noexcept { return read_only || (filter->flags & CONSORT_FI_COVER); }
 };
 
-class Plans {
+class PartitionPlans {
  public:
   struct Slot {                               // never unmapped: a stale name can always be looked at
     std::atomic<uint32_t> generation;         // release where it changes pairs with acquire in find()
     uint32_t next_free;
     std::atomic<Datum *> whole;  // relaxed: written before the generation is released, read after it was acquired in find()
-    Plan *plan;                               // under the right over `whole`
+    PartitionPlan *plan;                               // under the right over `whole`
   };
 
-  explicit Plans(Runtime &rt) : rt_(rt) {}
+  explicit PartitionPlans(Runtime &rt) : rt_(rt) {}
   Result<void> open();
   Slot *find(consort_plan_id) const noexcept; // nullptr: stale, or no plan of this runtime
   static bool is(const Slot &s, consort_plan_id id) noexcept {
@@ -60,17 +60,17 @@ class Plans {
   }
 
   // may throw bad_alloc
-  consort_status create(Hand &, consort_data_id, const consort_plan_desc &, consort_plan_id *out);
-  void kill_names(Plan &) noexcept;           // its handle and its parts', and those of plans below
-  void remove(Plan *) noexcept;               // with all below; no task knows any of them
+  consort_status create(ThreadState &, consort_data_id, const consort_plan_desc &, consort_plan_id *out);
+  void kill_names(PartitionPlan &) noexcept;           // its handle and its parts', and those of plans below
+  void remove(PartitionPlan *) noexcept;               // with all below; no task knows any of them
   void close() noexcept;                      // nothing runs: frees what is left
 
  private:
   struct Sketch;
-  consort_status look_at(Hand &, Datum &, consort_data_id, Sketch &);
-  consort_status make_parts(Plan &, Layout *, const Sketch &);
-  bool enroll(Plan &) noexcept;
-  void free_parts(Plan &) noexcept;
+  consort_status look_at(ThreadState &, Datum &, consort_data_id, Sketch &);
+  consort_status make_parts(PartitionPlan &, Layout *, const Sketch &);
+  bool enroll(PartitionPlan &) noexcept;
+  void free_parts(PartitionPlan &) noexcept;
 
   Runtime &rt_;
   Arena<Slot> arena_;

@@ -82,10 +82,10 @@ consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view
   return CONSORT_OK;
 }
 
-consort_status send_union(Draft &draft, const Claim *claims, uint32_t n, TaskName first) noexcept {
+consort_status send_union(SubmissionDraft &draft, const Claim *claims, uint32_t n, TaskName first) noexcept {
   Runtime &rt = draft.rt;
   const Reduction &r = *draft.reduction;
-  Task *t = make_internal(rt, draft.h, *draft.t->group, kUnite, &held(rt, r.combine));
+  Task *t = make_internal(rt, draft.thread, *draft.t->group, kUnite, &held(rt, r.combine));
   if (!t) return CONSORT_E_NOMEM;
   t->pub.where &= rt.inline_classes;
   return send_internal(draft, t, claims, n, first);
@@ -101,7 +101,7 @@ consort_status for_each_pair(uint32_t n, F f) {
 }
 
 // Free copies 0 … n-1, behind `first`.
-consort_status send_tree(Draft &draft, uint32_t n, TaskName first) noexcept {
+consort_status send_tree(SubmissionDraft &draft, uint32_t n, TaskName first) noexcept {
   Reduction &r = *draft.reduction;
   for (uint32_t i = 0; i < n; ++i)
     if (!r.copy(i)) return CONSORT_E_NOMEM;
@@ -113,24 +113,24 @@ consort_status send_tree(Draft &draft, uint32_t n, TaskName first) noexcept {
 
 // Behind all contributions: init, for a datum that turns out to hold nothing. Where it is known to hold something, only
 // what they hang on from now is made shorter.
-consort_status send_begin(Draft &draft, Datum &d) noexcept {
+consort_status send_begin(SubmissionDraft &draft, Datum &d) noexcept {
   // no writer is left: what the datum holds does not change before the union
   if ((!d.writer || !draft.rt.is_live(d.writer)) && is_valid(d)) return d.nreaders ? insert_junction(draft, d, 0) : 0;
-  Task *t = make_internal(draft.rt, draft.h, *draft.t->group, kUnite, &held(draft.rt, draft.reduction->init));
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, kUnite, &held(draft.rt, draft.reduction->init));
   if (!t) return CONSORT_E_NOMEM;
   const Claim all{&d, CONSORT_M_W};
   return send_internal(draft, t, &all, 1, 0);
 }
 
 // A fixed tree, of tasks like any others. All of them or none: a contribution that is added twice would be wrong.
-consort_status send_fixed(Draft &draft, Datum &d) noexcept {
+consort_status send_fixed(SubmissionDraft &draft, Datum &d) noexcept {
   Reduction &r = *draft.reduction;
   const auto n = static_cast<uint32_t>(std::min<uint64_t>(r.members, Reduction::kFixed));
   if (!n) return forget_copies(draft, d);
   if (const consort_status s = send_begin(draft, d); s < 0) return s;
   Task *made[Reduction::kFixed];  // no chain is so long here that linking them wants memory
   for (uint32_t i = 0; i < n; ++i) {
-    made[i] = make_internal(draft.rt, draft.h, *draft.t->group, i ? 0 : kUnite, &held(draft.rt, r.combine));
+    made[i] = make_internal(draft.rt, draft.thread, *draft.t->group, i ? 0 : kUnite, &held(draft.rt, r.combine));
     if (made[i]) continue;
     while (i) draft.drop_record(made[--i]);
     return CONSORT_E_NOMEM;
@@ -163,7 +163,7 @@ Datum *Reduction::copy(uint32_t i) noexcept {
     set_error(made.error());
     return nullptr;
   }
-  auto *discipline = new (std::nothrow) Discipline;
+  auto *discipline = new (std::nothrow) AccessOrder;
   if (!discipline) {
     rt.data.remove(**made);
     no_memory();
@@ -179,8 +179,8 @@ Datum *Reduction::copy(uint32_t i) noexcept {
 
 // -- under the right ------------------------------------------------------------------------------------------
 
-consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
-  const Discipline *discipline = discipline_if_any(d);
+consort_status check_reduction(const SubmissionDraft &draft, const Datum &d) noexcept {
+  const AccessOrder *discipline = discipline_if_any(d);
   if (!discipline || !discipline->reduction)
     return set_errorf(CONSORT_E_INVAL,
                       "datum '%s' is to be reduced, but nobody said how: consort_data_set_reduction() first",
@@ -200,7 +200,7 @@ consort_status check_reduction(const Draft &draft, const Datum &d) noexcept {
   return CONSORT_OK;
 }
 
-consort_status open_phase(Draft &draft, Datum &d) noexcept {
+consort_status open_phase(SubmissionDraft &draft, Datum &d) noexcept {
   const Reduction &r = reduction_of(d);
   for_each_method(r, [](Codelet &c) {
     c.unions.fetch_add(1, std::memory_order_relaxed);
@@ -256,7 +256,7 @@ bool reductions_allow(const Task &t, uint32_t worker) noexcept {
     const consort_access &a = t.pub.access[i];
     const bool calls = (a.mode & CONSORT_M_REDUX) && !(a.mode & CONSORT_M_FIXED_TREE);  // init, for its copy
     if (!calls && !unites_by_itself(t)) continue;
-    const Discipline *discipline = discipline_if_any(*Datum::of(a.datum));
+    const AccessOrder *discipline = discipline_if_any(*Datum::of(a.datum));
     const Reduction *r = discipline->copy_of ? discipline->copy_of : discipline->reduction.get();
     if (r && r->able && !r->able[worker]) return false;
   }
@@ -269,11 +269,11 @@ Datum *datum_for(const consort_access &a) noexcept {
   return reduction_of(*d).copies[a.reserved - 1].datum.load(std::memory_order_acquire);
 }
 
-bool changes_kind(const Discipline &discipline, uint32_t mode) noexcept {
+bool changes_kind(const AccessOrder &discipline, uint32_t mode) noexcept {
   return discipline.reduction->fixed != bool(mode & CONSORT_M_FIXED_TREE);
 }
 
-consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
+consort_status enter_reduction(SubmissionDraft &draft, Claim &claim) noexcept {
   Reduction &r = reduction_of(*claim.datum);
   r.fixed = claim.mode & CONSORT_M_FIXED_TREE;
   if (!r.fixed) return CONSORT_OK;
@@ -281,7 +281,7 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
   Datum *copy = r.copy(i);
   if (!copy) return CONSORT_E_NOMEM;
   if (r.members < Reduction::kFixed) {
-    Task *t = make_internal(draft.rt, draft.h, *draft.t->group, 0, &held(draft.rt, r.init));
+    Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, &held(draft.rt, r.init));
     if (!t) return CONSORT_E_NOMEM;
     const Claim all{copy, CONSORT_M_W};
     // Behind the phase before: whoever unites that looks at every copy.
@@ -294,7 +294,7 @@ consort_status enter_reduction(Draft &draft, Claim &claim) noexcept {
   return CONSORT_OK;
 }
 
-consort_status unite(Draft &draft, Datum &d) noexcept {
+consort_status unite(SubmissionDraft &draft, Datum &d) noexcept {
   Reduction &r = reduction_of(d);
   draft.reduction = &r;
   if (r.fixed) {
@@ -313,7 +313,7 @@ consort_status unite(Draft &draft, Datum &d) noexcept {
   return send_union(draft, claims, n, 0);
 }
 
-consort_status forget_copies(Draft &draft, Datum &d) noexcept {
+consort_status forget_copies(SubmissionDraft &draft, Datum &d) noexcept {
   Reduction &r = reduction_of(d);
   const consort_status s = insert_junction(draft, d, kUnite);
   if (s >= 0) r.members = 0;
@@ -358,8 +358,8 @@ void give_copy(consort_access &access) noexcept {
 consort_status unite_body(const consort_call *call) noexcept {
   const Task &t = *static_cast<const Task *>(call->user);
   Datum &to = *Datum::of(t.pub.access[0].datum);
-  const Discipline *discipline = discipline_if_any(to);
-  const Worker &w = *current_hand.hand->seat;
+  const AccessOrder *discipline = discipline_if_any(to);
+  const Worker &w = *current_thread.thread->seat;
   Datum *const brought = t.pub.naccess > 1 ? Datum::of(t.pub.access[1].datum) : nullptr;
   if (discipline->copy_of) return add(*discipline->copy_of, w, to, call->views[0], *brought, call->views[1]);
   Reduction &r = *discipline->reduction;

@@ -54,13 +54,13 @@ struct Reduction {
 };
 
 // Under the right:
-consort_status check_reduction(const Draft &, const Datum &) noexcept;  // has it methods that still exist?
-consort_status open_phase(Draft &, Datum &) noexcept;                   // from here on its codelets cannot be removed
+consort_status check_reduction(const SubmissionDraft &, const Datum &) noexcept;  // has it methods that still exist?
+consort_status open_phase(SubmissionDraft &, Datum &) noexcept;         // from here on its codelets cannot be removed
 void close_phase(Datum &) noexcept;                                     // what ends it is sent
-bool changes_kind(const Discipline &, uint32_t mode) noexcept;          // free and fixed members do not mix
-consort_status enter_reduction(Draft &, Claim &) noexcept;              // one more member
-consort_status unite(Draft &, Datum &) noexcept;                        // tasks that bring all copies into the datum
-consort_status forget_copies(Draft &, Datum &) noexcept;                // a task that drops them: somebody overwrites
+bool changes_kind(const AccessOrder &, uint32_t mode) noexcept;          // free and fixed members do not mix
+consort_status enter_reduction(SubmissionDraft &, Claim &) noexcept;              // one more member
+consort_status unite(SubmissionDraft &, Datum &) noexcept;          // tasks that bring all copies into the datum
+consort_status forget_copies(SubmissionDraft &, Datum &) noexcept;  // a task that drops them: somebody overwrites
 
 // Is it moved to where the task runs? Not what the task gets there: SCRATCH, and any copy but a fixed tree's.
 constexpr bool is_moved(const consort_access &a) noexcept {
@@ -75,7 +75,7 @@ Datum *datum_for(const consort_access &) noexcept;
 // Of a datum that may be reduced, or not.
 template <class F>
 void for_each_copy(Datum &d, F f) {
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   if (!discipline || !discipline->reduction) return;
   for (Reduction::Copy &c : discipline->reduction->copies)
     if (Datum *copy = c.datum.load(std::memory_order_acquire)) f(*copy);

@@ -11,8 +11,8 @@
 
 namespace consort {
 
-std::unique_ptr<Turns> Repeats::copy(const consort_task_desc &d) noexcept try {
-  auto t = std::make_unique<Turns>();
+std::unique_ptr<RepeatState> Repeats::copy(const consort_task_desc &d) noexcept try {
+  auto t = std::make_unique<RepeatState>();
   t->desc = CONSORT_TASK_INIT;
   std::memcpy(&t->desc, &d, std::min<size_t>(d.size, sizeof t->desc));
   t->desc.size = sizeof t->desc;
@@ -48,7 +48,7 @@ std::unique_ptr<Turns> Repeats::copy(const consort_task_desc &d) noexcept try {
   return nullptr;
 }
 
-void Repeats::begin(Turns &t, TaskName name, consort_group_id group) noexcept {
+void Repeats::begin(RepeatState &t, TaskName name, consort_group_id group) noexcept {
   std::lock_guard lock(mutex_);
   t.now = name;
   if (t.first) return;
@@ -59,17 +59,17 @@ void Repeats::begin(Turns &t, TaskName name, consort_group_id group) noexcept {
   all_ = &t;
 }
 
-void Repeats::unlink(Turns &t) noexcept {
+void Repeats::unlink(RepeatState &t) noexcept {
   if (t.next) t.next->before = t.before;
   (t.before ? t.before->next : all_) = t.next;
 }
 
-void Repeats::forget(Turns &t) noexcept {
+void Repeats::forget(RepeatState &t) noexcept {
   std::lock_guard lock(mutex_);
   unlink(t);
 }
 
-bool Repeats::again(Turns &t, bool well) noexcept {
+bool Repeats::again(RepeatState &t, bool well) noexcept {
   std::lock_guard lock(mutex_);
   if (well && !t.stopped) return true;
   unlink(t);
@@ -78,14 +78,14 @@ bool Repeats::again(Turns &t, bool well) noexcept {
 
 TaskName Repeats::turn_of(TaskName name) noexcept {
   std::lock_guard lock(mutex_);
-  for (const Turns *t = all_; t; t = t->next)
+  for (const RepeatState *t = all_; t; t = t->next)
     if (t->first == name) return t->now;
   return name;
 }
 
 consort_status Repeats::stop(TaskName name, bool live) noexcept {
   std::lock_guard lock(mutex_);
-  for (Turns *t = all_; t; t = t->next)
+  for (RepeatState *t = all_; t; t = t->next)
     if (t->first == name || t->now == name) {
       t->stopped = true;
       return CONSORT_OK;
@@ -96,11 +96,11 @@ consort_status Repeats::stop(TaskName name, bool live) noexcept {
 
 void Repeats::stop_all() noexcept {
   std::lock_guard lock(mutex_);
-  for (Turns *t = all_; t; t = t->next) t->stopped = true;
+  for (RepeatState *t = all_; t; t = t->next) t->stopped = true;
 }
 
-void next_turn(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
-  std::unique_ptr<Turns> turns(std::exchange(t->extra->more->turns, nullptr));
+void next_turn(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
+  std::unique_ptr<RepeatState> turns(std::exchange(t->extra->more->turns, nullptr));
   if (rt.repeats.again(*turns, status >= 0)) {
     const consort_task_id after{t->pub.id};
     turns->desc.after = &after;
@@ -108,7 +108,7 @@ void next_turn(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
     consort_status s;
     {
       // it may be in the middle of somebody else's wait: no waiting for the window here
-      const Callback scope(rt, h, t);
+      const Callback scope(rt, thread, t);
       s = submit_any(rt, turns->desc, nullptr, turns.get());
     }
     if (s >= 0) {
@@ -119,9 +119,9 @@ void next_turn(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
     rt.repeats.forget(*turns);
   }
   const consort_task_more &m = turns->more;
-  in_callback(rt, h, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
+  in_callback(rt, thread, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
   for (const consort_hook &hook : {m.ready, m.begin})
-    in_callback(rt, h, t, [&] { if (hook.drop) hook.drop(hook.arg); });
+    in_callback(rt, thread, t, [&] { if (hook.drop) hook.drop(hook.arg); });
 }
 
 }  // namespace consort

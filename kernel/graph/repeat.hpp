@@ -14,10 +14,10 @@
 
 namespace consort {
 
-struct Hand;
+struct ThreadState;
 struct Runtime;
 
-struct Turns {
+struct RepeatState {
   consort_task_desc desc;                 // points into the copies below
   consort_task_more more;
   std::vector<consort_use> uses;
@@ -26,28 +26,28 @@ struct Turns {
   std::string name;
   TaskName first = 0, now = 0;            // under Repeats' lock
   bool stopped = false;
-  Turns *next = nullptr, *before = nullptr;
+  RepeatState *next = nullptr, *before = nullptr;
 };
 
 class Repeats {
  public:
   // nullptr: no memory. Listed once it is begun.
-  static std::unique_ptr<Turns> copy(const consort_task_desc &) noexcept;
-  void begin(Turns &, TaskName, consort_group_id) noexcept;            // a turn is about to be sent
+  static std::unique_ptr<RepeatState> copy(const consort_task_desc &) noexcept;
+  void begin(RepeatState &, TaskName, consort_group_id) noexcept;            // a turn is about to be sent
   TaskName turn_of(TaskName) noexcept;                                 // the present one, of a first; else itself
   consort_status stop(TaskName, bool live) noexcept;
   void stop_all() noexcept;
   // A turn has ended: is there to be another one? If not, it is not listed any more.
-  bool again(Turns &, bool well) noexcept;
-  void forget(Turns &) noexcept;
+  bool again(RepeatState &, bool well) noexcept;
+  void forget(RepeatState &) noexcept;
 
  private:
-  void unlink(Turns &) noexcept;
+  void unlink(RepeatState &) noexcept;
   std::mutex mutex_;
-  Turns *all_ = nullptr;
+  RepeatState *all_ = nullptr;
 };
 
 // The turn `t` has ended, its name lives still: submits the next one behind it, or ends them all.
-void next_turn(Runtime &, Hand &, Task *t, consort_status) noexcept;
+void next_turn(Runtime &, ThreadState &, Task *t, consort_status) noexcept;
 
 }  // namespace consort

@@ -13,25 +13,25 @@ namespace consort {
 // -- the right --------------------------------------------------------------------------------------------------
 
 void SubmissionRight::enter(Runtime &rt, Claim *claims, uint32_t n) noexcept {
-  Hand &h = hand_;
+  ThreadState &thread = thread_;
   claims_ = claims;
   for (;;) {
     uint32_t bias = rt.bias.load(std::memory_order_acquire);
-    if (bias == h.id) return;
+    if (bias == thread.id) return;
     if (bias == Runtime::kEverybody) break;
-    h.busy.store(0, std::memory_order_release);
+    thread.busy.store(0, std::memory_order_release);
     if (bias == Runtime::kNobody) {
-      rt.bias.compare_exchange_strong(bias, h.id, std::memory_order_acq_rel);
+      rt.bias.compare_exchange_strong(bias, thread.id, std::memory_order_acq_rel);
     } else if (bias == Runtime::kRevoking) {
       sched_yield();
     } else if (rt.bias.compare_exchange_strong(bias, Runtime::kRevoking, std::memory_order_acq_rel)) {
       fence::heavy();
-      const Hand &owner = *rt.hands.at(bias);
+      const ThreadState &owner = *rt.threads.at(bias);
       // acquire pairs with the release in the destructor: the chains as the owner left them
       for (Backoff wait; owner.busy.load(std::memory_order_acquire);) wait.once();
       rt.bias.store(Runtime::kEverybody, std::memory_order_release);
     }
-    h.busy.store(1, std::memory_order_relaxed);
+    thread.busy.store(1, std::memory_order_relaxed);
     fence::light(rt.asymmetric);
   }
   // Several data may share one lock: they stand together then, and the first of them stands for all.
@@ -122,12 +122,12 @@ inline bool note_kinds(Task *t, const Claim *claims, uint32_t n) noexcept {
 // kUses: how many data, so that what is done for each stands in a row; kAnyUses: it is not known beforehand.
 constexpr uint32_t kAnyUses = ~0u;
 template <bool kBeside, uint32_t kUses>
-[[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
-                                                          Group &group, consort_task_id *out) noexcept {
-  Task *t = h.take_record();
+[[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+                                                          Codelet &c, Group &group, consort_task_id *out) noexcept {
+  Task *t = thread.take_record();
   if (!t) [[unlikely]] return kNotPlain;
   blank(t, c.blank, &c, 0);
-  if (!h.seat && !h.lease) [[unlikely]] look_for_lease(rt, h);
+  if (!thread.seat && !thread.lease) [[unlikely]] look_for_lease(rt, thread);
   const uint32_t n = kUses == kAnyUses ? d.nuses : kUses, number = rt.tasks.index(t);
   const TaskName name = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | number;
   t->pub.priority = d.priority;
@@ -139,13 +139,13 @@ template <bool kBeside, uint32_t kUses>
   Claim claims[kPlainUses];
   const uint32_t *const modes = c.modes.empty() ? nullptr : c.modes.data();
   const auto refuse = [&]() noexcept {
-    if (t->extra) free_lent(rt, h, t);
+    if (t->extra) free_lent(rt, thread, t);
     std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-    h.give_record(t);
+    thread.give_record(t);
     return kNotPlain;
   };
 
-  SubmissionRight right(h);
+  SubmissionRight right(thread);
   if (!right.try_biased(rt)) [[unlikely]] {
     if (n && survey<false, kBeside>(rt, d, n, modes, access, claims) == kNoSurvey) return refuse();
     right.enter(rt, claims, n);  // sorts them, and keeps them until it ends
@@ -153,11 +153,11 @@ template <bool kBeside, uint32_t kUses>
   Claim seen[kPlainUses];
   const uint32_t links = n ? survey<true, kBeside>(rt, d, n, modes, access, seen) : 0;
   if (links > kInlineLinks) [[unlikely]]
-    if (links == kNoSurvey || !reserve_more(rt, h, t, links)) return refuse();
+    if (links == kNoSurvey || !reserve_more(rt, thread, t, links)) return refuse();
   // behind the fence of the right: as in submit_any()
   if (!c.live.load(std::memory_order_relaxed)) [[unlikely]] return refuse();
   if (kBeside && !note_kinds(t, seen, n)) return refuse();
-  count_in(h, group);
+  count_in(thread, group);
   if (out) out->v = name;
   if (n) {
     // Once as many links hang as `pending` says, the task is its predecessors' to release: it is not looked at again,
@@ -171,21 +171,21 @@ template <bool kBeside, uint32_t kUses>
       else link_one(linker, *seen[i].datum, seen[i].mode, name);
     }
     if (!let_go(rt, t, linker, links)) {
-      age_kept(rt, h);
+      age_kept(rt, thread);
       return CONSORT_OK;
     }
   }
-  push_ready(rt, h, t);
+  push_ready(rt, thread, t);
   return CONSORT_OK;
 }
 
-[[gnu::noinline]] consort_status submit_beside(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
+[[gnu::noinline]] consort_status submit_beside(Runtime &rt, ThreadState &thread, const consort_task_desc &d, Codelet &c,
                                                Group &group, consort_task_id *out) noexcept {
-  return submit_plain<true, kAnyUses>(rt, h, d, c, group, out);
+  return submit_plain<true, kAnyUses>(rt, thread, d, c, group, out);
 }
 
-[[gnu::always_inline]] inline consort_status submit_short(Runtime &rt, Hand &h, const consort_task_desc &d, Codelet &c,
-                                                          consort_task_id *out) noexcept {
+[[gnu::always_inline]] inline consort_status submit_short(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+                                                          Codelet &c, consort_task_id *out) noexcept {
   const uint32_t n = d.nuses;
   uint32_t modes = 0, reserved = 0;
   if (n) {
@@ -198,42 +198,42 @@ template <bool kBeside, uint32_t kUses>
       reserved |= d.uses[i].reserved;
     }
   }
-  Group *const group = d.group.v ? rt.groups.find(d.group) : h.task ? h.task->group : rt.standard_group;
+  Group *const group = d.group.v ? rt.groups.find(d.group) : thread.task ? thread.task->group : rt.standard_group;
   if (!group || reserved) [[unlikely]] return kNotPlain;
   if (modes > CONSORT_M_RW) [[unlikely]]
-    return modes > kShortModes ? kNotPlain : submit_beside(rt, h, d, c, *group, out);
+    return modes > kShortModes ? kNotPlain : submit_beside(rt, thread, d, c, *group, out);
   switch (n) {
-    case 0: return submit_plain<false, 0>(rt, h, d, c, *group, out);
-    case 1: return submit_plain<false, 1>(rt, h, d, c, *group, out);
-    case 2: return submit_plain<false, 2>(rt, h, d, c, *group, out);
-    case 3: return submit_plain<false, 3>(rt, h, d, c, *group, out);
-    default: return submit_plain<false, kAnyUses>(rt, h, d, c, *group, out);
+    case 0: return submit_plain<false, 0>(rt, thread, d, c, *group, out);
+    case 1: return submit_plain<false, 1>(rt, thread, d, c, *group, out);
+    case 2: return submit_plain<false, 2>(rt, thread, d, c, *group, out);
+    case 3: return submit_plain<false, 3>(rt, thread, d, c, *group, out);
+    default: return submit_plain<false, kAnyUses>(rt, thread, d, c, *group, out);
   }
 }
 
 consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
-  Hand *const h = rt.this_hand();
-  if (!h) [[unlikely]] return CONSORT_E_NOMEM;
+  ThreadState *const thread = rt.this_thread();
+  if (!thread) [[unlikely]] return CONSORT_E_NOMEM;
   // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
   const bool brief =
       d.size == CONSORT_TASK_BRIEF ||
       (d.size == sizeof d && !(d.nafter | d.reserved | d.footprint | d.work | reinterpret_cast<uintptr_t>(d.done) |
                                reinterpret_cast<uintptr_t>(d.name) | reinterpret_cast<uintptr_t>(d.more)));
   Codelet *const c = rt.codelets.find(d.codelet);
-  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | h->watched) &&
+  if (c && brief && !(d.nargs | (d.worker + 1) | d.flags | thread->watched) &&
       d.nuses - c->plain_from < c->plain_span.load(std::memory_order_relaxed)) [[likely]]
-    if (const consort_status s = submit_short(rt, *h, d, *c, out); s != kNotPlain) [[likely]] return s;
+    if (const consort_status s = submit_short(rt, *thread, d, *c, out); s != kNotPlain) [[likely]] return s;
   if (d.size < CONSORT_TASK_BRIEF)
     return set_error(CONSORT_E_INVAL,
                      "task->size is too small: set it to sizeof(consort_task_desc) or CONSORT_TASK_BRIEF");
-  if (h->watched) [[unlikely]] return submit_watched(rt, *h, d, out);
+  if (thread->watched) [[unlikely]] return submit_watched(rt, *thread, d, out);
   return submit_any(rt, d, out);
 }
 
-void push_kept(Runtime &rt, Hand &h) noexcept {
-  if (h.seat || !h.lease) return;
-  const SubmissionRight right(rt, h, nullptr, 0);
-  if (Worker *w = leased(h); w && w->nkept) w->push_kept();
+void push_kept(Runtime &rt, ThreadState &thread) noexcept {
+  if (thread.seat || !thread.lease) return;
+  const SubmissionRight right(rt, thread, nullptr, 0);
+  if (Worker *w = leased(thread); w && w->nkept) w->push_kept();
 }
 
 }  // namespace consort

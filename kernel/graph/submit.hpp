@@ -30,19 +30,19 @@ struct Claim {
 // held (biased or not) a lease of this thread cannot be taken away.
 class SubmissionRight {
  public:
-  explicit SubmissionRight(Hand &h) noexcept : hand_(h) {}
-  SubmissionRight(Runtime &rt, Hand &h, Claim *claims, uint32_t n) noexcept : hand_(h) {
+  explicit SubmissionRight(ThreadState &thread) noexcept : thread_(thread) {}
+  SubmissionRight(Runtime &rt, ThreadState &thread, Claim *claims, uint32_t n) noexcept : thread_(thread) {
     if (!try_biased(rt)) [[unlikely]] enter(rt, claims, n);
   }
   bool try_biased(Runtime &rt) noexcept {
-    hand_.busy.store(1, std::memory_order_relaxed);
+    thread_.busy.store(1, std::memory_order_relaxed);
     fence::light(rt.asymmetric);  // pairs with the heavy fences of whoever revokes the bias, and of Worker::watch
-    return rt.bias.load(std::memory_order_acquire) == hand_.id;
+    return rt.bias.load(std::memory_order_acquire) == thread_.id;
   }
   void enter(Runtime &, Claim *claims, uint32_t n) noexcept;  // after try_biased() said no
   ~SubmissionRight() {
     if (locked_) [[unlikely]] unlock();
-    hand_.busy.store(0, std::memory_order_release);
+    thread_.busy.store(0, std::memory_order_release);
   }
   SubmissionRight(const SubmissionRight &) = delete;
   SubmissionRight &operator=(const SubmissionRight &) = delete;
@@ -50,7 +50,7 @@ class SubmissionRight {
  private:
   void unlock() noexcept;
 
-  Hand &hand_;
+  ThreadState &thread_;
   Claim *claims_ = nullptr;
   uint32_t locked_ = 0;
 };
@@ -58,7 +58,7 @@ class SubmissionRight {
 consort_status submit(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
 
 // Hands over what this thread keeps back, if it does (Worker::kept): it is about to wait.
-void push_kept(Runtime &, Hand &) noexcept;
+void push_kept(Runtime &, ThreadState &) noexcept;
 
 // The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
 // kHold with `granted`: the application is told when its turn has come. kEmpty with `turn`: called where it ends, which
@@ -69,8 +69,8 @@ struct Turn {
   const char *name;
 };
 // All memory that its turn needs is reserved here. A refusal leaves its reason in the error slot.
-consort_status submit_special(Runtime &, Hand &, consort_data_id, uint32_t mode, TaskBits kind, TaskName *name = nullptr,
-                              consort_granted_fn *granted = nullptr, void *arg = nullptr,
+consort_status submit_special(Runtime &, ThreadState &, consort_data_id, uint32_t mode, TaskBits kind,
+                              TaskName *name = nullptr, consort_granted_fn *granted = nullptr, void *arg = nullptr,
                               const Turn *turn = nullptr) noexcept;
 
 }  // namespace consort

@@ -22,13 +22,13 @@
 namespace consort {
 
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
-[[gnu::noinline]] bool reserve_more(Runtime &rt, Hand &h, Task *t, uint32_t links) noexcept {
+[[gnu::noinline]] bool reserve_more(Runtime &rt, ThreadState &thread, Task *t, uint32_t links) noexcept {
   if (!t->extra) {
-    Task *lent = h.take_lent();
+    Task *lent = thread.take_lent();
     if (!lent) return false;
     t->extra = new (lent) Extra;
   }
-  return Linker::reserve(rt, h, t, links);
+  return Linker::reserve(rt, thread, t, links);
 }
 
 consort_status no_memory() {
@@ -53,7 +53,7 @@ consort_status check_mode(uint32_t mode, uint32_t i) {
 }
 
 // The task's data: found, checked as far as possible without the right, merged where one is named twice.
-consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet *c) noexcept {
+consort_status read_uses(SubmissionDraft &draft, const consort_task_desc &d, const Codelet *c) noexcept {
   if (d.nuses > kFewUses / 2) {  // each may bring a hidden one
     draft.claims = static_cast<Claim *>(std::malloc(2 * d.nuses * sizeof(Claim)));
     if (!draft.claims) {
@@ -91,7 +91,7 @@ consort_status read_uses(Draft &draft, const consort_task_desc &d, const Codelet
 }
 
 // A place for accesses and arguments: in the record, in its extra, or on the heap.
-consort_status place_payload(Draft &draft, const consort_task_desc &d) noexcept {
+consort_status place_payload(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
   const uint64_t args = d.nargs ? packed_bytes(d.args, d.nargs) : 0;
   if (args == ~uint64_t{0})
     return set_error(
@@ -127,7 +127,7 @@ consort_status check_team(const Task *t, const Team &team) noexcept {
   return CONSORT_OK;
 }
 
-consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again) noexcept {
+consort_status read_rare(SubmissionDraft &draft, const consort_task_desc &d, RepeatState *again) noexcept {
   Task *t = draft.t;
   if (d.worker != CONSORT_NONE) {
     const Team *team = draft.rt.topology->team(d.worker);
@@ -178,13 +178,13 @@ consort_status read_rare(Draft &draft, const consort_task_desc &d, Turns *again)
 }
 
 // With the right held: names are still good, and there is memory for every reader and link. Nothing is visible yet.
-consort_status reserve_links(Draft &draft) noexcept {
+consort_status reserve_links(SubmissionDraft &draft) noexcept {
   const uint32_t nafter = draft.t->extra ? draft.t->extra->nafter : 0;
   uint32_t links = nafter;
   for (uint32_t i = 0; i < draft.nclaims + draft.nhidden; ++i) {
     Datum &d = *draft.claims[i].datum;
     const uint32_t mode = draft.claims[i].mode;
-    Discipline *const discipline = discipline_if_any(d);
+    AccessOrder *const discipline = discipline_if_any(d);
     if (mode & Claim::kLoose) {
       if (!note_loose(draft.rt, *discipline)) return no_memory();
       continue;
@@ -194,15 +194,15 @@ consort_status reserve_links(Draft &draft) noexcept {
     if (shares(mode) && !draft.rt.data.make_room(draft.rt.tasks, d)) return no_memory();
   }
   if (links > kInlineLinks) [[unlikely]]
-    if (!reserve_more(draft.rt, draft.h, draft.t, links)) return no_memory();
+    if (!reserve_more(draft.rt, draft.thread, draft.t, links)) return no_memory();
   return CONSORT_OK;
 }
-void link(Draft &draft, Linker &linker) noexcept {
+void link(SubmissionDraft &draft, Linker &linker) noexcept {
   Task *t = draft.t;
   for (uint32_t i = 0; i < draft.nclaims + draft.nhidden; ++i) {
     Datum &d = *draft.claims[i].datum;
     const uint32_t mode = draft.claims[i].mode;
-    Discipline *const discipline = discipline_if_any(d);
+    AccessOrder *const discipline = discipline_if_any(d);
     if (mode & Claim::kLoose) {
       discipline->loose.push_back(t->pub.id);  // there is room
       continue;
@@ -238,11 +238,11 @@ consort_status refuse_codelet(const Runtime &rt, const Codelet &c) {
       c.name.c_str(), wants.c_str(), has.c_str());
 }
 
-consort_status enter_context(Draft &draft) noexcept {
-  return draft.extra() ? draft.rt.policy.contexts().enter(draft.h, draft.t) : no_memory();
+consort_status enter_context(SubmissionDraft &draft) noexcept {
+  return draft.extra() ? draft.rt.policy.contexts().enter(draft.thread, draft.t) : no_memory();
 }
 
-void take_names(Draft &draft, Group &group) noexcept {
+void take_names(SubmissionDraft &draft, Group &group) noexcept {
   Task *t = draft.t;
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | draft.rt.tasks.index(t);
   t->group = &group;
@@ -251,10 +251,10 @@ void take_names(Draft &draft, Group &group) noexcept {
 }  // namespace
 
 [[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out,
-                                            Turns *again) noexcept {
-  Hand *const hand = rt.this_hand();
-  if (!hand) [[unlikely]] return CONSORT_E_NOMEM;
-  Hand &h = *hand;
+                                            RepeatState *again) noexcept {
+  ThreadState *const found = rt.this_thread();
+  if (!found) [[unlikely]] return CONSORT_E_NOMEM;
+  ThreadState &thread = *found;
   consort_task_desc whole;
   // Of a program that was built with an older header. A brief description that repeats is one, too: what repeats has a
   // consort_task_more, and the brief one ends before `more`.
@@ -293,16 +293,16 @@ void take_names(Draft &draft, Group &group) noexcept {
                       d.nuses, d.nargs, kMostUses);
   Group *group;
   if (!d.group.v) {
-    group = h.task ? h.task->group : &rt.groups.standard();
+    group = thread.task ? thread.task->group : &rt.groups.standard();
   } else if (!(group = rt.groups.find(d.group))) [[unlikely]] {
     return set_error(CONSORT_E_STALE, "the group was destroyed: its handle is stale");
   }
 
-  Task *t = h.take_record();
+  Task *t = thread.take_record();
   if (!t) [[unlikely]] return no_memory();
   blank(t, c ? c->blank : kBlank, c, c ? c->bits : uint16_t{kEmpty});
   t->pub.priority = d.priority;
-  Draft draft(rt, h, t);
+  SubmissionDraft draft(rt, thread, t);
   // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
   fence::light(rt.asymmetric);
   if (c && !c->live.load(std::memory_order_relaxed)) [[unlikely]]
@@ -321,17 +321,17 @@ void take_names(Draft &draft, Group &group) noexcept {
   take_names(draft, *group);
   if (c && c->can_execute) [[unlikely]]
     if (const consort_status s = check_able(rt, t); s < 0) return s;
-  if (h.watched && h.recorder && &given == &h.recorder->now)
-    if (const consort_status s = h.recorder->take(draft, out); s != CONSORT_AGAIN) return s;
+  if (thread.watched && thread.recorder && &given == &thread.recorder->now)
+    if (const consort_status s = thread.recorder->take(draft, out); s != CONSORT_AGAIN) return s;
   if (rt.policy.splits()) [[unlikely]]
     if (const consort_status s = enter_context(draft); s < 0) return s;
   if (t->bits & kMore) [[unlikely]]
     if (const consort_status s = enter_order(draft, d); s < 0) return s;
-  if (!h.seat && !h.lease) look_for_lease(rt, h);
+  if (!thread.seat && !thread.lease) look_for_lease(rt, thread);
 
   bool ready;
   {
-    const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
+    const SubmissionRight right(rt, thread, draft.claims, draft.nclaims);
     if (draft.nclaims | (t->bits & kAfter)) {
       for (uint32_t i = 0; i < d.nuses; ++i)
         if (!DataTable::is(*Datum::of(t->pub.access[i].datum), d.uses[i].data)) [[unlikely]]
@@ -341,7 +341,7 @@ void take_names(Draft &draft, Group &group) noexcept {
       if (!list_tokens(draft)) [[unlikely]] return no_memory();
       if (draft.formatted) [[unlikely]] settle_formats(draft);
     }
-    count_in(h, *group);
+    count_in(thread, *group);
     if (out) out->v = t->pub.id;
     if (rt.policy.looks_ahead() && !(t->bits & (kSpecial | kBound))) [[unlikely]] rt.policy.submitted(t);
     if (rt.tracer && rt.tracer->graph()) [[unlikely]]
@@ -352,27 +352,27 @@ void take_names(Draft &draft, Group &group) noexcept {
     Linker linker(rt, t);
     link(draft, linker);
     ready = let_go(rt, t, linker, pending::kGuard);
-    age_kept(rt, h);
+    age_kept(rt, thread);
     draft.t = nullptr;  // sent: unless it is ready, it is not ours any more
     if (ready && !(t->bits & (kSpecial | kBound | kMore))) [[likely]] {
-      push_ready(rt, h, t);
+      push_ready(rt, thread, t);
       return CONSORT_OK;
     }
   }
-  if (draft.guard) release_ready(rt, h, draft.guard);
-  if (ready) release_ready(rt, h, t);
+  if (draft.guard) release_ready(rt, thread, draft.guard);
+  if (ready) release_ready(rt, thread, t);
   return CONSORT_OK;
 }
-consort_status submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t mode, TaskBits kind, TaskName *name,
-                              consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
+consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, TaskBits kind,
+                              TaskName *name, consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return refuse_datum(id);
-  Task *t = h.take_lent();
+  Task *t = thread.take_lent();
   if (!t) return no_memory();
   blank(t, kBlank, nullptr, kind);
-  Draft draft(rt, h, t);
+  SubmissionDraft draft(rt, thread, t);
   if (granted) {
-    More *more = more_of(h, t);
+    TaskOptions *more = more_of(thread, t);
     if (!more) return no_memory();
     more->granted = granted;
     more->granted_arg = arg;
@@ -389,12 +389,12 @@ consort_status submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};
   draft.nclaims = 1;
-  take_names(draft, h.task ? *h.task->group : rt.groups.standard());
+  take_names(draft, thread.task ? *thread.task->group : rt.groups.standard());
 
   bool ready;
   if (name) *name = t->pub.id;
   {
-    const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
+    const SubmissionRight right(rt, thread, draft.claims, draft.nclaims);
     if (!DataTable::is(*d, id))
       return set_error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
     if (kind == kRetire && is_part(*d))
@@ -409,13 +409,13 @@ consort_status submit_special(Runtime &rt, Hand &h, consort_data_id id, uint32_t
                           std::memory_order_release);
     }
     if (draft.formatted) settle_formats(draft);
-    count_in(h, *t->group);
+    count_in(thread, *t->group);
     Linker linker(rt, t);
     link(draft, linker);
     ready = let_go(rt, t, linker, pending::kGuard);
     draft.t = nullptr;
   }
-  if (ready) release_ready(rt, h, t);
+  if (ready) release_ready(rt, thread, t);
   return CONSORT_OK;
 }
 }  // namespace consort

@@ -17,9 +17,9 @@ inline constexpr uint32_t kFewUses = 16;
 struct Reduction;
 
 // Everything that one submission needs until it is linked; gives the record back unless it was sent.
-struct Draft {
+struct SubmissionDraft {
   Runtime &rt;
-  Hand &h;
+  ThreadState &thread;
   Task *t;
   Claim few[kFewUses];
   Claim *claims = few;
@@ -32,14 +32,14 @@ struct Draft {
 
   // -- with kMore --
   Task *guard = nullptr;                  // of its end; unsent, or ready at once
-  Turns *turns = nullptr;
-  std::unique_ptr<Turns> made_turns;
+  RepeatState *turns = nullptr;
+  std::unique_ptr<RepeatState> made_turns;
 
-  Draft(Runtime &runtime, Hand &hand, Task *task) : rt(runtime), h(hand), t(task) {}
-  ~Draft() {                          // without the right
+  SubmissionDraft(Runtime &runtime, ThreadState &state, Task *task) : rt(runtime), thread(state), t(task) {}
+  ~SubmissionDraft() {                          // without the right
     while (Task *over = ended) {
       ended = static_cast<Task *>(over->pub.sched[0]);
-      release_ready(rt, h, over);
+      release_ready(rt, thread, over);
     }
     if (claims != few) std::free(claims);
     if (t) drop();
@@ -52,12 +52,12 @@ struct Draft {
   }
   void drop_record(Task *t) noexcept {
     std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-    if (t->extra) free_lent(rt, h, t);
-    h.give_record(t);
+    if (t->extra) free_lent(rt, thread, t);
+    thread.give_record(t);
   }
   Extra *extra() noexcept {
     if (t->extra) return t->extra;
-    Task *lent = h.take_lent();
+    Task *lent = thread.take_lent();
     if (lent) t->extra = new (lent) Extra;
     return t->extra;
   }

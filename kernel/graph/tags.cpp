@@ -80,9 +80,9 @@ consort_status Tags::after(uint64_t tag, const uint64_t *others, uint32_t n) {
 
 // -- tasks that carry them ------------------------------------------------------------------------------------------
 
-TaskName Tags::open_gate(Hand &h, Tag &tag) noexcept {
+TaskName Tags::open_gate(ThreadState &thread, Tag &tag) noexcept {
   if (tag.gate) return tag.gate->pub.id;
-  Task *t = h.take_lent();
+  Task *t = thread.take_lent();
   if (!t) return 0;
   blank(t, kBlank, nullptr, kGate);
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt_.tasks.index(t);
@@ -92,7 +92,7 @@ TaskName Tags::open_gate(Hand &h, Tag &tag) noexcept {
   return t->pub.id;
 }
 
-consort_status Tags::carry(Hand &h, Task *t, uint64_t tag) noexcept try {
+consort_status Tags::carry(ThreadState &thread, Task *t, uint64_t tag) noexcept try {
   std::lock_guard lock(mutex_);
   Tag &mine = tags_[tag];
   if (mine.carrier)
@@ -109,7 +109,7 @@ consort_status Tags::carry(Hand &h, Task *t, uint64_t tag) noexcept try {
   for (const uint64_t other : mine.after) {
     Tag &before = tags_.find(other)->second;
     TaskName name = before.failed;  // as a predecessor that is known to have failed
-    if (!before.reached && !(name = open_gate(h, before))) throw std::bad_alloc();
+    if (!before.reached && !(name = open_gate(thread, before))) throw std::bad_alloc();
     if (name) e.after[n++] = name;
   }
   if ((e.nafter = n)) t->bits |= kAfter;

@@ -16,7 +16,7 @@
 
 namespace consort {
 
-struct Hand;
+struct ThreadState;
 struct Runtime;
 
 class Tags {
@@ -26,7 +26,7 @@ class Tags {
   // may throw bad_alloc: nothing has happened then
   consort_status after(uint64_t tag, const uint64_t *others, uint32_t n);
   // The task carries the tag from now on, and its explicit predecessors grow by what the tag comes after.
-  consort_status carry(Hand &, Task *, uint64_t tag) noexcept;
+  consort_status carry(ThreadState &, Task *, uint64_t tag) noexcept;
   void put_down(uint64_t tag) noexcept;                    // its submission was refused
   // The task that carries it ends, `failed` or not. The gate, to be ended once the task's name is dead; nullptr: none.
   Task *reached_by(uint64_t tag, TaskName, bool failed) noexcept;
@@ -43,7 +43,7 @@ class Tags {
   // The runtime stops, and no call can reach a tag any more: waits end. The caller wakes them.
   void give_up_waits(bool yes) noexcept {
     waits_given_up_.store(yes, std::memory_order_relaxed);
-    changes_.fetch_add(1, std::memory_order_seq_cst);  // releases it: see Goal::reached()
+    changes_.fetch_add(1, std::memory_order_seq_cst);  // releases it: see WaitCondition::reached()
   }
   bool waits_given_up() const noexcept { return waits_given_up_.load(std::memory_order_relaxed); }
   TaskName failed(uint64_t tag) noexcept;                  // whose failure it was reached by; 0: none's
@@ -65,7 +65,7 @@ class Tags {
     uint32_t waiting = 0;                                  // threads
     bool reached = false, carried = false;                 // carried: since the last restart
   };
-  TaskName open_gate(Hand &, Tag &) noexcept;              // 0: no memory
+  TaskName open_gate(ThreadState &, Tag &) noexcept;              // 0: no memory
   Task *reach(Tag &, TaskName failed) noexcept;
   bool leads_to(uint64_t from, uint64_t to, std::vector<uint64_t> &path) const;  // may throw
 

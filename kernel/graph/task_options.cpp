@@ -13,39 +13,39 @@ namespace consort {
 namespace {
 
 // Out of its place first: whatever happens meanwhile, it is called and dropped once.
-void call(Runtime &rt, Hand &h, Task *t, consort_hook &place) noexcept {
+void call(Runtime &rt, ThreadState &thread, Task *t, consort_hook &place) noexcept {
   const consort_hook hook = std::exchange(place, consort_hook{});
-  if (hook.fn) in_callback(rt, h, t, [&] { hook.fn(hook.arg, {t->pub.id}); });
-  if (hook.drop) in_callback(rt, h, t, [&] { hook.drop(hook.arg); });
+  if (hook.fn) in_callback(rt, thread, t, [&] { hook.fn(hook.arg, {t->pub.id}); });
+  if (hook.drop) in_callback(rt, thread, t, [&] { hook.drop(hook.arg); });
 }
 
 // What ends a task only when others have ended: it hangs on them and, when they are over, lets go of the task's end.
-consort_status make_guard(Draft &draft, const consort_task_more &m) noexcept {
+consort_status make_guard(SubmissionDraft &draft, const consort_task_more &m) noexcept {
   for (uint32_t i = 0; i < m.nend_after; ++i)
     if (!m.end_after[i].v || !draft.rt.tasks.holds(static_cast<uint32_t>(m.end_after[i].v)))
       return set_errorf(CONSORT_E_INVAL, "end_after[%u] is no task of this runtime", i);
-  Task *guard = draft.guard = draft.h.take_lent();
+  Task *guard = draft.guard = draft.thread.take_lent();
   if (!guard) return no_memory();
   blank(guard, kBlank, nullptr, kGate);
   guard->pub.id = (guard->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | draft.rt.tasks.index(guard);
   guard->group = &draft.rt.groups.standard();
-  if (m.nend_after > kInlineLinks && !reserve_more(draft.rt, draft.h, guard, m.nend_after)) return no_memory();
+  if (m.nend_after > kInlineLinks && !reserve_more(draft.rt, draft.thread, guard, m.nend_after)) return no_memory();
   return CONSORT_OK;
 }
 
 }  // namespace
 
-More *more_of(Hand &h, Task *t) noexcept {
+TaskOptions *more_of(ThreadState &thread, Task *t) noexcept {
   if (!t->extra) {
-    Task *lent = h.take_lent();
+    Task *lent = thread.take_lent();
     if (!lent) return nullptr;
     t->extra = new (lent) Extra;
   }
-  if (!t->extra->more && (t->extra->more = new (std::nothrow) More)) t->bits |= kMore;
+  if (!t->extra->more && (t->extra->more = new (std::nothrow) TaskOptions)) t->bits |= kMore;
   return t->extra->more;
 }
 
-consort_status read_more(Draft &draft, const consort_task_desc &d, Turns *again) noexcept {
+consort_status read_more(SubmissionDraft &draft, const consort_task_desc &d, RepeatState *again) noexcept {
   constexpr uint32_t kFlags = CONSORT_MORE_TAG;
   static constexpr consort_task_more kNone = CONSORT_TASK_MORE_INIT;
   const consort_task_more &m = d.more ? *d.more : kNone;
@@ -61,14 +61,14 @@ consort_status read_more(Draft &draft, const consort_task_desc &d, Turns *again)
   const bool repeats = d.flags & CONSORT_TASK_REPEAT;
   if (repeats && !d.codelet.v)
     return set_error(CONSORT_E_INVAL, "an empty task cannot repeat: it would for ever be its own successor");
-  More *more = more_of(draft.h, draft.t);
+  TaskOptions *more = more_of(draft.thread, draft.t);
   if (!more) return no_memory();
   more->ready = m.ready;
   more->begin = m.begin;
   more->done_drop = m.done_drop;
   more->tag = m.tag;
   draft.turns = again;
-  if (repeats) {  // the arguments are needed again: after the last turn they are dropped by Turns
+  if (repeats) {  // the arguments are needed again: after the last turn they are dropped by RepeatState
     more->ready.drop = more->begin.drop = more->done_drop = nullptr;
     if (!again) {
       draft.made_turns = Repeats::copy(d);
@@ -79,21 +79,21 @@ consort_status read_more(Draft &draft, const consort_task_desc &d, Turns *again)
   return m.nend_after ? make_guard(draft, m) : CONSORT_OK;
 }
 
-consort_status enter_order(Draft &draft, const consort_task_desc &d) noexcept {
-  More &more = *draft.t->extra->more;
+consort_status enter_order(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
+  TaskOptions &more = *draft.t->extra->more;
   const bool again = draft.turns && !draft.made_turns;
   if (d.more && d.more->bundle.v)
     if (const consort_status s = draft.rt.bundles.enter(d.more->bundle, again, &more.bundle); s < 0) return s;
   if (d.more && d.more->flags & CONSORT_MORE_TAG) {
-    if (const consort_status s = draft.rt.tags.carry(draft.h, draft.t, more.tag); s < 0) return s;
+    if (const consort_status s = draft.rt.tags.carry(draft.thread, draft.t, more.tag); s < 0) return s;
     more.tagged = true;
   }
   return CONSORT_OK;
 }
 
-void settle_order(Draft &draft, const consort_task_desc &d) noexcept {
+void settle_order(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
   Task *const t = draft.t;
-  More &more = *t->extra->more;
+  TaskOptions &more = *t->extra->more;
   if (draft.turns) {
     draft.rt.repeats.begin(*draft.turns, t->pub.id, t->group->id());
     more.turns = draft.turns;
@@ -110,36 +110,36 @@ void settle_order(Draft &draft, const consort_task_desc &d) noexcept {
   if (!let_go(draft.rt, draft.guard, linker, pending::kGuard)) draft.guard = nullptr;
 }
 
-void leave_order(Draft &draft) noexcept {
-  More &more = *draft.t->extra->more;
+void leave_order(SubmissionDraft &draft) noexcept {
+  TaskOptions &more = *draft.t->extra->more;
   if (more.bundle) draft.rt.bundles.leave(*more.bundle);
   if (more.tagged) draft.rt.tags.put_down(more.tag);
 }
 
-void call_ready(Runtime &rt, Hand &h, Task *t) noexcept { call(rt, h, t, t->extra->more->ready); }
+void call_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept { call(rt, thread, t, t->extra->more->ready); }
 
-void call_begin(Runtime &rt, Hand &h, Worker &w, Task *t) noexcept {
-  More &m = *t->extra->more;
+void call_begin(Runtime &rt, ThreadState &thread, Worker &w, Task *t) noexcept {
+  TaskOptions &m = *t->extra->more;
   uint32_t none = CONSORT_NONE;
   if (m.bundle) m.bundle->worker.compare_exchange_strong(none, w.id, std::memory_order_relaxed);
-  call(rt, h, t, m.begin);
+  call(rt, thread, t, m.begin);
 }
 
-Worker *bundle_worker(Runtime &rt, const Hand &h, const Task *t) noexcept {
+Worker *bundle_worker(Runtime &rt, const ThreadState &thread, const Task *t) noexcept {
   const Bundle *b = t->extra->more->bundle;
   const uint32_t id = b ? b->worker.load(std::memory_order_relaxed) : CONSORT_NONE;
-  if (id == CONSORT_NONE || (h.seat && h.seat->id == id)) return nullptr;
+  if (id == CONSORT_NONE || (thread.seat && thread.seat->id == id)) return nullptr;
   Worker *w = rt.workers[id].get();
   return t->pub.where >> w->klass & 1 ? w : nullptr;
 }
 
-void end_more(Runtime &rt, Hand &h, Task *t, consort_status status) noexcept {
-  More &m = *t->extra->more;
-  if (m.done_drop) in_callback(rt, h, t, [&] { m.done_drop(t->extra->done_arg); });
+void end_more(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
+  TaskOptions &m = *t->extra->more;
+  if (m.done_drop) in_callback(rt, thread, t, [&] { m.done_drop(t->extra->done_arg); });
   for (const consort_hook &hook : {m.ready, m.begin})
-    if (hook.drop) in_callback(rt, h, t, [&] { hook.drop(hook.arg); });
+    if (hook.drop) in_callback(rt, thread, t, [&] { hook.drop(hook.arg); });
   if (m.tagged) m.gate = rt.tags.reached_by(m.tag, t->pub.id, status < 0);
-  if (m.turns) next_turn(rt, h, t, status);
+  if (m.turns) next_turn(rt, thread, t, status);
   if (m.bundle) rt.bundles.leave(*m.bundle);
 }
 

@@ -10,48 +10,48 @@
 namespace consort {
 
 struct Bundle;
-struct Draft;
-struct Hand;
+struct SubmissionDraft;
+struct ThreadState;
 struct Runtime;
-struct Turns;
+struct RepeatState;
 struct Worker;
 
-struct More {
+struct TaskOptions {
   consort_hook ready{}, begin{};          // taken out when they are called
   void (*done_drop)(void *) = nullptr;
   uint64_t tag = 0;
-  bool tagged = false, listed = false;    // carries `tag`; is known to Ends
+  bool tagged = false, listed = false;    // carries `tag`; is known to CompletionHolds
   Bundle *bundle = nullptr;
-  Turns *turns = nullptr;                 // owned; comes again
+  RepeatState *turns = nullptr;                 // owned; comes again
   Task *gate = nullptr;                   // ends with it: others come after its tag
-  // -- the end, once listed: under the lock of Ends --
+  // -- the end, once listed: under the lock of CompletionHolds --
   bool over = false, guarded = false;     // the body is; other tasks' ends are awaited
   uint32_t holds = 0;
   consort_status status = CONSORT_OK;     // of the body that is over
   uint32_t worker = CONSORT_NONE;
   TaskName name = 0;
   Task *task = nullptr;
-  More *next = nullptr;
+  TaskOptions *next = nullptr;
   // -- data that the application enters without waiting (kHold) --
   consort_granted_fn *granted = nullptr;
   void *granted_arg = nullptr;
 };
 
 // Of a description: what can be refused without the task's name, then what needs it. again: the turn before has ended.
-consort_status read_more(Draft &, const consort_task_desc &, Turns *again) noexcept;
-consort_status enter_order(Draft &, const consort_task_desc &) noexcept;
+consort_status read_more(SubmissionDraft &, const consort_task_desc &, RepeatState *again) noexcept;
+consort_status enter_order(SubmissionDraft &, const consort_task_desc &) noexcept;
 // Under the right: the task will be sent, nothing may fail any more.
-void settle_order(Draft &, const consort_task_desc &) noexcept;
-void leave_order(Draft &) noexcept;       // refused after all
+void settle_order(SubmissionDraft &, const consort_task_desc &) noexcept;
+void leave_order(SubmissionDraft &) noexcept;       // refused after all
 
 // With kMore in any case. false: no memory.
-More *more_of(Hand &, Task *) noexcept;
+TaskOptions *more_of(ThreadState &, Task *) noexcept;
 
-void call_ready(Runtime &, Hand &, Task *) noexcept;
-void call_begin(Runtime &, Hand &, Worker &, Task *) noexcept;
+void call_ready(Runtime &, ThreadState &, Task *) noexcept;
+void call_begin(Runtime &, ThreadState &, Worker &, Task *) noexcept;
 // A ready task of a bundle: the worker that it had better be offered to first; nullptr: where this thread is, or any.
-Worker *bundle_worker(Runtime &, const Hand &, const Task *) noexcept;
+Worker *bundle_worker(Runtime &, const ThreadState &, const Task *) noexcept;
 // After `done`, while the task's name lives: arguments are dropped, its tag is reached, its next turn follows.
-void end_more(Runtime &, Hand &, Task *, consort_status) noexcept;
+void end_more(Runtime &, ThreadState &, Task *, consort_status) noexcept;
 
 }  // namespace consort

@@ -31,7 +31,7 @@ Error failed(const char *doing, consort_status s) {
 
 }  // namespace
 
-Probe::Probe(Runtime &rt, uint32_t from, uint32_t to)
+LinkBenchmark::LinkBenchmark(Runtime &rt, uint32_t from, uint32_t to)
     : rt_(rt),
       link_(rt.topology->link(from, to)),
       from_(from),
@@ -41,16 +41,16 @@ Probe::Probe(Runtime &rt, uint32_t from, uint32_t to)
   rt_.probe.store(this, std::memory_order_release);  // pairs with the acquire where completions are pushed
 }
 
-Probe::~Probe() {
+LinkBenchmark::~LinkBenchmark() {
   if (q_ && !abandoned_) link_.device->ops->queue_close(q_);
   rt_.probe.store(nullptr, std::memory_order_release);
   give_back(src_);
   give_back(dst_);
 }
 
-uint64_t Probe::now() const noexcept { return rt_.virtual_time ? rt_.clock.now() : world_.now(); }
+uint64_t LinkBenchmark::now() const noexcept { return rt_.virtual_time ? rt_.clock.now() : world_.now(); }
 
-Result<void> Probe::take(Block &b, uint32_t space, uint64_t bytes) {
+Result<void> LinkBenchmark::take(Block &b, uint32_t space, uint64_t bytes) {
   constexpr uint64_t kPage = 4096;  // what goes around a cache wants whole pages
   const Space &s = rt_.topology->spaces()[space];
   const uint64_t granule = std::max<uint64_t>(s.desc.granule, 1);
@@ -67,20 +67,20 @@ Result<void> Probe::take(Block &b, uint32_t space, uint64_t bytes) {
   return {};
 }
 
-void Probe::give_back(Block &b) noexcept {
+void LinkBenchmark::give_back(Block &b) noexcept {
   if (b.space == CONSORT_NONE || abandoned_) return;
   const Device &d = *rt_.topology->spaces()[b.space].device;
   d.ops->free(d.dev, b.space, b.addr, b.bytes);
   b.space = CONSORT_NONE;
 }
 
-void Probe::completed(const consort_done *done, uint32_t n) noexcept try {
+void LinkBenchmark::completed(const consort_done *done, uint32_t n) noexcept try {
   std::lock_guard lock(mutex_);
   pushed_.insert(pushed_.end(), done, done + n);
 } catch (const std::bad_alloc &) {  // then this copy is never over, and the link not measured
 }
 
-bool Probe::is_done(uint64_t cookie, consort_status *status) noexcept {
+bool LinkBenchmark::is_done(uint64_t cookie, consort_status *status) noexcept {
   consort_done done[4];
   clear_error();
   const uint32_t n = link_.device->ops->poll(q_, done, 4);
@@ -92,7 +92,7 @@ bool Probe::is_done(uint64_t cookie, consort_status *status) noexcept {
   return false;
 }
 
-Result<double> Probe::copy(uint64_t bytes, bool back) {
+Result<double> LinkBenchmark::copy(uint64_t bytes, bool back) {
   const consort_driver_ops &ops = *link_.device->ops;
   consort_op op{};
   op.kind = CONSORT_OP_COPY;
@@ -125,7 +125,7 @@ Result<double> Probe::copy(uint64_t bytes, bool back) {
   }
 }
 
-Result<void> Probe::prepare() {
+Result<void> LinkBenchmark::prepare() {
   const auto &spaces = rt_.topology->spaces();
   consort_queue_desc desc{};
   desc.size = sizeof desc;
@@ -161,7 +161,7 @@ Result<void> Probe::prepare() {
 }
 
 // From a few copies of either size.
-Result<LinkFigure> Probe::round() {
+Result<LinkMeasurement> LinkBenchmark::round() {
   std::vector<double> short_ones, long_ones;
   for (int i = 0; i < (rt_.virtual_time ? 1 : kSamples); ++i)
     for (const bool is_long : {false, true}) {
@@ -170,16 +170,16 @@ Result<LinkFigure> Probe::round() {
       (is_long ? long_ones : short_ones).push_back(*ns);
     }
   const double few = median(short_ones), many = median(long_ones);
-  LinkFigure f;
+  LinkMeasurement f;
   f.bytes_per_s = many > few ? static_cast<double>(large_ - small_) * 1e9 / (many - few) : 0;
   f.latency_ns = f.bytes_per_s > 0 ? few - static_cast<double>(small_) * 1e9 / f.bytes_per_s : few;
   return f;
 }
 
-Result<LinkFigure> Probe::measure() {
+Result<LinkMeasurement> LinkBenchmark::measure() {
   if (auto r = prepare(); !r) return r.error();
   std::vector<double> rates, latencies;
-  LinkFigure found;
+  LinkMeasurement found;
   for (int n = 1; n <= kMostRounds; ++n) {
     auto f = round();
     if (!f) return f.error();

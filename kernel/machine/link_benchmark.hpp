@@ -18,17 +18,17 @@ namespace consort {
 struct Link;
 struct Runtime;
 
-struct LinkFigure {
+struct LinkMeasurement {
   double bytes_per_s = 0, latency_ns = 0;
   double spread = 1;                  // of the middle half of its repeats, the greatest over the least
 };
 
-class Probe {
+class LinkBenchmark {
  public:
   static constexpr uint64_t kToken = UINT64_MAX;
-  Probe(Runtime &, uint32_t from, uint32_t to);
-  ~Probe();
-  Result<LinkFigure> measure();                               // an error says why there is no figure
+  LinkBenchmark(Runtime &, uint32_t from, uint32_t to);
+  ~LinkBenchmark();
+  Result<LinkMeasurement> measure();                               // an error says why there is no figure
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
 
  private:
@@ -37,7 +37,7 @@ class Probe {
   Result<void> take(Block &, uint32_t space, uint64_t bytes);
   void give_back(Block &) noexcept;
   Result<double> copy(uint64_t bytes, bool back = false);     // ns
-  Result<LinkFigure> round();
+  Result<LinkMeasurement> round();
   bool is_done(uint64_t cookie, consort_status *) noexcept;
   uint64_t now() const noexcept;
 

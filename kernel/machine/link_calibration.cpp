@@ -52,7 +52,7 @@ std::string about(const Runtime &rt, const Device &d) {
 
 struct Job {                          // a link that has no figure yet
   uint32_t from, to;
-  LinkFigure found;
+  LinkMeasurement found;
   std::string why;                    // there is none, or it is not believed
 };
 
@@ -61,14 +61,14 @@ class Settling {
   explicit Settling(Runtime &rt) : rt_(rt), topology_(*rt.topology) {}
 
   void run(const std::string &mode) {
-    const std::string folder = FigureFile::standard_folder();
+    const std::string folder = LinkCalibrationFile::standard_folder();
     for (const auto &d : topology_.devices()) {
-      const FigureFile file(folder, d->plugin->manifest->name, about(rt_, *d));
-      FigureFile::Figures kept;
+      const LinkCalibrationFile file(folder, d->plugin->manifest->name, about(rt_, *d));
+      LinkCalibrationFile::Figures kept;
       std::string why;
       const auto state = file.read(&kept, &why);
       const bool measure = mode != "stored";
-      if (state == FigureFile::State::kUnusable)
+      if (state == LinkCalibrationFile::State::kUnusable)
         rt_.log(1, "stored figures of links, " + file.path() + ": " + why +
                        (measure ? ": they are measured again"
                                 : ": the drivers' words are used; consort topo --links measures"));
@@ -97,15 +97,15 @@ class Settling {
   void measure(Job &j) {
     const Device *d = topology_.link(j.from, j.to).device;
     if (d == dead_) return j.why = "an earlier copy over this device was never over", void();
-    auto f = Probe(rt_, j.from, j.to).measure();
+    auto f = LinkBenchmark(rt_, j.from, j.to).measure();
     j.why = f ? "" : f.error().text;
     if (!f && f.error().status == CONSORT_E_TIMEOUT) dead_ = d;
     if (f) j.found = *f;
   }
 
   // Those like it: over the same driver, of the same device or others.
-  std::vector<LinkFigure> others(const Job &j, const std::vector<Job> &jobs) const {
-    std::vector<LinkFigure> found;
+  std::vector<LinkMeasurement> others(const Job &j, const std::vector<Job> &jobs) const {
+    std::vector<LinkMeasurement> found;
     for (uint32_t a = 0; a < spaces().size(); ++a)
       for (uint32_t b = 0; b < spaces().size(); ++b) {
         const Link &l = topology_.link(a, b), &own = topology_.link(j.from, j.to);
@@ -121,7 +121,8 @@ class Settling {
     for (Job &j : jobs) measure(j);
     for (Job &j : jobs) {
       const Link &link = topology_.link(j.from, j.to);
-      const LinkFigure told{static_cast<double>(link.desc.bytes_per_s), static_cast<double>(link.desc.latency_ns), 1};
+      const LinkMeasurement told{static_cast<double>(link.desc.bytes_per_s), static_cast<double>(link.desc.latency_ns),
+                                 1};
       if (j.why.empty() && !nonsense_in(j.found, told, others(j, jobs)).empty()) {
         measure(j);
         if (j.why.empty()) j.why = nonsense_in(j.found, told, others(j, jobs));
@@ -144,7 +145,8 @@ class Settling {
 
 }  // namespace
 
-std::string nonsense_in(const LinkFigure &f, const LinkFigure &told, const std::vector<LinkFigure> &others) {
+std::string nonsense_in(const LinkMeasurement &f, const LinkMeasurement &told,
+                        const std::vector<LinkMeasurement> &others) {
   const std::string figures = rate(f.bytes_per_s) + ", " + time(f.latency_ns) + ": ";
   if (!(f.bytes_per_s >= kSlowest && f.bytes_per_s <= kFastest)) return figures + "no link has such a bandwidth";
   if (!(f.latency_ns >= kShortest && f.latency_ns <= kLongest)) return figures + "no link has such a latency";
@@ -152,7 +154,7 @@ std::string nonsense_in(const LinkFigure &f, const LinkFigure &told, const std::
   const auto unlike = [](double x, double y) { return y > 0 && (x > y * kUnlike || x < y / kUnlike); };
   if (others.size() >= 2) {
     std::vector<double> rates, latencies;
-    for (const LinkFigure &o : others) rates.push_back(o.bytes_per_s), latencies.push_back(o.latency_ns);
+    for (const LinkMeasurement &o : others) rates.push_back(o.bytes_per_s), latencies.push_back(o.latency_ns);
     if (const double usual = median_of(rates); unlike(f.bytes_per_s, usual))
       return figures + "links like it have " + rate(usual);
     if (const double usual = median_of(latencies); unlike(f.latency_ns, usual))

@@ -16,7 +16,8 @@ struct Runtime;
 
 // Why a measured figure is not believed; "": it is. told: the driver's word, 0 unknown. others: measured, of links
 // like it.
-std::string nonsense_in(const LinkFigure &, const LinkFigure &told, const std::vector<LinkFigure> &others);
+std::string nonsense_in(const LinkMeasurement &, const LinkMeasurement &told,
+                        const std::vector<LinkMeasurement> &others);
 
 // Into the topology: figures that are believed. What cannot be measured or stored is logged; nothing of it is an error.
 void settle_figures(Runtime &);

@@ -15,10 +15,10 @@ bool can_be_kept(const std::string &name) { return name.find_first_of("\t\n") ==
 
 }  // namespace
 
-FigureFile::FigureFile(std::string folder, const std::string &driver, std::string about)
+LinkCalibrationFile::LinkCalibrationFile(std::string folder, const std::string &driver, std::string about)
     : file_(folder.empty() ? "" : folder + "/" + driver + "-" + hex_sum(about) + ".txt", "links", kVersion, about) {}
 
-FigureFile::State FigureFile::read(Figures *out, std::string *why) const {
+LinkCalibrationFile::State LinkCalibrationFile::read(Figures *out, std::string *why) const {
   std::string text;
   if (const State s = file_.read(&text, why); s != State::kGood) return s;
   Figures found;
@@ -28,7 +28,7 @@ FigureFile::State FigureFile::read(Figures *out, std::string *why) const {
     at = stop + 1;
     if (line.empty() || line[0] == '#') continue;
     char *rest = nullptr;
-    LinkFigure f;
+    LinkMeasurement f;
     f.bytes_per_s = std::strtod(line.c_str(), &rest);
     f.latency_ns = std::strtod(rest, &rest);
     const std::string names = *rest == '\t' ? rest + 1 : "";
@@ -41,7 +41,7 @@ FigureFile::State FigureFile::read(Figures *out, std::string *why) const {
   return State::kGood;
 }
 
-Result<void> FigureFile::write(const Figures &figures) const {
+Result<void> LinkCalibrationFile::write(const Figures &figures) const {
   std::string text = "# bytes per second, latency in ns, from, to; `consort topo --links --measure` writes it anew\n";
   for (const auto &[ends, f] : figures) {
     if (!can_be_kept(ends.first) || !can_be_kept(ends.second)) continue;

@@ -13,22 +13,22 @@
 
 namespace consort {
 
-class FigureFile {
+class LinkCalibrationFile {
  public:
   using Ends = std::pair<std::string, std::string>;  // names of spaces
-  using Figures = std::map<Ends, LinkFigure>;
-  using State = KeptFile::State;
+  using Figures = std::map<Ends, LinkMeasurement>;
+  using State = CacheFile::State;
 
   // about: lines of text. folder "": nothing is kept.
-  FigureFile(std::string folder, const std::string &driver, std::string about);
+  LinkCalibrationFile(std::string folder, const std::string &driver, std::string about);
   State read(Figures *, std::string *why) const;     // why: of kUnusable, in one line
   Result<void> write(const Figures &) const;
   const std::string &path() const noexcept { return file_.path(); }
 
-  static std::string standard_folder() { return KeptFile::folder("links"); }
+  static std::string standard_folder() { return CacheFile::folder("links"); }
 
  private:
-  KeptFile file_;
+  CacheFile file_;
 };
 
 }  // namespace consort

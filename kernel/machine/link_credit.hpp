@@ -9,11 +9,11 @@
 
 namespace consort {
 
-class Flow {
+class LinkCredit {
  public:
-  Flow() = default;  // of a link that is not there
+  LinkCredit() = default;  // of a link that is not there
   // prompt: the host comes back at the very moment when a copy ends, as it does in virtual time.
-  Flow(uint64_t bytes_per_s, uint32_t latency_ns, uint32_t engines, bool prompt) noexcept
+  LinkCredit(uint64_t bytes_per_s, uint32_t latency_ns, uint32_t engines, bool prompt) noexcept
       : few_(std::max(engines, 1u) + (prompt ? 1 : 2)),
         turnaround_(((prompt ? 0 : kTurnaround) + 4.0 * latency_ns) * std::max(engines, 1u)),
         told_(bytes_per_s ? static_cast<uint64_t>(static_cast<double>(bytes_per_s) * 1e-9 * turnaround_) + 1

@@ -4,22 +4,22 @@
 
 namespace consort {
 
-std::vector<Bus::Waiter>::const_iterator Bus::first() const noexcept {
+std::vector<SharedLink::Waiter>::const_iterator SharedLink::first() const noexcept {
   return std::min_element(waiters_.begin(), waiters_.end(),
                           [](const Waiter &a, const Waiter &b) { return a.order < b.order; });
 }
 
-Passenger *Bus::next() const noexcept {
+LinkTransfer *SharedLink::next() const noexcept {
   const auto w = first();
   return w != waiters_.end() && !full(w->order) ? w->who : nullptr;
 }
 
-void Bus::strike(const Passenger &who) noexcept {
+void SharedLink::strike(const LinkTransfer &who) noexcept {
   std::erase_if(waiters_, [&](const Waiter &w) { return w.who == &who; });
 }
 
-bool Bus::enter(Passenger &who, int64_t order, uint64_t bytes, uint64_t now) noexcept {
-  Passenger *also;
+bool SharedLink::enter(LinkTransfer &who, int64_t order, uint64_t bytes, uint64_t now) noexcept {
+  LinkTransfer *also;
   {
     const std::lock_guard lock(mutex_);
     strike(who);
@@ -35,8 +35,8 @@ bool Bus::enter(Passenger &who, int64_t order, uint64_t bytes, uint64_t now) noe
   return true;
 }
 
-void Bus::leave(uint64_t bytes, uint64_t now) noexcept {
-  Passenger *following;
+void SharedLink::leave(uint64_t bytes, uint64_t now) noexcept {
+  LinkTransfer *following;
   {
     const std::lock_guard lock(mutex_);
     flow_.arrived(bytes, now);
@@ -45,13 +45,13 @@ void Bus::leave(uint64_t bytes, uint64_t now) noexcept {
   if (following) following->nudge();
 }
 
-bool Bus::has_room_for(const Passenger &who) noexcept {
+bool SharedLink::has_room_for(const LinkTransfer &who) noexcept {
   const std::lock_guard lock(mutex_);
   return next() == &who;
 }
 
-void Bus::forget(const Passenger &who) noexcept {
-  Passenger *following;
+void SharedLink::forget(const LinkTransfer &who) noexcept {
+  LinkTransfer *following;
   {
     const std::lock_guard lock(mutex_);
     strike(who);

@@ -13,40 +13,40 @@
 namespace consort {
 
 // Who sends copies over buses.
-class Passenger {
+class LinkTransfer {
  public:
   virtual void nudge() noexcept = 0;             // [any] look again
 
  protected:
-  ~Passenger() = default;
+  ~LinkTransfer() = default;
 };
 
-class Bus {
+class SharedLink {
  public:
   static constexpr int64_t kWish = INT64_MAX;    // the order of one
-  Bus(uint64_t bytes_per_s, bool prompt) noexcept : flow_(bytes_per_s, 0, 1, prompt) {}  // as in link_credit.hpp
+  SharedLink(uint64_t bytes_per_s, bool prompt) noexcept : flow_(bytes_per_s, 0, 1, prompt) {}  // as in link_credit.hpp
 
   void join() { waiters_.reserve(++passengers_); }  // [control] one more. May throw
   // May it send this? No: it is nudged when it may. The least order goes first.
-  bool enter(Passenger &, int64_t order, uint64_t bytes, uint64_t now) noexcept;
+  bool enter(LinkTransfer &, int64_t order, uint64_t bytes, uint64_t now) noexcept;
   void leave(uint64_t bytes, uint64_t now) noexcept;
-  bool has_room_for(const Passenger &) noexcept;  // is it its turn, of those that wait?
-  void forget(const Passenger &) noexcept;        // it waits no longer
+  bool has_room_for(const LinkTransfer &) noexcept;  // is it its turn, of those that wait?
+  void forget(const LinkTransfer &) noexcept;        // it waits no longer
 
  private:
   struct Waiter {
-    Passenger *who;
+    LinkTransfer *who;
     int64_t order;
   };
   bool full(int64_t order) const noexcept {
     return order == kWish ? !flow_.has_room_for_wishes() : flow_.has_enough();
   }
-  void strike(const Passenger &) noexcept;
+  void strike(const LinkTransfer &) noexcept;
   std::vector<Waiter>::const_iterator first() const noexcept;
-  Passenger *next() const noexcept;              // whose turn it is, if there is room
+  LinkTransfer *next() const noexcept;              // whose turn it is, if there is room
 
   std::mutex mutex_;                             // guards the two
-  Flow flow_;
+  LinkCredit flow_;
   std::vector<Waiter> waiters_;                  // each once
   size_t passengers_ = 0;
 };

@@ -37,7 +37,7 @@ bool Memory::is_stuck(const Store &store) const noexcept {
 // What is pinned or on its way will be free one day; else this is the end.
 Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
   Store &store = stores_[s.space];
-  const KeptError why;
+  const LastError why;
   if (status == CONSORT_E_NOMEM) {
     drop_spares(store);
     store.counted = true;
@@ -213,8 +213,8 @@ void Memory::serve() noexcept {
   for (uint32_t i = 0; save_ahead_ && i < stores_.size(); ++i) save_ahead(i);
 }
 
-void Memory::hand_out(Hand &h, Lock &lock) noexcept {
-  if (to_ask_) consult(h, lock);
+void Memory::hand_out(ThreadState &thread, Lock &lock) noexcept {
+  if (to_ask_) consult(thread, lock);
   StagingQueue mine = std::exchange(complete_, {});
   lock.unlock();
   while (!mine.empty()) {
@@ -227,24 +227,24 @@ void Memory::hand_out(Hand &h, Lock &lock) noexcept {
       else
         s->worker->post(s->task);
     } else {
-      end_special(rt_, h, s->task);
-      if (!h.seat && !h.in_callback) settle_down(rt_, h);
+      end_special(rt_, thread, s->task);
+      if (!thread.seat && !thread.in_callback) settle_down(rt_, thread);
     }
   }
 }
 
-consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blamed) noexcept try {
+consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, Datum **blamed) noexcept try {
   Lock lock(mutex_);
   if (!t->extra) {
-    Task *lent = h.take_lent();
+    Task *lent = thread.take_lent();
     if (!lent) return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
     t->extra = new (lent) Extra;
   }
   Staging *s = t->extra->staging;
   if (!s) {
     if (has_hints()) heed();  // of what may go
-    auto made = std::make_unique<Staging>(
-        Staging{t, &w, w.unit.desc.space, {}, {}, w.reach, 0, h.rank_of(t->pub.id), false, 0, {}, nullptr, nullptr});
+    auto made = std::make_unique<Staging>(Staging{
+        t, &w, w.unit.desc.space, {}, {}, w.reach, 0, thread.rank_of(t->pub.id), false, 0, {}, nullptr, nullptr});
     for (uint32_t i = 0; i < t->pub.naccess; ++i) {
       const consort_access &a = t->pub.access[i];
       if (stages_scratch(a, made->space)) made->scratch.push_back({i, scratch_in(*Datum::of(a.datum), made->space)});
@@ -266,12 +266,12 @@ consort_status Memory::stage(Hand &h, Worker &w, Frame &f, Task *t, Datum **blam
     if (!store.waiting.empty() || !grant(*s)) {
       store.waiting.push_back(s);
       w.staging.fetch_add(1, std::memory_order_relaxed);
-      if (to_ask_) hand_out(h, lock);
+      if (to_ask_) hand_out(thread, lock);
       return CONSORT_AGAIN;
     }
     if (s->awaited) {
       w.staging.fetch_add(1, std::memory_order_relaxed);
-      if (to_ask_) hand_out(h, lock);  // about a space on the way
+      if (to_ask_) hand_out(thread, lock);  // about a space on the way
       return CONSORT_AGAIN;
     }
     ++active_;
@@ -309,7 +309,7 @@ void Memory::keep(Staging &s) noexcept {
   stagings_ = &s;
 }
 
-void Memory::end(Hand &h, Task *t) noexcept {
+void Memory::end(ThreadState &thread, Task *t) noexcept {
   Lock lock(mutex_);
   std::unique_ptr<Staging> s(std::exchange(t->extra->staging, nullptr));
   --active_;
@@ -330,12 +330,12 @@ void Memory::end(Hand &h, Task *t) noexcept {
     leave(holder(*item.replica));
   }
   serve();
-  hand_out(h, lock);
+  hand_out(thread, lock);
 }
 
 // What it changed is as before wherever that memory was left alone meanwhile: nobody else uses it while somebody writes.
 // Where the one before it in the same queue ran again, elsewhere, it is as that one left it.
-bool Memory::undo(Hand &h, Task *t) noexcept {
+bool Memory::undo(ThreadState &thread, Task *t) noexcept {
   {
     Lock lock(mutex_);
     const coherence::Spaces gone = rt_.lost.spaces(rt_);
@@ -367,14 +367,14 @@ bool Memory::undo(Hand &h, Task *t) noexcept {
       item.mode &= ~uint32_t{CONSORT_M_W};
     }
   }
-  end(h, t);
+  end(thread, t);
   return true;
 }
 
 DatumExtra *Memory::forget(Datum &d) noexcept {
   Lock lock(mutex_);  // whoever found the datum's name alive under it has it until he lets go
   for (auto w = wishes_.begin(); w != wishes_.end();) {
-    Wish &wish = *(w++)->second;
+    MemoryRequest &wish = *(w++)->second;
     if (wish.begun && wish.datum == &d) over(wish);
   }
   outlook_.forget(d);

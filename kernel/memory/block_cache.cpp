@@ -35,7 +35,7 @@ consort_status Memory::allocate(Replica &r) noexcept try {
   if (s >= 0)
     s = plugin_status(d.layout->ops->view(d.shape(), &space.desc, addr, n, r.view), d.layout->name.c_str(), "view()");
   if (s < 0) {
-    const KeptError why;
+    const LastError why;
     r.allocated = true;
     release(r);
     return set_error(s, *why.text() ? why.text() : "the driver has no memory");

@@ -28,14 +28,14 @@ void Memory::next_asks_anew(Store &store) noexcept {
   if (store.asked == Store::kAnswered) store.asked = Store::kNot;
 }
 
-void Memory::consult(const Hand &h, Lock &lock) noexcept {
+void Memory::consult(const ThreadState &thread, Lock &lock) noexcept {
   while (std::exchange(to_ask_, false))  // serve() may find others who want to ask
     for (uint32_t s = 0; s < stores_.size(); ++s) {
       Store &store = stores_[s];
       if (store.asked != Store::kToAsk) continue;
       store.asked = Store::kBeingAsked;
       try {
-        if (!h.asking) ask(lock, s);  // else it may be the policy, under its locks, that this thread comes from
+        if (!thread.asking) ask(lock, s);  // else it may be the policy, under its locks, that this thread comes from
       } catch (const std::bad_alloc &) {  // then the kernel chooses
       }
       if (!lock.owns_lock()) lock.lock();
@@ -61,18 +61,18 @@ void Memory::ask(Lock &lock, uint32_t space) {
     const auto is = [&](const auto &item) { return item.replica && &holder(*item.replica) == &r; };
     return first && std::any_of(first->items.begin(), first->items.end(), is);
   };
-  struct Shown {
+  struct RelaxedValue {
     uint64_t rank, age;  // age: of this stay among those that may go, and of no other
     consort_replica replica;
   };
-  std::vector<Shown> shown;
+  std::vector<RelaxedValue> shown;
   for (const Replica *r = store.oldest; r; r = r->newer) {
     if (r->coming || needed(*r)) continue;
     const uint32_t flags =
         (is_only(*r) ? uint32_t{CONSORT_RP_DIRTY} : 0) | (r->prefetched ? uint32_t{CONSORT_RP_PREFETCHED} : 0);
     shown.push_back({r->rank, r->age, {r->datum->pub.id, r->bytes, r->last_use_ns, space, flags}});
   }
-  const auto goes_before = [](const Shown &a, const Shown &b) {
+  const auto goes_before = [](const RelaxedValue &a, const RelaxedValue &b) {
     return a.rank != b.rank ? a.rank < b.rank : a.age < b.age;
   };
   const size_t most = std::min(shown.size(), kMost);
@@ -81,7 +81,7 @@ void Memory::ask(Lock &lock, uint32_t space) {
   if (shown.empty()) return;
   const auto n = static_cast<uint32_t>(most);
   std::vector<consort_replica> list;
-  for (const Shown &one : shown) list.push_back(one.replica);
+  for (const RelaxedValue &one : shown) list.push_back(one.replica);
   std::vector<uint32_t> order(n);
   std::vector<uint64_t> place(n);  // from 1; 0: not named
 

@@ -4,13 +4,13 @@
 
 namespace consort {
 
-void Victims::rise(size_t i) noexcept {
+void EvictionQueue::rise(size_t i) noexcept {
   Replica *const r = heap_[i];
   for (; i && goes_before(*r, *heap_[(i - 1) / 2]); i = (i - 1) / 2) put(heap_[(i - 1) / 2], i);
   put(r, i);
 }
 
-void Victims::sink(size_t i) noexcept {
+void EvictionQueue::sink(size_t i) noexcept {
   Replica *const r = heap_[i];
   for (size_t child; (child = 2 * i + 1) < heap_.size(); i = child) {
     if (child + 1 < heap_.size() && goes_before(*heap_[child + 1], *heap_[child])) ++child;
@@ -20,13 +20,13 @@ void Victims::sink(size_t i) noexcept {
   put(r, i);
 }
 
-void Victims::add(Replica &r) noexcept {
+void EvictionQueue::add(Replica &r) noexcept {
   if (r.at != Replica::kNotIn) return;
   heap_.push_back(&r);
   rise(heap_.size() - 1);
 }
 
-void Victims::remove(Replica &r) noexcept {
+void EvictionQueue::remove(Replica &r) noexcept {
   if (r.at == Replica::kNotIn) return;
   const size_t i = r.at;
   r.at = Replica::kNotIn;
@@ -37,7 +37,7 @@ void Victims::remove(Replica &r) noexcept {
   moved(*last);
 }
 
-void Victims::moved(Replica &r) noexcept {
+void EvictionQueue::moved(Replica &r) noexcept {
   rise(r.at);
   sink(r.at);
 }

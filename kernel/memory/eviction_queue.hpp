@@ -9,7 +9,7 @@
 
 namespace consort {
 
-class Victims {
+class EvictionQueue {
  public:
   // So that add() never fails: room for one more than there are places for. May throw.
   void expect(size_t replicas) {

@@ -15,7 +15,7 @@ namespace consort {
 
 // Other layouts of a datum end with it, whatever flies.
 bool Memory::may_be_hinted(const Datum &d) noexcept {
-  const Discipline *own = discipline_if_any(d);
+  const AccessOrder *own = discipline_if_any(d);
   return d.pub.bytes && (!own || !own->format_of);
 }
 
@@ -28,7 +28,7 @@ void Memory::prefetch(const Task &t, uint32_t space, int32_t priority) noexcept 
     const consort_access &a = t.pub.access[i];
     if (!is_fetched(a)) continue;
     const Datum &d = *Datum::of(a.datum);
-    const Whereabouts *all = places_shown(d);
+    const Placement *all = places_shown(d);
     if (!all || !all->valid || ((all->valid | all->arriving) & reach_[space]) || !may_be_hinted(d)) continue;
     any |= hints_->add({{d.pub.id}, t.pub.id, space, priority, Hints::kPrefetch});
   }
@@ -40,7 +40,7 @@ void Memory::unneeded(consort_data_id datum, uint32_t space) noexcept {
   if (hints_ && space < stores_.size()) hints_->add({datum, 0, space, 0, Hints::kUnneeded});
 }
 
-bool Memory::take_hints(Hand &h) noexcept {
+bool Memory::take_hints(ThreadState &h) noexcept {
   if (!has_hints()) return false;
   Lock lock(mutex_);
   serve();
@@ -73,7 +73,8 @@ void Memory::heed_prefetch(const Hints::Hint &h, Datum &d, Replicas &all) {
   if (!is_live(*rt_.tasks.at(static_cast<uint32_t>(h.task)), h.task) || stores_[h.space].wished.size() >= kMost) return;
   if (all.claims || all.held || !all.valid || !has_contents(d)) return;
   if ((all.valid | all.arriving | all.hinted) & there) return;
-  Wish &w = *keep({.what = Wish::kBring, .space = h.space, .priority = h.priority, .task = h.task}, d);
+  MemoryRequest &w =
+      *keep({.what = MemoryRequest::kBring, .space = h.space, .priority = h.priority, .task = h.task}, d);
   try {
     enlist(w);
   } catch (const std::bad_alloc &) {

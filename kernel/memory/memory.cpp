@@ -63,7 +63,7 @@ Result<void> Memory::open() {
       mover_of_[a * n + b] = mover;
       if (!link.desc.bus) continue;
       auto &bus = buses_[{link.device->plugin, link.desc.bus}];
-      if (!bus) bus = std::make_unique<Bus>(link.desc.bus_bytes_per_s, rt_.virtual_time);
+      if (!bus) bus = std::make_unique<SharedLink>(link.desc.bus_bytes_per_s, rt_.virtual_time);
       mover->share(a, b, *bus);
     }
   routes_.open(*rt_.topology);
@@ -113,13 +113,13 @@ Mover *Memory::mover(uint64_t token) const noexcept {
   return token >= kFirstToken && token - kFirstToken < movers_.size() ? movers_[token - kFirstToken].get() : nullptr;
 }
 
-bool Memory::step(Hand &h) noexcept {
+bool Memory::step(ThreadState &thread) noexcept {
   // Before it looks: what comes meanwhile is looked at again. acquire: pairs with stir()
   looked_at_ = rt_.clock.now();
   stirred_.exchange(false, std::memory_order_acquire);
   bool did = false, settled = true;
   for (auto &m : movers_) {
-    did |= m->step(h);
+    did |= m->step(thread);
     settled &= m->settled();
   }
   if (did || !settled) stir();
@@ -256,13 +256,13 @@ void Memory::rank(Replica &r) noexcept {
   const Replicas &all = *r.datum->extra()->replicas;
   const bool kept = all.through & coherence::one(r.space);
   const uint64_t level = r.unwanted || is_worthless(r) ? kWorthless : kept ? kKept : kOrdinary;
-  static_assert(Outlook::kNever < uint64_t{1} << 62);
+  static_assert(NextUse::kNever < uint64_t{1} << 62);
   if (level == kOrdinary && r.chosen && r.chosen >> Replica::kPlaceBits == stores_[r.space].asks) {
     r.rank = 1 + (r.chosen & ((1u << Replica::kPlaceBits) - 1));  // behind all that is worth nothing, before the rest
     return;
   }
-  const uint64_t nearness = level == kWorthless ? 0 : Outlook::kNever - next_use(r);
-  r.rank = level << 62 | (nearness << 1 & Outlook::kNever) | is_only(r);
+  const uint64_t nearness = level == kWorthless ? 0 : NextUse::kNever - next_use(r);
+  r.rank = level << 62 | (nearness << 1 & NextUse::kNever) | is_only(r);
 }
 
 void Memory::look_ahead(Store &store) noexcept {

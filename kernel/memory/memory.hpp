@@ -33,7 +33,7 @@ namespace consort {
 
 struct Plugin;
 struct Frame;
-struct Plan;
+struct PartitionPlan;
 struct Space;
 
 class Memory {
@@ -63,18 +63,18 @@ class Memory {
   static bool reserve(Task *, size_t data) noexcept;
   // Data of a popped task, into f.views. OK: all there, and pinned. AGAIN: on their way; the task comes by the worker's
   // mailbox. < 0: it can not be; told, with `blamed`.
-  consort_status stage(Hand &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
+  consort_status stage(ThreadState &, Worker &, Frame &, Task *, Datum **blamed) noexcept;
   // A hold or an unregistration whose turn has come. True: its datum is on its way home, and end_special() follows.
   bool stage_home(Task *) noexcept;
   // A step between a whole and its parts (partition_coherence.cpp). As stage_home(); then what has become of their replicas,
   // and who could not be brought (told, poisoned).
   enum class Turn { kDown, kDownToWrite, kLetWrite, kLetReadWhole, kGather, kShut, kEnd };
-  bool stage_step(Task *, const Plan &, Turn) noexcept;
-  void settle_step(Task *, const Plan &, Turn) noexcept;
-  void parts_have_no_place(const Plan &) noexcept;         // their whole has no memory at home
-  void end(Hand &, Task *) noexcept;                       // of a task that was staged
+  bool stage_step(Task *, const PartitionPlan &, Turn) noexcept;
+  void settle_step(Task *, const PartitionPlan &, Turn) noexcept;
+  void parts_have_no_place(const PartitionPlan &) noexcept;         // their whole has no memory at home
+  void end(ThreadState &, Task *) noexcept;                       // of a task that was staged
   // Of one that its device was lost under: it ends as if it had not begun. False: it cannot, what it changed is gone.
-  bool undo(Hand &, Task *) noexcept;
+  bool undo(ThreadState &, Task *) noexcept;
   DatumExtra *forget(Datum &) noexcept;                    // it is removed: all replicas go; its record is the caller's
   // Its state and its view say that it is in memory which the application has in a space of a driver: there it is at
   // home until forget(). Nobody uses it yet.
@@ -83,9 +83,9 @@ class Memory {
   void invalidate(Datum &) noexcept;                       // it has no contents any more
   bool valid_in(const Datum &, uint32_t space) const noexcept;  // [any] locks nothing
 
-  void copied(Hand &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
+  void copied(ThreadState &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
   Mover *mover(uint64_t token) const noexcept;
-  bool step(Hand &) noexcept;                              // manual pump: all movers, once
+  bool step(ThreadState &) noexcept;                              // manual pump: all movers, once
   // Virtual time, the pump's: has anything happened since a step() that did nothing? No: it would do nothing again.
   // What happens there is that time passes, that a worker does something (which who pumps sees), or that it is stirred.
   bool stirred() const noexcept;
@@ -117,15 +117,15 @@ class Memory {
   void prefetch(const Task &task, uint32_t space, int32_t priority) noexcept;
   void unneeded(consort_data_id, uint32_t space) noexcept;
   bool has_hints() const noexcept { return hints_ && !hints_->empty(); }
-  bool take_hints(Hand &) noexcept;                        // a mover's; false: there are none
+  bool take_hints(ThreadState &) noexcept;                        // a mover's; false: there are none
 
   // What the application wants (memory.h). A wish lives from wish() to its turn(), or longer; forget(): it was not
   // submitted.
   bool leads_to(uint32_t space) const noexcept;            // does any driver move bytes there?
-  Wish *wish(const Wish &wanted, Datum &);                 // may throw
-  void turn(Wish *) noexcept;                              // among the tasks that use its datum
-  void forget(Wish *) noexcept;
-  consort_status cancel(Hand &, uint64_t wish) noexcept;
+  MemoryRequest *wish(const MemoryRequest &wanted, Datum &);                 // may throw
+  void turn(MemoryRequest *) noexcept;                              // among the tasks that use its datum
+  void forget(MemoryRequest *) noexcept;
+  consort_status cancel(ThreadState &, uint64_t wish) noexcept;
   uint32_t state_in(const Datum &, uint32_t space) noexcept;  // CONSORT_IN_*
 
   static constexpr uint64_t kFirstToken = uint64_t{1} << 32;
@@ -139,14 +139,14 @@ class Memory {
     // make_room() is at it: saves to and fro do not begin it again
     bool clearing = false;
     bool later = false;                                    // it found contents that may be saved once others have ended
-    Shown<uint64_t> limit = UINT64_MAX, used, evictable;   // evictable: of those that may go
+    RelaxedValue<uint64_t> limit = UINT64_MAX, used, evictable;   // evictable: of those that may go
     uint64_t evictions = 0, saves = 0, saved_bytes = 0, needed_evictions = 0;
     Spares spare;                                          // counted in `used`
-    Shown<uint64_t> spare_bytes;
+    RelaxedValue<uint64_t> spare_bytes;
     uint64_t pinned = 0;                                   // by tasks, holds and copies
     Replica *oldest = nullptr, *newest = nullptr;          // those that may go
     // The same in the order in which they should; kept from the first time on that room was short.
-    Victims victims;
+    EvictionQueue victims;
     bool tight = false;
     uint64_t replicas = 0;                                 // that there are, with or without memory
     uint64_t uses = 0, evictions_until_ranked = 0;
@@ -156,7 +156,7 @@ class Memory {
     uint64_t asks = 0, ask_bytes = 0;                      // ask_bytes: that are wanted
     uint64_t saving = 0;                                   // bytes of those that saves under way will let go
     StagingQueue waiting;                                  // in the order in which they came
-    std::vector<Wish *> wished;                            // their turn has come; the most urgent first
+    std::vector<MemoryRequest *> wished;                            // their turn has come; the most urgent first
   };
   using Lock = std::unique_lock<std::mutex>;
 
@@ -165,7 +165,7 @@ class Memory {
   Replicas *replicas_of(Datum &);                          // may throw
   static Replicas *replicas_if_any(const Datum &) noexcept;
   // acquire: pairs with replicas_of() and record_of_part(). nullptr: it has no record.
-  static const Whereabouts *places_shown(const Datum &d) noexcept {
+  static const Placement *places_shown(const Datum &d) noexcept {
     return d.places.known.load(std::memory_order_acquire) ? &d.places : nullptr;
   }
   static coherence::Spaces valid_spaces(const Datum &) noexcept;  // as valid_in()
@@ -218,7 +218,7 @@ class Memory {
   }
   bool ask_policy(Store &, uint64_t bytes) noexcept;
   static void next_asks_anew(Store &) noexcept;            // he has room now, or is refused
-  void consult(const Hand &, Lock &) noexcept;             // lets the mutex go meanwhile
+  void consult(const ThreadState &, Lock &) noexcept;             // lets the mutex go meanwhile
   void ask(Lock &, uint32_t space);                        // may throw
   void count_on(Transfer &, bool) noexcept;                // what it saves will go when it has ended, or not after all
   enum class Room { kMade, kFree };                        // where it is saved: others make room, or it is there
@@ -236,7 +236,7 @@ class Memory {
   enum class Sent { kYes, kLater, kNever };                // Later: there is no room on the way now
   bool is_source(const Replica &, uint32_t space) const noexcept;
   bool is_elsewhere(const Replica &, coherence::Spaces failed) const noexcept;
-  Sent fetch(Replica &, Staging *, Wish *) noexcept;       // for one of them
+  Sent fetch(Replica &, Staging *, MemoryRequest *) noexcept;       // for one of them
   void fetch_wanted() noexcept;
   bool hop(Transfer &) noexcept;
   int64_t order_of(const Transfer &) const noexcept;       // of its copies, where they wait
@@ -260,11 +260,11 @@ class Memory {
   void begin(Staging &) noexcept;                          // it runs now: what it writes is valid here alone
   void complete(Staging *) noexcept;                       // nothing keeps it any more
   void serve() noexcept;
-  void hand_out(Hand &, Lock &) noexcept;                  // those that became complete, without the mutex
-  Wish *keep(const Wish &, Datum &);                       // may throw
-  void take_turn(Wish &) noexcept;
-  void over(Wish &) noexcept;
-  void enlist(Wish &);
+  void hand_out(ThreadState &, Lock &) noexcept;                  // those that became complete, without the mutex
+  MemoryRequest *keep(const MemoryRequest &, Datum &);                       // may throw
+  void take_turn(MemoryRequest &) noexcept;
+  void over(MemoryRequest &) noexcept;
+  void enlist(MemoryRequest &);
   void pursue(uint32_t space) noexcept;
   bool free_room(Store &, uint64_t bytes) noexcept;
   void set_aside(Datum &) noexcept;
@@ -279,14 +279,14 @@ class Memory {
   static bool follows(const Replica &) noexcept;           // a window that is valid when its base is
   bool is_only(const Replica &) const noexcept;            // to be saved before it goes
   static bool is_worthless(const Replica &) noexcept;
-  uint64_t next_use(const Replica &) noexcept;             // Outlook::Next::place, its windows' too
+  uint64_t next_use(const Replica &) noexcept;             // NextUse::Next::place, its windows' too
   Replicas &record_of_part(Datum &, Replica &home);        // may throw
-  bool open_windows(const Plan &, Replica &base);          // false: the filter has no place there; may throw
+  bool open_windows(const PartitionPlan &, Replica &base);          // false: the filter has no place there; may throw
   static void spread(const Replica &base) noexcept;        // it became valid: so did those that follow
   void close_window(Replica &) noexcept;                   // its base forgets it otherwise
   void close_windows(Replica &base) noexcept;              // it loses its memory
-  void close_windows(const Plan &) noexcept;
-  void lose_place(const Plan &) noexcept;
+  void close_windows(const PartitionPlan &) noexcept;
+  void lose_place(const PartitionPlan &) noexcept;
   bool has_no_place(const Replica &) const noexcept;       // a part's, at home, without its whole's memory
   // -- steps --
   struct Needs {                                           // of a step: what has to be where, who has to stand still
@@ -296,34 +296,35 @@ class Memory {
   };
   static void wait_until_landed(Staging &, Replicas *flying) noexcept;
   coherence::Spaces in_place(const Datum &part) const noexcept;
-  coherence::Spaces common(const Plan &) const noexcept;
-  uint64_t lacking(const Plan &, const Replica &base) const noexcept;
+  coherence::Spaces common(const PartitionPlan &) const noexcept;
+  uint64_t lacking(const PartitionPlan &, const Replica &base) const noexcept;
   void stand_still(Datum &, Needs &) const noexcept;
-  void before_down(const Plan &, bool to_write, Needs &);  // may throw
-  void before_up(const Plan &, bool gather, Needs &);      // may throw
-  void before_end(const Plan &, Needs &) const noexcept;
+  void before_down(const PartitionPlan &, bool to_write, Needs &);  // may throw
+  void before_up(const PartitionPlan &, bool gather, Needs &);      // may throw
+  void before_end(const PartitionPlan &, Needs &) const noexcept;
   void take_back(Replicas &) noexcept;
   void shut(Datum &) noexcept;
   void unshut(Datum &, coherence::Spaces valid) noexcept;
-  void settle(const Plan &, Turn) noexcept;
+  void settle(const PartitionPlan &, Turn) noexcept;
   void list(Replica &) noexcept;
   void unlist(Replica &) noexcept;
   void pin(Replica &) noexcept;
   void unpin(Replica &) noexcept;
 
   Runtime &rt_;
-  Outlook outlook_;
+  NextUse outlook_;
   uint32_t save_ahead_ = 0;                                // percent
   std::mutex mutex_;
   Routes routes_;
   std::vector<coherence::Spaces> reach_;                   // by space: what all units there use in place
-  std::vector<Shown<uint64_t>> queued_;                    // by link: bytes of copies under way
+  std::vector<RelaxedValue<uint64_t>> queued_;                    // by link: bytes of copies under way
   std::vector<Mover *> mover_to_;                          // by space: one that brings contents there
   std::unique_ptr<Hints> hints_;
   // a policy has asked for prefetches; relaxed: who sees it late keeps a record late
   std::atomic<bool> prefetching_{false};
   std::vector<Store> stores_;
-  std::map<std::pair<const Plugin *, uint64_t>, std::unique_ptr<Bus>> buses_;  // by driver and number; movers know them
+  std::map<std::pair<const Plugin *, uint64_t>, std::unique_ptr<SharedLink>>
+      buses_;  // by driver and number; movers know them
   std::vector<std::unique_ptr<Mover>> movers_;
   std::atomic<bool> stirred_{true};  // release in stir() pairs with the exchange in step(): what came before it is looked at
   uint64_t looked_at_ = UINT64_MAX;                        // the pump's: when step() last began
@@ -333,7 +334,7 @@ class Memory {
   // contents whose way leads through a space that is full just now
   std::deque<Want> wanted_;
   Staging *stagings_ = nullptr;
-  std::map<uint64_t, std::unique_ptr<Wish>> wishes_;       // all that are not over
+  std::map<uint64_t, std::unique_ptr<MemoryRequest>> wishes_;       // all that are not over
   std::vector<Traffic> traffic_;                           // as mover_of_
   uint64_t last_wish_ = 0;
   uint64_t active_ = 0;                                    // stagings that have all they need, until they end

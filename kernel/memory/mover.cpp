@@ -37,22 +37,22 @@ Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, ui
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = 0; b < n; ++b) {
       const consort_link_desc &d = topology.link(a, b).desc;
-      m->flows_[size_t{a} * n + b] = Flow(d.bytes_per_s, d.latency_ns, d.engines, rt.virtual_time);
+      m->flows_[size_t{a} * n + b] = LinkCredit(d.bytes_per_s, d.latency_ns, d.engines, rt.virtual_time);
     }
   if ((device.ops->flags & CONSORT_DRV_FD) && device.ops->event_fd) m->fd_ = device.ops->event_fd(m->q_);
   return m;
 }
 
-Flow &Mover::flow(const consort_copy &c) noexcept {
+LinkCredit &Mover::flow(const consort_copy &c) noexcept {
   last_ = &flows_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
   return *last_;
 }
 
-Bus *&Mover::bus(const consort_copy &c) noexcept {
+SharedLink *&Mover::bus(const consort_copy &c) noexcept {
   return buses_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
 }
 
-void Mover::share(uint32_t from, uint32_t to, Bus &shared) {
+void Mover::share(uint32_t from, uint32_t to, SharedLink &shared) {
   if (std::find(buses_.begin(), buses_.end(), &shared) == buses_.end()) {
     shared.join();
     awaited_.reserve(awaited_.capacity() + 1);
@@ -61,16 +61,16 @@ void Mover::share(uint32_t from, uint32_t to, Bus &shared) {
   buses_[from * rt_.topology->spaces().size() + to] = &shared;
 }
 
-bool Mover::has(const std::vector<Turn> &turns, const Bus *b) noexcept {
+bool Mover::has(const std::vector<Turn> &turns, const SharedLink *b) noexcept {
   return std::any_of(turns.begin(), turns.end(), [b](const Turn &t) { return t.bus == b; });
 }
 
 bool Mover::choose(Op *op, bool wished) noexcept {
-  Flow &w = flow(op->op.u.copy);
-  Bus *const shared = bus(op->op.u.copy);
+  LinkCredit &w = flow(op->op.u.copy);
+  SharedLink *const shared = bus(op->op.u.copy);
   if (w.has_enough() || has(awaited_, shared)) return false;
   const uint64_t bytes = bytes_of(op->op.u.copy), now = rt_.clock.now();
-  const int64_t order = wished ? Bus::kWish : op->order;
+  const int64_t order = wished ? SharedLink::kWish : op->order;
   if (shared && !shared->enter(*this, order, bytes, now)) {
     awaited_.push_back({shared, order});
     return false;
@@ -203,17 +203,17 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
   parker_.wake();
 }
 
-void Mover::finish(Hand &h, const consort_done &done, const char *why) noexcept {
+void Mover::finish(ThreadState &thread, const consort_done &done, const char *why) noexcept {
   std::unique_ptr<Op> op(reinterpret_cast<Op *>(done.cookie));
   --inflight_;
   const uint64_t bytes = bytes_of(op->op.u.copy);
   flying_ -= bytes;
   const uint64_t now = rt_.clock.now();
   flow(op->op.u.copy).arrived(bytes, now);
-  if (Bus *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
+  if (SharedLink *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
   if (done.status == CONSORT_E_DEVICE_LOST) rt_.lost.add(device_);
   const consort_status s = plugin_status(done.status, device_.plugin->manifest->name, "a copy");
-  rt_.memory.copied(h, op->transfer, s, s == done.status ? why : error_text());
+  rt_.memory.copied(thread, op->transfer, s, s == done.status ? why : error_text());
 }
 
 // Under the lock.
@@ -238,8 +238,8 @@ bool Mover::may_enter() const noexcept {
   return std::any_of(awaited_.begin(), awaited_.end(), [this](const Turn &t) { return t.bus->has_room_for(*this); });
 }
 
-bool Mover::step(Hand &h) noexcept {
-  bool did = rt_.memory.take_hints(h);
+bool Mover::step(ThreadState &thread) noexcept {
+  bool did = rt_.memory.take_hints(thread);
   consort_done done[32];
   if (inflight_) {
     clear_error();
@@ -247,7 +247,7 @@ bool Mover::step(Hand &h) noexcept {
     // What the driver said by fail() is about the last that it reports (driver.h).
     char why[400] = "";
     if (n && done[n - 1].status < 0) std::snprintf(why, sizeof why, "%s", error_text());
-    for (uint32_t i = 0; i < n; ++i) finish(h, done[i], i + 1 == n ? why : "");
+    for (uint32_t i = 0; i < n; ++i) finish(thread, done[i], i + 1 == n ? why : "");
     did |= n > 0;
   }
   size_t pushed;
@@ -258,7 +258,7 @@ bool Mover::step(Hand &h) noexcept {
       std::copy_n(pushed_.begin(), pushed, done);
       pushed_.erase(pushed_.begin(), pushed_.begin() + static_cast<ptrdiff_t>(pushed));
     }
-    for (size_t i = 0; i < pushed; ++i) finish(h, done[i], "");
+    for (size_t i = 0; i < pushed; ++i) finish(thread, done[i], "");
     did |= pushed > 0;
   } while (pushed == std::size(done));
   try {
@@ -306,10 +306,10 @@ void Mover::rest() noexcept {
 void Mover::run() {
   name_this_thread("copies");
   sharpen_timers_of_this_thread();
-  Hand *h = rt_.this_hand();
+  ThreadState *thread = rt_.this_thread();
   uint32_t idle = 0;
-  while (h && !stopping_.load(std::memory_order_acquire)) {
-    if (step(*h))
+  while (thread && !stopping_.load(std::memory_order_acquire)) {
+    if (step(*thread))
       idle = 0;
     else if ((last_ && last_->takes_a_while()) || (idle += look_again_later(idle)) >= rt_.spin_rounds) {
       rest();

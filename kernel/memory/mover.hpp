@@ -21,17 +21,17 @@
 namespace consort {
 
 struct Device;
-struct Hand;
+struct ThreadState;
 struct Runtime;
 struct Transfer;
 
-class Mover final : public Passenger {
+class Mover final : public LinkTransfer {
  public:
   static Result<std::unique_ptr<Mover>> open(Runtime &, const Device &, uint64_t token);
   ~Mover();
   Result<void> start_thread();
   void stop() noexcept;                                       // and joins
-  void share(uint32_t from, uint32_t to, Bus &);              // [control] this link goes over it. May throw
+  void share(uint32_t from, uint32_t to, SharedLink &);              // [control] this link goes over it. May throw
 
   // The copies of a transfer; when each is over Memory::copied() hears of it. `wished`: priority of one that nobody
   // waits for; it goes when nobody waits for anything. `order`: others' of less go first. False: no memory.
@@ -39,7 +39,7 @@ class Mover final : public Passenger {
   void hurry(Transfer *, int64_t order) noexcept;             // somebody waits for it now, or somebody more urgent
   bool take_back(Transfer *) noexcept;                        // true: no copy of it was begun, and none will be
   void nudge() noexcept override;                             // [any] hints came, or copies
-  bool step(Hand &) noexcept;                                 // the pump's: false: nothing to do now
+  bool step(ThreadState &) noexcept;                                 // the pump's: false: nothing to do now
   // The pump's: the last step left nothing that the device has not accepted, and changed nothing for those who wait for
   // the same buses. So if it did nothing either, nor the others, the next would do nothing.
   bool settled() const noexcept { return !nbatch_ && awaited_ == before_; }
@@ -59,7 +59,7 @@ class Mover final : public Passenger {
   Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
   void run();
   void rest() noexcept;
-  void finish(Hand &, const consort_done &, const char *why) noexcept;
+  void finish(ThreadState &, const consort_done &, const char *why) noexcept;
 
   Runtime &rt_;
   const Device &device_;
@@ -68,22 +68,22 @@ class Mover final : public Passenger {
   void *q_ = nullptr;
   int fd_ = -1;
   uint32_t depth_ = 1, inflight_ = 0;
-  std::vector<Flow> flows_;                                   // the pump's, by link
+  std::vector<LinkCredit> flows_;                                   // the pump's, by link
   uint64_t flying_ = 0;                                       // bytes sent over any of them
-  Flow *last_ = nullptr;                                      // that something was sent over, or came
-  Flow &flow(const consort_copy &) noexcept;
+  LinkCredit *last_ = nullptr;                                      // that something was sent over, or came
+  LinkCredit &flow(const consort_copy &) noexcept;
   using Waiting = std::deque<Op *>::iterator;
   static Waiting place(Waiting first, Waiting last, int64_t order) noexcept;
   void enlist(Op *);                                          // in its order; under the lock. May throw
   bool choose(Op *, bool wished) noexcept;                    // for the batch; false: not now
-  Bus *&bus(const consort_copy &) noexcept;
-  std::vector<Bus *> buses_;                                  // by link; nullptr: it shares none
+  SharedLink *&bus(const consort_copy &) noexcept;
+  std::vector<SharedLink *> buses_;                                  // by link; nullptr: it shares none
   struct Turn {                                               // that it waits for at a bus
-    Bus *bus;
+    SharedLink *bus;
     int64_t order;
     bool operator==(const Turn &) const = default;
   };
-  static bool has(const std::vector<Turn> &, const Bus *) noexcept;
+  static bool has(const std::vector<Turn> &, const SharedLink *) noexcept;
   std::vector<Turn> awaited_, before_;                        // the pump's: of this step, and of the one before
   bool may_enter() const noexcept;                            // one of those
   void choose_all() noexcept;

@@ -6,7 +6,7 @@
 
 namespace consort {
 
-void Outlook::note(const Task &t) noexcept try {
+void NextUse::note(const Task &t) noexcept try {
   std::lock_guard lock(mutex_);
   if (noted_.size() + t.pub.naccess > sweep_at_) {
     std::erase_if(noted_, [&](const Use &u) { return is_over(u); });
@@ -21,7 +21,7 @@ void Outlook::note(const Task &t) noexcept try {
 } catch (const std::bad_alloc &) {
 }
 
-void Outlook::refresh() noexcept try {
+void NextUse::refresh() noexcept try {
   {
     std::lock_guard lock(mutex_);
     if (noted_.empty()) return;
@@ -47,7 +47,7 @@ void Outlook::refresh() noexcept try {
   taken_.clear();
 }
 
-void Outlook::used(const Datum &d, TaskName task) noexcept {
+void NextUse::used(const Datum &d, TaskName task) noexcept {
   constexpr size_t kFar = 64;  // of those to come, so many are looked at; beyond, its end tells
   const auto found = ahead_.find(&d);
   if (found == ahead_.end()) return;
@@ -56,14 +56,14 @@ void Outlook::used(const Datum &d, TaskName task) noexcept {
     if (uses.all[i].task == task) uses.all[i].task = 0;
 }
 
-void Outlook::forget(const Datum &d) noexcept {
+void NextUse::forget(const Datum &d) noexcept {
   const auto found = ahead_.find(&d);
   if (found == ahead_.end()) return;
   ahead_uses_ -= found->second.all.size();
   ahead_.erase(found);
 }
 
-Outlook::Next Outlook::next(const Datum &d) noexcept {
+NextUse::Next NextUse::next(const Datum &d) noexcept {
   const auto found = ahead_.find(&d);
   if (found == ahead_.end()) return {};
   Uses &uses = found->second;

@@ -14,11 +14,11 @@
 
 namespace consort {
 
-class Outlook {
+class NextUse {
  public:
   static constexpr uint64_t kNever = (uint64_t{1} << 62) - 1;
 
-  explicit Outlook(const TaskArena &tasks) noexcept : tasks_(tasks) {}
+  explicit NextUse(const TaskArena &tasks) noexcept : tasks_(tasks) {}
   // [any] Before it can run. Without memory it is not foreseen, which costs bytes on a link, nothing else.
   void note(const Task &) noexcept;
 

@@ -74,7 +74,7 @@ Replicas &Memory::record_of_part(Datum &d, Replica &home) {
   return all;
 }
 
-bool Memory::open_windows(const Plan &plan, Replica &base) {
+bool Memory::open_windows(const PartitionPlan &plan, Replica &base) {
   const uint64_t align = rt_.topology->spaces()[base.space].desc.align;
   Replicas &whole = *plan.whole->extra()->replicas;
   whole.left_over.reserve(whole.left_over.size() + whole.all.size());  // for unshut()
@@ -133,7 +133,7 @@ void Memory::close_windows(Replica &base) noexcept {
 }
 
 // Nobody uses its parts any more: what they have elsewhere is worth nothing.
-void Memory::close_windows(const Plan &plan) noexcept {
+void Memory::close_windows(const PartitionPlan &plan) noexcept {
   if (Replicas *all = replicas_if_any(*plan.whole)) {
     for (auto *group : {&all->all, &all->left_over})
       for (const auto &r : *group)

@@ -26,7 +26,7 @@ void Memory::stand_still(Datum &d, Needs &needs) const noexcept {
   if (all->flying) all->next_flying = std::exchange(needs.flying, all);
 }
 
-void Memory::before_down(const Plan &plan, bool to_write, Needs &needs) {
+void Memory::before_down(const PartitionPlan &plan, bool to_write, Needs &needs) {
   Datum &whole = *plan.whole;
   const bool first = to_write && manages(needs.space) && is_nowhere(whole);
   Replicas *all = first ? replicas_of(whole) : replicas_if_any(whole);
@@ -61,7 +61,7 @@ coherence::Spaces Memory::in_place(const Datum &part) const noexcept {
 }
 
 // Where all parts of an open plan are.
-coherence::Spaces Memory::common(const Plan &plan) const noexcept {
+coherence::Spaces Memory::common(const PartitionPlan &plan) const noexcept {
   const Replicas *all = replicas_if_any(*plan.whole);
   const Replica *own = all ? all->in(rt_.topology->home()) : nullptr;
   coherence::Spaces everywhere = !all || (own && own->allocated) ? one(rt_.topology->home()) : 0;
@@ -73,7 +73,7 @@ coherence::Spaces Memory::common(const Plan &plan) const noexcept {
 }
 
 // How many bytes would have to be brought into this memory of a whole, so that all of it is there.
-uint64_t Memory::lacking(const Plan &plan, const Replica &base) const noexcept {
+uint64_t Memory::lacking(const PartitionPlan &plan, const Replica &base) const noexcept {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < plan.n; ++i) {
     const Datum &d = *plan.part[i];
@@ -87,7 +87,7 @@ uint64_t Memory::lacking(const Plan &plan, const Replica &base) const noexcept {
 }
 
 // The whole is to be read, or to be used alone: then nobody uses the parts, and the space that lacks least will do.
-void Memory::before_up(const Plan &plan, bool gather, Needs &needs) {
+void Memory::before_up(const PartitionPlan &plan, bool gather, Needs &needs) {
   const uint32_t home = needs.space;
   Replicas *all = replicas_if_any(*plan.whole);
   if (all) {
@@ -132,7 +132,7 @@ void Memory::before_up(const Plan &plan, bool gather, Needs &needs) {
 }
 
 // Its parts go, with the copies that they were reduced on and the plans below: what they have is worth nothing.
-void Memory::before_end(const Plan &plan, Needs &needs) const noexcept {
+void Memory::before_end(const PartitionPlan &plan, Needs &needs) const noexcept {
   const auto leave_off = [&](Datum &d) {
     Replicas *all = replicas_if_any(d);
     if (!all) return;
@@ -144,11 +144,11 @@ void Memory::before_end(const Plan &plan, Needs &needs) const noexcept {
     Datum &d = *plan.part[i];
     leave_off(d);
     for_each_copy(d, leave_off);
-    for (const Plan *below = plan.discipline[i].plans; below; below = below->next) before_end(*below, needs);
+    for (const PartitionPlan *below = plan.discipline[i].plans; below; below = below->next) before_end(*below, needs);
   }
 }
 
-bool Memory::stage_step(Task *t, const Plan &plan, Turn turn) noexcept try {
+bool Memory::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept try {
   if (t->extra && t->extra->staging) return false;  // it comes from there
   Lock lock(mutex_);
   Needs needs{rt_.topology->home(), t->extra->reserved->items};
@@ -225,20 +225,20 @@ void Memory::unshut(Datum &d, coherence::Spaces valid) noexcept {
   });
 }
 
-void Memory::parts_have_no_place(const Plan &plan) noexcept {
+void Memory::parts_have_no_place(const PartitionPlan &plan) noexcept {
   Lock lock(mutex_);
   lose_place(plan);
 }
 
 // The whole has no memory at home, for there was no room: nor have they, until they are opened again.
-void Memory::lose_place(const Plan &plan) noexcept {
+void Memory::lose_place(const PartitionPlan &plan) noexcept {
   close_windows(plan);
   for (uint32_t i = 0; i < plan.n; ++i)
     if (Replicas *its = replicas_if_any(*plan.part[i]))
       if (Replica *r = its->in(rt_.topology->home())) r->allocated = r->lasting = false;
 }
 
-void Memory::settle(const Plan &plan, Turn turn) noexcept {
+void Memory::settle(const PartitionPlan &plan, Turn turn) noexcept {
   if (turn == Turn::kEnd) return;  // of a whole that may be gone, too
   const auto home = one(rt_.topology->home());
   Replicas *all = replicas_if_any(*plan.whole);
@@ -271,7 +271,7 @@ void Memory::settle(const Plan &plan, Turn turn) noexcept {
   if ((turn == Turn::kGather || turn == Turn::kShut) && all && all->opened) --all->opened;
 }
 
-void Memory::settle_step(Task *t, const Plan &plan, Turn turn) noexcept {
+void Memory::settle_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept {
   const Staging *s = t->extra ? t->extra->staging : nullptr;
   if (!s) return;  // stage_step() did
   {

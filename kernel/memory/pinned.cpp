@@ -87,7 +87,7 @@ void PinnedMemory::show(consort_addr at, Block &block) {
   for (const auto &d : topology.devices()) {
     if (d.get() == block.device || !reaches_host(topology, *d)) continue;
     block.shown.reserve(block.shown.size() + 1);
-    Shown s{d.get(), {}};
+    RelaxedValue s{d.get(), {}};
     std::lock_guard one_at_a_time(topology.control());
     if (d->ops->attach(d->dev, topology.home(), at, block.bytes, &s.local) >= 0) block.shown.push_back(s);
   }
@@ -97,7 +97,7 @@ void PinnedMemory::show(consort_addr at, Block &block) {
 void PinnedMemory::release(uint64_t at, const Block &b) noexcept {
   const uint32_t home = rt_.topology->home();
   std::lock_guard one_at_a_time(rt_.topology->control());
-  for (const Shown &s : b.shown) s.device->ops->detach(s.device->dev, home, s.local);
+  for (const RelaxedValue &s : b.shown) s.device->ops->detach(s.device->dev, home, s.local);
   if (b.device) b.device->ops->free(b.device->dev, home, {at, 0}, b.bytes);
 }
 

@@ -26,11 +26,11 @@ class PinnedMemory {
   void close() noexcept;
 
  private:
-  struct Shown { const Device *device; consort_addr local; };
+  struct RelaxedValue { const Device *device; consort_addr local; };
   struct Block {
     const Device *device;                               // that it is of; null: the application's own
     uint64_t bytes;
-    std::vector<Shown> shown;                           // to other devices
+    std::vector<RelaxedValue> shown;                           // to other devices
   };
   void show(consort_addr at, Block &);                  // to all that take it; may throw bad_alloc, with some shown
   void release(uint64_t at, const Block &) noexcept;

@@ -10,7 +10,7 @@ struct Datum;
 struct Transfer;
 class Memory;
 
-struct Wish {
+struct MemoryRequest {
   enum What : uint8_t { kBring, kRoom, kWontUse, kEvict, kThrough };
   What what;
   uint32_t space = 0;

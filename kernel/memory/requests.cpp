@@ -17,63 +17,63 @@ bool Memory::leads_to(uint32_t space) const noexcept {
   return false;
 }
 
-Wish *Memory::keep(const Wish &wanted, Datum &d) {
-  auto w = std::make_unique<Wish>(wanted);
+MemoryRequest *Memory::keep(const MemoryRequest &wanted, Datum &d) {
+  auto w = std::make_unique<MemoryRequest>(wanted);
   w->memory = this;
   w->id = ++last_wish_;
   w->datum = &d;
   return wishes_.emplace(w->id, std::move(w)).first->second.get();
 }
 
-Wish *Memory::wish(const Wish &wanted, Datum &d) {
+MemoryRequest *Memory::wish(const MemoryRequest &wanted, Datum &d) {
   Lock lock(mutex_);
   return keep(wanted, d);
 }
 
-void Memory::over(Wish &w) noexcept {
+void Memory::over(MemoryRequest &w) noexcept {
   if (w.transfer) w.transfer->wish = nullptr;
   if (w.begun) std::erase(stores_[w.space].wished, &w);
   if (w.begun && w.task) w.datum->extra()->replicas->hinted &= ~coherence::one(w.space);
   wishes_.erase(w.id);
 }
 
-void Memory::forget(Wish *w) noexcept {
+void Memory::forget(MemoryRequest *w) noexcept {
   Lock lock(mutex_);
   over(*w);
 }
 
 // Before those that are less urgent. May throw.
-void Memory::enlist(Wish &w) {
+void Memory::enlist(MemoryRequest &w) {
   auto &all = stores_[w.space].wished;
-  const auto less_urgent = [](int32_t priority, const Wish *other) { return priority > other->priority; };
+  const auto less_urgent = [](int32_t priority, const MemoryRequest *other) { return priority > other->priority; };
   all.insert(std::upper_bound(all.begin(), all.end(), w.priority, less_urgent), &w);
   w.begun = true;
   w.version = w.datum->extra()->replicas->version;
 }
 
-void Memory::turn(Wish *w) noexcept {
+void Memory::turn(MemoryRequest *w) noexcept {
   Lock lock(mutex_);
   take_turn(*w);
   serve();  // some may have been dropped, or may be now
-  hand_out(*rt_.this_hand(), lock);
+  hand_out(*rt_.this_thread(), lock);
 }
 
-void Memory::take_turn(Wish &w) noexcept try {
+void Memory::take_turn(MemoryRequest &w) noexcept try {
   Datum &d = *w.datum;
   const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));  // where it lives, if in one space
   const bool many = alone == data_state::kMany;
   // Where nothing moves no record says where contents are: holds would not keep it up to date.
-  if (!in_use() || w.cancelled || !d.pub.bytes || (w.what == Wish::kBring && !has_contents(d))) return over(w);
+  if (!in_use() || w.cancelled || !d.pub.bytes || (w.what == MemoryRequest::kBring && !has_contents(d))) return over(w);
   switch (w.what) {
-    case Wish::kBring:
-    case Wish::kRoom:
+    case MemoryRequest::kBring:
+    case MemoryRequest::kRoom:
       if (alone == w.space) break;
       replicas_of(d);
       return enlist(w);  // serve() looks at it
-    case Wish::kWontUse:
+    case MemoryRequest::kWontUse:
       if (many) set_aside(d);
       break;
-    case Wish::kEvict:
+    case MemoryRequest::kEvict:
       if (!many && alone != w.space) break;
       nobody_else(*replicas_of(d));
       if (Replica *r = d.extra()->replicas->in(w.space); r && r->allocated && !r->stays()) {
@@ -81,7 +81,7 @@ void Memory::take_turn(Wish &w) noexcept try {
         leave(*r);
       }
       break;
-    case Wish::kThrough:
+    case MemoryRequest::kThrough:
       if (!many && !w.spaces) break;
       nobody_else(*replicas_of(d));
       d.extra()->replicas->through = w.spaces;
@@ -93,14 +93,14 @@ void Memory::take_turn(Wish &w) noexcept try {
   over(w);
 }
 
-consort_status Memory::cancel(Hand &h, uint64_t id) noexcept {
+consort_status Memory::cancel(ThreadState &thread, uint64_t id) noexcept {
   Lock lock(mutex_);
   const auto found = wishes_.find(id);
   if (found == wishes_.end()) {
     if (id && id <= last_wish_) return CONSORT_AGAIN;
     return set_error(CONSORT_E_INVAL, "no prefetch of this runtime: consort_prefetch() gives its name");
   }
-  Wish &w = *found->second;
+  MemoryRequest &w = *found->second;
   if (!w.begun) {
     w.cancelled = true;
     return CONSORT_OK;
@@ -113,7 +113,7 @@ consort_status Memory::cancel(Hand &h, uint64_t id) noexcept {
   if (!t->waiters.empty() || !mover_of(*t)->take_back(t)) return CONSORT_AGAIN;
   landed(t, CONSORT_E_CANCELLED);
   serve();
-  hand_out(h, lock);
+  hand_out(thread, lock);
   under_way_.fetch_sub(1, std::memory_order_release);
   return CONSORT_OK;
 }
@@ -134,14 +134,15 @@ bool Memory::free_room(Store &store, uint64_t bytes) noexcept {
 void Memory::pursue(uint32_t space) noexcept try {
   Store &store = stores_[space];
   for (size_t i = 0; i < store.wished.size();) {
-    Wish &w = *store.wished[i];
+    MemoryRequest &w = *store.wished[i];
     Datum &d = *w.datum;
     Replicas &all = *d.extra()->replicas;
     const Replica *there = all.in(space);
-    const bool done = w.what == Wish::kRoom ? there && there->allocated : (all.valid & coherence::one(space)) != 0;
+    const bool done =
+        w.what == MemoryRequest::kRoom ? there && there->allocated : (all.valid & coherence::one(space)) != 0;
     const bool in_vain = w.task && !is_live(*rt_.tasks.at(static_cast<uint32_t>(w.task)), w.task);
     if (done || in_vain || all.retired || all.held || all.claims || all.version != w.version ||
-        (w.what == Wish::kBring && !all.valid) || (there && there->coming)) {
+        (w.what == MemoryRequest::kBring && !all.valid) || (there && there->coming)) {
       over(w);
       continue;
     }
@@ -154,7 +155,7 @@ void Memory::pursue(uint32_t space) noexcept try {
         continue;
       }
     }
-    switch (w.what == Wish::kRoom ? Sent::kNever : fetch(r, nullptr, &w)) {
+    switch (w.what == MemoryRequest::kRoom ? Sent::kNever : fetch(r, nullptr, &w)) {
       case Sent::kYes:
         store.wished.erase(store.wished.begin() + static_cast<ptrdiff_t>(i));
         break;
@@ -216,7 +217,7 @@ void Memory::write_through(Datum &d) noexcept try {
   if (!has_contents(d) || all.retired) return;
   for (uint32_t s = 0; s < stores_.size(); ++s) {
     if (!(all.through >> s & 1) || (all.valid & coherence::one(s))) continue;
-    Wish &w = *keep({.what = Wish::kBring, .space = s}, d);
+    MemoryRequest &w = *keep({.what = MemoryRequest::kBring, .space = s}, d);
     try {
       enlist(w);
     } catch (const std::bad_alloc &) {

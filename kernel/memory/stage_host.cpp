@@ -112,7 +112,7 @@ bool Memory::stage_home(Task *t) noexcept try {
   Lock lock(mutex_);
   const bool contents = replicas_of(d)->valid && has_contents(d);
   Staging &s = stage_by_itself(t, home);
-  if (!(t->bits & kMore)) s.thread = t->hand;
+  if (!(t->bits & kMore)) s.thread = t->thread;
   // That there is nothing to read is told elsewhere. There is room: reserve()
   s.items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return sent(s);

@@ -46,7 +46,8 @@ struct Staging {
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
   Staging *behind = nullptr;      // in the one StagingQueue that it is in
   bool queued = false;            // for room; what else it waits for may end meanwhile
-  uint32_t thread = CONSORT_NONE; // the hand that waits for this hold, and will release it; NONE: no thread does
+  uint32_t thread =
+      CONSORT_NONE;  // the thread state that waits for this hold, and will release it; NONE: no thread does
 };
 
 // First in, first out, linked through Staging::behind. It needs no memory: the end of a copy adds to it, and cannot fail.

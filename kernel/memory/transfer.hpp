@@ -12,7 +12,7 @@ namespace consort {
 struct Datum;
 struct Replica;
 struct Staging;
-struct Wish;
+struct MemoryRequest;
 
 struct Transfer {
   Datum *datum;
@@ -25,7 +25,7 @@ struct Transfer {
   bool saving = false;                // so that `from` may go
   bool counted_on = false;            // and nobody wants it to stay meanwhile (Store::saving)
   std::string why = {};               // the driver's words, if it failed
-  Wish *wish = nullptr;               // that it carries out
+  MemoryRequest *wish = nullptr;               // that it carries out
   uint64_t bytes = 0;                 // of this hop
   uint64_t began = 0;                 // it, where somebody traces; ns
 };

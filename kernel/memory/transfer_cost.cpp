@@ -1,5 +1,5 @@
 // transfer_cost.cpp — Memory, the part that says what bringing data somewhere would cost, and what room there is. Nothing
-// is locked: it reads what is Shown, of data that unfinished tasks name, so its answers are of a moment ago.
+// is locked: it reads what is RelaxedValue, of data that unfinished tasks name, so its answers are of a moment ago.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -32,7 +32,7 @@ void Memory::open_estimates() {
 }
 
 coherence::Spaces Memory::valid_spaces(const Datum &d) noexcept {
-  if (const Whereabouts *all = places_shown(d)) return all->valid;
+  if (const Placement *all = places_shown(d)) return all->valid;
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
   return space < Topology::kMaxSpaces ? coherence::one(space) : 0;  // kMany: its record is being made
 }
@@ -104,7 +104,7 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
       if (!is_fetched(*a)) continue;
       const Datum &d = *Datum::of(a->datum);
       if (!d.pub.bytes || !consort::has_contents(d.state)) continue;
-      const Whereabouts *all = places_shown(d);
+      const Placement *all = places_shown(d);
       const coherence::Spaces valid = all ? coherence::Spaces{all->valid} : valid_spaces(d);
       if (!(valid & alone)) some[n++] = {d.pub.bytes, valid, all ? coherence::Spaces{all->arriving} : 0};
     }
@@ -160,7 +160,7 @@ void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32
       if (!is_fetched(access)) continue;
       const Datum &d = *Datum::of(access.datum);
       if (!d.pub.bytes || !consort::has_contents(d.state)) continue;
-      const Whereabouts *all = places_shown(d);
+      const Placement *all = places_shown(d);
       const coherence::Spaces there = valid_spaces(d) | (all ? coherence::Spaces{all->arriving} : 0);
       for (uint32_t i = 0; i < ns; ++i)
         if (spaces[i] < stores_.size() && !(there & reach_[spaces[i]])) out[i] |= uint64_t{1} << a;

@@ -12,7 +12,7 @@ namespace {
 
 void expect(Replica &r, Transfer *t) noexcept {  // nullptr: nothing any more
   r.coming = t;
-  Shown<coherence::Spaces> &arriving = r.datum->places.arriving;
+  RelaxedValue<coherence::Spaces> &arriving = r.datum->places.arriving;
   arriving = t ? arriving | coherence::one(r.space) : arriving & ~coherence::one(r.space);
 }
 
@@ -21,7 +21,7 @@ bool is_there(const Replica &r) noexcept { return r.datum->extra()->replicas->is
 bool is_or_lies_in(const Datum &d, const Datum &whole) noexcept {
   const Datum *at = &d;
   while (at != &whole) {
-    const Discipline *discipline = discipline_if_any(*at);
+    const AccessOrder *discipline = discipline_if_any(*at);
     if (!discipline || !discipline->part_of) return false;
     at = discipline->part_of->whole;
   }
@@ -114,7 +114,7 @@ bool Memory::hop(Transfer &t) noexcept try {
   return false;
 }
 
-void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why) noexcept {
+void Memory::copied(ThreadState &thread, Transfer *t, consort_status status, const char *why) noexcept {
   Lock lock(mutex_);
   if (status < 0 && t->status >= 0) {
     t->status = status;
@@ -126,7 +126,7 @@ void Memory::copied(Hand &h, Transfer *t, consort_status status, const char *why
   if (--t->outstanding) return;
   landed(t, t->status);
   serve();
-  hand_out(h, lock);
+  hand_out(thread, lock);
   under_way_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -205,7 +205,7 @@ bool Memory::is_elsewhere(const Replica &r, coherence::Spaces failed) const noex
 void Memory::finish(Transfer *t, consort_status status) noexcept {
   const bool theirs = !t->wish && !t->saving;
   if (t->last->coming == t) expect(*t->last, nullptr);
-  if (Wish *w = t->wish) over(*w);
+  if (MemoryRequest *w = t->wish) over(*w);
   for (Staging *s : t->waiters) {
     const auto again = std::find_if(s->items.begin(), s->items.end(), [&](const auto &i) {
       return is_or_lies_in(*i.datum, *t->datum) && (i.mode & CONSORT_M_R) && !is_there(*i.replica);
@@ -259,7 +259,7 @@ void Memory::fetch_wanted() noexcept {
 
 // Contents into a replica that has memory, for somebody who waits or for a wish; or joins those who wait for them
 // already.
-Memory::Sent Memory::fetch(Replica &r, Staging *s, Wish *wish) noexcept try {
+Memory::Sent Memory::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try {
   const auto no = [&](consort_status status, auto words) {
     if (s) refuse(*s, status, words);
     return Sent::kNever;

@@ -48,9 +48,9 @@ std::unique_ptr<Cell[]> cells(size_t n) {
 
 }  // namespace
 
-Samples::Figure Cell::figure() noexcept {
+SampleWindow::Figure Cell::figure() noexcept {
   for (Backoff wait; busy.exchange(true, std::memory_order_acquire);) wait.once();
-  const Samples::Figure f = window.figure();
+  const SampleWindow::Figure f = window.figure();
   busy.store(false, std::memory_order_release);
   return f;
 }
@@ -155,7 +155,7 @@ void Model::restore(const StoredCell &c, uint32_t kind, bool told) {
 // Enough was measured to say whether what was stored is about this machine as it is now.
 void Model::weigh_stored(Cell &cell) noexcept {
   const auto all = cell.window.values();
-  const Samples::Figure now = figure_of(all.last(std::min<size_t>(cell.fresh, all.size())));
+  const SampleWindow::Figure now = figure_of(all.last(std::min<size_t>(cell.fresh, all.size())));
   const float stored = std::exchange(cell.stored, NAN);
   const float high = std::max(now.median, stored), low = std::min(now.median, stored);
   if (high < kUnlike * low || high - low < kUnlikeSpreads * now.spread) return;
@@ -196,7 +196,7 @@ void Model::measured(Cell &cell, float x) noexcept {
   news_.store(true, std::memory_order_relaxed);
   if (cell.window.add(x)) cell.outliers.fetch_add(1, std::memory_order_relaxed);
   const uint32_t n = cell.count.fetch_add(1, std::memory_order_relaxed) + 1;
-  const bool full = n > Samples::kMost;
+  const bool full = n > SampleWindow::kMost;
   if (++cell.fresh == models_.enough()) {
     if (!std::isnan(cell.stored)) weigh_stored(cell);
     if (std::exchange(cell.anew, false)) cell.window.keep_last(cell.fresh);

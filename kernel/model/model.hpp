@@ -29,12 +29,12 @@ struct Cell {
   std::atomic<uint32_t> count{0};     // measurements that were taken; relaxed: a count
   std::atomic<uint32_t> outliers{0};  // relaxed: a count that is only shown; written under the model's mutex
   std::atomic<bool> busy{false};      // somebody is at what follows; acquire and release
-  Samples window;
+  SampleWindow window;
   float stored = NAN;                 // what a file said, until enough was measured to hold against it
   uint32_t place = 0;                 // in its row
   uint32_t fresh = 0;                 // measurements of this runtime's own
   bool anew = false;                  // what was stored is not told: first it is measured again
-  Samples::Figure figure() noexcept;  // waits for who is at it, a moment
+  SampleWindow::Figure figure() noexcept;  // waits for who is at it, a moment
 };
 
 // What a task is to a model.

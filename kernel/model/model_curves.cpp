@@ -35,20 +35,20 @@ bool ModelCurves::is(const consort_model &d) const noexcept {
          std::memcmp(s.exponents, shape_.exponents, sizeof s.exponents) == 0;
 }
 
-Curve ModelCurves::curve(size_t place) const noexcept {
-  static_assert(sizeof(Curve) == kWords * sizeof(double));
+Regression ModelCurves::curve(size_t place) const noexcept {
+  static_assert(sizeof(Regression) == kWords * sizeof(double));
   struct Words { double w[kWords]; } words;
   const Slot &s = slots_[place];
   for (int i = 0; i < kLooks; ++i) {
     const uint32_t turn = s.turn.load(std::memory_order_acquire);  // pairs with the last store in put()
     if (turn & 1) continue;
     for (size_t w = 0; w < kWords; ++w) words.w[w] = s.words[w].load(std::memory_order_acquire);
-    if (s.turn.load(std::memory_order_relaxed) == turn) return std::bit_cast<Curve>(words);
+    if (s.turn.load(std::memory_order_relaxed) == turn) return std::bit_cast<Regression>(words);
   }
   return {};
 }
 
-void ModelCurves::put(size_t place, const Curve &c) noexcept {
+void ModelCurves::put(size_t place, const Regression &c) noexcept {
   struct Words { double w[kWords]; };
   const Words words = std::bit_cast<Words>(c);
   Slot &s = slots_[place];

@@ -20,8 +20,8 @@ class ModelCurves {
   bool is(const consort_model &) const noexcept;      // would it have the same?
 
   double at(size_t place, const double *measures) const noexcept { return curve(place).at(shape_, measures); }
-  Curve curve(size_t place) const noexcept;           // points 0: none
-  void put(size_t place, const Curve &) noexcept;     // with the model's mutex
+  Regression curve(size_t place) const noexcept;           // points 0: none
+  void put(size_t place, const Regression &) noexcept;     // with the model's mutex
   // More is known of a size there, or something at last. True: enough to make the curve anew.
   bool learned(size_t place, bool at_last) noexcept;
 
@@ -29,7 +29,7 @@ class ModelCurves {
   static CurveShape shape_of(const consort_model &) noexcept;
 
  private:
-  static constexpr size_t kWords = sizeof(Curve) / sizeof(double);
+  static constexpr size_t kWords = sizeof(Regression) / sizeof(double);
   struct Slot {
     // Odd: somebody writes. Words are stored with release and loaded with acquire, so that whoever saw one of them sees
     // the turn that came before it, too: a mixture is noticed.

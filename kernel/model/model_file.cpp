@@ -53,7 +53,7 @@ bool read_samples(const std::string &list, std::vector<float> *out) {
   for (const char *at = list.c_str(); *at;) {
     char *end = nullptr;
     const float x = std::strtof(at, &end);
-    if (end == at || !(x > 0) || !(x < kMostValue) || out->size() == Samples::kMost) return false;
+    if (end == at || !(x > 0) || !(x < kMostValue) || out->size() == SampleWindow::kMost) return false;
     out->push_back(x);
     at = end;
     while (*at == ' ') ++at;
@@ -91,7 +91,7 @@ std::string StoredModel::body() const {
     if (!before || before->klass != c.klass || before->arch != c.arch)
       text += "unit " + plain(c.klass) + "\t" + plain(c.arch) + "\n";
     before = &c;
-    const Samples::Figure f = figure_of(c.samples);
+    const SampleWindow::Figure f = figure_of(c.samples);
     char line[192];
     std::snprintf(line, sizeof line, "%016" PRIx64 "\t%" PRIu64 "\t%u\t%" PRIu64 "\t%" PRIu64 "\t%.6g\t%.3g\t",
                   c.footprint, c.bytes, c.impl, c.count, c.outliers, static_cast<double>(f.median),
@@ -174,7 +174,7 @@ StoredModel StoredModel::brought(std::string machine, std::string name, uint32_t
 
 bool StoredModel::is_brought() const noexcept { return !impls.empty() && impls[0].klass == "*"; }
 
-KeptFile StoredModel::file(const std::string &folder) const {
+CacheFile StoredModel::file(const std::string &folder) const {
   std::string path;
   if (!folder.empty()) {
     std::string word = name.substr(0, 64);
@@ -184,7 +184,7 @@ KeptFile StoredModel::file(const std::string &folder) const {
     std::replace_if(word.begin(), word.end(), std::not_fn(fits), '_');
     path = folder + "/" + word + "-" + hex_sum(about()) + ".txt";
   }
-  return KeptFile(std::move(path), kKind, kVersion, about());
+  return CacheFile(std::move(path), kKind, kVersion, about());
 }
 
 }  // namespace consort

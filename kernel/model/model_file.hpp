@@ -30,7 +30,7 @@ struct StoredModel {
   std::string body() const;
   Result<void> read_body(std::string_view);
   Result<size_t> read_about(std::string_view);  // how long it was
-  KeptFile file(const std::string &folder) const;
+  CacheFile file(const std::string &folder) const;
 
   // What somebody brought here instead of measuring it: its implementations stand for those of a class in their order,
   // its cells go by bytes alone, on any unit.

@@ -29,15 +29,15 @@ std::string ModelStore::path_of(const Model &m) const { return head_of(m).file(f
 
 // Its cells, where there is a file that can be believed.
 bool ModelStore::take(StoredModel *stored, const char *whose) const {
-  const KeptFile file = stored->file(folder_);
+  const CacheFile file = stored->file(folder_);
   std::string body, why;
   auto state = file.read(&body, &why);
-  if (state == KeptFile::State::kGood)
-    if (auto r = stored->read_body(body); !r) state = KeptFile::State::kUnusable, why = r.error().text;
-  if (state == KeptFile::State::kUnusable)
+  if (state == CacheFile::State::kGood)
+    if (auto r = stored->read_body(body); !r) state = CacheFile::State::kUnusable, why = r.error().text;
+  if (state == CacheFile::State::kUnusable)
     rt_->log(1, std::string(whose) + " of \"" + stored->name + "\", " + file.path() + ": " + why +
                     ": it is measured anew");
-  return state == KeptFile::State::kGood;
+  return state == CacheFile::State::kGood;
 }
 
 void ModelStore::read(const Models &models, Model &m) const noexcept {

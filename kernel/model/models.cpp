@@ -73,7 +73,7 @@ void Models::open() {
   measuring_ = calibrate != "off";
   if (keep == "yes" || (keep == "auto" && !rt_.clock.stepped())) {
     std::string folder(rt_.config->text("model_folder"));
-    store_.open(rt_, folder.empty() ? KeptFile::folder(StoredModel::kRoom) : std::move(folder),
+    store_.open(rt_, folder.empty() ? CacheFile::folder(StoredModel::kRoom) : std::move(folder),
                 calibrate == "force"  ? ModelStore::Use::kAnew
                 : calibrate == "drop" ? ModelStore::Use::kDropped
                                       : ModelStore::Use::kOnDemand,

@@ -77,7 +77,7 @@ struct Weighed : CurvePoint {
 };
 using Points = std::vector<Weighed>;
 
-bool fit_terms(const CurveShape &s, const Points &points, Curve *c) {
+bool fit_terms(const CurveShape &s, const Points &points, Regression *c) {
   Squares squares(s.terms + 1);
   for (const Weighed &p : points) {
     double row[kColumns];
@@ -92,7 +92,7 @@ bool fit_terms(const CurveShape &s, const Points &points, Curve *c) {
   return true;
 }
 
-bool fit_power(const Points &points, Curve *c) {  // a line through logarithms
+bool fit_power(const Points &points, Regression *c) {  // a line through logarithms
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const Weighed &p : points) {
     const double lx = std::log(p.at[0]), ly = std::log(p.value), w = p.weight * p.value * p.weight * p.value;
@@ -126,7 +126,7 @@ double with_exponent(const Points &points, double e, double *a, double *c) noexc
   return std::isfinite(off) ? off : INFINITY;
 }
 
-bool fit_power_offset(const Points &points, Curve *curve) {
+bool fit_power_offset(const Points &points, Regression *curve) {
   constexpr int kSteps = 20;
   const double ratio = std::pow(kMost / kLeast, 1.0 / kSteps);
   double a, c, best = kLeast, least = INFINITY;
@@ -145,7 +145,7 @@ bool fit_power_offset(const Points &points, Curve *curve) {
   return std::isfinite(off);
 }
 
-bool fit_once(const CurveShape &s, const Points &points, Curve *c) {
+bool fit_once(const CurveShape &s, const Points &points, Regression *c) {
   switch (s.kind) {
     case CurveShape::Kind::kTerms: return fit_terms(s, points, c);
     case CurveShape::Kind::kPower: return fit_power(points, c);
@@ -161,7 +161,7 @@ double middle(std::vector<double> v) {
 }
 
 // How far each point is off, of the larger of both: 1 is the most.
-std::vector<double> errors(const CurveShape &s, const Points &points, const Curve &c) {
+std::vector<double> errors(const CurveShape &s, const Points &points, const Regression &c) {
   std::vector<double> off;
   for (const Weighed &p : points) {
     const double x = c.at(s, p.at);
@@ -171,7 +171,7 @@ std::vector<double> errors(const CurveShape &s, const Points &points, const Curv
 }
 
 // From a first curve to one that goes by most of the points: what lies far from it counts less each time.
-bool settle(const CurveShape &s, Points points, Curve *c) {
+bool settle(const CurveShape &s, Points points, Regression *c) {
   constexpr int kTurns = 8;
   for (int turn = 0; turn < kTurns; ++turn) {
     if (!fit_once(s, points, c)) return false;
@@ -188,12 +188,12 @@ bool settle(const CurveShape &s, Points points, Curve *c) {
 
 // Those that the others do not speak against. Two first curves, for where one is led astray by points that are far too
 // small, to which differences are large, the other is not.
-Points trusted(const CurveShape &s, const Points &points, Curve *c) {
+Points trusted(const CurveShape &s, const Points &points, Regression *c) {
   std::vector<double> best;
   for (const bool relative : {true, false}) {
     Points first = points;
     for (Weighed &p : first) p.weight = relative ? 1 / p.value : 1;
-    Curve found = *c;
+    Regression found = *c;
     if (!settle(s, std::move(first), &found)) continue;
     std::vector<double> off = errors(s, points, found);
     if (best.empty() || middle(off) < middle(best)) best = std::move(off);
@@ -212,7 +212,7 @@ uint32_t CurveShape::needs() const noexcept {
   return kind == Kind::kPower ? 3 : kind == Kind::kPowerOffset ? 4 : terms + 2;
 }
 
-double Curve::at(const CurveShape &s, const double *m) const noexcept {
+double Regression::at(const CurveShape &s, const double *m) const noexcept {
   if (!(points > 0)) return NAN;
   for (uint32_t i = 0; i < s.measures; ++i)
     if (!(m[i] * kBeyond >= low[i]) || !(m[i] <= high[i] * kBeyond)) return NAN;
@@ -224,7 +224,7 @@ double Curve::at(const CurveShape &s, const double *m) const noexcept {
   return sum > 0 && std::isfinite(sum) ? sum : NAN;
 }
 
-Curve fit(const CurveShape &s, std::span<const CurvePoint> all) {
+Regression fit(const CurveShape &s, std::span<const CurvePoint> all) {
   const bool one = s.kind != CurveShape::Kind::kTerms;
   Points points;
   for (const CurvePoint &p : all) {
@@ -243,7 +243,7 @@ Curve fit(const CurveShape &s, std::span<const CurvePoint> all) {
     for (size_t i = 0; i < kEnough; ++i) some.push_back(points[order[i * (order.size() - 1) / (kEnough - 1)]]);
     points.swap(some);
   }
-  Curve c;
+  Regression c;
   for (int turn = 0;; ++turn) {
     if (points.size() < s.needs()) return {};
     for (uint32_t i = 0; i < s.measures; ++i) {

@@ -22,7 +22,7 @@ struct CurvePoint {
   double at[CurveShape::kMostMeasures], value;
 };
 
-struct Curve {
+struct Regression {
   double factors[CurveShape::kMostTerms] = {};
   double exponent = 1, constant = 0;
   double points = 0;                  // that it goes by; 0: there is none
@@ -33,6 +33,6 @@ struct Curve {
 };
 
 // points 0: they are too few, or do not tell the terms apart. May throw bad_alloc.
-Curve fit(const CurveShape &, std::span<const CurvePoint>);
+Regression fit(const CurveShape &, std::span<const CurvePoint>);
 
 }  // namespace consort

@@ -19,16 +19,16 @@ float middle(float *v, uint32_t n) noexcept {
   return n % 2 ? upper : (upper + *std::max_element(v, v + n / 2)) / 2;
 }
 
-float reach_of(const Samples::Figure &f) noexcept { return kOutlier * std::max(f.spread, kUsual * f.median); }
+float reach_of(const SampleWindow::Figure &f) noexcept { return kOutlier * std::max(f.spread, kUsual * f.median); }
 
 }  // namespace
 
-Samples::Figure figure_of(std::span<const float> values) noexcept {
+SampleWindow::Figure figure_of(std::span<const float> values) noexcept {
   const auto n = static_cast<uint32_t>(values.size());
-  if (!n || n > Samples::kMost) return {NAN, NAN, 0, 0};
-  float v[Samples::kMost];
+  if (!n || n > SampleWindow::kMost) return {NAN, NAN, 0, 0};
+  float v[SampleWindow::kMost];
   std::copy(values.begin(), values.end(), v);
-  Samples::Figure f{middle(v, n), 0, n, 0};
+  SampleWindow::Figure f{middle(v, n), 0, n, 0};
   for (uint32_t i = 0; i < n; ++i) v[i] = std::fabs(values[i] - f.median);
   f.spread = kNormal * middle(v, n);
   const float reach = reach_of(f);
@@ -37,22 +37,22 @@ Samples::Figure figure_of(std::span<const float> values) noexcept {
   return f;
 }
 
-Samples::Figure Samples::figure() const noexcept { return figure_of(values()); }
+SampleWindow::Figure SampleWindow::figure() const noexcept { return figure_of(values()); }
 
-bool Samples::add(float x) noexcept {
+bool SampleWindow::add(float x) noexcept {
   if (n_ == kMost) std::memmove(all_, all_ + 1, --n_ * sizeof *all_);
   const Figure before = figure();
   all_[n_++] = x;
   return before.used >= 4 && std::fabs(x - before.median) > reach_of(before);
 }
 
-void Samples::keep_last(uint32_t n) noexcept {
+void SampleWindow::keep_last(uint32_t n) noexcept {
   if (n >= n_) return;
   std::memmove(all_, all_ + (n_ - n), n * sizeof *all_);
   n_ = n;
 }
 
-bool Samples::drop_if_drifted() noexcept {
+bool SampleWindow::drop_if_drifted() noexcept {
   if (n_ < 2 * kNewer) return false;
   const uint32_t older = n_ - kNewer;
   const Figure then = figure_of({all_, older}), now = figure_of({all_ + older, kNewer});

@@ -7,7 +7,7 @@
 
 namespace consort {
 
-class Samples {
+class SampleWindow {
  public:
   static constexpr uint32_t kMost = 32;
 
@@ -32,6 +32,6 @@ class Samples {
 };
 
 // Of some values: their median, and how far the others lie from it.
-Samples::Figure figure_of(std::span<const float>) noexcept;
+SampleWindow::Figure figure_of(std::span<const float>) noexcept;
 
 }  // namespace consort

@@ -19,7 +19,7 @@
 namespace consort {
 
 struct Debug {
-  static constexpr size_t kArena = offsetof(Runtime, tasks), kHands = offsetof(Runtime, hands);
+  static constexpr size_t kArena = offsetof(Runtime, tasks), kThreads = offsetof(Runtime, threads);
   static constexpr DebugWord words[] = {
       {"shell.size", sizeof(consort_runtime)},
       {"shell.state", offsetof(consort_runtime, state)},
@@ -27,9 +27,9 @@ struct Debug {
       {"runtime.number", offsetof(Runtime, number)},
       {"runtime.tasks", kArena + offsetof(TaskArena, base_)},
       {"runtime.carved", kArena + offsetof(TaskArena, next_)},
-      {"runtime.hands", kHands + offsetof(Hands, all_)},
-      {"runtime.nhands", kHands + offsetof(Hands, n_)},
-      {"hand.task", offsetof(Hand, task)},
+      {"runtime.threads", kThreads + offsetof(ThreadStates, all_)},
+      {"runtime.nthreads", kThreads + offsetof(ThreadStates, n_)},
+      {"thread.task", offsetof(ThreadState, task)},
       {"task.size", sizeof(Task)},
       {"task.id", offsetof(Task, pub) + offsetof(consort_task, id)},
       {"task.priority", offsetof(Task, pub) + offsetof(consort_task, priority)},

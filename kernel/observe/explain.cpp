@@ -12,9 +12,9 @@ namespace consort {
 
 std::string describe_held(Runtime &rt) {
   std::string s;
-  rt.for_each_hand([&](Hand &h) {
-    std::lock_guard lock(h.held_lock);
-    for (const auto &held : h.held)
+  rt.for_each_thread([&](ThreadState &thread) {
+    std::lock_guard lock(thread.held_lock);
+    for (const auto &held : thread.held)
       s += "\ndatum '" + rt.data.name(*held.datum) + "' is acquired by a thread of the application (" +
            (held.mode & CONSORT_M_W ? "to write)" : "to read)");
   });

@@ -5,7 +5,7 @@
 
 namespace consort {
 
-struct Hand;
+struct ThreadState;
 struct Runtime;
 struct Task;
 

@@ -35,8 +35,8 @@ uint32_t GraphLog::datum_of(const Datum &d) {
   const auto [at, fresh] = data_index_.try_emplace(d.pub.id, static_cast<uint32_t>(data_.size()));
   if (!fresh) return at->second;
   const uint32_t number = at->second;
-  const Discipline *discipline = discipline_if_any(d);
-  const Plan *plan = discipline ? discipline->part_of : nullptr;
+  const AccessOrder *discipline = discipline_if_any(d);
+  const PartitionPlan *plan = discipline ? discipline->part_of : nullptr;
   try {
     data_.push_back({d.pub.id, d.pub.bytes, plan ? plan->whole->pub.id : 0, space_of(d)});
     if (plan) datum_of(*plan->whole);
@@ -48,8 +48,8 @@ uint32_t GraphLog::datum_of(const Datum &d) {
 }
 
 // Models have locks of their own.
-GraphLog::Told GraphLog::ask(const Task &t, uint32_t what) const {
-  Told told;
+GraphLog::StartReport GraphLog::ask(const Task &t, uint32_t what) const {
+  StartReport told;
   std::vector<uint32_t> workers;
   for (uint32_t w = 0; w < rt_.workers.size(); ++w) workers.push_back(w);
   told.on.resize(workers.size());
@@ -63,7 +63,7 @@ void GraphLog::submitted(const Task &t, const Claim *claims, uint32_t n, const T
                          uint32_t nafter) noexcept try {
   const Codelet *const c = t.codelet;
   const Key key{c ? c->number : CONSORT_NONE, c ? c->generation : 0, c ? footprint_of(t) : 0, c ? work_of(t) : 0};
-  Told time, energy;
+  StartReport time, energy;
   bool asks = false;
   if (c) {
     const std::lock_guard lock(mutex_);
@@ -132,7 +132,7 @@ void GraphLog::clear() noexcept {
 }
 
 // What was measured by now says more than what was told when the tasks were submitted, before any of them ran.
-float GraphLog::now_on(const Told &told, uint32_t worker) const noexcept {
+float GraphLog::now_on(const StartReport &told, uint32_t worker) const noexcept {
   const float then = told.on[worker];
   const Row *const row = told.model && told.model->has_history() ? told.model->find(told.row) : nullptr;
   if (!row || std::isinf(then)) return then;

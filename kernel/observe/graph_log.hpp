@@ -32,7 +32,7 @@ class GraphLog {
     uint64_t footprint, work;
     auto operator<=>(const Key &) const = default;
   };
-  struct Told {                              // when it was asked last
+  struct StartReport {                              // when it was asked last
     const Model *model = nullptr;            // nullptr: there is none; of time, then a driver may have told
     uint64_t row = 0;                        // of it
     std::vector<float> on;                   // by worker; NaN unknown, infinite: it cannot. Empty: nobody was asked
@@ -41,7 +41,7 @@ class GraphLog {
     std::string name;
     uint64_t footprint = 0, bytes = 0, count = 0;
     bool known = false;                      // on each worker
-    Told time, energy;
+    StartReport time, energy;
   };
   struct Use {
     uint32_t datum;
@@ -59,8 +59,8 @@ class GraphLog {
   };
 
   uint32_t datum_of(const Datum &);          // with the mutex; may throw
-  Told ask(const Task &, uint32_t what) const;  // without the mutex; may throw
-  float now_on(const Told &, uint32_t worker) const noexcept;
+  StartReport ask(const Task &, uint32_t what) const;  // without the mutex; may throw
+  float now_on(const StartReport &, uint32_t worker) const noexcept;
   void tell(std::string *, const Kind &, size_t number) const;
 
   Runtime &rt_;

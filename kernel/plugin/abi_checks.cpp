@@ -24,7 +24,7 @@ thread_local uint32_t worker_of_thread = kNeverSaid;
 
 // The plugin call that this thread is in, innermost first.
 struct Call {
-  TagWatch &watch;
+  ThreadTagChecks &watch;
   const char *function, *tag;
   const Call *outer;
 };
@@ -32,7 +32,7 @@ thread_local const Call *innermost = nullptr;
 
 class Inside {
  public:
-  Inside(TagWatch &watch, const char *function, const char *tag) : call_{watch, function, tag, innermost} {
+  Inside(ThreadTagChecks &watch, const char *function, const char *tag) : call_{watch, function, tag, innermost} {
     innermost = &call_;
   }
   ~Inside() { innermost = call_.outer; }
@@ -44,13 +44,13 @@ class Inside {
 
 class Control {
  public:
-  Control(TagWatch &watch, const char *function)
+  Control(ThreadTagChecks &watch, const char *function)
       : watch_(watch), entered_(watch.enter_control(function)), inside_(watch, function, kControl) {}
   ~Control() { watch_.leave_control(entered_); }
   Control(const Control &) = delete;
 
  private:
-  TagWatch &watch_;
+  ThreadTagChecks &watch_;
   const bool entered_;
   Inside inside_;
 };
@@ -58,7 +58,7 @@ class Control {
 // One thread at a time; acquire and release pair with one another.
 class Alone {
  public:
-  Alone(TagWatch &watch, std::atomic<bool> &busy, const char *function, const char *tag)
+  Alone(ThreadTagChecks &watch, std::atomic<bool> &busy, const char *function, const char *tag)
       : busy_(busy), entered_(!busy.exchange(true, std::memory_order_acquire)), inside_(watch, function, tag) {
     if (!entered_) watch.violation(function, tag, "entered by two threads at once");
   }
@@ -72,7 +72,7 @@ class Alone {
 };
 
 // Answered more than it may: says so, and cuts it.
-uint32_t at_most(TagWatch &watch, uint32_t n, uint32_t max, const char *function, const char *tag) {
+uint32_t at_most(ThreadTagChecks &watch, uint32_t n, uint32_t max, const char *function, const char *tag) {
   if (n <= max) return n;
   watch.violation(function, tag, "answered " + std::to_string(n) + " where at most " + std::to_string(max) + " fit");
   return max;
@@ -81,7 +81,7 @@ uint32_t at_most(TagWatch &watch, uint32_t n, uint32_t max, const char *function
 // -- schedulers --------------------------------------------------------------------------------------------------
 
 struct WatchedPolicy {
-  TagWatch &watch;
+  ThreadTagChecks &watch;
   const consort_scheduler_ops &ops;
   void *s;
   uint32_t nseats;
@@ -103,7 +103,7 @@ WatchedPolicy &policy(void *s) { return *static_cast<WatchedPolicy *>(s); }
 
 consort_status create(void *self, const consort_host *host, const consort_topology *topology, uint64_t epoch,
                       void **out) {
-  TagWatch &watch = *Host::of(host).watch;
+  ThreadTagChecks &watch = *Host::of(host).watch;
   const consort_scheduler_ops &ops = *watch.scheduler();
   const uint32_t n = topology->nworkers + topology->nteams + kSpare;
   std::unique_ptr<WatchedPolicy> p(new (std::nothrow) WatchedPolicy{watch, ops, nullptr, n, nullptr});
@@ -234,7 +234,7 @@ void wrap_table(consort_scheduler_ops &t) {
 // -- drivers: self, devices and queues are wrapped, as their functions get nothing else -----------------------------
 
 struct Driver {
-  TagWatch &watch;
+  ThreadTagChecks &watch;
   const consort_driver_ops &ops;
   void *self;
   const void *(*get)(void *, const char *);  // may be NULL
@@ -420,7 +420,7 @@ const void *get(void *self, const char *id) {
 void set_current_worker(uint32_t worker) noexcept { worker_of_thread = worker; }
 uint32_t current_worker() noexcept { return worker_of_thread == kNeverSaid ? CONSORT_NONE : worker_of_thread; }
 
-consort_status TagWatch::wrap(Manifest &m, void **self) noexcept {
+consort_status ThreadTagChecks::wrap(Manifest &m, void **self) noexcept {
   if (m.plugin.kind == CONSORT_KIND_SCHEDULER) {
     theirs_.scheduler = m.ops.scheduler;
     wrap_table(m.ops.scheduler);
@@ -436,13 +436,13 @@ consort_status TagWatch::wrap(Manifest &m, void **self) noexcept {
   return CONSORT_OK;
 }
 
-void *TagWatch::unwrap(void *self) noexcept {
+void *ThreadTagChecks::unwrap(void *self) noexcept {
   if (host_.manifest->kind != CONSORT_KIND_DRIVER) return self;
   const std::unique_ptr<Driver> d(static_cast<Driver *>(self));
   return d->self;
 }
 
-bool TagWatch::enter_control(const char *function) noexcept {
+bool ThreadTagChecks::enter_control(const char *function) noexcept {
   const auto me = reinterpret_cast<uintptr_t>(&worker_of_thread);  // differs from thread to thread
   uintptr_t who = 0;
   if (control_.compare_exchange_strong(who, me, std::memory_order_acquire) || who == me) return ++depth_, true;
@@ -450,11 +450,11 @@ bool TagWatch::enter_control(const char *function) noexcept {
   return false;
 }
 
-void TagWatch::leave_control(bool entered) noexcept {
+void ThreadTagChecks::leave_control(bool entered) noexcept {
   if (entered && --depth_ == 0) control_.store(0, std::memory_order_release);
 }
 
-void TagWatch::violation(const char *function, const char *tag, const std::string &what) noexcept {
+void ThreadTagChecks::violation(const char *function, const char *tag, const std::string &what) noexcept {
   if (count_.fetch_add(1, std::memory_order_relaxed) >= kLoud) return;
   try {
     host_.log.write(kLogError, "plugin \"" + host_.plugin + "\", " + function + " " + tag + ": " + what);

@@ -25,9 +25,9 @@ class Host;
 void set_current_worker(uint32_t) noexcept;
 uint32_t current_worker() noexcept;  // CONSORT_NONE also where it was never said
 
-class TagWatch {
+class ThreadTagChecks {
  public:
-  explicit TagWatch(const Host &host) : host_(host) {}
+  explicit ThreadTagChecks(const Host &host) : host_(host) {}
 
   // Wraps manifest's table and *self; call once, after init(). E_NOMEM leaves both as they were.
   consort_status wrap(Manifest &, void **self) noexcept;

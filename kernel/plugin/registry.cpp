@@ -198,7 +198,7 @@ Result<Plugin *> Registry::start(size_t index) {
   if (auto passed = pass_layers(live); !passed) return passed.error();
   const consort_plugin &m = live.manifest.plugin;
   if (config_->flag("check") && !live.watch) {
-    live.watch = std::make_unique<TagWatch>(*live.host);
+    live.watch = std::make_unique<ThreadTagChecks>(*live.host);
     live.host->watch = live.watch.get();
   }
   clear_error();
@@ -248,11 +248,11 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
   const std::lock_guard lock(mutex_);
   if (auto fine = check_choices(); !fine) return fine.error();
   if (auto open = open_layers(); !open) return open.error();
-  struct Wish { size_t index; bool named; };
-  std::vector<Wish> wishes;
+  struct MemoryRequest { size_t index; bool named; };
+  std::vector<MemoryRequest> wishes;
   std::vector<std::string> never;
   const auto wish = [&](size_t index, bool named) {
-    for (Wish &w : wishes)
+    for (MemoryRequest &w : wishes)
       if (w.index == index) return void(w.named |= named);
     wishes.push_back({index, named});
   };
@@ -274,7 +274,7 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
       wish(i, false);
 
   std::vector<Plugin *> drivers;
-  for (const Wish &w : wishes) {
+  for (const MemoryRequest &w : wishes) {
     if (std::find(never.begin(), never.end(), found_[w.index].name) != never.end()) continue;
     bad_setting_ = false;
     auto started = start(w.index);

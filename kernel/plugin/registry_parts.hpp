@@ -33,7 +33,7 @@ struct Registry::Live {
   bool passed = false;                // was shown to the layers
   std::vector<std::unique_ptr<Manifest>> beneath;  // what each layer was given that put its own in its place
   std::unique_ptr<Host> host;
-  std::unique_ptr<TagWatch> watch;    // only where the setting `check` is on
+  std::unique_ptr<ThreadTagChecks> watch;    // only where the setting `check` is on
   Plugin plugin;
 
   // Somebody in there may still use what we gave it: nothing of it is freed.

@@ -58,21 +58,23 @@ bool same(const Portable::Launch &a, const Portable::Launch &b) noexcept {
 
 }  // namespace
 
-Task *Captured::node(uint32_t i) const noexcept { return rt_.tasks.at(r_.first.load(std::memory_order_relaxed) + i); }
+Task *CapturedGraph::node(uint32_t i) const noexcept {
+  return rt_.tasks.at(r_.first.load(std::memory_order_relaxed) + i);
+}
 
-std::unique_ptr<Captured> Captured::of(Runtime &rt, Recording &r, bool loose) noexcept try {
+std::unique_ptr<CapturedGraph> CapturedGraph::of(Runtime &rt, Recording &r, bool loose) noexcept try {
   if (loose || r.ntasks < 2) return nullptr;
   Worker *const w = only_worker(rt, *rt.tasks.at(r.first));
   if (!w || !w->queue || !w->queue->in_order()) return nullptr;
   const consort_capture_ops *ext = extension_of(rt, *w);
   if (!ext) return nullptr;
-  std::unique_ptr<Captured> c(new Captured(rt, r, *w, ext));
+  std::unique_ptr<CapturedGraph> c(new CapturedGraph(rt, r, *w, ext));
   return c->fits() && c->list_data() ? std::move(c) : nullptr;
 } catch (const std::bad_alloc &) {
   return nullptr;  // it goes node by node
 }
 
-bool Captured::fits() const noexcept {
+bool CapturedGraph::fits() const noexcept {
   for (uint32_t i = 0; i < r_.ntasks; ++i) {
     const Task &t = *node(i);
     // Of one priority they may run in the order in which they were submitted.
@@ -82,7 +84,7 @@ bool Captured::fits() const noexcept {
 }
 
 // What the whole needs of a datum is settled by its first task: what that one only writes need not be there.
-bool Captured::list_data() {
+bool CapturedGraph::list_data() {
   for (uint32_t i = 0; i < r_.ntasks; ++i) {
     const Task &t = *node(i);
     asks_ |= text_of(t, worker_)->asks_for_range();
@@ -105,7 +107,7 @@ bool Captured::list_data() {
   Task *const t = carrier_ = rt_.tasks.at(record);
   const uint64_t generation = (t->word.load(std::memory_order_relaxed) >> 32) + 1;
   blank(t, kBlank, nullptr, kBound);
-  t->hand = 0;
+  t->thread = 0;
   t->role = kFinal;  // where it ends the replay does
   extra_.worker = worker_.id;
   extra_.name = name_.data();
@@ -122,21 +124,21 @@ bool Captured::list_data() {
   return true;
 }
 
-Captured::~Captured() {
+CapturedGraph::~CapturedGraph() {
   release();
   if (!carrier_) return;
   carrier_->extra = nullptr;
   rt_.recordings.give_records(rt_.tasks.index(carrier_), 1);
 }
 
-void Captured::release() noexcept {
+void CapturedGraph::release() noexcept {
   if (!std::exchange(captured_, false)) return;
   std::lock_guard one_at_a_time(rt_.topology->control());
   ext_->release(graph_);
 }
 
 // Whoever watches single tasks sees them; and the first replay goes node by node, so that each kernel is built and known.
-Task *Captured::begin() noexcept {
+Task *CapturedGraph::begin() noexcept {
   if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.tracer || rt_.policy.observes() ||
       rt_.policy.splits() || rt_.lost.has(worker_))
     return nullptr;
@@ -145,33 +147,33 @@ Task *Captured::begin() noexcept {
   return carrier_;
 }
 
-void Captured::replace(const Datum &old, Datum &now) noexcept {
+void CapturedGraph::replace(const Datum &old, Datum &now) noexcept {
   for (consort_access &a : data_)
     if (a.datum == &old.pub) a.datum = &now.pub;
   stale_ = true;
 }
 
-void Captured::count() const noexcept {
+void CapturedGraph::count() const noexcept {
   worker_.ran.store(worker_.ran.load(std::memory_order_relaxed) + r_.ntasks, std::memory_order_relaxed);
   for (uint32_t i = 0; i < r_.ntasks; ++i)
     if (auto &ran = node(i)->codelet->ran) ran[worker_.id].fetch_add(1, std::memory_order_relaxed);
 }
 
-void Captured::go_by_nodes(Hand &h) noexcept {
+void CapturedGraph::go_by_nodes(ThreadState &thread) noexcept {
   Task &t = *carrier_;
-  if (extra_.staging) rt_.memory.end(h, &t);
+  if (extra_.staging) rt_.memory.end(thread, &t);
   t.bits &= static_cast<uint16_t>(~kOdd);
   r_.turn.store(word::generation(node(0)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
   r_.carrier.store(nullptr, std::memory_order_relaxed);
   // Pairs with the one in Recordings::cancel(): either it sees that the nodes run now, or we that the whole is cancelled.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (r_.whole->word.load(std::memory_order_relaxed) & word::kCancelled) r_.cancel_nodes(rt_.tasks);
-  release_roots(rt_, h, r_);
+  release_roots(rt_, thread, r_);
 }
 
 // -- the graph ------------------------------------------------------------------------------------------------------
 
-consort_status Captured::lower(uint32_t i, Frame &f, const Frame &all, size_t *at, Portable::Launch &out) const {
+consort_status CapturedGraph::lower(uint32_t i, Frame &f, const Frame &all, size_t *at, Portable::Launch &out) const {
   const Task &t = *node(i);
   if (!f.make_room(t.pub.naccess, t.nargs)) return set_error(CONSORT_E_NOMEM, "no memory for the list of its data");
   for (uint32_t k = 0; k < t.pub.naccess; ++k) f.views[k] = all.views[place_[(*at)++]];
@@ -184,7 +186,7 @@ consort_status Captured::lower(uint32_t i, Frame &f, const Frame &all, size_t *a
   return text_of(t, worker_)->prepare(rt_, *worker_.unit.device, f.call, t, out);
 }
 
-consort_op Captured::op_of(uint32_t i, const Portable::Launch &launch) const noexcept {
+consort_op CapturedGraph::op_of(uint32_t i, const Portable::Launch &launch) const noexcept {
   const Task &t = *node(i);
   consort_op op{};
   op.kind = CONSORT_OP_LAUNCH;
@@ -198,7 +200,7 @@ consort_op Captured::op_of(uint32_t i, const Portable::Launch &launch) const noe
   return op;
 }
 
-consort_status Captured::prepare(void *queue, const Frame &all) noexcept try {
+consort_status CapturedGraph::prepare(void *queue, const Frame &all) noexcept try {
   bool moved = !captured_;
   size_t at = 0;
   for (uint32_t i = 0; i < data_.size(); ++i) {
@@ -224,7 +226,7 @@ consort_status Captured::prepare(void *queue, const Frame &all) noexcept try {
 }
 
 // Each node as it is to be launched now: into a new graph, or into the one there is where it differs.
-consort_status Captured::look(void *queue, const Frame &all, bool anew) {
+consort_status CapturedGraph::look(void *queue, const Frame &all, bool anew) {
   const consort_driver_ops &ops = *worker_.unit.device->ops;
   if (anew)
     if (const consort_status s = ext_->begin(queue); s < 0) return s;

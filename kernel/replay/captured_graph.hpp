@@ -22,18 +22,18 @@ namespace consort {
 
 struct Datum;
 struct Frame;
-struct Hand;
+struct ThreadState;
 struct Recording;
 struct Runtime;
 struct Worker;
 
-class Captured {
+class CapturedGraph {
  public:
   // nullptr: it is not one of these. loose: some data are used in no order.
-  static std::unique_ptr<Captured> of(Runtime &, Recording &, bool loose) noexcept;
-  ~Captured();
-  Captured(const Captured &) = delete;
-  Captured &operator=(const Captured &) = delete;
+  static std::unique_ptr<CapturedGraph> of(Runtime &, Recording &, bool loose) noexcept;
+  ~CapturedGraph();
+  CapturedGraph(const CapturedGraph &) = delete;
+  CapturedGraph &operator=(const CapturedGraph &) = delete;
 
   Task *begin() noexcept;                          // nullptr: node by node this time
   Task &carrier() const noexcept { return *carrier_; }
@@ -48,10 +48,10 @@ class Captured {
   consort_status launch(void *queue, const consort_op &mark) const noexcept { return ext_->launch(queue, graph_, &mark); }
   void count() const noexcept;                     // its tasks have run
   // The carrier is not to run, or has failed: its data are let go, and the nodes begin.
-  void go_by_nodes(Hand &) noexcept;
+  void go_by_nodes(ThreadState &) noexcept;
 
  private:
-  Captured(Runtime &rt, Recording &r, Worker &w, const consort_capture_ops *ext) noexcept
+  CapturedGraph(Runtime &rt, Recording &r, Worker &w, const consort_capture_ops *ext) noexcept
       : rt_(rt), r_(r), worker_(w), ext_(ext) {}
   bool fits() const noexcept;
   bool list_data();

@@ -12,7 +12,7 @@
 
 namespace consort {
 
-bool Recorder::wants(const Hand &h) const noexcept { return h.task == inside && !h.in_callback; }
+bool Recorder::wants(const ThreadState &thread) const noexcept { return thread.task == inside && !thread.in_callback; }
 
 consort_status Recorder::refuse(consort_status s, const char *text) noexcept {
   if (refused < 0) return s;
@@ -59,7 +59,7 @@ consort_status Recorder::look(const consort_task_desc &d) noexcept {
   return CONSORT_OK;
 }
 
-consort_status Recorder::copy(Draft &draft) {
+consort_status Recorder::copy(SubmissionDraft &draft) {
   const consort_task_desc &d = now;
   const Task &t = *draft.t;
   const Extra *e = t.extra;
@@ -81,7 +81,7 @@ consort_status Recorder::copy(Draft &draft) {
     if (is_part(*datum))
       return set_errorf(CONSORT_E_UNSUPPORTED, "'%s' is a part of a datum: parts cannot be recorded yet",
                         rt.data.name(*datum).c_str());
-    if (const Discipline *discipline = discipline_if_any(*datum); discipline && discipline->formats)
+    if (const AccessOrder *discipline = discipline_if_any(*datum); discipline && discipline->formats)
       return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' has several formats: it cannot be recorded",
                         rt.data.name(*datum).c_str());
     // Room first: after a failure in between the next task would find a place that is none.
@@ -89,7 +89,7 @@ consort_status Recorder::copy(Draft &draft) {
     const auto [it, fresh] = place.try_emplace(datum, static_cast<uint32_t>(data.size()));
     if (fresh) data.push_back({datum, datum->pub.id, 0, 0});
     Recording::Use &use = data[it->second];
-    const Discipline *discipline = discipline_if_any(*datum);
+    const AccessOrder *discipline = discipline_if_any(*datum);
     const bool loose = draft.unordered || (discipline && !discipline->ordered);
     // One that is only memory to work in is read by the whole, so that it lives as long as it must.
     use.mode |= a.mode & CONSORT_M_SCRATCH ? uint32_t{CONSORT_M_R} : a.mode & CONSORT_M_RW;
@@ -113,7 +113,7 @@ bool Recorder::is_loose() const noexcept {
          std::any_of(items.begin(), items.end(), [](const Item &item) { return item.unordered; });
 }
 
-consort_status Recorder::take(Draft &draft, consort_task_id *out) noexcept {
+consort_status Recorder::take(SubmissionDraft &draft, consort_task_id *out) noexcept {
   try {
     const auto index = static_cast<uint32_t>(items.size());
     if (const consort_status s = copy(draft); s < 0) return s;
@@ -306,7 +306,7 @@ consort_status Recorder::build(Recording &r) {
       last_id = item->codelet;
     }
     blank(t, c ? c->blank : kBlank, c, c ? c->bits : uint16_t{kEmpty});
-    t->hand = static_cast<uint16_t>(std::min(nodes - 1 - i, 0xffffu));
+    t->thread = static_cast<uint16_t>(std::min(nodes - 1 - i, 0xffffu));
     t->role = i + 1 == nodes ? kFinal : kNode;
     t->extra = &r.none;
     t->group = nullptr;
@@ -363,7 +363,8 @@ consort_status Recorder::build(Recording &r) {
       std::sort(tokens.begin(), tokens.end());
       tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
       if (tokens.size() > 1) {
-        if (!(e->tokens = static_cast<TokenList *>(std::malloc(sizeof(TokenList) + tokens.size() * sizeof(Datum *)))))
+        if (!(e->tokens = static_cast<CommuteTokenList *>(
+                  std::malloc(sizeof(CommuteTokenList) + tokens.size() * sizeof(Datum *)))))
           throw std::bad_alloc();
         *e->tokens = {static_cast<uint32_t>(tokens.size()), 0, 0, 0};
         std::copy(tokens.begin(), tokens.end(), e->tokens->datum());

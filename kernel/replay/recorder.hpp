@@ -13,8 +13,8 @@
 
 namespace consort {
 
-struct Hand;
-struct Draft;
+struct ThreadState;
+struct SubmissionDraft;
 
 // Ids of recorded tasks that have not run: no record ever has such a generation.
 namespace recorded {
@@ -58,10 +58,10 @@ struct Recorder {
   consort_task_desc now{};
   uint32_t nafter = 0;       // its predecessors
 
-  bool wants(const Hand &) const noexcept;     // is a submission of this hand one to record?
+  bool wants(const ThreadState &) const noexcept;     // is a submission of this thread state one to record?
   consort_status look(const consort_task_desc &) noexcept;  // before the draft: may it be recorded? Fills `now`
   // The draft is as it would be sent. OK: copied, and not to be sent; AGAIN: to be sent, too.
-  consort_status take(Draft &, consort_task_id *out) noexcept;
+  consort_status take(SubmissionDraft &, consort_task_id *out) noexcept;
   consort_status refuse(consort_status, const char *text) noexcept;
 
   consort_status build(Recording &);           // may throw bad_alloc
@@ -69,7 +69,7 @@ struct Recorder {
 
  private:
   bool index_of(TaskName, uint32_t *out) const noexcept;
-  consort_status copy(Draft &);
+  consort_status copy(SubmissionDraft &);
 };
 
 }  // namespace consort

@@ -3,8 +3,8 @@
 //
 // recording.hpp — a sequence of tasks with its dependencies worked out, ready to run again and again.
 //
-// Each recorded task is a record of the arena, a node, that belongs to the recording for good: it never goes back to a
-// hand, and counts itself ready again for the next replay when it ends. Nodes stand in the order of submission, behind
+// Each recorded task is a record of the arena, a node, that belongs to the recording for good: it never goes back to a thread
+// state, and counts itself ready again for the next replay when it ends. Nodes stand in the order of submission, behind
 // them those of the kernel's own: junctions between accesses of different kinds, and a tree that brings all ends
 // together in the final node. Owned by the runtime's table; a recording that was destroyed leaves its shell there for
 // the next one.
@@ -31,7 +31,7 @@ namespace consort {
 
 struct Runtime;
 struct Recorder;
-struct Draft;
+struct SubmissionDraft;
 
 // A node's Task::link: its successors themselves, where these are two at most, else the address of their list; how many
 // predecessors and successors. Successors are named by the numbers of their records.
@@ -79,7 +79,7 @@ struct Recording {
   Group *group = nullptr;                         // as the nodes have it; whoever begins a replay
   uint8_t epoch = 0;
   Task *whole = nullptr;                          // the replay that runs, as one task; whoever begins it
-  std::unique_ptr<Captured> captured;             // where it can be one graph of a device
+  std::unique_ptr<CapturedGraph> captured;             // where it can be one graph of a device
   // that graph's task, while it runs in the place of the nodes. Relaxed: see go_by_nodes()
   std::atomic<Task *> carrier{nullptr};
   // its name; 0: none runs. Pairs, by fences, with the flag kCancelled in its word

@@ -14,12 +14,12 @@ namespace consort {
 namespace {
 
 // With the rights over the claims: everything that may fail. Whose names are over makes no link.
-consort_status reserve(Draft &draft) noexcept {
+consort_status reserve(SubmissionDraft &draft) noexcept {
   Runtime &rt = draft.rt;
   uint32_t links = 1;
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     Datum &d = *draft.claims[i].datum;
-    const Discipline *discipline = discipline_if_any(d);
+    const AccessOrder *discipline = discipline_if_any(d);
     if (shares(draft.claims[i].mode)) {
       links += d.writer && rt.is_live(d.writer);
       if (!rt.data.make_room(rt.tasks, d)) return no_memory();
@@ -30,20 +30,20 @@ consort_status reserve(Draft &draft) noexcept {
     }
     if (discipline) links += static_cast<uint32_t>(discipline->loose.size());
   }
-  return links > kInlineLinks && !reserve_more(rt, draft.h, draft.t, links) ? no_memory() : CONSORT_OK;
+  return links > kInlineLinks && !reserve_more(rt, draft.thread, draft.t, links) ? no_memory() : CONSORT_OK;
 }
 
 bool in_tree(const Datum &d) noexcept {
-  const Discipline *discipline = discipline_if_any(d);
+  const AccessOrder *discipline = discipline_if_any(d);
   return discipline && discipline->in_tree();
 }
 
 struct Wanted { Datum *datum; uint32_t place; };
 
 // One attempt: OK: linked. AGAIN: others have used more of its data meanwhile.
-consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted, bool *ready) {
+consort_status try_link(SubmissionDraft &draft, Recording &r, std::vector<Wanted> &wanted, bool *ready) {
   Runtime &rt = draft.rt;
-  Hand &h = draft.h;
+  ThreadState &thread = draft.thread;
   wanted.clear();
   {
     std::lock_guard lock(r.lock);
@@ -59,14 +59,14 @@ consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted,
     }
   }
   for (const Wanted &w : wanted) draft.claims[draft.nclaims++] = {w.datum, r.uses[w.place].mode};
-  const SubmissionRight right(rt, h, draft.claims, draft.nclaims);
+  const SubmissionRight right(rt, thread, draft.claims, draft.nclaims);
   for (const Wanted &w : wanted) {
     const Recording::Use &use = r.uses[w.place];
     if (!DataTable::is(*use.datum, {use.id})) {
       r.dead = "datum '" + r.name_of(use) + "', which it uses, was unregistered";
       return set_errorf(CONSORT_E_STALE, "the recording is dead: %s", r.dead.c_str());
     }
-    if (const Discipline *discipline = discipline_if_any(*use.datum); discipline && discipline->formats)
+    if (const AccessOrder *discipline = discipline_if_any(*use.datum); discipline && discipline->formats)
       return set_errorf(CONSORT_E_UNSUPPORTED,
                         "datum '%s' has several formats since it was recorded: submit its tasks instead",
                         r.name_of(use).c_str());
@@ -80,7 +80,7 @@ consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted,
     if (r.loose.size() != wanted.size()) return CONSORT_AGAIN;
     for (uint32_t i = 0; i < draft.nclaims; ++i) {
       Datum &d = *draft.claims[i].datum;
-      if (const Discipline *discipline = discipline_if_any(d))
+      if (const AccessOrder *discipline = discipline_if_any(d))
         for (const TaskName user : discipline->loose) linker.after(user);
       link_one(linker, d, draft.claims[i].mode, draft.t->pub.id);
     }
@@ -96,29 +96,30 @@ consort_status try_link(Draft &draft, Recording &r, std::vector<Wanted> &wanted,
     w.datum->keeper = static_cast<uint16_t>(r.number + 1);
     mark_odd(*w.datum);
   }
-  count_in(h, *draft.t->group);
+  count_in(thread, *draft.t->group);
   *ready = let_go(rt, draft.t, linker, pending::kGuard);
   return CONSORT_OK;
 }
 
 }  // namespace
 
-consort_status submit_replay(Runtime &rt, Hand &h, consort_recording_id id, Group &group, consort_task_id *out) {
+consort_status submit_replay(Runtime &rt, ThreadState &thread, consort_recording_id id, Group &group,
+                             consort_task_id *out) {
   Recording *r = rt.recordings.find(id);
-  Task *t = r ? h.take_record() : nullptr;  // may run tasks where the window is full
+  Task *t = r ? thread.take_record() : nullptr;  // may run tasks where the window is full
   if (r && !t) return no_memory();
   bool ready = false;
   if (r) {
     blank(t, kBlank, nullptr, kEmpty);
     t->role = kWhole;
     std::memcpy(t->payload, &r, sizeof r);
-    Draft draft(rt, h, t);
+    SubmissionDraft draft(rt, thread, t);
     t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
     t->group = &group;
     t->epoch = group.epoch.load(std::memory_order_relaxed);
     if (rt.policy.splits()) [[unlikely]] {
       if (!draft.extra()) return no_memory();
-      if (const consort_status s = rt.policy.contexts().enter(h, t); s < 0) return s;
+      if (const consort_status s = rt.policy.contexts().enter(thread, t); s < 0) return s;
     }
     std::lock_guard control(r->control);
     if (r->live && r->id().v == id.v) {
@@ -140,7 +141,7 @@ consort_status submit_replay(Runtime &rt, Hand &h, consort_recording_id id, Grou
     return id.v ? set_error(CONSORT_E_STALE,
                             "the recording was destroyed, or is none of this runtime: its handle is stale")
                 : set_error(CONSORT_E_INVAL, "the null handle names no recording: consort_record_end() gives one");
-  if (ready) release_ready(rt, h, t);
+  if (ready) release_ready(rt, thread, t);
   return CONSORT_OK;
 }
 
@@ -198,10 +199,10 @@ consort_status end_replay(Runtime &rt, Task *whole) noexcept {
   return status;
 }
 
-void let_all_go(Runtime &rt, Hand &h, Recording &r, std::vector<Claim> &claims) noexcept {
+void let_all_go(Runtime &rt, ThreadState &thread, Recording &r, std::vector<Claim> &claims) noexcept {
   for (const Recording::Use &use : r.uses)
     if (DataTable::is(*use.datum, {use.id})) claims.push_back({use.datum, use.mode});
-  const SubmissionRight right(rt, h, claims.data(), static_cast<uint32_t>(claims.size()));
+  const SubmissionRight right(rt, thread, claims.data(), static_cast<uint32_t>(claims.size()));
   for (const Claim &c : claims)
     if (c.datum->keeper == r.number + 1 && !rt.recordings.let_go(*c.datum)) {
       c.datum->keeper = 0;  // no room for another reader, and none is needed: the last replay is over
@@ -209,13 +210,14 @@ void let_all_go(Runtime &rt, Hand &h, Recording &r, std::vector<Claim> &claims) 
     }
 }
 
-consort_status submit_watched(Runtime &rt, Hand &h, const consort_task_desc &d, consort_task_id *out) noexcept {
-  if ((h.watched & Hand::kWatchedForRepeats) && !h.task && !h.in_callback) {
-    if (!h.watch) h.watch.reset(new (std::nothrow) SequenceWatch);
-    if (h.watch) h.watch->note(d);
+consort_status submit_watched(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+                              consort_task_id *out) noexcept {
+  if ((thread.watched & ThreadState::kWatchedForRepeats) && !thread.task && !thread.in_callback) {
+    if (!thread.watch) thread.watch.reset(new (std::nothrow) SequenceDetector);
+    if (thread.watch) thread.watch->note(d);
   }
-  Recorder *const recorder = h.recorder;
-  if (!recorder || !recorder->wants(h)) return submit_any(rt, d, out);
+  Recorder *const recorder = thread.recorder;
+  if (!recorder || !recorder->wants(thread)) return submit_any(rt, d, out);
   consort_status s = recorder->look(d);
   if (s >= 0) s = submit_any(rt, recorder->now, out);
   return s < 0 ? recorder->refuse(s, error_text()) : s;

@@ -13,11 +13,11 @@
 namespace consort {
 
 struct Claim;
-struct Hand;
+struct ThreadState;
 struct Group;
 
 // may throw bad_alloc
-consort_status submit_replay(Runtime &, Hand &, consort_recording_id, Group &, consort_task_id *out);
+consort_status submit_replay(Runtime &, ThreadState &, consort_recording_id, Group &, consort_task_id *out);
 
 inline Recording &recording_of(const Task &part) noexcept {  // of a whole or a final node
   Recording *r;
@@ -32,6 +32,6 @@ Recording &begin_replay(Runtime &, Task *whole) noexcept;
 consort_status end_replay(Runtime &, Task *whole) noexcept;
 
 // Gives up all data, behind the last replay. Under `control`, and not live. room: for a claim of each, so nothing fails.
-void let_all_go(Runtime &, Hand &, Recording &, std::vector<Claim> &room) noexcept;
+void let_all_go(Runtime &, ThreadState &, Recording &, std::vector<Claim> &room) noexcept;
 
 }  // namespace consort

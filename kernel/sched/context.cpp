@@ -250,10 +250,10 @@ Result<Context *> Contexts::slot() {
   return &c;
 }
 
-Result<uint64_t> Contexts::create(Hand &h, const Wanted &w) {
-  if (auto may = policy_.may_change(h); !may) return may.error();
+Result<uint64_t> Contexts::create(ThreadState &thread, const Wanted &w) {
+  if (auto may = policy_.may_change(thread); !may) return may.error();
   const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, h);
+  const Policy::Mark mark(policy_.swapper_, thread);
   auto parent = find(w.parent);
   if (!parent) return parent.error();
   if (auto good = check(w.workers, w.nworkers, **parent); !good) return good.error();
@@ -292,10 +292,10 @@ Result<uint64_t> Contexts::create(Hand &h, const Wanted &w) {
   return c.id();
 }
 
-Result<void> Contexts::destroy(Hand &h, uint64_t id) {
-  if (auto may = policy_.may_change(h); !may) return may.error();
+Result<void> Contexts::destroy(ThreadState &thread, uint64_t id) {
+  if (auto may = policy_.may_change(thread); !may) return may.error();
   const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, h);
+  const Policy::Mark mark(policy_.swapper_, thread);
   auto found = find(id);
   if (!found) return found.error();
   Context &c = **found;
@@ -322,15 +322,15 @@ Result<void> Contexts::destroy(Hand &h, uint64_t id) {
   look_for_hooks();
   rt_.choose_paths();
   leave(&c);
-  fence::light(rt_.asymmetric);  // pairs with the heavy fence of Goal::announce()
+  fence::light(rt_.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
   rt_.wake_waiters();
   return {};
 }
 
-Result<void> Contexts::move(Hand &h, uint64_t id, Way way, const uint32_t *workers, uint32_t n) {
-  if (auto may = policy_.may_change(h); !may) return may.error();
+Result<void> Contexts::move(ThreadState &thread, uint64_t id, Way way, const uint32_t *workers, uint32_t n) {
+  if (auto may = policy_.may_change(thread); !may) return may.error();
   const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, h);
+  const Policy::Mark mark(policy_.swapper_, thread);
   auto found = find(id);
   if (!found) return found.error();
   Context &c = **found;
@@ -340,10 +340,10 @@ Result<void> Contexts::move(Hand &h, uint64_t id, Way way, const uint32_t *worke
   return shift(from, to, workers, n);
 }
 
-Result<void> Contexts::move(Hand &h, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n) {
-  if (auto may = policy_.may_change(h); !may) return may.error();
+Result<void> Contexts::move(ThreadState &thread, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n) {
+  if (auto may = policy_.may_change(thread); !may) return may.error();
   const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, h);
+  const Policy::Mark mark(policy_.swapper_, thread);
   auto source = find(from), target = find(to);
   if (!source) return source.error();
   if (!target) return target.error();
@@ -351,11 +351,11 @@ Result<void> Contexts::move(Hand &h, uint64_t from, uint64_t to, const uint32_t 
   return shift(**source, **target, workers, n);
 }
 
-Result<void> Contexts::set_scheduler(Hand &h, uint64_t id, std::string_view name) {
-  if (!id) return policy_.swap(rt_, h, name);
-  if (auto may = policy_.may_change(h); !may) return may.error();
+Result<void> Contexts::set_scheduler(ThreadState &thread, uint64_t id, std::string_view name) {
+  if (!id) return policy_.swap(rt_, thread, name);
+  if (auto may = policy_.may_change(thread); !may) return may.error();
   const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, h);
+  const Policy::Mark mark(policy_.swapper_, thread);
   auto found = find(id);
   if (!found) return found.error();
   Context &c = **found;
@@ -374,10 +374,10 @@ Result<void> Contexts::change_root(std::string_view name) {
   return {};
 }
 
-void Contexts::let_cancelled_out(Hand &h) noexcept try {
-  if (!policy_.splits() || !policy_.may_change(h)) return;
+void Contexts::let_cancelled_out(ThreadState &thread) noexcept try {
+  if (!policy_.splits() || !policy_.may_change(thread)) return;
   const std::lock_guard lock(policy_.swap_mutex_);
-  const Policy::Mark mark(policy_.swapper_, h);
+  const Policy::Mark mark(policy_.swapper_, thread);
   uint64_t all = 0;
   for (const auto &w : rt_.workers) all |= uint64_t{1} << w->klass;
   std::vector<Change> changes;
@@ -392,10 +392,11 @@ void Contexts::let_cancelled_out(Hand &h) noexcept try {
 } catch (const std::bad_alloc &) {  // they wait on: until a worker comes, or the context is destroyed
 }
 
-void Contexts::destroy_all(Hand &h) noexcept try {
+void Contexts::destroy_all(ThreadState &thread) noexcept try {
   for (bool any = policy_.splits(); any;) {
     any = false;
-    for (const uint64_t id : list()) any |= static_cast<bool>(destroy(h, id));  // those with others inside: next time
+    for (const uint64_t id : list())
+      any |= static_cast<bool>(destroy(thread, id));  // those with others inside: next time
   }
 } catch (const std::exception &) {  // no memory: it is tried again
 }

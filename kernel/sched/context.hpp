@@ -53,15 +53,15 @@ class Contexts {
 
   // -- control: [any] but for a question to can_execute; all or nothing --
   struct Wanted { const char *name, *scheduler; const uint32_t *workers; uint32_t nworkers; uint64_t parent; };
-  Result<uint64_t> create(Hand &, const Wanted &);
-  Result<void> destroy(Hand &, uint64_t id);
+  Result<uint64_t> create(ThreadState &, const Wanted &);
+  Result<void> destroy(ThreadState &, uint64_t id);
   enum class Way { kFromParent, kToParent };
-  Result<void> move(Hand &, uint64_t id, Way, const uint32_t *workers, uint32_t n);
-  Result<void> move(Hand &, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n);
-  Result<void> set_scheduler(Hand &, uint64_t id, std::string_view name);
+  Result<void> move(ThreadState &, uint64_t id, Way, const uint32_t *workers, uint32_t n);
+  Result<void> move(ThreadState &, uint64_t from, uint64_t to, const uint32_t *workers, uint32_t n);
+  Result<void> set_scheduler(ThreadState &, uint64_t id, std::string_view name);
   // Somebody has cancelled: of what waits where nobody can run it, that comes out.
-  void let_cancelled_out(Hand &) noexcept;
-  void destroy_all(Hand &) noexcept;              // for a stop: what waits there can run again
+  void let_cancelled_out(ThreadState &) noexcept;
+  void destroy_all(ThreadState &) noexcept;              // for a stop: what waits there can run again
 
   // -- looking --
   Result<Context *> find(uint64_t id) noexcept;   // the caller looks at its generation again
@@ -74,10 +74,11 @@ class Contexts {
   std::string describe(TaskName);                 // whose it is, and if nobody there can run it; "": there is but one
 
   // -- tasks --
-  const Hand::Entered *innermost(Hand &) const noexcept;  // where this thread is just now; nullptr: it has entered none
-  uint64_t current(Hand &) const noexcept;     // for a submission by this thread
+  const ThreadState::Entered *innermost(
+      ThreadState &) const noexcept;                  // where this thread is just now; nullptr: it has entered none
+  uint64_t current(ThreadState &) const noexcept;     // for a submission by this thread
   // Counted there until free_lent(); its extra is there. E_STALE: the context is gone.
-  consort_status enter(Hand &, Task *) noexcept;
+  consort_status enter(ThreadState &, Task *) noexcept;
   void leave(Context *) noexcept;                 // one less to wait for
   void leave(uint32_t number) noexcept { leave(at(number)); }
   bool idle(const Context &c, uint32_t generation) const noexcept {  // or gone; acquire: what its tasks did is seen
@@ -92,8 +93,8 @@ class Contexts {
   // relaxed: a hint, set before the splitter or the instance is current, which the caller has acquired
   bool observes() const noexcept { return observes_.load(std::memory_order_relaxed); }
   bool holds_back() const noexcept { return holds_back_.load(std::memory_order_relaxed); }
-  Watcher tell_started(const Worker &, const Task *) noexcept;
-  void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
+  ReportedInstance tell_started(const Worker &, const Task *) noexcept;
+  void tell_finished(const ReportedInstance &, const Worker &, const consort_done &) noexcept;
 
  private:
   using Instance = Policy::Instance;

@@ -45,23 +45,23 @@ bool retain(Context &c) noexcept {
 }  // namespace
 
 // What a body or a callback that is over did not leave is forgotten.
-const Hand::Entered *Contexts::innermost(Hand &h) const noexcept {
-  const TaskName here = h.task ? h.task->pub.id : 0;
-  for (; !h.entered.empty(); h.entered.pop_back()) {
-    const Hand::Entered &e = h.entered.back();
-    if (e.task == here && e.in_callback == h.in_callback) return &e;
-    if (e.task ? rt_.is_live(e.task) : !e.in_callback || h.in_callback) return nullptr;
+const ThreadState::Entered *Contexts::innermost(ThreadState &thread) const noexcept {
+  const TaskName here = thread.task ? thread.task->pub.id : 0;
+  for (; !thread.entered.empty(); thread.entered.pop_back()) {
+    const ThreadState::Entered &e = thread.entered.back();
+    if (e.task == here && e.in_callback == thread.in_callback) return &e;
+    if (e.task ? rt_.is_live(e.task) : !e.in_callback || thread.in_callback) return nullptr;
   }
   return nullptr;
 }
 
-uint64_t Contexts::current(Hand &h) const noexcept {
-  if (const Hand::Entered *e = innermost(h)) return e->context;
-  return h.task ? of(*h.task).id() : 0;
+uint64_t Contexts::current(ThreadState &thread) const noexcept {
+  if (const ThreadState::Entered *e = innermost(thread)) return e->context;
+  return thread.task ? of(*thread.task).id() : 0;
 }
 
-consort_status Contexts::enter(Hand &h, Task *t) noexcept {
-  if (const Hand::Entered *e = innermost(h)) {
+consort_status Contexts::enter(ThreadState &thread, Task *t) noexcept {
+  if (const ThreadState::Entered *e = innermost(thread)) {
     if (!e->context) return CONSORT_OK;
     Context &c = *at(static_cast<uint32_t>(e->context));
     const bool there = retain(c);
@@ -73,9 +73,9 @@ consort_status Contexts::enter(Hand &h, Task *t) noexcept {
     return set_error(CONSORT_E_STALE,
                      "the context that this thread has entered was destroyed: consort_context_leave() leaves it");
   }
-  if (!h.task) return CONSORT_OK;
+  if (!thread.task) return CONSORT_OK;
   for (;;) {  // an heir that was destroyed just now has one, too
-    Context &c = of(*h.task);
+    Context &c = of(*thread.task);
     if (!c.index) return CONSORT_OK;
     if (!retain(c)) continue;
     t->extra->context = c.index;
@@ -89,7 +89,7 @@ void Contexts::leave(Context *c) noexcept {
     const uint64_t before = c->left.fetch_sub(1, std::memory_order_acq_rel);
     if (before > 2) return;
     if (before == 2) {
-      fence::light(rt_.asymmetric);  // pairs with the heavy fence of Goal::announce()
+      fence::light(rt_.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
       if (rt_.nwaiters.load(std::memory_order_relaxed)) rt_.wake_waiters();
       return;
     }
@@ -159,7 +159,7 @@ bool Contexts::may_follow(uint32_t worker, const Task &t, bool no_choice) const 
 }
 
 // A task that is bound to a worker of another context is nobody's here.
-Watcher Contexts::tell_started(const Worker &w, const Task *t) noexcept {
+ReportedInstance Contexts::tell_started(const Worker &w, const Task *t) noexcept {
   const Context &c = of(*t);
   if (serving(w.id) != &c) return {};
   const Instance &i = *c.now.load(std::memory_order_acquire);
@@ -170,7 +170,7 @@ Watcher Contexts::tell_started(const Worker &w, const Task *t) noexcept {
   return {&i, epoch};
 }
 
-void Contexts::tell_finished(const Watcher &seen, const Worker &w, const consort_done &done) noexcept {
+void Contexts::tell_finished(const ReportedInstance &seen, const Worker &w, const consort_done &done) noexcept {
   const auto *i = static_cast<const Instance *>(seen.instance);
   if (i && i->epoch.load(std::memory_order_acquire) == seen.epoch && i->ops->finished)
     i->ops->finished(i->s, w.id, &done, 1);

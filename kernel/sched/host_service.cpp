@@ -68,7 +68,8 @@ void decided(const consort_host *host, const consort_task *task, uint32_t worker
 void ranked(const consort_host *host, const consort_task *task, float ns) {
   Runtime &rt = runtime_of(host);
   if (!rt.memory.in_use() || !(ns > 0)) return;
-  if (Hand *h = rt.this_hand_if_any()) h->ranked = task->id, h->rank = std::min(ns, Hand::kLongest);
+  if (ThreadState *thread = rt.this_thread_if_any())
+    thread->ranked = task->id, thread->rank = std::min(ns, ThreadState::kLongest);
 }
 
 const char *codelet_name(const consort_host *, const consort_task *task) {

@@ -53,7 +53,7 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
     s = plugin_status(i.ops->workers(i.s, topology, all.data(), topology->nworkers, nullptr, 0), i.name.c_str(),
                       "workers()");
     if (s < 0) {
-      const KeptError kept;
+      const LastError kept;
       i.ops->destroy(i.s);
       kept.restore(s);
     }
@@ -90,20 +90,20 @@ void Policy::close() noexcept {
 
 // -- the swap -----------------------------------------------------------------------------------------------------
 
-Result<void> Policy::may_change(const Hand &h) const {
-  if (h.asking)
+Result<void> Policy::may_change(const ThreadState &thread) const {
+  if (thread.asking)
     return error(CONSORT_E_BUSY,
                  "a codelet's can_execute() must not change the scheduler: it may be the scheduler that asks");
-  if (swapper_.load(std::memory_order_relaxed) == &h)
+  if (swapper_.load(std::memory_order_relaxed) == &thread)
     return error(CONSORT_E_BUSY,
                  "this thread is changing the scheduler already: a plugin that starts must not ask for another one");
   return {};
 }
 
-Result<void> Policy::swap(Runtime &rt, Hand &h, std::string_view name) {
-  if (auto may = may_change(h); !may) return may.error();
+Result<void> Policy::swap(Runtime &rt, ThreadState &thread, std::string_view name) {
+  if (auto may = may_change(thread); !may) return may.error();
   const std::lock_guard lock(swap_mutex_);
-  const Mark mark(swapper_, h);
+  const Mark mark(swapper_, thread);
   if (this->name() == name) return {};
   auto wanted = find_or_make(rt, name, ++epochs_);
   if (!wanted) return wanted.error();
@@ -183,12 +183,12 @@ void Policy::direct(Runtime &rt) {
   }
 }
 
-void Policy::ask_director(Runtime &rt, Hand &h) noexcept try {
+void Policy::ask_director(Runtime &rt, ThreadState &thread) noexcept try {
   if (rt.clock.now() < review_at_.load(std::memory_order_relaxed)) return;
-  if (h.asking || swapper_.load(std::memory_order_relaxed) == &h) return;
+  if (thread.asking || swapper_.load(std::memory_order_relaxed) == &thread) return;
   const std::unique_lock lock(swap_mutex_, std::try_to_lock);
   if (!lock || !director_now_.load(std::memory_order_relaxed)) return;
-  const Mark mark(swapper_, h);
+  const Mark mark(swapper_, thread);
   direct(rt);
 } catch (const std::bad_alloc &) {  // as it is, then
 }
@@ -318,7 +318,7 @@ Task *Policy::take_back(Runtime &rt, Task *t, TaskName name) noexcept {
   return nullptr;
 }
 
-Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
+ReportedInstance Policy::tell_started(const Worker &w, const Task *t) noexcept {
   const Instance &i = current();
   if (i.splits) return contexts_->tell_started(w, t);
   const consort_task *pub = &t->pub;
@@ -326,7 +326,7 @@ Watcher Policy::tell_started(const Worker &w, const Task *t) noexcept {
   return {&i, i.epoch.load(std::memory_order_relaxed)};
 }
 
-void Policy::tell_finished(const Watcher &seen, const Worker &w, const consort_done &done) noexcept {
+void Policy::tell_finished(const ReportedInstance &seen, const Worker &w, const consort_done &done) noexcept {
   const Instance &i = current();
   if (i.splits) return contexts_->tell_finished(seen, w, done);
   // Another instance, or another life of this one, was never told of the start.

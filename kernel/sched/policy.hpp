@@ -37,7 +37,7 @@ namespace consort {
 class Contexts;
 struct Plugin;
 struct Runtime;
-struct Hand;
+struct ThreadState;
 struct Worker;
 
 uint64_t time_to_leave(const Runtime &) noexcept;  // when it is told of calls that do not come out of an old instance
@@ -49,11 +49,11 @@ class Policy {
   Result<void> open(Runtime &, Plugin &);
   void close() noexcept;
   // [any] but for a question to can_execute. Another policy from here on; on an error the old one goes on.
-  Result<void> swap(Runtime &, Hand &, std::string_view name);
+  Result<void> swap(Runtime &, ThreadState &, std::string_view name);
 
   // from: a worker that this thread drives, or CONSORT_NONE. Wakes whom it takes.
   void push(Runtime &, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept;
-  inline void push_one(Runtime &, Hand &, uint32_t from, Task *) noexcept;  // policy_push.hpp
+  inline void push_one(Runtime &, ThreadState &, uint32_t from, Task *) noexcept;  // policy_push.hpp
   uint32_t pop(uint32_t worker, consort_pick *out) noexcept {
     const Instance &i = current();
     return i.pop(i.s, worker, out, 1);
@@ -81,8 +81,8 @@ class Policy {
   Contexts &contexts() const noexcept { return *contexts_; }
   bool splits() const noexcept { return current().splits; }
   // [any] between two tasks: a director is asked, if there is one and its time has come.
-  void review(Runtime &rt, Hand &h) noexcept {
-    if (is_directed()) [[unlikely]] ask_director(rt, h);
+  void review(Runtime &rt, ThreadState &thread) noexcept {
+    if (is_directed()) [[unlikely]] ask_director(rt, thread);
   }
 
   // A ready task that no policy is to see any more: to the mailbox of a worker that has an implementation.
@@ -116,8 +116,8 @@ class Policy {
     const Instance &i = current();
     return i.ops->started || i.ops->finished || (i.splits && observes_inside());
   }
-  Watcher tell_started(const Worker &, const Task *) noexcept;
-  void tell_finished(const Watcher &, const Worker &, const consort_done &) noexcept;
+  ReportedInstance tell_started(const Worker &, const Task *) noexcept;
+  void tell_finished(const ReportedInstance &, const Worker &, const consort_done &) noexcept;
   // A cancelled task, if it waits in there: now the caller's. nullptr: it comes out by pop, or runs, or was never in.
   Task *take_back(Runtime &, Task *, TaskName) noexcept;
 
@@ -139,8 +139,8 @@ class Policy {
   };
 
   struct Mark {                                  // who is changing it
-    std::atomic<Hand *> &who;  // see swapper_
-    Mark(std::atomic<Hand *> &w, Hand &h) : who(w) { who.store(&h, std::memory_order_relaxed); }
+    std::atomic<ThreadState *> &who;  // see swapper_
+    Mark(std::atomic<ThreadState *> &w, ThreadState &thread) : who(w) { who.store(&thread, std::memory_order_relaxed); }
     ~Mark() { who.store(nullptr, std::memory_order_relaxed); }
   };
 
@@ -152,12 +152,12 @@ class Policy {
   bool observes_inside() const noexcept;
   bool holds_back_inside() const noexcept;
   void release_held(Runtime &) noexcept;
-  Result<void> may_change(const Hand &) const;   // before the mutex is taken
+  Result<void> may_change(const ThreadState &) const;   // before the mutex is taken
   Result<Instance *> make(Runtime &, Plugin &, uint64_t epoch);
   Instance *find(std::string_view name) noexcept;
   Result<Instance *> find_or_make(Runtime &, std::string_view name, uint64_t epoch);
   Result<void> go_over(Runtime &, std::string_view name);
-  void ask_director(Runtime &, Hand &) noexcept;
+  void ask_director(Runtime &, ThreadState &) noexcept;
   void direct(Runtime &);
   void set_director(Instance *) noexcept;
   void make_current(Runtime &, Instance &) noexcept;
@@ -169,7 +169,7 @@ class Policy {
   std::mutex swap_mutex_;                        // guards what follows; above the registry's
   std::vector<std::unique_ptr<Instance>> instances_;
   uint64_t epochs_ = 0;                          // given so far
-  std::atomic<Hand *> swapper_{nullptr};         // the thread that holds the mutex; relaxed: it alone finds itself
+  std::atomic<ThreadState *> swapper_{nullptr};  // the thread that holds the mutex; relaxed: it alone finds itself
   std::atomic<Instance *> director_now_{nullptr};  // written under the mutex
   std::atomic<uint64_t> review_at_{0};           // ns of the clock: when the director is asked again
   std::atomic<uint64_t> flushed_at_{0};          // relaxed: tasks submitted and finished before the last flush, a hint

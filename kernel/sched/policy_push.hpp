@@ -5,17 +5,17 @@
 
 namespace consort {
 
-inline void Policy::push_one(Runtime &rt, Hand &h, uint32_t from, Task *t) noexcept {
+inline void Policy::push_one(Runtime &rt, ThreadState &thread, uint32_t from, Task *t) noexcept {
   if (rt.sleeper_words != 1) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
-  h.candidates = 0;
-  h.wake.k = 0;
-  h.ready = &t->pub;
+  thread.candidates = 0;
+  thread.wake.k = 0;
+  thread.ready = &t->pub;
   const Instance &i = current();
-  h.push.epoch = i.epoch.load(std::memory_order_relaxed);
-  h.push.from = from;
-  if (!i.push(i.s, &h.push)) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
+  thread.push.epoch = i.epoch.load(std::memory_order_relaxed);
+  thread.push.from = from;
+  if (!i.push(i.s, &thread.push)) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
-  if (rt.sleepers[0].load(std::memory_order_relaxed) & h.candidates) [[unlikely]] rt.wake(h.wake);
+  if (rt.sleepers[0].load(std::memory_order_relaxed) & thread.candidates) [[unlikely]] rt.wake(thread.wake);
 }
 
 }  // namespace consort

@@ -11,7 +11,7 @@
 
 namespace consort {
 
-class Token {
+class CommuteToken {
  public:
   bool try_take() noexcept {
     uint64_t free = kFree;

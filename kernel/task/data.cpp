@@ -220,7 +220,7 @@ void DataTable::close() noexcept {
 
 std::string DataTable::name(const Datum &d) const noexcept try {
   if (const DatumExtra *e = d.extra(); e && !e->name.empty()) return e->name;
-  if (const Discipline *discipline = discipline_if_any(d); discipline && discipline->part_of)
+  if (const AccessOrder *discipline = discipline_if_any(d); discipline && discipline->part_of)
     return discipline->part_of->name + "[" + std::to_string(discipline->number) + "]";
   return (d.layout ? d.layout->name : std::string("datum")) + "#" + std::to_string(static_cast<uint32_t>(d.pub.id));
 } catch (const std::bad_alloc &) {
@@ -290,7 +290,7 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
           s.device->plugin->manifest->name, "alloc()");
     }();
     if (st < 0) {
-      const KeptError why;
+      const LastError why;
       free_blocks(blocks);
       return set_errorf(st, "no memory for datum '%s' in space '%s': %llu bytes%s%s", name(d).c_str(), s.desc.name,
                         static_cast<unsigned long long>(wanted[i].bytes), *why.text() ? ": " : "", why.text());

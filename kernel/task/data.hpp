@@ -40,7 +40,7 @@ constexpr uint32_t space(uint32_t s) { return s >> kSpaceShift; }
 }  // namespace data_state
 
 struct Datum;
-struct Discipline;
+struct AccessOrder;
 struct Replicas;
 // What few data have.
 struct DatumExtra {
@@ -59,8 +59,8 @@ struct DatumExtra {
 
 // Where its contents are, of a datum that has a record (replica.hpp), for whoever asks without Memory's mutex: policies
 // ask about many at a time, so it is a line of the slot and not what the slot leads to.
-struct Whereabouts {
-  Shown<coherence::Spaces> valid, arriving;  // arriving: they are on their way there
+struct Placement {
+  RelaxedValue<coherence::Spaces> valid, arriving;  // arriving: they are on their way there
   std::atomic<bool> known{false};  // else `state` says it; release where the record is made pairs with places_shown()
 };
 
@@ -88,9 +88,9 @@ struct alignas(64) Datum {
   // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
   std::atomic<int32_t> lock_at;
   // few have one (graph/access_order.hpp); owned. release where it is made pairs with acquire
-  std::atomic<Discipline *> discipline;
+  std::atomic<AccessOrder *> discipline;
   alignas(16) std::byte store[kStore];
-  Whereabouts places;                        // under Memory's mutex, as its record is
+  Placement places;                        // under Memory's mutex, as its record is
 
   DatumExtra *extra() const noexcept { return rare.load(std::memory_order_acquire); }
   const void *shape() const noexcept {

@@ -44,9 +44,9 @@ class Linker {
         number_(uint64_t{word::make_link(number, 0)} << 3) {}
 
   // Room for `n` links in all. False: no memory; nothing is hung yet.
-  static bool reserve(Runtime &rt, Hand &h, Task *t, uint32_t n) noexcept {
+  static bool reserve(Runtime &rt, ThreadState &thread, Task *t, uint32_t n) noexcept {
     for (uint32_t have = kInlineLinks; have < n; have += kChunkLinks) {
-      Task *lent = h.take_lent();
+      Task *lent = thread.take_lent();
       if (!lent) return false;
       auto *chunk = reinterpret_cast<LinkChunk *>(lent);
       chunk->owner = rt.tasks.index(t);

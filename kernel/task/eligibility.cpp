@@ -9,9 +9,9 @@ uint64_t able_alone(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t work
   for (size_t i = 0; i < c.impls.size(); ++i)
     if (c.impls[i].klass == klass) mask |= uint64_t{1} << i;
   if (!c.can_execute || !mask) return mask;
-  Hand *const h = rt.this_hand_if_any();
-  const bool outer = h && h->in_callback, asking = h && h->asking;
-  if (h) h->in_callback = h->asking = true;
+  ThreadState *const thread = rt.this_thread_if_any();
+  const bool outer = thread && thread->in_callback, asking = thread && thread->asking;
+  if (thread) thread->in_callback = thread->asking = true;
   for (uint64_t left = mask; left; left &= left - 1) {
     const auto impl = static_cast<uint32_t>(__builtin_ctzll(left));
     bool can = false;
@@ -22,7 +22,7 @@ uint64_t able_alone(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t work
     }
     if (!can) mask &= ~(uint64_t{1} << impl);
   }
-  if (h) h->in_callback = outer, h->asking = asking;
+  if (thread) thread->in_callback = outer, thread->asking = asking;
   return mask;
 }
 

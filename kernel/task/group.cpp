@@ -50,12 +50,12 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   g->done = desc ? desc->done : nullptr;
   g->done_arg = desc ? desc->done_arg : nullptr;
   g->watchers.store(g->done ? 1 : 0, std::memory_order_relaxed);
-  Hand *h = rt_.this_hand_if_any();
-  Group *const parent = h && h->task ? h->task->group : nullptr;
+  ThreadState *thread = rt_.this_thread_if_any();
+  Group *const parent = thread && thread->task ? thread->task->group : nullptr;
   g->parent.store(parent, std::memory_order_relaxed);
   if (parent) ++parent->children;
   if (g->done && rt_.virtual_time) rt_.idle_pump.begin(rt_);
-  if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the hands
+  if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the thread states
   return g;
 }
 
@@ -72,10 +72,10 @@ Result<void> Groups::destroy(Group &g) {
     return error(CONSORT_E_INVAL, "the default group lives as long as the runtime: it is not destroyed");
   if (busy(g)) return error(CONSORT_E_BUSY, "group '" + g.name + "' has tasks pending: wait for it first");
   // Whoever destroys it may free what `done` is given: nobody may be inside any more.
-  for (const Hand *h = rt_.this_hand_if_any();; std::this_thread::yield()) {
+  for (const ThreadState *thread = rt_.this_thread_if_any();; std::this_thread::yield()) {
     std::lock_guard inner(g.mutex);
     if (!g.calling) break;
-    if (h && h->in_callback)
+    if (thread && thread->in_callback)
       return error(CONSORT_E_BUSY, "group '" + g.name + "' is inside its callback: destroy it from elsewhere");
   }
   std::lock_guard lock(mutex_);
@@ -115,16 +115,16 @@ Result<int> Groups::fd(Group &g) {
     fd = g.fd;
   }
   if (rt_.virtual_time) rt_.idle_pump.begin(rt_);
-  fence::heavy();  // from here on a hand that finishes sees the watcher, or its count is seen here
+  fence::heavy();  // from here on a thread state that finishes sees the watcher, or its count is seen here
   tell_if_idle(g);
   return fd;
 }
 
-// Each hand's turn first, then what was moved here: a count on its way is seen at least once.
+// Each thread's turn first, then what was moved here: a count on its way is seen at least once.
 uint64_t Groups::submitted(const Group &g) const noexcept {
   uint64_t sum = 0;
-  rt_.for_each_hand([&](const Hand &h) {
-    const uint64_t turn = h.in.turn.load(std::memory_order_acquire);
+  rt_.for_each_thread([&](const ThreadState &thread) {
+    const uint64_t turn = thread.in.turn.load(std::memory_order_acquire);
     if (turn >> Tally::kGroupShift == g.number) sum += turn & Tally::kCount;
   });
   return sum + g.in.load(std::memory_order_acquire);
@@ -132,8 +132,8 @@ uint64_t Groups::submitted(const Group &g) const noexcept {
 
 bool Groups::idle(const Group &g, uint64_t *count) const noexcept {
   uint64_t finished = g.out.load(std::memory_order_acquire);  // this first: a count on its way is seen at most once
-  rt_.for_each_hand([&](const Hand &h) {
-    const uint64_t turn = h.out.turn.load(std::memory_order_acquire);
+  rt_.for_each_thread([&](const ThreadState &thread) {
+    const uint64_t turn = thread.out.turn.load(std::memory_order_acquire);
     if (turn >> Tally::kGroupShift == g.number) finished += turn & Tally::kCount;
   });
   if (finished != submitted(g)) return false;
@@ -163,7 +163,7 @@ bool Groups::all_idle() const noexcept {
 
 void Groups::tell_if_idle(Group &g) noexcept {
   if (!g.watchers.load(std::memory_order_relaxed)) return;
-  // Two hands may finish the group's last two tasks at once: one of them sees both counts.
+  // Two threads may finish the group's last two tasks at once: one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (busy(g)) return;  // surely: of a count that moves on to another group's nobody else would tell
   rt_.wake_waiters(&g);
@@ -186,8 +186,8 @@ void Groups::tell_if_idle(Group &g) noexcept {
     }
   }
   if (!done) return;
-  Hand *h = rt_.this_hand_if_any();
-  if (h) in_callback(rt_, *h, nullptr, [&] { done(arg, g.id()); });
+  ThreadState *thread = rt_.this_thread_if_any();
+  if (thread) in_callback(rt_, *thread, nullptr, [&] { done(arg, g.id()); });
   else done(arg, g.id());
   std::lock_guard lock(g.mutex);
   --g.calling;
@@ -235,22 +235,22 @@ consort_status Groups::collect_all(bool keep) {
   return first ? set_error(first->status, first->chain()) : CONSORT_OK;
 }
 
-void turn_in(Hand &h, Group &g) noexcept {
-  const uint64_t turn = h.in.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
-  Group &old = *h.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
+void turn_in(ThreadState &thread, Group &g) noexcept {
+  const uint64_t turn = thread.in.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
+  Group &old = *thread.rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
   old.depart();
   old.in.fetch_add(n, std::memory_order_release);
-  h.in.before.fetch_add(n, std::memory_order_release);
-  h.in.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
+  thread.in.before.fetch_add(n, std::memory_order_release);
+  thread.in.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
   old.arrive();
 }
 
-void turn_out(Runtime &rt, Hand &h, Group &g) noexcept {
-  const uint64_t turn = h.out.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
+void turn_out(Runtime &rt, ThreadState &thread, Group &g) noexcept {
+  const uint64_t turn = thread.out.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
   Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
   old.depart();
-  h.out.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
-  h.out.before.fetch_add(n, std::memory_order_release);
+  thread.out.turn.store(uint64_t{g.number} << Tally::kGroupShift, std::memory_order_release);
+  thread.out.before.fetch_add(n, std::memory_order_release);
   old.out.fetch_add(n, std::memory_order_release);
   old.arrive();
   fence::light(rt.asymmetric);

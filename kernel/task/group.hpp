@@ -1,8 +1,8 @@
 // group.hpp — tasks that somebody waits for together.
 //
-// How many are pending is not kept anywhere: each hand counts what it submitted and what it finished (Tally),
+// How many are pending is not kept anywhere: each thread state counts what it submitted and what it finished (Tally),
 // and whoever wants to know sums. Counts only grow, and the finished ones are read first: equal sums then mean
-// that nothing was pending at a moment in between. A hand that turns to another group moves its count here:
+// that nothing was pending at a moment in between. A thread that turns to another group moves its count here:
 // submitted counts are added here before they are cleared there (a reader may see them twice: more pending,
 // harmless), finished ones cleared there before they are added here (a reader may miss them: the same).
 //
@@ -30,9 +30,10 @@ struct Group {
   // Group of the task that created this one; where that is gone, what its parent was. Read by any thread that walks up:
   // a destroyed one has none, so every walk ends.
   std::atomic<Group *> parent{nullptr};  // relaxed
-  // -- written when a hand turns to another group --
+  // -- written when a thread state turns to another group --
   alignas(64) std::atomic<uint64_t> in{0}, out{0};  // release pairs with acquire in idle(): see Groups
-  std::atomic<uint32_t> departed{0}, arrived{0};  // counts on their way from a hand to in or out: see Groups::busy()
+  std::atomic<uint32_t> departed{0},
+      arrived{0};  // counts on their way from a thread state to in or out: see Groups::busy()
   uint32_t children = 0;                          // whose parent this is; under the lock of Groups
   // -- rare --
   std::mutex mutex;                               // guards all below; leaf
@@ -71,7 +72,7 @@ class Groups {
   // the opposite, and sure: before anybody relies on being told
   bool busy(const Group &, uint64_t *count = nullptr) const noexcept;
   bool all_idle() const noexcept;
-  // A hand has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
+  // A thread has just turned from this group, or has nothing to do: tell those who watch, if it is idle.
   void tell_if_idle(Group &) noexcept;
   void fail(Group &, std::shared_ptr<const Failure>) noexcept;
   // status of the first failure since the last time, text in the error slot. keep: it stays for the next wait
@@ -95,17 +96,18 @@ class Groups {
   std::atomic<uint32_t> n_{0};  // release where a group is made pairs with the acquire where all groups are walked
 };
 
-// The hand counts for another group from now on.
-void turn_in(Hand &, Group &) noexcept;
-void turn_out(Runtime &, Hand &, Group &) noexcept;
+// The thread state counts for another group from now on.
+void turn_in(ThreadState &, Group &) noexcept;
+void turn_out(Runtime &, ThreadState &, Group &) noexcept;
 
-inline void count_in(Hand &h, Group &g) noexcept {
-  if (!h.in.counts_for(g.number)) [[unlikely]] turn_in(h, g);
-  h.in.add();
+inline void count_in(ThreadState &thread, Group &g) noexcept {
+  if (!thread.in.counts_for(g.number)) [[unlikely]] turn_in(thread, g);
+  thread.in.add();
 }
-inline void count_out(Runtime &rt, Hand &h, Group &g) noexcept {
-  while (!h.out.counts_for(g.number)) [[unlikely]] turn_out(rt, h, g);  // who is told then may make it turn again
-  h.out.add();
+inline void count_out(Runtime &rt, ThreadState &thread, Group &g) noexcept {
+  while (!thread.out.counts_for(g.number))
+    [[unlikely]] turn_out(rt, thread, g);  // who is told then may make it turn again
+  thread.out.add();
 }
 
 }  // namespace consort

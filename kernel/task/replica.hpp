@@ -60,8 +60,8 @@ struct Replicas {
   ~Replicas() { places.known.store(false, std::memory_order_relaxed); }
   Replicas(const Replicas &) = delete;
 
-  Whereabouts &places;                     // in the datum's slot
-  Shown<coherence::Spaces> &valid = places.valid, &arriving = places.arriving;
+  Placement &places;                     // in the datum's slot
+  RelaxedValue<coherence::Spaces> &valid = places.valid, &arriving = places.arriving;
   uint32_t version = 0;                    // of the contents: what was copied before a write is not valid after it
   uint32_t flying = 0;                     // copies under way, to or from any of its replicas
   uint32_t claims = 0;                     // writers that were granted a replica and have not ended

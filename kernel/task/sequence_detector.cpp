@@ -16,7 +16,7 @@ uint64_t mixed(uint64_t h, uint64_t x) noexcept {
 
 }  // namespace
 
-void SequenceWatch::note(const consort_task_desc &d) noexcept {
+void SequenceDetector::note(const consort_task_desc &d) noexcept {
   uint64_t h = mixed(hash, d.codelet.v);
   h = mixed(h, uint64_t{d.nuses} << 32 | d.nargs);
   h = mixed(h, uint64_t{d.worker} << 32 | static_cast<uint32_t>(d.priority));
@@ -27,7 +27,7 @@ void SequenceWatch::note(const consort_task_desc &d) noexcept {
   ++ntasks;
 }
 
-void SequenceWatch::cut(const Runtime &rt) noexcept {
+void SequenceDetector::cut(const Runtime &rt) noexcept {
   if (!ntasks) return;
   ++clock;
   auto at =

@@ -13,7 +13,7 @@ namespace consort {
 
 struct Runtime;
 
-struct SequenceWatch {
+struct SequenceDetector {
   static constexpr uint32_t kKnown = 64;    // sequences that are remembered; the one unseen for longest goes
   static constexpr uint64_t kTell = 3;      // so often it comes back before the log says so
   struct Sequence { uint64_t hash, ntasks, times, seen; };

@@ -1,6 +1,6 @@
 // start_report.hpp — the start of a body as it was reported: to the policy (started), to the load of its worker.
 //
-// A Told belongs to the thread that runs the body (Hand::told). The end of the body takes the report back. A body that
+// A StartReport belongs to the thread that runs the body (ThreadState::told). The end of the body takes the report back. A body that
 // waits takes it back when its wait begins (exec/body_wait.hpp).
 #pragma once
 #include <cstdint>
@@ -10,19 +10,19 @@
 namespace consort {
 
 // The instance that was told of a start, in that life of it; the end is reported to no other. nullptr: none was told.
-struct Watcher {
+struct ReportedInstance {
   const void *instance = nullptr;
   uint64_t epoch = 0;
 };
 
-struct Told {
+struct StartReport {
   TaskName task = 0;       // 0: no body, or one whose start is not reported
   uint32_t worker = 0;
   bool counted = false;    // in the worker's load, as `expected`
   bool waited = false;
   uint64_t waited_ns = 0;  // counted with the setting `profile`: its worker ran other tasks, or none
   int64_t expected = -1;   // ns; < 0: unknown
-  Watcher watcher;
+  ReportedInstance watcher;
 };
 
 }  // namespace consort

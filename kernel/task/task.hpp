@@ -5,7 +5,7 @@
 // task.hpp — the record of one task: three cache lines, in an arena, recycled.
 //
 // The first line is what a policy sees. The second holds the accesses and small arguments, the third the
-// kernel's state. A record belongs to the hand (a thread's part of the runtime, thread_state.hpp) that carved it and
+// kernel's state. A record belongs to the thread state (a thread's part of the runtime, thread_state.hpp) that carved it and
 // returns to it; between submit and completion the thread that moves the task to its next state owns it.
 //
 // A task is named by its generation and its record's number. `word` is the truth about both: while the
@@ -30,7 +30,7 @@ struct Group;
 struct Datum;
 struct Extra;
 struct Staging;
-struct More;
+struct TaskOptions;
 
 using TaskName = uint64_t;  // generation << 32 | number of the record; 0: none
 
@@ -95,11 +95,12 @@ struct alignas(64) Task {
   Extra *extra;                           // what few tasks have; in the free list: the next record
   uint16_t bits;
   // whose record this is; of a node: how many of its recording follow in memory, as far as it goes
-  uint16_t hand;
+  uint16_t thread;
   uint8_t nargs, role;                    // role: Role
   uint8_t epoch;                          // of the group, when submitted
   // sync domain that all issued predecessors share; 0: none yet, kMixed: several
-  std::atomic<uint8_t> follow;  // relaxed, but for holds: release where one is granted pairs with Goal::reached()
+  std::atomic<uint8_t>
+      follow;  // relaxed, but for holds: release where one is granted pairs with WaitCondition::reached()
   std::atomic<uint64_t> pending;  // acq_rel: whoever takes the last count off has seen what all predecessors did
   std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in edges.hpp
 
@@ -109,7 +110,7 @@ struct alignas(64) Task {
 static_assert(sizeof(Task) == 192 && offsetof(Task, word) == 184);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// A record lent to a task gives its first two lines; its state line keeps `hand`, `extra` (free list) and `word`.
+// A record lent to a task gives its first two lines; its state line keeps `thread`, `extra` (free list) and `word`.
 inline constexpr size_t kChunkBytes = offsetof(Task, link);
 struct LinkChunk {
   uint32_t owner, next;                   // numbers of records: the task, its next chunk (0: none)
@@ -120,20 +121,20 @@ static_assert(sizeof(LinkChunk) <= kChunkBytes);
 // What few tasks have; lives in a lent record. The pointers are owned and come from malloc, where
 // nothing else is said.
 struct Ticket { uint64_t queue, seq; };
-struct TokenList {                        // of a task that needs several tokens
+struct CommuteTokenList {                        // of a task that needs several tokens
   uint32_t n, held, refused, reserved;    // it has the first `held`
   Datum **datum() noexcept { return reinterpret_cast<Datum **>(this + 1); }
 };
-static_assert(sizeof(TokenList) % sizeof(Datum *) == 0);
+static_assert(sizeof(CommuteTokenList) % sizeof(Datum *) == 0);
 struct Extra {
   void (*done)(void *, const struct consort_outcome *) = nullptr;
   void *done_arg = nullptr;
   char *name = nullptr;
   TaskName *after = nullptr;              // explicit predecessors
-  More *more = nullptr;                   // with kMore; by new
+  TaskOptions *more = nullptr;                   // with kMore; by new
   void *spill = nullptr;                  // accesses and arguments that fit nowhere else
   Ticket *tickets = nullptr;              // predecessors issued on queues of one sync domain
-  TokenList *tokens = nullptr;            // of all data that it uses in any order with others, where these are several
+  CommuteTokenList *tokens = nullptr;     // of all data that it uses in any order with others, where these are several
   Staging *staging = nullptr;             // its data on their way, or pinned (memory/memory.hpp); by new
   Staging *reserved = nullptr;            // becomes that when its turn comes (Memory::reserve()); by new
   uint64_t work = 0;

@@ -7,7 +7,7 @@
 
 namespace consort {
 
-class TaskRow {
+class TaskFifo {
  public:
   using Links = Arena<uint32_t>;  // by number of a record: that of the next one; 0: none
 
@@ -18,7 +18,7 @@ class TaskRow {
     (first_ ? *links.at(last_) : first_) = number;
     last_ = number;
   }
-  void append(const Links &links, TaskRow &other) noexcept {  // which is empty afterwards
+  void append(const Links &links, TaskFifo &other) noexcept {  // which is empty afterwards
     if (other.empty()) return;
     (first_ ? *links.at(last_) : first_) = other.first_;
     last_ = other.last_;

@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kCarve = 64;
 }
 
-bool Hand::drain_returned() noexcept {
+bool ThreadState::drain_returned() noexcept {
   if (!returned.load(std::memory_order_relaxed)) return false;
   // The count first: it is added behind its batch, so what is counted here is in the chain below. nfree never says
   // more than there are. acquire and the release in flush_records() keep that order.
@@ -25,12 +25,12 @@ bool Hand::drain_returned() noexcept {
   return true;
 }
 
-bool Hand::carve(uint32_t n) noexcept {
+bool ThreadState::carve(uint32_t n) noexcept {
   const uint32_t first = rt.tasks.carve(n);
   if (!first) return false;
   for (uint32_t i = n; i-- > 0;) {
     Task *t = rt.tasks.at(first + i);
-    t->hand = id;
+    t->thread = id;
     t->word.store(uint64_t{1} << 32, std::memory_order_relaxed);  // generations begin at 1: the name 0 names nothing
     t->extra = reinterpret_cast<Extra *>(free);
     free = t;
@@ -41,7 +41,7 @@ bool Hand::carve(uint32_t n) noexcept {
   return true;
 }
 
-bool Hand::refill(bool may_wait) noexcept {
+bool ThreadState::refill(bool may_wait) noexcept {
   drain_returned();
   if (!rt.window || !may_wait) return free || carve(kCarve);
   if (free && nfree > floor) return true;
@@ -51,10 +51,10 @@ bool Hand::refill(bool may_wait) noexcept {
   return free || carve(1);
 }
 
-void Hand::give_foreign(Task *t) noexcept {
-  if (t->hand != back_hand) {
+void ThreadState::give_foreign(Task *t) noexcept {
+  if (t->thread != back_thread) {
     flush_records();
-    back_hand = t->hand;
+    back_thread = t->thread;
   }
   t->extra = reinterpret_cast<Extra *>(back_first);
   if (!back_first) back_last = t;
@@ -62,9 +62,9 @@ void Hand::give_foreign(Task *t) noexcept {
   if (++back_count >= return_batch) flush_records();
 }
 
-void Hand::flush_records() noexcept {
+void ThreadState::flush_records() noexcept {
   if (!back_count) return;
-  Hand &owner = *rt.hands.at(back_hand);
+  ThreadState &owner = *rt.threads.at(back_thread);
   Task *old = owner.returned.load(std::memory_order_relaxed);
   do {  // an old head that was taken and came back in between is as good a tail as ever
     back_last->extra = reinterpret_cast<Extra *>(old);

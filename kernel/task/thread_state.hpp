@@ -1,7 +1,7 @@
 // thread_state.hpp — a thread's part in a runtime: its task records, its counts, its right to submit unlocked.
 //
 // Each thread that calls into a runtime, and each worker's thread, has one; only that thread touches it, but
-// for the fields that say otherwise. A thread that ends leaves its hand to the next one that comes. Hands live
+// for the fields that say otherwise. A thread that ends leaves its thread state to the next one that comes. Thread states live
 // as long as the runtime (their thread may live longer: it finds out by the runtime's number).
 #pragma once
 #include <atomic>
@@ -22,7 +22,7 @@ struct Worker;
 
 // Tasks counted by one thread: how many of the group that it counts just now, in one word with that group's
 // number so that a reader never takes one group's count for another's. The thread alone stores; others sum over
-// all hands. When another group's turn comes the count is moved to the old group and to `before`.
+// all thread states. When another group's turn comes the count is moved to the old group and to `before`.
 struct Tally {
   static constexpr uint32_t kGroupShift = 48;
   static constexpr uint64_t kCount = (uint64_t{1} << kGroupShift) - 1;
@@ -48,8 +48,8 @@ struct Chain {
 // Is this thread inside a task's function that a driver called? Nobody can take its place while it waits.
 extern thread_local constinit bool on_a_device;
 
-struct Hand {
-  Hand(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
+struct ThreadState {
+  ThreadState(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
 
   // -- the line that each submission touches --
   std::atomic<uint32_t> busy{0};      // inside a submission; pairs with Runtime::bias, Worker::token: see SubmissionRight
@@ -58,7 +58,7 @@ struct Hand {
   Task *free = nullptr;               // records at hand, linked by Task::extra
   int32_t nfree = 0;                  // how many at least: a batch may be counted a moment after it is taken
   int32_t floor = 0;                  // as many free ones are not for tasks: lent records came on top of the window
-  uint32_t carved = 0;                // records that are this hand's
+  uint32_t carved = 0;                // records that are this thread state's
   // the worker that this thread drives just now; a body that waited may have lost it
   Worker *seat = nullptr;
   Worker *lease = nullptr;            // the worker whose turn it may take (exec/worker.hpp)
@@ -71,11 +71,11 @@ struct Hand {
   uint32_t polls = 0;                 // in virtual time: waits of timeout 0 in a row that found nothing; see exec/pump.cpp
   bool gave_way = false;              // the window, at the last look: nothing could end without this thread
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
-  StackRoom stack;
+  StackHeadroom stack;
   Chain chain;
   // ended by the application inside a callback, linked by pub.sched[0] (graph/callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
-  Told told;                          // of the innermost body whose start was reported
+  StartReport told;                          // of the innermost body whose start was reported
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
   // What a push of one task is given, filled but for the task and `from`: a push does not nest.
   uint64_t candidates = 0;
@@ -92,7 +92,7 @@ struct Hand {
 
   static constexpr uint8_t kWatchedByRecorder = 1, kWatchedForRepeats = 2;
   struct Recorder *recorder = nullptr;  // owned by the runtime's recordings
-  std::unique_ptr<SequenceWatch> watch;
+  std::unique_ptr<SequenceDetector> watch;
   // Contexts that this thread has entered, the innermost last: in which body or callback (0: outside).
   struct Entered { TaskName task; bool in_callback; uint64_t context; };
   std::vector<Entered> entered;
@@ -101,11 +101,11 @@ struct Hand {
   const uint32_t return_batch;
   Task *back_first = nullptr, *back_last = nullptr;
   uint32_t back_count = 0;
-  uint16_t back_hand = 0;
+  uint16_t back_thread = 0;
 
   alignas(64) std::atomic<Task *> returned{nullptr};  // [any] batches that others gave back; see drain_returned()
   std::atomic<int32_t> returned_count{0};             // [any] records in those batches, not yet in nfree; see there
-  std::atomic<bool> wants_records{false};             // [any] the owner sleeps; see the fences of Goal::announce()
+  std::atomic<bool> wants_records{false};  // [any] the owner sleeps; see the fences of WaitCondition::announce()
   // Data that this thread has acquired and not released. Another thread may release: [any] under held_lock.
   struct Held { TaskName name; Datum *datum; uint32_t mode; bool later; };  // later: the thread did not wait for it
   SpinLock held_lock;
@@ -124,8 +124,8 @@ struct Hand {
   Task *take_lent() noexcept {                                // a record to lend: ignores the window
     return free || drain_returned() || carve(2) ? pop_free() : nullptr;
   }
-  void give_record(Task *t) noexcept {                        // any hand's
-    if (t->hand != id) [[unlikely]] return give_foreign(t);
+  void give_record(Task *t) noexcept {                        // any thread state's
+    if (t->thread != id) [[unlikely]] return give_foreign(t);
     t->extra = reinterpret_cast<Extra *>(free);
     free = t;
     ++nfree;

@@ -23,9 +23,9 @@ struct Folder {
   }
 };
 
-void check(FigureFile::State state, const FigureFile::Figures &figures, const std::string &why) {
-  if (state == FigureFile::State::kUnusable) fuzz::expect(!why.empty(), "an unusable file has a reason");
-  if (state == FigureFile::State::kGood)
+void check(LinkCalibrationFile::State state, const LinkCalibrationFile::Figures &figures, const std::string &why) {
+  if (state == LinkCalibrationFile::State::kUnusable) fuzz::expect(!why.empty(), "an unusable file has a reason");
+  if (state == LinkCalibrationFile::State::kGood)
     for (const auto &[ends, f] : figures)
       fuzz::expect(std::isfinite(f.bytes_per_s) && std::isfinite(f.latency_ns), "figures are finite", ends.first);
 }
@@ -35,8 +35,8 @@ void check(FigureFile::State state, const FigureFile::Figures &figures, const st
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const Folder folder;
   static const std::string about = "machine m\n";
-  static const FigureFile file(folder.path, "cuda", about);
-  static const KeptFile frame(file.path(), "links", 1, about);
+  static const LinkCalibrationFile file(folder.path, "cuda", about);
+  static const CacheFile frame(file.path(), "links", 1, about);
   fuzz::Bytes in(data, size);
   if (in.flag()) {
     const auto written = frame.write(std::string(in.rest()));
@@ -46,13 +46,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz::expect(f && std::fwrite(in.rest().data(), 1, in.rest().size(), f) == in.rest().size() && std::fclose(f) == 0,
                  "a file can be written");
   }
-  FigureFile::Figures figures, again;
+  LinkCalibrationFile::Figures figures, again;
   std::string why;
   const auto state = file.read(&figures, &why);
   check(state, figures, why);
-  if (state == FigureFile::State::kGood) {
+  if (state == LinkCalibrationFile::State::kGood) {
     fuzz::expect(bool(file.write(figures)), "figures can be kept");
-    fuzz::expect(file.read(&again, &why) == FigureFile::State::kGood, "what was kept is read", why);
+    fuzz::expect(file.read(&again, &why) == LinkCalibrationFile::State::kGood, "what was kept is read", why);
   }
   return 0;
 }

@@ -17,8 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (auto body = m.read_body(text.substr(*head)); !body)
     return fuzz::expect_refusal(body.error().status, body.error().text), 0;
   for (const StoredCell &c : m.cells) {
-    fuzz::expect(c.impl < m.impls.size() && !c.samples.empty() && c.samples.size() <= Samples::kMost, "a cell is sound");
-    const Samples::Figure f = figure_of(c.samples);
+    fuzz::expect(c.impl < m.impls.size() && !c.samples.empty() && c.samples.size() <= SampleWindow::kMost,
+                 "a cell is sound");
+    const SampleWindow::Figure f = figure_of(c.samples);
     fuzz::expect(f.median > 0 && std::isfinite(f.median) && f.spread >= 0, "figures are finite");
   }
   StoredModel again;

@@ -9,18 +9,18 @@
 
 namespace {
 
-using consort::Bus;
+using consort::SharedLink;
 constexpr uint64_t kMB = 1'000'000, kSlow = 1000, kQuick = 10'000 * kMB;  // bytes per second: two copies at a time, 11
 constexpr uint64_t kLong = 1000'000'000'000;  // ns, in which the slow one moves a copy
 
-struct Counting final : consort::Passenger {
+struct Counting final : consort::LinkTransfer {
   int nudges = 0;
   void nudge() noexcept override { ++nudges; }
 };
 
-TEST(Bus, AsManyAsItMovesInAMillisecond) {
+TEST(SharedLink, AsManyAsItMovesInAMillisecond) {
   for (const auto &[rate, most] : {std::pair{kSlow, 3}, {kQuick, 11}}) {
-    Bus bus(rate, false);
+    SharedLink bus(rate, false);
     bus.join();
     Counting one;
     int n = 0;
@@ -29,21 +29,21 @@ TEST(Bus, AsManyAsItMovesInAMillisecond) {
   }
 }
 
-TEST(Bus, OfUnknownSpeedItTakesAllButFewWishes) {
-  Bus bus(0, true);
+TEST(SharedLink, OfUnknownSpeedItTakesAllButFewWishes) {
+  SharedLink bus(0, true);
   bus.join();
   Counting one;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(bus.enter(one, i, kMB, 0));
-  EXPECT_FALSE(bus.enter(one, Bus::kWish, kMB, 0));
+  EXPECT_FALSE(bus.enter(one, SharedLink::kWish, kMB, 0));
 }
 
-TEST(Bus, WhoAskedFirstGoesFirst) {
-  Bus bus(kSlow, true);
+TEST(SharedLink, WhoAskedFirstGoesFirst) {
+  SharedLink bus(kSlow, true);
   Counting on, late, early, wish;
   for (int i = 0; i < 4; ++i) bus.join();
   ASSERT_TRUE(bus.enter(on, 0, kMB, 0));
   ASSERT_TRUE(bus.enter(on, 1, kMB, 0));
-  EXPECT_FALSE(bus.enter(wish, Bus::kWish, kMB, 0));
+  EXPECT_FALSE(bus.enter(wish, SharedLink::kWish, kMB, 0));
   EXPECT_FALSE(bus.enter(late, 7, kMB, 0));
   EXPECT_FALSE(bus.enter(early, 5, kMB, 0));
   EXPECT_FALSE(bus.has_room_for(early)) << "there is no room";
@@ -57,16 +57,16 @@ TEST(Bus, WhoAskedFirstGoesFirst) {
   EXPECT_FALSE(bus.has_room_for(early)) << "it waits no longer";
   bus.leave(kMB, 2 * kLong);
   EXPECT_EQ(late.nudges, 1);
-  EXPECT_FALSE(bus.enter(wish, Bus::kWish, kMB, 2 * kLong));
+  EXPECT_FALSE(bus.enter(wish, SharedLink::kWish, kMB, 2 * kLong));
   EXPECT_TRUE(bus.enter(late, 7, kMB, 2 * kLong));
   bus.leave(kMB, 3 * kLong);
-  EXPECT_FALSE(bus.enter(wish, Bus::kWish, kMB, 3 * kLong)) << "nobody's copy shares the way with it";
+  EXPECT_FALSE(bus.enter(wish, SharedLink::kWish, kMB, 3 * kLong)) << "nobody's copy shares the way with it";
   bus.leave(kMB, 4 * kLong);
-  EXPECT_TRUE(bus.enter(wish, Bus::kWish, kMB, 4 * kLong));
+  EXPECT_TRUE(bus.enter(wish, SharedLink::kWish, kMB, 4 * kLong));
 }
 
-TEST(Bus, WhoEntersTellsTheNextOneWhileThereIsRoom) {
-  Bus bus(kSlow, true);
+TEST(SharedLink, WhoEntersTellsTheNextOneWhileThereIsRoom) {
+  SharedLink bus(kSlow, true);
   Counting on, a, b;
   for (int i = 0; i < 3; ++i) bus.join();
   ASSERT_TRUE(bus.enter(on, 0, kMB, 0));
@@ -80,8 +80,8 @@ TEST(Bus, WhoEntersTellsTheNextOneWhileThereIsRoom) {
   EXPECT_TRUE(bus.enter(b, 3, kMB, 1 * kLong));
 }
 
-TEST(Bus, WhoWaitsNoLongerLeavesItsTurnToTheNext) {
-  Bus bus(kSlow, true);
+TEST(SharedLink, WhoWaitsNoLongerLeavesItsTurnToTheNext) {
+  SharedLink bus(kSlow, true);
   Counting on, gone, next;
   for (int i = 0; i < 3; ++i) bus.join();
   ASSERT_TRUE(bus.enter(on, 0, kMB, 0));
@@ -95,7 +95,7 @@ TEST(Bus, WhoWaitsNoLongerLeavesItsTurnToTheNext) {
 }
 
 // Threads that sleep until they are nudged, as movers do, in turns that none may lose.
-struct Sleeper final : consort::Passenger {
+struct Sleeper final : consort::LinkTransfer {
   std::mutex mutex;
   std::condition_variable told;
   bool news = false;
@@ -112,9 +112,9 @@ struct Sleeper final : consort::Passenger {
   }
 };
 
-TEST(Bus, NobodyIsForgotten) {
+TEST(SharedLink, NobodyIsForgotten) {
   constexpr int kThreads = 4, kCopies = 2000;
-  Bus bus(kSlow, true);
+  SharedLink bus(kSlow, true);
   Sleeper sleepers[kThreads];
   for (int i = 0; i < kThreads; ++i) bus.join();
   std::atomic<int> on{0}, most{0}, lost{0};
@@ -123,7 +123,7 @@ TEST(Bus, NobodyIsForgotten) {
   for (Sleeper &s : sleepers)
     threads.emplace_back([&] {
       for (int i = 0; i < kCopies && !lost; ++i) {
-        const int64_t order = i % 5 ? asked++ : Bus::kWish;
+        const int64_t order = i % 5 ? asked++ : SharedLink::kWish;
         while (!bus.enter(s, order, kMB, 0))
           if (!bus.has_room_for(s) && !s.sleep() && !bus.has_room_for(s)) return void(++lost);
         const int now = ++on;

@@ -27,12 +27,12 @@ std::vector<CurvePoint> points(const std::vector<double> &at, const std::functio
   for (const double x : at) out.push_back({{x}, f(x) * by(random)});
   return out;
 }
-double told(const CurveShape &s, const Curve &c, double x) { return c.at(s, &x); }
+double told(const CurveShape &s, const Regression &c, double x) { return c.at(s, &x); }
 
 const std::vector<double> kSizes = {1e3, 2e3, 5e3, 1e4, 3e4, 1e5, 3e5, 1e6};
 
-TEST(Curve, ALineIsFound) {
-  const Curve c = fit(kLine, points(kSizes, [](double x) { return 3 * x + 5000; }));
+TEST(Regression, ALineIsFound) {
+  const Regression c = fit(kLine, points(kSizes, [](double x) { return 3 * x + 5000; }));
   EXPECT_EQ(c.points, 8);
   EXPECT_NEAR(c.factors[0], 3, 1e-6);
   EXPECT_NEAR(c.constant, 5000, 1e-3);
@@ -40,25 +40,25 @@ TEST(Curve, ALineIsFound) {
   EXPECT_LT(c.error, 1e-9);
 }
 
-TEST(Curve, APowerIsFound) {
-  const Curve c = fit(kPower, points(kSizes, [](double x) { return 0.25 * std::pow(x, 1.5); }));
+TEST(Regression, APowerIsFound) {
+  const Regression c = fit(kPower, points(kSizes, [](double x) { return 0.25 * std::pow(x, 1.5); }));
   EXPECT_NEAR(c.exponent, 1.5, 1e-9);
   EXPECT_NEAR(c.factors[0], 0.25, 1e-9);
   EXPECT_NEAR(told(kPower, c, 4e6), 0.25 * 8e9, 1);
 }
 
-TEST(Curve, APowerWithAnOffsetIsFound) {
+TEST(Regression, APowerWithAnOffsetIsFound) {
   for (const double e : {0.3, 0.5, 1.0, 1.5, 2.5, 3.0}) {
     const auto f = [e](double x) { return 20000 + 0.5 * std::pow(x, e); };
-    const Curve c = fit(kOffset, points(kSizes, f));
+    const Regression c = fit(kOffset, points(kSizes, f));
     for (const double x : {1500.0, 50000.0, 2e6}) EXPECT_NEAR(told(kOffset, c, x) / f(x), 1, 0.02) << e << " at " << x;
   }
   // What would need a negative one has none.
-  const Curve c = fit(kOffset, points(kSizes, [](double x) { return 3 * x - 1000; }));
+  const Regression c = fit(kOffset, points(kSizes, [](double x) { return 3 * x - 1000; }));
   EXPECT_EQ(c.constant, 0);
 }
 
-TEST(Curve, TermsOfSeveralMeasures) {
+TEST(Regression, TermsOfSeveralMeasures) {
   CurveShape s;
   s.kind = CurveShape::Kind::kTerms;
   s.measures = 3;
@@ -70,7 +70,7 @@ TEST(Curve, TermsOfSeveralMeasures) {
   for (const double m : {16.0, 64.0, 100.0})
     for (const double n : {10.0, 32.0})
       for (const double k : {8.0, 50.0}) all.push_back({{m, n, k}, f(m, n, k)});
-  const Curve c = fit(s, all);
+  const Regression c = fit(s, all);
   EXPECT_NEAR(c.factors[0], 0.5, 1e-6);
   EXPECT_NEAR(c.factors[1], 7, 1e-4);
   EXPECT_NEAR(c.constant, 900, 1e-2);
@@ -78,7 +78,7 @@ TEST(Curve, TermsOfSeveralMeasures) {
   EXPECT_NEAR(c.at(s, at), f(48, 20, 30), 1e-2);
 }
 
-TEST(Curve, NoiseAndAFewThatLieAreBorne) {
+TEST(Regression, NoiseAndAFewThatLieAreBorne) {
   std::vector<double> sizes;
   for (int i = 0; i < 40; ++i) sizes.push_back(1000 * std::pow(1.2, i));
   auto f = [](double x) { return 4000 + 2 * x; };
@@ -86,32 +86,32 @@ TEST(Curve, NoiseAndAFewThatLieAreBorne) {
   noisy[5].value *= 40;
   noisy[20].value /= 30;
   for (const CurveShape &s : {kLine, kOffset}) {
-    const Curve c = fit(s, noisy);
+    const Regression c = fit(s, noisy);
     EXPECT_EQ(c.points, 38);
     for (const double x : {2000.0, 1e5, 1e6}) EXPECT_NEAR(told(s, c, x) / f(x), 1, 0.06);
     EXPECT_LT(c.error, 0.05);
   }
 }
 
-TEST(Curve, FarFromWhatWasMeasuredNothingIsTold) {
-  const Curve c = fit(kLine, points(kSizes, [](double x) { return x; }));
+TEST(Regression, FarFromWhatWasMeasuredNothingIsTold) {
+  const Regression c = fit(kLine, points(kSizes, [](double x) { return x; }));
   EXPECT_TRUE(std::isnan(told(kLine, c, 100)));
   EXPECT_FALSE(std::isnan(told(kLine, c, 200)));
   EXPECT_FALSE(std::isnan(told(kLine, c, 7e6)));
   EXPECT_TRUE(std::isnan(told(kLine, c, 9e6)));
   EXPECT_TRUE(std::isnan(told(kLine, c, NAN)));
   // No task takes less than nothing.
-  const Curve down = fit(kLine, points({1e3, 2e3, 3e3, 4e3}, [](double x) { return 10000 - 2 * x; }));
+  const Regression down = fit(kLine, points({1e3, 2e3, 3e3, 4e3}, [](double x) { return 10000 - 2 * x; }));
   EXPECT_TRUE(std::isnan(told(kLine, down, 6e3)));
 }
 
-TEST(Curve, TooLittleMakesNone) {
+TEST(Regression, TooLittleMakesNone) {
   const auto f = [](double x) { return x; };
   for (const CurveShape &s : {kLine, kPower, kOffset}) {
     EXPECT_EQ(fit(s, {}).points, 0);
     EXPECT_EQ(fit(s, points({1, 2}, f)).points, 0);
     EXPECT_EQ(fit(s, points({5, 5, 5, 5, 5}, f)).points, 0) << "sizes that are one";
-    EXPECT_TRUE(std::isnan(told(s, Curve(), 1)));
+    EXPECT_TRUE(std::isnan(told(s, Regression(), 1)));
   }
   EXPECT_EQ(fit(kLine, points({1, 2, 3}, [](double) { return NAN; })).points, 0);
   EXPECT_EQ(fit(kPower, points({0, -1, NAN, INFINITY, 4}, f)).points, 0);

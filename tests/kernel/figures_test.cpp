@@ -15,8 +15,8 @@
 
 namespace {
 
-using consort::FigureFile;
-using consort::LinkFigure;
+using consort::LinkCalibrationFile;
+using consort::LinkMeasurement;
 using consort::nonsense_in;
 using namespace consort_test;
 
@@ -67,7 +67,7 @@ Pairs virtual_machine(const char *links, const char *devices = "2") {
 }
 
 TEST(FigureSense, WhatNoLinkCanHaveIsNotBelieved) {
-  const LinkFigure good{1e10, 1e4, 1};
+  const LinkMeasurement good{1e10, 1e4, 1};
   EXPECT_EQ(nonsense_in(good, good, {}), "");
   EXPECT_NE(nonsense_in({0, 1e4, 1}, good, {}), "");
   EXPECT_NE(nonsense_in({1e16, 1e4, 1}, {}, {}).find("bandwidth"), std::string::npos);
@@ -79,7 +79,7 @@ TEST(FigureSense, WhatNoLinkCanHaveIsNotBelieved) {
 }
 
 TEST(FigureSense, ALinkUnlikeTheOthersIsNotBelieved) {
-  const std::vector<LinkFigure> others{{1e10, 1e4, 1}, {1.1e10, 1.2e4, 1}, {0.9e10, 0.9e4, 1}};
+  const std::vector<LinkMeasurement> others{{1e10, 1e4, 1}, {1.1e10, 1.2e4, 1}, {0.9e10, 0.9e4, 1}};
   EXPECT_EQ(nonsense_in({2e9, 5e4, 1}, {}, others), "");
   EXPECT_NE(nonsense_in({9e7, 1e4, 1}, {}, others).find("links like it have 10.000 GB/s"), std::string::npos);
   EXPECT_NE(nonsense_in({1e10, 2e6, 1}, {}, others).find("links like it have 10.00 us"), std::string::npos);
@@ -87,49 +87,50 @@ TEST(FigureSense, ALinkUnlikeTheOthersIsNotBelieved) {
 }
 
 TEST_F(Figures, AFileComesBackAndABrokenOneDoesNot) {
-  const FigureFile file(folder_ / "a/b", "some", "what it is about\nand more\n");
-  FigureFile::Figures found;
+  const LinkCalibrationFile file(folder_ / "a/b", "some", "what it is about\nand more\n");
+  LinkCalibrationFile::Figures found;
   std::string why;
-  EXPECT_EQ(file.read(&found, &why), FigureFile::State::kAbsent);
+  EXPECT_EQ(file.read(&found, &why), LinkCalibrationFile::State::kAbsent);
   ASSERT_TRUE(file.write({{{"ram", "far: /a b"}, {1.25e10, 8123.5, 1}}, {{"far: /a b", "ram"}, {7e9, 90, 1}}}));
-  ASSERT_EQ(file.read(&found, &why), FigureFile::State::kGood) << why;
+  ASSERT_EQ(file.read(&found, &why), LinkCalibrationFile::State::kGood) << why;
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ((found[{"ram", "far: /a b"}].bytes_per_s), 1.25e10);
   EXPECT_EQ((found[{"ram", "far: /a b"}].latency_ns), 8123.5);
   const std::string good = text_of(file.path());
   const auto with = [&](const std::string &text) {
     std::ofstream(file.path()) << text;
-    FigureFile::Figures kept;
+    LinkCalibrationFile::Figures kept;
     why.clear();
     const auto state = file.read(&kept, &why);
     EXPECT_TRUE(kept.empty());
     return state;
   };
-  for (size_t n = 0; n < good.size(); n += 7) EXPECT_EQ(with(good.substr(0, n)), FigureFile::State::kUnusable) << n;
+  for (size_t n = 0; n < good.size(); n += 7)
+    EXPECT_EQ(with(good.substr(0, n)), LinkCalibrationFile::State::kUnusable) << n;
   for (size_t n = 0; n < good.size(); n += 5) {
     std::string changed = good;
     changed[n] = changed[n] == '7' ? '8' : '7';
-    EXPECT_EQ(with(changed), FigureFile::State::kUnusable) << n;
+    EXPECT_EQ(with(changed), LinkCalibrationFile::State::kUnusable) << n;
   }
   std::string old = good;
   old.replace(good.find(" 1\n"), 3, " 0\n");
-  EXPECT_EQ(with(old), FigureFile::State::kUnusable);
+  EXPECT_EQ(with(old), LinkCalibrationFile::State::kUnusable);
   EXPECT_NE(why.find("version 0"), std::string::npos) << why;
-  EXPECT_EQ(with(std::string(3 << 20, 'x')), FigureFile::State::kUnusable);
+  EXPECT_EQ(with(std::string(3 << 20, 'x')), LinkCalibrationFile::State::kUnusable);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "a/b"), {}), 1) << "nothing else is left";
 }
 
 TEST_F(Figures, WhereNothingCanBeKeptThatIsSaid) {
   std::ofstream(folder_ / "file") << "";
-  EXPECT_NE(FigureFile(folder_ / "file/x", "d", "a\n").write({}).error().text.find("cannot make the folder"),
+  EXPECT_NE(LinkCalibrationFile(folder_ / "file/x", "d", "a\n").write({}).error().text.find("cannot make the folder"),
             std::string::npos);
-  EXPECT_TRUE(FigureFile("", "d", "a\n").write({{{"a", "b"}, {1, 1, 1}}}));
+  EXPECT_TRUE(LinkCalibrationFile("", "d", "a\n").write({{{"a", "b"}, {1, 1, 1}}}));
 }
 
 TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
-  const FigureFile file(folder_ / "links", "some", "about\n");
+  const LinkCalibrationFile file(folder_ / "links", "some", "about\n");
   const auto figures = [](int writer, int turn) {  // of different lengths
-    FigureFile::Figures f;
+    LinkCalibrationFile::Figures f;
     for (int i = 0; i <= (writer + turn) % 7; ++i) f[{"space " + std::to_string(i), "ram"}] = {1e9 + writer, 1e3 + turn, 1};
     return f;
   };
@@ -140,9 +141,9 @@ TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
       for (int turn = 0; turn < 50; ++turn) EXPECT_TRUE(file.write(figures(w, turn)));
     });
   for (int i = 0; i < 200; ++i) {
-    FigureFile::Figures found;
+    LinkCalibrationFile::Figures found;
     std::string why;
-    ASSERT_EQ(file.read(&found, &why), FigureFile::State::kGood) << why;
+    ASSERT_EQ(file.read(&found, &why), LinkCalibrationFile::State::kGood) << why;
     ASSERT_FALSE(found.empty());
     for (const auto &[ends, f] : found) EXPECT_EQ(f.latency_ns, found.begin()->second.latency_ns) << "one writer's words";
   }

@@ -8,57 +8,58 @@ namespace {
 constexpr uint64_t kMs = 1'000'000, kMB = 1'000'000;
 
 // Copies of a megabyte each, until it has enough.
-int fill(consort::Flow &w, uint64_t now) {
+int fill(consort::LinkCredit &w, uint64_t now) {
   int n = 0;
   for (; n < 1000 && !w.has_enough(); ++n) w.sent(kMB, now);
   return n;
 }
 
-TEST(Flow, TwoCopiesAreAlwaysSent) {
-  consort::Flow slow(1000, 0, 1, true);
+TEST(LinkCredit, TwoCopiesAreAlwaysSent) {
+  consort::LinkCredit slow(1000, 0, 1, true);
   EXPECT_EQ(fill(slow, 0), 2);
-  consort::Flow late(1000, 0, 1, false);
+  consort::LinkCredit late(1000, 0, 1, false);
   EXPECT_EQ(fill(late, 0), 3) << "in real time the two may end together";
 }
 
-TEST(Flow, WhatALinkMovesInAMillisecondIsEnough) {
-  consort::Flow w(10'000 * kMB, 0, 1, false);
+TEST(LinkCredit, WhatALinkMovesInAMillisecondIsEnough) {
+  consort::LinkCredit w(10'000 * kMB, 0, 1, false);
   EXPECT_EQ(fill(w, 0), 11);
-  consort::Flow far(10'000 * kMB, 250'000, 1, false);  // and in four latencies
+  consort::LinkCredit far(10'000 * kMB, 250'000, 1, false);  // and in four latencies
   EXPECT_EQ(fill(far, 0), 21);
-  consort::Flow two(10'000 * kMB, 0, 2, false);
+  consort::LinkCredit two(10'000 * kMB, 0, 2, false);
   EXPECT_EQ(fill(two, 0), 21);
 }
 
 // Where the host is there when a copy ends, more would only share the link with what is urgent.
-TEST(Flow, InVirtualTimeNoMoreThanTheWayKeepsBusy) {
-  consort::Flow w(10'000 * kMB, 0, 1, true);
+TEST(LinkCredit, InVirtualTimeNoMoreThanTheWayKeepsBusy) {
+  consort::LinkCredit w(10'000 * kMB, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 2);
-  consort::Flow far(10'000 * kMB, 250'000, 1, true);
+  consort::LinkCredit far(10'000 * kMB, 250'000, 1, true);
   EXPECT_EQ(fill(far, 0), 11) << "four latencies";
 }
 
-TEST(Flow, OfUnknownSpeedItNeverHasEnough) {
-  consort::Flow w(0, 0, 1, true);
+TEST(LinkCredit, OfUnknownSpeedItNeverHasEnough) {
+  consort::LinkCredit w(0, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 1000);
   w.arrived(kMB, kMs);
   EXPECT_FALSE(w.has_enough());
 }
 
-TEST(Flow, WishesGetWhatTheLinkMovesInAMillisecond) {
-  const auto wishes = [](consort::Flow w) {
+TEST(LinkCredit, WishesGetWhatTheLinkMovesInAMillisecond) {
+  const auto wishes = [](consort::LinkCredit w) {
     uint32_t n = 0;
     for (; n < 1000 && w.has_room_for_wishes(n, n * kMB); ++n) w.sent(kMB, 0);
     return n;
   };
-  EXPECT_EQ(wishes(consort::Flow(10'000 * kMB, 0, 1, false)), 11u);
-  EXPECT_EQ(wishes(consort::Flow(1000, 0, 1, true)), 1u);
-  EXPECT_EQ(wishes(consort::Flow(0, 0, 1, true)), 1u) << "of unknown speed";
-  EXPECT_FALSE(consort::Flow(1000, 0, 1, true).has_room_for_wishes(2, kMB)) << "what comes over the device's other links counts";
+  EXPECT_EQ(wishes(consort::LinkCredit(10'000 * kMB, 0, 1, false)), 11u);
+  EXPECT_EQ(wishes(consort::LinkCredit(1000, 0, 1, true)), 1u);
+  EXPECT_EQ(wishes(consort::LinkCredit(0, 0, 1, true)), 1u) << "of unknown speed";
+  EXPECT_FALSE(consort::LinkCredit(1000, 0, 1, true).has_room_for_wishes(2, kMB))
+      << "what comes over the device's other links counts";
 }
 
-TEST(Flow, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
-  consort::Flow w(1000 * kMB, 0, 1, false);
+TEST(LinkCredit, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
+  consort::LinkCredit w(1000 * kMB, 0, 1, false);
   EXPECT_FALSE(w.takes_a_while()) << "nothing is under way";
   w.sent(kMB / 10, 0);
   EXPECT_FALSE(w.takes_a_while());
@@ -66,13 +67,13 @@ TEST(Flow, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
   EXPECT_TRUE(w.takes_a_while());
   w.arrived(kMB / 10, kMs / 10);
   EXPECT_FALSE(w.takes_a_while());
-  consort::Flow unknown(0, 0, 1, true);
+  consort::LinkCredit unknown(0, 0, 1, true);
   unknown.sent(1000 * kMB, 0);
   EXPECT_FALSE(unknown.takes_a_while());
 }
 
-TEST(Flow, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
-  consort::Flow w(500 * kMB, 0, 1, false);
+TEST(LinkCredit, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
+  consort::LinkCredit w(500 * kMB, 0, 1, false);
   uint64_t now = 0;
   ASSERT_EQ(fill(w, now), 3);
   for (int i = 0; i < 10; ++i) {  // ten megabytes in a millisecond, which is twenty times what was told
@@ -82,8 +83,8 @@ TEST(Flow, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
   EXPECT_EQ(3 + fill(w, now), 10);
 }
 
-TEST(Flow, ALinkThatBecomesSlowerIsSeenToBe) {
-  consort::Flow w(500 * kMB, 0, 1, false);
+TEST(LinkCredit, ALinkThatBecomesSlowerIsSeenToBe) {
+  consort::LinkCredit w(500 * kMB, 0, 1, false);
   uint64_t now = 0;
   fill(w, now);
   for (int i = 0; i < 100; ++i) {

@@ -96,9 +96,9 @@ TEST_F(PlainFiles, LibrariesThatAreNoFilesAreRefusedAndNotWaitedFor) {
 
 TEST_F(PlainFiles, AKeptFileThatIsAPipeIsUnusable) {
   std::string text, why;
-  EXPECT_EQ(KeptFile::read_any(pipe(), "models", 1, &text, &why), KeptFile::State::kUnusable);
+  EXPECT_EQ(CacheFile::read_any(pipe(), "models", 1, &text, &why), CacheFile::State::kUnusable);
   EXPECT_EQ(why, "it is not a plain file");
-  EXPECT_EQ(KeptFile::read_any(folder / "none", "models", 1, &text, &why), KeptFile::State::kAbsent);
+  EXPECT_EQ(CacheFile::read_any(folder / "none", "models", 1, &text, &why), CacheFile::State::kAbsent);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ struct Small {
   Body body = [](const consort_call &) { return CONSORT_OK; };
 };
 
-TEST(Victims, WhatNoTaskReadsGoesFirstThoughUsedLast) {
+TEST(EvictionQueue, WhatNoTaskReadsGoesFirstThoughUsedLast) {
   Small m(6, 8, {{"sim.depth", "1"}});
   for (const int i : {0, 1, 2, 3, 4, 5}) Desc(m.step).r(m.x[static_cast<size_t>(i)]).must(m.rt);
   ASSERT_OK(consort_wait_all(m.rt, kLong, 0));
@@ -75,7 +75,7 @@ TEST(Victims, WhatNoTaskReadsGoesFirstThoughUsedLast) {
   EXPECT_TRUE(m.has(0) && m.has(1) && m.has(2) && m.has(3) && m.has(6) && m.has(7));
 }
 
-TEST(Victims, RoundAndRoundKeepsAPart) {
+TEST(EvictionQueue, RoundAndRoundKeepsAPart) {
   constexpr int kData = 24, kRounds = 8, kRoom = 18;
   Small m(kRoom, kData);
   std::vector<bench::Step> steps;
@@ -120,16 +120,16 @@ void little_more_than_the_best(const std::vector<bench::Step> &steps, int tiles,
   EXPECT_GT(m.use().evictions, 0u);
 }
 
-TEST(Victims, CholeskyLoadsLittleMoreThanTheBest) {
+TEST(EvictionQueue, CholeskyLoadsLittleMoreThanTheBest) {
   for (const char *scheduler : {"lws", "eager"}) little_more_than_the_best(bench::cholesky(20), 210, scheduler);
 }
-TEST(Victims, AProductLoadsLittleMoreThanTheBest) {
+TEST(EvictionQueue, AProductLoadsLittleMoreThanTheBest) {
   for (const char *scheduler : {"lws", "eager"}) little_more_than_the_best(bench::product(12), 432, scheduler);
 }
 
-TEST(Victims, TheFirstToGoIsOnTopWhateverHappens) {
+TEST(EvictionQueue, TheFirstToGoIsOnTopWhateverHappens) {
   std::mt19937 random(5);
-  consort::Victims heap;
+  consort::EvictionQueue heap;
   std::vector<consort::Replica> all(200);
   heap.expect(all.size());
   std::vector<bool> in(all.size());
@@ -184,34 +184,34 @@ struct Tasks {
   static void end(consort::Task &t) { t.word.store(uint64_t{2} << 32, std::memory_order_release); }
 };
 
-TEST(Outlook, TellsTheNextThatReads) {
+TEST(NextUse, TellsTheNextThatReads) {
   Tasks tasks;
-  consort::Outlook outlook(tasks.arena);
+  consort::NextUse outlook(tasks.arena);
   consort::Task &a = tasks.make({{0, CONSORT_M_R}, {1, CONSORT_M_RW}}), &b = tasks.make({{0, CONSORT_M_RW}, {2, CONSORT_M_SCRATCH}}),
                 &c = tasks.make({{0, CONSORT_M_W}});
   for (consort::Task *t : {&a, &b, &c}) outlook.note(*t);
-  EXPECT_EQ(outlook.next(tasks.data[0]).place, consort::Outlook::kNever) << "not taken in yet";
+  EXPECT_EQ(outlook.next(tasks.data[0]).place, consort::NextUse::kNever) << "not taken in yet";
   outlook.refresh();
   const uint64_t first = outlook.next(tasks.data[0]).place;
   EXPECT_EQ(outlook.next(tasks.data[1]).place, first);
   EXPECT_TRUE(outlook.next(tasks.data[1]).rewritten);
   EXPECT_FALSE(outlook.next(tasks.data[0]).rewritten);
-  EXPECT_EQ(outlook.next(tasks.data[2]).place, consort::Outlook::kNever) << "scratch is no contents";
+  EXPECT_EQ(outlook.next(tasks.data[2]).place, consort::NextUse::kNever) << "scratch is no contents";
   outlook.used(tasks.data[0], a.pub.id);
   EXPECT_EQ(outlook.next(tasks.data[0]).place, first + 1);
   EXPECT_EQ(outlook.next(tasks.data[1]).place, first) << "it is done with one datum only";
   Tasks::end(a);
-  EXPECT_EQ(outlook.next(tasks.data[1]).place, consort::Outlook::kNever);
+  EXPECT_EQ(outlook.next(tasks.data[1]).place, consort::NextUse::kNever);
   Tasks::end(b);
-  EXPECT_EQ(outlook.next(tasks.data[0]).place, consort::Outlook::kNever) << "it is overwritten";
+  EXPECT_EQ(outlook.next(tasks.data[0]).place, consort::NextUse::kNever) << "it is overwritten";
   EXPECT_TRUE(outlook.next(tasks.data[0]).rewritten);
   outlook.forget(tasks.data[0]);
   EXPECT_FALSE(outlook.next(tasks.data[0]).rewritten);
 }
 
-TEST(Outlook, ForgetsThoseThatEnded) {
+TEST(NextUse, ForgetsThoseThatEnded) {
   Tasks tasks;
-  consort::Outlook outlook(tasks.arena);
+  consort::NextUse outlook(tasks.arena);
   consort::Task &last = tasks.make({{3, CONSORT_M_R}});
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < 9000; ++i) {
@@ -223,8 +223,8 @@ TEST(Outlook, ForgetsThoseThatEnded) {
     }
   outlook.refresh();
   EXPECT_LE(outlook.size(), 20000u) << "of 54001 uses one is still to come";
-  EXPECT_EQ(outlook.next(tasks.data[0]).place, consort::Outlook::kNever);
-  EXPECT_NE(outlook.next(tasks.data[3]).place, consort::Outlook::kNever);
+  EXPECT_EQ(outlook.next(tasks.data[0]).place, consort::NextUse::kNever);
+  EXPECT_NE(outlook.next(tasks.data[3]).place, consort::NextUse::kNever);
 }
 
 }  // namespace

@@ -68,11 +68,11 @@ class Library:
         return name or f"{string(word(datum + self.at['datum.layout']) + self.at['layout.name'])}#{number}"
 
     def running(self, runtime):
-        hands = runtime + self.at['runtime.hands']
-        for i in range(word(runtime + self.at['runtime.nhands'], 4)):
-            hand = word(hands + 8 * i)
-            if hand:
-                yield word(hand + self.at['hand.task'])
+        threads = runtime + self.at['runtime.threads']
+        for i in range(word(runtime + self.at['runtime.nthreads'], 4)):
+            thread = word(threads + 8 * i)
+            if thread:
+                yield word(thread + self.at['thread.task'])
 
     def tasks(self, runtime):
         """(state, id, name, priority, group, data) of each unfinished task."""
