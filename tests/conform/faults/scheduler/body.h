@@ -354,6 +354,9 @@ static uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) {
 #ifdef FAULT_POP_ALLOCATES
   if (max > 1) free(*(void *volatile *)&(void *){malloc(max * sizeof *out)});
 #endif
+#ifdef FAULT_POP_READS_WORKERS_EARLY
+  const int served_before = p->serving[worker];
+#endif
 #ifndef FAULT_POP_UNVISITED
   enter(p);
 #endif
@@ -389,6 +392,8 @@ static uint32_t pop(void *s, uint32_t worker, consort_pick *out, uint32_t max) {
 #endif
 #ifdef FAULT_KEEPS_WORKERS
   const int serves = 1;
+#elif defined FAULT_POP_READS_WORKERS_EARLY
+  const int serves = served_before;
 #else
   const int serves = p->serving[worker];
 #endif
