@@ -1,4 +1,5 @@
-// Two calls at once, one of them stopped before each of its instructions: with the epoch, with quiesce, with each other.
+// Two calls at once, one of them stopped before each of its instructions: with the epoch, with quiesce, with a change of
+// workers, with each other.
 #include "conform/scheduler/instance.hpp"
 #include "conform/stepper.hpp"
 
@@ -81,6 +82,41 @@ CONFORM_CASE(S, 21, threads, a_refused_push_is_not_inside) {
   i.pop(0);
   if (i.ops().dropped) i.drop(tasks.range(0, 4));
   t.check(i.quiesce(0) == CONSORT_OK, "quiesce does not answer OK after pushes of another epoch, a pop and a dropped that have returned");
+}
+
+// As the kernel reuses an instance: it is closed and quiet, gets other workers, and is opened again for another context.
+CONFORM_CASE(S, 36, threads, a_pop_that_stands_learns_of_other_workers) {
+  need_stepper(t);
+  RaceStage s(t);
+  Instance &i = s.instance;
+  uint64_t epoch = i.epoch();
+  const auto pop = [&] { i.pop(1); };            // which checks that a worker that is given a task is served
+  const auto reuse = [&] {
+    if (i.quiesce(0) < 0) return;                // it sees the pop: the kernel does not reuse such an instance
+    if (!t.check(i.workers({}, {1}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str())) return;
+    i.drain(++epoch);
+    i.push(0, s.one(0));
+    i.push(CONSORT_NONE, s.one(1));
+  };
+  i.drain(CONSORT_NEVER);
+  t.doing("pop, counting its instructions");
+  size_t reused = 0, seen = 0;
+  for (const uint64_t k : s.stepper.points(pop, kSteps)) {
+    if (seen == 8) break;                        // in a row: it is inside for good
+    t.doing("pop of worker 1, stopped before instruction %llu, while the closed instance is quiet, loses worker 1 and is given tasks", big(k));
+    s.stepper.race(k, pop, reuse);
+    if (t.failed()) return;
+    if (i.serves(1)) {
+      ++seen;
+      continue;
+    }
+    seen = 0, ++reused;
+    i.pop_all({0});
+    t.need(s.tasks.count_in() == 0, "%zu tasks do not come out to worker 0 once worker 1 is taken away", s.tasks.count_in());
+    i.drain(CONSORT_NEVER);
+    t.need(i.workers({1}, {}) >= 0, "workers fails: %s", s.plugin.host().failure().c_str());
+  }
+  t.figure("pop: the instance was reused beside it %zu times", reused);
 }
 
 CONFORM_CASE(S, 31, threads, drain_meets_a_push_that_stands) {
