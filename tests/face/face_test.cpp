@@ -232,6 +232,21 @@ TEST_F(Face, Options) {
   EXPECT_THROWS(CONSORT_E_INVAL, "8", (rt.submit({.after = {a, a, a, a, a, a, a, a, a}}, note, 6)));
 }
 
+TEST_F(Face, ModesByTheirNames) {
+  std::vector<int> a(3, 1), b(3, 5);
+  auto x = rt.vector(a), y = rt.vector(b);
+  const consort::Codelet copy{"copy", consort::cpu([](std::span<const int> from, std::span<int> to) {
+                                for (size_t i = 0; i < to.size(); ++i) to[i] = from[i];
+                              })};
+  const consort::Codelet twice{"twice", consort::cpu([](std::span<int> s) { for (int &e : s) e *= 2; })};
+  static_assert(std::is_same_v<decltype(consort::read(x)), decltype(r(x))>);
+  static_assert(std::is_same_v<decltype(consort::write(x)), decltype(w(x))>);
+  static_assert(std::is_same_v<decltype(consort::readwrite(x)), decltype(rw(x))>);
+  rt.submit(copy, consort::read(x), consort::write(y));
+  rt.submit(twice, consort::readwrite(y));
+  EXPECT_EQ(y.read()[2], 2);
+}
+
 TEST_F(Face, TimeLimits) {
   Gate gate;
   const consort::Codelet door{"door", consort::cpu([&] { gate.pass(); })};
@@ -244,7 +259,7 @@ TEST_F(Face, TimeLimits) {
   EXPECT_FALSE(t.done());
   EXPECT_FALSE(t.wait_for(5ms));
   EXPECT_FALSE(g.wait_for(0s));
-  EXPECT_FALSE(rt.wait_all_for(1ms, CONSORT_WAIT_NO_HELP));
+  EXPECT_FALSE(rt.wait_all_for(1ms, consort::Wait::no_help));
   EXPECT_TRUE(rt.wait_for(1h)) << "the default group has nothing";
   EXPECT_THROWS(CONSORT_E_TIMEOUT, "time", x.read(1ms));
   EXPECT_FALSE(t.wait_for(-1s)) << "over already, not for ever";

@@ -12,14 +12,17 @@ TEST(FaceMemory, OverOneMemory) {
   auto x = rt.vector(v, "x");
   const consort::Codelet twice{"twice", consort::cpu([](std::span<int> s) { for (int &e : s) e *= 2; })};
   EXPECT_TRUE(x.valid_in(0));
-  const consort::Prefetch wish = x.prefetch(0, 3);
+  const consort::Prefetch wish = x.prefetch(0, 3, consort::Bring::contents);
   x.wont_use();
   x.write_through({0});
   rt.submit(twice, consort::rw(x));
   x.write_through({});
   rt.wait_all();
   EXPECT_FALSE(wish.cancel()) << "its turn has come long ago";
-  EXPECT_EQ(x.in(0), uint32_t{CONSORT_IN_ROOM | CONSORT_IN_VALID});
+  using consort::Replica;
+  EXPECT_TRUE(x.replica(0) == (Replica::room | Replica::valid)) << x.replica(0).bits();
+  EXPECT_TRUE(x.replica(0).has(Replica::valid));
+  EXPECT_FALSE(x.replica(0).has(Replica::coming));
   EXPECT_EQ(rt.space_use(0).needed_evictions, 0u);
   EXPECT_EQ(rt.link_use(0, 0).bytes, 0u);
   x.unregister();
@@ -61,7 +64,7 @@ TEST(FaceMemory, WhatCannotBeIsThrown) {
   }
   EXPECT_THROW(x.prefetch(99), consort::Error);
   EXPECT_THROW(x.write_through({64}), consort::Error);
-  EXPECT_THROW(x.in(99), consort::Error);
+  EXPECT_THROW(x.replica(99), consort::Error);
   EXPECT_THROW(rt.space_use(99), consort::Error);
 }
 

@@ -6,6 +6,7 @@
 #include <consort/cpp/codelet.hpp>
 #include <consort/cpp/data.hpp>
 #include <consort/cpp/order.hpp>
+#include <consort/cpp/use.hpp>
 
 #include <cstring>
 #include <type_traits>

@@ -1,12 +1,12 @@
-// consort/cpp/data.hpp — Data<V>: a registered datum that a codelet sees as V; Held<V>: the application inside it.
+// consort/cpp/data.hpp — Data<V>: a registered datum that a codelet sees as V.
 //
-// Part of consort.hpp; include that. Both are move-only owners: a Data unregisters in its destructor, a Held
-// releases in its own; neither throws there. Any thread may use a Data; one thread at a time moves or ends it.
+// Part of consort.hpp; include that. A move-only owner: it unregisters in its destructor, which does not throw. Any thread may use a Data; one thread at a time moves or ends it.
 #ifndef CONSORT_CPP_DATA_HPP
 #define CONSORT_CPP_DATA_HPP
 #include <consort/cpp/error.hpp>
+#include <consort/cpp/flags.hpp>
+#include <consort/cpp/held.hpp>
 #include <consort/cpp/layout.hpp>
-#include <consort/memory.h>
 
 #include <initializer_list>
 #include <memory>
@@ -22,31 +22,6 @@ template <class Signature>
 class Codelet;
 
 namespace detail {
-
-class Hold {  // the right that a Held carries
- public:
-  Hold(const Ref &control, consort_hold hold) noexcept : control_(control), hold_(hold) {}
-  Hold(Hold &&other) noexcept
-      : control_(std::move(other.control_)), hold_(std::exchange(other.hold_, consort_hold{})) {}
-  Hold &operator=(Hold &&other) noexcept {
-    if (this != &other) {
-      release();
-      control_ = std::move(other.control_);
-      hold_ = std::exchange(other.hold_, consort_hold{});
-    }
-    return *this;
-  }
-  ~Hold() { release(); }
-  void release() noexcept {
-    consort_runtime *rt = control_.live();
-    if (hold_.id.v && rt) consort_release(rt, hold_);
-    hold_ = consort_hold{};
-  }
-
- private:
-  Ref control_;
-  consort_hold hold_;
-};
 
 // Sizes<V>: the arguments of a datum that is seen as V, of sizes alone: packed, without an address.
 template <class V>
@@ -90,49 +65,6 @@ struct Sizes<Ndim<T>> {
 };
 
 }  // namespace detail
-
-// The view of a datum that the application holds: a span, a matrix, or *held for a variable. While it lives,
-// tasks that would conflict wait. Release as early as you can; waiting for such a task meanwhile never ends.
-template <class V>
-class Held : public V {
- public:
-  Held(V view, detail::Hold hold) noexcept : V(view), hold_(std::move(hold)) {}
-  // Ends the hold before the destructor does. The view is empty from here on.
-  void release() noexcept {
-    static_cast<V &>(*this) = V();
-    hold_.release();
-  }
-
- private:
-  detail::Hold hold_;
-};
-// The value of a variable that the application holds.
-template <class T>
-class Held<T &> {
- public:
-  Held(T &view, detail::Hold hold) noexcept : view_(&view), hold_(std::move(hold)) {}
-  T &operator*() const noexcept { return *view_; }  // The value, until release().
-  T *operator->() const noexcept { return view_; }  // A member of the value, until release().
-  // Ends the hold before the destructor does.
-  void release() noexcept {
-    view_ = nullptr;
-    hold_.release();
-  }
-
- private:
-  T *view_;
-  detail::Hold hold_;
-};
-// The turn at a token: no view, only the right.
-template <>
-class Held<void> {
- public:
-  explicit Held(detail::Hold hold) noexcept : hold_(std::move(hold)) {}
-  void release() noexcept { hold_.release(); }  // Ends the hold before the destructor does.
-
- private:
-  detail::Hold hold_;
-};
 
 // A datum that was asked for ahead of time. A cheap value; it need not be kept.
 class Prefetch {
@@ -259,9 +191,9 @@ class Data {
   void invalidate() { detail::check(consort_invalidate(control_.need(), id_)); }
 
   // In the memories of the machine (memory.h): they change when bytes move, never what a task sees. All wait for nothing.
-  Prefetch prefetch(uint32_t space, int32_t priority = 0, uint32_t flags = 0) const {
+  Prefetch prefetch(uint32_t space, int32_t priority = 0, Flags<Bring> what = {}) const {
     consort_prefetch_id wish{};
-    detail::check(consort_prefetch(control_.need(), id_, space, priority, flags, &wish));
+    detail::check(consort_prefetch(control_.need(), id_, space, priority, what.bits(), &wish));
     return {control_, wish};
   }
   // Says that no task will use it soon: it goes first where room is needed.
@@ -277,14 +209,15 @@ class Data {
     }
     detail::check(consort_data_set_write_through(control_.need(), id_, bits));
   }
-  // CONSORT_IN_* of that space, at this moment.
-  uint32_t in(uint32_t space) const {
+  // What it has in that space, at this moment.
+  Flags<Replica> replica(uint32_t space) const {
     uint32_t bits = 0;
     detail::check(consort_data_in(control_.need(), id_, space, &bits));
-    return bits;
+    return Flags<Replica>::of(bits);
   }
+  [[deprecated("ask replica(space).has(consort::Replica::valid)")]] uint32_t in(uint32_t space) const { return replica(space).bits(); }
   // Whether its contents are in that space, at this moment.
-  bool valid_in(uint32_t space) const { return in(space) & CONSORT_IN_VALID; }
+  bool valid_in(uint32_t space) const { return replica(space).has(Replica::valid); }
   // Throws the first failure that poisoned it, or that kept its contents from coming home; it is unregistered all the same.
   void unregister() {
     consort_runtime *rt = control_.need();
@@ -353,169 +286,6 @@ class Data {
 };
 
 using Token = Data<void>;
-
-// The parts of one plan of a datum, each a datum that tasks use as V (partition.h). Owns the plan: with it the parts'
-// handles die, and the datum has it all again, in order with the tasks. Move-only; waits for nothing.
-template <class V>
-class Parts {
- public:
-  Parts() noexcept = default;
-  Parts(const Parts &) = delete;  // it owns its plan and is not copied: move it, std::move(parts), or pass it by reference
-  Parts &operator=(const Parts &) = delete;
-  Parts(const detail::Ref &control, consort_plan_id plan, std::string name = {})
-      : control_(control), plan_(plan), name_(std::move(name)) {
-    const auto n = consort_plan_parts(control_.need(), plan_, nullptr, 0);
-    if (n < 0) detail::raise(static_cast<consort_status>(n));
-    std::vector<consort_data_id> ids(static_cast<std::size_t>(n));
-    consort_plan_parts(control_.need(), plan_, ids.data(), static_cast<uint32_t>(n));
-    for (const consort_data_id id : ids) parts_.emplace_back(control_, id);
-  }
-  Parts(Parts &&other) noexcept
-      : control_(std::move(other.control_)),
-        plan_(std::exchange(other.plan_, consort_plan_id{})),
-        name_(std::move(other.name_)),
-        parts_(std::move(other.parts_)) {}
-  Parts &operator=(Parts &&other) noexcept {
-    if (this != &other) {
-      destroy();
-      control_ = std::move(other.control_);
-      plan_ = std::exchange(other.plan_, consort_plan_id{});
-      name_ = std::move(other.name_);
-      parts_ = std::move(other.parts_);
-    }
-    return *this;
-  }
-  ~Parts() { destroy(); }
-
-  consort_plan_id id() const noexcept { return plan_; }  // The handle of the plan, for the C API.
-  std::size_t size() const noexcept { return parts_.size(); }  // How many parts.
-  // Part number i, from 0. Throws Error (E_INVAL) where there is none.
-  const Data<V> &operator[](std::size_t i) const {
-    if (i >= parts_.size()) [[unlikely]] refuse(i);
-    return parts_[i];
-  }
-  auto begin() const noexcept { return parts_.begin(); }  // The first part.
-  auto end() const noexcept { return parts_.end(); }  // Behind the last part.
-
- private:
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(std::size_t i) const {
-    detail::raise(CONSORT_E_INVAL, ("part " + std::to_string(i) + " of the plan \"" + name_ + "\" does not exist: there are " +
-                                    std::to_string(parts_.size()) + ", numbered from 0").c_str());
-  }
-  void destroy() noexcept {
-    consort_runtime *rt = control_.live();
-    if (plan_.v && rt) consort_plan_destroy(rt, plan_);  // the handles are stale from here on
-    plan_ = {};
-    parts_.clear();
-  }
-  detail::Ref control_;
-  consort_plan_id plan_{};
-  std::string name_;  // of the filter
-  std::vector<Data<V>> parts_;
-};
-template <class V>
-template <class Part, class Params>
-Parts<Part> Data<V>::plan(const char *filter, const Params &params, uint32_t flags) const {
-  if constexpr (std::is_integral_v<Params>) {
-    if (!std::in_range<uint32_t>(params))
-      detail::raise(CONSORT_E_INVAL, ("plan(\"" + std::string(filter) + "\", " + std::to_string(params) +
-                                      "): a number of parts is from 1 to 4294967295").c_str());
-    return plan<Part>(filter, consort_split{static_cast<uint32_t>(params), 0}, flags);
-  } else {
-    static_assert(std::is_class_v<Params> && std::is_trivially_copyable_v<Params>,
-                  "plan(): give the filter's parameters as their struct of consort/layouts.h (consort_split{4, 0}), or a number of parts");
-    return make_plan<Part>(filter, &params, sizeof params, flags);
-  }
-}
-template <class V>
-template <class Part>
-Parts<Part> Data<V>::plan(const char *filter, consort_split params, uint32_t flags) const {
-  return make_plan<Part>(filter, &params, sizeof params, flags);
-}
-template <class V>
-template <class Part>
-Parts<Part> Data<V>::make_plan(const char *filter, const void *params, uint64_t bytes, uint32_t flags) const {
-  consort_plan_desc d = CONSORT_PLAN_INIT;
-  d.flags = flags;
-  d.filter = filter;
-  d.params = params;
-  d.params_bytes = bytes;
-  consort_plan_id id{};
-  detail::check(consort_plan_create(control_.need(), id_, &d, &id));
-  return Parts<Part>(control_, id, filter);
-}
-
-namespace detail {
-template <class T>
-concept Datum = requires(const T &x) { []<class V>(const Data<V> &) {}(x); };
-template <class T>
-inline constexpr bool never = false;
-struct NoUse {};  // of something that is no datum; refused where it was made
-}  // namespace detail
-
-// How a submission names a datum: r(x), w(x), rw(x), scratch(x); commute(x): as rw(x), one at a time, in any order;
-// redux(x): adds to a copy of its own, see set_reduction(); redux_fixed(x): with the same bits every time.
-template <class V, uint32_t Mode>
-struct Use {
-  consort_data_id data;
-  const detail::Control *home;
-};
-// The task reads x.
-template <class V>
-Use<V, CONSORT_M_R> r(const Data<V> &x) noexcept { return {x.id(), x.home()}; }
-// The task overwrites x: its contents before are not brought.
-template <class V>
-Use<V, CONSORT_M_W> w(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "w(x): x was registered as const, nobody may write it");
-  return {x.id(), x.home()};
-}
-// The task reads and writes x.
-template <class V>
-Use<V, CONSORT_M_RW> rw(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "rw(x): x was registered as const, nobody may write it");
-  return {x.id(), x.home()};
-}
-// The task gets memory of x's size for itself alone: undefined at its start, dropped at its end.
-template <class V>
-Use<V, CONSORT_M_SCRATCH> scratch(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "scratch(x): x was registered as const, nobody may write it");
-  return {x.id(), x.home()};
-}
-// The task reads and writes x; tasks that say so run one at a time, in any order.
-template <class V>
-Use<V, CONSORT_M_RW | CONSORT_M_COMMUTE> commute(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "commute(x): x was registered as const, nobody may write it");
-  return {x.id(), x.home()};
-}
-// The task adds to a copy of its own; the copies are united before the next task that reads x.
-template <class V>
-Use<V, CONSORT_M_REDUX> redux(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "redux(x): x was registered as const, nobody may write it");
-  return {x.id(), x.home()};
-}
-// As redux(), united in one fixed order: the same bits every time.
-template <class V>
-Use<V, CONSORT_M_REDUX | CONSORT_M_FIXED_TREE> redux_fixed(const Data<V> &x) noexcept {
-  static_assert(!detail::Layout<V>::is_const, "redux_fixed(x): x was registered as const, nobody may write it");
-  return {x.id(), x.home()};
-}
-
-// What is no datum: a vector, a pointer, a number.
-#define CONSORT_NEEDS_A_DATUM(name)                                                                              \
-  template <class T>                                                                                             \
-    requires(!detail::Datum<T>)                                                                                  \
-  detail::NoUse name(const T &) noexcept {                                                                        \
-    static_assert(detail::never<T>, #name "(x): x is no datum; register it first, auto x = rt.vector(v), and give " #name "(x)"); \
-    return {};                                                                                                   \
-  }
-CONSORT_NEEDS_A_DATUM(r)
-CONSORT_NEEDS_A_DATUM(w)
-CONSORT_NEEDS_A_DATUM(rw)
-CONSORT_NEEDS_A_DATUM(scratch)
-CONSORT_NEEDS_A_DATUM(commute)
-CONSORT_NEEDS_A_DATUM(redux)
-CONSORT_NEEDS_A_DATUM(redux_fixed)
-#undef CONSORT_NEEDS_A_DATUM
 
 }  // namespace consort::inline face
 #endif

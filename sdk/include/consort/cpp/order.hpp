@@ -39,12 +39,12 @@ class Tag {
   // Whether it is reached, at this moment.
   bool reached() const { return detail::check(consort_tag_state(control_.need(), number_)) == CONSORT_OK; }
   // Throws what made the task fail that reached it.
-  void wait(uint32_t flags = 0) const {
-    detail::check(consort_tag_wait(control_.need(), &number_, 1, CONSORT_FOREVER, flags));
+  void wait(Flags<Wait> how = {}) const {
+    detail::check(consort_tag_wait(control_.need(), &number_, 1, CONSORT_FOREVER, how.bits()));
   }
   // True: it was reached in time. False: time ran out.
-  bool wait_for(Timeout timeout, uint32_t flags = 0) const {
-    return detail::in_time(consort_tag_wait(control_.need(), &number_, 1, timeout.ns(), flags));
+  bool wait_for(Timeout timeout, Flags<Wait> how = {}) const {
+    return detail::in_time(consort_tag_wait(control_.need(), &number_, 1, timeout.ns(), how.bits()));
   }
 
  private:

@@ -17,6 +17,7 @@ namespace consort::inline face {
 
 namespace detail {
 
+class Submitter;
 // What few tasks have, on its way into the kernel. The hooks are ours again where the submission is refused.
 struct InOrder {
   consort_task_more more = CONSORT_TASK_MORE_INIT;
@@ -53,7 +54,7 @@ class Submission {
   Submission() noexcept = default;  // of no runtime: submit_list() refuses it
 
  private:
-  friend class Runtime;
+  friend class detail::Submitter;
   void keep(const consort_use *uses, uint32_t nuses, const consort_arg *args, uint32_t nargs) {
     uses_.assign(uses, uses + nuses);
     args_.assign(args, args + nargs);

@@ -5,6 +5,7 @@
 #ifndef CONSORT_CPP_TASK_HPP
 #define CONSORT_CPP_TASK_HPP
 #include <consort/cpp/error.hpp>
+#include <consort/cpp/flags.hpp>
 
 #include <initializer_list>
 #include <memory>
@@ -30,11 +31,11 @@ class Task {
   Task(consort_runtime *rt, consort_task_id id) noexcept : rt_(rt), id_(id) {}
 
   consort_task_id id() const noexcept { return id_; }  // The handle, for the C API.
-  // Throws what made the task fail. Outside any task the waiting thread works meanwhile, unless flags say not to.
-  void wait(uint32_t flags = 0) const { detail::check(consort_task_wait(rt_, id_, CONSORT_FOREVER, flags)); }
+  // Throws what made the task fail. Outside any task the waiting thread works meanwhile, unless `how` says not to.
+  void wait(Flags<Wait> how = {}) const { detail::check(consort_task_wait(rt_, id_, CONSORT_FOREVER, how.bits())); }
   // True: it ended well in time. False: time ran out. Throws what made it fail.
-  bool wait_for(Timeout timeout, uint32_t flags = 0) const {
-    return detail::in_time(consort_task_wait(rt_, id_, timeout.ns(), flags));
+  bool wait_for(Timeout timeout, Flags<Wait> how = {}) const {
+    return detail::in_time(consort_task_wait(rt_, id_, timeout.ns(), how.bits()));
   }
   // Whether it has ended, well or not.
   bool done() const { return detail::check(consort_task_state(rt_, id_)) == CONSORT_OK; }
@@ -73,10 +74,10 @@ class Group {
 
   consort_group_id id() const noexcept { return id_; }  // The handle, for the C API.
   // Throws the first failure since the last wait, which this collects.
-  void wait(uint32_t flags = 0) { detail::check(consort_group_wait(control_.need(), id_, CONSORT_FOREVER, flags)); }
+  void wait(Flags<Wait> how = {}) { detail::check(consort_group_wait(control_.need(), id_, CONSORT_FOREVER, how.bits())); }
   // True: its tasks have ended well in time. False: time ran out. Throws the first failure.
-  bool wait_for(Timeout timeout, uint32_t flags = 0) {
-    return detail::in_time(consort_group_wait(control_.need(), id_, timeout.ns(), flags));
+  bool wait_for(Timeout timeout, Flags<Wait> how = {}) {
+    return detail::in_time(consort_group_wait(control_.need(), id_, timeout.ns(), how.bits()));
   }
   // Cancels its pending tasks; later submissions run.
   void cancel() { detail::check(consort_group_cancel(control_.need(), id_)); }
