@@ -18,12 +18,13 @@ struct Together {
   std::string failure;
   std::vector<std::vector<uint32_t>> workers{3};  // of cores, of the GPU driver, of OpenCL
 
-  Together(const Vendor &v, const char *policy) {
+  Together(const Vendor &v, const char *policy, const char *samples = "10") {
     const std::string name = v.driver, drivers = "cpu,opencl," + name, library = name + ".library", compiler = name + ".compiler";
     consort_runtime *started = nullptr;
     const Pairs pairs = {{"drivers", drivers.c_str()}, {library.c_str(), v.library}, {compiler.c_str(), v.compiler},
                          {"cpu.topology", kFourCores}, {"cpu.workers", "2"}, {"opencl.types", "cpu"}, {"opencl.platforms", "portable"},
-                         {"scheduler", policy}, {"keep_models", "no"}, {"log", "error"}};
+                         {"scheduler", policy}, {"calibrate_samples", samples},
+                         {"keep_models", "no"}, {"log", "error"}};
     if (start(pairs, &started) < 0) {
       failure = consort_error();
       return;
@@ -47,31 +48,43 @@ struct Together {
     need(consort_get_worker(*rt, w, &i), "worker");
     return i;
   }
+  // "scale" for all three; a core sleeps as well.
+  consort_codelet_id scale(const Vendor &v, std::chrono::milliseconds on_core) {
+    core_ = [on_core](const consort_call &c) {
+      for (uint64_t i = 0; i < vec(c, 0).n; ++i) pointer<float>(c, 0)[i] *= value<float>(c, 0);
+      std::this_thread::sleep_for(on_core);
+      return CONSORT_OK;
+    };
+    const consort_impl impls[] = {{"cpu", run_body, &core_, nullptr, nullptr, nullptr, nullptr, 0},
+                                  {v.driver, nullptr, nullptr, nullptr, v.format, kKernels, "scale", 0},
+                                  {"opencl", nullptr, nullptr, nullptr, "cl", kText, "scale", 0}};
+    return codelet_of(*rt, "scale", impls);
+  }
   uint64_t ran(size_t kind) const {
     uint64_t n = 0;
     for (const uint32_t w : workers[kind]) n += worker(w).tasks;
     return n;
   }
+
+ private:
+  Body core_;
 };
+
+// Of the platform that PoCL offers.
+void set_environment() {
+  setenv("POCL_DEVICES", "pthread", 0);
+  setenv("POCL_MEMORY_LIMIT", "1", 0);  // GiB
+}
 
 TEST_P(OpenClBeside, EachClassTakesItsShareUnderEachPolicy) {
   CONSORT_NEEDS_DOUBLE;
-  setenv("POCL_DEVICES", "pthread", 0);
-  setenv("POCL_MEMORY_LIMIT", "1", 0);  // GiB
+  set_environment();
   for (const char *policy : {"eager", "lws", "dmda"}) {
     SCOPED_TRACE(policy);
     Together t(GetParam(), policy);
     if (!t.failure.empty()) GTEST_SKIP() << t.failure;
     ASSERT_EQ(t.workers[1].size(), 2u);
-    Body on_core = [](const consort_call &c) {
-      for (uint64_t i = 0; i < vec(c, 0).n; ++i) pointer<float>(c, 0)[i] *= value<float>(c, 0);
-      std::this_thread::sleep_for(2ms);  // the devices have time to take theirs
-      return CONSORT_OK;
-    };
-    const consort_impl impls[] = {{"cpu", run_body, &on_core, nullptr, nullptr, nullptr, nullptr, 0},
-                                  {GetParam().driver, nullptr, nullptr, nullptr, GetParam().format, kKernels, "scale", 0},
-                                  {"opencl", nullptr, nullptr, nullptr, "cl", kText, "scale", 0}};
-    const auto scale = codelet_of(*t.rt, "scale", impls);
+    const auto scale = t.scale(GetParam(), 2ms);  // the devices have time to take theirs
     constexpr size_t kData = 48, kEach = 5;
     std::vector<std::vector<float>> v(kData, std::vector<float>(256, 1));
     std::vector<consort_data_id> x;
@@ -91,6 +104,34 @@ TEST_P(OpenClBeside, EachClassTakesItsShareUnderEachPolicy) {
     for (const auto &one : v)
       for (const float e : one) ASSERT_EQ(e, rounds % 2 ? 0.25f : 1.f);
   }
+}
+
+// Models know how long kernels take, microseconds here, and not what a launch costs the host. All that is known ends sooner on
+// the devices than one task on a core: cores take what measures them, and then no more.
+TEST_P(OpenClBeside, HeteroprioLeavesToDevicesWhatDelaysTheEndOnCores) {
+  CONSORT_NEEDS_DOUBLE;
+  set_environment();
+  Together t(GetParam(), "heteroprio", "3");
+  if (!t.failure.empty()) GTEST_SKIP() << t.failure;
+  const auto scale = t.scale(GetParam(), 20ms);
+  std::vector<std::vector<float>> v(16, std::vector<float>(256, 1));
+  std::vector<consort_data_id> x;
+  for (auto &one : v) x.push_back(vector_of(*t.rt, one.data(), one.size(), sizeof(float)));
+  int rounds = 0;
+  const auto round = [&] {
+    for (const auto d : x) Desc(scale).rw(d).arg(rounds % 2 ? 4.f : 0.25f).must(*t.rt);
+    need(consort_wait_all(*t.rt, kLong, CONSORT_WAIT_NO_HELP), "wait");
+    ++rounds;
+  };
+  const auto before = std::chrono::steady_clock::now();
+  while ((t.ran(0) < 3 || t.ran(1) < 3 || t.ran(2) < 3) && std::chrono::steady_clock::now() - before < 60s * kSlow) round();
+  const uint64_t measured = t.ran(0);
+  EXPECT_GE(measured, 3u);
+  EXPECT_LE(measured, 3u + 2 * 2) << "those that two cores had begun by then";
+  for (int more = 0; more < 20; ++more) round();
+  EXPECT_EQ(t.ran(0), measured);
+  EXPECT_EQ(t.ran(0) + t.ran(1) + t.ran(2), x.size() * static_cast<size_t>(rounds)) << "each task once";
+  for (const auto d : x) ASSERT_OK(consort_unregister(*t.rt, d));
 }
 
 CONSORT_GPU_VENDORS(OpenClBeside);
