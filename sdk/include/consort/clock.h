@@ -1,5 +1,5 @@
-/* consort/clock.h — the time that a runtime goes by: the system's monotonic clock or, in virtual time, that of the
- * simulated machine, which begins at 0 and goes on only while somebody waits. */
+/* consort/clock.h — the runtime's clock: the system's monotonic clock or, in virtual time, the clock of the simulated machine, which
+ * starts at 0 and advances only during waits. */
 #ifndef CONSORT_CLOCK_H
 #define CONSORT_CLOCK_H
 #include "consort.h"
@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/* ns. The difference of two answers is how long something took, in the same time as a codelet's host->now(). */
+/* Writes the time in ns. Differences are durations on the same clock as a codelet's host->now(). */
 CONSORT_API consort_status consort_now(consort_runtime *rt, uint64_t *ns);
 
 #ifdef __cplusplus

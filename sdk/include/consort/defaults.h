@@ -1,5 +1,5 @@
-/* consort/defaults.h — what a runtime takes where nobody said anything. Names of plugins stand here and not in the
- * kernel, which knows none; a site that builds its own SDK may define others first. */
+/* consort/defaults.h — defaults of settings that name plugins. They are defined here because the kernel names no plugin. A site that
+ * builds its own SDK may define others first. */
 #ifndef CONSORT_DEFAULTS_H
 #define CONSORT_DEFAULTS_H
 

@@ -1,18 +1,17 @@
-/* consort/layer.h — what stands between the host and other plugins. The setting `layers` names layers; each driver,
- * scheduler, interface, transport and report that starts is shown to them, the last named first, and what a layer
- * answers takes its place: the first named is outermost. Where none is named nothing is done, and no call goes a longer
- * way. A layer forwards what it does not want to change. What that asks of it:
- *  - Its plugin has the kind, name, version, flags and ABI version of inner, and inner's parameters. Its table has
- *    inner's flags and data, and NULL where inner has NULL: a hook that is there is called.
- *  - A table is understood by its version: where CONSORT_ABI_OK() does not hold between inner->abi_* and the header that
- *    the layer was built with, or inner is of a kind that it does not know, it answers inner.
- *  - Handles that it gives out are its own, and it calls inner with inner's. What plugin->get() answers takes handles,
- *    too: a layer answers its own table for an extension that it knows, and NULL for one that it does not.
- *  - Tokens stay as they are: tickets name queues by them.
- *  - inner's functions may get a copy of the host's table in which functions are replaced. It keeps `ctx`; a replaced
- *    function calls the original with the original table. Tables from host->get() take any table with that ctx.
- *  - Functions keep their thread tags. Those of inner are called by the thread that came.
- * Functions that get no handle (init, all of an interface) can tell whose they are by being several. */
+/* consort/layer.h — a layer wraps other plugins. The setting `layers` names layers; each driver, scheduler, interface, transport and
+ * report that starts is passed to them, the last named first, and the plugin that a layer returns takes its place: the first named
+ * is outermost. Without layers no call takes an extra step. A layer forwards all calls that it does not change. Its obligations:
+ *  - Its plugin has the kind, name, version, flags, ABI version and parameters of inner. Its table has inner's flags and data, and
+ *    NULL where inner has NULL: the kernel calls every hook that is not NULL.
+ *  - A table is read by its version: if CONSORT_ABI_OK() fails between inner->abi_* and the header that the layer was built with, or
+ *    the layer does not know inner's kind, it returns inner.
+ *  - Handles that it returns are its own, and it calls inner with inner's. Tables from plugin->get() take handles too: a layer
+ *    returns its own table for an extension that it knows, and NULL for any other.
+ *  - Tokens stay unchanged: tickets name queues by them.
+ *  - inner's functions may get a copy of the host's table with replaced functions. The copy keeps `ctx`; a replaced
+ *    function calls the original with the original table. Tables from host->get() accept any table with that ctx.
+ *  - Functions keep their thread tags. inner's functions are called on the calling thread.
+ * A function without a handle (init, all of an interface) identifies its plugin by existing once per wrapped plugin. */
 #ifndef CONSORT_LAYER_H
 #define CONSORT_LAYER_H
 #include "plugin.h"
@@ -25,10 +24,11 @@ extern "C" {
 typedef struct consort_layer_ops {
   uint32_t size, flags;      /* flags: none yet, 0 */
   /* [control] Before inner's init(). of: the host's table that inner will get, good for log(), fail() and param() of
-   * inner's parameters. inner: as the host knows it, with a table of the host's size in which what is mandatory is not
-   * NULL. Answers what is to stand in its place, or inner itself; NULL: it cannot, why is told by of->fail, and inner
-   * does not start. inner is good until the layer's fini() returns, and so is the answer. Every plugin's fini() comes
-   * before the layer's. A plugin that does not become quiet gets none, nor then do the layers: quiesce() alone. */
+  /* [control] Called before inner's init(). of: the host table that inner will get; supports log(), fail() and param() of inner's
+   * parameters. inner: the plugin as the host knows it, with a table of the host's size in which mandatory functions are not NULL.
+   * Returns the plugin that replaces inner, or inner itself. Returns NULL on failure, with the reason by of->fail; then inner does
+   * not start. inner and the returned plugin are valid until the layer's fini() returns. Every plugin's fini() precedes the layer's.
+   * If a plugin fails to quiesce, neither its fini() nor those of the layers are called, only quiesce(). */
   const consort_plugin *(*wrap)(void *self, const consort_host *of, const consort_plugin *inner);
 } consort_layer_ops;
 

@@ -69,8 +69,8 @@ CONSORT_FROZEN(consort_ndim_view, 160);
 typedef struct consort_void_view { uint64_t nothing; } consort_void_view;
 CONSORT_FROZEN(consort_void_view, 8);
 
-/* -- parameters of the partitions. `axis` is a dimension, 0 the fastest. Bad ones (no parts, no such axis, sizes that do
- * not sum up) make a plan of no parts, which is refused. Which layout has which filter stands in its README:
+/* -- parameters of the partitions. `axis` is a dimension, 0 the fastest. Invalid ones (no parts, no such axis, sizes that do
+ * not sum up) make a plan of no parts, which is refused. The README of each layout lists its filters:
  *   "blocks"   consort_split  pieces that differ by one element (line, plane) at most, the larger first; some are empty
  *                             where there are more parts than elements. "rows" (bands of lines) and "cols" (of
  *                             columns) of a matrix are this along axis 1 and 0, whatever `axis` says
@@ -79,7 +79,7 @@ CONSORT_FROZEN(consort_void_view, 8);
  *   "halves"   none           two pieces along the slowest dimension
  *   "tiles"    consort_tiles (matrix), consort_grid (above): "blocks" along all axes at once; the number of a tile
  *                             counts along the fastest axis first: tile j * x + i of a matrix is column i, line j
- *   "overlap"  consort_halo   "blocks" and a border around each: pieces share elements, so nobody may write them
+ *   "overlap"  consort_halo   "blocks" and a border around each: pieces share elements, so no task may write them
  *   "slices"   consort_slices one piece for each index along axis, of the layout with one dimension less
  *   "ndim_cyclic", "ndim_slices"  the same for every axis, also the fastest: pieces are "ndim" -- */
 typedef struct consort_split { uint32_t parts, axis; } consort_split;
@@ -88,8 +88,8 @@ typedef struct consort_tiles { uint32_t x, y; } consort_tiles; /* x bands of col
 CONSORT_FROZEN(consort_tiles, 8);
 typedef struct consort_grid { uint32_t parts[CONSORT_NDIM_MAX]; } consort_grid; /* along each axis; entries beyond the last axis are not read */
 CONSORT_FROZEN(consort_grid, 32);
-/* Each piece reaches `width` further on both sides, as far as there is anything. HALO_RIM: the datum's own outermost
- * `width` elements are border, the pieces' cores divide what lies between; so all borders are of full width. */
+/* Each piece extends by `width` on both sides, clipped to the datum. HALO_RIM: the datum's own outermost `width` elements are
+ * border, and the pieces' cores divide the rest; so all borders have full width. */
 enum { CONSORT_HALO_RIM = 1 << 0 };
 typedef struct consort_halo { uint32_t parts, axis, width, flags; } consort_halo;
 CONSORT_FROZEN(consort_halo, 16);

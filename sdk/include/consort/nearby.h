@@ -1,8 +1,8 @@
-/* consort/nearby.h — an optional extension of drivers: which units of a device lie close together.
+/* consort/nearby.h — an optional extension of drivers: sets of units that share hardware (a cache, a memory, a socket).
  *
- * Of these sets the kernel makes teams, whose members work on one task together (teams.h): those of units that it calls itself
- * (CONSORT_UNIT_INLINE), and of those that say CONSORT_UNIT_TEAMS. Got by plugin->get(self, CONSORT_NEARBY_ID): a table that lives as long as the plugin's instance, or NULL.
- * Sets are nested in one another or have nothing in common: what shares a cache, a memory, a socket, the machine. */
+ * The kernel builds teams from these sets; a team's members work on one task together (teams.h). It uses sets of units that it calls
+ * itself (CONSORT_UNIT_INLINE) or that have CONSORT_UNIT_TEAMS. plugin->get(self, CONSORT_NEARBY_ID) returns the table, valid as long as
+ * the plugin's instance, or NULL. Two sets are nested or disjoint. */
 #ifndef CONSORT_NEARBY_H
 #define CONSORT_NEARBY_H
 #include "driver.h"
@@ -14,8 +14,8 @@ extern "C" {
 
 typedef struct consort_nearby {
   uint32_t size, reserved;
-  uint32_t (*set)(void *dev, uint32_t i, uint32_t *units, uint32_t max); /* [control] the i-th, as many of its units (the i of unit()) as max
-                                                                            takes, ascending; returns how many it has, 0: there are no more */
+  uint32_t (*set)(void *dev, uint32_t i, uint32_t *units, uint32_t max); /* [control] writes up to max units (the i of unit()) of the i-th set,
+                                                                            ascending; returns the size of the set, 0: no such set */
 } consort_nearby;
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
-/* consort/samples.h — an optional extension of interfaces: data by which `consort conform` can judge them.
+/* consort/samples.h — an optional extension of interfaces: sample data for `consort conform`.
  *
- * Only an interface knows what its registration arguments are. The kit knows those of layouts.h and sparse.h; of any other
- * interface the cases that need a datum are "unsupported" until it says, by this table, what some data of its kind are.
- * Got by plugin->get(self, CONSORT_SAMPLES_ID): a table that lives as long as the plugin's instance, or NULL. No runtime asks
- * for it. The more unlike the samples are (sizes of 0 and 1, odd ones, gaps between elements), the more is looked at. */
+ * Only an interface knows its registration arguments. The kit knows those of layouts.h and sparse.h. For any other interface, cases that
+ * need a datum are "unsupported" without this table. plugin->get(self, CONSORT_SAMPLES_ID) returns the table, valid as long as the
+ * plugin's instance, or NULL. No runtime asks for it. Diverse samples (sizes of 0 and 1, odd ones, gaps between elements) increase
+ * coverage. */
 #ifndef CONSORT_SAMPLES_H
 #define CONSORT_SAMPLES_H
 #include "interface.h"
@@ -15,13 +15,13 @@ extern "C" {
 
 typedef struct consort_samples {
   uint32_t size, reserved;
-  /* [control] Writes the registration arguments of sample i, at most max bytes, and answers how many they are; 0: there are no
-   * more. Home addresses lie within the `room` bytes at memory, which is aligned to 64 and holds random bytes: contents that a
-   * datum cannot do without are written there. memory NULL: the same datum without a home. What sample i is depends on i
-   * alone. 16 KiB are there and 1 KiB for arguments; more than 64 samples are not asked for. */
+  /* [control] Writes the registration arguments of sample i, at most max bytes, and returns their size; 0: no such sample.
+   * Home addresses lie within the `room` bytes at memory, which is aligned to 64 and holds random bytes; the function writes
+   * contents that the datum requires. memory NULL: the same datum without a home. A sample depends on i
+   * alone. The kit offers 16 KiB of memory and 1 KiB for arguments, and uses at most 64 samples. */
   uint64_t (*args)(void *self, uint32_t i, void *memory, uint64_t room, void *args, uint64_t max);
-  /* [control] optional: writes the k-th parameters for a filter of ops->filters on sample i, their list included, at most max
-   * bytes, and answers how many they are; 0: there are no more. A filter without parameters is tried without being asked for. */
+  /* [control] optional: writes the k-th parameters for a filter of ops->filters on sample i, with their list, at most max
+   * bytes, and returns their size; 0: no such parameters. Not called for a filter without parameters. */
   uint64_t (*params)(void *self, uint32_t i, uint32_t filter, uint32_t k, void *params, uint64_t max);
 } consort_samples;
 
