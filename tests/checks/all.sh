@@ -146,6 +146,7 @@ else
   [ -n "$full" ] && stage "aarch64" tests/checks/aarch64.sh
   [ -n "$full" ] && stage "fuzz" fuzz
   [ -n "$full" ] && stage "docs site" tests/checks/docs_site.py
+  [ -n "$full" ] && stage "package" tests/checks/package.sh --build
 fi
 
 [ ${#summary[@]} -gt 0 ] || { echo "no stage here is called \"$only\"; some are in --all or --full alone" >&2; exit 2; }
