@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the documentation as a site that works from the file system: build.py [--out FOLDER]   (build/docs)
 
-Pages: docs/**/*.md, README.md, CONTRIBUTING.md, SECURITY.md and the README.md of each plugin and example, whose links
+Pages: docs/**/*.md, README.md, CHANGELOG.md, CONTRIBUTING.md, SECURITY.md and the README.md of each plugin and example, whose links
 are turned into those of the site; the reference of the headers (reference.py, by doxygen). Sphinx makes them HTML. The
 navigation is docs/README.md: a heading is a group, a link of its lists a page. Fails on a warning of doxygen or Sphinx,
 and on a public function or type of a header without a comment."""
@@ -32,7 +32,7 @@ ABI = ('plugin', 'driver', 'interface', 'scheduler', 'transport', 'report', 'lay
 def pages():
     """{file of the repository: its page in the site}"""
     found = {}
-    for file in [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md']:
+    for file in [ROOT / name for name in ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md')]:
         found[file] = file.stem.lower()
     for file in sorted((ROOT / 'docs').rglob('*.md')):
         name = str(file.relative_to(ROOT / 'docs').with_suffix(''))
@@ -74,8 +74,10 @@ class Pages:
 
         def link(found):
             path, _, anchor = found.group(1).partition('#')
-            if re.match(r'[a-z]+:', path) or not path or path.endswith('.svg'):
+            if re.match(r'[a-z]+:', path) or not path:
                 return found.group()
+            if path.endswith('.svg'):  # all of docs/*.svg lie beside the first page
+                return f']({os.path.relpath(os.path.basename(path), os.path.dirname(page) or ".")})'
             to = self.target((file.parent / path).resolve())
             way = os.path.relpath(to + '.md', os.path.dirname(page) or '.')
             return f']({way}#{anchor})' if anchor else f']({way})'

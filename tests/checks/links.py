@@ -22,7 +22,7 @@ def anchors(text):
 
 
 def main():
-    pages = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+    pages = [ROOT / 'README.md', ROOT / 'CHANGELOG.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').rglob('*.md'))]
     pages = [p for p in pages if ROOT / 'docs/man' not in p.parents]
     wrong, reached = [], {ROOT / 'README.md'}
     leads = {}
