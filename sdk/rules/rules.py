@@ -9,6 +9,7 @@ An entry of a file is [NUMBER] with rule, why, fix (plain words, whole sentences
 need be seconds (that one case may take), case = "none: why", or dead = "why". Numbers are never used again."""
 import re
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -64,19 +65,24 @@ def table(target):
     Path(target).write_text('\n'.join(lines) + '\n')
 
 
+def filled(text):
+    return textwrap.fill(' '.join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
+
+
 def page(kind):
     out = [f'# The rules that {ABOUT[kind]}', '',
-           f'Made from `sdk/rules/{kind}.toml` by `sdk/rules/rules.py pages`. `consort conform FILE.so` asks a plugin for them and names in a '
-           'failure the one that it breaks ([conform.md](../conform.md)). An id never changes its meaning.', '']
+           filled(f'Made from `sdk/rules/{kind}.toml` by `sdk/rules/rules.py pages`. `consort conform FILE.so` asks a plugin '
+                  'for them and names in a failure the one that it breaks ([conform.md](../conform.md)). An id never changes '
+                  'its meaning.'), '']
     for r in read(kind):
         if 'dead' in r:
-            out += [f'## {r["id"]} (no more)', '', r['dead'].strip(), '']
+            out += [f'## {r["id"]} (no more)', '', filled(r['dead']), '']
             continue
         notes = [r['group'], f'from level {r["level"]} on']
         if 'case' in r:
             notes.append('not asked by a case, ' + r['case'].removeprefix('none: '))
-        out += [f'## {r["id"]}', '', f'**{" ".join(r["rule"].split())}** ({"; ".join(notes)})', '',
-                f'Why: {" ".join(r["why"].split())}', '', f'How to fix it: {" ".join(r["fix"].split())}', '']
+        out += [f'## {r["id"]}', '', filled(f'**{r["rule"].strip()}** ({"; ".join(notes)})'), '',
+                filled(f'Why: {r["why"]}'), '', filled(f'How to fix it: {r["fix"]}'), '']
     return '\n'.join(out)
 
 
