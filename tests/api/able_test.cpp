@@ -35,17 +35,17 @@ consort_codelet_id asking(consort_runtime *rt, Ask *ask, std::vector<Body> &bodi
   return id;
 }
 
-class Able : public ::testing::TestWithParam<const char *> {
+class Eligibility : public ::testing::TestWithParam<const char *> {
  protected:
   Pairs pairs(const char *workers, const char *pump = "threads") const {
     return {{"cpu.topology", kFourCores}, {"workers", workers}, {"scheduler", GetParam()}, {"pump", pump}};
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Able, ::testing::Values("lws", "eager", "prio", "ws", "random"),
+INSTANTIATE_TEST_SUITE_P(All, Eligibility, ::testing::Values("lws", "eager", "prio", "ws", "random"),
                          [](const auto &i) { return std::string(i.param); });
 
 // COD-14: the data and priorities go on as usual; only workers that can run it do.
-TEST_P(Able, OnlyWorkersThatCan) {
+TEST_P(Eligibility, TasksRunOnlyOnEligibleWorkers) {
   for (const char *pump : {"threads", "manual"}) {
     Rt rt(pairs("4", pump));
     std::atomic<int> wrong{0}, ran{0};
@@ -74,7 +74,7 @@ TEST_P(Able, OnlyWorkersThatCan) {
 }
 
 // COD-15: of several implementations of one class the first that can; which may depend on worker and task.
-TEST_P(Able, TheFirstImplementationThatCan) {
+TEST_P(Eligibility, PicksTheFirstEligibleImplementation) {
   Rt rt(pairs("2"));
   std::atomic<int> by[3] = {};
   std::vector<Body> bodies;
@@ -94,7 +94,7 @@ TEST_P(Able, TheFirstImplementationThatCan) {
   EXPECT_GE(ran[0], 5u);
 }
 
-TEST_P(Able, WhatNobodyCanRunIsRefused) {
+TEST_P(Eligibility, RefusesTasksWithoutAnEligibleWorker) {
   Rt rt(pairs("2"));
   std::atomic<bool> open{false};
   std::vector<Body> bodies = {[](const consort_call &) { return CONSORT_OK; }};
@@ -117,7 +117,7 @@ TEST_P(Able, WhatNobodyCanRunIsRefused) {
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_wait_all(rt, kLong, 0), "too late");
 }
 
-TEST(AbleRules, AQuestionMayNotChangeTheSchedulerNorWaitNorThrow) {
+TEST(EligibilityRules, PredicateMayNotSwapWaitOrThrow) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}});
   std::atomic<int> wrong{0};
   std::vector<Body> bodies = {[](const consort_call &) { return CONSORT_OK; }};
@@ -137,7 +137,7 @@ TEST(AbleRules, AQuestionMayNotChangeTheSchedulerNorWaitNorThrow) {
   EXPECT_EQ(ran[1], 50u);
 }
 
-TEST(AbleRules, TheOlderShorterDescriptionIsTaken) {
+TEST(EligibilityRules, AcceptsDescriptionsOfOlderHeaders) {
   Rt rt;
   Body nothing = [](const consort_call &) { return CONSORT_OK; };
   const consort_impl impl = {"cpu", run_body, &nothing, nullptr, nullptr, nullptr, nullptr, 0};
@@ -160,7 +160,7 @@ TEST(AbleRules, TheOlderShorterDescriptionIsTaken) {
 }
 
 // COD-19
-TEST(Stats, CountsByWorker) {
+TEST(CodeletStats, CountsByWorker) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "3"}});
   std::vector<Body> bodies = {[](const consort_call &) { return CONSORT_OK; }};
   const auto c = asking(rt, nullptr, bodies, CONSORT_CL_STATS), quiet = asking(rt, nullptr, bodies);
@@ -206,7 +206,7 @@ struct Reducing {
   consort_status name() { return consort_data_set_reduction(rt, x, init, combine); }
 };
 
-TEST(AbleReductions, TheirCodeletsRunWhereTheyCan) {
+TEST(ReductionEligibility, CodeletsRunOnEligibleWorkers) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
     Reducing r;
     r.begins = [](uint32_t w) { return w != 0; };
@@ -227,7 +227,7 @@ TEST(AbleReductions, TheirCodeletsRunWhereTheyCan) {
   }
 }
 
-TEST(AbleReductions, WhatNobodyCanRunIsRefusedAndNamed) {
+TEST(ReductionEligibility, RefusesCodeletsWithoutAnEligibleWorker) {
   Reducing r;
   r.begins = [](uint32_t) { return false; };
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, r.name(), "'asking'", "begins", "none of the 3 workers", "can_execute");
@@ -252,7 +252,7 @@ TEST(AbleReductions, WhatNobodyCanRunIsRefusedAndNamed) {
 }
 
 // DAT-24, LIB-02
-TEST(RunOnEach, OnceOnEachWorker) {
+TEST(RunOnEach, CallsTheFunctionOnceOnEachWorker) {
   for (const char *pump : {"threads", "manual"}) {
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "4"}, {"pump", pump}, {"window", "2"}});
     struct Seen {

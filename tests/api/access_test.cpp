@@ -7,7 +7,7 @@ using namespace consort_test;
 
 // -- COMMUTE ----------------------------------------------------------------------------------------------------
 
-TEST(Commute, OneAtATimeAndNoneLost) {  // ACC-06
+TEST(Commute, RunsOneTaskAtATime) {  // ACC-06
   for (const char *n : {"1", "2", "4"}) {
     Rt rt(workers(n));
     Bodies bodies;
@@ -27,7 +27,7 @@ TEST(Commute, OneAtATimeAndNoneLost) {  // ACC-06
   }
 }
 
-TEST(Commute, NeedNotRunInOrder) {
+TEST(Commute, MayRunOutOfOrder) {
   Rt rt(workers("2"));
   Bodies bodies;
   Gate gate;
@@ -45,7 +45,7 @@ TEST(Commute, NeedNotRunInOrder) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(Commute, ReadersAndWritersKeepTheirPlace) {
+TEST(Commute, ReadersAndWritersKeepProgramOrder) {
   for (const char *scheduler : {"lws", "eager", "prio", "ws", "random"}) {
     Rt rt(workers("4", scheduler));
     Bodies bodies;
@@ -72,7 +72,7 @@ TEST(Commute, ReadersAndWritersKeepTheirPlace) {
   }
 }
 
-TEST(Commute, SeveralDataAtOnceNeitherCollideNorStarve) {  // the dining philosophers
+TEST(Commute, TasksOnSeveralDataNeitherCollideNorStarve) {  // the dining philosophers
   for (const char *n : {"1", "2", "4"}) {
     Rt rt(workers(n));
     Bodies bodies;
@@ -110,7 +110,7 @@ TEST(Commute, SeveralDataAtOnceNeitherCollideNorStarve) {  // the dining philoso
   }
 }
 
-TEST(Commute, OneThatNeedsAllGetsThereWhileOthersKeepComing) {
+TEST(Commute, TaskOnAllDataIsNotStarved) {
   Rt rt(workers("2"));
   Bodies bodies;
   int64_t a = 0, b = 0;
@@ -127,7 +127,7 @@ TEST(Commute, OneThatNeedsAllGetsThereWhileOthersKeepComing) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(Commute, AnEmptyTaskTakesItsPlaceAmongTheOthers) {
+TEST(Commute, EmptyTasksCommuteWithOthers) {
   Rt rt(workers("2"));
   Bodies bodies;
   int64_t a = 0, b = 0;
@@ -145,7 +145,7 @@ TEST(Commute, AnEmptyTaskTakesItsPlaceAmongTheOthers) {
   EXPECT_EQ(read(rt, x), 360);
 }
 
-TEST(Commute, AFailurePoisonsAndACancelledOneReleases) {
+TEST(Commute, FailurePoisonsAndCancellationReleases) {
   Rt rt(workers("2"));
   Bodies bodies;
   int64_t a = 0, b = 0;
@@ -175,7 +175,7 @@ TEST(Commute, AFailurePoisonsAndACancelledOneReleases) {
 
 // -- without order ------------------------------------------------------------------------------------------------
 
-TEST(Unordered, NeitherWaitsNorIsWaitedFor) {  // DEP-04
+TEST(Unordered, AccessesAddNoDependences) {  // DEP-04
   for (const bool by_datum : {false, true}) {
     Rt rt(workers("2"));
     Bodies bodies;
@@ -201,7 +201,7 @@ TEST(Unordered, NeitherWaitsNorIsWaitedFor) {  // DEP-04
   }
 }
 
-TEST(Unordered, UnregisteringWaitsForAll) {
+TEST(Unordered, UnregisterWaitsForAllAccesses) {
   Rt rt(workers("4"));
   Bodies bodies;
   std::vector<int64_t> v(64);
@@ -241,7 +241,7 @@ struct Ones {
 
 }  // namespace
 
-TEST(Access, ShortTasksOfEveryKindAddUp) {  // ACC-05, ACC-06, RED-01
+TEST(AccessModes, MixedShortTasksGiveTheSequentialSum) {  // ACC-05, ACC-06, RED-01
   for (unsigned seed = 0; seed < 24; ++seed) {
     const int threads = seed % 3 == 2 ? 3 : 1;
     Rt rt(workers(seed & 1 ? "2" : "4"));
@@ -277,7 +277,7 @@ TEST(Access, ShortTasksOfEveryKindAddUp) {  // ACC-05, ACC-06, RED-01
   }
 }
 
-TEST(Access, ShortTasksAreRefusedAsLongOnesAre) {
+TEST(AccessModes, FastPathRefusesAsTheFullPathDoes) {
   Rt rt(workers("2"));
   Ones ones(rt);
   int64_t v = 0, w = 0;
@@ -301,7 +301,7 @@ TEST(Access, ShortTasksAreRefusedAsLongOnesAre) {
 
 // -- several submitters -------------------------------------------------------------------------------------------
 
-TEST(Access, ScratchMayComeBeforeWhatIsWritten) {
+TEST(AccessModes, ScratchMayPrecedeWrittenData) {
   Rt rt(workers("2"));
   Bodies bodies;
   const auto through = bodies(rt, "through", [](const consort_call &c) {
@@ -323,7 +323,7 @@ TEST(Access, ScratchMayComeBeforeWhatIsWritten) {
   EXPECT_EQ(v[1], 40);
 }
 
-TEST(Access, FromSeveralThreads) {
+TEST(AccessModes, ConcurrentSubmittersGiveTheSequentialSum) {
   Rt rt(workers("2"));
   Sum sum(rt);
   int64_t a = 0, b = 0, c = 0;

@@ -41,7 +41,7 @@ TEST_F(AllocFail, RegisterAndUnregister) {
 }
 
 // Of memory that is a device's: what was taken half is given back, or the next would be refused.
-TEST(AllocFailHome, RegisterIn) {
+TEST(AllocFailDeviceHome, RegisterIn) {
   std::vector<long> there(100), other(100);
   Pairs pairs = kByHand;
   pairs.push_back({"drivers", "cpu,sim"});
@@ -65,7 +65,7 @@ TEST(AllocFailHome, RegisterIn) {
 }
 
 // The hold is refused, for there is nothing to read. A failure while that is said must not leave it in the chain.
-TEST_F(AllocFail, AcquireWithNothingToRead) {
+TEST_F(AllocFail, AcquireOfUnwrittenData) {
   const consort_vector_args args{nullptr, 100, 8};
   for (const bool later : {false, true})
     for_every_allocation("acquire", [&](const Fault &f) {

@@ -104,7 +104,7 @@ TEST(AllocFailProgram, CopiesToAndFromADevice) {
 }
 
 // What waits for a copy: a hold, an unregistration, a step between a datum and its parts.
-TEST(AllocFailProgram, WhatWaitsForCopiesHome) {
+TEST(AllocFailProgram, OperationsThatWaitForCopiesToTheHost) {
   for (const long in_a_row : {1L, 4L})
     for_every_allocation("program", [&](const Fault &f) {
       Played m("eager", "1M");
@@ -158,7 +158,7 @@ TEST(AllocFailProgram, StopWithContentsOnADevice) {
 }
 
 // Of several kinds: a table that was filled half must not be looked at.
-TEST(AllocFailProgram, PoliciesWithTables) {
+TEST(AllocFailProgram, PoliciesThatKeepTables) {
   for (const char *policy : {"darts", "heteroprio", "graph-lookahead", "dmda", "lws"}) {
     SCOPED_TRACE(policy);
     for_every_allocation("program", [&](const Fault &f) {

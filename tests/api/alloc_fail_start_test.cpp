@@ -4,7 +4,7 @@
 namespace consort_test {
 namespace {
 
-TEST(AllocFailStart, EveryAllocation) {
+TEST(AllocFailStart, EachAllocationOfStartFails) {
   for (int i = 0; i < 3; ++i) Rt warm(kByHand);
   ASSERT_TRUE(find_hwloc());
   const long before = alive;
@@ -98,7 +98,7 @@ TEST_F(AllocFail, Groups) {
   });
 }
 
-TEST_F(AllocFail, Looking) {
+TEST_F(AllocFail, Introspection) {
   for_every_allocation("look", [&](const Fault &f) {
     consort_info i{};
     i.size = sizeof i;
@@ -112,7 +112,7 @@ TEST_F(AllocFail, Looking) {
   });
 }
 
-TEST(AllocFailThread, AThreadsFirstCall) {
+TEST(AllocFailThread, FirstCallOfAThread) {
   Rt rt(kByHand);
   const auto c = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
   for (long k = 0; k < 40; ++k)
@@ -128,7 +128,7 @@ TEST(AllocFailThread, AThreadsFirstCall) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(AllocFailStop, EveryAllocation) {
+TEST(AllocFailStop, EachAllocationOfStopFails) {
   for_every_allocation("stop", [&](const Fault &f) {
     consort_runtime *rt = nullptr;
     need(start(kByHand, &rt), "start");

@@ -25,7 +25,7 @@ TEST_F(AllocFail, SubmitPlain) {
   });
 }
 
-TEST_F(AllocFail, SubmitWithAllThatIsRare) {
+TEST_F(AllocFail, SubmitWithRareOptions) {
   std::vector<long> mem(40);
   std::vector<consort_data_id> data;
   for (long &m : mem) data.push_back(variable_of(rt, &m));
@@ -129,7 +129,7 @@ TEST_F(AllocFail, RunningTasksThatFail) {
 }
 
 // Tags, hooks, ends that are held, further turns: whatever an allocation's failure leaves behind, none is lost or called twice.
-TEST_F(AllocFail, SubmitInOrder) {
+TEST_F(AllocFail, SubmitWithTagsHooksAndHolds) {
   struct Counts { int called = 0, dropped = 0; } seen;
   std::vector<consort_task_id> before;
   for (int i = 0; i < 20; ++i) before.push_back(Desc(c).rw(x).must(rt));
@@ -174,7 +174,7 @@ TEST_F(AllocFail, SubmitInOrder) {
   });
 }
 
-TEST_F(AllocFail, Order) {
+TEST_F(AllocFail, TagDeclarations) {
   uint64_t tag = 1;
   for_every_allocation("tag_after", [&](const Fault &f) {
     tag += 10;

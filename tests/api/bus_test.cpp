@@ -66,7 +66,7 @@ struct Data {
   }
 };
 
-TEST(Bus, DataComeFewAtATimeWhicheverDeviceTheyAreFor) {
+TEST(SharedLink, LimitsConcurrentCopiesOverAllDevices) {
   TextFile f(kMachine);
   Rt rt(on(f, "eager"));
   Clock many(rt, "leaf", "cuda"), few(rt, "root", "opencl");
@@ -85,7 +85,7 @@ TEST(Bus, DataComeFewAtATimeWhicheverDeviceTheyAreFor) {
 
 // While a function runs its unit reports nothing, and nobody else has anything to do: the links are looked at all the
 // same.
-TEST(Bus, WhatAFunctionAsksForIsOnItsWayWhileItRuns) {
+TEST(SharedLink, PrefetchesOfARunningFunctionProceed) {
   TextFile f(kMachine);
   Rt rt(on(f, "eager"));
   Data data(rt, 3);
@@ -123,7 +123,7 @@ TEST(Bus, WhatAFunctionAsksForIsOnItsWayWhileItRuns) {
   for (const auto x : data.ids) EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST(Bus, WhatMostHangsOnComesFirst) {
+TEST(SharedLink, CopiesFollowTaskRank) {
   TextFile f(kMachine);
   for (const char *scheduler : {"graph-lookahead", "darts"}) {
     Rt rt(on(f, scheduler));

@@ -20,7 +20,7 @@ struct Codelets : ::testing::Test {
   }
 };
 
-TEST_F(Codelets, BadDescriptionsAreRefused) {
+TEST_F(Codelets, RefusesBadDescriptions) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_add(rt, nullptr, &id), "NULL");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_add(rt, &d, nullptr), "NULL");
   auto bad = d;
@@ -65,14 +65,14 @@ TEST_F(Codelets, DescriptionIsCopied) {
   EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(rt, Desc(id).rw(data).must(rt), kLong, 0), "temporary", "user came");
 }
 
-TEST_F(Codelets, OfAClassThatIsNotHereIsKnownButRefusedAtSubmit) {
+TEST_F(Codelets, AbsentClassIsRefusedAtSubmission) {
   impl.klass = "abacus";
   d.name = "beads";
   ASSERT_OK(consort_codelet_add(rt, &d, &id));
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(id).to(rt), "beads", "abacus", "cpu");
 }
 
-TEST_F(Codelets, OfSeveralClassesRunsWhereItCan) {
+TEST_F(Codelets, SeveralClassesRunOnThePresentOne) {
   const consort_impl two[] = {{"abacus", nothing, nullptr, nullptr, nullptr, nullptr, nullptr, 0}, impl, impl};
   d.impls = two;
   d.nimpls = 3;
@@ -80,7 +80,7 @@ TEST_F(Codelets, OfSeveralClassesRunsWhereItCan) {
   EXPECT_OK(consort_task_wait(rt, Desc(id).must(rt), kLong, 0));
 }
 
-TEST_F(Codelets, PortableTextAloneDoesNotRunOnAUnitThatTheKernelCalls) {
+TEST_F(Codelets, PortableTextNeedsAUnitThatCompiles) {
   impl = {"cpu", nullptr, nullptr, nullptr, "cl", "kernel void f() {}", "f", 0};
   const Answer added(consort_codelet_add(rt, &d, &id));
   if (added.status >= 0) {
@@ -104,7 +104,7 @@ TEST_F(Codelets, NumberAndModesOfDataAreChecked) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Codelets, BodySeesWhatTheTaskGave) {
+TEST_F(Codelets, BodyReceivesViewsAndArguments) {
   std::vector<int> v(7, 3);
   double s = 2.5;
   const auto vec = vector_of(rt, v.data(), v.size(), sizeof v[0]);
@@ -141,7 +141,7 @@ TEST_F(Codelets, BodySeesWhatTheTaskGave) {
   EXPECT_OK(consort_task_wait(rt, id, kLong, 0));
 }
 
-TEST_F(Codelets, RemovedOneIsStale) {
+TEST_F(Codelets, RemovedCodeletsAreStale) {
   ASSERT_OK(consort_codelet_add(rt, &d, &id));
   EXPECT_OK(Desc(id).to(rt));
   EXPECT_OK(consort_codelet_remove(rt, id));
@@ -154,14 +154,14 @@ TEST_F(Codelets, RemovedOneIsStale) {
   EXPECT_OK(Desc(next).to(rt));
 }
 
-TEST_F(Codelets, ThatNeverWas) {
+TEST_F(Codelets, RefusesUnknownHandles) {
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(consort_codelet_id{12345}).to(rt), "codelet");
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(consort_codelet_id{~uint64_t{0}}).to(rt), "codelet");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_remove(rt, {0}), "codelet");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_codelet_remove(rt, {~uint64_t{0}}), "codelet");
 }
 
-TEST_F(Codelets, RemovalWaitsForTheTasks) {
+TEST_F(Codelets, RemovalWaitsForItsTasks) {
   Gate gate;
   std::atomic<int> ended{0};
   const auto c = body(rt, "slow", [&](const consort_call &) {
@@ -181,7 +181,7 @@ TEST_F(Codelets, RemovalWaitsForTheTasks) {
   EXPECT_EQ(ended, 5);
 }
 
-TEST_F(Codelets, RemovalFromInsideATaskOrCallbackIsBusy) {
+TEST_F(Codelets, RemovalInsideATaskOrCallbackIsBusy) {
   Answer task(CONSORT_OK), callback(CONSORT_OK);
   ASSERT_OK(consort_codelet_add(rt, &d, &id));
   struct Both { Rt *rt; consort_codelet_id id; Answer *answer; } both{&rt, id, &callback};
@@ -197,7 +197,7 @@ TEST_F(Codelets, RemovalFromInsideATaskOrCallbackIsBusy) {
   EXPECT_OK(Desc(id).to(rt)) << "it is still there";
 }
 
-TEST_F(Codelets, MayComeAndGoForEver) {
+TEST_F(Codelets, AddAndRemoveDoNotExhaustHandles) {
   // A library that adds and removes its codelets each time it is entered must not wear the runtime out.
   for (int i = 0; i < 70000; ++i) {
     ASSERT_OK(consort_codelet_add(rt, &d, &id)) << "the " << i << "th";
@@ -208,7 +208,7 @@ TEST_F(Codelets, MayComeAndGoForEver) {
   }
 }
 
-TEST_F(Codelets, AddedByManyThreadsAtOnce) {
+TEST_F(Codelets, ConcurrentAddAndRemove) {
   std::vector<std::thread> threads;
   std::atomic<int> ran{0};
   for (int t = 0; t < 4; ++t)
@@ -226,7 +226,7 @@ TEST_F(Codelets, AddedByManyThreadsAtOnce) {
   EXPECT_EQ(ran, 400);
 }
 
-TEST(Codelet, ABodyMayAskTheHostForTheTimeAndWriteToItsLog) {
+TEST(CodeletBody, UsesHostClockAndLog) {
   std::vector<std::string> lines;
   consort_settings settings = CONSORT_SETTINGS_INIT;
   const consort_setting level = {"log", "debug"};

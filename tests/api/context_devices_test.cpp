@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(All, ContextDevices,
                          });
 
 // Chains through both contexts: each task where its context has units, whatever their class; values as in one row.
-TEST_P(ContextDevices, EachOnItsOwnUnits) {
+TEST_P(ContextDevices, TasksRunOnTheUnitsOfTheirContext) {
   TextFile f(kMachine);
   Rt rt(on(f, is_virtual(), scheduler()));
   Steps steps(rt);
@@ -98,7 +98,7 @@ TEST_P(ContextDevices, EachOnItsOwnUnits) {
 }
 
 // A device that goes over to another context while tasks are in flight on it ends those, and takes the other's then.
-TEST_P(ContextDevices, GoOverWhileTheyAreAtWork) {
+TEST_P(ContextDevices, DevicesMoveWhileTasksAreInFlight) {
   TextFile f(kMachine);
   Rt rt(on(f, is_virtual(), scheduler()));
   Steps steps(rt);
@@ -139,7 +139,7 @@ TEST_P(ContextDevices, GoOverWhileTheyAreAtWork) {
 }
 
 // In virtual time one seed is one run, contexts or not.
-TEST(ContextDevicesOnce, TheSameSeedTheSameTrace) {
+TEST(ContextDevicesInVirtualTime, SameSeedGivesTheSameTrace) {
   TextFile f(kMachine);
   const auto trace = [&](const char *seed) {
     TextFile out;

@@ -3,7 +3,7 @@
 #include "api/harness.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
-TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+TEST(OpenCl, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
 #include "api/in_context.hpp"
 #include "api/opencl_programs.hpp"
@@ -11,7 +11,7 @@ TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/c
 namespace consort_test {
 namespace {
 
-TEST_F(OpenCl, ContextsOfCoresAndDevices) {
+TEST_F(OpenCl, DeviceWorkersMoveBetweenContexts) {
   for (const char *scheduler : {"lws", "dmda", "graph-lookahead"}) {
     Machine m(Pairs{{"keep_models", "no"}});
     ASSERT_EQ(m.devices.size(), 2u);

@@ -38,8 +38,8 @@ using Ids = std::vector<uint32_t>;
 
 // -- who runs what ------------------------------------------------------------------------------------------------
 
-class EachPolicy : public ::testing::TestWithParam<const char *> {};
-TEST_P(EachPolicy, RunsOnItsWorkersAlone) {
+class ContextPolicies : public ::testing::TestWithParam<const char *> {};
+TEST_P(ContextPolicies, TasksRunOnTheirContextsWorkers) {
   Rt rt(four(GetParam()));
   Bodies body;
   std::mutex mutex;
@@ -72,7 +72,7 @@ TEST_P(EachPolicy, RunsOnItsWorkersAlone) {
   ASSERT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_EQ(workers_of(rt, {0}), (Ids{0, 1, 2, 3}));
 }
-INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy,
+INSTANTIATE_TEST_SUITE_P(Policies, ContextPolicies,
                          ::testing::Values("eager", "prio", "lws", "ws", "random", "dm", "dmda", "dmdar", "dmdas",
                                            "dmdasd", "heft", "pheft", "peager", "heteroprio", "darts", "graph-lookahead"),
                          [](const auto &i) {
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy,
                            return s;
                          });
 
-TEST(Contexts, DataOrderTasksAcrossThem) {
+TEST(Contexts, DataOrderTasksAcrossContexts) {
   Rt rt(kFour);
   Bodies body;
   uint64_t x = 1;
@@ -103,7 +103,7 @@ TEST(Contexts, DataOrderTasksAcrossThem) {
   EXPECT_EQ(x, want);
 }
 
-TEST(Contexts, ABodysTasksAreItsContexts) {
+TEST(Contexts, BodiesSubmitToTheirOwnContext) {
   Rt rt(kFour);
   Bodies body;
   const auto a = create(rt, {0, 1}, "a"), b = create(rt, {2}, "b");
@@ -131,7 +131,7 @@ TEST(Contexts, ABodysTasksAreItsContexts) {
   EXPECT_EQ(in_b, 100);
 }
 
-TEST(Contexts, ABoundTaskRunsWhereItIsBound) {
+TEST(Contexts, BoundTasksRunOnTheirWorker) {
   Rt rt(kFour);
   Bodies body;
   std::atomic<uint32_t> ran{99};
@@ -143,7 +143,7 @@ TEST(Contexts, ABoundTaskRunsWhereItIsBound) {
   EXPECT_EQ(ran, 3u);
 }
 
-TEST(Contexts, AReplayRunsWhereItIsSubmitted) {
+TEST(Contexts, ReplaysRunInTheSubmittersContext) {
   Rt rt(kFour);
   Bodies body;
   std::mutex mutex;
@@ -178,7 +178,7 @@ TEST(Contexts, AReplayRunsWhereItIsSubmitted) {
 
 // -- nested, resized, moved ---------------------------------------------------------------------------------------
 
-TEST(Contexts, NestedOnesTakeFromTheirParent) {
+TEST(Contexts, NestedContextsTakeWorkersOfTheirParent) {
   Rt rt(kFour);
   const auto a = create(rt, {1, 2, 3}, "a");
   const auto inner = create(rt, {2, 3}, "inner", "eager", a);
@@ -205,7 +205,7 @@ TEST(Contexts, NestedOnesTakeFromTheirParent) {
   EXPECT_EQ(all[0].v, a.v);
 }
 
-TEST(Contexts, WhatWaitsIsScheduledAnewAmongThoseWhoAreThere) {
+TEST(Contexts, ResizingReschedulesQueuedTasks) {
   for (const char *policy : {"lws", "dmdas", "ws", "graph-lookahead", "heteroprio", "peager"}) {
     SCOPED_TRACE(policy);
     Rt rt(four(policy));
@@ -246,7 +246,7 @@ TEST(Contexts, WhatWaitsIsScheduledAnewAmongThoseWhoAreThere) {
   }
 }
 
-TEST(Contexts, WithoutAWorkerTasksWaitAndExplainSaysSo) {
+TEST(Contexts, EmptyContextQueuesTasksAndExplainsWhy) {
   Rt rt(kFour);
   Bodies body;
   std::atomic<int> ran{0};
@@ -291,7 +291,7 @@ TEST(Contexts, WithoutAWorkerTasksWaitAndExplainSaysSo) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-TEST(Contexts, DestroyedItsTasksAreItsParents) {
+TEST(Contexts, DestructionMovesTasksToTheParent) {
   Rt rt(kFour);
   Bodies body;
   std::atomic<int> ran{0};
@@ -332,7 +332,7 @@ TEST(Contexts, DestroyedItsTasksAreItsParents) {
   }
 }
 
-TEST(Contexts, AStopTakesThemBack) {
+TEST(Contexts, StopRunsTasksOfEmptyContexts) {
   std::atomic<int> ran{0};
   Bodies body;
   Rt rt(kFour);
@@ -347,7 +347,7 @@ TEST(Contexts, AStopTakesThemBack) {
   EXPECT_EQ(ran, 10);
 }
 
-TEST(Contexts, ByHandOneSeedIsOneRun) {
+TEST(Contexts, ManualPumpIsDeterministic) {
   std::vector<std::pair<uint64_t, uint32_t>> runs[2];
   for (auto &run : runs) {
     Pairs p = kFour;
@@ -377,7 +377,7 @@ TEST(Contexts, ByHandOneSeedIsOneRun) {
 
 // -- refused ------------------------------------------------------------------------------------------------------
 
-TEST(Contexts, WhatIsRefusedIsNamed) {
+TEST(Contexts, RefusalsNameTheirCause) {
   Rt rt(kFour);
   consort_context_id c{0};
   EXPECT_SAYS(CONSORT_E_INVAL, try_create(rt, {9}, &c), "worker 9 does not exist", "there are 4");
@@ -419,7 +419,7 @@ TEST(Contexts, WhatIsRefusedIsNamed) {
   EXPECT_EQ(workers_of(rt, b), (Ids{2, 3}));
 }
 
-TEST(Contexts, OfTheThousandAndTwentyFifthItIsSaid) {
+TEST(Contexts, RefusesMoreThan1024Contexts) {
   Rt rt(kFour);
   std::vector<consort_context_id> all;
   for (int i = 0; i < 1024; ++i) {

@@ -21,28 +21,28 @@ struct CopyHome : ::testing::Test {
   }
 };
 
-TEST_F(CopyHome, TheUnregistrationAnswers) {
+TEST_F(CopyHome, UnregisterReportsTheFailedCopy) {
   EXPECT_SAYS(CONSORT_E_IO, consort_unregister(*rt, x), "far", "could not be copied");
 }
 
-TEST_F(CopyHome, TheNextWaitAnswersWhereTheUnregistrationDidNotWait) {
+TEST_F(CopyHome, NextWaitReportsAfterUnregisterLater) {
   ASSERT_OK(consort_unregister_later(*rt, x));
   EXPECT_SAYS(CONSORT_E_IO, consort_wait_all(*rt, kLong, 0), "far", "could not be copied");
   EXPECT_OK(rt->stop()) << "it was told";
 }
 
-TEST_F(CopyHome, AWaitForTheGroupAnswersToo) {
+TEST_F(CopyHome, GroupWaitReportsAfterUnregisterLater) {
   ASSERT_OK(consort_unregister_later(*rt, x));
   EXPECT_SAYS(CONSORT_E_IO, consort_group_wait(*rt, {0}, kLong, 0), "far", "could not be copied");
   EXPECT_OK(rt->stop());
 }
 
-TEST_F(CopyHome, TheStopAnswersWhereNoWaitDid) {
+TEST_F(CopyHome, StopReportsWithoutAWait) {
   ASSERT_OK(consort_unregister_later(*rt, x));
   EXPECT_SAYS(CONSORT_E_IO, rt->stop(), "far", "could not be copied");
 }
 
-TEST_F(CopyHome, TheStopAnswersForContentsThatItBringsHome) {
+TEST_F(CopyHome, StopReportsItsOwnFailedCopies) {
   ASSERT_OK(consort_wait_all(*rt, kLong, 0));
   EXPECT_SAYS(CONSORT_E_IO, rt->stop(), "far", "could not be copied");
 }

@@ -218,7 +218,7 @@ const Pair kPairs[] = {
      }},
 };
 
-TEST(Counts, ACountWithoutItsListIsRefused) {
+TEST(ArgumentCounts, RefusesACountWithANullPointer) {
   Machine machine;
   for (const Pair &p : kPairs) {
     SCOPED_TRACE(p.name);
@@ -230,7 +230,7 @@ TEST(Counts, ACountWithoutItsListIsRefused) {
   EXPECT_OK(consort_wait_all(machine.rt, kLong, 0));
 }
 
-TEST(Counts, ExplainTakesNoTextForAnyRoom) {
+TEST(ArgumentCounts, ExplainAcceptsNoBuffer) {
   Machine machine;
   EXPECT_GT(consort_explain(machine.rt, {0}, nullptr, 100), 0u);
 }
@@ -258,7 +258,7 @@ const Odd kOdd[] = {
     {"unknown flags", [](consort_codelet &d) { d.flags = 1u << 31; }, "flags"},
 };
 
-TEST(Counts, CodeletsThatMakeNoSenseAreRefused) {
+TEST(ArgumentCounts, RefusesInconsistentCodelets) {
   Machine machine;
   for (const Odd &o : kOdd) {
     SCOPED_TRACE(o.name);

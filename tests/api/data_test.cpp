@@ -23,7 +23,7 @@ struct DataApi : ::testing::Test {
   }
 };
 
-TEST_F(DataApi, BadRegistrations) {
+TEST_F(DataApi, RefusesBadRegistrations) {
   int x = 0;
   const consort_variable_args good{&x, sizeof x};
   EXPECT_SAYS(CONSORT_E_INVAL, consort_register(rt, nullptr, &id), "NULL");
@@ -45,7 +45,7 @@ TEST_F(DataApi, BadRegistrations) {
   EXPECT_EQ(registered(), 0u);
 }
 
-TEST_F(DataApi, BadSizes) {
+TEST_F(DataApi, RefusesBadSizes) {
   float f[16];
   const consort_vector_args no_element{f, 4, 0}, too_large{f, ~uint64_t{0} / 2, 16};
   EXPECT_SAYS(CONSORT_E_INVAL, reg("vector", &no_element, sizeof no_element), "vector");
@@ -65,7 +65,7 @@ TEST_F(DataApi, BadSizes) {
   (void)consort_group_wait(rt, {0}, kLong, 0);
 }
 
-TEST_F(DataApi, EmptyOnesAreFine) {
+TEST_F(DataApi, AcceptsEmptyData) {
   const consort_vector_args none{nullptr, 0, 4};
   ASSERT_OK(reg("vector", &none, sizeof none));
   const auto c = body(rt, "looks", [](const consort_call &k) {
@@ -76,7 +76,7 @@ TEST_F(DataApi, EmptyOnesAreFine) {
   EXPECT_OK(consort_unregister(rt, id));
 }
 
-TEST_F(DataApi, CountOfRegistered) {
+TEST_F(DataApi, CountsRegisteredData) {
   int x[3] = {};
   EXPECT_EQ(registered(), 0u);
   const auto a = variable_of(rt, &x[0]), b = variable_of(rt, &x[1]);
@@ -88,7 +88,7 @@ TEST_F(DataApi, CountOfRegistered) {
 }
 
 // Also where a worker ends it: the datum is counted out, its memory and its slot are handed back before the call returns.
-TEST_F(DataApi, UnregisterReturnsWhenNothingIsLeftOfIt) {
+TEST_F(DataApi, UnregisterReturnsAfterMemoryAndSlotAreFree) {
   const auto fill = body(rt, "fill", [](const consort_call &k) { return *pointer<long>(k, 0) = 1, CONSORT_OK; });
   const auto read = body(rt, "read", [](const consort_call &k) { return *pointer<long>(k, 0) == 1 ? CONSORT_OK : CONSORT_E_INTERNAL; });
   const consort_vector_args homeless{nullptr, 1000, sizeof(long)};
@@ -106,7 +106,7 @@ TEST_F(DataApi, UnregisterReturnsWhenNothingIsLeftOfIt) {
   EXPECT_OK(consort_group_wait(rt, {0}, kLong, 0));
 }
 
-TEST_F(DataApi, DeadHandlesAreToldSo) {
+TEST_F(DataApi, UnregisteredHandlesAreStale) {
   int x = 0;
   const auto dead = variable_of(rt, &x, "gone");
   const auto c = body(rt, "touch", [](const consort_call &) { return CONSORT_OK; });
@@ -124,7 +124,7 @@ TEST_F(DataApi, DeadHandlesAreToldSo) {
   }
 }
 
-TEST_F(DataApi, HandlesThatNeverWere) {
+TEST_F(DataApi, RefusesUnknownHandles) {
   const auto c = body(rt, "touch", [](const consort_call &) { return CONSORT_OK; });
   for (const uint64_t v : {uint64_t{0}, uint64_t{1}, uint64_t{0x7fffffff}, uint64_t{5} << 32 | 3, ~uint64_t{0}}) {
     const consort_data_id never{v};
@@ -139,7 +139,7 @@ TEST_F(DataApi, HandlesThatNeverWere) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_unregister(rt, {0}), "null");
 }
 
-TEST_F(DataApi, UnregisterWaitsAndLeavesTheContentsHome) {
+TEST_F(DataApi, UnregisterWaitsAndCopiesContentsHome) {
   std::vector<int> v(1000, 0);
   const auto x = vector_of(rt, v.data(), v.size(), sizeof v[0]);
   const auto c = body(rt, "add", [](const consort_call &k) {
@@ -152,7 +152,7 @@ TEST_F(DataApi, UnregisterWaitsAndLeavesTheContentsHome) {
   for (const int e : v) ASSERT_EQ(e, 20);
 }
 
-TEST_F(DataApi, UnregisterLaterKillsTheHandleAndLetsTheTasksEnd) {
+TEST_F(DataApi, UnregisterLaterInvalidatesTheHandleAtOnce) {
   std::vector<int> v(10, 0);
   const auto x = vector_of(rt, v.data(), v.size(), sizeof v[0]);
   Gate gate;
@@ -168,7 +168,7 @@ TEST_F(DataApi, UnregisterLaterKillsTheHandleAndLetsTheTasksEnd) {
   EXPECT_TRUE(eventually([&] { return registered() == 0; }));
 }
 
-TEST_F(DataApi, UnregisterFromACallbackIsBusyAndLaterIsTheWay) {
+TEST_F(DataApi, UnregisterInACallbackIsBusyUnlikeLater) {
   int v = 0;
   struct Seen { Rt *rt; consort_data_id x; Answer now{CONSORT_OK}, later{CONSORT_OK}; } seen{&rt, variable_of(rt, &v)};
   const auto c = body(rt, "touch", [](const consort_call &) { return CONSORT_OK; });
@@ -183,7 +183,7 @@ TEST_F(DataApi, UnregisterFromACallbackIsBusyAndLaterIsTheWay) {
   EXPECT_TRUE(eventually([&] { return registered() == 0; }));
 }
 
-TEST_F(DataApi, UnregisterFromATaskThatUsesItIsBusy) {
+TEST_F(DataApi, UnregisterInATaskThatUsesTheDatumIsBusy) {
   int v = 0;
   const auto x = variable_of(rt, &v, "mine");
   Answer inside(CONSORT_OK);
@@ -194,7 +194,7 @@ TEST_F(DataApi, UnregisterFromATaskThatUsesItIsBusy) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(DataApi, UnregisterFromAnotherTaskIsFine) {
+TEST_F(DataApi, UnregisterInAnotherTaskSucceeds) {
   const auto c = body(rt, "local", [&](const consort_call &) -> consort_status {
     int v = 0;
     const auto x = variable_of(rt, &v);
@@ -207,7 +207,7 @@ TEST_F(DataApi, UnregisterFromAnotherTaskIsFine) {
 
 // -- acquire ---------------------------------------------------------------------------------------------------
 
-TEST_F(DataApi, AcquireWaitsForItsTurnAndGivesTheView) {
+TEST_F(DataApi, AcquireWaitsInOrderAndReturnsTheView) {
   std::vector<int> v(3, 1);
   const auto x = vector_of(rt, v.data(), v.size(), sizeof v[0]);
   const auto c = body(rt, "double", [](const consort_call &k) {
@@ -223,7 +223,7 @@ TEST_F(DataApi, AcquireWaitsForItsTurnAndGivesTheView) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_release(rt, hold), "released");
 }
 
-TEST_F(DataApi, AcquireBadInput) {
+TEST_F(DataApi, AcquireRefusesBadArguments) {
   int v = 0;
   const auto x = variable_of(rt, &v);
   EXPECT_SAYS(CONSORT_E_INVAL, consort_acquire(rt, x, CONSORT_M_R, 0, nullptr), "NULL");
@@ -235,7 +235,7 @@ TEST_F(DataApi, AcquireBadInput) {
   EXPECT_LT(consort_release(rt, consort_hold{t, nullptr}), 0) << "a task is no hold";
 }
 
-TEST_F(DataApi, ReadersShareAndWritersWait) {
+TEST_F(DataApi, HoldsToReadShareAndBlockWriters) {
   int v = 5;
   const auto x = variable_of(rt, &v);
   std::atomic<int> reads{0}, writes{0};
@@ -255,7 +255,7 @@ TEST_F(DataApi, ReadersShareAndWritersWait) {
   EXPECT_EQ(reads, 2);
 }
 
-TEST_F(DataApi, AcquireTimesOutAndLeavesNoTrace) {
+TEST_F(DataApi, AcquireTimeoutLeavesNoDependence) {
   int v = 0;
   const auto x = variable_of(rt, &v, "slow one");
   Gate gate;
@@ -276,7 +276,7 @@ TEST_F(DataApi, AcquireTimesOutAndLeavesNoTrace) {
   EXPECT_OK(consort_release(rt, hold));
 }
 
-TEST_F(DataApi, HoldingTwiceWhereItWouldWaitForItselfIsBusy) {
+TEST_F(DataApi, ConflictingHoldOfOneThreadIsBusy) {
   int v = 0;
   const auto x = variable_of(rt, &v, "mine");
   ASSERT_OK(consort_acquire(rt, x, CONSORT_M_RW, kLong, &hold));
@@ -291,7 +291,7 @@ TEST_F(DataApi, HoldingTwiceWhereItWouldWaitForItselfIsBusy) {
   EXPECT_OK(consort_release(rt, again));
 }
 
-TEST_F(DataApi, WaitingForATaskThatNeedsWhatTheCallerHoldsTimesOut) {
+TEST_F(DataApi, WaitForATaskBehindOnesOwnHoldTimesOut) {
   int v = 0;
   const auto x = variable_of(rt, &v);
   const auto c = body(rt, "needs", [](const consort_call &) { return CONSORT_OK; });
@@ -303,7 +303,7 @@ TEST_F(DataApi, WaitingForATaskThatNeedsWhatTheCallerHoldsTimesOut) {
   EXPECT_OK(consort_task_wait(rt, t, kLong, 0));
 }
 
-TEST_F(DataApi, AnotherThreadMayRelease) {
+TEST_F(DataApi, HoldMayBeReleasedByAnotherThread) {
   int v = 0;
   const auto x = variable_of(rt, &v);
   ASSERT_OK(consort_acquire(rt, x, CONSORT_M_RW, kLong, &hold));
@@ -312,7 +312,7 @@ TEST_F(DataApi, AnotherThreadMayRelease) {
   EXPECT_OK(consort_release(rt, hold));
 }
 
-TEST_F(DataApi, ManyThreadsTakeTurns) {
+TEST_F(DataApi, ConcurrentHoldsAreExclusive) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   const auto c = body(rt, "inc", [](const consort_call &k) { return ++*pointer<long>(k, 0), CONSORT_OK; });
@@ -334,7 +334,7 @@ TEST_F(DataApi, ManyThreadsTakeTurns) {
 
 // -- contents --------------------------------------------------------------------------------------------------
 
-TEST_F(DataApi, WithoutAHomeItIsAllocatedWhereFirstWritten) {
+TEST_F(DataApi, DataWithoutAHomeAreAllocatedAtFirstWrite) {
   const consort_vector_args a{nullptr, 5000, sizeof(int)};
   ASSERT_OK(reg("vector", &a, sizeof a, "born late"));
   const auto fill = body(rt, "fill", [](const consort_call &k) {
@@ -356,7 +356,7 @@ TEST_F(DataApi, WithoutAHomeItIsAllocatedWhereFirstWritten) {
   EXPECT_OK(consort_unregister(rt, id));
 }
 
-TEST_F(DataApi, ReadingWhatNobodyWroteNamesDatumAndTask) {
+TEST_F(DataApi, ReadOfUnwrittenDataNamesDatumAndTask) {
   const consort_vector_args a{nullptr, 10, 4};
   ASSERT_OK(reg("vector", &a, sizeof a, "blank page"));
   std::atomic<int> ran{0};
@@ -371,7 +371,7 @@ TEST_F(DataApi, ReadingWhatNobodyWroteNamesDatumAndTask) {
   (void)consort_group_wait(rt, {0}, kLong, 0);
 }
 
-TEST_F(DataApi, AcquiringWhatNobodyWrote) {
+TEST_F(DataApi, AcquireOfUnwrittenDataFails) {
   const consort_vector_args a{nullptr, 10, 4};
   ASSERT_OK(reg("vector", &a, sizeof a, "blank page"));
   const Answer r(consort_acquire(rt, id, CONSORT_M_R, kLong, &hold));
@@ -384,7 +384,7 @@ TEST_F(DataApi, AcquiringWhatNobodyWrote) {
   EXPECT_OK(consort_release(rt, hold));
 }
 
-TEST_F(DataApi, InvalidateDropsTheContentsInOrder) {
+TEST_F(DataApi, InvalidateTakesEffectInProgramOrder) {
   int v = 3;
   const auto x = variable_of(rt, &v, "dropped");
   std::atomic<int> ran{0};
@@ -404,7 +404,7 @@ TEST_F(DataApi, InvalidateDropsTheContentsInOrder) {
   (void)consort_group_wait(rt, {0}, kLong, 0);
 }
 
-TEST_F(DataApi, ATokenOrdersAndHoldsNothing) {
+TEST_F(DataApi, DataOfNoBytesOrderTasks) {
   const auto x = token_of(rt);
   std::vector<int> order;
   Bodies local;
@@ -419,7 +419,7 @@ TEST_F(DataApi, ATokenOrdersAndHoldsNothing) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(DataApi, ScratchIsTheWorkersOwn) {
+TEST_F(DataApi, ScratchIsPrivateToTheWorker) {
   const consort_vector_args a{nullptr, 1000, 8};
   ASSERT_OK(reg("vector", &a, sizeof a, "bench"));
   std::atomic<int> bad{0}, together{0}, most{0};
@@ -442,7 +442,7 @@ TEST_F(DataApi, ScratchIsTheWorkersOwn) {
   EXPECT_OK(consort_unregister(rt, id));
 }
 
-TEST_F(DataApi, RegisteredAndUnregisteredManyTimes) {
+TEST_F(DataApi, RepeatedRegistrationLeavesNothing) {
   int v = 0;
   const auto c = body(rt, "inc", [](const consort_call &k) { return ++*pointer<int>(k, 0), CONSORT_OK; });
   for (int i = 0; i < 20000; ++i) {

@@ -17,7 +17,7 @@ struct DeepWait : ::testing::TestWithParam<std::tuple<const char *, const char *
 };
 
 // Each body submits the next one and waits for it, until all levels are reached or a wait is refused.
-TEST_P(DeepWait, AChainWhoseStackEndsIsToldSo) {
+TEST_P(DeepWait, ChainBeyondTheStackIsBusy) {
   if (!manual()) GTEST_SKIP() << "a thread starts others, each with a stack of its own: see no_thread_test.cpp";
   Rt rt(machine());
   Bodies body;
@@ -45,7 +45,7 @@ TEST_P(DeepWait, AChainWhoseStackEndsIsToldSo) {
 }
 
 // Many tasks, each of which waits for one child: they need not be on the stack together, and all end.
-TEST_P(DeepWait, ManyThatWaitForAChildEach) {
+TEST_P(DeepWait, ManyParentsWaitForTheirChildren) {
   Rt rt(machine());
   Bodies body;
   const int parents = manual() ? 6'000 / kSlow : 200 / kSlow;
@@ -71,7 +71,7 @@ TEST_P(DeepWait, ManyThatWaitForAChildEach) {
 }
 
 // A body that submits more than the window holds runs others meanwhile, which do the same.
-TEST_P(DeepWait, BodiesThatFillTheWindow) {
+TEST_P(DeepWait, BodiesFillTheWindowRecursively) {
   Pairs pairs = machine();
   pairs.push_back({"window", "16"});
   Rt rt(pairs);

@@ -12,7 +12,7 @@ std::vector<consort_data_id> blocks(const Machine &m, consort_data_id x, uint32_
   return split(m, x, "blocks", n, plan);
 }
 
-TEST(DeviceHomeParts, AreUsedInPlace) {
+TEST(DeviceHomeParts, PartsAreUsedInPlace) {
   for (const bool is_virtual : {false, true}) {
     Words there(1024, 1);
     Machine m({}, is_virtual);
@@ -46,7 +46,7 @@ TEST(DeviceHomeParts, AreUsedInPlace) {
 }
 
 // Rows have gaps at home, which are nobody's; elsewhere they have none.
-TEST(DeviceHomeParts, TilesOfAMatrixWithGaps) {
+TEST(DeviceHomeParts, TilesOfAPaddedMatrix) {
   constexpr uint64_t kX = 6, kY = 8, kLd = 11;
   Words there(kLd * kY, 1);
   Machine m;
@@ -145,7 +145,7 @@ struct Case {
   }
 };
 
-TEST(DeviceHomeParts, AnyOrderAnywhere) {
+TEST(DeviceHomeParts, RandomAccessesGiveTheSequentialValues) {
   for (const bool is_virtual : {false, true})
     for (const char *peer : {"0", "24G"})
       for (uint32_t seed = 1; seed <= (full() ? 60u : 6u); ++seed) {
@@ -169,7 +169,7 @@ TEST(DeviceHomeParts, AnyOrderAnywhere) {
 }
 
 // Parts that are read stay while the whole is read: nobody waits, and nothing is gathered.
-TEST(DeviceHomeParts, ReadBesideTheWhole) {
+TEST(DeviceHomeParts, PartsAndWholeAreReadTogether) {
   Words there(1000, 1);
   Machine m;
   const auto x = m.born(there, 0);
@@ -191,7 +191,7 @@ TEST(DeviceHomeParts, ReadBesideTheWhole) {
 }
 
 // Its contents are gone: then there is nothing to bring, and what parts write comes home all the same.
-TEST(DeviceHomeParts, DroppedAndWrittenAgain) {
+TEST(DeviceHomeParts, InvalidatedContentsAreWrittenAgain) {
   Words there(100, 3);
   Machine m;
   auto x = m.born(there, 0);
@@ -215,7 +215,7 @@ TEST(DeviceHomeParts, DroppedAndWrittenAgain) {
   EXPECT_GT(m.moved(), before);
 }
 
-TEST(DeviceHomeParts, TheEndBringsThemHome) {
+TEST(DeviceHomeParts, StopCopiesPartsHome) {
   for (const bool is_virtual : {false, true}) {
     Words there(100, 1);
     Machine m({}, is_virtual);
@@ -229,7 +229,7 @@ TEST(DeviceHomeParts, TheEndBringsThemHome) {
 }
 
 // The parts have their place in the host's memory, too: where that is refused, who uses one is told.
-TEST(DeviceHomeParts, WithoutRoomOnTheHostThatIsTold) {
+TEST(DeviceHomeParts, HostMemoryLimitIsReported) {
   Words there(1024, 1);
   Machine m(Pairs{{"limits", "ram=4K"}});
   const auto x = m.born(there, 0);
@@ -247,7 +247,7 @@ TEST(DeviceHomeParts, WithoutRoomOnTheHostThatIsTold) {
 }
 
 // A device that is lost has what only it had; the rest of the machine goes on.
-TEST(DeviceHomeParts, TheDeviceIsLost) {
+TEST(DeviceHomeParts, LostDeviceLosesOnlyItsContents) {
   for (int nth = 1; nth <= 12; ++nth) {
     const std::string fault = "lost@" + std::to_string(nth) + "/0";
     SCOPED_TRACE(fault);

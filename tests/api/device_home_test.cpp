@@ -9,7 +9,7 @@
 namespace consort_test {
 namespace {
 
-TEST(DeviceHome, UsedInPlaceAndBackInPlace) {
+TEST(DeviceHome, DataAreUsedAndReturnedInPlace) {
   for (const bool is_virtual : {false, true}) {
     Words there(1000, 1);
     Machine m({}, is_virtual);
@@ -46,7 +46,7 @@ TEST(DeviceHome, UsedInPlaceAndBackInPlace) {
   }
 }
 
-TEST(DeviceHome, TheApplicationSeesACopyInTheHostsMemory) {
+TEST(DeviceHome, AcquireGivesACopyInHostMemory) {
   Words there(500);
   std::iota(there.begin(), there.end(), 0);
   Machine m;
@@ -78,7 +78,7 @@ TEST(DeviceHome, TheApplicationSeesACopyInTheHostsMemory) {
 }
 
 // Whose contents were dropped is not written home; who never left it moves nothing.
-TEST(DeviceHome, WhatIsNotWantedIsNotBrought) {
+TEST(DeviceHome, UnneededContentsAreNotCopied) {
   Words there(100, 3), other(100, 4);
   Machine m;
   const auto x = m.born(there, 0), y = m.born(other, 0, "y");
@@ -96,7 +96,7 @@ TEST(DeviceHome, WhatIsNotWantedIsNotBrought) {
   EXPECT_EQ(other, Words(100, 4));
 }
 
-TEST(DeviceHome, GapsBetweenRowsAreNobodys) {
+TEST(DeviceHome, GapsBetweenRowsStayUntouched) {
   constexpr uint64_t kX = 5, kY = 4, kLd = 9;
   Words there(kLd * kY, 1);
   Machine m;
@@ -116,7 +116,7 @@ TEST(DeviceHome, GapsBetweenRowsAreNobodys) {
 }
 
 // Room for four of the runtime's data on each device; those that live there take none of it, and never go.
-TEST(DeviceHome, StaysWhereMemoryIsShort) {
+TEST(DeviceHome, HomesAreNeverEvicted) {
   for (const bool is_virtual : {false, true})
     for (uint32_t seed = 1; seed <= (full() ? 50u : 4u); ++seed) {
       SCOPED_TRACE("seed " + std::to_string(seed));
@@ -166,7 +166,7 @@ TEST(DeviceHome, StaysWhereMemoryIsShort) {
     }
 }
 
-TEST(DeviceHome, LeavesTheHostAndNotItsHome) {
+TEST(DeviceHome, EvictsTheHostCopyButNotTheHome) {
   Words there(100, 1);
   Machine m;
   const auto x = m.born(there, 0);
@@ -184,7 +184,7 @@ TEST(DeviceHome, LeavesTheHostAndNotItsHome) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
-TEST(DeviceHome, ReductionsFormatsAndRecordings) {
+TEST(DeviceHome, WorksWithReductionsFormatsAndRecordings) {
   Words there(64, 1), pairs(64, 2);
   Machine m;
   const auto x = m.born(there, 0), y = m.born(pairs, 1, "y");
@@ -229,7 +229,7 @@ TEST(DeviceHome, ReductionsFormatsAndRecordings) {
 }
 
 // The end of the runtime brings home what has a home: on a device, or in the host's memory.
-TEST(DeviceHome, TheEndBringsEverythingHome) {
+TEST(DeviceHome, StopCopiesEverythingHome) {
   for (const bool is_virtual : {false, true}) {
     Words there(100, 1), here(100, 1), divided(100, 1);
     Machine m({}, is_virtual);
@@ -254,7 +254,7 @@ TEST(DeviceHome, TheEndBringsEverythingHome) {
 }
 
 // Wherever the contents are when the datum goes, and whatever else reads or brings them just then.
-TEST(DeviceHome, ComesBackFromEverywhere) {
+TEST(DeviceHome, UnregisterCopiesHomeFromAnySpace) {
   const Folder folder("home", "/var/tmp");
   for (const char *peer : {"0", "24G"})
     for (const bool prefetched : {false, true}) {
@@ -301,7 +301,7 @@ TEST(DeviceHome, ComesBackFromEverywhere) {
 }
 
 // A copy that fails is not the end where the contents are elsewhere, too: here in the host's memory and on another device.
-TEST(DeviceHome, OneWayThatFailsIsNotTheEnd) {
+TEST(DeviceHome, FailedCopyFallsBackToAnotherReplica) {
   uint32_t struck = 0;
   for (const char *peer : {"0", "24G"})
     for (int nth = 1; nth <= 6; ++nth)
@@ -342,7 +342,7 @@ TEST(DeviceHome, OneWayThatFailsIsNotTheEnd) {
 }
 
 // The way home leads through memory that somebody holds: it waits for that, and what was there makes room.
-TEST(DeviceHome, WaitsForRoomOnTheWay) {
+TEST(DeviceHome, CopyHomeWaitsForIntermediateMemory) {
   const Folder folder("home", "/var/tmp");
   constexpr uint64_t kN = 1024;
   Words there(kN, 1);
@@ -366,7 +366,7 @@ TEST(DeviceHome, WaitsForRoomOnTheWay) {
   ASSERT_OK(consort_unregister(m, y));
 }
 
-TEST(DeviceHome, WhatCannotBeIsRefused) {
+TEST(DeviceHome, RefusesInvalidHomes) {
   const Folder folder("home", "/var/tmp");
   Words there(100, 1), empty;
   {
@@ -421,7 +421,7 @@ TEST(DeviceHome, WhatCannotBeIsRefused) {
 }
 
 // A device that is lost takes no home, and what should come back to it does not; nothing hangs, and the memory is given back.
-TEST(DeviceHome, TheDeviceIsLost) {
+TEST(DeviceHome, LostDeviceReportsAndHangsNothing) {
   Words there(100, 1), other(100, 1);
   Machine m(Pairs{{"sim.faults", "lost@2/0"}});
   const auto x = m.born(there, 0);

@@ -83,7 +83,7 @@ struct Codelets {
   explicit Codelets(const Machine &m) : count(m.on_any(consort_test::count)), more(m.on_any(consort_test::more)), sum(m.on_any(expect_sum)) {}
 };
 
-TEST(DeviceParts, NothingMovesBetweenAWholeAndItsParts) {
+TEST(DeviceParts, WholeAndPartsShareDeviceMemory) {
   for (const char *filter : {"rows", "cols"}) {
     Machine m;
     const Codelets on(m);
@@ -110,7 +110,7 @@ TEST(DeviceParts, NothingMovesBetweenAWholeAndItsParts) {
   }
 }
 
-TEST(DeviceParts, AnInnerPlanNeither) {
+TEST(DeviceParts, NestedPlansShareDeviceMemory) {
   Machine m;
   const Codelets on(m);
   const uint32_t there = m.devices[0];
@@ -130,7 +130,7 @@ TEST(DeviceParts, AnInnerPlanNeither) {
 }
 
 // One plan to read with a border, one to write without.
-TEST(DeviceParts, BordersAreReadWhereTheyLie) {
+TEST(DeviceParts, OverlappingPartsAreReadInPlace) {
   Machine m;
   const Codelets on(m);
   const uint32_t there = m.devices[0];
@@ -150,7 +150,7 @@ TEST(DeviceParts, BordersAreReadWhereTheyLie) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
-TEST(DeviceParts, OnlyWhatIsMissingMoves) {
+TEST(DeviceParts, CopiesOnlyMissingParts) {
   Machine m(Pairs{{"sim.devices", "2"}});
   const Codelets on(m);
   const auto x = matrix_of(m, nullptr, 0);
@@ -178,7 +178,7 @@ TEST(DeviceParts, OnlyWhatIsMissingMoves) {
 }
 
 // Home has gaps between rows, the device has none: parts lie where each memory has them.
-TEST(DeviceParts, MemoriesThatArePackedDifferently) {
+TEST(DeviceParts, PartsFollowTheLayoutOfEachSpace) {
   constexpr uint64_t kLd = kCols + 5;
   Machine m;
   const Codelets on(m);
@@ -203,7 +203,7 @@ TEST(DeviceParts, MemoriesThatArePackedDifferently) {
 }
 
 // Its block goes by saving the parts that are nowhere else.
-TEST(DeviceParts, RoomIsMadeBySavingParts) {
+TEST(DeviceParts, EvictionSavesOnlyDirtyParts) {
   Machine m(Pairs{{"limits", "sim0:ram=2048"}, {"save_ahead", "0"}});  // two such matrices
   const Codelets on(m);
   const uint32_t there = m.devices[0];
@@ -224,7 +224,7 @@ TEST(DeviceParts, RoomIsMadeBySavingParts) {
 }
 
 // A task whose parts fit, but not the wholes that they lie in.
-TEST(DeviceParts, PartsOfWholesThatDoNotFitTogether) {
+TEST(DeviceParts, WholesOfPartsThatDoNotFitTogether) {
   Machine m(Pairs{{"limits", "sim0:ram=1280"}});  // one matrix, and one of its quarters
   const Codelets on(m);
   const uint32_t there = m.devices[0];
@@ -247,7 +247,7 @@ TEST(DeviceParts, PartsOfWholesThatDoNotFitTogether) {
 }
 
 // Its first memory is a device's, and home has no room for the place of its parts.
-TEST(DeviceParts, WithoutRoomAtHomeThatIsTold) {
+TEST(DeviceParts, HostMemoryLimitIsReported) {
   Machine m(Pairs{{"limits", "ram=512, sim0:ram=2048"}});
   const Codelets on(m);
   const uint32_t there = m.devices[0];

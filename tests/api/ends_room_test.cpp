@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kN = 512;  // 4 KiB each; of these a device holds one
 
-struct EndsRoom : ::testing::Test {
+struct CompletionHoldMemory : ::testing::Test {
   Machine m{Pairs{{"sim.memory", "4096"}, {"sim.devices", "1"}, {"save_ahead", "0"}}, true};
   consort_data_id fresh(const char *name) {
     consort_data_id d = vector_of(m, static_cast<uint64_t *>(nullptr), kN, 8, name);
@@ -29,7 +29,7 @@ struct EndsRoom : ::testing::Test {
   }
 };
 
-TEST_F(EndsRoom, ATaskGetsTheRoomOfOneThatWaitsForItsEnd) {
+TEST_F(CompletionHoldMemory, EndAfterGivesMemoryToTheAwaitedTask) {
   const auto a = fresh("a"), b = fresh("b"), c = fresh("c");
   const auto first = Desc(m.add).rw(c).arg(uint64_t{1}).on(m.cores[0]).must(m);
   const auto late = Desc(m.add).rw(a).arg(uint64_t{2}).on(m.devices[0]).then(first).must(m);
@@ -50,7 +50,7 @@ TEST_F(EndsRoom, ATaskGetsTheRoomOfOneThatWaitsForItsEnd) {
 }
 
 // Something may still write to the memory of a task whose end the application holds: it stays where it is.
-TEST_F(EndsRoom, WhatTheApplicationHoldsKeepsItsRoom) {
+TEST_F(CompletionHoldMemory, HeldTasksKeepTheirMemory) {
   const auto a = fresh("a"), b = fresh("b");
   consort_task_more more = CONSORT_TASK_MORE_INIT;
   more.end_holds = 1;

@@ -20,7 +20,7 @@ struct HeldEnd : Desc {
   }
 };
 
-struct Ends : ::testing::Test {
+struct CompletionHold : ::testing::Test {
   Rt rt;
   Bodies body;
   std::atomic<int> n{0};
@@ -30,7 +30,7 @@ struct Ends : ::testing::Test {
   bool ended(consort_task_id t) { return consort_task_state(rt, t) == CONSORT_OK; }
 };
 
-TEST_F(Ends, SuccessorsAndWaitsComeAfterTheLastRelease) {
+TEST_F(CompletionHold, SuccessorsAndWaitsFollowTheLastRelease) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   HeldEnd t(count, 2);
@@ -52,7 +52,7 @@ TEST_F(Ends, SuccessorsAndWaitsComeAfterTheLastRelease) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Ends, ReleasedBeforeItsBodyIsOver) {
+TEST_F(CompletionHold, ReleaseBeforeBodyEnds) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto id = HeldEnd(held, 1).must(rt);
@@ -63,7 +63,7 @@ TEST_F(Ends, ReleasedBeforeItsBodyIsOver) {
   EXPECT_OK(consort_task_wait(rt, id, kLong, 0));
 }
 
-TEST_F(Ends, HeldFromItsBody) {
+TEST_F(CompletionHold, HoldTakenInTheBody) {
   std::atomic<uint64_t> name{0};
   const auto holds = body(rt, "holds", [&](const consort_call &) -> consort_status {
     const consort_task_id me = consort_current_task(rt);
@@ -86,7 +86,7 @@ TEST_F(Ends, HeldFromItsBody) {
   }
 }
 
-TEST_F(Ends, HeldFromAHook) {
+TEST_F(CompletionHold, HoldTakenInAHook) {
   struct Arg { consort_runtime *rt; consort_status status; } arg{rt, 1};
   HeldEnd t(nop, 0);
   t.more.begin = {[](void *p, consort_task_id id) { static_cast<Arg *>(p)->status = consort_task_end_hold(static_cast<Arg *>(p)->rt, id); }, &arg, nullptr};
@@ -97,7 +97,7 @@ TEST_F(Ends, HeldFromAHook) {
   EXPECT_OK(consort_task_wait(rt, id, kLong, 0));
 }
 
-TEST_F(Ends, NotInItsCallbackAnyMore) {
+TEST_F(CompletionHold, HoldInTheCallbackIsRefused) {
   struct Arg { consort_runtime *rt; std::atomic<consort_status> status; } arg{rt, {1}};
   const auto late = [](void *p, const consort_outcome *o) { static_cast<Arg *>(p)->status = consort_task_end_hold(static_cast<Arg *>(p)->rt, o->task); };
   EXPECT_OK(consort_task_wait(rt, Desc(nop).done(late, &arg).must(rt), kLong, 0));
@@ -111,7 +111,7 @@ TEST_F(Ends, NotInItsCallbackAnyMore) {
   EXPECT_EQ(arg.status, CONSORT_E_INVAL);
 }
 
-TEST_F(Ends, BadInput) {
+TEST_F(CompletionHold, RefusesBadArguments) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto id = Desc(held).must(rt);
@@ -129,7 +129,7 @@ TEST_F(Ends, BadInput) {
   EXPECT_SAYS(CONSORT_E_INVAL, u.to(rt), "end_after[0]");
 }
 
-TEST_F(Ends, AFailureIsKeptUntilTheEnd) {
+TEST_F(CompletionHold, FailureIsReportedAtTheLastRelease) {
   long v = 0;
   const auto x = variable_of(rt, &v, "x");
   struct Seen { std::atomic<consort_status> status{1}; std::string text; } seen;
@@ -152,7 +152,7 @@ TEST_F(Ends, AFailureIsKeptUntilTheEnd) {
   EXPECT_SAYS(CONSORT_E_IO, consort_unregister(rt, x), "on purpose");
 }
 
-TEST_F(Ends, AfterOtherTasks) {
+TEST_F(CompletionHold, EndAfterWaitsForTheNamedTasks) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto slow = Desc(held).must(rt);
@@ -176,7 +176,7 @@ TEST_F(Ends, AfterOtherTasks) {
   EXPECT_OK(consort_task_wait(rt, last, kLong, 0));
 }
 
-TEST_F(Ends, AFailureOfThoseThatAreAwaitedIsTheirOwn) {
+TEST_F(CompletionHold, FailureOfAwaitedTasksDoesNotPropagate) {
   const auto fails = Desc(bad).must(rt);
   HeldEnd t(count, 0);
   t.end_after(fails);
@@ -184,7 +184,7 @@ TEST_F(Ends, AFailureOfThoseThatAreAwaitedIsTheirOwn) {
   EXPECT_EQ(consort_wait_all(rt, kLong, 0), CONSORT_E_IO);
 }
 
-TEST_F(Ends, AfterManyTasksAndInLongChains) {
+TEST_F(CompletionHold, EndAfterManyTasksAndLongChains) {
   std::vector<consort_task_id> many;
   EXPECT_OK(consort_tag_restart(rt, 1));
   const uint64_t gate = 1;
@@ -213,7 +213,7 @@ TEST_F(Ends, AfterManyTasksAndInLongChains) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Ends, ReleasedInCallbacksOneAfterTheOther) {  // nor here
+TEST_F(CompletionHold, ChainedReleasesInCallbacksNeedNoStack) {  // nor here
   constexpr int kMany = 20000;
   struct Chain { consort_runtime *rt; std::vector<consort_task_id> ids; } chain{rt, {}};
   struct Link { Chain *chain; size_t next; };
@@ -231,7 +231,7 @@ TEST_F(Ends, ReleasedInCallbacksOneAfterTheOther) {  // nor here
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Ends, ACancelledTaskIsHeldToo) {
+TEST_F(CompletionHold, CancelledTasksStayHeld) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   HeldEnd t(count, 1);
@@ -245,7 +245,7 @@ TEST_F(Ends, ACancelledTaskIsHeldToo) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-TEST_F(Ends, ScratchAndTokensStayUntilTheEnd) {
+TEST_F(CompletionHold, ScratchAndCommuteTokensAreKeptUntilRelease) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   HeldEnd t(count, 1);
@@ -261,7 +261,7 @@ TEST_F(Ends, ScratchAndTokensStayUntilTheEnd) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Ends, ReleasedFromOtherThreads) {
+TEST_F(CompletionHold, ReleaseFromOtherThreads) {
   constexpr int kMany = 2000;
   std::mutex mutex;
   std::vector<consort_task_id> open;
@@ -301,8 +301,10 @@ TEST_F(Ends, ReleasedFromOtherThreads) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
+using WaitNoReady = CompletionHold;
+
 // TSK-31: what is left waits for a tag, a hold, or one another.
-TEST_F(Ends, WaitForNoReady) {
+TEST_F(WaitNoReady, ReturnsWhenOnlyBlockedTasksAreLeft) {
   EXPECT_OK(consort_wait_no_ready(rt, kLong, 0));
   const auto held = HeldEnd(count, 1).must(rt);
   for (int i = 0; i < 500; ++i) Desc(count).must(rt);
@@ -326,7 +328,7 @@ TEST_F(Ends, WaitForNoReady) {
   EXPECT_EQ(inside, CONSORT_E_BUSY);
 }
 
-TEST_F(Ends, NoReadyMeansNoneThatWaitsInItsBodyEither) {
+TEST_F(WaitNoReady, CountsBodiesThatWait) {
   Gate gate;
   std::atomic<int> inside{0};
   const auto closed = body(rt, "closed", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });

@@ -20,7 +20,7 @@ Pairs with(Pairs more) {
   return more;
 }
 
-TEST(Environment, WorkersAndCores) {  // ENV-01, ENV-06
+TEST(Environment, SelectsWorkersAndCores) {  // ENV-01, ENV-06
   EXPECT_EQ(info(Rt(kMachine)).nworkers, 4u);
   {
     const Variable three("CONSORT_WORKERS", "3");
@@ -59,7 +59,7 @@ int cores_of_a_worker() {
   return n;
 }
 
-TEST(Environment, Binding) {  // ENV-05
+TEST(Environment, BindSwitchesPinning) {  // ENV-05
   cpu_set_t mine;
   ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
   if (CPU_COUNT(&mine) < 2) GTEST_SKIP() << "one core alone shows nothing";
@@ -71,7 +71,7 @@ TEST(Environment, Binding) {  // ENV-05
 }
 
 // TSK-36: cores that a setting leaves to the application are used by no task, so its own threads may compute there.
-TEST(Environment, CoresLeftToTheApplication) {
+TEST(Environment, UnselectedCoresRunNoTasks) {
   cpu_set_t mine;
   ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
   if (CPU_COUNT(&mine) < 2) GTEST_SKIP() << "one core alone cannot be divided";
@@ -91,7 +91,7 @@ TEST(Environment, CoresLeftToTheApplication) {
   EXPECT_GT(computed, 0u);
 }
 
-TEST(Environment, Teams) {  // ENV-09, ENV-10
+TEST(Environment, SelectsTeams) {  // ENV-09, ENV-10
   const Pairs eight = {{"cpu.topology", "pack:1 core:8 pu:1"}};
   const auto teams = [&] {
     uint32_t n = 0;
@@ -112,7 +112,7 @@ TEST(Environment, Teams) {  // ENV-09, ENV-10
   EXPECT_EQ(teams(), 5u) << "four of 2 in one of 8";
 }
 
-TEST(Environment, Policy) {  // ENV-11, ENV-14 … ENV-17: a value that a policy cannot take is named with its variable
+TEST(Environment, SelectsThePolicyAndNamesBadValues) {  // ENV-11, ENV-14 … ENV-17: a value that a policy cannot take is named with its variable
   EXPECT_STRNE(info(Rt(kMachine)).scheduler, "eager");
   {
     const Variable eager("CONSORT_SCHEDULER", "eager");
@@ -131,7 +131,7 @@ TEST(Environment, Policy) {  // ENV-11, ENV-14 … ENV-17: a value that a policy
   }
 }
 
-TEST(Environment, Calibration) {  // ENV-12
+TEST(Environment, SetsCalibrationSamples) {  // ENV-12
   const auto known = [] {
     Rt rt(with({{"models", "all"}, {"keep_models", "no"}, {"calibrate_samples", "1"}}));
     const auto c = codelet(rt, "nothing", nothing);
@@ -148,7 +148,7 @@ TEST(Environment, Calibration) {  // ENV-12
   EXPECT_EQ(known(), 0);
 }
 
-TEST(Environment, Profile) {  // ENV-18
+TEST(Environment, SwitchesProfiling) {  // ENV-18
   const auto busy = [] {
     Rt rt(with({{"workers", "1"}}));
     Bodies body;
@@ -161,7 +161,7 @@ TEST(Environment, Profile) {  // ENV-18
   EXPECT_GE(busy(), 1'000'000u);
 }
 
-TEST(Environment, Log) {  // ENV-21, ENV-22: the lines go where the application wants them
+TEST(Environment, SetsTheLogLevel) {  // ENV-21, ENV-22: the lines go where the application wants them
   struct Lines {
     std::mutex mutex;
     int32_t loudest = -1;
@@ -192,7 +192,7 @@ TEST(Environment, Log) {  // ENV-21, ENV-22: the lines go where the application 
   EXPECT_EQ(loudest(), -1);
 }
 
-TEST(Environment, Trace) {  // ENV-23, ENV-25
+TEST(Environment, WritesATrace) {  // ENV-23, ENV-25
   const Folder folder("environment");
   const std::string path = folder / "run.trace";
   const Variable trace("CONSORT_TRACE", path);
@@ -206,7 +206,7 @@ TEST(Environment, Trace) {  // ENV-23, ENV-25
   EXPECT_NE(text.find("traced"), std::string::npos);
 }
 
-TEST(Environment, Limits) {  // ENV-24
+TEST(Environment, LimitsMemory) {  // ENV-24
   const auto writes = [] {
     Rt rt(with({{"cpu.numa", "false"}}));
     const auto x = vector_of(rt, nullptr, 1 << 20, 1, "a megabyte");
@@ -220,7 +220,7 @@ TEST(Environment, Limits) {  // ENV-24
   EXPECT_TRUE(answered(CONSORT_E_NOMEM, writes(), {"ram"}));
 }
 
-TEST(Environment, Kept) {  // ENV-26: where models are kept
+TEST(Environment, SelectsTheModelFolder) {  // ENV-26: where models are kept
   const Folder home("home"), own("own");
   const auto run = [] {
     Rt rt(with({{"models", "all"}, {"keep_models", "yes"}}));

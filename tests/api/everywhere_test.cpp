@@ -190,7 +190,7 @@ consort_status alone(void *, const consort_call *, consort_range *io) {
   return CONSORT_OK;
 }
 
-struct Everywhere : testing::TestWithParam<Layout> {
+struct LayoutsOverDrivers : testing::TestWithParam<Layout> {
   std::vector<std::unique_ptr<Body>> bodies;
   std::string plugins;
 
@@ -265,15 +265,15 @@ struct Everywhere : testing::TestWithParam<Layout> {
     EXPECT_OK(consort_wait_all(rt, kLong, 0));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Layouts, Everywhere, testing::ValuesIn(kLayouts), [](const auto &i) { return std::string(i.param.name); });
+INSTANTIATE_TEST_SUITE_P(Layouts, LayoutsOverDrivers, testing::ValuesIn(kLayouts), [](const auto &i) { return std::string(i.param.name); });
 
-TEST_P(Everywhere, SimulatedDevicesThatHoldAFewOfThem) {
+TEST_P(LayoutsOverDrivers, RoundTripOverSmallSimulatedDevices) {
   Rt rt(with({{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"cpu.workers", "2"}, {"sim.devices", "2"},
               {"sim.latency", "1us"}, {"sim.memory", "40K"}}));
   round(rt, "gpu", 12, 7);
 }
 
-TEST_P(Everywhere, ADiskBehindMemoryThatHoldsAFewOfThem) {
+TEST_P(LayoutsOverDrivers, RoundTripOverSmallMemoryAndDisk) {
   for (const char *driver : {"disk_posix", "disk_uring"}) {
     if (!std::filesystem::exists(std::string(CONSORT_PLUGIN_DIR "/") + driver + ".so")) continue;
     const std::string drivers = std::string("cpu,") + driver, path = std::string(driver) + ".path",
@@ -287,7 +287,7 @@ TEST_P(Everywhere, ADiskBehindMemoryThatHoldsAFewOfThem) {
   }
 }
 
-TEST_P(Everywhere, OpenClDevices) {
+TEST_P(LayoutsOverDrivers, RoundTripOverOpenClDevices) {
   consort_runtime *rt = nullptr;
   const consort_status s = start(with({{"drivers", "cpu,opencl"}, {"cpu.topology", kFourCores}, {"cpu.workers", "1"},
                                        {"opencl.types", "cpu"}, {"opencl.platforms", "portable"}, {"opencl.cache", "off"},

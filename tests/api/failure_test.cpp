@@ -7,7 +7,7 @@ using namespace consort_test;
 
 namespace {
 
-struct Failing : ::testing::Test {
+struct TaskFailure : ::testing::Test {
   Rt rt;
   Bodies body;
   int x = 0, y = 0, z = 0;
@@ -25,12 +25,12 @@ struct Failing : ::testing::Test {
   }
 };
 
-TEST_F(Failing, TheWordsReachTheWaiter) {
+TEST_F(TaskFailure, MessageReachesTheWait) {
   EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(rt, Desc(bad).name("bucket").must(rt), kLong, 0), "bucket",
               "the well is dry");
 }
 
-TEST_F(Failing, FailAnswersItsCodeAndKeepsTheText) {
+TEST_F(TaskFailure, FailReturnsItsCodeAndKeepsTheText) {
   EXPECT_EQ(consort_fail(CONSORT_E_NOMEM, "words"), CONSORT_E_NOMEM);
   EXPECT_STREQ(consort_error(), "words");
   EXPECT_EQ(consort_fail(CONSORT_E_IO, nullptr), CONSORT_E_IO);
@@ -38,12 +38,12 @@ TEST_F(Failing, FailAnswersItsCodeAndKeepsTheText) {
   EXPECT_GT(std::strlen(consort_error()), 100u) << "as much as fits";
 }
 
-TEST_F(Failing, WithoutWordsIsStillTold) {
+TEST_F(TaskFailure, FailureWithoutAMessageNamesTask) {
   const auto mute = body(rt, "mute", [](const consort_call &) { return CONSORT_E_UNSUPPORTED; });
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_task_wait(rt, Desc(mute).must(rt), kLong, 0), "mute", "E_UNSUPPORTED");
 }
 
-TEST_F(Failing, StaleWordsAreNotTakenForTheTasksOwn) {
+TEST_F(TaskFailure, EarlierMessagesAreNotReused) {
   const auto mute = body(rt, "mute", [](const consort_call &) { return CONSORT_E_IO; });
   const auto talks =
       body(rt, "talks", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "old words"), CONSORT_OK; });
@@ -54,7 +54,7 @@ TEST_F(Failing, StaleWordsAreNotTakenForTheTasksOwn) {
   }
 }
 
-TEST_F(Failing, UnknownAndPositiveCodes) {
+TEST_F(TaskFailure, AcceptsUnknownAndPositiveCodes) {
   const auto odd = body(rt, "odd", [](const consort_call &k) { return value<int>(k, 0); });
   const Answer a(consort_task_wait(rt, Desc(odd).arg(-4711).must(rt), kLong, 0));
   EXPECT_LT(a.status, 0);
@@ -62,7 +62,7 @@ TEST_F(Failing, UnknownAndPositiveCodes) {
   EXPECT_OK(consort_task_wait(rt, Desc(odd).arg(7).must(rt), kLong, 0)) << "> 0 is a good answer of another kind";
 }
 
-TEST_F(Failing, PoisonsReadersWithTheCauseChain) {
+TEST_F(TaskFailure, PoisonCarriesTheCauseChain) {
   Desc(bad).w(a).name("first").must(rt);
   Desc(good).r(a).rw(b).name("second").must(rt);
   const auto t = Desc(good).r(b).rw(c).name("third").must(rt);
@@ -79,13 +79,13 @@ TEST_F(Failing, PoisonsReadersWithTheCauseChain) {
   EXPECT_STREQ(f.text, "the well is dry");
 }
 
-TEST_F(Failing, AReaderThatFailsPoisonsNothing) {
+TEST_F(TaskFailure, FailedReadersPoisonNothing) {
   Desc(bad).r(a).must(rt);
   EXPECT_OK(consort_task_wait(rt, Desc(good).rw(a).must(rt), kLong, 0));
   EXPECT_EQ(ran, 1);
 }
 
-TEST_F(Failing, AWriterCures) {
+TEST_F(TaskFailure, WriteClearsPoison) {
   Desc(bad).rw(a).must(rt);
   const auto w = Desc(good).w(a).must(rt), r = Desc(good).r(a).must(rt);
   EXPECT_OK(consort_task_wait(rt, w, kLong, 0));
@@ -93,14 +93,14 @@ TEST_F(Failing, AWriterCures) {
   EXPECT_EQ(ran, 2);
 }
 
-TEST_F(Failing, ReadWriteDoesNotCure) {
+TEST_F(TaskFailure, ReadWriteKeepsPoison) {
   Desc(bad).w(a).must(rt);
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, Desc(good).rw(a).must(rt), kLong, 0), "alpha",
               "the well is dry");
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, Desc(good).r(a).must(rt), kLong, 0), "the well is dry");
 }
 
-TEST_F(Failing, InvalidateCuresAndLeavesNothingToRead) {
+TEST_F(TaskFailure, InvalidateClearsPoisonAndContents) {
   Desc(bad).w(a).must(rt);
   EXPECT_OK(consort_invalidate(rt, a));
   const Answer blank(consort_task_wait(rt, Desc(good).r(a).must(rt), kLong, 0));
@@ -110,7 +110,7 @@ TEST_F(Failing, InvalidateCuresAndLeavesNothingToRead) {
   EXPECT_OK(consort_task_wait(rt, Desc(good).r(a).must(rt), kLong, 0));
 }
 
-TEST_F(Failing, AcquireSeesThePoison) {
+TEST_F(TaskFailure, AcquireReportsPoison) {
   Desc(bad).w(a).name("culprit").must(rt);
   consort_hold hold;
   EXPECT_SAYS(CONSORT_E_POISONED, consort_acquire(rt, a, CONSORT_M_R, kLong, &hold), "alpha", "culprit",
@@ -121,13 +121,13 @@ TEST_F(Failing, AcquireSeesThePoison) {
   EXPECT_OK(consort_release(rt, hold));
 }
 
-TEST_F(Failing, UnregisteringThePoisonedAnswersTheFailureAndUnregisters) {
+TEST_F(TaskFailure, UnregisterOfPoisonedDataReportsAndSucceeds) {
   Desc(bad).w(a).name("culprit").must(rt);
   EXPECT_SAYS(CONSORT_E_IO, consort_unregister(rt, a), "culprit", "the well is dry");
   EXPECT_SAYS(CONSORT_E_STALE, consort_unregister(rt, a));
 }
 
-TEST_F(Failing, ExplicitSuccessorsFailToo) {
+TEST_F(TaskFailure, ExplicitSuccessorsArePoisoned) {
   const auto t = Desc(bad).name("root").must(rt);
   const auto u = Desc(good).then(t).name("leaf").must(rt);
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, u, kLong, 0), "leaf", "root", "the well is dry");
@@ -136,13 +136,13 @@ TEST_F(Failing, ExplicitSuccessorsFailToo) {
       << "also when it failed long ago";
 }
 
-TEST_F(Failing, AnEmptyTaskPassesTheFailureOn) {
+TEST_F(TaskFailure, EmptyTasksPropagateFailure) {
   const auto t = Desc(bad).rw(a).name("root").must(rt);
   const auto join = Desc().then(t).must(rt);
   EXPECT_LT(consort_task_wait(rt, join, kLong, 0), 0);
 }
 
-TEST_F(Failing, ALongCascadeIsToldToItsRoot) {
+TEST_F(TaskFailure, LongCauseChainsNameTheRoot) {
   Desc(bad).rw(a).name("root").must(rt);
   consort_task_id last{0};
   for (int i = 0; i < 5000; ++i) last = Desc(good).rw(a).must(rt);
@@ -154,7 +154,7 @@ TEST_F(Failing, ALongCascadeIsToldToItsRoot) {
   EXPECT_EQ(collected().nfailed, 5001u);
 }
 
-TEST_F(Failing, AnExceptionIsAFailureWithItsWords) {
+TEST_F(TaskFailure, ExceptionTextBecomesTheMessage) {
   const auto throws =
       body(rt, "throws", [](const consort_call &) -> consort_status { throw std::runtime_error("a thrown stone"); });
   EXPECT_SAYS(CONSORT_E_INTERNAL, consort_task_wait(rt, Desc(throws).name("thrower").must(rt), kLong, 0), "thrower",
@@ -164,14 +164,14 @@ TEST_F(Failing, AnExceptionIsAFailureWithItsWords) {
   EXPECT_OK(consort_task_wait(rt, Desc(good).must(rt), kLong, 0));
 }
 
-TEST_F(Failing, ThousandsAtOnceFromAllWorkers) {
+TEST_F(TaskFailure, CountsConcurrentFailures) {
   for (int i = 0; i < 3000; ++i) Desc(i % 3 ? good : bad).must(rt);
   EXPECT_SAYS(CONSORT_E_IO, consort_group_wait(rt, {0}, kLong, 0), "the well is dry");
   EXPECT_EQ(collected().nfailed, 1000u);
   EXPECT_EQ(ran, 2000);
 }
 
-TEST_F(Failing, ScratchIsNotPoisoned) {
+TEST_F(TaskFailure, ScratchIsNotPoisoned) {
   const consort_vector_args args{nullptr, 16, 4};
   const consort_data_desc d{sizeof d, 0, "vector", &args, sizeof args, "pad"};
   consort_data_id pad;

@@ -104,21 +104,21 @@ bool no_opencl(std::string *why) {
   return *why = "no OpenCL device here: install pocl-opencl-icd", info.nclasses < 2;
 }
 
-class FarReduction : public testing::TestWithParam<Where> {
+class DeviceReduction : public testing::TestWithParam<Where> {
  protected:
   void SetUp() override {
     std::string why;
     if (GetParam().klass == std::string("opencl") && no_opencl(&why)) GTEST_SKIP() << why;
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, FarReduction,
+INSTANTIATE_TEST_SUITE_P(All, DeviceReduction,
                          testing::Values(Where{"SimAlone", "gpu", false, "1M"}, Where{"SimAloneAndShort", "gpu", false, "2000"},
                                          Where{"CoresAndSim", "gpu", true, "1M"}, Where{"CoresAndShortSim", "gpu", true, "2000"},
                                          Where{"OpenClAlone", "opencl", false, ""}, Where{"CoresAndOpenCl", "opencl", true, ""}),
                          [](const auto &i) { return std::string(i.param.name); });
 
 // On devices alone nothing is for a core; with cores each part is once for them alone, once for devices alone.
-TEST_P(FarReduction, TheSumIsThereForWhoeverReads) {
+TEST_P(DeviceReduction, ReadersSeeTheSum) {
   const std::vector<std::vector<const char *>> alone = {{"there", "there", "there"}},
                                                mixed = {{"both", "both", "both"}, {"cpu", "there", "both"}, {"there", "cpu", "both"},
                                                         {"there", "there", "cpu"}, {"cpu", "cpu", "there"}, {"there", "there", "there"}};
@@ -157,7 +157,7 @@ TEST_P(FarReduction, TheSumIsThereForWhoeverReads) {
 }
 
 // Contributions of cores alone and of devices alone to one datum.
-TEST_P(FarReduction, ContributionsOfBothKinds) {
+TEST_P(DeviceReduction, CoresAndDevicesContributeToOneDatum) {
   if (!GetParam().cores) GTEST_SKIP() << "there is one kind only";
   Machine m(GetParam());
   const auto init = m.codelet("zero", zero, "both"), combine = m.codelet("plus", plus, "both");
@@ -175,7 +175,7 @@ TEST_P(FarReduction, ContributionsOfBothKinds) {
 }
 
 // Numbers whose sum depends on the order, by every policy.
-TEST_P(FarReduction, AFixedTreeGivesTheSameBitsEveryTime) {
+TEST_P(DeviceReduction, FixedTreeIsBitwiseReproducible) {
   std::vector<float> sums;
   for (const char *scheduler : {"eager", "lws", "random", "prio"}) {
     Machine m(GetParam(), {{"scheduler", scheduler}});
@@ -193,7 +193,7 @@ TEST_P(FarReduction, AFixedTreeGivesTheSameBitsEveryTime) {
   for (const float s : sums) EXPECT_EQ(std::memcmp(&s, &sums[0], sizeof s), 0) << s << " " << sums[0];
 }
 
-TEST_P(FarReduction, MixedWithEverythingElse) {
+TEST_P(DeviceReduction, MixedAccessesGiveTheSequentialValues) {
   const char *const on = GetParam().cores ? "both" : "there";
   for (unsigned seed = 0; seed < 3; ++seed) {
     Machine m(GetParam(), {{"scheduler", seed % 2 ? "lws" : "eager"}});
@@ -227,7 +227,7 @@ TEST_P(FarReduction, MixedWithEverythingElse) {
   }
 }
 
-TEST_P(FarReduction, AFailedPartPoisonsTheWholeUntilItIsWritten) {
+TEST_P(DeviceReduction, FailedContributionPoisonsUntilWritten) {
   if (GetParam().klass == std::string("opencl")) GTEST_SKIP() << "a kernel does not fail when asked";
   Machine m(GetParam());
   const auto contribute = m.codelet("add", add, "there"), fresh = m.codelet("set", set, "there");
@@ -253,7 +253,7 @@ TEST_P(FarReduction, AFailedPartPoisonsTheWholeUntilItIsWritten) {
 
 // Nobody needs room for ever that only what goes just now has, homeless data or the copies of a reduction, and nothing is
 // refused for want of it.
-TEST_P(FarReduction, WhatIsUnregisteredMakesRoom) {
+TEST_P(DeviceReduction, UnregisteredDataReleaseMemory) {
   if (GetParam().memory != std::string("2000")) GTEST_SKIP() << "there is room for all";
   Machine m(GetParam());
   const auto init = m.codelet("zero", zero, "there"), combine = m.codelet("plus", plus, "there");
@@ -282,7 +282,7 @@ TEST_P(FarReduction, WhatIsUnregisteredMakesRoom) {
 }
 
 // While copies may still be on their way to where there is room.
-TEST_P(FarReduction, OtherCodeletsForTheNextRound) {
+TEST_P(DeviceReduction, CodeletsChangeBetweenRounds) {
   Machine m(GetParam());
   const char *const on = GetParam().cores ? "both" : "there";
   const auto contribute = m.codelet("add", add, on);
@@ -304,7 +304,7 @@ TEST_P(FarReduction, OtherCodeletsForTheNextRound) {
 
 // Kernels, copies and allocations that fail, a device that is lost: what was not told to have failed is right, everything
 // ends, and the codelets may go.
-TEST_P(FarReduction, WhateverFailsItEnds) {
+TEST_P(DeviceReduction, InjectedFaultsNeverHang) {
   if (GetParam().klass == std::string("opencl")) GTEST_SKIP() << "nothing fails there when asked";
   const char *const faults[] = {"kernel%0.01", "copy%0.01", "oom%0.05", "kernel%0.01,copy%0.01,oom%0.02,lost@150/1"};
   for (unsigned seed = 0; seed < (full() ? 40 : 4); ++seed) {
@@ -340,7 +340,7 @@ TEST_P(FarReduction, WhateverFailsItEnds) {
   }
 }
 
-TEST_P(FarReduction, WhatNobodyHereCanDoIsRefusedAndNamed) {
+TEST_P(DeviceReduction, RefusesCodeletsWithoutAnEligibleWorker) {
   Machine m(GetParam());
   const char *const on = GetParam().cores ? "both" : "there";
   const consort_impl elsewhere = {"fpga", run_body, nullptr, nullptr, nullptr, nullptr, nullptr, 0};

@@ -6,14 +6,14 @@ using namespace consort_test;
 
 namespace {
 
-struct Flags : ::testing::Test {
+struct ReservedFlags : ::testing::Test {
   Rt rt;
   int64_t v = 0;
   consort_data_id x = variable_of(rt, &v, "x");
   consort_codelet_id nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
 };
 
-TEST(FlagsOfSettings, AreRefused) {
+TEST(SettingsFlags, RefusesUnknownBits) {
   consort_runtime *rt = nullptr;
   const auto with = [&](auto set) {
     consort_settings s = CONSORT_SETTINGS_INIT;
@@ -30,7 +30,7 @@ TEST(FlagsOfSettings, AreRefused) {
               "CONSORT_LIST_LOAD");
 }
 
-TEST(FlagsOfSettings, OfANewerHeaderByItsSizeAreTaken) {
+TEST(SettingsFlags, AcceptsLargerSettingsOfNewerHeaders) {
   struct Newer {
     consort_settings known = CONSORT_SETTINGS_INIT;
     uint64_t unheard_of = ~uint64_t{0};
@@ -45,7 +45,7 @@ TEST(FlagsOfSettings, OfANewerHeaderByItsSizeAreTaken) {
   EXPECT_OK(consort_stop(rt));
 }
 
-TEST_F(Flags, OfWaitsAreRefused) {
+TEST_F(ReservedFlags, RefusesUnknownBitsOfWaits) {
   const uint64_t tag = 1;
   ASSERT_OK(consort_tag_notify(rt, tag));
   const auto t = Desc(nop).must(rt);
@@ -62,7 +62,7 @@ TEST_F(Flags, OfWaitsAreRefused) {
   }
 }
 
-TEST_F(Flags, OfDescriptionsAreRefused) {
+TEST_F(ReservedFlags, RefusesUnknownBitsOfDescriptions) {
   consort_group_id group{};
   consort_group_desc g = {sizeof g, 2, nullptr, nullptr, nullptr};
   EXPECT_SAYS(CONSORT_E_INVAL, consort_group_create(rt, &g, &group), "desc->flags has 0x2");
@@ -79,7 +79,7 @@ TEST_F(Flags, OfDescriptionsAreRefused) {
 }
 
 // The short way of submission and the long one agree.
-TEST_F(Flags, OfTasksAreRefused) {
+TEST_F(ReservedFlags, RefusesUnknownBitsOfTasks) {
   Desc flagged(nop);
   flagged.d.flags = 0x40;
   EXPECT_SAYS(CONSORT_E_INVAL, flagged.to(rt), "task->flags has 0x40");
@@ -106,7 +106,7 @@ TEST_F(Flags, OfTasksAreRefused) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Flags, ATaskOfANewerHeaderIsTaken) {
+TEST_F(ReservedFlags, AcceptsLargerTasksOfNewerHeaders) {
   struct Newer {
     consort_task_desc known = CONSORT_TASK_INIT;
     uint64_t unheard_of = ~uint64_t{0};

@@ -29,7 +29,7 @@ struct Machine {
   }
 };
 
-struct FormatsTest : ::testing::TestWithParam<bool> {
+struct DataFormats : ::testing::TestWithParam<bool> {
   static constexpr uint64_t kN = 20;
   Machine machine{GetParam()};
   std::atomic<int> to_lines{0}, to_pairs{0}, on_cores{0}, on_gpu{0};
@@ -140,10 +140,10 @@ struct FormatsTest : ::testing::TestWithParam<bool> {
   void wait() { ASSERT_OK(consort_wait_all(rt, kLong, 0)); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Memory, FormatsTest, ::testing::Values(true, false),
+INSTANTIATE_TEST_SUITE_P(Memory, DataFormats, ::testing::Values(true, false),
                          [](const auto &i) { return std::string(i.param ? "Shared" : "OfItsOwn"); });
 
-TEST_P(FormatsTest, IFC10_ContentsAreConvertedWhereTasksWantThem) {
+TEST_P(DataFormats, ConvertsContentsOnDemand) {
   auto expected = home;
   by(core_add, 1);
   wait();
@@ -166,7 +166,7 @@ TEST_P(FormatsTest, IFC10_ContentsAreConvertedWhereTasksWantThem) {
   EXPECT_TRUE(eventually([&] { return consort_get_info(rt, &info) == CONSORT_OK && info.data == 0; }));
 }
 
-TEST_P(FormatsTest, IFC11_EachClassSeesItsOwnView) {
+TEST_P(DataFormats, EachClassGetsItsOwnView) {
   consort_info info{};
   info.size = sizeof info;
   ASSERT_OK(consort_get_info(rt, &info));
@@ -189,7 +189,7 @@ TEST_P(FormatsTest, IFC11_EachClassSeesItsOwnView) {
 }
 
 // IFC-12: which format it is has been settled before a policy looks.
-TEST_P(FormatsTest, ATaskForEitherGoesWhereNothingIsToBeConverted) {
+TEST_P(DataFormats, PolicyPrefersTheValidFormat) {
   by(gpu_add, 1);
   for (int i = 0; i < 20; ++i) by(add, 1);
   wait();
@@ -216,7 +216,7 @@ TEST_P(FormatsTest, ATaskForEitherGoesWhereNothingIsToBeConverted) {
   EXPECT_EQ(to_lines + to_pairs, 3);
 }
 
-TEST_P(FormatsTest, TheApplicationSeesTheFirst) {
+TEST_P(DataFormats, ApplicationSeesTheFirstFormat) {
   auto expected = home;
   by(gpu_add, 1);
   more(expected, 1);
@@ -243,7 +243,7 @@ TEST_P(FormatsTest, TheApplicationSeesTheFirst) {
   EXPECT_EQ(home, expected);
 }
 
-TEST_P(FormatsTest, WithoutAHomeAndWithoutContents) {
+TEST_P(DataFormats, DataWithoutHomeOrContents) {
   std::vector<Pair> none;
   const auto y = pairs(none, "y");
   double s = 0;
@@ -265,7 +265,7 @@ TEST_P(FormatsTest, WithoutAHomeAndWithoutContents) {
   wait();
 }
 
-TEST_P(FormatsTest, AConversionThatFails) {
+TEST_P(DataFormats, FailedConversionReportsAndRecovers) {
   const auto was = home;
   broken = true;
   by(gpu_add, 1);
@@ -279,7 +279,7 @@ TEST_P(FormatsTest, AConversionThatFails) {
   EXPECT_NE(home, was);
 }
 
-TEST_P(FormatsTest, CommutingOnBothSides) {
+TEST_P(DataFormats, CommuteAcrossFormats) {
   auto expected = home;
   for (int i = 0; i < 300; ++i) {
     Desc(add).use(x, CONSORT_M_RW | CONSORT_M_COMMUTE).arg(1.0).on(uint32_t(i / 7) % 4).must(rt);
@@ -290,7 +290,7 @@ TEST_P(FormatsTest, CommutingOnBothSides) {
 }
 
 // Any program, from several threads: what each reader sees, by a model that knows of no formats.
-TEST_P(FormatsTest, AnyProgram) {
+TEST_P(DataFormats, RandomProgramsGiveTheModelsValues) {
   constexpr int kThreads = 3, kData = 3;
   std::vector<std::vector<Pair>> memory(kThreads * kData, std::vector<Pair>(kN, {1, 1})), model = memory;
   std::vector<consort_data_id> data;
@@ -351,7 +351,7 @@ TEST_P(FormatsTest, AnyProgram) {
   EXPECT_EQ(memory, model);
 }
 
-TEST_P(FormatsTest, WhatCannotBeIsRefused) {
+TEST_P(DataFormats, RefusesInvalidFormats) {
   const consort_matrix_args a{nullptr, kN, 2, 0, sizeof(double)};
   const auto good = lines(a);
   EXPECT_SAYS(CONSORT_E_INVAL, consort_data_add_format(rt, x, &good), "'x'", "gpu", "already");

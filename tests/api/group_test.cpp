@@ -25,7 +25,7 @@ bool readable(int fd, int ms) {
   return poll(&p, 1, ms) == 1;
 }
 
-TEST_F(Groups, BadInput) {
+TEST_F(Groups, RefusesBadArguments) {
   consort_group_id g{0};
   EXPECT_SAYS(CONSORT_E_INVAL, consort_group_create(rt, nullptr, nullptr), "NULL");
   const consort_group_desc small{4, 0, nullptr, nullptr, nullptr};
@@ -38,7 +38,7 @@ TEST_F(Groups, BadInput) {
   EXPECT_OK(consort_group_destroy(rt, g));
 }
 
-TEST_F(Groups, DestroyedOnesAreStale) {
+TEST_F(Groups, DestroyedGroupsAreStale) {
   const auto g = make("gone");
   int fd;
   consort_failure f{};
@@ -56,9 +56,9 @@ TEST_F(Groups, DestroyedOnesAreStale) {
   EXPECT_OK(consort_group_destroy(rt, h));
 }
 
-TEST_F(Groups, TheDefaultOneStays) { EXPECT_SAYS(CONSORT_E_INVAL, consort_group_destroy(rt, {0}), "default"); }
+TEST_F(Groups, DefaultGroupCannotBeDestroyed) { EXPECT_SAYS(CONSORT_E_INVAL, consort_group_destroy(rt, {0}), "default"); }
 
-TEST_F(Groups, BusyWhileTasksArePending) {
+TEST_F(Groups, DestroyIsBusyWhileTasksArePending) {
   Gate gate;
   const auto g = make("busy bees");
   Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).in(g).must(rt);
@@ -68,7 +68,7 @@ TEST_F(Groups, BusyWhileTasksArePending) {
   EXPECT_OK(consort_group_destroy(rt, g));
 }
 
-TEST_F(Groups, WaitForTheirOwnAndNobodyElses) {
+TEST_F(Groups, WaitCoversOnlyItsOwnTasks) {
   Gate gate;
   const auto mine = make("mine"), theirs = make("theirs");
   std::atomic<int> ran{0};
@@ -83,7 +83,7 @@ TEST_F(Groups, WaitForTheirOwnAndNobodyElses) {
   EXPECT_OK(consort_group_wait(rt, theirs, kLong, 0));
 }
 
-TEST_F(Groups, ChildrenBelongToTheGroupOfTheirParent) {
+TEST_F(Groups, ChildrenJoinTheGroupOfTheirParent) {
   const auto g = make();
   std::atomic<int> ran{0};
   consort_codelet_id tree{0};
@@ -100,7 +100,7 @@ TEST_F(Groups, ChildrenBelongToTheGroupOfTheirParent) {
 }
 
 // A group whose creator's group is gone has a place among others still: nobody walks in circles.
-TEST_F(Groups, OutliveTheGroupOfTheirCreator) {
+TEST_F(Groups, GroupsOutliveTheGroupOfTheirCreator) {
   consort_group_id g[4] = {}, other{0};
   ASSERT_OK(consort_group_create(rt, nullptr, &other));
   const auto child = codelet(rt, "child", [](const consort_call *) -> consort_status { return CONSORT_OK; });
@@ -158,7 +158,7 @@ TEST_F(Groups, FdBecomesReadableWhenNothingIsPending) {
   EXPECT_OK(consort_group_destroy(rt, g));
 }
 
-TEST_F(Groups, FdOfTheDefaultGroup) {
+TEST_F(Groups, DefaultGroupHasAnFd) {
   int fd = -1;
   ASSERT_OK(consort_group_fd(rt, {0}, &fd));
   uint64_t count;
@@ -167,7 +167,7 @@ TEST_F(Groups, FdOfTheDefaultGroup) {
   EXPECT_TRUE(readable(fd, 20000));
 }
 
-TEST_F(Groups, FdDoesNotWakeWhileSomethingIsPending) {
+TEST_F(Groups, FdStaysUnreadableWhileTasksArePending) {
   Gate gate;
   const auto g = make();
   Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).in(g).must(rt);
@@ -179,7 +179,7 @@ TEST_F(Groups, FdDoesNotWakeWhileSomethingIsPending) {
   EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
 }
 
-TEST_F(Groups, DoneIsCalledWhenTheLastTaskEnds) {
+TEST_F(Groups, CallbackRunsWhenTheLastTaskEnds) {
   struct Seen { std::atomic<int> calls{0}; std::atomic<uint64_t> id{0}; } seen;
   const consort_group_desc d{sizeof d, 0, "told", [](void *p, consort_group_id g) {
     auto *s = static_cast<Seen *>(p);
@@ -205,7 +205,7 @@ TEST_F(Groups, DoneIsCalledWhenTheLastTaskEnds) {
   EXPECT_LE(seen.calls, 20) << "more often than the group ran empty";
 }
 
-TEST_F(Groups, DestroyingWaitsForTheCallback) {
+TEST_F(Groups, DestroyWaitsForTheCallback) {
   struct Told {
     consort_runtime *rt;
     std::atomic<bool> inside{false}, over{false};
@@ -229,7 +229,7 @@ TEST_F(Groups, DestroyingWaitsForTheCallback) {
   EXPECT_EQ(told.from_inside, CONSORT_E_BUSY);
 }
 
-TEST_F(Groups, CancelStopsThosePendingAndLaterOnesRun) {
+TEST_F(Groups, CancelStopsPendingTasksOnly) {
   const auto g = make("doomed");
   int x = 0;
   const auto a = variable_of(rt, &x);
@@ -249,7 +249,7 @@ TEST_F(Groups, CancelStopsThosePendingAndLaterOnesRun) {
   EXPECT_EQ(ran, 5);
 }
 
-TEST_F(Groups, CancelDoesNotTouchOtherGroups) {
+TEST_F(Groups, CancelLeavesOtherGroups) {
   const auto g = make(), other = make();
   int x = 0;
   const auto a = variable_of(rt, &x);
@@ -264,7 +264,7 @@ TEST_F(Groups, CancelDoesNotTouchOtherGroups) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST_F(Groups, FailureIsCollectedOnceWithItsDetails) {
+TEST_F(Groups, CollectsEachFailureOnce) {
   const auto g = make("team"), other = make("others");
   int x = 0;
   const auto a = variable_of(rt, &x, "the ledger");
@@ -292,7 +292,7 @@ TEST_F(Groups, FailureIsCollectedOnceWithItsDetails) {
   EXPECT_OK(consort_group_wait(rt, g, kLong, 0));
 }
 
-TEST_F(Groups, ManyComeAndGo) {
+TEST_F(Groups, CreateAndDestroyDoNotExhaustHandles) {
   for (int i = 0; i < 100000; ++i) {
     consort_group_id g;
     ASSERT_OK(consort_group_create(rt, nullptr, &g)) << i;
@@ -304,7 +304,7 @@ TEST_F(Groups, ManyComeAndGo) {
   }
 }
 
-TEST_F(Groups, TurnAboutOnOneThread) {
+TEST_F(Groups, OneThreadAlternatesBetweenGroups) {
   std::vector<consort_group_id> g;
   for (int i = 0; i < 16; ++i) g.push_back(make());
   std::atomic<int> ran[16] = {};

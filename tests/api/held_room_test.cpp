@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kN = 512;  // 4 KiB each; twice as much there is
 
-struct HeldRoom : ::testing::Test {
+struct AcquiredDataMemory : ::testing::Test {
   const Folder folder{"held", "/var/tmp"};
   Machine m{Pairs{{"drivers", "cpu,sim,disk_posix"}, {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"},
                   {"limits", "ram=8K"}, {"save_ahead", "0"}}};
@@ -37,7 +37,7 @@ struct HeldRoom : ::testing::Test {
   }
 };
 
-TEST_F(HeldRoom, WhatIsEnteredFirstIsCounted) {
+TEST_F(AcquiredDataMemory, AcquireToWriteIsCounted) {
   std::vector<consort_data_id> all;
   for (uint64_t i = 0; i < 6; ++i) {
     all.push_back(fresh("first"));
@@ -50,14 +50,14 @@ TEST_F(HeldRoom, WhatIsEnteredFirstIsCounted) {
   EXPECT_EQ(use().used, 0u);
 }
 
-TEST_F(HeldRoom, MoreThanThereIsIsRefused) {
+TEST_F(AcquiredDataMemory, RefusesMoreThanTheLimit) {
   const auto large = fresh("large", 2 * kN + 1);
   consort_hold hold{};
   EXPECT_SAYS(CONSORT_E_NOMEM, consort_acquire(m, large, CONSORT_M_W, kLong, &hold), "'large'", "bytes in ram at once", "there are 8192");
   ASSERT_OK(consort_unregister(m, large));
 }
 
-TEST_F(HeldRoom, NobodyWaitsForWhatHeHolds) {
+TEST_F(AcquiredDataMemory, RefusesWaitForOnesOwnHolds) {
   const auto a = fresh("a"), b = fresh("b"), c = fresh("c");
   consort_hold ha{}, hb{}, hc{};
   ASSERT_OK(consort_acquire(m, a, CONSORT_M_W, kLong, &ha));
@@ -71,7 +71,7 @@ TEST_F(HeldRoom, NobodyWaitsForWhatHeHolds) {
 }
 
 // The same datum twice to read is the same memory.
-TEST_F(HeldRoom, WhatIsHeldTwiceCountsOnce) {
+TEST_F(AcquiredDataMemory, DoubleReadHoldCountsOnce) {
   const auto a = fresh("a", 2 * kN);
   ASSERT_NO_FATAL_FAILURE(fill(a, 7));
   consort_hold one{}, two{};
@@ -83,7 +83,7 @@ TEST_F(HeldRoom, WhatIsHeldTwiceCountsOnce) {
 }
 
 // Another's memory is waited for: he gives it back.
-TEST_F(HeldRoom, AnothersIsWaitedFor) {
+TEST_F(AcquiredDataMemory, WaitsForHoldsOfOtherThreads) {
   const auto a = fresh("a", 2 * kN), b = fresh("b");
   consort_hold ha{};
   ASSERT_OK(consort_acquire(m, a, CONSORT_M_W, kLong, &ha));
@@ -102,7 +102,7 @@ TEST_F(HeldRoom, AnothersIsWaitedFor) {
 }
 
 // A task waits for room that this thread holds; what the thread enters besides does not wait behind it.
-TEST_F(HeldRoom, WhoHoldsGoesFirst) {
+TEST_F(AcquiredDataMemory, HolderIsAdmittedBeforeWaitingTasks) {
   const auto a = fresh("a"), b = fresh("b"), all = fresh("all", 2 * kN);
   consort_hold ha{}, hb{};
   ASSERT_OK(consort_acquire(m, a, CONSORT_M_W, kLong, &ha));
@@ -120,7 +120,7 @@ TEST_F(HeldRoom, WhoHoldsGoesFirst) {
 }
 
 // A whole that has no memory yet gets it when its parts are first written: counted, too.
-TEST_F(HeldRoom, AWholeIsCountedWhenItsPartsAreWritten) {
+TEST_F(AcquiredDataMemory, FirstWrittenPartCountsTheWhole) {
   const auto full = fresh("full", 2 * kN), x = fresh("x");
   ASSERT_NO_FATAL_FAILURE(fill(full, 1));
   consort_plan_id plan{0};
@@ -135,7 +135,7 @@ TEST_F(HeldRoom, AWholeIsCountedWhenItsPartsAreWritten) {
 
 // A datum goes that is just on its way between two devices; the queue for the host's memory, in which its end would stand, is
 // none of its business. (That end was once made twice: when the way had ended, and again when its turn had come.)
-TEST(HeldRoomOfOthers, WhatGoesDoesNotWaitForRoom) {
+TEST(AcquiredDataMemoryOfOthers, UnregisterDoesNotWaitForMemory) {
   const Folder folder("held", "/var/tmp");
   Machine m(Pairs{{"drivers", "cpu,sim,disk_posix"}, {"disk_posix.path", folder.path().c_str()}, {"disk_posix.capacity", "1M"},
                   {"limits", "ram=8K"}, {"sim.latency", "20ms"}});

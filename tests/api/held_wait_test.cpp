@@ -25,7 +25,7 @@ struct Log {
   }
 };
 
-struct HeldWaits : ::testing::TestWithParam<const char *> {
+struct WaitHoldingData : ::testing::TestWithParam<const char *> {
   Log log;
   consort_runtime *rt = nullptr;
   long x = 0, y = 0;
@@ -63,20 +63,20 @@ struct HeldWaits : ::testing::TestWithParam<const char *> {
   }
 };
 
-TEST_P(HeldWaits, ForATask) {
+TEST_P(WaitHoldingData, TaskWaitWarns) {
   tell("consort_task_wait()", [&](consort_task_id t) { return consort_task_wait(rt, t, kLong, 0); });
 }
-TEST_P(HeldWaits, ForATaskFurtherOn) {
+TEST_P(WaitHoldingData, WaitForAnIndirectSuccessorWarns) {
   tell("consort_task_wait()", [&](consort_task_id) {
     consort_task_id last{0};
     for (int i = 0; i < 50; ++i) last = Desc(add).rw(dy).must(rt);
     return consort_task_wait(rt, last, CONSORT_FOREVER, CONSORT_WAIT_NO_HELP);
   });
 }
-TEST_P(HeldWaits, ForAll) {
+TEST_P(WaitHoldingData, WaitAllWarns) {
   tell("consort_wait_all()", [&](consort_task_id) { return consort_wait_all(rt, kLong, 0); });
 }
-TEST_P(HeldWaits, ForAGroup) {
+TEST_P(WaitHoldingData, GroupWaitWarns) {
   tell("consort_group_wait()", [&](consort_task_id) {
     consort_group_id g{0};
     need(consort_group_create(rt, nullptr, &g), "group");
@@ -84,20 +84,20 @@ TEST_P(HeldWaits, ForAGroup) {
     return consort_group_wait(rt, g, kLong, 0);
   });
 }
-TEST_P(HeldWaits, ForADatumsEnd) {
+TEST_P(WaitHoldingData, UnregisterWarns) {
   tell("consort_unregister()", [&](consort_task_id) { return consort_unregister(rt, dy); });
 }
-TEST_P(HeldWaits, ForACodeletsEnd) {
+TEST_P(WaitHoldingData, CodeletRemoveWarns) {
   tell("consort_codelet_remove()", [&](consort_task_id) { return consort_codelet_remove(rt, add); });
 }
-TEST_P(HeldWaits, ForAnotherHold) {
+TEST_P(WaitHoldingData, AcquireWarns) {
   tell("consort_acquire()", [&](consort_task_id) {
     consort_hold hold{};
     if (const auto s = consort_acquire(rt, dy, CONSORT_M_R, kLong, &hold); s < 0) return s;
     return consort_release(rt, hold);
   });
 }
-TEST_P(HeldWaits, ForARecordingsEnd) {
+TEST_P(WaitHoldingData, RecordingDestroyWarns) {
   consort_recording_id r{0};
   ASSERT_OK(consort_record_begin(rt, 0));
   Desc(add).rw(dy).must(rt);
@@ -108,7 +108,7 @@ TEST_P(HeldWaits, ForARecordingsEnd) {
   });
 }
 
-TEST_P(HeldWaits, InsideATask) {
+TEST_P(WaitHoldingData, TaskThatHoldsDataWarns) {
   if (GetParam() != std::string("threads")) GTEST_SKIP() << "one thread pumps";
   Bodies body;
   consort_hold hold{};
@@ -124,7 +124,7 @@ TEST_P(HeldWaits, InsideATask) {
   EXPECT_OK(consort_task_wait(rt, t, kLong, 0));
 }
 
-TEST_P(HeldWaits, NothingIsSaidOfAWaitThatOnlyTakesLong) {
+TEST_P(WaitHoldingData, SlowWaitDoesNotWarn) {
   const auto slow = codelet(rt, "slow", [](const consort_call *) -> consort_status { return std::this_thread::sleep_for(1500ms), CONSORT_OK; });
   consort_hold hold{};
   ASSERT_OK(consort_acquire(rt, dx, CONSORT_M_RW, kLong, &hold));
@@ -134,6 +134,6 @@ TEST_P(HeldWaits, NothingIsSaidOfAWaitThatOnlyTakesLong) {
   EXPECT_EQ(log.lines.size(), 0u) << log.lines[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(In, HeldWaits, ::testing::Values("threads", "manual"), [](const auto &i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(In, WaitHoldingData, ::testing::Values("threads", "manual"), [](const auto &i) { return std::string(i.param); });
 
 }  // namespace

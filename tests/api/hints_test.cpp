@@ -6,7 +6,7 @@
 namespace consort_test {
 namespace {
 
-TEST(Hints, WriteThroughChangesNothingWhereNoDriverMovesBytes) {
+TEST(Hints, WriteThroughIsANoOpWithoutDeviceMemory) {
   Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}, {"pump", "manual"}});
   const auto add = codelet(rt, "add", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), CONSORT_OK; });
   long home = 1;
@@ -24,7 +24,7 @@ TEST(Hints, WriteThroughChangesNothingWhereNoDriverMovesBytes) {
 }
 
 // The second task is issued behind the first one on the device's queue, before anything tells that `y` has no contents.
-TEST(Hints, ATaskIssuedBehindAnotherSaysThatItsDatumWasNeverWritten) {
+TEST(Hints, EarlyIssueReportsUnwrittenData) {
   Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "1"}, {"scheduler", "lws"}});
   const auto step = [](const consort_call *) -> consort_status { return CONSORT_OK; };
   const consort_impl both[] = {{"cpu", step, nullptr, nullptr, nullptr, nullptr, nullptr, 0},

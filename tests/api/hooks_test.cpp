@@ -46,14 +46,14 @@ struct Hooked : Desc {
   }
 };
 
-struct Hooks : ::testing::Test {
+struct TaskHooks : ::testing::Test {
   Rt rt;
   Bodies body;
   consort_codelet_id nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
   consort_codelet_id bad = codelet(rt, "bad", [](const consort_call *) { return consort_fail(CONSORT_E_IO, "on purpose"); });
 };
 
-TEST_F(Hooks, OrderOfAPlainTask) {
+TEST_F(TaskHooks, RunInOrderAroundAPlainTask) {
   for (int i = 0; i < 50; ++i) {
     Story *s = nullptr;
     const auto c = body(rt, "teller", [&](const consort_call &) { return s->tell('x'), CONSORT_OK; });
@@ -69,7 +69,7 @@ TEST_F(Hooks, OrderOfAPlainTask) {
   }
 }
 
-TEST_F(Hooks, ReadyComesWhenTheLastPredecessorHasEnded) {
+TEST_F(TaskHooks, ReadyFollowsTheLastPredecessor) {
   Gate gate;
   std::atomic<bool> over{false};
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), over = true, CONSORT_OK; });
@@ -85,7 +85,7 @@ TEST_F(Hooks, ReadyComesWhenTheLastPredecessorHasEnded) {
   EXPECT_TRUE(look.saw);
 }
 
-TEST_F(Hooks, OnlyDrops) {  // an argument without a call is dropped when the task ends
+TEST_F(TaskHooks, DropsArgumentsWithoutCalls) {  // an argument without a call is dropped when the task ends
   int dropped = 0;
   const auto drop = [](void *p) { ++*static_cast<int *>(p); };
   Desc t(nop);
@@ -99,14 +99,14 @@ TEST_F(Hooks, OnlyDrops) {  // an argument without a call is dropped when the ta
   EXPECT_EQ(dropped, 3);
 }
 
-TEST_F(Hooks, AFailedTask) {
+TEST_F(TaskHooks, FailedTaskRunsAllHooks) {
   Hooked t(bad, rt);
   EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(rt, t.must(rt), kLong, 0), "on purpose");
   EXPECT_EQ(t.story.all(), "rRbBdD");
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-TEST_F(Hooks, APoisonedTaskDoesNotBegin) {
+TEST_F(TaskHooks, PoisonedTaskDoesNotBegin) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), consort_fail(CONSORT_E_IO, "on purpose"); });
   Hooked t(nop, rt);
@@ -118,7 +118,7 @@ TEST_F(Hooks, APoisonedTaskDoesNotBegin) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-TEST_F(Hooks, ACancelledTaskDoesNotBegin) {
+TEST_F(TaskHooks, CancelledTaskDoesNotBegin) {
   Gate gate;
   const auto held = body(rt, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   Hooked t(nop, rt);
@@ -131,7 +131,7 @@ TEST_F(Hooks, ACancelledTaskDoesNotBegin) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-TEST_F(Hooks, AnEmptyTaskHasNoBegin) {
+TEST_F(TaskHooks, EmptyTaskDoesNotBegin) {
   Hooked t({0}, rt);
   EXPECT_OK(consort_task_wait(rt, t.must(rt), kLong, 0));
   EXPECT_EQ(t.story.all(), "rRdDB");
@@ -145,7 +145,7 @@ TEST_F(Hooks, AnEmptyTaskHasNoBegin) {
   EXPECT_EQ(u.story.all(), "rRdDB");
 }
 
-TEST_F(Hooks, ABoundTask) {
+TEST_F(TaskHooks, BoundTaskRunsAllHooks) {
   for (uint32_t w = 0; w < 2; ++w) {
     Hooked t(nop, rt);
     t.on(w);
@@ -154,7 +154,7 @@ TEST_F(Hooks, ABoundTask) {
   }
 }
 
-TEST_F(Hooks, ARefusedSubmissionCallsAndDropsNothing) {
+TEST_F(TaskHooks, RefusedSubmissionCallsAndDropsNothing) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   EXPECT_OK(consort_unregister(rt, x));
@@ -167,7 +167,7 @@ TEST_F(Hooks, ARefusedSubmissionCallsAndDropsNothing) {
   EXPECT_EQ(t.story.all() + u.story.all(), "");
 }
 
-TEST_F(Hooks, BadInput) {
+TEST_F(TaskHooks, RefusesBadArguments) {
   Hooked t(nop);
   t.more.size = 8;
   EXPECT_SAYS(CONSORT_E_INVAL, t.to(rt), "more->size", "CONSORT_TASK_MORE_INIT");
@@ -183,7 +183,7 @@ TEST_F(Hooks, BadInput) {
 }
 
 // A program that was built before the struct grew gives a shorter one: what it does not say is not read.
-TEST_F(Hooks, AnOlderDescriptionIsFine) {
+TEST_F(TaskHooks, AcceptsDescriptionsOfOlderHeaders) {
   int n = 0;
   Desc t(body(rt, "count", [&](const consort_call &) { return ++n, CONSORT_OK; }));
   std::vector<char> old(offsetof(consort_task_desc, more));
@@ -195,7 +195,7 @@ TEST_F(Hooks, AnOlderDescriptionIsFine) {
   EXPECT_EQ(n, 1);
 }
 
-TEST_F(Hooks, TheyMaySubmitAndMayNotWait) {
+TEST_F(TaskHooks, MaySubmitAndMayNotWait) {
   struct Part { consort_runtime *rt; consort_codelet_id nop; consort_status wait; consort_task_id child; } p{rt, nop, 0, {}};
   consort_task_more more = CONSORT_TASK_MORE_INIT;
   more.ready = {[](void *arg, consort_task_id) {
@@ -210,7 +210,7 @@ TEST_F(Hooks, TheyMaySubmitAndMayNotWait) {
   EXPECT_OK(consort_task_wait(rt, p.child, kLong, 0));
 }
 
-TEST_F(Hooks, WhatTheyThrowIsLost) {
+TEST_F(TaskHooks, ExceptionsAreDropped) {
   consort_task_more more = CONSORT_TASK_MORE_INIT;
   more.ready.fn = more.begin.fn = [](void *, consort_task_id) { throw 7; };
   Desc t(nop);
@@ -218,7 +218,7 @@ TEST_F(Hooks, WhatTheyThrowIsLost) {
   EXPECT_OK(consort_task_wait(rt, t.must(rt), kLong, 0));
 }
 
-TEST_F(Hooks, WhoOneIs) {  // TSK-17, WRK-03
+TEST_F(TaskHooks, CurrentTaskAndWorkerAreKnown) {  // TSK-17, WRK-03
   EXPECT_EQ(consort_current_task(rt).v, 0u);
   EXPECT_EQ(consort_current_worker(rt), CONSORT_NONE);
   EXPECT_EQ(consort_current_task(nullptr).v, 0u);
@@ -244,7 +244,7 @@ TEST_F(Hooks, WhoOneIs) {  // TSK-17, WRK-03
   EXPECT_EQ(consort_current_task(rt).v, 0u);
 }
 
-TEST_F(Hooks, ManyFromSeveralThreads) {
+TEST_F(TaskHooks, EachHookRunsOnceUnderConcurrency) {
   constexpr int kThreads = 3, kEach = 500;
   std::atomic<int> calls{0}, drops{0};
   struct Counts { std::atomic<int> *calls, *drops; } counts{&calls, &drops};
@@ -272,8 +272,10 @@ TEST_F(Hooks, ManyFromSeveralThreads) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
+using SubmissionList = TaskHooks;
+
 // TLS-01..06: an array of descriptions is the list; it stops at the first that is refused.
-TEST_F(Hooks, SubmitList) {
+TEST_F(SubmissionList, StopsAtTheFirstRefusedTask) {
   int n = 0;
   const auto c = body(rt, "count", [&](const consort_call &) { return ++n, CONSORT_OK; });
   long v = 0;

@@ -5,7 +5,7 @@ using namespace consort_test;
 
 namespace {
 
-struct Later : ::testing::Test {
+struct AcquireLater : ::testing::Test {
   Rt rt;
   Bodies body;
   consort_codelet_id inc = codelet(rt, "inc", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), CONSORT_OK; });
@@ -33,7 +33,7 @@ struct Granted {
   }
 };
 
-TEST_F(Later, CalledWhenItsTurnComes) {
+TEST_F(AcquireLater, CallbackRunsInProgramOrder) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   Gate gate;
@@ -57,7 +57,7 @@ TEST_F(Later, CalledWhenItsTurnComes) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Later, HeldBeyondTheCallback) {
+TEST_F(AcquireLater, HoldMayOutliveTheCallback) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   Granted g{rt};
@@ -74,7 +74,7 @@ TEST_F(Later, HeldBeyondTheCallback) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Later, WhatCannotBeReadIsNotGranted) {
+TEST_F(AcquireLater, UnwrittenDataAreRefused) {
   const consort_variable_args a{nullptr, sizeof(long)};
   const consort_data_desc d{sizeof d, 0, "variable", &a, sizeof a, nullptr};
   consort_data_id x{0};
@@ -91,7 +91,7 @@ TEST_F(Later, WhatCannotBeReadIsNotGranted) {
   EXPECT_EQ(g.calls, 1);
 }
 
-TEST_F(Later, ManyOneAfterTheOtherOnOneStack) {
+TEST_F(AcquireLater, LongChainsNeedNoStack) {
   constexpr int kMany = 20000;
   long v = 0;
   const auto x = variable_of(rt, &v);
@@ -107,7 +107,7 @@ TEST_F(Later, ManyOneAfterTheOtherOnOneStack) {
 }
 
 // DEP-12: which tasks there are depends on a value that a task computed.
-TEST_F(Later, InsertsTasksByTheValue) {
+TEST_F(AcquireLater, CallbackSubmitsTasksByValue) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   struct Insert { consort_runtime *rt; consort_codelet_id inc; consort_data_id x; } in{rt, inc, x};
@@ -122,7 +122,9 @@ TEST_F(Later, InsertsTasksByTheValue) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Later, CopiesBetweenLayouts) {
+using DataCopy = AcquireLater;
+
+TEST_F(DataCopy, CopiesBetweenLayouts) {
   std::vector<int> a(24), b(40, -1);
   for (int i = 0; i < 24; ++i) a[static_cast<size_t>(i)] = i;
   const auto matrix = [&](int *p, uint64_t ld) {
@@ -151,7 +153,9 @@ TEST_F(Later, CopiesBetweenLayouts) {
   EXPECT_OK(consort_unregister(rt, dst));
 }
 
-TEST_F(Later, DataLikeOthers) {
+using RegisterLike = AcquireLater;
+
+TEST_F(RegisterLike, TakesLayoutOfAnotherDatum) {
   long v = 41;
   const auto x = variable_of(rt, &v, "x");
   consort_data_id y{0}, token{0};
@@ -175,7 +179,9 @@ TEST_F(Later, DataLikeOthers) {
   EXPECT_OK(consort_unregister(rt, t));
 }
 
-TEST_F(Later, FoundByAddress) {
+using FindData = AcquireLater;
+
+TEST_F(FindData, ByHomeAddress) {
   std::vector<long> mem(100);
   std::vector<consort_data_id> ids;
   for (long &m : mem) ids.push_back(variable_of(rt, &m));

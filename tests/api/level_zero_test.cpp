@@ -3,7 +3,7 @@
 #include "api/harness.hpp"
 
 #if !defined(CONSORT_ZE_DOUBLE)
-TEST(LevelZeroPrograms, AreNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
+TEST(LevelZeroPrograms, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
 #else
 #include <consort/layouts.h>
 #include <consort/memory.h>
@@ -56,7 +56,7 @@ struct Program {
 
 using LevelZeroPrograms = LevelZero;
 
-TEST_F(LevelZeroPrograms, ScaleAndAddOnCoresAndDevices) {
+TEST_F(LevelZeroPrograms, RunOnCoresAndDevices) {
   Program m;
   ASSERT_EQ(m.devices.size(), 2u);
   const auto scale = m.scale(), axpy = m.axpy();
@@ -77,7 +77,7 @@ TEST_F(LevelZeroPrograms, ScaleAndAddOnCoresAndDevices) {
 }
 
 // With any of its commands a device may go: what is still to be had elsewhere is right, and what is not is named.
-TEST_F(LevelZeroPrograms, ALostDevicesTasksAreRunElsewhereOrNamed) {
+TEST_F(LevelZeroPrograms, LostDevicesTasksMoveOrAreReported) {
   for (const int nth : {1, 3, 8, 20}) {
     Double::get().configure("devices=1,lost=0:" + std::to_string(nth));
     Program m;

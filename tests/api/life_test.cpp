@@ -57,7 +57,7 @@ void one_life(int i) {
   }
 }
 
-TEST(Lives, AThousandLeaveNothingBehind) {
+TEST(Lifecycle, RepeatedStartAndStopLeaveNothing) {
   const int n = kSlow > 1 ? 200 : 1000;
   int i = 0;
   while (i < 60) one_life(i++);
@@ -78,7 +78,7 @@ TEST(Lives, AThousandLeaveNothingBehind) {
   EXPECT_LT(each, 150ms * kSlow) << "the goal is 15 ms; this only notices what is badly wrong";
 }
 
-TEST(Lives, RefusedStartsLeaveNothingBehind) {
+TEST(Lifecycle, RefusedStartsLeaveNothing) {
   const auto fails = [] {
     consort_runtime *rt = nullptr;
     EXPECT_LT(start({{"scheduler", "nonesuch"}}, &rt), 0);
@@ -96,7 +96,7 @@ TEST(Lives, RefusedStartsLeaveNothingBehind) {
   }
 }
 
-TEST(Lives, ManyAtOnceAndInAnyOrder) {
+TEST(Lifecycle, RuntimesStopInAnyOrder) {
   std::vector<std::unique_ptr<Rt>> all;
   const auto before = Footprint::now();
   for (int i = 0; i < 24; ++i)
@@ -113,7 +113,7 @@ TEST(Lives, ManyAtOnceAndInAnyOrder) {
   EXPECT_EQ(Footprint::now().threads, before.threads);
 }
 
-TEST(Lives, StartedAndStoppedByManyThreads) {
+TEST(Lifecycle, ConcurrentStartsAndStops) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([t] {
@@ -122,7 +122,7 @@ TEST(Lives, StartedAndStoppedByManyThreads) {
   for (auto &t : threads) t.join();
 }
 
-TEST(Lives, AThreadsPartEndsWithTheThread) {
+TEST(Lifecycle, ThreadRecordsAreFreedAtThreadExit) {
   Rt rt;
   const auto c = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
   long before = 0;
@@ -138,7 +138,7 @@ TEST(Lives, AThreadsPartEndsWithTheThread) {
   }
 }
 
-TEST(Lives, AThreadMayOutliveTheRuntimeThatItUsed) {
+TEST(Lifecycle, ThreadsMayOutliveTheirRuntime) {
   std::mutex m;
   std::condition_variable changed;
   int stage = 0;
@@ -170,7 +170,7 @@ TEST(Lives, AThreadMayOutliveTheRuntimeThatItUsed) {
 }
 
 // A stop that only the application can end says what for, once.
-TEST(Lives, AStopThatTakesLongSaysWhatItWaitsFor) {
+TEST(Lifecycle, SlowStopLogsItsReason) {
   struct Log {
     std::mutex mutex;
     std::vector<std::string> lines;

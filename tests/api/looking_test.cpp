@@ -15,7 +15,7 @@ std::string explain(consort_runtime *rt, consort_task_id t) {
   return text;
 }
 
-TEST(Looking, Info) {
+TEST(Introspection, InfoCountsTasksAndUnits) {
   Rt rt({{"workers", "3"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}});
   const auto c = codelet(rt, "nop", nothing);
   for (int i = 0; i < 10; ++i) Desc(c).must(rt);
@@ -34,7 +34,7 @@ TEST(Looking, Info) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_get_info(rt, &small), "size");
 }
 
-TEST(Looking, Workers) {
+TEST(Introspection, WorkerInfoCountsTasks) {
   Rt rt({{"workers", "3"}, {"cpu.topology", kFourCores}});
   const auto c = codelet(rt, "nop", nothing);
   for (int i = 0; i < 90; ++i) Desc(c).on(static_cast<uint32_t>(i % 3)).must(rt);
@@ -60,7 +60,7 @@ TEST(Looking, Workers) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_get_worker(rt, CONSORT_NONE, &i), "worker");
 }
 
-TEST(Looking, ProfileMeasures) {
+TEST(Introspection, ProfileMeasuresBusyTime) {
   Rt rt({{"workers", "1"}, {"profile", "true"}});
   Bodies body;
   Desc(body(rt, "nap", [](const consort_call &) { return std::this_thread::sleep_for(5ms), CONSORT_OK; })).must(rt);
@@ -70,7 +70,7 @@ TEST(Looking, ProfileMeasures) {
 }
 
 // What runs on its worker while a body waits is counted once.
-TEST(Looking, ABodyThatWaitsIsNotBusy) {
+TEST(Introspection, WaitingBodiesAreNotBusy) {
   for (const char *pump : {"threads", "manual"}) {
     SCOPED_TRACE(pump);
     Rt rt({{"workers", "1"}, {"profile", "true"}, {"pump", pump}});
@@ -93,7 +93,7 @@ TEST(Looking, ABodyThatWaitsIsNotBusy) {
   }
 }
 
-TEST(Looking, ExplainSaysWhatATaskWaitsFor) {
+TEST(Introspection, ExplainNamesTheBlockingDatum) {
   Rt rt;
   Bodies body;
   int x = 0;
@@ -123,7 +123,7 @@ TEST(Looking, ExplainSaysWhatATaskWaitsFor) {
 }
 
 // TSK-24: invalid, blocked by a datum, a task or a tag, ready, running, over, failed, and ended for the body alone.
-TEST(Looking, EveryStatusOfATaskIsTold) {
+TEST(Introspection, ExplainCoversEveryTaskState) {
   Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}});
   Bodies body;
   int v = 0;
@@ -195,7 +195,7 @@ struct Events {
   }
 };
 
-TEST(Looking, TraceTellsStartAndEndOfEachTask) {
+TEST(Introspection, TraceReportsStartAndEndOfEachTask) {
   Rt rt;
   Events events;
   ASSERT_OK(consort_trace(rt, Events::note, &events));
@@ -223,12 +223,12 @@ TEST(Looking, TraceTellsStartAndEndOfEachTask) {
 
 // -- one thread pumps --------------------------------------------------------------------------------------------
 
-TEST(Pump, ThreadsStepThemselves) {
+TEST(ManualPump, StepNeedsTheManualPump) {
   Rt rt;
   EXPECT_SAYS(CONSORT_E_BUSY, consort_step(rt, 0), "pump", "manual");
 }
 
-TEST(Pump, StepByStep) {
+TEST(ManualPump, StepRunsOneTask) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"pump", "manual"}, {"scheduler", "eager"}});
   std::atomic<int> ran{0};
   Bodies body;
@@ -245,7 +245,7 @@ TEST(Pump, StepByStep) {
   EXPECT_EQ(consort_step(rt, 0), CONSORT_AGAIN);
 }
 
-TEST(Pump, FromInsideATaskIsBusy) {
+TEST(ManualPump, StepInsideATaskIsBusy) {
   Rt rt({{"workers", "1"}, {"pump", "manual"}});
   Bodies body;
   Answer inside(0);
@@ -256,7 +256,7 @@ TEST(Pump, FromInsideATaskIsBusy) {
   EXPECT_TRUE(answered(CONSORT_E_BUSY, inside, {}));
 }
 
-TEST(Pump, TimesOutWithoutAnybodyElse) {
+TEST(ManualPump, WaitTimesOutAlone) {
   Rt rt({{"workers", "1"}, {"pump", "manual"}});
   int x = 0;
   const auto a = variable_of(rt, &x);
@@ -301,8 +301,8 @@ std::string trace_of(const char *scheduler, const char *seed) {
   return out;
 }
 
-class Seeds : public ::testing::TestWithParam<const char *> {};
-TEST_P(Seeds, SameSeedSameTraceOtherSeedValidOrder) {
+class DeterministicRuns : public ::testing::TestWithParam<const char *> {};
+TEST_P(DeterministicRuns, SameSeedGivesTheSameTrace) {
   std::vector<std::string> traces;
   for (const char *seed : {"1", "2", "3", "12345678901"}) {
     traces.push_back(trace_of(GetParam(), seed));
@@ -310,7 +310,7 @@ TEST_P(Seeds, SameSeedSameTraceOtherSeedValidOrder) {
   }
   EXPECT_TRUE(traces[0] != traces[1] || traces[1] != traces[2] || traces[2] != traces[3]) << "the seed changes nothing";
 }
-INSTANTIATE_TEST_SUITE_P(Pump, Seeds, ::testing::Values("eager", "prio", "lws", "ws", "random"),
+INSTANTIATE_TEST_SUITE_P(Pump, DeterministicRuns, ::testing::Values("eager", "prio", "lws", "ws", "random"),
                          [](const auto &i) { return std::string(i.param); });
 
 }  // namespace

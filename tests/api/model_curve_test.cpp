@@ -22,7 +22,7 @@ struct Curves {
   }
 };
 
-class ModelCurve : public ::testing::Test {
+class ModelRegression : public ::testing::Test {
  protected:
   void begin(const char *keep = "no") {
     stop();
@@ -75,7 +75,7 @@ class ModelCurve : public ::testing::Test {
   consort_codelet_id codelet_{};
 };
 
-TEST_F(ModelCurve, SizesThatNobodyMeasuredAreTold) {
+TEST_F(ModelRegression, EstimatesUnmeasuredSizes) {
   begin();
   give(CONSORT_MODEL_LINEAR);
   for (const uint64_t n : {100, 200}) feed(n, 50.0 * static_cast<double>(n) + 1000);
@@ -98,7 +98,7 @@ TEST_F(ModelCurve, SizesThatNobodyMeasuredAreTold) {
   EXPECT_EQ(curves.all[0].high, 400);
 }
 
-TEST_F(ModelCurve, OfEveryKind) {
+TEST_F(ModelRegression, FitsEveryKind) {
   begin();
   const auto cube = [](double n) { return 2 * n * n * n; };
   give(CONSORT_MODEL_POWER);
@@ -121,7 +121,7 @@ TEST_F(ModelCurve, OfEveryKind) {
   EXPECT_NEAR(expected(20 + 1000 * 10), 600 + 110 + 70, 0.1);
 }
 
-TEST_F(ModelCurve, ByTheBytesOfTheData) {
+TEST_F(ModelRegression, FitsByDataSize) {
   begin();
   give(CONSORT_MODEL_LINEAR, nullptr);
   std::vector<double> v(4096);
@@ -142,7 +142,7 @@ TEST_F(ModelCurve, ByTheBytesOfTheData) {
   EXPECT_NEAR(told(1000, 0), 8000, 1);
 }
 
-TEST_F(ModelCurve, AreThereFromTheStartWhereSizesWereKept) {
+TEST_F(ModelRegression, UsesStoredSizesFromTheStart) {
   begin("yes");
   give(CONSORT_MODEL_LINEAR);
   for (const uint64_t n : {100, 200, 400}) feed(n, 50.0 * static_cast<double>(n));
@@ -155,7 +155,7 @@ TEST_F(ModelCurve, AreThereFromTheStartWhereSizesWereKept) {
   EXPECT_TRUE(std::isnan(expected(300)));
 }
 
-TEST_F(ModelCurve, WhoDoesNotKnowIsNotToldNonsense) {
+TEST_F(ModelRegression, NanMeasuresGiveNoRegression) {
   begin();
   give(CONSORT_MODEL_LINEAR, [](void *, const consort_model_ask *, double *out) { out[0] = NAN; });
   for (const uint64_t n : {100, 200, 400}) feed(n, 50);
@@ -163,7 +163,7 @@ TEST_F(ModelCurve, WhoDoesNotKnowIsNotToldNonsense) {
   EXPECT_TRUE(Curves(rt_).all.empty());
 }
 
-TEST_F(ModelCurve, BadOnesAreRefused) {
+TEST_F(ModelRegression, RefusesBadModels) {
   begin();
   const double exponents[] = {1, 2, 3, 99};
   const auto refused = [&](auto change, const char *why) {
@@ -198,7 +198,7 @@ TEST_F(ModelCurve, BadOnesAreRefused) {
   EXPECT_EQ(consort_fit(CONSORT_MODEL_LINEAR, nullptr, y, 3, &c), CONSORT_E_INVAL);
 }
 
-TEST_F(ModelCurve, AskedWhileItIsDrawnAnew) {
+TEST_F(ModelRegression, EstimateDuringRefit) {
   begin();
   give(CONSORT_MODEL_LINEAR);
   for (const uint64_t n : {100, 200, 400}) feed(n, 50.0 * static_cast<double>(n));

@@ -15,7 +15,7 @@ namespace {
 using namespace consort_test;
 using consort::StoredModel;
 
-class Kept : public ::testing::Test {
+class StoredModels : public ::testing::Test {
  protected:
   void TearDown() override { stop(); }
   void begin(Pairs more = {}) {
@@ -32,7 +32,7 @@ class Kept : public ::testing::Test {
     s.nset = static_cast<uint32_t>(pairs.size());
     s.log_user = this;
     s.log = [](void *user, int32_t, const char *text) {
-      auto &self = *static_cast<Kept *>(user);
+      auto &self = *static_cast<StoredModels *>(user);
       const std::lock_guard lock(self.mutex_);
       if (std::string(text).find("model") != std::string::npos) self.said_.push_back(text);
     };
@@ -84,7 +84,7 @@ class Kept : public ::testing::Test {
   std::vector<std::string> said_;
 };
 
-TEST_F(Kept, FromRunToRun) {
+TEST_F(StoredModels, PersistAcrossRuns) {
   learn();
   const std::string text = text_of(files()[0]);
   for (const char *part : {"consort models 1\nmachine ", "\nmodel kept\nmeasures ns\nimplementation cpu\tkept\n",
@@ -99,7 +99,7 @@ TEST_F(Kept, FromRunToRun) {
   EXPECT_EQ(nsaid(), 0u);
 }
 
-TEST_F(Kept, NothingIsWrittenWhereNothingWasMeasuredOrItIsNotWanted) {
+TEST_F(StoredModels, WritesOnlyMeasuredModels) {
   begin();
   (void)expected();
   stop();
@@ -112,7 +112,7 @@ TEST_F(Kept, NothingIsWrittenWhereNothingWasMeasuredOrItIsNotWanted) {
   }
 }
 
-TEST_F(Kept, CalibrationSaysWhatIsTold) {
+TEST_F(StoredModels, CalibrateSettingSelectsStoredValues) {
   learn();
   begin({{"calibrate", "off"}});
   EXPECT_NEAR(expected(), 1001, 1);
@@ -131,7 +131,7 @@ TEST_F(Kept, CalibrationSaysWhatIsTold) {
   EXPECT_NEAR(expected(), 5001, 1) << "what was there before is gone";
 }
 
-TEST_F(Kept, WhatNoLongerHoldsIsSaidOnceAndMeasuredAnew) {
+TEST_F(StoredModels, OutdatedModelIsReportedOnceAndRemeasured) {
   learn(1000, 30);
   begin();
   feed(9000, 3);
@@ -146,7 +146,7 @@ TEST_F(Kept, WhatNoLongerHoldsIsSaidOnceAndMeasuredAnew) {
   EXPECT_NEAR(expected(), 9001, 1);
 }
 
-TEST_F(Kept, AFileThatWasChangedOrCutIsNotBelieved) {
+TEST_F(StoredModels, DamagedFilesAreIgnored) {
   learn();
   const std::string path = files()[0], good = text_of(path);
   const auto with = [&](const std::string &text, const char *words) {
@@ -171,7 +171,7 @@ TEST_F(Kept, AFileThatWasChangedOrCutIsNotBelieved) {
   EXPECT_NEAR(expected(), 2001, 1) << "replaced by a good one";
 }
 
-TEST_F(Kept, NonsenseWithAGoodSumIsNotBelievedEither) {
+TEST_F(StoredModels, InvalidValuesWithAGoodChecksumAreIgnored) {
   learn();
   const std::string path = files()[0], good = text_of(path);
   const size_t head = good.find('\n') + 1, body = good.find("unit ");
@@ -186,7 +186,7 @@ TEST_F(Kept, NonsenseWithAGoodSumIsNotBelievedEither) {
   }
 }
 
-TEST_F(Kept, WhatBelongsToUnitsThatAreNotHereStays) {
+TEST_F(StoredModels, RowsOfAbsentUnitsAreKept) {
   learn();
   StoredModel m;
   const std::string good = text_of(files()[0]);
@@ -204,7 +204,7 @@ TEST_F(Kept, WhatBelongsToUnitsThatAreNotHereStays) {
   EXPECT_NE(text.find("unit cpu\t"), text.npos) << text;
 }
 
-TEST_F(Kept, WhatWasMeasuredElsewhereIsToldByBytesUntilThereIsMore) {
+TEST_F(StoredModels, ImportedRowsApplyUntilMeasured) {
   consort_settings s = CONSORT_SETTINGS_INIT;
   const consort_setting folder = {"model_folder", folder_.path().c_str()};
   s.set = &folder;
@@ -245,7 +245,7 @@ TEST_F(Kept, WhatWasMeasuredElsewhereIsToldByBytesUntilThereIsMore) {
   EXPECT_EQ(consort_keep_model(&s, "", CONSORT_MODEL_TIME, &r, 1, nullptr, 0), CONSORT_E_INVAL);
 }
 
-TEST_F(Kept, AFolderThatCannotBeWrittenIsSaidInOneLine) {
+TEST_F(StoredModels, UnwritableFolderIsReportedOnce) {
   const std::string file = folder_ / "taken";
   std::ofstream(file) << "no folder";
   const std::string below = file + "/models";
@@ -256,7 +256,7 @@ TEST_F(Kept, AFolderThatCannotBeWrittenIsSaidInOneLine) {
   EXPECT_EQ(nsaid(), 1u);
 }
 
-TEST_F(Kept, NamesOfAllKindsMakeFiles) {
+TEST_F(StoredModels, OddCodeletNamesMakeFiles) {
   begin();
   const std::string odd = "../a b\t/ä\n";
   task_ = Desc(body_(rt_, odd.c_str(), [](const consort_call &) { return CONSORT_OK; }));
@@ -268,7 +268,7 @@ TEST_F(Kept, NamesOfAllKindsMakeFiles) {
   EXPECT_EQ(nsaid(), 0u);
 }
 
-TEST_F(Kept, AreListedWithoutARuntime) {
+TEST_F(StoredModels, ListNeedsNoRuntime) {
   learn();
   std::ofstream(folder_ / "zz.txt") << "something else";
   struct Seen {

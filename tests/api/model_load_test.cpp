@@ -5,7 +5,7 @@
 namespace {
 
 // A worker's load: what it has begun, by what was expected of it.
-TEST_F(Models, LoadIsWhatWasBegunAndIsNotOver) {
+TEST_F(Models, LoadIsTheExpectedTimeOfRunningTasks) {
   begin({{"workers", "2"}, {"calibrate_samples", "1"}});
   Gate gate;
   const auto held = body_(rt_, "held", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
@@ -30,7 +30,7 @@ TEST_F(Models, LoadIsWhatWasBegunAndIsNotOver) {
 }
 
 // One that waits for its data has not begun; its worker's load is not nothing.
-TEST_F(Models, LoadCountsWhatWaitsForItsData) {
+TEST_F(Models, LoadCountsTasksThatWaitForData) {
   begin({{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "1"}, {"sim.cores", "1"}, {"sim.class", "cpu"},
          {"sim.latency", "10ms"}, {"sim.times", "task=1ms"}, {"calibrate_samples", "1"}});
   int v[2] = {0, 0};
@@ -53,7 +53,7 @@ TEST_F(Models, LoadCountsWhatWaitsForItsData) {
 
 // Tasks that use a datum in any order are popped, find it in use, and come back when they have it: a policy that counts what
 // it handed out is told.
-TEST_F(Models, WhatComesBackIsSaidToHaveBeenThere) {
+TEST_F(Models, ReturnedTasksAreFlagged) {
   begin({{"workers", "2"}});
   int x = 0;
   const auto datum = variable_of(rt_, &x);
@@ -73,7 +73,7 @@ TEST_F(Models, WhatComesBackIsSaidToHaveBeenThere) {
 }
 
 // A simulated machine's own word, from the first task on; then what was measured.
-TEST_F(Models, WhatADriverKnowsIsToldUntilThereIsMore) {
+TEST_F(Models, DriverEstimatesApplyUntilMeasured) {
   begin({{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "0"}, {"sim.cores", "2"}, {"sim.times", "slow=5ms"},
          {"calibrate_samples", "4"}});
   Desc d(body_(rt_, "slow", nap(0us)));
@@ -88,7 +88,7 @@ TEST_F(Models, WhatADriverKnowsIsToldUntilThereIsMore) {
   EXPECT_EQ(rows.all[0].row.count, 13u);
 }
 
-TEST_F(Models, BadQuestionsAreRefused) {
+TEST_F(Models, RefusesBadQueries) {
   begin({});
   const auto c = body_(rt_, "c", nap(0us));
   Desc d(c);
@@ -116,7 +116,7 @@ TEST_F(Models, BadQuestionsAreRefused) {
 }
 
 // Many ask, many measure, models come and go: for the sanitizers.
-TEST_F(Models, AskedAndMeasuredAtOnce) {
+TEST_F(Models, ConcurrentQueriesAndMeasurements) {
   begin({{"workers", "4"}, {"calibrate_samples", "2"}});
   const auto a = body_(rt_, "a", nap(0us)), b = body_(rt_, "b", nap(20us));
   std::atomic<bool> over{false};

@@ -3,7 +3,7 @@
 
 namespace {
 
-TEST_F(Models, NothingIsMeasuredUntilSomebodyAsks) {
+TEST_F(Models, MeasuringStartsWithTheFirstQuery) {
   begin({{"scheduler", "eager"}});
   const auto c = body_(rt_, "quiet", nap(0us));
   run(Desc(c), 20);
@@ -16,7 +16,7 @@ TEST_F(Models, NothingIsMeasuredUntilSomebodyAsks) {
   EXPECT_EQ(Rows(rt_).all[0].name, "quiet");
 }
 
-TEST_F(Models, AHistoryIsKnownOnceThereIsEnoughOfIt) {
+TEST_F(Models, HistoryNeedsEnoughSamples) {
   begin({{"calibrate_samples", "4"}});
   int x = 0;
   const auto datum = variable_of(rt_, &x);
@@ -40,7 +40,7 @@ TEST_F(Models, AHistoryIsKnownOnceThereIsEnoughOfIt) {
   ASSERT_OK(consort_unregister(rt_, datum));
 }
 
-TEST_F(Models, TheArchitectureOfAWorkerIsThatOfItsMeasurements) {  // PRF-12
+TEST_F(Models, MeasurementsCarryTheWorkersArchitecture) {  // PRF-12
   begin({{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"cpu.workers", "1"}, {"sim.devices", "1"}, {"calibrate_samples", "1"}});
   consort_info info{};
   info.size = sizeof info;
@@ -70,7 +70,7 @@ TEST_F(Models, TheArchitectureOfAWorkerIsThatOfItsMeasurements) {  // PRF-12
   stop();
 }
 
-TEST_F(Models, TenMeasurementsMakeAnEstimateByDefault) {  // CAL-04
+TEST_F(Models, DefaultsToTenSamples) {  // CAL-04
   begin({});
   Desc d(body_(rt_, "fed", nap(0us)));
   double ns = 0;
@@ -81,7 +81,7 @@ TEST_F(Models, TenMeasurementsMakeAnEstimateByDefault) {  // CAL-04
   EXPECT_EQ(ns, 1000);
 }
 
-TEST_F(Models, BySizeOfTheDataByWorkAndByWhatTheTaskSays) {
+TEST_F(Models, SeparatesBySizeWorkAndFootprint) {
   begin({{"calibrate_samples", "1"}});
   double v[64] = {};
   const auto small = vector_of(rt_, v, 8, sizeof *v), large = vector_of(rt_, v, 64, sizeof *v),
@@ -111,7 +111,7 @@ TEST_F(Models, BySizeOfTheDataByWorkAndByWhatTheTaskSays) {
   for (const auto id : {small, large, alike}) ASSERT_OK(consort_unregister(rt_, id));
 }
 
-TEST_F(Models, OneBadMeasurementOfManyIsSetApart) {
+TEST_F(Models, OutliersAreSetAside) {
   begin({});
   const auto c = body_(rt_, "fed", nap(0us));
   Desc d(c);
@@ -124,7 +124,7 @@ TEST_F(Models, OneBadMeasurementOfManyIsSetApart) {
   EXPECT_EQ(Rows(rt_).all.at(0).row.used, 20u);
 }
 
-TEST_F(Models, TimesThatHaveChangedForGoodAreSoonBelieved) {
+TEST_F(Models, AdaptsToLastingChanges) {
   begin({});
   const auto c = body_(rt_, "fed", nap(0us));
   Desc d(c);
@@ -135,7 +135,7 @@ TEST_F(Models, TimesThatHaveChangedForGoodAreSoonBelieved) {
   EXPECT_NEAR(x, 4003, 7);
 }
 
-TEST_F(Models, WhatFailsOrRunsOthersInBetweenIsNotMeasured) {
+TEST_F(Models, FailedAndWaitingTasksAreNotMeasured) {
   begin({{"calibrate_samples", "1"}});
   const auto bad = body_(rt_, "bad", [](const consort_call &) -> consort_status { return consort_fail(CONSORT_E_IO, "no"); });
   consort_task_id t = Desc(bad).must(rt_);
@@ -151,7 +151,7 @@ TEST_F(Models, WhatFailsOrRunsOthersInBetweenIsNotMeasured) {
   for (const auto &r : Rows(rt_).all) EXPECT_NE(r.name, "outer") << r.row.median;
 }
 
-TEST_F(Models, EnergyIsFedAndTold) {
+TEST_F(Models, EnergyIsFedAndEstimated) {
   begin({{"calibrate_samples", "2"}});
   const auto c = body_(rt_, "hot", nap(0us));
   Desc d(c);
@@ -167,7 +167,7 @@ TEST_F(Models, EnergyIsFedAndTold) {
 
 double by_bytes(void *user, const consort_model_ask *a) { return *static_cast<double *>(user) * static_cast<double>(a->bytes); }
 
-TEST_F(Models, AFunctionForAllWithAFactorForEachClass) {
+TEST_F(Models, CommonModelAppliesClassFactors) {
   begin({});
   double per_byte = 2, x = 0;
   uint64_t v[16] = {};
@@ -193,7 +193,7 @@ TEST_F(Models, AFunctionForAllWithAFactorForEachClass) {
   ASSERT_OK(consort_unregister(rt_, datum));
 }
 
-TEST_F(Models, AFunctionForEachClassOrEachWorker) {
+TEST_F(Models, ModelsPerClassAndPerWorker) {
   begin({{"workers", "3"}});
   const auto c = body_(rt_, "known", nap(0us));
   consort_model m = CONSORT_MODEL_INIT;
@@ -215,7 +215,7 @@ TEST_F(Models, AFunctionForEachClassOrEachWorker) {
   EXPECT_TRUE(std::isnan(last_times().at(2))) << "who throws does not know";
 }
 
-TEST_F(Models, AFootprintOfTheProgramsOwn) {
+TEST_F(Models, CustomFootprintGroupsTasks) {
   begin({{"calibrate_samples", "1"}});
   uint64_t v[64] = {};
   const auto a = vector_of(rt_, v, 30, sizeof *v), b = vector_of(rt_, v, 31, sizeof *v), far = vector_of(rt_, v, 50, sizeof *v);
@@ -236,7 +236,7 @@ TEST_F(Models, AFootprintOfTheProgramsOwn) {
   for (const auto id : {a, b, far}) ASSERT_OK(consort_unregister(rt_, id));
 }
 
-TEST_F(Models, CodeletsOfOneNameShareWhatIsKnown) {
+TEST_F(Models, CodeletsOfOneNameShareAModel) {
   begin({{"calibrate_samples", "1"}});
   double x = 0;
   auto first = body_(rt_, "twice", nap(0us));
@@ -250,7 +250,7 @@ TEST_F(Models, CodeletsOfOneNameShareWhatIsKnown) {
   EXPECT_EQ(Rows(rt_).all.at(0).row.count, 2u);
 }
 
-TEST_F(Models, OfSeveralImplementationsTheFastestIsRun) {
+TEST_F(Models, RunsTheFastestImplementation) {
   begin({{"calibrate_samples", "3"}});
   std::atomic<int> ran[3] = {};
   struct One { std::atomic<int> *ran; int us; } ones[] = {{&ran[0], 3000}, {&ran[1], 300}, {&ran[2], 3000}};
@@ -285,7 +285,7 @@ TEST_F(Models, CalibrationOffMeasuresNothing) {
   for (const auto &r : Rows(rt_).all) EXPECT_EQ(r.row.count, 0u);
 }
 
-TEST_F(Models, OfAllFromTheStartOrOnlyOfThoseThatWereGiven) {
+TEST_F(Models, SettingSelectsAllOrGivenModels) {
   begin({{"models", "all"}}, false);
   run(Desc(body_(rt_, "all", nap(100us))), 5);
   EXPECT_EQ(Rows(rt_).all.size(), 1u);

@@ -136,7 +136,7 @@ std::string violations(uint64_t seeds, const Pairs &machine) {
   return failed;
 }
 
-class NoReady : public ::testing::TestWithParam<std::string> {
+class WaitNoReady : public ::testing::TestWithParam<std::string> {
  protected:
   const char *scheduler() const { return scheduler_.c_str(); }
   const uint64_t seeds_ = (GetParam() == "random" || full() ? 200 : 20) / kSlow;
@@ -145,24 +145,24 @@ class NoReady : public ::testing::TestWithParam<std::string> {
   const std::string scheduler_ = GetParam();
 };
 
-TEST_P(NoReady, NoTaskIsReadyWhenThePumpedCallAnswers) {
+TEST_P(WaitNoReady, HoldsWithTheManualPump) {
   EXPECT_EQ(violations(seeds_, {{"workers", "4"}, {"cpu.topology", kFourCores}, {"pump", "manual"},
                                 {"scheduler", scheduler()}}), "");
 }
 
-TEST_P(NoReady, NoTaskIsReadyOnUnitsWithQueuesEither) {
+TEST_P(WaitNoReady, HoldsOnUnitsWithQueues) {
   EXPECT_EQ(violations(seeds_, {{"drivers", "cpu,sim"}, {"cpu.workers", "1"}, {"cpu.topology", kFourCores},
                                 {"sim.devices", "3"}, {"sim.latency", "1us"}, {"pump", "manual"},
                                 {"scheduler", scheduler()}}), "");
 }
 
-TEST_P(NoReady, NoTaskIsReadyInVirtualTimeEither) {
+TEST_P(WaitNoReady, HoldsInVirtualTime) {
   const TextFile machine("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 4\n");
   EXPECT_EQ(violations(seeds_, {{"drivers", "sim"}, {"sim.machine", machine.path.c_str()}, {"time", "virtual"},
                                 {"scheduler", scheduler()}}), "");
 }
 
-TEST_P(NoReady, NoTaskIsReadyWhenTheCallAnswers) {
+TEST_P(WaitNoReady, HoldsWithThreads) {
   EXPECT_EQ(violations(10, {{"workers", "4"}, {"cpu.topology", kFourCores}, {"scheduler", scheduler()}}), "");
 }
 
@@ -172,6 +172,6 @@ std::string test_name(const ::testing::TestParamInfo<std::string> &info) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Policies, NoReady, ::testing::ValuesIn(schedulers()), test_name);
+INSTANTIATE_TEST_SUITE_P(Policies, WaitNoReady, ::testing::ValuesIn(schedulers()), test_name);
 
 }  // namespace

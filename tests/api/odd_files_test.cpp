@@ -16,7 +16,7 @@ namespace {
 
 consort_status fine(const consort_call *) { return CONSORT_OK; }
 
-struct OddFiles : ::testing::Test {
+struct SpecialFiles : ::testing::Test {
   Folder folder{"odd"};
   std::string pipe(const std::string &name) const {
     EXPECT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
@@ -25,7 +25,7 @@ struct OddFiles : ::testing::Test {
   std::string pipe_ = pipe("pipe");
 };
 
-TEST_F(OddFiles, ConfigurationFiles) {
+TEST_F(SpecialFiles, ConfigurationFileIsRefused) {
   for (const std::string &odd : {pipe_, folder.path(), std::string("/dev/zero")}) {
     consort_settings s = CONSORT_SETTINGS_INIT;
     s.file = odd.c_str();
@@ -34,7 +34,7 @@ TEST_F(OddFiles, ConfigurationFiles) {
   }
 }
 
-TEST_F(OddFiles, MachinesAndTopologies) {
+TEST_F(SpecialFiles, MachineAndTopologyAreRefused) {
   for (const std::string &odd : {pipe_, folder.path(), std::string("/dev/zero")}) {
     consort_runtime *rt = nullptr;
     const Answer machine(start({{"drivers", "sim"}, {"sim.machine", odd.c_str()}}, &rt));
@@ -46,7 +46,7 @@ TEST_F(OddFiles, MachinesAndTopologies) {
   }
 }
 
-TEST_F(OddFiles, TracesArePipesOnlyWithAReader) {
+TEST_F(SpecialFiles, TracePipeNeedsAReader) {
   consort_runtime *rt = nullptr;
   const Pairs pairs = {{"workers", "1"}, {"cpu.topology", kFourCores}, {"trace", pipe_.c_str()}};
   EXPECT_SAYS(CONSORT_E_IO, start(pairs, &rt), pipe_);
@@ -60,7 +60,7 @@ TEST_F(OddFiles, TracesArePipesOnlyWithAReader) {
   ::close(reader);
 }
 
-TEST_F(OddFiles, PipesInTheModelFolder) {
+TEST_F(SpecialFiles, PipesInTheModelFolderAreSkipped) {
   const auto list = [&](std::vector<std::string> *reasons) {
     const consort_setting set = {"model_folder", folder.path().c_str()};
     consort_settings s = CONSORT_SETTINGS_INIT;
@@ -93,13 +93,13 @@ TEST_F(OddFiles, PipesInTheModelFolder) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(OddFiles, RecordsThatReportsAreMadeOf) {
+TEST_F(SpecialFiles, ReportInputIsRefused) {
   for (const std::string &odd : {pipe_, folder.path(), std::string("/dev/zero")})
     EXPECT_SAYS(CONSORT_E_IO, consort_report_file(nullptr, "summary", odd.c_str(), [](void *, const char *) {}, nullptr), odd,
                 "is not a plain file");
 }
 
-TEST_F(OddFiles, PluginsThatArePipes) {
+TEST_F(SpecialFiles, PluginPipesAreRefused) {
   const std::string plugin = pipe("x.so");
   Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}, {"plugin_path", folder.path().c_str()}, {"log", "error"}});
   consort_runtime *none = nullptr;
@@ -108,7 +108,7 @@ TEST_F(OddFiles, PluginsThatArePipes) {
 }
 
 // A machine that no machine is: refused before it is built.
-TEST_F(OddFiles, HugeTopologiesAreRefused) {
+TEST_F(SpecialFiles, HugeTopologyIsRefused) {
   consort_runtime *rt = nullptr;
   for (const char *huge : {"pu:1048575", "numa:1024 core:1024 pu:4", "pu:99999999999999999999", "2 3000 4"})
     EXPECT_SAYS(CONSORT_E_INVAL, start({{"cpu.topology", huge}, {"workers", "1"}}, &rt), huge, "16384 hardware threads");

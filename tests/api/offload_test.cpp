@@ -98,14 +98,14 @@ void scale_vectors(Machine &m, bool pinned) {
   for (size_t i = 0; i < v.size(); ++i)
     for (float e : v[i]) ASSERT_EQ(e, std::pow(i % 2 ? 2.f : 0.5f, 12.f));
 }
-TEST(Offload, VectorScaling) {
+TEST(Offload, ScalesVectors) {
   for (bool pinned : {true, false}) {
     Machine m;
     scale_vectors(m, pinned);
   }
 }
 
-TEST(Offload, Axpy) {
+TEST(Offload, ComputesAxpy) {
   Machine m;
   const auto axpy = m.codelet("axpy", [](const consort_call &c) -> consort_status {
     const auto *x = pointer<double>(c, 0);
@@ -135,7 +135,7 @@ TEST(Offload, Axpy) {
 }
 
 // A line of blocks, each of which sees the ends of its neighbours.
-TEST(Offload, Stencil) {
+TEST(Offload, ComputesAStencil) {
   for (bool pinned : {true, false}) {
     Machine m;
     const auto step = m.codelet("step", [](const consort_call &c) -> consort_status {
@@ -231,14 +231,14 @@ void cholesky(Machine &m, bool pinned) {
   for (uint64_t i = 0; i < kAll; ++i)
     for (uint64_t j = kAll; j < kLd; ++j) ASSERT_EQ(a[i * kLd + j], 0) << "the gaps are nobody's";
 }
-TEST(Offload, Cholesky) {
+TEST(Offload, FactorisesByCholesky) {
   for (bool pinned : {true, false}) {
     Machine m(Pairs{{"sim.peer", pinned ? "20G" : "0"}});
     cholesky(m, pinned);
   }
 }
 // Room for seven tiles of 4608 bytes in each memory, of 21: whatever is not needed has to go.
-TEST(Offload, CholeskyInTightMemory) {
+TEST(Offload, FactorisesInTightMemory) {
   for (bool pinned : {true, false}) {
     Machine m(Pairs{{"sim.memory", "32256"}});
     cholesky(m, pinned);
@@ -362,25 +362,25 @@ void random_program(uint64_t seed, const Pairs &more, How how) {
 
 int seeds(int few) { return full() ? 50 * few : std::max(1, few / kSlow); }
 
-TEST(OffloadRandom, Programs) {
+TEST(OffloadRandom, GivesTheSequentialValues) {
   for (int seed = 1; seed <= seeds(25); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {}, {}));
 }
-TEST(OffloadRandom, ProgramsInTightMemory) {  // four data of 1 KiB in each
+TEST(OffloadRandom, GivesTheSequentialValuesInTightMemory) {  // four data of 1 KiB in each
   for (int seed = 1; seed <= seeds(25); ++seed) ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"sim.memory", "4096"}}, {}));
 }
-TEST(OffloadRandom, ProgramsWithFaults) {
+TEST(OffloadRandom, SurvivesFaults) {
   for (int seed = 1; seed <= seeds(25); ++seed) {
     const std::string s = std::to_string(seed);
     ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"seed", s.c_str()}, {"sim.faults", "kernel%0.03,copy%0.02"}}, {.faults = true}));
   }
 }
-TEST(OffloadRandom, ProgramsInTightMemoryWithFaults) {
+TEST(OffloadRandom, SurvivesFaultsInTightMemory) {
   for (int seed = 1; seed <= seeds(25); ++seed) {
     const std::string s = std::to_string(seed);
     ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"seed", s.c_str()}, {"sim.memory", "4096"}, {"sim.faults", "kernel%0.03,copy%0.02,oom%0.05"}}, {.faults = true}));
   }
 }
-TEST(OffloadRandom, ProgramsThatLoseADevice) {
+TEST(OffloadRandom, SurvivesALostDevice) {
   for (int seed = 1; seed <= seeds(25); ++seed) {
     const std::string fault = "lost@" + std::to_string(1 + seed * 7 % 60) + "/" + std::to_string(seed % 2);
     ASSERT_NO_FATAL_FAILURE(random_program(seed, {{"log", "error"}, {"sim.faults", fault.c_str()}}, {.faults = true}));
@@ -421,7 +421,7 @@ std::string trace_of(const std::string &path) {
   return s.str();
 }
 
-TEST(OffloadVirtual, TheSameCholeskyTwice) {
+TEST(OffloadInVirtualTime, SameSeedGivesTheSameTrace) {
   const std::string path = "/tmp/consort-offload-" + std::to_string(getpid());
   std::string traces[2];
   for (auto &t : traces) {
@@ -435,14 +435,14 @@ TEST(OffloadVirtual, TheSameCholeskyTwice) {
   EXPECT_EQ(traces[0], traces[1]);
 }
 
-TEST(OffloadVirtual, VectorScaling) {
+TEST(OffloadInVirtualTime, ScalesVectors) {
   Machine m({}, true);
   scale_vectors(m, true);
 }
 
 // Who watches is told of tasks on devices, too, with the device's own times.
 // Nobody could take the device's place meanwhile: it may have to run what is waited for.
-TEST(Offload, AFunctionOnADeviceMustNotWait) {
+TEST(Offload, FunctionOnADeviceMayNotWait) {
   Machine m(Pairs{{"window", "1024"}});
   double x = 1, y = 1;
   const auto a = variable_of(m, &x, "x"), b = variable_of(m, &y, "y");
@@ -471,7 +471,7 @@ TEST(Offload, AFunctionOnADeviceMustNotWait) {
   for (const auto d : {a, b}) ASSERT_OK(consort_unregister(m, d));
 }
 
-TEST(Offload, WhatAFunctionOnADeviceSubmitsBelongsToItsGroup) {
+TEST(Offload, TasksOfADeviceFunctionJoinItsGroup) {
   Machine m;
   std::atomic<int> leaves{0};
   std::atomic<uint64_t> me{0};
@@ -533,7 +533,7 @@ TEST(Offload, DevicesAreTracedAndCounted) {
   EXPECT_EQ(info.tasks, 3u);
 }
 
-TEST(Offload, ACodeletThatOnlySeemsToFitIsToldWhatItLacks) {
+TEST(Offload, RefusalNamesTheMissingImplementation) {
   Machine m({}, true);
   const auto nothing = [](const consort_call *) { return consort_status{CONSORT_OK}; };
   const consort_impl own = {"gpu", nothing, nullptr, nullptr, nullptr, nullptr, nullptr, 0};

@@ -3,7 +3,7 @@
 #include "api/harness.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
-TEST(OpenClKernels, AreNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+TEST(OpenClKernels, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
 #include <consort/memory.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 // -- in flight --------------------------------------------------------------------------------------------------------
 
-TEST_F(OpenCl, ChainsAreIssuedBehindWhatRuns) {
+TEST_F(OpenCl, ChainsAreIssuedEarly) {
   Machine m;
   Gate gate;
   const auto scale = m.scale();
@@ -36,7 +36,7 @@ TEST_F(OpenCl, ChainsAreIssuedBehindWhatRuns) {
 
 // -- failing ----------------------------------------------------------------------------------------------------------
 
-TEST_F(OpenCl, AKernelThatFailsIsNamed) {
+TEST_F(OpenCl, FailedKernelIsNamed) {
   for (const uint32_t flags : {uint32_t{CONSORT_CL_ASYNC}, 0u}) {
     Machine m;
     const auto scale = m.scale(flags);
@@ -81,7 +81,7 @@ Body on_core() {
   };
 }
 
-TEST_F(OpenCl, KernelsAsTextAndAsAFile) {
+TEST_F(OpenCl, KernelsComeAsTextOrFile) {
   char file[] = "/tmp/consort-kernel-XXXXXX.cl";
   const int fd = mkstemps(file, 3);
   ASSERT_GE(fd, 0);
@@ -107,7 +107,7 @@ TEST_F(OpenCl, KernelsAsTextAndAsAFile) {
 
 // Parts are the whole's buffer and an offset: functions get both, a kernel that asks for no offset a sub-buffer. Where
 // none may begin parts have buffers of their own.
-TEST_F(OpenCl, PartsLieInTheBufferOfTheirWhole) {
+TEST_F(OpenCl, PartsShareTheBufferOfTheWhole) {
   for (const uint64_t n : {4096u, 4004u}) {
     Machine m;
     const uint32_t there = m.devices[0];
@@ -134,7 +134,7 @@ TEST_F(OpenCl, PartsLieInTheBufferOfTheirWhole) {
 }
 
 // So do those of a buffer that the application made, and of a sub-buffer, of which there are no sub-buffers.
-TEST_F(OpenCl, PartsLieInTheApplicationsBuffer) {
+TEST_F(OpenCl, PartsShareTheApplicationsBuffer) {
   Machine m;
   const uint32_t there = m.devices[0], space = m.worker(there).space;
   cl_context context = nullptr;
@@ -186,7 +186,7 @@ TEST_F(OpenCl, PartsLieInTheApplicationsBuffer) {
 }
 
 // What has gaps at home has none there; a work item for each element, its arguments picked. Without elements: nothing.
-TEST_F(OpenCl, KernelsOverMatricesAndOverNothing) {
+TEST_F(OpenCl, KernelsRunOverMatricesAndEmptyData) {
   Machine m;
   const consort_pass passed[] = {{CONSORT_NONE, 0}, {1, 0}, {1, 3}, {0, 0}};
   Text t{"cl",
@@ -214,7 +214,7 @@ TEST_F(OpenCl, KernelsOverMatricesAndOverNothing) {
   ASSERT_OK(consort_unregister(m, l));
 }
 
-TEST_F(OpenCl, KernelsThatFailAreNamed) {
+TEST_F(OpenCl, BadKernelsAreNamed) {
   Machine m;
   std::vector<float> v(100, 1);
   const auto x = vector_of(m, v.data(), v.size(), sizeof(float), "pressure");
@@ -243,7 +243,7 @@ TEST_F(OpenCl, KernelsThatFailAreNamed) {
 }
 
 // A text that does not build here leaves its tasks to the cores; several texts are built on both devices at once.
-TEST_F(OpenCl, WhatDoesNotBuildGoesToTheCores) {
+TEST_F(OpenCl, UnbuildableKernelsFallBackToCores) {
   Machine m;
   Gate gate;
   const auto wait = m.codelet("wait", [&](const consort_call &) { return gate.pass(), CONSORT_OK; }, {});
@@ -266,7 +266,7 @@ TEST_F(OpenCl, WhatDoesNotBuildGoesToTheCores) {
     for (float e : x) ASSERT_EQ(e, 64);
 }
 
-TEST_F(OpenCl, DevicesBuildAtTheSameTime) {
+TEST_F(OpenCl, DevicesBuildConcurrently) {
   Machine m;
   std::vector<std::string> texts;
   for (int k = 0; k < 3; ++k)

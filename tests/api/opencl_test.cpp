@@ -3,7 +3,7 @@
 #include "api/harness.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
-TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+TEST(OpenCl, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
 #include <consort/memory.h>
 
@@ -17,7 +17,7 @@ namespace {
 // -- to and fro -------------------------------------------------------------------------------------------------------
 
 // Each step on another worker than the one before, so that everything moves each time; or where the policy likes.
-TEST_F(OpenCl, VectorsGoToAndFro) {
+TEST_F(OpenCl, VectorsMoveBetweenCoresAndDevices) {
   for (const uint32_t flags : {uint32_t{CONSORT_CL_ASYNC}, 0u})
     for (const bool pinned : {true, false}) {
       Machine m;
@@ -36,7 +36,7 @@ TEST_F(OpenCl, VectorsGoToAndFro) {
     }
 }
 
-TEST_F(OpenCl, RowsWithGapsAndBlocks) {
+TEST_F(OpenCl, PaddedRowsAndBlocks) {
   Machine m;
   const auto scale = m.codelet("scale3",
       [](const consort_call &c) {
@@ -79,7 +79,7 @@ TEST_F(OpenCl, RowsWithGapsAndBlocks) {
 }
 
 // Parts lie in the whole's memory at home, and in buffers of their own on each device.
-TEST_F(OpenCl, PartsAreUsedOnAllDevices) {
+TEST_F(OpenCl, PartsRunOnAllDevices) {
   Machine m;
   const auto scale = m.scale();
   constexpr uint32_t kParts = 8, kSize = 1000;
@@ -112,7 +112,7 @@ TEST_F(OpenCl, PartsAreUsedOnAllDevices) {
 
 // Pairs of floats on cores, two lines on the devices: converted there by a kernel, back by a core, and each side works on its own
 // (IFC-10, IFC-11). Tight memory moves both formats out and in.
-TEST_F(OpenCl, FormatsOfCoresAndDevices) {
+TEST_F(OpenCl, ConvertsFormatsBetweenCoresAndDevices) {
   for (const bool tight : {false, true}) {
     Machine m(tight ? Pairs{{"limits", "opencl0:ram=24K,opencl1:ram=24K"}} : Pairs{});
     constexpr uint64_t kPairs = 1000;
@@ -223,7 +223,7 @@ struct Theirs {
   }
 };
 
-TEST_F(OpenCl, ABufferOfTheApplicationsIsAHome) {
+TEST_F(OpenCl, ApplicationBufferAsHome) {
   Machine m;
   Theirs theirs(m);
   const auto scale = m.scale();
@@ -347,7 +347,7 @@ TEST_F(OpenCl, RandomProgramsInTightMemory) {
   }
 }
 
-TEST_F(OpenCl, WhatDoesNotFitIsRefused) {
+TEST_F(OpenCl, RefusesDataThatNeverFit) {
   Machine m(Pairs{{"limits", "opencl0:ram=8K"}});
   const auto scale = m.scale();
   std::vector<float> large(4096, 1), small(1024, 1);
@@ -364,7 +364,7 @@ TEST_F(OpenCl, WhatDoesNotFitIsRefused) {
 }
 
 // The driver refuses what the kernel's count allows: no single buffer may be so large. All else has room as before.
-TEST_F(OpenCl, ABufferLargerThanTheDevicesLargest) {
+TEST_F(OpenCl, RefusesBuffersAboveTheDeviceMaximum) {
   Machine m;
   consort_space_info space{};
   space.size = sizeof space;

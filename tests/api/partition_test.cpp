@@ -72,7 +72,7 @@ struct Partition : ::testing::Test {
   bool over(consort_task_id t) { return consort_task_state(rt, t) == CONSORT_OK; }
 };
 
-TEST_F(Partition, FLT01_02_06_PartsAreInTheWholeAndTheWholeSeesThem) {
+TEST_F(Partition, PartsShareMemoryWithTheWhole) {
   auto p = divide(rt, x, "blocks", 3);
   for (uint32_t i = 0; i < 3; ++i) more(p[i], 100 * (i + 1));
   EXPECT_EQ(sum_of(x), 66 + 4 * 600);  // nobody said gather
@@ -85,7 +85,7 @@ TEST_F(Partition, FLT01_02_06_PartsAreInTheWholeAndTheWholeSeesThem) {
   EXPECT_EQ(sum_of(x), 66 + 4 * 600 + 12 * 1001);
 }
 
-TEST_F(Partition, FLT03_HandlesInTheFiltersOrderAtAnyDepth) {
+TEST_F(Partition, HandlesFollowTheFiltersOrder) {
   const auto p = divide(rt, x, "blocks", 2);
   const auto q = divide(rt, p[1], "blocks", 3);
   consort_data_id two[2] = {};
@@ -97,7 +97,7 @@ TEST_F(Partition, FLT03_HandlesInTheFiltersOrderAtAnyDepth) {
   EXPECT_EQ(sum_of(p[1]), 6 + 7 + 8 + 9 + 10 + 11 + 10);
 }
 
-TEST_F(Partition, FLT05_SeveralPlansOfOneMatrix) {
+TEST_F(Partition, SeveralPlansOfOneMatrix) {
   std::vector<int> m(6 * 4);
   consort_data_id a;
   ASSERT_OK(consort_register_matrix(rt, m.data(), 6, 4, 6, sizeof(int), &a));
@@ -124,7 +124,7 @@ TEST_F(Partition, FLT05_SeveralPlansOfOneMatrix) {
   EXPECT_OK(consort_unregister(rt, a));
 }
 
-TEST_F(Partition, FLT19_ReadersOfAllLevelsRunTogether) {
+TEST_F(Partition, ReadersOfAllLevelsRunTogether) {
   const auto p = divide(rt, x, "blocks", 3), q = divide(rt, x, "blocks", 4);
   const auto below = divide(rt, p[0], "blocks", 2);
   more(below[1], 1);
@@ -145,7 +145,7 @@ TEST_F(Partition, FLT19_ReadersOfAllLevelsRunTogether) {
   EXPECT_TRUE(over(stuck));
 }
 
-TEST_F(Partition, FLT19_WritersOfDifferentPartsRunTogether) {
+TEST_F(Partition, WritersOfDifferentPartsRunTogether) {
   const auto p = divide(rt, x, "blocks", 3);
   const auto stuck = Desc(wait).rw(p[0]).must(rt);
   EXPECT_OK(consort_task_wait(rt, more(p[1], 1), kLong, CONSORT_WAIT_NO_HELP));
@@ -156,7 +156,7 @@ TEST_F(Partition, FLT19_WritersOfDifferentPartsRunTogether) {
   EXPECT_TRUE(over(stuck));
 }
 
-TEST_F(Partition, FLT19_WhatWasReadOnTwoLevelsMayBeWrittenAgain) {
+TEST_F(Partition, WritesFollowReadsOnTwoLevels) {
   const auto p = divide(rt, x, "blocks", 3);
   const auto nothing = body(rt, "nothing", [](const consort_call &) { return CONSORT_OK; });
   for (int round = 0; round < 50; ++round) {
@@ -167,7 +167,7 @@ TEST_F(Partition, FLT19_WhatWasReadOnTwoLevelsMayBeWrittenAgain) {
   EXPECT_EQ(sum_of(x), 66 + 50 * 12);
 }
 
-TEST_F(Partition, FLT07_18_BadParametersAreRefusedInWords) {
+TEST_F(Partition, RefusesBadParameters) {
   consort_plan_id plan{0};
   const consort_split none{0, 0}, three{3, 0};
   EXPECT_SAYS(CONSORT_E_INVAL, plan_of(rt, x, "tiles!", &three, sizeof three, &plan), "vector", "tiles!", "blocks");
@@ -187,7 +187,7 @@ TEST_F(Partition, FLT07_18_BadParametersAreRefusedInWords) {
 }
 
 // A task writes runs of equal numbers; as many parts are made as there are runs, by whoever reads the contents in their turn.
-TEST_F(Partition, FLT18_AsManyPartsAsTheContentsSay) {
+TEST_F(Partition, PartCountFollowsContents) {
   const auto write = body(rt, "write", [](const consort_call &c) {
     for (long i = 0; i < 12; ++i) pointer<long>(c, 0)[i] = i / value<long>(c, 0);
     return CONSORT_OK;
@@ -222,7 +222,7 @@ TEST_F(Partition, FLT18_AsManyPartsAsTheContentsSay) {
   }
 }
 
-TEST_F(Partition, X40_PartsOfAReadOnlyPlanAreNotWritten) {
+TEST_F(Partition, ReadOnlyPlanRefusesWrites) {
   auto p = divide(rt, x, "blocks", 3, "look", CONSORT_PLAN_READ_ONLY);
   EXPECT_EQ(sum_of(p[1]), 4 + 5 + 6 + 7);
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(add).rw(p[1]).arg(1L).to(rt), "look[1]", "read-only", "'x'");
@@ -236,7 +236,7 @@ TEST_F(Partition, X40_PartsOfAReadOnlyPlanAreNotWritten) {
   EXPECT_OK(consort_release(rt, h));
 }
 
-TEST_F(Partition, X43_APartHasAHandleOnceThereIsAPlan) {
+TEST_F(Partition, PartHandlesLiveAsLongAsTheirPlan) {
   consort_plan_id none{0};
   consort_data_id part{0};
   EXPECT_EQ(consort_plan_parts(rt, none, &part, 1), CONSORT_E_INVAL);
@@ -254,7 +254,7 @@ TEST_F(Partition, X43_APartHasAHandleOnceThereIsAPlan) {
   EXPECT_EQ(sum_of(p[0]), 0 + 1 + 2 + 3 + 4 + 5 + 6);
 }
 
-TEST_F(Partition, OneTaskNamesNoBytesTwiceToWriteThem) {
+TEST_F(Partition, RefusesOverlappingWritesOfOneTask) {
   const auto p = divide(rt, x, "blocks", 3), q = divide(rt, x, "blocks", 2, "q");
   const auto below = divide(rt, p[0], "blocks", 2);
   const auto nothing = body(rt, "nothing", [](const consort_call &) { return CONSORT_OK; });
@@ -268,7 +268,7 @@ TEST_F(Partition, OneTaskNamesNoBytesTwiceToWriteThem) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Partition, FLT17_18_DataWithoutHomeAndEmptyParts) {
+TEST_F(Partition, DataWithoutHomeAndEmptyParts) {
   const consort_data_id y = vector_of(rt, nullptr, 5, sizeof(long), "y");
   const auto p = divide(rt, y, "blocks", 8);
   EXPECT_OK(Desc(sum).r(p[0]).to(rt));  // nobody has written it
@@ -293,7 +293,7 @@ TEST_F(Partition, FLT17_18_DataWithoutHomeAndEmptyParts) {
 }
 
 // A refused reader opens both plans before there is memory. The writer of the inner part gets memory for all levels.
-TEST_F(Partition, APartOfAPartWithoutMemoryIsWrittenAfterARefusedReader) {
+TEST_F(Partition, WriteToUnallocatedInnerPartAfterRefusedRead) {
   const consort_data_id y = vector_of(rt, nullptr, 8, sizeof(long), "y");
   const auto outer = divide(rt, y, "blocks", 2), inner = divide(rt, outer[0], "blocks", 2);
   EXPECT_OK(Desc(sum).r(inner[0]).to(rt));
@@ -312,7 +312,7 @@ TEST_F(Partition, APartOfAPartWithoutMemoryIsWrittenAfterARefusedReader) {
   EXPECT_OK(consort_unregister(rt, y));
 }
 
-TEST_F(Partition, AFailureGoesUpAndDownAndIsCured) {
+TEST_F(Partition, PoisonPropagatesBetweenLevels) {
   auto p = divide(rt, x, "blocks", 3);
   const auto fail =
       body(rt, "fail", [](const consort_call &) { return consort_fail(CONSORT_E_IO, "the disk is full"); });
@@ -333,7 +333,7 @@ TEST_F(Partition, AFailureGoesUpAndDownAndIsCured) {
   EXPECT_EQ(sum_of(p[1]), 0);
 }
 
-TEST_F(Partition, ACC05_06_CommuteAndReduxOnParts) {
+TEST_F(Partition, PartsCommuteAndReduce) {
   const auto p = divide(rt, x, "blocks", 3);
   for (int i = 0; i < 20; ++i) Desc(add).use(p[1], CONSORT_M_RW | CONSORT_M_COMMUTE).arg(1L).must(rt);
   EXPECT_EQ(sum_of(x), 66 + 80);
@@ -359,7 +359,7 @@ TEST_F(Partition, ACC05_06_CommuteAndReduxOnParts) {
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(add).use(p[0], CONSORT_M_REDUX).arg(1L).to(rt), "x.blocks[0]", "set_reduction");
 }
 
-TEST_F(Partition, OrderIsNotToBeHadWithout) {
+TEST_F(Partition, PlansNeedOrderedData) {
   const consort_data_id y = vector_of(rt, v.data(), 4, sizeof(long), "y");
   ASSERT_OK(consort_data_set_ordered(rt, y, 0));
   consort_plan_id plan;
@@ -373,7 +373,7 @@ TEST_F(Partition, OrderIsNotToBeHadWithout) {
   EXPECT_SAYS(CONSORT_E_INVAL, d.rw(p[0]).arg(1L).to(rt), "without order");
 }
 
-TEST_F(Partition, EnteringPartsAndWhole) {
+TEST_F(Partition, AcquiresPartsAndWhole) {
   const auto p = divide(rt, x, "blocks", 3);
   consort_hold a, b, c;
   ASSERT_OK(consort_acquire(rt, p[0], CONSORT_M_RW, kLong, &a));
@@ -400,7 +400,7 @@ TEST_F(Partition, EnteringPartsAndWhole) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Partition, UnregisteringTheWholeEndsItsPlansInOrder) {
+TEST_F(Partition, UnregisterOfTheWholeEndsItsPlans) {
   auto p = divide(rt, x, "blocks", 3);
   const auto q = divide(rt, p[1], "blocks", 2);
   Desc(wait).rw(q[0]).must(rt);
@@ -419,7 +419,7 @@ TEST_F(Partition, UnregisteringTheWholeEndsItsPlansInOrder) {
   EXPECT_OK(consort_unregister(rt, y));
 }
 
-TEST_F(Partition, DestroyingWaitsForNobodyAndLosesNothing) {
+TEST_F(Partition, DestroyNeitherWaitsNorLosesContents) {
   auto p = divide(rt, x, "blocks", 3);
   Desc(wait).rw(p[0]).must(rt);
   more(p[0], 1);
@@ -435,7 +435,7 @@ TEST_F(Partition, DestroyingWaitsForNobodyAndLosesNothing) {
   EXPECT_OK(consort_plan_destroy(rt, q.plan));
 }
 
-TEST_F(Partition, FLT04_PlansInPlans) {
+TEST_F(Partition, NestsPlans) {
   std::vector<long> big(1 << 10, 0);
   const consort_data_id y = vector_of(rt, big.data(), big.size(), sizeof(long), "y");
   consort_data_id d = y;
@@ -465,7 +465,7 @@ TEST_F(Partition, FLT04_PlansInPlans) {
   EXPECT_OK(consort_unregister(rt, y));
 }
 
-TEST_F(Partition, ATaskThatWaitsForASplitOrAGatherIsExplained) {
+TEST_F(Partition, ExplainNamesSplitAndGather) {
   const auto p = divide(rt, x, "blocks", 2);
   Desc(wait).rw(x).must(rt);
   const auto t = more(p[0], 1);
@@ -480,7 +480,7 @@ TEST_F(Partition, ATaskThatWaitsForASplitOrAGatherIsExplained) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Partition, AnsweredFromSeveralThreadsAtOnce) {
+TEST_F(Partition, ConcurrentPlansAndQueries) {
   const auto nothing = body(rt, "nothing", [](const consort_call &) { return CONSORT_OK; });
   std::vector<std::thread> threads;
   std::vector<std::vector<long>> own(4, std::vector<long>(64));
@@ -505,7 +505,7 @@ TEST_F(Partition, AnsweredFromSeveralThreadsAtOnce) {
   for (const auto &mine : own) EXPECT_EQ(std::accumulate(mine.begin(), mine.end(), 0L), rounds * (64 + 8));
 }
 
-TEST(PartitionByHand, WhatIsLeftAtTheEndIsFreed) {
+TEST(PartitionWithManualPump, StopFreesOpenPlans) {
   std::vector<long> v(8);
   Rt rt({{"workers", "1"}, {"pump", "manual"}});
   const auto x = vector_of(rt, v.data(), v.size(), sizeof(long));

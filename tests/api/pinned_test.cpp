@@ -10,7 +10,7 @@ using namespace consort_test;
 const Pairs kWithDevice = {{"drivers", "cpu, sim"}, {"cpu.topology", kFourCores}, {"workers", "1"}, {"sim.devices", "2"},
                            {"sim.latency", "1us"}};
 
-TEST(Pinned, ADeviceCopiesFromAndToIt) {
+TEST(PinnedMemory, DevicesCopyFromAndToIt) {
   Rt rt(kWithDevice);
   void *p = nullptr;
   ASSERT_OK(consort_malloc(rt, 1 << 20, CONSORT_MALLOC_PINNED | CONSORT_MALLOC_ZERO, &p));
@@ -43,7 +43,7 @@ TEST(Pinned, ADeviceCopiesFromAndToIt) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_free(rt, p), "given back already");
 }
 
-TEST(Pinned, MEM01_TheApplicationsOwnMemoryIsShownToEachDevice) {
+TEST(PinnedMemory, PinRegistersWithEachDevice) {
   Rt rt(kWithDevice);
   std::vector<int> x(1 << 18, 21);
   uint32_t n = 99;
@@ -65,7 +65,7 @@ TEST(Pinned, MEM01_TheApplicationsOwnMemoryIsShownToEachDevice) {
   EXPECT_OK(consort_pin(rt, x.data(), 4, nullptr));  // and what is left at the end is let go
 }
 
-TEST(Pinned, MEM01_NobodyTakesItIsNoError) {
+TEST(PinnedMemory, PinWithoutDevicesSucceeds) {
   Rt rt({{"drivers", "cpu"}, {"cpu.topology", kFourCores}, {"workers", "1"}});
   int x = 0;
   uint32_t n = 99;
@@ -74,7 +74,7 @@ TEST(Pinned, MEM01_NobodyTakesItIsNoError) {
   EXPECT_OK(consort_unpin(rt, &x));
 }
 
-TEST(Pinned, MEM01_ABufferIsPinnedOnce) {
+TEST(PinnedMemory, RefusesOverlappingPins) {
   Rt rt(kWithDevice);
   std::vector<char> x(100);
   void *p = nullptr;
@@ -97,7 +97,7 @@ TEST(Pinned, MEM01_ABufferIsPinnedOnce) {
   EXPECT_OK(consort_free(rt, p));
 }
 
-TEST(Pinned, WithoutADeviceThereIsOrdinaryMemory) {
+TEST(PinnedMemory, MallocWithoutDevicesIsOrdinaryMemory) {
   Rt rt({{"drivers", "cpu"}, {"cpu.topology", kFourCores}, {"workers", "1"}});
   void *p = nullptr;
   ASSERT_OK(consort_malloc(rt, 100, 0, &p));
@@ -108,7 +108,7 @@ TEST(Pinned, WithoutADeviceThereIsOrdinaryMemory) {
   EXPECT_EQ(p, nullptr);
 }
 
-TEST(Pinned, BadInput) {
+TEST(PinnedMemory, RefusesBadArguments) {
   Rt rt(kWithDevice);
   void *p = &rt;
   EXPECT_SAYS(CONSORT_E_INVAL, consort_malloc(rt, 1, 0, nullptr), "out is NULL");
@@ -121,7 +121,7 @@ TEST(Pinned, BadInput) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_free(rt, &other), "did not come from consort_malloc()");
 }
 
-TEST(Pinned, WhatIsLeftIsGivenBackAtTheEnd) {  // the simulated device tells of what nobody freed
+TEST(PinnedMemory, StopFreesWhatIsLeft) {  // the simulated device tells of what nobody freed
   static std::vector<std::string> said;
   said.clear();
   consort_settings s = CONSORT_SETTINGS_INIT;
@@ -138,7 +138,7 @@ TEST(Pinned, WhatIsLeftIsGivenBackAtTheEnd) {  // the simulated device tells of 
   for (const auto &line : said) EXPECT_EQ(line.find("nobody freed"), std::string::npos) << line;
 }
 
-TEST(Pinned, FromManyThreads) {
+TEST(PinnedMemory, ConcurrentMallocAndFree) {
   Rt rt(kWithDevice);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

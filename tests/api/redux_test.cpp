@@ -6,7 +6,7 @@
 
 using namespace consort_test;
 
-TEST(Redux, TheSumIsThereForWhoeverReads) {  // RED-01, RED-02, RED-03
+TEST(Reduction, ReadersSeeTheSum) {  // RED-01, RED-02, RED-03
   for (const char *n : {"1", "2", "3", "4"})
     for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
       Rt rt(workers(n));
@@ -26,7 +26,7 @@ TEST(Redux, TheSumIsThereForWhoeverReads) {  // RED-01, RED-02, RED-03
     }
 }
 
-TEST(Redux, UnregisteringBringsTheContributionsHome) {
+TEST(Reduction, UnregisterCombinesContributions) {
   Rt rt(workers("2"));
   Sum sum(rt);
   int64_t v = 1;
@@ -37,7 +37,7 @@ TEST(Redux, UnregisteringBringsTheContributionsHome) {
   EXPECT_EQ(v, 56);
 }
 
-TEST(Redux, OverwritingDropsContributions) {
+TEST(Reduction, OverwritingDropsContributions) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
     Rt rt(workers("2"));
     Sum sum(rt);
@@ -53,7 +53,7 @@ TEST(Redux, OverwritingDropsContributions) {
   }
 }
 
-TEST(Redux, NeverWrittenBeginsWithNothing) {
+TEST(Reduction, UnwrittenDataStartFromInit) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
     Rt rt(workers("2"));
     Sum sum(rt);
@@ -64,7 +64,7 @@ TEST(Redux, NeverWrittenBeginsWithNothing) {
   }
 }
 
-TEST(Redux, AFixedTreeGivesTheSameBitsEveryTime) {  // DECISIONS 14
+TEST(Reduction, FixedTreeIsBitwiseReproducible) {  // DECISIONS 14
   std::vector<float> results;
   for (int run = 0; run < 8; ++run) {
     Rt rt(workers(run % 4 == 0 ? "1" : run % 4 == 1 ? "2" : run % 4 == 2 ? "3" : "4"));
@@ -83,7 +83,7 @@ TEST(Redux, AFixedTreeGivesTheSameBitsEveryTime) {  // DECISIONS 14
   for (const float r : results) EXPECT_EQ(std::memcmp(&r, &results[0], sizeof r), 0) << r << " " << results[0];
 }
 
-TEST(Redux, CopiesAreFew) {
+TEST(Reduction, UsesOneCopyPerThread) {
   Rt rt(workers("2"));
   Sum sum(rt);
   int64_t v = 0;
@@ -94,7 +94,7 @@ TEST(Redux, CopiesAreFew) {
   EXPECT_LE(sum.inits.load(), 3);  // one per thread that ran some: two workers, and the one that waited
 }
 
-TEST(Redux, MixedWithEverythingElse) {
+TEST(Reduction, MixedAccessesGiveTheSequentialValues) {
   const char *const schedulers[] = {"lws", "eager", "prio", "ws", "random"}, *const counts[] = {"1", "2", "4"};
   for (unsigned seed = 0; seed < 30; ++seed) {
     Rt rt(workers(counts[seed % 3], schedulers[seed / 3 % 5]));
@@ -128,7 +128,7 @@ TEST(Redux, MixedWithEverythingElse) {
   }
 }
 
-TEST(Redux, AFailedPartPoisonsTheWholeUntilItIsWritten) {
+TEST(Reduction, FailedContributionPoisonsUntilWritten) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
     Rt rt(workers("2"));
     Sum sum(rt);
@@ -149,7 +149,7 @@ TEST(Redux, AFailedPartPoisonsTheWholeUntilItIsWritten) {
   }
 }
 
-TEST(Redux, PoisonDoesNotStayInTheCopies) {
+TEST(Reduction, PoisonDoesNotStayInCopies) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}})
     for (const uint32_t then : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
       Rt rt(workers("4"));
@@ -170,7 +170,7 @@ TEST(Redux, PoisonDoesNotStayInTheCopies) {
     }
 }
 
-TEST(Redux, BodiesThatWaitHaveACopyOfTheirOwn) {
+TEST(Reduction, WaitingBodiesHaveTheirOwnCopy) {
   Rt rt(workers("1"));
   Sum sum(rt);
   Bodies bodies;
@@ -191,7 +191,7 @@ TEST(Redux, BodiesThatWaitHaveACopyOfTheirOwn) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(Redux, BadInput) {
+TEST(Reduction, RefusesBadArguments) {
   Rt rt(workers("2"));
   Sum sum(rt);
   int64_t v = 0;
@@ -215,7 +215,7 @@ TEST(Redux, BadInput) {
   EXPECT_SAYS(CONSORT_E_STALE, Desc(sum.add).use(x, CONSORT_M_REDUX).arg(int64_t{1}).to(rt), "combines");
 }
 
-TEST(Redux, ItsCodeletsCannotGoWhileThereIsSomethingToUnite) {
+TEST(Reduction, CodeletsAreBusyWhileContributionsArePending) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}})
     for (const char *n : {"1", "4"}) {
       Rt rt(workers(n));
@@ -260,7 +260,7 @@ TEST(Redux, ItsCodeletsCannotGoWhileThereIsSomethingToUnite) {
     }
 }
 
-TEST(Redux, WhatDropsContributionsLetsTheirCodeletsGo) {
+TEST(Reduction, DroppedContributionsReleaseCodelets) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}})
     for (int how = 0; how < 4; ++how) {
       Rt rt(workers("2"));

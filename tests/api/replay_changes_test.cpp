@@ -5,7 +5,7 @@ using namespace consort_test;
 
 namespace {
 
-TEST_F(Replay, OtherDataInPlaceOfThose) {
+TEST_F(Replay, SetDataReplacesADatum) {
   int64_t z = 0;
   const auto dz = variable_of(rt, &z, "z");
   const auto r = record(rt, [&] { Desc(add).rw(dx).arg(int64_t{5}).must(rt); Desc(copy).r(dx).w(dy).must(rt); });
@@ -30,7 +30,7 @@ TEST_F(Replay, OtherDataInPlaceOfThose) {
   EXPECT_OK(consort_recording_set_data(rt, r, dz, dz));
 }
 
-TEST_F(Replay, OtherValuesAndPriorities) {
+TEST_F(Replay, SetArgAndSetPriority) {
   struct Big { int64_t a[6]; };
   int64_t seen = 0;
   uint32_t bytes = 0;
@@ -73,7 +73,7 @@ TEST_F(Replay, OtherValuesAndPriorities) {
   wait(rt, replay(rt, r));
 }
 
-TEST(ReplayPriority, IsThatWhichWasSetLast) {
+TEST(ReplayPriorities, LastSetPriorityApplies) {
   Rt rt({{"workers", "1"}, {"scheduler", "prio"}, {"bypass", "0"}});
   Bodies bodies;
   std::vector<int64_t> order;
@@ -90,7 +90,7 @@ TEST(ReplayPriority, IsThatWhichWasSetLast) {
   EXPECT_EQ(order, (std::vector<int64_t>{2, 1, 0}));
 }
 
-TEST_F(Replay, WhatRunsOrWaitsCannotBeChanged) {
+TEST_F(Replay, ChangesAreBusyWhileReplaysArePending) {
   Gate gate;
   const auto slow = bodies(rt, "slow", [&](const consort_call &) { gate.pass(); return CONSORT_OK; });
   const auto r = record(rt, [&] { Desc(slow).rw(dx).arg(1).must(rt); });
@@ -105,7 +105,7 @@ TEST_F(Replay, WhatRunsOrWaitsCannotBeChanged) {
   EXPECT_OK(consort_recording_set_data(rt, r, dx, dy));
 }
 
-TEST_F(Replay, DestroyWaitsForTheLastReplay) {
+TEST_F(Replay, DestroyWaitsForPendingReplays) {
   const auto r = record(rt, [&] { for (int k = 0; k < 1000; ++k) Desc(add).rw(dx).arg(int64_t{0}).must(rt); });
   for (int k = 0; k < 5; ++k) replay(rt, r);
   EXPECT_OK(consort_recording_destroy(rt, r));
@@ -122,7 +122,7 @@ TEST_F(Replay, DestroyWaitsForTheLastReplay) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_replay(rt, r, {0}, nullptr), "stale");
 }
 
-TEST_F(Replay, AnUnregisteredDatumIsItsDeath) {
+TEST_F(Replay, UnregisteredDatumMakesItStale) {
   const auto r = record(rt, [&] { Desc(add).rw(dx).must(rt); Desc(copy).r(dx).w(dy).must(rt); });
   wait(rt, replay(rt, r));
   replay(rt, r);
@@ -135,7 +135,7 @@ TEST_F(Replay, AnUnregisteredDatumIsItsDeath) {
   EXPECT_EQ(x, 7);
 }
 
-TEST_F(Replay, PartsOfItsDataComeBetweenReplays) {
+TEST_F(Replay, PartsAreUsedBetweenReplays) {
   std::vector<int64_t> v(8, 0);
   const auto dv = vector_of(rt, v.data(), v.size(), sizeof(int64_t), "v");
   const auto plus = bodies(rt, "plus", [](const consort_call &c) {
@@ -173,7 +173,7 @@ TEST_F(Replay, PartsOfItsDataComeBetweenReplays) {
   EXPECT_EQ(v[7], 2 + 1000 + 20 + 2);
 }
 
-TEST_F(Replay, ARemovedCodeletIsItsDeath) {
+TEST_F(Replay, RemovedCodeletMakesItStale) {
   const auto brief = bodies(rt, "brief", [](const consort_call &) { return CONSORT_OK; });
   const auto r = record(rt, [&] { Desc(brief).rw(dx).must(rt); });
   replay(rt, r);
@@ -189,7 +189,7 @@ TEST_F(Replay, ARemovedCodeletIsItsDeath) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_record_end(rt, &none), "removed");
 }
 
-TEST_F(Replay, WhatCannotBeRecordedIsNamedAndThereIsNoRecording) {
+TEST_F(Replay, UnrecordableTasksAreNamed) {
   consort_recording_id none{0};
   EXPECT_SAYS(CONSORT_E_INVAL, consort_record_end(rt, &none), "records nothing");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_record_begin(rt, 64), "0x40");
@@ -234,7 +234,7 @@ TEST_F(Replay, WhatCannotBeRecordedIsNamedAndThereIsNoRecording) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_replay(rt, r, {g.v + (uint64_t{9} << 32)}, nullptr), "group");
 }
 
-TEST_F(Replay, WaitingAcquiringAndRegisteringAreNotPartOfIt) {
+TEST_F(Replay, WaitsAndHoldsAreNotRecorded) {
   int64_t z = 3;
   const auto r = record(rt, [&] {
     Desc(add).rw(dx).must(rt);

@@ -5,7 +5,7 @@ using namespace consort_test;
 
 namespace {
 
-TEST_F(Replay, RunsWhatWasRecordedInItsOrder) {
+TEST_F(Replay, RunsRecordedTasksInOrder) {
   const auto r = record(rt, [&] {
     for (int64_t k = 0; k < 3; ++k) Desc(add).rw(dx).arg(k).must(rt);
     Desc(copy).r(dx).w(dy).must(rt);
@@ -29,7 +29,7 @@ TEST_F(Replay, RunsWhatWasRecordedInItsOrder) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_recording_destroy(rt, r), "destroyed");
 }
 
-TEST_F(Replay, RunsWhileItIsRecorded) {
+TEST_F(Replay, RunsWhileRecording) {
   const auto r = record(rt, [&] { for (int64_t k = 0; k < 3; ++k) Desc(add).rw(dx).arg(k).must(rt); }, 0);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_EQ(ran, 3);
@@ -38,7 +38,7 @@ TEST_F(Replay, RunsWhileItIsRecorded) {
   EXPECT_EQ(ran, 6);
 }
 
-TEST_F(Replay, ChainsOfReplaysComeOneAfterTheOther) {
+TEST_F(Replay, ReplaysOfOneDatumAreOrdered) {
   const auto r = record(rt, [&] { for (int k = 0; k < 10; ++k) Desc(add).rw(dx).arg(int64_t{0}).must(rt); });
   x = 1;
   for (int k = 0; k < 6; ++k) replay(rt, r);
@@ -46,7 +46,7 @@ TEST_F(Replay, ChainsOfReplaysComeOneAfterTheOther) {
   EXPECT_EQ(x, int64_t{1} << 60);
 }
 
-TEST_F(Replay, OthersComeBeforeAndAfterOnTheSameData) {
+TEST_F(Replay, OtherTasksAreOrderedWithReplays) {
   const auto r = record(rt, [&] { Desc(add).rw(dx).arg(int64_t{5}).must(rt); Desc(copy).r(dx).w(dy).must(rt); });
   int64_t want = 0, z = 0;
   const auto dz = variable_of(rt, &z);
@@ -67,7 +67,7 @@ TEST_F(Replay, OthersComeBeforeAndAfterOnTheSameData) {
   EXPECT_EQ(z, y);
 }
 
-TEST_F(Replay, AcquireWaitsForTheLastReplayAndStopsTheNext) {
+TEST_F(Replay, AcquireIsOrderedBetweenReplays) {
   Gate gate;
   const auto slow = bodies(rt, "slow", [&](const consort_call &c) { gate.pass(); *pointer<int64_t>(c, 0) += 1; return CONSORT_OK; });
   const auto r = record(rt, [&] { Desc(slow).rw(dx).must(rt); });
@@ -85,7 +85,7 @@ TEST_F(Replay, AcquireWaitsForTheLastReplayAndStopsTheNext) {
   EXPECT_EQ(x, 11);
 }
 
-TEST_F(Replay, ReadersOfWhatItReadsRunBesideIt) {
+TEST_F(Replay, ReadersRunBesideReadOnlyReplays) {
   Gate gate;
   const auto waits = bodies(rt, "waits", [&](const consort_call &) { gate.pass(); return CONSORT_OK; });
   const auto r = record(rt, [&] { Desc(waits).r(dx).must(rt); });
@@ -103,7 +103,7 @@ TEST_F(Replay, ReadersOfWhatItReadsRunBesideIt) {
   wait(rt, t);
 }
 
-TEST_F(Replay, ExplicitPredecessorsBoundWorkersNamesAndEmptyTasks) {
+TEST_F(Replay, KeepsPredecessorsBindingsNamesAndEmptyTasks) {
   std::vector<int> order;
   std::mutex mutex;
   const auto note = bodies(rt, "note", [&](const consort_call &c) {
@@ -123,7 +123,7 @@ TEST_F(Replay, ExplicitPredecessorsBoundWorkersNamesAndEmptyTasks) {
   }
 }
 
-TEST_F(Replay, EmptyRecordingsAreFine) {
+TEST_F(Replay, AcceptsEmptyRecordings) {
   const auto r = record(rt, [] {});
   EXPECT_EQ(info(rt, r).ntasks, 0u);
   for (int k = 0; k < 4; ++k) replay(rt, r);
@@ -133,7 +133,7 @@ TEST_F(Replay, EmptyRecordingsAreFine) {
   EXPECT_OK(consort_recording_destroy(rt, r));
 }
 
-TEST_F(Replay, ManyFirstAndManyLastOnes) {
+TEST_F(Replay, RunsManyRootsAndLeaves) {
   std::atomic<int> n{0};
   const auto count = bodies(rt, "count", [&](const consort_call &) { ++n; return CONSORT_OK; });
   const auto r = record(rt, [&] {
@@ -148,7 +148,7 @@ TEST_F(Replay, ManyFirstAndManyLastOnes) {
   }
 }
 
-TEST_F(Replay, CommutingScratchAndUnorderedTasks) {
+TEST_F(Replay, KeepsCommuteScratchAndUnorderedAccesses) {
   int64_t inside = 0, most = 0;
   const auto commutes = bodies(rt, "commutes", [&](const consort_call &c) {
     int64_t &v = *pointer<int64_t>(c, 0);
@@ -184,7 +184,7 @@ TEST_F(Replay, CommutingScratchAndUnorderedTasks) {
   EXPECT_EQ(most, 1);
 }
 
-TEST_F(Replay, AFailureIsItsStatusAndTheRecordingStaysUsable) {
+TEST_F(Replay, FailureIsTheReplaysStatus) {
   std::atomic<bool> fail{true};
   const auto maybe = bodies(rt, "maybe", [&](const consort_call &c) -> consort_status {
     if (fail) return consort_fail(CONSORT_E_IO, "no luck");
@@ -213,7 +213,7 @@ TEST_F(Replay, AFailureIsItsStatusAndTheRecordingStaysUsable) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(Replay, CancellingTheGroupOrTheWholeStopsWhatHasNotStarted) {
+TEST_F(Replay, CancelStopsUnstartedTasks) {
   Gate gate;
   std::atomic<bool> closed{true};
   const auto slow = bodies(rt, "slow", [&](const consort_call &) { if (closed) gate.pass(); return CONSORT_OK; });
@@ -266,7 +266,7 @@ TEST_F(Replay, CountsAsOneTaskOfItsGroup) {
   EXPECT_TRUE(eventually([&] { return consort_get_info(rt, &after) == CONSORT_OK && after.finished == before.finished + 1; }));
 }
 
-TEST_F(Replay, BodiesMaySubmitAndWait) {
+TEST_F(Replay, RecordedBodiesMaySubmitAndWait) {
   std::atomic<int> children{0};
   const auto child = bodies(rt, "child", [&](const consort_call &) { ++children; return CONSORT_OK; });
   const auto parent = bodies(rt, "parent", [&](const consort_call &) {
@@ -285,7 +285,7 @@ TEST_F(Replay, BodiesMaySubmitAndWait) {
   EXPECT_EQ(children, 300);
 }
 
-TEST_F(Replay, ATaskMayReplayAndWaitForIt) {
+TEST_F(Replay, TasksMayReplayAndWait) {
   const auto r = record(rt, [&] { for (int k = 0; k < 50; ++k) Desc(add).rw(dx).arg(int64_t{0}).must(rt); });
   const auto outer = bodies(rt, "outer", [&](const consort_call &) {
     wait(rt, replay(rt, r));
@@ -296,7 +296,7 @@ TEST_F(Replay, ATaskMayReplayAndWaitForIt) {
   EXPECT_EQ(ran, 200);
 }
 
-TEST_F(Replay, ATaskThatRanOnceHasANameOfItsOwnEachTime) {
+TEST_F(Replay, EachRunHasItsOwnTaskId) {
   std::vector<consort_task_id> ids;
   const auto who = bodies(rt, "who", [&](const consort_call &) { ids.push_back(consort_current_task(rt)); return CONSORT_OK; });
   const auto r = record(rt, [&] { Desc(who).rw(dx).must(rt); });
@@ -321,7 +321,7 @@ TEST_F(Replay, SeveralRecordingsOnTheSameData) {
   EXPECT_EQ(x, want);
 }
 
-TEST_F(Replay, FromSeveralThreadsAtOnce) {
+TEST_F(Replay, ConcurrentReplays) {
   std::vector<consort_recording_id> all;
   for (int k = 0; k < 3; ++k) all.push_back(record(rt, [&] { Desc(add).rw(dx).arg(int64_t{0}).must(rt); Desc(add).rw(dy).arg(int64_t{0}).must(rt); }));
   std::vector<std::thread> threads;
@@ -337,7 +337,7 @@ TEST_F(Replay, FromSeveralThreadsAtOnce) {
   EXPECT_EQ(ran, 3 * 200 * 2 + 3 * 40);
 }
 
-TEST(ReplayPump, ByHand) {
+TEST(ReplayWithManualPump, RunsStepByStep) {
   Rt rt({{"workers", "2"}, {"pump", "manual"}, {"cpu.topology", kFourCores}});
   Bodies bodies;
   int ran = 0;
@@ -351,7 +351,7 @@ TEST(ReplayPump, ByHand) {
 
 // -- repetition -----------------------------------------------------------------------------------------------
 
-TEST(Repeats, AreCountedAndToldOnce) {
+TEST(RepeatDetector, ReportsRepeatedSequencesOnce) {
   static std::vector<std::string> said;
   said.clear();
   const consort_setting set[] = {{"workers", "1"}, {"detect_repeats", "true"}};

@@ -74,7 +74,7 @@ class Reports : public ::testing::Test {
   consort_runtime *rt_ = nullptr;
 };
 
-TEST_F(Reports, TheBoundAtTheEndOfARun) {  // BND-04, BND-05, BND-08
+TEST_F(Reports, StopReportsTheBound) {  // BND-04, BND-05, BND-08
   std::vector<double> v(1000), w(1000);
   ASSERT_OK(start_virtual({{"reports", "bound"}, {"bound.kind", "deps"}}));
   const auto a = vector_of(rt_, v.data(), v.size(), sizeof(double)), b = vector_of(rt_, w.data(), w.size(), sizeof(double));
@@ -88,7 +88,7 @@ TEST_F(Reports, TheBoundAtTheEndOfARun) {  // BND-04, BND-05, BND-08
   EXPECT_TRUE(says(log_, "% of the best possible speed")) << all(log_);
 }
 
-TEST_F(Reports, TheRecordOfTasks) {  // BND-01
+TEST_F(Reports, WritesTheTaskRecord) {  // BND-01
   std::vector<double> v(1000);
   int64_t x = 0;
   ASSERT_OK(start_virtual({{"trace", path_.c_str()}, {"trace_graph", "true"}}));
@@ -124,7 +124,7 @@ TEST_F(Reports, TheRecordOfTasks) {  // BND-01
   EXPECT_EQ(of("submitted").size(), 1u);
 }
 
-TEST_F(Reports, WhatARunConsumes) {  // POW-04
+TEST_F(Reports, ReportsEnergy) {  // POW-04
   ASSERT_OK(start_virtual({{"trace", path_.c_str()}, {"trace_graph", "true"}}));
   const auto work = card_codelet("work"), other = card_codelet("other");
   consort_model model = CONSORT_MODEL_INIT;
@@ -139,7 +139,7 @@ TEST_F(Reports, WhatARunConsumes) {  // POW-04
   EXPECT_TRUE(of("energy")[0].ends_with("\t4200")) << of("energy")[0];
 }
 
-TEST_F(Reports, OnlyAPartOfARun) {  // BND-01: begin; BND-05: now
+TEST_F(Reports, BeginRestrictsToAPartOfARun) {  // BND-01: begin; BND-05: now
   ASSERT_OK(start_virtual({{"reports", "bound"}}));
   const auto work = card_codelet("work");
   for (int i = 0; i < 100; ++i) Desc(work).must(rt_);
@@ -161,7 +161,7 @@ TEST_F(Reports, OnlyAPartOfARun) {  // BND-01: begin; BND-05: now
 }
 
 // In the world's time, by what models have learned meanwhile: nothing was known when the tasks were submitted.
-TEST_F(Reports, RealTimeByTheModels) {  // BND-09
+TEST_F(Reports, UsesModelsInRealTime) {  // BND-09
   std::vector<double> v(1 << 12), w(1 << 12);
   ASSERT_OK(start({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", "dmda"}, {"reports", "bound"}, {"bound.kind", "transfers"}, {"trace", path_.c_str()}}));
   const auto a = vector_of(rt_, v.data(), v.size(), sizeof(double)), b = vector_of(rt_, w.data(), w.size(), sizeof(double));
@@ -181,7 +181,7 @@ TEST_F(Reports, RealTimeByTheModels) {  // BND-09
   EXPECT_TRUE(says(again, "no schedule of these 40 tasks takes less than")) << all(again);
 }
 
-TEST_F(Reports, PartsReductionsReplaysAndFailures) {
+TEST_F(Reports, CoverPartsReductionsReplaysAndFailures) {
   constexpr int kRounds = 4;
   std::vector<int64_t> v(64);
   int64_t sum = 0;
@@ -238,7 +238,7 @@ TEST_F(Reports, PartsReductionsReplaysAndFailures) {
   EXPECT_TRUE(says(log_, "% of the best possible speed")) << all(log_);
 }
 
-TEST_F(Reports, FromSeveralThreadsAtOnce) {
+TEST_F(Reports, ConcurrentSubmittersAreRecorded) {
   constexpr int kThreads = 4, kTasks = 200;
   ASSERT_OK(start({{"workers", "2"}, {"cpu.topology", kFourCores}, {"reports", "bound"}, {"trace", path_.c_str()}}));
   std::vector<int64_t> v(4);
@@ -261,7 +261,7 @@ TEST_F(Reports, FromSeveralThreadsAtOnce) {
   EXPECT_TRUE(says(log_, "% of the best possible speed")) << all(log_);
 }
 
-TEST_F(Reports, WhatHasNoRoomIsCountedAndNoBoundIsMade) {
+TEST_F(Reports, LostRecordsAreCountedAndGiveNoBound) {
   ASSERT_OK(start({{"workers", "1"}, {"cpu.topology", kFourCores}, {"reports", "bound"}, {"trace_events", "1"}, {"log", "error"}}));
   const auto work = body_(rt_, "work", [](const consort_call &) { return CONSORT_OK; });
   for (int i = 0; i < 20; ++i) Desc(work).must(rt_);
@@ -270,7 +270,7 @@ TEST_F(Reports, WhatHasNoRoomIsCountedAndNoBoundIsMade) {
   EXPECT_TRUE(says(log_, "report \"bound\": 4 tasks found no room in the record")) << all(log_);
 }
 
-TEST_F(Reports, WrongUseIsSaid) {
+TEST_F(Reports, RefusesWrongUse) {
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, start({{"workers", "1"}, {"reports", "bonud"}}), "report \"bonud\" not found", "did you mean \"bound\"?");
   EXPECT_SAYS(CONSORT_E_INVAL, start({{"workers", "1"}, {"reports", "bound"}, {"bound.kind", "dreams"}}), "bound.kind", "dreams");
   std::vector<std::string> lines;

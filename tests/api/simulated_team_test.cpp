@@ -47,7 +47,7 @@ uint32_t team_of_size(consort_runtime *rt, uint32_t size) {
   return CONSORT_NONE;
 }
 
-TEST(SimulatedTeams, AreItsSocketsAndAllOfIt) {  // PAR-05
+TEST(SimulatedTeams, TeamsFollowSockets) {  // PAR-05
   TextFile f(machine());
   Rt rt(on(f, "eager"));
   std::map<uint32_t, int> sizes;
@@ -83,7 +83,7 @@ TEST(SimulatedTeams, AreItsSocketsAndAllOfIt) {  // PAR-05
   EXPECT_EQ(n, 2u);
 }
 
-TEST(SimulatedTeams, TakeWhatTheMachineSays) {  // PAR-02, PAR-11
+TEST(SimulatedTeams, TimesFollowTheMachineFile) {  // PAR-02, PAR-11
   TeamBodies codelets;
   TextFile f(machine());
   Rt rt(on(f, "eager"));
@@ -107,7 +107,7 @@ TEST(SimulatedTeams, TakeWhatTheMachineSays) {  // PAR-02, PAR-11
 }
 
 // A member does nothing else while the team is at work, and a team waits for all of its members.
-TEST(SimulatedTeams, HaveTheirMembersToThemselves) {  // PAR-02
+TEST(SimulatedTeams, MembersRunNothingElse) {  // PAR-02
   TeamBodies codelets;
   TextFile f(machine("1"));
   Rt rt(on(f, "eager"));
@@ -152,7 +152,7 @@ Outcome run(const char *scheduler, const char *parallel, uint32_t tasks, const c
   return {ms, trace.text()};
 }
 
-TEST(SimulatedTeams, PoliciesChooseThem) {  // PAR-03, PAR-04, SCH-12, SCH-13
+TEST(SimulatedTeams, PoliciesChooseTeamSizes) {  // PAR-03, PAR-04, SCH-12, SCH-13
   for (const char *scheduler : {"pheft", "peager"}) {
     EXPECT_LT(run(scheduler, "1", 1).ms, 1.1) << scheduler << ": one task that scales, on all eight";
     EXPECT_LT(run(scheduler, "0.5", 64).ms, 100) << scheduler << ": many that scale badly, side by side: 64 ms, and 288 by all eight";
@@ -160,7 +160,7 @@ TEST(SimulatedTeams, PoliciesChooseThem) {  // PAR-03, PAR-04, SCH-12, SCH-13
   EXPECT_GT(run("lws", "1", 1).ms, 7.5) << "who knows of no teams gives it to one core";
 }
 
-TEST(SimulatedTeams, TheSameSeedTheSameRun) {  // SIM-01
+TEST(SimulatedTeams, SameSeedGivesTheSameTrace) {  // SIM-01
   for (const char *scheduler : {"pheft", "peager"}) {
     const Outcome a = run(scheduler, "0.9", 40, "5"), b = run(scheduler, "0.9", 40, "5"), c = run(scheduler, "0.9", 40, "6");
     EXPECT_EQ(a.trace, b.trace) << scheduler;
@@ -170,7 +170,7 @@ TEST(SimulatedTeams, TheSameSeedTheSameRun) {  // SIM-01
 }
 
 // With `execute` functions are called: of FORKJOIN one, of SPMD one for each rank, which meet at barriers.
-TEST(SimulatedTeams, TheirFunctionsAreCalled) {  // PAR-02, PAR-03
+TEST(SimulatedTeams, ExecuteCallsTheFunctions) {  // PAR-02, PAR-03
   TeamBodies codelets;
   TextFile f(machine());
   for (const char *scheduler : {"eager", "pheft"}) {
@@ -204,7 +204,7 @@ TEST(SimulatedTeams, TheirFunctionsAreCalled) {  // PAR-02, PAR-03
 }
 
 // What a team's task was called with is gone when the next task has its place on the leader's queue.
-TEST(SimulatedTeams, ATaskAfterATeamsIsCalledWithItsOwnViews) {  // PAR-02
+TEST(SimulatedTeams, TaskAfterATeamTaskGetsItsOwnViews) {  // PAR-02
   TeamBodies codelets;
   TextFile f(machine());
   Rt rt(on(f, "eager", "true"));
@@ -230,7 +230,7 @@ TEST(SimulatedTeams, ATaskAfterATeamsIsCalledWithItsOwnViews) {  // PAR-02
 }
 
 // Cancelled when seven of eight members have come: the eighth ends what it has, and the team goes on with what comes next.
-TEST(SimulatedTeams, MayBeCancelledWhileTheyForm) {
+TEST(SimulatedTeams, CancelWhileATeamForms) {
   TeamBodies codelets;
   TextFile f(machine("1"));
   for (const char *scheduler : {"eager", "pheft"}) {
@@ -258,7 +258,7 @@ TEST(SimulatedTeams, MayBeCancelledWhileTheyForm) {
 }
 
 // The device of all members is lost at its nth op, while a team forms, is at work, or has parted: all ends, told or done.
-TEST(SimulatedTeams, MayLoseTheirDevice) {
+TEST(SimulatedTeams, LostDeviceEndsAllTasks) {
   TeamBodies codelets;
   TextFile f(machine("1"));
   for (const char *scheduler : {"eager", "pheft", "peager"})
@@ -292,7 +292,7 @@ TEST(SimulatedTeams, MayLoseTheirDevice) {
 }
 
 // What fails ends as any other task does, and its members are free again.
-TEST(SimulatedTeams, Fail) {
+TEST(SimulatedTeams, FailureFreesTheMembers) {
   TeamBodies codelets;
   TextFile f(machine());
   Rt rt(on(f, "eager", "true"));
@@ -313,7 +313,7 @@ TEST(SimulatedTeams, Fail) {
   (void)consort_unregister(rt, x);
 }
 
-TEST(SimulatedTeams, WhatIsWrongIsNamed) {
+TEST(SimulatedTeams, RefusalsNameTheirCause) {
   consort_runtime *rt = nullptr;
   TextFile uneven("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 9\nmemory = \"1G\"\nsockets = 2\n");
   EXPECT_SAYS(CONSORT_E_INVAL, start(on(uneven, "eager"), &rt), "9 units are no 2 equal sockets");

@@ -37,7 +37,7 @@ Pairs beside_cores(const TextFile &f, const char *runs = "cpu") {
   return {{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"workers", "1"}, {"sim.machine", f.path.c_str()}, {"sim.runs", runs}};
 }
 
-TEST(Simulated, UnitsRunTheFunctionOfAnotherClass) {
+TEST(Simulated, RunsFunctionsOfAnotherClass) {
   TextFile f(kGpuInRam);
   Rt rt(beside_cores(f));
   struct Seen { uint32_t worker, impl; int runs; } seen{};
@@ -71,7 +71,7 @@ TEST(Simulated, UnitsRunTheFunctionOfAnotherClass) {
   EXPECT_EQ(seen.runs, 303);
 }
 
-TEST(Simulated, OrTheirOwn) {
+TEST(Simulated, RunsItsOwnClassesFunctions) {
   TextFile f(kGpuInRam);
   Rt rt(beside_cores(f, ""));
   int runs = 0;
@@ -81,7 +81,7 @@ TEST(Simulated, OrTheirOwn) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(Simulated, OneFunctionOnEachWorker) {
+TEST(Simulated, RunOnEachCallsEveryWorker) {
   TextFile f(kGpuInRam);
   Rt rt(beside_cores(f));
   std::atomic<int> runs{0};
@@ -92,13 +92,13 @@ TEST(Simulated, OneFunctionOnEachWorker) {
   EXPECT_EQ(runs, 5);
 }
 
-TEST(Simulated, AClassIsPlayedOrIsNot) {
+TEST(Simulated, RefusesMixedExecutionOfOneClass) {
   TextFile f("[[device]]\nhost = true\nclass = \"gpu\"\n[[device]]\nclass = \"gpu\"\nruns = \"\"\n");
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_INVAL, start(beside_cores(f), &rt), "units of class 'gpu' that run other functions", "leave one driver out");
 }
 
-TEST(Simulated, DevicesComeOnlyWhereTheyAreNamed) {
+TEST(Simulated, DriverNeedsToBeNamed) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "1"}});  // drivers = "*"
   consort_info info{};
   info.size = sizeof info;
@@ -116,7 +116,7 @@ Pairs in_virtual_time(Pairs more = {}) {
   return p;
 }
 
-TEST(VirtualTime, GoesFromEventToEvent) {
+TEST(VirtualTime, AdvancesFromEventToEvent) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s,quick=10us"}}));
   Bodies body;
   int v = 0;
@@ -138,7 +138,7 @@ TEST(VirtualTime, GoesFromEventToEvent) {
   EXPECT_OK(consort_codelet_remove(rt, slow));
 }
 
-TEST(VirtualTime, KernelsTakeTheTimeOfTheirDataAndSubmissionsTheirs) {
+TEST(VirtualTime, ChargesKernelsBySizeAndSubmissions) {
   TextFile f("[overheads]\nsubmit = \"2us\"\n[[device]]\nhost = true\nclass = \"cpu\"\n"
          "[[kernel]]\ncodelet = \"work\"\n4 = \"1ms\"\n8 = \"3ms\"\n");
   Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"sim.machine", f.path.c_str()}});
@@ -164,7 +164,7 @@ TEST(VirtualTime, KernelsTakeTheTimeOfTheirDataAndSubmissionsTheirs) {
   EXPECT_OK(consort_unregister(rt, y));
 }
 
-TEST(VirtualTime, IsToldAndBeginsAtZero) {
+TEST(VirtualTime, NowBeginsAtZero) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
   Bodies body;
   uint64_t t = 1;
@@ -185,7 +185,7 @@ TEST(VirtualTime, IsToldAndBeginsAtZero) {
 }
 
 // Successors are not issued behind their predecessor on its unit, where that would pass the policy by, or gain nothing.
-TEST(VirtualTime, TheUnitOfAPredecessorDoesNotTakeAllSuccessors) {
+TEST(VirtualTime, SuccessorsSpreadOverUnits) {
   for (const auto &[policy, depth] : {std::pair{"eager", "2"}, {"lws", "1"}}) {
     TextFile f("[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\ndepth = " + std::string(depth) + "\n");
     Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", policy}, {"sim.machine", f.path.c_str()}, {"sim.runs", ""}, {"sim.usual", "1s"}});
@@ -207,7 +207,7 @@ TEST(VirtualTime, TheUnitOfAPredecessorDoesNotTakeAllSuccessors) {
   }
 }
 
-TEST(VirtualTime, TimeRunsOutInIt) {
+TEST(VirtualTime, TimeoutsUseVirtualTime) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
   Bodies body;
   const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
@@ -218,7 +218,7 @@ TEST(VirtualTime, TimeRunsOutInIt) {
 }
 
 // An event loop sleeps in the system, so no thread waits in the runtime.
-TEST(VirtualTime, GoesOnWhileTheProgramSleepsForADescriptor) {
+TEST(VirtualTime, AdvancesWhileTheProgramPollsAnFd) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
   Bodies body;
   const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
@@ -235,7 +235,7 @@ TEST(VirtualTime, GoesOnWhileTheProgramSleepsForADescriptor) {
   EXPECT_GE(ns, 5'000'000'000u);
 }
 
-TEST(VirtualTime, GoesOnWhileTheProgramSleepsForACallback) {
+TEST(VirtualTime, AdvancesWhileTheProgramWaitsForACallback) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
   Bodies body;
   const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
@@ -250,7 +250,7 @@ TEST(VirtualTime, GoesOnWhileTheProgramSleepsForACallback) {
   ASSERT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(VirtualTime, GoesOnWhileTheProgramPolls) {
+TEST(VirtualTime, AdvancesWhileTheProgramPollsAWait) {
   Rt rt(in_virtual_time({{"sim.times", "slow=5s"}}));
   Bodies body;
   const auto slow = body(rt, "slow", [](const consort_call &) { return CONSORT_OK; });
@@ -273,7 +273,7 @@ TEST(VirtualTime, IndependentTasksOverlap) {
   EXPECT_LT(last, 4'100'000'000u) << "the last two of ten begin when four pairs are through";
 }
 
-TEST(VirtualTime, TasksOfTasksAndTheirWaits) {
+TEST(VirtualTime, NestedTasksAndWaits) {
   Rt rt(in_virtual_time());
   Bodies body;
   consort_runtime *const r = rt;
@@ -288,7 +288,7 @@ TEST(VirtualTime, TasksOfTasksAndTheirWaits) {
   EXPECT_EQ(leaves, 200);
 }
 
-TEST(VirtualTime, NeedsAMachineThatIsAllSimulated) {
+TEST(VirtualTime, RefusesDriversOfRealTime) {
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, start({{"drivers", "cpu"}, {"time", "virtual"}, {"cpu.topology", kFourCores}}, &rt), "driver 'cpu' keeps to the world's time");
 }
@@ -321,7 +321,7 @@ std::string trace_of(const char *seed) {
   return f.text();
 }
 
-TEST(VirtualTime, TheSameSeedTheSameTrace) {
+TEST(VirtualTime, SameSeedGivesTheSameTrace) {
   const std::string one = trace_of("3");
   EXPECT_GT(std::count(one.begin(), one.end(), '\n'), 300);
   EXPECT_EQ(one, trace_of("3"));

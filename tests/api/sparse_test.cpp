@@ -148,7 +148,7 @@ struct Sparse : ::testing::Test {
   }
 };
 
-TEST_F(Sparse, IFC07_ProductsByBandsOfACsr) {
+TEST_F(Sparse, MultipliesByBandsOfACsr) {
   for (uint32_t first : {0u, 1u}) {
     Matrix a(300, 200, 1, 1, first, random);
     auto x = some_vector(a.cols);
@@ -174,7 +174,7 @@ TEST_F(Sparse, IFC07_ProductsByBandsOfACsr) {
   }
 }
 
-TEST_F(Sparse, IFC06_ProductsByBandsAndBlocksOfABcsr) {
+TEST_F(Sparse, MultipliesByBandsAndBlocksOfABcsr) {
   Matrix a(60, 40, 3, 2, 0, random);
   auto x = some_vector(a.cols * a.c);
   std::vector<double> y(a.rows * a.r, -1);
@@ -196,7 +196,7 @@ TEST_F(Sparse, IFC06_ProductsByBandsAndBlocksOfABcsr) {
 }
 
 // Of two matrices of one size the one with more blocks makes more parts: the filter is given no number.
-TEST_F(Sparse, FLT18_AsManyPartsAsThereAreBlocks) {
+TEST_F(Sparse, PartCountFollowsBlocks) {
   std::vector<size_t> made;
   for (int i = 0; i < 3; ++i) {
     Matrix a(60, 40, 3, 2, 0, random);
@@ -221,7 +221,7 @@ TEST_F(Sparse, FLT18_AsManyPartsAsThereAreBlocks) {
   EXPECT_NE(made[1], made[2]);
 }
 
-TEST_F(Sparse, IFC08_ContributionsOfPiecesOfACoo) {
+TEST_F(Sparse, ReducesOverPiecesOfACoo) {
   Matrix a(300, 200, 1, 1, 0, random);
   std::vector<size_t> order(a.nnz());
   std::iota(order.begin(), order.end(), 0);
@@ -240,7 +240,7 @@ TEST_F(Sparse, IFC08_ContributionsOfPiecesOfACoo) {
 }
 
 // The runtime has the memory; each band is written, structure and all, by a task of its own.
-TEST_F(Sparse, AMatrixThatOnlyTasksKnow) {
+TEST_F(Sparse, TasksWriteStructureAndValues) {
   Matrix a(80, 50, 1, 1, 0, random);
   auto x = some_vector(a.cols);
   std::vector<double> y(a.rows, -1);
@@ -273,7 +273,7 @@ TEST_F(Sparse, AMatrixThatOnlyTasksKnow) {
   EXPECT_EQ(copy.start, a.start);
 }
 
-TEST_F(Sparse, WhatIsNoPartitionIsRefused) {
+TEST_F(Sparse, RefusesInvalidPartitions) {
   Matrix a(20, 20, 1, 1, 0, random);
   const auto A = sparse(rt, "csr", csr_args(a), "A"), B = sparse(rt, "coo", coo_args(a), "B");
   consort_plan_desc d = CONSORT_PLAN_INIT;

@@ -79,7 +79,7 @@ const std::vector<Call> &calls() {
   return all;
 }
 
-TEST(Start, NullSettingsGiveARuntimeThatWorks) {
+TEST(Start, AcceptsNullSettings) {
   consort_runtime *rt = nullptr;
   ASSERT_OK(consort_start(nullptr, &rt));
   ASSERT_NE(rt, nullptr);
@@ -92,9 +92,9 @@ TEST(Start, NullSettingsGiveARuntimeThatWorks) {
   EXPECT_EQ(ran, 100);  // stop waits for every task
 }
 
-TEST(Start, NowhereToPutTheRuntime) { EXPECT_SAYS(CONSORT_E_INVAL, consort_start(nullptr, nullptr), "NULL"); }
+TEST(Start, RefusesANullOutput) { EXPECT_SAYS(CONSORT_E_INVAL, consort_start(nullptr, nullptr), "NULL"); }
 
-TEST(Start, SettingsOfNoSize) {
+TEST(Start, RefusesSettingsOfSizeZero) {
   consort_settings s = CONSORT_SETTINGS_INIT;
   s.size = 0;
   consort_runtime *rt = reinterpret_cast<consort_runtime *>(1);
@@ -107,7 +107,7 @@ struct Bad {
   std::vector<std::string> says;
 };
 class BadSetting : public ::testing::TestWithParam<Bad> {};
-TEST_P(BadSetting, IsRefusedWithItsNameAndAWayOut) {
+TEST_P(BadSetting, RefusalNamesKeyAndRemedy) {
   consort_runtime *rt = nullptr;
   const Answer a(start({{GetParam().key, GetParam().value}}, &rt));
   EXPECT_LT(a.status, 0);
@@ -131,14 +131,14 @@ INSTANTIATE_TEST_SUITE_P(Start, BadSetting, ::testing::Values(
     Bad{"topology_nonsense", "cpu.topology", "no machine at all", {"no machine at all"}}),
     [](const auto &info) { return std::string(info.param.what); });
 
-TEST(Start, NullKeyOrValue) {
+TEST(Start, RefusesNullKeyOrValue) {
   consort_runtime *rt = nullptr;
   EXPECT_LT(start({{nullptr, "1"}}, &rt), 0);
   EXPECT_LT(start({{"workers", nullptr}}, &rt), 0);
   EXPECT_EQ(rt, nullptr);
 }
 
-TEST(Start, TextIsTomlAndCodeGoesOverIt) {
+TEST(Start, CodeOverridesToml) {
   consort_settings s = CONSORT_SETTINGS_INIT;
   s.text = "scheduler = \"eager\"\n[cpu]\ntopology = \"pack:1 core:4 pu:1\"\nworkers = 3\n";
   consort_runtime *rt = nullptr;
@@ -177,7 +177,7 @@ TEST(Start, BrokenTomlNamesTheLine) {
 }
 
 // A value that fits its type is refused by the plugin that opens with it; its place is told all the same.
-TEST(Start, AValueThatADriverRefusesIsNamedWithItsPlace) {
+TEST(Start, RefusalByADriverNamesThePlace) {
   consort_settings s = CONSORT_SETTINGS_INIT;
   consort_runtime *rt = nullptr;
   s.text = "[cpu]\ntopology = \"pack:1 core:4 pu:1\"\n\ncores = \"0-99\"\n";
@@ -193,7 +193,7 @@ TEST(Start, AValueThatADriverRefusesIsNamedWithItsPlace) {
   EXPECT_EQ(rt, nullptr);
 }
 
-TEST(Start, WhatCannotBeHadIsNamedWithThePlaceThatAsksForIt) {
+TEST(Start, UnavailableResourceNamesThePlace) {
   consort_settings s = CONSORT_SETTINGS_INIT;
   consort_runtime *first = nullptr, *rt = nullptr;
   s.text = "\ntime = \"virtual\"\ndrivers = [\"cpu\"]\n";
@@ -205,7 +205,7 @@ TEST(Start, WhatCannotBeHadIsNamedWithThePlaceThatAsksForIt) {
   EXPECT_EQ(rt, nullptr);
 }
 
-TEST(Start, WithoutADriverThereIsNobodyToRunAnything) {
+TEST(Start, StartsOrRefusesWithoutADriver) {
   consort_runtime *rt = nullptr;
   const Answer a(start({{"drivers", "^cpu"}}, &rt));
   if (a.status >= 0) {  // a runtime that could run nothing must say so when asked to
@@ -219,9 +219,9 @@ TEST(Start, WithoutADriverThereIsNobodyToRunAnything) {
   }
 }
 
-TEST(Stop, OfNullIsFine) { EXPECT_OK(consort_stop(nullptr)); }
+TEST(Stop, AcceptsNull) { EXPECT_OK(consort_stop(nullptr)); }
 
-TEST(Stop, AnswersTheFailureThatNobodyCollected) {
+TEST(Stop, ReportsTheUncollectedFailure) {
   Rt rt;
   Bodies body;
   const auto c =
@@ -230,7 +230,7 @@ TEST(Stop, AnswersTheFailureThatNobodyCollected) {
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "first breaker", "the disk is on fire");
 }
 
-TEST(Stop, FromInsideATaskIsBusy) {
+TEST(Stop, InsideATaskIsBusy) {
   Rt rt;
   Bodies body;
   Answer inside(CONSORT_OK);
@@ -239,7 +239,7 @@ TEST(Stop, FromInsideATaskIsBusy) {
   EXPECT_TRUE(answered(CONSORT_E_BUSY, inside, {"task"}));
 }
 
-TEST(Stop, WhileThisThreadHoldsDataIsRefused) {
+TEST(Stop, RefusedWhileTheThreadHoldsData) {
   Rt rt;
   const auto x = token_of(rt, "held");
   consort_hold hold;
@@ -248,7 +248,7 @@ TEST(Stop, WhileThisThreadHoldsDataIsRefused) {
   EXPECT_OK(consort_release(rt, hold));
 }
 
-TEST(Stop, WithDataStillRegisteredIsFine) {
+TEST(Stop, AcceptsRegisteredData) {
   Rt rt;
   std::vector<double> v(100);
   vector_of(rt, v.data(), v.size(), sizeof v[0]);
@@ -256,7 +256,7 @@ TEST(Stop, WithDataStillRegisteredIsFine) {
   EXPECT_OK(rt.stop());
 }
 
-TEST(AnyCall, OnTheNullRuntimeIsAnError) {
+TEST(AnyCall, RefusesTheNullRuntime) {
   for (const Call &call : calls()) {
     SCOPED_TRACE(call.name);
     EXPECT_SAYS(CONSORT_E_INVAL, call.make(nullptr), "NULL");
@@ -265,7 +265,7 @@ TEST(AnyCall, OnTheNullRuntimeIsAnError) {
   EXPECT_GT(consort_explain(nullptr, {0}, text, sizeof text), 0u);
 }
 
-TEST(AnyCall, OnAStoppedRuntimeSaysSo) {
+TEST(AnyCall, RefusesAStoppedRuntime) {
   consort_runtime *rt = nullptr;
   ASSERT_OK(start({{"workers", "1"}}, &rt));
   ASSERT_OK(consort_stop(rt));
@@ -276,7 +276,7 @@ TEST(AnyCall, OnAStoppedRuntimeSaysSo) {
   EXPECT_SAYS(CONSORT_E_STOPPED, consort_stop(rt), "stopped");
 }
 
-TEST(AnyCall, ThatSucceedsLeavesNoErrorBehindAfterAFailingStart) {
+TEST(AnyCall, SuccessClearsTheLastError) {
   consort_runtime *rt = nullptr;
   EXPECT_LT(start({{"scheduler", "nonesuch"}}, &rt), 0);
   EXPECT_STRNE(consort_error(), "");
@@ -285,7 +285,7 @@ TEST(AnyCall, ThatSucceedsLeavesNoErrorBehindAfterAFailingStart) {
   EXPECT_OK(consort_stop(rt));
 }
 
-TEST(SideBySide, RuntimesDoNotKnowEachOthersThings) {
+TEST(SeveralRuntimes, HandlesAreSeparate) {
   Rt a, b({{"workers", "1"}, {"scheduler", "eager"}});
   int x = 0;
   Bodies body;
@@ -303,7 +303,7 @@ TEST(SideBySide, RuntimesDoNotKnowEachOthersThings) {
   EXPECT_EQ(in_a, 500);
 }
 
-TEST(SideBySide, OneTaskMaySubmitToAnotherRuntime) {
+TEST(SeveralRuntimes, TasksMaySubmitToAnotherRuntime) {
   Rt a, b;
   Bodies body;
   std::atomic<int> ran{0};
@@ -315,7 +315,7 @@ TEST(SideBySide, OneTaskMaySubmitToAnotherRuntime) {
   EXPECT_EQ(ran, 100);
 }
 
-TEST(Names, OfStatusAndVersion) {
+TEST(StatusNames, CoverEveryCode) {
   EXPECT_STREQ(consort_version(), CONSORT_VERSION);
   EXPECT_STREQ(consort_status_name(CONSORT_E_INVAL), "E_INVAL");
   EXPECT_STREQ(consort_status_name(CONSORT_E_STOPPED), "E_STOPPED");
@@ -325,7 +325,7 @@ TEST(Names, OfStatusAndVersion) {
   for (const consort_status odd : {-1000, INT32_MIN, INT32_MAX}) EXPECT_NE(consort_status_name(odd), nullptr);
 }
 
-TEST(ErrorText, IsOfTheThreadThatMadeTheCall) {
+TEST(LastError, IsPerThread) {
   Rt rt;
   EXPECT_LT(consort_unregister(rt, {0}), 0);
   const std::string mine = consort_error();

@@ -42,7 +42,7 @@ struct Stopping {
   }
 };
 
-TEST(StopRules, ACallThatBeginsSomethingIsRefusedWhileTheStopWaits) {
+TEST(StopRules, CreatingCallsAreRefusedDuringStop) {
   Stopping s;
   s.start_stop();
   consort_group_id g{0};
@@ -56,7 +56,7 @@ TEST(StopRules, ACallThatBeginsSomethingIsRefusedWhileTheStopWaits) {
   s.finish();
 }
 
-TEST(StopRules, ACallThatLooksOrEndsSomethingGoesOn) {
+TEST(StopRules, QueriesAndWaitsGoOnDuringStop) {
   Stopping s;
   s.start_stop();
   auto i = sized<consort_info>();
@@ -70,7 +70,7 @@ TEST(StopRules, ACallThatLooksOrEndsSomethingGoesOn) {
   waits.join();
 }
 
-TEST(StopRules, ABodyAndACallbackSubmitWhileTheStopWaits) {
+TEST(StopRules, BodiesAndCallbacksSubmitDuringStop) {
   Stopping s;
   struct Root {
     consort_runtime *rt;
@@ -99,7 +99,7 @@ TEST(StopRules, ABodyAndACallbackSubmitWhileTheStopWaits) {
   EXPECT_EQ(root.ran, 201);
 }
 
-TEST(StopRules, TheSecondStopWaitsForTheFirst) {
+TEST(StopRules, SecondStopWaitsForTheFirst) {
   Stopping s;
   s.start_stop();
   std::atomic<int> answered_stopped{0};
@@ -116,7 +116,7 @@ TEST(StopRules, TheSecondStopWaitsForTheFirst) {
   for (auto &t : others) t.join();
 }
 
-TEST(StopRules, OfSeveralAtOnceOneAnswersOk) {
+TEST(StopRules, OneOfConcurrentStopsReturnsOk) {
   for (int round = 0; round < 50 / kSlow; ++round) {
     consort_runtime *rt = begin();
     const auto c = codelet(rt, "nop", Scene::nop);
@@ -135,7 +135,7 @@ TEST(StopRules, OfSeveralAtOnceOneAnswersOk) {
   }
 }
 
-TEST(StopRules, AWaitForATagThatNoCallCanReachIsStopped) {
+TEST(StopRules, WaitForAnUnreachableTagIsStopped) {
   consort_runtime *rt = begin();
   std::atomic<int> waiting{0};
   std::vector<std::thread> threads;
@@ -150,7 +150,7 @@ TEST(StopRules, AWaitForATagThatNoCallCanReachIsStopped) {
   for (auto &t : threads) t.join();
 }
 
-TEST(StopRules, AnotherThreadReleasesAndNotifiesWhatTheStopWaitsFor) {
+TEST(StopRules, OtherThreadsReleaseAndNotifyDuringStop) {
   Stopping s;
   const auto x = token_of(s.rt, "x");
   const auto c = s.body(s.rt, "nop", [](const consort_call &) { return CONSORT_OK; });
@@ -174,7 +174,7 @@ TEST(StopRules, AnotherThreadReleasesAndNotifiesWhatTheStopWaitsFor) {
 }
 
 // Where consort_unregister() answers, nothing touches the caller's memory any more, also where it answers E_STOPPED.
-TEST(StopRules, UnregisteringThreadsFreeTheirMemoryAtOnce) {
+TEST(StopRules, UnregisterReturnsBeforeMemoryIsReused) {
   for (int round = 0; round < 20 / kSlow; ++round) {
     consort_runtime *rt = begin({{"drivers", "cpu,sim"}, {"sim.latency", "1us"}});
     const auto inc = codelet(rt, "inc", Scene::add_one, 1);
@@ -201,7 +201,7 @@ TEST(StopRules, UnregisteringThreadsFreeTheirMemoryAtOnce) {
   }
 }
 
-TEST(StopRules, OtherRuntimesStartAndStopMeanwhile) {
+TEST(StopRules, OtherRuntimesStartAndStopDuringStop) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([t] {
@@ -220,7 +220,7 @@ TEST(StopRules, OtherRuntimesStartAndStopMeanwhile) {
   for (auto &t : threads) t.join();
 }
 
-TEST(StopRules, ABodyOfAnotherRuntimeStopsIt) {
+TEST(StopRules, BodyOfAnotherRuntimeMayStopIt) {
   Rt outer;
   Bodies body;
   for (int i = 0; i < 20; ++i) {
@@ -239,7 +239,7 @@ TEST(StopRules, ABodyOfAnotherRuntimeStopsIt) {
   }
 }
 
-TEST(StopRules, AStopFromTheLogFunctionOrAnotherCallIsRefused) {
+TEST(StopRules, StopInsideALogFunctionIsRefused) {
   consort_runtime *rt = begin();
   const auto inc = codelet(rt, "inc", Scene::add_one, 1);
   int x = 0;
@@ -257,7 +257,7 @@ TEST(StopRules, AStopFromTheLogFunctionOrAnotherCallIsRefused) {
   EXPECT_OK(consort_stop(rt));
 }
 
-TEST(StopRules, AChildOfAForkInTheMiddleOfCallsStartsItsOwn) {
+TEST(StopRules, ForkedChildStartsItsOwnRuntime) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the thread sanitizer ends a child of a process with threads that starts one";
 #elif defined(__SANITIZE_ADDRESS__)
@@ -288,7 +288,7 @@ TEST(StopRules, AChildOfAForkInTheMiddleOfCallsStartsItsOwn) {
   EXPECT_OK(consort_stop(rt));
 }
 
-TEST(StopRules, MoreThreadsThanEverCalledAtOnce) {
+TEST(StopRules, ManyCallingThreads) {
   consort_runtime *rt = begin();
   const auto c = codelet(rt, "nop", Scene::nop);
   for (int round = 0; round < 3; ++round) {

@@ -24,7 +24,7 @@ class Crowd {
   std::vector<std::thread> threads_;
 };
 
-TEST(StopWhile, EightThreadsSubmitInALoop) {
+TEST(StopWhile, EightThreadsSubmit) {
   for (int round = 0; round < 20 / kSlow; ++round) {
     consort_runtime *rt = nullptr;
     need(start({{"workers", "2"}, {"cpu.topology", kFourCores}}, &rt), "start");
@@ -63,7 +63,7 @@ void repeat(Scene &s, const StopCall &call, int most, std::atomic<int> &begun) {
 
 class StopDuring : public ::testing::TestWithParam<size_t> {};
 
-TEST_P(StopDuring, EachCallAnswersOkOrStopped) {
+TEST_P(StopDuring, EachCallReturnsOkOrStopped) {
   const StopCall &call = stop_calls()[GetParam()];
   for (int round = 0; round < 3; ++round) {
     Scene s;
@@ -109,7 +109,7 @@ TEST(StopPairs, CallsOnTheSameObject) {
   for (const auto &[one, other] : pairs) together(stop_calls()[index_of(one)], stop_calls()[index_of(other)]);
 }
 
-TEST(StopPairs, EveryCallBesideOthers) {
+TEST(StopPairs, EachCallBesideOthers) {
   const size_t n = stop_calls().size();
   const size_t partners = full() ? n : 2;
   for (size_t i = 0; i < n; ++i)

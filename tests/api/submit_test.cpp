@@ -14,7 +14,7 @@ struct Submit : ::testing::Test {
   void TearDown() override { EXPECT_OK(consort_wait_all(rt, kLong, 0)); }
 };
 
-TEST_F(Submit, BadDescriptions) {
+TEST_F(Submit, RefusesBadDescriptions) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_submit(rt, nullptr, nullptr), "NULL");
   consort_task_desc d = CONSORT_TASK_INIT;
   d.size = 16;
@@ -31,7 +31,7 @@ TEST_F(Submit, BadDescriptions) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_submit(rt, &d, nullptr), "after", "NULL");
 }
 
-TEST_F(Submit, BadModes) {
+TEST_F(Submit, RefusesBadModes) {
   for (const uint32_t mode : {0u, 1u << 20, 0x80000001u, uint32_t{CONSORT_M_RW | CONSORT_M_SCRATCH},
                               uint32_t{CONSORT_M_R | CONSORT_M_SCRATCH}})
     EXPECT_SAYS(CONSORT_E_INVAL, Desc(nop).use(a, mode).to(rt), "mode") << mode;
@@ -39,7 +39,7 @@ TEST_F(Submit, BadModes) {
   EXPECT_OK(Desc(nop).use(a, CONSORT_M_R | CONSORT_M_LOCALITY | CONSORT_M_NOFOOTPRINT).to(rt)) << "hints are fine";
 }
 
-TEST_F(Submit, NullAndForeignHandlesNameTheirPlace) {
+TEST_F(Submit, BadHandlesNameTheirPosition) {
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(nop).r(a).r({0}).to(rt), "1", "null");
   EXPECT_SAYS(CONSORT_E_STALE, Desc(nop).r(a).r(b).r({uint64_t{77} << 32 | 1}).to(rt), "2", "stale");
   EXPECT_SAYS(CONSORT_E_STALE, Desc(nop).in({uint64_t{9} << 32 | 5}).to(rt), "group");
@@ -47,7 +47,7 @@ TEST_F(Submit, NullAndForeignHandlesNameTheirPlace) {
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(nop).then({~uint64_t{0}}).to(rt), "task");
 }
 
-TEST_F(Submit, ARefusedTaskLeavesNothingBehind) {
+TEST_F(Submit, RefusedTaskLeavesNoDependence) {
   // Its first datum is fine, its second is not: nobody may wait for it afterwards.
   for (int i = 0; i < 1000; ++i) EXPECT_LT(Desc(nop).rw(a).rw({0}).name("never").to(rt), 0);
   consort_hold h;
@@ -99,7 +99,7 @@ TEST_F(Submit, BytesOfAllSizes) {
   }
 }
 
-TEST_F(Submit, BadArguments) {
+TEST_F(Submit, RefusesBadArguments) {
   const auto refused = [&](consort_arg arg, const char *what) {
     Desc t(nop);
     t.args.push_back(arg);
@@ -114,7 +114,7 @@ TEST_F(Submit, BadArguments) {
   EXPECT_SAYS(CONSORT_E_INVAL, many.to(rt), "100000");
 }
 
-TEST_F(Submit, ManyData) {
+TEST_F(Submit, TasksMayUseManyData) {
   std::vector<int> v(300);
   std::vector<consort_data_id> ids;
   for (int &e : v) ids.push_back(variable_of(rt, &e));
@@ -135,7 +135,7 @@ TEST_F(Submit, ManyData) {
   for (const auto id : ids) EXPECT_OK(consort_unregister(rt, id));
 }
 
-TEST_F(Submit, OneDatumTwiceInOneTask) {
+TEST_F(Submit, TaskMayUseOneDatumTwice) {
   const auto c = body(rt, "twice", [](const consort_call &k) {
     EXPECT_EQ(pointer<int>(k, 0), pointer<int>(k, 1));
     ++*pointer<int>(k, 1);
@@ -151,7 +151,7 @@ TEST_F(Submit, OneDatumTwiceInOneTask) {
   EXPECT_EQ(x, 150);
 }
 
-TEST_F(Submit, ABriefDescriptionIsEnough) {
+TEST_F(Submit, AcceptsBriefDescriptions) {
   consort_task_desc d = CONSORT_TASK_INIT;
   d.size = CONSORT_TASK_BRIEF;
   d.codelet = nop;
@@ -163,7 +163,7 @@ TEST_F(Submit, ABriefDescriptionIsEnough) {
   EXPECT_OK(consort_task_wait(rt, t, kLong, 0));
 }
 
-TEST_F(Submit, ALargerDescriptionOfALaterHeaderIsFine) {
+TEST_F(Submit, AcceptsDescriptionsOfNewerHeaders) {
   struct Later { consort_task_desc d = CONSORT_TASK_INIT; uint64_t more[4] = {1, 2, 3, 4}; } later;
   later.d.size = sizeof later;
   later.d.codelet = nop;
@@ -195,7 +195,7 @@ TEST_F(Submit, ReadersRunTogether) {
   EXPECT_TRUE(met) << "two readers of one datum, two workers";
 }
 
-TEST_F(Submit, ExplicitPredecessors) {
+TEST_F(Submit, WaitsForExplicitPredecessors) {
   Gate gate;
   std::atomic<int> done{0};
   const auto slow = body(rt, "slow", [&](const consort_call &) { return gate.pass(), ++done, CONSORT_OK; });
@@ -222,7 +222,7 @@ TEST_F(Submit, ManyPredecessors) {
   EXPECT_OK(consort_task_wait(rt, t.must(rt), kLong, 0));
 }
 
-TEST_F(Submit, AnEmptyTaskJoinsItsData) {
+TEST_F(Submit, EmptyTaskWaitsForItsData) {
   std::atomic<int> done{0};
   const auto c =
       body(rt, "slow", [&](const consort_call &) { return std::this_thread::sleep_for(2ms), ++done, CONSORT_OK; });
@@ -233,7 +233,7 @@ TEST_F(Submit, AnEmptyTaskJoinsItsData) {
   EXPECT_OK(consort_task_wait(rt, Desc().must(rt), kLong, 0)) << "of nothing at all";
 }
 
-TEST_F(Submit, AnEmptyWriterDoesNotMakeContents) {
+TEST_F(Submit, EmptyWriterMakesNoContents) {
   const consort_vector_args args{nullptr, 4, 4};
   const consort_data_desc d{sizeof d, 0, "vector", &args, sizeof args, "blank"};
   consort_data_id blank;
@@ -242,7 +242,7 @@ TEST_F(Submit, AnEmptyWriterDoesNotMakeContents) {
   EXPECT_OK(consort_unregister(rt, blank));
 }
 
-TEST_F(Submit, PinnedTasksRunWhereTheyAreTold) {
+TEST_F(Submit, BoundTasksRunOnTheirWorker) {
   std::atomic<int> wrong{0}, ran{0};
   const auto c = body(rt, "pinned", [&](const consort_call &k) {
     return wrong += k.worker != value<uint32_t>(k, 0), ++ran, CONSORT_OK;
@@ -257,7 +257,7 @@ TEST_F(Submit, PinnedTasksRunWhereTheyAreTold) {
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(c).on(4000000).to(rt), "4000000");
 }
 
-TEST_F(Submit, CallbacksTellTheEndOnce) {
+TEST_F(Submit, CallbackReportsTheEndOnce) {
   struct Seen {
     std::atomic<int> calls{0};
     consort_status status = 99;
@@ -328,7 +328,7 @@ TEST_F(Submit, TasksSubmitTasks) {
   EXPECT_EQ(leaves, 1 << 12);
 }
 
-TEST_F(Submit, OfTheSameTaskFromManyThreads) {
+TEST_F(Submit, ConcurrentSubmitters) {
   std::atomic<int> ran{0};
   const auto c = body(rt, "n", [&](const consort_call &) { return ++ran, CONSORT_OK; });
   const auto inc = body(rt, "inc", [&](const consort_call &k) { return ++*pointer<int>(k, 0), CONSORT_OK; });
@@ -346,7 +346,7 @@ TEST_F(Submit, OfTheSameTaskFromManyThreads) {
   EXPECT_EQ(x, 2000);
 }
 
-TEST(Priorities, ComeFirstUnderPrio) {
+TEST(Priorities, OrderTasksUnderPrio) {
   Rt rt({{"workers", "1"}, {"scheduler", "prio"}});
   Bodies body;
   Gate gate;
@@ -366,7 +366,7 @@ TEST(Priorities, ComeFirstUnderPrio) {
   EXPECT_EQ(order, (std::vector<int>{INT32_MAX, 100, 5, 5, 1, 0, 0, -3, INT32_MIN}));
 }
 
-TEST(Windows, ASmallOneBoundsWhatIsPending) {
+TEST(SubmissionWindow, BoundsPendingTasks) {
   for (const char *window : {"1", "2", "16"}) {
     Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", window}});
     Bodies body;
@@ -385,7 +385,7 @@ TEST(Windows, ASmallOneBoundsWhatIsPending) {
 }
 
 // As soon as its last link hangs a task may run and end: whoever submits looks at it no more, however many there were.
-TEST(SubmitLinks, OneThatEndsAsSoonAsItIsLinked) {
+TEST(SubmitEdges, TaskMayEndAsSoonAsItIsLinked) {
   Rt rt({{"workers", "3"}, {"cpu.topology", kFourCores}});
   const auto c = codelet(rt, "inc", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), CONSORT_OK; });
   const auto look = codelet(rt, "look", [](const consort_call *) -> consort_status { return CONSORT_OK; });

@@ -6,7 +6,7 @@ using namespace consort_test;
 
 namespace {
 
-struct TagsTest : ::testing::Test {
+struct Tags : ::testing::Test {
   Rt rt;
   Bodies body;
   std::atomic<int> n{0};
@@ -21,7 +21,7 @@ struct TagsTest : ::testing::Test {
   }
 };
 
-TEST_F(TagsTest, DeclaredBeforeTheTasksExist) {
+TEST_F(Tags, MayBeDeclaredBeforeTheirTasks) {
   std::mutex mutex;
   std::string order;
   const auto told = [&](char c) {
@@ -46,7 +46,7 @@ TEST_F(TagsTest, DeclaredBeforeTheTasksExist) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(TagsTest, AfterAWaitForTheTaskItsTagIsReached) {
+TEST_F(Tags, TaskWaitImpliesTagReached) {
   for (uint64_t i = 0; i < 200; ++i) {
     const auto t = Tagged(nop, i).must(rt);
     EXPECT_OK(consort_task_wait(rt, t, kLong, 0));
@@ -56,7 +56,7 @@ TEST_F(TagsTest, AfterAWaitForTheTaskItsTagIsReached) {
   }
 }
 
-TEST_F(TagsTest, ByHand) {  // one word holds back a whole graph
+TEST_F(Tags, NotifyStartsAGraph) {  // one word holds back a whole graph
   EXPECT_OK(after(10, {9}));
   long v = 0;
   const auto x = variable_of(rt, &v);
@@ -74,7 +74,7 @@ TEST_F(TagsTest, ByHand) {  // one word holds back a whole graph
 }
 
 // Whoever would reach the tag must not wait at its window for what comes after the tag, while another thread waits, too.
-TEST_F(TagsTest, TheWindowGivesWayWhereOnlyTheSubmitterCanGoOn) {
+TEST_F(Tags, WindowOpensForTheSubmitterThatReachesTheTag) {
   for (const char *workers : {"1", "2", "4"}) {
     Rt small({{"workers", workers}, {"cpu.topology", kFourCores}, {"window", "16"}});
     const auto nop_here = codelet(small, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
@@ -92,7 +92,7 @@ TEST_F(TagsTest, TheWindowGivesWayWhereOnlyTheSubmitterCanGoOn) {
   }
 }
 
-TEST_F(TagsTest, NotifiedBeforeAnybodyAsks) {
+TEST_F(Tags, NotifyBeforeDeclaration) {
   EXPECT_OK(consort_tag_notify(rt, 1));
   EXPECT_OK(after(2, {1}));
   const auto t = Tagged(count, 2).must(rt);
@@ -100,7 +100,7 @@ TEST_F(TagsTest, NotifiedBeforeAnybodyAsks) {
   EXPECT_EQ(n, 1);
 }
 
-TEST_F(TagsTest, RestartedEachRound) {
+TEST_F(Tags, RestartAllowsReuse) {
   EXPECT_OK(after(2, {1}));
   for (int round = 0; round < 50; ++round) {
     Tagged(count, 2).must(rt);
@@ -116,7 +116,7 @@ TEST_F(TagsTest, RestartedEachRound) {
   EXPECT_OK(consort_tag_restart(rt, 77));  // never heard of: nothing to do
 }
 
-TEST_F(TagsTest, CirclesAreNamedLinkByLink) {
+TEST_F(Tags, RefusalNamesEachLinkOfACycle) {
   EXPECT_SAYS(CONSORT_E_INVAL, after(3, {3}), "tag 3 comes after 3");
   EXPECT_OK(after(5, {3}));
   EXPECT_SAYS(CONSORT_E_INVAL, after(3, {5}), "circle", "tag 3 comes after 5 comes after 3");
@@ -128,7 +128,7 @@ TEST_F(TagsTest, CirclesAreNamedLinkByLink) {
   EXPECT_SAYS(CONSORT_E_INVAL, after(100, {300}), "tag 100 comes after 300 comes after 299", "through 201 tags");
 }
 
-TEST_F(TagsTest, LongChainsOfTagsAreQuick) {
+TEST_F(Tags, LongChains) {
   constexpr uint64_t kLongOne = 20000;
   for (uint64_t i = 1; i < kLongOne; ++i) ASSERT_OK(after(i, {i - 1}));
   for (uint64_t i = kLongOne; i-- > 1;) Tagged(count, i).must(rt);
@@ -138,7 +138,7 @@ TEST_F(TagsTest, LongChainsOfTagsAreQuick) {
   EXPECT_EQ(n, kLongOne - 1);
 }
 
-TEST_F(TagsTest, EmptyTasksCarryThemToo) {  // a chain of those ends on one stack
+TEST_F(Tags, EmptyTasksCarryTags) {  // a chain of those ends on one stack
   constexpr uint64_t kMany = 20000;
   for (uint64_t i = 1; i < kMany; ++i) ASSERT_OK(after(i, {i - 1}));
   for (uint64_t i = 1; i < kMany; ++i) Tagged({0}, i).must(rt);
@@ -147,7 +147,7 @@ TEST_F(TagsTest, EmptyTasksCarryThemToo) {  // a chain of those ends on one stac
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(TagsTest, WideOnes) {
+TEST_F(Tags, WaitsForManyTags) {
   std::vector<uint64_t> many(500);
   for (uint64_t i = 0; i < many.size(); ++i) many[i] = 1000 + i;
   EXPECT_OK(after(1, many));
@@ -161,7 +161,7 @@ TEST_F(TagsTest, WideOnes) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST_F(TagsTest, WithExplicitPredecessorsAndData) {
+TEST_F(Tags, CombineWithPredecessorsAndData) {
   EXPECT_OK(after(2, {1}));
   long v = 0;
   const auto x = variable_of(rt, &v);
@@ -178,7 +178,7 @@ TEST_F(TagsTest, WithExplicitPredecessorsAndData) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(TagsTest, Refused) {
+TEST_F(Tags, RefusesWrongUse) {
   EXPECT_OK(after(2, {1}));
   Tagged(nop, 2).must(rt);
   EXPECT_SAYS(CONSORT_E_BUSY, after(2, {4}), "tag 2", "submitted already");           // X34
@@ -202,7 +202,7 @@ TEST_F(TagsTest, Refused) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_tag_state(nullptr, 1), "NULL");
 }
 
-TEST_F(TagsTest, ARefusedTaskDoesNotCarryItsTag) {
+TEST_F(Tags, RefusedTaskDoesNotCarryItsTag) {
   long v = 0;
   const auto x = variable_of(rt, &v);
   EXPECT_OK(consort_unregister(rt, x));
@@ -215,7 +215,7 @@ TEST_F(TagsTest, ARefusedTaskDoesNotCarryItsTag) {
   EXPECT_OK(wait({6}));
 }
 
-TEST_F(TagsTest, NoWaitsInBodiesAndCallbacks) {  // X33
+TEST_F(Tags, WaitsInBodiesAndCallbacksAreRefused) {  // X33
   const uint64_t tag = 1;
   std::atomic<consort_status> inside{0}, callback{0};
   const auto c = body(rt, "waits", [&](const consort_call &) { return inside = consort_tag_wait(rt, &tag, 1, kLong, 0), CONSORT_OK; });
@@ -230,7 +230,7 @@ TEST_F(TagsTest, NoWaitsInBodiesAndCallbacks) {  // X33
   EXPECT_EQ(callback, CONSORT_E_BUSY);
 }
 
-TEST_F(TagsTest, NotifiedFromBodiesAndCallbacks) {
+TEST_F(Tags, NotifyInBodiesAndCallbacks) {
   EXPECT_OK(after(2, {1}));
   EXPECT_OK(after(4, {2, 3}));
   Tagged(count, 4).must(rt);
@@ -245,7 +245,7 @@ TEST_F(TagsTest, NotifiedFromBodiesAndCallbacks) {
   EXPECT_EQ(n, 1);
 }
 
-TEST_F(TagsTest, AFailedTaskPoisonsThoseBehindItsTag) {
+TEST_F(Tags, FailurePoisonsSuccessorsOfTheTag) {
   EXPECT_OK(after(2, {1}));
   EXPECT_OK(after(3, {2}));
   const auto before = Tagged(count, 2).must(rt);  // waits already when the failure comes
@@ -266,7 +266,7 @@ TEST_F(TagsTest, AFailedTaskPoisonsThoseBehindItsTag) {
   EXPECT_EQ(n, 1);
 }
 
-TEST_F(TagsTest, ATagDoesNotHoldUpWhoDoesNotAskForIt) {
+TEST_F(Tags, OtherGroupsDoNotWaitForTheTag) {
   EXPECT_OK(after(2, {1}));
   consort_group_id g{0};
   EXPECT_OK(consort_group_create(rt, nullptr, &g));
@@ -281,7 +281,7 @@ TEST_F(TagsTest, ATagDoesNotHoldUpWhoDoesNotAskForIt) {
   EXPECT_OK(consort_group_destroy(rt, g));
 }
 
-TEST_F(TagsTest, ExplainNamesTheTag) {
+TEST_F(Tags, ExplainNamesTheTag) {
   EXPECT_OK(after(2, {41}));
   const auto t = Tagged(count, 2).must(rt);
   char text[512];
@@ -291,7 +291,7 @@ TEST_F(TagsTest, ExplainNamesTheTag) {
   EXPECT_OK(wait({2}));
 }
 
-TEST(TagsStop, WhatNobodyCanReachIsCancelledAndNamed) {
+TEST(TagsStop, CancelsAndNamesUnreachableTags) {
   Rt rt;
   Bodies body;
   std::atomic<int> n{0};
@@ -305,7 +305,7 @@ TEST(TagsStop, WhatNobodyCanReachIsCancelledAndNamed) {
   EXPECT_EQ(n, 0);
 }
 
-TEST(TagsStop, WhatARunningTaskReachesIsNot) {
+TEST(TagsStop, WaitsForTagsOfRunningTasks) {
   Rt rt;
   Bodies body;
   std::atomic<int> n{0};
@@ -323,7 +323,7 @@ TEST(TagsStop, WhatARunningTaskReachesIsNot) {
   EXPECT_EQ(n, 1);
 }
 
-TEST(TagsStop, PumpedByHand) {
+TEST(TagsStop, WorksWithTheManualPump) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"pump", "manual"}});
   const auto nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
   const uint64_t never = 1;
@@ -334,7 +334,7 @@ TEST(TagsStop, PumpedByHand) {
 }
 
 // Two threads declare, submit, notify, restart and remove tags of their own and one in common.
-TEST_F(TagsTest, SeveralThreads) {
+TEST_F(Tags, ConcurrentDeclareNotifyAndRestart) {
   constexpr uint64_t kEach = 300;
   std::atomic<uint64_t> waits{0};
   std::vector<std::thread> threads;

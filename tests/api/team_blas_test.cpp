@@ -3,7 +3,7 @@
 #include "api/team_bodies.hpp"
 
 #if !defined(CONSORT_HAS_OPENBLAS)
-TEST(ParallelBlas, IsNotHere) { GTEST_SKIP() << "OpenBLAS was not found"; }
+TEST(ParallelBlas, SkippedWithoutOpenBlas) { GTEST_SKIP() << "OpenBLAS was not found"; }
 #else
 #include <cblas.h>
 
@@ -28,7 +28,7 @@ struct Product {
   }
 };
 
-TEST(ParallelBlas, HasAsManyThreadsAsItsTeam) {  // PAR-06, PAR-10
+TEST(ParallelBlas, UsesAsManyThreadsAsTheTeam) {  // PAR-06, PAR-10
   const int before = openblas_get_num_threads();
   TeamBodies body;
   Rt rt({{"workers", "4"}, {"cpu.topology", kFourCores}, {"keep_models", "no"}, {"teams", "single"}, {"scheduler", "peager"}});

@@ -44,7 +44,7 @@ consort_status axpy(const consort_call &call, Seen &seen) {
   return CONSORT_OK;
 }
 
-TEST(OpenMp, ItsThreadsAreTheTeams) {  // PAR-09
+TEST(OpenMp, ThreadsRunOnTheTeamsCores) {  // PAR-09
   cpu_set_t all;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one core is all that there is";
@@ -78,5 +78,5 @@ TEST(OpenMp, ItsThreadsAreTheTeams) {  // PAR-09
 
 }  // namespace
 #else
-TEST(OpenMp, IsNotHere) { GTEST_SKIP() << "built without OpenMP, or with the thread sanitizer"; }
+TEST(OpenMp, SkippedWithoutOpenMp) { GTEST_SKIP() << "built without OpenMP, or with the thread sanitizer"; }
 #endif

@@ -63,7 +63,7 @@ TEST(Teams, FollowTheMachine) {  // PAR-05, PAR-07
   EXPECT_SAYS(CONSORT_E_INVAL, consort_get_team(rt, 3, &t), "team 3");
 }
 
-TEST(Teams, ArityAndCachesSayWhatLiesBetween) {  // PAR-05
+TEST(Teams, ArityAndCachesGiveIntermediateTeams) {  // PAR-05
   {
     Rt rt(with(kEight, "team_arity", "4"));
     EXPECT_EQ(members(rt), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}));
@@ -82,7 +82,7 @@ TEST(Teams, ArityAndCachesSayWhatLiesBetween) {  // PAR-05
   }
 }
 
-TEST(Teams, SettingsSayWhichThereAre) {  // PAR-06, PAR-07
+TEST(Teams, SettingsSelectTeams) {  // PAR-06, PAR-07
   EXPECT_EQ(members(Rt(with(kEight, "teams", "off"))), Sets{});
   EXPECT_EQ(members(Rt(with(kEight, "teams", "single"))).size(), 7u);
   EXPECT_EQ(members(Rt(with(kEight, "teams", "4-7;0, 2 ;1-2,5"))), (Sets{{0, 2}, {1, 2, 5}, {4, 5, 6, 7}}));
@@ -97,7 +97,7 @@ TEST(Teams, SettingsSayWhichThereAre) {  // PAR-06, PAR-07
 
 // -- who is called ----------------------------------------------------------------------------------------------
 
-TEST(Spmd, EachMemberIsCalledOnceWithItsRank) {  // PAR-02
+TEST(Spmd, CallsEachMemberWithItsRank) {  // PAR-02
   TeamBodies body;
   Rt rt(kEight);
   struct Seen {
@@ -123,7 +123,7 @@ TEST(Spmd, EachMemberIsCalledOnceWithItsRank) {  // PAR-02
   EXPECT_EQ(std::count(v.begin(), v.end(), 3.f), 1000);
 }
 
-TEST(Spmd, BarriersHoldAllTogether) {  // PAR-02
+TEST(Spmd, BarriersSynchroniseAllMembers) {  // PAR-02
   TeamBodies body;
   for (const char *pump : {"threads", "manual"}) {
     Rt rt(with(kEight, "pump", pump));
@@ -148,7 +148,7 @@ TEST(Spmd, BarriersHoldAllTogether) {  // PAR-02
   }
 }
 
-TEST(Forkjoin, IsCalledOnceOnTheFirstWhileTheOthersDoNothing) {  // PAR-01
+TEST(Forkjoin, CallsTheFirstMemberWhileOthersIdle) {  // PAR-01
   TeamBodies body;
   Bodies plain;
   Rt rt(kEight);
@@ -186,7 +186,7 @@ std::set<int> cores_of_this_thread() {
   return cores;
 }
 
-TEST(Forkjoin, ItsThreadsHaveTheTeamsCoresAndNoOthersAfterwards) {  // PAR-08
+TEST(Forkjoin, ThreadsRunOnTheTeamsCores) {  // PAR-08
   if (cores_of_this_thread().size() < 2) GTEST_SKIP() << "one core is all that there is";
   TeamBodies body;
   Bodies plain;
@@ -237,7 +237,7 @@ TEST(Forkjoin, ItsThreadsHaveTheTeamsCoresAndNoOthersAfterwards) {  // PAR-08
 
 jmp_buf back;
 
-TEST(Forkjoin, LeftByLongjmpItFailsAndItsTeamGoesOn) {
+TEST(Forkjoin, LongjmpFailsTheTaskAndKeepsTheTeam) {
   Rt rt(with(kEight, "pump", "manual"));  // the body runs on this thread, inside its wait
   consort_codelet d = CONSORT_CODELET_INIT;
   const consort_impl jumps = {"cpu", [](const consort_call *) -> consort_status { longjmp(back, 1); }, nullptr, nullptr,
@@ -265,7 +265,7 @@ TEST(Forkjoin, LeftByLongjmpItFailsAndItsTeamGoesOn) {
 
 // -- what is refused --------------------------------------------------------------------------------------------
 
-TEST(TeamCodelets, BadOnesAreRefusedInWords) {  // PAR-03
+TEST(TeamCodelets, RefusesBadDescriptions) {  // PAR-03
   Rt rt(kEight);
   const auto nothing = [](const consort_call *) -> consort_status { return CONSORT_OK; };
   const auto add = [&](uint32_t flags, uint32_t max, consort_impl impl, uint32_t reserved = 0) {
@@ -289,7 +289,7 @@ TEST(TeamCodelets, BadOnesAreRefusedInWords) {  // PAR-03
   EXPECT_OK(add(CONSORT_CL_FORKJOIN, 1u << 30, cpu));
 }
 
-TEST(TeamCodelets, OnlyOnTeamsThatTheyAllow) {  // PAR-03, PAR-07
+TEST(TeamCodelets, RunOnlyOnAllowedTeams) {  // PAR-03, PAR-07
   TeamBodies body;
   Bodies plain;
   Rt rt(kEight);
@@ -308,7 +308,7 @@ TEST(TeamCodelets, OnlyOnTeamsThatTheyAllow) {  // PAR-03, PAR-07
   EXPECT_SAYS(CONSORT_E_INVAL, consort_team_can_run(rt, 77, alone), "team 77");
 }
 
-TEST(TeamCodelets, TheirFunctionsDoNotWait) {
+TEST(TeamCodelets, FunctionsMayNotWait) {
   TeamBodies body;
   Bodies plain;
   Rt rt(kEight);
@@ -337,7 +337,7 @@ TEST(TeamCodelets, TheirFunctionsDoNotWait) {
 
 // -- how they end -----------------------------------------------------------------------------------------------
 
-TEST(Spmd, OneThatFailsEndsAllAndItsWordsReachTheWaiter) {
+TEST(Spmd, FailureOfOneMemberFailsTheTask) {
   TeamBodies body;
   Bodies plain;
   for (const char *pump : {"threads", "manual"}) {
@@ -370,7 +370,7 @@ TEST(Spmd, OneThatFailsEndsAllAndItsWordsReachTheWaiter) {
   }
 }
 
-TEST(Spmd, BarriersThatNotAllComeToAreAnErrorAndNoHang) {
+TEST(Spmd, UnevenBarriersFailInsteadOfHanging) {
   TeamBodies body;
   for (const char *pump : {"threads", "manual"}) {
     Rt rt(with(kEight, "pump", pump));
@@ -383,7 +383,7 @@ TEST(Spmd, BarriersThatNotAllComeToAreAnErrorAndNoHang) {
   }
 }
 
-TEST(Forming, ATaskThatIsCancelledMeanwhileDoesNotStart) {
+TEST(TeamForming, CancelledTaskDoesNotStart) {
   TeamBodies body;
   Bodies plain;
   Rt rt(kEight);
@@ -412,7 +412,7 @@ TEST(Forming, ATaskThatIsCancelledMeanwhileDoesNotStart) {
   EXPECT_EQ(ran, 8);
 }
 
-TEST(Forming, ABodyThatWaitsForTasksDoesNotKeepItsTeamWaiting) {
+TEST(TeamForming, WaitingBodyJoinsItsTeam) {
   TeamBodies body;
   Bodies plain;
   Rt rt(kEight);
@@ -429,7 +429,7 @@ TEST(Forming, ABodyThatWaitsForTasksDoesNotKeepItsTeamWaiting) {
   EXPECT_EQ(ran, 64);
 }
 
-TEST(Single, OneParallelTaskAtATime) {  // PAR-06
+TEST(SingleTeam, RunsOneParallelTaskAtATime) {  // PAR-06
   TeamBodies body;
   Rt rt(with(kEight, "teams", "single"));
   std::atomic<int> inside{0}, most{0}, ran{0};
@@ -448,7 +448,7 @@ TEST(Single, OneParallelTaskAtATime) {  // PAR-06
   EXPECT_OK(consort_team_can_run(rt, 0, c));
 }
 
-TEST(TeamModels, EachSizeHasItsOwn) {  // PAR-11
+TEST(TeamModels, EachSizeHasItsOwnModel) {  // PAR-11
   TeamBodies body;
   Rt rt(with(kEight, "models", "all"));
   const auto c = body(rt, "scales", CONSORT_CL_FORKJOIN, [](const consort_call &call) -> consort_status {
@@ -487,7 +487,7 @@ TEST(TeamModels, EachSizeHasItsOwn) {  // PAR-11
   EXPECT_SAYS(CONSORT_E_INVAL, consort_expected(rt, d.desc(), 15, CONSORT_NONE, CONSORT_MODEL_TIME, &fed), "teams behind them");
 }
 
-TEST(Forming, RecordedTasksMeetTheirTeams) {
+TEST(TeamForming, RecordedTasksFormTeams) {
   TeamBodies body;
   Rt rt(kEight);
   std::atomic<int> calls{0};
@@ -514,7 +514,7 @@ TEST(Forming, RecordedTasksMeetTheirTeams) {
 
 // Teams that overlap in every way, formed by threads of their own, with ordinary tasks between, bodies that wait, tasks that fail or
 // are cancelled, and another policy now and then: none is lost, none stands still.
-TEST(Stress, OverlappingTeamsAllEnd) {  // PAR-01, PAR-02
+TEST(TeamStress, OverlappingTeamsEnd) {  // PAR-01, PAR-02
   const int rounds = full() ? 20 : 2;
   for (int round = 0; round < rounds; ++round) {
     TeamBodies body;

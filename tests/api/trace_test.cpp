@@ -59,7 +59,7 @@ class Traces : public ::testing::Test {
   consort_runtime *rt_ = nullptr;
 };
 
-TEST_F(Traces, RunsOfCores) {
+TEST_F(Traces, RecordTaskRuns) {
   ASSERT_OK(start({{"workers", "2"}, {"scheduler", "lws"}}));
   const auto good = body_(rt_, "good", [](const consort_call &) { return CONSORT_OK; });
   const auto bad = body_(rt_, "bad\tone", [](const consort_call &) { return CONSORT_E_IO; });
@@ -85,7 +85,7 @@ TEST_F(Traces, RunsOfCores) {
   EXPECT_EQ(lines_.back().number(1), 0u);
 }
 
-TEST_F(Traces, CopiesAndDecisionsInVirtualTime) {
+TEST_F(Traces, RecordCopiesAndDecisionsInVirtualTime) {
   const auto program = [&](const char *scheduler) {
     ASSERT_OK(start({{"drivers", "sim"}, {"time", "virtual"}, {"scheduler", scheduler}, {"sim.cores", "1"}, {"sim.units", "1"}, {"sim.class", "gpu"}, {"sim.runs", ""},
                      {"sim.memory", "1G"}, {"sim.times", "work=1ms"}}));
@@ -129,7 +129,7 @@ TEST_F(Traces, CopiesAndDecisionsInVirtualTime) {
   }
 }
 
-TEST_F(Traces, TheLastOnesAreKept) {
+TEST_F(Traces, KeepTheLastEvents) {
   ASSERT_OK(start({{"workers", "1"}, {"scheduler", "eager"}, {"trace_events", "8"}}));
   const auto early = body_(rt_, "early", [](const consort_call &) { return CONSORT_OK; });
   const auto late = body_(rt_, "late", [](const consort_call &) { return CONSORT_OK; });
@@ -149,7 +149,7 @@ TEST_F(Traces, TheLastOnesAreKept) {
   EXPECT_EQ(lines_.back().number(1), 20u);
 }
 
-TEST_F(Traces, ABodyThatWaitsAndLosesItsTurnIsThere) {
+TEST_F(Traces, RecordWaitingBodies) {
   ASSERT_OK(start({{"workers", "2"}, {"scheduler", "eager"}}));
   const auto inner = body_(rt_, "inner", [](const consort_call &) { return CONSORT_OK; });
   const auto outer = body_(rt_, "outer", [&](const consort_call &) {
@@ -163,13 +163,13 @@ TEST_F(Traces, ABodyThatWaitsAndLosesItsTurnIsThere) {
   EXPECT_EQ(of("run").size(), 8u * 21);
 }
 
-TEST_F(Traces, AFileThatCannotBeWrittenIsSaidAtTheStart) {
+TEST_F(Traces, UnwritableFileIsRefusedAtStart) {
   const std::string nowhere = folder_ / "no/such/trace";
   EXPECT_EQ(start({{"workers", "1"}, {"trace", nowhere.c_str()}}), CONSORT_E_IO);
   EXPECT_NE(std::string(consort_error()).find("the setting trace: cannot write " + nowhere), std::string::npos) << consort_error();
 }
 
-TEST_F(Traces, TheProcessInItsName) {
+TEST_F(Traces, FileNameMayHoldTheProcessId) {
   const std::string pattern = folder_ / "of-%p";
   ASSERT_OK(start({{"workers", "1"}, {"trace", pattern.c_str()}}));
   stop();

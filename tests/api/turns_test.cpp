@@ -5,14 +5,14 @@ using namespace consort_test;
 
 namespace {
 
-struct Turns : ::testing::Test {
+struct RepeatedTasks : ::testing::Test {
   Rt rt;
   Bodies body;
   std::atomic<int> n{0};
   consort_codelet_id nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
 };
 
-TEST_F(Turns, UntilTheBodySaysStop) {
+TEST_F(RepeatedTasks, RepeatUntilTheBodyStops) {
   struct Counts { std::atomic<int> ready{0}, begun{0}, dropped{0}, done{0}; } seen;
   const auto c = body(rt, "again", [&](const consort_call &call) -> consort_status {
     EXPECT_EQ(value<int>(call, 0), 7);
@@ -50,7 +50,7 @@ TEST_F(Turns, UntilTheBodySaysStop) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Turns, InOrderWithWhatWasSubmittedMeanwhile) {
+TEST_F(RepeatedTasks, RepeatsAreOrderedWithLaterTasks) {
   Gate gate;
   std::string order;
   const auto turn = body(rt, "turn", [&](const consort_call &) {
@@ -72,7 +72,7 @@ TEST_F(Turns, InOrderWithWhatWasSubmittedMeanwhile) {
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-TEST_F(Turns, StoppedFromOutsideByTheFirstName) {
+TEST_F(RepeatedTasks, FirstIdStopsTheTask) {
   const auto c = body(rt, "again", [&](const consort_call &) { return ++n, CONSORT_OK; });
   for (int i = 0; i < 20; ++i) {
     n = 0;
@@ -87,7 +87,7 @@ TEST_F(Turns, StoppedFromOutsideByTheFirstName) {
   }
 }
 
-TEST_F(Turns, AHeldEndAnswersToTheFirstName) {
+TEST_F(RepeatedTasks, FirstIdReleasesCompletionHolds) {
   const auto c = body(rt, "again", [&](const consort_call &) {
     return ++n == 5 ? consort_task_stop_repeating(rt, consort_current_task(rt)) : static_cast<consort_status>(CONSORT_OK);
   });
@@ -115,7 +115,7 @@ TEST_F(Turns, AHeldEndAnswersToTheFirstName) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_task_end_hold(rt, first), "ended");
 }
 
-TEST_F(Turns, ABodyHoldsItsTurnByTheFirstName) {
+TEST_F(RepeatedTasks, FirstIdHoldsCompletionInTheBody) {
   std::atomic<uint64_t> first{0};
   const auto c = body(rt, "again", [&](const consort_call &) -> consort_status {
     while (!first) std::this_thread::yield();
@@ -133,7 +133,7 @@ TEST_F(Turns, ABodyHoldsItsTurnByTheFirstName) {
   EXPECT_EQ(n, 3);
 }
 
-TEST_F(Turns, AFailureIsTheLastTurn) {
+TEST_F(RepeatedTasks, FailureEndsRepetition) {
   std::atomic<int> dropped{0};
   const auto c = body(rt, "again", [&](const consort_call &) { return ++n == 5 ? consort_fail(CONSORT_E_IO, "on purpose") : static_cast<consort_status>(CONSORT_OK); });
   Desc t(c);
@@ -147,7 +147,7 @@ TEST_F(Turns, AFailureIsTheLastTurn) {
   EXPECT_EQ(dropped, 1);
 }
 
-TEST_F(Turns, ADatumThatGoesIsTheEndAndIsTold) {
+TEST_F(RepeatedTasks, UnregisteredDatumEndsRepetition) {
   const auto c = body(rt, "again", [&](const consort_call &) { return ++n, CONSORT_OK; });
   long v = 0;
   const auto x = variable_of(rt, &v);
@@ -160,7 +160,7 @@ TEST_F(Turns, ADatumThatGoesIsTheEndAndIsTold) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_wait_all(rt, kLong, 0), "next turn", "datum 0");
 }
 
-TEST_F(Turns, BadInput) {
+TEST_F(RepeatedTasks, RefusesBadArguments) {
   Desc empty;
   empty.d.flags = CONSORT_TASK_REPEAT;
   EXPECT_SAYS(CONSORT_E_INVAL, empty.to(rt), "empty task");
@@ -172,7 +172,7 @@ TEST_F(Turns, BadInput) {
   EXPECT_OK(consort_task_wait(rt, id, kLong, 0));
 }
 
-TEST_F(Turns, AStopEndsThem) {
+TEST_F(RepeatedTasks, StopEndsRepetition) {
   const auto c = body(rt, "again", [&](const consort_call &) { return ++n, CONSORT_OK; });
   for (int i = 0; i < 3; ++i) {
     Desc t(c);
@@ -183,7 +183,7 @@ TEST_F(Turns, AStopEndsThem) {
   EXPECT_OK(rt.stop());
 }
 
-TEST_F(Turns, EachTurnReachesItsTag) {
+TEST_F(RepeatedTasks, EachRepeatReachesTheTag) {
   const auto c = body(rt, "again", [&](const consort_call &) {
     return ++n == 3 ? consort_task_stop_repeating(rt, consort_current_task(rt)) : static_cast<consort_status>(CONSORT_OK);
   });
@@ -211,7 +211,7 @@ struct Bundled : Desc {
   }
 };
 
-TEST_F(Turns, BundlesLiveWhileTheyAreOpenOrHaveTasks) {
+TEST_F(RepeatedTasks, BundlesLiveWhileOpenOrInUse) {
   consort_bundle_id b{0}, next{0};
   EXPECT_SAYS(CONSORT_E_INVAL, consort_bundle_create(rt, nullptr), "NULL");
   EXPECT_OK(consort_bundle_create(rt, &b));
@@ -228,7 +228,7 @@ TEST_F(Turns, BundlesLiveWhileTheyAreOpenOrHaveTasks) {
 }
 
 // The first task of the bundle runs on worker 1; those that become ready on worker 0 then are offered to worker 1 first.
-TEST(Bundles, TheWorkerOfTheFirstIsOfferedTheOthers) {
+TEST(Bundles, OffersTasksToTheWorkerOfTheFirst) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"pump", "manual"}, {"scheduler", "lws"}});
   Bodies body;
   std::vector<uint32_t> ran;
@@ -253,7 +253,7 @@ TEST(Bundles, TheWorkerOfTheFirstIsOfferedTheOthers) {
   EXPECT_OK(consort_bundle_close(rt, b));
 }
 
-TEST_F(Turns, BundlesOfManyThreads) {
+TEST_F(RepeatedTasks, ConcurrentBundles) {
   std::vector<std::thread> threads;
   const auto c = body(rt, "count", [&](const consort_call &) { return ++n, CONSORT_OK; });
   for (int i = 0; i < 3; ++i)

@@ -11,7 +11,7 @@ consort_status fine(const consort_call *) { return CONSORT_OK; }
 
 const Pairs kManual = {{"pump", "manual"}, {"workers", "1"}, {"cpu.topology", kFourCores}};
 
-struct Untold : ::testing::Test {
+struct UnreportedFailure : ::testing::Test {
   Rt rt{kManual};
   int x = 0, y = 0;
   consort_data_id a = variable_of(rt, &x, "alpha"), b = variable_of(rt, &y, "beta");
@@ -20,13 +20,13 @@ struct Untold : ::testing::Test {
       codelet(rt, "bad", [](const consort_call *) -> consort_status { return consort_fail(CONSORT_E_IO, "the disk is gone"); });
 };
 
-TEST_F(Untold, StopAnswersTheFirstFailureWithItsChain) {
+TEST_F(UnreportedFailure, StopReturnsTheFirstWithItsCauses) {
   Desc(bad).name("load").w(a).must(rt);
   Desc(good).name("use").r(a).w(b).must(rt);
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "task 'load' failed", "the disk is gone");
 }
 
-TEST_F(Untold, UnregistrationAnswersWhatPoisonedTheDatum) {
+TEST_F(UnreportedFailure, UnregisterReturnsWhatPoisonedTheDatum) {
   Desc(bad).name("load").w(a).must(rt);
   Desc(good).name("use").r(a).w(b).must(rt);
   EXPECT_SAYS(CONSORT_E_IO, consort_unregister(rt, b), "task 'use' failed", "because task 'load' failed", "the disk is gone");
@@ -36,14 +36,14 @@ TEST_F(Untold, UnregistrationAnswersWhatPoisonedTheDatum) {
   EXPECT_OK(rt.stop());
 }
 
-TEST_F(Untold, UnregistrationOfAHealedDatumIsFine) {
+TEST_F(UnreportedFailure, UnregisterOfARewrittenDatumSucceeds) {
   Desc(bad).w(a).must(rt);
   Desc(good).w(a).must(rt);
   EXPECT_OK(consort_unregister(rt, a));
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "the disk is gone");
 }
 
-TEST_F(Untold, UnregistrationOfADividedDatumAnswersForItsParts) {
+TEST_F(UnreportedFailure, UnregisterReturnsFailuresOfParts) {
   std::vector<int> v(8);
   const consort_data_id whole = vector_of(rt, v.data(), v.size(), sizeof(int), "whole");
   const consort_split half{2, 0};
@@ -58,7 +58,7 @@ TEST_F(Untold, UnregistrationOfADividedDatumAnswersForItsParts) {
 }
 
 // Each way to be told; after it the stop has nothing to say.
-TEST(UntoldWays, EveryCallThatAnswersAFailureTellsIt) {
+TEST(FailureReports, EachCallThatReturnsAFailureReportsIt) {
   struct Way {
     const char *name;
     void (*told)(consort_runtime *, consort_task_id, consort_data_id, consort_group_id);
@@ -108,14 +108,14 @@ TEST(UntoldWays, EveryCallThatAnswersAFailureTellsIt) {
   }
 }
 
-TEST_F(Untold, ACompletionCallbackIsTold) {
+TEST_F(UnreportedFailure, CompletionCallbackReports) {
   consort_status seen = CONSORT_OK;
   Desc(bad).done([](void *arg, const consort_outcome *o) { *static_cast<consort_status *>(arg) = o->status; }, &seen).must(rt);
   EXPECT_OK(rt.stop());
   EXPECT_EQ(seen, CONSORT_E_IO);
 }
 
-TEST_F(Untold, ARootThatWasToldCoversItsConsequencesAndNoOther) {
+TEST_F(UnreportedFailure, ReportedRootCoversItsConsequencesOnly) {
   const consort_task_id load = Desc(bad).name("load").w(a).must(rt);
   Desc(good).name("use").r(a).must(rt);
   Desc(bad).name("other").w(b).must(rt);
@@ -123,7 +123,7 @@ TEST_F(Untold, ARootThatWasToldCoversItsConsequencesAndNoOther) {
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "task 'other' failed");
 }
 
-TEST_F(Untold, AGroupThatIsDestroyedLosesNoFailure) {
+TEST_F(UnreportedFailure, DestroyedGroupKeepsItsFailures) {
   consort_group_id g{};
   ASSERT_OK(consort_group_create(rt, nullptr, &g));
   Desc(bad).name("inside").in(g).must(rt);
@@ -137,7 +137,7 @@ TEST_F(Untold, AGroupThatIsDestroyedLosesNoFailure) {
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "task 'inside' failed");
 }
 
-TEST_F(Untold, AWaitThatKeepsTheFailureTellsNothing) {
+TEST_F(UnreportedFailure, KeepFailureFlagReportsNothing) {
   consort_group_id g{};
   ASSERT_OK(consort_group_create(rt, nullptr, &g));
   const consort_task_id t = Desc(bad).name("kept").w(a).in(g).must(rt);
@@ -152,7 +152,7 @@ TEST_F(Untold, AWaitThatKeepsTheFailureTellsNothing) {
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "task 'kept' failed");
 }
 
-TEST(UntoldLog, FurtherOnesGoToTheLog) {
+TEST(UnreportedFailureLog, FurtherFailuresAreLogged) {
   static std::vector<std::string> lines;
   lines.clear();
   consort_settings s = CONSORT_SETTINGS_INIT;
@@ -179,7 +179,7 @@ TEST(UntoldLog, FurtherOnesGoToTheLog) {
 }
 
 // The log of failures has an end; what comes after a task that is beyond it does not run as if nothing had happened.
-TEST_F(Untold, ATaskAfterAForgottenFailureDoesNotRun) {
+TEST_F(UnreportedFailure, SuccessorOfAForgottenFailureDoesNotRun) {
   constexpr int kMoreThanKept = 65536 + 16;
   static std::atomic<int> ran;
   ran = 0;
@@ -199,7 +199,7 @@ TEST_F(Untold, ATaskAfterAForgottenFailureDoesNotRun) {
   EXPECT_OK(rt.stop());
 }
 
-TEST_F(Untold, AForgottenFailureIsStillAnsweredByTheStop) {
+TEST_F(UnreportedFailure, StopReturnsAForgottenFailure) {
   constexpr int kMoreThanKept = 65536 + 16;
   Desc(bad).name("first").must(rt);
   while (consort_step(rt, 0) == CONSORT_OK) {

@@ -15,7 +15,7 @@ struct Wait : ::testing::Test {
   consort_codelet_id nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return CONSORT_OK; });
 };
 
-TEST_F(Wait, ForWhatIsNoTask) {
+TEST_F(Wait, RefusesUnknownTasks) {
   for (const uint64_t v : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 60, ~uint64_t{0}}) {
     SCOPED_TRACE(v);
     EXPECT_SAYS(CONSORT_E_INVAL, consort_task_wait(rt, {v}, kLong, 0), "task");
@@ -24,7 +24,7 @@ TEST_F(Wait, ForWhatIsNoTask) {
   }
 }
 
-TEST_F(Wait, ForATaskLongGone) {
+TEST_F(Wait, ReturnsAtOnceForATaskLongEnded) {
   const auto first = Desc(nop).must(rt);
   for (int i = 0; i < 20000; ++i) Desc(nop).must(rt);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
@@ -63,7 +63,7 @@ TEST_F(Wait, NoHelpRunsNothingOnTheCaller) {
   EXPECT_EQ(mine, 0);
 }
 
-TEST_F(Wait, FromACallbackIsBusy) {
+TEST_F(Wait, InsideACallbackIsBusy) {
   struct Seen {
     Rt *rt;
     consort_data_id a;
@@ -86,7 +86,7 @@ TEST_F(Wait, FromACallbackIsBusy) {
   EXPECT_TRUE(answered(CONSORT_E_BUSY, seen.acquire, {"callback"}));
 }
 
-TEST_F(Wait, ForOneselfIsBusy) {
+TEST_F(Wait, ForTheCallingTaskIsBusy) {
   Answer self(0), all(0), group(0);
   std::atomic<uint64_t> id{0};
   const auto c = body(rt, "narcissus", [&](const consort_call &) {
@@ -104,7 +104,7 @@ TEST_F(Wait, ForOneselfIsBusy) {
   EXPECT_TRUE(answered(CONSORT_E_BUSY, group, {"itself"}));
 }
 
-TEST_F(Wait, ATaskMayWaitForWhatItSubmitted) {
+TEST_F(Wait, TasksMayWaitForTheirChildren) {
   std::atomic<int> ran{0};
   const auto leaf = body(rt, "leaf", [&](const consort_call &) { return ++ran, CONSORT_OK; });
   const auto parent = body(rt, "parent", [&](const consort_call &) -> consort_status {
@@ -119,7 +119,7 @@ TEST_F(Wait, ATaskMayWaitForWhatItSubmitted) {
   EXPECT_EQ(ran, 1600);
 }
 
-TEST_F(Wait, ATaskMayWaitForAGroupOfItsOwn) {
+TEST_F(Wait, TasksMayWaitForTheirGroups) {
   std::atomic<int> ran{0};
   consort_codelet_id tree{0};
   tree = body(rt, "tree", [&](const consort_call &k) -> consort_status {
@@ -139,7 +139,7 @@ TEST_F(Wait, ATaskMayWaitForAGroupOfItsOwn) {
 
 // First in, first out: the whole tree is open before its first leaf runs. The end of a group wakes those who wait for
 // it, and not the thousand others.
-TEST(WaitForMany, ABodyThatWaitsSleepsUntilItsOwnChildrenHaveEnded) {
+TEST(NestedGroupWait, WakesOnlyTheWaitersOfItsGroup) {
   Rt rt{{{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}}};
   Bodies body;
   std::atomic<int> ran{0};
@@ -163,7 +163,7 @@ TEST(WaitForMany, ABodyThatWaitsSleepsUntilItsOwnChildrenHaveEnded) {
   EXPECT_LT(after.ru_nvcsw - before.ru_nvcsw, 10 * 2047) << "sleeps of all threads together";
 }
 
-TEST_F(Wait, InsideATaskWithATimeLimit) {
+TEST_F(Wait, TimesOutInsideATask) {
   Gate gate;
   const auto slow = body(rt, "slow", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   Answer first(0), second(0);
@@ -179,7 +179,7 @@ TEST_F(Wait, InsideATaskWithATimeLimit) {
   EXPECT_TRUE(answered(CONSORT_OK, second, {}));
 }
 
-TEST_F(Wait, ManyThreadsForOneTask) {
+TEST_F(Wait, ManyThreadsWaitForOneTask) {
   Gate gate;
   const auto t = Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).must(rt);
   std::atomic<int> woken{0};
@@ -193,22 +193,22 @@ TEST_F(Wait, ManyThreadsForOneTask) {
   EXPECT_EQ(woken, 6);
 }
 
-TEST_F(Wait, OneByOne) {
+TEST_F(Wait, WaitsForEachTaskInTurn) {
   for (int i = 0; i < 5000; ++i) ASSERT_OK(consort_task_wait(rt, Desc(nop).must(rt), kLong, 0));
 }
 
-TEST_F(Wait, OneByOneWithoutHelp) {
+TEST_F(Wait, WaitsForEachTaskWithoutHelping) {
   for (int i = 0; i < 1000; ++i) ASSERT_OK(consort_task_wait(rt, Desc(nop).must(rt), kLong, CONSORT_WAIT_NO_HELP));
 }
 
-TEST_F(Wait, BadGroupsAreStale) {
+TEST_F(Wait, RefusesUnknownGroups) {
   EXPECT_SAYS(CONSORT_E_STALE, consort_group_wait(rt, {uint64_t{3} << 32 | 1}, 0, 0), "group");
   EXPECT_SAYS(CONSORT_E_STALE, consort_group_wait(rt, {~uint64_t{0}}, 0, 0), "group");
 }
 
 // -- cancel ----------------------------------------------------------------------------------------------------
 
-TEST_F(Wait, CancelledBeforeItStartedItNeverDoes) {
+TEST_F(Wait, CancelledTaskNeverStarts) {
   consort_hold hold;
   ASSERT_OK(consort_acquire(rt, a, CONSORT_M_RW, kLong, &hold));
   std::atomic<int> ran{0};
@@ -224,7 +224,7 @@ TEST_F(Wait, CancelledBeforeItStartedItNeverDoes) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-TEST_F(Wait, CancellingWhatRunsOrRanChangesNothing) {
+TEST_F(Wait, CancelOfStartedTaskHasNoEffect) {
   Gate gate;
   const auto t =
       Desc(body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; })).rw(a).on(1).must(rt);
@@ -255,7 +255,7 @@ TEST_F(Wait, CancelRacesWithTheEnd) {
 }
 
 // Pumped by hand, bodies that wait lie on one stack; what the uppermost waits for may be for a worker further down.
-TEST(WaitPumped, ForATaskOfAWorkerFurtherDownTheStack) {
+TEST(WaitWithManualPump, RunsTasksOfWorkersDeeperOnTheStack) {
   for (const char *scheduler : {"lws", "random", "ws"}) {
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"pump", "manual"}, {"scheduler", scheduler}});
     Bodies body;
@@ -276,7 +276,7 @@ TEST(WaitPumped, ForATaskOfAWorkerFurtherDownTheStack) {
 }
 
 // What runs in place, link after link, is nobody's privilege: whoever else is ready has its turn soon.
-TEST(Chain, GivesWayToWhoeverElseIsReady) {
+TEST(InPlaceChain, YieldsToOtherReadyTasks) {
   for (const char *policy : {"eager", "prio", "lws", "ws", "random"}) {
     SCOPED_TRACE(policy);
     Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}, {"scheduler", policy}});
@@ -296,7 +296,7 @@ TEST(Chain, GivesWayToWhoeverElseIsReady) {
   }
 }
 
-TEST(Chain, WithoutAnEndKeepsTimeLimits) {
+TEST(InPlaceChain, EndlessChainKeepsTimeLimits) {
   Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}});
   Bodies body;
   std::atomic<bool> enough{false};

@@ -55,9 +55,9 @@ class Crowd {
   std::vector<std::thread> threads_;
 };
 
-class Holds : public ::testing::TestWithParam<const char *> {};
+class WindowHolds : public ::testing::TestWithParam<const char *> {};
 
-TEST_P(Holds, WhileWorkersHaveNoCore) {
+TEST_P(WindowHolds, WhileWorkersHaveNoCore) {
   for (const char *window : {"1", "16"}) {
     Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", window}, {"scheduler", GetParam()}});
     Bodies body;
@@ -72,24 +72,24 @@ TEST_P(Holds, WhileWorkersHaveNoCore) {
   }
 }
 
-TEST_P(Holds, WhileTasksAreLong) {
+TEST_P(WindowHolds, WhileTasksAreLong) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", "4"}, {"scheduler", GetParam()}});
   EXPECT_LE(Counted(rt, 5ms).most_pending(60), 4u);
 }
 
-TEST_P(Holds, WhileAPumpMayHaveMissedAWorker) {
+TEST_P(WindowHolds, WhileAPumpMayHaveMissedAWorker) {
   for (const char *seed : {"1", "2", "3", "4", "5"}) {
     Rt rt({{"workers", "4"}, {"cpu.topology", kFourCores}, {"window", "2"}, {"scheduler", GetParam()}, {"pump", "manual"}, {"seed", seed}});
     EXPECT_LE(Counted(rt).most_pending(1000), 2u) << "seed " << seed;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Under, Holds, ::testing::Values("lws", "random", "eager"), [](const auto &i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(Under, WindowHolds, ::testing::Values("lws", "random", "eager"), [](const auto &i) { return std::string(i.param); });
 
 // -- it gives way ------------------------------------------------------------------------------------------------------
 
 // Tasks behind a tag that the submitter reaches when it has submitted them all.
-struct Behind : ::testing::TestWithParam<const char *> {
+struct WindowOpens : ::testing::TestWithParam<const char *> {
   static constexpr int kMany = 2000 / kSlow;
   Rt rt{{{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", "16"}, {"pump", GetParam()}}};
   Bodies body;
@@ -113,14 +113,14 @@ struct Behind : ::testing::TestWithParam<const char *> {
   }
 };
 
-TEST_P(Behind, ATagThatTheSubmitterReaches) {
+TEST_P(WindowOpens, ForATagOfTheSubmitter) {
   wait_for_tag();
   const auto start = std::chrono::steady_clock::now();
   submit_and_reach();
   EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "each submission waited: it should be seen that nothing has moved";
 }
 
-TEST_P(Behind, ATagWhileOthersAreReadyNowAndThen) {
+TEST_P(WindowOpens, ForATagWhileOtherTasksBecomeReady) {
   wait_for_tag();
   std::atomic<int> ran{0};
   const auto c = body(rt, "beside", [&](const consort_call &) { return ++ran, CONSORT_OK; });
@@ -133,7 +133,7 @@ TEST_P(Behind, ATagWhileOthersAreReadyNowAndThen) {
   EXPECT_EQ(ran, 500);
 }
 
-TEST_P(Behind, ABodyThatWaitsForALaterSubmission) {
+TEST_P(WindowOpens, ForABodyThatWaitsForALaterTask) {
   if (GetParam() != std::string("threads")) GTEST_SKIP() << "a body that waits pumps";
   const auto behind = wait_for_tag();
   std::atomic<int> inside{0};
@@ -143,7 +143,7 @@ TEST_P(Behind, ABodyThatWaitsForALaterSubmission) {
   submit_and_reach();
 }
 
-TEST_P(Behind, AThreadThatWaitsWithAWorkersTurn) {
+TEST_P(WindowOpens, ForAWaitingThreadThatDrivesAWorker) {
   if (GetParam() != std::string("threads")) GTEST_SKIP() << "one thread pumps";
   wait_for_tag();
   std::vector<std::thread> waiters;
@@ -153,7 +153,7 @@ TEST_P(Behind, AThreadThatWaitsWithAWorkersTurn) {
   for (auto &t : waiters) t.join();
 }
 
-TEST_P(Behind, AThreadThatBuildsAtTheSameTime) {
+TEST_P(WindowOpens, ForTwoSubmittingThreads) {
   if (GetParam() != std::string("threads")) GTEST_SKIP() << "one thread pumps";
   wait_for_tag();
   std::thread other([&] {
@@ -165,7 +165,7 @@ TEST_P(Behind, AThreadThatBuildsAtTheSameTime) {
   submit_and_reach(0);
 }
 
-TEST_P(Behind, AHeldEnd) {
+TEST_P(WindowOpens, ForACompletionHold) {
   if (GetParam() != std::string("threads")) GTEST_SKIP() << "as with a tag";
   std::atomic<uint64_t> name{0};
   const auto holds = body(rt, "holds", [&](const consort_call &) -> consort_status {
@@ -182,10 +182,10 @@ TEST_P(Behind, AHeldEnd) {
   EXPECT_EQ(x, 200);
 }
 
-INSTANTIATE_TEST_SUITE_P(In, Behind, ::testing::Values("threads", "manual"), [](const auto &i) { return std::string(i.param); });
+INSTANTIATE_TEST_SUITE_P(In, WindowOpens, ::testing::Values("threads", "manual"), [](const auto &i) { return std::string(i.param); });
 
 // The window is whole again after it has given way.
-TEST(Window, ComesBackAfterItGaveWay) {
+TEST(SubmissionWindow, ClosesAgainAfterOpening) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", "8"}});
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -204,7 +204,7 @@ TEST(Window, ComesBackAfterItGaveWay) {
   EXPECT_EQ(x, 303);
 }
 
-TEST(Window, InVirtualTime) {
+TEST(SubmissionWindow, OpensInVirtualTime) {
   Rt rt({{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "0"}, {"sim.cores", "2"}, {"sim.usual", "1ms"}, {"window", "4"}});
   long x = 0;
   const auto d = variable_of(rt, &x);

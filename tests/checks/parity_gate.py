@@ -8,7 +8,7 @@ sys.dont_write_bytecode = True
 import parity  # noqa: E402
 
 ROW = '| TSK-01 | a title | %s | %s |'
-TEST = '`tests/api/codelet_test.cpp`: Codelets.BodySeesWhatTheTaskGave'
+TEST = '`tests/api/codelet_test.cpp`: Codelets.BodyReceivesViewsAndArguments'
 
 # what, the new row of TSK-01, a word of the complaint (None: there is none)
 CASES = [
@@ -21,7 +21,7 @@ CASES = [
     ('an unknown number', f'{ROW % ("shown", TEST)}\n| TSK-99 | a title | shown | {TEST} |', 'TSK-99 is no number'),
     ('an unknown group', f'{ROW % ("shown", TEST)}\n| XYZ-01 | a title | shown | {TEST} |', 'XYZ-01 is no number'),
     ('an unknown test', ROW % ('shown', '`tests/api/codelet_test.cpp`: Codelets.NoSuchTest'), 'has no test Codelets.NoSuchTest'),
-    ('a test of another file', ROW % ('shown', '`tests/api/wait_test.cpp`: Codelets.BodySeesWhatTheTaskGave'), 'has no test'),
+    ('a test of another file', ROW % ('shown', '`tests/api/wait_test.cpp`: Codelets.BodyReceivesViewsAndArguments'), 'has no test'),
     ('an unknown file', ROW % ('shown', '`tests/api/no_such_test.cpp`: Some.Test'), 'there is no file'),
     ('an unknown word of a script', ROW % ('shown', '`tests/examples/run.py`: no_such_example'), 'has no test no_such_example'),
     ('a file that nothing runs', ROW % ('shown', '`tests/api/sums.hpp`: once'), 'is run by neither'),

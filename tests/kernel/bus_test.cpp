@@ -18,7 +18,7 @@ struct Counting final : consort::LinkTransfer {
   void nudge() noexcept override { ++nudges; }
 };
 
-TEST(SharedLink, AsManyAsItMovesInAMillisecond) {
+TEST(SharedLink, AdmitsAMillisecondOfCopies) {
   for (const auto &[rate, most] : {std::pair{kSlow, 3}, {kQuick, 11}}) {
     SharedLink bus(rate, false);
     bus.join();
@@ -29,7 +29,7 @@ TEST(SharedLink, AsManyAsItMovesInAMillisecond) {
   }
 }
 
-TEST(SharedLink, OfUnknownSpeedItTakesAllButFewWishes) {
+TEST(SharedLink, UnknownSpeedLimitsOnlyPrefetches) {
   SharedLink bus(0, true);
   bus.join();
   Counting one;
@@ -37,7 +37,7 @@ TEST(SharedLink, OfUnknownSpeedItTakesAllButFewWishes) {
   EXPECT_FALSE(bus.enter(one, SharedLink::kWish, kMB, 0));
 }
 
-TEST(SharedLink, WhoAskedFirstGoesFirst) {
+TEST(SharedLink, AdmitsInOrderOfRequest) {
   SharedLink bus(kSlow, true);
   Counting on, late, early, wish;
   for (int i = 0; i < 4; ++i) bus.join();
@@ -65,7 +65,7 @@ TEST(SharedLink, WhoAskedFirstGoesFirst) {
   EXPECT_TRUE(bus.enter(wish, SharedLink::kWish, kMB, 4 * kLong));
 }
 
-TEST(SharedLink, WhoEntersTellsTheNextOneWhileThereIsRoom) {
+TEST(SharedLink, EntryWakesTheNextWaiter) {
   SharedLink bus(kSlow, true);
   Counting on, a, b;
   for (int i = 0; i < 3; ++i) bus.join();
@@ -80,7 +80,7 @@ TEST(SharedLink, WhoEntersTellsTheNextOneWhileThereIsRoom) {
   EXPECT_TRUE(bus.enter(b, 3, kMB, 1 * kLong));
 }
 
-TEST(SharedLink, WhoWaitsNoLongerLeavesItsTurnToTheNext) {
+TEST(SharedLink, ForgottenWaiterWakesTheNext) {
   SharedLink bus(kSlow, true);
   Counting on, gone, next;
   for (int i = 0; i < 3; ++i) bus.join();
@@ -112,7 +112,7 @@ struct Sleeper final : consort::LinkTransfer {
   }
 };
 
-TEST(SharedLink, NobodyIsForgotten) {
+TEST(SharedLink, EveryWaiterIsWoken) {
   constexpr int kThreads = 4, kCopies = 2000;
   SharedLink bus(kSlow, true);
   Sleeper sleepers[kThreads];

@@ -40,7 +40,7 @@ Bytes bytes_of(Spaces valid) {
   return b;
 }
 
-TEST(Coherence, EveryStateEveryEvent) {
+TEST(Coherence, RulesAgreeWithTheModelInEveryState) {
   for (Spaces valid = 0; valid < one(kSpaces); ++valid)
     for (uint32_t here = 0; here < kSpaces; ++here)
       for (const Event e : kEvents) {
@@ -74,7 +74,7 @@ TEST(Coherence, EveryStateEveryEvent) {
 
 // All that can ever be reached from one copy, by events whose needs were met: nowhere without contents, and every set of
 // spaces can be come by.
-TEST(Coherence, ContentsSurviveEveryWay) {
+TEST(Coherence, ContentsSurviveEveryTransition) {
   std::set<Spaces> seen;
   std::vector<Spaces> open{one(0)};
   while (!open.empty()) {
@@ -95,7 +95,7 @@ TEST(Coherence, ContentsSurviveEveryWay) {
   EXPECT_EQ(seen.size(), (size_t{1} << kSpaces) - 1);
 }
 
-TEST(Coherence, TheLastSpaceIsLikeTheFirst) {
+TEST(Coherence, HighestSpaceIndexWorks) {
   const Spaces high = one(61), both = one(61) | one(0);
   EXPECT_EQ(replica(high, 61), Replica::kOwned);
   EXPECT_EQ(replica(both, 61), Replica::kShared);

@@ -68,7 +68,7 @@ constexpr consort_param kParams[] = {{"depth", "u32", "64", "1..1024", "ops in f
                                      {"workers", "u32", "0", "0..8", "how many"}};
 constexpr uint32_t kN = std::size(kParams);
 
-TEST_F(ConfigTest, DefaultsOfTheKernelsKeys) {
+TEST_F(ConfigTest, KernelKeysHaveDefaults) {
   auto c = Config::load(nullptr);
   ASSERT_TRUE(c) << c.error().text;
   EXPECT_EQ((*c)->number("window"), 2048);
@@ -86,7 +86,7 @@ TEST_F(ConfigTest, DefaultsOfTheKernelsKeys) {
   EXPECT_EQ((*c)->number("no_such_key"), 0);
 }
 
-TEST_F(ConfigTest, CodeOverEnvironmentOverTextOverFile) {
+TEST_F(ConfigTest, SourcesOverrideInOrder) {
   const std::string file =
       write_file("# first line\nwindow = 1\n\nbypass = 1\nspin_us = 1\nseed = 7\n[lws]\ndepth = 3\n");
   set_variable("CONSORT_WINDOW", "3");
@@ -106,7 +106,7 @@ TEST_F(ConfigTest, CodeOverEnvironmentOverTextOverFile) {
   EXPECT_STREQ((*c)->param("lws", "depth"), "5");
 }
 
-TEST_F(ConfigTest, TheFileIsFoundByItsVariableAndAnEmptyVariableIsNone) {
+TEST_F(ConfigTest, VariableNamesTheFile) {
   const std::string file = write_file("window = 11");
   set_variable("CONSORT_CONFIG", file);
   set_variable("CONSORT_BYPASS", "");
@@ -119,7 +119,7 @@ TEST_F(ConfigTest, TheFileIsFoundByItsVariableAndAnEmptyVariableIsNone) {
   EXPECT_EQ((*d)->number("window"), 12) << "settings->file goes before the variable";
 }
 
-TEST_F(ConfigTest, AWrongKeyNamesPlaceAndNearest) {
+TEST_F(ConfigTest, UnknownKeyNamesPlaceAndSuggestion) {
   const std::string file = write_file("\n\nwindw = 3\n");
   EXPECT_EQ(
       refusal(nullptr, {}, file.c_str()),
@@ -129,7 +129,7 @@ TEST_F(ConfigTest, AWrongKeyNamesPlaceAndNearest) {
   EXPECT_EQ(refusal("zzz = 1"), "text:1: unknown key \"zzz\"; consort config lists what there is");
 }
 
-TEST_F(ConfigTest, AWrongValueNamesPlaceTypeAndRange) {
+TEST_F(ConfigTest, BadValueNamesPlaceTypeAndRange) {
   EXPECT_EQ(refusal("\nwindow = 1048577"), "text:2: \"window\" expects u32 in 0..1048576, not \"1048577\"");
   EXPECT_EQ(refusal("window = \"many\""), "text:1: \"window\" expects u32 in 0..1048576, not \"many\"");
   EXPECT_EQ(refusal("window = -1"), "text:1: \"window\" expects u32 in 0..1048576, not \"-1\"");
@@ -139,7 +139,7 @@ TEST_F(ConfigTest, AWrongValueNamesPlaceTypeAndRange) {
   EXPECT_EQ(refusal(nullptr), "environment CONSORT_LOG: \"log\" expects error|warn|info|debug, not \"loud\"");
 }
 
-TEST_F(ConfigTest, AValueOfAnotherKindNamesPlaceAndWhatIsExpected) {
+TEST_F(ConfigTest, ValueOfAnotherTypeNamesPlaceAndType) {
   const auto declared = [](const char *text) {
     auto c = load(text);
     EXPECT_TRUE(c) << text;
@@ -171,7 +171,7 @@ TEST_F(ConfigTest, AValueOfAnotherKindNamesPlaceAndWhatIsExpected) {
 }
 
 // Each key of the kernel's refuses what cannot be its own, with its place: none is forgotten.
-TEST_F(ConfigTest, NoKeyTakesAValueOfAnotherKind) {
+TEST_F(ConfigTest, EveryKeyRefusesValuesOfAnotherType) {
   auto c = Config::load(nullptr);
   for (const auto &e : (*c)->entries()) {
     const bool text = e.type == "string", list = e.type == "list", truth = e.type == "bool";
@@ -188,7 +188,7 @@ TEST_F(ConfigTest, NoKeyTakesAValueOfAnotherKind) {
   }
 }
 
-TEST_F(ConfigTest, ThePlaceOfAValueThatItsPluginRefuses) {
+TEST_F(ConfigTest, FindsThePlaceOfARefusedValue) {
   auto c = load("[lws]\ndepth = 7\nmode = \"fancy\"\n", {{"lws.who", "me"}});
   ASSERT_TRUE((*c)->declare("lws", kParams, kN));
   const auto place = [&](const char *words, bool any_word = true) { return (*c)->place_named("lws", words, any_word); };
@@ -219,14 +219,14 @@ TEST_F(ConfigTest, BrokenTomlNamesTheLine) {
   EXPECT_EQ(refusal("window = \"\xff\"").find("text:1: "), 0u);
 }
 
-TEST_F(ConfigTest, FilesThatCannotBeRead) {
+TEST_F(ConfigTest, RefusesUnreadableFiles) {
   EXPECT_EQ(refusal(nullptr, {}, "/no/such/file.toml"),
             "config file \"/no/such/file.toml\" cannot be read: No such file or directory");
   EXPECT_EQ(refusal(nullptr, {}, "/tmp"), "config file \"/tmp\" is not a plain file");
   EXPECT_EQ(refusal(nullptr, {}, "/dev/null"), "config file \"/dev/null\" is not a plain file");
 }
 
-TEST_F(ConfigTest, BadSettingsAreRefused) {
+TEST_F(ConfigTest, RefusesBadSettings) {
   consort_settings s = CONSORT_SETTINGS_INIT;
   s.size = 3;
   EXPECT_FALSE(Config::load(&s));
@@ -243,7 +243,7 @@ TEST_F(ConfigTest, BadSettingsAreRefused) {
   EXPECT_TRUE(Config::load(&s));
 }
 
-TEST_F(ConfigTest, PluginParameters) {
+TEST_F(ConfigTest, PluginsDeclareParameters) {
   auto c = load("[lws]\ndepth = 0x10\neager = \"on\"\nratio = 0.25\nwho = [\"x\", \"y\"]", {{"lws.mode", "fancy"}});
   ASSERT_TRUE(c) << c.error().text;
   EXPECT_EQ((*c)->param("lws", "depth"), nullptr) << "not declared yet";
@@ -258,7 +258,7 @@ TEST_F(ConfigTest, PluginParameters) {
   EXPECT_EQ((*c)->param("other", "depth"), nullptr);
 }
 
-TEST_F(ConfigTest, PluginParametersThatAreWrong) {
+TEST_F(ConfigTest, RefusesBadPluginParameters) {
   const auto declare = [&](const char *text) {
     auto c = load(text);
     EXPECT_TRUE(c);
@@ -279,7 +279,7 @@ TEST_F(ConfigTest, PluginParametersThatAreWrong) {
             "config lists what there is");
 }
 
-TEST_F(ConfigTest, DeclarationsThatAreWrong) {
+TEST_F(ConfigTest, RefusesBadDeclarations) {
   auto c = Config::load(nullptr);
   const auto declare = [&](consort_param p) {
     auto r = (*c)->declare("x", &p, 1);
@@ -295,7 +295,7 @@ TEST_F(ConfigTest, DeclarationsThatAreWrong) {
   EXPECT_NE(declare({"a", "u32", nullptr, nullptr, ""}).find("without key, type or default"), std::string::npos);
 }
 
-TEST_F(ConfigTest, DeclaringAgainReplacesAndOldPointersStay) {
+TEST_F(ConfigTest, RedeclarationKeepsOldPointersValid) {
   auto c = load("[lws]\ndepth = 7");
   ASSERT_TRUE((*c)->declare("lws", kParams, kN));
   const char *before = (*c)->param("lws", "depth");
@@ -305,7 +305,7 @@ TEST_F(ConfigTest, DeclaringAgainReplacesAndOldPointersStay) {
   EXPECT_EQ((*c)->param("lws", "mode"), nullptr);
 }
 
-TEST_F(ConfigTest, WorkersAndSeedSpeakForPluginsThatHaveThem) {
+TEST_F(ConfigTest, WorkersAndSeedAreDefaultsOfPlugins) {
   auto c = load("workers = 3");
   ASSERT_TRUE((*c)->declare("a", kParams, kN));
   EXPECT_STREQ((*c)->param("a", "workers"), "3");
@@ -317,7 +317,7 @@ TEST_F(ConfigTest, WorkersAndSeedSpeakForPluginsThatHaveThem) {
             "text:1: \"workers\", for \"a\", expects u32 in 0..8, not \"9\"");
 }
 
-TEST_F(ConfigTest, SectionsOfPluginsThatAreNotThere) {
+TEST_F(ConfigTest, RefusesSectionsOfUnknownPlugins) {
   auto c = load("[lsw]\ndepth = 3");
   ASSERT_TRUE(c);
   (*c)->know_plugins({"lws", "prio"});
@@ -336,7 +336,7 @@ TEST_F(ConfigTest, SectionsOfPluginsThatAreNotThere) {
       0u);
 }
 
-TEST_F(ConfigTest, StrangeVariablesAreNamedNotRefused) {
+TEST_F(ConfigTest, UnknownVariablesAreListed) {
   set_variable("CONSORT_WINDW", "1");
   set_variable("CONSORT_CONFIG", "");
   auto c = load(nullptr);
@@ -345,7 +345,7 @@ TEST_F(ConfigTest, StrangeVariablesAreNamedNotRefused) {
   EXPECT_EQ((*c)->strange_variables()[0], "environment CONSORT_WINDW is no setting (did you mean \"CONSORT_WINDOW\"?)");
 }
 
-TEST_F(ConfigTest, AnOldNameOfAKeyWorksAndIsWarnedAbout) {
+TEST_F(ConfigTest, DeprecatedKeysWarn) {
   auto code = load(nullptr, {{"cores", "refuse"}});
   ASSERT_TRUE(code) << code.error().text;
   EXPECT_EQ((*code)->text("core_conflict"), "refuse");
@@ -364,7 +364,7 @@ TEST_F(ConfigTest, AnOldNameOfAKeyWorksAndIsWarnedAbout) {
   EXPECT_EQ((*variable)->warnings().size(), 1u) << "and it is no strange variable";
 }
 
-TEST_F(ConfigTest, AFileThatOthersMayWriteIsWarnedAbout) {
+TEST_F(ConfigTest, WorldWritableFileWarns) {
   const std::string file = write_file("window = 7\n");
   ASSERT_EQ(chmod(file.c_str(), 0644), 0);
   EXPECT_TRUE((*load(nullptr, {}, file.c_str()))->warnings().empty());
@@ -382,7 +382,7 @@ TEST_F(ConfigTest, AFileThatOthersMayWriteIsWarnedAbout) {
   EXPECT_NE((*load(nullptr, {}, file.c_str()))->warnings().at(0).find("belongs to user 54321"), std::string::npos);
 }
 
-TEST_F(ConfigTest, EntriesTellAll) {
+TEST_F(ConfigTest, EntriesDescribeEveryKey) {
   auto c = load("[lws]\ndepth = 7\n");
   ASSERT_TRUE((*c)->declare("lws", kParams, kN));
   bool seen = false;
@@ -395,7 +395,7 @@ TEST_F(ConfigTest, EntriesTellAll) {
   EXPECT_TRUE(seen);
 }
 
-TEST(ConfigValue, Numbers) {
+TEST(ConfigValue, ReadsNumbersWithinRange) {
   const auto text = [](const char *s, const char *type, const char *range = "") {
     auto v = read_value(s, type, range);
     return v ? v->text : "refused";
@@ -427,7 +427,7 @@ TEST(ConfigValue, Numbers) {
   EXPECT_EQ(text("maybe", "bool"), "refused");
 }
 
-TEST(Nearest, SaysWhatIsMeantAndNothingElse) {
+TEST(Suggestion, FindsTheNearestWord) {
   const std::vector<std::string> words = {"dm", "dmda", "dmdas", "lws", "eager", "prio"};
   EXPECT_EQ(nearest("dmad", words), "dmda");
   EXPECT_EQ(nearest("LWS", words), "lws");
@@ -441,7 +441,7 @@ TEST(Nearest, SaysWhatIsMeantAndNothingElse) {
 }
 
 // A set-user-id program of root that nobody runs: the system marks it as privileged.
-TEST_F(ConfigTest, APrivilegedProcessIgnoresTheEnvironment) {
+TEST_F(ConfigTest, PrivilegedProcessIgnoresTheEnvironment) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to make a set-user-id program";
   const std::string copy = "/tmp/consort_config_suid_" + std::to_string(getpid());
   std::filesystem::copy_file("/proc/self/exe", copy);

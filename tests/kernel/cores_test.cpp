@@ -14,7 +14,7 @@ namespace {
 
 Result<CoreLease> take(std::vector<int> cores, bool refuse, const char *who) { return claim(cores, refuse, who); }
 
-TEST(Cores, SharedIsSaidAndRefusedNamesTheOther) {
+TEST(Cores, ReportsSharingAndNamesTheOwner) {
   auto a = take({0, 1, 2, 5}, true, "runtime #1");
   ASSERT_TRUE(a);
   EXPECT_EQ(a->sharing(), "");
@@ -31,7 +31,7 @@ TEST(Cores, SharedIsSaidAndRefusedNamesTheOther) {
   EXPECT_EQ(d->sharing(), "shares cores 7 with runtime #3, 0 with runtime #1");
 }
 
-TEST(Cores, GivenBackWhenTheLeaseGoes) {
+TEST(Cores, LeaseReleasesItsCores) {
   {
     auto a = take({3}, true, "a");
     ASSERT_TRUE(a);
@@ -49,7 +49,7 @@ TEST(Cores, UnboundWorkersClaimNothing) {
   EXPECT_TRUE(a && b && c);
 }
 
-TEST(Cores, AForkedChildInheritsNoRuntimes) {
+TEST(Cores, ForkedChildHoldsNoLeases) {
   auto a = take({4}, true, "a");
   ASSERT_TRUE(a);
   const pid_t child = fork();
@@ -59,7 +59,7 @@ TEST(Cores, AForkedChildInheritsNoRuntimes) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Cores, ManyThreadsOneCore) {
+TEST(Cores, LeaseIsExclusiveUnderConcurrency) {
   std::atomic<int> holders{0}, most{0}, got{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -78,7 +78,7 @@ TEST(Cores, ManyThreadsOneCore) {
   EXPECT_GT(got, 0);
 }
 
-TEST(Cores, Print) {
+TEST(Cores, PrintsRanges) {
   EXPECT_EQ(print_cores({}), "");
   EXPECT_EQ(print_cores({5}), "5");
   EXPECT_EQ(print_cores({3, 1, 2, 2, 8, 10, 9, 0}), "0-3,8-10");

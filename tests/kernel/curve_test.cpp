@@ -31,7 +31,7 @@ double told(const CurveShape &s, const Regression &c, double x) { return c.at(s,
 
 const std::vector<double> kSizes = {1e3, 2e3, 5e3, 1e4, 3e4, 1e5, 3e5, 1e6};
 
-TEST(Regression, ALineIsFound) {
+TEST(Regression, FitsALine) {
   const Regression c = fit(kLine, points(kSizes, [](double x) { return 3 * x + 5000; }));
   EXPECT_EQ(c.points, 8);
   EXPECT_NEAR(c.factors[0], 3, 1e-6);
@@ -40,14 +40,14 @@ TEST(Regression, ALineIsFound) {
   EXPECT_LT(c.error, 1e-9);
 }
 
-TEST(Regression, APowerIsFound) {
+TEST(Regression, FitsAPower) {
   const Regression c = fit(kPower, points(kSizes, [](double x) { return 0.25 * std::pow(x, 1.5); }));
   EXPECT_NEAR(c.exponent, 1.5, 1e-9);
   EXPECT_NEAR(c.factors[0], 0.25, 1e-9);
   EXPECT_NEAR(told(kPower, c, 4e6), 0.25 * 8e9, 1);
 }
 
-TEST(Regression, APowerWithAnOffsetIsFound) {
+TEST(Regression, FitsAPowerWithAnOffset) {
   for (const double e : {0.3, 0.5, 1.0, 1.5, 2.5, 3.0}) {
     const auto f = [e](double x) { return 20000 + 0.5 * std::pow(x, e); };
     const Regression c = fit(kOffset, points(kSizes, f));
@@ -58,7 +58,7 @@ TEST(Regression, APowerWithAnOffsetIsFound) {
   EXPECT_EQ(c.constant, 0);
 }
 
-TEST(Regression, TermsOfSeveralMeasures) {
+TEST(Regression, FitsTermsOfSeveralMeasures) {
   CurveShape s;
   s.kind = CurveShape::Kind::kTerms;
   s.measures = 3;
@@ -78,7 +78,7 @@ TEST(Regression, TermsOfSeveralMeasures) {
   EXPECT_NEAR(c.at(s, at), f(48, 20, 30), 1e-2);
 }
 
-TEST(Regression, NoiseAndAFewThatLieAreBorne) {
+TEST(Regression, ToleratesNoiseAndOutliers) {
   std::vector<double> sizes;
   for (int i = 0; i < 40; ++i) sizes.push_back(1000 * std::pow(1.2, i));
   auto f = [](double x) { return 4000 + 2 * x; };
@@ -93,7 +93,7 @@ TEST(Regression, NoiseAndAFewThatLieAreBorne) {
   }
 }
 
-TEST(Regression, FarFromWhatWasMeasuredNothingIsTold) {
+TEST(Regression, RefusesToExtrapolateFar) {
   const Regression c = fit(kLine, points(kSizes, [](double x) { return x; }));
   EXPECT_TRUE(std::isnan(told(kLine, c, 100)));
   EXPECT_FALSE(std::isnan(told(kLine, c, 200)));
@@ -105,7 +105,7 @@ TEST(Regression, FarFromWhatWasMeasuredNothingIsTold) {
   EXPECT_TRUE(std::isnan(told(kLine, down, 6e3)));
 }
 
-TEST(Regression, TooLittleMakesNone) {
+TEST(Regression, NeedsEnoughPoints) {
   const auto f = [](double x) { return x; };
   for (const CurveShape &s : {kLine, kPower, kOffset}) {
     EXPECT_EQ(fit(s, {}).points, 0);

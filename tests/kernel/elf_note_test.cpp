@@ -28,7 +28,7 @@ std::string refusal(const std::string &file) {
   return fine ? "accepted" : fine.error().text;
 }
 
-TEST(ElfNote, OfAGoodPlugin) {
+TEST(ElfNote, ReadsTheNoteOfAPlugin) {
   for (const auto &notes : {read_notes(kFixtures + "good.so"), read_notes(bytes(good()))}) {
     ASSERT_TRUE(notes) << notes.error().text;
     ASSERT_EQ((*notes).size(), 1u);
@@ -42,7 +42,7 @@ TEST(ElfNote, OfAGoodPlugin) {
   }
 }
 
-TEST(ElfNote, VersionsThatDoNotFit) {
+TEST(ElfNote, RefusesOtherVersions) {
   EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, host_minor), 7)),
             "plugin \"good\" (x.so) was built for host ABI 0.7, this host has 0.2: rebuild it with this host's SDK, "
             "install its build for this host, or leave it out of CONSORT_PLUGINS");
@@ -57,7 +57,7 @@ TEST(ElfNote, VersionsThatDoNotFit) {
             0u);
 }
 
-TEST(ElfNote, KindsSanitizersAndNamesThatDoNotFit) {
+TEST(ElfNote, RefusesOtherKindsSanitizersAndNames) {
   EXPECT_EQ(refusal(with<uint16_t>(offsetof(consort_note, kind), 77)),
             "plugin \"good\" (x.so) is of kind 77, which needs a newer host: update Consort, or leave it out of "
             "CONSORT_PLUGINS");
@@ -69,7 +69,7 @@ TEST(ElfNote, KindsSanitizersAndNamesThatDoNotFit) {
   EXPECT_NE(refusal(with<char>(offsetof(consort_note, name), 0)).find("other characters"), std::string::npos);
 }
 
-TEST(ElfNote, AStrangersNoteIsNone) {
+TEST(ElfNote, IgnoresForeignNotes) {
   for (const auto &file :
        {with<char>(offsetof(consort_note, owner), 'K'), with<uint32_t>(offsetof(consort_note, type), 2),
         with<uint32_t>(offsetof(consort_note, namesz), 7), with<uint32_t>(offsetof(consort_note, descsz), 8),
@@ -83,7 +83,7 @@ TEST(ElfNote, AStrangersNoteIsNone) {
   }
 }
 
-TEST(ElfNote, NamesWithoutAnEndGetOne) {
+TEST(ElfNote, TerminatesNames) {
   std::string file = good();
   std::memset(file.data() + note_at(file) + offsetof(consort_note, name), 'n', 48);
   auto notes = read_notes(bytes(file));
@@ -92,7 +92,7 @@ TEST(ElfNote, NamesWithoutAnEndGetOne) {
   EXPECT_EQ(std::strlen((*notes)[0].version), 15u);
 }
 
-TEST(ElfNote, FilesOfOtherMachines) {
+TEST(ElfNote, RefusesFilesOfOtherMachines) {
   const auto changed = [](size_t offset, auto value) {
     std::string file = good();
     std::memcpy(file.data() + offset, &value, sizeof value);
@@ -113,7 +113,7 @@ TEST(ElfNote, FilesOfOtherMachines) {
             "is cut off: its program header table lies beyond its end");
 }
 
-TEST(ElfNote, CutOffAnywhereIsRefusedOrWhole) {
+TEST(ElfNote, TruncatedFilesAreRefusedOrWhole) {
   const std::string file = good();
   const Folder folder;
   for (size_t n = 0; n < file.size(); n += 64) {
@@ -130,7 +130,7 @@ TEST(ElfNote, CutOffAnywhereIsRefusedOrWhole) {
   }
 }
 
-TEST(ElfNote, NotesFarFromTheBeginning) {
+TEST(ElfNote, FindsNotesFarIntoTheFile) {
   std::string file = good();  // the notes moved behind a megabyte of nothing
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
@@ -155,7 +155,7 @@ TEST(ElfNote, NotesFarFromTheBeginning) {
   EXPECT_LE(notes->size(), kNotesPerFile);
 }
 
-TEST(ElfNote, WhatIsNoFile) {
+TEST(ElfNote, RefusesSpecialFiles) {
   const Folder folder;
   ASSERT_EQ(mkfifo((folder / "pipe.so").c_str(), 0600), 0);
   EXPECT_EQ(read_notes(folder / "pipe.so").error().text, "is not a plain file");

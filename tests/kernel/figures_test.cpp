@@ -20,7 +20,7 @@ using consort::LinkMeasurement;
 using consort::nonsense_in;
 using namespace consort_test;
 
-class Figures : public ::testing::Test {
+class LinkCalibration : public ::testing::Test {
  protected:
   std::vector<std::string> files() const {
     std::vector<std::string> found;
@@ -66,7 +66,7 @@ Pairs virtual_machine(const char *links, const char *devices = "2") {
           {"sim.bandwidth", "7G"}, {"sim.latency", "9us"}, {"sim.peer", "3G"}};
 }
 
-TEST(FigureSense, WhatNoLinkCanHaveIsNotBelieved) {
+TEST(LinkPlausibility, RejectsImpossibleValues) {
   const LinkMeasurement good{1e10, 1e4, 1};
   EXPECT_EQ(nonsense_in(good, good, {}), "");
   EXPECT_NE(nonsense_in({0, 1e4, 1}, good, {}), "");
@@ -78,7 +78,7 @@ TEST(FigureSense, WhatNoLinkCanHaveIsNotBelieved) {
   EXPECT_EQ(nonsense_in({1e7, 1e6, 1}, good, {}), "") << "slower than told is how things are";
 }
 
-TEST(FigureSense, ALinkUnlikeTheOthersIsNotBelieved) {
+TEST(LinkPlausibility, RejectsOutliersAmongLinks) {
   const std::vector<LinkMeasurement> others{{1e10, 1e4, 1}, {1.1e10, 1.2e4, 1}, {0.9e10, 0.9e4, 1}};
   EXPECT_EQ(nonsense_in({2e9, 5e4, 1}, {}, others), "");
   EXPECT_NE(nonsense_in({9e7, 1e4, 1}, {}, others).find("links like it have 10.000 GB/s"), std::string::npos);
@@ -86,7 +86,7 @@ TEST(FigureSense, ALinkUnlikeTheOthersIsNotBelieved) {
   EXPECT_NE(nonsense_in({1e10, 50, 1}, {}, others), "");
 }
 
-TEST_F(Figures, AFileComesBackAndABrokenOneDoesNot) {
+TEST_F(LinkCalibration, ReadsBackFilesAndIgnoresBrokenOnes) {
   const LinkCalibrationFile file(folder_ / "a/b", "some", "what it is about\nand more\n");
   LinkCalibrationFile::Figures found;
   std::string why;
@@ -120,14 +120,14 @@ TEST_F(Figures, AFileComesBackAndABrokenOneDoesNot) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "a/b"), {}), 1) << "nothing else is left";
 }
 
-TEST_F(Figures, WhereNothingCanBeKeptThatIsSaid) {
+TEST_F(LinkCalibration, UnwritableFolderIsReported) {
   std::ofstream(folder_ / "file") << "";
   EXPECT_NE(LinkCalibrationFile(folder_ / "file/x", "d", "a\n").write({}).error().text.find("cannot make the folder"),
             std::string::npos);
   EXPECT_TRUE(LinkCalibrationFile("", "d", "a\n").write({{{"a", "b"}, {1, 1, 1}}}));
 }
 
-TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
+TEST_F(LinkCalibration, ConcurrentReadersSeeWholeFiles) {
   const LinkCalibrationFile file(folder_ / "links", "some", "about\n");
   const auto figures = [](int writer, int turn) {  // of different lengths
     LinkCalibrationFile::Figures f;
@@ -151,7 +151,7 @@ TEST_F(Figures, WhoReadsWhileOthersWriteSeesAWholeFile) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "links"), {}), 1) << "nothing else is left";
 }
 
-TEST_F(Figures, AFolderThatTakesNothingIsAWarning) {
+TEST_F(LinkCalibration, UnwritableCacheWarns) {
   for (const char *cache : {"/proc/nowhere", "/dev/null"}) {
     cache_.set(cache);
     const Started m(virtual_machine("measure", "1"));
@@ -163,7 +163,7 @@ TEST_F(Figures, AFolderThatTakesNothingIsAWarning) {
   }
 }
 
-TEST_F(Figures, AMachineInVirtualTimeIsMeasuredExactly) {
+TEST_F(LinkCalibration, VirtualTimeIsMeasuredExactly) {
   const Started m(virtual_machine("measure"));
   for (const auto &[from, to] : {std::pair{2u, 1u}, {1u, 2u}, {0u, 2u}, {2u, 0u}}) {
     const consort_link_info l = m.link(from, to);
@@ -182,7 +182,7 @@ TEST_F(Figures, AMachineInVirtualTimeIsMeasuredExactly) {
   for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(text_of(first[i]), texts[i]);
 }
 
-TEST_F(Figures, AStartReadsWhatIsStoredAndMeasuresNothing) {
+TEST_F(LinkCalibration, StartUsesStoredValues) {
   EXPECT_EQ(Started(virtual_machine("stored")).link(0, 1).source, uint32_t{CONSORT_LINK_TOLD});
   EXPECT_TRUE(files().empty());
   Started(virtual_machine("measure"));
@@ -197,7 +197,7 @@ TEST_F(Figures, AStartReadsWhatIsStoredAndMeasuresNothing) {
   EXPECT_EQ(Started(others).link(0, 1).source, uint32_t{CONSORT_LINK_TOLD}) << "other settings, another machine";
 }
 
-TEST_F(Figures, ABrokenFileIsSaidOnceAndMeasuredAgain) {
+TEST_F(LinkCalibration, BrokenFileIsReportedAndRemeasured) {
   Started(virtual_machine("measure", "1"));
   ASSERT_EQ(files().size(), 1u);
   for (const auto &f : files()) std::filesystem::resize_file(f, std::filesystem::file_size(f) / 2);
@@ -230,7 +230,7 @@ struct Far {
 
 // A driver that speaks of 1 B/s: whatever is measured, on a machine however busy, is over a hundred times as much, or no
 // figure at all.
-TEST_F(Figures, WhatIsFarFromTheDriversWordIsNotBelieved) {
+TEST_F(LinkCalibration, RejectsValuesFarFromTheDrivers) {
   const Far far("stream.bandwidth", "1");
   for (const auto &[from, to] : {std::pair{0u, 1u}, {1u, 0u}}) {
     const consort_link_info l = far.m->link(from, to);
@@ -243,14 +243,14 @@ TEST_F(Figures, WhatIsFarFromTheDriversWordIsNotBelieved) {
       << far.m->said[0];
 }
 
-TEST_F(Figures, ACopyThatFailsIsNoFigure) {
+TEST_F(LinkCalibration, FailedCopyGivesNoMeasurement) {
   const Far far("stream.fail_op", "1");
   ASSERT_GE(far.m->said.size(), 1u);
   EXPECT_NE(far.m->said[0].find("a copy over it"), std::string::npos) << far.m->said[0];
   EXPECT_EQ(far.m->link(0, 1).source, uint32_t{CONSORT_LINK_TOLD});
 }
 
-TEST_F(Figures, ASimulatedDeviceIsMeasuredInTheWorldsTime) {
+TEST_F(LinkCalibration, MeasuresSimulatedDevicesInRealTime) {
   for (const char *pump : {"manual", "threads"}) {
     const Started m({{"drivers", "cpu, sim"}, {"cpu.workers", "1"}, {"cpu.topology", kFourCores}, {"sim.bandwidth", "1G"},
                      {"sim.latency", "200us"}, {"pump", pump}, {"links", "again"}});
@@ -262,7 +262,7 @@ TEST_F(Figures, ASimulatedDeviceIsMeasuredInTheWorldsTime) {
   }
 }
 
-TEST_F(Figures, AFarMemoryIsMeasuredInTheWorldsTime) {
+TEST_F(LinkCalibration, MeasuresDeviceMemoryInRealTime) {
   const Far far;
   const consort_link_info l = far.m->link(0, 1);
   // On a busy machine repeats may differ too much, which is said.

@@ -14,14 +14,14 @@ int fill(consort::LinkCredit &w, uint64_t now) {
   return n;
 }
 
-TEST(LinkCredit, TwoCopiesAreAlwaysSent) {
+TEST(LinkCredit, AlwaysSendsTwoCopies) {
   consort::LinkCredit slow(1000, 0, 1, true);
   EXPECT_EQ(fill(slow, 0), 2);
   consort::LinkCredit late(1000, 0, 1, false);
   EXPECT_EQ(fill(late, 0), 3) << "in real time the two may end together";
 }
 
-TEST(LinkCredit, WhatALinkMovesInAMillisecondIsEnough) {
+TEST(LinkCredit, SendsAMillisecondOfCopies) {
   consort::LinkCredit w(10'000 * kMB, 0, 1, false);
   EXPECT_EQ(fill(w, 0), 11);
   consort::LinkCredit far(10'000 * kMB, 250'000, 1, false);  // and in four latencies
@@ -31,21 +31,21 @@ TEST(LinkCredit, WhatALinkMovesInAMillisecondIsEnough) {
 }
 
 // Where the host is there when a copy ends, more would only share the link with what is urgent.
-TEST(LinkCredit, InVirtualTimeNoMoreThanTheWayKeepsBusy) {
+TEST(LinkCredit, VirtualTimeSendsOnlyWhatKeepsTheLinkBusy) {
   consort::LinkCredit w(10'000 * kMB, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 2);
   consort::LinkCredit far(10'000 * kMB, 250'000, 1, true);
   EXPECT_EQ(fill(far, 0), 11) << "four latencies";
 }
 
-TEST(LinkCredit, OfUnknownSpeedItNeverHasEnough) {
+TEST(LinkCredit, UnknownSpeedIsUnlimited) {
   consort::LinkCredit w(0, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 1000);
   w.arrived(kMB, kMs);
   EXPECT_FALSE(w.has_enough());
 }
 
-TEST(LinkCredit, WishesGetWhatTheLinkMovesInAMillisecond) {
+TEST(LinkCredit, PrefetchesGetAMillisecond) {
   const auto wishes = [](consort::LinkCredit w) {
     uint32_t n = 0;
     for (; n < 1000 && w.has_room_for_wishes(n, n * kMB); ++n) w.sent(kMB, 0);
@@ -58,7 +58,7 @@ TEST(LinkCredit, WishesGetWhatTheLinkMovesInAMillisecond) {
       << "what comes over the device's other links counts";
 }
 
-TEST(LinkCredit, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
+TEST(LinkCredit, SleepsOnlyThroughLongTransfers) {
   consort::LinkCredit w(1000 * kMB, 0, 1, false);
   EXPECT_FALSE(w.takes_a_while()) << "nothing is under way";
   w.sent(kMB / 10, 0);
@@ -72,7 +72,7 @@ TEST(LinkCredit, OnlyWhatTakesLongerThanASleepIsSleptThrough) {
   EXPECT_FALSE(unknown.takes_a_while());
 }
 
-TEST(LinkCredit, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
+TEST(LinkCredit, ObservedSpeedRaisesTheCredit) {
   consort::LinkCredit w(500 * kMB, 0, 1, false);
   uint64_t now = 0;
   ASSERT_EQ(fill(w, now), 3);
@@ -83,7 +83,7 @@ TEST(LinkCredit, WhatIsSeenCountsWhereItIsMoreThanWasTold) {
   EXPECT_EQ(3 + fill(w, now), 10);
 }
 
-TEST(LinkCredit, ALinkThatBecomesSlowerIsSeenToBe) {
+TEST(LinkCredit, SlowerLinkLowersTheCredit) {
   consort::LinkCredit w(500 * kMB, 0, 1, false);
   uint64_t now = 0;
   fill(w, now);

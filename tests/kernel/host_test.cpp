@@ -9,7 +9,7 @@
 namespace consort {
 namespace {
 
-TEST(Host, AnswersWithoutARuntime) {
+TEST(Host, WorksWithoutARuntime) {
   Lines lines;
   const Host host({}, {Lines::write, &lines, kLogInfo}, nullptr, "p");
   const consort_host *h = host.table();
@@ -30,7 +30,7 @@ TEST(Host, AnswersWithoutARuntime) {
   EXPECT_EQ(host_plugin(h), nullptr);
 }
 
-TEST(Host, LogsWithTheNameAboveTheLevel) {
+TEST(Host, LogAddsTheNameAndFiltersByLevel) {
   Lines lines;
   const Host host({}, {Lines::write, &lines, kLogWarn}, nullptr, "p");
   const consort_host *h = host.table();
@@ -45,7 +45,7 @@ TEST(Host, LogsWithTheNameAboveTheLevel) {
   EXPECT_EQ(log_level("?"), kLogWarn);
 }
 
-TEST(Host, FailSetsThisThreadsErrorAndAnswersTheCode) {
+TEST(Host, FailSetsTheThreadsErrorAndReturnsTheCode) {
   const Host host({}, {}, nullptr, "p");
   const consort_host *h = host.table();
   clear_error();
@@ -73,7 +73,7 @@ TEST(Host, AllocatesAligned) {
   h->release(h, nullptr);
 }
 
-TEST(Host, HooksAreTheRuntimes) {
+TEST(Host, ForwardsToTheRuntimesHooks) {
   struct Runtime {
     std::string asked;
     uint64_t token = 0, object = 0;

@@ -64,7 +64,7 @@ struct Made {
   std::unique_ptr<Registry> registry;
 };
 
-TEST(Layering, NoneNamedTheTablesAreThePluginsOwn) {
+TEST(PluginLayers, WithoutLayersTheTableIsThePlugins) {
   Made m(Pairs{});
   auto manifest = m.registry->inspect(CONSORT_KIND_SCHEDULER, "good");
   ASSERT_TRUE(manifest);
@@ -76,7 +76,7 @@ TEST(Layering, NoneNamedTheTablesAreThePluginsOwn) {
   EXPECT_TRUE(order.empty());
 }
 
-TEST(Layering, TheFirstNamedIsOutermost) {
+TEST(PluginLayers, FirstNamedLayerIsOutermost) {
   answer.what = Answer::kWrapped;
   Made m(Pairs{{"layers", "layer0,layer1"}});
   auto manifest = m.registry->inspect(CONSORT_KIND_SCHEDULER, "good");  // without layers
@@ -92,7 +92,7 @@ TEST(Layering, TheFirstNamedIsOutermost) {
   EXPECT_STREQ((*p)->manifest->name, "good");
 }
 
-TEST(Layering, InnerStaysWhereALayerHasNothingToAdd) {
+TEST(PluginLayers, LayerMayReturnTheInnerTable) {
   answer.what = Answer::kInner;
   Made m(Pairs{{"layers", "layer1"}});
   auto p = m.load();
@@ -102,7 +102,7 @@ TEST(Layering, InnerStaysWhereALayerHasNothingToAdd) {
   EXPECT_EQ((*p)->manifest->ops, (*p)->scheduler());
 }
 
-TEST(Layering, WhatIsWrongWithTheSettingIsSaid) {
+TEST(PluginLayers, RefusesBadLayerLists) {
   const auto says = [](const char *list, std::initializer_list<const char *> parts) {
     answer.what = Answer::kWrapped;
     Made m(Pairs{{"layers", list}});
@@ -119,7 +119,7 @@ TEST(Layering, WhatIsWrongWithTheSettingIsSaid) {
   says("good", {"layer \"good\" not found"});
 }
 
-TEST(Layering, AnswersThatNoLayerMayGive) {
+TEST(PluginLayers, RefusesBadAnswersOfLayers) {
   const auto says = [](decltype(answer.what) what, std::initializer_list<const char *> parts) {
     answer.what = what;
     Made m(Pairs{{"layers", "layer0"}});

@@ -86,7 +86,7 @@ TEST(LoaderFuzz, DamagedFilesInMemory) {
   EXPECT_GT(seed, 100u);
 }
 
-TEST(LoaderFuzz, NoteSectionsOfNoise) {
+TEST(LoaderFuzz, RandomNoteSections) {
   std::string file = read_all(kFixtures + "good.so");
   const size_t at = note_at(file);
   for (uint64_t seed = 1; seed <= (kFull ? 200000u : 5000u); ++seed) {

@@ -52,7 +52,7 @@ long each_allocation(F f, long step = 1) {
 constexpr const char *kText =
     "window = 3\nplugins = [\"^nobody\"]\n[good]\ndepth = 9\nmode = \"fancy\"\nratio = 0.5\nnames = [\"a\", \"b\"]\n";
 
-TEST(Memory, Settings) {
+TEST(LoaderAllocFail, EachAllocationOfSettingsFails) {
   const long n = each_allocation([] {
     consort_settings s = CONSORT_SETTINGS_INIT;
     s.text = kText;
@@ -64,7 +64,7 @@ TEST(Memory, Settings) {
   EXPECT_GT(n, 20);
 }
 
-TEST(Memory, BrokenSettings) {
+TEST(LoaderAllocFail, EachAllocationOfBadSettingsFails) {
   for (const char *text : {"window = ", "windw = 3", "window = \"x\"", "x = [[[", "a = 1\na = 2", "x = 2020-01-01"})
     EXPECT_GT(each_allocation([&] {
       consort_settings s = CONSORT_SETTINGS_INIT;
@@ -76,7 +76,7 @@ TEST(Memory, BrokenSettings) {
 
 struct Counts { int inits = 0, finis = 0; };
 
-TEST(Memory, FindingLoadingAndEnding) {
+TEST(LoaderAllocFail, EachAllocationOfDiscoveryAndLoadFails) {
   const Folder folder;
   for (const char *name : {"good", "good_newer", "moody", "foreign", "bad_no_ops", "refuses"}) folder.add(name);
   write_all(folder / "damaged.so", "\x7f" "ELF");
@@ -109,7 +109,7 @@ TEST(Memory, FindingLoadingAndEnding) {
   }
 }
 
-TEST(Memory, ListsThroughTheDoor) {
+TEST(LoaderAllocFail, EachAllocationOfListCallsFails) {
   long rows = 0;
   const long n = each_allocation([&] {
     consort_settings s = CONSORT_SETTINGS_INIT;

@@ -18,7 +18,7 @@ bool is_mapped(const std::string &path) {
   return h != nullptr;
 }
 
-TEST(Loader, OpensAndStays) {
+TEST(Loader, OpenedPluginsStayMapped) {
   const Folder folder;
   folder.add("good");
   {
@@ -30,7 +30,7 @@ TEST(Loader, OpensAndStays) {
   EXPECT_TRUE(is_mapped(folder / "good.so"));
 }
 
-TEST(Loader, UnloadableGoesWithItsLastOwner) {
+TEST(Loader, UnloadablePluginIsUnmappedByItsLastOwner) {
   const Folder folder;
   folder.add("moody");
   {
@@ -43,7 +43,7 @@ TEST(Loader, UnloadableGoesWithItsLastOwner) {
   EXPECT_FALSE(is_mapped(folder / "moody.so"));
 }
 
-TEST(Loader, TheErrorIsTheSystemsOwnWords) {
+TEST(Loader, ErrorsQuoteTheSystem) {
   auto unresolved = Module::open(kFixtures + "unresolved.so", false);
   ASSERT_FALSE(unresolved);
   EXPECT_NE(unresolved.error().text.find("a_symbol_that_nobody_has"), std::string::npos) << unresolved.error().text;
@@ -57,20 +57,20 @@ TEST(Loader, TheErrorIsTheSystemsOwnWords) {
     EXPECT_EQ(r->error().text.find('\n'), std::string::npos) << "one line";
 }
 
-TEST(Loader, OwnFolderIsThisPrograms) {
+TEST(Loader, OwnFolderIsTheFolderOfTheProgram) {
   EXPECT_EQ(own_folder(), std::filesystem::canonical("/proc/self/exe").parent_path().string());
 }
 
 // This program has the kernel linked into it.
-TEST(OwnFolder, IsWhereTheProgramLies) {
+TEST(OwnFolder, IsTheFolderOfTheProgram) {
   EXPECT_EQ(own_folder(), std::filesystem::canonical("/proc/self/exe").parent_path().string());
 }
 
-TEST(OwnFolder, WhateverItWasCalled) {
+TEST(OwnFolder, IgnoresTheNameOfTheProgram) {
   for (const char *name : {"/nowhere/else", "loader", "", "/usr/bin/env"}) {
     const pid_t child = fork();
     if (child == 0) {
-      if (chdir("/") == 0) execl("/proc/self/exe", name, "--gtest_filter=OwnFolder.IsWhereTheProgramLies", nullptr);
+      if (chdir("/") == 0) execl("/proc/self/exe", name, "--gtest_filter=OwnFolder.IsTheFolderOfTheProgram", nullptr);
       _exit(99);
     }
     int status = -1;

@@ -40,7 +40,7 @@ consort_status fill(const consort_call &c) {
 }
 
 // A whole and its parts are written and read here and there, in a random order; each reading is held against one process.
-TEST(MemoryFamily, PartsAndWholeOverTwoMemories) {
+TEST(PartitionCoherence, PartsAndWholeMoveBetweenSpaces) {
   constexpr uint32_t kCells = 64, kParts = 4, kEach = kCells / kParts;
   for (int seed = 0; seed < 24; ++seed) {
     const bool homeless = seed & 1, tight = seed & 2;
@@ -99,7 +99,7 @@ struct Sum {
 };
 consort_status add(const consort_call &c) { return *pointer<uint64_t>(c, 0) += c.args[0].scalar, CONSORT_OK; }
 
-TEST(MemoryFamily, ContributionsReachADatumThatLivesOnTheDevice) {
+TEST(PartitionCoherence, ReducesIntoADatumOnTheDevice) {
   for (const uint32_t hint : {0u, uint32_t{CONSORT_M_FIXED_TREE}}) {
     Machine m;
     const Sum how(m);
@@ -116,7 +116,7 @@ TEST(MemoryFamily, ContributionsReachADatumThatLivesOnTheDevice) {
   }
 }
 
-TEST(MemoryFamily, ContributionsOfADeviceAlone) {
+TEST(PartitionCoherence, ReducesOnADeviceAlone) {
   for (const char *limit : {"", "stream0:ram=64"}) {
     Machine m(*limit ? Pairs{{"limits", limit}} : Pairs{});
     const Sum how(m);
@@ -144,7 +144,7 @@ TEST(MemoryFamily, ContributionsOfADeviceAlone) {
 }
 
 // Overwritten, forgotten or unregistered in the middle: what is on its way with the copies ends before they go.
-TEST(MemoryFamily, ContributionsThatNobodyReads) {
+TEST(PartitionCoherence, UnreadContributionsAreDropped) {
   for (int seed = 0; seed < 8; ++seed) {
     Machine m({{"stream.units", "2"}, {"limits", "stream0:ram=1024"}}, "2");
     std::mt19937 random(seed);
@@ -176,7 +176,7 @@ TEST(MemoryFamily, ContributionsThatNobodyReads) {
   }
 }
 
-TEST(MemoryFamily, TasksInAnyOrderTakeTurnsOverTwoMemories) {
+TEST(PartitionCoherence, CommutesAcrossSpaces) {
   Machine m(Pairs{{"stream.units", "2"}}, "4");
   constexpr int kData = 5;
   uint64_t v[kData] = {}, want[kData] = {};

@@ -27,7 +27,7 @@ void leave_spares(Machine &m, consort_codelet_id fill, int count) {
 }
 consort_status fill_first(const consort_call &c) { return *pointer<uint64_t>(c, 0) = 5, CONSORT_OK; }
 
-TEST(MemorySpare, FullMemoryIsTakenFromTheDriverOnce) {
+TEST(BlockCache, AllocatesFullMemoryOnce) {
   const std::string limit = Machine().space_name() + "=256K";
   Machine m(Pairs{{"limits", limit.c_str()}});
   constexpr size_t kData = 40;
@@ -43,7 +43,7 @@ TEST(MemorySpare, FullMemoryIsTakenFromTheDriverOnce) {
   for (const auto &v : memory) EXPECT_EQ(v[0], (59049u * 3 - 1) / 2);  // ten times 3 x + 1
 }
 
-TEST(MemorySpare, OnlyAsManyGoAsAnotherSizeNeeds) {
+TEST(BlockCache, FreesOnlyTheBlocksThatAreNeeded) {
   const std::string limit = Machine().space_name() + "=256K";
   Machine m(Pairs{{"limits", limit.c_str()}});
   const auto fill = m.on("stream", nullptr, fill_first);
@@ -56,7 +56,7 @@ TEST(MemorySpare, OnlyAsManyGoAsAnotherSizeNeeds) {
   ASSERT_OK(consort_unregister(m, large));
 }
 
-TEST(MemorySpare, GoWhereTheDriverHasLessThanItSaid) {
+TEST(BlockCache, FreesBlocksWhenTheDriverRefuses) {
   Machine m(Pairs{{"stream.room", "262144"}});
   const auto fill = m.on("stream", nullptr, fill_first);
   leave_spares(m, fill, 8);
@@ -68,7 +68,7 @@ TEST(MemorySpare, GoWhereTheDriverHasLessThanItSaid) {
 }
 
 // The host's memory has no limit: what is kept there is not the sum of all sizes that ever were.
-TEST(MemorySpare, DoNotPileUpWhereThereIsNoLimit) {
+TEST(BlockCache, StaysBoundedWithoutALimit) {
   Machine m;
   const auto fill = m.on("stream", nullptr, fill_first);
   const auto read = m.on("cpu", nullptr, [](const consort_call &) { return CONSORT_OK; });

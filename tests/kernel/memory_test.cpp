@@ -8,7 +8,7 @@ namespace {
 
 using namespace consort_test;
 
-TEST(Memory, ADatumIsWhereItIsNeeded) {
+TEST(Memory, DataMoveToTheirTasks) {
   Machine m;
   uint64_t v = 1;
   const auto x = variable_of(m, &v);
@@ -24,7 +24,7 @@ TEST(Memory, ADatumIsWhereItIsNeeded) {
   EXPECT_EQ(v, want);
 }
 
-TEST(Memory, WrittenByTheApplicationReadOnTheDevice) {
+TEST(Memory, DeviceReadsWritesOfTheApplication) {
   Machine m;
   uint64_t v = 1, out = 0;
   const auto x = variable_of(m, &v), y = variable_of(m, &out);
@@ -42,7 +42,7 @@ TEST(Memory, WrittenByTheApplicationReadOnTheDevice) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
-TEST(Memory, ADatumWithoutAHomeIsBornOnTheDevice) {
+TEST(Memory, DataWithoutAHomeStartOnTheDevice) {
   Machine m;
   const auto x = variable_of(m, static_cast<uint64_t *>(nullptr));
   const auto there = m.on("stream", nullptr, [](const consort_call &c) { *pointer<uint64_t>(c, 0) = 42; return CONSORT_OK; });
@@ -56,7 +56,7 @@ TEST(Memory, ADatumWithoutAHomeIsBornOnTheDevice) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
-TEST(Memory, StridedTilesArriveWhole) {
+TEST(Memory, CopiesStridedTiles) {
   Machine m;
   std::vector<uint32_t> big(64 * 64);
   for (size_t i = 0; i < big.size(); ++i) big[i] = static_cast<uint32_t>(i);
@@ -79,7 +79,7 @@ TEST(Memory, StridedTilesArriveWhole) {
     }
 }
 
-TEST(Memory, MoreThanFitsGoesThroughAllTheSame) {  // MEM-02
+TEST(Memory, EvictsWhenDataDoNotFit) {  // MEM-02
   const std::string name = Machine().space_name();
   const std::string limit = name + "=256K";
   for (const bool homeless : {false, true}) {
@@ -117,7 +117,7 @@ TEST(Memory, MoreThanFitsGoesThroughAllTheSame) {  // MEM-02
   }
 }
 
-TEST(Memory, WhatCanNeverFitIsRefusedWithItsSize) {
+TEST(Memory, RefusesDataThatNeverFit) {
   const std::string limit = Machine().space_name() + "=64K";
   Machine m(Pairs{{"limits", limit.c_str()}});
   std::vector<uint64_t> v(16384, 7);
@@ -126,13 +126,13 @@ TEST(Memory, WhatCanNeverFitIsRefusedWithItsSize) {
   EXPECT_SAYS(CONSORT_E_NOMEM, consort_wait_all(m, kLong, 0), "131072", "65536", "limit");
 }
 
-TEST(Memory, ABadLimitIsNamed) {
+TEST(Memory, RefusesBadLimits) {
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_INVAL, start({{"limits", "nowhere=1M"}}, &rt), "nowhere", "names no space");
   EXPECT_SAYS(CONSORT_E_INVAL, start({{"limits", "1M"}}, &rt), "has no =");
 }
 
-TEST(Memory, RandomGraphsOverTwoMemoriesGiveTheSequentialAnswer) {
+TEST(Memory, RandomGraphsGiveTheSequentialValues) {
   const std::string name = Machine().space_name(), tight = name + "=6K";  // six of the data
   for (int round = 0; round < 24; ++round) {
     const char *const workers[] = {"1", "2", "4"};

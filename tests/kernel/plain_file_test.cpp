@@ -30,7 +30,7 @@ struct PlainFiles : ::testing::Test {
   }
 };
 
-TEST_F(PlainFiles, TextIsRead) {
+TEST_F(PlainFiles, ReadsText) {
   const PlainFile f(file("a", "one\ntwo\n").c_str(), 100);
   ASSERT_TRUE(f) << f.why();
   EXPECT_EQ(f.bytes(), 8u);
@@ -39,7 +39,7 @@ TEST_F(PlainFiles, TextIsRead) {
   EXPECT_EQ(text, "one\ntwo\n");
 }
 
-TEST_F(PlainFiles, EmptyIsFine) {
+TEST_F(PlainFiles, ReadsEmptyFiles) {
   const PlainFile f(file("a", "").c_str(), 0);
   ASSERT_TRUE(f) << f.why();
   std::string text = "old", why;
@@ -47,7 +47,7 @@ TEST_F(PlainFiles, EmptyIsFine) {
   EXPECT_EQ(text, "");
 }
 
-TEST_F(PlainFiles, WhatIsNoFileIsRefusedAndNotWaitedFor) {
+TEST_F(PlainFiles, RefusesSpecialFilesWithoutWaiting) {
   for (const std::string &odd : {pipe(), folder.path(), std::string("/dev/zero"), std::string("/dev/null"), std::string("/dev/full")}) {
     const PlainFile f(odd.c_str(), PlainFile::kAnySize);
     EXPECT_FALSE(f) << odd;
@@ -67,7 +67,7 @@ TEST_F(PlainFiles, WhatIsNoFileIsRefusedAndNotWaitedFor) {
   ::close(fd);
 }
 
-TEST_F(PlainFiles, AbsentIsToldApart) {
+TEST_F(PlainFiles, DistinguishesAbsentFiles) {
   for (const std::string &name : {folder / "none", file("a", "") + "/below"}) {
     const PlainFile f(name.c_str(), 100);
     EXPECT_FALSE(f);
@@ -75,7 +75,7 @@ TEST_F(PlainFiles, AbsentIsToldApart) {
   }
 }
 
-TEST_F(PlainFiles, SizesHaveALimit) {
+TEST_F(PlainFiles, LimitsTheSize) {
   const std::string name = file("large", "");
   ASSERT_EQ(::truncate(name.c_str(), 5 << 20), 0);
   const PlainFile f(name.c_str(), 4 << 20);
@@ -85,7 +85,7 @@ TEST_F(PlainFiles, SizesHaveALimit) {
 }
 
 // dlopen() and dlmopen() open what they are given, and wait.
-TEST_F(PlainFiles, LibrariesThatAreNoFilesAreRefusedAndNotWaitedFor) {
+TEST_F(PlainFiles, RefusesSpecialFilesAsLibraries) {
   for (const std::string &odd : {pipe(), folder.path(), std::string("/dev/zero")}) {
     EXPECT_EQ(::dlopen(shared::LibraryName(odd.c_str()), RTLD_NOW | RTLD_LOCAL), nullptr) << odd;
     EXPECT_EQ(::dlmopen(LM_ID_NEWLM, shared::LibraryName(odd.c_str()), RTLD_NOW | RTLD_LOCAL), nullptr) << odd;
@@ -94,7 +94,7 @@ TEST_F(PlainFiles, LibrariesThatAreNoFilesAreRefusedAndNotWaitedFor) {
   EXPECT_EQ(std::string(shared::LibraryName(file("lib.so", "x").c_str())), folder / "lib.so");
 }
 
-TEST_F(PlainFiles, AKeptFileThatIsAPipeIsUnusable) {
+TEST_F(PlainFiles, CacheFileMayNotBeAPipe) {
   std::string text, why;
   EXPECT_EQ(CacheFile::read_any(pipe(), "models", 1, &text, &why), CacheFile::State::kUnusable);
   EXPECT_EQ(why, "it is not a plain file");

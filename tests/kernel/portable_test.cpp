@@ -60,7 +60,7 @@ std::string address_of(stream_kernel *k) {
   return text;
 }
 
-struct Portables : ::testing::Test {
+struct PortableKernels : ::testing::Test {
   uint64_t counters[STREAM_COUNTERS] = {};
   std::string counted, plugin = "+" CONSORT_TEST_PLUGIN_DIR "/stream.so", text = address_of(scale);
   std::vector<std::unique_ptr<Body>> kept;
@@ -100,7 +100,7 @@ struct Portables : ::testing::Test {
   }
 };
 
-TEST_F(Portables, RunOverTheFirstDatumsElements) {
+TEST_F(PortableKernels, GridCoversTheFirstDatum) {
   std::vector<double> v(1000, 1);
   const auto c = codelet("stream");
   const auto d = vector(v);
@@ -115,7 +115,7 @@ TEST_F(Portables, RunOverTheFirstDatumsElements) {
   EXPECT_EQ(counters[STREAM_LOADS], 1u) << "loaded once";
 }
 
-TEST_F(Portables, BlocksAreRoundedUpAndDimensionsFold) {
+TEST_F(PortableKernels, GridRoundsUpToBlocks) {
   consort_portable how = CONSORT_PORTABLE_INIT;
   how.block[0] = 64;
   how.shared_bytes = 256;
@@ -139,7 +139,7 @@ TEST_F(Portables, BlocksAreRoundedUpAndDimensionsFold) {
   ASSERT_OK(consort_unregister(*rt, t));
 }
 
-TEST_F(Portables, ARangeSaysOtherwise) {
+TEST_F(PortableKernels, RangeFunctionChangesTheGrid) {
   struct Here { uint64_t first; consort_status answer; } here = {0, CONSORT_OK};
   consort_portable how = CONSORT_PORTABLE_INIT;
   how.user = &here;
@@ -164,7 +164,7 @@ TEST_F(Portables, ARangeSaysOtherwise) {
 }
 
 // What a kernel takes, and over whose elements it runs, is the implementation's to say.
-TEST_F(Portables, ArgumentsArePicked) {
+TEST_F(PortableKernels, ArgumentsFollowTheImplementation) {
   const consort_pass passed[] = {{CONSORT_NONE, 0}, {1, 0}, {0, CONSORT_NONE}, {1, 2}};
   consort_portable how = CONSORT_PORTABLE_INIT;
   how.args = passed;
@@ -205,7 +205,7 @@ TEST_F(Portables, ArgumentsArePicked) {
 }
 
 // Contributions are made, begun and united by texts as by functions.
-TEST_F(Portables, UnitsOfTextReduceToo) {
+TEST_F(PortableKernels, KernelsReduce) {
   const std::string texts[] = {address_of(set_zero), address_of(plus_other), address_of(plus_one)};
   const std::string *next = texts;
   const auto both = [&](const char *name, Body body) {
@@ -226,7 +226,7 @@ TEST_F(Portables, UnitsOfTextReduceToo) {
   EXPECT_EQ(sum, 50);
 }
 
-TEST_F(Portables, FailuresAreTold) {
+TEST_F(PortableKernels, FailuresNameTheirCause) {
   std::vector<double> v(10, 1);
   const auto d = vector(v);
   const auto other = codelet("stream", nullptr, "ptx");
@@ -311,7 +311,7 @@ struct LogLines {
 };
 
 // OCL-04: what does not build on one class of units leaves its tasks to another, and says so once for each device.
-TEST_F(Portables, WhatIsRefusedGoesElsewhere) {
+TEST_F(PortableKernels, UnloadableKernelsRunOnAnotherClass) {
   LogLines log;
   consort_settings settings = CONSORT_SETTINGS_INIT;
   const Pairs pairs = {{"plugins", plugin.c_str()}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores}, {"stream.units", "2"},
@@ -357,7 +357,7 @@ TEST_F(Portables, WhatIsRefusedGoesElsewhere) {
 }
 
 // A second implementation for the same class takes the place of one that does not load. A chain goes on to whoever can.
-TEST_F(Portables, AnotherOfTheSameClassTakesItsPlace) {
+TEST_F(PortableKernels, SecondImplementationReplacesAnUnloadableOne) {
   start(Pairs{{"stream.latency_ns", "100000"}});
   Both second(*rt, {"nonsense", text.c_str()}), none(*rt, {"nonsense", "more nonsense"});
   std::vector<double> v(10, 1);
@@ -376,7 +376,7 @@ TEST_F(Portables, AnotherOfTheSameClassTakesItsPlace) {
 }
 
 // While a kernel is being loaded, other units go on, and get the memory that they want.
-TEST_F(Portables, ACompilerKeepsNobodyElseWaiting) {
+TEST_F(PortableKernels, LoadingDoesNotBlockOtherUnits) {
   start(Pairs{{"stream.units", "2"}, {"stream.space", "apart"}, {"check", "true"}});
   stream_slow slow{scale, 0, 0};
   char at[32];
@@ -409,7 +409,7 @@ TEST_F(Portables, ACompilerKeepsNobodyElseWaiting) {
 }
 
 // A chain is issued behind what is under way, and one in it that cannot be launched poisons what follows.
-TEST_F(Portables, ChainsFollow) {
+TEST_F(PortableKernels, ChainsAreIssuedEarly) {
   start(Pairs{{"stream.latency_ns", "2000000"}});
   std::vector<double> v(10, 1);
   const auto d = vector(v);

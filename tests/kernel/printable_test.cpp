@@ -14,14 +14,14 @@ namespace {
 
 using shared::is_printable, shared::make_printable, shared::Newlines, shared::printable;
 
-TEST(Printable, PlainTextStaysAsItIs) {
+TEST(Printable, KeepsPlainText) {
   for (const char *text : {"", "plain", "größe → 1 µs, 𝄞", "back\\slash \"quoted\""}) {
     EXPECT_TRUE(is_printable(text)) << text;
     EXPECT_EQ(printable(text), text);
   }
 }
 
-TEST(Printable, ControlCharactersAreEscaped) {
+TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("a\x1b[31mb"), "a\\x1b[31mb");
   EXPECT_EQ(printable("a\nb\tc\rd\x7f"), "a\\nb\\tc\\rd\\x7f");
   EXPECT_EQ(printable("\xc2\x9b"), "\\x9b") << "the control sequence introducer of C1";
@@ -30,7 +30,7 @@ TEST(Printable, ControlCharactersAreEscaped) {
   EXPECT_EQ(printable("a\nb\x07", Newlines::kKeep), "a\nb\\x07");
 }
 
-TEST(Printable, BrokenUtf8IsEscapedByteByByte) {
+TEST(Printable, EscapesBrokenUtf8ByBytes) {
   EXPECT_EQ(printable("\xff"), "\\xff");
   EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82") << "cut short";
   EXPECT_EQ(printable("\xc0\x80"), "\\xc0\\x80") << "longer than need be";
@@ -38,7 +38,7 @@ TEST(Printable, BrokenUtf8IsEscapedByteByByte) {
   EXPECT_EQ(printable("\x9b"), "\\x9b");
 }
 
-TEST(Printable, EscapingTwiceIsTheSameAsOnce) {
+TEST(Printable, IsIdempotent) {
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   const std::string once = printable(all);
@@ -46,7 +46,7 @@ TEST(Printable, EscapingTwiceIsTheSameAsOnce) {
   EXPECT_EQ(printable(once), once);
 }
 
-TEST(Printable, ABufferIsFilledWithWholeEscapesOnly) {
+TEST(Printable, FillsBuffersWithWholeEscapes) {
   char out[8];
   for (size_t room = 0; room <= sizeof out; ++room) {
     const size_t n = make_printable("\x1b\x1b", out, room);
@@ -69,7 +69,7 @@ TEST(Printable, LogLinesAndErrorsAreEscaped) {
   EXPECT_STREQ(error_text(), "c\\x1b\nd");
 }
 
-TEST(PluginStatus, NumbersThatAreNoStatusBecomeInternalWithThePluginsName) {
+TEST(PluginStatus, UnknownCodesBecomeInternal) {
   for (consort_status s = CONSORT_E_STOPPED; s <= CONSORT_AGAIN; ++s) EXPECT_EQ(plugin_status(s, "mine", "open()"), s);
   for (const consort_status s : {CONSORT_E_STOPPED - 1, -77, INT32_MIN}) {
     set_error(CONSORT_E_IO, "no such device");

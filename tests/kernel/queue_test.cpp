@@ -45,7 +45,7 @@ uint64_t after(uint64_t x, int n) {
   return x;
 }
 
-TEST(Queue, AHoldWaitsForWhatIsIssuedNotOnlyUntilItIsIssued) {
+TEST(Queue, AcquireWaitsForIssuedTasks) {
   StreamMachine m(Pairs{{"stream.latency_ns", "2000000"}});
   uint64_t x = 1;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -60,7 +60,7 @@ TEST(Queue, AHoldWaitsForWhatIsIssuedNotOnlyUntilItIsIssued) {
   ASSERT_OK(consort_unregister(*m.rt, d));
 }
 
-TEST(Queue, ABatchForUnlikeUnitsWakesOneOfEachKind) {
+TEST(Queue, BatchWakesOneWorkerOfEachClass) {
   StreamMachine m(Pairs{}, "4");
   uint64_t x[3] = {1, 1, 1};
   consort_data_id d[3];
@@ -86,7 +86,7 @@ TEST(Queue, ABatchForUnlikeUnitsWakesOneOfEachKind) {
   }
 }
 
-TEST(Queue, AWorkerSleepsWhileItsDeviceIsAtWork) {
+TEST(Queue, WorkerSleepsWhileItsDeviceWorks) {
   StreamMachine m(Pairs{{"stream.latency_ns", "100000000"}});
   uint64_t x = 1;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -98,7 +98,7 @@ TEST(Queue, AWorkerSleepsWhileItsDeviceIsAtWork) {
   EXPECT_EQ(x, 4u);
 }
 
-TEST(Queue, AChainIsIssuedWithoutARoundTripPerLink) {
+TEST(Queue, IssuesChainsWithoutRoundTrips) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"window", "0"}});
   uint64_t x = 1;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -113,7 +113,7 @@ TEST(Queue, AChainIsIssuedWithoutARoundTripPerLink) {
   EXPECT_LE(m.count(STREAM_ROUND_TRIPS), 50u) << "the device ran dry between links";
 }
 
-TEST(Queue, AWindowHoldsWhileADeviceIsAtWork) {
+TEST(Queue, WindowHoldsWhileADeviceWorks) {
   for (const char *pump : {"threads", "manual"}) {
     StreamMachine m(Pairs{{"stream.latency_ns", "3000000"}, {"window", "4"}, {"pump", pump}});
     static std::atomic<int> ran;
@@ -129,7 +129,7 @@ TEST(Queue, AWindowHoldsWhileADeviceIsAtWork) {
   }
 }
 
-TEST(Queue, ACodeletThatOnlyEnqueuesIsFollowedToo) {
+TEST(Queue, AsynchronousCodeletsAreIssuedEarly) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"window", "0"}});
   uint64_t x = 0;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -144,7 +144,7 @@ TEST(Queue, ACodeletThatOnlyEnqueuesIsFollowedToo) {
   EXPECT_LE(m.count(STREAM_ROUND_TRIPS), 30u);
 }
 
-TEST(Queue, TwoQueuesThatWaitForOneAnotherShareAChain) {
+TEST(Queue, QueuesWaitForEachOthersTickets) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"stream.units", "2"}, {"stream.waits", "true"}, {"window", "0"}});
   uint64_t x = 1, y = 1;
   const consort_data_id dx = variable_of(*m.rt, &x), dy = variable_of(*m.rt, &y);
@@ -171,7 +171,7 @@ TEST(Queue, TwoQueuesThatWaitForOneAnotherShareAChain) {
   EXPECT_EQ(y, ey);
 }
 
-TEST(Queue, HostAndStreamTakeTurnsOnOneDatum) {
+TEST(Queue, HostAndStreamAlternateOnOneDatum) {
   StreamMachine m(Pairs{{"stream.latency_ns", "5000"}});
   uint64_t x = 1;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -183,7 +183,7 @@ TEST(Queue, HostAndStreamTakeTurnsOnOneDatum) {
 }
 
 // Submitted while its predecessor, issued long ago, is just ending: either the submitter has it follow, or it is ready.
-TEST(Queue, WhoIsSubmittedAsItsPredecessorEndsRunsOnce) {
+TEST(Queue, TaskSubmittedAtItsPredecessorsEndRunsOnce) {
   StreamMachine m(Pairs{{"stream.latency_ns", "50000"}}, "1");
   uint64_t x = 0;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -204,7 +204,7 @@ TEST(Queue, WhoIsSubmittedAsItsPredecessorEndsRunsOnce) {
   EXPECT_EQ(x, n);
 }
 
-TEST(Queue, AnOpThatFailsPoisonsWhatFollowedIt) {
+TEST(Queue, FailedOpPoisonsIssuedSuccessors) {
   StreamMachine m(Pairs{{"stream.latency_ns", "20000"}, {"stream.fail_op", "10"}});
   uint64_t x = 1;
   const consort_data_id d = variable_of(*m.rt, &x, "the datum");
@@ -221,7 +221,7 @@ TEST(Queue, AnOpThatFailsPoisonsWhatFollowedIt) {
   ASSERT_OK(consort_unregister(*m.rt, d));
 }
 
-TEST(Queue, ALostDeviceFailsItsTasksAndTheRuntimeStops) {
+TEST(Queue, LostDeviceFailsItsTasks) {
   StreamMachine m(Pairs{{"stream.latency_ns", "10000"}, {"stream.lost_after", "50"}, {"log", "error"}});
   uint64_t x = 1;
   const consort_data_id d = variable_of(*m.rt, &x);
@@ -232,7 +232,7 @@ TEST(Queue, ALostDeviceFailsItsTasksAndTheRuntimeStops) {
   EXPECT_OK(m.rt->stop());
 }
 
-TEST(Queue, AnExceptionOnTheStreamIsAFailureWithItsWords) {
+TEST(Queue, ExceptionOnTheStreamFailsTheTask) {
   StreamMachine m(Pairs{});
   const consort_codelet_id bad = on(*m.rt, "stream", [](const consort_call *) -> consort_status { throw std::runtime_error("the disk is full of cats"); });
   const consort_task_id t = Desc(bad).must(*m.rt);
@@ -240,7 +240,7 @@ TEST(Queue, AnExceptionOnTheStreamIsAFailureWithItsWords) {
   EXPECT_LT(consort_wait_all(*m.rt, kLong, 0), 0);
 }
 
-TEST(Queue, RandomGraphsOverHostAndTwoStreamsGiveTheSequentialAnswer) {
+TEST(Queue, RandomGraphsGiveTheSequentialValues) {
   for (int round = 0; round < (full() ? 60 : 8); ++round) {
     StreamMachine m(Pairs{{"stream.latency_ns", round % 2 ? "0" : "3000"}, {"stream.units", "2"}, {"stream.depth", round % 3 ? "64" : "3"}, {"stream.waits", round % 4 < 2 ? "true" : "false"}});
     constexpr int kData = 8;

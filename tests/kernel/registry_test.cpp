@@ -59,7 +59,7 @@ TEST(Registry, FindsWithoutLoading) {
   EXPECT_EQ(dlopen((folder / "good.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
-TEST(Registry, LoadsOnceInitsAndEnds) {
+TEST(Registry, LoadsAndInitialisesOnce) {
   const Folder folder;
   folder.add("good");
   Lines lines;
@@ -86,7 +86,7 @@ TEST(Registry, LoadsOnceInitsAndEnds) {
   EXPECT_EQ(lines.count("2 good: fini"), 1u);
 }
 
-TEST(Registry, NotFoundSaysWhatWasMeant) {
+TEST(Registry, NotFoundSuggestsAName) {
   const Folder folder;
   folder.add("good");
   Lines lines;
@@ -99,7 +99,7 @@ TEST(Registry, NotFoundSaysWhatWasMeant) {
   EXPECT_EQ(r->get()->load(CONSORT_KIND_SCHEDULER, "x").error().status, CONSORT_E_UNSUPPORTED);
 }
 
-TEST(Registry, RefusedAtDiscoveryIsExplainedAtLoad) {
+TEST(Registry, LoadExplainsRefusalAtDiscovery) {
   const Folder folder;
   std::string file = read_all(kFixtures + "good.so");
   const uint16_t minor = 7;
@@ -115,7 +115,7 @@ TEST(Registry, RefusedAtDiscoveryIsExplainedAtLoad) {
   EXPECT_EQ(dlopen((folder / "good.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "refused before it is loaded";
 }
 
-TEST(Registry, TheApplicationRefusesFilesBeforeTheyAreLoaded) {
+TEST(Registry, ApplicationRefusesFilesBeforeLoading) {
   const Folder folder;
   folder.add("good", "a");
   folder.add("good_newer", "b");
@@ -139,7 +139,7 @@ TEST(Registry, TheApplicationRefusesFilesBeforeTheyAreLoaded) {
   EXPECT_EQ(dlopen((folder / "b.so").c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "refused before it is loaded";
 }
 
-TEST(Registry, PlacesThatOthersMayWriteAreWarnedAbout) {
+TEST(Registry, WorldWritablePlacesWarn) {
   const Folder folder;
   folder.add("good");
   Lines lines;
@@ -153,7 +153,7 @@ TEST(Registry, PlacesThatOthersMayWriteAreWarnedAbout) {
   EXPECT_EQ(lines.count("1 plugin file " + (folder / "good.so") + " may be written by every user (mode 0666)"), 1u) << lines.all();
 }
 
-TEST(Registry, ANumberThatIsNoStatusIsInternalAndNamesThePlugin) {
+TEST(Registry, UnknownStatusBecomesInternal) {
   const Folder folder;
   folder.add("numbers");
   Lines lines;
@@ -166,7 +166,7 @@ TEST(Registry, ANumberThatIsNoStatusIsInternalAndNamesThePlugin) {
   EXPECT_TRUE(lines.has("1 numbers: a\\x1b[2Jb\\nconsort error: forged")) << lines.all();
 }
 
-TEST(Registry, TheHigherVersionWins) {
+TEST(Registry, HigherVersionWins) {
   const Folder folder;
   folder.add("good", "a");
   folder.add("good_newer", "b");
@@ -185,7 +185,7 @@ TEST(Registry, TheHigherVersionWins) {
   EXPECT_STREQ((*p)->manifest->version, "1.10.0");
 }
 
-TEST(Registry, AFileNamedOutrightBeatsAHigherVersion) {
+TEST(Registry, NamedFileBeatsAHigherVersion) {
   const Folder folder, other;
   folder.add("good_newer", "good");
   other.add("good");
@@ -198,7 +198,7 @@ TEST(Registry, AFileNamedOutrightBeatsAHigherVersion) {
   EXPECT_EQ((*p)->path, other / "good.so");
 }
 
-TEST(Registry, FirstFolderOfThePathWinsAndOneFileIsFoundOnce) {
+TEST(Registry, FirstFolderWinsAndFilesAreFoundOnce) {
   const Folder a, b;
   a.add("good");
   b.add("good");
@@ -215,7 +215,7 @@ TEST(Registry, FirstFolderOfThePathWinsAndOneFileIsFoundOnce) {
   EXPECT_TRUE(lines.has("1 plugin folder /no/such/folder cannot be read: No such file or directory"));
 }
 
-TEST(Registry, Selection) {
+TEST(Registry, AppliesTheSelection) {
   const Folder folder;
   folder.add("good");
   folder.add("wrong_tags");
@@ -241,7 +241,7 @@ TEST(Registry, Selection) {
             "driver \"noisy\" cannot be used: left out by code: \"^noisy\"");
 }
 
-TEST(Registry, ASelectedPluginThatIsNotThere) {
+TEST(Registry, NamesAbsentSelectedPlugins) {
   const Folder folder;
   folder.add("good");
   Lines lines;
@@ -258,7 +258,7 @@ TEST(Registry, ASelectedPluginThatIsNotThere) {
   EXPECT_EQ((*s)->load_drivers().error().text, "code: /no/such.so cannot be read: No such file or directory");
 }
 
-TEST(Registry, SettingsOfPluginsAreChecked) {
+TEST(Registry, ChecksSettingsOfPlugins) {
   const Folder folder;
   folder.add("good");
   Lines lines;
@@ -271,7 +271,7 @@ TEST(Registry, SettingsOfPluginsAreChecked) {
             "plugins lists what there is");
 }
 
-TEST(Registry, EachFaultOfAManifestIsNamed) {
+TEST(Registry, NamesEachManifestFault) {
   const auto error = [](const char *name) { return load_error(name, CONSORT_KIND_INTERFACE); };
   EXPECT_EQ(error("bad_other_name"),
             "plugin \"bad_other_name\" (DIR/bad_other_name.so) says another name in its manifest than in its note: "
@@ -304,7 +304,7 @@ TEST(Registry, EachFaultOfAManifestIsNamed) {
   EXPECT_EQ(error("bad_twice"), "plugin \"bad_twice\" declares parameter 1, \"depth\", twice");
 }
 
-TEST(Registry, PluginsThatDoNotStart) {
+TEST(Registry, NamesPluginsThatDoNotStart) {
   EXPECT_EQ(
       load_error("throws", CONSORT_KIND_DRIVER),
       "driver \"throws\" did not start: plugin \"throws\": init threw an exception, which must not cross the boundary");
@@ -318,7 +318,7 @@ TEST(Registry, PluginsThatDoNotStart) {
   EXPECT_NE(load_error("unresolved", CONSORT_KIND_DRIVER).find("a_symbol_that_nobody_has"), std::string::npos);
 }
 
-TEST(Registry, HolesBecomeStubs) {
+TEST(Registry, NullFunctionsBecomeStubs) {
   const Folder folder;
   folder.add("moody");
   for (const char *check : {"false", "true"}) {
@@ -360,7 +360,7 @@ TEST(Registry, HolesBecomeStubs) {
   }
 }
 
-TEST(Registry, DriversThatConfigSelects) {
+TEST(Registry, LoadsSelectedDrivers) {
   const Folder folder;
   folder.add("moody");
   folder.add("throws");
@@ -410,7 +410,7 @@ TEST(Registry, InspectLoadsButDoesNotStart) {
   EXPECT_FALSE(lines.has("fini"));
 }
 
-TEST(Registry, WhatDoesNotBecomeQuietIsLeftAlone) {
+TEST(Registry, LeavesBusyPluginsLoaded) {
 #if CONSORT_SAN == 1
   const __lsan::ScopedDisabler it_is_leaked_on_purpose;
 #endif
@@ -459,7 +459,7 @@ const consort_module *broken(const consort_host *) {
   return &module;
 }
 
-TEST(Registry, ModulesLinkedIn) {
+TEST(Registry, LoadsLinkedModules) {
   Lines lines;
   consort_entry_fn *const modules[] = {linked};
   auto r = Registry::open(config_of({}), {}, Lines::write, &lines, modules, 1);
@@ -481,7 +481,7 @@ TEST(Registry, ModulesLinkedIn) {
   EXPECT_FALSE(Registry::open(config_of({}), {}, Lines::write, &lines, nullptr, 1));
 }
 
-TEST(Registry, TwoRegistriesSideBySideAndManyInARow) {
+TEST(Registry, SeveralRegistriesCoexist) {
   const Folder folder;
   folder.add("good");
   folder.add("moody");
@@ -498,7 +498,7 @@ TEST(Registry, TwoRegistriesSideBySideAndManyInARow) {
   }
 }
 
-TEST(Registry, TwoHundredFilesAreFoundQuickly) {
+TEST(Registry, FindsTwoHundredFilesQuickly) {
   const Folder folder;
   for (int i = 0; i < 200; ++i) folder.add(i % 2 ? "good" : "moody", "p" + std::to_string(i));
   uint64_t best = UINT64_MAX;

@@ -14,14 +14,14 @@ SampleWindow of(std::initializer_list<float> values) {
   return s;
 }
 
-TEST(SampleWindow, NothingWasMeasured) {
+TEST(SampleWindow, EmptyWindowHasNoMedian) {
   const SampleWindow::Figure f = SampleWindow().figure();
   EXPECT_TRUE(std::isnan(f.median));
   EXPECT_TRUE(std::isnan(f.spread));
   EXPECT_EQ(f.used, 0u);
 }
 
-TEST(SampleWindow, MedianAndSpread) {
+TEST(SampleWindow, ComputesMedianAndSpread) {
   EXPECT_FLOAT_EQ(of({5}).figure().median, 5);
   EXPECT_FLOAT_EQ(of({5, 1}).figure().median, 3);
   const SampleWindow::Figure f = of({10, 11, 9, 12, 8}).figure();
@@ -31,7 +31,7 @@ TEST(SampleWindow, MedianAndSpread) {
   EXPECT_EQ(f.outliers, 0u);
 }
 
-TEST(SampleWindow, AFewThatLieMoveNothing) {
+TEST(SampleWindow, OutliersDoNotMoveTheMedian) {
   SampleWindow s;
   for (int i = 0; i < 20; ++i) s.add(100 + static_cast<float>(i % 3));
   EXPECT_TRUE(s.add(1e9f)) << "told when it comes";
@@ -44,14 +44,14 @@ TEST(SampleWindow, AFewThatLieMoveNothing) {
   EXPECT_EQ(f.used, 21u);
 }
 
-TEST(SampleWindow, EqualOnesHaveAReachAllTheSame) {
+TEST(SampleWindow, EqualSamplesKeepATolerance) {
   SampleWindow s;
   for (int i = 0; i < 10; ++i) s.add(50);
   EXPECT_FALSE(s.add(52)) << "4 % beside ones that are all equal";
   EXPECT_TRUE(s.add(60));
 }
 
-TEST(SampleWindow, TheOldestGo) {
+TEST(SampleWindow, DropsTheOldest) {
   SampleWindow s;
   for (int i = 0; i < 100; ++i) s.add(static_cast<float>(i));
   EXPECT_EQ(s.size(), SampleWindow::kMost);
@@ -59,7 +59,7 @@ TEST(SampleWindow, TheOldestGo) {
   EXPECT_FLOAT_EQ(s.values().back(), 99);
 }
 
-TEST(SampleWindow, AChangeForGoodDropsWhatWasBefore) {
+TEST(SampleWindow, DriftDropsOlderSamples) {
   SampleWindow s;
   for (int i = 0; i < 24; ++i) s.add(100 + static_cast<float>(i % 2));
   EXPECT_FALSE(s.drop_if_drifted());
@@ -75,7 +75,7 @@ TEST(SampleWindow, AChangeForGoodDropsWhatWasBefore) {
   EXPECT_FALSE(s.drop_if_drifted());
 }
 
-TEST(SampleWindow, WhatSwingsHasNotChanged) {
+TEST(SampleWindow, AlternatingValuesAreNoDrift) {
   SampleWindow s;
   for (int i = 0; i < 200; ++i) {
     s.add(i % 3 ? 100.f : 180.f);

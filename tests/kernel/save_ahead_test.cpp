@@ -59,7 +59,7 @@ struct Device {
   }
 };
 
-TEST(SaveAhead, MEM02_RoomIsThereWhenItIsNeeded) {
+TEST(Writeback, FreesMemoryAhead) {
   Device none("0"), half("50");
   for (Device *d : {&none, &half}) {
     d->fill();
@@ -74,7 +74,7 @@ TEST(SaveAhead, MEM02_RoomIsThereWhenItIsNeeded) {
   EXPECT_EQ(half.use().evictions, 3u);
 }
 
-TEST(SaveAhead, MEM02_NotWhatIsAboutToBeWritten) {
+TEST(Writeback, SkipsDataAboutToBeWritten) {
   Device d("100");
   d.fill();
   Desc(d.rest).rw(d.token).must(d.rt);
@@ -84,7 +84,7 @@ TEST(SaveAhead, MEM02_NotWhatIsAboutToBeWritten) {
   EXPECT_EQ(d.use().saves, static_cast<uint64_t>(kRoom)) << "each once, after its last task";
 }
 
-TEST(SaveAhead, MEM02_WhatIsWrittenMeanwhileIsNotBelieved) {
+TEST(Writeback, DiscardsCopiesOverwrittenMeanwhile) {
   Device d("100");
   Body set = [](const consort_call &c) {
     std::memset(pointer<char>(c, 0), static_cast<int>(value<int64_t>(c, 0)), kBytes);
@@ -104,7 +104,7 @@ TEST(SaveAhead, MEM02_WhatIsWrittenMeanwhileIsNotBelieved) {
   }
 }
 
-TEST(SaveAhead, ASettingThatIsNoShareIsRefused) {
+TEST(Writeback, RefusesBadShares) {
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_INVAL, start({{"save_ahead", "101"}}, &rt), "save_ahead", "101");
 }

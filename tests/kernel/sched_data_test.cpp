@@ -116,7 +116,7 @@ consort_runtime *start_with_asker(const Pairs &pairs) {
 
 // Two devices of one unit each behind links of 1 GB/s and 10 us; kernels take a millisecond, as a megabyte does.
 constexpr uint64_t kBytes = 1'000'000, kMs = 1'000'000, kBefore = 10'000;
-struct Simulated : ::testing::Test {
+struct HostData : ::testing::Test {
   void begin(const Pairs &more = {}) {
     forget_all();
     Pairs pairs = {{"drivers", "sim"}, {"time", "virtual"}, {"sim.cores", "1"}, {"sim.devices", "2"}, {"sim.bandwidth", "1G"},
@@ -182,7 +182,7 @@ struct Simulated : ::testing::Test {
 };
 
 // A task that must not start before 50 ms: its data come meanwhile, or after.
-TEST_F(Simulated, WhatAPolicyPrefetchesIsThereBeforeTheTask) {
+TEST_F(HostData, PrefetchPrecedesTheTask) {
   for (const bool ahead : {false, true}) {
     if (ahead) TearDown(), x.clear();
     begin();
@@ -205,7 +205,7 @@ TEST_F(Simulated, WhatAPolicyPrefetchesIsThereBeforeTheTask) {
   }
 }
 
-TEST_F(Simulated, WhatMovingWouldCost) {
+TEST_F(HostData, TransferCostFollowsTheLinks) {
   begin();
   std::vector<std::vector<float>> ns;
   std::vector<std::vector<uint64_t>> bytes;
@@ -236,7 +236,7 @@ TEST_F(Simulated, WhatMovingWouldCost) {
 }
 
 // What it writes alone it does not lack, and what is there or under way neither; its codelet has the name that it was given.
-TEST_F(Simulated, WhatALackIs) {
+TEST_F(HostData, LackingListsMissingReads) {
   begin();
   std::vector<std::vector<uint64_t>> lacks;
   std::string name;
@@ -261,7 +261,7 @@ TEST_F(Simulated, WhatALackIs) {
   EXPECT_EQ(lacks[1][3 - there], 0b111u);
 }
 
-TEST_F(Simulated, WhatIsQueuedOnALinkComesFirst) {
+TEST_F(HostData, TransferCostCountsQueuedCopies) {
   begin();
   float most = 0, least = INFINITY;
   const consort_task *last = nullptr;
@@ -278,7 +278,7 @@ TEST_F(Simulated, WhatIsQueuedOnALinkComesFirst) {
   EXPECT_NEAR(most, 4.01 * kMs, kMs / 10) << "three more before it";
 }
 
-TEST_F(Simulated, WaysOverSeveralLinks) {
+TEST_F(HostData, TransferCostCoversSeveralHops) {
   begin();
   const uint32_t one = far[0].space, other = far[1].space;
   const auto hop = [](uint32_t a, uint32_t b) { return asker.topology->hops[a * asker.topology->nspaces + b]; };
@@ -290,7 +290,7 @@ TEST_F(Simulated, WaysOverSeveralLinks) {
   EXPECT_NE(hop(one, other).flags, 0u);
 }
 
-TEST_F(Simulated, RoomIsWhatTheLimitLeaves) {
+TEST_F(HostData, RoomFollowsTheLimit) {
   begin({{"sim.memory", "3200000"}});
   const uint32_t there = far[0].space;
   EXPECT_EQ(room(there).capacity, 3'200'000u);
@@ -311,7 +311,7 @@ TEST_F(Simulated, RoomIsWhatTheLimitLeaves) {
   EXPECT_LT(room(there).evictable, 2 * kBytes + 10'000) << "but for what an allocation is rounded up to";
 }
 
-TEST_F(Simulated, WhatIsNotNeededGoesFirst) {
+TEST_F(HostData, UnneededDataAreEvictedFirst) {
   begin({{"sim.memory", "3200000"}});
   const Unit there = far[0];
   for (size_t i = 0; i < 3; ++i) {
@@ -329,7 +329,7 @@ TEST_F(Simulated, WhatIsNotNeededGoesFirst) {
 
 // Hints of any task for any space, while others run and write what it will read, and of data that may be gone when they are
 // taken up: they change no value, and keep nobody from anything.
-TEST(Hints, AnyAtAnyTimeChangeNothing) {
+TEST(PolicyHints, RandomHintsChangeNoValues) {
   forget_all();
   consort_runtime *rt = start_with_asker({{"drivers", "cpu, sim"}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores},
                                           {"sim.devices", "2"}, {"sim.memory", "48K"}, {"sim.latency", "1us"}, {"scheduler", "asker"}});

@@ -43,7 +43,7 @@ void run_with_scratch(Machine &m, consort_codelet_id codelet, uint64_t tasks, F 
   ASSERT_OK(consort_unregister(m, s));
 }
 
-TEST(ScratchMemory, StaysWithinTheLimitAndIsGivenBack) {
+TEST(ScratchMemory, StaysWithinTheLimit) {
   const std::string limit = Machine().space_name() + "=32K";
   Machine m(Pairs{{"limits", limit.c_str()}, {"stream.units", "2"}});
   constexpr uint64_t kTasks = 40;
@@ -56,7 +56,7 @@ TEST(ScratchMemory, StaysWithinTheLimitAndIsGivenBack) {
   });
 }
 
-TEST(ScratchMemory, MakesRoomLikeAnyOther) {
+TEST(ScratchMemory, EvictsLikeOtherData) {
   const std::string limit = Machine().space_name() + "=32K";
   Machine m(Pairs{{"limits", limit.c_str()}});
   const auto fill = m.on("stream", nullptr, [](const consort_call &c) { return *pointer<uint64_t>(c, 0) = 5, CONSORT_OK; });
@@ -80,7 +80,7 @@ TEST(ScratchMemory, MakesRoomLikeAnyOther) {
   ASSERT_OK(consort_unregister(m, s));
 }
 
-TEST(ScratchMemory, TwoInOneTaskAreTwo) {
+TEST(ScratchMemory, TwoScratchDataAreDistinct) {
   const std::string limit = Machine().space_name() + "=32K";
   Machine m(Pairs{{"limits", limit.c_str()}});
   const auto there = m.on("stream", nullptr, [](const consort_call &c) {
@@ -99,7 +99,7 @@ TEST(ScratchMemory, TwoInOneTaskAreTwo) {
   ASSERT_OK(consort_unregister(m, s));
 }
 
-TEST(ScratchMemory, WhatCanNeverFitIsRefusedWithItsSize) {
+TEST(ScratchMemory, RefusesScratchThatNeverFits) {
   const std::string limit = Machine().space_name() + "=32K";
   Machine m(Pairs{{"limits", limit.c_str()}});
   const auto s = vector_of(m, static_cast<uint64_t *>(nullptr), 16384, 8, "own");
@@ -112,7 +112,7 @@ TEST(ScratchMemory, WhatCanNeverFitIsRefusedWithItsSize) {
   EXPECT_EQ(w, 10u);
 }
 
-TEST(ScratchMemory, AtHomeWhereThatIsLimited) {
+TEST(ScratchMemory, StaysWithinTheHostLimit) {
   Machine m(Pairs{{"limits", "ram=64K"}}, "4");
   run_with_scratch(m, m.on("cpu", nullptr, fill_and_sum), 200, [&] {
     const consort_space_use use = use_of(m, 0);

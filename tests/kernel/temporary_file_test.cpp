@@ -55,7 +55,7 @@ struct Holder {
   }
 };
 
-TEST_F(TemporaryFiles, HasItsPlaceOnlyWhenItIsWhole) {
+TEST_F(TemporaryFiles, RenameReplacesTheFileAtOnce) {
   const std::string place = *this / "kept";
   {
     TemporaryFile f(place);
@@ -73,7 +73,7 @@ TEST_F(TemporaryFiles, HasItsPlaceOnlyWhenItIsWhole) {
   EXPECT_EQ(files(), 1u) << "a file that is given up is removed";
 }
 
-TEST_F(TemporaryFiles, FilesOfAKilledProcessAreRemovedByTheNext) {
+TEST_F(TemporaryFiles, RemovesFilesOfKilledProcesses) {
   Holder living(*this / "a"), killed(*this / "b");
   ASSERT_TRUE(std::filesystem::exists(living.name)) << living.name;
   ASSERT_TRUE(std::filesystem::exists(killed.name)) << killed.name;
@@ -101,12 +101,12 @@ TEST_F(TemporaryFiles, RemovesNothingElse) {
   EXPECT_EQ(left, 8u);
 }
 
-TEST_F(TemporaryFiles, AFolderThatIsNotThereIsAnError) {
+TEST_F(TemporaryFiles, AbsentFolderIsAnError) {
   TemporaryFile f(*this / "no/where");
   EXPECT_EQ(f.error(), ENOENT);
 }
 
-TEST_F(TemporaryFiles, ManyWritersOfOneFolderDoNotDisturbOneAnother) {
+TEST_F(TemporaryFiles, ConcurrentWritersOfOneFolder) {
   std::vector<pid_t> children;
   for (int c = 0; c < 4; ++c) {
     children.push_back(fork());

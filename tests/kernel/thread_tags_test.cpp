@@ -50,7 +50,7 @@ struct Policy {
   void *s = nullptr;
 };
 
-TEST(ThreadTags, AGoodSchedulerIsNotDisturbed) {
+TEST(AbiChecks, CorrectSchedulerHasNoViolations) {
   Watched w("good", CONSORT_KIND_SCHEDULER);
   {
     Policy p(w, 2);
@@ -72,7 +72,7 @@ TEST(ThreadTags, AGoodSchedulerIsNotDisturbed) {
   EXPECT_EQ(w.violations(), 0u) << w.lines.all();
 }
 
-TEST(ThreadTags, PopByAThreadThatDrivesAnotherWorker) {
+TEST(AbiChecks, PopForAnotherWorkerIsAViolation) {
   Watched w("good", CONSORT_KIND_SCHEDULER);
   Policy p(w, 2);
   consort_pick out;
@@ -91,7 +91,7 @@ TEST(ThreadTags, PopByAThreadThatDrivesAnotherWorker) {
   EXPECT_TRUE(w.lines.has("for worker 0 called by a thread that drives none"));
 }
 
-TEST(ThreadTags, AWrongSchedulerIsNamedAndCut) {
+TEST(AbiChecks, WrongSchedulerIsNamedAndStopped) {
   Watched w("wrong_tags", CONSORT_KIND_SCHEDULER);
   Policy p(w, 2);
   EXPECT_EQ(w.violations(), 0u) << "host->get in create() is fine: " << w.lines.all();
@@ -118,7 +118,7 @@ TEST(ThreadTags, AWrongSchedulerIsNamedAndCut) {
   EXPECT_EQ(w.lines.count("0 plugin"), 8u) << "then only counted";
 }
 
-TEST(ThreadTags, OffItCostsNothingAndSeesNothing) {
+TEST(AbiChecks, DisabledChecksSeeNothing) {
   Watched w("wrong_tags", CONSORT_KIND_SCHEDULER, {{"check", "false"}});
   Policy p(w, 2);
   consort_task a{}, b{};
@@ -128,7 +128,7 @@ TEST(ThreadTags, OffItCostsNothingAndSeesNothing) {
   EXPECT_EQ(w.violations(), 0u);
 }
 
-TEST(ThreadTags, AWrongDriverIsNamedAndCut) {
+TEST(AbiChecks, WrongDriverIsNamedAndStopped) {
   Watched w("noisy", CONSORT_KIND_DRIVER);
   const consort_driver_ops &o = *w.plugin->driver();
   void *self = w.plugin->self, *dev = nullptr, *q = nullptr;
@@ -188,7 +188,7 @@ const consort_module *slow_entry(const consort_host *) {
   return &module;
 }
 
-class Concurrency : public ::testing::Test {
+class AbiCheckConcurrency : public ::testing::Test {
  protected:
   void SetUp() override {
     gate = &gate_;
@@ -216,7 +216,7 @@ class Concurrency : public ::testing::Test {
   const consort_driver_ops *o_ = nullptr;
 };
 
-TEST_F(Concurrency, TwoThreadsInControl) {
+TEST_F(AbiCheckConcurrency, TwoThreadsInControlAreAViolation) {
   const auto count = [&] { o_->count(plugin_->self); };
   both(count, count);
   EXPECT_EQ(registry_->tag_violations(), 1u);
@@ -224,7 +224,7 @@ TEST_F(Concurrency, TwoThreadsInControl) {
       lines_.has("plugin \"slow\", count [control]: entered while another thread is inside a [control] function"));
 }
 
-TEST_F(Concurrency, OneQueueTwiceIsWrongTwoQueuesAreFine) {
+TEST_F(AbiCheckConcurrency, ConcurrentUseOfOneQueueIsAViolation) {
   void *dev = nullptr, *q[2] = {};
   consort_queue_desc desc{};
   ASSERT_EQ(o_->open(plugin_->self, 0, 0, &dev), CONSORT_OK);

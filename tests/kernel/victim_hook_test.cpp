@@ -85,7 +85,7 @@ CONSORT_MODULE(chooser, SCHEDULER, CONSORT_PF_SWAPPABLE, "chooser", "1.0", plugi
 
 constexpr uint64_t kBytes = 8192;
 
-class VictimHook : public ::testing::Test {
+class EvictionPolicy : public ::testing::Test {
  protected:
   void begin(const char *check) {
     chooser.shown.clear();
@@ -154,7 +154,7 @@ class VictimHook : public ::testing::Test {
   static inline std::string said_;
 };
 
-TEST_F(VictimHook, WhomItNamesGoes) {
+TEST_F(EvictionPolicy, EvictsTheNamedReplica) {
   begin("false");
   chooser.choose = [&](const consort_replica *r, uint32_t n, uint32_t *order) {
     order[0] = index_of(x_[2], r, n);
@@ -182,7 +182,7 @@ TEST_F(VictimHook, WhomItNamesGoes) {
   EXPECT_EQ(said(), "");
 }
 
-TEST_F(VictimHook, NoOpinionLeavesItToTheKernel) {
+TEST_F(EvictionPolicy, EmptyAnswerUsesTheKernelsOrder) {
   begin("true");
   chooser.choose = [](const consort_replica *, uint32_t, uint32_t *) { return 0u; };
   use(4);
@@ -191,7 +191,7 @@ TEST_F(VictimHook, NoOpinionLeavesItToTheKernel) {
   EXPECT_TRUE(!is_there(0) && !is_there(1) && is_there(2) && is_there(3));
 }
 
-TEST_F(VictimHook, ABadAnswerIsToldAndLeftAside) {
+TEST_F(EvictionPolicy, BadAnswersAreReportedAndIgnored) {
   const std::pair<std::function<uint32_t(const consort_replica *, uint32_t, uint32_t *)>, const char *> bad[] = {
       {[](const consort_replica *, uint32_t n, uint32_t *order) { return order[0] = n, 1u; }, "names replica 4 of 4"},
       {[](const consort_replica *, uint32_t, uint32_t *order) { return order[0] = order[1] = 3, 2u; }, "names replica 3 twice"},
@@ -210,7 +210,7 @@ TEST_F(VictimHook, ABadAnswerIsToldAndLeftAside) {
 }
 
 // What the task itself needs is not shown, so a policy that names all it sees takes nothing away from it.
-TEST_F(VictimHook, WhatTheTaskNeedsIsNotShown) {
+TEST_F(EvictionPolicy, NeededReplicasAreNotOffered) {
   begin("false");
   chooser.choose = [](const consort_replica *, uint32_t n, uint32_t *order) {
     for (uint32_t i = 0; i < n; ++i) order[i] = i;
@@ -227,7 +227,7 @@ TEST_F(VictimHook, WhatTheTaskNeedsIsNotShown) {
 }
 
 // Another policy takes over while one thinks: its answer still counts, and whoever comes later asks the heir.
-TEST_F(VictimHook, AnotherTakesOverMeanwhile) {
+TEST_F(EvictionPolicy, SwapWhileAnswering) {
   begin("false");
   std::atomic<int> asking{0}, over{0};
   chooser.choose = [&](const consort_replica *r, uint32_t n, uint32_t *order) {
@@ -247,7 +247,7 @@ TEST_F(VictimHook, AnotherTakesOverMeanwhile) {
   EXPECT_FALSE(is_there(0));
 }
 
-TEST_F(VictimHook, SwappedToAndFro) {
+TEST_F(EvictionPolicy, RepeatedSwaps) {
   begin("false");
   chooser.choose = [](const consort_replica *, uint32_t n, uint32_t *order) {
     for (uint32_t i = 0; i < n; ++i) order[i] = n - 1 - i;
@@ -265,7 +265,7 @@ TEST_F(VictimHook, SwappedToAndFro) {
 }
 
 // Room on the way, in the home of two devices: who waits for the policy's answer there is not refused meanwhile.
-TEST(VictimHookOnTheWay, IsAskedAboutTheSpaceBetween) {
+TEST(EvictionPolicyOfHostMemory, IsAskedAboutIntermediateSpaces) {
   constexpr uint64_t kCells = 512;
   chooser.asked = 0;
   static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(chooser)};
@@ -314,7 +314,7 @@ TEST(VictimHookOnTheWay, IsAskedAboutTheSpaceBetween) {
 }
 
 // While the policy thinks, others go on: what it named is in use when it answers, and stays.
-TEST_F(VictimHook, ManyTasksWhateverItSays) {
+TEST_F(EvictionPolicy, ArbitraryAnswersKeepValues) {
   begin("false");
   std::atomic<uint32_t> lot{7};
   chooser.choose = [&](const consort_replica *, uint32_t n, uint32_t *order) {

@@ -62,7 +62,7 @@ struct Small {
   Body body = [](const consort_call &) { return CONSORT_OK; };
 };
 
-TEST(EvictionQueue, WhatNoTaskReadsGoesFirstThoughUsedLast) {
+TEST(EvictionQueue, EvictsUnreadDataBeforeLeastRecentlyUsed) {
   Small m(6, 8, {{"sim.depth", "1"}});
   for (const int i : {0, 1, 2, 3, 4, 5}) Desc(m.step).r(m.x[static_cast<size_t>(i)]).must(m.rt);
   ASSERT_OK(consort_wait_all(m.rt, kLong, 0));
@@ -75,7 +75,7 @@ TEST(EvictionQueue, WhatNoTaskReadsGoesFirstThoughUsedLast) {
   EXPECT_TRUE(m.has(0) && m.has(1) && m.has(2) && m.has(3) && m.has(6) && m.has(7));
 }
 
-TEST(EvictionQueue, RoundAndRoundKeepsAPart) {
+TEST(EvictionQueue, CyclicAccessKeepsAPart) {
   constexpr int kData = 24, kRounds = 8, kRoom = 18;
   Small m(kRoom, kData);
   std::vector<bench::Step> steps;
@@ -120,14 +120,14 @@ void little_more_than_the_best(const std::vector<bench::Step> &steps, int tiles,
   EXPECT_GT(m.use().evictions, 0u);
 }
 
-TEST(EvictionQueue, CholeskyLoadsLittleMoreThanTheBest) {
+TEST(EvictionQueue, CholeskyLoadsNearTheOptimum) {
   for (const char *scheduler : {"lws", "eager"}) little_more_than_the_best(bench::cholesky(20), 210, scheduler);
 }
-TEST(EvictionQueue, AProductLoadsLittleMoreThanTheBest) {
+TEST(EvictionQueue, ProductLoadsNearTheOptimum) {
   for (const char *scheduler : {"lws", "eager"}) little_more_than_the_best(bench::product(12), 432, scheduler);
 }
 
-TEST(EvictionQueue, TheFirstToGoIsOnTopWhateverHappens) {
+TEST(EvictionQueue, HeapKeepsTheFirstVictimOnTop) {
   std::mt19937 random(5);
   consort::EvictionQueue heap;
   std::vector<consort::Replica> all(200);
@@ -184,7 +184,7 @@ struct Tasks {
   static void end(consort::Task &t) { t.word.store(uint64_t{2} << 32, std::memory_order_release); }
 };
 
-TEST(NextUse, TellsTheNextThatReads) {
+TEST(NextUse, FindsTheNextReader) {
   Tasks tasks;
   consort::NextUse outlook(tasks.arena);
   consort::Task &a = tasks.make({{0, CONSORT_M_R}, {1, CONSORT_M_RW}}), &b = tasks.make({{0, CONSORT_M_RW}, {2, CONSORT_M_SCRATCH}}),
@@ -209,7 +209,7 @@ TEST(NextUse, TellsTheNextThatReads) {
   EXPECT_FALSE(outlook.next(tasks.data[0]).rewritten);
 }
 
-TEST(NextUse, ForgetsThoseThatEnded) {
+TEST(NextUse, ForgetsEndedTasks) {
   Tasks tasks;
   consort::NextUse outlook(tasks.arena);
   consort::Task &last = tasks.make({{3, CONSORT_M_R}});

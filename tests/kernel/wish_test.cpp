@@ -46,7 +46,7 @@ Pairs room_for(uint32_t blocks) {
   return {{"limits", limit.c_str()}};
 }
 
-TEST(Prefetch, IsThereBeforeTheTask) {
+TEST(Prefetch, DataArriveBeforeTheTask) {
   Machine m;
   Block b(m);
   EXPECT_EQ(in(m, b.x, kHome), uint32_t{CONSORT_IN_ROOM | CONSORT_IN_VALID});
@@ -67,7 +67,7 @@ TEST(Prefetch, IsThereBeforeTheTask) {
 }
 
 // DAT-12: memory, contents on their way, contents; of each memory by itself.
-TEST(Prefetch, WhereADatumIsAndWhatIsOnItsWayIsTold) {
+TEST(Prefetch, PlacementShowsCopiesInFlight) {
   Machine m(Pairs{{"stream.latency_ns", "100000000"}});
   Block b(m);
   EXPECT_EQ(in(m, b.x, kApart), 0u) << "no memory there";
@@ -82,7 +82,7 @@ TEST(Prefetch, WhereADatumIsAndWhatIsOnItsWayIsTold) {
   ASSERT_OK(consort_unregister(m, b.x));
 }
 
-TEST(Prefetch, ComesAfterWhoWasSubmittedBefore) {
+TEST(Prefetch, FollowsEarlierTasks) {
   Machine m;
   Block b(m);
   Gate gate;
@@ -102,7 +102,7 @@ TEST(Prefetch, ComesAfterWhoWasSubmittedBefore) {
   EXPECT_EQ(seen, 7u);
 }
 
-TEST(Prefetch, WithdrawnBeforeItsTurnOrWhileItWaitsForRoom) {
+TEST(Prefetch, MayBeCancelledWhilePending) {
   Machine m(room_for(1));
   Block a(m), b(m), c(m);
   Gate gate;
@@ -126,7 +126,7 @@ TEST(Prefetch, WithdrawnBeforeItsTurnOrWhileItWaitsForRoom) {
   EXPECT_EQ(b.memory[0], 3u);
 }
 
-TEST(Prefetch, TheMostUrgentTakesTheRoomThatNobodyWants) {
+TEST(Prefetch, HighestPriorityTakesFreeMemory) {
   Machine m(room_for(1));
   Block a(m), b(m), c(m);
   Desc(m.on("stream", nullptr, fill)).w(a.x).arg(uint64_t{3}).must(m);
@@ -145,7 +145,7 @@ TEST(Prefetch, TheMostUrgentTakesTheRoomThatNobodyWants) {
   EXPECT_EQ(use_of(m, kApart).wishes, 0u) << "who wished for it is gone";
 }
 
-TEST(Prefetch, RoomAlone) {  // DAT-11
+TEST(Prefetch, MemoryOnlyPrefetchAllocates) {  // DAT-11
   Machine m;
   Block b(m);
   ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, CONSORT_PREFETCH_ROOM, nullptr));
@@ -157,7 +157,7 @@ TEST(Prefetch, RoomAlone) {  // DAT-11
   EXPECT_EQ(b.memory[5], 8u);
 }
 
-TEST(Evict, TheOnlyCopyIsSavedFirst) {  // DAT-13
+TEST(Evict, SavesTheOnlyCopy) {  // DAT-13
   Machine m;
   const auto x = vector_of(m, static_cast<uint64_t *>(nullptr), 512, 8, "homeless");
   Desc(m.on("stream", nullptr, fill)).w(x).arg(uint64_t{6}).must(m);
@@ -178,7 +178,7 @@ TEST(Evict, TheOnlyCopyIsSavedFirst) {  // DAT-13
   ASSERT_OK(consort_unregister(m, x));
 }
 
-TEST(Evict, OfWhatIsOnItsWayOnceItHasArrived) {
+TEST(Evict, WaitsForCopiesInFlight) {
   Machine m(Pairs{{"stream.latency_ns", "3000000"}});
   Block b(m);
   ASSERT_OK(consort_prefetch(m, b.x, kApart, 0, 0, nullptr));
@@ -189,7 +189,7 @@ TEST(Evict, OfWhatIsOnItsWayOnceItHasArrived) {
   ASSERT_OK(consort_unregister(m, b.x));
 }
 
-TEST(Wishes, AreNoTasksThatOneCancelsOrRecords) {
+TEST(MemoryRequests, AreNeitherCancelledNorRecorded) {
   Machine m;
   Block b(m);
   Gate gate;
@@ -216,7 +216,7 @@ TEST(Wishes, AreNoTasksThatOneCancelsOrRecords) {
   EXPECT_EQ(b.memory[0], 40u);
 }
 
-TEST(Prefetch, ThatFailsFailsNobody) {
+TEST(Prefetch, FailureFailsNoTask) {
   for (const char *latency : {"0", "3000000"}) {  // over before the task comes, or joined by it
     Machine m(Pairs{{"stream.fail_op", "1"}, {"stream.latency_ns", latency}});
     Block b(m);
@@ -233,7 +233,7 @@ TEST(Prefetch, ThatFailsFailsNobody) {
   }
 }
 
-TEST(Evict, BadInput) {
+TEST(Evict, RefusesBadArguments) {
   Machine m;
   Block b(m, "mine");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_evict(m, b.x, kHome), "mine", "own memory", "unregister");
@@ -256,7 +256,7 @@ TEST(Evict, BadInput) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_data_in(m, {0}, kApart, &bits), "null handle");
 }
 
-TEST(WriteThrough, WhatIsWrittenThereIsHereToo) {  // DAT-18
+TEST(WriteThrough, CopiesWritesToTheHost) {  // DAT-18
   Machine m;
   Block b(m);
   ASSERT_OK(consort_data_set_write_through(m, b.x, 1 << kHome));
@@ -280,7 +280,7 @@ TEST(WriteThrough, WhatIsWrittenThereIsHereToo) {  // DAT-18
   EXPECT_EQ(b.memory[3], 30u);
 }
 
-TEST(WriteThrough, ToEverywhereAndWhatIsKeptGoesLast) {  // MEM-04
+TEST(WriteThrough, CopiesEverywhereAndIsEvictedLast) {  // MEM-04
   Machine m(room_for(3));
   Block keep(m), a(m), b(m), c(m);
   ASSERT_OK(consort_data_set_write_through(m, keep.x, 1 << kHome | 1 << kApart));
@@ -301,7 +301,7 @@ TEST(WriteThrough, ToEverywhereAndWhatIsKeptGoesLast) {  // MEM-04
   EXPECT_EQ(keep.memory[511], 5u);
 }
 
-TEST(MemoryCounts, AreToldByExplainToo) {  // MEM-06
+TEST(MemoryCounters, ExplainShowsThem) {  // MEM-06
   Machine m(room_for(2));
   std::vector<std::unique_ptr<Block>> blocks;
   for (int i = 0; i < 6; ++i) blocks.push_back(std::make_unique<Block>(m));
@@ -328,7 +328,7 @@ TEST(MemoryCounts, AreToldByExplainToo) {  // MEM-06
 }
 
 // Wishes of every kind strewn over random graphs in tight memory: they change no value, and nothing hangs.
-TEST(Wishes, ChangeNothingButTime) {
+TEST(MemoryRequests, ChangeNoValues) {
   const int rounds = full() ? 400 : CONSORT_SAN ? 8 : 16;
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
@@ -391,7 +391,7 @@ TEST(Wishes, ChangeNothingButTime) {
 
 // A copy of a whole that nobody waits for reads its memory at home, which is its parts' memory, too: it ends before one of
 // them is written. A simulated link on which it takes a while.
-TEST(Wishes, ACopyOfAWholeEndsBeforeItsPartsAreWritten) {
+TEST(MemoryRequests, CopyOfAWholeEndsBeforePartsAreWritten) {
   constexpr uint64_t kCells = 16384;
   for (const bool read_first : {false, true}) {
     Rt rt({{"drivers", "cpu,sim"}, {"cpu.topology", kFourCores}, {"cpu.workers", "2"}, {"sim.devices", "1"}, {"sim.bandwidth", "2M"}, {"log", "error"}});
