@@ -21,7 +21,7 @@ RUNTIMES = ["consort", "starpu", "tbb", "libgomp", "libomp"]
 PATTERNS = ["independent", "chain", "wavefront", "data4", "sync", "acquire_release", "register_unregister",
             "independent_2sub", "chain_2sub", "wavefront_2sub", "data4_2sub", "redux", "commute", "partition",
             "replay_chain", "replay_wavefront", "replay_data4"]
-UNCHECKED = ("redux", "commute")  # no order to look at: tests/api/{redux,access}_test.cpp check what they give
+UNCHECKED = ("redux", "commute")  # no order to look at: tests/api/{reduction,access_modes}_test.cpp check what they give
 # Fewer tasks of what is slow; n is in the output. A share of --n, by runtime, by pattern, or by both: libgomp's cost of
 # data4 grows with the tasks before it wherever the submitter is ahead, and always with one thread.
 SHARE = {"starpu": 0.1, "sync": 0.1, "register_unregister": 0.2, "partition": 0.05, "starpu partition": 0.01, "libgomp data4": 0.02}

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "api/looking.hpp"
+#include "api/introspection.hpp"
 #include "support/folder.hpp"
 #include "support/variable.hpp"
 

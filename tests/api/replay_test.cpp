@@ -1,4 +1,4 @@
-// replay_test.cpp — replay.h: what is recorded, what a replay does among other tasks, who replays, and from where.
+// replay.h: what is recorded, what a replay does among other tasks, who replays, and from where.
 #include "api/recordings.hpp"
 
 using namespace consort_test;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "kernel/loader_support.hpp"
+#include "plugin/loader_support.hpp"
 
 namespace consort_test {
 

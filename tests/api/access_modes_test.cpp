@@ -1,4 +1,4 @@
-// access_test.cpp — COMMUTE and accesses without order, alone and mixed with REDUX (ACC-05, ACC-06, DEP-04, RED-01).
+// COMMUTE and accesses without order, alone and mixed with REDUX (ACC-05, ACC-06, DEP-04, RED-01).
 #include <random>
 
 #include "api/sums.hpp"

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <random>
 
-#include "memory_machine.hpp"
+#include "memory/memory_machine.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Looking: counts, workers, explanations, the trace; and the manual pump, where the same seed gives the same run.
 #include <consort/clock.h>
 
-#include "api/looking.hpp"
+#include "api/introspection.hpp"
 
 using namespace consort_test;
 

@@ -1,4 +1,4 @@
-// redux_test.cpp — REDUX: contributions, what unites them, what drops them (ACC-05, RED-01..05).
+// REDUX: contributions, what unites them, what drops them (ACC-05, RED-01..05).
 #include <cmath>
 #include <random>
 
