@@ -79,7 +79,7 @@ TEST_F(CudaBlas, FactorisesSolvesAndMultiplies) {
   OK(CU(cuStreamDestroy)(in));
 }
 
-TEST_F(CudaBlas, WrongSizesAreRefused) {
+TEST_F(CudaBlas, RefusesWrongSizes) {
   begin("");
   CUstream in = stream();
   cublasHandle_t blas = handle(in);
@@ -93,7 +93,7 @@ TEST_F(CudaBlas, WrongSizesAreRefused) {
   OK(CU(cuStreamDestroy)(in));
 }
 
-TEST_F(CudaBlas, AHandleIsOfItsContext) {
+TEST_F(CudaBlas, HandlesBelongToTheirContext) {
   begin("devices=2,quiet=1");
   CUstream in = stream();
   cublasHandle_t blas = handle(in);
@@ -108,7 +108,7 @@ TEST_F(CudaBlas, AHandleIsOfItsContext) {
   OK(CU(cuStreamDestroy)(in));
 }
 
-TEST_F(CudaBlas, AHandleIsDestroyedOnceAndBeforeItsStream) {
+TEST_F(CudaBlas, HandlesAreDestroyedOnceBeforeTheirStream) {
   begin("quiet=1");
   CUstream in = stream();
   cublasHandle_t blas = handle(in);
@@ -121,7 +121,7 @@ TEST_F(CudaBlas, AHandleIsDestroyedOnceAndBeforeItsStream) {
   expect_violation("the stream that the library's handle is bound to went before it");
 }
 
-TEST_F(CudaBlas, AHandleThatIsLeftIsALeak) {
+TEST_F(CudaBlas, ReportsLeakedHandles) {
   begin("quiet=1");
   CUstream in = stream();
   handle(in);
@@ -131,7 +131,7 @@ TEST_F(CudaBlas, AHandleThatIsLeftIsALeak) {
   expect_violation("handles of libraries");
 }
 
-TEST_F(CudaBlas, BytesPastTheEndAreSeen) {
+TEST_F(CudaBlas, ReportsAccessPastTheEnd) {
   begin("quiet=1");
   CUstream in = stream();
   cublasHandle_t blas = handle(in);

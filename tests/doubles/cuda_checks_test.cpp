@@ -8,21 +8,21 @@ class CudaChecks : public CudaTest {
   void SetUp() override { begin("devices=2,latency_us=300,quiet=1"); }
 };
 
-TEST_F(CudaChecks, MemoryIsUsedAfterItWasFreed) {
+TEST_F(CudaChecks, ReportsUseAfterFree) {
   CUdeviceptr at = device_memory(64);
   OK(CU(cuMemFree)(at));
   EXPECT_EQ(CU(cuMemsetD8)(at, 0, 64), CUDA_ERROR_INVALID_VALUE);
   expect_violation("use after free");
 }
 
-TEST_F(CudaChecks, MemoryIsFreedTwice) {
+TEST_F(CudaChecks, ReportsDoubleFree) {
   CUdeviceptr at = device_memory(64);
   OK(CU(cuMemFree)(at));
   EXPECT_EQ(CU(cuMemFree)(at), CUDA_ERROR_INVALID_VALUE);
   expect_violation("cuMemFree: device memory is freed: it was freed before");
 }
 
-TEST_F(CudaChecks, MemoryOfAStreamIsFreedTwice) {
+TEST_F(CudaChecks, ReportsDoubleFreeInAStream) {
   CUstream in = stream();
   CUdeviceptr at;
   OK(CU(cuMemAllocAsync)(&at, 64, in));
@@ -34,7 +34,7 @@ TEST_F(CudaChecks, MemoryOfAStreamIsFreedTwice) {
   OK(CU(cuStreamDestroy)(in));
 }
 
-TEST_F(CudaChecks, HandlesAreUsedAfterTheyWereDestroyed) {
+TEST_F(CudaChecks, ReportsDestroyedHandles) {
   CUstream in = stream();
   CUevent done = event();
   CUmodule code = module();
@@ -54,7 +54,7 @@ TEST_F(CudaChecks, HandlesAreUsedAfterTheyWereDestroyed) {
   }
 }
 
-TEST_F(CudaChecks, AddressesAreOutsideAllocations) {
+TEST_F(CudaChecks, ReportsAddressesOutsideAllocations) {
   CUdeviceptr at = device_memory(64);
   EXPECT_EQ(CU(cuMemsetD8)(at + 60, 0, 8), CUDA_ERROR_INVALID_VALUE);
   expect_violation("reaches 4 bytes past the end");
@@ -65,7 +65,7 @@ TEST_F(CudaChecks, AddressesAreOutsideAllocations) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaChecks, AKernelWritesBehindABlock) {
+TEST_F(CudaChecks, ReportsKernelWritesPastABlock) {
   CUmodule code = module();
   CUdeviceptr at = device_memory(64);
   OK(launch(function(code, "scale"), 1, 1, nullptr, at, 2.0f, 17u));
@@ -75,7 +75,7 @@ TEST_F(CudaChecks, AKernelWritesBehindABlock) {
   OK(CU(cuModuleUnload)(code));
 }
 
-TEST_F(CudaChecks, AKernelGetsAPointerToNothing) {
+TEST_F(CudaChecks, ReportsBadKernelPointers) {
   CUmodule code = module();
   CUfunction scale = function(code, "scale");
   CUdeviceptr at = device_memory(64);
@@ -86,7 +86,7 @@ TEST_F(CudaChecks, AKernelGetsAPointerToNothing) {
   CU(cuModuleUnload)(code);
 }
 
-TEST_F(CudaChecks, AKernelReachesAPeerWithoutAccess) {
+TEST_F(CudaChecks, ReportsPeerAccessWithoutPermission) {
   CUmodule code = module();
   CUfunction scale = function(code, "scale");
   CUcontext other;
@@ -110,7 +110,7 @@ TEST_F(CudaChecks, AKernelReachesAPeerWithoutAccess) {
   OK(CU(cuDevicePrimaryCtxRelease)(1));
 }
 
-TEST_F(CudaChecks, NoOrTheWrongContextIsCurrent) {
+TEST_F(CudaChecks, ReportsWrongContext) {
   CUstream in = stream();
   CUdeviceptr at = device_memory(64);
   OK(CU(cuCtxSetCurrent)(nullptr));
@@ -132,7 +132,7 @@ TEST_F(CudaChecks, NoOrTheWrongContextIsCurrent) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaChecks, LaunchesAreOverTheLimits) {
+TEST_F(CudaChecks, ReportsLaunchesBeyondLimits) {
   CUmodule code = module();
   CUfunction nothing = function(code, "nothing");
   EXPECT_EQ(launch(nothing, 1, 1025, nullptr), CUDA_ERROR_INVALID_VALUE);
@@ -147,7 +147,7 @@ TEST_F(CudaChecks, LaunchesAreOverTheLimits) {
   expect_violation("1025x1x1 threads, over the limits");
 }
 
-TEST_F(CudaChecks, AHostFunctionCallsTheLibrary) {
+TEST_F(CudaChecks, ReportsLibraryCallsInHostFunctions) {
   CUresult result = CUDA_SUCCESS;
   OK(CU(cuLaunchHostFunc)(
       nullptr, [](void *answer) { *static_cast<CUresult *>(answer) = CU(cuCtxSynchronize)(); }, &result));
@@ -156,7 +156,7 @@ TEST_F(CudaChecks, AHostFunctionCallsTheLibrary) {
   expect_violation("called out of a host function");
 }
 
-TEST_F(CudaChecks, MemoryGoesWhileAnOperationUsesIt) {
+TEST_F(CudaChecks, ReportsMemoryFreedInUse) {
   CUstream in = stream();
   CUdeviceptr at = device_memory(64);
   auto *host = pinned<char>(64);
@@ -174,7 +174,7 @@ TEST_F(CudaChecks, MemoryGoesWhileAnOperationUsesIt) {
   OK(CU(cuStreamDestroy)(in));
 }
 
-TEST_F(CudaChecks, ObjectsAreForgotten) {
+TEST_F(CudaChecks, ReportsLeakedObjects) {
   stream();
   event();
   module();
@@ -186,7 +186,7 @@ TEST_F(CudaChecks, ObjectsAreForgotten) {
   }
 }
 
-TEST_F(CudaChecks, TimeIsAskedOfAnEventThatWasNotRecorded) {
+TEST_F(CudaChecks, ReportsTimesOfUnrecordedEvents) {
   CUevent a = event(0), b = event(0);
   float ms;
   OK(CU(cuEventQuery)(a));  // which is no error

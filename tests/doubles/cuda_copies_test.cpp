@@ -10,7 +10,7 @@ struct Box {
   size_t at(size_t i, size_t j, size_t k) const { return ((z + k) * rows + y + j) * pitch + x + i; }
 };
 
-TEST_F(CudaTest, BoxesGoWhereTheyShould) {
+TEST_F(CudaTest, CopiesBoxes) {
   begin("seed=3");
   std::mt19937 random(11);
   constexpr size_t bytes = 8192;
@@ -69,7 +69,7 @@ TEST_F(CudaTest, BoxesGoWhereTheyShould) {
   OK(CU(cuMemFreeHost)(host));
 }
 
-TEST_F(CudaTest, FillsHaveElementsRowsAndPitch) {
+TEST_F(CudaTest, FillsElementsRowsAndPitch) {
   begin("");
   CUdeviceptr at = device_memory(1024);
   std::vector<unsigned char> seen(1024), want(1024, 1);
@@ -93,7 +93,7 @@ TEST_F(CudaTest, FillsHaveElementsRowsAndPitch) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaTest, DevicesOfARingReachTheirNeighbours) {
+TEST_F(CudaTest, RingPeersReachTheirNeighbours) {
   begin("devices=4,peer=ring");
   int can[4] = {};
   for (int to = 0; to < 4; ++to) OK(CU(cuDeviceCanAccessPeer)(&can[to], 0, to));
@@ -120,7 +120,7 @@ TEST_F(CudaTest, DevicesOfARingReachTheirNeighbours) {
   for (int i = 0; i < 3; ++i) OK(CU(cuDevicePrimaryCtxRelease)(i + 1));
 }
 
-TEST_F(CudaTest, APointerSaysWhatItIs) {
+TEST_F(CudaTest, PointerAttributesAreKnown) {
   begin("devices=2", 1);
   CUdeviceptr at = device_memory(1000);
   auto *host = pinned<char>(100);

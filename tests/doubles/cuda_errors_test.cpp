@@ -3,7 +3,7 @@
 
 namespace {
 
-TEST_F(CudaTest, MemoryEnds) {
+TEST_F(CudaTest, MemoryIsLimited) {
   begin("memory=1M");
   size_t available = 0, total = 0;
   OK(CU(cuMemGetInfo)(&available, &total));
@@ -20,7 +20,7 @@ TEST_F(CudaTest, MemoryEnds) {
   OK(CU(cuMemFree)(more));
 }
 
-TEST_F(CudaTest, AllocationsAreRefusedByTheirNumber) {
+TEST_F(CudaTest, RefusesNumberedAllocations) {
   begin("oom=2,oom=3,pinned_oom=1");
   CUdeviceptr at = device_memory(64), other = 0;
   EXPECT_EQ(CU(cuMemAlloc)(&other, 64), CUDA_ERROR_OUT_OF_MEMORY);
@@ -32,7 +32,7 @@ TEST_F(CudaTest, AllocationsAreRefusedByTheirNumber) {
   OK(CU(cuMemFree)(other));
 }
 
-TEST_F(CudaTest, APoolHasItsLimitAndKeepsWhatItMay) {
+TEST_F(CudaTest, PoolsHaveLimitsAndThresholds) {
   begin("memory=1M");
   CUmemPoolProps props{};
   props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -63,7 +63,7 @@ TEST_F(CudaTest, APoolHasItsLimitAndKeepsWhatItMay) {
   OK(CU(cuMemPoolDestroy)(pool));
 }
 
-TEST_F(CudaTest, ACallFailsOnce) {
+TEST_F(CudaTest, FailsNumberedCalls) {
   begin("fail=cuStreamCreateWithPriority:2:2,fail=cuMemsetD8Async:1+:1");
   CUstream a = stream(), b = nullptr;
   EXPECT_EQ(CU(cuStreamCreateWithPriority)(&b, CU_STREAM_NON_BLOCKING, 0), CUDA_ERROR_OUT_OF_MEMORY);
@@ -75,7 +75,7 @@ TEST_F(CudaTest, ACallFailsOnce) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaTest, AFaultEndsTheContextAndNoOther) {
+TEST_F(CudaTest, FaultEndsOnlyItsContext) {
   begin("devices=2,fault=cuLaunchKernel:2:700");
   CUmodule code = module();
   CUstream in = stream();
@@ -107,7 +107,7 @@ TEST_F(CudaTest, AFaultEndsTheContextAndNoOther) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaTest, ADeviceIsLostAfterSoManyOperations) {
+TEST_F(CudaTest, DeviceIsLostAfterNumberedOperations) {
   begin("latency_us=100,lost=0:3:46");
   auto *host = pinned<unsigned>(16);
   std::fill(host, host + 16, 1u);
@@ -131,7 +131,7 @@ TEST_F(CudaTest, ADeviceIsLostAfterSoManyOperations) {
   EXPECT_EQ(CU(cuDevicePrimaryCtxRetain)(&again, 0), CUDA_ERROR_DEVICE_UNAVAILABLE);
 }
 
-TEST_F(CudaTest, ADeviceIsLostWhileSomebodyWaits) {
+TEST_F(CudaTest, DeviceIsLostDuringAWait) {
   begin("devices=2,latency_us=100000");
   CUdeviceptr at = device_memory(64);
   CUstream in = stream();
@@ -143,7 +143,7 @@ TEST_F(CudaTest, ADeviceIsLostWhileSomebodyWaits) {
   CU(cuMemFree)(at);
 }
 
-TEST_F(CudaTest, WrongWordsAreRefused) {
+TEST_F(CudaTest, RefusesBadSettings) {
   for (const char *words :
        {"devices=x", "memory=1", "colour=red", "fail=cuInit", "fail=cuInit:0:1", "lost=0", "devices"}) {
     EXPECT_EQ(CONTROL(double_set)(words), -1) << words;

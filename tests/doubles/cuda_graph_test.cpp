@@ -63,7 +63,7 @@ class CudaGraphs : public CudaTest {
   CUmodule code = nullptr;
 };
 
-TEST_F(CudaGraphs, NothingRunsBeforeTheLaunchAndThenEachTime) {
+TEST_F(CudaGraphs, RunsAtEachLaunchOnly) {
   std::fill(result, result + n, -1.0f);
   CUgraph graph = capture();
   CUgraphExec exec;
@@ -81,7 +81,7 @@ TEST_F(CudaGraphs, NothingRunsBeforeTheLaunchAndThenEachTime) {
   OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(CudaGraphs, NodesAreChangedBetweenLaunches) {
+TEST_F(CudaGraphs, NodesMayChangeBetweenLaunches) {
   CUgraph graph = capture();
   CUgraphExec exec;
   OK(CU(cuGraphInstantiate)(&exec, graph, 0));
@@ -118,7 +118,7 @@ TEST_F(CudaGraphs, NodesAreChangedBetweenLaunches) {
   OK(CU(cuGraphExecDestroy)(exec));
 }
 
-TEST_F(CudaGraphs, LaunchesAreOrderedWithOneAnother) {
+TEST_F(CudaGraphs, LaunchesAreOrdered) {
   CUgraph graph = capture();
   CUgraphExec exec;
   OK(CU(cuGraphInstantiate)(&exec, graph, 0));
@@ -130,7 +130,7 @@ TEST_F(CudaGraphs, LaunchesAreOrderedWithOneAnother) {
   OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(CudaGraphs, WhatNothingOrdersInAGraphIsSeen) {
+TEST_F(CudaGraphs, ReportsRacesWithinAGraph) {
   CUgraph graph;
   OK(CU(cuStreamBeginCapture)(a, CU_STREAM_CAPTURE_MODE_RELAXED));
   OK(CU(cuEventRecord)(forked, a));
@@ -144,7 +144,7 @@ TEST_F(CudaGraphs, WhatNothingOrdersInAGraphIsSeen) {
   OK(CU(cuGraphDestroy)(graph));
 }
 
-TEST_F(CudaGraphs, CapturesEndWhereTheyMust) {
+TEST_F(CudaGraphs, CapturesEndCorrectly) {
   CUgraph graph;
   EXPECT_EQ(CU(cuStreamEndCapture)(a, &graph), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuStreamBeginCapture)(nullptr, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

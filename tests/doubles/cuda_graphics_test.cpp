@@ -61,7 +61,7 @@ class CudaGraphics : public CudaTest {
   }
 };
 
-TEST_F(CudaGraphics, BytesGoToTheDeviceAndBack) {
+TEST_F(CudaGraphics, MapsBuffersForReadAndWrite) {
   CUgraphicsResource r = shared();
   for (int round = 0; round < 3; ++round) {
     const CUdeviceptr at = mapped(r);
@@ -81,7 +81,7 @@ TEST_F(CudaGraphics, BytesGoToTheDeviceAndBack) {
   OK(CU(cuGraphicsUnregisterResource)(r));
 }
 
-TEST_F(CudaGraphics, WithoutAContextOrABufferThereIsNothing) {
+TEST_F(CudaGraphics, NeedsAContextAndABuffer) {
   CUgraphicsResource r = nullptr;
   EXPECT_EQ(CU(cuGraphicsGLRegisterBuffer)(&r, 9, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuGraphicsGLRegisterBuffer)(&r, 8, 0), CUDA_ERROR_INVALID_VALUE) << "it has no memory yet";
@@ -90,7 +90,7 @@ TEST_F(CudaGraphics, WithoutAContextOrABufferThereIsNothing) {
   EXPECT_EQ(CU(cuGraphicsGLRegisterBuffer)(&r, 7, 0), CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
 }
 
-TEST_F(CudaGraphics, WhatMustNotBeDoneIsTold) {
+TEST_F(CudaGraphics, ReportsMisuse) {
   CUgraphicsResource r = shared();
   CUdeviceptr at = 0;
   size_t size = 0;
@@ -122,7 +122,7 @@ TEST_F(CudaGraphics, WhatMustNotBeDoneIsTold) {
   OK(CU(cuGraphicsUnregisterResource)(r));
 }
 
-TEST_F(CudaGraphics, OneThatIsForgottenIsALeak) {
+TEST_F(CudaGraphics, ReportsLeakedResources) {
   shared();
   end();
   expect_violation("1 graphics resources of it are alive");

@@ -36,21 +36,21 @@ class CudaOrder : public CudaTest {
   CUevent done = nullptr;
 };
 
-TEST_F(CudaOrder, AReaderBesideAWriterIsSeen) {
+TEST_F(CudaOrder, ReportsAReadBesideAWrite) {
   PLANTED_RACE;
   OK(CU(cuMemsetD8Async)(at, 1, 4096, a));
   OK(CU(cuMemcpyDtoHAsync)(host, at, 4096, b));
   expect_violation("beside cuMemsetD8Async in another stream");
 }
 
-TEST_F(CudaOrder, PinnedMemoryIsWatchedToo) {
+TEST_F(CudaOrder, ReportsRacesOnPinnedMemory) {
   PLANTED_RACE;
   OK(CU(cuMemcpyHtoDAsync)(at, host, 64, a));
   OK(CU(cuMemcpyDtoHAsync)(host + 32, at + 1024, 64, b));
   expect_violation("writes a pinned block");
 }
 
-TEST_F(CudaOrder, AKernelBesideACopyIsSeen) {
+TEST_F(CudaOrder, ReportsAKernelBesideACopy) {
   PLANTED_RACE;
   CUmodule code = module();
   OK(CU(cuMemcpyHtoDAsync)(at, host, 4096, a));
@@ -60,7 +60,7 @@ TEST_F(CudaOrder, AKernelBesideACopyIsSeen) {
   OK(CU(cuModuleUnload)(code));
 }
 
-TEST_F(CudaOrder, TwoKernelsThatReadAreNoError) {
+TEST_F(CudaOrder, AcceptsConcurrentReads) {
   CUmodule code = module();
   CUfunction axpy = function(code, "axpy");
   OK(CU(cuMemsetD8)(at, 0, 4096));
@@ -70,7 +70,7 @@ TEST_F(CudaOrder, TwoKernelsThatReadAreNoError) {
   OK(CU(cuModuleUnload)(code));
 }
 
-TEST_F(CudaOrder, AnEventOrders) {
+TEST_F(CudaOrder, EventsOrder) {
   for (unsigned char round = 0; round < 10; ++round) {
     OK(CU(cuMemsetD8Async)(at, round, 4096, a));
     OK(CU(cuEventRecord)(done, a));
@@ -81,7 +81,7 @@ TEST_F(CudaOrder, AnEventOrders) {
   }
 }
 
-TEST_F(CudaOrder, AnEventOfBeforeDoesNotOrder) {
+TEST_F(CudaOrder, EarlierEventsDoNotOrder) {
   PLANTED_RACE;
   OK(CU(cuEventRecord)(done, a));
   OK(CU(cuMemsetD8Async)(at, 1, 4096, a));
@@ -90,7 +90,7 @@ TEST_F(CudaOrder, AnEventOfBeforeDoesNotOrder) {
   expect_violation("not ordered");
 }
 
-TEST_F(CudaOrder, OrderGoesThroughAThirdStream) {
+TEST_F(CudaOrder, OrderIsTransitive) {
   CUstream c = stream();
   CUevent second = event();
   OK(CU(cuMemsetD8Async)(at, 1, 4096, a));
@@ -104,7 +104,7 @@ TEST_F(CudaOrder, OrderGoesThroughAThirdStream) {
   OK(CU(cuStreamDestroy)(c));
 }
 
-TEST_F(CudaOrder, WhatTheHostSawOrders) {
+TEST_F(CudaOrder, HostQueriesOrder) {
   OK(CU(cuMemsetD8Async)(at, 1, 4096, a));
   OK(CU(cuEventRecord)(done, a));
   while (CU(cuEventQuery)(done) == CUDA_ERROR_NOT_READY) {
@@ -114,7 +114,7 @@ TEST_F(CudaOrder, WhatTheHostSawOrders) {
   OK(CU(cuMemsetD8Async)(at, 2, 4096, a));
 }
 
-TEST_F(CudaOrder, OtherBytesAreNoConflict) {
+TEST_F(CudaOrder, AcceptsDisjointBytes) {
   PLANTED_RACE;
   OK(CU(cuMemsetD8Async)(at, 1, 2048, a));
   OK(CU(cuMemsetD8Async)(at + 2048, 1, 2048, b));
@@ -128,7 +128,7 @@ TEST_F(CudaOrder, OtherBytesAreNoConflict) {
   expect_violation("cuMemsetD2D8Async");
 }
 
-TEST_F(CudaOrder, AFreeInAnotherStreamIsSeen) {
+TEST_F(CudaOrder, ReportsFreeInAnotherStream) {
   PLANTED_RACE;
   CUdeviceptr own;
   OK(CU(cuMemAllocAsync)(&own, 64, a));
@@ -137,7 +137,7 @@ TEST_F(CudaOrder, AFreeInAnotherStreamIsSeen) {
   expect_violation("cuMemFreeAsync: writes a device block");
 }
 
-TEST_F(CudaOrder, UseInAnotherStreamBeforeTheAllocationIsSeen) {
+TEST_F(CudaOrder, ReportsUseBeforeAllocationInAnotherStream) {
   PLANTED_RACE;
   CUdeviceptr own;
   OK(CU(cuMemAllocAsync)(&own, 64, a));

@@ -4,7 +4,7 @@
 
 #include "cuda_library.hpp"
 
-TEST_F(CudaTest, CopiesAndKernelsOfTwoStreamsGiveTheRightResult) {
+TEST_F(CudaTest, TwoStreamsComputeTheResult) {
   begin("devices=1,latency_us=20,jitter=50");
   constexpr unsigned n = 10000, parts = 8, part = n / parts;
   auto *x = pinned<float>(n), *y = pinned<float>(n);
@@ -40,7 +40,7 @@ TEST_F(CudaTest, CopiesAndKernelsOfTwoStreamsGiveTheRightResult) {
   OK(CU(cuMemFreeHost)(y));
 }
 
-TEST_F(CudaTest, AStreamWaitsForAnEventOfAnother) {
+TEST_F(CudaTest, StreamsWaitForEvents) {
   begin("latency_us=3000");
   CUdeviceptr at = device_memory(4096);
   auto *host = pinned<unsigned>(1024);
@@ -73,7 +73,7 @@ TEST_F(CudaTest, AStreamWaitsForAnEventOfAnother) {
   OK(CU(cuMemFreeHost)(host));
 }
 
-TEST_F(CudaTest, TheDefaultStreamIsOrderedWithBlockingStreamsOnly) {
+TEST_F(CudaTest, DefaultStreamOrdersBlockingStreamsOnly) {
   begin("latency_us=500");
   CUdeviceptr at = device_memory(64);
   CUstream blocking;
@@ -89,7 +89,7 @@ TEST_F(CudaTest, TheDefaultStreamIsOrderedWithBlockingStreamsOnly) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaTest, PageableMemoryIsFreeWhenTheCallReturns) {
+TEST_F(CudaTest, PageableCopiesReturnWhenDone) {
   begin("latency_us=1000");
   CUdeviceptr at = device_memory(4096);
   CUstream in = stream();
@@ -102,7 +102,7 @@ TEST_F(CudaTest, PageableMemoryIsFreeWhenTheCallReturns) {
   OK(CU(cuMemFree)(at));
 }
 
-TEST_F(CudaTest, HostFunctionsRunInTheStreamsOrder) {
+TEST_F(CudaTest, HostFunctionsRunInStreamOrder) {
   begin("latency_us=200");
   auto *at = pinned<int>(1);
   *at = 0;
@@ -118,7 +118,7 @@ TEST_F(CudaTest, HostFunctionsRunInTheStreamsOrder) {
   OK(CU(cuMemFreeHost)(at));
 }
 
-TEST_F(CudaTest, ThreadsMayUseTheLibraryTogether) {
+TEST_F(CudaTest, ThreadsShareTheLibrary) {
   begin("memory=64M,jitter=20");
   CUmodule code = module();
   CUfunction scale = function(code, "scale");
@@ -150,7 +150,7 @@ TEST_F(CudaTest, ThreadsMayUseTheLibraryTogether) {
   OK(CU(cuModuleUnload)(code));
 }
 
-TEST_F(CudaTest, EachNameOfTheHeaderIsFoundByItsName) {
+TEST_F(CudaTest, GetProcAddressFindsEveryName) {
   begin("devices=2");
   void *function = nullptr;
   CUdriverProcAddressQueryResult status;

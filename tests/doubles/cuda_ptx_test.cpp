@@ -48,7 +48,7 @@ class CudaPtx : public CudaTest {
   std::vector<CUdeviceptr> blocks;
 };
 
-TEST_F(CudaPtx, AxpyAndWhatItTakes) {
+TEST_F(CudaPtx, RunsAxpyAndDescribesItsParameters) {
   CUfunction axpy = load("axpy");
   unsigned n = 1000, count = 0;
   OK(CU(cuModuleGetFunctionCount)(&count, code));
@@ -64,7 +64,7 @@ TEST_F(CudaPtx, AxpyAndWhatItTakes) {
   for (unsigned i = 0; i < n; ++i) ASSERT_EQ(seen[i], 1.5f + 0.25f * static_cast<float>(i));
 }
 
-TEST_F(CudaPtx, ScaleOfDoubles) {
+TEST_F(CudaPtx, RunsScaleOfDoubles) {
   CUfunction scale = load("scale");
   std::vector<double> x(777, 3.0);
   CUdeviceptr dx = put(x);
@@ -74,7 +74,7 @@ TEST_F(CudaPtx, ScaleOfDoubles) {
   EXPECT_EQ(seen[700], 3.0);
 }
 
-TEST_F(CudaPtx, MatmulInTwoDimensions) {
+TEST_F(CudaPtx, RunsMatmulInTwoDimensions) {
   CUfunction matmul = load("matmul");
   constexpr int n = 21;
   std::vector<float> a(n * n), b(n * n), want(n * n);
@@ -91,7 +91,7 @@ TEST_F(CudaPtx, MatmulInTwoDimensions) {
   EXPECT_EQ(get<float>(dc, n * n), want);
 }
 
-TEST_F(CudaPtx, ReductionWithBarriers) {
+TEST_F(CudaPtx, RunsReductionWithBarriers) {
   CUfunction reduce = load("reduce");
   std::vector<float> x(1001);
   std::iota(x.begin(), x.end(), 1.0f);
@@ -103,7 +103,7 @@ TEST_F(CudaPtx, ReductionWithBarriers) {
   EXPECT_EQ(shared, 256);
 }
 
-TEST_F(CudaPtx, AnAccessOutsideEndsTheContext) {
+TEST_F(CudaPtx, AccessOutsideMemoryEndsTheContext) {
   CUfunction scale = load("scale");
   CUdeviceptr dx = put(std::vector<double>(8));
   OK(launch(scale, 1, 16, nullptr, dx, 2.0, 9));
@@ -111,7 +111,7 @@ TEST_F(CudaPtx, AnAccessOutsideEndsTheContext) {
   expect_violation("kernel scale, line ");
 }
 
-TEST_F(CudaPtx, WhatIsNotKnownIsRefusedWithItsLine) {
+TEST_F(CudaPtx, RefusesUnknownInstructionsWithTheirLine) {
   EXPECT_EQ(refused("add.u32 %r1, %r2, 1;"), "answered 0");
   EXPECT_NE(refused("\nwmma.load %r1;").find("line 9; error: instruction wmma.load is not known"), std::string::npos);
   EXPECT_NE(refused("add.u32 %r1, %r2;").find("line 8; error: the operands"), std::string::npos);
@@ -131,7 +131,7 @@ TEST_F(CudaPtx, WhatIsNotKnownIsRefusedWithItsLine) {
 }
 
 // Whole numbers, conversions and predicates, each against what C says.
-TEST_F(CudaPtx, ArithmeticIsTheHosts) {
+TEST_F(CudaPtx, ArithmeticAgreesWithC) {
   const char *program = R"(.version 8.0
 .target sm_75
 .address_size 64

@@ -4,7 +4,7 @@
 
 namespace {
 
-TEST(Nvrtc, SaysWhatIsWrongAndWhere) {
+TEST(Nvrtc, ReportsErrorsWithTheirLine) {
   std::string log;
   EXPECT_EQ(compiled("\nextern \"C\" __global__ void f(float *x) {\n  x[0] = nonesuch;\n}\n", &log), "");
   EXPECT_NE(log.find("test.cu:3"), std::string::npos) << log;
@@ -20,7 +20,7 @@ TEST(Nvrtc, SaysWhatIsWrongAndWhere) {
   EXPECT_STREQ(RTC(nvrtcGetErrorString)(NVRTC_ERROR_COMPILATION), "NVRTC_ERROR_COMPILATION");
 }
 
-TEST_F(CudaTest, BarriersSharedMemoryAndAtomics) {
+TEST_F(CudaTest, RunsBarriersSharedMemoryAndAtomics) {
   begin("");
   std::string image = compiled(R"(
       // __global__ void not_this() {}
@@ -61,7 +61,7 @@ TEST_F(CudaTest, BarriersSharedMemoryAndAtomics) {
   OK(CU(cuMemFree)(all));
 }
 
-TEST_F(CudaTest, NamesAreLoweredAndHeadersFound) {
+TEST_F(CudaTest, LowersNamesAndFindsHeaders) {
   begin("");
   const char *header = "#define FACTOR 3\n", *name = "factor.h";
   nvrtcProgram program;

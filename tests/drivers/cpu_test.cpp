@@ -58,7 +58,7 @@ TEST(Cpu, OffersThisMachine) {
   }
 }
 
-TEST(Cpu, SyntheticMachineIsWhatItIsSaidToBe) {
+TEST(Cpu, SyntheticTopologyIsOffered) {
   DriverHarness d("cpu", {{"topology", "numa:4 core:16 pu:2"}});
   ASSERT_EQ(d.status, CONSORT_OK) << d.plugin.failure();
   ASSERT_EQ(d.units.size(), 64u);
@@ -77,7 +77,7 @@ TEST(Cpu, SyntheticMachineIsWhatItIsSaidToBe) {
     }
 }
 
-TEST(Cpu, SettingsChooseAmongTheCores) {
+TEST(Cpu, SettingsSelectCores) {
   const std::string machine = "numa:2 core:8 pu:2";
   const auto units = [&](Params more) {
     more["topology"] = machine;
@@ -101,7 +101,7 @@ TEST(Cpu, SettingsChooseAmongTheCores) {
   EXPECT_NE(shared.plugin.log().find("workers = 5, but 2 cores"), std::string::npos) << shared.plugin.log();
 }
 
-TEST(Cpu, WrongSettingsAreNamed) {
+TEST(Cpu, RefusesBadSettings) {
   const auto refused = [](Params params, const char *words) {
     DriverHarness d("cpu", params);
     EXPECT_EQ(d.status, CONSORT_E_INVAL);
@@ -119,14 +119,14 @@ TEST(Cpu, WrongSettingsAreNamed) {
   EXPECT_EQ(good.ops->open(good.plugin.self(), 1, 0, &dev), CONSORT_E_INVAL);
 }
 
-TEST(Cpu, HwlocsEnvironmentIsHonoured) {
+TEST(Cpu, HwlocEnvironmentApplies) {
   const Variable synthetic("HWLOC_SYNTHETIC", "numa:1 core:3 pu:1");
   DriverHarness d("cpu");
   EXPECT_EQ(d.units.size(), 3u);
   EXPECT_EQ(d.units[0].cpuset, nullptr);
 }
 
-TEST(Cpu, TheThreadsAffinityIsRespected) {
+TEST(Cpu, AffinityIsRespected) {
   if (allowed_cpus() < 2) GTEST_SKIP() << "one cpu only";
   const pid_t child = fork();
   if (child == 0) {
@@ -152,7 +152,7 @@ TEST(Cpu, TheThreadsAffinityIsRespected) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(Cpu, TheCgroupsQuotaIsRespected) {
+TEST(Cpu, CgroupQuotaIsRespected) {
   if (allowed_cpus() < 2) GTEST_SKIP() << "one cpu only";
   const auto workers = [](Root &root, Params more = {}) {
     more["root"] = root.path();
@@ -199,7 +199,7 @@ TEST(Cpu, TheCgroupsQuotaIsRespected) {
   EXPECT_EQ(workers(v2, {{"topology", "core:12 pu:1"}}).first, 12u);
 }
 
-TEST(Cpu, GivesAndTakesMemory) {
+TEST(Cpu, AllocatesAndFreesMemory) {
   DriverHarness d("cpu");
   for (uint64_t bytes : {1ull, 64ull, 4096ull, 131071ull, 131072ull, 1000001ull, 5ull << 20})
     for (uint64_t align : {0ull, 1ull, 64ull, 4096ull, 2ull << 20})
@@ -219,7 +219,7 @@ TEST(Cpu, GivesAndTakesMemory) {
       }
 }
 
-TEST(Cpu, RefusesMemoryItCannotGiveAndSaysWhy) {
+TEST(Cpu, RefusesBadAllocations) {
   DriverHarness d("cpu");
   const auto refused = [&](uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_status status,
                            const char *words) {
@@ -241,7 +241,7 @@ TEST(Cpu, RefusesMemoryItCannotGiveAndSaysWhy) {
   EXPECT_NE(d.plugin.failure().find("\"ptx\""), std::string::npos);
 }
 
-TEST(Cpu, LinksOnlyWhatIsHostMemory) {
+TEST(Cpu, LinksOnlyHostMemory) {
   consort_space_desc gpu{}, other{}, disk{};
   gpu.name = "gpu0:hbm", gpu.domain = "gpu", gpu.flags = 0;
   other.name = "ram", other.domain = "host", other.flags = CONSORT_SP_CPU | CONSORT_SP_COHERENT;
@@ -252,7 +252,7 @@ TEST(Cpu, LinksOnlyWhatIsHostMemory) {
       EXPECT_EQ(d.link(i, j).size != 0, (i == 0 || i == 2) && (j == 0 || j == 2)) << i << " to " << j;
 }
 
-TEST(Cpu, QueueDoesWhatItIsToldInOrder) {
+TEST(Cpu, QueueRunsOpsInOrder) {
   DriverHarness d("cpu");
   void *q = d.open_queue();
   EXPECT_EQ(d.desc.flags, uint32_t{CONSORT_Q_IN_ORDER});
@@ -301,7 +301,7 @@ TEST(Cpu, QueueDoesWhatItIsToldInOrder) {
   EXPECT_EQ(dst[31], 0);
 }
 
-TEST(Cpu, QueueTakesWhatItHasRoomFor) {
+TEST(Cpu, QueueAcceptsUpToItsDepth) {
   DriverHarness d("cpu");
   void *q = d.open_queue();
   const std::vector<consort_op> ops(d.desc.depth + 5, op_of(CONSORT_OP_MARK, 9));

@@ -13,7 +13,7 @@ namespace {
 
 using disk::Crc32c;
 
-TEST(Crc32c, HasThePublishedValues) {
+TEST(Crc32c, AgreesWithPublishedValues) {
   std::vector<unsigned char> ascending(32), ones(32, 0xff), zeros(32, 0);
   std::iota(ascending.begin(), ascending.end(), 0);
   for (const Crc32c &c : {Crc32c::best(), Crc32c::tables()}) {  // of RFC 3720, B.4, and "123456789"
@@ -25,7 +25,7 @@ TEST(Crc32c, HasThePublishedValues) {
   }
 }
 
-TEST(Crc32c, InstructionAndTablesAgreeAtEveryLengthAndAlignment) {
+TEST(Crc32c, InstructionAndTablesAgree) {
   const Crc32c a = Crc32c::best(), b = Crc32c::tables();
   const auto data = noise(70000, 1);
   for (size_t from = 0; from < 9; ++from)
@@ -66,7 +66,7 @@ struct Spoilt : Disk {
   consort_status read(consort_addr from, std::vector<uint8_t> *to) { return run_one(q, in(from, to->data(), {to->size()})); }
 };
 
-TEST_P(DiskChecksum, AFlippedBitFailsTheReadAndNamesThePlace) {
+TEST_P(DiskChecksum, FlippedBitFailsTheReadAndNamesThePlace) {
   Spoilt d(GetParam().driver, params({{"chunk", "64K"}}));
   const auto data = noise(300001, 1);
   const consort_addr before = d.alloc(5000), a = d.alloc(data.size());
@@ -90,7 +90,7 @@ TEST_P(DiskChecksum, AFlippedBitFailsTheReadAndNamesThePlace) {
   EXPECT_GT(a.off, before.off);
 }
 
-TEST_P(DiskChecksum, TheRestOfTheDataIsRead) {
+TEST_P(DiskChecksum, UndamagedBlocksAreRead) {
   Spoilt d(GetParam().driver, params());
   const auto data = noise(65536, 2);
   const consort_addr a = d.alloc(65536), b = d.alloc(65536);
@@ -107,7 +107,7 @@ TEST_P(DiskChecksum, TheRestOfTheDataIsRead) {
   EXPECT_EQ(d.read(a, &back), CONSORT_OK) << d.plugin.failure();
 }
 
-TEST_P(DiskChecksum, AWriteBesideASpoiltByteDoesNotHideIt) {
+TEST_P(DiskChecksum, PartialWriteDoesNotHideDamage) {
   Spoilt d(GetParam().driver, params());
   const consort_addr a = d.alloc(4096);
   ASSERT_EQ(d.write(noise(4096, 1), a), CONSORT_OK);
@@ -119,7 +119,7 @@ TEST_P(DiskChecksum, AWriteBesideASpoiltByteDoesNotHideIt) {
   EXPECT_EQ(d.read(Disk::at(a, 2995), &spoilt), CONSORT_E_IO);
 }
 
-TEST_P(DiskChecksum, RowsOfAMatrixAndPagesOfMemory) {
+TEST_P(DiskChecksum, CoversRowsAndPages) {
   Spoilt d(GetParam().driver, params({{"chunk", "64K"}}));
   constexpr uint64_t kLd = 700, kRun = 333, kRows = 200;
   const auto tile = noise(kLd * kRows, 5);
@@ -142,7 +142,7 @@ TEST_P(DiskChecksum, RowsOfAMatrixAndPagesOfMemory) {
   EXPECT_EQ(d.run_one(d.q, d.in(pages, to.p, {1 << 20})), CONSORT_E_IO);
 }
 
-TEST_P(DiskChecksum, FillsZerosAndRoomThatIsUsedAgain) {
+TEST_P(DiskChecksum, CoversFillsZerosAndReusedBlocks) {
   Spoilt d(GetParam().driver, params());
   const consort_addr a = d.alloc(9999), zeros = d.alloc(20000, CONSORT_AL_ZERO);
   consort_op fill = op_of(CONSORT_OP_FILL, 0);
@@ -159,7 +159,7 @@ TEST_P(DiskChecksum, FillsZerosAndRoomThatIsUsedAgain) {
   EXPECT_EQ(d.read(a, &back), CONSORT_OK) << "nothing was written there since: " << d.plugin.failure();
 }
 
-TEST_P(DiskChecksum, ASettingSwitchesItOff) {
+TEST_P(DiskChecksum, SettingDisablesIt) {
   Spoilt d(GetParam().driver, params({{"checksum", "false"}}));
   const auto data = noise(10000, 1);
   const consort_addr a = d.alloc(10000);
@@ -172,7 +172,7 @@ TEST_P(DiskChecksum, ASettingSwitchesItOff) {
 
 // Random rows over one another, one op at a time or several of disjoint bytes, and bytes flipped: a read answers OK only
 // with the bytes of the model, and never refuses where no block that it touches had a flipped byte.
-TEST_P(DiskChecksum, RandomOverlapsAgainstAModel) {
+TEST_P(DiskChecksum, RandomOverlapsAgreeWithAModel) {
   Spoilt d(GetParam().driver, params({{"chunk", "64K"}, {"threads", "3"}}));
   constexpr uint64_t kBytes = 20000;
   std::mt19937_64 random(3);
@@ -219,7 +219,7 @@ TEST_P(DiskChecksum, RandomOverlapsAgainstAModel) {
   EXPECT_GT(good, 100);
 }
 
-TEST_P(DiskChecksum, NeighboursOfOneBlockAtOnceAreNotRefused) {
+TEST_P(DiskChecksum, ConcurrentWritesOfOneBlockAreAccepted) {
   Spoilt d(GetParam().driver, params({{"depth", "64"}, {"threads", "4"}}));
   constexpr uint64_t kBytes = 40000;
   const consort_addr a = d.alloc(kBytes);

@@ -8,7 +8,7 @@ namespace {
 using DiskCopy = EachDisk;
 INSTANTIATE_TEST_SUITE_P(All, DiskCopy, testing::ValuesIn(kKinds), name_of);
 
-TEST_P(DiskCopy, ThereAndBack) {
+TEST_P(DiskCopy, RoundTrips) {
   Disk d(GetParam().driver, params());
   void *q = d.open_queue();
   for (const size_t bytes : {1, 7, 4095, 4096, 4097, 70000, 3 << 20}) {
@@ -24,7 +24,7 @@ TEST_P(DiskCopy, ThereAndBack) {
   }
 }
 
-TEST_P(DiskCopy, StraightFromPages) {  // what begins at a page goes without a buffer, in several transfers at once
+TEST_P(DiskCopy, CopiesPagesWithoutABuffer) {  // what begins at a page goes without a buffer, in several transfers at once
   Disk d(GetParam().driver, params());
   void *q = d.open_queue();
   const size_t bytes = (5 << 20) + 1234;
@@ -37,7 +37,7 @@ TEST_P(DiskCopy, StraightFromPages) {  // what begins at a page goes without a b
   EXPECT_EQ(std::memcmp(from.p, to.p, bytes), 0);
 }
 
-TEST_P(DiskCopy, TilesOfAMatrixBothWays) {
+TEST_P(DiskCopy, CopiesTilesBothWays) {
   Disk d(GetParam().driver, params({{"chunk", "64K"}}));
   void *q = d.open_queue();
   constexpr uint64_t kLd = 700, kRows = 300, kTile = 333, kHigh = 200;
@@ -60,7 +60,7 @@ TEST_P(DiskCopy, TilesOfAMatrixBothWays) {
   }
 }
 
-TEST_P(DiskCopy, NeighboursInOneBlockAtOnce) {  // each op touches blocks that others write at the same time
+TEST_P(DiskCopy, ConcurrentWritesOfOneBlock) {  // each op touches blocks that others write at the same time
   Disk d(GetParam().driver, params({{"depth", "64"}}));
   void *q = d.open_queue();
   constexpr uint64_t kBytes = 200000;
@@ -82,7 +82,7 @@ TEST_P(DiskCopy, NeighboursInOneBlockAtOnce) {  // each op touches blocks that o
   }
 }
 
-TEST_P(DiskCopy, RandomUseAgainstAModel) {
+TEST_P(DiskCopy, RandomUseAgreesWithAModel) {
   Disk d(GetParam().driver, params({{"capacity", "2M"}, {"chunk", "64K"}, {"threads", "3"}}));
   void *q = d.open_queue();
   struct Block {
@@ -149,7 +149,7 @@ TEST_P(DiskCopy, FillsMarksAndEmptyCopies) {
   EXPECT_EQ(std::accumulate(z.begin(), z.end(), 0), 0) << "of what others had before, too";
 }
 
-TEST_P(DiskCopy, WhatLeavesItsMemoryIsRefused) {
+TEST_P(DiskCopy, RefusesCopiesBeyondABlock) {
   Disk d(GetParam().driver, params());
   void *q = d.open_queue();
   const consort_addr a = d.alloc(4096), b = d.alloc(4096);
@@ -165,7 +165,7 @@ TEST_P(DiskCopy, WhatLeavesItsMemoryIsRefused) {
   EXPECT_EQ(d.run_one(q, d.out(m.data(), a, {16})), CONSORT_E_INVAL) << "given back";
 }
 
-TEST_P(DiskCopy, WhoSleepsIsWoken) {
+TEST_P(DiskCopy, FdWakesSleepers) {
   Disk d(GetParam().driver, params({{"depth", "4"}}));
   void *q = d.open_queue();
   const consort_addr a = d.alloc(1 << 20);
@@ -211,7 +211,7 @@ TEST_P(DiskCopy, TwoQueuesFromTwoThreads) {
   for (auto &t : threads) t.join();
 }
 
-TEST_P(DiskCopy, TimesWhereTheyAreWanted) {
+TEST_P(DiskCopy, ReportsTimesOnDemand) {
   Disk d(GetParam().driver, params());
   void *q = d.open_queue();
   const consort_addr a = d.alloc(1 << 16);
@@ -224,7 +224,7 @@ TEST_P(DiskCopy, TimesWhereTheyAreWanted) {
   EXPECT_GT(done.t1, done.t0);
 }
 
-TEST_P(DiskCopy, AQueueIsClosedWhileItWorks) {  // against the rule, and still nothing is touched afterwards
+TEST_P(DiskCopy, CloseDuringCopies) {  // against the rule, and still nothing is touched afterwards
   Disk d(GetParam().driver, params());
   const consort_addr a = d.alloc(4 << 20);
   auto data = std::make_unique<std::vector<uint8_t>>(noise(4 << 20, 2));

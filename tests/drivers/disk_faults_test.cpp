@@ -34,7 +34,7 @@ struct Filled : Disk {  // with one block that holds known bytes
   }
 };
 
-TEST_P(DiskFaults, AnErrorWhileWriting) {
+TEST_P(DiskFaults, ReportsWriteErrors) {
   Filled d(GetParam().driver, params());
   const consort_addr b = d.alloc(100000);
   const auto more = noise(100000, 5), same = more;
@@ -48,7 +48,7 @@ TEST_P(DiskFaults, AnErrorWhileWriting) {
   EXPECT_EQ(d.run_one(d.q, d.out(more.data(), b, {100000})), CONSORT_OK) << "once more, and it is well";
 }
 
-TEST_P(DiskFaults, AnErrorWhileReading) {
+TEST_P(DiskFaults, ReportsReadErrors) {
   Filled d(GetParam().driver, params());
   std::vector<uint8_t> back(d.data.size());
   faults::demand(faults::kRead, EIO);
@@ -58,7 +58,7 @@ TEST_P(DiskFaults, AnErrorWhileReading) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, AFullDiskMetByACopy) {
+TEST_P(DiskFaults, ReportsAFullDiskInACopy) {
   Filled d(GetParam().driver, params());
   const consort_addr b = d.alloc(100000);
   const auto more = noise(100000, 5);
@@ -70,7 +70,7 @@ TEST_P(DiskFaults, AFullDiskMetByACopy) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, ShortTransfersAreGoneOnWith) {
+TEST_P(DiskFaults, ContinuesShortTransfers) {
   Filled d(GetParam().driver, params({{"chunk", "64K"}}));
   const auto data = noise(300000, 6);
   const consort_addr b = d.alloc(data.size());
@@ -85,7 +85,7 @@ TEST_P(DiskFaults, ShortTransfersAreGoneOnWith) {
   EXPECT_EQ(back, data);
 }
 
-TEST_P(DiskFaults, TransfersThatGetNowhere) {
+TEST_P(DiskFaults, ReportsTransfersWithoutProgress) {
   Filled d(GetParam().driver, params());
   const consort_addr b = d.alloc(4096);
   faults::demand(faults::kWrite, faults::kNothing);
@@ -99,7 +99,7 @@ TEST_P(DiskFaults, TransfersThatGetNowhere) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, InterruptionsAreNone) {
+TEST_P(DiskFaults, RetriesInterruptedCalls) {
   Filled d(GetParam().driver, params());
   faults::demand(faults::kRead, EINTR, 30);
   d.expect_contents();
@@ -113,7 +113,7 @@ TEST_P(DiskFaults, InterruptionsAreNone) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, OnlyTheOneThatFailedFails) {
+TEST_P(DiskFaults, FailsOnlyTheFailedOp) {
   Filled d(GetParam().driver, params({{"threads", "1"}}));
   consort_addr b[6];
   std::vector<consort_op> list;
@@ -137,7 +137,7 @@ TEST_P(DiskFaults, OnlyTheOneThatFailedFails) {
   EXPECT_EQ(failed, 1);
 }
 
-TEST_P(DiskFaults, ALargeCopyFailsOnceAndOnlyWhenNothingOfItIsUnderWay) {
+TEST_P(DiskFaults, FailedLargeCopyEndsOnceAllPiecesEnded) {
   Filled d(GetParam().driver, params({{"chunk", "64K"}}));
   const consort_addr b = d.alloc(4 << 20);
   for (int after = 0; after < 40; after += 7) {
@@ -154,7 +154,7 @@ TEST_P(DiskFaults, ALargeCopyFailsOnceAndOnlyWhenNothingOfItIsUnderWay) {
 
 // A write through the page cache is over before the disk has its bytes. If the disk refuses them then, nobody may be
 // given what it had before.
-TEST_P(DiskFaults, AnErrorThatComesLateSpoilsNoRead) {
+TEST_P(DiskFaults, LateWriteErrorsFailReads) {
   Filled d(GetParam().driver, params());
   std::vector<uint8_t> back(d.data.size());
   faults::demand(faults::kLate, EIO);
@@ -164,7 +164,7 @@ TEST_P(DiskFaults, AnErrorThatComesLateSpoilsNoRead) {
   EXPECT_TOLD(d, "Input/output error");
 }
 
-TEST_P(DiskFaults, AFullDiskMetByAnAllocation) {
+TEST_P(DiskFaults, ReportsAFullDiskInAnAllocation) {
   Filled d(GetParam().driver, params({{"capacity", "1M"}}));
   consort_addr b{};
   faults::demand(faults::kReserve, ENOSPC);
@@ -177,7 +177,7 @@ TEST_P(DiskFaults, AFullDiskMetByAnAllocation) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, RoomThatCannotBePromised) {
+TEST_P(DiskFaults, WorksWithoutReservation) {
   faults::demand(faults::kReserve, EOPNOTSUPP, 1000);
   Filled d(GetParam().driver, params());
   EXPECT_NE(d.plugin.log().find("cannot promise room ahead of use"), std::string::npos) << d.plugin.log();
@@ -188,7 +188,7 @@ TEST_P(DiskFaults, RoomThatCannotBePromised) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, WhereFilesNeedANameForAMoment) {
+TEST_P(DiskFaults, WorksWithoutUnnamedFiles) {
   faults::demand(faults::kUnnamed, EOPNOTSUPP);
   Filled d(GetParam().driver, params());
   EXPECT_EQ(faults::plans[faults::kUnnamed].struck, 1);
@@ -197,7 +197,7 @@ TEST_P(DiskFaults, WhereFilesNeedANameForAMoment) {
 }
 
 // A process that is killed between the creation of its file and the removal of the name leaves the file behind.
-TEST_P(DiskFaults, AFileThatAKilledProcessLeftIsRemoved) {
+TEST_P(DiskFaults, RemovesFilesOfKilledProcesses) {
   const DiskFolder f;
   const std::string left = f / "consort-disk.unfinished-aB3xY9", other = f / "consort-disk.backup";
   for (const std::string &name : {left, other}) close(open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
@@ -212,7 +212,7 @@ TEST_P(DiskFaults, AFileThatAKilledProcessLeftIsRemoved) {
   p.ops<consort_driver_ops>()->close(dev);
 }
 
-TEST_P(DiskFaults, AFileThatSomebodyCloses) {
+TEST_P(DiskFaults, ReportsAClosedFile) {
   Filled d(GetParam().driver, params());
   std::vector<int> closed;
   for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -242,7 +242,7 @@ TEST_P(DiskFaults, AFileThatSomebodyCloses) {
 
 // -- io_uring's own ---------------------------------------------------------------------------------------------------
 
-TEST_P(DiskFaults, ASystemThatRefusesRings) {
+TEST_P(DiskFaults, ReportsRefusedRings) {
   if (!is_uring()) return;
   for (const auto &[error, text] : std::map<int, const char *>{{EPERM, "seccomp"}, {ENOSYS, "this kernel has none"}}) {
     faults::demand(faults::kRing, error);
@@ -260,7 +260,7 @@ TEST_P(DiskFaults, ASystemThatRefusesRings) {
   EXPECT_TOLD(d, "no ring");
 }
 
-TEST_P(DiskFaults, BuffersThatAreNotRegistered) {
+TEST_P(DiskFaults, WorksWithoutRegisteredBuffers) {
   if (!is_uring()) return;
   faults::demand(faults::kRegister, ENOMEM);
   Filled d(GetParam().driver, params());
@@ -268,7 +268,7 @@ TEST_P(DiskFaults, BuffersThatAreNotRegistered) {
   d.expect_contents();
 }
 
-TEST_P(DiskFaults, AThreadOfTheSystemThatLooksForWork) {
+TEST_P(DiskFaults, WorksWithSubmissionPolling) {
   if (!is_uring()) return;
   const std::string why = missing(GetParam().driver, {{"sqpoll", "true"}});
   if (!why.empty()) GTEST_SKIP() << why;
@@ -290,7 +290,7 @@ struct Small : DiskFolder {  // a file system of 1 MiB; in a namespace of mounts
   }
 };
 
-TEST_P(DiskFaults, AReallyFullDisk) {
+TEST_P(DiskFaults, ReportsARealFullDisk) {
   const Small small;
   if (!small.mounted) GTEST_SKIP() << "no right to mount a small file system: " << strerror(errno);
   for (const char *ahead : {"true", "false"}) {

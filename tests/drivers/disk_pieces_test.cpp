@@ -19,7 +19,7 @@ using disk::Piece;
 using disk::Pieces;
 using disk::Rules;
 
-TEST(Extents, LowestFirstAndNeighboursAreJoined) {
+TEST(Extents, TakesLowestAndMergesNeighbours) {
   Extents e(10 * 4096, 4096);
   EXPECT_EQ(e.take(1, 1), 0u);
   EXPECT_EQ(e.take(4097, 64), 4096u) << "two granules";
@@ -36,7 +36,7 @@ TEST(Extents, LowestFirstAndNeighboursAreJoined) {
   EXPECT_EQ(e.give_back(4096), 0u) << "nothing begins there";
 }
 
-TEST(Extents, AlignmentBeyondTheGranule) {
+TEST(Extents, AlignsBeyondTheGranule) {
   Extents e(64 * 4096, 4096);
   EXPECT_EQ(e.take(4096, 1), 0u);
   EXPECT_EQ(e.take(4096, 65536), 65536u);
@@ -46,7 +46,7 @@ TEST(Extents, AlignmentBeyondTheGranule) {
   EXPECT_EQ(Extents(4095, 4096).take(1, 1), std::nullopt) << "less than a granule is nothing";
 }
 
-TEST(Extents, HoldsWhatIsInsideOneRange) {
+TEST(Extents, HoldsOnlyWithinOneRange) {
   Extents e(16 * 4096, 4096);
   e.take(8192, 1), e.take(4096, 1);
   EXPECT_TRUE(e.holds(0, 8192));
@@ -57,7 +57,7 @@ TEST(Extents, HoldsWhatIsInsideOneRange) {
   EXPECT_FALSE(e.holds(5, 4));
 }
 
-TEST(Extents, RandomUseNeverOverlapsAndLosesNothing) {
+TEST(Extents, RandomUseNeverOverlaps) {
   constexpr uint64_t kGranules = 200;
   Extents e(kGranules * 4096, 4096);
   std::vector<bool> used(kGranules);
@@ -117,7 +117,7 @@ consort_copy copy_of(void *memory, uint64_t file, uint64_t run, uint64_t rows = 
           {file_step, file_slice}};
 }
 
-TEST(Pieces, RowsThatFollowEachOtherAreOne) {
+TEST(Pieces, MergesContiguousRows) {
   char m[64];
   const auto whole = Cut(Pieces(copy_of(m, 0, 8, 4, 8, 8, 2, 32, 32), true), Rules{});
   ASSERT_EQ(whole.list.size(), 1u);
@@ -129,7 +129,7 @@ TEST(Pieces, RowsThatFollowEachOtherAreOne) {
   EXPECT_TRUE(Pieces(copy_of(m, 0, 8, 0), true).at_end());
 }
 
-TEST(Pieces, LongRowsNeedNoBuffer) {
+TEST(Pieces, CopiesLongRowsWithoutABuffer) {
   std::vector<char> m(1 << 20);
   const auto rows = Cut(Pieces(copy_of(m.data(), 0, 1 << 17, 4, 1 << 18, 1 << 17), true), Rules{});
   ASSERT_EQ(rows.list.size(), 4u);
@@ -161,7 +161,7 @@ TEST(Pieces, DirectTransfersAreWholeBlocks) {
   std::free(m);
 }
 
-TEST(Pieces, RandomBoxesArriveByteForByte) {
+TEST(Pieces, CopiesRandomBoxes) {
   std::mt19937_64 random(5);
   constexpr uint64_t kMemory = 1 << 18, kFile = 1 << 19;
   std::vector<char> m(kMemory), file(kFile), want(kFile), back(kMemory), buffer(1 << 16);
@@ -200,7 +200,7 @@ TEST(Pieces, RandomBoxesArriveByteForByte) {
   }
 }
 
-TEST(Pieces, AFillGoesOnWithItsPattern) {
+TEST(Pieces, FillContinuesItsPattern) {
   const consort_fill f{{1, 4090}, 10000, 0, 0x04030201};
   const Pieces p(f);
   std::vector<char> file(20000), buffer(1 << 16);
@@ -214,7 +214,7 @@ TEST(Pieces, AFillGoesOnWithItsPattern) {
   }
 }
 
-TEST(Pieces, WhatWrapsAroundIsSeen) {
+TEST(Pieces, DetectsWraparound) {
   char m[8];
   uint64_t from = 0, to = 0;
   EXPECT_FALSE(Pieces(copy_of(m, 0, 1, 2, 1, -1), true).reach(&from, &to)) << "before the file";

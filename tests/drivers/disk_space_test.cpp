@@ -10,7 +10,7 @@ namespace {
 using DiskSpace = EachDisk;
 INSTANTIATE_TEST_SUITE_P(All, DiskSpace, testing::Values(kKinds[0], kKinds[3]), name_of);
 
-TEST_P(DiskSpace, OneSpaceNoUnitsLinksToTheHost) {
+TEST_P(DiskSpace, OffersOneSpaceLinkedToTheHost) {
   Disk d(GetParam().driver, params());
   ASSERT_EQ(d.own_spaces, 1u);
   EXPECT_TRUE(d.units.empty());
@@ -36,7 +36,7 @@ TEST_P(DiskSpace, OneSpaceNoUnitsLinksToTheHost) {
   EXPECT_EQ(d.ops->load_impl(d.dev, "cl", "", 0, "f", &code), CONSORT_E_UNSUPPORTED);
 }
 
-TEST_P(DiskSpace, TheFileHasNoName) {
+TEST_P(DiskSpace, FileIsUnnamed) {
   Disk d(GetParam().driver, params());
   EXPECT_EQ(d.files(), 0u);
   d.alloc(1 << 20);
@@ -50,7 +50,7 @@ TEST_P(DiskSpace, TheFileHasNoName) {
   EXPECT_GE(mine, 1) << "it is there all the same";
 }
 
-TEST_P(DiskSpace, WhatIsThereIsGivenAndTakenBack) {
+TEST_P(DiskSpace, AllocatesAndFreesUpToCapacity) {
   Disk d(GetParam().driver, params({{"capacity", "64K"}}));
   consort_addr a[17];
   for (int i = 0; i < 16; ++i) a[i] = d.alloc(100 + static_cast<uint64_t>(i));
@@ -68,7 +68,7 @@ TEST_P(DiskSpace, WhatIsThereIsGivenAndTakenBack) {
   EXPECT_EQ(d.try_alloc(16, &a[16], CONSORT_AL_EXPORT), CONSORT_E_UNSUPPORTED);
 }
 
-TEST_P(DiskSpace, SeveralFolders) {
+TEST_P(DiskSpace, OffersASpacePerFolder) {
   const DiskFolder a, b;
   PluginHost p(GetParam().driver, params({{"path", a.path() + "/, " + b.path()}, {"capacity", "1M"}}));
   ASSERT_TRUE(p.ready()) << p.failure();
@@ -105,7 +105,7 @@ TEST_P(DiskSpace, SizesAreBytesOrShares) {
   EXPECT_NE(p.failure().find("chunk = \"1K\" is not between 64K and 1G"), std::string::npos) << p.failure();
 }
 
-TEST_P(DiskSpace, AFolderThatIsNotThereIsNamed) {
+TEST_P(DiskSpace, RefusesAbsentFolders) {
   PluginHost p(GetParam().driver, params({{"path", "/var/tmp/not-there"}}));
   ASSERT_TRUE(p.ready()) << p.failure();
   void *dev = nullptr;
@@ -114,7 +114,7 @@ TEST_P(DiskSpace, AFolderThatIsNotThereIsNamed) {
   EXPECT_NE(p.failure().find("`path`"), std::string::npos);
 }
 
-TEST_P(DiskSpace, WithoutAPathTheUsualPlaces) {
+TEST_P(DiskSpace, DefaultsToTemporaryFolders) {
   const DiskFolder own;
   const auto name = [&] {
     DriverHarness d(GetParam().driver, params({{"capacity", "1M"}}));
@@ -128,14 +128,14 @@ TEST_P(DiskSpace, WithoutAPathTheUsualPlaces) {
   EXPECT_EQ(name(), std::string(GetParam().driver) + ":/var/tmp");
 }
 
-TEST_P(DiskSpace, AFolderInMemoryIsSaid) {
+TEST_P(DiskSpace, WarnsAboutFoldersInMemory) {
   if (access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no /dev/shm here";
   Disk d(GetParam().driver, params(), "/dev/shm");
   EXPECT_NE(d.plugin.log().find("is kept in memory"), std::string::npos) << d.plugin.log();
 }
 
 // A file that grows beyond the limit would cost the process its life by a signal.
-TEST_P(DiskSpace, TheProcessLimitOfFilesHolds) {
+TEST_P(DiskSpace, RespectsTheFileSizeLimit) {
   struct rlimit before {};
   getrlimit(RLIMIT_FSIZE, &before);
   const auto limit = [&](rlim_t n) {
@@ -164,7 +164,7 @@ TEST_P(DiskSpace, TheProcessLimitOfFilesHolds) {
   limit(before.rlim_cur);
 }
 
-TEST_P(DiskSpace, WhatNobodyFreedIsTold) {
+TEST_P(DiskSpace, ReportsLeakedBlocks) {
   const DiskFolder f;
   PluginHost p(GetParam().driver, params({{"path", f.path()}, {"capacity", "1M"}}));
   const auto *ops = p.ops<consort_driver_ops>();

@@ -136,7 +136,7 @@ struct DiskSpillFormats : EachDisk {
 INSTANTIATE_TEST_SUITE_P(All, DiskSpillFormats, testing::ValuesIn(kKinds), name_of);
 
 // 2.5 MiB of lines, then of pairs, then of both, in 1.5: what does not fit comes from the disk, and is converted when it is there.
-TEST_P(DiskSpillFormats, EachFormatComesBackAndIsConverted) {
+TEST_P(DiskSpillFormats, FormatsReturnAndConvert) {
   Machine m(GetParam());
   constexpr int kData = 40;
   std::vector<consort_data_id> x;
@@ -179,7 +179,7 @@ TEST_P(DiskSpillFormats, EachFormatComesBackAndIsConverted) {
 }
 
 // Any program, half of it over data with a home: its pairs never leave it, its lines do.
-TEST_P(DiskSpillFormats, AnyProgram) {
+TEST_P(DiskSpillFormats, RandomProgramsGiveTheModelsValues) {
   std::vector<std::vector<Pair>> homes(20, std::vector<Pair>(kPairs));
   Machine m(GetParam());
   constexpr int kData = 40;
@@ -229,7 +229,7 @@ TEST_P(DiskSpillFormats, AnyProgram) {
 }
 
 // Lines are wanted as pairs, and cannot be read; they are still on the disk, and those who want lines get them later.
-TEST_P(DiskSpillFormats, AReadThatFailsLosesNoFormat) {
+TEST_P(DiskSpillFormats, FailedReadKeepsOtherFormats) {
   Machine m(GetParam());
   std::vector<consort_data_id> x;
   for (int i = 0; i < 40; ++i) Desc(m.set).w(x.emplace_back(m.datum(i))).arg(7.0).on(m.gpu).must(m);

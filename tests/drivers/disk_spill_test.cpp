@@ -105,14 +105,14 @@ void random_additions(Machine &m, consort_codelet_id set, consort_codelet_id add
   }
 }
 
-TEST_P(DiskSpill, FourTimesTheMemoryComesBackRight) {  // OOC-01
+TEST_P(DiskSpill, DataOfFourTimesTheMemoryReturn) {  // OOC-01
   Machine m(GetParam());
   const auto set = m.bodies(m, "set", set_all), add = m.bodies(m, "add", add_all);
   random_additions(m, set, add, add, 400);
 }
 
 // From a device's memory to the host's, and from there to the disk; and all the way back.
-TEST_P(DiskSpill, DeviceHostAndDisk) {  // OOC-02
+TEST_P(DiskSpill, DataMoveBetweenDeviceHostAndDisk) {  // OOC-02
   Machine m(GetParam(), "cpu, sim", {{"sim.memory", "512K"}});
   const auto set = m.bodies(m, "set", set_all), add = m.bodies(m, "add", add_all);
   static const consort_impl there = {"gpu", run_body, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
@@ -123,7 +123,7 @@ TEST_P(DiskSpill, DeviceHostAndDisk) {  // OOC-02
   random_additions(m, set, add, codelet_of(m, "either", impls), 300);
 }
 
-TEST_P(DiskSpill, TilesWithRowsApart) {  // a matrix whose rows do not touch goes there packed
+TEST_P(DiskSpill, SpillsStridedTiles) {  // a matrix whose rows do not touch goes there packed
   Machine m(GetParam());
   constexpr uint64_t kNx = 100, kNy = 90, kTiles = 40;
   std::vector<consort_data_id> x;
@@ -158,7 +158,7 @@ TEST_P(DiskSpill, TilesWithRowsApart) {  // a matrix whose rows do not touch goe
   for (const auto id : x) ASSERT_OK(consort_unregister(m, id));
 }
 
-TEST_P(DiskSpill, WritesThatFailNowAndThenLoseNothing) {
+TEST_P(DiskSpill, FailedWritesLoseNoData) {
   Machine m(GetParam());
   const auto set = m.bodies(m, "set", set_all), add = m.bodies(m, "add", add_all);
   faults::demand(faults::kWrite, EIO, 1 << 20, 0, 5);  // one write in five
@@ -182,7 +182,7 @@ TEST_P(DiskSpill, WritesThatFailNowAndThenLoseNothing) {
   for (const auto id : x) (void)consort_unregister(m, id);
 }
 
-TEST_P(DiskSpill, AReadThatFailsNamesDatumPlaceAndReason) {
+TEST_P(DiskSpill, FailedReadNamesDatumPlaceAndReason) {
   Machine m(GetParam());
   const auto set = m.bodies(m, "set", set_all), add = m.bodies(m, "add", add_all);
   std::vector<consort_data_id> x;
@@ -209,7 +209,7 @@ TEST_P(DiskSpill, AReadThatFailsNamesDatumPlaceAndReason) {
 }
 
 // One bit of one datum changes in the file: the task that reads it fails, and so do its dependents, and no others.
-TEST_P(DiskSpill, AChangedByteFailsTheReadersOfItsDatumAndWhatReadsThem) {
+TEST_P(DiskSpill, DamagedDatumFailsItsReadersOnly) {
   Machine m(GetParam());
   const auto set = m.bodies(m, "set", set_all), add = m.bodies(m, "add", add_all);
   std::vector<consort_data_id> x;
@@ -255,7 +255,7 @@ TEST_P(DiskSpill, AChangedByteFailsTheReadersOfItsDatumAndWhatReadsThem) {
   }
 }
 
-TEST_P(DiskSpill, ADiskThatTakesNothingCostsTasksAndNoData) {
+TEST_P(DiskSpill, FullDiskFailsTasksAndKeepsData) {
   Machine m(GetParam());
   const auto set = m.bodies(m, "set", set_all);
   faults::demand(faults::kWrite, ENOSPC, 1 << 20);

@@ -10,7 +10,7 @@
 #include "drivers/opencl_machine.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL) || !defined(CONSORT_HAS_HIP)
-TEST(HipAndOpenCl, AreNotBuiltHere) { GTEST_SKIP() << "a driver was left out: no CL/cl.h, or no hip/hiprtc.h"; }
+TEST(HipAndOpenCl, SkippedWithoutBothDrivers) { GTEST_SKIP() << "a driver was left out: no CL/cl.h, or no hip/hiprtc.h"; }
 #else
 #include "plugins/drivers/hip/code_object.hpp"
 #include "plugins/drivers/hip/compiler.hpp"
@@ -99,7 +99,7 @@ Outcome compile_oneself() {
 
 constexpr bool kNoNamespaces = CONSORT_SAN == 2;  // what is opened there calls a libc that it does not watch
 
-TEST(HipAndOpenCl, OpenClFirst) {
+TEST(HipAndOpenCl, WorksWithOpenClFirst) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
   EXPECT_RIGHT(in_child([] {
     hip::Compiler c;
@@ -112,7 +112,7 @@ TEST(HipAndOpenCl, OpenClFirst) {
 }
 
 // And variables of the environment are set in between, which moves them under whoever has looked at them before.
-TEST(HipAndOpenCl, HipFirst) {
+TEST(HipAndOpenCl, WorksWithHipFirst) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
   EXPECT_RIGHT(in_child([] {
     hip::Compiler c, another;
@@ -123,7 +123,7 @@ TEST(HipAndOpenCl, HipFirst) {
 }
 
 // The application has opened HIP, among everybody's libraries: OpenCL gives way.
-TEST(HipAndOpenCl, TheApplicationsHipFirst) {
+TEST(HipAndOpenCl, WorksWithTheApplicationsHipFirst) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
   EXPECT_RIGHT(in_child([] {
     hip::Compiler c;
@@ -135,7 +135,7 @@ TEST(HipAndOpenCl, TheApplicationsHipFirst) {
 }
 
 // The driver itself, refused without a device, has been opened apart, too: its devices would have brought the compiler.
-TEST(HipAndOpenCl, TheDriverWithoutADevice) {
+TEST(HipAndOpenCl, WorksWithoutAHipDevice) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
   EXPECT_RIGHT(in_child([] {
     if (run_opencl() != kRight) return kNotInstalled;
@@ -150,7 +150,7 @@ TEST(HipAndOpenCl, TheDriverWithoutADevice) {
   }));
 }
 
-TEST(Hip, SaysWhyThereIsNoDevice) {
+TEST(Hip, ExplainsWhyThereIsNoDevice) {
   PluginHost none("hip", {{"library", "/nowhere/libamdhip64.so"}});
   EXPECT_FALSE(none.ready());
   EXPECT_EQ(none.failure().rfind("hip: no device: /nowhere/libamdhip64.so cannot be opened", 0), 0u) << none.failure();
@@ -161,7 +161,7 @@ TEST(Hip, SaysWhyThereIsNoDevice) {
   EXPECT_NE(size.failure().find("limit = \"much\" is no size"), std::string::npos) << size.failure();
 }
 
-TEST(Hip, OfTheRealLibraryWithoutADevice) {
+TEST(Hip, RealLibraryWithoutADevice) {
   EXPECT_RIGHT(in_child([] {
     PluginHost real("hip");
     if (real.ready() || real.failure().find("HIP is not installed") != std::string::npos) return kNotInstalled;
@@ -174,7 +174,7 @@ TEST(Hip, OfTheRealLibraryWithoutADevice) {
 
 // -- what a code object says ------------------------------------------------------------------------------------------
 
-TEST(HipCodeObject, WhatIsNoneHasNoKernels) {
+TEST(HipCodeObject, OtherFilesHaveNoKernels) {
   EXPECT_TRUE(hip::kernels_of("").empty());
   EXPECT_TRUE(hip::kernels_of("\x7f" "ELF").empty());
   EXPECT_TRUE(hip::kernels_of("__CLANG_OFFLOAD_BUNDLE__").empty());

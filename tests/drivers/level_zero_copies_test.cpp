@@ -2,7 +2,7 @@
 // order, between devices that reach one another, by engines that know few patterns.
 #if !defined(CONSORT_ZE_DOUBLE)
 #include <gtest/gtest.h>
-TEST(LevelZeroCopies, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
+TEST(LevelZeroCopies, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
 #else
 #include <atomic>
 #include <thread>
@@ -22,7 +22,7 @@ TEST_F(LevelZeroCopies, CopiesBoxesOfEveryKind) {
   copies_boxes_of_every_kind(m);
 }
 
-TEST_F(LevelZeroCopies, CopiesOnAQueueOfTheirOwnHaveNoOrder) {
+TEST_F(LevelZeroCopies, CopyQueuesAreUnordered) {
   for (const char *engines : {"0", "1", "2"}) {
     Machine m(Params{{"copy_engines", engines}});
     copies_without_order(m);
@@ -35,7 +35,7 @@ TEST_F(LevelZeroCopies, FillsAtAnyOffset) {
 }
 
 // What the host copies with memcpy, the driver does: boxes of random sizes and steps, several at once on a queue in order.
-TEST_F(LevelZeroCopies, RandomBoxesAreAsMemcpyMakesThem) {
+TEST_F(LevelZeroCopies, RandomBoxesAgreeWithMemcpy) {
   Machine m;
   void *q = m.open_queue();
   constexpr int64_t kBytes = 4096;
@@ -73,7 +73,7 @@ TEST_F(LevelZeroCopies, RandomBoxesAreAsMemcpyMakesThem) {
 }
 
 // The engine for copies may know no pattern of four bytes: what was copied is copied on.
-TEST_F(LevelZeroCopies, FillsWhereEnginesKnowFewPatterns) {
+TEST_F(LevelZeroCopies, FillsWithFewEnginePatterns) {
   Double::get().configure("pattern=1");
   Machine m;
   void *q = m.open_queue(2, CONSORT_NONE);
@@ -87,7 +87,7 @@ TEST_F(LevelZeroCopies, FillsWhereEnginesKnowFewPatterns) {
     }
 }
 
-TEST_F(LevelZeroCopies, ACopyDoesNotWaitForOneThatWaits) {
+TEST_F(LevelZeroCopies, CopiesOvertakeWaitingOnes) {
   Machine m;
   void *unit = m.open_queue(11), *copies = m.open_queue(12, CONSORT_NONE);
   std::atomic<bool> go{false};
@@ -136,7 +136,7 @@ struct Two : Machine {
   consort_link_desc there{}, back{};
 };
 
-TEST_F(LevelZeroCopies, DevicesThatReachOneAnotherCopyDirectly) {
+TEST_F(LevelZeroCopies, PeersCopyDirectly) {
   Two m;
   EXPECT_TRUE(m.there.size && (m.there.flags & CONSORT_LK_3D));
   EXPECT_TRUE(m.back.size);
@@ -153,7 +153,7 @@ TEST_F(LevelZeroCopies, DevicesThatReachOneAnotherCopyDirectly) {
   m.ops->free(m.other, 9, far, 4096);
 }
 
-TEST_F(LevelZeroCopies, DevicesThatDoNotHaveNoLink) {
+TEST_F(LevelZeroCopies, DevicesWithoutPeerAccessHaveNoLink) {
   Double::get().configure("nopeers");
   Two m;
   EXPECT_EQ(m.there.size, 0u);

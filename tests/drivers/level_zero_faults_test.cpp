@@ -2,7 +2,7 @@
 // and a campaign of random programs with faults by chance. Nothing hangs, nothing is left, values are right or the op says no.
 #if !defined(CONSORT_ZE_DOUBLE)
 #include <gtest/gtest.h>
-TEST(LevelZeroFaults, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
+TEST(LevelZeroFaults, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
 #else
 #include <chrono>
 #include <random>
@@ -138,7 +138,7 @@ int everything(Life &life, std::vector<consort_status> *out = nullptr) {
   return life.refusals + failed;
 }
 
-TEST_F(LevelZeroFaults, EachCallIsRefusedInTurn) {
+TEST_F(LevelZeroFaults, EachCallMayFail) {
   const char *functions[] = {
       "zeInit", "zeDriverGet", "zeDeviceGet", "zeDeviceGetProperties", "zeDeviceGetComputeProperties", "zeDeviceGetMemoryProperties",
       "zeDeviceGetCommandQueueGroupProperties", "zeContextCreate", "zeCommandListCreateImmediate", "zeEventPoolCreate", "zeEventCreate",
@@ -160,7 +160,7 @@ TEST_F(LevelZeroFaults, EachCallIsRefusedInTurn) {
     }
 }
 
-TEST_F(LevelZeroFaults, TheDeviceIsLostWithAnyCommand) {
+TEST_F(LevelZeroFaults, DeviceIsLostAtAnyCommand) {
   size_t survived = 0;
   for (int nth = 1; survived < 2; ++nth) {
     ASSERT_LT(nth, 100);
@@ -202,7 +202,7 @@ TEST_F(LevelZeroFaults, TheDeviceIsLostWithAnyCommand) {
   }
 }
 
-TEST_F(LevelZeroFaults, AKernelBeyondItsMemoryLosesTheDevice) {
+TEST_F(LevelZeroFaults, KernelBeyondItsMemoryLosesTheDevice) {
   expected = "kernel \"add\" of device 0 touches 4 bytes: no memory of its context\n";
   Double::get().configure("quiet");
   Life life({});
@@ -367,7 +367,7 @@ class Program {
   std::string words_;
 };
 
-TEST_F(LevelZeroFaults, RandomProgramsEndWithRightValuesOrErrors) {
+TEST_F(LevelZeroFaults, RandomProgramsGiveValuesOrErrors) {
   const bool full = std::getenv("CONSORT_FULL") && *std::getenv("CONSORT_FULL") == '1';
   const char *given = std::getenv("TEST_SEED");
   const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1, last = given ? first : full ? 10'000 : 80;

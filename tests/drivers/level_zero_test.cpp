@@ -13,7 +13,7 @@
 #include "support/folder.hpp"
 
 #if !defined(CONSORT_ZE_DOUBLE)
-TEST(LevelZero, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
+TEST(LevelZero, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no level_zero/ze_api.h"; }
 #else
 #include <consort/layouts.h>
 #include <level_zero/ze_api.h>
@@ -29,7 +29,7 @@ using Statuses = std::vector<consort_status>;
 
 // -- what there is ----------------------------------------------------------------------------------------------------
 
-TEST_F(LevelZero, OffersTwoDevicesOfTheirOwn) {
+TEST_F(LevelZero, OffersTwoDevices) {
   Machine m;
   EXPECT_EQ(m.ops->count(m.plugin.self()), 2u);
   ASSERT_EQ(m.own_spaces, 1u);
@@ -47,7 +47,7 @@ TEST_F(LevelZero, OffersTwoDevicesOfTheirOwn) {
   EXPECT_EQ(m.ops->open(m.plugin.self(), 2, 5, &other), CONSORT_E_INVAL);
 }
 
-TEST_F(LevelZero, SaysWhyThereIsNoDevice) {
+TEST_F(LevelZero, ExplainsWhyThereIsNoDevice) {
   PluginHost none("level_zero", {{"library", "/nowhere/libze.so"}});
   EXPECT_FALSE(none.ready());
   EXPECT_EQ(none.failure().rfind("level_zero: no device: /nowhere/libze.so cannot be opened", 0), 0u) << none.failure();
@@ -70,7 +70,7 @@ TEST_F(LevelZero, SaysWhyThereIsNoDevice) {
   says({}, "no device: 1 driver, and it has none");
 }
 
-TEST_F(LevelZero, TakesDevicesByNumber) {
+TEST_F(LevelZero, SelectsDevicesByNumber) {
   {
     Machine one(Params{{"devices", "1"}});
     EXPECT_EQ(one.ops->count(one.plugin.self()), 1u);
@@ -83,7 +83,7 @@ TEST_F(LevelZero, TakesDevicesByNumber) {
 }
 
 // The same under the loader that vendors' drivers stand under. It looks for them once, when it comes into the process.
-TEST_F(LevelZero, StandsUnderTheRealLoader) {
+TEST_F(LevelZero, WorksUnderTheRealLoader) {
   setenv("ZE_ENABLE_ALT_DRIVERS", CONSORT_ZE_DOUBLE, 1);
   if (!dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL)) GTEST_SKIP() << "libze1 is not installed";
   {
@@ -103,7 +103,7 @@ TEST_F(LevelZero, StandsUnderTheRealLoader) {
 
 // -- memory -----------------------------------------------------------------------------------------------------------
 
-TEST_F(LevelZero, MemoryEndsWhereTheLimitIs) {
+TEST_F(LevelZero, LimitsMemory) {
   Machine m(Params{{"limit", "1M"}});
   memory_ends_where_the_limit_is(m, 4 << 20);
   consort_addr b{};
@@ -116,7 +116,7 @@ TEST_F(LevelZero, MemoryEndsWhereTheLimitIs) {
   EXPECT_EQ(m.ops->alloc(m.dev, m.host(), 64, 64, 0, &b), CONSORT_E_INVAL) << "the host's ordinary memory is not its";
 }
 
-TEST_F(LevelZero, MemoryThatIsThereIsAttached) {
+TEST_F(LevelZero, AttachesMemory) {
   Machine m;
   const consort_addr a = m.alloc(4096);
   consort_addr local{};
@@ -141,7 +141,7 @@ TEST_F(LevelZero, MemoryThatIsThereIsAttached) {
   m.ops->free(m.dev, m.host(), pinned, 4096);
 }
 
-TEST_F(LevelZero, PinnedMemoryIsTheHosts) {
+TEST_F(LevelZero, AllocatesPinnedHostMemory) {
   for (const char *shared : {"false", "true"}) {
     Machine m(Params{{"shared", shared}});
     consort_addr a{};
@@ -161,7 +161,7 @@ TEST_F(LevelZero, PinnedMemoryIsTheHosts) {
 
 // -- kernels ----------------------------------------------------------------------------------------------------------
 
-TEST_F(LevelZero, KernelsTakeThePointerAndTheOffset) {
+TEST_F(LevelZero, KernelsTakePointerAndOffset) {
   Machine m;
   void *q = m.open_queue();
   const uint64_t scale = m.load("scale"), plain = m.load("plain");
@@ -189,7 +189,7 @@ TEST_F(LevelZero, KernelsTakeThePointerAndTheOffset) {
   EXPECT_EQ(m.run(q, {launch_of(plain, all, 0)}), (Statuses{0})) << "nothing to do is done";
 }
 
-TEST_F(LevelZero, KernelsHaveSharedMemoryAndStructs) {
+TEST_F(LevelZero, KernelsUseSharedMemoryAndStructs) {
   Machine m;
   void *q = m.open_queue();
   struct { int a; float b; } pair = {5, 2.f};
@@ -221,7 +221,7 @@ TEST_F(LevelZero, GridsHaveThreeDimensions) {
 }
 
 // What the double makes of a kernel is what a compiler makes of the same text.
-TEST_F(LevelZero, KernelsComputeAsInC) {
+TEST_F(LevelZero, KernelsAgreeWithC) {
   Machine m;
   void *q = m.open_queue();
   const uint64_t code = m.load("maths");
@@ -260,7 +260,7 @@ TEST_F(LevelZero, KernelsComputeAsInC) {
   }
 }
 
-TEST_F(LevelZero, TheCompilersWordsAreTold) {
+TEST_F(LevelZero, ReportsCompilerErrors) {
   Machine m;
   std::vector<uint32_t> broken(kKernels, kKernels + sizeof kKernels / 4);
   broken[5] = 0;  // an instruction without length
@@ -280,7 +280,7 @@ TEST_F(LevelZero, TheCompilersWordsAreTold) {
   m.load("", 0, "scale", "file", CONSORT_E_INVAL);
 }
 
-TEST_F(LevelZero, KernelsComeFromFilesAndAreKept) {
+TEST_F(LevelZero, LoadsAndCachesKernels) {
   const Folder folder("level_zero");
   std::ofstream(folder / "k.spv", std::ios::binary).write(reinterpret_cast<const char *>(kKernels), sizeof kKernels);
   const Params cached = {{"folders", "/nowhere:" + folder.path()}, {"cache", folder / "deep/er"}};
@@ -312,7 +312,7 @@ TEST_F(LevelZero, KernelsComeFromFilesAndAreKept) {
 
 // -- host functions and completion ------------------------------------------------------------------------------------
 
-TEST_F(LevelZero, FunctionsGetTheNativeList) {
+TEST_F(LevelZero, FunctionsReceiveTheNativeList) {
   Machine m;
   void *q = m.open_queue();
   const consort_addr a = m.alloc(64, CONSORT_AL_ZERO);
@@ -344,7 +344,7 @@ TEST_F(LevelZero, FunctionsGetTheNativeList) {
   EXPECT_EQ(m.run(q, {op_of(CONSORT_OP_MARK, 0), op_of(99, 0)}), (Statuses{0, CONSORT_E_UNSUPPORTED}));
 }
 
-TEST_F(LevelZero, SeveralAreInFlightAndNoMoreThanTheDepth) {
+TEST_F(LevelZero, LimitsOpsInFlightToTheDepth) {
   Machine m(Params{{"depth", "4"}});
   several_are_in_flight(m);
 }
@@ -365,12 +365,12 @@ TEST_F(LevelZero, LongChainsKeepTheirOrder) {
   EXPECT_EQ(got, want);
 }
 
-TEST_F(LevelZero, ArmWakesForWhateverIsOldest) {
+TEST_F(LevelZero, ArmWakesForTheOldestOp) {
   Machine m;
   arm_wakes_for_the_oldest(m, m.load("spin"), 20'000);
 }
 
-TEST_F(LevelZero, QueuesWaitForOneAnothersTickets) {
+TEST_F(LevelZero, QueuesWaitForEachOthersTickets) {
   Machine m(Params{{"units", "2"}});
   void *a = m.open_queue(11), *b = m.open_queue(12);
   EXPECT_TRUE(m.desc.flags & CONSORT_Q_WAITS);
@@ -400,7 +400,7 @@ TEST_F(LevelZero, QueuesWaitForOneAnothersTickets) {
 }
 
 // The device's clock runs at 12.5 MHz in 32 bits, and wraps while this goes on.
-TEST_F(LevelZero, TimesAreOnTheHostsClock) {
+TEST_F(LevelZero, TimesUseTheHostsClock) {
   Double::get().configure("latency_us=300");
   Machine m;
   void *q = m.open_queue();

@@ -5,7 +5,7 @@
 #include "drivers/opencl_machine.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
-TEST(OpenClCopies, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+TEST(OpenClCopies, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
 
 namespace consort_test {
@@ -21,12 +21,12 @@ TEST_F(OpenClCopies, CopiesBoxesOfEveryKind) {
   EXPECT_LT(m.run(m.queues[0], {m.to_device(more, {a.base, 4096}, 400)})[0], 0) << "beyond the buffer";
 }
 
-TEST_F(OpenClCopies, CopiesOnAQueueOfTheirOwnHaveNoOrder) {
+TEST_F(OpenClCopies, CopyQueuesAreUnordered) {
   Machine m;
   copies_without_order(m);
 }
 
-TEST_F(OpenClCopies, ACopyDoesNotWaitForOneThatWaits) {
+TEST_F(OpenClCopies, CopiesOvertakeWaitingOnes) {
   Machine m;
   void *unit = m.open_queue(11), *copies = m.open_queue(12, CONSORT_NONE);
   const uint64_t slow = m.load("__kernel void slow(__global int *x, int n) { int s = 0; for (int i = 0; i < n; ++i) s = s * 3 + x[1]; x[0] = s; }", "slow");
@@ -51,7 +51,7 @@ TEST_F(OpenClCopies, ACopyDoesNotWaitForOneThatWaits) {
   EXPECT_TRUE(overtook);
 }
 
-TEST_F(OpenClCopies, WhoSleepsForCopiesWithoutOrderIsWokenByEach) {
+TEST_F(OpenClCopies, EachUnorderedCopyWakesTheSleeper) {
   Machine m;
   void *q = m.open_queue(2, CONSORT_NONE);
   const int fd = m.ops->event_fd(q);
@@ -65,7 +65,7 @@ TEST_F(OpenClCopies, WhoSleepsForCopiesWithoutOrderIsWokenByEach) {
   }
 }
 
-TEST_F(OpenClCopies, CopiesKeepTheirOrderWhereThatIsWanted) {
+TEST_F(OpenClCopies, SettingKeepsCopiesInOrder) {
   Machine m(Params{{"any_order", "false"}});
   void *q = m.open_queue(2, CONSORT_NONE);
   EXPECT_TRUE(m.desc.flags & CONSORT_Q_IN_ORDER);

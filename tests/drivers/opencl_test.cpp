@@ -18,7 +18,7 @@
 #include "support/folder.hpp"
 
 #if !defined(CONSORT_HAS_OPENCL)
-TEST(OpenCl, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+TEST(OpenCl, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -35,7 +35,7 @@ constexpr char kScale[] =
 
 // -- what there is ----------------------------------------------------------------------------------------------------
 
-TEST_F(OpenCl, OffersTwoDevicesOfTheirOwn) {
+TEST_F(OpenCl, OffersTwoDevices) {
   Machine m;
   EXPECT_EQ(m.ops->count(m.plugin.self()), 2u);
   ASSERT_EQ(m.own_spaces, 1u);
@@ -61,7 +61,7 @@ TEST_F(OpenCl, OffersTwoDevicesOfTheirOwn) {
   EXPECT_EQ(m.ops->open(m.plugin.self(), 2, 5, &other), CONSORT_E_INVAL);
 }
 
-TEST_F(OpenCl, SaysWhyThereIsNoDevice) {
+TEST_F(OpenCl, ExplainsWhyThereIsNoDevice) {
   PluginHost none("opencl", {{"library", "/nowhere/libOpenCL.so"}});
   EXPECT_FALSE(none.ready());
   EXPECT_EQ(none.failure().rfind("opencl: no device: /nowhere/libOpenCL.so cannot be opened", 0), 0u) << none.failure();
@@ -84,7 +84,7 @@ TEST_F(OpenCl, SaysWhyThereIsNoDevice) {
   EXPECT_NE(types.failure().find("toaster"), std::string::npos) << types.failure();
 }
 
-TEST_F(OpenCl, TakesDevicesByNumber) {
+TEST_F(OpenCl, SelectsDevicesByNumber) {
   Machine one(Params{{"devices", "1"}});
   EXPECT_EQ(one.ops->count(one.plugin.self()), 1u);
   Machine named(Params{{"devices", "-"}, {"types", "gpu"}, {"units", "3"}, {"depth", "5"}, {"limit", "64M"}});
@@ -94,7 +94,7 @@ TEST_F(OpenCl, TakesDevicesByNumber) {
   EXPECT_EQ(named.spaces[0].capacity, 64u << 20);
 }
 
-TEST_F(OpenCl, ANumberIsThatDeviceAndNoOther) {  // INI-11
+TEST_F(OpenCl, NumberSelectsExactlyThatDevice) {  // INI-11
   const auto device_of = [](const char *devices) {
     Machine m(Params{{"devices", devices}});
     EXPECT_EQ(m.ops->count(m.plugin.self()), 1u) << devices;
@@ -118,7 +118,7 @@ TEST_F(OpenCl, ANumberIsThatDeviceAndNoOther) {  // INI-11
 
 // -- memory -----------------------------------------------------------------------------------------------------------
 
-TEST_F(OpenCl, MemoryEndsWhereTheLimitIs) {
+TEST_F(OpenCl, LimitsMemory) {
   Machine m(Params{{"limit", "1M"}});
   memory_ends_where_the_limit_is(m, 1 << 20);
   consort_addr b{};
@@ -126,7 +126,7 @@ TEST_F(OpenCl, MemoryEndsWhereTheLimitIs) {
 }
 
 // Whole programs attach buffers of other contexts, and sub-buffers: tests/api/opencl_test.cpp.
-TEST_F(OpenCl, BuffersAreAttached) {
+TEST_F(OpenCl, AttachesBuffers) {
   Machine m;
   const consort_addr a = m.alloc(4096);
   consort_addr local{};
@@ -139,7 +139,7 @@ TEST_F(OpenCl, BuffersAreAttached) {
   EXPECT_NE(m.plugin.failure().find("no buffer"), std::string::npos) << m.plugin.failure();
 }
 
-TEST_F(OpenCl, PinnedMemoryIsTheHosts) {
+TEST_F(OpenCl, AllocatesPinnedHostMemory) {
   Machine m;
   consort_addr a{};
   ASSERT_EQ(m.ops->alloc(m.dev, m.host(), 4096, 64, CONSORT_AL_PINNED | CONSORT_AL_ZERO, &a), CONSORT_OK) << m.plugin.failure();
@@ -157,7 +157,7 @@ TEST_F(OpenCl, PinnedMemoryIsTheHosts) {
 
 // -- kernels ----------------------------------------------------------------------------------------------------------
 
-TEST_F(OpenCl, KernelsTakeTheBufferAndTheOffset) {
+TEST_F(OpenCl, KernelsTakeBufferAndOffset) {
   Machine m;
   void *q = m.open_queue();
   const uint64_t scale = m.load(kScale, "scale"), plain = m.load(kScale, "plain");
@@ -181,7 +181,7 @@ TEST_F(OpenCl, KernelsTakeTheBufferAndTheOffset) {
   EXPECT_EQ(m.run(q, {launch_of(plain, all, 1, 1 << 20)}), (std::vector<consort_status>{CONSORT_E_INVAL}));
 }
 
-TEST_F(OpenCl, KernelsHaveSharedMemoryAndStructs) {
+TEST_F(OpenCl, KernelsUseSharedMemoryAndStructs) {
   Machine m;
   void *q = m.open_queue();
   const uint64_t code = m.load(
@@ -200,7 +200,7 @@ TEST_F(OpenCl, KernelsHaveSharedMemoryAndStructs) {
   for (int g : got) EXPECT_EQ(g, 28 + 8 * 5 + 2);
 }
 
-TEST_F(OpenCl, TheCompilersWordsAreTold) {
+TEST_F(OpenCl, ReportsCompilerErrors) {
   Machine m;
   m.load("__kernel void broken(__global float *x) { x[0] = undeclared_thing; }", "broken", "cl", CONSORT_E_INVAL);
   EXPECT_NE(m.plugin.failure().find("undeclared_thing"), std::string::npos) << m.plugin.failure();
@@ -214,7 +214,7 @@ TEST_F(OpenCl, TheCompilersWordsAreTold) {
   m.load("nonsense", "scale", "spirv", CONSORT_E_UNSUPPORTED);
 }
 
-TEST_F(OpenCl, KernelsComeFromFiles) {
+TEST_F(OpenCl, LoadsKernelsFromFiles) {
   const Folder folder("opencl");
   std::ofstream(folder / "factor.h") << "#define FACTOR 3\n";
   std::ofstream(folder / "k.cl") << "#include \"factor.h\"\n__kernel void k(__global int *x) { x[get_global_id(0)] *= FACTOR; }\n";
@@ -231,7 +231,7 @@ TEST_F(OpenCl, KernelsComeFromFiles) {
   EXPECT_EQ(v[3], 12);
 }
 
-TEST_F(OpenCl, BuiltKernelsAreKept) {
+TEST_F(OpenCl, CachesBuiltKernels) {
   const Folder folder("opencl");
   const Params cached = {{"cache", folder / "deep/er"}};
   int v[2] = {2, 3};
@@ -264,7 +264,7 @@ TEST_F(OpenCl, BuiltKernelsAreKept) {
 
 // -- host functions and completion ------------------------------------------------------------------------------------
 
-TEST_F(OpenCl, FunctionsGetTheNativeQueue) {
+TEST_F(OpenCl, FunctionsReceiveTheNativeQueue) {
   Machine m;
   void *q = m.open_queue();
   const consort_addr a = m.alloc(64, CONSORT_AL_ZERO);
@@ -300,17 +300,17 @@ TEST_F(OpenCl, FunctionsGetTheNativeQueue) {
   EXPECT_EQ(m.run(q, {op_of(CONSORT_OP_MARK, 0), op_of(99, 0)}), (std::vector<consort_status>{0, CONSORT_E_UNSUPPORTED}));
 }
 
-TEST_F(OpenCl, SeveralAreInFlightAndNoMoreThanTheDepth) {
+TEST_F(OpenCl, LimitsOpsInFlightToTheDepth) {
   Machine m(Params{{"depth", "4"}});
   several_are_in_flight(m);
 }
 
-TEST_F(OpenCl, ArmWakesForWhateverIsOldest) {
+TEST_F(OpenCl, ArmWakesForTheOldestOp) {
   Machine m;
   arm_wakes_for_the_oldest(m, m.load("__kernel void spin(__global int *x, int n) { int s = x[0]; for (int i = 0; i < n; ++i) s = s * 3 + i; x[0] = s; }", "spin"), 3'000'000);
 }
 
-TEST_F(OpenCl, QueuesWaitForOneAnothersTickets) {
+TEST_F(OpenCl, QueuesWaitForEachOthersTickets) {
   Machine m(Params{{"units", "2"}});
   void *a = m.open_queue(11), *b = m.open_queue(12);
   EXPECT_TRUE(m.desc.flags & CONSORT_Q_WAITS);
@@ -340,7 +340,7 @@ TEST_F(OpenCl, QueuesWaitForOneAnothersTickets) {
   }
 }
 
-TEST_F(OpenCl, TimesAreOnTheHostsClock) {
+TEST_F(OpenCl, TimesUseTheHostsClock) {
   Machine m;
   void *q = m.open_queue();
   std::vector<unsigned char> v(8 << 20);

@@ -8,7 +8,7 @@ namespace {
 
 // -- what goes wrong --------------------------------------------------------------------------------------------------
 
-TEST(SimFaults, TheNthAllocationCopyKernel) {
+TEST(SimFaults, FailsTheNthAllocationCopyOrKernel) {
   Machine m(Params{{"devices", "2"}, {"depth", "8"}, {"faults", "oom@3,copy@2/1,kernel@2/0"}});
   consort_addr a[2]{};
   for (uint32_t d = 0; d < 2; ++d) {
@@ -35,7 +35,7 @@ TEST(SimFaults, TheNthAllocationCopyKernel) {
   EXPECT_EQ(runs, 5) << "a kernel that goes wrong has not run";
 }
 
-TEST(SimFaults, ByChanceFromTheSeed) {
+TEST(SimFaults, SameSeedFailsTheSameOps) {
   const auto pattern = [](const std::string &seed) {
     Machine m(Params{{"faults", "kernel%0.2"}, {"seed", seed}, {"devices", "2"}});
     void *a = m.open_queue(0), *b = m.open_queue(1);
@@ -62,7 +62,7 @@ void expect_lost(Machine &m, const std::vector<consort_done> &done, size_t from)
   EXPECT_EQ(events[0].object, Machine::kToken);
 }
 
-TEST(SimFaults, TheDeviceIsLostOnceAndForAll) {
+TEST(SimFaults, LostDeviceStaysLost) {
   Machine m(Params{{"devices", "2"}, {"depth", "16"}, {"faults", "lost@5/0"}, {"peer", "10G"}});
   void *q = m.open_queue(0), *idle = m.open_queue(0, CONSORT_NONE), *other = m.open_queue(1);
   const consort_addr a = m.alloc(64), b = m.alloc(64, 1);
@@ -97,7 +97,7 @@ TEST(SimFaults, TheDeviceIsLostOnceAndForAll) {
 }
 
 // It goes while a function runs: that op comes back when the function does, those behind it after it.
-TEST(SimFaults, TheDeviceIsLostAtATime) {
+TEST(SimFaults, DeviceIsLostAtATime) {
   Machine m(Params{{"faults", "lost@30ms"}, {"units", "2"}});
   void *q = m.open_queue(0, 0), *copies = m.open_queue(0, CONSORT_NONE);
   std::atomic<bool> inside{false};
@@ -117,13 +117,13 @@ TEST(SimFaults, TheDeviceIsLostAtATime) {
   expect_lost(m, done, 0);
 }
 
-TEST(SimFaults, LostWithNothingInFlight) {
+TEST(SimFaults, DeviceIsLostWhileIdle) {
   Machine m(Params{{"faults", "lost@5ms"}});
   m.open_queue();
   EXPECT_EQ(m.plugin.awaited_events().size(), 1u) << "nobody had to ask";
 }
 
-TEST(SimFaults, ASlowDevice) {
+TEST(SimFaults, SlowsADevice) {
   Virtual m(Params{{"devices", "2"}, {"bandwidth", "1G"}, {"latency", "10us"}, {"usual", "50us"}, {"faults", "slow@8/1"}});
   Body body([] { return CONSORT_OK; });
   std::vector<char> buffer(1'000'000);

@@ -8,7 +8,7 @@ namespace {
 
 // -- memory -----------------------------------------------------------------------------------------------------------
 
-TEST(Sim, MemoryEndsAtItsCapacity) {
+TEST(Sim, LimitsMemory) {
   Machine m(Params{{"memory", "1M"}});
   void *d = m.devices[0];
   std::vector<consort_addr> all;
@@ -32,7 +32,7 @@ TEST(Sim, MemoryEndsAtItsCapacity) {
   EXPECT_NE(m.plugin.log().find("was never allocated"), std::string::npos) << m.plugin.log();
 }
 
-TEST(Sim, PinnedMemoryIsTheHosts) {
+TEST(Sim, AllocatesPinnedHostMemory) {
   Machine m;
   consort_addr a{};
   ASSERT_EQ(m.ops->alloc(m.devices[0], m.host_space, 4096, 64, CONSORT_AL_PINNED | CONSORT_AL_ZERO, &a), CONSORT_OK) << m.plugin.failure();
@@ -45,7 +45,7 @@ TEST(Sim, PinnedMemoryIsTheHosts) {
 }
 
 // Memory that the application says the device has: copies reach it, and no further; it is none of the driver's.
-TEST(Sim, MemoryOfTheApplicationsIsAttached) {
+TEST(Sim, AttachesMemoryOfTheApplication) {
   Machine m(Params{{"memory", "64K"}});
   void *q = m.open_queue();
   std::vector<char> lent(128 << 10, 1), buffer(64, 7);
@@ -68,7 +68,7 @@ TEST(Sim, MemoryOfTheApplicationsIsAttached) {
   m.ops->detach(m.devices[0], m.space(0), local);
 }
 
-TEST(Sim, WhatIsFreedWhileACopyUsesItIsNamed) {
+TEST(Sim, ReportsMemoryFreedDuringACopy) {
   Machine m(Params{{"latency", "1ms"}});
   void *q = m.open_queue();
   const consort_addr a = m.alloc(64), b = m.alloc(64);
@@ -83,7 +83,7 @@ TEST(Sim, WhatIsFreedWhileACopyUsesItIsNamed) {
   m.collect(q, 1);
 }
 
-TEST(Sim, WhatNobodyFreedIsNamed) {
+TEST(Sim, ReportsLeakedBlocks) {
   Machine m;
   consort_addr a{};
   ASSERT_EQ(m.ops->alloc(m.devices[0], m.space(0), 1000, 0, 0, &a), CONSORT_OK);
@@ -147,7 +147,7 @@ TEST(Sim, CopiesBoxesLikeMemcpy) {
   EXPECT_EQ(tried, 150);
 }
 
-TEST(Sim, WhatGoesBeyondABlockIsRefused) {
+TEST(Sim, RefusesCopiesBeyondABlock) {
   Machine m;
   void *q = m.open_queue();
   const consort_addr a = m.alloc(4096);

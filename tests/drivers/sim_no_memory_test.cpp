@@ -27,7 +27,7 @@ struct Nothing {
   ~Nothing() { none = false; }
 };
 
-TEST(SimNoMemory, WhatWasHandedOverEnds) {
+TEST(SimNoMemory, AcceptedOpsEnd) {
   Machine m(Params{{"depth", "8"}, {"faults", "kernel@2"}});
   char v[64] = "right", w[64] = "";
   const consort_addr a = m.alloc(sizeof v);
@@ -51,7 +51,7 @@ TEST(SimNoMemory, WhatWasHandedOverEnds) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(SimNoMemory, WhatCannotBeTakenIsLeft) {
+TEST(SimNoMemory, RefusesOpsItCannotQueue) {
   Machine m(Params{{"depth", "8"}});
   int runs = 0;
   Body body([&] { ++runs; return CONSORT_OK; });
@@ -66,7 +66,7 @@ TEST(SimNoMemory, WhatCannotBeTakenIsLeft) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(SimNoMemory, ADeviceIsLost) {
+TEST(SimNoMemory, DeviceIsLost) {
   Machine m(Params{{"devices", "2"}, {"depth", "8"}, {"faults", "lost@2/0"}});
   Body body([] { return CONSORT_OK; });
   void *q = m.open_queue();

@@ -24,7 +24,7 @@ constexpr char kTwoDevices[] =
     "[[route]]\nfrom = \"host\"\nto = \"b\"\nwires = \"Host\"\nlatency = \"5us\"\n"
     "[[route]]\nfrom = \"a\"\nto = \"b\"\nwires = \"ab, Host, Host\"\n";
 
-TEST(SimPlatform, ARouteSharesAllItsWires) {
+TEST(SimPlatform, RoutesShareTheirWires) {
   TextFile f(kTwoDevices);
   Virtual m(Params{{"machine", f.path}});
   const consort_link_desc &there = m.links.at({m.host_space, m.space(0)}), &across = m.links.at({m.space(0), m.space(1)});
@@ -56,7 +56,7 @@ TEST(SimPlatform, ARouteSharesAllItsWires) {
 }
 
 // What holds copies up is where most of them meet, though the way into each device is a little narrower.
-TEST(SimPlatform, TheBusIsWhatLeavesLeastToEach) {
+TEST(SimPlatform, BusIsTheTightestSharedWire) {
   std::string text;
   for (const char *name : {"a", "b", "c"}) {
     text += std::string("[[device]]\nname = \"") + name + "\"\nclass = \"cuda\"\nmemory = \"64M\"\n";
@@ -99,7 +99,7 @@ struct Asked {
   }
 };
 
-TEST(SimPlatform, KernelsTakeTheTimeOfTheirSize) {
+TEST(SimPlatform, KernelTimesFollowSize) {
   TextFile f(kKernels);
   Asked a(Params{{"machine", f.path}});
   EXPECT_EQ(a.us(1, "gemm", 1000), 10);
@@ -119,7 +119,7 @@ TEST(SimPlatform, KernelsTakeTheTimeOfTheirSize) {
   EXPECT_EQ(second.us(1, "any", 512), 5) << "tables without a set are in each";
 }
 
-TEST(SimPlatform, AnOpIsChargedByItsBytes) {
+TEST(SimPlatform, ChargesOpsByBytes) {
   TextFile f(kKernels);
   Virtual m(Params{{"machine", f.path}});
   void *q = m.open_queue(1, 0);
@@ -133,7 +133,7 @@ TEST(SimPlatform, AnOpIsChargedByItsBytes) {
 
 // -- what the host does -----------------------------------------------------------------------------------------------
 
-TEST(SimPlatform, TheHostsWorkOverlapsWithTheDevices) {
+TEST(SimPlatform, HostOverheadOverlapsWithTheDevice) {
   TextFile f(std::string(kKernels) +
          "[overheads]\nlaunch = \"10us\"\ncopy = \"20us\"\ntask = \"1us\"\nfetch = \"2us\"\nalloc = \"100us\"\nsubmit = \"3us\"\n");
   Virtual m(Params{{"machine", f.path}, {"latency", "0"}, {"bandwidth", "1G"}});
@@ -165,7 +165,7 @@ TEST(SimPlatform, TheHostsWorkOverlapsWithTheDevices) {
   EXPECT_NEAR(us_after(done[copies][1], 2 * kStart), 100 + 40 + 1, 0.1) << "one core queues both";
 }
 
-TEST(SimPlatform, NoMemoryIsTouched) {
+TEST(SimPlatform, TouchesNoMemoryWithoutMoves) {
   Virtual m(Params{{"move", "false"}, {"memory", "1G"}});
   const size_t bytes = 64 << 20;
   void *home = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -182,7 +182,7 @@ TEST(SimPlatform, NoMemoryIsTouched) {
   munmap(home, bytes);
 }
 
-TEST(SimPlatform, WhatIsWrongIsNamed) {
+TEST(SimPlatform, RefusesBadFiles) {
   const std::string device = "[[device]]\nname = \"g\"\nclass = \"cuda\"\nmemory = \"1G\"\n", wire = "[[wire]]\nname = \"w\"\nbandwidth = \"1G\"\n";
   const struct { std::string text, says; } cases[] = {
       {"[[kernel]]\nset = \"s\"\n1000 = \"1us\"\n", "a kernel needs a codelet"},

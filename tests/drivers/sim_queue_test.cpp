@@ -8,7 +8,7 @@ namespace {
 
 // -- queues -----------------------------------------------------------------------------------------------------------
 
-TEST(Sim, AQueueKeepsItsOrderAndItsDepth) {
+TEST(Sim, QueuesKeepOrderAndDepth) {
   Machine m(Params{{"depth", "16"}});
   void *q = m.open_queue();
   std::vector<int> order;
@@ -62,7 +62,7 @@ TEST(Sim, QueuesWaitForEachOthersTickets) {
   }
 }
 
-TEST(Sim, TheFdWakesWhoeverArmedIt) {
+TEST(Sim, FdWakesArmedSleepers) {
   Machine m(Params{{"latency", "3ms"}});
   void *q = m.open_queue();
   const consort_addr a = m.alloc(64);

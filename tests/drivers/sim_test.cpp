@@ -8,7 +8,7 @@ namespace {
 
 // -- what there is ----------------------------------------------------------------------------------------------------
 
-TEST(Sim, OffersWhatItIsTold) {
+TEST(Sim, OffersTheConfiguredMachine) {
   Machine m(Params{{"devices", "2"}, {"class", "cuda"}, {"units", "3"}, {"depth", "5"}, {"memory", "64M"}, {"bandwidth", "8G"}, {"latency", "3us"}});
   ASSERT_EQ(m.devices.size(), 2u);
   EXPECT_STREQ(m.spaces[0].name, "sim0:ram");
@@ -35,7 +35,7 @@ TEST(Sim, OffersWhatItIsTold) {
   EXPECT_FALSE(m.desc.flags & CONSORT_Q_IN_ORDER) << "copies overtake each other";
 }
 
-TEST(Sim, UnitsMayRunTheirOwnClassesFunctions) {
+TEST(Sim, UnitsMayRunFunctionsOfTheirClass) {
   Machine m(Params{{"runs", ""}});
   EXPECT_EQ(m.units[0][0].runs, nullptr);
   EXPECT_EQ(m.units[0][0].flags, 0u);
@@ -44,7 +44,7 @@ TEST(Sim, UnitsMayRunTheirOwnClassesFunctions) {
 }
 
 // A host that knows a shorter description gets no more than that.
-TEST(Sim, AnOlderHostIsServed) {
+TEST(Sim, ServesOlderHosts) {
   Machine m;
   struct { consort_unit_desc u; uint64_t guard; } old{};
   std::memset(&old, 0xab, sizeof old);
@@ -54,7 +54,7 @@ TEST(Sim, AnOlderHostIsServed) {
   EXPECT_EQ(reinterpret_cast<uint64_t>(old.u.runs), 0xababababababababu);
 }
 
-TEST(Sim, AFileDescribesAMachine) {
+TEST(Sim, ReadsAMachineFile) {
   TextFile f(R"(
 # two unlike cards on one bus, a fast way between them
 [[bus]]
@@ -97,7 +97,7 @@ both = false
   EXPECT_EQ(m.links.at({m.space(1), m.host_space}).bytes_per_s, 12'000'000'000u) << "the way back is as before";
 }
 
-TEST(Sim, SaysWhatItCannotRead) {
+TEST(Sim, RefusesBadSettings) {
   const auto refuses = [](Params p, const std::string &words) {
     PluginHost h("sim", p);
     EXPECT_FALSE(h.ready());
@@ -133,7 +133,7 @@ TEST(Sim, SaysWhatItCannotRead) {
 
 // -- life -------------------------------------------------------------------------------------------------------------
 
-TEST(Sim, IsQuietWhenItsQueuesAreClosed) {
+TEST(Sim, QuiescesWhenQueuesAreClosed) {
   Machine m;
   const auto *p = m.plugin.plugin();
   EXPECT_EQ(p->quiesce(m.plugin.self(), 0), CONSORT_OK);
@@ -144,7 +144,7 @@ TEST(Sim, IsQuietWhenItsQueuesAreClosed) {
   EXPECT_EQ(m.plugin.log(), "");
 }
 
-TEST(Sim, ComesAndGoes) {
+TEST(Sim, OpensAndClosesRepeatedly) {
   for (int i = 0; i < 50; ++i) {
     Machine m(Params{{"devices", "2"}});
     void *q = m.open_queue(i % 2);
@@ -156,7 +156,7 @@ TEST(Sim, ComesAndGoes) {
 }
 
 // Two threads on two devices, others' polls in between: for the sanitizers.
-TEST(Sim, ManyThreadsAtOnce) {
+TEST(Sim, ServesManyThreads) {
   Machine m(Params{{"devices", "2"}, {"latency", "20us"}, {"bus", "4G"}, {"memory", "64M"}});
   std::vector<std::thread> threads;
   std::vector<std::pair<void *, uint32_t>> queues;

@@ -26,7 +26,7 @@ double best_bandwidth(Machine &m, void *q, const std::vector<consort_op> &list, 
   return best;
 }
 
-TEST(Sim, BandwidthIsAsConfigured) {
+TEST(Sim, CopiesTakeTheConfiguredBandwidth) {
   for (const auto &[text, rate] : {std::pair{"500M", 5e8}, {"1500M", 1.5e9}}) {
     Machine m(Params{{"bandwidth", text}, {"latency", "5us"}});
     void *q = m.open_queue();
@@ -46,7 +46,7 @@ TEST(Sim, BandwidthIsAsConfigured) {
   }
 }
 
-TEST(Sim, LatencyIsPaidByEachCopy) {
+TEST(Sim, EachCopyPaysLatency) {
   Machine m(Params{{"latency", "400us"}});
   void *q = m.open_queue();
   const consort_addr a = m.alloc(64);
@@ -66,7 +66,7 @@ TEST(Sim, LatencyIsPaidByEachCopy) {
   EXPECT_TRUE(!kTimely || least < 2 * 400e-6) << least << ": at the same time";
 }
 
-TEST(SimTimes, AreToldWithoutNoiseOrSlowness) {
+TEST(SimTimes, ReportTimesWithoutNoise) {
   Virtual m(Params{{"times", "gemm=200us"}, {"rate", "1G"}, {"delay", "3us"}, {"speed", "0.5"}, {"noise", "0.5"}, {"faults", "slow@4"}});
   const auto get = m.plugin.plugin()->get;
   ASSERT_NE(get, nullptr);
@@ -126,7 +126,7 @@ TEST(SimVirtual, SharesLinksFairly) {
   }
 }
 
-TEST(Sim, KernelsTakeTheirTimeAndTheFactor) {
+TEST(Sim, KernelsTakeTheirTimeByTheFactor) {
   Machine m(Params{{"speed", "0.25"}, {"delay", "1ms"}});
   void *q = m.open_queue();
   Body busy([] {
@@ -158,7 +158,7 @@ TEST(Sim, KernelsTakeTheirTimeAndTheFactor) {
 
 // -- virtual time -----------------------------------------------------------------------------------------------------
 
-TEST(SimVirtual, TimeIsTheModels) {
+TEST(SimVirtual, TimesFollowTheModel) {
   Virtual m(Params{{"bandwidth", "2G"}, {"depth", "16"}, {"latency", "7us"}, {"times", "k=250us"}, {"rate", "1G"}, {"delay", "3us"}, {"speed", "2"}, {"inner", "100G"}});
   EXPECT_EQ(m.plugin.plugin()->flags & CONSORT_PF_VIRTUAL, uint32_t{CONSORT_PF_VIRTUAL});
   EXPECT_EQ(m.units[0][0].flags, uint32_t{CONSORT_UNIT_SIMULATED});
@@ -189,7 +189,7 @@ TEST(SimVirtual, TimeIsTheModels) {
   EXPECT_EQ(*static_cast<char *>(consort_ptr(a)), 7);
 }
 
-TEST(SimVirtual, KernelsNeedNotRun) {
+TEST(SimVirtual, MayRunNoKernels) {
   Virtual m(Params{{"execute", "false"}, {"usual", "1ms"}});
   void *q = m.open_queue();
   Body body([]() -> consort_status { ADD_FAILURE() << "called"; return CONSORT_OK; });
@@ -198,7 +198,7 @@ TEST(SimVirtual, KernelsNeedNotRun) {
   EXPECT_EQ(m.play()[q][0].t1, 2'000'000u);
 }
 
-TEST(SimVirtual, AHostOfItsOwn) {
+TEST(SimVirtual, OffersASimulatedHost) {
   Params p = Virtual::with({{"cores", "3"}, {"devices", "2"}, {"host_memory", "2G"}});
   Machine m(p, false);
   ASSERT_EQ(m.devices.size(), 3u);
@@ -254,7 +254,7 @@ std::string random_run(uint64_t seed, const std::string &trace) {
   return order.str();
 }
 
-TEST(SimVirtual, TheSameSeedTheSameTrace) {
+TEST(SimVirtual, SameSeedGivesTheSameTrace) {
   const auto read = [](const std::string &path) {
     std::ifstream in(path);
     std::stringstream s;

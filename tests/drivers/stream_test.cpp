@@ -48,7 +48,7 @@ struct Note {
   }
 };
 
-TEST(Stream, HomeIsWhereItIsTold) {
+TEST(Stream, SpaceFollowsTheSetting) {
   DriverHarness host("stream", {{"units", "2"}}, CONSORT_TEST_PLUGIN_DIR, {ram()});
   EXPECT_EQ(host.own_spaces, 0u);
   ASSERT_EQ(host.units.size(), 2u);
@@ -66,7 +66,7 @@ TEST(Stream, HomeIsWhereItIsTold) {
   EXPECT_FALSE(apart.link(1, 0).flags & CONSORT_LK_LOADSTORE);
 }
 
-TEST(Stream, RunsInOrderWithoutTheHost) {
+TEST(Stream, RunsInOrderWithoutHostCalls) {
   Counted counted;
   DriverHarness d("stream", counted.with({{"latency_ns", "1000000"}, {"depth", "16"}}), CONSORT_TEST_PLUGIN_DIR,
                   {ram()});
@@ -159,7 +159,7 @@ TEST(Stream, EnqueuedWorkRunsOnTheStream) {
   EXPECT_NE(state.ran, std::this_thread::get_id());
 }
 
-TEST(Stream, TheFdWakesWhoeverArmedIt) {
+TEST(Stream, FdWakesArmedSleepers) {
   DriverHarness d("stream", {{"latency_ns", "3000000"}}, CONSORT_TEST_PLUGIN_DIR, {ram()});
   void *q = d.open_queue();
   pollfd fd{d.ops->event_fd(q), POLLIN, 0};
@@ -174,7 +174,7 @@ TEST(Stream, TheFdWakesWhoeverArmedIt) {
   }
 }
 
-TEST(Stream, AnOpFails) {
+TEST(Stream, FailsTheNthOp) {
   DriverHarness d("stream", {{"fail_op", "2"}}, CONSORT_TEST_PLUGIN_DIR, {ram()});
   void *q = d.open_queue();
   const std::vector<consort_op> ops(3, op_of(CONSORT_OP_MARK, 0));
@@ -185,7 +185,7 @@ TEST(Stream, AnOpFails) {
   EXPECT_EQ(done[2].status, CONSORT_OK);
 }
 
-TEST(Stream, TheDeviceIsLostOnceAndForAll) {
+TEST(Stream, LostDeviceStaysLost) {
   DriverHarness d("stream", {{"lost_after", "3"}, {"latency_ns", "200000"}}, CONSORT_TEST_PLUGIN_DIR, {ram()});
   void *a = d.open_queue(1), *b = d.open_queue(2);
   std::vector<consort_op> ops;

@@ -58,7 +58,7 @@ struct GpuCapture : GpuTest {
 };
 
 // x *= 2; y += 3 x; z = 7.0 everywhere; w = y
-TEST_P(GpuCapture, OpsRunAtEachLaunchAndNotBefore) {
+TEST_P(GpuCapture, OpsRunAtEachLaunchOnly) {
   Capturing m;
   ASSERT_TRUE(m.ext);
   EXPECT_EQ(m.plugin.plugin()->get(m.plugin.self(), "consort.capture/99"), nullptr);
@@ -96,7 +96,7 @@ TEST_P(GpuCapture, OpsRunAtEachLaunchAndNotBefore) {
 }
 
 // Launches among plain ops, several in flight, another queue behind a launch's ticket: order and depth are the queue's.
-TEST_P(GpuCapture, ALaunchIsAnOpOfTheQueue) {
+TEST_P(GpuCapture, LaunchIsAnOpOfTheQueue) {
   Capturing m(Params{{"units", "2"}, {"depth", "4"}});
   void *q = m.open_queue(11), *other = m.open_queue(12, 1);
   const consort_addr x = m.alloc(kN * 4);
@@ -133,7 +133,7 @@ TEST_P(GpuCapture, ALaunchIsAnOpOfTheQueue) {
   EXPECT_EQ(m.read(q, x)[3], 4.f * 5.f * 4.f * 5.f);
 }
 
-TEST_P(GpuCapture, ArgumentsAreChangedBetweenLaunches) {
+TEST_P(GpuCapture, ArgumentsMayChangeBetweenLaunches) {
   Capturing m;
   void *q = m.open_queue();
   const consort_addr x = m.alloc(kN * 4), y = m.alloc(kN * 4);
@@ -170,7 +170,7 @@ TEST_P(GpuCapture, ArgumentsAreChangedBetweenLaunches) {
   EXPECT_EQ(m.read(q, y)[9], 100.f);
 }
 
-TEST_P(GpuCapture, WhatCannotBeCapturedIsNamedAndAllGoesOn) {
+TEST_P(GpuCapture, UncapturableOpsAreNamed) {
   Capturing m(Params{{"units", "2"}});
   void *q = m.open_queue(1), *copies = m.open_queue(2, CONSORT_NONE);
   const consort_addr x = m.alloc(kN * 4);
@@ -214,7 +214,7 @@ TEST_P(GpuCapture, WhatCannotBeCapturedIsNamedAndAllGoesOn) {
 }
 
 // Calls of the library that fail: no graph, a launch that ends alone, an op that takes the device with it.
-TEST_P(GpuCapture, ErrorsOfTheLibraryAreTold) {
+TEST_P(GpuCapture, ReportsLibraryErrors) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   const bool cuda = GetParam().driver == std::string("cuda");

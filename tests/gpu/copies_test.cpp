@@ -11,11 +11,11 @@ namespace {
 
 using GpuCopies = GpuTest;
 
-TEST_P(GpuCopies, BoxesOfEveryKind) {
+TEST_P(GpuCopies, CopiesBoxesOfEveryKind) {
   Gpu m;
   copies_boxes_of_every_kind(m);
 }
-TEST_P(GpuCopies, WithoutOrder) {
+TEST_P(GpuCopies, CopiesWithoutOrder) {
   Gpu m;
   copies_without_order(m);
 }
@@ -61,7 +61,7 @@ struct Neighbour {
   std::vector<std::pair<consort_addr, uint64_t>> blocks;
 };
 
-TEST_P(GpuCopies, PeersCopyStraightAcross) {
+TEST_P(GpuCopies, PeersCopyDirectly) {
   CONSORT_NEEDS_DOUBLE;
   Gpu m;
   Neighbour n(m);
@@ -80,7 +80,7 @@ TEST_P(GpuCopies, PeersCopyStraightAcross) {
   for (size_t i = 0; i < 2048; ++i) ASSERT_EQ(out[i], in[i / 16 * 32 + i % 16]) << i;
 }
 
-TEST_P(GpuCopies, ThereIsNoPathWherePeersDoNotReach) {
+TEST_P(GpuCopies, DevicesWithoutPeerAccessHaveNoLink) {
   CONSORT_NEEDS_DOUBLE;
   Double(GetParam()).set("devices=2,memory=64M,peer=none");
   {
@@ -97,7 +97,7 @@ TEST_P(GpuCopies, ThereIsNoPathWherePeersDoNotReach) {
 
 // -- the end of a device ----------------------------------------------------------------------------------------------
 
-TEST_P(GpuCopies, ALostDeviceGivesEverythingBack) {
+TEST_P(GpuCopies, LostDeviceEndsEveryOp) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   for (int at : {0, 1, 2, 3, 5, 8, 13, 21}) {
@@ -137,7 +137,7 @@ TEST_P(GpuCopies, ALostDeviceGivesEverythingBack) {
 }
 
 // Whoever sleeps for an op is woken when the device is lost, though nothing ever ends on it.
-TEST_P(GpuCopies, ASleeperIsWokenByTheEnd) {
+TEST_P(GpuCopies, LostDeviceWakesSleepers) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   d.set("devices=1,memory=64M,latency_us=200000");

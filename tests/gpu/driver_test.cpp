@@ -36,7 +36,7 @@ TEST_P(OneGpu, OffersASpaceAndUnits) {
   EXPECT_EQ(m.link(1, 1).size, 0u) << "the host's own affair";
 }
 
-TEST_P(OneGpu, SaysWhyThereIsNoDevice) {
+TEST_P(OneGpu, ExplainsWhyThereIsNoDevice) {
   const std::string name = GetParam().driver;
   PluginHost none(name, {{"library", "/nowhere/libgpu.so"}});
   EXPECT_FALSE(none.ready());
@@ -60,12 +60,12 @@ TEST_P(OneGpu, SaysWhyThereIsNoDevice) {
 
 // -- memory -----------------------------------------------------------------------------------------------------------
 
-TEST_P(OneGpu, MemoryEndsWhereTheLimitIs) {
+TEST_P(OneGpu, LimitsMemory) {
   Gpu m(Params{{"limit", "1M"}});
   memory_ends_where_the_limit_is(m, 1 << 20);
 }
 
-TEST_P(OneGpu, HostMemoryIsPinnedWhereItLies) {
+TEST_P(OneGpu, PinsHostMemoryInPlace) {
   Gpu m;
   std::vector<unsigned char> mine(64 << 10), back(64 << 10);
   consort_addr local{};
@@ -86,7 +86,7 @@ TEST_P(OneGpu, HostMemoryIsPinnedWhereItLies) {
   EXPECT_EQ(m.ops->alloc(m.dev, m.host(), 4096, 64, 0, &a), CONSORT_E_INVAL) << "the host's ordinary memory is not its";
 }
 
-TEST_P(OneGpu, MemoryOfTheDeviceIsAttached) {
+TEST_P(OneGpu, AttachesDeviceMemory) {
   Gpu m;
   const consort_addr a = m.alloc(4096);
   consort_addr local{};
@@ -122,7 +122,7 @@ TEST_P(OneGpu, KernelsTakeDataAndValues) {
   EXPECT_EQ(m.run(q, {launch_of(scale, all, 0)}), (std::vector<consort_status>{0})) << "nothing to do is done";
 }
 
-TEST_P(OneGpu, WrongLaunchesAreRefusedInWords) {
+TEST_P(OneGpu, RefusesBadLaunches) {
   Gpu m;
   void *q = m.open_queue();
   const uint64_t scale = m.load(kScale, "scale");
@@ -146,7 +146,7 @@ TEST_P(OneGpu, WrongLaunchesAreRefusedInWords) {
   EXPECT_EQ(m.run(q, {launch_of(scale, good, 100)}), (std::vector<consort_status>{0})) << "a refused launch is no lost device";
 }
 
-TEST_P(OneGpu, TheCompilersWordsAreTold) {
+TEST_P(OneGpu, ReportsCompilerErrors) {
   Gpu m;
   m.load("extern \"C\" __global__ void broken(float *x) { x[0] = undeclared_thing; }", "broken", nullptr, CONSORT_E_INVAL);
   EXPECT_NE(m.plugin.failure().find("undeclared_thing"), std::string::npos) << m.plugin.failure();
@@ -158,7 +158,7 @@ TEST_P(OneGpu, TheCompilersWordsAreTold) {
   EXPECT_NE(m.plugin.failure().find("format \"cl\" is not known"), std::string::npos) << m.plugin.failure();
 }
 
-TEST_P(OneGpu, KernelsComeFromFilesAndAreKept) {
+TEST_P(OneGpu, LoadsAndCachesKernels) {
   const Folder folder("gpu");
   const std::string suffix = GetParam().format == std::string("cuda") ? ".cu" : ".hip";
   std::ofstream(folder / ("k" + suffix)) << "extern \"C\" __global__ void k(int *x) { x[threadIdx.x] *= 3; }\n";
@@ -181,7 +181,7 @@ TEST_P(OneGpu, KernelsComeFromFilesAndAreKept) {
 
 // -- host functions and completion ------------------------------------------------------------------------------------
 
-TEST_P(OneGpu, FunctionsThatBlockRunBesideTheSubmitter) {
+TEST_P(OneGpu, BlockingFunctionsRunOnAnotherThread) {
   Gpu m;
   void *q = m.open_queue();
   const uint64_t scale = m.load(kScale, "scale");
@@ -209,17 +209,17 @@ TEST_P(OneGpu, FunctionsThatBlockRunBesideTheSubmitter) {
   EXPECT_NE(async_on, std::thread::id()) << "it ran";
 }
 
-TEST_P(OneGpu, SeveralAreInFlightAndNoMoreThanTheDepth) {
+TEST_P(OneGpu, LimitsOpsInFlightToTheDepth) {
   Gpu m(Params{{"depth", "4"}});
   several_are_in_flight(m);
 }
 
-TEST_P(OneGpu, ArmWakesForWhateverIsOldest) {
+TEST_P(OneGpu, ArmWakesForTheOldestOp) {
   Gpu m;
   arm_wakes_for_the_oldest(m, m.load(kSpin, "spin"), 300'000);
 }
 
-TEST_P(OneGpu, QueuesWaitForOneAnothersTickets) {
+TEST_P(OneGpu, QueuesWaitForEachOthersTickets) {
   Gpu m(Params{{"units", "2"}});
   void *a = m.open_queue(11), *b = m.open_queue(12), *copies = m.open_queue(13, CONSORT_NONE);
   EXPECT_FALSE(m.desc.flags & CONSORT_Q_IN_ORDER) << "copies overtake one another";
@@ -255,7 +255,7 @@ TEST_P(OneGpu, QueuesWaitForOneAnothersTickets) {
   }
 }
 
-TEST_P(OneGpu, TimesAreOnTheHostsClock) {
+TEST_P(OneGpu, TimesUseTheHostsClock) {
   Gpu m;
   void *q = m.open_queue();
   std::vector<unsigned char> v(8 << 20);

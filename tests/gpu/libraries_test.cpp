@@ -124,7 +124,7 @@ TEST_P(GpuLibraries, EachWorkerKeepsAHandle) {
   EXPECT_EQ(all.size(), devices.size()) << "no two share one";
 }
 
-TEST_P(GpuLibraries, TheyAreStartedBeforehand) {
+TEST_P(GpuLibraries, StartCreatesHandlesAhead) {
   begin();
   const auto live = [&] { return on_real_gpu() ? 0 : Double(GetParam()).live(); };
   const size_t before = live();
@@ -139,7 +139,7 @@ TEST_P(GpuLibraries, TheyAreStartedBeforehand) {
 }
 
 // Chains over cores and devices: each product needs the one before, wherever it was.
-TEST_P(GpuLibraries, WhatTheyComputeIsInTheStreamsOrder) {
+TEST_P(GpuLibraries, CallsFollowStreamOrder) {
   begin();
   std::vector<float> a(kN * kN, 0), b = a, v = a, want = a;
   for (int i = 0; i < kN * kN; ++i) a[static_cast<size_t>(i)] = static_cast<float>(i % 3 - 1), b[static_cast<size_t>(i)] = static_cast<float>(i % 5 - 2);
@@ -173,7 +173,7 @@ TEST_P(GpuLibraries, WhatTheyComputeIsInTheStreamsOrder) {
   EXPECT_EQ(v, want);
 }
 
-TEST_P(GpuLibraries, WhatGoesWrongIsSaidInWords) {
+TEST_P(GpuLibraries, RefusalsNameTheirCause) {
   begin();
   std::vector<float> m(kN * kN, 1);
   consort_data_id x{0}, z{0};
@@ -206,13 +206,13 @@ TEST_P(GpuLibraries, WhatGoesWrongIsSaidInWords) {
   for (const auto d : {x, z}) ASSERT_OK(consort_unregister(*rt, d));
 }
 
-TEST_P(GpuLibraries, OneThatIsNotHereIsNamedWithItsSetting) {
+TEST_P(GpuLibraries, AbsentLibraryNamesItsSetting) {
   begin({{key(blas().library), "/nowhere/libnothing.so"}});
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_library_start(*rt, GetParam().driver, blas().library), "is not here", key(blas().library), "/nowhere/libnothing.so");
 }
 
 // One call fails: it is said, and nothing stays half made; the next that asks gets its handle.
-TEST_P(GpuLibraries, AHandleThatIsNotMadeIsAskedForAgain) {
+TEST_P(GpuLibraries, FailedHandleIsRetried) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   const bool cuda = std::string(GetParam().driver) == "cuda";
@@ -234,7 +234,7 @@ TEST_P(GpuLibraries, AHandleThatIsNotMadeIsAskedForAgain) {
   d.set(words());
 }
 
-TEST_P(GpuLibraries, OneThatDoesNotStartIsNamedWithItsSetting) {
+TEST_P(GpuLibraries, FailedLibraryNamesItsSetting) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   d.set(words() + ",fail=" + (std::string(GetParam().driver) == "cuda" ? "cublasCreate" : "rocblas_create_handle") + ":1+:14");
@@ -245,7 +245,7 @@ TEST_P(GpuLibraries, OneThatDoesNotStartIsNamedWithItsSetting) {
   d.set(words());
 }
 
-TEST_P(GpuLibraries, ALostDeviceTakesItsHandlesWithIt) {
+TEST_P(GpuLibraries, LostDeviceInvalidatesHandles) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   begin();
@@ -265,7 +265,7 @@ TEST_P(GpuLibraries, ALostDeviceTakesItsHandlesWithIt) {
 }
 
 // What stands between kernel and driver hands the extension on: layers, and the watch over threads.
-TEST_P(GpuLibraries, LayersHandThemOn) {
+TEST_P(GpuLibraries, LayersForwardHandles) {
   for (const auto &[setting, text] : {std::pair{"layers", "checks"}, std::pair{"check", "true"}}) {
     testing::internal::CaptureStderr();
     begin({{setting, text}});

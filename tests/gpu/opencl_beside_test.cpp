@@ -6,12 +6,12 @@ namespace consort_test {
 namespace {
 
 #ifndef CONSORT_HAS_OPENCL
-TEST(OpenClBeside, IsNotBuiltHere) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
+TEST(GpuBesideOpenCl, SkippedWithoutTheDriver) { GTEST_SKIP() << "the driver was left out: no CL/cl.h"; }
 #else
 constexpr char kText[] =
     "__kernel void scale(__global float *x, ulong n, float a) { if (get_global_id(0) < n) x[get_global_id(0)] *= a; }\n";
 
-struct OpenClBeside : GpuTest {};
+struct GpuBesideOpenCl : GpuTest {};
 
 struct Together {
   std::unique_ptr<Rt> rt;
@@ -70,13 +70,13 @@ struct Together {
   Body core_;
 };
 
-// Of the platform that PoCL offers.
+// Settings of PoCL.
 void set_environment() {
   setenv("POCL_DEVICES", "pthread", 0);
   setenv("POCL_MEMORY_LIMIT", "1", 0);  // GiB
 }
 
-TEST_P(OpenClBeside, EachClassTakesItsShareUnderEachPolicy) {
+TEST_P(GpuBesideOpenCl, EachClassRunsTasksUnderEachPolicy) {
   CONSORT_NEEDS_DOUBLE;
   set_environment();
   for (const char *policy : {"eager", "lws", "dmda"}) {
@@ -106,9 +106,9 @@ TEST_P(OpenClBeside, EachClassTakesItsShareUnderEachPolicy) {
   }
 }
 
-// Models know how long kernels take, microseconds here, and not what a launch costs the host. All that is known ends sooner on
-// the devices than one task on a core: cores take what measures them, and then no more.
-TEST_P(OpenClBeside, HeteroprioLeavesToDevicesWhatDelaysTheEndOnCores) {
+// Models know the times of kernels, microseconds here, and not the cost of a launch on the host. Known tasks end sooner on
+// the devices than one task on a core: cores take the tasks that calibrate them, and then no more.
+TEST_P(GpuBesideOpenCl, HeteroprioLeavesCoresIdleWhereTheyDelayTheEnd) {
   CONSORT_NEEDS_DOUBLE;
   set_environment();
   Together t(GetParam(), "heteroprio", "3");
@@ -134,7 +134,7 @@ TEST_P(OpenClBeside, HeteroprioLeavesToDevicesWhatDelaysTheEndOnCores) {
   for (const auto d : x) ASSERT_OK(consort_unregister(*t.rt, d));
 }
 
-CONSORT_GPU_VENDORS(OpenClBeside);
+CONSORT_GPU_VENDORS(GpuBesideOpenCl);
 #endif
 
 }  // namespace

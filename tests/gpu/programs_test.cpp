@@ -43,7 +43,7 @@ struct GpuPrograms : GpuTest {
   }
 };
 
-TEST_P(GpuPrograms, VectorsGoToAndFro) {
+TEST_P(GpuPrograms, VectorsMoveBetweenCoresAndDevices) {
   Machine m(GetParam());
   if (!on_real_gpu()) {
     EXPECT_EQ(m.devices.size(), 2u);
@@ -64,7 +64,7 @@ TEST_P(GpuPrograms, VectorsGoToAndFro) {
 }
 
 // Memory of the device that is the application's becomes the home of a datum: nothing is copied, and what tasks write is there.
-TEST_P(GpuPrograms, MemoryOfTheApplicationsIsAHome) {
+TEST_P(GpuPrograms, ApplicationMemoryAsHome) {
   Machine m(GetParam());
   const auto scale = m.scale();
   // A pointer that an allocation on the device answered: here, a datum's own.
@@ -95,7 +95,7 @@ TEST_P(GpuPrograms, MemoryOfTheApplicationsIsAHome) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_register_in(m, &bad, space, &home), "none of this device's memory");
 }
 
-TEST_P(GpuPrograms, FunctionsGetTheStreamWithItsContextCurrent) {
+TEST_P(GpuPrograms, FunctionsReceiveTheStreamAndContext) {
   Machine m(GetParam());
   std::vector<float> v(64, 1);
   const auto x = vector_of(m, v.data(), v.size(), sizeof(float));
@@ -112,7 +112,7 @@ TEST_P(GpuPrograms, FunctionsGetTheStreamWithItsContextCurrent) {
 }
 
 // WRK-06: a kind of memory is the name of its domain, and flags of what its units can do with it.
-TEST_P(GpuPrograms, KindsOfMemoryAreToldApart) {
+TEST_P(GpuPrograms, SpacesDescribeTheirMemory) {
   Machine m(GetParam());
   const auto space_of = [&](uint32_t worker) {
     consort_space_info s{};
@@ -136,7 +136,7 @@ TEST_P(GpuPrograms, KindsOfMemoryAreToldApart) {
 }
 
 // CUD-10: the numbers of a setting count what the vendor's library shows, which its own variable may have hidden and ordered.
-TEST_P(GpuPrograms, DevicesAreChosenByNumberNameAndTheVendorsVariable) {
+TEST_P(GpuPrograms, SelectsDevicesByNumberNameAndVariable) {
   CONSORT_NEEDS_DOUBLE;
   const char *const variable = cuda() ? "CUDA_VISIBLE_DEVICES" : "HIP_VISIBLE_DEVICES";
   const Double d(GetParam());
@@ -180,7 +180,7 @@ TEST_P(GpuPrograms, DevicesAreChosenByNumberNameAndTheVendorsVariable) {
 }
 
 // CUD-04: a predicate asks what the worker's device is like, and an implementation is ruled out on one of two.
-TEST_P(GpuPrograms, APredicateLooksAtTheDevice) {
+TEST_P(GpuPrograms, PredicateMayQueryTheDevice) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   d.set("devices=2,memory=64M,sms=8:64");
@@ -221,7 +221,7 @@ TEST_P(GpuPrograms, APredicateLooksAtTheDevice) {
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, Desc(wide).on(a.m.devices[0]).to(a.m), "wide");
 }
 
-TEST_P(GpuPrograms, WhatDoesNotBuildGoesToTheCores) {
+TEST_P(GpuPrograms, UnbuildableKernelsFallBackToCores) {
   Machine m(GetParam(), {{"log", "error"}});
   std::vector<float> v(64, 1);
   const auto x = vector_of(m, v.data(), v.size(), sizeof(float));
@@ -239,7 +239,7 @@ TEST_P(GpuPrograms, WhatDoesNotBuildGoesToTheCores) {
 
 // -- a device that is lost --------------------------------------------------------------------------------------------
 
-TEST_P(GpuPrograms, TasksOfALostDeviceFinishElsewhere) {
+TEST_P(GpuPrograms, LostDevicesTasksMove) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   {
@@ -272,7 +272,7 @@ TEST_P(GpuPrograms, TasksOfALostDeviceFinishElsewhere) {
   d.set(words());
 }
 
-TEST_P(GpuPrograms, WhatOnlyALostDeviceHadIsNamed) {
+TEST_P(GpuPrograms, DataLostWithADeviceAreNamed) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   {
@@ -375,7 +375,7 @@ TEST_P(GpuPrograms, EachTextHasItsOwnKernels) {
   EXPECT_EQ(v, want);
 }
 
-TEST_P(GpuPrograms, Random) {
+TEST_P(GpuPrograms, RandomProgramsGiveTheSequentialValues) {
   for (uint32_t seed = 1; seed <= (full() ? 200u : 4u); ++seed) {
     ASSERT_NO_FATAL_FAILURE(random_program(GetParam(), {seed}, {}));
     ASSERT_NO_FATAL_FAILURE(random_program(GetParam(), {seed}, {{".limit", "8K"}, {".depth", std::to_string(1 + seed % 4)}}));

@@ -75,7 +75,7 @@ struct Loop {
   consort_recording_id r;
 };
 
-TEST_P(GpuReplay, IsOneLaunchFromTheSecondOn) {
+TEST_P(GpuReplay, SecondReplayIsOneLaunch) {
   Unwatched m(GetParam());
   Data d(m, 2);
   Loop loop(m, d);
@@ -92,7 +92,7 @@ TEST_P(GpuReplay, IsOneLaunchFromTheSecondOn) {
   d.end();
 }
 
-TEST_P(GpuReplay, WhatIsChangedIsLaunched) {
+TEST_P(GpuReplay, ChangesApplyToTheLaunch) {
   Unwatched m(GetParam());
   Data d(m, 3);
   Loop loop(m, d);
@@ -116,7 +116,7 @@ TEST_P(GpuReplay, WhatIsChangedIsLaunched) {
   d.end();
 }
 
-TEST_P(GpuReplay, WhatIsNoGraphGoesTaskByTask) {
+TEST_P(GpuReplay, UncapturableRecordingsRunTaskByTask) {
   Unwatched m(GetParam());
   Data d(m, 2);
   const auto mix = m.mix();
@@ -145,7 +145,7 @@ TEST_P(GpuReplay, WhatIsNoGraphGoesTaskByTask) {
 }
 
 // What only the first task writes need not be there before: it is neither brought nor asked for.
-TEST_P(GpuReplay, WhatIsWrittenFirstNeedsNoContents) {
+TEST_P(GpuReplay, DataWrittenFirstAreNotCopied) {
   Unwatched m(GetParam());
   Data d(m, 2);
   const consort_vector_args a{nullptr, kWords, 4};
@@ -168,7 +168,7 @@ TEST_P(GpuReplay, WhatIsWrittenFirstNeedsNoContents) {
   d.end();
 }
 
-TEST_P(GpuReplay, DataThatWereMovedAwayComeBack) {
+TEST_P(GpuReplay, EvictedDataReturn) {
   Unwatched m(GetParam(), {{".limit", "3K"}});
   Data d(m, 5);  // of a kibibyte each
   Loop loop(m, d);
@@ -185,7 +185,7 @@ TEST_P(GpuReplay, DataThatWereMovedAwayComeBack) {
   d.end();
 }
 
-TEST_P(GpuReplay, NoRoomForAllDataAtOnceIsTaskByTask) {
+TEST_P(GpuReplay, DataThatDoNotFitRunTaskByTask) {
   Unwatched m(GetParam(), {{".limit", "3K"}});
   Data d(m, 6);
   const auto mix = m.mix();
@@ -201,7 +201,7 @@ TEST_P(GpuReplay, NoRoomForAllDataAtOnceIsTaskByTask) {
   d.end();
 }
 
-TEST_P(GpuReplay, CancelledAndPoisonedAreAsAlways) {
+TEST_P(GpuReplay, CancelAndPoisonApply) {
   Unwatched m(GetParam(), {{"log", "error"}});
   Data d(m, 2);
   Loop loop(m, d);
@@ -237,7 +237,7 @@ TEST_P(GpuReplay, CancelledAndPoisonedAreAsAlways) {
   ASSERT_OK(consort_group_destroy(m, g));
 }
 
-TEST_P(GpuReplay, FaultsOfTheLibraryAreMet) {
+TEST_P(GpuReplay, LibraryFaultsFallBack) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   const bool cuda = GetParam().driver == std::string("cuda");
@@ -281,7 +281,7 @@ TEST_P(GpuReplay, FaultsOfTheLibraryAreMet) {
   d.set(words());
 }
 
-TEST_P(GpuReplay, ALostDeviceIsNamed) {
+TEST_P(GpuReplay, LostDeviceIsNamed) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
   {
@@ -302,7 +302,7 @@ TEST_P(GpuReplay, ALostDeviceIsNamed) {
 }
 
 // Any sequence, with anything in between, is what the host says.
-TEST_P(GpuReplay, Random) {
+TEST_P(GpuReplay, RandomSequencesGiveTheHostsValues) {
   for (uint32_t seed = 1; seed <= (full() ? 200u : 6u); ++seed) {
     std::mt19937 rng(seed);
     Unwatched m(GetParam(), {{".limit", seed % 3 ? "64M" : "6K"}, {"log", "error"}});

@@ -27,7 +27,7 @@ std::vector<int> bytes_of(const Grid &g, size_t all) {  // how often the datum h
 }
 
 // IFC-02 variable, IFC-03 vector, IFC-04 matrix, IFC-05 block, IFC-09 tensors of any dimension.
-TEST_P(Dense, IsWhatTheModelSays) {
+TEST_P(Dense, AgreesWithTheModel) {
   for (int round = 0; round < 400; ++round) {
     const Grid g = some_grid(GetParam(), random);
     auto home = noise(g.reach() + 8, random);
@@ -67,7 +67,7 @@ TEST_P(Dense, IsWhatTheModelSays) {
   }
 }
 
-TEST_P(Dense, RunsBetweenTwoViewsWithGaps) {
+TEST_P(Dense, RunsBetweenTwoPaddedViews) {
   for (int round = 0; round < 200; ++round) {
     const Grid a = some_grid(GetParam(), random);
     Grid b = a;  // the same sizes, other steps
@@ -88,7 +88,7 @@ TEST_P(Dense, RunsBetweenTwoViewsWithGaps) {
   }
 }
 
-TEST(Runs, AreAsFewAsTheyCanBe) {
+TEST(DenseRuns, AreMinimal) {
   const auto runs = [](const char *layout, Grid g) {
     LayoutHarness h(layout);
     std::vector<unsigned char> home(g.reach()), memory;
@@ -116,7 +116,7 @@ TEST(Runs, AreAsFewAsTheyCanBe) {
   }
 }
 
-TEST(Args, AreTheAddressSizesAndSteps) {
+TEST(DenseArgs, HoldAddressSizesAndSteps) {
   alignas(8) static unsigned char memory[4096];
   const auto scalars = [](const char *layout, const Grid &g) {
     LayoutHarness h(layout);
@@ -144,7 +144,7 @@ TEST(Args, AreTheAddressSizesAndSteps) {
   EXPECT_EQ(scalars("ndim", {"ndim", {3, 4}, {4, 1}, 8}), (V{2, 3, 4, 4, 1}));
 }
 
-TEST(Describe, NamesTheSizes) {
+TEST(DenseDescribe, NamesTheSizes) {
   LayoutHarness block("block"), tensor("tensor"), ndim("ndim");
   Pod s, v;
   ASSERT_EQ(make(block, {"block", {3, 4, 5}, {1, 3, 12}, 8}, nullptr, s, v), CONSORT_OK);
@@ -155,7 +155,7 @@ TEST(Describe, NamesTheSizes) {
   EXPECT_EQ(ndim.describe(s), "ndim of 3 x 4 x 5 x 6 x 7 x 1 B");
 }
 
-TEST(Steps, OfZeroArePacked) {
+TEST(DenseSteps, ZeroMeansPacked) {
   LayoutHarness block("block"), tensor("tensor"), ndim("ndim");
   Pod s, v;
   ASSERT_EQ(make(block, {"block", {3, 4, 5}, {1, 0, 0}, 8}, nullptr, s, v), CONSORT_OK);
@@ -168,7 +168,7 @@ TEST(Steps, OfZeroArePacked) {
   EXPECT_EQ(read_view("ndim", s, v, nullptr).step, (std::vector<uint64_t>{1, 3, 12, 60, 360}));
 }
 
-TEST(Steps, ThatOverlapOrOverflowAreRefused) {
+TEST(DenseSteps, RefusesOverlapAndOverflow) {
   constexpr uint64_t big = uint64_t{1} << 62, max = UINT64_MAX, half = uint64_t{1} << 32;
   Pod s, v;
   LayoutHarness block("block"), tensor("tensor"), ndim("ndim");
@@ -218,7 +218,7 @@ TEST(Steps, ThatOverlapOrOverflowAreRefused) {
 }
 
 // Whatever numbers come in, the answer is a status, and what is accepted stays within its bounds.
-TEST_P(Dense, AnyNumbersAtAll) {
+TEST_P(Dense, ArbitraryNumbersStayWithinBounds) {
   const std::string name = GetParam();
   for (int round = 0; round < 20000; ++round) {
     Grid g = some_grid(name, random);

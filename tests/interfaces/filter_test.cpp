@@ -109,7 +109,7 @@ struct Filters : testing::TestWithParam<const char *> {
 INSTANTIATE_TEST_SUITE_P(All, Filters, testing::Values("vector", "matrix", "block", "tensor", "ndim"),
                          [](const auto &i) { return std::string(i.param); });
 
-TEST_P(Filters, ChildrenHaveTheElementsThatTheyShould) {
+TEST_P(Filters, ChildrenHaveTheExpectedElements) {
   ASSERT_GE(h.ops->nfilters, 6u);
   for (uint32_t f = 0; f < h.ops->nfilters; ++f) {
     const consort_filter &filter = h.ops->filters[f];
@@ -161,7 +161,7 @@ TEST_P(Filters, ChildrenHaveTheElementsThatTheyShould) {
 }
 
 // With any parameters: no crash, and either no children or good ones. A list is as long as it says.
-TEST_P(Filters, AnyParametersAtAll) {
+TEST_P(Filters, ArbitraryParametersAreSafe) {
   for (uint32_t f = 0; f < h.ops->nfilters; ++f) {
     const consort_filter &filter = h.ops->filters[f];
     const LayoutHarness &c = child(filter.child ? filter.child : GetParam());
@@ -204,7 +204,7 @@ TEST_P(Filters, AnyParametersAtAll) {
   }
 }
 
-TEST(FilterParams, ThatMakeNoPartition) {
+TEST(FilterParams, RefusesParametersThatMakeNoPartition) {
   LayoutHarness vector("vector"), matrix("matrix"), block("block"), ndim("ndim");
   Pod v, m, b, n, view;
   ASSERT_EQ(make(vector, {"vector", {50}, {1}, 2}, nullptr, v, view), CONSORT_OK);
@@ -243,7 +243,7 @@ TEST(FilterParams, ThatMakeNoPartition) {
 }
 
 // FLT-08, FLT-12, FLT-13, FLT-14: the larger first, and they differ by one at most.
-TEST(FilterParams, EqualChunks) {
+TEST(FilterParams, ChunksDifferByOneAtMost) {
   LayoutHarness vector("vector"), matrix("matrix"), block("block");
   Pod shape, view, child;
   ASSERT_EQ(make(vector, {"vector", {11}, {1}, 8}, nullptr, shape, view), CONSORT_OK);

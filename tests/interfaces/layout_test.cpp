@@ -13,7 +13,7 @@ namespace {
 template <class View>
 const View &as(const Pod &p) { return *reinterpret_cast<const View *>(p.bytes); }
 
-TEST(Void, HoldsNothing) {
+TEST(Void, HasNoBytes) {
   LayoutHarness h("void");
   Pod shape, view;
   EXPECT_EQ(h.ops->shape(nullptr, 0, shape, view), CONSORT_OK);
@@ -31,7 +31,7 @@ TEST(Void, HoldsNothing) {
   EXPECT_EQ(h.describe(shape), "void");
 }
 
-TEST(Variable, IsItsBytes) {
+TEST(Variable, DescribesItsBytes) {
   LayoutHarness h("variable");
   double x = 3.5;
   Pod shape, view;
@@ -53,7 +53,7 @@ TEST(Variable, IsItsBytes) {
   EXPECT_EQ(h.describe(shape), "variable of 8 B");
 }
 
-TEST(Vector, IsItsElements) {
+TEST(Vector, DescribesItsElements) {
   LayoutHarness h("vector");
   std::vector<float> x(100, 1.5f);
   Pod shape, view;
@@ -76,7 +76,7 @@ TEST(Vector, IsItsElements) {
   h.replica(empty, memory);
 }
 
-TEST(Matrix, RunsCoverEachByteOnceAndNoGap) {
+TEST(Matrix, RunsCoverEachByteOnce) {
   LayoutHarness h("matrix");
   for (uint64_t nx : {1, 3, 8})
     for (uint64_t ny : {1, 2, 5})
@@ -120,7 +120,7 @@ TEST(Matrix, RunsCoverEachByteOnceAndNoGap) {
         }
 }
 
-TEST(Matrix, TheLeadingDimensionIsTheViewsAffair) {
+TEST(Matrix, LeadingDimensionBelongsToTheView) {
   LayoutHarness h("matrix");
   char home[64];
   Pod a, b, va, vb;
@@ -135,7 +135,7 @@ TEST(Matrix, TheLeadingDimensionIsTheViewsAffair) {
   EXPECT_EQ(h.describe(b), "matrix of 2 x 8 x 1 B");
 }
 
-TEST(Layouts, BadArgumentsAreRefused) {
+TEST(Layouts, RefusesBadArguments) {
   constexpr uint64_t big = uint64_t{1} << 62, max = UINT64_MAX;
   auto *high = reinterpret_cast<void *>(max - 15);
   Pod s, v;
@@ -162,7 +162,7 @@ TEST(Layouts, BadArgumentsAreRefused) {
 }
 
 // No home: the view says so by its address.
-TEST(Layouts, WithoutMemoryTheAddressIsNull) {
+TEST(Layouts, NullHomeGivesANullAddress) {
   Pod s, v;
   consort_extent e{{1, 1}, 0};
   LayoutHarness vector("vector");
@@ -191,7 +191,7 @@ consort_status some_shape(const LayoutHarness &h, std::mt19937_64 &random, Pod &
   return h.make(consort_ndim_args{nullptr, 3, {a, b, e}, {e * b, 1, b}, e}, shape, view);
 }
 
-TEST_P(Wire, ShapesTravel) {
+TEST_P(Wire, ShapesRoundTrip) {
   LayoutHarness h(GetParam());
   std::mt19937_64 random(4);
   for (int i = 0; i < 200; ++i) {
@@ -204,7 +204,7 @@ TEST_P(Wire, ShapesTravel) {
   }
 }
 
-TEST(Wire, BytesAreTheSameEverywhere) {
+TEST(Wire, FormatIsPlatformIndependent) {
   LayoutHarness h("matrix");
   Pod shape, view;
   ASSERT_EQ(h.make(consort_matrix_args{nullptr, 0x0102, 3, 0, 8}, shape, view), CONSORT_OK);
@@ -213,7 +213,7 @@ TEST(Wire, BytesAreTheSameEverywhere) {
   EXPECT_EQ(h.wire(shape), std::vector<unsigned char>(std::begin(expected), std::end(expected)));
 }
 
-TEST_P(Wire, HostileBytesAreRefusedOrMakeAGoodShape) {
+TEST_P(Wire, HostileBytesAreRefusedOrValid) {
   LayoutHarness h(GetParam());
   std::mt19937_64 random(9);
   Pod shape, view;
@@ -243,7 +243,7 @@ TEST_P(Wire, HostileBytesAreRefusedOrMakeAGoodShape) {
   }
 }
 
-TEST_P(Wire, AnswersAreTheSameEveryTime) {
+TEST_P(Wire, AnswersAreDeterministic) {
   LayoutHarness h(GetParam());
   std::mt19937_64 one(5), two(5);
   Pod a, b, va, vb;
@@ -264,7 +264,7 @@ TEST_P(Wire, AnswersAreTheSameEveryTime) {
   EXPECT_GT(h.ops->shape_size, 0u);
 }
 
-TEST(Footprint, SpreadsAndTellsLayoutsApart) {
+TEST(Footprint, DistinguishesSizesAndLayouts) {
   std::vector<uint64_t> seen;
   LayoutHarness variable("variable"), vector("vector"), matrix("matrix"), block("block"), ndim("ndim");
   LayoutHarness csr("csr"), coo("coo");

@@ -33,7 +33,7 @@ struct SparseLayout : testing::TestWithParam<const char *> {
 };
 INSTANTIATE_TEST_SUITE_P(All, SparseLayout, testing::Values("csr", "bcsr", "coo"), [](const auto &i) { return std::string(i.param); });
 
-TEST_P(SparseLayout, IsWhatTheModelSays) {
+TEST_P(SparseLayout, AgreesWithTheModel) {
   for (int round = 0; round < 500; ++round) {
     Sparse s = some_sparse(GetParam(), random);
     Pod shape, view;
@@ -75,7 +75,7 @@ TEST_P(SparseLayout, IsWhatTheModelSays) {
   }
 }
 
-TEST_P(SparseLayout, RowPointersThatLeadAstrayAreNotUnpacked) {
+TEST_P(SparseLayout, RefusesToUnpackBadRowPointers) {
   if (std::string(GetParam()) == "coo") return;  // it has none
   int refused = 0;
   for (int round = 0; round < 500; ++round) {
@@ -100,7 +100,7 @@ TEST_P(SparseLayout, RowPointersThatLeadAstrayAreNotUnpacked) {
 
 // Parts of csr and bcsr: what they have, that they are data like any other, and that together they are the whole, each byte
 // of it once.
-TEST_P(SparseLayout, BandsOfRowsTileTheWhole) {
+TEST_P(SparseLayout, RowBandsCoverTheWhole) {
   if (std::string(GetParam()) == "coo") return;
   const consort_filter &rows = *find(h, "rows");
   EXPECT_EQ(rows.flags, uint32_t{CONSORT_FI_COVER | CONSORT_FI_LIST});
@@ -166,7 +166,7 @@ TEST_P(SparseLayout, BandsOfRowsTileTheWhole) {
   }
 }
 
-TEST(SparseParts, BlocksOfABcsrAreMatrices) {
+TEST(SparseParts, BcsrBlocksAreMatrices) {
   LayoutHarness h("bcsr"), matrix("matrix");
   const consort_filter &blocks = *find(h, "blocks");
   EXPECT_EQ(blocks.flags, uint32_t{CONSORT_FI_RETYPE}) << "the structure is nobody's part";
@@ -195,7 +195,7 @@ TEST(SparseParts, BlocksOfABcsrAreMatrices) {
   }
 }
 
-TEST(SparseParts, PiecesOfACooTileTheWhole) {
+TEST(SparseParts, CooPiecesCoverTheWhole) {
   LayoutHarness h("coo");
   std::mt19937_64 random(37);
   for (int round = 0; round < 500; ++round) {
@@ -238,7 +238,7 @@ TEST(SparseParts, PiecesOfACooTileTheWhole) {
 }
 
 // With any parameters: no crash, and either no parts or such as lie inside of their whole.
-TEST_P(SparseLayout, AnyParametersAtAll) {
+TEST_P(SparseLayout, ArbitraryParametersAreSafe) {
   int good = 0, none = 0;
   for (int round = 0; round < 5000; ++round) {
     Sparse s = some_sparse(GetParam(), random);
@@ -276,7 +276,7 @@ TEST_P(SparseLayout, AnyParametersAtAll) {
   EXPECT_GT(none, 500);
 }
 
-TEST(SparseArgs, ThatCannotBeAreRefused) {
+TEST(SparseArgs, RefusesBadArguments) {
   LayoutHarness csr("csr"), bcsr("bcsr"), coo("coo");
   alignas(8) static char m[4096];
   Pod s, v;
@@ -333,7 +333,7 @@ TEST(SparseArgs, ThatCannotBeAreRefused) {
   }
 }
 
-TEST(SparseArgs, TextsClassesAndLaunchArguments) {
+TEST(SparseArgs, DescriptionsAndLaunchArguments) {
   LayoutHarness csr("csr"), bcsr("bcsr"), coo("coo");
   Pod s, t, v;
   ASSERT_EQ(csr.make(consort_csr_args{nullptr, nullptr, nullptr, 10, 20, 100, 1, 8, 0}, s, v), CONSORT_OK);
@@ -362,7 +362,7 @@ TEST(SparseArgs, TextsClassesAndLaunchArguments) {
   EXPECT_EQ(coo.describe(s), "coo of 10 x 20, 30 x 4 B");
 }
 
-TEST(SparseParts, AreCutByRowsOrByEntries) {
+TEST(SparseParts, CutByRowsOrEntries) {
   std::mt19937_64 random(41);
   LayoutHarness h("csr");
   for (int round = 0; round < 500; ++round) {

@@ -11,7 +11,7 @@ namespace {
 
 std::string folder(std::string name) { return (CONSORT_BIN_DIR "/" + name).append("_plugins"); }
 
-struct User : testing::Test {
+struct ExampleLayouts : testing::Test {
   LayoutHarness complex{"complex", folder("complex")}, list{"block_list", folder("block_list")};
   std::mt19937_64 random{3};
 };
@@ -54,7 +54,7 @@ void hostile(const LayoutHarness &h, const Pod &shape, std::mt19937_64 &random) 
   }
 }
 
-TEST_F(User, ComplexNumbersAreTwoArrays) {
+TEST_F(ExampleLayouts, ComplexNumbersAreTwoArrays) {
   std::vector<double> re(100), im(100), all;
   std::iota(re.begin(), re.end(), 1);
   std::iota(im.begin(), im.end(), 1000);
@@ -77,7 +77,7 @@ TEST_F(User, ComplexNumbersAreTwoArrays) {
   complex.replica(shape, none);
 }
 
-TEST_F(User, AListOfBlocksIsItsBlocks) {
+TEST_F(ExampleLayouts, BlockListHoldsItsBlocks) {
   std::vector<std::vector<double>> blocks;
   std::vector<double> all;
   block_list_args a{12, {}, {}};

@@ -6,7 +6,7 @@
 namespace consort_test {
 namespace {
 
-TEST(Checks, ProgramsRunUnchangedAndUnblamed) {
+TEST(ChecksLayer, CorrectProgramsRunUnchanged) {
   const Folder folder("checks");
   const std::string path = folder / "calls";
   for (const Place &place : places())
@@ -79,7 +79,7 @@ struct Policy : Wrapped {
   void *s = nullptr;
 };
 
-TEST(Checks, TasksThatComeOutTwice) {
+TEST(ChecksLayer, ReportsTasksPoppedTwice) {
   Policy p("twice");
   EXPECT_EQ(p.push(0, 150), 150u);
   while (p.pop(0, 8)) {
@@ -88,7 +88,7 @@ TEST(Checks, TasksThatComeOutTwice) {
   EXPECT_TRUE(p.lines.has("scheduler \"wrong\", pop (CONSORT-S-1)")) << p.lines.all();
   EXPECT_EQ(p.out.size(), 150u) << "the host gets each once";
 }
-TEST(Checks, TasksThatAreLost) {
+TEST(ChecksLayer, ReportsLostTasks) {
   Policy p("loses");
   EXPECT_EQ(p.push(0, 8), 8u);
   while (p.pop(0, 4)) {
@@ -100,20 +100,20 @@ TEST(Checks, TasksThatAreLost) {
   p.o.destroy(std::exchange(p.s, nullptr));
   EXPECT_EQ(p.told("CONSORT-S-1"), 1u) << p.lines.all();
 }
-TEST(Checks, RoomThatIsNotKept) {
+TEST(ChecksLayer, ReportsPopsBeyondTheMaximum) {
   Policy p("past_max");
   EXPECT_EQ(p.push(0, 8), 8u);
   EXPECT_EQ(p.pop(0, 2), 2u);
   EXPECT_EQ(p.told("CONSORT-S-4"), 1u) << p.lines.all();
 }
-TEST(Checks, AnotherClass) {
+TEST(ChecksLayer, ReportsTasksOfAnotherClass) {
   Policy p("any_where");
   EXPECT_EQ(p.push(0, 2), 2u);
   EXPECT_EQ(p.pop(1), 1u);
   EXPECT_EQ(p.told("CONSORT-S-2"), 1u) << p.lines.all();
   EXPECT_EQ(p.pop(0), 1u);
 }
-TEST(Checks, DrainAndEpochs) {
+TEST(ChecksLayer, ReportsDrainAndEpochViolations) {
   {
     Policy p("drain_forgets");
     p.tasks[1].priority = 3;
@@ -130,7 +130,7 @@ TEST(Checks, DrainAndEpochs) {
   EXPECT_EQ(p.told("CONSORT-S-7"), 1u) << p.lines.all();
   EXPECT_EQ(p.drain(CONSORT_NEVER), 2u);
 }
-TEST(Checks, VictimsDropsAndServices) {
+TEST(ChecksLayer, ReportsVictimDropAndServiceViolations) {
   {
     Policy p("victim_twice");
     const consort_replica replicas[3] = {};
@@ -153,7 +153,7 @@ TEST(Checks, VictimsDropsAndServices) {
   p.pop(0), p.pop(0);
   EXPECT_EQ(p.told("CONSORT-S-33"), 1u) << "once: " << p.lines.all();
 }
-TEST(Checks, AHandleThatWasClosed) {
+TEST(ChecksLayer, ReportsUseOfClosedHandles) {
   Policy p("loses");
   void *const s = p.s;
   p.o.destroy(std::exchange(p.s, nullptr));
@@ -180,7 +180,7 @@ struct Layout : Wrapped {
   alignas(16) unsigned char memory[64] = {}, shape[512] = {}, view[512] = {};
 };
 
-TEST(Checks, WhatInterfacesWrite) {
+TEST(ChecksLayer, ReportsInterfaceViolations) {
   {
     Layout l("writes_past_size");
     std::memset(l.shape, 0x77, sizeof l.shape);
@@ -235,7 +235,7 @@ struct Device : Wrapped {
   void *dev = nullptr, *q = nullptr;
 };
 
-TEST(Checks, WhatDriversOwe) {
+TEST(ChecksLayer, ReportsDriverViolations) {
   const struct {
     const char *wrong, *rule;
   } all[] = {{"accepted-prefix", "CONSORT-D-13"}, {"poll-max", "CONSORT-D-12"},     {"completes-once", "CONSORT-D-11"},
@@ -271,7 +271,7 @@ TEST(Checks, WhatDriversOwe) {
   unit.o.queue_close(unit.q), unit.o.close(unit.dev);
 }
 
-TEST(Checks, WhatIsTakenIsGivenBack) {
+TEST(ChecksLayer, ReportsMemoryFreedTwice) {
   Device d("");
   consort_addr a{}, b{};
   EXPECT_EQ(d.o.alloc(d.dev, 3, 64, 64, 0, &a), CONSORT_OK);
@@ -288,7 +288,7 @@ TEST(Checks, WhatIsTakenIsGivenBack) {
   EXPECT_TRUE(d.lines.has("fini (handles-closed)")) << d.lines.all();
 }
 
-TEST(Checks, CompletionsThatArePushed) {
+TEST(ChecksLayer, AcceptsPushedCompletions) {
   Device d("pushes");
   EXPECT_EQ(d.submit({1}), 1u);
   EXPECT_EQ(d.submit({1}), 1u);
@@ -299,7 +299,7 @@ TEST(Checks, CompletionsThatArePushed) {
 
 // -- transports: none is used by this runtime yet; the tables are --------------------------------------------------
 
-TEST(Checks, WhatTransportsOwe) {
+TEST(ChecksLayer, ReportsTransportViolations) {
   for (const char *wrong : {"", "accepted-prefix", "completes-once"})
     for (const char *layers : {"checks", "traces,checks,faults"}) {
       SCOPED_TRACE(std::string(wrong) + " " + layers);
@@ -340,7 +340,7 @@ TEST(Checks, WhatTransportsOwe) {
 
 // -- the places that layers have -------------------------------------------------------------------------------------
 
-TEST(Checks, BeyondTheSlotsAPluginIsLeftAsItIs) {
+TEST(ChecksLayer, PluginsBeyondTheSlotsStayUnwrapped) {
   std::vector<std::unique_ptr<Layout>> all;
   size_t wrapped = 0;
   for (int i = 0; i < 70; ++i) {

@@ -21,7 +21,7 @@ struct Injected {
   }
 };
 
-TEST(Faults, NothingIsStruckUnlessItIsAskedFor) {
+TEST(FaultsLayer, InjectsNothingByDefault) {
   for (const Place &place : places()) {
     const Injected i(place, {});
     EXPECT_FALSE(i.o.numbers.empty()) << text_of(place) << i.o.error;
@@ -29,7 +29,7 @@ TEST(Faults, NothingIsStruckUnlessItIsAskedFor) {
   }
 }
 
-TEST(Faults, StartsThatFail) {
+TEST(FaultsLayer, FailsStarts) {
   const struct {
     const char *plugins, *function, *part;
   } all[] = {{"lws", "init", "lws"}, {"lws", "create", "lws"}, {"lws", "workers", "lws"}};
@@ -47,7 +47,7 @@ TEST(Faults, StartsThatFail) {
   }
 }
 
-TEST(Faults, AnInterfaceThatRefuses) {
+TEST(FaultsLayer, FailsInterfaceCalls) {
   for (const char *function : {"init", "shape"}) {
     const Injected i({On::kCores, "eager"},
                      {{"faults.plugins", "matrix"}, {"faults.function", function}, {"faults.nth", "1"}});
@@ -60,7 +60,7 @@ TEST(Faults, AnInterfaceThatRefuses) {
 
 // Which operation is the fifth depends on the timing. A kernel, or a copy that a task waits for: that task fails, what comes
 // after it is poisoned, and waits say so. A copy ahead of need: it is made again, and nobody sees a difference.
-TEST(Faults, OperationsThatFail) {
+TEST(FaultsLayer, FailsOperations) {
   for (const Place &place : places()) {
     if (place.on == On::kCores) continue;
     SCOPED_TRACE(text_of(place));
@@ -81,7 +81,7 @@ TEST(Faults, OperationsThatFail) {
   }
 }
 
-TEST(Faults, MemoryThatIsNotGiven) {
+TEST(FaultsLayer, FailsAllocations) {
   for (const char *scheduler : {"dmda", "eager"})
     for (const char *nth : {"1", "4"}) {
       SCOPED_TRACE(std::string(scheduler) + " " + nth);
@@ -94,7 +94,7 @@ TEST(Faults, MemoryThatIsNotGiven) {
     }
 }
 
-TEST(Faults, ByChanceTheSameSeedTheSameCalls) {
+TEST(FaultsLayer, SameSeedFailsTheSameCalls) {
   std::string seen[3];
   for (int k = 0; k < 3; ++k) {
     const Injected i({On::kVirtual, "lws"}, {{"pump", "manual"},
@@ -114,7 +114,7 @@ TEST(Faults, ByChanceTheSameSeedTheSameCalls) {
   EXPECT_NE(seen[0], seen[2]);
 }
 
-TEST(Faults, ShortAnswersAndDelaysChangeNothing) {
+TEST(FaultsLayer, ShortAnswersAndDelaysKeepResults) {
   for (const Place &place : places()) {
     SCOPED_TRACE(text_of(place));
     Lines bare;
@@ -130,7 +130,7 @@ TEST(Faults, ShortAnswersAndDelaysChangeNothing) {
   }
 }
 
-TEST(Faults, AnyCallThatCanFail) {  // whatever comes of it: a word for each failure, and an end
+TEST(FaultsLayer, EachCallMayFail) {  // whatever comes of it: a word for each failure, and an end
   for (const Place &place : places())
     for (const char *nth : {"1", "2", "3", "5", "8", "13", "21", "34"}) {
       SCOPED_TRACE(text_of(place) + ", " + nth);
@@ -139,7 +139,7 @@ TEST(Faults, AnyCallThatCanFail) {  // whatever comes of it: a word for each fai
     }
 }
 
-TEST(Faults, WhatCannotBeIsSaid) {
+TEST(FaultsLayer, RefusesBadSettings) {
   const auto says = [](Pairs more, std::initializer_list<const char *> parts) {
     more.push_back({"faults.nth", "1"});
     const Injected i({On::kCores, "lws"}, more, "faults");

@@ -28,7 +28,7 @@ std::map<std::string, int> calls_of(const std::string &path) {
   return calls;
 }
 
-TEST(Traces, EveryCallOfEveryKindAndNoChange) {
+TEST(TracesLayer, RecordsEveryKindOfCall) {
   for (const Place &place : places()) {
     SCOPED_TRACE(text_of(place));
     const Folder folder("traces");
@@ -65,7 +65,7 @@ TEST(Traces, EveryCallOfEveryKindAndNoChange) {
   }
 }
 
-TEST(Traces, FiltersByPluginAndFunction) {
+TEST(TracesLayer, FiltersByPluginAndFunction) {
   const Folder folder("traces");
   const std::string path = folder / "calls";
   Lines lines;
@@ -83,7 +83,7 @@ TEST(Traces, FiltersByPluginAndFunction) {
     EXPECT_TRUE(name == "eager.pop" || name == "cpu.open" || name.ends_with(".host_now")) << name;
 }
 
-TEST(Traces, NumberOfTheProcessInTheName) {
+TEST(TracesLayer, FileNameMayHoldTheProcessId) {
   const Folder folder("traces");
   const std::string pattern = folder / "calls.%p", path = folder / ("calls." + std::to_string(getpid()));
   Lines lines;
@@ -92,7 +92,7 @@ TEST(Traces, NumberOfTheProcessInTheName) {
   EXPECT_GE(calls_of(path)["lws.pop"], 1);
 }
 
-TEST(Traces, AFileThatCannotBeWrittenIsAnErrorOfTheStart) {
+TEST(TracesLayer, UnwritableFileIsRefusedAtStart) {
   Lines lines;
   const Outcome o =
       run_program({On::kCores, "lws"}, {{"layers", "traces"}, {"traces.file", "/nowhere/at/all"}}, &lines);
@@ -102,7 +102,7 @@ TEST(Traces, AFileThatCannotBeWrittenIsAnErrorOfTheStart) {
 }
 
 // Several runtimes at once, each with a file, their threads shared by one that calls into both; again and again.
-TEST(Traces, RuntimesSideBySide) {
+TEST(TracesLayer, RecordsConcurrentRuntimes) {
   const Folder folder("traces");
   for (int turn = 0; turn < 3; ++turn) {
     std::vector<std::thread> threads;

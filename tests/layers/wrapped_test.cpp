@@ -32,7 +32,7 @@ struct Meeting : Wrapped {
   void *s = nullptr;
 };
 
-TEST(Layers, OneWorkerByTwoThreads) {
+TEST(WrappedPlugins, ReportOneWorkerDrivenByTwoThreads) {
   Meeting m;
   std::thread other([&] { m.pop(1); });
   m.pop(1);
@@ -43,7 +43,7 @@ TEST(Layers, OneWorkerByTwoThreads) {
       << m.lines.all();
 }
 
-TEST(Layers, TwoWorkersByTwoThreadsAreAsItShouldBe) {
+TEST(WrappedPlugins, AcceptTwoWorkersDrivenByTwoThreads) {
   Meeting m;
   std::thread other([&] { m.pop(0); });
   m.pop(1);
@@ -51,7 +51,7 @@ TEST(Layers, TwoWorkersByTwoThreadsAreAsItShouldBe) {
   EXPECT_FALSE(m.lines.has("checks: ")) << m.lines.all();
 }
 
-TEST(Layers, OneInstanceUnderControlOfTwoThreads) {
+TEST(WrappedPlugins, ReportControlByTwoThreads) {
   Meeting m;
   std::thread other([&] {
     consort_task *none;
@@ -65,7 +65,7 @@ TEST(Layers, OneInstanceUnderControlOfTwoThreads) {
       << m.lines.all();
 }
 
-TEST(Layers, OneQueueByTwoThreads) {
+TEST(WrappedPlugins, ReportOneQueueUsedByTwoThreads) {
   Wrapped w("wrong-driver", CONSORT_KIND_DRIVER, "wrong-driver", {{"wrong-driver.wrong", "waits"}});
   const consort_driver_ops &o = *w.plugin->driver();
   void *dev = nullptr, *q = nullptr;
@@ -143,7 +143,7 @@ void join(LayeredRank &a, LayeredRank &b) {
   EXPECT_EQ(a.o.poll(a.t, &none, 1) + b.o.poll(b.t, &none, 1), 0u);
 }
 
-TEST(Layers, OverTheTransportInproc) {
+TEST(WrappedPlugins, CarryTheTransportInproc) {
   const consort_test::Folder folder("inproc");
   for (const char *layers : {"checks", "traces", "traces,checks,faults", "faults,checks,traces"}) {
     SCOPED_TRACE(layers);
@@ -183,7 +183,7 @@ TEST(Layers, OverTheTransportInproc) {
   }
 }
 
-TEST(Layers, FaultsAndChecksOfATransport) {
+TEST(WrappedPlugins, InjectAndCheckFaultsOfATransport) {
   LayeredRank a(0, {{"faults.function", "post"}, {"faults.nth", "2"}, {"faults.status", "E_IO"}}, "checks,faults");
   LayeredRank b(1, {{"faults.function", "reg"}, {"faults.nth", "1"}, {"faults.status", "E_NOMEM"}}, "checks,faults");
   join(a, b);

@@ -38,7 +38,7 @@ double least(const Problem &p, Level level, bool whole = false) {
 
 #ifdef CONSORT_HAS_GLPK
 
-TEST(BoundProgram, TheAreaOfTwoClasses) {  // BND-06: per kernel and unit
+TEST(BoundProgram, BoundsTheAreaOfTwoClasses) {  // BND-06: per kernel and unit
   const Problem p = machine({{"work", 10, {4e6, 1e6}, false}});
   EXPECT_NEAR(least(p, Level::kArea), 10 / 1.5, 1e-6);
   EXPECT_NEAR(least(p, Level::kArea, true), 7, 1e-6) << "seven on the card, three on the cores";
@@ -46,13 +46,13 @@ TEST(BoundProgram, TheAreaOfTwoClasses) {  // BND-06: per kernel and unit
   EXPECT_NEAR(least(only, Level::kArea), 20, 1e-6);
 }
 
-TEST(BoundProgram, AChainThatIsKnownByItsKinds) {
+TEST(BoundProgram, CountsAChainGivenByKinds) {
   Problem p = machine({{"head", 4, {2e6, 8e6}, false}, {"body", 4, {100e6, 1e6}, false}});
   p.chain = {{0, true, 0}, {1, false, 3}};
   EXPECT_NEAR(least(p, Level::kArea), 4 * 2 + 3 * 1, 1e-6);
 }
 
-TEST(BoundProgram, WhatHasToBeMovedTakesItsWay) {  // BND-08 is the other levels: ways are free there
+TEST(BoundProgram, CountsTransfers) {  // BND-08 is the other levels: ways are free there
   Problem p = machine({{"work", 2, {NAN, 1e6}, false}});
   p.tasks = {{1, 0, 0, {}, {0}, ""}, {2, 0, 0, {}, {1}, ""}};
   p.versions = {{kNone, 0, 5e6}, {kNone, 0, 3e6}};
@@ -96,7 +96,7 @@ double shortest(const Problem &p) {
   return best / 1e6;
 }
 
-TEST(BoundProgram, NoScheduleIsShorterAndMoreKnowledgeIsCloser) {
+TEST(BoundProgram, IsBelowEverySchedule) {
   std::mt19937 chance(7);
   double close = 0;
   for (int round = 0; round < 40; ++round) {
@@ -125,7 +125,7 @@ TEST(BoundProgram, NoScheduleIsShorterAndMoreKnowledgeIsCloser) {
   EXPECT_GT(close, 0.85);
 }
 
-TEST(BoundProgram, BothTextsSayTheSame) {  // BND-03
+TEST(BoundProgram, BothFormatsAgree) {  // BND-03
   Problem p = machine({{"a \"b\"", 7, {4e6, 1e6}, false}, {"a \"b\"", 3, {2e6, NAN}, false}, {"", 0, {}, true}});
   p.kinds[2].ns = {NAN, NAN};
   p.tasks = {{1, 0, 5, {}, {0}, ""}, {2, 1, 0, {0}, {}, ""}, {3, 2, 0, {0, 1}, {}, ""}, {4, 0, 0, {2}, {0}, ""}};
@@ -154,7 +154,7 @@ TEST(BoundProgram, BothTextsSayTheSame) {  // BND-03
   glp_free_env();
 }
 
-TEST(BoundProgram, WhatCannotBeSolvedIsSaid) {
+TEST(BoundProgram, ReportsUnsolvablePrograms) {
   const Problem p = machine({{"nowhere", 1, {NAN, NAN}, false}});
   EXPECT_NE(solve(formulate(p, Level::kArea, false), kSeconds).trouble, "");
   Program broken = formulate(machine({{"work", 10, {4e6, 1e6}, false}}), Level::kArea, false);
@@ -167,7 +167,7 @@ TEST(BoundProgram, WhatCannotBeSolvedIsSaid) {
 }
 
 // Stopped in the middle, it says less and nothing wrong.
-TEST(BoundProgram, TooLittleTimeGivesALowerBoundAllTheSame) {
+TEST(BoundProgram, TimeLimitKeepsALowerBound) {
   Problem p = machine({{"a", 0, {9e6, 2e6}, false}, {"b", 0, {3e6, 4e6}, false}});
   std::mt19937 chance(3);
   for (uint32_t t = 0; t < 400; ++t) {
@@ -243,7 +243,7 @@ double a_run(const Problem &p) {
   return all / 1e6;
 }
 
-TEST(BoundOrder, IsTheWholeProgramsLeast) {  // BND-04
+TEST(BoundOrder, EqualsTheWholeProgramsBound) {  // BND-04
   int order_matters = 0;
   for (uint32_t seed = 1; seed <= 120; ++seed) {
     const Problem p = some_tasks(seed, seed % 4 ? 50 : 150);
@@ -284,7 +284,7 @@ Problem cholesky(uint32_t n, double cards) {
 }
 
 // As many as the whole program is not solved for in any reasonable time; and where neither the area nor a way says it all.
-TEST(BoundOrder, OfThousandsOfTasks) {  // BND-04
+TEST(BoundOrder, HandlesThousandsOfTasks) {  // BND-04
   const Problem p = cholesky(30, 10);
   ASSERT_EQ(p.tasks.size(), 4960u);
   const Solution order = solve_deps(p, 4);  // a hundredth of that is enough for what follows
@@ -304,7 +304,7 @@ TEST(BoundOrder, OfThousandsOfTasks) {  // BND-04
   }
 }
 
-TEST(BoundOrder, TasksWithoutAnOrderOfTheirOwnCount) {
+TEST(BoundOrder, CountsTasksWithoutOrder) {
   Problem p = some_tasks(5, 50);
   const double before = solve_deps(p, kSeconds).least;
   p.kinds.push_back({"replayed", 1000, std::vector<double>(p.groups.size(), 50e6), false});
@@ -333,7 +333,7 @@ Record read(const std::string &lines, const std::string &end = "submitted\t0\t0\
 
 using After = std::vector<uint32_t>;
 
-TEST(BoundRecord, WhatTasksComeAfter) {  // BND-01
+TEST(BoundRecord, ReadsPredecessors) {  // BND-01
   const Record r = read("task\ta0\t0\t0\twd1\t\ntask\ta1\t0\t0\trd1\t\ntask\ta2\t0\t7\trd1\t\ntask\ta3\t1\t0\tcd1\t\ntask\ta4\t1\t0\tcd1\t\n"
                         "task\ta5\t0\t0\tud1\ta0\ntask\ta6\t0\t0\t\ta5,a0,bb\n");
   const auto &t = r.problem.tasks;
@@ -352,7 +352,7 @@ TEST(BoundRecord, WhatTasksComeAfter) {  // BND-01
   EXPECT_TRUE(r.graph);
 }
 
-TEST(BoundRecord, PartsAndTheirWhole) {
+TEST(BoundRecord, ReadsPartsAndWholes) {
   const Record r = read("task\ta0\t0\t0\twd1\t\ntask\ta1\t0\t0\tud2\t\ntask\ta2\t0\t0\trd3\t\ntask\ta3\t0\t0\trd1\t\ntask\ta4\t0\t0\twd1\t\n"
                         "task\ta5\t0\t0\trd2\t\n");
   const auto &t = r.problem.tasks;
@@ -364,7 +364,7 @@ TEST(BoundRecord, PartsAndTheirWhole) {
   for (const int i : {1, 3, 5}) EXPECT_TRUE(t[static_cast<size_t>(i)].reads.empty()) << i << ": no one task wrote it";
 }
 
-TEST(BoundRecord, AlikeUnitsAreOneGroup) {
+TEST(BoundRecord, GroupsAlikeUnits) {
   const Record r = read("task\ta0\t0\t0\trd1\t\ntask\ta1\t1\t0\trd1\t\nrun\t1\t100\t1100\t5\ta0\t0\t-1\t0\nrun\t0\t500\t2600\t6\ta1\t0\t-1\t0\n");
   const Problem &p = r.problem;
   ASSERT_EQ(p.groups.size(), 2u);
@@ -380,7 +380,7 @@ TEST(BoundRecord, AlikeUnitsAreOneGroup) {
   EXPECT_TRUE(r.notes.empty());
 }
 
-TEST(BoundRecord, WhatIsNotKnownIsSaid) {
+TEST(BoundRecord, ReportsMissingInformation) {
   const Record r = read("task\ta0\t1\t0\trd1\t\ntask\ta1\t1\t0\t\t\nrun\t1\t100\t600\t6\ta0\t0\t-1\t0\nrun\t1\t600\t900\t9\tff\t0\t-1\t0\n");
   ASSERT_EQ(r.notes.size(), 3u);
   EXPECT_NE(r.notes[0].find("recordings"), std::string::npos);
@@ -396,13 +396,13 @@ TEST(BoundRecord, WhatIsNotKnownIsSaid) {
   EXPECT_EQ(without.took_ns, 4);
 }
 
-TEST(BoundRecord, TheTasksAsADrawing) {  // BND-02
+TEST(BoundRecord, DrawsTasksAsDot) {  // BND-02
   const std::string dot = dot_of(read("task\ta0\t0\t3\twd1\t\ntask\ta1\t1\t0\trd1\t\nrun\t1\t1\t2\t5\ta0\t0\t-1\t0\nrun\t0\t3\t4\t5\ta1\t0\t-1\t0\n").problem);
   for (const char *part : {"digraph tasks {", "t0 [label=\"work\\npriority 3\\ngpu0\"", "t1 [label=\"other\\ncpu0\"", "t0 -> t1;", "}\n"})
     EXPECT_NE(dot.find(part), std::string::npos) << part << "\n" << dot;
 }
 
-TEST(BoundRecord, WhatIsNoneIsRefused) {
+TEST(BoundRecord, RefusesOtherFiles) {
   const auto refused = [](const std::string &text, const char *why) {
     try {
       read_record(text.data(), text.size());
@@ -423,7 +423,7 @@ TEST(BoundRecord, WhatIsNoneIsRefused) {
   refused(kHead + "submitted\t1\t5\nend\t0\n", "5 tasks found no room");
 }
 
-TEST(BoundRecord, NoTextBreaksIt) {
+TEST(BoundRecord, DamagedTextsAreSafe) {
   const std::string good = kHead + kKinds + kData + "task\ta0\t0\t0\twd1,rd2\t\ntask\ta1\t0\t0\trd1\ta0\nrun\t1\t100\t1100\t5\ta0\t0\t-1\t0\n"
                            "submitted\t0\t0\nend\t0\n";
   std::mt19937 chance(11);

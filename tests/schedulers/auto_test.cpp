@@ -29,7 +29,7 @@ Pairs unlike(Pairs more = {}) {
   return p;
 }
 
-TEST(Auto, ByUnits) {
+TEST(Auto, ChoosesByUnits) {
   {
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"scheduler", "auto"}});
     EXPECT_EQ(scheduler_of(rt), "auto");
@@ -47,7 +47,7 @@ TEST(Auto, ByUnits) {
 }
 
 // Tasks that are small for what a decision by models costs, then large ones: both ways, and none is lost.
-TEST(Auto, GoesOverWhileTasksRun) {
+TEST(Auto, SwitchesWhileTasksRun) {
   const auto run = [] {
     Rt rt(unlike());
     std::vector<uint64_t> trace;
@@ -74,7 +74,7 @@ TEST(Auto, GoesOverWhileTasksRun) {
 }
 
 // Nobody tells how long anything takes: without models, for a while.
-TEST(Auto, WithoutModels) {
+TEST(Auto, ChoosesWithoutModels) {
   Rt rt(unlike({{"calibrate", "off"}, {"sim.times", ""}}));
   Bodies body;
   int ran = 0;
@@ -85,7 +85,7 @@ TEST(Auto, WithoutModels) {
   EXPECT_TRUE(is_current(rt, "lws")) << explained(rt);
 }
 
-TEST(Auto, AnotherOneByNameEndsIt) {
+TEST(Auto, NamedSchedulerReplacesIt) {
   Rt rt(unlike());
   EXPECT_OK(consort_runtime_set_scheduler(rt, "prio"));
   EXPECT_EQ(scheduler_of(rt), "prio");
@@ -105,7 +105,7 @@ TEST(Auto, AnotherOneByNameEndsIt) {
 }
 
 // Whom it names does not come: it says so once, and takes the tasks itself.
-TEST(Auto, WrongNamesAreTold) {
+TEST(Auto, UnknownPoliciesAreLogged) {
   struct Told {
     std::mutex mutex;
     std::vector<std::string> lines;

@@ -45,7 +45,7 @@ void hammer(Push push, Close close, Left left) {
   EXPECT_EQ(late, 0u) << "tasks came to lie in what was closed and drained";
 }
 
-TEST(Closing, TheRingTurnsBackWhoComesLate) {
+TEST(InstanceClosing, RingRefusesLatePushes) {
   lws::Ring ring;
   ASSERT_TRUE(ring.init(8192));
   std::atomic<uint64_t> epoch{1};
@@ -66,15 +66,15 @@ TEST(Closing, TheRingTurnsBackWhoComesLate) {
       });
 }
 
-class Closing : public testing::TestWithParam<std::tuple<const char *, uint32_t>> {};
-INSTANTIATE_TEST_SUITE_P(All, Closing,
+class InstanceClosing : public testing::TestWithParam<std::tuple<const char *, uint32_t>> {};
+INSTANTIATE_TEST_SUITE_P(All, InstanceClosing,
                          testing::Combine(testing::Values("lws", "eager", "prio", "ws", "random", "peager"),
                                           testing::Values(0u, CONSORT_NONE)),
                          [](const auto &i) {
                            return std::string(std::get<0>(i.param)) + (std::get<1>(i.param) ? "_outsider" : "_worker");
                          });
 
-TEST_P(Closing, DrainLeavesNothingBehind) {
+TEST_P(InstanceClosing, DrainReturnsEveryTask) {
   PolicyHarness h(std::get<0>(GetParam()), {0, 0}, {{"depth", "1024"}});
   const uint32_t from = std::get<1>(GetParam());
   constexpr size_t kAtOnce = 100, kPushes = 40;  // many at once: as above

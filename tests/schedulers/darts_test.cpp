@@ -28,7 +28,7 @@ Graph with_a_favourite() {
   return g;
 }
 
-TEST(Darts, LoadsWhatMakesMostPossible) {
+TEST(Darts, LoadsTheDatumThatEnablesMostTasks) {
   VirtualMachine v(kPolicy, accelerators(1));
   v.capacity = 4 * kMiB;
   const Graph g = with_a_favourite();
@@ -39,7 +39,7 @@ TEST(Darts, LoadsWhatMakesMostPossible) {
   EXPECT_GE(t, 3u);
 }
 
-TEST(Darts, WhatHasItsDataGoesBeforeAll) {
+TEST(Darts, TasksWithAllDataGoFirst) {
   VirtualMachine v(kPolicy, accelerators(1));
   v.capacity = 4 * kMiB;
   const Graph g = with_a_favourite();
@@ -50,7 +50,7 @@ TEST(Darts, WhatHasItsDataGoesBeforeAll) {
 }
 
 // What one has planned the others leave alone as long as there is something else.
-TEST(Darts, EachUnitHasDataOfItsOwn) {
+TEST(Darts, UnitsPlanDisjointData) {
   VirtualMachine v(kPolicy, accelerators(2));
   v.capacity = kMiB;
   Graph g;
@@ -63,7 +63,7 @@ TEST(Darts, EachUnitHasDataOfItsOwn) {
   EXPECT_NE(first < 4, second < 4);
 }
 
-TEST(Darts, PrioritiesGoBeforeAll) {
+TEST(Darts, PriorityOverridesData) {
   VirtualMachine v(kPolicy, accelerators(1));
   v.capacity = kMiB;
   Graph g;
@@ -83,7 +83,7 @@ void push_two_readers(VirtualMachine &v, Graph &g) {
 }
 
 // Of the last two tasks an idle unit gets one, even if the other asks first for its second.
-TEST(Darts, NobodyTakesASecondThatIsAnothersFirst) {
+TEST(Darts, LeavesTheLastTaskToAnIdleUnit) {
   VirtualMachine v(kPolicy, accelerators(2));
   Graph g;
   push_two_readers(v, g);
@@ -95,7 +95,7 @@ TEST(Darts, NobodyTakesASecondThatIsAnothersFirst) {
 }
 
 // A task that waits for exclusive access may wait for the last one that is ready: its unit takes that, too.
-TEST(Darts, AUnitWhoseTaskHasNotStartedTakesAnothersFirst) {
+TEST(Darts, TakesTheLastTaskWhileItsOwnIsUnstarted) {
   VirtualMachine v(kPolicy, accelerators(2));
   Graph g;
   push_two_readers(v, g);
@@ -104,7 +104,7 @@ TEST(Darts, AUnitWhoseTaskHasNotStartedTakesAnothersFirst) {
 }
 
 // What is used least goes first, and what is planned last; without the parameter the kernel's order holds.
-TEST(Darts, VictimsByUse) {
+TEST(Darts, EvictsLeastUsedData) {
   for (const char *least : {"true", "false"}) {
     VirtualMachine v(kPolicy, accelerators(1), {{"least_used", least}});
     v.capacity = kMiB;
@@ -127,7 +127,7 @@ TEST(Darts, VictimsByUse) {
   }
 }
 
-TEST(Darts, WhereMemoryIsNotShortItIsGraphLookahead) {
+TEST(Darts, EqualsGraphLookaheadWithEnoughMemory) {
   const Graph g = Graph::cholesky(10, 64 * 1024);
   const auto order = [&](const char *policy) {
     VirtualMachine v(policy, accelerators(1, 4));
@@ -140,7 +140,7 @@ TEST(Darts, WhereMemoryIsNotShortItIsGraphLookahead) {
   EXPECT_EQ(order(kPolicy), order("graph-lookahead"));
 }
 
-TEST(Darts, GraphsEndTheSameWayEachTime) {
+TEST(Darts, GraphsAreDeterministic) {
   for (const Graph &g : {Graph::cholesky(10, kMiB), Graph::gemm(6, kMiB), Graph::lu(7, kMiB)}) {
     const auto order = [&] {
       VirtualMachine v(kPolicy, accelerators(3, 2));
@@ -160,7 +160,7 @@ TEST(Darts, GraphsEndTheSameWayEachTime) {
 }
 
 // Sixty data each: more than the table of helpful ones holds, which then counts no further.
-TEST(Darts, ManyDataOfManyTasks) {
+TEST(Darts, HandlesManyDataOfManyTasks) {
   VirtualMachine v(kPolicy, accelerators(2), {{"look", "512"}});
   v.capacity = kMiB;
   Graph g;
@@ -177,7 +177,7 @@ TEST(Darts, ManyDataOfManyTasks) {
   EXPECT_FALSE(got.contains(CONSORT_NONE));
 }
 
-TEST(Darts, DroppedOnesLeaveTheirPlan) {
+TEST(Darts, DroppedTasksLeaveThePlan) {
   VirtualMachine v(kPolicy, accelerators(1));
   v.capacity = kMiB;
   Graph g;

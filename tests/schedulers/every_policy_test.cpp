@@ -9,7 +9,7 @@
 namespace consort_test {
 namespace {
 
-class Programs : public EveryPolicy {
+class PolicyPrograms : public EveryPolicy {
  protected:
   // x = x * 2 + k
   consort_codelet_id step(consort_runtime *rt) {
@@ -22,7 +22,7 @@ class Programs : public EveryPolicy {
 };
 
 // More tasks than the window holds, in chains whose order shows in the result.
-TEST_P(Programs, EndWithASmallWindow) {
+TEST_P(PolicyPrograms, EndWithASmallWindow) {
   each_run([&](consort_runtime *rt) {
     const auto c = step(rt);
     uint64_t x[5] = {}, want[5] = {};
@@ -41,7 +41,7 @@ TEST_P(Programs, EndWithASmallWindow) {
 }
 
 // Tasks that a worker was handed and that park until the datum is free, beside others.
-TEST_P(Programs, EndWithCommutativeAccess) {
+TEST_P(PolicyPrograms, EndWithCommutativeAccess) {
   each_run([&](consort_runtime *rt) {
     uint64_t sum = 0, other = 0;
     const auto a = variable_of(rt, &sum), b = variable_of(rt, &other);
@@ -58,7 +58,7 @@ TEST_P(Programs, EndWithCommutativeAccess) {
   });
 }
 
-TEST_P(Programs, EndWithTags) {
+TEST_P(PolicyPrograms, EndWithTags) {
   each_run([&](consort_runtime *rt) {
     const auto c = step(rt);
     uint64_t x = 0, want = 0;
@@ -80,7 +80,7 @@ TEST_P(Programs, EndWithTags) {
   });
 }
 
-TEST_P(Programs, EndInContexts) {
+TEST_P(PolicyPrograms, EndInContexts) {
   if (ncores() < 2) GTEST_SKIP() << "one worker cannot be divided";
   each_run([&](consort_runtime *rt) {
     consort_context_id inner{0};
@@ -103,7 +103,7 @@ TEST_P(Programs, EndInContexts) {
   });
 }
 
-TEST_P(Programs, EndWithTasksOfTeams) {
+TEST_P(PolicyPrograms, EndWithTasksOfTeams) {
   for (const uint32_t flags : {uint32_t{CONSORT_CL_FORKJOIN}, uint32_t{CONSORT_CL_SPMD}})
     each_run([&](consort_runtime *rt) {
       std::atomic<int> ran{0};
@@ -115,7 +115,7 @@ TEST_P(Programs, EndWithTasksOfTeams) {
     });
 }
 
-TEST_P(Programs, EndWhenTheyAreReplayed) {
+TEST_P(PolicyPrograms, EndWhenTheyAreReplayed) {
   each_run([&](consort_runtime *rt) {
     const auto c = step(rt);
     uint64_t x[3] = {}, want[3] = {};
@@ -138,7 +138,7 @@ TEST_P(Programs, EndWhenTheyAreReplayed) {
 }
 
 // What cannot wait is told so at once: a callback, and a function on a device.
-TEST_P(Programs, AreToldWhereTheyMustNotWait) {
+TEST_P(PolicyPrograms, AreRefusedWaitsInCallbacksAndDeviceFunctions) {
   each_run([&](consort_runtime *rt) {
     struct Seen {
       consort_runtime *rt;
@@ -155,7 +155,7 @@ TEST_P(Programs, AreToldWhereTheyMustNotWait) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Programs,
+INSTANTIATE_TEST_SUITE_P(All, PolicyPrograms,
                          ::testing::Combine(::testing::ValuesIn(schedulers()), ::testing::ValuesIn(units_to_try(true))),
                          policy_and_units);
 

@@ -75,7 +75,7 @@ constexpr consort_plugin plugin = consort_test::policy_plugin("hoard", "holds ta
 CONSORT_MODULE(hoard, SCHEDULER, CONSORT_PF_SWAPPABLE, "hoard", "1.0", plugin);
 
 // "manual": the pump; else the number of threads.
-class Flush : public ::testing::TestWithParam<const char *> {
+class PolicyFlush : public ::testing::TestWithParam<const char *> {
  protected:
   void SetUp() override { begin({}); }
   void begin(const Pairs &more) {
@@ -115,13 +115,13 @@ class Flush : public ::testing::TestWithParam<const char *> {
   std::atomic<int> ran_{0};
 };
 
-TEST_P(Flush, WaitForAll) {
+TEST_P(PolicyFlush, OnWaitAll) {
   chain(20);
   EXPECT_OK(consort_wait_all(rt_, kLong, 0));
   EXPECT_EQ(ran_, 20);
 }
 
-TEST_P(Flush, WaitWithoutHelp) {
+TEST_P(PolicyFlush, OnWaitWithoutHelping) {
   const auto ids = chain(20);
   EXPECT_OK(consort_task_wait(rt_, ids.back(), kLong, CONSORT_WAIT_NO_HELP));
   consort_group_id group;
@@ -132,14 +132,14 @@ TEST_P(Flush, WaitWithoutHelp) {
   EXPECT_EQ(ran_, 40);
 }
 
-TEST_P(Flush, WaitForNothingReady) {
+TEST_P(PolicyFlush, OnWaitNoReady) {
   chain(20);
   EXPECT_OK(consort_wait_no_ready(rt_, kLong, 0));
   EXPECT_EQ(ran_, 20);
   EXPECT_TRUE(eventually([&] { return consort_wait_no_ready(rt_, 0, 0) == CONSORT_OK; })) << "a look sees it, too";
 }
 
-TEST_P(Flush, WaitInsideABody) {
+TEST_P(PolicyFlush, OnWaitInsideABody) {
   const auto parent = body_(rt_, "parent", [this](const consort_call &) {
     const auto ids = chain(5);
     return consort_task_wait(rt_, ids.back(), kLong, 0);
@@ -149,7 +149,7 @@ TEST_P(Flush, WaitInsideABody) {
   EXPECT_EQ(ran_, 20);
 }
 
-TEST_P(Flush, AcquireAndUnregister) {
+TEST_P(PolicyFlush, OnAcquireAndUnregister) {
   int x = 0;
   const auto datum = variable_of(rt_, &x);
   const auto add = body_(rt_, "add", [](const consort_call &c) { return ++*pointer<int>(c, 0), CONSORT_OK; });
@@ -163,21 +163,21 @@ TEST_P(Flush, AcquireAndUnregister) {
   EXPECT_EQ(x, 10);
 }
 
-TEST_P(Flush, LooksWithoutWaiting) {
+TEST_P(PolicyFlush, OnWaitWithZeroTimeout) {
   if (!std::strcmp(GetParam(), "manual")) GTEST_SKIP() << "a look without a wait runs nothing there";
   const auto ids = chain(20);
   EXPECT_TRUE(eventually([&] { return consort_task_wait(rt_, ids.back(), 0, 0) == CONSORT_OK; }));
   EXPECT_EQ(ran_, 20);
 }
 
-TEST_P(Flush, StopWaits) {
+TEST_P(PolicyFlush, OnStop) {
   chain(20);
   EXPECT_OK(consort_stop(rt_));
   EXPECT_EQ(ran_, 20);
   rt_ = nullptr;
 }
 
-TEST_P(Flush, AFullWindow) {
+TEST_P(PolicyFlush, OnAFullWindow) {
   EXPECT_OK(consort_stop(rt_));
   begin({{"window", "16"}});
   for (int i = 0; i < 10; ++i) chain(20);
@@ -185,7 +185,7 @@ TEST_P(Flush, AFullWindow) {
   EXPECT_EQ(ran_, 200);
 }
 
-TEST_P(Flush, AFullWindowThatWaitsForATag) {
+TEST_P(PolicyFlush, OnAFullWindowBehindATag) {
   EXPECT_OK(consort_stop(rt_));
   begin({{"window", "16"}});
   constexpr uint64_t kTag = 3;
@@ -203,7 +203,7 @@ TEST_P(Flush, AFullWindowThatWaitsForATag) {
   EXPECT_EQ(ran_, 40);
 }
 
-TEST_P(Flush, BesideAContext) {
+TEST_P(PolicyFlush, BesideAContext) {
   consort_context_id context;
   consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
   d.scheduler = "lws";
@@ -215,7 +215,7 @@ TEST_P(Flush, BesideAContext) {
 }
 
 // The body that waits may not run it alone on its worker: the policy has given it to a team.
-TEST_P(Flush, ATeamThatABodyWaitsFor) {
+TEST_P(PolicyFlush, OnWaitForATeamTask) {
   if (std::strcmp(GetParam(), "2")) GTEST_SKIP() << "two workers with a thread each are a team";
   TeamBodies codelets;
   std::atomic<uint32_t> calls{0}, wrong{0};
@@ -233,7 +233,7 @@ TEST_P(Flush, ATeamThatABodyWaitsFor) {
   EXPECT_EQ(wrong, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pumps, Flush, ::testing::Values("1", "2", "manual"), [](const auto &info) {
+INSTANTIATE_TEST_SUITE_P(Pumps, PolicyFlush, ::testing::Values("1", "2", "manual"), [](const auto &info) {
   return std::strcmp(info.param, "manual") ? "threads_" + std::string(info.param) : std::string("manual");
 });
 

@@ -29,7 +29,7 @@ Graph loose(const std::vector<uint32_t> &kinds, uint32_t each) {
   return g;
 }
 
-TEST(Heteroprio, EachClassBeginsWithWhatItIsBetterAt) {
+TEST(Heteroprio, ClassesPreferTheirRelativelyFasterTasks) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = loose({2, 0, 1}, 40);
   submit_and_push(v, g);
@@ -40,14 +40,14 @@ TEST(Heteroprio, EachClassBeginsWithWhatItIsBetterAt) {
   EXPECT_EQ(g.items[slow].kind, 2u);  // half as fast and not a tenth
 }
 
-TEST(Heteroprio, WhatOnlyOneClassCanGoesFirstThere) {
+TEST(Heteroprio, ExclusiveTasksGoFirst) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = loose({2, 3, 4}, 20);
   submit_and_push(v, g);
   EXPECT_EQ(g.items[v.pop(0)].kind, 3u);
 }
 
-TEST(Heteroprio, ListsGoBeforeModels) {
+TEST(Heteroprio, ListsOverrideModels) {
   VirtualMachine v(kPolicy, machine(1, 1), {{"orders", "fast: two one, slow: one"}, {"critical", "100"}});
   const Graph g = loose({0, 1, 2}, 40);
   submit_and_push(v, g);
@@ -55,7 +55,7 @@ TEST(Heteroprio, ListsGoBeforeModels) {
   EXPECT_EQ(g.items[v.pop(0)].kind, 1u);
 }
 
-TEST(Heteroprio, WrongListsAreRefused) {
+TEST(Heteroprio, RefusesBadLists) {
   const auto said = [](const char *orders) {
     PluginHost p(kPolicy, {{"orders", orders}});
     EXPECT_FALSE(p.ready()) << orders;
@@ -67,13 +67,13 @@ TEST(Heteroprio, WrongListsAreRefused) {
   EXPECT_TRUE(PluginHost(kPolicy, {{"orders", " ,cuda: a  b, cpu :c "}}).ready());
 }
 
-TEST(Heteroprio, AClassThatIsNotHereIsTold) {
+TEST(Heteroprio, AbsentClassIsLogged) {
   VirtualMachine v(kPolicy, machine(1, 1), {{"orders", "gpu: two"}});
   EXPECT_NE(v.plugin.log().find("there are no units of class \"gpu\" here"), std::string::npos);
 }
 
 // A chain of what the fast unit is hardly better at, and loose ones of what it is much better at: the chain is the end.
-TEST(Heteroprio, WhatIsCriticalGoesBeforeBuckets) {
+TEST(Heteroprio, CriticalTasksPrecedeBuckets) {
   VirtualMachine v(kPolicy, machine(1, 1));
   Graph g;
   for (uint32_t i = 0; i < 3; ++i) g.add(0, {{i, CONSORT_M_RW}});
@@ -94,7 +94,7 @@ TEST(Heteroprio, PrioritiesOrderABucket) {
 }
 
 // Alone or few, a task waits for the unit that does it ten times as fast.
-TEST(Heteroprio, SlowUnitsTakeWhatCostsNothing) {
+TEST(Heteroprio, SlowUnitsTakeTasksThatDelayNothing) {
   for (const uint32_t n : {4u, 60u}) {
     VirtualMachine v(kPolicy, machine(2, 1));
     const Graph g = loose({0}, n);
@@ -104,7 +104,7 @@ TEST(Heteroprio, SlowUnitsTakeWhatCostsNothing) {
   }
 }
 
-TEST(Heteroprio, GraphsEndTheSameWayEachTime) {
+TEST(Heteroprio, GraphsAreDeterministic) {
   const Graph g = Graph::cholesky(10, 64 * 1024);
   const auto order = [&](const char *orders) {
     VirtualMachine v(kPolicy, machine(4, 2), {{"orders", orders}});
@@ -118,7 +118,7 @@ TEST(Heteroprio, GraphsEndTheSameWayEachTime) {
   EXPECT_EQ(order("fast: three"), order("fast: three"));
 }
 
-TEST(Heteroprio, WhatIsNotKnownIsLearned) {
+TEST(Heteroprio, UnknownTasksAreSampled) {
   VirtualMachine v(kPolicy, machine(2, 1));
   v.calibrated = false;
   const Graph g = loose({2}, 80);
@@ -129,7 +129,7 @@ TEST(Heteroprio, WhatIsNotKnownIsLearned) {
 }
 
 // The fast unit goes while its tasks wait: the slow ones take them.
-TEST(Heteroprio, WhatItsUnitsLeaveIsTheOthers) {
+TEST(Heteroprio, TasksOfRemovedUnitsMove) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = loose({0}, 2);
   submit_and_push(v, g);

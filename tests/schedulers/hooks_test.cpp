@@ -107,7 +107,7 @@ constexpr consort_scheduler_ops ops = {
 constexpr consort_plugin plugin = consort_test::policy_plugin("notes", "writes down what it is told", ops);
 CONSORT_MODULE(notes, SCHEDULER, CONSORT_PF_SWAPPABLE, "notes", "1.0", plugin);
 
-class Hooks : public ::testing::Test {
+class PolicyHooks : public ::testing::Test {
  protected:
   void begin(const Pairs &more) {
     notes.waiting.clear();
@@ -137,7 +137,7 @@ bool once(const std::map<uint64_t, int> &m, size_t n) {
   return m.size() == n && std::all_of(m.begin(), m.end(), [](const auto &e) { return e.second == 1; });
 }
 
-TEST_F(Hooks, EachTaskIsToldOfOnce) {
+TEST_F(PolicyHooks, CallsEachHookOncePerTask) {
   begin({{"scheduler", "notes"}});
   const auto c = body_(rt_, "nothing", [](const consort_call &) { return CONSORT_OK; });
   int x = 0;
@@ -157,7 +157,7 @@ TEST_F(Hooks, EachTaskIsToldOfOnce) {
   EXPECT_FALSE(notes.bad_time);
 }
 
-TEST_F(Hooks, WhoWaitsFlushes) {
+TEST_F(PolicyHooks, WaitsCallFlush) {
   begin({{"scheduler", "notes"}, {"spin_us", "0"}});
   Gate gate;
   const auto stop = body_(rt_, "stop", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
@@ -171,7 +171,7 @@ TEST_F(Hooks, WhoWaitsFlushes) {
 }
 
 // It comes late: what waited in the policy before is adopted, then pushed; what is submitted from then on is told.
-TEST_F(Hooks, TheHeirAdoptsWhatWaited) {
+TEST_F(PolicyHooks, SwapCallsAdoptForQueuedTasks) {
   begin({{"scheduler", "lws"}});
   Gate gate;
   const auto stop = body_(rt_, "stop", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
@@ -208,7 +208,7 @@ TEST_F(Hooks, TheHeirAdoptsWhatWaited) {
   EXPECT_EQ(notes.started.size(), 42u);
 }
 
-TEST_F(Hooks, ACancelledTaskComesOutAtOnce) {
+TEST_F(PolicyHooks, CancelledTaskIsDroppedAtOnce) {
   begin({{"scheduler", "notes"}, {"workers", "1"}});
   Gate gate;
   std::atomic<int> ran{0};
@@ -239,7 +239,7 @@ TEST_F(Hooks, ACancelledTaskComesOutAtOnce) {
 }
 
 // A policy that takes nothing breaks its contract: it is told of in the log, and the tasks run.
-TEST_F(Hooks, TasksThatAPolicyRefusesRunAllTheSame) {
+TEST_F(PolicyHooks, RefusedTasksStillRun) {
   begin({{"scheduler", "notes"}});
   {
     const Lock lock(notes.mutex);

@@ -51,7 +51,7 @@ std::vector<uint32_t> all_of(const Graph &g) {
 }
 
 // One that runs and one behind it, and no more until an end: what comes later may still be more urgent.
-TEST(Lookahead, BindsNoMoreThanCanStartSoon) {
+TEST(Lookahead, BindsOneTaskAhead) {
   VirtualMachine v(kPolicy, machine(0, 1));
   const Graph g = independent(10, 3);
   v.load(g);
@@ -66,13 +66,13 @@ TEST(Lookahead, BindsNoMoreThanCanStartSoon) {
 }
 
 // POW-02, POW-03, POW-06. 3 ms at 10 W on each of two slow ones, 0.3 ms at 200 W on the fast one: 30 mJ against 60.
-class LateEnergy : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, LateEnergy, testing::Values("graph-lookahead", "heteroprio", "darts"), [](const auto &i) {
+class EnergyWeight : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(All, EnergyWeight, testing::Values("graph-lookahead", "heteroprio", "darts"), [](const auto &i) {
   std::string name = i.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
-TEST_P(LateEnergy, Weighs) {
+TEST_P(EnergyWeight, ChangesTheChosenUnit) {
   const auto takes = [](PluginHost::Params set) {
     VirtualMachine v(GetParam(), machine(2, 1), std::move(set));
     const Graph g = independent(1, 0);
@@ -94,7 +94,7 @@ TEST_P(LateEnergy, Weighs) {
 }
 
 // In full: what it takes less in energy it takes more in time, and all is done.
-TEST_P(LateEnergy, AgainstTime) {
+TEST_P(EnergyWeight, TradesTimeForEnergy) {
   const auto run = [](PluginHost::Params set) {
     VirtualMachine v(GetParam(), machine(4, 2), std::move(set));
     const Graph g = independent(200, 0);
@@ -112,7 +112,7 @@ TEST_P(LateEnergy, AgainstTime) {
 
 // Alone or few, a task waits for the unit that does it ten times as fast; of many, so many go to the slow ones as do
 // not make the end later.
-TEST(Lookahead, SlowUnitsTakeWhatCostsNothing) {
+TEST(Lookahead, SlowUnitsTakeTasksThatDelayNothing) {
   const auto taken_by_slow = [](uint32_t n, bool known, uint64_t bytes = 0) {
     VirtualMachine v(kPolicy, machine(2, 1));
     const Graph g = independent(n, 0, bytes);
@@ -133,7 +133,7 @@ TEST(Lookahead, SlowUnitsTakeWhatCostsNothing) {
 }
 
 // What hangs on a task waits longer where that takes longer, so its data are in more of a hurry.
-TEST(Lookahead, SlowRunsAreUrgent) {
+TEST(Lookahead, SlowerUnitsRankDataHigher) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(40, 0);
   v.load(g);
@@ -146,7 +146,7 @@ TEST(Lookahead, SlowRunsAreUrgent) {
 }
 
 // Forty independent ones: the slow units help, and end when the fast one does.
-TEST(Lookahead, AllUnitsEndTogether) {
+TEST(Lookahead, UnitsEndTogether) {
   VirtualMachine v(kPolicy, machine(4, 1));
   const Graph g = independent(40, 0);
   const double ns = v.run(g);
@@ -156,7 +156,7 @@ TEST(Lookahead, AllUnitsEndTogether) {
   EXPECT_LE(ns, 9800 * kUs);  // 12000 without the slow ones, 8570 at the best
 }
 
-TEST(Lookahead, LeastIsLostWhereSlow) {
+TEST(Lookahead, SlowUnitsTakeTheLeastSlowedTask) {
   VirtualMachine v(kPolicy, machine(1, 1));
   Graph g;
   for (uint32_t i = 0; i < 60; ++i) g.add(i % 2 ? 4 : 0, {{i, CONSORT_M_RW}});
@@ -169,7 +169,7 @@ TEST(Lookahead, LeastIsLostWhereSlow) {
 }
 
 // A long chain and many loose ones: the fast unit takes the chain's head, the slow one something loose.
-TEST(Lookahead, WhatMuchHangsOnGoesFirstAndFast) {
+TEST(Lookahead, CriticalTasksGoToTheFastUnit) {
   VirtualMachine v(kPolicy, machine(1, 1));
   Graph g;
   for (uint32_t i = 0; i < 50; ++i) g.add(0, {{i, CONSORT_M_RW}});
@@ -183,7 +183,7 @@ TEST(Lookahead, WhatMuchHangsOnGoesFirstAndFast) {
   EXPECT_EQ(v.pop(1), 50u);
 }
 
-TEST(Lookahead, PrioritiesGoBeforeAll) {
+TEST(Lookahead, PriorityOverridesRank) {
   VirtualMachine v(kPolicy, machine(0, 1));
   Graph g;
   for (uint32_t i = 0; i < 6; ++i) g.add(3, {{0, CONSORT_M_RW}});
@@ -196,7 +196,7 @@ TEST(Lookahead, PrioritiesGoBeforeAll) {
 }
 
 // Among equals the one whose data are there.
-TEST(Lookahead, DataThatAreThereCount) {
+TEST(Lookahead, PrefersResidentData) {
   VirtualMachine v(kPolicy, machine(0, 1));
   const Graph g = independent(8, 3, kMiB);
   v.load(g);
@@ -207,7 +207,7 @@ TEST(Lookahead, DataThatAreThereCount) {
 
 // Two lack the same bytes here. What one of them changes is with another unit that does it as well, so it stays there;
 // the other's is with none.
-TEST(Lookahead, WhatATaskChangesStaysWhereItIs) {
+TEST(Lookahead, WrittenDataStayOnTheirUnit) {
   Machine m = machine(0, 2);
   m.tells_ways = true;
   VirtualMachine v(kPolicy, m);
@@ -221,7 +221,7 @@ TEST(Lookahead, WhatATaskChangesStaysWhereItIs) {
 
 // One task is taken and nothing else waits: what the next ones change is brought to those that will be free for them, as
 // many to each as it is given at once, and not if one of these has it.
-TEST(Lookahead, DataComeAheadWhereUnitsDoNothing) {
+TEST(Lookahead, PrefetchesForIdleUnits) {
   Machine m = machine(1, 2);
   m.tells_ways = true;
   VirtualMachine v(kPolicy, m);
@@ -246,7 +246,7 @@ TEST(Lookahead, DataComeAheadWhereUnitsDoNothing) {
 
 // Kind 4 is done twice as slowly by four slow units, kind 0 ten times: the fast one leaves the former to them as long
 // as the end is far away, and takes it before it does nothing.
-TEST(Lookahead, TheFastUnitLeavesWhatCostsOthersLess) {
+TEST(Lookahead, FastUnitLeavesTasksThatOthersRunWell) {
   const auto machine_of = [](bool heavy) {
     Machine m = machine(4, 1, heavy ? 0.001 : 1);
     m.tells_ways = true;
@@ -281,7 +281,7 @@ TEST(Lookahead, TheFastUnitLeavesWhatCostsOthersLess) {
 }
 
 // What is left to slow units does not pile up there: what waits for them already counts several times.
-TEST(Lookahead, TheFastUnitTakesItWhereManyWaitForTheOthers) {
+TEST(Lookahead, FastUnitTakesTasksWhenOthersAreLoaded) {
   const auto first = [](uint32_t waiting) {
     Machine m = machine(4, 1);
     m.tells_ways = true;
@@ -301,7 +301,7 @@ TEST(Lookahead, TheFastUnitTakesItWhereManyWaitForTheOthers) {
   EXPECT_EQ(first(50), 4u);
 }
 
-TEST(Lookahead, WhoeverCanRunItGetsIt) {
+TEST(Lookahead, TasksRunOnlyOnEligibleUnits) {
   VirtualMachine v(kPolicy, machine(2, 2));
   Graph g;
   for (uint32_t i = 0; i < 400; ++i) g.add(i % 5, {{i, CONSORT_M_RW}});
@@ -314,7 +314,7 @@ TEST(Lookahead, WhoeverCanRunItGetsIt) {
 }
 
 // Each class gets samples of what no model knows, a few at a time where another class is known.
-TEST(Lookahead, WhatIsNotKnownIsLearned) {
+TEST(Lookahead, UnknownTasksAreSampled) {
   VirtualMachine v(kPolicy, machine(2, 1));
   v.calibrated = false;
   const Graph g = independent(80, 4);
@@ -324,7 +324,7 @@ TEST(Lookahead, WhatIsNotKnownIsLearned) {
   for (uint32_t w = 0; w < 3; ++w) EXPECT_GE(got[w], 5u) << w;
 }
 
-TEST(Lookahead, AGraphEndsTheSameWayEachTime) {
+TEST(Lookahead, GraphsAreDeterministic) {
   Machine m = machine(6, 2);
   for (uint32_t w = 0; w < m.units.size(); ++w) {  // potrf, trsm, syrk, gemm
     const bool fast = m.units[w].klass;
@@ -349,7 +349,7 @@ TEST(Lookahead, AGraphEndsTheSameWayEachTime) {
   EXPECT_NE(order(3), order(4));
 }
 
-TEST(Lookahead, DroppedOnesComeOutAtOnceAndCountNoMore) {
+TEST(Lookahead, DroppedTasksLeaveAtOnce) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(40, 0);
   v.load(g);
@@ -367,7 +367,7 @@ TEST(Lookahead, DroppedOnesComeOutAtOnceAndCountNoMore) {
 }
 
 // A task that was popped and parked comes back, and its place at the worker is free again.
-TEST(Lookahead, WhatComesBackIsNoLongerTheWorkers) {
+TEST(Lookahead, ReturnedTaskFreesItsSlot) {
   VirtualMachine v(kPolicy, machine(0, 1));
   const Graph g = independent(4, 3);
   v.load(g);
@@ -385,7 +385,7 @@ TEST(Lookahead, WhatComesBackIsNoLongerTheWorkers) {
 }
 
 // A push wakes those that would take something: not the slow one while that would make the end later.
-TEST(Lookahead, WakesWhoWouldTakeIt) {
+TEST(Lookahead, WakesOnlyUnitsThatWouldTakeATask) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(2, 0);
   v.load(g);
@@ -395,7 +395,7 @@ TEST(Lookahead, WakesWhoWouldTakeIt) {
 }
 
 // When the fast unit goes, what waited for it is no longer too slow elsewhere.
-TEST(Lookahead, WhatItsUnitsLeaveIsTheOthers) {
+TEST(Lookahead, TasksOfRemovedUnitsMove) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(2, 0);
   v.load(g);

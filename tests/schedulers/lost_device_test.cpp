@@ -24,7 +24,7 @@ class LostDevice : public ::testing::TestWithParam<std::string> {
   consort_task_id lost_{0};
 };
 
-TEST_P(LostDevice, ATaskThatBecomesReadyLaterFails) {
+TEST_P(LostDevice, FailsTasksThatBecomeReadyLater) {
   const consort_impl impl = {"gpu", [](const consort_call *) -> consort_status { return CONSORT_OK; }, nullptr, nullptr, nullptr, nullptr, nullptr, 0};
   const auto far = codelet_of(m, "far", {&impl, 1});
   lose();
@@ -33,7 +33,7 @@ TEST_P(LostDevice, ATaskThatBecomesReadyLaterFails) {
   expect_lost();
 }
 
-TEST_P(LostDevice, ATaskOfItsContextEnds) {
+TEST_P(LostDevice, EndsTasksOfItsContext) {
   if (name_ == "auto") GTEST_SKIP() << "it is for the runtime alone";
   const auto c = create(m, {m.devices[0]}, nullptr, name_.c_str());
   lose();

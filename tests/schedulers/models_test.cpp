@@ -27,13 +27,13 @@ Graph independent(uint32_t n, uint32_t kind, uint64_t bytes = 0) {
   return g;
 }
 
-class Models : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(All, Models, testing::Values("dm", "dmda", "dmdar", "dmdas", "dmdasd", "heft", "pheft"),
+class ModelPolicies : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(All, ModelPolicies, testing::Values("dm", "dmda", "dmdar", "dmdas", "dmdasd", "heft", "pheft"),
                          [](const auto &i) { return std::string(i.param); });
 
 // Twelve at once on two slow ones and a fast one that is ten times as fast: the tenth ends there when a slow one would
 // be through with its first.
-TEST_P(Models, EarliestEndTakesIt) {
+TEST_P(ModelPolicies, ChooseTheEarliestEnd) {
   VirtualMachine v(GetParam(), two_kinds(2, 1), {{"steal", "false"}, {"ahead", "64"}});
   const Graph g = independent(12, 0);
   v.load(g);
@@ -47,7 +47,7 @@ TEST_P(Models, EarliestEndTakesIt) {
   EXPECT_LE(got[1], 1u);
 }
 
-TEST_P(Models, AlikeOnesShareByTheirEnds) {
+TEST_P(ModelPolicies, ShareAmongAlikeUnits) {
   VirtualMachine v(GetParam(), two_kinds(4, 0), {{"steal", "false"}});
   const Graph g = independent(40, 2);
   v.load(g);
@@ -68,7 +68,7 @@ TEST_P(Models, AlikeOnesShareByTheirEnds) {
   }
 }
 
-TEST_P(Models, OnlyWhereItCan) {
+TEST_P(ModelPolicies, RunTasksOnlyOnEligibleUnits) {
   VirtualMachine v(GetParam(), two_kinds(2, 2));
   Graph g;
   for (uint32_t i = 0; i < 200; ++i) g.add(2 + i % 2, {{i, CONSORT_M_RW}});
@@ -77,7 +77,7 @@ TEST_P(Models, OnlyWhereItCan) {
 }
 
 // Of what no model knows each class gets samples, at most a few at a time, and no worker gets all.
-TEST_P(Models, WhatIsNotKnownIsLearnedByTurns) {
+TEST_P(ModelPolicies, SampleUnknownTasksOnEachUnit) {
   VirtualMachine v(GetParam(), two_kinds(2, 1));
   v.calibrated = false;
   const Graph g = independent(60, 1);
@@ -97,7 +97,7 @@ TEST_P(Models, WhatIsNotKnownIsLearnedByTurns) {
   }
 }
 
-TEST_P(Models, TheFasterImplementationAndFirstTheUnknown) {
+TEST_P(ModelPolicies, ChooseTheFasterImplementation) {
   VirtualMachine v(GetParam(), two_kinds(1, 0));
   v.impls = 0b111;
   v.impl_factor = {{0, 3.0}, {1, 1.0}, {2, 2.0}};
@@ -117,7 +117,7 @@ TEST_P(Models, TheFasterImplementationAndFirstTheUnknown) {
 }
 
 // A worker that is late keeps nobody waiting: who is idle and alike takes the last of its queue.
-TEST_P(Models, WhoIsIdleHelpsALikeOne) {
+TEST_P(ModelPolicies, IdleUnitsStealFromAlikeUnits) {
   VirtualMachine v(GetParam(), two_kinds(2, 0));
   const Graph g = independent(6, 1);
   v.load(g);
@@ -135,7 +135,7 @@ TEST_P(Models, WhoIsIdleHelpsALikeOne) {
   EXPECT_EQ(rest.size(), 5u);
 }
 
-TEST_P(Models, KeepsWhatCannotStartSoon) {
+TEST_P(ModelPolicies, HoldTasksThatCannotStartSoon) {
   VirtualMachine v(GetParam(), two_kinds(0, 1), {{"ahead", "1"}});
   const Graph g = independent(10, 3);
   v.load(g);
@@ -153,7 +153,7 @@ TEST_P(Models, KeepsWhatCannotStartSoon) {
   EXPECT_EQ(v.pop(0), CONSORT_NONE);
 }
 
-TEST_P(Models, AGraphEndsTheSameWayEachTime) {
+TEST_P(ModelPolicies, GraphsAreDeterministic) {
   Machine m = two_kinds(3, 2);
   for (auto &u : m.ns[2]) u = 300 * kUs;  // anywhere, but slowly
   for (auto &u : m.ns[3]) u = 200 * kUs;
@@ -176,7 +176,7 @@ TEST_P(Models, AGraphEndsTheSameWayEachTime) {
   EXPECT_NE(order(3), order(4));
 }
 
-TEST_P(Models, DroppedOnesComeOutAtOnce) {
+TEST_P(ModelPolicies, DroppedTasksLeaveAtOnce) {
   VirtualMachine v(GetParam(), two_kinds(1, 1));
   const Graph g = independent(4, 2);
   v.load(g);
@@ -192,7 +192,7 @@ TEST_P(Models, DroppedOnesComeOutAtOnce) {
 // -- where they differ ------------------------------------------------------------------------------------------
 
 // 8 ms of way for 1 ms of work: dm goes, dmda does not; with beta and alpha 0 nor does it count.
-TEST(Dmda, TheWayOfTheDataCounts) {
+TEST(Dmda, CountsTransferTime) {
   const auto where = [](const char *policy, PluginHost::Params params = {}) {
     VirtualMachine v(policy, two_kinds(1, 1), std::move(params));
     const Graph g = independent(1, 0, 8 * kMiB);
@@ -205,7 +205,7 @@ TEST(Dmda, TheWayOfTheDataCounts) {
 }
 
 // It ends sooner on the fast one, after half a millisecond of way: beta says what that is worth.
-TEST(Dmda, BetaWeighs) {
+TEST(Dmda, BetaWeighsTransferTime) {
   const auto where = [](const char *beta) {
     VirtualMachine v("dmda", two_kinds(1, 1), {{"beta", beta}});
     Graph g;
@@ -221,7 +221,7 @@ TEST(Dmda, BetaWeighs) {
 }
 
 // Class 1 takes 20 times the power and a tenth of the time: twice the energy.
-TEST(Dmda, GammaAndIdlePowerWeigh) {  // POW-02, POW-03, POW-06, POW-07
+TEST(Dmda, GammaWeighsEnergy) {  // POW-02, POW-03, POW-06, POW-07
   for (const char *policy : {"dmda", "dmdas"}) {
     const auto where = [&](const char *gamma, const char *idle, const char *alpha = "1", const char *beta = "1") {
       VirtualMachine v(policy, two_kinds(1, 1), {{"gamma", gamma}, {"idle_power", idle}, {"alpha", alpha}, {"beta", beta}});
@@ -237,7 +237,7 @@ TEST(Dmda, GammaAndIdlePowerWeigh) {  // POW-02, POW-03, POW-06, POW-07
   }
 }
 
-TEST(Dmda, SendsForTheDataWhenItDecides) {
+TEST(Dmda, PrefetchesAtTheDecision) {
   for (const char *p : {"dmda", "dmdar", "dmdas", "dmdasd", "heft"}) {
     VirtualMachine v(p, two_kinds(1, 1));
     const Graph g = independent(2, 3, kMiB);
@@ -253,7 +253,7 @@ TEST(Dmda, SendsForTheDataWhenItDecides) {
   EXPECT_TRUE(v.prefetched.empty());
 }
 
-TEST(Dmdar, BeginsWithWhatIsThere) {
+TEST(Dmdar, PrefersResidentData) {
   for (const char *p : {"dmda", "dmdar", "dmdas"}) {
     VirtualMachine v(p, two_kinds(0, 1), {{"ahead", "64"}});
     const Graph g = independent(4, 3, kMiB);
@@ -265,7 +265,7 @@ TEST(Dmdar, BeginsWithWhatIsThere) {
   }
 }
 
-TEST(Dmdas, ByPriority) {
+TEST(Dmdas, OrdersByPriority) {
   for (const char *p : {"dmdas", "dmdasd", "heft"}) {
     VirtualMachine v(p, two_kinds(1, 0));
     Graph g;
@@ -278,7 +278,7 @@ TEST(Dmdas, ByPriority) {
 }
 
 // The urgent one overtakes what waits at the fast unit: a decision that knows that sends it there.
-TEST(Dmdasd, CountsOnlyWhatItWaitsFor) {
+TEST(Dmdasd, CountsOnlyTasksAhead) {
   const auto urgent_goes_to = [](const char *policy) {
     VirtualMachine v(policy, two_kinds(1, 1), {{"ahead", "64"}});
     Graph g;
@@ -293,7 +293,7 @@ TEST(Dmdasd, CountsOnlyWhatItWaitsFor) {
 }
 
 // A short one on which a long chain hangs goes before what stands alone.
-TEST(Heft, WhatMuchHangsOnComesFirst) {
+TEST(Heft, OrdersByRank) {
   Graph g;
   for (uint32_t i = 0; i < 5; ++i) g.add(2, {{i, CONSORT_M_RW}});
   for (uint32_t i = 0; i < 4; ++i) g.add(2, {{7, CONSORT_M_RW}});  // 5, 6, 7, 8: a chain

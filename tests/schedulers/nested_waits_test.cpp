@@ -264,7 +264,7 @@ TEST_P(NestedWaits, WithTimeLimits) {
 }
 
 // Bodies that are left by longjmp never return: the policy must not count them as work in flight for ever.
-TEST(LeftByJump, BodiesAreNoWorkInFlight) {
+TEST(BodiesLeftByLongjmp, AreNotCountedAsRunning) {
   static jmp_buf back;
   for (const std::string &policy : schedulers()) {
     SCOPED_TRACE(policy);

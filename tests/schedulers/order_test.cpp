@@ -11,7 +11,7 @@
 namespace consort_test {
 namespace {
 
-TEST(Lws, OwnTasksNewestPushFirstAndInTheOrderOfThePush) {
+TEST(Lws, PopsTheNewestOwnPushFirst) {
   PolicyHarness h("lws");
   Tasks tasks(6);
   h.push(0, tasks.range(0, 3));
@@ -19,14 +19,14 @@ TEST(Lws, OwnTasksNewestPushFirstAndInTheOrderOfThePush) {
   for (size_t i : {3, 4, 5, 0, 1, 2}) EXPECT_EQ(h.pop(0), tasks[i]);
 }
 
-TEST(Lws, OutsidersTasksOldestFirst) {
+TEST(Lws, PopsOutsideTasksOldestFirst) {
   PolicyHarness h("lws");
   Tasks tasks(40);
   for (size_t i = 0; i < 40; ++i) h.push(CONSORT_NONE, tasks.range(i, i + 1));
   for (size_t i = 0; i < 40; ++i) EXPECT_EQ(h.pop(1), tasks[i]) << i;
 }
 
-TEST(Lws, ThievesTakeTheOldest) {
+TEST(Lws, StealsTheOldest) {
   PolicyHarness h("lws");
   Tasks tasks(8);
   for (size_t i = 0; i < 8; ++i) h.push(0, tasks.range(i, i + 1));
@@ -35,7 +35,7 @@ TEST(Lws, ThievesTakeTheOldest) {
 }
 
 // The only task of a victim is stolen in the end, and pop says 0 only if there is nothing.
-TEST(Lws, AForgottenTaskIsFound) {
+TEST(Lws, LastTaskOfAVictimIsStolen) {
   for (const char *patience : {"0", "16", "200"}) {
     PolicyHarness h("lws", {0, 0, 0, 0}, {{"patience", patience}});
     Tasks tasks(1);
@@ -45,7 +45,7 @@ TEST(Lws, AForgottenTaskIsFound) {
 }
 
 // A worker that feeds itself without end does not bury what others brought, nor its own oldest.
-TEST(Lws, NobodyStarves) {
+TEST(Lws, OwnPushesDoNotStarveOthers) {
   PolicyHarness h("lws", {0});
   Tasks tasks(100000);
   h.push(0, tasks.range(0, 2));             // the own oldest
@@ -82,7 +82,7 @@ TEST(Lws, OverflowDoesNotStarve) {
   EXPECT_LE(pops, 400u);
 }
 
-TEST(Lws, PriorityFirstThenTheRestThenTheNegative) {
+TEST(Lws, OrdersByPriority) {
   PolicyHarness h("lws");
   Tasks tasks(6);
   const int32_t priorities[] = {0, -3, 5, 2, -1, 0};
@@ -95,7 +95,7 @@ TEST(Lws, PriorityFirstThenTheRestThenTheNegative) {
   EXPECT_EQ(got, (std::vector<int32_t>{5, 2, 0, 0, -1, -3}));
 }
 
-TEST(Lws, LargePrioritiesKeepTheirOrderWithinSixPercent) {
+TEST(Lws, LargePrioritiesAreOrderedWithinSixPercent) {
   PolicyHarness h("lws");
   std::mt19937 random(1);
   Tasks tasks(500);
@@ -113,7 +113,7 @@ TEST(Lws, LargePrioritiesKeepTheirOrderWithinSixPercent) {
   EXPECT_EQ(n, 500u);
 }
 
-TEST(Lws, PublishesWhatIsUrgent) {
+TEST(Lws, PublishesUrgency) {
   PolicyHarness h("lws", {0, 1});
   const int32_t *cpu = h.ops->urgency(h.instance, 0), *other = h.ops->urgency(h.instance, 1);
   ASSERT_NE(cpu, other);
@@ -127,7 +127,7 @@ TEST(Lws, PublishesWhatIsUrgent) {
   EXPECT_EQ(*cpu, 0);
 }
 
-TEST(Lws, NearVictimsFirst) {
+TEST(Lws, StealsFromNearVictimsFirst) {
   PolicyHarness h("lws");  // workers 0 and 1 share a node, 2 and 3 do
   Tasks tasks(8);
   h.push(1, tasks.range(0, 4));
@@ -157,7 +157,7 @@ TEST(Eager, FirstComeFirstServed) {
     }
 }
 
-TEST(Eager, GivesBackTheDropped) {
+TEST(Eager, ReturnsDroppedTasks) {
   PolicyHarness h("eager");
   Tasks tasks(5);
   h.push(0, tasks.range(0, 4));
@@ -170,7 +170,7 @@ TEST(Eager, GivesBackTheDropped) {
   EXPECT_EQ(h.pop(0), nullptr);
 }
 
-TEST(Prio, ByPriorityThenByArrival) {
+TEST(Prio, OrdersByPriorityThenArrival) {
   for (int range : {1, 3, 40, 1000000}) {
     PolicyHarness h("prio");
     std::mt19937 random(range);
@@ -198,7 +198,7 @@ TEST(Prio, ByPriorityThenByArrival) {
   }
 }
 
-TEST(Prio, PublishesWhatIsUrgent) {
+TEST(Prio, PublishesUrgency) {
   PolicyHarness h("prio", {0, 1});
   const int32_t *cpu = h.ops->urgency(h.instance, 0), *other = h.ops->urgency(h.instance, 1);
   Tasks tasks(3);
@@ -219,7 +219,7 @@ TEST(Prio, PublishesWhatIsUrgent) {
   EXPECT_EQ(*other, std::numeric_limits<int32_t>::min());
 }
 
-TEST(Ws, NewestAtHomeOldestForThieves) {
+TEST(Ws, PopsNewestAndStealsOldest) {
   PolicyHarness h("ws");
   Tasks tasks(8);
   for (size_t i = 0; i < 8; ++i) h.push(0, tasks.range(i, i + 1));
@@ -230,7 +230,7 @@ TEST(Ws, NewestAtHomeOldestForThieves) {
 }
 
 // Victims by lot, near and far alike: a thief does not ask the same one first each time.
-TEST(Ws, VictimsByLot) {
+TEST(Ws, ChoosesVictimsAtRandom) {
   PolicyHarness h("ws");
   Tasks tasks(600);
   std::set<uint64_t> first;
@@ -245,7 +245,7 @@ TEST(Ws, VictimsByLot) {
   EXPECT_EQ(first.size(), 3u);
 }
 
-TEST(Ws, NobodyStarves) {
+TEST(Ws, OwnPushesDoNotStarveOthers) {
   PolicyHarness h("ws", {0});
   Tasks tasks(1000);
   h.push(0, tasks.range(0, 1));
@@ -258,7 +258,7 @@ TEST(Ws, NobodyStarves) {
 }
 
 // Each of those that can run it has the same chance; who has a task keeps it.
-TEST(Random, EachWorkerHasTheSameChance) {
+TEST(Random, SpreadsTasksEvenly) {
   for (const uint32_t from : {CONSORT_NONE, 1u}) {
     PolicyHarness h("random", {0, 0, 0, 0, 1}, {{"seed", "3"}});
     EXPECT_TRUE(h.ops->flags & CONSORT_SF_NO_BYPASS);
@@ -283,7 +283,7 @@ TEST(Random, EachWorkerHasTheSameChance) {
   }
 }
 
-TEST(Random, AnotherSeedDrawsOtherLots) {
+TEST(Random, AnotherSeedGivesAnotherAssignment) {
   const auto draw = [](const char *seed) {
     PolicyHarness h("random", {0, 0, 0, 0}, {{"seed", seed}});
     Tasks tasks(64);

@@ -88,7 +88,7 @@ constexpr consort_scheduler_ops ops = {
 constexpr consort_plugin plugin = consort_test::policy_plugin("house-of-mine", "what comes first goes first", ops);
 CONSORT_MODULE(house_of_mine, SCHEDULER, CONSORT_PF_SWAPPABLE, "house-of-mine", "1.0", plugin);
 
-TEST(OwnPolicy, EachFunctionOfItsTableIsCalled) {
+TEST(LinkedPolicy, CallsEachFunctionOfItsTable) {
   static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(house_of_mine)};
   const Pairs pairs = {{"cpu.topology", kFourCores}, {"workers", "2"}, {"scheduler", "house-of-mine"}, {"bypass", "0"}};
   consort_settings s = CONSORT_SETTINGS_INIT;

@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(All, Policy,
                          });
 
 // "Out of memory" for everything that is thrown hides what is wrong.
-TEST(PolicyTable, WhatIsThrownIsToldApart) {
+TEST(PolicyGuard, DistinguishesExceptions) {
   PluginHost p("eager");
   const auto told = [&](auto what) {
     const consort_status s = policies::guarded(p.host(), [&]() -> consort_status { throw what; });
@@ -43,7 +43,7 @@ TEST(PolicyTable, WhatIsThrownIsToldApart) {
   EXPECT_EQ(told(std::logic_error("too many classes")), std::to_string(CONSORT_E_INTERNAL) + " too many classes");
 }
 
-TEST_P(Policy, GivesBackWhatItWasGiven) {
+TEST_P(Policy, PopsEveryPushedTaskOnce) {
   PolicyHarness h(GetParam());
   Tasks tasks(100);
   EXPECT_EQ(h.pop(0), nullptr);
@@ -59,7 +59,7 @@ TEST_P(Policy, GivesBackWhatItWasGiven) {
   EXPECT_EQ(seen.size(), 100u);
 }
 
-TEST_P(Policy, FortyClassesAndOneWithoutANameAreFine) {
+TEST_P(Policy, AcceptsFortyClassesAndAnUnnamedOne) {
   std::vector<uint32_t> klass(40);
   for (uint32_t c = 0; c < klass.size(); ++c) klass[c] = c;
   PolicyHarness p(GetParam(), klass);
@@ -69,7 +69,7 @@ TEST_P(Policy, FortyClassesAndOneWithoutANameAreFine) {
   p.ops->destroy(other);
 }
 
-TEST_P(Policy, OneWorkerAloneFindsEverything) {
+TEST_P(Policy, OneWorkerPopsEverything) {
   PolicyHarness h(GetParam());
   Tasks tasks(64);
   for (uint32_t w = 0; w < 4; ++w) h.push(w, tasks.range(w * 16, w * 16 + 16));
@@ -80,7 +80,7 @@ TEST_P(Policy, OneWorkerAloneFindsEverything) {
   EXPECT_EQ(seen.size(), 64u);
 }
 
-TEST_P(Policy, NamesWhomItMayHaveFed) {
+TEST_P(Policy, PushNamesWorkersToWake) {
   PolicyHarness h(GetParam());
   Tasks tasks(4);
   h.push(1, tasks.range(0, 1));
@@ -102,7 +102,7 @@ TEST_P(Policy, NamesWhomItMayHaveFed) {
   }
 }
 
-TEST_P(Policy, WhereIsRespected) {
+TEST_P(Policy, RespectsEligibility) {
   PolicyHarness h(GetParam(), {0, 0, 1, 2});
   std::mt19937 random(3);
   Tasks tasks(3000);
@@ -157,7 +157,7 @@ TEST_P(Policy, ClassesDoNotBlockEachOther) {
   EXPECT_EQ(last + n, 300u);
 }
 
-TEST_P(Policy, ExactlyOnceUnderFourThreads) {
+TEST_P(Policy, PopsOnceUnderFourThreads) {
   constexpr uint32_t kThreads = 4;
   constexpr size_t kTasks = 40000;
   PolicyHarness h(GetParam(), {0, 0, 0, 0}, {{"depth", "64"}});  // small: overflow happens
@@ -200,7 +200,7 @@ TEST_P(Policy, ExactlyOnceUnderFourThreads) {
   EXPECT_TRUE(h.drain(CONSORT_NEVER).empty());
 }
 
-TEST_P(Policy, DrainGivesAllBackAndShutsTheDoor) {
+TEST_P(Policy, DrainReturnsAllAndRefusesPushes) {
   PolicyHarness h(GetParam(), {0, 0, 1, 1});
   Tasks tasks(90);
   for (size_t i = 0; i < 90; ++i) {
@@ -220,7 +220,7 @@ TEST_P(Policy, DrainGivesAllBackAndShutsTheDoor) {
   EXPECT_EQ(h.ops->quiesce(h.instance, CONSORT_NEVER), CONSORT_OK);
 }
 
-TEST_P(Policy, DrainToANewEpochGoesOn) {
+TEST_P(Policy, DrainToANewEpochAcceptsPushes) {
   PolicyHarness h(GetParam());
   Tasks tasks(4);
   h.push(0, tasks.range(0, 2));
@@ -234,7 +234,7 @@ TEST_P(Policy, DrainToANewEpochGoesOn) {
 }
 
 // Pushes, pops and a drain at once: what was accepted comes out by pop or by drain, once; after drain nothing is left.
-TEST_P(Policy, DrainIsOneStepWithRespectToPush) {
+TEST_P(Policy, DrainIsAtomicWithPush) {
   for (int round = 0; round < 20; ++round) {
     PolicyHarness h(GetParam(), {0, 0});
     constexpr size_t kEach = 400;
@@ -266,7 +266,7 @@ TEST_P(Policy, DrainIsOneStepWithRespectToPush) {
   }
 }
 
-TEST_P(Policy, WorkersComeAndGo) {
+TEST_P(Policy, WorkersMayBeAddedAndRemoved) {
   PolicyHarness h(GetParam());
   Tasks tasks(20);
   const uint32_t two[] = {2, 3};
@@ -296,7 +296,7 @@ TEST_P(Policy, WorkersComeAndGo) {
   EXPECT_NE(h.plugin.failure().find("not in the topology"), std::string::npos);
 }
 
-TEST_P(Policy, SameSeedSameOrder) {
+TEST_P(Policy, SameSeedGivesTheSameOrder) {
   const auto run = [&] {
     PolicyHarness h(GetParam(), {0, 0, 0, 0}, {{"seed", "5"}});
     Tasks tasks(500);

@@ -25,7 +25,7 @@ void expect_order(const Ready &ready, std::vector<Node *> all) {
   ASSERT_EQ(seen, all);
 }
 
-TEST(Ready, KeepsTheOrderOfUrgency) {
+TEST(ReadyOrder, KeepsUrgencyOrder) {
   std::mt19937 random(7);
   std::vector<Node> nodes(200);
   for (const uint32_t ranks : {1u, 5u, 1000u}) {

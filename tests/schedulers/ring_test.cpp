@@ -8,7 +8,7 @@
 namespace consort_test {
 namespace {
 
-TEST(Ring, NobodyIsOvertakenByALap) {
+TEST(LwsRing, SlowPusherIsNotOvertaken) {
   constexpr uint32_t kPushers = 8, kTakers = 3;
   const size_t total = full() ? 20'000'000 : 300'000 / kSlow;
   lws::Ring ring;

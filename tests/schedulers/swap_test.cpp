@@ -24,8 +24,8 @@ std::string scheduler_of(consort_runtime *rt) {
 }
 
 // All policies in turn every millisecond, while four threads submit random programs.
-class Swaps : public ::testing::TestWithParam<const char *> {};
-TEST_P(Swaps, EveryMillisecondUnderFourSubmitters) {
+class SchedulerSwapUnderLoad : public ::testing::TestWithParam<const char *> {};
+TEST_P(SchedulerSwapUnderLoad, EveryMillisecondWithFourSubmitters) {
   const int seeds = full() ? 60 : kSlow > 1 ? 2 : 4;
   for (int seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -87,11 +87,11 @@ TEST_P(Swaps, EveryMillisecondUnderFourSubmitters) {
     if (HasFailure()) return;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Workers, Swaps, ::testing::Values("1", "2", "3", "4"),
+INSTANTIATE_TEST_SUITE_P(Workers, SchedulerSwapUnderLoad, ::testing::Values("1", "2", "3", "4"),
                          [](const auto &i) { return std::string("w") + i.param; });
 
 // Small tasks without order, no pause between swaps: the two ends of each swap meet as many pushes as they can.
-TEST(Swap, BackToBackLosesNothing) {
+TEST(SchedulerSwap, RepeatedSwapsLoseNoTask) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"window", "256"}, {"spin_us", "1"}});
   Bodies body;
   std::atomic<uint64_t> ran{0};
@@ -119,7 +119,7 @@ TEST(Swap, BackToBackLosesNothing) {
 }
 
 // What waits goes over in the order of the old policy, and the sleepers are woken.
-TEST(Swap, WhatWaitsGoesOverAndSleepersAreWoken) {
+TEST(SchedulerSwap, MovesPendingTasksAndWakesWorkers) {
   for (const char *from : kPolicies)
     for (const char *to : kPolicies) {
       SCOPED_TRACE(std::string(from) + " to " + to);
@@ -147,7 +147,7 @@ TEST(Swap, WhatWaitsGoesOverAndSleepersAreWoken) {
     }
 }
 
-TEST(Swap, WrongNamesChangeNothing) {
+TEST(SchedulerSwap, UnknownNamesChangeNothing) {
   Rt rt({{"scheduler", "prio"}, {"workers", "1"}});
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_runtime_set_scheduler(rt, "eagre"), "\"eagre\" not found",
               "did you mean \"eager\"", "consort plugins");
@@ -164,7 +164,7 @@ TEST(Swap, WrongNamesChangeNothing) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(Swap, FromABodyAndFromACallback) {
+TEST(SchedulerSwap, InsideABodyAndACallback) {
   for (const char *pump : {"threads", "manual"}) {
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"pump", pump}});
     Bodies body;
@@ -196,7 +196,7 @@ TEST(Swap, FromABodyAndFromACallback) {
   }
 }
 
-TEST(Swap, SeveralThreadsAtOnce) {
+TEST(SchedulerSwap, ConcurrentSwaps) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "3"}});
   Bodies body;
   std::atomic<int> ran{0};
@@ -216,7 +216,7 @@ TEST(Swap, SeveralThreadsAtOnce) {
 }
 
 // Under a manual pump: the trace of a run is a function of its seed, swaps and all.
-TEST(Swap, PumpedByHandTheTraceIsTheSame) {
+TEST(SchedulerSwap, ManualPumpIsDeterministic) {
   const auto run = [](unsigned seed) {
     const std::string text = std::to_string(seed);
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "3"}, {"pump", "manual"}, {"seed", text.c_str()}});
@@ -260,7 +260,7 @@ long resident_kib() {
 }
 
 // An instance for each plugin, however often it comes back.
-TEST(Swap, TenThousandTimesGrowsNothing) {
+TEST(SchedulerSwap, TenThousandSwapsKeepMemory) {
   Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"lws.depth", "64"}});
   Bodies body;
   std::atomic<int> ran{0};

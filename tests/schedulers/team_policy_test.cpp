@@ -35,7 +35,7 @@ struct Eight {
   }
 };
 
-TEST(Peager, OneTaskAloneGetsAll) {  // PAR-04
+TEST(Peager, OneTaskGetsAllWorkers) {  // PAR-04
   Eight e;
   e.h.push(CONSORT_NONE, e.tasks.range(0, 1));
   EXPECT_EQ(e.h.wake_k, 1u) << "one comes for it; the kernel calls the others";
@@ -46,7 +46,7 @@ TEST(Peager, OneTaskAloneGetsAll) {  // PAR-04
   EXPECT_EQ(e.pop(0), 8u);
 }
 
-TEST(Peager, ManyTasksShareTheCores) {  // PAR-04
+TEST(Peager, ManyTasksShareWorkers) {  // PAR-04
   Eight e;
   e.h.push(CONSORT_NONE, e.tasks.range(0, 8));
   for (uint32_t w = 0; w < 8; ++w) EXPECT_EQ(e.pop(w), 1u);
@@ -61,7 +61,7 @@ TEST(Peager, ManyTasksShareTheCores) {  // PAR-04
   EXPECT_EQ(e.pop(0), 2u) << "it is back, and its mate with it: all others are busy";
 }
 
-TEST(Peager, OnlyTheIdleAreTakenAndNoMoreThanAllowed) {  // PAR-03, PAR-04
+TEST(Peager, TakesOnlyIdleWorkersUpToTheMaximum) {  // PAR-03, PAR-04
   Eight e;
   e.tasks.all[0].flags = 0, e.tasks.all[0].team_max = 1;
   e.tasks.all[1].team_max = 4;
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(All, TeamPolicies,
                          });
 
 // A chain, each task of which finds what the one before left; beside it ordinary tasks. Each rank is called exactly once.
-TEST_P(TeamPolicies, EveryTaskIsRunByOneTeamOrOneWorker) {  // PAR-01, PAR-02
+TEST_P(TeamPolicies, RunEachTaskOnce) {  // PAR-01, PAR-02
   TeamBodies codelets;
   Bodies plain;
   Rt rt(pairs());
@@ -153,7 +153,7 @@ double faster(void *, const consort_model_ask *ask) { return 8e6 / team_of(ask);
 double slower(void *, const consort_model_ask *ask) { return 1e6 * team_of(ask); }
 
 // Of a kernel that twice the cores make twice as fast the largest teams, of one that they make slower none.
-TEST(Pheft, TheSizeThatEndsItSoonest) {  // PAR-04, PAR-11, SCH-12
+TEST(Pheft, ChoosesTheFastestTeamSize) {  // PAR-04, PAR-11, SCH-12
   TeamBodies codelets;
   Pairs pairs = kEight;
   pairs.push_back({"scheduler", "pheft"});
@@ -181,7 +181,7 @@ TEST(Pheft, TheSizeThatEndsItSoonest) {  // PAR-04, PAR-11, SCH-12
   EXPECT_OK(rt.stop());
 }
 
-TEST(Pheft, EachSizeIsTried) {  // PAR-04, PAR-11
+TEST(Pheft, SamplesEachTeamSize) {  // PAR-04, PAR-11
   TeamBodies codelets;
   Pairs pairs = kEight;
   pairs.push_back({"scheduler", "pheft"});
@@ -199,7 +199,7 @@ TEST(Pheft, EachSizeIsTried) {  // PAR-04, PAR-11
 }
 
 // Many tasks at once that scale badly: most alone, side by side, though a team would end the first one sooner.
-TEST(Pheft, ManyTasksRunSideBySide) {  // PAR-04
+TEST(Pheft, RunsManyTasksSideBySide) {  // PAR-04
   TeamBodies codelets;
   Pairs pairs = kEight;
   pairs.push_back({"scheduler", "pheft"});

@@ -18,7 +18,7 @@ std::string read(const std::string &path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-TEST(Discovery, TwoHundredPluginsAreListedWithoutLoadingOne) {
+TEST(Discovery, ListsTwoHundredPluginsWithoutLoading) {
   const Folder folder("discovery");
   const std::string plugin = read(CONSORT_PLUGIN_DIR "/eager.so"), old = std::string("eager\0", 6);
   ASSERT_FALSE(plugin.empty());

@@ -144,7 +144,7 @@ struct Bare : Stack {  // the same without an object of the plugin's own would b
 
 constexpr consort_plugin stack = manifest<Stack>(CONSORT_KIND_SCHEDULER, CONSORT_PF_VIRTUAL, "stack", "1.2.3");
 
-TEST(Face, ASchedulersManifestSaysWhatTheClassSays) {
+TEST(PluginClasses, SchedulerManifestFollowsTheClass) {
   static_assert(stack.size == sizeof(consort_plugin) && stack.kind == CONSORT_KIND_SCHEDULER && stack.nparams == 5);
   EXPECT_STREQ(stack.summary, "the last first");
   EXPECT_STREQ(stack.params[0].type, "u32");
@@ -165,7 +165,7 @@ TEST(Face, ASchedulersManifestSaysWhatTheClassSays) {
               !ops.victim && !ops.direct);
 }
 
-TEST(Face, ASchedulerLivesAndItsExceptionsAreStatuses) {
+TEST(PluginClasses, SchedulerMapsExceptionsToStatuses) {
   Fake host;
   const auto &ops = *static_cast<const consort_scheduler_ops *>(stack.ops);
   void *self = nullptr, *s = nullptr;
@@ -212,7 +212,7 @@ TEST(Face, ASchedulerLivesAndItsExceptionsAreStatuses) {
   EXPECT_EQ(live, 0);
 }
 
-TEST(Face, AParameterThatIsNoneOfItsTypeIsRefusedByName) {
+TEST(PluginClasses, BadParametersAreRefusedByName) {
   Fake host;
   void *self = nullptr;
   for (const auto &[key, value] :
@@ -269,7 +269,7 @@ struct Shelf : Driver, Counted {
 Board::Board(Shelf &s, uint32_t, uint64_t) : consort::plugin::Device(s.host()) { perhaps(); }
 constexpr consort_plugin shelf = manifest<Shelf>(CONSORT_KIND_DRIVER, 0, "shelf", "1.0.0");
 
-TEST(Face, ADriverLivesAndItsExceptionsAreStatuses) {
+TEST(PluginClasses, DriverMapsExceptionsToStatuses) {
   Fake host;
   const auto &ops = *static_cast<const consort_driver_ops *>(shelf.ops);
   EXPECT_EQ(ops.flags, uint32_t{CONSORT_DRV_FD});  // by itself, for there is event_fd
@@ -389,7 +389,7 @@ struct Bits : Interface {
 constexpr consort_filter Bits::filters[] = {filter<Bits, Halves>("halves")};
 constexpr consort_plugin bits = manifest<Bits>(CONSORT_KIND_INTERFACE, 0, "bits", "1.0.0");
 
-TEST(Face, AnInterfaceAnswersAndItsExceptionsAreStatuses) {
+TEST(PluginClasses, InterfaceMapsExceptionsToStatuses) {
   Fake host;  // [pure] functions have no host: no text
   const auto &ops = *static_cast<const consort_interface_ops *>(bits.ops);
   EXPECT_TRUE(!bits.init && !bits.fini && !ops.reshape && !ops.sizes);
@@ -474,7 +474,7 @@ struct Pipe : Transport, Counted {
 };
 constexpr consort_plugin pipe_plugin = manifest<Pipe>(CONSORT_KIND_TRANSPORT, 0, "pipe", "1.0.0");
 
-TEST(Face, ATransportLivesAndItsExceptionsAreStatuses) {
+TEST(PluginClasses, TransportMapsExceptionsToStatuses) {
   Fake host;
   const auto &ops = *static_cast<const consort_transport_ops *>(pipe_plugin.ops);
   EXPECT_TRUE(!pipe_plugin.init && !ops.event_fd && !ops.arm && !ops.next_event && ops.flags == 0);
@@ -509,7 +509,7 @@ TEST(Face, ATransportLivesAndItsExceptionsAreStatuses) {
 
 // -- members ----------------------------------------------------------------------------------------------------------
 
-TEST(Face, MembersWakeWhoCanRunTheTaskAndServesIt) {
+TEST(PluginClasses, MembersWakeEligibleWorkers) {
   const consort_worker workers[] = {{0, 0, 0, 0, 1, -1}, {1, 0, 0, 0, 1, -1}, {2, 1, 0, 0, 1, -1}};
   const char *classes[] = {"a", "b"};
   consort_topology t{};

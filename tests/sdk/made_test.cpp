@@ -17,12 +17,12 @@
 namespace consort_test {
 namespace {
 
-class Made : public testing::TestWithParam<const char *> {
+class PluginTemplates : public testing::TestWithParam<const char *> {
  protected:
   std::string name(const char *kind) const { return std::string("new-") + kind + "-" + GetParam(); }
   const std::string folder = CONSORT_TEST_PLUGIN_DIR;
 };
-INSTANTIATE_TEST_SUITE_P(, Made, testing::Values("c", "cpp"), [](const auto &i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(, PluginTemplates, testing::Values("c", "cpp"), [](const auto &i) { return i.param; });
 
 // -- the scheduler ----------------------------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ struct Policy {
   consort_topology topology{};
 };
 
-TEST_P(Made, ASchedulerKeepsTheOrderTheClassesAndTheEpoch) {
+TEST_P(PluginTemplates, SchedulerKeepsOrderClassesAndEpoch) {
   Policy p(name("scheduler"), folder);
   ASSERT_TRUE(p.s);
   std::vector<consort_task> t(6);
@@ -93,7 +93,7 @@ TEST_P(Made, ASchedulerKeepsTheOrderTheClassesAndTheEpoch) {
   EXPECT_EQ(p.ops->quiesce(p.s, CONSORT_NEVER), CONSORT_OK);
 }
 
-TEST_P(Made, ASchedulerGivesEachTaskOnceWithManyThreads) {
+TEST_P(PluginTemplates, SchedulerPopsOnceUnderThreads) {
   Policy p(name("scheduler"), folder);
   ASSERT_TRUE(p.s);
   constexpr uint32_t kEach = 4000, kPushers = 3;
@@ -129,7 +129,7 @@ consort_space_desc host_memory() {
   return s;
 }
 
-TEST_P(Made, ADriverCopiesFillsCallsAndHoldsBack) {
+TEST_P(PluginTemplates, DriverCopiesFillsCallsAndLimitsDepth) {
   DriverHarness d(name("driver"), {{"depth", "4"}, {"units", "2"}, {"bytes", "8192"}}, folder, {host_memory()});
   ASSERT_TRUE(d.dev) << d.plugin.failure();
   ASSERT_EQ(d.own_spaces, 1u);
@@ -215,7 +215,7 @@ TEST_P(Made, ADriverCopiesFillsCallsAndHoldsBack) {
 
 // -- the interface ----------------------------------------------------------------------------------------------------
 
-TEST_P(Made, AnInterfaceKeepsItsBytesAndBelievesNone) {
+TEST_P(PluginTemplates, InterfaceRoundTripsAndRefusesHostileBytes) {
   LayoutHarness h(name("interface"), folder);
   ASSERT_TRUE(h.ops);
   std::vector<double> home(100), back(100);
@@ -281,7 +281,7 @@ TEST_P(Made, AnInterfaceKeepsItsBytesAndBelievesNone) {
 
 // -- the transport ----------------------------------------------------------------------------------------------------
 
-TEST_P(Made, ATransportMatchesCutsCancelsAndKeepsToItsBounds) {
+TEST_P(PluginTemplates, TransportMatchesTruncatesAndCancels) {
   PluginHost plugin(name("transport"), {{"depth", "4"}}, folder);
   ASSERT_TRUE(plugin.ready()) << plugin.failure();
   const auto *ops = plugin.ops<consort_transport_ops>();

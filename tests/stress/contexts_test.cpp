@@ -51,8 +51,8 @@ struct Changer {
   uint64_t sent = 0;
 };
 
-class ContextPrograms : public ::testing::TestWithParam<const char *> {};
-TEST_P(ContextPrograms, DoWhatTheOracleSays) {
+class RandomContextPrograms : public ::testing::TestWithParam<const char *> {};
+TEST_P(RandomContextPrograms, GiveTheOraclesValues) {
   const int seeds = full() ? 40 : kSlow > 1 ? 2 : 4;
   for (int seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -112,11 +112,11 @@ TEST_P(ContextPrograms, DoWhatTheOracleSays) {
     if (HasFailure()) return;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Workers, ContextPrograms, ::testing::Values("1", "2", "4"),
+INSTANTIATE_TEST_SUITE_P(Workers, RandomContextPrograms, ::testing::Values("1", "2", "4"),
                          [](const auto &i) { return std::string("w") + i.param; });
 
 // Tasks without order, each with a look at where it runs: a worker that is not its context's by then took it before.
-TEST(ContextMoves, BackToBackLoseNothing) {
+TEST(WorkerMoves, LoseNoTask) {
   for (const char *policy : kPolicies) {
     SCOPED_TRACE(policy);
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "4"}, {"window", "256"}, {"spin_us", "1"}, {"keep_models", "no"},

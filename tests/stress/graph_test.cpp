@@ -93,8 +93,8 @@ std::vector<Setup> setups() {
   return all;
 }
 
-class Graphs : public ::testing::TestWithParam<Setup> {};
-TEST_P(Graphs, DoWhatTheOracleSays) {
+class RandomGraphs : public ::testing::TestWithParam<Setup> {};
+TEST_P(RandomGraphs, GiveTheOraclesValues) {
   if (const char *one = std::getenv("STRESS_SEED")) {
     run(GetParam(), std::strtoull(one, nullptr, 10), 400);
     return;
@@ -103,6 +103,6 @@ TEST_P(Graphs, DoWhatTheOracleSays) {
   for (uint64_t seed = 1; seed <= seeds; ++seed)
     if (!run(GetParam(), seed, full() && seed % 10 == 0 ? 5000 : 300)) return;
 }
-INSTANTIATE_TEST_SUITE_P(Random, Graphs, ::testing::ValuesIn(setups()), [](const auto &i) { return name(i.param); });
+INSTANTIATE_TEST_SUITE_P(Random, RandomGraphs, ::testing::ValuesIn(setups()), [](const auto &i) { return name(i.param); });
 
 }  // namespace

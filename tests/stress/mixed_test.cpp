@@ -190,7 +190,7 @@ void report(uint64_t seed, const std::string &complaint) {
                 << "\nmade smaller: " << smaller(seed, programs_of(seed));
 }
 
-class Mixed : public ::testing::Test {
+class MixedPrograms : public ::testing::Test {
  protected:
   void SetUp() override { thread_ = std::thread(watch_rounds); }
   void TearDown() override {
@@ -207,7 +207,7 @@ class Mixed : public ::testing::Test {
   std::thread thread_;
 };
 
-TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
+TEST_F(MixedPrograms, GiveTheOraclesValues) {
   if (const char *one = std::getenv("CONSORT_SEED")) {
     const uint64_t seed = std::strtoull(one, nullptr, 10);
     const auto programs = programs_of(seed);
@@ -241,7 +241,7 @@ TEST_F(Mixed, ProgramsDoWhatTheOracleSays) {
 
 // A failed task carried a tag; the tag was restarted and carried again. A task that comes after both carriers names the
 // first one by its id, and is poisoned by it.
-TEST_F(Mixed, APredecessorWhoseTagWasRestartedIsKept) {
+TEST_F(MixedPrograms, PredecessorSurvivesTagRestart) {
   Program p;
   p.slots.resize(1);
   p.slots[0].shadow = true;

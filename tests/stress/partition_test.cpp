@@ -489,8 +489,8 @@ std::vector<Setup> setups() {
   return all;
 }
 
-class Trees : public ::testing::TestWithParam<Setup> {};
-TEST_P(Trees, DoWhatAPlainArrayDoes) {
+class PlanTrees : public ::testing::TestWithParam<Setup> {};
+TEST_P(PlanTrees, GiveTheValuesOfAPlainArray) {
   if (const char *one = std::getenv("STRESS_SEED")) {
     run(GetParam(), std::strtoull(one, nullptr, 10), 400);
     return;
@@ -499,6 +499,6 @@ TEST_P(Trees, DoWhatAPlainArrayDoes) {
   for (uint64_t seed = 1; seed <= seeds; ++seed)
     if (!run(GetParam(), seed, 400)) return;
 }
-INSTANTIATE_TEST_SUITE_P(Random, Trees, ::testing::ValuesIn(setups()), [](const auto &i) { return name(i.param); });
+INSTANTIATE_TEST_SUITE_P(Random, PlanTrees, ::testing::ValuesIn(setups()), [](const auto &i) { return name(i.param); });
 
 }  // namespace

@@ -207,9 +207,9 @@ class Program {
 
 struct Mix { const char *scheduler; const char *workers; int submitters; };
 
-class Replays : public ::testing::TestWithParam<Mix> {};
+class RandomReplays : public ::testing::TestWithParam<Mix> {};
 
-TEST_P(Replays, DoWhatTheOracleSays) {
+TEST_P(RandomReplays, GiveTheOraclesValues) {
   const Mix &setup = GetParam();
   Rt rt({{"workers", setup.workers}, {"scheduler", setup.scheduler}, {"cpu.topology", kFourCores}});
   const int programs = full() ? 2000 : std::getenv("CONSORT_PROGRAMS") ? std::atoi(std::getenv("CONSORT_PROGRAMS")) : 30 / kSlow;
@@ -228,7 +228,7 @@ TEST_P(Replays, DoWhatTheOracleSays) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Replays, ::testing::Values(
+INSTANTIATE_TEST_SUITE_P(All, RandomReplays, ::testing::Values(
     Mix{"lws", "1", 1}, Mix{"lws", "2", 1}, Mix{"lws", "3", 2}, Mix{"lws", "4", 3}, Mix{"eager", "1", 1}, Mix{"eager", "2", 2},
     Mix{"prio", "1", 2}, Mix{"prio", "4", 1}),
     [](const auto &i) { return std::string(i.param.scheduler) + i.param.workers + "workers" + std::to_string(i.param.submitters) + "submitters"; });

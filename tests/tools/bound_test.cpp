@@ -12,7 +12,7 @@ constexpr const char *kRecord =
     "run\t1\t4000000\t5000000\t0\ta0\t0\t1000000\t0\nrun\t1\t5000000\t6000000\t0\ta1\t0\t1000000\t0\n"
     "run\t1\t6000000\t8000000\t0\ta2\t0\t1000000\t0\nend\t0\n";
 
-TEST_F(BoundTool, TellsHowCloseARunCame) {  // BND-02, BND-03, BND-04, BND-05
+TEST_F(BoundTool, ReportsTheBoundOfARun) {  // BND-02, BND-03, BND-04, BND-05
   const std::string file = folder_ / "run.trace";
   std::ofstream(file) << kRecord;
   const auto a = run("bound " + file);
@@ -35,7 +35,7 @@ TEST_F(BoundTool, TellsHowCloseARunCame) {  // BND-02, BND-03, BND-04, BND-05
   EXPECT_TRUE(run("trace show " + file).has("3 tasks, 0 copies")) << "the same file";
 }
 
-TEST_F(BoundTool, WrongUseIsSaid) {
+TEST_F(BoundTool, RefusesWrongUse) {
   const std::string file = folder_ / "run.trace";
   std::ofstream(file) << "consort trace 1\nworker\t0\tcpu0\tcpu\nspace\t0\tram\nrun\t0\t1\t2\t0\ta\t0\t-1\t0\nend\t0\n";
   const auto no_graph = run("bound --kind deps " + file);

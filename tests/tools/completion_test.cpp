@@ -80,7 +80,7 @@ TEST_F(Completion, ZshCompletesOnATerminal) {
   EXPECT_NE(output("timeout 60 zsh -f " + folder_ / "ask.zsh").find("FOUND"), std::string::npos);
 }
 
-TEST_F(Completion, AnUnknownShellIsRefused) {
+TEST_F(Completion, RefusesUnknownShells) {
   const Answer a = run("completion fihs");
   EXPECT_EQ(a.status, 2);
   EXPECT_TRUE(a.has("consort: there is no completion for \"fihs\" (did you mean \"fish\"?): bash, zsh, fish")) << a.out;

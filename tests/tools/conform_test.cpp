@@ -32,7 +32,7 @@ struct Conform : Tools {
   }
 };
 
-TEST_F(Conform, ParametersAreThoseOfWhatIsJudged) {
+TEST_F(Conform, ChecksParametersOfThePlugin) {
   refuses(kLws + " --set lws.dpeth=4",
           {"--set \"lws.dpeth=4\"", "scheduler \"lws\" has no parameter \"dpeth\" (did you mean \"depth\"?)",
            "it has depth, patience, seed"});
@@ -56,7 +56,7 @@ TEST_F(Conform, ParametersAreThoseOfWhatIsJudged) {
   EXPECT_EQ(run("--set cpu.wrkers=2 conform " + kCpu + " --only P-7/").status, 2);
 }
 
-TEST_F(Conform, HelpSaysEveryOption) {
+TEST_F(Conform, HelpNamesEveryOption) {
   const Answer a = conform("--help");
   EXPECT_EQ(a.status, 0);
   for (const char *option : {"--level", "--only", "--seed", "--seconds", "--set NAME.KEY=VALUE", "--xfail", "--json",
@@ -64,7 +64,7 @@ TEST_F(Conform, HelpSaysEveryOption) {
     EXPECT_TRUE(a.has(option)) << option << "\n" << a.out;
 }
 
-TEST_F(Conform, RefusesWhatItCannotDo) {
+TEST_F(Conform, RefusesBadInput) {
   refuses("", {"FILE.so"});
   refuses(folder_ / "none.so", {"none.so cannot be read: No such file"});
   refuses(file("text.so", "no plugin"), {"text.so is no ELF file"});
@@ -93,7 +93,7 @@ TEST_F(Conform, RefusesWhatItCannotDo) {
   EXPECT_TRUE(config.has("--config is for runtimes")) << config.out;
 }
 
-TEST_F(Conform, FailedExpectedAndUnexpectedAreToldApart) {
+TEST_F(Conform, DistinguishesExpectedFailures) {
   const std::string all = kWrong + " --only 'S-(2|6)/'";
   const Answer plain = conform(all);
   EXPECT_EQ(plain.status, 1);
@@ -110,7 +110,7 @@ TEST_F(Conform, FailedExpectedAndUnexpectedAreToldApart) {
       << fine.out;
 }
 
-TEST_F(Conform, WhatIsWrittenCanBeRead) {
+TEST_F(Conform, WritesJsonAndJunit) {
   const std::string json = folder_ / "a.json", junit = folder_ / "a.xml";
   const Answer a = conform(kWrong + " " + kEager + " --only 'S-(2|6)/' --json " + json + " --junit " + junit);
   EXPECT_EQ(a.status, 1) << a.out;
@@ -140,7 +140,7 @@ TEST_F(Conform, WhatIsWrittenCanBeRead) {
       << "nothing beside it on standard output: " << out.out;
 }
 
-TEST_F(Conform, OneProcessForADebugger) {
+TEST_F(Conform, RunsInOneProcess) {
   const Answer a = conform(kEager + " --only S-6/ --in-process -v");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("conforms: eager ")) << a.out;

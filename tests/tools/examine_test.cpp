@@ -6,7 +6,7 @@ namespace {
 
 using consort_test::Answer;
 
-class Deadly : public consort_test::Tools {
+class HarmfulPlugins : public consort_test::Tools {
  protected:
   std::string add(const std::string &name) const {
     std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/" + name + ".so", folder_ / name + ".so");
@@ -15,7 +15,7 @@ class Deadly : public consort_test::Tools {
   std::string path() const { return "CONSORT_PLUGIN_PATH=" + folder_.path(); }
 };
 
-TEST_F(Deadly, PluginsThatEndTheProcessAreNamedAndTheOthersListed) {
+TEST_F(HarmfulPlugins, AreNamedWhileOthersAreListed) {
   const std::string abort = add("deadly_abort"), exit = add("deadly_exit"), segv = add("deadly_segv"), end = add("deadly_end");
   for (const char *command : {"plugins -v", "plugins --json"}) {
     const Answer a = run(command, path());
@@ -33,7 +33,7 @@ TEST_F(Deadly, PluginsThatEndTheProcessAreNamedAndTheOthersListed) {
   EXPECT_TRUE(run("plugins", path()).has("deadly_abort")) << "nothing is loaded without -v";
 }
 
-TEST_F(Deadly, WhyNotSaysWhereAPluginEndsTheProcess) {
+TEST_F(HarmfulPlugins, WhyNotNamesWhereTheProcessEnds) {
   const std::string abort = add("deadly_abort");
   const Answer a = run("why-not deadly_abort", path());
   EXPECT_EQ(a.status, 1) << a.out;
@@ -41,7 +41,7 @@ TEST_F(Deadly, WhyNotSaysWhereAPluginEndsTheProcess) {
   EXPECT_EQ(run("why-not cpu0", path()).status, 0) << "and all else is answered as ever";
 }
 
-TEST_F(Deadly, ADriverThatEndsTheProcessWhenItStartsIsFound) {
+TEST_F(HarmfulPlugins, WhyNotFindsDriversThatEndTheProcess) {
   add("deadly_init");
   const Answer a = run("why-not deadly_init", path());
   EXPECT_EQ(a.status, 1) << a.out;
@@ -54,7 +54,7 @@ TEST_F(Deadly, ADriverThatEndsTheProcessWhenItStartsIsFound) {
   EXPECT_EQ(run("topo --set drivers=^deadly_init", path()).status, 0);
 }
 
-TEST_F(Deadly, OneThatDoesNotReturnHasALimitOfTime) {
+TEST_F(HarmfulPlugins, HangsAreLimitedInTime) {
   const std::string sleep = add("deadly_sleep");
   const Answer a = run("plugins -v", path());
   EXPECT_EQ(a.status, 0) << a.out;
@@ -63,7 +63,7 @@ TEST_F(Deadly, OneThatDoesNotReturnHasALimitOfTime) {
   EXPECT_TRUE(a.has("lws.depth")) << a.out;
 }
 
-TEST_F(Deadly, TextOfPluginsAndFilesIsEscaped) {
+TEST_F(HarmfulPlugins, TextOfPluginsIsEscaped) {
   add("deadly_summary");
   const Answer a = run("plugins -v", path());
   EXPECT_TRUE(a.has("\\x1b[31mred\\n\\u202eand backwards")) << a.out;
@@ -78,7 +78,7 @@ TEST_F(Deadly, TextOfPluginsAndFilesIsEscaped) {
   EXPECT_EQ(trace.out.find('\x1b'), trace.out.npos);
 }
 
-TEST_F(Deadly, WritablePlacesAreWarnedAboutByPlugins) {
+TEST_F(HarmfulPlugins, WorldWritablePlacesWarn) {
   add("good");
   EXPECT_FALSE(run("plugins", path()).has("warning"));
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
@@ -87,7 +87,7 @@ TEST_F(Deadly, WritablePlacesAreWarnedAboutByPlugins) {
   EXPECT_TRUE(a.has("consort: warning: plugin folder " + folder_.path() + " may be written by every user")) << a.out;
 }
 
-TEST_F(Deadly, WhatIsNoPlainFileIsNotOpened) {
+TEST_F(HarmfulPlugins, SpecialFilesAreNotOpened) {
   ASSERT_EQ(std::system(("mkfifo " + folder_ / "pipe").c_str()), 0);
   const std::string pipe = folder_ / "pipe";
   for (const std::string &command : {"trace show " + pipe, "bound " + pipe, "model import " + pipe + " --name a", "machine import " + pipe + " a"}) {

@@ -70,7 +70,7 @@ void expect_tasks(const std::string &said) {
     EXPECT_NE(said.find(part), said.npos) << part << "\n" << said;
 }
 
-TEST_F(Gdb, TasksOfALiveProcessAndOfACore) {
+TEST_F(Gdb, ListsTasksOfProcessesAndCores) {
   if (CONSORT_SAN) GTEST_SKIP() << "sanitizers and debuggers do not go together";
   if (std::system("gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 </dev/null"))
     GTEST_SKIP() << "no gdb with Python here";
@@ -85,7 +85,7 @@ TEST_F(Gdb, TasksOfALiveProcessAndOfACore) {
   expect_tasks(gdb(source_ + " -ex consort-tasks " + program + " " + core));
 }
 
-TEST_F(Gdb, AProgramWithoutConsort) {
+TEST_F(Gdb, ReportsProgramsWithoutConsort) {
   if (std::system("gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 </dev/null"))
     GTEST_SKIP() << "no gdb with Python here";
   const std::string said = gdb(source_ + " -ex consort-tasks /bin/true");

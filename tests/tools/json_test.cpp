@@ -45,7 +45,7 @@ class JsonTool : public consort_test::Tools {
   }
 };
 
-TEST_F(JsonTool, PluginsAndSettings) {
+TEST_F(JsonTool, DescribesPluginsAndSettings) {
   const Json plugins = object("plugins");
   expect_members(plugins["plugins"], {"kind", "name", "version", "file", "usable", "reason", "host_abi", "abi", "flags", "summary", "licence", "parameters"});
   const auto lws = std::find_if(plugins["plugins"].begin(), plugins["plugins"].end(), [](const Json &p) { return p["name"] == "lws"; });
@@ -61,7 +61,7 @@ TEST_F(JsonTool, PluginsAndSettings) {
   EXPECT_EQ(changed["settings"][0]["origin"], "code");
 }
 
-TEST_F(JsonTool, TheMachine) {
+TEST_F(JsonTool, DescribesTheMachine) {
   const Json topo = object("topo --set 'cpu.topology=numa:2 l3:1 core:2 pu:2'");
   expect_members(topo["spaces"], {"id", "name", "driver", "domain", "capacity", "numa", "access"});
   expect_members(topo["units"], {"id", "name", "class", "arch", "space", "numa", "os_cpu"});
@@ -79,7 +79,7 @@ TEST_F(JsonTool, TheMachine) {
   EXPECT_EQ(object("why-not prio", 1)["used"], false);
 }
 
-TEST_F(JsonTool, RunsAndBounds) {
+TEST_F(JsonTool, DescribesRunsAndBounds) {
   const Json trace = object("trace show " + this->trace());
   EXPECT_EQ(trace["tasks"], 2);
   EXPECT_EQ(trace["span_ns"], 6000000);
@@ -98,7 +98,7 @@ TEST_F(JsonTool, RunsAndBounds) {
   expect_members(Json::array({{{"notes", none["notes"]}}}), {"notes"});
 }
 
-TEST_F(JsonTool, Models) {
+TEST_F(JsonTool, DescribesModels) {
   const std::string folder = " --set model_folder=" + folder_ / "models";
   EXPECT_EQ(object("model list" + folder)["models"].size(), 0u);
   std::ofstream(folder_ / "table") << "performance model for cpu\n# hash size mean dev n\na 1000 10 1 12\nb 2000 20 1 12\nc 4000 40 1 12\n";
@@ -113,7 +113,7 @@ TEST_F(JsonTool, Models) {
   EXPECT_EQ(check["doubts"].size(), 0u);
 }
 
-TEST_F(JsonTool, FilesThatAreMade) {
+TEST_F(JsonTool, NamesWrittenFiles) {
   const std::string folder = " --set model_folder=" + folder_ / "models";
   std::ofstream(folder_ / "table") << "performance model for cpu\n# hash size mean dev n\na 1000 10 1 12\nb 2000 20 1 12\n";
   const Json imported = object("model import " + folder_ / "table --name gemm" + folder);
@@ -137,7 +137,7 @@ TEST_F(JsonTool, FilesThatAreMade) {
   EXPECT_TRUE(refused.has("has no platform \"none\"")) << refused.out;
 }
 
-TEST_F(JsonTool, CasesOfTheKit) {
+TEST_F(JsonTool, ListsConformanceCases) {
   const Answer a = run("conform --list --json -");
   ASSERT_EQ(a.status, 0) << a.out;
   const Json j = Json::parse(a.out, nullptr, false);
@@ -168,7 +168,7 @@ std::vector<std::string> below(const std::string &help) {
 }
 
 // The commands come from the tool itself: a new one without --json fails here, unless it prints no data.
-TEST_F(JsonTool, EveryCommandThatPrintsDataHasIt) {
+TEST_F(JsonTool, EveryDataCommandHasJson) {
   const std::set<std::string> no_data = {"completion", "help"};  // a script, and text for people
   std::vector<std::string> open = below(run("help").out);
   ASSERT_GE(open.size(), 14u);
@@ -190,7 +190,7 @@ TEST_F(JsonTool, EveryCommandThatPrintsDataHasIt) {
   EXPECT_GE(found, 16);
 }
 
-TEST_F(JsonTool, ErrorsStayLinesOnStandardError) {
+TEST_F(JsonTool, ErrorsAreLinesOnStderr) {
   const Answer a = run("config --json --set windw=3 2>/dev/null");
   EXPECT_EQ(a.status, 1);
   EXPECT_EQ(run("topo --json --set scheduler=nosuch").out.find("consort: code: scheduler"), 0u);

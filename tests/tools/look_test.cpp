@@ -5,7 +5,7 @@ namespace {
 
 using consort_test::Answer;
 
-class Look : public consort_test::Tools {
+class TerminalOutput : public consort_test::Tools {
  protected:
   std::string text(const std::string &path) const {
     std::ifstream in(path);
@@ -13,7 +13,7 @@ class Look : public consort_test::Tools {
   }
 };
 
-TEST_F(Look, TopoIsATreeOfCachesMemoriesAndCores) {
+TEST_F(TerminalOutput, TopoPrintsCachesMemoriesAndCores) {
   const Answer a = run("topo --set 'cpu.topology=package:2 numa:1 l3:1 l2:2 core:1 pu:2'");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"machine: 4 cores, 8 hardware threads\n", "├─ package 0\n", "└─ package 1\n", "NUMA node 0 1.0 GiB: space 0 ram\n",
@@ -23,14 +23,14 @@ TEST_F(Look, TopoIsATreeOfCachesMemoriesAndCores) {
   EXPECT_EQ(a.out.find('\x1b'), a.out.npos) << "no terminal, no colours";
 }
 
-TEST_F(Look, TopoShowsDevicesBesideTheHost) {
+TEST_F(TerminalOutput, TopoPrintsDevices) {
   const Answer a = run("topo --set drivers=cpu,sim --set sim.devices=2 --set workers=1");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"worker cpu0", "devices\n├─ space 1 sim0:ram of driver sim: 1.0 GiB", "gpu1 (class gpu, sim/gpu)", "0 ram → 2 sim1:ram: 12.0 GB/s, 10.0 us (driver sim says so)"})
     EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
 }
 
-TEST_F(Look, TopoDrawsAPicture) {
+TEST_F(TerminalOutput, TopoWritesSvg) {
   const std::string svg = folder_ / "m.svg";
   const Answer a = run("topo --svg " + svg + " --set drivers=cpu,sim --set sim.devices=2");
   EXPECT_EQ(a.status, 0) << a.out;
@@ -44,7 +44,7 @@ TEST_F(Look, TopoDrawsAPicture) {
   EXPECT_NE(text(svg).find("core 127"), std::string::npos);
 }
 
-TEST_F(Look, TheDoctorSaysWhatIsThereAndWhatIsMissing) {
+TEST_F(TerminalOutput, DoctorListsPresentAndMissingParts) {
   const Answer a = run("doctor");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part : {"machine\n", "cores", "memory", "limits\n", "membarrier", "plugins\n", "schedulers", "devices\n", "space ram", "libraries\n", "OpenCL"})
@@ -55,7 +55,7 @@ TEST_F(Look, TheDoctorSaysWhatIsThereAndWhatIsMissing) {
   EXPECT_TRUE(bad.has("!!") && bad.has("nosuch")) << bad.out;
 }
 
-TEST_F(Look, ColoursAreForTerminalsAndForThoseThatAsk) {
+TEST_F(TerminalOutput, ColoursNeedATerminalOrTheOption) {
   EXPECT_EQ(run("plugins").out.find('\x1b'), std::string::npos);
   EXPECT_NE(run("plugins --color=always").out.find("\x1b[1m"), std::string::npos);
   EXPECT_NE(run("plugins --color=always", "NO_COLOR=1").out.find("\x1b[1m"), std::string::npos) << "what is said now goes over the environment";
@@ -69,7 +69,7 @@ TEST_F(Look, ColoursAreForTerminalsAndForThoseThatAsk) {
   EXPECT_EQ(on_a_terminal("", " --color=never").find("\x1b[1m"), std::string::npos);
 }
 
-TEST_F(Look, WhatTakesLongSaysSoOnATerminalAlone) {
+TEST_F(TerminalOutput, ProgressNeedsATerminal) {
   std::filesystem::copy_file(CONSORT_TEST_PLUGIN_DIR "/loader/deadly_sleep.so", folder_ / "deadly_sleep.so");
   const std::string environment = "CONSORT_PLUGIN_PATH=" + folder_.path();
   if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "no terminal to be had";
@@ -79,7 +79,7 @@ TEST_F(Look, WhatTakesLongSaysSoOnATerminalAlone) {
   EXPECT_TRUE(last != a.out.npos && answer != a.out.npos && last < answer) << "it is gone before the answer: " << a.out;
 }
 
-TEST_F(Look, ErrorsHaveOneForm) {
+TEST_F(TerminalOutput, ErrorsHaveOneForm) {
   const struct { const char *arguments, *text; int status;
   } cases[] = {{"", "consort: which command?; consort help lists what there is\n", 2},
                {"plugins --nothing", "consort: the following argument was not expected: --nothing; consort help plugins says what it takes\n", 2},

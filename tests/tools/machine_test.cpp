@@ -27,7 +27,7 @@ constexpr char kPlatforms[] = R"({
  }
 })";
 
-class Machines : public consort_test::Tools {
+class MachineImport : public consort_test::Tools {
  protected:
   std::string json(std::string text = kPlatforms) const {
     const std::string file = folder_ / "platforms.json";
@@ -43,7 +43,7 @@ class Machines : public consort_test::Tools {
   }
 };
 
-TEST_F(Machines, AreImported) {
+TEST_F(MachineImport, WritesAMachineFile) {
   const std::string toml = folder_ / "small.toml";
   const Answer a = run("machine import " + json() + " small --operands qr=5 -o " + toml);
   EXPECT_EQ(a.status, 0) << a.out;
@@ -61,7 +61,7 @@ TEST_F(Machines, AreImported) {
   for (const char *part : {"gpu0:ram", "1.0 GiB", "10000 ns", "11000 ns", "5.0", "6.0"}) EXPECT_TRUE(topo.has(part)) << part << "\n" << topo.out;
 }
 
-TEST_F(Machines, WithoutRoutesTheMatricesDo) {
+TEST_F(MachineImport, UsesMatricesWithoutRoutes) {
   const Answer a = run("machine import " + json() + " plain");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("units = 2\n")) << "each accelerator has a core: " << a.out;
@@ -69,7 +69,7 @@ TEST_F(Machines, WithoutRoutesTheMatricesDo) {
   EXPECT_FALSE(a.has("from = \"cuda1\"\nto = \"cuda0\"")) << "no bandwidth: over the host";
 }
 
-TEST_F(Machines, WhatIsWrongIsNamed) {
+TEST_F(MachineImport, RefusesBadFiles) {
   const auto says = [&](const std::string &file, const std::string &name, const char *what) {
     const Answer a = run("machine import " + file + " " + name + " --operands qr=1");
     EXPECT_EQ(a.status, 1) << a.out;

@@ -28,7 +28,7 @@ class ModelTool : public consort_test::Tools {
   }
 };
 
-TEST_F(ModelTool, NothingIsKept) {
+TEST_F(ModelTool, ListsNoModels) {
   const Answer a = model_command("list");
   EXPECT_EQ(a.status, 0);
   EXPECT_TRUE(a.has("no model is kept")) << a.out;
@@ -53,7 +53,7 @@ TEST_F(ModelTool, ListsAndShows) {
   EXPECT_TRUE(none.has("no model of \"gem\" is kept (did you mean \"gemm\"?)")) << none.out;
 }
 
-TEST_F(ModelTool, ChecksWhatIsKept) {
+TEST_F(ModelTool, ChecksStoredModels) {
   keep(model("gemm"));
   const Answer good = model_command("check");
   EXPECT_EQ(good.status, 0) << good.out;
@@ -69,7 +69,7 @@ TEST_F(ModelTool, ChecksWhatIsKept) {
     EXPECT_TRUE(bad.has(part)) << part << "\nis not in\n" << bad.out;
 }
 
-TEST_F(ModelTool, Draws) {
+TEST_F(ModelTool, PlotsSvg) {
   keep(model("gemm"));
   const std::string svg = folder_ / "gemm.svg";
   const Answer a = model_command("plot gemm -o " + svg);
@@ -87,7 +87,7 @@ TEST_F(ModelTool, Draws) {
 }
 
 // By librsvg, which need not be there.
-TEST_F(ModelTool, DrawsPictures) {
+TEST_F(ModelTool, PlotsPng) {
   keep(model("gemm"));
   const std::string png = folder_ / "gemm.png";
   const Answer a = model_command("plot gemm -o " + png);
@@ -112,7 +112,7 @@ TEST_F(ModelTool, DrawsPictures) {
   EXPECT_TRUE(nowhere.has("cannot write " + folder_ / "no/such/folder.png")) << nowhere.out;
 }
 
-TEST_F(ModelTool, LooksForACurve) {
+TEST_F(ModelTool, FitsARegression) {
   StoredModel m = model("gemm");
   m.cells.clear();
   for (uint64_t i = 1; i <= 5; ++i)
@@ -169,7 +169,7 @@ TEST_F(ModelTool, ImportsTables) {
   EXPECT_EQ(model_command("import " + from + " --name lu --class cuda").status, 1);
 }
 
-TEST_F(ModelTool, WronglyCalled) {
+TEST_F(ModelTool, RefusesWrongUse) {
   EXPECT_EQ(model_command("import x").status, 2);
   EXPECT_EQ(model_command("").status, 2);
   EXPECT_EQ(model_command("show").status, 2);

@@ -18,7 +18,7 @@ struct NewPlugin : Tools {
   }
 };
 
-TEST_F(NewPlugin, EveryKindInBothLanguagesWithItsNameInPlace) {
+TEST_F(NewPlugin, MakesEveryKindInBothLanguages) {
   for (const char *kind : {"scheduler", "driver", "interface", "transport"})
     for (const char *language : {"c", "cpp"}) {
       const std::string root = folder_ / (std::string(kind) + language);
@@ -47,7 +47,7 @@ TEST_F(NewPlugin, EveryKindInBothLanguagesWithItsNameInPlace) {
     }
 }
 
-TEST_F(NewPlugin, ASchedulerBringsItsComparison) {
+TEST_F(NewPlugin, SchedulersComeWithAComparison) {
   const std::string root = folder_ / "mine";
   ASSERT_EQ(run("new scheduler mine -o " + root).status, 0);
   for (const char *file : {"compare.cpp", "graphs.hpp", "results.hpp", "machines/cores.toml", "machines/accelerators.toml", "machines/little-memory.toml"})
@@ -60,7 +60,7 @@ TEST_F(NewPlugin, ASchedulerBringsItsComparison) {
 
 bench::Sample times(double mean, double spread) { return {{mean - spread, mean, mean, mean + spread}}; }
 
-TEST(Comparison, TellsApartWhatIsBeyondTwoStandardErrors) {
+TEST(PolicyComparison, NeedsTwoStandardErrors) {
   const bench::Sample a{{9, 10, 11}};
   EXPECT_DOUBLE_EQ(a.mean(), 10);
   EXPECT_NEAR(a.error(), 1 / std::sqrt(3.0), 1e-12);
@@ -73,7 +73,7 @@ TEST(Comparison, TellsApartWhatIsBeyondTwoStandardErrors) {
   EXPECT_TRUE(bench::Difference({{10, 10}}, {{10.1, 10.1}}).told_apart()) << "without chance each difference is one";
 }
 
-TEST(Comparison, SaysWherePrioritiesHideADifference) {
+TEST(PolicyComparison, NotesWherePrioritiesHideADifference) {
   bench::Results r{{"mine", "other", "third"}, {}, 4, "0.05"};
   r.rows.push_back({"cores", "tree", false, {times(100, 1), times(120, 1), times(120, 1)}});
   r.rows.push_back({"cores", "tree", true, {times(100, 1), times(100.2, 1), times(80, 1)}});
@@ -89,7 +89,7 @@ TEST(Comparison, SaysWherePrioritiesHideADifference) {
   EXPECT_NE(t.find("Differences below twice the standard error are not told apart"), t.npos) << t;
 }
 
-TEST_F(NewPlugin, CppIsTheLanguageAndTheNameTheFolder) {
+TEST_F(NewPlugin, DefaultsToCppAndTheNamedFolder) {
   const Answer a = run("new scheduler mine -o " + (folder_ / "x"));
   ASSERT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(fs::exists(folder_ / "x/mine.cpp"));
@@ -97,7 +97,7 @@ TEST_F(NewPlugin, CppIsTheLanguageAndTheNameTheFolder) {
   EXPECT_TRUE(a.has("ctest")) << a.out;
 }
 
-TEST_F(NewPlugin, RefusesWithTheRemedy) {
+TEST_F(NewPlugin, RefusalsNameTheRemedy) {
   const std::string where = " -o " + (folder_ / "no");
   const auto refuses = [&](const std::string &words, int status, std::vector<std::string> parts) {
     const Answer a = run("new " + words + where);
@@ -118,7 +118,7 @@ TEST_F(NewPlugin, RefusesWithTheRemedy) {
   refuses("scheduler", 2, {"NAME"});
 }
 
-TEST_F(NewPlugin, KeepsItsHandsOffWhatIsThere) {
+TEST_F(NewPlugin, KeepsExistingFiles) {
   fs::create_directories(folder_ / "there");
   std::ofstream(folder_ / "there/mine") << "mine";
   const Answer a = run("new driver mine -o " + (folder_ / "there"));

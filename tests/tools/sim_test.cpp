@@ -1,5 +1,5 @@
 // `consort sim`: a program that knows nothing of it, in virtual time on a described machine. The program is this one, called
-// again for the test Program.Runs.
+// again for the test SimProgram.Runs.
 #include <consort/consort.h>
 #include <consort/contexts.h>
 #include <consort/layouts.h>
@@ -21,7 +21,7 @@ consort_status add_one(const consort_call *c) {
 }
 
 // Plain use of the library: chains of tasks that may run on a core or on an accelerator.
-TEST(Program, Runs) {
+TEST(SimProgram, Runs) {
   const char *mode = getenv("AS_PROGRAM");
   if (!mode) GTEST_SKIP() << "run by the tests below";
   consort_runtime *rt = nullptr;
@@ -70,7 +70,7 @@ TEST(Program, Runs) {
   for (const auto &one : v) EXPECT_EQ(one[0], std::string(mode) == "timed" || std::string(mode) == "contexts" ? 0 : kLinks);
 }
 
-class Sim : public consort_test::Tools {
+class SimTool : public consort_test::Tools {
  protected:
   void SetUp() override {
     consort_test::Tools::SetUp();
@@ -82,7 +82,7 @@ class Sim : public consort_test::Tools {
   }
   Answer sim(const std::string &options, const char *mode = "timed") const {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-    return run("sim --machine " + machine_ + " " + options + " -- " + self + " --gtest_filter=Program.Runs",
+    return run("sim --machine " + machine_ + " " + options + " -- " + self + " --gtest_filter=SimProgram.Runs",
                std::string("AS_PROGRAM=") + mode + " CONSORT_PLUGIN_PATH=" CONSORT_PLUGIN_DIR);
   }
   std::string text(const std::string &file) const {
@@ -98,7 +98,7 @@ double number_behind(const Answer &a, const std::string &before) {
   return at == a.out.npos ? -1 : std::atof(a.out.c_str() + at + before.size());
 }
 
-TEST_F(Sim, RunsAProgramAsItIs) {
+TEST_F(SimTool, RunsUnchangedPrograms) {
   const Answer a = sim("--policy eager");
   ASSERT_EQ(a.status, 0) << a.out;
   const double time = number_behind(a, "simulated time");
@@ -110,14 +110,14 @@ TEST_F(Sim, RunsAProgramAsItIs) {
   EXPECT_GT(number_behind(b, "simulated time"), 1.5 * time) << b.out;
 }
 
-TEST_F(Sim, ExecutesWhereItIsTold) {
+TEST_F(SimTool, ExecuteRunsTheFunctions) {
   const Answer a = sim("--execute --policy eager", "executed");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("acc -> host")) << "results come home: " << a.out;
 }
 
 // The examples go by the runtime's clock, and look at no result that was not computed.
-TEST_F(Sim, ExamplesTellSimulatedTimeAndMissingResults) {
+TEST_F(SimTool, ExamplesReportSimulatedTime) {
   const std::string cholesky = CONSORT_BIN_DIR "/cholesky", axpy = CONSORT_BIN_DIR "/axpy";
   if (!fs::exists(cholesky) || !fs::exists(axpy)) GTEST_SKIP() << "the examples are not built here";
   std::ofstream(machine_) << "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 2\ndepth = 1\nmemory = \"1G\"\n"
@@ -143,7 +143,7 @@ TEST_F(Sim, ExamplesTellSimulatedTimeAndMissingResults) {
 }
 
 // A user's program knows nothing of examples/example.hpp: it compares, finds its results wrong, and ends with 1.
-TEST_F(Sim, SaysThatResultsAreNotComputedToAnyProgram) {
+TEST_F(SimTool, WarnsThatResultsAreNotComputed) {
   const Answer wrong = sim("", "compares");
   EXPECT_EQ(wrong.status, 1) << wrong.out;
   EXPECT_TRUE(wrong.has("results         not computed")) << wrong.out;
@@ -152,7 +152,7 @@ TEST_F(Sim, SaysThatResultsAreNotComputedToAnyProgram) {
   EXPECT_FALSE(sim("--execute", "executed").has("not computed"));
 }
 
-TEST_F(Sim, TheSameSeedTheSameTrace) {
+TEST_F(SimTool, SameSeedGivesTheSameTrace) {
   const auto trace = [&](const std::string &seed, const char *file) {
     const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ / file);
     EXPECT_EQ(a.status, 0) << a.out;
@@ -165,7 +165,7 @@ TEST_F(Sim, TheSameSeedTheSameTrace) {
 }
 
 // Half of its tasks belong to a context of one core and the accelerator, which the other half may not use.
-TEST_F(Sim, AProgramWithContexts) {
+TEST_F(SimTool, RunsProgramsWithContexts) {
   const auto once = [&](const char *file) {
     const Answer a = sim("--noise 0.1 --seed 5 --policy eager --trace " + folder_ / file, "contexts");
     EXPECT_EQ(a.status, 0) << a.out;
@@ -178,7 +178,7 @@ TEST_F(Sim, AProgramWithContexts) {
 }
 
 // Cores and accelerators of a class that no driver here is for; then these alone.
-TEST_F(Sim, AcceleratorsOfAnyClass) {
+TEST_F(SimTool, SimulatesAnyClass) {
   const std::string acc = "[[device]]\nname = \"ze\"\nclass = \"level_zero\"\ncount = 2\ndepth = 2\nmemory = \"1G\"\n"
                           "[[kernel]]\ncodelet = \"add\"\n1000 = \"1ms\"\n";
   const std::string host = "[[device]]\nname = \"cpu\"\nhost = true\nclass = \"cpu\"\nunits = 1\ndepth = 1\nmemory = \"1G\"\n";
@@ -197,7 +197,7 @@ TEST_F(Sim, AcceleratorsOfAnyClass) {
   EXPECT_TRUE(alone.has("ze1 -> host")) << alone.out;
 }
 
-TEST_F(Sim, SaysWhatIsWrong) {
+TEST_F(SimTool, RefusesBadInput) {
   EXPECT_TRUE(run("sim --machine " + folder_ / "none.toml -- true").has("none.toml: No such file")) << "a file that is not there";
   const Answer nothing = run("sim --machine " + machine_ + " -- true");
   EXPECT_EQ(nothing.status, 1);

@@ -16,7 +16,7 @@ namespace {
 using consort_test::Answer;
 using consort_test::Tools;
 
-TEST_F(Tools, PluginsLists) {
+TEST_F(Tools, PluginsListsAll) {
   const Answer a = run("plugins");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_EQ(a.out.find("KIND "), 0u);
@@ -25,7 +25,7 @@ TEST_F(Tools, PluginsLists) {
   EXPECT_FALSE(a.has("not used:")) << a.out;
 }
 
-TEST_F(Tools, PluginsVerboseTellsParameters) {
+TEST_F(Tools, PluginsVerboseListsParameters) {
   const Answer a = run("plugins -v");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("lws.depth = ")) << a.out;
@@ -33,7 +33,7 @@ TEST_F(Tools, PluginsVerboseTellsParameters) {
   EXPECT_TRUE(a.has("licence ")) << a.out;
 }
 
-TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
+TEST_F(Tools, PluginsExplainsUnusedOnes) {
   for (const char *name : {"good", "good_newer", "foreign", "bad_no_ops"})
     std::filesystem::copy_file(std::string(CONSORT_TEST_PLUGIN_DIR "/loader/") + name + ".so",
                                folder_ / name + ".so");
@@ -57,7 +57,7 @@ TEST_F(Tools, PluginsSaysWhySomethingIsNotUsed) {
   EXPECT_TRUE(missing.has("KIND ")) << "what there is, all the same";
 }
 
-TEST_F(Tools, ConfigSaysWhereEachValueComesFrom) {
+TEST_F(Tools, ConfigNamesTheOriginOfEachValue) {
   const std::string file = folder_ / "x.toml";
   std::ofstream(file) << "window = 7\n[lws]\ndepth = 100\n";
   const Answer a = run("config --changed --config " + file + " --set bypass=3", "CONSORT_SPIN_US=9");
@@ -91,7 +91,7 @@ TEST_F(Tools, ConfigPrintsAFileThatReadsBack) {
   EXPECT_NE(values(a.out).find("window = 2048\n"), std::string::npos);
 }
 
-TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
+TEST_F(Tools, BadSettingsAreOneLineAndStatusOne) {
   const struct { const char *arguments, *text;
   } cases[] = {
       {"config --set windw=3", "consort: code: unknown key \"windw\" (did you mean \"window\"?)"},
@@ -112,7 +112,7 @@ TEST_F(Tools, WrongSettingsAreOneLineAndStatusOne) {
   }
 }
 
-TEST_F(Tools, AValueInAFileIsRefusedWithItsLine) {
+TEST_F(Tools, BadValueInAFileNamesItsLine) {
   const std::string file = folder_ / "x.toml";
   const auto said = [&](const char *text, const char *command, const std::string &part) {
     std::ofstream(file) << text;
@@ -125,7 +125,7 @@ TEST_F(Tools, AValueInAFileIsRefusedWithItsLine) {
   said("# 1\nscheduler = \"nosuch\"\n", "config", ":2: scheduler \"nosuch\" not found");
 }
 
-TEST_F(Tools, AnUnknownCommandNamesTheNearest) {
+TEST_F(Tools, UnknownCommandSuggestsTheNearest) {
   const struct { const char *arguments, *text;
   } cases[] = {{"foo", "consort: \"foo\" is no command; consort help lists what there is\n"},
                {"plugns", "consort: \"plugns\" is no command (did you mean \"plugins\"?); consort help lists"},
@@ -144,7 +144,7 @@ TEST_F(Tools, AnUnknownCommandNamesTheNearest) {
   EXPECT_TRUE(one.has("Usage: consort topo")) << one.out;
 }
 
-TEST_F(Tools, WronglyCalledIsStatusTwo) {
+TEST_F(Tools, WrongUseIsStatusTwo) {
   EXPECT_EQ(run("").status, 2);
   EXPECT_EQ(run("plugns").status, 2);
   EXPECT_EQ(run("plugins --nothing").status, 2);
@@ -155,7 +155,7 @@ TEST_F(Tools, WronglyCalledIsStatusTwo) {
   EXPECT_EQ(version.out, "consort " CONSORT_VERSION "\n");
 }
 
-TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
+TEST_F(Tools, TopoPrintsSyntheticMachines) {
   const Answer a = run("topo --table --set 'cpu.topology=numa:2 core:2 pu:1'");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("SPACE ")) << a.out;
@@ -170,7 +170,7 @@ TEST_F(Tools, TopoOfAMachineThatIsNotThere) {
   EXPECT_FALSE(one.has("cpu1")) << "workers speaks for the driver: " << one.out;
 }
 
-TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
+TEST_F(Tools, TopoMeasuresLinksOnce) {
   const std::string cache = "XDG_CACHE_HOME=" + folder_ / "cache", machine =
       " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G --set sim.latency=9us";
   const Answer a = run("topo --links" + machine, cache);
@@ -192,7 +192,7 @@ TEST_F(Tools, LinksAreMeasuredOnceAndShownAsATable) {
   EXPECT_EQ(run("topo --links" + machine, cache).out, a.out);
 }
 
-TEST_F(Tools, TwoThatMeasureAtOnceLeaveAWholeFile) {
+TEST_F(Tools, ConcurrentMeasurementsLeaveAWholeFile) {
   const std::string cache = "XDG_CACHE_HOME=" + folder_ / "cache", machine =
       " --set drivers=sim --set time=virtual --set sim.cores=1 --set sim.devices=2 --set sim.bandwidth=7G";
   const Answer a = run("topo --links --measure" + machine + " >" + folder_ / "other & env" + unset_ + " " + cache +
@@ -206,7 +206,7 @@ TEST_F(Tools, TwoThatMeasureAtOnceLeaveAWholeFile) {
   EXPECT_EQ(run("topo --links" + machine, cache).out, a.out) << "and what they kept is good";
 }
 
-TEST(ToolCalls, BadInput) {
+TEST(ToolCalls, RefusesBadArguments) {
   EXPECT_EQ(consort_list_plugins(nullptr, 0, nullptr, nullptr), CONSORT_E_INVAL);
   EXPECT_EQ(consort_list_config(nullptr, nullptr, nullptr), CONSORT_E_INVAL);
   consort_settings s = CONSORT_SETTINGS_INIT;
@@ -219,7 +219,7 @@ TEST(ToolCalls, BadInput) {
   EXPECT_LT(consort_get_link(nullptr, 0, 0, &link), 0);
 }
 
-TEST(ToolCalls, SpacesAndLinksOfARuntime) {
+TEST(ToolCalls, DescribeSpacesAndLinks) {
   const consort_setting set[] = {{"pump", "manual"}, {"cpu.topology", "numa:2 core:1 pu:1"}};
   consort_settings s = CONSORT_SETTINGS_INIT;
   s.set = set, s.nset = 2;
@@ -252,7 +252,7 @@ TEST(ToolCalls, SpacesAndLinksOfARuntime) {
 }
 
 // IFC-13: an interface has a name in place of a number; those of the house are all there.
-TEST(ToolCalls, InterfacesAreListedByTheirNames) {
+TEST(ToolCalls, ListInterfacesByName) {
   std::vector<std::string> names;
   ASSERT_EQ(consort_list_plugins(nullptr, 0, [](void *user, const consort_plugin_row *row) {
     if (row->kind == CONSORT_KIND_INTERFACE && row->usable) static_cast<std::vector<std::string> *>(user)->push_back(row->name);
@@ -268,7 +268,7 @@ TEST(ToolCalls, InterfacesAreListedByTheirNames) {
   EXPECT_EQ(consort_stop(rt), CONSORT_OK);
 }
 
-TEST(ToolCalls, RowsAreWhole) {
+TEST(ToolCalls, RowsAreComplete) {
   std::vector<std::string> names;
   ASSERT_EQ(consort_list_plugins(nullptr, CONSORT_LIST_LOAD, [](void *user, const consort_plugin_row *row) {
     EXPECT_EQ(row->size, sizeof *row);

@@ -24,7 +24,7 @@ constexpr const char *kRuns = "run\t0\t1000000\t3000000\t0\ta1\t0\t1000000\t0\n"
                               "decision\t500000\ta1\t0\t1000000\t2000000\n"
                               "decision\t500000\ta3\t0\t1000000\t11000000\n";
 
-TEST_F(TraceTool, TellsWhoDidWhat) {
+TEST_F(TraceTool, ReportsWorkersAndCodelets) {
   const Answer a = show(kRuns, " --width 10", "end\t7\n");
   EXPECT_EQ(a.status, 0) << a.out;
   for (const char *part :
@@ -35,7 +35,7 @@ TEST_F(TraceTool, TellsWhoDidWhat) {
     EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
 }
 
-TEST_F(TraceTool, TellsWhatWasConsumed) {  // POW-04
+TEST_F(TraceTool, ReportsEnergy) {  // POW-04
   const std::string graph = "kind\t0\tgemm\tab\t8\ntime\t0\t0\t5\nenergy\t0\t0\t250000\nenergy\t0\t1\t1500000\nkind\t1\tgeqrt\tac\t8\n"
                             "datum\td1\t8\t0\t0\ntask\ta1\t0\t0\trd1\t\ntask\ta2\t1\t0\trd1\t\ntask\ta3\t0\t0\trd1\t\nsubmitted\t1\t0\n";
   const Answer a = show(graph + kRuns);
@@ -45,7 +45,7 @@ TEST_F(TraceTool, TellsWhatWasConsumed) {  // POW-04
   EXPECT_FALSE(show(kRuns).has("CONSUMED"));
 }
 
-TEST_F(TraceTool, Draws) {
+TEST_F(TraceTool, WritesSvg) {
   const std::string svg = folder_ / "a.svg";
   const Answer a = show(kRuns, " --svg " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
@@ -57,14 +57,14 @@ TEST_F(TraceTool, Draws) {
   EXPECT_EQ(show(kRuns, " --svg " + folder_ / "no/such.svg").status, 1);
 }
 
-TEST_F(TraceTool, NothingRan) {
+TEST_F(TraceTool, ReportsEmptyTraces) {
   const Answer a = show("");
   EXPECT_EQ(a.status, 0) << a.out;
   EXPECT_TRUE(a.has("0 tasks, 0 copies in 0 ns")) << a.out;
   EXPECT_EQ(show("", " --svg " + folder_ / "a.svg").status, 0);
 }
 
-TEST_F(TraceTool, WhatIsNoTraceIsRefused) {
+TEST_F(TraceTool, RefusesOtherFiles) {
   const auto refused = [&](const std::string &lines, const char *why, const char *end = "end\t0\n") {
     const Answer a = show(lines, "", end);
     EXPECT_EQ(a.status, 1) << lines;

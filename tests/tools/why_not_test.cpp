@@ -39,25 +39,25 @@ uint32_t allowed_cpus() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<uint32_t>(CPU_COUNT(&set)) : 0;
 }
 
-TEST_F(WhyNot, WhatIsUsedIsStatusZero) {
+TEST_F(WhyNot, UsedPluginsAreStatusZero) {
   expect_line(run("why-not cpu"), "driver \"cpu\" is used: it offers 1 device, ", {"`consort topo`"}, 0);
   expect_line(run("why-not lws"), "scheduler \"lws\" is used: scheduler = \"lws\" (default)", {}, 0);
   expect_line(run("why-not vector"), "interface \"vector\" is used: ", {"vector.so"}, 0);
   expect_line(run("why-not cpu0"), "worker cpu0 is used: it runs on os cpu ", {}, 0);
 }
 
-TEST_F(WhyNot, WrittenForAnotherVersion) {
+TEST_F(WhyNot, ExplainsAnotherAbiVersion) {
   add_patched(offsetof(consort_note, host_minor), 77);
   expect_line(run("why-not good", path()),
               "scheduler \"good\" is not used: ", {"was built for host ABI 0.77", "rebuild it"});
 }
 
-TEST_F(WhyNot, BuiltWithASanitizerThatTheHostLacks) {
+TEST_F(WhyNot, ExplainsAnotherSanitizer) {
   add_patched(offsetof(consort_note, sanitizer), 3);
   expect_line(run("why-not good", path()), "scheduler \"good\" is not used: ", {"is built with", "build both alike"});
 }
 
-TEST_F(WhyNot, NoElfFileOrNoPlugin) {
+TEST_F(WhyNot, ExplainsFilesThatAreNoPlugins) {
   std::ofstream(folder_ / "cut.so") << "\x7f"
                                         "ELF";
   add("foreign");
@@ -68,7 +68,7 @@ TEST_F(WhyNot, NoElfFileOrNoPlugin) {
               "file \"foreign.so\" is not used: ", {"no note of a Consort plugin", "consort_add_plugin"});
 }
 
-TEST_F(WhyNot, ASymbolOrLibraryIsMissing) {
+TEST_F(WhyNot, ExplainsMissingSymbolsAndLibraries) {
   add("unresolved");
   add("bad_no_ops");
   expect_line(run("why-not unresolved", path()),
@@ -77,7 +77,7 @@ TEST_F(WhyNot, ASymbolOrLibraryIsMissing) {
               "interface \"bad_no_ops\" is not used: ", {"no function table: set ops"});
 }
 
-TEST_F(WhyNot, NotSelectedNamesSettingAndOrigin) {
+TEST_F(WhyNot, ExplainsUnselectedPlugins) {
   expect_line(run("why-not prio"), "scheduler \"prio\" is not used: scheduler = \"lws\" (default) selects another",
               {"CONSORT_SCHEDULER=prio"});
   expect_line(run("why-not lws", "CONSORT_SCHEDULER=prio"),
@@ -93,7 +93,7 @@ TEST_F(WhyNot, NotSelectedNamesSettingAndOrigin) {
               {"starts only by its name", "add shy there"});
 }
 
-TEST_F(WhyNot, Shadowed) {
+TEST_F(WhyNot, ExplainsShadowedFiles) {
   add("good");
   add("good_newer");
   expect_line(run("why-not good.so", path()), "scheduler \"good\" is not used: ",
@@ -105,7 +105,7 @@ TEST_F(WhyNot, Shadowed) {
       << both.out;
 }
 
-TEST_F(WhyNot, NotFoundTellsWhereItLooked) {
+TEST_F(WhyNot, ExplainsWhereItLooked) {
   expect_line(run("why-not vectr", path()), "\"vectr\" is not used: ",
               {"did you mean \"vector\"?", folder_.path().c_str(), "consort/plugins: ", "CONSORT_PLUGIN_PATH"});
   const Answer strange = run("why-not something-else");
@@ -113,7 +113,7 @@ TEST_F(WhyNot, NotFoundTellsWhereItLooked) {
   EXPECT_FALSE(strange.has("did you mean")) << strange.out;
 }
 
-TEST_F(WhyNot, ADriverWithoutADeviceSaysWhy) {
+TEST_F(WhyNot, ExplainsDriversWithoutDevices) {
   add("absent");
   expect_line(run("why-not absent", path()), "driver \"absent\" is not used: it started and found no device: ",
               {"no card on the bus; is it powered?"});
@@ -122,7 +122,7 @@ TEST_F(WhyNot, ADriverWithoutADeviceSaysWhy) {
   EXPECT_TRUE(worker.has("worker absent0 does not exist\n") && worker.has("no card on the bus")) << worker.out;
 }
 
-TEST_F(WhyNot, ADriverThatDoesNotStartSaysWhy) {
+TEST_F(WhyNot, ExplainsDriversThatDoNotStart) {
   add("moody");
   expect_line(run("why-not moody --set moody.mood=unsupported", path()),
               "driver \"moody\" is not used: it did not start: no such device in this machine", {"consort plugins -v"});
@@ -132,7 +132,7 @@ TEST_F(WhyNot, ADriverThatDoesNotStartSaysWhy) {
               "driver \"moody\" is not used: no runtime starts here: ", {"opening its device"});
 }
 
-TEST_F(WhyNot, CoresOfAMachineThatIsNotThere) {
+TEST_F(WhyNot, ExplainsCoresOfSyntheticMachines) {
   const std::string machine = " --set 'cpu.topology=numa:1 core:4 pu:2'";
   const Answer many = run("why-not cpu3 --set workers=2" + machine);
   EXPECT_EQ(many.status, 1);
@@ -148,7 +148,7 @@ TEST_F(WhyNot, CoresOfAMachineThatIsNotThere) {
   expect_line(run("why-not cpu7 --set cpu.smt=true" + machine), "worker cpu7 is used: ", {}, 0);
 }
 
-TEST_F(WhyNot, CoresOutsideTheAffinityOrTheQuota) {
+TEST_F(WhyNot, ExplainsCoresOutsideAffinityAndQuota) {
   if (allowed_cpus() < 2) GTEST_SKIP() << "needs two cores";
   cpu_set_t set;
   ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
@@ -170,7 +170,7 @@ TEST_F(WhyNot, CoresOutsideTheAffinityOrTheQuota) {
   EXPECT_TRUE(a.has("the control group grants 0.50 cpus; raise its cpu.max")) << a.out;
 }
 
-TEST_F(WhyNot, WronglyCalled) {
+TEST_F(WhyNot, RefusesWrongUse) {
   EXPECT_EQ(run("why-not").status, 2);
   const Answer core = run("why-not os:x");
   EXPECT_EQ(core.status, 2);

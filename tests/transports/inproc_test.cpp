@@ -19,7 +19,7 @@ struct Pair {
   Rank a, b;
 };
 
-TEST(Inproc, APeerIsUpWhenBothHaveConnected) {
+TEST(Inproc, PeerIsUpWhenBothSidesConnected) {
   const Job job;
   Rank a(job, 0), b(job, 1);
   ASSERT_EQ(a.opened(), CONSORT_OK) << a.host().failure();
@@ -33,7 +33,7 @@ TEST(Inproc, APeerIsUpWhenBothHaveConnected) {
   EXPECT_EQ(b.count(CONSORT_EV_PEER_UP, 0), 1u);
 }
 
-TEST(Inproc, ARankReachesItself) {
+TEST(Inproc, RankConnectsToItself) {
   const Job job;
   Rank a(job, 0);
   join(a, a);
@@ -51,7 +51,7 @@ TEST(Inproc, ARankReachesItself) {
 
 // -- matching --------------------------------------------------------------------------------------------------------
 
-TEST(Inproc, AReceiveTakesTheOldestThatMatches) {
+TEST(Inproc, ReceiveTakesTheOldestMatch) {
   Pair p;
   int sent[] = {10, 11, 12, 13}, got[4] = {};
   const uint64_t tags[] = {0x10, 0x21, 0x12, 0x10};
@@ -68,7 +68,7 @@ TEST(Inproc, AReceiveTakesTheOldestThatMatches) {
   EXPECT_EQ(p.a.poll().size(), 4u);
 }
 
-TEST(Inproc, ReceivesAreServedInTheOrderInWhichTheyWerePosted) {
+TEST(Inproc, ReceivesMatchInPostedOrder) {
   Pair p;
   int sent[] = {1, 2, 3}, got[3] = {};
   ASSERT_EQ(p.b.post({Rank::recv(0, 0, &got[0], sizeof(int), 8), Rank::recv(CONSORT_NONE, 1, &got[1], sizeof(int), 9),
@@ -79,7 +79,7 @@ TEST(Inproc, ReceivesAreServedInTheOrderInWhichTheyWerePosted) {
   EXPECT_TRUE(got[0] == 0 && got[1] == 1 && got[2] == 2);
 }
 
-TEST(Inproc, ALongerMessageIsCutAndItsLengthTold) {
+TEST(Inproc, LongerMessageIsTruncatedWithItsLength) {
   Pair p;
   for (const size_t n : {size_t{10}, size_t{100'000}}) {
     std::vector<char> from(n, 'x'), to(n, '-');
@@ -95,7 +95,7 @@ TEST(Inproc, ALongerMessageIsCutAndItsLengthTold) {
   EXPECT_EQ(p.b.one().status, CONSORT_OK);
 }
 
-TEST(Inproc, WhatIsInlineIsTakenByPost) {
+TEST(Inproc, InlineDataAreCopiedByPost) {
   Pair p(Params{{"unexpected", "0"}});
   std::vector<char> from(p.a.caps().max_inline, 'x'), to(from.size());
   consort_msg m = Rank::send(1, 1, from.data(), from.size());
@@ -111,7 +111,7 @@ TEST(Inproc, WhatIsInlineIsTakenByPost) {
   EXPECT_EQ(p.a.one().status, CONSORT_E_INVAL);
 }
 
-TEST(Inproc, ALongMessageWaitsWhereItIs) {
+TEST(Inproc, LongMessageStaysWithItsSender) {
   Pair p;
   std::vector<char> from(300'000, 'x'), to(from.size());
   ASSERT_TRUE(p.a.post(Rank::send(1, 1, from.data(), from.size())));
@@ -122,7 +122,7 @@ TEST(Inproc, ALongMessageWaitsWhereItIs) {
   EXPECT_EQ(p.a.one().status, CONSORT_OK);
 }
 
-TEST(Inproc, NoMoreShortMessagesAreKeptThanThereIsRoomFor) {
+TEST(Inproc, LimitsUnexpectedMessages) {
   Pair p(Params{{"unexpected", "3"}});
   char c = 'c', to = 0;
   for (uint64_t i = 0; i < 5; ++i) ASSERT_TRUE(p.a.post(Rank::send(1, i, &c, 1)));
@@ -132,7 +132,7 @@ TEST(Inproc, NoMoreShortMessagesAreKeptThanThereIsRoomFor) {
   EXPECT_EQ(p.b.poll().size(), 5u);
 }
 
-TEST(Inproc, PostTakesAPrefixAndPollGivesRoomBack) {
+TEST(Inproc, PostAcceptsAPrefixUntilPolled) {
   Pair p(Params{{"depth", "4"}, {"unexpected", "0"}});
   char c = 'c', to[8] = {};
   std::vector<consort_msg> sends, receives;
@@ -148,7 +148,7 @@ TEST(Inproc, PostTakesAPrefixAndPollGivesRoomBack) {
   EXPECT_EQ(p.b.post(receives), 4u);
 }
 
-TEST(Inproc, WhatIsCancelledEndsOnce) {
+TEST(Inproc, CancelledMessagesEndOnce) {
   Pair p;
   std::vector<char> data(1000), to(1000);
   ASSERT_EQ(p.b.post({Rank::recv(0, 5, to.data(), 1000, 1), Rank::cancel(5), Rank::cancel(5), Rank::cancel(6)}), 4u);
@@ -162,7 +162,7 @@ TEST(Inproc, WhatIsCancelledEndsOnce) {
   EXPECT_EQ(p.b.one().status, CONSORT_OK);  // too late
 }
 
-TEST(Inproc, WhatMeansNothingIsRefused) {
+TEST(Inproc, RefusesBadMessages) {
   Pair p;
   char c = 0;
   consort_msg m = Rank::send(1, 1, &c, 1);
@@ -187,7 +187,7 @@ TEST(Inproc, WhatMeansNothingIsRefused) {
 
 // -- memory of others ------------------------------------------------------------------------------------------------
 
-TEST(Inproc, PutAndGetReachWhatWasRegisteredAndNoMore) {
+TEST(Inproc, PutAndGetStayWithinRegisteredMemory) {
   Pair p;
   std::vector<char> theirs(1000, '-'), mine(1000, 'x');
   const consort_mr mr = p.b.reg(&theirs[100], 800);
@@ -225,7 +225,7 @@ TEST(Inproc, PutAndGetReachWhatWasRegisteredAndNoMore) {
   EXPECT_TRUE(std::all_of(mine.begin(), mine.end(), [](char c) { return c == 'y'; }));
 }
 
-TEST(Inproc, AKeyIsGoodForItsRankAndItsTime) {
+TEST(Inproc, KeysAreBoundToRankAndLifetime) {
   Pair p;
   char theirs[64] = {}, mine[64] = {1};
   const consort_mr mr = p.b.reg(theirs, sizeof theirs), own = p.a.reg(mine, sizeof mine);
@@ -248,7 +248,7 @@ TEST(Inproc, AKeyIsGoodForItsRankAndItsTime) {
   EXPECT_EQ(p.b.ops().reg(p.b.raw(), &device, {}, 8, &none), CONSORT_E_UNSUPPORTED);
 }
 
-TEST(Inproc, RowsGoFromAnyStepToAnyStep) {
+TEST(Inproc, CopiesStridedRows) {
   Pair p;
   std::vector<int> theirs(100, -1), mine(100);
   std::iota(mine.begin(), mine.end(), 0);
@@ -274,7 +274,7 @@ TEST(Inproc, RowsGoFromAnyStepToAnyStep) {
   EXPECT_TRUE(theirs[3] == 10 && theirs[25] == 11 && theirs[50] == 22 && theirs[53] == 32);
 }
 
-TEST(Inproc, NotificationsAreKeptAndMatchNoReceive) {
+TEST(Inproc, NotificationsDoNotMatchReceives) {
   Pair p(Params{{"notifications", "3"}});
   char theirs[8] = {}, mine[8] = {1, 2, 3, 4, 5}, to = 0;
   const consort_mr mr = p.b.reg(theirs, sizeof theirs);
@@ -336,10 +336,10 @@ void lose(bool closes) {
   EXPECT_EQ(c.count(CONSORT_EV_PEER_LOST, 1), closes ? 1u : 0u);
 }
 
-TEST(Inproc, APeerThatClosesIsLost) { lose(true); }
-TEST(Inproc, APeerThatDisconnectsIsLost) { lose(false); }
+TEST(Inproc, ClosingPeerIsLost) { lose(true); }
+TEST(Inproc, DisconnectingPeerIsLost) { lose(false); }
 
-TEST(Inproc, WhoDisconnectsHasItsOwnEndsAndNoEvent) {
+TEST(Inproc, DisconnectEndsOwnMessagesWithoutAnEvent) {
   Pair p;
   std::vector<char> data(1000);
   ASSERT_EQ(p.a.post({Rank::send(1, 1, data.data(), 1000), Rank::recv(1, 2, data.data(), 10)}), 2u);
@@ -351,7 +351,7 @@ TEST(Inproc, WhoDisconnectsHasItsOwnEndsAndNoEvent) {
   EXPECT_EQ(p.a.poll().size() + p.a.count(CONSORT_EV_PEER_LOST, 1), 0u);
 }
 
-TEST(Inproc, WhoWasLostMayComeBack) {
+TEST(Inproc, LostPeerMayReconnect) {
   Pair p;
   p.a.disconnect(p.b);
   EXPECT_EQ(p.b.connect(p.a), CONSORT_E_BUSY);  // it has not heard of it yet
@@ -374,7 +374,7 @@ TEST(Inproc, WhoWasLostMayComeBack) {
 
 // -- who is let in ---------------------------------------------------------------------------------------------------
 
-TEST(Inproc, WhoDoesNotBelongIsRefusedWithWords) {
+TEST(Inproc, RefusesForeignPeers) {
   const Job job;
   Rank a(job, 0), b(job, 1);
   const std::vector<char> there = b.address();
@@ -411,7 +411,7 @@ TEST(Inproc, WhoDoesNotBelongIsRefusedWithWords) {
   refused(timeless, 1, there, CONSORT_E_INVAL, "clock");
 }
 
-TEST(Inproc, TheAddressTellsNoSecret) {
+TEST(Inproc, AddressHidesTheSecret) {
   const Job job{.secret = {'s', 'e', 'c', 'r', 'e', 't', '!', '?'}};
   Rank a(job, 0);
   const std::vector<char> there = a.address();
@@ -425,7 +425,7 @@ TEST(Inproc, TheAddressTellsNoSecret) {
 
 // -- sleeping --------------------------------------------------------------------------------------------------------
 
-TEST(Inproc, TheDescriptorIsReadableWhenThereIsSomethingToPoll) {
+TEST(Inproc, FdIsReadableWhenPollHasEvents) {
   Pair p;
   const int fd = p.b.ops().event_fd(p.b.raw());
   ASSERT_GE(fd, 0);
@@ -452,7 +452,7 @@ TEST(Inproc, TheDescriptorIsReadableWhenThereIsSomethingToPoll) {
   EXPECT_EQ(p.b.count(CONSORT_EV_PEER_LOST, 0), 1u);
 }
 
-TEST(Inproc, InVirtualTimeAMessageTakesNone) {
+TEST(Inproc, MessagesTakeNoVirtualTime) {
   Pair p;
   p.b.host().set_clock(1234);
   EXPECT_EQ(p.b.ops().next_event(p.b.raw()), CONSORT_NEVER);

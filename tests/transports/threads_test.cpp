@@ -96,7 +96,7 @@ TEST(InprocThreads, MessagesOfAllLengthsBetweenAllRanks) {
 
 // Rank 1 comes, takes and gives long messages, and leaves in the midst of them; its memory goes with it. What rank 0
 // has posted ends, each once.
-TEST(InprocThreads, APeerLeavesWhileLongMessagesAreCopied) {
+TEST(InprocThreads, PeerLeavesDuringLongMessages) {
   constexpr size_t kLong = 1 << 20;
   const Job job;
   Rank a(job, 0);
@@ -138,7 +138,7 @@ TEST(InprocThreads, APeerLeavesWhileLongMessagesAreCopied) {
   }
 }
 
-TEST(InprocThreads, MemoryIsTakenBackUnderPutAndGet) {
+TEST(InprocThreads, MemoryIsUnregisteredDuringPutAndGet) {
   constexpr size_t kLong = 1 << 18;
   const Job job;
   Rank a(job, 0), b(job, 1);
@@ -170,7 +170,7 @@ TEST(InprocThreads, MemoryIsTakenBackUnderPutAndGet) {
 }
 
 // Asleep on the descriptor whenever there is nothing to poll: no wake is lost.
-TEST(InprocThreads, WhoSleepsIsWoken) {
+TEST(InprocThreads, SleepersOnTheFdAreWoken) {
   const Job job;
   Rank a(job, 0), b(job, 1);
   join(a, b);
@@ -199,7 +199,7 @@ TEST(InprocThreads, WhoSleepsIsWoken) {
   t.join();
 }
 
-TEST(InprocThreads, JobsComeAndGoInManyThreads) {
+TEST(InprocThreads, JobsStartAndEndInManyThreads) {
   std::vector<std::thread> threads;
   for (uint32_t k = 0; k < 4; ++k)
     threads.emplace_back([k] {

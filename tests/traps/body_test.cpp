@@ -12,7 +12,7 @@ namespace {
 
 consort_status nothing(const consort_call *) { return CONSORT_OK; }
 
-TEST(TaskBodies, ThrowFromEverywhere) {
+TEST(TaskBodies, ExceptionsFailTheirTasks) {
   Rt rt;
   Bodies body;
   long x = 0;
@@ -35,7 +35,7 @@ TEST(TaskBodies, ThrowFromEverywhere) {
   EXPECT_OK(consort_unregister(rt, d));
 }
 
-TEST(TaskBodies, ACallbackThatThrowsHarmsNobody) {
+TEST(TaskBodies, ExceptionsOfCallbacksAreDropped) {
   Rt rt;
   const auto c = codelet(rt, "nop", nothing);
   for (int i = 0; i < 50; ++i)
@@ -47,7 +47,7 @@ TEST(TaskBodies, ACallbackThatThrowsHarmsNobody) {
 
 jmp_buf back;
 
-TEST(TaskBodies, LongjmpInsideABodyIsItsOwnAffair) {
+TEST(TaskBodies, LongjmpWithinABodyIsAllowed) {
   Rt rt;
   const auto c = codelet(rt, "jumps", [](const consort_call *) -> consort_status {
     jmp_buf here;
@@ -58,7 +58,7 @@ TEST(TaskBodies, LongjmpInsideABodyIsItsOwnAffair) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(TaskBodies, LeftByLongjmpATaskFailsAndTheRuntimeGoesOn) {
+TEST(TaskBodies, LongjmpOutOfABodyFailsTheTask) {
   Rt rt({{"workers", "1"}, {"pump", "manual"}});  // the body runs on this thread, inside its wait
   long x = 0;
   static volatile int jumps = 0;
@@ -83,7 +83,7 @@ TEST(TaskBodies, LeftByLongjmpATaskFailsAndTheRuntimeGoesOn) {
   EXPECT_OK(consort_unregister(rt, d));
 }
 
-TEST(TaskBodies, LeftByLongjmpWhileHelping) {
+TEST(TaskBodies, LongjmpOutOfAHelpedBody) {
   Rt rt;
   static volatile long rounds = 0;
   static std::atomic<bool> may_jump;
@@ -108,7 +108,7 @@ TEST(TaskBodies, LeftByLongjmpWhileHelping) {
   EXPECT_OK(consort_task_wait(rt, Desc(codelet(rt, "nop", nothing)).must(rt), kLong, 0));
 }
 
-TEST(TaskBodies, CallTheRuntimeBackInEveryWay) {
+TEST(TaskBodies, MayCallEveryApiFunction) {
   Rt rt;
   Bodies body;
   const auto nop = codelet(rt, "nop", nothing);
@@ -147,7 +147,7 @@ TEST(TaskBodies, CallTheRuntimeBackInEveryWay) {
 
 // -- data that go under way ---------------------------------------------------------------------------------------
 
-TEST(Unregistering, WhileOthersSubmit) {
+TEST(UnregisterRaces, WithConcurrentSubmitters) {
   Rt rt;
   const auto inc =
       codelet(rt, "inc", [](const consort_call *k) -> consort_status { return ++*pointer<long>(*k, 0), 0; });
@@ -179,7 +179,7 @@ TEST(Unregistering, WhileOthersSubmit) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-TEST(Unregistering, ByTwoThreadsAtOnceHappensOnce) {
+TEST(UnregisterRaces, OneOfTwoThreadsSucceeds) {
   Rt rt;
   const auto inc =
       codelet(rt, "inc", [](const consort_call *k) -> consort_status { return ++*pointer<long>(*k, 0), 0; });
@@ -203,7 +203,7 @@ TEST(Unregistering, ByTwoThreadsAtOnceHappensOnce) {
   }
 }
 
-TEST(Unregistering, FromTheCallbackOfTheLastUser) {
+TEST(UnregisterRaces, InTheCallbackOfTheLastUser) {
   Rt rt;
   const auto inc =
       codelet(rt, "inc", [](const consort_call *k) -> consort_status { return ++*pointer<long>(*k, 0), 0; });

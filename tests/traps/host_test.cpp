@@ -36,7 +36,7 @@ void rest_if_watched(consort_runtime *rt) {
 #endif
 }
 
-TEST(Fork, TheChildFindsTheRuntimeStopped) {
+TEST(Fork, ChildSeesAStoppedRuntime) {
   Rt rt;
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -57,7 +57,7 @@ TEST(Fork, TheChildFindsTheRuntimeStopped) {
   EXPECT_EQ(x, 101);
 }
 
-TEST(Fork, TheChildMayStartItsOwn) {
+TEST(Fork, ChildMayStartItsOwn) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "this sanitizer allows no new threads after a fork";
 #endif
@@ -84,7 +84,7 @@ TEST(Fork, TheChildMayStartItsOwn) {
   EXPECT_EQ(x, 500);
 }
 
-TEST(Fork, FromInsideATask) {
+TEST(Fork, InsideATask) {
   Rt rt;
   Bodies body;
   int code = -1;
@@ -160,9 +160,9 @@ struct Player : ::testing::Environment {
 };
 ::testing::Environment *const player = ::testing::AddGlobalTestEnvironment(new Player);
 
-class Ends : public ::testing::TestWithParam<const char *> {};
-TEST_P(Ends, WithTasksInFlightAreClean) { EXPECT_EQ(play(GetParam()), 7); }
-INSTANTIATE_TEST_SUITE_P(Host, Ends,
+class ProcessExit : public ::testing::TestWithParam<const char *> {};
+TEST_P(ProcessExit, WithTasksInFlightIsClean) { EXPECT_EQ(play(GetParam()), 7); }
+INSTANTIATE_TEST_SUITE_P(Host, ProcessExit,
                          ::testing::Values("exit", "_exit", "quick_exit", "static_stop", "thread_exit", "exit_in_task"),
                          [](const auto &i) { return std::string(i.param); });
 
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(Host, Ends,
 
 std::atomic<long> signals{0};
 
-TEST(Signals, AStormInterruptsNothing) {
+TEST(SignalStorm, InterruptsNoCall) {
   struct sigaction act{}, old{};
   act.sa_handler = [](int) { ++signals; };  // no SA_RESTART: every sleep is cut short
   ASSERT_EQ(sigaction(SIGALRM, &act, &old), 0);
@@ -212,7 +212,7 @@ TEST(Signals, AStormInterruptsNothing) {
 
 // -- libraries ------------------------------------------------------------------------------------------------------
 
-TEST(Libraries, MayBeClosedOnceTheirCodeletsAreRemoved) {
+TEST(CodeletLibraries, MayBeClosedAfterCodeletRemoval) {
   Rt rt;
   long x = 0;
   const auto d = variable_of(rt, &x);

@@ -30,7 +30,7 @@ extern "C" __attribute__((visibility("default"))) void start_thread(std::thread 
 
 namespace {
 
-struct NoThread : ::testing::TestWithParam<const char *> {
+struct NoThreads : ::testing::TestWithParam<const char *> {
   void TearDown() override { threads_left = 1 << 20; }
 };
 
@@ -57,7 +57,7 @@ Pairs machine(const char *policy) {
   return {{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", policy}};
 }
 
-TEST_P(NoThread, ForkAndJoinGoesOn) {
+TEST_P(NoThreads, ForkJoinEnds) {
   for (const int given : {0, 1, 7}) {
     SCOPED_TRACE(given);
     threads_left = 1 << 20;
@@ -75,7 +75,7 @@ TEST_P(NoThread, ForkAndJoinGoesOn) {
 }
 
 // Children bound to one worker come by its mailbox, which whoever stays there must look into as well.
-TEST_P(NoThread, TasksBoundToAWorkerAreRunByWhoWaitsThere) {
+TEST_P(NoThreads, WaitingBodyRunsTasksBoundToItsWorker) {
   Rt rt(machine(GetParam()));
   Bodies body;
   std::atomic<int> ran{0};
@@ -95,7 +95,7 @@ TEST_P(NoThread, TasksBoundToAWorkerAreRunByWhoWaitsThere) {
 }
 
 // A body that may not be run on sleeps, and its worker with it, until the system gives a thread again.
-TEST_P(NoThread, AVacantDutyIsFilledWhenAThreadIsToBeHad) {
+TEST_P(NoThreads, WorkerResumesWhenAThreadStarts) {
   Rt rt({{"workers", "1"}, {"cpu.topology", kFourCores}, {"scheduler", GetParam()}});
   Bodies body;
   std::atomic<int> ran{0};
@@ -120,7 +120,7 @@ TEST_P(NoThread, AVacantDutyIsFilledWhenAThreadIsToBeHad) {
 
 // A body that waited and found its turn taken when it went on is still the one whose thread is on duty: at its next
 // wait it takes the turn back, and no submitter keeps it, for nobody would notice that it is not used.
-TEST_P(NoThread, ABodyThatLostItsTurnTakesItBack) {
+TEST_P(NoThreads, BodyRegainsItsWorker) {
   for (const bool early : {true, false}) {
     SCOPED_TRACE(early);
     threads_left = 1 << 20;
@@ -164,7 +164,7 @@ TEST_P(NoThread, ABodyThatLostItsTurnTakesItBack) {
 }
 
 // What lies below on the same stack ends later than it might, but it ends.
-TEST_P(NoThread, TimeLimitsHoldOnTopOfOtherBodies) {
+TEST_P(NoThreads, TimeLimitsHoldOnNestedBodies) {
   Rt rt(machine(GetParam()));
   Bodies body;
   Gate gate;
@@ -181,7 +181,7 @@ TEST_P(NoThread, TimeLimitsHoldOnTopOfOtherBodies) {
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
 }
 
-INSTANTIATE_TEST_SUITE_P(Under, NoThread, ::testing::Values("eager", "prio", "random", "ws", "lws"),
+INSTANTIATE_TEST_SUITE_P(Under, NoThreads, ::testing::Values("eager", "prio", "random", "ws", "lws"),
                          [](const auto &p) { return std::string(p.param); });
 
 }  // namespace

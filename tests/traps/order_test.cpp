@@ -17,12 +17,12 @@ Pairs with(const char *scheduler, const char *workers) {
   return {{"workers", workers}, {"cpu.topology", kFourCores}, {"scheduler", scheduler}};
 }
 
-class Order : public ::testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(Under, Order, ::testing::ValuesIn(kSchedulers),
+class AccessOrder : public ::testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Under, AccessOrder, ::testing::ValuesIn(kSchedulers),
                          [](const auto &i) { return std::string(i.param); });
 
 // T1 appends to A then B, T2 to B then A: were they to interleave, each would wait for the other.
-TEST_P(Order, TwoSubmittersTwoDataNeverMakeACycle) {
+TEST_P(AccessOrder, OppositeSubmittersMakeNoCycle) {
   Rt rt(with(GetParam(), "2"));
   long x[3] = {};
   consort_data_id d[3];
@@ -56,7 +56,7 @@ TEST_P(Order, TwoSubmittersTwoDataNeverMakeACycle) {
 
 // Two threads submit at the same moment, again and again, to the same two data in opposite order: they meet inside
 // the submission itself. Whoever is linked wrongly runs beside another or never.
-TEST_P(Order, TwoSubmittersMeetInsideTheSubmission) {
+TEST_P(AccessOrder, ConcurrentSubmissionsLinkConsistently) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", GetParam()}, {"window", "0"}});
   long x[2] = {};
   consort_data_id d[2];
@@ -101,7 +101,7 @@ TEST_P(Order, TwoSubmittersMeetInsideTheSubmission) {
 }
 
 // The bias towards one submitter comes and goes: each thread submits alone for a while, then together.
-TEST_P(Order, SubmittersTakeTurns) {
+TEST_P(AccessOrder, BiasMovesBetweenSubmitters) {
   Rt rt(with(GetParam(), "2"));
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -150,7 +150,7 @@ TEST(Bypass, DoesNotOvertakeAHigherPriority) {
     }
 }
 
-TEST_P(Order, AChainRunInPlaceDoesNotStarveTheOthers) {
+TEST_P(AccessOrder, InPlaceChainDoesNotStarveOthers) {
   Rt rt(with(GetParam(), "2"));
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -174,7 +174,7 @@ TEST_P(Order, AChainRunInPlaceDoesNotStarveTheOthers) {
   EXPECT_LT(seen_at, n) << "a second worker was there all the time";
 }
 
-TEST(Bypass, AtMostThirtyTwoInARowOnTheOnlyWorker) {
+TEST(Bypass, LimitsInPlaceTasksToThirtyTwo) {
   for (const char *scheduler : {"eager", "prio"}) {
     Rt rt(with(scheduler, "1"));
     long x = 0;
@@ -197,7 +197,7 @@ TEST(Bypass, AtMostThirtyTwoInARowOnTheOnlyWorker) {
   }
 }
 
-TEST_P(Order, AMillionInARowDoNotGrowTheStack) {
+TEST_P(AccessOrder, LongChainsNeedNoStack) {
   Rt rt(with(GetParam(), "2"));
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -221,7 +221,7 @@ TEST_P(Order, AMillionInARowDoNotGrowTheStack) {
   for (const auto &[thread, r] : stacks.of) EXPECT_LT(r.high - r.low, 32768u * kSlow);
 }
 
-TEST_P(Order, AThousandReadersBetweenWriters) {
+TEST_P(AccessOrder, ManyReadersRunBetweenWriters) {
   Rt rt(with(GetParam(), "4"));
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -241,7 +241,7 @@ TEST_P(Order, AThousandReadersBetweenWriters) {
   EXPECT_EQ(wrong, 0) << "a reader saw another round";
 }
 
-TEST_P(Order, ReadersWhomNobodyWritesAfterAreForgotten) {
+TEST_P(AccessOrder, ReaderListsStayBounded) {
   // The list of readers since the last write must not grow with those that are done.
   Rt rt(with(GetParam(), "2"));
   long x = 7;
@@ -264,7 +264,7 @@ TEST_P(Order, ReadersWhomNobodyWritesAfterAreForgotten) {
   }
 }
 
-TEST(Records, FreedByOtherThreadsComeBack) {
+TEST(TaskRecords, AreReusedAcrossThreads) {
   // One thread takes every record, others free them, and the other way round: memory must not grow with the tasks.
   Rt rt(with("lws", "2"));
   const auto nop = codelet(rt, "nop", [](const consort_call *) -> consort_status { return 0; });

@@ -13,7 +13,7 @@ namespace {
 
 consort_status nothing(const consort_call *) { return CONSORT_OK; }
 
-TEST(Helping, AHolderOfDataRunsNothingThatWaitsForIt) {
+TEST(Helping, RunsNoTaskBlockedByTheCallersHold) {
   Rt rt;
   long x = 0;
   const auto d = variable_of(rt, &x, "held");
@@ -32,7 +32,7 @@ TEST(Helping, AHolderOfDataRunsNothingThatWaitsForIt) {
   }
 }
 
-TEST(Helping, ATaskThatWaitsRunsOnlyWhatIsItsOwn) {
+TEST(Helping, RunsOnlyTasksOfTheWait) {
   Rt rt;
   const auto nop = codelet(rt, "nop", nothing);
   for (int round = 0; round < 200; ++round) {
@@ -57,7 +57,7 @@ TEST(Helping, ATaskThatWaitsRunsOnlyWhatIsItsOwn) {
   }
 }
 
-TEST(Helping, ManyTasksWaitInsideAtOnceOnFewWorkers) {
+TEST(Helping, ManyBodiesWaitOnFewWorkers) {
   for (const char *workers : {"1", "2"}) {
     Rt rt({{"workers", workers}, {"cpu.topology", kFourCores}});
     Bodies body;
@@ -80,7 +80,7 @@ TEST(Helping, ManyTasksWaitInsideAtOnceOnFewWorkers) {
   }
 }
 
-TEST(Window, ATaskThatSubmitsNeverWaitsForIt) {
+TEST(SubmissionWindow, TasksSubmitWithoutWaiting) {
   for (const char *window : {"1", "16", "2048"}) {
     Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", window}});
     long x = 0;
@@ -98,7 +98,7 @@ TEST(Window, ATaskThatSubmitsNeverWaitsForIt) {
   }
 }
 
-TEST(Window, AHolderThatSubmitsMoreThanItHolds) {
+TEST(SubmissionWindow, OpensForAHolderOfData) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", "16"}});
   long x = 0;
   const auto d = variable_of(rt, &x);
@@ -112,7 +112,7 @@ TEST(Window, AHolderThatSubmitsMoreThanItHolds) {
   EXPECT_EQ(x, 1000);
 }
 
-TEST(Window, GivesWayWhenNothingCanEnd) {
+TEST(SubmissionWindow, OpensWhenNothingCanEnd) {
   // The submitter's tasks wait for what another thread holds, and that thread waits for the submitter.
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", "16"}});
   long x = 0;
@@ -226,7 +226,7 @@ long voluntary_switches_of_others() {
   return sum;
 }
 
-TEST(Herd, OneReadyTaskDoesNotWakeEverybody) {
+TEST(WakeUpCount, OneReadyTaskWakesOneWorker) {
   Rt rt({{"workers", "4"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}});
   const auto nop = codelet(rt, "nop", nothing);
   std::this_thread::sleep_for(20ms);  // all asleep
@@ -242,7 +242,7 @@ TEST(Herd, OneReadyTaskDoesNotWakeEverybody) {
   EXPECT_LE(each10, 30) << "tenths of a switch per task, four workers asleep";
 }
 
-TEST(Herd, SleepingWorkersSleep) {
+TEST(WakeUpCount, IdleWorkersUseNoCpu) {
   Rt rt({{"workers", "4"}, {"cpu.topology", kFourCores}});
   const auto nop = codelet(rt, "nop", nothing);
   for (int i = 0; i < 100; ++i) Desc(nop).must(rt);
