@@ -18,7 +18,7 @@ struct DeepWait : ::testing::TestWithParam<std::tuple<const char *, const char *
 
 // Each body submits the next one and waits for it, until all levels are reached or a wait is refused.
 TEST_P(DeepWait, ChainBeyondTheStackIsBusy) {
-  if (!manual()) GTEST_SKIP() << "a thread starts others, each with a stack of its own: see no_thread_test.cpp";
+  if (!manual()) GTEST_SKIP() << "a thread starts others, each with a stack of its own: see robustness/no_threads_test.cpp";
   Rt rt(machine());
   Bodies body;
   constexpr int kLevels = 100'000;
