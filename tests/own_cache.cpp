@@ -1,5 +1,5 @@
-// own_cache.cpp — part of every test program: what is kept from run to run lies with the build, never in the home of whoever
-// runs the test, by ctest or by hand. Before main(); programs that a test starts inherit it.
+// own_cache.cpp — part of every test program: files kept between runs are below the build folder, never in the user's
+// home, whether ctest or a person starts the test. It runs before main(); programs that a test starts inherit it.
 #include <cstdlib>
 
 namespace {

@@ -192,7 +192,7 @@ TEST(Unordered, AccessesAddNoDependences) {  // DEP-04
     then.rw(x).must(rt);
     EXPECT_TRUE(eventually([&] { return ran.load() && gate.waiting() == 1; }));  // not here, where a wait helps
     consort_hold hold;
-    EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_acquire(rt, x, CONSORT_M_R, 1'000'000, &hold));  // whoever takes it waits for all
+    EXPECT_SAYS(CONSORT_E_TIMEOUT, consort_acquire(rt, x, CONSORT_M_R, 1'000'000, &hold));  // waits for all
     gate.open();
     EXPECT_OK(consort_acquire(rt, x, CONSORT_M_R, kLong, &hold));
     EXPECT_OK(consort_release(rt, hold));
@@ -209,7 +209,7 @@ TEST(Unordered, UnregisterWaitsForAllAccesses) {
   const auto x = vector_of(rt, v.data(), v.size(), 8);
   EXPECT_OK(consort_data_set_ordered(rt, x, 0));
   const auto one = bodies(rt, "one", [&](const consort_call &c) {
-    std::atomic_ref<int64_t>(pointer<int64_t>(c, 0)[value<int>(c, 0)]).store(1);  // nobody orders them
+    std::atomic_ref<int64_t>(pointer<int64_t>(c, 0)[value<int>(c, 0)]).store(1);  // the accesses have no order
     ran.fetch_add(1);
     return CONSORT_OK;
   });

@@ -1,5 +1,5 @@
-// The host's memory is limited, and the application itself takes some of it by entering data: it is counted, room is made
-// for it, and nobody waits for what he holds himself (MEM-02, DAT-09).
+// The host's memory is limited, and acquired data count towards the limit. The runtime evicts other data for them. A
+// thread never waits for memory that it holds itself (MEM-02, DAT-09).
 #include "api/device_home.hpp"
 #include "api/division.hpp"
 #include "support/folder.hpp"
@@ -82,7 +82,7 @@ TEST_F(AcquiredDataMemory, DoubleReadHoldCountsOnce) {
   ASSERT_OK(consort_unregister(m, a));
 }
 
-// Another's memory is waited for: he gives it back.
+// Memory that another thread holds is waited for, as that thread may release it.
 TEST_F(AcquiredDataMemory, WaitsForHoldsOfOtherThreads) {
   const auto a = fresh("a", 2 * kN), b = fresh("b");
   consort_hold ha{};
@@ -101,7 +101,7 @@ TEST_F(AcquiredDataMemory, WaitsForHoldsOfOtherThreads) {
   for (const auto d : {a, b}) ASSERT_OK(consort_unregister(m, d));
 }
 
-// A task waits for room that this thread holds; what the thread enters besides does not wait behind it.
+// A task waits for memory that this thread holds. A further acquire of this thread does not queue behind that task.
 TEST_F(AcquiredDataMemory, HolderIsAdmittedBeforeWaitingTasks) {
   const auto a = fresh("a"), b = fresh("b"), all = fresh("all", 2 * kN);
   consort_hold ha{}, hb{};
@@ -128,7 +128,7 @@ TEST_F(AcquiredDataMemory, FirstWrittenPartCountsTheWhole) {
   for (const auto p : part) ASSERT_NO_FATAL_FAILURE(fill(p, 50));
   EXPECT_EQ(use().used, 4096u) << "the other one is on the disk";
   for (const auto p : part) ASSERT_NO_FATAL_FAILURE(expect_filled(p, 50));
-  ASSERT_OK(consort_unregister(m, x));  // what parts have used stays at home as long as it lives
+  ASSERT_OK(consort_unregister(m, x));  // used parts keep their memory on the host until the whole is unregistered
   ASSERT_NO_FATAL_FAILURE(expect_filled(full, 1));
   ASSERT_OK(consort_unregister(m, full));
 }
@@ -160,7 +160,7 @@ TEST(AcquiredDataMemoryOfOthers, UnregisterDoesNotWaitForMemory) {
   }));
   ASSERT_OK(consort_unregister(m, x)) << "while a task waits for what this thread holds";
   EXPECT_EQ(waiting(), 1u);
-  std::vector<uint64_t> here(kN, 1);  // nor does what comes home to memory of the application's
+  std::vector<uint64_t> here(kN, 1);  // a copy home to memory of the application does not wait, either
   const auto mine = vector_of(m, here.data(), kN, 8, "mine");
   Desc(m.add).rw(mine).arg(uint64_t{1}).on(m.devices[0]).must(m);
   ASSERT_OK(consort_unregister(m, mine));

@@ -1,10 +1,10 @@
 // alloc_fail.hpp — every allocation that a call of the C API makes is made to fail in turn: the call answers E_NOMEM or
 // does without, the runtime goes on working, nothing is lost.
 //
-// malloc and its kin are replaced in the one source file that includes this. The arming is the calling thread's own. The
-// runtime is pumped by hand or simulated, so that allocations of tasks fail on this thread too. Sanitizers replace
-// malloc themselves: under them only the unarmed paths are run. Allocations of hwloc are left alone: hwloc ends the
-// process with an assertion when memory runs out.
+// Replaces malloc and its kin in the one source file that includes this. Each thread arms faults for itself. The
+// runtime is pumped manually or simulated, so that allocations of tasks fail on this thread, too. Sanitizers replace
+// malloc themselves: under them only the unarmed paths run. Allocations of hwloc are left alone: hwloc ends the process
+// with an assertion when memory runs out.
 #pragma once
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -163,7 +163,7 @@ struct AllocFail : ::testing::Test {
   consort_data_id x = variable_of(rt, &v, "steady");
   consort_codelet_id c = codelet(rt, "inc", inc);
 
-  // What went wrong before does no harm now.
+  // Earlier failures leave no trace.
   void works() {
     const long before = v;
     for (int i = 0; i < 3; ++i) ASSERT_OK(Desc(c).rw(x).to(rt));

@@ -40,7 +40,7 @@ TEST_F(AllocFail, RegisterAndUnregister) {
     }
 }
 
-// Of memory that is a device's: what was taken half is given back, or the next would be refused.
+// Memory of a device: an allocation that fails half way is given back, or the next registration would be refused.
 TEST(AllocFailDeviceHome, RegisterIn) {
   std::vector<long> there(100), other(100);
   Pairs pairs = kByHand;

@@ -1,5 +1,5 @@
 // Allocations that fail while whole programs run: copies to and from a device whose memory is short, parts, holds,
-// recordings, and policies that keep tables of what they were told. A call that was refused is made again.
+// recordings, and policies that keep tables. A refused call is made again.
 #include <consort/memory.h>
 #include <consort/replay.h>
 
@@ -43,7 +43,7 @@ struct Played {
   }
 };
 
-// Tasks that are described before a fault is armed: what the test allocates does not fail.
+// Tasks that are described before a fault is armed, so that allocations of the test itself do not fail.
 class Sequence {
  public:
   Desc &add(consort_codelet_id c) { return all_.emplace_back(c); }
@@ -75,7 +75,7 @@ void judge(consort_runtime *rt, consort_data_id x, const long *home, long want) 
   }
 }
 
-// A failure that could not be recorded for want of memory is told by the stop too: no wait can tell whose it was.
+// A failure that could not be recorded for want of memory is reported by the stop, too: no wait knows its task.
 void stop(Rt &rt, long in_a_row) {
   const Answer a(rt.stop());
   EXPECT_TRUE(a.status >= 0 || (in_a_row > 1 && a.status == CONSORT_E_NOMEM)) << a.text;
@@ -103,7 +103,7 @@ TEST(AllocFailProgram, CopiesToAndFromADevice) {
     }, in_a_row);
 }
 
-// What waits for a copy: a hold, an unregistration, a step between a datum and its parts.
+// Operations that wait for a copy: a hold, an unregistration, a step between a datum and its parts.
 TEST(AllocFailProgram, OperationsThatWaitForCopiesToTheHost) {
   for (const long in_a_row : {1L, 4L})
     for_every_allocation("program", [&](const Fault &f) {
@@ -140,7 +140,7 @@ TEST(AllocFailProgram, OperationsThatWaitForCopiesToTheHost) {
     }, in_a_row);
 }
 
-// A runtime that stops brings home what was not unregistered, or says that it could not.
+// A stop copies home every datum that is still registered, or reports that it could not.
 TEST(AllocFailProgram, StopWithContentsOnADevice) {
   for (const long in_a_row : {1L, 4L})
     for_every_allocation("stop", [&](const Fault &f) {

@@ -13,7 +13,7 @@ TEST_F(AllocFail, SubmitPlain) {
     const consort_task_desc *d = t.desc();
     const Answer a = faulty(f, [&] {
       consort_status s = CONSORT_OK;
-      for (int i = 0; i < 200; ++i) {  // more than fit into what one thread has at hand
+      for (int i = 0; i < 200; ++i) {  // more than the thread's own records
         if ((s = consort_submit(rt, d, nullptr)) < 0) break;
         ++sent;
       }
@@ -128,7 +128,7 @@ TEST_F(AllocFail, RunningTasksThatFail) {
   });
 }
 
-// Tags, hooks, ends that are held, further turns: whatever an allocation's failure leaves behind, none is lost or called twice.
+// Tags, hooks, completion holds and repeats: after a failed allocation none is lost and none runs twice.
 TEST_F(AllocFail, SubmitWithTagsHooksAndHolds) {
   struct Counts { int called = 0, dropped = 0; } seen;
   std::vector<consort_task_id> before;

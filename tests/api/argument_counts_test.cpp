@@ -1,5 +1,5 @@
-// Every count of the public C API that goes with a pointer: a count above 0 with NULL is refused in words, and so is a
-// description whose sizes, modes or counts make no sense.
+// Each count of the public C API that goes with a pointer: a count above 0 with NULL is refused with a message. So is a
+// description whose sizes, modes or counts contradict one another.
 #include <consort/contexts.h>
 #include <consort/model.h>
 #include <consort/reports.h>

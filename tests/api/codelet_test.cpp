@@ -1,4 +1,4 @@
-// Codelets: what is accepted, what a body is called with, removal.
+// Codelets: accepted and refused descriptions, the arguments of a body, removal.
 #include "api/harness.hpp"
 
 using namespace consort_test;

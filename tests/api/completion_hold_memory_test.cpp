@@ -1,5 +1,5 @@
-// Tasks whose end waits for other tasks (TSK-16) and the memory of devices (MEM-02): a task that waits for room gets that
-// of tasks which wait for its end.
+// Tasks whose end waits for other tasks (TSK-16) and the memory of devices (MEM-02). A task that waits for memory gets
+// that of tasks that wait for its end.
 #include <consort/order.h>
 
 #include "api/device_home.hpp"
@@ -49,7 +49,7 @@ TEST_F(CompletionHoldMemory, EndAfterGivesMemoryToTheAwaitedTask) {
   ASSERT_NO_FATAL_FAILURE(expect_all(c, 1));
 }
 
-// Something may still write to the memory of a task whose end the application holds: it stays where it is.
+// The application may still write to the memory of a task whose completion it holds, so the memory stays in place.
 TEST_F(CompletionHoldMemory, HeldTasksKeepTheirMemory) {
   const auto a = fresh("a"), b = fresh("b");
   consort_task_more more = CONSORT_TASK_MORE_INIT;

@@ -77,7 +77,7 @@ TEST_F(CompletionHold, HoldTakenInTheBody) {
     const auto id = Desc(holds).must(rt);
     EXPECT_TRUE(eventually([&] { return name != 0; }));
     EXPECT_FALSE(ended(id));
-    EXPECT_OK(consort_task_end_hold(rt, id));  // by one who knows that it is held
+    EXPECT_OK(consort_task_end_hold(rt, id));  // the caller knows that the task is held
     for (int k = 0; k < 3; ++k) {
       EXPECT_FALSE(ended(id));
       EXPECT_OK(consort_task_end_release(rt, id));
@@ -303,7 +303,7 @@ TEST_F(CompletionHold, ReleaseFromOtherThreads) {
 
 using WaitNoReady = CompletionHold;
 
-// TSK-31: what is left waits for a tag, a hold, or one another.
+// TSK-31: the tasks that are left wait for a tag, a hold, or one another.
 TEST_F(WaitNoReady, ReturnsWhenOnlyBlockedTasksAreLeft) {
   EXPECT_OK(consort_wait_no_ready(rt, kLong, 0));
   const auto held = HeldEnd(count, 1).must(rt);

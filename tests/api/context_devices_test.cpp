@@ -1,5 +1,5 @@
-// Contexts of cores and devices: several classes of units in one, device queues whose workers come and go while they are at
-// work, data that follow from one context's device to the other's; in the world's time and in virtual time.
+// Contexts of cores and devices: several classes of units in one context, device queues whose workers move while they
+// are at work, data that follow from one context's device to another's; in real and in virtual time.
 #include <consort/clock.h>
 
 #include <map>
@@ -24,10 +24,10 @@ Pairs on(const TextFile &f, bool virtual_time, const char *scheduler) {
   return p;
 }
 
-// A codelet for all three classes that adds one and notes who did it, and for which of its callers.
+// A codelet for all three classes that adds one. It notes its worker and the context of its caller.
 struct Steps {
   std::mutex mutex;
-  std::map<uint32_t, std::set<uint32_t>> ran;  // workers, by what the task says
+  std::map<uint32_t, std::set<uint32_t>> ran;  // workers, by the task's argument
   consort_codelet_id codelet{0};
 
   explicit Steps(consort_runtime *rt) {
@@ -67,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(All, ContextDevices,
                            return name + (std::get<0>(i.param) ? "_virtual" : "_real");
                          });
 
-// Chains through both contexts: each task where its context has units, whatever their class; values as in one row.
+// Chains through both contexts: each task runs where its context has units, of whatever class. The values are those of
+// a sequential run.
 TEST_P(ContextDevices, TasksRunOnTheUnitsOfTheirContext) {
   TextFile f(kMachine);
   Rt rt(on(f, is_virtual(), scheduler()));

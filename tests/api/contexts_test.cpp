@@ -1,5 +1,5 @@
-// Contexts: sets of workers with a scheduler of their own. Who runs what, nested, resized and moved while tasks run,
-// destroyed with tasks left, what is refused and in which words.
+// Contexts: sets of workers with a scheduler of their own. Which workers run which tasks; contexts that are nested,
+// resized and moved while tasks run, or destroyed with tasks left; refusals and their messages.
 #include <map>
 #include <set>
 

@@ -45,7 +45,7 @@ TEST(DeviceHomeParts, PartsAreUsedInPlace) {
   }
 }
 
-// Rows have gaps at home, which are nobody's; elsewhere they have none.
+// Rows have gaps at home, which belong to no element. Other replicas have none.
 TEST(DeviceHomeParts, TilesOfAPaddedMatrix) {
   constexpr uint64_t kX = 6, kY = 8, kLd = 11;
   Words there(kLd * kY, 1);
@@ -76,7 +76,7 @@ TEST(DeviceHomeParts, TilesOfAPaddedMatrix) {
     }
 }
 
-// What a program might do with it, in any order, against one process. Memory is short, and ways differ.
+// Random accesses to the datum and its parts, checked against a sequential run. Memory is short, and routes differ.
 struct Case {
   Machine m;
   std::mt19937 random;
@@ -168,7 +168,7 @@ TEST(DeviceHomeParts, RandomAccessesGiveTheSequentialValues) {
       }
 }
 
-// Parts that are read stay while the whole is read: nobody waits, and nothing is gathered.
+// Parts that are read stay valid while the whole is read: no task waits, and nothing is gathered.
 TEST(DeviceHomeParts, PartsAndWholeAreReadTogether) {
   Words there(1000, 1);
   Machine m;
@@ -190,7 +190,7 @@ TEST(DeviceHomeParts, PartsAndWholeAreReadTogether) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
-// Its contents are gone: then there is nothing to bring, and what parts write comes home all the same.
+// The contents are invalidated, so nothing is copied. Later writes of parts are copied home.
 TEST(DeviceHomeParts, InvalidatedContentsAreWrittenAgain) {
   Words there(100, 3);
   Machine m;
@@ -228,7 +228,7 @@ TEST(DeviceHomeParts, StopCopiesPartsHome) {
   }
 }
 
-// The parts have their place in the host's memory, too: where that is refused, who uses one is told.
+// Parts have memory on the host, too. Where that is refused, the task that uses a part fails with a message.
 TEST(DeviceHomeParts, HostMemoryLimitIsReported) {
   Words there(1024, 1);
   Machine m(Pairs{{"limits", "ram=4K"}});
@@ -246,7 +246,7 @@ TEST(DeviceHomeParts, HostMemoryLimitIsReported) {
   EXPECT_EQ(there, Words(1024, 2));
 }
 
-// A device that is lost has what only it had; the rest of the machine goes on.
+// A lost device loses the contents that it alone had. The rest of the machine goes on.
 TEST(DeviceHomeParts, LostDeviceLosesOnlyItsContents) {
   for (int nth = 1; nth <= 12; ++nth) {
     const std::string fault = "lost@" + std::to_string(nth) + "/0";

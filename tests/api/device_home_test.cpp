@@ -1,5 +1,5 @@
-// Data whose home is memory that the application has on a device: used there in place, brought elsewhere like any others, and
-// back in that very memory when they are unregistered. Counted by link (DAT-03, DAT-07, DAT-14).
+// Data whose home is memory that the application has on a device. They are used there in place, copied elsewhere like
+// other data, and are back in that memory after unregistration. Counted by link (DAT-03, DAT-07, DAT-14).
 #include <random>
 #include <thread>
 
@@ -77,7 +77,7 @@ TEST(DeviceHome, AcquireGivesACopyInHostMemory) {
   EXPECT_EQ(there, Words(500, 5));
 }
 
-// Whose contents were dropped is not written home; who never left it moves nothing.
+// Invalidated contents are not copied home. A datum that never left its home moves nothing.
 TEST(DeviceHome, UnneededContentsAreNotCopied) {
   Words there(100, 3), other(100, 4);
   Machine m;
@@ -115,7 +115,7 @@ TEST(DeviceHome, GapsBetweenRowsStayUntouched) {
   for (uint64_t i = 0; i < there.size(); ++i) ASSERT_EQ(there[i], i % kLd < kX ? 32u : 1u) << i;
 }
 
-// Room for four of the runtime's data on each device; those that live there take none of it, and never go.
+// Each device has memory for four of the runtime's own data. Homes on the device take none of it and are never evicted.
 TEST(DeviceHome, HomesAreNeverEvicted) {
   for (const bool is_virtual : {false, true})
     for (uint32_t seed = 1; seed <= (full() ? 50u : 4u); ++seed) {
@@ -228,7 +228,7 @@ TEST(DeviceHome, WorksWithReductionsFormatsAndRecordings) {
   for (uint64_t i = 0; i < 64; ++i) ASSERT_EQ(pairs[i], 3 + i % 2) << i;
 }
 
-// The end of the runtime brings home what has a home: on a device, or in the host's memory.
+// A stop copies contents home: to the device's memory, or to the host's.
 TEST(DeviceHome, StopCopiesEverythingHome) {
   for (const bool is_virtual : {false, true}) {
     Words there(100, 1), here(100, 1), divided(100, 1);
@@ -253,7 +253,7 @@ TEST(DeviceHome, StopCopiesEverythingHome) {
   }
 }
 
-// Wherever the contents are when the datum goes, and whatever else reads or brings them just then.
+// The contents may be in any space at unregistration, while other tasks read or prefetch them.
 TEST(DeviceHome, UnregisterCopiesHomeFromAnySpace) {
   const Folder folder("home", "/var/tmp");
   for (const char *peer : {"0", "24G"})
@@ -341,7 +341,7 @@ TEST(DeviceHome, FailedCopyFallsBackToAnotherReplica) {
   EXPECT_GE(struck, 1u) << "a fault that met the last copy alone, and did not matter";
 }
 
-// The way home leads through memory that somebody holds: it waits for that, and what was there makes room.
+// The route home leads through memory that a hold occupies: the copy waits for it, and older data are evicted.
 TEST(DeviceHome, CopyHomeWaitsForIntermediateMemory) {
   const Folder folder("home", "/var/tmp");
   constexpr uint64_t kN = 1024;
@@ -420,7 +420,7 @@ TEST(DeviceHome, RefusesInvalidHomes) {
   }
 }
 
-// A device that is lost takes no home, and what should come back to it does not; nothing hangs, and the memory is given back.
+// A lost device accepts no home, and no contents return to it. Nothing hangs, and the memory is given back.
 TEST(DeviceHome, LostDeviceReportsAndHangsNothing) {
   Words there(100, 1), other(100, 1);
   Machine m(Pairs{{"sim.faults", "lost@2/0"}});

@@ -1,5 +1,5 @@
-// Parts of a datum that lives on a device: they are windows into its memory there, so nothing moves between a whole and its
-// parts; only what is missing does. Counted by link (FLT-02, IFC-18).
+// Parts of a datum that lives on a device are windows into its memory there. Nothing moves between a whole and its
+// parts; only missing parts are copied. Counted by link (FLT-02, IFC-18).
 #include <consort/memory.h>
 
 #include <numeric>
@@ -223,7 +223,7 @@ TEST(DeviceParts, EvictionSavesOnlyDirtyParts) {
   for (const auto d : {x, y, z}) ASSERT_OK(consort_unregister(m, d));
 }
 
-// A task whose parts fit, but not the wholes that they lie in.
+// A task whose parts fit, but whose wholes do not.
 TEST(DeviceParts, WholesOfPartsThatDoNotFitTogether) {
   Machine m(Pairs{{"limits", "sim0:ram=1280"}});  // one matrix, and one of its quarters
   const Codelets on(m);

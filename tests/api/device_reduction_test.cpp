@@ -1,6 +1,6 @@
-// Reductions where units have a memory of their own: on devices alone, on devices of which each can do one part only, and
-// on cores and devices together; simulated ones and OpenCL's (RED-01, RED-02, RED-03, RED-05). What nobody can begin or
-// unite is refused, what failed is told, and a fixed tree gives the same bits wherever its tasks run.
+// Reductions on units with memory of their own: on devices alone, on devices that can each do one step only, and on
+// cores and devices together; simulated devices and OpenCL's (RED-01, RED-02, RED-03, RED-05). Codelets without an
+// eligible worker are refused, failures are reported, and a fixed tree gives the same bits wherever its tasks run.
 #include <map>
 #include <memory>
 #include <random>
@@ -55,7 +55,7 @@ struct Machine {
     pairs.insert(pairs.end(), more.begin(), more.end());
     rt = std::make_unique<Rt>(pairs);
   }
-  ~Machine() { (void)rt->stop(); }  // before what its tasks run
+  ~Machine() { (void)rt->stop(); }  // before the bodies of its tasks
   operator consort_runtime *() const { return *rt; }
   // For "cpu", for the devices, or for "both".
   consort_codelet_id codelet(const char *name, Body body, const std::string &on) {
@@ -251,8 +251,8 @@ TEST_P(DeviceReduction, FailedContributionPoisonsUntilWritten) {
   }
 }
 
-// Nobody needs room for ever that only what goes just now has, homeless data or the copies of a reduction, and nothing is
-// refused for want of it.
+// Memory that only ending data occupy, homeless data or copies of a reduction, is never waited for without end, and no
+// task is refused for want of it.
 TEST_P(DeviceReduction, UnregisteredDataReleaseMemory) {
   if (GetParam().memory != std::string("2000")) GTEST_SKIP() << "there is room for all";
   Machine m(GetParam());
@@ -302,8 +302,8 @@ TEST_P(DeviceReduction, CodeletsChangeBetweenRounds) {
   for (const auto d : x) EXPECT_OK(consort_unregister(m, d));
 }
 
-// Kernels, copies and allocations that fail, a device that is lost: what was not told to have failed is right, everything
-// ends, and the codelets may go.
+// Kernels, copies and allocations fail, or a device is lost: every value without a reported failure is right, every
+// task ends, and the codelets may be removed.
 TEST_P(DeviceReduction, InjectedFaultsNeverHang) {
   if (GetParam().klass == std::string("opencl")) GTEST_SKIP() << "nothing fails there when asked";
   const char *const faults[] = {"kernel%0.01", "copy%0.01", "oom%0.05", "kernel%0.01,copy%0.01,oom%0.02,lost@150/1"};

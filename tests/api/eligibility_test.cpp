@@ -1,6 +1,6 @@
-// can_execute (COD-14, COD-15): a task reaches a worker that can run it whatever the policy does, with an
-// implementation that can; what nobody can run is refused. Counts by worker (COD-19), one function on each worker
-// (DAT-24, LIB-02).
+// can_execute (COD-14, COD-15): under every policy a task reaches an eligible worker, with an eligible implementation.
+// A task without an eligible worker is refused. Counts by worker (COD-19), one function on each worker (DAT-24,
+// LIB-02).
 #include <atomic>
 #include <set>
 
@@ -146,7 +146,7 @@ TEST(EligibilityRules, AcceptsDescriptionsOfOlderHeaders) {
   d.impls = &impl;
   d.nimpls = 1;
   d.size = offsetof(consort_codelet, can_execute);
-  d.can_execute = reinterpret_cast<consort_can_execute_fn *>(8);  // what lies behind is not the description's
+  d.can_execute = reinterpret_cast<consort_can_execute_fn *>(8);  // beyond the size of the description
   consort_codelet_id id{};
   EXPECT_OK(consort_codelet_add(rt, &d, &id));
   EXPECT_OK(Desc(id).to(rt));

@@ -1,4 +1,4 @@
-// Variables of the environment, each by what it changes in a runtime whose code says nothing of that setting.
+// Variables of the environment: each changes a runtime whose code does not give that setting.
 #include <consort/model.h>
 #include <consort/teams.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Failing tasks: whose words, whose name, what they poison, how it is cured, how the cause is told.
+// Failing tasks: message, name, poisoned data, how poison is cleared, how the cause is reported.
 #include <stdexcept>
 
 #include "api/harness.hpp"

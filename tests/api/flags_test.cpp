@@ -1,5 +1,5 @@
-// Bits that have no name and fields that are reserved: refused by every call that takes them, with the bits in the text. What a
-// program that was built with a newer header may send is told apart by size, and taken.
+// Unknown bits and reserved fields are refused by every call that takes them, with the bits in the message. Structs of
+// a newer header are recognised by their size and accepted.
 #include "api/harness.hpp"
 
 using namespace consort_test;
@@ -39,7 +39,7 @@ TEST(SettingsFlags, AcceptsLargerSettingsOfNewerHeaders) {
   consort_runtime *rt = nullptr;
   EXPECT_OK(consort_start(&s.known, &rt));
   EXPECT_OK(consort_stop(rt));
-  s.known.size = offsetof(consort_settings, modules);  // and an older one's: what lies behind is not its
+  s.known.size = offsetof(consort_settings, modules);  // and of an older header: the field is beyond the size
   s.known.reserved2 = 77;
   EXPECT_OK(consort_start(&s.known, &rt));
   EXPECT_OK(consort_stop(rt));

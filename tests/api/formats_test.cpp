@@ -1,5 +1,5 @@
 // One datum in several formats: numbers as pairs on cores, as two lines on units of another class. Which view a task gets, when
-// contents are converted and when not, and what cannot be. IFC-10, IFC-11, IFC-12.
+// contents are converted, and which formats are refused. IFC-10, IFC-11, IFC-12.
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -40,7 +40,7 @@ struct DataFormats : ::testing::TestWithParam<bool> {
   consort_codelet_id to, from, core_add, gpu_add, add, set, sum;
   consort_data_id x{0};
 
-  // What a codelet makes of either view.
+  // The length of either view.
   static uint64_t size(const consort_call &c, uint32_t i, bool lines) {
     return lines ? static_cast<const consort_matrix_view *>(c.views[i])->nx : static_cast<const consort_vector_view *>(c.views[i])->n;
   }
@@ -289,7 +289,7 @@ TEST_P(DataFormats, CommuteAcrossFormats) {
   EXPECT_EQ(home, expected);
 }
 
-// Any program, from several threads: what each reader sees, by a model that knows of no formats.
+// Random programs from several threads: each reader's values are checked by a model without formats.
 TEST_P(DataFormats, RandomProgramsGiveTheModelsValues) {
   constexpr int kThreads = 3, kData = 3;
   std::vector<std::vector<Pair>> memory(kThreads * kData, std::vector<Pair>(kN, {1, 1})), model = memory;

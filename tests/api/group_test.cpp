@@ -99,7 +99,7 @@ TEST_F(Groups, ChildrenJoinTheGroupOfTheirParent) {
   EXPECT_EQ(ran, (1 << 9) - 1) << "the wait ended before the children did";
 }
 
-// A group whose creator's group is gone has a place among others still: nobody walks in circles.
+// A group whose creator's group was destroyed still has its place in the tree of groups, which stays free of cycles.
 TEST_F(Groups, GroupsOutliveTheGroupOfTheirCreator) {
   consort_group_id g[4] = {}, other{0};
   ASSERT_OK(consort_group_create(rt, nullptr, &other));

@@ -1,5 +1,5 @@
-// harness.hpp — what the tests of the C API share: a runtime that ends with its test, checks of status and text,
-// gates, small codelets, and a watchdog that ends the program with a message when something hangs.
+// harness.hpp — shared by the tests of the C API: a runtime that ends with its test, checks of status and text, gates,
+// small codelets, and a watchdog that ends the program with a message when something hangs.
 //
 // Header only, for test programs of one source file. Nothing here looks inside the kernel.
 #pragma once
@@ -187,8 +187,8 @@ inline consort_codelet_id codelet(consort_runtime *rt, const char *name, consort
   return codelet_of(rt, name, {&impl, 1}, 0, nmodes);
 }
 
-// Codelets out of function objects: body(rt, "name", [&](const consort_call &c) { … }). They live until the tasks of
-// the runtimes that are still there have run, also those that the test did not wait for.
+// Codelets out of function objects: body(rt, "name", [&](const consort_call &c) { … }). They live until all tasks of
+// the living runtimes have run, also tasks that the test did not wait for.
 using Body = std::function<consort_status(const consort_call &)>;
 inline consort_status run_body(const consort_call *c) { return (*static_cast<const Body *>(c->user))(*c); }
 class Bodies {

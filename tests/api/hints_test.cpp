@@ -1,4 +1,4 @@
-// Hints about memory where they meet what is rare: a machine whose data never move, data that were never written.
+// Hints about memory in rare situations: a machine whose data never move, data that were never written.
 #include <consort/memory.h>
 
 #include "api/harness.hpp"

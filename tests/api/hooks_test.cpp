@@ -1,12 +1,12 @@
-// TSK-16, TSK-17, TSK-34, WRK-03: hooks around one task: their order, and that each argument is dropped exactly once on
-// every way that a task can take; who one is while in them.
+// TSK-16, TSK-17, TSK-34, WRK-03: hooks around one task: their order, and that each argument is dropped exactly once
+// however the task ends; the current task and worker inside of them.
 #include "api/harness.hpp"
 
 using namespace consort_test;
 
 namespace {
 
-// What happened to one task, in order: r ready, b begin, x body, d done; R, B, D: their arguments were dropped.
+// The events of one task, in order: r ready, b begin, x body, d done; R, B, D: their arguments were dropped.
 struct Story {
   std::mutex mutex;
   std::string told;
@@ -182,7 +182,7 @@ TEST_F(TaskHooks, RefusesBadArguments) {
   EXPECT_EQ(t.story.all(), "");
 }
 
-// A program that was built before the struct grew gives a shorter one: what it does not say is not read.
+// A program that was built before the struct grew gives a shorter one: fields beyond its size are not read.
 TEST_F(TaskHooks, AcceptsDescriptionsOfOlderHeaders) {
   int n = 0;
   Desc t(body(rt, "count", [&](const consort_call &) { return ++n, CONSORT_OK; }));

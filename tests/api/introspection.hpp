@@ -1,4 +1,4 @@
-// looking.hpp — what tests ask a runtime about itself and its workers, and a body that does nothing.
+// introspection.hpp — queries of tests about a runtime and its workers, and a body that does nothing.
 #pragma once
 #include "api/harness.hpp"
 

@@ -69,7 +69,7 @@ TEST(Introspection, ProfileMeasuresBusyTime) {
   EXPECT_LT(worker(rt, 0).busy_ns, 20'000'000'000u);
 }
 
-// What runs on its worker while a body waits is counted once.
+// Tasks that run on the worker while a body waits are counted once.
 TEST(Introspection, WaitingBodiesAreNotBusy) {
   for (const char *pump : {"threads", "manual"}) {
     SCOPED_TRACE(pump);
@@ -117,7 +117,7 @@ TEST(Introspection, ExplainNamesTheBlockingDatum) {
   char tiny[5] = "????";
   EXPECT_GT(consort_explain(rt, {0}, tiny, sizeof tiny), 5u);
   EXPECT_EQ(tiny[4], '\0');
-  // what is told may change between two looks: a worker goes to sleep
+  // the answer may change between two queries: a worker goes to sleep
   EXPECT_TRUE(eventually(
       [&] { return consort_explain(rt, {0}, tiny, 0) == consort_explain(rt, {0}, tiny, sizeof tiny); }));
 }
@@ -172,7 +172,7 @@ TEST(Introspection, ExplainCoversEveryTaskState) {
   told(failed, CONSORT_OK, {"'bad' failed", "on purpose"});
   EXPECT_TRUE(eventually([&] { return explain(rt, half).find("running or over") != std::string::npos; }));
   told(half, CONSORT_AGAIN, {"its end is held 1 times"});
-  Gate second;  // one that had a predecessor, and waits for nothing any more
+  Gate second;  // it had a predecessor, which has ended
   const auto late = Desc(body(rt, "late", [&](const consort_call &) { return second.pass(), CONSORT_OK; })).rw(x).must(rt);
   ASSERT_TRUE(eventually([&] { return second.waiting() == 1; }));
   told(late, CONSORT_AGAIN, {"ready or running"});
@@ -293,7 +293,7 @@ std::string trace_of(const char *scheduler, const char *seed) {
     out += std::to_string(e.worker) + (e.what ? "-" : "+") + e.name + std::to_string(e.task) + " ";
   rt.stop();
   EXPECT_EQ(events.all.size(), 2u * (40 + 40 + 8 + 8));
-  // Whatever the order: chains gave the same values.
+  // In whatever order: chains gave the same values.
   long expected[4] = {};
   for (int i = 0; i < 4; ++i)
     for (int n = i == 1 ? 18 : 10; n--;) expected[i] = expected[i] * 3 + 1;

@@ -1,6 +1,6 @@
-// Each layout over each driver: data of every kind go round by tasks on cores, simulated devices and OpenCL's, in memory that
-// holds a part of them, and through a disk; with a home that has gaps, and without one. What comes back is what a loop
-// computes, and the gaps are as they were (IFC-06, IFC-07, IFC-08, IFC-14, IFC-16, IFC-17).
+// Each layout over each driver: data of every kind pass through tasks on cores, simulated devices and OpenCL's, in
+// memory that holds a part of them, and through a disk; with a home that has gaps, and without a home. The result is
+// that of a loop, and the gaps are untouched (IFC-06, IFC-07, IFC-08, IFC-14, IFC-16, IFC-17).
 #include <consort/sparse.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ constexpr double kUntouched = -1;
 
 double *at(consort_addr a) { return static_cast<double *>(consort_ptr(a)); }
 
-// What a view shows: its doubles, line by line, and the numbers of its structure.
+// The contents of a view: its doubles, line by line, and the numbers of its structure.
 struct Shown {
   std::vector<std::pair<double *, uint64_t>> lines;
   std::vector<std::pair<uint32_t *, uint64_t>> numbers;
@@ -162,7 +162,7 @@ void fill(const Shown &s, int i) {
   for (uint64_t a = 0; a < s.numbers.size(); ++a)
     for (uint64_t j = 0; j < s.numbers[a].second; ++j) s.numbers[a].first[j] = number_of(s, a, j);
 }
-// How many cells and numbers are not what they should be after so many steps.
+// The number of cells and structure numbers that are wrong after so many steps.
 uint64_t wrong(const Shown &s, int i, int steps) {
   uint64_t k = 0, bad = 0;
   for (const auto &[p, n] : s.lines)

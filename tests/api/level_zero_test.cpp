@@ -76,7 +76,7 @@ TEST_F(LevelZeroPrograms, RunOnCoresAndDevices) {
   EXPECT_EQ(w, want_w);
 }
 
-// With any of its commands a device may go: what is still to be had elsewhere is right, and what is not is named.
+// The device may be lost at any command: contents that exist elsewhere are right, lost contents are reported.
 TEST_F(LevelZeroPrograms, LostDevicesTasksMoveOrAreReported) {
   for (const int nth : {1, 3, 8, 20}) {
     Double::get().configure("devices=1,lost=0:" + std::to_string(nth));

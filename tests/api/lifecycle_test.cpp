@@ -68,7 +68,7 @@ TEST(Lifecycle, RepeatedStartAndStopLeaveNothing) {
   const auto after = Footprint::now();
   EXPECT_EQ(after.threads, before.threads);
   EXPECT_EQ(after.fds, before.fds);
-  if (kSlow == 1) {  // a sanitizer maps and keeps what it likes
+  if (kSlow == 1) {  // a sanitizer keeps mappings of its own
     EXPECT_LE(after.maps, before.maps + (kSlow > 1 ? 100 : 4));
     EXPECT_LE(after.rss_kb, before.rss_kb + 1024);
   }
@@ -169,7 +169,7 @@ TEST(Lifecycle, ThreadsMayOutliveTheirRuntime) {
   user.join();
 }
 
-// A stop that only the application can end says what for, once.
+// A stop that only the application can let end logs its reason once.
 TEST(Lifecycle, SlowStopLogsItsReason) {
   struct Log {
     std::mutex mutex;

@@ -1,5 +1,5 @@
-// model_asking.hpp — a policy that asks about each task that is pushed and writes down what it is told, and the tests' runtime
-// that has it.
+// model_asking.hpp — a policy that queries each pushed task and records the answers, and a runtime for tests that uses
+// it.
 #pragma once
 #define CONSORT_STATIC_PLUGIN
 #include <consort/model.h>

@@ -1,10 +1,10 @@
-// What models tell a policy beside times: a worker's load, tasks that come back, what a driver knows; and questions that are
-// refused or asked at once.
+// What models tell a policy beside times: a worker's load, returned tasks, estimates of a driver; and queries that are
+// refused or concurrent.
 #include "api/model_asking.hpp"
 
 namespace {
 
-// A worker's load: what it has begun, by what was expected of it.
+// A worker's load is the expected time of the tasks that it has begun.
 TEST_F(Models, LoadIsTheExpectedTimeOfRunningTasks) {
   begin({{"workers", "2"}, {"calibrate_samples", "1"}});
   Gate gate;
@@ -12,7 +12,7 @@ TEST_F(Models, LoadIsTheExpectedTimeOfRunningTasks) {
   const auto next = body_(rt_, "next", nap(0us));
   Desc d(held);
   ASSERT_OK(feed(d, 1e15));  // longer than any test
-  Desc(next).must(rt_);      // somebody asks
+  Desc(next).must(rt_);  // the policy asks
   ASSERT_OK(consort_wait_all(rt_, kLong, 0));
   Desc(held).on(1).must(rt_);
   ASSERT_TRUE(eventually([&] { return gate.waiting() == 1; }));
@@ -29,7 +29,7 @@ TEST_F(Models, LoadIsTheExpectedTimeOfRunningTasks) {
   EXPECT_TRUE(eventually([&] { return loads() == std::vector<float>{0, 0}; }));
 }
 
-// One that waits for its data has not begun; its worker's load is not nothing.
+// A task that waits for its data has not begun; its worker's load counts it.
 TEST_F(Models, LoadCountsTasksThatWaitForData) {
   begin({{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "1"}, {"sim.cores", "1"}, {"sim.class", "cpu"},
          {"sim.latency", "10ms"}, {"sim.times", "task=1ms"}, {"calibrate_samples", "1"}});
@@ -51,8 +51,8 @@ TEST_F(Models, LoadCountsTasksThatWaitForData) {
   stop();                              // brings them home
 }
 
-// Tasks that use a datum in any order are popped, find it in use, and come back when they have it: a policy that counts what
-// it handed out is told.
+// Tasks with a commutative access are popped, find the datum in use, and return to the policy when they hold it: a
+// policy that counts its tasks is told.
 TEST_F(Models, ReturnedTasksAreFlagged) {
   begin({{"workers", "2"}});
   int x = 0;
@@ -72,7 +72,7 @@ TEST_F(Models, ReturnedTasksAreFlagged) {
   EXPECT_EQ(notes.unsaid, 0);
 }
 
-// A simulated machine's own word, from the first task on; then what was measured.
+// A simulated machine's own estimate applies from the first task on; measurements replace it.
 TEST_F(Models, DriverEstimatesApplyUntilMeasured) {
   begin({{"drivers", "sim"}, {"time", "virtual"}, {"sim.devices", "0"}, {"sim.cores", "2"}, {"sim.times", "slow=5ms"},
          {"calibrate_samples", "4"}});

@@ -1,4 +1,4 @@
-// Regressions: what sizes take that nobody has measured, by a curve through those that were. PRF-04, PRF-05, PRF-08,
+// Regressions: estimates for sizes without measurements, by a curve through measured sizes. PRF-04, PRF-05, PRF-08,
 // PRF-14.
 #include <consort/model.h>
 
@@ -86,7 +86,7 @@ TEST_F(ModelRegression, EstimatesUnmeasuredSizes) {
   EXPECT_NEAR(expected(150), 8500, 1);
   EXPECT_NEAR(expected(800), 41000, 5);
   EXPECT_TRUE(std::isnan(expected(10000))) << "too far out";
-  // What was measured there counts for more.
+  // A measurement of that size takes precedence.
   feed(150, 9999);
   EXPECT_EQ(expected(150), 9999);
   const Curves curves(rt_, codelet_);

@@ -1,4 +1,4 @@
-// What tasks take: by themselves once a policy asks, by a model that a codelet is given.
+// Times of tasks: measured once a policy queries, or by a model given to the codelet.
 #include "api/model_asking.hpp"
 
 namespace {
@@ -266,7 +266,7 @@ TEST_F(Models, RunsTheFastestImplementation) {
   Desc d(codelet_of(rt_, "choice", impls));
   for (int i = 0; i < 12; ++i) run(d);  // one by one: the first is asked about before anything is measured
   for (const auto &r : ran) EXPECT_GE(r.load(), 3) << "each is tried until it is known";
-  // What it sleeps longer is the machine's affair; the figures say which is fastest.
+  // Sleeps last longer by an amount that depends on the machine; the measurements say which is fastest.
   double x[3] = {}, best = 0;
   for (uint32_t i = 0; i < 3; ++i) ASSERT_EQ(expected(d, &x[i], 0, i), CONSORT_OK);
   ASSERT_EQ(expected(d, &best), CONSORT_OK);

@@ -32,7 +32,7 @@ Tile tile(const consort_call &c, uint32_t i) {
 // Two cores and two accelerators, each with memory of its own.
 struct Machine {
   Pairs pairs;
-  std::vector<std::unique_ptr<Body>> bodies;  // outlive what runs them
+  std::vector<std::unique_ptr<Body>> bodies;  // outlive the runtime
   std::unique_ptr<Rt> rt;
   uint32_t workers = 0;
   explicit Machine(const Pairs &more = {}, bool in_virtual_time = false) {
@@ -54,7 +54,7 @@ struct Machine {
     workers = info.nworkers;
   }
   operator consort_runtime *() const { return *rt; }
-  // For both classes; the accelerator's own is a text that nobody can run.
+  // For both classes; the accelerator's own implementation is a text that no unit can run.
   consort_codelet_id codelet(const char *name, Body body) {
     bodies.push_back(std::make_unique<Body>(std::move(body)));
     const consort_impl impls[] = {{"cpu", run_body, bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0},
@@ -237,7 +237,7 @@ TEST(Offload, FactorisesByCholesky) {
     cholesky(m, pinned);
   }
 }
-// Room for seven tiles of 4608 bytes in each memory, of 21: whatever is not needed has to go.
+// Each memory has room for seven of 21 tiles of 4608 bytes: the others are evicted.
 TEST(Offload, FactorisesInTightMemory) {
   for (bool pinned : {true, false}) {
     Machine m(Pairs{{"sim.memory", "32256"}});
@@ -247,7 +247,7 @@ TEST(Offload, FactorisesInTightMemory) {
 
 // -- random programs --------------------------------------------------------------------------------------------------
 
-// v[w] = v[w] * 3 + the sum of what it reads + a constant; a task that only writes starts anew.
+// v[w] = v[w] * 3 + the sum of the read data + a constant; a task that only writes starts anew.
 struct Step {
   std::vector<int> reads;
   int writes;
@@ -256,7 +256,7 @@ struct Step {
   uint64_t constant;
 };
 
-// Something that the application may ask of memory at any time. It changes no value, and fails nobody.
+// A random memory request of the application. It changes no value, and no task fails by it.
 void wish(Machine &m, std::mt19937_64 &rng, consort_data_id x, std::vector<consort_prefetch_id> &wishes) {
   consort_info info{};
   info.size = sizeof info;
@@ -281,7 +281,8 @@ void wish(Machine &m, std::mt19937_64 &rng, consort_data_id x, std::vector<conso
   }
 }
 
-// Beside the settings: what may fail, whose time passes, and whether data without a home and wishes are strewn in.
+// Beside the settings: whether faults may strike, whose time passes, and whether homeless data and memory requests are
+// mixed in.
 struct How {
   bool faults = false, in_virtual_time = false, strewn = false;
 };
@@ -387,8 +388,8 @@ TEST(OffloadRandom, SurvivesALostDevice) {
   }
 }
 
-// Everything at once: tight memories with several ways between them, data without a home, wishes of the application, and in
-// three of four programs whatever can go wrong. Each ends, and what did not fail has its value.
+// Everything at once: small memories with several routes, homeless data, memory requests of the application, and in
+// three of four programs faults of every kind. Each program ends, and each datum without a failure has its value.
 TEST(OffloadRandom, Campaign) {
   const uint64_t n = full() ? 10'000 : 200 / kSlow;
   const char *one = std::getenv("TEST_SEED");
@@ -440,8 +441,8 @@ TEST(OffloadInVirtualTime, ScalesVectors) {
   scale_vectors(m, true);
 }
 
-// Who watches is told of tasks on devices, too, with the device's own times.
-// Nobody could take the device's place meanwhile: it may have to run what is waited for.
+// The trace reports tasks on devices, too, with the device's own times. A function on a device may not wait, for the
+// device may have to run the awaited task.
 TEST(Offload, FunctionOnADeviceMayNotWait) {
   Machine m(Pairs{{"window", "1024"}});
   double x = 1, y = 1;

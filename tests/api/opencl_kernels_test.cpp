@@ -1,4 +1,4 @@
-// Kernels on OpenCL devices: chains of them, those that fail, and those that come as text or as a file, which the driver builds.
+// Kernels on OpenCL devices: chains, failing kernels, and kernels as text or file, which the driver builds.
 #include "api/division.hpp"
 #include "api/harness.hpp"
 
@@ -185,7 +185,8 @@ TEST_F(OpenCl, PartsShareTheApplicationsBuffer) {
   clReleaseCommandQueue(queue);
 }
 
-// What has gaps at home has none there; a work item for each element, its arguments picked. Without elements: nothing.
+// Rows have gaps at home and none on the device; one work item for each element, with selected arguments. Empty data
+// run nothing.
 TEST_F(OpenCl, KernelsRunOverMatricesAndEmptyData) {
   Machine m;
   const consort_pass passed[] = {{CONSORT_NONE, 0}, {1, 0}, {1, 3}, {0, 0}};

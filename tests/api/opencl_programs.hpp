@@ -1,4 +1,5 @@
-// opencl_programs.hpp — a runtime with two cores and what OpenCL devices there are, and kernels that tests launch themselves.
+// opencl_programs.hpp — a runtime with two cores and the OpenCL devices of the machine, and kernels that tests launch
+// themselves.
 //
 // Under CONSORT_HAS_OPENCL. Without a platform the tests are skipped.
 #pragma once
@@ -83,7 +84,7 @@ class Launch {
 inline const consort_vector_view &vec(const consort_call &c, uint32_t i) { return *static_cast<const consort_vector_view *>(c.views[i]); }
 
 struct Machine {
-  std::vector<std::unique_ptr<Body>> bodies;  // outlive what runs them
+  std::vector<std::unique_ptr<Body>> bodies;  // outlive the runtime
   std::unique_ptr<Rt> rt;
   std::vector<uint32_t> cores, devices;
 

@@ -363,7 +363,8 @@ TEST_F(OpenCl, RefusesDataThatNeverFit) {
   (void)consort_wait_all(m, kLong, 0);
 }
 
-// The driver refuses what the kernel's count allows: no single buffer may be so large. All else has room as before.
+// The driver refuses a buffer that the kernel's count allows, for it is too large for one buffer. All other data fit as
+// before.
 TEST_F(OpenCl, RefusesBuffersAboveTheDeviceMaximum) {
   Machine m;
   consort_space_info space{};

@@ -1,4 +1,4 @@
-// A datum and its parts side by side: what a program may say, in which order things happen, what is refused and how.
+// A datum and its parts side by side: accepted programs, the order of tasks, refusals and their messages.
 #include "api/harness.hpp"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ struct Partition : ::testing::Test {
 TEST_F(Partition, PartsShareMemoryWithTheWhole) {
   auto p = divide(rt, x, "blocks", 3);
   for (uint32_t i = 0; i < 3; ++i) more(p[i], 100 * (i + 1));
-  EXPECT_EQ(sum_of(x), 66 + 4 * 600);  // nobody said gather
+  EXPECT_EQ(sum_of(x), 66 + 4 * 600);  // without an explicit gather
   EXPECT_EQ(v[0], 100);                // in place: the home copy itself
   EXPECT_EQ(v[11], 311);
   more(x, 1000);
@@ -129,7 +129,7 @@ TEST_F(Partition, ReadersOfAllLevelsRunTogether) {
   const auto below = divide(rt, p[0], "blocks", 2);
   more(below[1], 1);
   more(p[1], 1);
-  const auto stuck = Desc(wait).r(p[2]).must(rt);  // submitted first, waits for nobody but the gate
+  const auto stuck = Desc(wait).r(p[2]).must(rt);  // submitted first, waits for the gate alone
   EXPECT_EQ(sum_of(x), 66 + 2 + 4);
   EXPECT_EQ(sum_of(q[0]), 0 + 1 + 2 + 1);
   EXPECT_EQ(sum_of(below[1]), 2 + 3 + 2);
@@ -186,7 +186,8 @@ TEST_F(Partition, RefusesBadParameters) {
   EXPECT_SAYS(CONSORT_E_STALE, plan_of(rt, x, "blocks", &three, sizeof three, &plan), "stale");
 }
 
-// A task writes runs of equal numbers; as many parts are made as there are runs, by whoever reads the contents in their turn.
+// A task writes runs of equal numbers. The plan has as many parts as there are runs; a callback in program order reads
+// the contents and makes it.
 TEST_F(Partition, PartCountFollowsContents) {
   const auto write = body(rt, "write", [](const consort_call &c) {
     for (long i = 0; i < 12; ++i) pointer<long>(c, 0)[i] = i / value<long>(c, 0);
@@ -229,7 +230,7 @@ TEST_F(Partition, ReadOnlyPlanRefusesWrites) {
   consort_hold h;
   EXPECT_SAYS(CONSORT_E_INVAL, consort_acquire(rt, p[1], CONSORT_M_W, kLong, &h), "look[1]", "read-only");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_invalidate(rt, p[0]), "look[0]", "read-only");
-  const auto q = divide(rt, p[0], "blocks", 2);  // nor what they fall into
+  const auto q = divide(rt, p[0], "blocks", 2);  // nor the parts that it makes
   EXPECT_SAYS(CONSORT_E_INVAL, Desc(add).rw(q[0]).arg(1L).to(rt), "look[0].blocks[0]", "'look'");
   EXPECT_EQ(sum_of(q[1]), 2 + 3);
   EXPECT_OK(consort_acquire(rt, p[2], CONSORT_M_R, kLong, &h));
@@ -271,7 +272,7 @@ TEST_F(Partition, RefusesOverlappingWritesOfOneTask) {
 TEST_F(Partition, DataWithoutHomeAndEmptyParts) {
   const consort_data_id y = vector_of(rt, nullptr, 5, sizeof(long), "y");
   const auto p = divide(rt, y, "blocks", 8);
-  EXPECT_OK(Desc(sum).r(p[0]).to(rt));  // nobody has written it
+  EXPECT_OK(Desc(sum).r(p[0]).to(rt));  // it is unwritten
   EXPECT_SAYS(CONSORT_E_INVAL, consort_wait_all(rt, kLong, 0), "y.blocks[0]", "nobody has written");
   const auto set = body(rt, "set", [](const consort_call &c) {
     const auto &w = *static_cast<const consort_vector_view *>(c.views[0]);

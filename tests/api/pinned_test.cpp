@@ -62,7 +62,7 @@ TEST(PinnedMemory, PinRegistersWithEachDevice) {
   for (const int v : x) ASSERT_EQ(v, 42);
   EXPECT_OK(consort_unpin(rt, x.data()));
   EXPECT_SAYS(CONSORT_E_INVAL, consort_unpin(rt, x.data()), "unpinned already");
-  EXPECT_OK(consort_pin(rt, x.data(), 4, nullptr));  // and what is left at the end is let go
+  EXPECT_OK(consort_pin(rt, x.data(), 4, nullptr));  // the stop unpins the rest
 }
 
 TEST(PinnedMemory, PinWithoutDevicesSucceeds) {
@@ -121,7 +121,7 @@ TEST(PinnedMemory, RefusesBadArguments) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_free(rt, &other), "did not come from consort_malloc()");
 }
 
-TEST(PinnedMemory, StopFreesWhatIsLeft) {  // the simulated device tells of what nobody freed
+TEST(PinnedMemory, StopFreesWhatIsLeft) {  // the simulated device reports leaked blocks
   static std::vector<std::string> said;
   said.clear();
   consort_settings s = CONSORT_SETTINGS_INIT;

@@ -1,10 +1,10 @@
-// recordings.hpp — what tests of replay.h share: to record, to replay and to wait, and a runtime with two integers.
+// recordings.hpp — shared by tests of replay.h: to record, to replay and to wait, and a runtime with two integers.
 #pragma once
 #include "api/harness.hpp"
 
 namespace consort_test {
 
-// Records what `body` submits.
+// Records the submissions of `body`.
 template <class F>
 consort_recording_id record(consort_runtime *rt, F body, uint32_t flags = CONSORT_RECORD_ONLY) {
   need(consort_record_begin(rt, flags), "record_begin");

@@ -1,4 +1,4 @@
-// REDUX: contributions, what unites them, what drops them (ACC-05, RED-01..05).
+// REDUX: contributions, how they are united, how they are dropped (ACC-05, RED-01..05).
 #include <cmath>
 #include <random>
 
@@ -91,7 +91,7 @@ TEST(Reduction, UsesOneCopyPerThread) {
   ASSERT_OK(consort_data_set_reduction(rt, x, sum.init, sum.combine));
   for (int i = 0; i < 5000; ++i) Desc(sum.add).use(x, CONSORT_M_REDUX).arg(int64_t{1}).must(rt);
   EXPECT_EQ(read(rt, x), 5000);
-  EXPECT_LE(sum.inits.load(), 3);  // one per thread that ran some: two workers, and the one that waited
+  EXPECT_LE(sum.inits.load(), 3);  // one for each thread that ran a task: two workers, and the waiting thread
 }
 
 TEST(Reduction, MixedAccessesGiveTheSequentialValues) {
@@ -233,11 +233,11 @@ TEST(Reduction, CodeletsAreBusyWhileContributionsArePending) {
       contribute();
       both_stay();
       EXPECT_OK(consort_wait_all(rt, kLong, 0));
-      both_stay();  // nobody has read them yet
+      both_stay();  // they are unread
       EXPECT_EQ(read(rt, x), 10);
       contribute();
       EXPECT_EQ(read(rt, x), 20);
-      // United, but not yet: whoever removes it waits, as for a task.
+      // The union is pending: removal waits for it as for a task.
       Bodies bodies;
       Gate gate;
       const auto stand = bodies(rt, "stand", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });

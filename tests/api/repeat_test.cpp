@@ -227,7 +227,8 @@ TEST_F(RepeatedTasks, BundlesLiveWhileOpenOrInUse) {
   EXPECT_OK(consort_bundle_close(rt, next));
 }
 
-// The first task of the bundle runs on worker 1; those that become ready on worker 0 then are offered to worker 1 first.
+// The first task of the bundle runs on worker 1. Later tasks of the bundle become ready on worker 0 and are offered to
+// worker 1 first.
 TEST(Bundles, OffersTasksToTheWorkerOfTheFirst) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"pump", "manual"}, {"scheduler", "lws"}});
   Bodies body;

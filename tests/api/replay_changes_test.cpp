@@ -1,4 +1,4 @@
-// replay.h: how a recording changes, how it ends, and what cannot be recorded.
+// replay.h: how a recording changes, how it ends, and which tasks cannot be recorded.
 #include "api/recordings.hpp"
 
 using namespace consort_test;

@@ -1,4 +1,4 @@
-// replay.h: what is recorded, what a replay does among other tasks, who replays, and from where.
+// replay.h: which tasks are recorded, how a replay is ordered with other tasks, and from which threads it may come.
 #include "api/recordings.hpp"
 
 using namespace consort_test;

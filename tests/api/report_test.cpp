@@ -1,4 +1,5 @@
-// Reports: the settings `reports` and `trace_graph`, and reports.h. What the report "bound" computes is tested beside it.
+// Reports: the settings `reports` and `trace_graph`, and reports.h. The contents of the report "bound" are tested in
+// tests/reports.
 #include <consort/model.h>
 #include <consort/reports.h>
 
@@ -160,7 +161,7 @@ TEST_F(Reports, BeginRestrictsToAPartOfARun) {  // BND-01: begin; BND-05: now
   EXPECT_SAYS(CONSORT_E_INVAL, consort_report_now(rt_, "bound", nullptr, &lines), "NULL");
 }
 
-// In the world's time, by what models have learned meanwhile: nothing was known when the tasks were submitted.
+// In real time, by estimates that models have learned meanwhile: nothing was known at submission.
 TEST_F(Reports, UsesModelsInRealTime) {  // BND-09
   std::vector<double> v(1 << 12), w(1 << 12);
   ASSERT_OK(start({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", "dmda"}, {"reports", "bound"}, {"bound.kind", "transfers"}, {"trace", path_.c_str()}}));

@@ -1,5 +1,5 @@
-// Devices that share a wire: their data come few at a time, in the order in which tasks wait for them, and what most
-// hangs on comes first. All of it in virtual time. DAT-15, SCH-08, SIM-01.
+// Devices that share a wire: copies go few at a time, in the order in which tasks wait for them; copies for tasks of
+// higher rank go first. In virtual time. DAT-15, SCH-08, SIM-01.
 #include <consort/clock.h>
 #include <consort/memory.h>
 
@@ -83,8 +83,7 @@ TEST(SharedLink, LimitsConcurrentCopiesOverAllDevices) {
   for (const auto d : data.ids) EXPECT_OK(consort_unregister(rt, d));
 }
 
-// While a function runs its unit reports nothing, and nobody else has anything to do: the links are looked at all the
-// same.
+// While a function runs its unit reports nothing, and every other thread is idle: the links are polled all the same.
 TEST(SharedLink, PrefetchesOfARunningFunctionProceed) {
   TextFile f(kMachine);
   Rt rt(on(f, "eager"));

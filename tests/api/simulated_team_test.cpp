@@ -11,8 +11,8 @@
 namespace consort_test {
 namespace {
 
-// Eight cores in two sockets, and an accelerator. Of `half` half the time can be shared; `fixed` says what a team of four
-// takes, whatever that law tells; none of `serial` can.
+// Eight cores in two sockets, and an accelerator. Half of the time of `half` scales; `fixed` has a given time for a
+// team of four, which overrides that law; `serial` does not scale.
 std::string machine(const char *parallel = "0.5") {
   return std::string("[[device]]\nname = \"cores\"\nhost = true\nclass = \"cpu\"\nunits = 8\ndepth = 1\nmemory = \"1G\"\nsockets = 2\n"
                      "parallel = ") + parallel +
@@ -203,7 +203,7 @@ TEST(SimulatedTeams, ExecuteCallsTheFunctions) {  // PAR-02, PAR-03
   }
 }
 
-// What a team's task was called with is gone when the next task has its place on the leader's queue.
+// The views of a team's task are gone when the next task takes its place on the leader's queue.
 TEST(SimulatedTeams, TaskAfterATeamTaskGetsItsOwnViews) {  // PAR-02
   TeamBodies codelets;
   TextFile f(machine());
@@ -229,7 +229,8 @@ TEST(SimulatedTeams, TaskAfterATeamTaskGetsItsOwnViews) {  // PAR-02
   EXPECT_EQ(own, 3);
 }
 
-// Cancelled when seven of eight members have come: the eighth ends what it has, and the team goes on with what comes next.
+// Cancelled when seven of eight members have arrived: the eighth ends its current task, and the team takes the next
+// one.
 TEST(SimulatedTeams, CancelWhileATeamForms) {
   TeamBodies codelets;
   TextFile f(machine("1"));
@@ -291,7 +292,7 @@ TEST(SimulatedTeams, LostDeviceEndsAllTasks) {
     }
 }
 
-// What fails ends as any other task does, and its members are free again.
+// A failed team task ends as any other task does, and its members are free again.
 TEST(SimulatedTeams, FailureFreesTheMembers) {
   TeamBodies codelets;
   TextFile f(machine());

@@ -1,5 +1,5 @@
-// Units that are only played: whose functions they run, and time that goes from event to event. Their memory is the host's
-// here, so nothing has to be moved.
+// Simulated units: whose functions they run, and time that goes from event to event. Their memory is the host's here,
+// so nothing is copied.
 #include <consort/clock.h>
 #include <consort/order.h>
 #include <poll.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kGpuInRam[] = "[[device]]\nhost = true\nclass = \"gpu\"\nunits = 2\n";
 
-// A codelet as an application writes it: for gpu something that cannot run here, for cpu what can.
+// A codelet as an application writes it: an implementation for gpu that cannot run here, and one for cpu.
 struct Both {
   std::vector<consort_impl> impls;
   consort_codelet d = CONSORT_CODELET_INIT;

@@ -1,5 +1,5 @@
 // Sparse matrices in whole programs: products with a vector by parts of csr, bcsr and coo against a loop, parts written and the
-// whole read, matrices that only tasks know, and what is refused. IFC-06, IFC-07, IFC-08, FLT-15, FLT-16.
+// whole read, matrices that only tasks write, and refusals. IFC-06, IFC-07, IFC-08, FLT-15, FLT-16.
 #include <algorithm>
 #include <numeric>
 #include <random>

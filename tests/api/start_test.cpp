@@ -1,4 +1,4 @@
-// Starting and stopping: settings, their errors, what a stopped or null runtime answers, several side by side.
+// Starting and stopping: settings, their errors, the answers of a stopped or null runtime, several runtimes.
 #include "api/harness.hpp"
 
 using namespace consort_test;

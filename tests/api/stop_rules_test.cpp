@@ -1,4 +1,4 @@
-// What consort_stop() promises to the calls of other threads, of bodies and of callbacks, one rule a test.
+// The promises of consort_stop() to calls of other threads, of bodies and of callbacks, one rule a test.
 #include <sys/wait.h>
 
 #include "api/stop_calls.hpp"

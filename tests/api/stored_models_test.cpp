@@ -1,4 +1,4 @@
-// Models that are kept from run to run: what is written, what is read again, what is not believed.
+// Models that are stored between runs: which files are written, which are read, which are rejected.
 #include <consort/model.h>
 
 #include <cmath>

@@ -61,7 +61,7 @@ TEST_P(WindowHolds, WhileWorkersHaveNoCore) {
   for (const char *window : {"1", "16"}) {
     Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", window}, {"scheduler", GetParam()}});
     Bodies body;
-    const auto idle = body(rt, "idle", [](const consort_call &) {  // only where nobody else wants the core
+    const auto idle = body(rt, "idle", [](const consort_call &) {  // runs only when the core is idle otherwise
       const sched_param none{};
       return sched_setscheduler(0, SCHED_IDLE, &none) ? CONSORT_E_IO : CONSORT_OK;
     });
@@ -160,7 +160,7 @@ TEST_P(WindowOpens, ForTwoSubmittingThreads) {
     for (int i = 0; i < kMany; ++i) need(Desc(inc).rw(d).to(rt), "submit");
   });
   for (int i = 0; i < kMany; ++i) Desc(inc).rw(d).must(rt);
-  other.join();  // else it might wait for what the tag sets free
+  other.join();  // or it might wait for tasks behind the tag
   x -= 2 * kMany;
   submit_and_reach(0);
 }

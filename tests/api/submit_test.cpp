@@ -1,4 +1,4 @@
-// Submissions: what is accepted and refused, arguments, order, priorities, pins, callbacks, tasks of tasks.
+// Submissions: accepted and refused descriptions, arguments, order, priorities, bindings, callbacks, nested tasks.
 #include "api/harness.hpp"
 
 using namespace consort_test;
@@ -48,7 +48,7 @@ TEST_F(Submit, BadHandlesNameTheirPosition) {
 }
 
 TEST_F(Submit, RefusedTaskLeavesNoDependence) {
-  // Its first datum is fine, its second is not: nobody may wait for it afterwards.
+  // Its first datum is valid, its second is not: no later task may depend on it.
   for (int i = 0; i < 1000; ++i) EXPECT_LT(Desc(nop).rw(a).rw({0}).name("never").to(rt), 0);
   consort_hold h;
   EXPECT_OK(consort_acquire(rt, a, CONSORT_M_RW, kLong, &h));
@@ -353,7 +353,7 @@ TEST(Priorities, OrderTasksUnderPrio) {
   std::vector<int> order;
   const auto door = body(rt, "door", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
   const auto c = body(rt, "note", [&](const consort_call &k) { return order.push_back(value<int>(k, 0)), CONSORT_OK; });
-  Desc(door).priority(INT32_MAX).must(rt);  // else what is more urgent may come before it
+  Desc(door).priority(INT32_MAX).must(rt);  // or more urgent tasks may run before it
   std::atomic<bool> all{false};
   std::thread opener([&] {
     eventually([&] { return all.load() && gate.waiting() > 0; });
@@ -384,7 +384,8 @@ TEST(SubmissionWindow, BoundsPendingTasks) {
   }
 }
 
-// As soon as its last link hangs a task may run and end: whoever submits looks at it no more, however many there were.
+// A task may run and end as soon as its last edge is removed: the submitter does not touch it any more, however many
+// edges there were.
 TEST(SubmitEdges, TaskMayEndAsSoonAsItIsLinked) {
   Rt rt({{"workers", "3"}, {"cpu.topology", kFourCores}});
   const auto c = codelet(rt, "inc", [](const consort_call *c) -> consort_status { return ++*pointer<long>(*c, 0), CONSORT_OK; });

@@ -1,4 +1,4 @@
-// sums.hpp — integers that tasks add to, by reduction or in turn, and what tests of accesses do with them.
+// sums.hpp — integers to which tasks add, by reduction or exclusively, and checks shared by tests of accesses.
 #pragma once
 #include "api/harness.hpp"
 

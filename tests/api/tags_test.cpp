@@ -1,5 +1,5 @@
-// DEP-06..DEP-09, X33..X35: tags, before and after the tasks that carry them exist; circles; waits; failures; a stop with
-// tags that nobody reaches; several threads that notify and declare.
+// DEP-06..DEP-09, X33..X35: tags, before and after the tasks that carry them exist; cycles; waits; failures; a stop
+// with tags that no task reaches; concurrent notifications and declarations.
 #include "api/harness.hpp"
 
 using namespace consort_test;
@@ -73,7 +73,8 @@ TEST_F(Tags, NotifyStartsAGraph) {  // one word holds back a whole graph
   EXPECT_OK(consort_unregister(rt, x));
 }
 
-// Whoever would reach the tag must not wait at its window for what comes after the tag, while another thread waits, too.
+// The thread that will reach the tag must not wait at its window for tasks behind the tag, while another thread waits,
+// too.
 TEST_F(Tags, WindowOpensForTheSubmitterThatReachesTheTag) {
   for (const char *workers : {"1", "2", "4"}) {
     Rt small({{"workers", workers}, {"cpu.topology", kFourCores}, {"window", "16"}});
@@ -254,7 +255,7 @@ TEST_F(Tags, FailurePoisonsSuccessorsOfTheTag) {
   EXPECT_SAYS(CONSORT_E_POISONED, wait({2}), "comes after", "'bad'", "on purpose");
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, before, kLong, 0), "on purpose");
   EXPECT_EQ(consort_tag_state(rt, 1), CONSORT_OK);  // reached all the same
-  const auto later = Tagged(count, 3).must(rt);     // and one that comes when all is over
+  const auto later = Tagged(count, 3).must(rt);  // submitted when all others have ended
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, later, kLong, 0), "on purpose");
   (void)consort_wait_all(rt, kLong, 0);
   EXPECT_EQ(n, 0);

@@ -20,7 +20,7 @@ struct Seen {
   int size = 0;
 };
 
-// y = a x + y, and who did it.
+// y = a x + y; notes the thread of each step.
 consort_status axpy(const consort_call &call, Seen &seen) {
   float *y = pointer<float>(call, 1);
   const float *x = pointer<float>(call, 0), a = value<float>(call, 0);

@@ -1,5 +1,6 @@
-// Teams: workers that work on one task together. What there is of them, who is called with what, what is refused, how
-// they end. PAR-01, -02, -03, -05, -06, -07, -08, -11; tests/schedulers/team_policy_test.cpp has those that choose them.
+// Teams: workers that work on one task together. Which teams exist, the arguments of their members, refusals, and how
+// they end. PAR-01, -02, -03, -05, -06, -07, -08, -11; tests/schedulers/team_policy_test.cpp covers the policies that
+// choose teams.
 #include <consort/model.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -229,7 +230,7 @@ TEST(Forkjoin, ThreadsRunOnTheTeamsCores) {  // PAR-08
   round();
   EXPECT_EQ(own[0], first[0]);
   EXPECT_EQ(own[1], first[1]);
-  // The caller's own thread, when it is the one that runs it, has its cores back, too.
+  // A caller that runs the body on its own thread has its cores back, too.
   const auto before = cores_of_this_thread();
   for (int i = 0; i < 50; ++i) EXPECT_OK(consort_task_wait(rt, Desc(c).on(2).must(rt), kLong, 0));
   EXPECT_EQ(cores_of_this_thread(), before);

@@ -1,4 +1,4 @@
-// The setting `trace`: what ran where and when, in a file that is written at the stop.
+// The setting `trace`: which tasks ran where and when, in a file that is written at the stop.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -115,7 +115,7 @@ TEST_F(Traces, RecordCopiesAndDecisionsInVirtualTime) {
       EXPECT_EQ(c.number(5), 8000u);
       EXPECT_LT(c.number(3), c.number(4));
     }
-    EXPECT_FALSE(decisions.empty());     // what follows on the same queue is not asked about
+    EXPECT_FALSE(decisions.empty());  // for tasks issued early on the same queue the policy makes no decision
     for (const Line &d : decisions) {
       EXPECT_EQ(d.at(3), runs[0].at(1)) << "the worker";
       EXPECT_EQ(d.at(4), "1000000");

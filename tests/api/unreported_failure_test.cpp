@@ -130,7 +130,7 @@ TEST_F(UnreportedFailure, DestroyedGroupKeepsItsFailures) {
   while (consort_step(rt, 0) == CONSORT_OK) {
   }
   ASSERT_OK(consort_group_destroy(rt, g));
-  consort_group_id next{};  // takes the destroyed one's place: what it collects is its own
+  consort_group_id next{};  // reuses the slot of the destroyed group, and collects its own failures only
   ASSERT_OK(consort_group_create(rt, nullptr, &next));
   Desc(good).in(next).must(rt);
   EXPECT_OK(consort_group_wait(rt, next, kLong, 0));
@@ -178,7 +178,7 @@ TEST(UnreportedFailureLog, FurtherFailuresAreLogged) {
   EXPECT_EQ(all.find("consequence"), std::string::npos) << "its root is told: " << all;
 }
 
-// The log of failures has an end; what comes after a task that is beyond it does not run as if nothing had happened.
+// The log of failures is bounded. A task behind a failure that has left it does not run, either.
 TEST_F(UnreportedFailure, SuccessorOfAForgottenFailureDoesNotRun) {
   constexpr int kMoreThanKept = 65536 + 16;
   static std::atomic<int> ran;

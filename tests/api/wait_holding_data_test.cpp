@@ -1,5 +1,5 @@
-// A thread that waits for what comes after data that it has acquired itself: the log says so, once, with the data's name and the
-// remedy. It is no error, for another thread may release; nor is anything said of waits that only take long.
+// A thread that waits for tasks behind data that it holds itself: the log says so once, with the datum's name and the
+// remedy. It is no error, for another thread may release. Slow waits log nothing.
 #include <consort/replay.h>
 
 #include "api/harness.hpp"

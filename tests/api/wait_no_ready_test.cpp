@@ -38,7 +38,7 @@ class Program {
     for (uint32_t i = 0; i < kTasks; ++i) ids.push_back(submit_one(i, ids));
     for (const auto b : bundles_) need(consort_bundle_close(rt_, b), "close");
   }
-  // How many of those that nothing blocks have not run.
+  // The number of unblocked tasks that have not run.
   uint32_t missing(bool tag_reached) const {
     uint32_t n = 0;
     for (uint32_t i = 0; i < kTasks; ++i) n += (tag_reached || !blocked_[i]) && !ran_[i].load();
@@ -110,7 +110,7 @@ class Program {
   consort_codelet_id codelet_{0};
 };
 
-// The seeds whose programs had a ready task that did not run, as text.
+// The seeds of programs with a ready task that did not run, as text.
 std::string violations(uint64_t seeds, const Pairs &machine) {
   std::string failed;
   for (uint64_t seed = 0; seed < seeds; ++seed) {

@@ -137,8 +137,8 @@ TEST_F(Wait, TasksMayWaitForTheirGroups) {
   EXPECT_EQ(ran, 729);
 }
 
-// First in, first out: the whole tree is open before its first leaf runs. The end of a group wakes those who wait for
-// it, and not the thousand others.
+// FIFO order: the whole tree is open before its first leaf runs. The end of a group wakes the waiters of that group,
+// and not the thousand others.
 TEST(NestedGroupWait, WakesOnlyTheWaitersOfItsGroup) {
   Rt rt{{{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", "eager"}}};
   Bodies body;
@@ -254,7 +254,8 @@ TEST_F(Wait, CancelRacesWithTheEnd) {
   (void)consort_wait_all(rt, kLong, 0);
 }
 
-// Pumped by hand, bodies that wait lie on one stack; what the uppermost waits for may be for a worker further down.
+// With the manual pump, waiting bodies are nested on one stack. The uppermost may wait for a task of a worker further
+// down.
 TEST(WaitWithManualPump, RunsTasksOfWorkersDeeperOnTheStack) {
   for (const char *scheduler : {"lws", "random", "ws"}) {
     Rt rt({{"cpu.topology", kFourCores}, {"workers", "2"}, {"pump", "manual"}, {"scheduler", scheduler}});
@@ -275,7 +276,7 @@ TEST(WaitWithManualPump, RunsTasksOfWorkersDeeperOnTheStack) {
   }
 }
 
-// What runs in place, link after link, is nobody's privilege: whoever else is ready has its turn soon.
+// A chain that runs in place has no privilege: other ready tasks run soon.
 TEST(InPlaceChain, YieldsToOtherReadyTasks) {
   for (const char *policy : {"eager", "prio", "lws", "ws", "random"}) {
     SCOPED_TRACE(policy);

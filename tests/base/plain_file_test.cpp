@@ -1,4 +1,4 @@
-// Files that are read: what is no plain file, or too large, is refused at once and in words.
+// Files that are read: a special file, or one that is too large, is refused at once with a message.
 #include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST_F(PlainFiles, LimitsTheSize) {
   EXPECT_FALSE(PlainFile(file("small", "12345").c_str(), 4));
 }
 
-// dlopen() and dlmopen() open what they are given, and wait.
+// dlopen() and dlmopen() open any path, and wait.
 TEST_F(PlainFiles, RefusesSpecialFilesAsLibraries) {
   for (const std::string &odd : {pipe(), folder.path(), std::string("/dev/zero")}) {
     EXPECT_EQ(::dlopen(shared::LibraryName(odd.c_str()), RTLD_NOW | RTLD_LOCAL), nullptr) << odd;

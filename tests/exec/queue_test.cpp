@@ -1,5 +1,5 @@
-// Units that run by themselves: chains are issued without a host round trip per link, whatever fails in flight is
-// told, and what follows an unfinished predecessor is believed only when that is done. Over the stream double.
+// Units with queues: chains are issued without a host round trip for each task, failures in flight are reported, and
+// tasks behind an unfinished predecessor end after it. Over the stream double.
 #include "../api/harness.hpp"
 #include "../plugins/stream/stream.h"
 

@@ -28,7 +28,7 @@ class ApiProgram {
   static constexpr uint32_t kMostCalls = 250, kCodelets = 5, kFloats = 64;
   enum Body : uint32_t { kAdd, kFails, kThrows, kSubmits, kWaits };
 
-  // What a body needs of the program.
+  // The parts of the program that a body uses.
   struct Use {
     ApiProgram *program;
     Body body;

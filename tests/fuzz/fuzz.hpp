@@ -1,4 +1,4 @@
-// fuzz.hpp — what the fuzz targets share: the input read in turn, a file in memory, one line for a broken promise.
+// fuzz.hpp — shared by the fuzz targets: the input read in turn, a file in memory, one line for a broken promise.
 //
 // A target is one source file that defines LLVMFuzzerTestOneInput. libFuzzer calls it (./run fuzz), and replay.cpp calls
 // it with each file of the target's corpus, under any compiler. One thread.
@@ -35,7 +35,7 @@ inline void expect_refusal(int status, std::string_view text) {
   expect(!text.empty(), "a refusal has a text");
 }
 
-// The input, from its front. What lies beyond its end is zero.
+// The input, from its front. Bytes beyond its end are zero.
 class Bytes {
  public:
   Bytes(const uint8_t *data, size_t size) : rest_(reinterpret_cast<const char *>(data), size) {}

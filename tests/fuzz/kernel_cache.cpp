@@ -1,5 +1,5 @@
-// Kernels that were built and kept on disk, and names of kernel files. Input: a byte; 0: the file as it is, else what
-// stands behind a head that is right.
+// Built kernels that are cached on disk, and names of kernel files. Input: a byte; 0: the file as it is, else the
+// contents behind a valid head.
 #include "fuzz.hpp"
 #include "plugins/drivers/streams/kept.hpp"
 

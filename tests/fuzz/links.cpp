@@ -1,5 +1,5 @@
-// Files of measured links, and the frame of all kept files. Input: a byte; 0: the file as it is, else the lines of one whose
-// head and sum are right.
+// Files of measured links, and the frame of all cache files. Input: a byte; 0: the file as it is, else the lines of a
+// file whose head and checksum are valid.
 #include "fuzz.hpp"
 #include "kernel/machine/link_calibration_file.hpp"
 

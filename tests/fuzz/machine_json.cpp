@@ -1,4 +1,4 @@
-// `consort machine import`: platforms of a JSON file. What is imported must be taken by the driver sim.
+// `consort machine import`: platforms of a JSON file. The driver sim must accept every imported machine.
 #include <stdexcept>
 
 #include "fuzz.hpp"

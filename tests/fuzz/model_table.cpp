@@ -1,4 +1,4 @@
-// `consort model import`: another runtime's tables of times. What is taken must be kept, and listed as sound.
+// `consort model import`: another runtime's tables of times. Every imported table must be stored, and listed as sound.
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// dense_model.hpp — what a dense layout is to mean, written down once more and independently: a datum is a list of
+// dense_model.hpp — the meaning of dense layouts, written down a second time and independently: a datum is a list of
 // places, one for each element, in the order of the dimensions, the fastest first.
 #pragma once
 #include <algorithm>
@@ -58,7 +58,7 @@ inline consort_status make(const LayoutHarness &h, const Grid &g, void *home, Po
   return h.make(a, shape, view);
 }
 
-// Reads a view (and its shape, which must say the same) back into a Grid. memory: what `at` is counted from.
+// Reads a view (and its shape, which must agree) back into a Grid. memory: the origin of `at`.
 inline Grid read_view(const std::string &layout, const Pod &shape, const Pod &view, const void *memory) {
   Grid g{layout, {}, {}, 0};
   consort_addr at{};

@@ -1,5 +1,5 @@
-// All dense layouts against the model of dense_model.hpp, on random sizes, gaps and steps: what views, runs, extents,
-// packing and launch arguments say; arguments that must be refused; the wire.
+// All dense layouts against the model of dense_model.hpp, on random sizes, gaps and steps: views, runs, extents,
+// packing and launch arguments; refused arguments; the wire.
 #include <algorithm>
 
 #include "interfaces/dense_model.hpp"
@@ -200,7 +200,7 @@ TEST(DenseSteps, RefusesOverlapAndOverflow) {
   refuse(ndim, {"", {4, 4}, {2, 2}, 1});
   take(ndim, {"", {4, 4}, {4, 1}, 1});
   take(ndim, {"", {4, 4}, {2, 8}, 1});
-  take(ndim, {"", {1, 4}, {1, 1}, 1});  // nobody makes the step of a dimension of one
+  take(ndim, {"", {1, 4}, {1, 1}, 1});  // the step of a dimension of size one is unused
   refuse(ndim, {"", {2, 2}, {1, big}, 2});
   refuse(ndim, {"", {big, big}, {1, 1}, 1});
   refuse(ndim, {"", {max}, {max}, 1});
@@ -217,7 +217,7 @@ TEST(DenseSteps, RefusesOverlapAndOverflow) {
   }
 }
 
-// Whatever numbers come in, the answer is a status, and what is accepted stays within its bounds.
+// For arbitrary numbers the answer is a status, and an accepted datum stays within its bounds.
 TEST_P(Dense, ArbitraryNumbersStayWithinBounds) {
   const std::string name = GetParam();
   for (int round = 0; round < 20000; ++round) {

@@ -1,4 +1,4 @@
-// layout_harness.hpp — a data interface under test: shapes, views on plain memory, and runs carried out by hand.
+// layout_harness.hpp — a data interface under test: shapes, views on plain memory, and runs that are carried out here.
 #pragma once
 #include <consort/interface.h>
 #include <consort/layouts.h>

@@ -1,5 +1,5 @@
-// sparse_model.hpp — what a sparse layout is to mean, written down once more and independently: arrays by name, made by
-// chance, each somewhere in one piece of memory with strangers' bytes between them.
+// sparse_model.hpp — the meaning of sparse layouts, written down a second time and independently: random arrays by
+// name, each at some place in one piece of memory with foreign bytes between them.
 #pragma once
 #include <consort/sparse.h>
 
@@ -78,7 +78,7 @@ inline Sparse some_sparse(const std::string &layout, std::mt19937_64 &random) {
   return s;
 }
 
-// What the fields of csr and bcsr views have in common, and coo's as far as it goes.
+// The common fields of views of csr and bcsr, and of coo where it has them.
 struct Fields {
   consort_addr at[3];
   uint64_t rows, cols, nnz, first = 0, entry, index, flags = 0;
@@ -97,7 +97,7 @@ inline Fields read_sparse(const std::string &layout, const Pod &view) {
   return {{v.value, v.column, v.row}, v.rows, v.cols, v.nnz, 0, v.elem, v.index, v.flags};
 }
 
-// Bands of rows by chance, as parameters of "rows": their ends, and what is written down there.
+// Random bands of rows, as parameters of "rows": their ends, and the row pointers there.
 inline std::vector<consort_row_end> some_bands(const Sparse &s, std::mt19937_64 &random) {
   std::vector<uint64_t> ends(random() % 5);
   for (auto &e : ends) e = random() % (s.rows + 1);

@@ -1,6 +1,5 @@
-// The sparse layouts against the model of sparse_model.hpp, on matrices made by chance: what views, runs, extents and packing
-// say, which bytes a part has, which arguments, parameters and contents are refused. IFC-06 bcsr, IFC-07 csr, IFC-08 coo,
-// FLT-15, FLT-16.
+// The sparse layouts against the model of sparse_model.hpp, on random matrices: views, runs, extents and packing, the
+// bytes of a part, refused arguments, parameters and contents. IFC-06 bcsr, IFC-07 csr, IFC-08 coo, FLT-15, FLT-16.
 #include <memory>
 
 #include "interfaces/sparse_model.hpp"
@@ -13,7 +12,7 @@ const consort_filter *find(const LayoutHarness &h, const std::string &name) {
     if (h.ops->filters[i].name == name) return &h.ops->filters[i];
   return nullptr;
 }
-// Parameters whose end is the end: a sanitizer sees one byte too many.
+// Parameters without a spare byte at the end: a sanitizer sees one byte too many.
 std::unique_ptr<uint32_t[]> exact(const std::vector<uint32_t> &p) {
   auto out = std::make_unique<uint32_t[]>(p.size());
   std::copy(p.begin(), p.end(), out.get());
@@ -98,8 +97,8 @@ TEST_P(SparseLayout, RefusesToUnpackBadRowPointers) {
   EXPECT_GT(refused, 100);
 }
 
-// Parts of csr and bcsr: what they have, that they are data like any other, and that together they are the whole, each byte
-// of it once.
+// Parts of csr and bcsr: their contents, that they are data like any other, and that together they are the whole, each
+// byte of it once.
 TEST_P(SparseLayout, RowBandsCoverTheWhole) {
   if (std::string(GetParam()) == "coo") return;
   const consort_filter &rows = *find(h, "rows");

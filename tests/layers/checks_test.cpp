@@ -1,5 +1,5 @@
-// The layer "checks": it has nothing to say of what is right, in whole programs and beside the other layers, and tells each
-// planted violation by its rule; what it lets through is safe.
+// The layer "checks": it reports nothing about correct programs, alone and beside the other layers; it reports each
+// planted violation by its rule, and the calls that it passes on are safe.
 #include "layers/program.hpp"
 #include "layers/wrapped.hpp"
 
@@ -246,7 +246,7 @@ TEST(ChecksLayer, ReportsDriverViolations) {
       Device d(wrong, layers);
       EXPECT_EQ(d.submit({1, 2, 3}), 3u);
       EXPECT_EQ(d.o.poll(d.q, d.done, 8), 3u) << "those that are, each once";
-      const size_t beyond = d.told("CONSORT-D-12") ? d.told("CONSORT-D-11") : 0;  // what it answered too much
+      const size_t beyond = d.told("CONSORT-D-12") ? d.told("CONSORT-D-11") : 0;  // completions beyond the maximum
       EXPECT_EQ(d.lines.count("checks: "), d.told(rule) + beyond) << d.lines.all();
       EXPECT_GE(d.told(rule), 1u) << d.lines.all();
       d.o.queue_close(d.q), d.o.close(d.dev);

@@ -1,5 +1,5 @@
-// The layer "faults": what is injected comes out as the errors that are documented, all that it leaves alone is right,
-// nothing hangs, and the other layers have nothing to say of it.
+// The layer "faults": injected faults come out as the documented errors, all other results are right, nothing hangs,
+// and the other layers report nothing.
 #include "layers/program.hpp"
 
 namespace consort_test {
@@ -58,8 +58,8 @@ TEST(FaultsLayer, FailsInterfaceCalls) {
   }
 }
 
-// Which operation is the fifth depends on the timing. A kernel, or a copy that a task waits for: that task fails, what comes
-// after it is poisoned, and waits say so. A copy ahead of need: it is made again, and nobody sees a difference.
+// The timing decides which operation is the fifth. If it is a kernel, or a copy that a task waits for, that task fails,
+// its successors are poisoned, and waits report it. A prefetch is made again without visible difference.
 TEST(FaultsLayer, FailsOperations) {
   for (const Place &place : places()) {
     if (place.on == On::kCores) continue;
@@ -130,7 +130,7 @@ TEST(FaultsLayer, ShortAnswersAndDelaysKeepResults) {
   }
 }
 
-TEST(FaultsLayer, EachCallMayFail) {  // whatever comes of it: a word for each failure, and an end
+TEST(FaultsLayer, EachCallMayFail) {  // in any case: a message for each failure, and an end
   for (const Place &place : places())
     for (const char *nth : {"1", "2", "3", "5", "8", "13", "21", "34"}) {
       SCOPED_TRACE(text_of(place) + ", " + nth);

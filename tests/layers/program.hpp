@@ -1,5 +1,5 @@
 // program.hpp — a small program over vectors, a matrix and their parts, on a machine of choice: its result is one list
-// of numbers, the same wherever and in whatever order its tasks ran.
+// of numbers, which does not depend on where and in which order its tasks ran.
 #pragma once
 #include <consort/partition.h>
 
@@ -14,7 +14,7 @@ struct Place {
   const char *scheduler;
 };
 
-// What the runtime said, level by level. Any thread may log.
+// The lines of the runtime's log, by level. Any thread may log.
 class Lines {
  public:
   static void write(void *user, int32_t level, const char *text) {

@@ -1,4 +1,4 @@
-// The layer "traces": a line per call of whatever kind, a program that does not notice, filters, a file that cannot be.
+// The layer "traces": a line for each call of any kind, unchanged results, filters, a file that cannot be written.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -101,7 +101,7 @@ TEST(TracesLayer, UnwritableFileIsRefusedAtStart) {
     EXPECT_NE(o.error.find(part), std::string::npos) << o.error;
 }
 
-// Several runtimes at once, each with a file, their threads shared by one that calls into both; again and again.
+// Several runtimes at once, each with a file; one thread calls into two of them. Repeated.
 TEST(TracesLayer, RecordsConcurrentRuntimes) {
   const Folder folder("traces");
   for (int turn = 0; turn < 3; ++turn) {

@@ -17,7 +17,7 @@ struct Wrapped {
     const auto is_of_faults = [](const consort_setting &s) { return std::string_view(s.key).starts_with("faults."); };
     if (std::string_view(layers).find("faults") != std::string_view::npos &&
         std::none_of(more.begin(), more.end(), is_of_faults))
-      more.push_back({"faults.function", "alloc"});  // which nobody calls: nothing is struck
+      more.push_back({"faults.function", "alloc"});  // which is never called: no fault strikes
     auto r = consort::open_registry(CONSORT_PLUGIN_DIR, &lines, more);
     EXPECT_TRUE(r) << r.error().text;
     registry = std::move(*r);

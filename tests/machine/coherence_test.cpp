@@ -16,7 +16,7 @@ using namespace consort::coherence;
 constexpr uint32_t kSpaces = 5;
 constexpr std::array kEvents{Event::kRead, Event::kUpdate, Event::kWrite, Event::kDrop};
 
-// What lies in each memory: the number of the write that it comes from; 0: nothing that anybody wrote.
+// The contents of each memory: the number of their write; 0: unwritten.
 struct Bytes {
   std::array<int, kSpaces> in{};
   int last = 0;
@@ -50,7 +50,7 @@ TEST(Coherence, RulesAgreeWithTheModelInEveryState) {
         SCOPED_TRACE(testing::Message() << "valid " << valid << ", space " << here << ", event " << static_cast<int>(e));
         EXPECT_EQ(r.fetch, reads && !b.current(here));
         EXPECT_EQ(r.save, e == Event::kDrop && b.current(here) && b.copies() == 1) << "only the last copy has to be saved";
-        if (reads && !valid) continue;  // nothing to read anywhere: refused before anybody asks
+        if (reads && !valid) continue;  // no valid replica: refused earlier
         if (r.fetch) {
           const auto source = std::find_if(b.in.begin(), b.in.end(), [&](int w) { return w == b.last; });
           b.copy(static_cast<uint32_t>(source - b.in.begin()), here);
@@ -72,8 +72,8 @@ TEST(Coherence, RulesAgreeWithTheModelInEveryState) {
       }
 }
 
-// All that can ever be reached from one copy, by events whose needs were met: nowhere without contents, and every set of
-// spaces can be come by.
+// All states that are reachable from one copy by events whose needs were met: contents are never lost, and every set of
+// spaces is reachable.
 TEST(Coherence, ContentsSurviveEveryTransition) {
   std::set<Spaces> seen;
   std::vector<Spaces> open{one(0)};

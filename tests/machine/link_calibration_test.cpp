@@ -1,4 +1,5 @@
-// What is measured of links, what of it is believed, and what is kept: link_calibration, link_calibration_file, link_benchmark.
+// Measured links: which values are rejected, and which are stored: link_calibration, link_calibration_file,
+// link_benchmark.
 #include <machine/link_calibration_file.hpp>
 #include <machine/link_calibration.hpp>
 
@@ -37,7 +38,7 @@ class LinkCalibration : public ::testing::Test {
   Variable cache_{"XDG_CACHE_HOME", folder_.path()};
 };
 
-// A runtime that does nothing, and what it said of what is wrong.
+// An idle runtime, and its warnings.
 struct Started {
   std::vector<std::string> said;
   consort_runtime *rt = nullptr;
@@ -228,8 +229,7 @@ struct Far {
   }
 };
 
-// A driver that speaks of 1 B/s: whatever is measured, on a machine however busy, is over a hundred times as much, or no
-// figure at all.
+// A driver that claims 1 B/s: any measurement, on a machine however busy, is over a hundred times as much, or rejected.
 TEST_F(LinkCalibration, RejectsValuesFarFromTheDrivers) {
   const Far far("stream.bandwidth", "1");
   for (const auto &[from, to] : {std::pair{0u, 1u}, {1u, 0u}}) {

@@ -30,7 +30,7 @@ TEST(LinkCredit, SendsAMillisecondOfCopies) {
   EXPECT_EQ(fill(two, 0), 21);
 }
 
-// Where the host is there when a copy ends, more would only share the link with what is urgent.
+// Where the host is there when a copy ends, more copies in flight would only share the link with urgent ones.
 TEST(LinkCredit, VirtualTimeSendsOnlyWhatKeepsTheLinkBusy) {
   consort::LinkCredit w(10'000 * kMB, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 2);
@@ -76,7 +76,7 @@ TEST(LinkCredit, ObservedSpeedRaisesTheCredit) {
   consort::LinkCredit w(500 * kMB, 0, 1, false);
   uint64_t now = 0;
   ASSERT_EQ(fill(w, now), 3);
-  for (int i = 0; i < 10; ++i) {  // ten megabytes in a millisecond, which is twenty times what was told
+  for (int i = 0; i < 10; ++i) {  // ten megabytes in a millisecond, which is twenty times the driver's bandwidth
     w.arrived(kMB, now += kMs / 10);
     w.sent(kMB, now);
   }

@@ -1,4 +1,4 @@
-// Who shares a bus with others gets on it in the order in which it asked, a few at a time, and nobody is forgotten.
+// Copies over a shared link enter in the order of their requests, a few at a time, and every waiter is woken.
 #include "machine/shared_link.hpp"
 
 #include <gtest/gtest.h>

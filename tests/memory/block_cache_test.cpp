@@ -1,5 +1,4 @@
-// Memory that a replica gave back is kept for the next that wants as much, and goes only as far as somebody needs its room
-// (MEM-02).
+// Memory of a freed replica is kept for the next of that size, and is freed only as far as other data need it (MEM-02).
 #include <consort/memory.h>
 
 #include "memory_machine.hpp"
@@ -67,7 +66,7 @@ TEST(BlockCache, FreesBlocksWhenTheDriverRefuses) {
   leave_spares(m, fill, 8);  // and nothing was learnt that is not so
 }
 
-// The host's memory has no limit: what is kept there is not the sum of all sizes that ever were.
+// The host's memory has no limit: the cache does not grow to the sum of all sizes.
 TEST(BlockCache, StaysBoundedWithoutALimit) {
   Machine m;
   const auto fill = m.on("stream", nullptr, fill_first);

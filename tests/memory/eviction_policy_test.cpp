@@ -1,6 +1,6 @@
-// A policy that chooses what has to leave a memory (consort_scheduler_ops.victim, MEM-02): what it is shown, what becomes
-// of its answer, of a bad one, and of one that comes when it is not the policy any more. Over the stream double with a
-// memory of its own, and over two simulated devices.
+// A policy that chooses replicas to evict (consort_scheduler_ops.victim, MEM-02): the candidates that it gets, the
+// effect of its answer, of a bad answer, and of one that comes after a swap. Over the stream double with a memory of
+// its own, and over two simulated devices.
 #include <consort/memory.h>
 #include <consort/plugin.h>
 #include <consort/scheduler.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace consort_test;
 
-// First come, first served; and whom to evict says `choose`.
+// First come, first served; `choose` names the replica to evict.
 struct Chooser {
   std::mutex mutex;
   std::deque<consort_task *> waiting;
@@ -209,7 +209,7 @@ TEST_F(EvictionPolicy, BadAnswersAreReportedAndIgnored) {
   }
 }
 
-// What the task itself needs is not shown, so a policy that names all it sees takes nothing away from it.
+// Data that the task itself needs are not offered, so a policy that names all candidates evicts none of them.
 TEST_F(EvictionPolicy, NeededReplicasAreNotOffered) {
   begin("false");
   chooser.choose = [](const consort_replica *, uint32_t n, uint32_t *order) {
@@ -226,7 +226,7 @@ TEST_F(EvictionPolicy, NeededReplicasAreNotOffered) {
   --uses_of_[5];
 }
 
-// Another policy takes over while one thinks: its answer still counts, and whoever comes later asks the heir.
+// A swap takes place while the policy answers: its answer still counts, and later questions go to the new policy.
 TEST_F(EvictionPolicy, SwapWhileAnswering) {
   begin("false");
   std::atomic<int> asking{0}, over{0};
@@ -264,7 +264,8 @@ TEST_F(EvictionPolicy, RepeatedSwaps) {
   for (size_t i = 4; i < 6; ++i) --uses_of_[i];  // which begin() did not use
 }
 
-// Room on the way, in the home of two devices: who waits for the policy's answer there is not refused meanwhile.
+// Intermediate memory, on the host between two devices: a task that waits for the policy's answer there is not refused
+// meanwhile.
 TEST(EvictionPolicyOfHostMemory, IsAskedAboutIntermediateSpaces) {
   constexpr uint64_t kCells = 512;
   chooser.asked = 0;
@@ -292,7 +293,7 @@ TEST(EvictionPolicyOfHostMemory, IsAskedAboutIntermediateSpaces) {
   ASSERT_OK(consort_wait_all(rt, kLong, 0));
   for (size_t i = 0; i < 4; ++i) Desc(read_there).r(h[i]).on(2).must(rt);
   Desc(write_there).w(h[4]).on(2).must(rt);
-  ASSERT_OK(consort_wait_all(rt, kLong, 0));  // home is full of what is on the first device too
+  ASSERT_OK(consort_wait_all(rt, kLong, 0));  // the host is full of data that are on the first device, too
   EXPECT_EQ(chooser.asked, 0u);
   chooser.choose = [&](const consort_replica *r, uint32_t n, uint32_t *order) {
     for (uint32_t i = 0; i < n; ++i)
@@ -313,7 +314,7 @@ TEST(EvictionPolicyOfHostMemory, IsAskedAboutIntermediateSpaces) {
   EXPECT_OK(consort_stop(rt));
 }
 
-// While the policy thinks, others go on: what it named is in use when it answers, and stays.
+// Other tasks go on while the policy answers. A replica that is in use by then stays.
 TEST_F(EvictionPolicy, ArbitraryAnswersKeepValues) {
   begin("false");
   std::atomic<uint32_t> lot{7};

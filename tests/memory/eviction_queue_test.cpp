@@ -1,5 +1,5 @@
-// What has to leave a memory that is too small: contents that no submitted task reads, then those that are read last
-// (MEM-02). On a simulated device in virtual time, so the same copies every time; and the two rooms behind it alone.
+// Which data leave a memory that is too small: data that no submitted task reads, then those that are read last
+// (MEM-02). On a simulated device in virtual time, so the same copies every time; and the two files behind it alone.
 #include <consort/memory.h>
 #include <kernel/api/runtime.hpp>
 #include <kernel/memory/eviction_queue.hpp>

@@ -1,5 +1,5 @@
-// Data that move by themselves between two memories: to where a task runs, home again for whoever looks, out of the way
-// when room is short. Over the stream double with a memory of its own (MEM-02, MEM-03, DAT-15, DAT-16, DAT-17).
+// Data that move by themselves between two memories: to the task that uses them, home for the application, and away
+// when memory is short. Over the stream double with a memory of its own (MEM-02, MEM-03, DAT-15, DAT-16, DAT-17).
 #include <random>
 
 #include "memory_machine.hpp"

@@ -1,5 +1,5 @@
-// Parts, contributions and tasks in any order, where units have a memory of their own: what is divided, united or taken in
-// turns comes home in time, and stale copies elsewhere are not believed (FLT-01, FLT-02, ACC-05, ACC-06, DAT-15, DAT-16).
+// Parts, contributions and commutative tasks, where units have a memory of their own. Contents are copied home in time,
+// and stale replicas are not read (FLT-01, FLT-02, ACC-05, ACC-06, DAT-15, DAT-16).
 #include <numeric>
 #include <random>
 
@@ -143,7 +143,7 @@ TEST(PartitionCoherence, ReducesOnADeviceAlone) {
   }
 }
 
-// Overwritten, forgotten or unregistered in the middle: what is on its way with the copies ends before they go.
+// Overwritten, invalidated or unregistered in the middle: copies in flight end first.
 TEST(PartitionCoherence, UnreadContributionsAreDropped) {
   for (int seed = 0; seed < 8; ++seed) {
     Machine m({{"stream.units", "2"}, {"limits", "stream0:ram=1024"}}, "2");

@@ -1,5 +1,5 @@
-// Random graphs over two memories of which one is much too small, many seeds: all end, with right values, whatever copy or
-// kernel fails on the way. CONSORT_FULL=1: ten times as many.
+// Random graphs over two memories of which one is much too small, many seeds: all end with right values, whichever copy
+// or kernel fails. CONSORT_FULL=1: ten times as many.
 #include <algorithm>
 #include <random>
 

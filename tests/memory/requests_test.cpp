@@ -1,6 +1,6 @@
-// What the application asks of memory by its own calls (memory.h): data ahead of time, with priority and cancel; room given back;
-// write-through; looking and counting (DAT-11, DAT-12, DAT-13, DAT-18, MEM-03, MEM-04, MEM-06). Over the stream double with a
-// memory of its own.
+// Memory requests of the application (memory.h): prefetch, with priority and cancel; eviction; write-through; placement
+// and counters (DAT-11, DAT-12, DAT-13, DAT-18, MEM-03, MEM-04, MEM-06). Over the stream double with a memory of its
+// own.
 #include <consort/memory.h>
 
 #include <random>
@@ -389,8 +389,8 @@ TEST(MemoryRequests, ChangeNoValues) {
   }
 }
 
-// A copy of a whole that nobody waits for reads its memory at home, which is its parts' memory, too: it ends before one of
-// them is written. A simulated link on which it takes a while.
+// A copy of a whole reads its memory at home, which is its parts' memory, too. No task waits for the copy, but it ends
+// before a part is written. The simulated link is slow.
 TEST(MemoryRequests, CopyOfAWholeEndsBeforePartsAreWritten) {
   constexpr uint64_t kCells = 16384;
   for (const bool read_first : {false, true}) {

@@ -14,7 +14,7 @@ consort_space_use use_of(consort_runtime *rt, uint32_t space) {
   return use;
 }
 
-// Fills its scratch, and answers what it then is: nobody else writes to it.
+// Fills its scratch, and returns its sum: no other task writes to it.
 consort_status fill_and_sum(const consort_call &c) {
   auto *mine = pointer<uint64_t>(c, 1);
   auto *out = pointer<uint64_t>(c, 0);
@@ -107,7 +107,7 @@ TEST(ScratchMemory, RefusesScratchThatNeverFits) {
   const auto x = variable_of(m, &v), y = variable_of(m, &w);
   Desc(m.on("stream", nullptr, triple)).rw(x).scratch(s).must(m);
   EXPECT_SAYS(CONSORT_E_NOMEM, consort_wait_all(m, kLong, 0), "body", "131", "32768", "raise the limit");
-  Desc(m.on("stream", nullptr, triple)).rw(y).must(m);  // and who asks for less gets it
+  Desc(m.on("stream", nullptr, triple)).rw(y).must(m);  // a smaller request succeeds
   ASSERT_OK(consort_unregister(m, y));
   EXPECT_EQ(w, 10u);
 }

@@ -1,5 +1,5 @@
-// Contents that will have to leave a memory are saved while nobody needs the way (the setting save_ahead): room is there at
-// once then. On a simulated device in virtual time, so the same copies every time.
+// Contents that will be evicted are saved while the link is idle (the setting save_ahead), so that memory is free at
+// once later. On a simulated device in virtual time, so the same copies every time.
 #include <consort/memory.h>
 #include <kernel/api/entry.hpp>
 

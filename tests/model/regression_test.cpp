@@ -1,5 +1,5 @@
-// Curves through what was measured: that they find what made the points, that a few that lie do not move them, and that
-// nothing is made of too little. PRF-04, PRF-05.
+// Curves through measurements: they find the law behind the points, a few outliers do not move them, and too few points
+// give no curve. PRF-04, PRF-05.
 #include "model/regression.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Regression, FitsAPowerWithAnOffset) {
     const Regression c = fit(kOffset, points(kSizes, f));
     for (const double x : {1500.0, 50000.0, 2e6}) EXPECT_NEAR(told(kOffset, c, x) / f(x), 1, 0.02) << e << " at " << x;
   }
-  // What would need a negative one has none.
+  // A law with a negative exponent gives none.
   const Regression c = fit(kOffset, points(kSizes, [](double x) { return 3 * x - 1000; }));
   EXPECT_EQ(c.constant, 0);
 }

@@ -1,4 +1,4 @@
-// The window of measurements: what is believed of it when some of them lie, and when things have changed for good.
+// The window of measurements: outliers, and lasting changes.
 #include "model/sample_window.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The watch over thread tags: what it sees, what it cuts, and that good plugins do not notice it.
+// The checks of thread tags: which violations they report and stop, and that correct plugins are not affected.
 #include "plugin/abi_checks.hpp"
 
 #include <atomic>

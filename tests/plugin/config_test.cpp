@@ -1,4 +1,4 @@
-// Settings: where each value comes from, what is refused, and in which words.
+// Settings: the origin of each value, refusals and their messages.
 #include "plugin/config.hpp"
 
 #include <gtest/gtest.h>
@@ -170,7 +170,7 @@ TEST_F(ConfigTest, ValueOfAnotherTypeNamesPlaceAndType) {
   EXPECT_EQ(declared("[lws]\nratio = 1"), "taken");
 }
 
-// Each key of the kernel's refuses what cannot be its own, with its place: none is forgotten.
+// Each key of the kernel refuses values of another type and names the place.
 TEST_F(ConfigTest, EveryKeyRefusesValuesOfAnotherType) {
   auto c = Config::load(nullptr);
   for (const auto &e : (*c)->entries()) {
@@ -237,7 +237,7 @@ TEST_F(ConfigTest, RefusesBadSettings) {
   EXPECT_EQ(r.error().status, CONSORT_E_INVAL);
   EXPECT_EQ(refusal(nullptr, {{"window", nullptr}}), "settings: set[0] has a NULL value");
   EXPECT_EQ(refusal(nullptr, {{nullptr, "1"}}), "settings: set[0] has a NULL key");
-  s = CONSORT_SETTINGS_INIT;  // an older caller, who knows of file alone: what lies beyond is not read
+  s = CONSORT_SETTINGS_INIT;  // an older caller, that knows of file alone: fields beyond its size are not read
   s.size = offsetof(consort_settings, text);
   s.text = reinterpret_cast<const char *>(1);
   EXPECT_TRUE(Config::load(&s));
@@ -440,7 +440,7 @@ TEST(Suggestion, FindsTheNearestWord) {
   EXPECT_EQ(did_you_mean("dmad", words), " (did you mean \"dmda\"?)");
 }
 
-// A set-user-id program of root that nobody runs: the system marks it as privileged.
+// A set-user-id program of root, copied from this one: the system marks it as privileged.
 TEST_F(ConfigTest, PrivilegedProcessIgnoresTheEnvironment) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to make a set-user-id program";
   const std::string copy = "/tmp/consort_config_suid_" + std::to_string(getpid());

@@ -1,4 +1,4 @@
-// Notes of files that are what they say, and of files that are not.
+// Notes of files that are plugins, and of files that are not.
 #include "plugin/elf_note.hpp"
 
 #include <cstring>
@@ -123,7 +123,7 @@ TEST(ElfNote, TruncatedFilesAreRefusedOrWhole) {
     auto on_disk = read_notes(folder / "part.so");
     ASSERT_EQ(static_cast<bool>(in_memory), static_cast<bool>(on_disk)) << n;
     if (in_memory) {
-      ASSERT_STREQ((*in_memory)[0].name, "good") << n;  // only what nobody loads is gone: section headers
+      ASSERT_STREQ((*in_memory)[0].name, "good") << n;  // only unused section headers are cut off
     } else {
       ASSERT_EQ(in_memory.error().text, on_disk.error().text) << n;
     }

@@ -6,11 +6,11 @@
 namespace consort {
 namespace {
 
-// A layer linked into the test: each of its functions is the inner's, one hook apart. What it does is set by the test.
+// A layer linked into the test: each of its functions is the inner's, one hook apart. The test sets its answer.
 struct Answer {
   enum { kInner, kWrapped, kNothing, kOtherName, kNoOps, kThrows } what = kWrapped;
 } answer;
-std::vector<std::string> order;     // who was asked to wrap what
+std::vector<std::string> order;  // the layers and the plugins that they were asked to wrap
 const void *inner_pop;              // of the scheduler, as the layer was given it
 
 template <int kWhich>

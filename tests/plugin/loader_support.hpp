@@ -37,7 +37,7 @@ class Folder : public consort_test::Folder {
   }
 };
 
-// What was logged, level by level, one line each. Any thread may log.
+// The logged lines, by level. Any thread may log.
 class Lines {
  public:
   static void write(void *user, int32_t level, const char *utf8) {

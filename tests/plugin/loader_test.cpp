@@ -1,4 +1,4 @@
-// Loading: what is refused when a file is opened, and in which words; what stays mapped.
+// Loading: files that are refused on opening, and their messages; which modules stay mapped.
 #include "plugin/loader.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// The report "bound": its programs against what can be counted out, its texts against a reader of the same form, and
-// records that are none.
+// The report "bound": its programs against enumerated schedules, its texts against a reader of the same form, and
+// damaged records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST(BoundProgram, CountsTransfers) {  // BND-08 is the other levels: ways are f
   p.versions[1] = {0, kNone, 3e6};  // the first task writes it, there
   p.tasks[1].after = {0};
   EXPECT_NEAR(least(p, Level::kTransfers), 5, 1e-6);
-  p.versions[0].place = kNone;      // nobody knows where that was
+  p.versions[0].place = kNone;  // an unknown place
   EXPECT_NEAR(least(p, Level::kTransfers), 2, 1e-6);
   p.places[1].bytes_per_ns = 0;     // nor how fast the way is
   p.versions[0].place = 0;
@@ -161,7 +161,7 @@ TEST(BoundProgram, ReportsUnsolvablePrograms) {
   broken.rows[0].terms[0].factor = NAN;
   EXPECT_NE(solve(broken, kSeconds).trouble.find("is no number"), std::string::npos);
   broken.rows[0].terms[0].factor = 1;
-  broken.rows[0].terms.push_back(broken.rows[0].terms[0]);  // a fault by the solver's rules, who would end the program
+  broken.rows[0].terms.push_back(broken.rows[0].terms[0]);  // a fault, for which the solver would end the program
   EXPECT_NE(solve(broken, kSeconds).trouble.find("the solver gave up"), std::string::npos);
   EXPECT_NEAR(least(machine({{"work", 3, {2e6, NAN}, false}}), Level::kArea), 3, 1e-6) << "and goes on with the next";
 }
@@ -223,7 +223,7 @@ Problem some_tasks(uint32_t seed, uint32_t most) {
   return p;
 }
 
-// How long a run takes that is well made: each task in turn where it ends first, by what it comes after and who is free.
+// The length of a good schedule: each task in turn where it ends first, given its predecessors and the free units.
 double a_run(const Problem &p) {
   std::vector<std::vector<double>> free;
   for (const Group &g : p.groups) free.emplace_back(static_cast<size_t>(g.units), 0.0);
@@ -263,7 +263,7 @@ Problem cholesky(uint32_t n, double cards) {
   p.groups = {{"cpu", 20, 0}, {"gpu", cards, 0}};
   p.kinds = {{"potrf", 0, {7.4e6, 8.5e6}, false}, {"trsm", 0, {17.8e6, 2e6}, false},
              {"syrk", 0, {17.5e6, 0.37e6}, false}, {"gemm", 0, {35e6, 0.75e6}, false}};
-  std::vector<uint32_t> last(n * n, kNone);  // who wrote a tile
+  std::vector<uint32_t> last(n * n, kNone);  // the last writer of a tile
   const auto add = [&](uint32_t kind, uint32_t to, std::initializer_list<uint32_t> from) {
     Task task{p.tasks.size() + 1, kind, 0, {}, {}, ""};
     if (last[to] != kNone) task.after.push_back(last[to]);

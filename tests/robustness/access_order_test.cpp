@@ -1,5 +1,5 @@
-// Traps in the order of tasks: two submitters on two data; a successor run in place must not overtake what is more
-// urgent, starve others or grow the stack; a thousand readers; records freed by another thread than took them.
+// The order of tasks in hard cases: two submitters on two data; a successor run in place must not overtake more urgent
+// tasks, starve others or grow the stack; a thousand readers; records freed by another thread than their allocator.
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -29,7 +29,7 @@ TEST_P(AccessOrder, OppositeSubmittersMakeNoCycle) {
   for (int i = 0; i < 3; ++i) d[i] = variable_of(rt, &x[i]);
   std::atomic<int> torn{0};
   Bodies body;
-  // Every task adds one to both of its data; a third checks that those who read see equal sums of pairs.
+  // Each task adds one to both of its data; a third codelet checks that readers see equal sums of pairs.
   const auto both = body(
       rt, "both", [](const consort_call &c) { return ++*pointer<long>(c, 0), ++*pointer<long>(c, 1), CONSORT_OK; });
   const auto look = body(rt, "look", [&](const consort_call &c) {
@@ -54,8 +54,8 @@ TEST_P(AccessOrder, OppositeSubmittersMakeNoCycle) {
   EXPECT_EQ(torn, 0) << "a task was seen by one datum before another";
 }
 
-// Two threads submit at the same moment, again and again, to the same two data in opposite order: they meet inside
-// the submission itself. Whoever is linked wrongly runs beside another or never.
+// Two threads submit at the same moment, again and again, to the same two data in opposite order: they meet inside the
+// submission itself. A wrongly linked task runs beside another or never.
 TEST_P(AccessOrder, ConcurrentSubmissionsLinkConsistently) {
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"scheduler", GetParam()}, {"window", "0"}});
   long x[2] = {};
@@ -158,7 +158,7 @@ TEST_P(AccessOrder, InPlaceChainDoesNotStarveOthers) {
   std::atomic<int> links{0}, seen_at{-1};
   const int n = 20000;
   const auto link = body(rt, "link", [&](const consort_call &) {
-    const auto end = std::chrono::steady_clock::now() + 10us;  // 200 ms in all: whoever submits is not away as long
+    const auto end = std::chrono::steady_clock::now() + 10us;  // 200 ms in all: longer than a submitter is off its core
     while (std::chrono::steady_clock::now() < end) {
     }
     return ++links, CONSORT_OK;
@@ -242,7 +242,7 @@ TEST_P(AccessOrder, ManyReadersRunBetweenWriters) {
 }
 
 TEST_P(AccessOrder, ReaderListsStayBounded) {
-  // The list of readers since the last write must not grow with those that are done.
+  // The list of readers since the last write must not grow with readers that have ended.
   Rt rt(with(GetParam(), "2"));
   long x = 7;
   const auto d = variable_of(rt, &x);

@@ -18,7 +18,7 @@ int in_child(F f) {
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
-    alarm(static_cast<unsigned>(30 * kSlow));  // it may hang: that is what is tested
+    alarm(static_cast<unsigned>(30 * kSlow));  // it may hang: that is under test
     _exit(f());
   }
   int status = 0;

@@ -1,6 +1,6 @@
-// Waits inside tasks where the system gives no more threads: what would cost a thread runs on top of the body that
-// waits, under every policy; and where a body may not be run on, the worker stands still only until a thread is to be
-// had. Threads are refused here by standing in for the library's function that starts one.
+// Waits inside tasks where the system gives no more threads. A task that would need a thread runs on top of the waiting
+// body, under every policy. Where a body may not be run on, the worker pauses until a thread starts. The test refuses
+// threads by replacing the library's function that starts one.
 #include <dlfcn.h>
 
 #include <memory>
@@ -74,7 +74,7 @@ TEST_P(NoThreads, ForkJoinEnds) {
   }
 }
 
-// Children bound to one worker come by its mailbox, which whoever stays there must look into as well.
+// Children bound to one worker arrive in its mailbox, which a body that waits on that worker must read as well.
 TEST_P(NoThreads, WaitingBodyRunsTasksBoundToItsWorker) {
   Rt rt(machine(GetParam()));
   Bodies body;
@@ -118,8 +118,8 @@ TEST_P(NoThreads, WorkerResumesWhenAThreadStarts) {
   }
 }
 
-// A body that waited and found its turn taken when it went on is still the one whose thread is on duty: at its next
-// wait it takes the turn back, and no submitter keeps it, for nobody would notice that it is not used.
+// A body that waited and finds its worker driven by another thread still owns it: its next wait takes the worker back.
+// No submitter keeps the worker, for no other thread would notice that it is idle.
 TEST_P(NoThreads, BodyRegainsItsWorker) {
   for (const bool early : {true, false}) {
     SCOPED_TRACE(early);
@@ -163,7 +163,7 @@ TEST_P(NoThreads, BodyRegainsItsWorker) {
   }
 }
 
-// What lies below on the same stack ends later than it might, but it ends.
+// Bodies further down on the same stack end later than they might, but they end.
 TEST_P(NoThreads, TimeLimitsHoldOnNestedBodies) {
   Rt rt(machine(GetParam()));
   Bodies body;

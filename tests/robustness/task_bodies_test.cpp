@@ -170,7 +170,7 @@ TEST(UnregisterRaces, WithConcurrentSubmitters) {
       });
     while (sent < 50) std::this_thread::yield();
     ASSERT_OK(consort_unregister(rt, d));
-    const long at_home = x;  // the caller's again: nobody touches it any more
+    const long at_home = x;  // the memory is the caller's again: no task touches it
     for (auto &t : threads) t.join();
     ASSERT_EQ(odd, 0);
     ASSERT_EQ(x, at_home);

@@ -1,5 +1,5 @@
-// Traps around waiting and sleeping: helping must not run what waits for the caller, the window must not block a task
-// that submits, no wake-up is lost, and one ready task does not wake everybody.
+// Waiting and sleeping in hard cases: a waiting thread must not run tasks that wait for it, the window must not block a
+// task that submits, no wake-up is lost, and one ready task does not wake all workers.
 #include <dirent.h>
 
 #include <fstream>
@@ -24,7 +24,7 @@ TEST(Helping, RunsNoTaskBlockedByTheCallersHold) {
     consort_hold hold;
     ASSERT_OK(consort_acquire(rt, d, CONSORT_M_RW, kLong, &hold));
     const auto stuck = body(rt, "stuck", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
-    Desc(stuck).must(rt);  // ends only after the holder has done what comes after its wait
+    Desc(stuck).must(rt);  // ends only after the holder has gone on behind its wait
     ASSERT_OK(consort_task_wait(rt, Desc(nop).must(rt), 20'000'000'000, 0)) << "round " << round;
     ASSERT_OK(consort_release(rt, hold));
     gate.open();
@@ -46,7 +46,7 @@ TEST(Helping, RunsOnlyTasksOfTheWait) {
       if (const auto s = Desc(nop).to(rt, &child); s < 0) return s;
       const auto s = consort_task_wait(rt, child, 20'000'000'000, 0);
       waited = true;
-      gate.open();  // were `stranger` on this very stack, nobody would come here
+      gate.open();  // were `stranger` on this very stack, this line would not be reached
       return s;
     });
     ASSERT_OK(consort_task_wait(rt, Desc(parent).must(rt), kLong, 0)) << "round " << round;
@@ -113,7 +113,7 @@ TEST(SubmissionWindow, OpensForAHolderOfData) {
 }
 
 TEST(SubmissionWindow, OpensWhenNothingCanEnd) {
-  // The submitter's tasks wait for what another thread holds, and that thread waits for the submitter.
+  // The submitter's tasks wait for a hold of another thread, and that thread waits for the submitter.
   Rt rt({{"workers", "2"}, {"cpu.topology", kFourCores}, {"window", "16"}});
   long x = 0;
   const auto d = variable_of(rt, &x);

@@ -1,6 +1,6 @@
-// What policies ask of data, and wish (consort.sched/1: transfer_ns, resident, room, prefetch, unneeded; the hops of the topology):
-// the figures of simulated links, traffic that is queued, contents that are there before the task is. A policy that asks, in
-// virtual time; and one that wishes anything at any time, of tasks that may have run, under real threads.
+// Queries and hints of policies about data (consort.sched/1: transfer_ns, resident, room, prefetch, unneeded; the hops
+// of the topology): costs of simulated links, queued traffic, prefetched contents. A policy that queries, in virtual
+// time; and one that gives random hints about tasks that may have run, under real threads.
 #include <consort/memory.h>
 #include <consort/plugin.h>
 #include <consort/scheduler.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace consort_test;
 
-// First come, first served, but nothing before `closed_until`. What it asks say the two functions.
+// First come, first served, but nothing before `closed_until`. The two functions make its queries.
 struct Asker {
   std::mutex mutex;
   std::deque<consort_task *> waiting;
@@ -235,7 +235,8 @@ TEST_F(HostData, TransferCostFollowsTheLinks) {
   wait();
 }
 
-// What it writes alone it does not lack, and what is there or under way neither; its codelet has the name that it was given.
+// A datum that the task only writes is not lacking, nor is one that is resident or on its way; its codelet has the name
+// that it was given.
 TEST_F(HostData, LackingListsMissingReads) {
   begin();
   std::vector<std::vector<uint64_t>> lacks;
@@ -327,8 +328,8 @@ TEST_F(HostData, UnneededDataAreEvictedFirst) {
   EXPECT_TRUE(is_there(0) && is_there(1) && !is_there(2) && is_there(3)) << "not the longest unused";
 }
 
-// Hints of any task for any space, while others run and write what it will read, and of data that may be gone when they are
-// taken up: they change no value, and keep nobody from anything.
+// Random hints for any task and space, while other tasks run and write, and for data that may be gone: they change no
+// value and block no task.
 TEST(PolicyHints, RandomHintsChangeNoValues) {
   forget_all();
   consort_runtime *rt = start_with_asker({{"drivers", "cpu, sim"}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores},

@@ -1,5 +1,5 @@
-// The policy auto, and what the kernel does for a director: it names who is current, is asked again while tasks run,
-// and is gone when another scheduler is asked for by name.
+// The policy auto, and the kernel's part for a director: it reports the current policy, asks again while tasks run, and
+// removes the director when another scheduler is selected by name.
 #include "api/harness.hpp"
 
 namespace {
@@ -46,7 +46,7 @@ TEST(Auto, ChoosesByUnits) {
   }
 }
 
-// Tasks that are small for what a decision by models costs, then large ones: both ways, and none is lost.
+// Tasks too small for decisions by models, then large ones: it switches both ways, and no task is lost.
 TEST(Auto, SwitchesWhileTasksRun) {
   const auto run = [] {
     Rt rt(unlike());
@@ -73,7 +73,7 @@ TEST(Auto, SwitchesWhileTasksRun) {
   EXPECT_EQ(first, run());
 }
 
-// Nobody tells how long anything takes: without models, for a while.
+// Without estimates it chooses a policy without models, for a while.
 TEST(Auto, ChoosesWithoutModels) {
   Rt rt(unlike({{"calibrate", "off"}, {"sim.times", ""}}));
   Bodies body;
@@ -104,7 +104,7 @@ TEST(Auto, NamedSchedulerReplacesIt) {
   EXPECT_EQ(ran, 200);
 }
 
-// Whom it names does not come: it says so once, and takes the tasks itself.
+// A policy that it names is not found: it logs that once, and takes the tasks itself.
 TEST(Auto, UnknownPoliciesAreLogged) {
   struct Told {
     std::mutex mutex;

@@ -1,5 +1,5 @@
-// The policy darts on a table of times: where memory is short it loads what makes most tasks possible, and where it
-// is not it decides as graph-lookahead.
+// The policy darts on a table of times: where memory is short it loads the datum that enables most tasks, elsewhere it
+// decides as graph-lookahead.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
@@ -49,7 +49,7 @@ TEST(Darts, TasksWithAllDataGoFirst) {
   EXPECT_EQ(v.pop(0), 1u);
 }
 
-// What one has planned the others leave alone as long as there is something else.
+// Data that one unit has planned are left alone by the others as long as other data are left.
 TEST(Darts, UnitsPlanDisjointData) {
   VirtualMachine v(kPolicy, accelerators(2));
   v.capacity = kMiB;
@@ -94,7 +94,7 @@ TEST(Darts, LeavesTheLastTaskToAnIdleUnit) {
   EXPECT_NE(v.pop(1), CONSORT_NONE);
 }
 
-// A task that waits for exclusive access may wait for the last one that is ready: its unit takes that, too.
+// A task that waits for exclusive access may wait for the last ready task: its unit takes that, too.
 TEST(Darts, TakesTheLastTaskWhileItsOwnIsUnstarted) {
   VirtualMachine v(kPolicy, accelerators(2));
   Graph g;
@@ -103,7 +103,7 @@ TEST(Darts, TakesTheLastTaskWhileItsOwnIsUnstarted) {
   EXPECT_NE(v.pop(0), CONSORT_NONE);
 }
 
-// What is used least goes first, and what is planned last; without the parameter the kernel's order holds.
+// The least used datum goes first, and planned data last; without the parameter the kernel's order applies.
 TEST(Darts, EvictsLeastUsedData) {
   for (const char *least : {"true", "false"}) {
     VirtualMachine v(kPolicy, accelerators(1), {{"least_used", least}});
@@ -121,7 +121,7 @@ TEST(Darts, EvictsLeastUsedData) {
       continue;
     }
     ASSERT_EQ(n, 3u);
-    EXPECT_EQ(order[0], 2u);  // nobody uses it
+    EXPECT_EQ(order[0], 2u);  // no task uses it
     EXPECT_EQ(order[1], 1u);  // one
     EXPECT_EQ(order[2], 0u);  // three
   }

@@ -1,7 +1,7 @@
 // every_policy.hpp — every scheduler of the plugin folder, each on several machines: the fixture of the tests that any
 // policy must pass. A new scheduler is tested as soon as its plugin is in the folder.
 //
-// A program under test ends within kBound or it fails; the watchdog of harness.hpp is for what even that does not end.
+// A program under test ends within kBound or it fails; the watchdog of harness.hpp ends it otherwise.
 #pragma once
 #include <consort/clock.h>
 
@@ -54,8 +54,8 @@ using PolicyOn = std::tuple<std::string, Units>;
 
 class EveryPolicy : public ::testing::TestWithParam<PolicyOn> {
  protected:
-  // What is left of the time for the program, in ns: of real time, or with a manual pump of the runtime's clock, which a
-  // pump that finds nothing moves. All waits of a program share it, so nested ones do not add up.
+  // The time left for the program, in ns: of real time, or with a manual pump of the runtime's clock, which an idle
+  // pump does not move. All waits of a program share it, so nested ones do not add up.
   int64_t left(consort_runtime *rt) const {
     return std::max<int64_t>(1'000'000, static_cast<int64_t>(end_ - now(rt)));
   }
@@ -87,7 +87,7 @@ class EveryPolicy : public ::testing::TestWithParam<PolicyOn> {
     return p;
   }
 
-  // Runs the program: once, or with several seeds where the seed decides what happens.
+  // Runs the program: once, or with several seeds where the seed decides the order.
   template <class F>
   void each_run(F program, Pairs more = {}) {
     const int seeds = pumped() && !is_virtual() ? 3 : 1;
@@ -100,7 +100,7 @@ class EveryPolicy : public ::testing::TestWithParam<PolicyOn> {
     }
   }
 
-  // For what waits on all units: an implementation for cores, and for devices where there are some.
+  // For tasks on all units: an implementation for cores, and for devices where there are some.
   consort_codelet_id anywhere(consort_runtime *rt, const char *name, Body body, uint32_t nmodes = CONSORT_NONE) {
     all_.push_back(std::make_unique<Body>(std::move(body)));
     const consort_impl impls[] = {{"cpu", run_body, all_.back().get(), nullptr, nullptr, nullptr, nullptr, 0},
@@ -114,7 +114,7 @@ class EveryPolicy : public ::testing::TestWithParam<PolicyOn> {
     const consort_impl impl = {"cpu", run_body, all_.back().get(), nullptr, nullptr, nullptr, nullptr, 0};
     return codelet_of(rt, name, {&impl, 1}, flags, nmodes);
   }
-  // What hangs ends the program: its tasks use what is on the stack of the test, and a stop would wait for them, too.
+  // A hang ends the process: the tasks use the stack of the test, and a stop would wait for them, too.
   consort_status wait_all(consort_runtime *rt) const {
     const Answer a = consort_wait_all(rt, left(rt), 0);
     if (a.status != CONSORT_E_TIMEOUT) return a.status < 0 ? consort_fail(a.status, a.text.c_str()) : a.status;

@@ -137,7 +137,7 @@ TEST_P(PolicyPrograms, EndWhenTheyAreReplayed) {
   });
 }
 
-// What cannot wait is told so at once: a callback, and a function on a device.
+// A wait is refused at once in a callback and in a function on a device.
 TEST_P(PolicyPrograms, AreRefusedWaitsInCallbacksAndDeviceFunctions) {
   each_run([&](consort_runtime *rt) {
     struct Seen {

@@ -1,5 +1,5 @@
-// The policy graph-lookahead on a table of times: nothing is bound before somebody can start it, what is slow somewhere
-// goes there only where that costs nothing, and what no model or graph tells is done without.
+// The policy graph-lookahead on a table of times: no task is bound before a unit can start it, slow units take tasks
+// only where that delays nothing, and missing models or graphs are tolerated.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
@@ -50,7 +50,7 @@ std::vector<uint32_t> all_of(const Graph &g) {
   return all;
 }
 
-// One that runs and one behind it, and no more until an end: what comes later may still be more urgent.
+// One running task and one behind it, and no more until an end: later tasks may be more urgent.
 TEST(Lookahead, BindsOneTaskAhead) {
   VirtualMachine v(kPolicy, machine(0, 1));
   const Graph g = independent(10, 3);
@@ -93,7 +93,7 @@ TEST_P(EnergyWeight, ChangesTheChosenUnit) {
   EXPECT_STREQ(takes({{"gamma", "1000000"}, {"idle_power", "200"}}), "fast") << "the machine takes 0.54 J more if it waits";
 }
 
-// In full: what it takes less in energy it takes more in time, and all is done.
+// In full: it saves energy and takes more time, and all tasks end.
 TEST_P(EnergyWeight, TradesTimeForEnergy) {
   const auto run = [](PluginHost::Params set) {
     VirtualMachine v(GetParam(), machine(4, 2), std::move(set));
@@ -127,12 +127,12 @@ TEST(Lookahead, SlowUnitsTakeTasksThatDelayNothing) {
   EXPECT_EQ(taken_by_slow(2, true), 0u);
   EXPECT_EQ(taken_by_slow(8, true), 0u);   // 8 of them take 2 ms on all units together, one takes 3 there
   EXPECT_EQ(taken_by_slow(40, true), 2u);
-  EXPECT_EQ(taken_by_slow(40, false), 0u);  // nobody said how much is to come
+  EXPECT_EQ(taken_by_slow(40, false), 0u);  // the number of coming tasks is unknown
   EXPECT_EQ(taken_by_slow(40, true, 2 * kMiB), 2u);
   EXPECT_EQ(taken_by_slow(40, true, 8 * kMiB), 0u) << "their data are there too late";
 }
 
-// What hangs on a task waits longer where that takes longer, so its data are in more of a hurry.
+// The path behind a task takes longer on a slower unit, so its data get a higher rank.
 TEST(Lookahead, SlowerUnitsRankDataHigher) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(40, 0);
@@ -195,7 +195,7 @@ TEST(Lookahead, PriorityOverridesRank) {
   EXPECT_EQ(v.pop(0), 0u);
 }
 
-// Among equals the one whose data are there.
+// Among equal tasks it takes the one whose data are resident.
 TEST(Lookahead, PrefersResidentData) {
   VirtualMachine v(kPolicy, machine(0, 1));
   const Graph g = independent(8, 3, kMiB);
@@ -205,8 +205,8 @@ TEST(Lookahead, PrefersResidentData) {
   EXPECT_EQ(v.pop(0), 5u);
 }
 
-// Two lack the same bytes here. What one of them changes is with another unit that does it as well, so it stays there;
-// the other's is with none.
+// Two tasks lack the same bytes here. The datum that one of them writes is with another unit that is as fast, so that
+// task stays there; the other's datum is with no unit.
 TEST(Lookahead, WrittenDataStayOnTheirUnit) {
   Machine m = machine(0, 2);
   m.tells_ways = true;
@@ -219,8 +219,8 @@ TEST(Lookahead, WrittenDataStayOnTheirUnit) {
   EXPECT_EQ(v.pop(0), 0u);
 }
 
-// One task is taken and nothing else waits: what the next ones change is brought to those that will be free for them, as
-// many to each as it is given at once, and not if one of these has it.
+// One task runs and none waits: the data that the next tasks write are prefetched to the units that will be free for
+// them, one datum for each slot, and not if one of these units has it.
 TEST(Lookahead, PrefetchesForIdleUnits) {
   Machine m = machine(1, 2);
   m.tells_ways = true;
@@ -280,7 +280,7 @@ TEST(Lookahead, FastUnitLeavesTasksThatOthersRunWell) {
   EXPECT_EQ(v.pop(4), 0u);
 }
 
-// What is left to slow units does not pile up there: what waits for them already counts several times.
+// Tasks left to slow units do not pile up there: tasks that already wait for them count several times.
 TEST(Lookahead, FastUnitTakesTasksWhenOthersAreLoaded) {
   const auto first = [](uint32_t waiting) {
     Machine m = machine(4, 1);
@@ -313,7 +313,7 @@ TEST(Lookahead, TasksRunOnlyOnEligibleUnits) {
   }
 }
 
-// Each class gets samples of what no model knows, a few at a time where another class is known.
+// Each class samples tasks without a model, a few at a time where another class is known.
 TEST(Lookahead, UnknownTasksAreSampled) {
   VirtualMachine v(kPolicy, machine(2, 1));
   v.calibrated = false;
@@ -384,7 +384,7 @@ TEST(Lookahead, ReturnedTaskFreesItsSlot) {
   EXPECT_NE(v.pop(0), CONSORT_NONE);
 }
 
-// A push wakes those that would take something: not the slow one while that would make the end later.
+// A push wakes the units that would take a task: not the slow one while that would delay the end.
 TEST(Lookahead, WakesOnlyUnitsThatWouldTakeATask) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(2, 0);
@@ -394,7 +394,7 @@ TEST(Lookahead, WakesOnlyUnitsThatWouldTakeATask) {
   EXPECT_EQ(v.pop(1), 0u);
 }
 
-// When the fast unit goes, what waited for it is no longer too slow elsewhere.
+// When the fast unit is removed, its waiting tasks are no longer too slow elsewhere.
 TEST(Lookahead, TasksOfRemovedUnitsMove) {
   VirtualMachine v(kPolicy, machine(1, 1));
   const Graph g = independent(2, 0);

@@ -1,6 +1,6 @@
-// The policy heteroprio on a table of times: each class of units first does what it is better at, by models or by
-// lists; what is critical goes before that, and what is slow somewhere goes there only where the end does not come
-// later.
+// The policy heteroprio on a table of times: each class of units first runs the tasks at which it is relatively
+// fastest, by models or by lists. Critical tasks go before those, and slow units take a task only where that does not
+// delay the end.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
@@ -72,7 +72,8 @@ TEST(Heteroprio, AbsentClassIsLogged) {
   EXPECT_NE(v.plugin.log().find("there are no units of class \"gpu\" here"), std::string::npos);
 }
 
-// A chain of what the fast unit is hardly better at, and loose ones of what it is much better at: the chain is the end.
+// A chain that the fast unit hardly accelerates, and independent tasks that it accelerates much: the chain decides the
+// end.
 TEST(Heteroprio, CriticalTasksPrecedeBuckets) {
   VirtualMachine v(kPolicy, machine(1, 1));
   Graph g;

@@ -1,5 +1,5 @@
-// A policy of the application's, linked into it (SPA-01, SPA-13): each function of its table is called, at its time and as often as it
-// has to be, and its name and its words are those that are told. First come, first served, for any worker.
+// A policy of the application, linked into it (SPA-01, SPA-13): each function of its table is called when and as often
+// as it has to be, and its name and messages are passed on. First come, first served, for any worker.
 #define CONSORT_STATIC_PLUGIN
 #include <consort/scheduler.h>
 
@@ -123,7 +123,7 @@ TEST(LinkedPolicy, CallsEachFunctionOfItsTable) {
       for (const char *each : {"submitted", "push", "pop", "started", "finished"}) EXPECT_EQ(calls[each], 300) << each;
       EXPECT_EQ(calls["destroy"], 0);
     }
-    // Both workers are at work: what is pushed now waits in the policy, and is drained when another one takes over.
+    // Both workers are busy: a pushed task waits in the policy, and is drained by the swap.
     Gate gate;
     const auto stand = body(rt, "stand", [&](const consort_call &) { return gate.pass(), CONSORT_OK; });
     for (int i = 0; i < 2; ++i) Desc(stand).must(rt);

@@ -1,5 +1,5 @@
-// The model-driven policies on a table of times: which worker gets which task and why; what is not known is learned by
-// turns; a graph in virtual time ends, the same way each time, and not far from what the machine can do.
+// The model-driven policies on a table of times: which worker gets which task and why; unknown tasks are sampled; a
+// graph in virtual time ends, deterministically, and near the machine's optimum.
 #include <gtest/gtest.h>
 
 #include "schedulers/virtual_machine.hpp"
@@ -31,8 +31,8 @@ class ModelPolicies : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(All, ModelPolicies, testing::Values("dm", "dmda", "dmdar", "dmdas", "dmdasd", "heft", "pheft"),
                          [](const auto &i) { return std::string(i.param); });
 
-// Twelve at once on two slow ones and a fast one that is ten times as fast: the tenth ends there when a slow one would
-// be through with its first.
+// Twelve tasks on two slow units and a fast one that is ten times as fast: the tenth task ends there when a slow unit
+// ends its first.
 TEST_P(ModelPolicies, ChooseTheEarliestEnd) {
   VirtualMachine v(GetParam(), two_kinds(2, 1), {{"steal", "false"}, {"ahead", "64"}});
   const Graph g = independent(12, 0);
@@ -76,7 +76,7 @@ TEST_P(ModelPolicies, RunTasksOnlyOnEligibleUnits) {
   for (const auto &r : v.runs) EXPECT_EQ(v.m.units[r.worker].klass, g.items[r.task].kind == 3);
 }
 
-// Of what no model knows each class gets samples, at most a few at a time, and no worker gets all.
+// Each class samples tasks without a model, at most a few at a time, and no worker gets all of them.
 TEST_P(ModelPolicies, SampleUnknownTasksOnEachUnit) {
   VirtualMachine v(GetParam(), two_kinds(2, 1));
   v.calibrated = false;
@@ -116,7 +116,7 @@ TEST_P(ModelPolicies, ChooseTheFasterImplementation) {
   EXPECT_EQ(v.impl, CONSORT_NONE);  // the kernel's affair
 }
 
-// A worker that is late keeps nobody waiting: who is idle and alike takes the last of its queue.
+// A late worker delays no task: an idle unit of its class takes the last task of its queue.
 TEST_P(ModelPolicies, IdleUnitsStealFromAlikeUnits) {
   VirtualMachine v(GetParam(), two_kinds(2, 0));
   const Graph g = independent(6, 1);
@@ -204,7 +204,7 @@ TEST(Dmda, CountsTransferTime) {
   for (const char *p : {"dmda", "dmdar", "dmdas", "dmdasd", "heft"}) EXPECT_EQ(where(p), 0) << p;
 }
 
-// It ends sooner on the fast one, after half a millisecond of way: beta says what that is worth.
+// It ends sooner on the fast unit, after half a millisecond of transfer: beta weighs the transfer.
 TEST(Dmda, BetaWeighsTransferTime) {
   const auto where = [](const char *beta) {
     VirtualMachine v("dmda", two_kinds(1, 1), {{"beta", beta}});
@@ -277,7 +277,7 @@ TEST(Dmdas, OrdersByPriority) {
   }
 }
 
-// The urgent one overtakes what waits at the fast unit: a decision that knows that sends it there.
+// The urgent task overtakes those that wait at the fast unit: only a decision that knows that sends it there.
 TEST(Dmdasd, CountsOnlyTasksAhead) {
   const auto urgent_goes_to = [](const char *policy) {
     VirtualMachine v(policy, two_kinds(1, 1), {{"ahead", "64"}});
@@ -292,12 +292,12 @@ TEST(Dmdasd, CountsOnlyTasksAhead) {
   EXPECT_EQ(urgent_goes_to("dmdasd"), 1);
 }
 
-// A short one on which a long chain hangs goes before what stands alone.
+// A short task ahead of a long chain goes before an independent task.
 TEST(Heft, OrdersByRank) {
   Graph g;
   for (uint32_t i = 0; i < 5; ++i) g.add(2, {{i, CONSORT_M_RW}});
   for (uint32_t i = 0; i < 4; ++i) g.add(2, {{7, CONSORT_M_RW}});  // 5, 6, 7, 8: a chain
-  g.add(2, {{8, CONSORT_M_RW}});                                    // 9, and 10 reads what it leaves
+  g.add(2, {{8, CONSORT_M_RW}});                                    // 9, whose result 10 reads
   g.add(2, {{8, CONSORT_M_R}, {9, CONSORT_M_RW}});
   const auto order = [&](const char *policy) {
     VirtualMachine v(policy, two_kinds(1, 0));

@@ -105,7 +105,7 @@ TEST_P(NestedWaits, ForTasksThatAreBoundToWorkers) {
   });
 }
 
-// Strangers that are more urgent than what the bodies wait for, and strangers that are less.
+// Other tasks that are more urgent than the awaited ones, and others that are less.
 TEST_P(NestedWaits, AmongTasksOfOtherPriorities) {
   each_run([&](consort_runtime *rt) {
     std::atomic<int> ran{0};
@@ -245,7 +245,7 @@ TEST_P(NestedWaits, InReplayedTasks) {
   });
 }
 
-// A wait whose time runs out is over, and so is the next one; the body goes on after each.
+// A wait that times out is over, and so is the next one; the body goes on after each.
 TEST_P(NestedWaits, WithTimeLimits) {
   each_run([&](consort_runtime *rt) {
     std::atomic<int> ran{0};

@@ -1,5 +1,5 @@
-// A policy may hold ready tasks back until the application waits: scheduler.h, `flush`. The policy under test holds back
-// whatever is pushed until the next flush, and its pushes wake no worker. Every kind of wait ends all the same.
+// A policy may hold ready tasks back until the application waits: scheduler.h, `flush`. The policy under test holds
+// back all pushed tasks until the next flush, and its pushes wake no worker. Every kind of wait ends all the same.
 #define CONSORT_STATIC_PLUGIN
 #include <consort/order.h>
 #include <consort/scheduler.h>

@@ -53,7 +53,7 @@ class PolicyHarness {
     topology.classes = classes.data();
   }
 
-  // Answers what push answered; the wake set is in `woken` and `wake_k`.
+  // Returns the answer of push(); the wake set is in `woken` and `wake_k`.
   uint32_t push(uint32_t from, const std::vector<consort_task *> &tasks, uint64_t epoch = kEpoch) {
     uint64_t bits[2] = {0, 0};
     consort_wake wake{2, 0, bits};

@@ -1,5 +1,5 @@
-// The hooks that a policy may have, each called where scheduler.h says: submitted, adopt, dropped, started, finished,
-// flush. The policy under test stands in this file, linked into the program; what it is told it writes down.
+// The optional hooks of a policy, each called where scheduler.h says: submitted, adopt, dropped, started, finished,
+// flush. The policy under test stands in this file, is linked into the program, and records its calls.
 #define CONSORT_STATIC_PLUGIN
 #include <consort/scheduler.h>
 
@@ -170,7 +170,7 @@ TEST_F(PolicyHooks, WaitsCallFlush) {
   EXPECT_GT(notes.flushed, 0);
 }
 
-// It comes late: what waited in the policy before is adopted, then pushed; what is submitted from then on is told.
+// A swap brings it in late: tasks of the old policy are adopted, then pushed; later submissions are reported to it.
 TEST_F(PolicyHooks, SwapCallsAdoptForQueuedTasks) {
   begin({{"scheduler", "lws"}});
   Gate gate;

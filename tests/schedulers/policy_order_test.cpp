@@ -1,6 +1,5 @@
-// The order that each policy promises: lws newest first at home, oldest first from others, nobody starved; eager by
-// arrival; prio by priority, then by arrival; ws newest first at home, oldest
-// first for thieves; random by lot.
+// The order that each policy promises: lws pops own tasks newest first and steals the oldest, without starvation; eager
+// by arrival; prio by priority, then by arrival; ws pops newest first and steals the oldest; random at random.
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -44,7 +43,7 @@ TEST(Lws, LastTaskOfAVictimIsStolen) {
   }
 }
 
-// A worker that feeds itself without end does not bury what others brought, nor its own oldest.
+// A worker that feeds itself without end starves neither tasks of other threads nor its own oldest.
 TEST(Lws, OwnPushesDoNotStarveOthers) {
   PolicyHarness h("lws", {0});
   Tasks tasks(100000);
@@ -257,7 +256,7 @@ TEST(Ws, OwnPushesDoNotStarveOthers) {
   EXPECT_TRUE(found);
 }
 
-// Each of those that can run it has the same chance; who has a task keeps it.
+// Each eligible worker has the same chance; a task stays with its worker.
 TEST(Random, SpreadsTasksEvenly) {
   for (const uint32_t from : {CONSORT_NONE, 1u}) {
     PolicyHarness h("random", {0, 0, 0, 0, 1}, {{"seed", "3"}});

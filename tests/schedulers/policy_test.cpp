@@ -1,5 +1,5 @@
-// What every policy owes the kernel, asked of each: a task comes out exactly once, only where it can run, and the
-// epoch separates one instance's life from its heir's.
+// The duties of every policy towards the kernel: a task is popped exactly once, only on an eligible worker, and the
+// epoch separates an instance from its successor.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(All, Policy,
                            return name;
                          });
 
-// "Out of memory" for everything that is thrown hides what is wrong.
+// Reporting every exception as "out of memory" would hide the cause.
 TEST(PolicyGuard, DistinguishesExceptions) {
   PluginHost p("eager");
   const auto told = [&](auto what) {
@@ -139,7 +139,7 @@ TEST_P(Policy, RespectsEligibility) {
   for (uint32_t w = 0; w < 4; ++w) EXPECT_EQ(h.pop(w), nullptr);
 }
 
-// What a worker may not run must not keep it from what it may.
+// Tasks that a worker may not run must not keep it from those that it may.
 TEST_P(Policy, ClassesDoNotBlockEachOther) {
   PolicyHarness h(GetParam(), {0, 1, 2});
   Tasks tasks(300);
@@ -152,7 +152,7 @@ TEST_P(Policy, ClassesDoNotBlockEachOther) {
   }
   EXPECT_TRUE(last == 1 || (assigns() && last == 0));
   while (h.pop(1)) ++n;
-  EXPECT_TRUE(assigns() ? n > 60 && n < 140 : n == 200) << n;  // half of those that two may run
+  EXPECT_TRUE(assigns() ? n > 60 && n < 140 : n == 200) << n;  // half of the tasks for two workers
   while (h.pop(0)) ++n;
   EXPECT_EQ(last + n, 300u);
 }
@@ -233,7 +233,8 @@ TEST_P(Policy, DrainToANewEpochAcceptsPushes) {
   EXPECT_EQ(n, 2u);
 }
 
-// Pushes, pops and a drain at once: what was accepted comes out by pop or by drain, once; after drain nothing is left.
+// Concurrent pushes, pops and a drain: an accepted task comes out by pop or by drain, once; after the drain none is
+// left.
 TEST_P(Policy, DrainIsAtomicWithPush) {
   for (int round = 0; round < 20; ++round) {
     PolicyHarness h(GetParam(), {0, 0});

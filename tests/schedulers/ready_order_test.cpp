@@ -1,4 +1,5 @@
-// What waits of one kind: whatever is added and taken, it is read in the order of urgency, from the front and the back.
+// Waiting tasks of one kind: after any insertions and removals they are read in the order of urgency, from the front
+// and the back.
 #include <gtest/gtest.h>
 
 #include <algorithm>

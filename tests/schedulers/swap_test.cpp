@@ -79,7 +79,7 @@ TEST_P(SchedulerSwapUnderLoad, EveryMillisecondWithFourSubmitters) {
     EXPECT_EQ(counters[1], expected);
     EXPECT_OK(consort_unregister(rt, shared[0]));
     EXPECT_OK(consort_unregister(rt, shared[1]));
-    // Each once more: what an instance had kept would come out now, and be told of (see the log above).
+    // Each once more: tasks that an instance had kept would come out now, and be reported (see the log above).
     for (int round = 0; round < 2; ++round)
       for (const char *name : kPolicies) EXPECT_OK(consort_runtime_set_scheduler(rt, name));
     EXPECT_OK(consort_stop(rt));
@@ -105,7 +105,7 @@ TEST(SchedulerSwap, RepeatedSwapsLoseNoTask) {
         for (int i = 0; i < 64; ++i) Desc(c).must(rt);
         sent += 64;
         if (sent % 4096 < 64) {
-          EXPECT_OK(consort_wait_all(rt, kLong, 0));  // alone at times: everybody falls asleep
+          EXPECT_OK(consort_wait_all(rt, kLong, 0));  // alone at times: all workers fall asleep
         }
       }
     });
@@ -118,7 +118,7 @@ TEST(SchedulerSwap, RepeatedSwapsLoseNoTask) {
   EXPECT_EQ(ran, sent);
 }
 
-// What waits goes over in the order of the old policy, and the sleepers are woken.
+// Waiting tasks move in the order of the old policy, and sleeping workers are woken.
 TEST(SchedulerSwap, MovesPendingTasksAndWakesWorkers) {
   for (const char *from : kPolicies)
     for (const char *to : kPolicies) {
@@ -137,8 +137,8 @@ TEST(SchedulerSwap, MovesPendingTasksAndWakesWorkers) {
       EXPECT_EQ(scheduler_of(rt), to);
       EXPECT_EQ(ran, 0);
       gate.open();
-      ASSERT_TRUE(eventually([&] { return ran == 100; }));  // by the workers alone: nobody waits and helps
-      // Everybody sleeps now; the heir wakes them.
+      ASSERT_TRUE(eventually([&] { return ran == 100; }));  // by the workers alone: no thread helps
+      // All workers sleep now; the new policy wakes them.
       std::this_thread::sleep_for(2ms);
       EXPECT_OK(consort_runtime_set_scheduler(rt, from));
       for (int i = 0; i < 10; ++i) Desc(count).must(rt);

@@ -1,5 +1,5 @@
-// Policies that choose teams: who is taken along, how many, and that it pays; and that those which know of none run such tasks
-// all the same. PAR-01, PAR-02, PAR-03, PAR-04; SCH-12, SCH-13.
+// Policies that choose teams: which workers, how many, and that it pays; policies without teams run such tasks all the
+// same. PAR-01, PAR-02, PAR-03, PAR-04; SCH-12, SCH-13.
 #include <consort/model.h>
 
 #include <map>
@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(All, TeamPolicies,
                            return name;
                          });
 
-// A chain, each task of which finds what the one before left; beside it ordinary tasks. Each rank is called exactly once.
+// A chain of tasks, each of which reads the result of its predecessor; beside it ordinary tasks. Each rank is called
+// exactly once.
 TEST_P(TeamPolicies, RunEachTaskOnce) {  // PAR-01, PAR-02
   TeamBodies codelets;
   Bodies plain;
@@ -131,7 +132,7 @@ TEST_P(TeamPolicies, RunEachTaskOnce) {  // PAR-01, PAR-02
     }
   }
   EXPECT_OK(consort_wait_all(rt, kLong * kSlow, 0));
-  // Who is not idle just then is in no team of peager's: on a machine that others use it may take some more.
+  // peager takes no busy worker into a team: on a machine with other load a full team may take some more tasks.
   uint64_t tasks = kTasks;
   for (; knows_teams() && most < 2 && tasks < 2 * kTasks; ++tasks)
     ASSERT_OK(consort_task_wait(rt, Desc(spmd).rw(x).must(rt), kLong * kSlow, 0));
@@ -144,7 +145,7 @@ TEST_P(TeamPolicies, RunEachTaskOnce) {  // PAR-01, PAR-02
   EXPECT_EQ(home, static_cast<long>(tasks));
 }
 
-// ns, by what the model is told of the unit: "…*4" is a team of four.
+// ns, by the unit that the model is given: "…*4" is a team of four.
 uint32_t team_of(const consort_model_ask *ask) {
   const char *star = std::strrchr(ask->arch, '*');
   return star ? static_cast<uint32_t>(std::atoi(star + 1)) : 1;
@@ -152,7 +153,7 @@ uint32_t team_of(const consort_model_ask *ask) {
 double faster(void *, const consort_model_ask *ask) { return 8e6 / team_of(ask); }
 double slower(void *, const consort_model_ask *ask) { return 1e6 * team_of(ask); }
 
-// Of a kernel that twice the cores make twice as fast the largest teams, of one that they make slower none.
+// A kernel that scales with the cores gets the largest teams, one that slows down gets none.
 TEST(Pheft, ChoosesTheFastestTeamSize) {  // PAR-04, PAR-11, SCH-12
   TeamBodies codelets;
   Pairs pairs = kEight;
@@ -163,7 +164,7 @@ TEST(Pheft, ChoosesTheFastestTeamSize) {  // PAR-04, PAR-11, SCH-12
   long home = 0;
   const auto x = variable_of(rt, &home);
   for (const bool scales : {true, false}) {
-    // A body takes the time that its model tells: one that ends sooner leaves workers free whom the policy thinks busy.
+    // A body takes the time of its model: an earlier end would leave workers free that the policy takes for busy.
     const auto c = codelets(rt, scales ? "scales" : "does not", CONSORT_CL_FORKJOIN, [&, scales](const consort_call &call) {
       std::this_thread::sleep_for(std::chrono::microseconds(scales ? 8000 / call.team : 1000 * call.team));
       const std::lock_guard lock(mutex);

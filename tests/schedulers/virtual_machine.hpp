@@ -1,9 +1,9 @@
 // virtual_machine.hpp — a machine with a table of times, on which a policy schedules a graph in virtual time: a double
 // of consort.sched/1, without a kernel.
 //
-// Owned by one test, one thread. Links are shared fairly; one datum at a time goes to a space, those that a popped task
-// waits for before those that were only wished for; memory is endless. A worker holds as many tasks as it has in
-// flight and eight more, as the kernel's queues do, and runs them in the order in which their data are there.
+// Owned by one test, one thread. Links are shared fairly; one datum at a time goes to a space, data that a popped task
+// waits for before prefetched ones; memory is unlimited. A worker holds as many tasks as it has in flight and eight
+// more, as the kernel's queues do, and runs them in the order in which their data arrive.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ struct Machine {
   std::vector<std::vector<double>> latency;                // [from][to], ns
   std::vector<std::vector<double>> ns;                     // [kind][unit]; 0: it cannot
   double overhead = 0;                                     // ns of each task on a unit that is not of class 0
-  bool tells_ways = false;                                 // what links carry stands in the topology
+  bool tells_ways = false;                                 // the topology lists the speeds of links
 
   // units of class 0 in space 0, then one unit of class 1 in a space of its own each; one link to space 0 per unit.
   static Machine simple(uint32_t slow, uint32_t fast, double bytes_per_ns, double latency_ns) {
@@ -281,7 +281,7 @@ class VirtualMachine {
   void set_valid(uint32_t datum, uint64_t spaces) { valid_[datum] = spaces; }
   uint64_t woken = 0;
   uint32_t impl = CONSORT_NONE;
-  double ranked = 0;                                       // what the last pop said that hangs on its task
+  double ranked = 0;                                       // the rank in the last pop's answer
   uint64_t impls = 1;                                      // that each unit has
   std::map<uint32_t, double> impl_factor;                  // of a kind's time; NaN: not known
 
@@ -442,7 +442,7 @@ class VirtualMachine {
     if (demand) at = std::find_if(a.begin() + !a.empty(), a.end(), [](const Flow &o) { return !o.demand; });
     a.insert(at, f);
   }
-  // What a writer leaves behind is valid with it alone; a copy under way of what was there before is of no use.
+  // A written datum is valid with its writer alone; a copy in flight of the old contents is useless.
   bool has_data(uint32_t t, uint32_t space) const {
     for (const auto &u : g->items[t].uses)
       if (!(valid_[u.datum] >> space & 1)) return false;
@@ -539,7 +539,7 @@ class VirtualMachine {
   std::set<std::pair<uint32_t, uint32_t>> learned_;
 };
 
-// For tests that ask single decisions: all of the graph is told, and what waits for nothing is pushed at once.
+// For tests of single decisions: the whole graph is submitted, and tasks without predecessors are pushed at once.
 inline void submit_and_push(VirtualMachine &v, const Graph &g) {
   v.load(g);
   std::vector<uint32_t> ready;

@@ -1,4 +1,5 @@
-// consort/plugin.hpp: tables made of classes. What the class has is in the table, what it throws comes out as a status.
+// consort/plugin.hpp: function tables made of classes. Members of the class are in the table, exceptions become
+// statuses.
 #include <gtest/gtest.h>
 #include <consort/plugin.hpp>
 
@@ -10,7 +11,7 @@ namespace {
 
 using namespace consort::plugin;
 
-// The host of one test: answers parameters, keeps what fail() is told.
+// The host of one test: answers parameters, keeps the text of fail().
 struct Fake {
   consort_host table{};
   std::map<std::string, std::string> params;
@@ -189,7 +190,7 @@ TEST(PluginClasses, SchedulerMapsExceptionsToStatuses) {
   EXPECT_EQ(ops.workers(s, &topology, &no, 1, nullptr, 0), CONSORT_E_INVAL);
   EXPECT_EQ(host.failed, "worker 8 is not there");
   expect_mapped(host, [&] { return ops.quiesce(s, 0); });
-  EXPECT_EQ(ops.quiesce(s, 0), CONSORT_AGAIN);  // what it answers goes through
+  EXPECT_EQ(ops.quiesce(s, 0), CONSORT_AGAIN);  // its answer is passed through
 
   consort_task a{}, b{};
   consort_task *both[] = {&a, &b};
@@ -295,7 +296,7 @@ TEST(PluginClasses, DriverMapsExceptionsToStatuses) {
   EXPECT_EQ(space.align, 64u);
   EXPECT_EQ(space.size, sizeof space);
   EXPECT_EQ(ops.space(dev, 1, &space), CONSORT_E_INVAL);
-  // An older host, whose struct ends earlier: nothing behind it is written, and `size` is its own.
+  // An older host, whose struct ends earlier: nothing is written beyond its end, and `size` is unchanged.
   consort_space_desc old{};
   old.size = offsetof(consort_space_desc, align);
   old.align = 77;
@@ -519,7 +520,7 @@ TEST(PluginClasses, MembersWakeEligibleWorkers) {
   uint64_t bits = 0;
   consort_wake wake{1, 0, &bits};
   m.announce(&wake, 1, 0);
-  EXPECT_EQ(bits, 2u);  // class a, but for who comes anyway
+  EXPECT_EQ(bits, 2u);  // class a alone; another class may still take it
   EXPECT_EQ(wake.k, 1u);
   const uint32_t add[] = {0, 2}, del[] = {0};
   m.change(t, add, {});

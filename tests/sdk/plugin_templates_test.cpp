@@ -146,7 +146,7 @@ TEST_P(PluginTemplates, DriverCopiesFillsCallsAndLimitsDepth) {
   EXPECT_NE(d.plugin.failure().find("bytes"), std::string::npos);
   EXPECT_EQ(d.ops->alloc(d.dev, d.spaces[0].id, 64, 3, 0, &there), CONSORT_E_INVAL);
   EXPECT_EQ(d.ops->alloc(d.dev, d.spaces[0].id, 64, 64, CONSORT_AL_EXPORT, &there), CONSORT_E_UNSUPPORTED);
-  for (int i = 0; i < 100; ++i) {  // what is freed is there again
+  for (int i = 0; i < 100; ++i) {  // freed memory is available again
     ASSERT_EQ(d.ops->alloc(d.dev, d.spaces[0].id, 4096, 64, CONSORT_AL_ZERO, &there), CONSORT_OK) << d.plugin.failure();
     d.ops->free(d.dev, d.spaces[0].id, there, 4096);
   }
@@ -321,7 +321,7 @@ TEST_P(PluginTemplates, TransportMatchesTruncatesAndCancels) {
   consort_msg small = msg(CONSORT_MSG_SEND, 1, data + 1, 3, 0xa1);
   small.flags = CONSORT_MF_INLINE;
   EXPECT_EQ(post(small), 1u);
-  data[1] = 99;  // what was inline has been taken
+  data[1] = 99;  // inline data have been copied
   EXPECT_EQ(post(msg(CONSORT_MSG_SEND, 2, data, 200, 0xb1)), 1u);
   EXPECT_TRUE(poll().empty());
   consort_msg receive = msg(CONSORT_MSG_RECV, 3, got, 100, 0x01);

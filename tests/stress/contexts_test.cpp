@@ -26,7 +26,7 @@ struct Changer {
       case 0:
         EXPECT_OK(consort_context_set_scheduler(rt, all[to], kPolicies[pick(static_cast<uint32_t>(kPolicies.size()))]));
         break;
-      case 1: {  // one that comes and goes, of one worker of a context
+      case 1: {  // a context that comes and goes, with one worker of another
         EXPECT_OK(consort_context_of_worker(rt, w, &of));
         consort_context_desc d = CONSORT_CONTEXT_DESC_INIT;
         d.workers = &w;

@@ -1,5 +1,6 @@
 // Random programs against the oracle: values, order, exactly once; under every scheduler, with 1 to 4 workers, windows
-// of every kind, from one and several submitting threads, with and without failures, with threads and by hand.
+// of every kind, from one and several submitting threads, with and without failures, with threads and with the manual
+// pump.
 //
 // The seed is printed with each failure. STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1
 // runs many.
@@ -12,7 +13,7 @@ namespace {
 struct Setup {
   const char *scheduler, *workers, *window, *pump;
   int threads, fail_per_mille;
-  int wait_percent = 0;  // of the tasks with children, those that wait for them inside
+  int wait_percent = 0;  // share of the tasks with children that wait for them inside
 };
 std::string name(const Setup &s) {
   return std::string(s.scheduler) + "_w" + s.workers + "_window" + s.window +
@@ -66,7 +67,7 @@ bool run(const Setup &setup, uint64_t seed, int steps) {
   i.size = sizeof i;
   EXPECT_OK(consort_get_info(rt, &i));
   EXPECT_EQ(i.data, 0u);
-  EXPECT_OK(consort_wait_all(rt, kLong, 0));  // a task is counted a moment after those that come after it go on
+  EXPECT_OK(consort_wait_all(rt, kLong, 0));  // a task is counted a moment after its successors go on
   EXPECT_OK(consort_get_info(rt, &i));
   EXPECT_EQ(i.submitted, i.finished);
   EXPECT_OK(rt.stop());

@@ -10,7 +10,7 @@ struct Shape {
   int steps = 40, data = 5;
   uint32_t workers = 2;
   bool alone = true;
-  bool fails = true;  // tasks that fail, are cancelled, and read what was never written
+  bool fails = true;  // tasks that fail, are cancelled, or read unwritten data
 };
 
 class Maker {
@@ -82,7 +82,7 @@ class Maker {
 
   const Shape shape;
   Program p;
-  std::function<void(Maker &)> before_feature;  // what another user of this table adds
+  std::function<void(Maker &)> before_feature;  // additions of another user of this table
   int tags = 0, plans = 0;                      // given out
   std::vector<int> records;
 
@@ -298,7 +298,7 @@ inline constexpr Feature kFeatures[] = {
          last = m.here() - 1;
        }
      }},
-    {"tag window", 5,  // tasks that wait for a tag that is reached later, by a task or by hand
+    {"tag window", 5,  // tasks that wait for a tag that is reached later, by a task or by notify
      [](Maker &m) {
        if (m.tags + 8 > kTags) return;
        const int tag = m.tags++;

@@ -1,5 +1,5 @@
-// mixed_model.hpp — the data of a program as the oracle keeps them: plain arrays, what is known of their contents, and
-// the tasks that use them.
+// mixed_model.hpp — the data of a program as the oracle keeps them: plain arrays, the knowledge about their contents,
+// and the tasks that use them.
 #pragma once
 #include <map>
 
@@ -14,7 +14,7 @@ inline bool reads(uint32_t mode) { return mode & CONSORT_M_R; }
 inline bool changes(uint32_t mode) { return mode & (CONSORT_M_W | CONSORT_M_REDUX); }
 inline bool adds(uint32_t mode) { return mode & (CONSORT_M_COMMUTE | CONSORT_M_REDUX); }
 inline bool alone(uint32_t mode) { return (mode & CONSORT_M_W) && !adds(mode); }
-// What a body makes of cell `i` of a datum.
+// The value that a body leaves in cell `i` of a datum.
 inline int64_t written(uint32_t mode, int64_t before, int64_t k, int i) {
   return adds(mode) ? plus(before, plus(k, i))
                     : plus(mode == CONSORT_M_RW ? plus(before, plus(before, before)) : 0, plus(k, i));
@@ -35,7 +35,7 @@ class Model {
     std::vector<int64_t> cells;
   };
   const std::vector<Final> &last() const { return final_; }  // by slot
-  const int64_t *shared() const { return shared_; }          // what the shared sums must have grown by
+  const int64_t *shared() const { return shared_; }          // the expected growth of the shared sums
   bool anything_failed() const {
     for (const bool f : ever_failed_)
       if (f) return true;
@@ -46,7 +46,7 @@ class Model {
   struct User {
     int step;
     bool changes, loose;
-    bool behind_union = false;  // of copies: who reads must come behind it as behind a writer
+    bool behind_union = false;  // of copies: a reader is ordered behind the union as behind a writer
   };
   struct Root {
     std::vector<int64_t> cells;  // of a whole
@@ -56,7 +56,7 @@ class Model {
     uint32_t held = 0;
     int tainted = -1;                   // the window in which a task uses it that cannot run before its end
     int life = 0, slot = 0, plans = 0;  // plans: on it or a part of it, now
-    Root *top = nullptr;  // the whole; itself, if it is no part. It alone has what stands above from `unordered` on
+    Root *top = nullptr;  // the whole, or itself; it alone has the fields above from `unordered` on
     std::vector<int> at;  // its cells, among those of the whole
     Slot shape;
     std::vector<User> users;  // since the last that had it alone
@@ -114,7 +114,7 @@ class Model {
     const bool fixed = trees_ || (mode & CONSORT_M_FIXED_TREE);
     if (r.phase == Root::kOnCopies && (wanted != r.phase || fixed != r.fixed)) {
       if (mode == CONSORT_M_W)
-        r.pending = false;  // nobody wants them
+        r.pending = false;  // they are dropped
       else if (r.poisoned)
         fail(group);  // they are not brought together
       r.written |= r.pending;
@@ -127,7 +127,7 @@ class Model {
 
   bool loose(const Fate &f, const Root &r) const { return f.unordered || r.unordered; }
 
-  // Where the bodies find the cells of what it uses.
+  // Tells the bodies where to find the cells of its data.
   void describe(Fate &f) {
     f.shapes.clear();
     f.where.clear();
@@ -305,7 +305,7 @@ class Model {
       if (mode & CONSORT_M_W)
         r.users.clear();
       else
-        std::erase_if(r.users, [](const User &u) { return u.changes; });  // not those who read as we do
+        std::erase_if(r.users, [](const User &u) { return u.changes; });  // not readers beside our reads
       for (User &u : r.users) u.behind_union = false;
       if (mode & CONSORT_M_W) r.sealed = false;
     }

@@ -1,6 +1,6 @@
-// mixed_oracle.hpp — executes a program step by step on plain arrays, and so foretells what each task must see, how it
-// ends, how often it runs, and what is left at the end. Also decides which steps make sense where they stand, and which
-// explicit predecessors a task needs where its data give no order.
+// mixed_oracle.hpp — executes a program step by step on plain arrays, and so predicts the values that each task must
+// see, how it ends, how often it runs, and the values at the end. Also decides which steps are valid where they stand,
+// and which explicit predecessors a task needs where its data give no order.
 #pragma once
 #include "stress/mixed_order.hpp"
 
@@ -18,7 +18,7 @@ class Oracle : public Order {
   }
 
  private:
-  // One that has a name which the program's thread knows.
+  // A task whose id the program's thread knows.
   bool is_task(int s) const {
     return (step(s).kind == Kind::kTask || step(s).kind == Kind::kCopy) && step(s).parent < 0 && step(s).recorded < 0;
   }
@@ -27,7 +27,7 @@ class Oracle : public Order {
     const Step &t = step(s);
     Fate &f = fate(s);
     if (t.recorded >= 0) return;  // its recording looks after it
-    if (t.parent >= 0 && (!p_.has(t.parent) || fate(t.parent).runs.empty())) return;  // nobody submits it
+    if (t.parent >= 0 && (!p_.has(t.parent) || fate(t.parent).runs.empty())) return;  // it is never submitted
     if (t.parent >= 0 && step(t.parent).recorded >= 0) return;                        // it would, each time
     f.group = t.parent >= 0 ? fate(t.parent).group : t.group;
     f.unordered = t.unordered && t.parent < 0;
@@ -41,7 +41,7 @@ class Oracle : public Order {
     for (const Use &u : f.uses)
       if (u.slot >= 0 && !loose(f, *root(u.slot).top)) come_to(root(u.slot), changes(u.mode), f.group);
     f.ends = how_it_ends(s);
-    if (f.ends < 0) {  // what a phase is left with when one of it fails depends on the order of its tasks
+    if (f.ends < 0) {  // the values after a phase with a failed task depend on the order of its tasks
       std::erase_if(f.uses, [](const Use &u) { return u.slot < kPad; });
       for (Use &u : f.uses)
         if (u.mode & CONSORT_M_COMMUTE && !root(u.slot).poisoned) u.mode = CONSORT_M_RW;
@@ -86,7 +86,7 @@ class Oracle : public Order {
       if (t.turns && !r.users.empty()) return false;  // others would come between its turns
       if (r.phase == Root::kOnCopies || r.sealed || r.held || r.plans) f.unordered = false;
       Use mine = u;
-      // An empty task neither adds nor overwrites: what is left of contributions behind it is nobody's business.
+      // An empty task neither adds nor overwrites: contributions behind it are of no interest.
       if (t.empty && mine.mode & CONSORT_M_REDUX) mine.mode = CONSORT_M_R;
       if (t.empty && mine.mode == CONSORT_M_W && root(u.slot).phase == Root::kOnCopies) mine.mode = CONSORT_M_RW;
       for (const Use &other : f.uses)
@@ -105,7 +105,7 @@ class Oracle : public Order {
         return false;
     return true;
   }
-  // A child may use the shadow of what its parent has alone.
+  // A child may use the shadow that its parent holds exclusively.
   bool parent_covers(int parent, int shadow) {
     for (const Use &u : fate(parent).uses)
       if (u.slot >= 0 && u.slot < kParts && alone(u.mode) && u.slot + static_cast<int>(p_.slots.size()) / 2 == shadow)
@@ -143,8 +143,8 @@ class Oracle : public Order {
     return t.fails ? CONSORT_E_IO : CONSORT_OK;
   }
 
-  // A device is given a task before its predecessors end. One that is poisoned, and reads a datum without contents as
-  // well, is then refused for the datum.
+  // A device gets a task before its predecessors end. A poisoned task that also reads a datum without contents is then
+  // refused for the datum.
   consort_status how_it_ends_ahead(int s) {
     const Fate &f = fate(s);
     if (f.ends != CONSORT_E_POISONED || step(s).empty) return f.ends;
@@ -200,7 +200,7 @@ class Oracle : public Order {
     for (int c = record + 1; c < static_cast<int>(p_.steps.size()) && step(c).recorded == record; ++c)
       if (p_.has(c)) f(c);
   }
-  // What a recording can say, of what its tasks were made to do.
+  // Restricts its tasks to features that a recording supports.
   void choose_recorded(int record) {
     each_recorded(record, [&](int c) {
       Fate &f = fate(c);
@@ -232,7 +232,7 @@ class Oracle : public Order {
       f.skip = false;
       for (const Use &u : f.uses) {
         settle(root(u.slot), as_one ? uint32_t{CONSORT_M_RW} : u.mode, 0);
-        root(u.slot).sealed = true;  // nobody names what uses it
+        root(u.slot).sealed = true;  // its users have no id
       }
       run(c);
     });
@@ -341,7 +341,7 @@ class Oracle : public Order {
           const auto users = r->users;
           (void)enter(s, *r, t.uses[0].mode);
           if (!(t.uses[0].mode & CONSORT_M_W)) r->users = users;  // not over yet
-          r->top->sealed = true;                                  // nobody can name it
+          r->top->sealed = true;                                  // it has no id
           return;
         }
       case Kind::kPlan: {

@@ -1,8 +1,8 @@
 // mixed_order.hpp — the oracle's part for order that data do not say: windows, in which something is held back until a
 // later step of the program's thread lets go (a datum that it has entered, a tag, a task's end); tags; cancelling.
 //
-// There is one window at a time. Within it the program's thread waits for nothing, and what lets go must not come
-// after what is held back: so data that a held-back task uses are tainted until the window closes.
+// There is one window at a time. Within it the program's thread waits for nothing, and a task that releases must not
+// come after held-back tasks: so data that a held-back task uses are tainted until the window closes.
 #pragma once
 #include <map>
 #include <set>
@@ -71,7 +71,7 @@ class Order : public Model {
 
   struct Tag {
     int carrier = -1;                    // since the last restart
-    bool by_hand = false, over = false;  // notified before anybody carried it; reached, as the program's thread knows
+    bool by_hand = false, over = false;  // notified before any task carried it; reached, as the program's thread knows
     std::set<int> after;
   };
   // Declared to be reached in this window, and not yet on its way.
@@ -79,7 +79,7 @@ class Order : public Model {
     return in_window() && step(open_).kind == Kind::kTagOpen && step(open_).number == tag && tags_[tag].carrier < 0 &&
            !tags_[tag].by_hand;
   }
-  // May the task carry its tag? Then it comes after those that carry what the tag was declared to come after.
+  // May the task carry its tag? Then it comes after the tasks that carry the tag's declared predecessors.
   void choose_tag(int s) {
     const Step &t = step(s);
     Fate &f = fate(s);

@@ -1,8 +1,8 @@
 // mixed_program.hpp — a random program that mixes all features, as data: it can be judged by the oracle (mixed_oracle.hpp),
 // run (mixed_run.hpp), printed, and run again with some of its steps left out.
 //
-// What a generator put into a Step never changes. What the oracle says and what happened stand in a Fate, one per step,
-// made anew for each run. A step that makes no sense (any more) where it stands is skipped by the oracle: so any subset
+// The generator's values in a Step never change. The oracle's predictions and the observed values stand in a Fate, one
+// per step, made anew for each run. The oracle skips a step that is not valid (any more) where it stands: so any subset
 // of steps is a program, and generators need not look ahead.
 #pragma once
 #include <deque>
@@ -92,7 +92,7 @@ inline bool waits_for_tasks(Kind k) {
          k == Kind::kWaitAll || k == Kind::kTagWait || k == Kind::kEach;
 }
 
-enum class Via : uint8_t { kReady, kBegin, kBody, kDone };  // what submits a child; in this order
+enum class Via : uint8_t { kReady, kBegin, kBody, kDone };  // the function that submits a child; in this order
 inline constexpr const char *kViaNames[] = {"ready", "begin", "body", "done"};
 
 struct Step {
@@ -103,26 +103,26 @@ struct Step {
   int recorded = -1;  // submitted while that step (kRecord) records
   Via via = Via::kBody;
   int other = -1;  // the partner of an open or close; the task that is waited for or cancelled
-  int number = 0;  // whatever the kind wants
-  int64_t k = 0;   // what writers put in
+  int number = 0;  // meaning depends on the kind
+  int64_t k = 0;   // the value that writers add
   int32_t priority = 0;
   uint32_t worker = CONSORT_NONE;
   int group = 0;
   uint32_t pause = 0;
   // -- order that data do not say --
-  int tag = -1, needs_tag = -1;  // carries it; comes after one that is reached later (kTagOpen)
+  int tag = -1, needs_tag = -1;  // carries it; comes after a tag that is reached later (kTagOpen)
   bool by_tags = false;          // comes after its predecessors by their tags, where they carry some
   std::vector<int> end_after;
-  int end_release = -1, releases = -1;  // the step that lets go of its end; the task whose end its body lets go of
+  int end_release = -1, releases = -1;  // the step that releases its end; the task whose end its body releases
   int turns = 0;                        // repeats so often
   bool hooks = false, bundled = false;
   bool fails = false, empty = false, unordered = false, waits = false, plain = false;
-  bool no_help = false;  // what waits here runs no task meanwhile
+  bool no_help = false;  // waits without helping
   bool team = false;     // a team may run it
   int context = -1;      // submitted there
 };
 
-// What one run of a task must see: for each use the cells, none where it is not foretold.
+// The predicted values for one run of a task: for each use the cells, empty where they are not predicted.
 struct Sight {
   std::vector<std::vector<int64_t>> cells;
 };
@@ -137,7 +137,7 @@ struct Fate {
   consort_status ends = CONSORT_OK;
   consort_status ends_ahead = CONSORT_OK;  // how else it may end on a device; as `ends`: in no other way
   std::vector<Sight> runs;                       // one for each time that its body runs
-  std::vector<int64_t> leaves;                   // what a holder writes
+  std::vector<int64_t> leaves;                   // the values that a holder writes
   int tag = -1, releases = -1, blocked_in = -1;  // blocked_in: the window that it cannot run before the end of
   std::vector<int> tag_after, end_after;
   std::vector<int> by_tag;  // predecessors that carry one of tag_after, as those tags stand now
@@ -156,7 +156,7 @@ struct Fate {
   std::string suspicion;  // a wrong value that its body saw, where faults are possible: wrong if the task ends well
 };
 
-// One registration of a slot: its memory, and who is inside.
+// One registration of a slot: its memory, and the tasks inside.
 struct Life {
   int slot = 0;
   consort_data_id id{0};

@@ -1,5 +1,5 @@
-// mixed_run.hpp — one run of a program on a site: submits its steps from the calling thread; bodies compare what they see
-// with the oracle's word.
+// mixed_run.hpp — one run of a program on a site: submits its steps from the calling thread; bodies compare the values
+// that they see with the oracle's.
 //
 // Several runs can take turns on one thread: start(), step() until it answers false, finish(). Where faults are possible
 // (Site::trouble), a call that a fault refused is made again, and tasks may fail that the oracle did not foretell.
@@ -65,7 +65,7 @@ class Run {
       if (f.end_held && f.id.v) (void)consort_task_end_release(rt_, f.id);
   }
 
-  // After everything has ended: was it what the oracle said?
+  // After everything has ended: compares the run with the oracle.
   void check() {
     for (const auto &[step, recording] : recordings_)
       if (recording.v) must(step, "destroy", [&] { return consort_recording_destroy(rt_, recording); });
@@ -100,7 +100,7 @@ class Run {
     return first_complaint_;
   }
   std::string text() const { return text_of(p_, fates_); }
-  // What each unfinished task waits for.
+  // For each unfinished task, its blocker.
   std::string unfinished() const {
     std::string all;
     for (size_t s = 0; s < fates_.size(); ++s) {
@@ -127,7 +127,7 @@ class Run {
     const bool again = site_.trouble.repeats && turn && turn == f.runs.size() && !t.turns;
     if (again) --f.ran, --turn;
     if (turn >= f.runs.size() && may_run_in_vain(f, call.worker)) {
-      if (f.cancelled) unwritten_ = true;  // what it wrote is not foretold
+      if (f.cancelled) unwritten_ = true;  // its written values are not predicted
       ++extra_runs_;
       return CONSORT_OK;
     }
@@ -178,13 +178,13 @@ class Run {
   Fate &fate(int s) { return fates_[static_cast<size_t>(s)]; }
   Life &life(int d) { return lives_[static_cast<size_t>(now_[static_cast<size_t>(d)])]; }
 
-  // A device takes a task before the end of those that it follows is known: it runs, and fails when it ends. Under
-  // a fault the hold that keeps a cancelled task back may be refused.
+  // A device takes a task before its predecessors' results are known: it runs, and fails when it ends. Under a fault
+  // the hold that delays a cancelled task may be refused.
   bool may_run_in_vain(const Fate &f, uint32_t worker) const {
     const auto &devices = site_.devices;
     const bool on_device = std::find(devices.begin(), devices.end(), worker) != devices.end();
     if (f.ends == CONSORT_E_POISONED) return on_device || site_.trouble.possible;
-    if (f.ends == CONSORT_E_INVAL) return on_device;  // what it reads without contents may have memory there
+    if (f.ends == CONSORT_E_INVAL) return on_device;  // data without contents may have memory there
     return f.cancelled && site_.trouble.possible;
   }
   // Which of its runs a body is in. A fault may have kept a recorded task from some earlier ones.
@@ -216,7 +216,7 @@ class Run {
                        std::to_string(call.worker) + " of " + std::to_string(call.team) + ":";
     for (size_t n = 0; n < fates_[static_cast<size_t>(s)].uses.size(); ++n) {
       const Fate &f = fates_[static_cast<size_t>(s)];
-      if (!reads(f.uses[n].mode)) continue;  // what was there before is chance
+      if (!reads(f.uses[n].mode)) continue;  // the old contents are arbitrary
       const Cells cells(call.views[n], f.shapes[n]);
       for (int i = 0; i < f.shapes[n].cells(); ++i) line += " " + std::to_string(cells[static_cast<size_t>(i)]);
       line += ",";
@@ -226,7 +226,7 @@ class Run {
 
   // -- bodies ----------------------------------------------------------------------------------------------------
 
-  // Has it a body that ran or has still to run? One that a fault struck may never have run.
+  // Has it a body that ran or has still to run? A task with an injected fault may never have run.
   bool must_be_over(int s) {
     Fate &f = fate(s);
     return !f.runs.empty() && !f.over && (f.ran || !site_.trouble.possible);
@@ -237,7 +237,7 @@ class Run {
     for (const int cell : fate(s).where[n]) {
       auto &inside = lives_[static_cast<size_t>(fate(s).lives[n])].inside[static_cast<size_t>(cell)];
       const int before = inside.fetch_add(u.mode & CONSORT_M_W ? kWriter : 1);
-      // one that names a datum twice meets itself
+      // a task that names a datum twice meets itself
       if (uses_of(u.slot, s) == 1 && (u.mode & CONSORT_M_W ? before != 0 : before >= kWriter))
         complain(s, "was not alone with what it writes: " + text_of(u));
     }
@@ -264,7 +264,7 @@ class Run {
     if (want.empty()) return;
     const Cells cells(call.views[n], fate(s).shapes[n]);
     for (size_t i = 0; i < want.size(); ++i) {
-      // A task that is issued behind one that fails runs all the same; it is poisoned when it ends.
+      // A task that is issued early behind a failing one runs all the same; it is poisoned when it ends.
       const bool known = u.slot >= kParts || !p_.slots[static_cast<size_t>(u.slot)].shadow;
       if (site_.trouble.possible && known && !unwritten_ && cells[i] != want[i]) fate(s).suspicion = text_of(u) + " saw a wrong value";
       else compare(s, text_of(u).c_str(), u.slot, i, cells[i], want[i]);
@@ -385,7 +385,7 @@ class Run {
     ++made_again_;
     return call(f);
   }
-  // A wait collects failures: what it answers first counts, though it is made again.
+  // A wait collects failures: its first answer counts, though it is made again.
   template <class F>
   consort_status wait_call(F f) {
     const consort_status first = call(f);
@@ -418,7 +418,7 @@ class Run {
   void told(consort_status status) {
     if (status < 0) ++site_.trouble.told;
   }
-  // A device is given a task before its predecessors end: then it may fail for what is known without them.
+  // A device gets a task before its predecessors end: then it may fail for causes that are known without them.
   bool may_end(const Fate &f, consort_status status) const {
     return status == f.ends || (status == f.ends_ahead && !site_.devices.empty());
   }
@@ -439,7 +439,7 @@ class Run {
 
   void compare(int s, const char *what, int slot, size_t cell, int64_t is, int64_t should) {
     if (is == should || unwritten_) return;
-    // What children write is missing where a fault kept their parent from running.
+    // Values of children are missing where a fault kept their parent from running.
     if (slot >= 0 && slot < kParts && p_.slots[static_cast<size_t>(slot)].shadow && site_.trouble.possible) return;
     complain(s, std::string(what) + ": cell " + std::to_string(cell) + " of slot " + std::to_string(slot) + " is " +
                     std::to_string(is) + ", should be " + std::to_string(should));
@@ -453,7 +453,7 @@ class Run {
   const Program &p_;
   Site &site_;
   consort_runtime *const rt_;
-  const int number_;  // among those that run side by side
+  const int number_;  // index among the concurrent programs
   std::deque<Fate> fates_;
   std::deque<Life> lives_;
   Oracle oracle_;

@@ -1,4 +1,4 @@
-// mixed_site.hpp — a runtime that programs run on, one after the other or side by side, and what they share there.
+// mixed_site.hpp — a runtime on which programs run, one after the other or side by side, and their shared state.
 #pragma once
 #include <consort/clock.h>
 
@@ -23,8 +23,8 @@ class MayFail {
   bool before_;
 };
 
-// What may go wrong beside the program. Without faults each answer is exactly as the oracle says. Once a fault has
-// taken effect, more tasks may fail than the oracle says, and no fewer; values that a body sees are right all the same.
+// Injected faults beside the program. Without faults each answer is exactly as the oracle says. Once a fault has taken
+// effect, more tasks may fail than the oracle says, and no fewer; values that a body sees are right all the same.
 struct Trouble {
   bool possible = false;
   bool repeats = false;         // a device may be lost: a task that has run there runs again elsewhere
@@ -34,7 +34,7 @@ struct Trouble {
   std::atomic<int> told{0};              // waits that answered a failure
 };
 
-// The cells of a datum as a body sees them, whatever its layout.
+// The cells of a datum as a body sees them, in any layout.
 class Cells {
  public:
   Cells(const void *view, const Slot &x) : nx_(x.nx), ld_(x.nx) {
@@ -49,7 +49,7 @@ class Cells {
   int nx_, ld_;
 };
 
-// What a site is made of, where the library refuses it.
+// Settings that the library refuses.
 struct NoSite : std::runtime_error {
   NoSite(consort_status s, const char *what)
       : std::runtime_error(std::string(what) + " answered " + consort_status_name(s) + ": " + consort_error()), status(s) {}
@@ -60,7 +60,7 @@ inline void make(consort_status s, const char *what) {
 }
 
 class Run;
-struct Act {  // what a body is given: which step of which program it is
+struct Act {  // argument of a body: the step and its program
   Run *run = nullptr;
   int step = 0;
 };

@@ -227,8 +227,8 @@ inline void Run::check_task(int s) {
   // All are asked where a fault may have struck, and before the counts are judged.
   if ((f.ends < 0 || s % 5 == 0 || site_.trouble.possible) && t.recorded < 0) wait_for_task(s, 0);
   const int ran = f.ran, turns = std::max(1, t.turns), should = static_cast<int>(f.runs.size());
-  // How a recorded task, or a later turn, ended cannot be asked: they have no name here. One that fails as planned may
-  // have failed by a fault before.
+  // The result of a recorded task, or of a later repeat, cannot be queried: they have no id here. A task that is
+  // planned to fail may have failed by a fault before.
   const bool unseen = t.recorded >= 0 || t.turns || f.ends < 0;
   const bool fewer = troubled() || (site_.trouble.possible && unseen);
   if (!f.suspicion.empty() && !unseen && consort_task_wait(rt_, f.id, 0, 0) == CONSORT_OK)
@@ -244,7 +244,7 @@ inline void Run::check_task(int s) {
                     std::to_string(f.dropped));
 }
 
-// What is asked of the memory alone: no value depends on it.
+// Memory requests alone: no value depends on them.
 inline void Run::hint(int s) {
   const Step &t = step(s);
   consort_info info{};
@@ -264,7 +264,7 @@ inline void Run::hint(int s) {
         return consort_data_set_write_through(rt_, x, t.number % 2 ? 1ull << space : 0);
     }
   });
-  // A space may be one that holds no such copy: the call says so and takes no turn. Another hint takes that turn instead,
+  // A space may be one that holds no such copy: the call returns so and adds no access. Another hint takes its place,
   // because the oracle knows no spaces.
   if (status == CONSORT_E_INVAL || status == CONSORT_E_UNSUPPORTED)
     return (void)must(s, "the turn of a hint", [&] {

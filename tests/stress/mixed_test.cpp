@@ -2,7 +2,8 @@
 // no wrong value, every task exactly as often as it should, every failure where it belongs, and no hang.
 //
 // CONSORT_SEED=N prints the round of that seed and runs it alone, many times; CONSORT_FULL=1 runs 100,000 programs,
-// STRESS_PROGRAMS=N as many, STRESS_FROM=N from that seed on. What fails is printed with its seed and made smaller.
+// STRESS_PROGRAMS=N as many, STRESS_FROM=N from that seed on. A failing program is printed with its seed and made
+// smaller.
 #include "stress/mixed_make.hpp"
 #include "stress/mixed_run.hpp"
 
@@ -44,7 +45,7 @@ std::unique_ptr<Site> open_site(const Setup &setup, uint64_t seed) {
   return std::make_unique<Site>(rt, *setup.pump == 'm');
 }
 
-// What runs now, for whoever finds that it hangs.
+// The running round, for the message on a hang.
 struct Now {
   std::mutex mutex;
   uint64_t seed = 0;
@@ -152,7 +153,7 @@ bool fails_again(uint64_t seed, const std::vector<Program> &programs, int tries,
   return false;
 }
 
-// Leaves out whatever can be left out. Takes no longer than a minute.
+// Leaves out every step that is not needed for the failure. Takes no longer than a minute.
 std::string smaller(uint64_t seed, std::vector<Program> programs) {
   const auto end = std::chrono::steady_clock::now() + 60s;
   const auto in_time = [&] { return std::chrono::steady_clock::now() < end; };

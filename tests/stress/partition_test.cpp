@@ -1,9 +1,9 @@
 // Random programs on random trees of plans, against a plain array: values only, for a wrong order shows in them.
 //
-// Where a part's elements are is asked of a shadow, a datum of the same shape that holds its own positions and is
+// The places of a part's elements are read from a shadow, a datum of the same shape that holds its own positions and is
 // divided by the same plans; so the oracle knows no filter. With devices parts lie in their memories too, which may be
-// tight, and copies may fail: then tasks may, but what is seen is right (FLT-02). The seed is printed with each failure.
-// STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1 runs many.
+// small, and copies may fail: then tasks may fail, but the values that they see are right (FLT-02). The seed is printed
+// with each failure. STRESS_SEED=N runs that seed alone in each configuration; CONSORT_FULL=1 runs many.
 #include <consort/memory.h>
 
 #include <deque>
@@ -148,7 +148,7 @@ class Program {
     if (homeless_) touch({{&root_, CONSORT_M_W}});
   }
 
-  // What two of its data take there, whatever they are.
+  // The memory that two of its data take there at most.
   static uint64_t tight(uint64_t seed) {
     std::mt19937_64 random(seed);
     const auto [kind, nx, ny, nz] = sizes(random);
@@ -180,7 +180,7 @@ class Program {
     if (root_.id.v) unregister_root();
     if (!homeless_ && where_ != Setup::kFaults && memory_ != values_) ++wrong_;
     need(consort_unregister(rt_, root_.shadow), "unregister shadow");
-    // One that is issued behind others may run on what nobody could write, and is refused then.
+    // A task that is issued early may run on unwritten data, and is refused then.
     for (const Step &s : steps_)
       if (s.wrong && (where_ != Setup::kFaults || consort_task_wait(rt_, s.task, kLong, 0) >= 0)) ++wrong_;
   }
@@ -390,7 +390,7 @@ class Program {
     need(consort_release(rt_, h), "release");
   }
 
-  // What it will see, and what it leaves: by the plain array.
+  // The values that it will see and leave: by the plain array.
   Step &plan_step(const std::vector<Wish> &wishes) {
     Step &s = steps_.emplace_back();
     s.salt = random_();
@@ -438,7 +438,7 @@ bool run(const Setup &setup, uint64_t seed, int steps) {
               {"window", seed % 3 ? "2048" : "16"},
               {"keep_models", "no"},
               {"seed", text.c_str()}};
-  // Of copies alone: what is issued behind a kernel that fails may run on what that has left.
+  // Faults of copies alone: a task issued behind a failing kernel may run on that kernel's data.
   const std::string faults = "copy@" + std::to_string(2 + seed * 7 % 40) + ",copy@" + std::to_string(50 + seed);
   const std::string limit = std::to_string(Program::tight(seed * 100));
   if (setup.where != Setup::kCores)

@@ -1,5 +1,5 @@
-// program.hpp — a random program over data and tasks, together with what it must do: the oracle runs it step by step
-// while it is made, so that each step knows what it will see, what it leaves, and how it ends.
+// program.hpp — a random program over data and tasks, together with its expected result: the oracle runs it step by
+// step while it is made, so that each step knows the values that it will see and leave, and how it ends.
 //
 // A program belongs to one submitting thread; several run side by side on one runtime, each on data of its own, and
 // meet on a pair of shared counters. Tasks read the plan, and write only their own marks in it.
@@ -43,15 +43,15 @@ struct Step {
   uint32_t pause = 0;
   uint64_t left_by_entering = 0;
   bool poisoned = false;  // the datum, when it is unregistered
-  // what the oracle says
+  // the oracle's predictions
   uint64_t sees = 0;
   bool runs = true;
   consort_status ends = CONSORT_OK;
-  // what happened
+  // observed values
   std::atomic<int> ran{0};
   std::atomic<bool> over{false};
   consort_task_id id{0};
-  std::array<uint64_t, 2> shared{};  // kShared: what the counters said
+  std::array<uint64_t, 2> shared{};  // kShared: the values of the counters
 };
 
 class Program {
@@ -84,7 +84,7 @@ class Program {
       if (!nested_[s]) perform(static_cast<int>(s));
   }
 
-  // After everything has ended: was it what the oracle said?
+  // After everything has ended: compares the run with the oracle.
   void check(consort_runtime *rt) {
     for (size_t s = 0; s < steps_.size(); ++s) {
       Step &step = steps_[s];
@@ -195,7 +195,7 @@ class Program {
     if (step.runs && !step.fails && chance(static_cast<uint32_t>(shape_.nest_percent))) plan_children(self);
   }
 
-  // What it sees, whether it runs, what it leaves.
+  // The values that it sees, whether it runs, the values that it leaves.
   void judge(Step &step, int self) {
     bool doomed = false;
     for (const int p : step.after) doomed |= steps_[static_cast<size_t>(p)].ends < 0;
@@ -262,7 +262,7 @@ class Program {
       x.written = false;
       x.poisoned = false;
     } else {
-      // Registered anew it holds whatever is in the memory: made sure of by the step itself.
+      // After another registration the memory's contents are arbitrary: the step itself sets them.
       step.left_by_entering = x.value = mix(x.value + 5);
       x.written = true;
       x.poisoned = false;

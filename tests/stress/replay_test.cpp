@@ -29,7 +29,7 @@ struct Step {
   bool empty = false;
 };
 
-// What a task does to what it uses; what is commuted on is added to, and not looked at.
+// The effect of a task on its data; commutative data are added to, and their values are not checked.
 template <class Get, class Set>
 void perform(uint64_t seed, size_t n, const uint32_t *modes, Get get, Set set) {
   uint64_t seen = seed;

@@ -12,7 +12,7 @@ namespace consort_test {
 
 class Folder {
  public:
-  // name: what it is for, so that one that a killed test leaves behind says whose it was
+  // name: the purpose, so that a folder that a killed test leaves behind can be attributed
   explicit Folder(const std::string &name, const std::string &in = "/tmp") : path_(in + "/consort-" + name + "-XXXXXX") {
     if (!mkdtemp(path_.data())) ADD_FAILURE() << path_ << ": " << std::strerror(errno);
   }

@@ -1,8 +1,8 @@
 // plugin_host.hpp — the smallest host that a plugin can live in: tests drive a plugin's tables directly, no kernel.
 //
-// One PluginHost loads one plugin and owns its `self`; the table is what a test calls. What the plugin says by
-// log() and fail() is kept, what it asks by param() is answered from a map, the clock is a number that the test
-// sets (or the real one). Any thread may call into the host table.
+// One PluginHost loads one plugin and owns its `self`; a test calls the table. Texts of log() and fail() are kept,
+// param() is answered from a map, the clock is a number that the test sets (or the real one). Any thread may call into
+// the host table.
 #pragma once
 #include <consort/plugin.h>
 #include <dlfcn.h>
@@ -118,7 +118,7 @@ class PluginHost {
   } catch (const std::bad_alloc &) {
     return code;
   }
-  const char *param(const char *key) const {  // what is not set has its declared default, as in the kernel
+  const char *param(const char *key) const {  // unset parameters have their declared default, as in the kernel
     if (const auto it = params_.find(key); it != params_.end()) return it->second.c_str();
     for (uint32_t i = 0; plugin_ && i < plugin_->nparams; ++i)
       if (std::string(plugin_->params[i].key) == key) return plugin_->params[i].dflt;

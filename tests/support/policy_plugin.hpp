@@ -1,4 +1,4 @@
-// policy_plugin.hpp — what a policy that a test defines says of itself: nothing but its name and its functions.
+// policy_plugin.hpp — the plugin record of a policy that a test defines: its name and its functions alone.
 #pragma once
 #include <consort/scheduler.h>
 

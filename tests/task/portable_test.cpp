@@ -1,5 +1,5 @@
-// Portable kernels: loaded once for each device, launched over what the layouts say, failing in words. Over the stream
-// double, whose kernels are addresses of functions.
+// Portable kernels: loaded once for each device, launched over the sizes of layouts, with messages on failure. Over the
+// stream double, whose kernels are addresses of functions.
 #include "../api/harness.hpp"
 #include "../plugins/stream/stream.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace consort_test;
 
-// What the kernel below was launched with, last.
+// The last launch of the kernel below.
 struct Seen {
   std::mutex mutex;
   uint64_t grid[3] = {};
@@ -163,7 +163,7 @@ TEST_F(PortableKernels, RangeFunctionChangesTheGrid) {
   ASSERT_OK(consort_unregister(*rt, d));
 }
 
-// What a kernel takes, and over whose elements it runs, is the implementation's to say.
+// The implementation decides which arguments a kernel takes, and over whose elements it runs.
 TEST_F(PortableKernels, ArgumentsFollowTheImplementation) {
   const consort_pass passed[] = {{CONSORT_NONE, 0}, {1, 0}, {0, CONSORT_NONE}, {1, 2}};
   consort_portable how = CONSORT_PORTABLE_INIT;
@@ -244,7 +244,7 @@ TEST_F(PortableKernels, FailuresNameTheirCause) {
   EXPECT_SAYS(CONSORT_E_POISONED, run(codelet("stream"), {{d, CONSORT_M_R, 0}}), "scale") << "as after a function that failed";
   ASSERT_OK(consort_invalidate(*rt, d));
   ASSERT_OK(consort_unregister(*rt, d));
-  // Units whose functions are called in place have no use for text.
+  // Units whose functions are called in place do not accept text.
   consort_codelet_id none{0};
   const consort_impl impl = {"cpu", nullptr, nullptr, nullptr, "address", text.c_str(), "scale", 0};
   consort_codelet k = CONSORT_CODELET_INIT;
@@ -310,7 +310,8 @@ struct LogLines {
   }
 };
 
-// OCL-04: what does not build on one class of units leaves its tasks to another, and says so once for each device.
+// OCL-04: a text that does not build on one class of units leaves its tasks to another class, with one line for each
+// device.
 TEST_F(PortableKernels, UnloadableKernelsRunOnAnotherClass) {
   LogLines log;
   consort_settings settings = CONSORT_SETTINGS_INIT;
@@ -341,7 +342,7 @@ TEST_F(PortableKernels, UnloadableKernelsRunOnAnotherClass) {
     EXPECT_EQ(both.on_cores, 60);
     for (const auto x : d) ASSERT_OK(consort_unregister(mine, x));
     for (const auto &x : v) ASSERT_EQ(x[9], 8);
-    // One that may go nowhere else has the driver's words.
+    // A task bound to that unit fails with the driver's message.
     const uint32_t there = workers_of(mine, "stream")[0];
     const auto bound = vector_of(mine, v[0].data(), 10, 8);
     const auto t = Desc(both.id).rw(bound).arg(2.0).on(there).must(mine);
@@ -356,7 +357,7 @@ TEST_F(PortableKernels, UnloadableKernelsRunOnAnotherClass) {
   }
 }
 
-// A second implementation for the same class takes the place of one that does not load. A chain goes on to whoever can.
+// A second implementation for the same class replaces one that does not load. A chain moves on to an eligible unit.
 TEST_F(PortableKernels, SecondImplementationReplacesAnUnloadableOne) {
   start(Pairs{{"stream.latency_ns", "100000"}});
   Both second(*rt, {"nonsense", text.c_str()}), none(*rt, {"nonsense", "more nonsense"});
@@ -408,7 +409,7 @@ TEST_F(PortableKernels, LoadingDoesNotBlockOtherUnits) {
   EXPECT_EQ(v[9], 2);
 }
 
-// A chain is issued behind what is under way, and one in it that cannot be launched poisons what follows.
+// A chain is issued early, and a task in it that cannot be launched poisons its successors.
 TEST_F(PortableKernels, ChainsAreIssuedEarly) {
   start(Pairs{{"stream.latency_ns", "2000000"}});
   std::vector<double> v(10, 1);

@@ -1,4 +1,4 @@
-// `consort bound`: what the report says of a file, and the files that it writes.
+// `consort bound`: the report on a file, and the files that it writes.
 #include "tools/command.hpp"
 
 namespace {

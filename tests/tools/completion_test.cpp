@@ -7,7 +7,7 @@ using consort_test::Answer;
 
 class Completion : public consort_test::Tools {
  protected:
-  // What bash offers for this line, one a line. It completes its last word, which may be empty.
+  // The completions of bash for this line, one a line. It completes its last word, which may be empty.
   std::string in_bash(const std::string &line) const {
     std::ofstream(folder_ / "ask.bash") << "PATH=" CONSORT_BIN_DIR ":$PATH\nsource <(consort completion bash)\ncd " << folder_.path()
                                         << "\nread -ra COMP_WORDS <<<'consort " << line << "'\n"

@@ -1,5 +1,5 @@
-// `consort conform`: what it is told on its command line, what it writes and what it answers. That its cases find
-// what they are for is tests/conform.
+// `consort conform`: its command line, its files and its answers. tests/conform shows that its cases find the faults
+// that they are for.
 #include <vector>
 
 #include "tools/command.hpp"

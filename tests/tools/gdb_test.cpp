@@ -1,5 +1,5 @@
 // DBG-01: tools/gdb/consort.py lists the unfinished tasks of a live process and of its core dump. This program is also
-// what is looked at: called with GDB_TEST_CHILD it stops by a signal amid its tasks.
+// the debugged one: called with GDB_TEST_CHILD it stops by a signal amid its tasks.
 #include <consort/consort.h>
 #include <signal.h>
 #include <sys/resource.h>

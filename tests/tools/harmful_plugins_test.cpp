@@ -1,5 +1,5 @@
-// Plugins whose code ends the process, or does not return: the command names them, says where, and goes on. What plugins and
-// files say cannot steer the terminal.
+// Plugins whose code ends the process, or does not return: the command names them, says where, and goes on. Texts of
+// plugins and files cannot steer the terminal.
 #include "tools/command.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
-// `consort machine import`: a platform of a JSON file becomes a file that the driver sim reads; what is wrong is named.
+// `consort machine import`: a platform of a JSON file becomes a file that the driver sim reads; bad files are refused
+// with a message.
 #include "tools/command.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// `consort model`: what is kept of what tasks take is listed, shown, checked and drawn; what is wrong is named.
+// `consort model`: stored models are listed, shown, checked and drawn; wrong use is refused with a message.
 #include "model/model_file.hpp"
 #include "tools/command.hpp"
 

@@ -1,4 +1,5 @@
-// `consort new`: what it makes, and what it refuses. That the plugins build, load and run is tests/checks/stranger.sh.
+// `consort new`: the files that it makes, and its refusals. tests/checks/stranger.sh shows that the plugins build, load
+// and run.
 #include <cmath>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What people see: the tree and the picture of the machine, the page of the doctor, colours, the one form of errors.
+// Output for people: the tree and the picture of the machine, the page of the doctor, colours, the one form of errors.
 #include "tools/command.hpp"
 
 namespace {

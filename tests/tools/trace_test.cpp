@@ -1,4 +1,5 @@
-// `consort trace show`: what a trace tells, as tables and as a drawing; what is none is refused by its line.
+// `consort trace show`: the contents of a trace, as tables and as a drawing; other files are refused with the line at
+// fault.
 #include "tools/command.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// `consort why-not NAME`: for each way of not being used the reason, in one line that says what to do, and status 1.
+// `consort why-not NAME`: for each way of not being used the reason, in one line with the remedy, and status 1.
 #include <consort/plugin.h>
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-// The transport inproc: what is sent arrives once, where and as it should; what is refused is refused with words.
+// The transport inproc: each message arrives once, complete and in its place; refusals have a message.
 #include <sys/eventfd.h>
 
 #include <poll.h>
@@ -116,7 +116,7 @@ TEST(Inproc, LongMessageStaysWithItsSender) {
   std::vector<char> from(300'000, 'x'), to(from.size());
   ASSERT_TRUE(p.a.post(Rank::send(1, 1, from.data(), from.size())));
   EXPECT_TRUE(p.a.poll().empty());
-  std::fill(from.begin(), from.end(), 'y');  // not copied yet: seen by who looks, which a program may not
+  std::fill(from.begin(), from.end(), 'y');  // not copied yet: visible by a look that a program may not take
   ASSERT_TRUE(p.b.post(Rank::recv(0, 2, to.data(), to.size())));
   EXPECT_EQ(to, from);
   EXPECT_EQ(p.a.one().status, CONSORT_OK);

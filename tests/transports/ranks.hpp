@@ -1,6 +1,6 @@
 // ranks.hpp — ranks of one job, each a transport of its own on a host of its own, driven by their tables.
 //
-// A Rank posts and polls as its owner says; what was told is kept by cookie. One thread at a time per Rank, but for
+// A Rank posts and polls as its owner says; completions are kept by cookie. One thread at a time per Rank, but for
 // connect() and disconnect(), which may come from another.
 #pragma once
 #include <consort/transport.h>

@@ -1,5 +1,5 @@
 // The transport inproc with a thread for each rank: messages of all lengths, peers that leave while long ones are
-// copied, memory that is taken back under a GET. Nothing here measures time; whoever waits gives its turn away.
+// copied, memory that is unregistered under a GET. Nothing here measures time; waiting threads yield.
 #include <poll.h>
 
 #include <atomic>
@@ -25,15 +25,15 @@ constexpr int kRounds = 60;
 char letter(uint64_t tag, uint64_t i) { return static_cast<char>(tag * 31 + i * 7); }
 uint64_t length_of(uint64_t tag) { return tag % 11 == 0 ? 20'000 + tag % 1000 : tag * 37 % 600; }
 
-// Sends to all others and receives what they send, in tags' order from each.
+// Sends to all others and receives their messages, in the order of the tags of each.
 void talk(Rank &me, uint32_t nranks, std::atomic<uint32_t> &left) {
   struct Slot {
     std::vector<char> bytes;
     uint64_t tag = 0;
     bool is_busy = false;
   };
-  // As many as the queue takes (40), and some of those that receive for each rank: where all that a rank sends waits for
-  // one who receives from another alone, three of them wait for ever.
+  // As many as the queue takes (40), with some receives for each rank. If all sends of a rank waited for a peer that
+  // receives from another alone, three ranks could wait without end.
   std::vector<Slot> out(20), in(20);
   std::vector<uint64_t> sent(nranks, 0), wanted(nranks, 0), got(nranks, 0);
   const uint64_t each = kMessages / nranks;
@@ -94,8 +94,8 @@ TEST(InprocThreads, MessagesOfAllLengthsBetweenAllRanks) {
   for (std::thread &t : threads) t.join();
 }
 
-// Rank 1 comes, takes and gives long messages, and leaves in the midst of them; its memory goes with it. What rank 0
-// has posted ends, each once.
+// Rank 1 connects, exchanges long messages, and leaves in the midst of them; its memory goes with it. Every message of
+// rank 0 ends, each once.
 TEST(InprocThreads, PeerLeavesDuringLongMessages) {
   constexpr size_t kLong = 1 << 20;
   const Job job;
@@ -116,7 +116,7 @@ TEST(InprocThreads, PeerLeavesDuringLongMessages) {
       }
       if (round % 2) b->disconnect(a);
       b.reset();
-      memory.reset();  // whoever still wrote there would be seen by a sanitizer
+      memory.reset();  // a sanitizer would see a late write there
       gone = true;
     });
     uint64_t posted = 0, ended = 0;

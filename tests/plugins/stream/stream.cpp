@@ -1,9 +1,9 @@
 // stream.cpp — a driver for tests: a device whose queues are streams. Each has a thread that runs its ops in order,
-// each after a latency, so that issuing and completing are really two things.
+// each after a latency, so that issuing and completing are separate.
 //
-// Shows what the driver ABI promises for asynchronous devices: in-order queues, tickets between queues that the
-// device waits for, back-pressure, event fds, failing ops, a lost device. Everything is guarded by the device's one
-// mutex, except the running of an op. Not for speed.
+// Shows the promises of the driver ABI for asynchronous devices: in-order queues, tickets between queues that the
+// device waits for, back-pressure, event fds, failing ops, a lost device. The device's one mutex guards everything,
+// except the running of an op. Not for speed.
 #include "stream.h"
 
 #include <consort/driver.h>
@@ -61,7 +61,7 @@ struct Op {
 };
 
 struct Queue {
-  stream_native native;  // first: what call->native_queue points to
+  stream_native native;  // first: the target of call->native_queue
   Device *dev;
   uint64_t token;
   std::list<Op> pending;           // the first one may be running
@@ -174,7 +174,7 @@ void run(Queue &q) {
       ++d.executed;
       if (driver.fail_op && d.executed == driver.fail_op) done.status = CONSORT_E_IO;
       if (driver.lost_after && d.executed == driver.lost_after) d.lost = true;
-      if (d.lost) done.status = CONSORT_E_DEVICE_LOST;  // nobody knows whether it took effect
+      if (d.lost) done.status = CONSORT_E_DEVICE_LOST;  // it is unknown whether the op took effect
     }
     finish(q, done, !o.fn);
   }
@@ -407,14 +407,14 @@ uint32_t submit(void *handle, const consort_op *ops, uint32_t n) noexcept {
       const size_t most = q.done.size() + (q.accepted - q.completed) + 1;
       if (q.done.capacity() < most) q.done.reserve(2 * most);
     } catch (const std::bad_alloc &) {
-      break;  // no room, as far as anybody can tell
+      break;  // no room, as it seems
     }
     Op &o = made.front();
     if (o.op.kind == CONSORT_OP_CALL && (o.op.flags & CONSORT_OPF_ENQUEUE) && !q.dev->lost) {
       consort_call *call = o.op.u.call.call;
       call->native_queue = &q.native;
       call->native_context = q.dev;
-      if (!o.wait.empty()) {  // what it enqueues has to wait as well: a mark that nobody hears of goes ahead
+      if (!o.wait.empty()) {  // enqueued work has to wait as well: a mark without a completion goes ahead
         mark.front().wait.swap(o.wait);
         mark.front().fn = [](void *) {};
         q.pending.splice(q.pending.end(), mark);
