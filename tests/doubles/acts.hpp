@@ -1,12 +1,12 @@
-// What the functions of every front have in common beyond one call into the core: the library's beginning, memory that
-// is given back, copies of memory that no device reaches, launches.
+// Shared by the functions of every front beyond one call into the core: initialisation of the library, freeing of
+// memory, copies of memory that no device reaches, launches.
 #pragma once
 #include "call.hpp"
 #include "work.hpp"
 
 namespace gpu {
 
-// Reads CONSORT_DOUBLE, the first time. Throws what the settings want it to answer.
+// Reads CONSORT_DOUBLE, the first time. Throws the failure that the settings inject.
 void initialise();
 
 // The block that begins there, of the device's memory or of pinned and registered memory of the host.
@@ -15,10 +15,10 @@ void give(Call &c, const std::shared_ptr<Block> &block, const char *how);
 uint64_t take_in_order(const std::shared_ptr<Stream> &stream, const std::shared_ptr<Pool> &pool, size_t size);
 void give_in_order(Call &c, const std::shared_ptr<Stream> &stream, uint64_t at);
 
-// Pageable memory of the host is read before this returns, and written before it returns, whatever the call is named.
+// Pageable memory of the host is read before this returns, and written before it returns, whichever call it is.
 void transfer(Call &c, const std::shared_ptr<Stream> &stream, Copy copy, bool wait);
 
-// What is over the device's limits is refused; parameters as one buffer, or each by its address.
+// Launches beyond the device's limits are refused; parameters as one buffer, or each by its address.
 Kernel kernel_with(const std::shared_ptr<Context> &context, const std::shared_ptr<Function> &function,
                    const consort_double_launch &how);
 void set_params(Kernel &kernel, void **params);

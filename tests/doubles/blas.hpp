@@ -1,6 +1,6 @@
-// Linear algebra on the simulated machine: handles of libraries, and operations that a handle's stream executes. Matrices
-// are column-major; what computes is in blas_loops.hpp, plain loops over the host's memory. No vendor is known here: fronts
-// turn their own words into these.
+// Linear algebra on the simulated machine: handles of libraries, and operations that a handle's stream executes.
+// Matrices are column-major; blas_loops.hpp computes, in plain loops over the host's memory. No vendor is known here:
+// fronts translate their own terms into these.
 #pragma once
 #include <functional>
 #include <vector>

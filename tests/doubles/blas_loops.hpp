@@ -15,7 +15,7 @@ struct Matrix {  // op(A): transposed, where it says so
   T &operator()(int64_t row, int64_t col) const { return transposed ? at[row * ld + col] : at[col * ld + row]; }
 };
 
-// C := alpha A B + beta C, of C's m rows and n columns, or of one triangle of them. What beta = 0 drops is not read.
+// C := alpha A B + beta C, of C's m rows and n columns, or of one triangle of them. With beta = 0 C is not read.
 template <class T, class Wanted>
 void product(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, int64_t m, int64_t n, int64_t k, T alpha, T beta,
              Wanted wanted) {

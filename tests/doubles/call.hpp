@@ -1,5 +1,5 @@
-// A call of the application into a double: takes the lock, looks whether the call may be made here and now, and turns
-// what the core throws into the number that the vendor's function returns.
+// A call of the application into a double: takes the lock, checks whether the call is allowed here and now, and turns
+// exceptions of the core into the number that the vendor's function returns.
 #pragma once
 #include <new>
 #include <utility>
@@ -50,7 +50,7 @@ int call(const char *name, Need need, F &&body) noexcept {
   }
 }
 
-// The object behind a handle; violations say what it is instead.
+// The object behind a handle; violations name the actual kind of the handle.
 template <class T>
 std::shared_ptr<T> object(const Table<T> &table, const void *handle, const char *what, int code = invalid_handle) {
   auto found = table.find(handle);

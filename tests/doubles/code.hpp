@@ -1,5 +1,5 @@
-// What calls of the simulated machine answer. The numbers are those that the vendors' interfaces have in common; inside
-// the core a call that cannot be done throws Failure, and the front of each vendor returns its number.
+// Statuses of calls of the simulated machine. The numbers are those that the vendors' interfaces have in common; inside
+// the core a call that fails throws Failure, and the front of each vendor returns its number.
 #pragma once
 
 namespace gpu {

@@ -1,4 +1,4 @@
-// Contexts: made and ended. When one ends, what is alive in it still was forgotten, and ends with it.
+// Contexts: made and ended. An object that is alive when its context ends is reported as leaked, and ends with it.
 #pragma once
 #include "machine.hpp"
 

@@ -1,5 +1,5 @@
-// NVIDIA's cuBLAS and cuSOLVER, as much of them as the examples and tests call. They lie in the double of the driver's
-// library, on whose machine they stand.
+// NVIDIA's cuBLAS and cuSOLVER, with the functions that the examples and tests call. They lie in the double of the
+// driver's library, and use its machine.
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char *blas_name = "cuBLAS", *solver_name = "cuSOLVER";
 
-// What the core answers, in the library's numbers; others stay what a test has injected.
+// The core's statuses, in the library's numbers; injected numbers stay.
 template <class F>
 cublasStatus_t blas(const char *name, Need what, F &&body) noexcept {
   switch (int code = call(name, what, std::forward<F>(body))) {

@@ -1,4 +1,4 @@
-// The double's cuBLAS and cuSOLVER: right results in the stream's order, and what is used wrongly is told.
+// The double's cuBLAS and cuSOLVER: right results in the stream's order, and reports of wrong use.
 #if __has_include(<cublas_v2.h>) && __has_include(<cusolverDn.h>)
 #include <cublas_v2.h>
 #include <cusolverDn.h>

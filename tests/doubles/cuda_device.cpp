@@ -81,7 +81,7 @@ int attribute(const Device &device, CUdevice_attribute what) {
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
       return 1;
     default:
-      return 0;  // compute mode, integrated, managed memory, cooperative launch and whatever else is not there
+      return 0;  // compute mode, integrated, managed memory, cooperative launch and other absent features
   }
 }
 

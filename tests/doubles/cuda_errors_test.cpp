@@ -1,4 +1,4 @@
-// What goes wrong because the words say so: memory that is full, calls and operations that fail, devices that are lost.
+// Failures that the settings inject: memory that is full, calls and operations that fail, devices that are lost.
 #include "cuda_library.hpp"
 
 namespace {
@@ -57,7 +57,7 @@ TEST_F(CudaTest, PoolsHaveLimitsAndThresholds) {
   size_t available, total;
   OK(CU(cuMemGetInfo)(&available, &total));
   EXPECT_EQ(available, total - keep);
-  CUdeviceptr all = device_memory(total);  // what a pool keeps is given up for others
+  CUdeviceptr all = device_memory(total);  // a pool's spare memory is released for others
   OK(CU(cuMemFree)(all));
   OK(CU(cuStreamDestroy)(in));
   OK(CU(cuMemPoolDestroy)(pool));

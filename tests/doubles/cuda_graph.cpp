@@ -95,7 +95,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *statu
   });
 }
 
-// As drivers from 11.3 on have it, whatever the header calls by this name. The graph itself has no handle yet.
+// As drivers from 11.3 on have it, whichever version the header calls by this name. The graph itself has no handle yet.
 extern "C" CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
                                               const CUgraphNode **nodes, size_t *count);
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,

@@ -1,5 +1,6 @@
-// Buffers of OpenGL's, mapped: while one is, a block of the device has its bytes, and the buffer itself has poison. GL is the one
-// that the program has loaded, looked for by name at each call; its context is the calling thread's.
+// Buffers of OpenGL's, mapped: while one is mapped, a block of the device has its bytes, and the buffer itself has
+// poison. GL is the library that the program has loaded, found by name at each call; its context is the calling
+// thread's.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -52,7 +53,7 @@ class Gl {
     if (!to) fail(CUDA_ERROR_INVALID_GRAPHICS_CONTEXT);
   }
   template <class F>
-  void bound(unsigned buffer, F &&f) const {  // what the program has bound there is bound again
+  void bound(unsigned buffer, F &&f) const {  // the program's own binding is restored
     int before = 0;
     integer_(kTarget, &before);
     bind_(kTarget, buffer);
@@ -132,7 +133,7 @@ CUresult cuGraphicsUnregisterResource(CUgraphicsResource handle) {
   });
 }
 
-// What GL was told before is done before: its buffer is read here and now.
+// Earlier commands of GL are done before: its buffer is read here and now.
 CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *handles, CUstream where) {
   return cu("cuGraphicsMapResources", Need::context, [&](Call &c) {
     const auto all = resources_at(c, count, handles, false);
@@ -145,7 +146,7 @@ CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *handles, CUs
       block->lent = true;
       gl.bytes(one->buffer, one->size, kRead | kWrite, [&](void *bytes) {
         if (one->flags != CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD) std::memcpy(address(block->address), bytes, one->size);
-        std::memset(bytes, 0xdd, one->size);  // nobody draws with it now
+        std::memset(bytes, 0xdd, one->size);  // no command of GL may use it now
       });
       if (one->flags == CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY) {
         const auto *first = static_cast<const unsigned char *>(address(block->address));
@@ -156,7 +157,7 @@ CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *handles, CUs
   });
 }
 
-// What the stream was given before is done before GL has the buffer again; what other streams do with it must be over.
+// Earlier work of the stream is done before GL has the buffer again; work of other streams on it must be over.
 CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource *handles, CUstream where) {
   return cu("cuGraphicsUnmapResources", Need::context, [&](Call &c) {
     const auto all = resources_at(c, count, handles, true);

@@ -1,4 +1,5 @@
-// A kernel with its launch, from the forms in which the header has them; what is over the device's limits is refused.
+// A kernel with its launch, from the forms in which the header has them; launches beyond the device's limits are
+// refused.
 #pragma once
 #include "cuda_front.hpp"
 

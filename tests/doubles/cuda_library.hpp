@@ -1,5 +1,5 @@
 // The doubles of CUDA, opened as a plugin opens the vendor's: functions by their names. A test's machine is set with
-// words (README.md); when the test ends, nothing may be alive and nothing wrong, unless the test says what.
+// words (README.md); when the test ends, nothing may be alive and no violation left, unless the test expects it.
 #pragma once
 #include <cuda.h>
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ inline std::string double_words() {
   return text;
 }
 
-// The image of a program in CUDA C, or what the compiler said.
+// The image of a program in CUDA C, or the compiler's messages.
 inline std::string compiled(const std::string &source, std::string *log = nullptr,
                             std::vector<const char *> options = {}) {
   nvrtcProgram program;

@@ -1,4 +1,4 @@
-// Memory of devices and of the host, and what a pointer is.
+// Memory of devices and of the host, and attributes of pointers.
 #include <cstring>
 
 #include "cuda_front.hpp"

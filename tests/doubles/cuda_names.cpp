@@ -1,4 +1,4 @@
-// What errors are called, and where functions are by their names.
+// Names of errors, and addresses of functions by their names.
 #include <dlfcn.h>
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// Operations of two streams on the same bytes: the CUDA double sees what nothing orders, and only that.
+// Operations of two streams on the same bytes: the CUDA double reports unordered ones, and only those.
 #include "cuda_library.hpp"
 
 namespace {

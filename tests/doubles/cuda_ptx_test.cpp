@@ -1,4 +1,4 @@
-// Programs in PTX on the CUDA double: what a compiler made of kernels gives what the kernels say.
+// Programs in PTX on the CUDA double: a compiler's output for kernels computes their results.
 #include <numeric>
 
 #include "cuda_library.hpp"
@@ -30,7 +30,7 @@ class CudaPtx : public CudaTest {
     EXPECT_EQ(CU(cuMemcpyDtoH)(values.data(), from, count * sizeof(T)), CUDA_SUCCESS);
     return values;
   }
-  // What the loader says of a kernel with this body, with something in front of it.
+  // The loader's message for a kernel with this body, with some text before it.
   std::string refused(const std::string &body, const std::string &before = "") {
     std::string program =
         ".version 8.0\n.target sm_75\n.address_size 64\n" + before + ".visible .entry f(.param .u64 f_0)\n{\n"
@@ -130,7 +130,7 @@ TEST_F(CudaPtx, RefusesUnknownInstructionsWithTheirLine) {
   EXPECT_EQ(CU(cuModuleLoadData)(&none, cubin), CUDA_ERROR_NO_BINARY_FOR_GPU);
 }
 
-// Whole numbers, conversions and predicates, each against what C says.
+// Whole numbers, conversions and predicates, each against the rules of C.
 TEST_F(CudaPtx, ArithmeticAgreesWithC) {
   const char *program = R"(.version 8.0
 .target sm_75

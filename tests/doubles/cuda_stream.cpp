@@ -150,7 +150,7 @@ CUresult cuEventRecord(CUevent event, CUstream handle) {
 }
 
 CUresult cuEventQuery(CUevent event) {
-  return cu("cuEventQuery", Need::init, [&](Call &) {  // of any thread, whatever is current there
+  return cu("cuEventQuery", Need::init, [&](Call &) {  // of any thread, whichever context is current there
     auto of = event_of(event);
     healthy(*of->context);
     if (!reached(*of)) {

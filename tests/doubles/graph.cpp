@@ -22,7 +22,7 @@ void leave(const std::shared_ptr<Capture> &capture) {
   std::erase_if(machine().captures, [&](const auto &one) { return one.lock() == capture || one.expired(); });
 }
 
-void forget(const Graph &graph) {  // the nodes that somebody was told of
+void forget(const Graph &graph) {  // the nodes whose handles were returned
   for (const auto &node : graph.nodes) {
     machine().nodes.remove(*node);
   }
@@ -215,7 +215,7 @@ std::shared_ptr<Exec> instantiate(const std::shared_ptr<Graph> &graph) {
   return exec;
 }
 
-// What a launch may not rely on is the order of what the graph does not order: it is any one, by the seed.
+// A launch may not rely on an order that the graph does not give: unordered nodes run in any order, by the seed.
 void launch(Exec &exec, const std::shared_ptr<Stream> &stream) {
   if (stream->capture) {
     invalidate(*stream->capture, not_supported);

@@ -1,5 +1,5 @@
-// Graphs: what a stream's operations become while it is captured, and what is launched again and again. A graph that
-// may be launched (Exec) has copies of its nodes' work, so that changing it changes no launch that was made before.
+// Graphs: a stream's operations become one while it is captured, and it is launched again and again. A graph that may
+// be launched (Exec) has copies of its nodes' work, so that a change affects no earlier launch.
 #pragma once
 #include <thread>
 
@@ -16,7 +16,7 @@ struct Node : Object {
   std::vector<Touch> touched;
   std::string what;
   size_t index = 0;
-  std::vector<void *> addresses;  // of a kernel's parameters, for whoever asks
+  std::vector<void *> addresses;  // of a kernel's parameters, for queries
 
   void **pointers();
 };
@@ -45,9 +45,9 @@ struct Capture {
   CaptureMode mode = CaptureMode::global;
   std::thread::id thread;
   std::shared_ptr<Graph> graph;
-  std::vector<std::shared_ptr<Stream>> streams;  // the one that it began with first
+  std::vector<std::shared_ptr<Stream>> streams;  // the stream that began the capture first
   bool invalid = false;
-  std::vector<void *> told;  // handles of the nodes that the next one comes after, for whoever asked last
+  std::vector<void *> told;  // handles of the predecessors of the next node, from the last query
 };
 
 void begin_capture(const std::shared_ptr<Stream> &stream, CaptureMode mode);

@@ -1,5 +1,5 @@
-// Handles of the simulated machine: never the address of anything and never given twice, so that one which is used
-// after its object has gone is told from one that was never right.
+// Handles of the simulated machine: never an address and never reused, so that a handle of a destroyed object is told
+// from one that was never valid.
 #pragma once
 #include <cstdint>
 #include <memory>

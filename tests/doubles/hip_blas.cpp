@@ -1,5 +1,5 @@
-// AMD's rocBLAS, as much of it as the examples and tests call. It lies in the double of HIP's library, on whose machine it
-// stands. Debian has no header of it: what it declares is written here, with its numbers.
+// AMD's rocBLAS, with the functions that the examples and tests call. It lies in the double of HIP's library, and uses
+// its machine. Debian has no header of it: its declarations are written here, with its numbers.
 #include "blas_loops.hpp"
 #include "hip_front.hpp"
 

@@ -1,5 +1,5 @@
-// What the double's compiler makes: a bundle as clang's, with a host image that the double executes, and beside it, as for a
-// device, an image with nothing but the notes that AMD's compilers leave of kernels and their parameters.
+// The output of the double's compiler: a bundle as clang's, with a host image that the double executes, and beside it,
+// as for a device, an image with nothing but the notes that AMD's compilers leave of kernels and their parameters.
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@ namespace gpu {
 // image: a host image of nvrtc_program.hpp. "": it has no kernels.
 std::string bundle_of(const std::string &image);
 
-// The host image in a bundle; what is no bundle is answered as it is.
+// The host image in a bundle; any other image is returned unchanged.
 const void *host_image_in(const void *image);
 
 }  // namespace gpu

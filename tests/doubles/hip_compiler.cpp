@@ -1,5 +1,5 @@
-// The front of hiprtc: its functions over nvrtc_program.hpp, for the language is the same. A program belongs to whoever made
-// it; two threads may work on two programs at once.
+// The front of hiprtc: its functions over nvrtc_program.hpp, for the language is the same. A program belongs to its
+// creator; two threads may work on two programs at once.
 #include <hip/hiprtc.h>
 
 #include <cstring>

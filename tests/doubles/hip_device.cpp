@@ -12,7 +12,7 @@ const char *const gpu::visible_variable = "HIP_VISIBLE_DEVICES";
 
 namespace {
 
-constexpr int runtime_version = 50221153;  // 5.2, whose header this is
+constexpr int runtime_version = 50221153;  // 5.2, the version of this header
 
 // How many calls are on a device just now; guarded by the machine's lock.
 std::map<int, int> &visitors() {
@@ -20,7 +20,7 @@ std::map<int, int> &visitors() {
   return *all;
 }
 
-// Whether anything is on the device that somebody has to give back. What lies on a lost one goes with it.
+// Whether the device has objects that the application must destroy. Objects on a lost device go with it.
 bool used(const Context &context) {
   Machine &m = machine();
   auto here = [&](const auto &entry) { return entry.second->context.get() == &context; };
@@ -129,7 +129,7 @@ Visit::Visit(Need what) noexcept {
   Machine &m = machine();
   Lock lock(m.mutex);
   if (!m.initialised || in_callback()) {
-    return;  // told by whoever is called
+    return;  // the called function reports it
   }
   try {
     Device &at = device_at(device_of_thread());

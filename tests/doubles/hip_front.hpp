@@ -1,7 +1,7 @@
 // The front of AMD's library: functions with the names and arguments of its header, each a call into the core.
 //
-// HIP has no contexts: a thread has a device, and what it makes is there. In the core a device's context begins with the
-// first call that is about that device and ends with the last object on it, so that what is left over is seen.
+// HIP has no contexts: a thread has a device, and its objects are there. In the core a device's context begins with the
+// first call about that device and ends with the last object on it, so that leaks are seen.
 #pragma once
 #include <hip/hip_runtime_api.h>
 

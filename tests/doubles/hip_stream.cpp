@@ -86,7 +86,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle) {
 }
 
 hipError_t hipEventQuery(hipEvent_t event) {
-  return hip("hipEventQuery", Need::init, [&](Call &) {  // of any thread, whatever its device is
+  return hip("hipEventQuery", Need::init, [&](Call &) {  // of any thread, whichever device it has
     auto of = event_of(event);
     healthy(*of->context);
     if (!reached(*of)) {

@@ -20,7 +20,7 @@ Machine &machine() {
 
 namespace {
 
-// Those that the vendor's variable names, in its order; it ends at the first that is none. Without it: all.
+// The devices of the vendor's variable, in its order; it ends at the first invalid one. Without it: all.
 std::vector<int> shown_devices(int there) {
   std::vector<int> shown;
   const char *text = std::getenv(visible_variable);

@@ -1,6 +1,6 @@
-// The simulated machine of this process: its devices, whatever lives on them, and the record of what was done wrong.
-// One lock guards all of it; streams let go of it while they execute, and that is all that happens beside it. It is
-// never destroyed, for streams' threads may outlive main().
+// The simulated machine of this process: its devices, all objects on them, and the record of violations. One lock
+// guards all of it; streams release it while they execute, and nothing else runs beside it. It is never destroyed, for
+// streams' threads may outlive main().
 #pragma once
 #include <condition_variable>
 #include <set>
@@ -26,9 +26,9 @@ struct LibraryHandle : Object {  // of a library that stands on this one
 
 struct Device {
   int index = 0;
-  int number = 0;  // before some were hidden: what its name and its place on the bus say
+  int number = 0;  // before some were hidden: for its name and its place on the bus
   int sms = 16;
-  size_t memory = 0, plain = 0;  // what there is; what was allocated outside pools
+  size_t memory = 0, plain = 0;  // total; allocated outside pools
   std::unique_ptr<Arena> arena;
   std::shared_ptr<Pool> own_pool, pool;
   std::shared_ptr<Context> primary;
@@ -56,18 +56,18 @@ struct Resource : Object {
   size_t size = 0;
   std::shared_ptr<Context> context;
   std::shared_ptr<Block> block;
-  std::vector<unsigned char> kept;  // of one that is only to be read
+  std::vector<unsigned char> kept;  // of a read-only block
 };
 
 class Machine {
  public:
   std::mutex mutex;
-  std::condition_variable changed;  // what the host waits for
+  std::condition_variable changed;  // signals for waiting host threads
   Settings settings;
   bool set = false, initialised = false;
   std::vector<std::unique_ptr<Device>> devices;
   Memory memory;
-  Clock host;  // what the host has seen the end of
+  Clock host;  // the operations whose end the host has seen
   Table<Context> contexts{1};
   Table<Stream> streams{2};
   Table<Event> events{3};

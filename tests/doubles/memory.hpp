@@ -1,6 +1,6 @@
-// Memory of the simulated machine: what is allocated where, by address. A device's memory is a range of the host's
-// address space that belongs to it alone; a block's bytes are poisoned when it is made and when it goes, and behind
-// it stands a guard. The machine's lock is held by whoever calls anything here.
+// Memory of the simulated machine: allocations by address. A device's memory is a range of the host's address space
+// that belongs to it alone; a block's bytes are poisoned when it is made and when it goes, and behind it stands a
+// guard. The caller of every function here holds the machine's lock.
 #pragma once
 #include <list>
 #include <mutex>
@@ -35,15 +35,15 @@ struct Block {
   std::shared_ptr<Context> context;
   std::shared_ptr<Pool> pool;
   std::vector<Access> accesses;
-  bool going = false;  // its free is in a stream, or waits for what uses it
+  bool going = false;  // its free is in a stream, or waits for its users
   bool for_good = false;
-  bool lent = false;  // a graphics resource's while it is mapped: nobody else's to free
+  bool lent = false;  // of a graphics resource while it is mapped: not to be freed
 
   Region all() const { return {address, size, 1, size, 1, size}; }
   std::string words() const;  // "device block 0x… of 64 bytes"
 };
 
-// The range of addresses of one device. What was freed is given again as late as can be.
+// The range of addresses of one device. Freed memory is reused as late as can be.
 class Arena {
  public:
   explicit Arena(size_t memory);
@@ -73,7 +73,7 @@ class Memory {
   std::shared_ptr<Block> take_pinned(size_t size);
   std::shared_ptr<Block> take_registered(void *address, size_t size);
   void give(const std::shared_ptr<Block> &block);  // nothing uses it any more
-  size_t used(const Device &device) const;         // what counts against its memory
+  size_t used(const Device &device) const;         // the bytes that count against its memory
 
  private:
   uint64_t next_id = 0;
@@ -82,7 +82,7 @@ class Memory {
 
 void poison(uint64_t address, size_t size, int byte);
 
-// What pools keep beyond what is used of them goes back, as far as they allow.
+// Spare memory of pools is released, as far as they allow.
 void trim(Pool &pool, size_t keep);
 
 }  // namespace gpu

@@ -29,7 +29,7 @@ size_t elf_size(const Elf64_Ehdr &head, const unsigned char *image) {
   return size;
 }
 
-// A library of its own each time: by its path and its file the loader tells one from another, also one that stays loaded after
+// A library of its own each time: the loader tells libraries apart by path and file, also one that stays loaded after
 // it was closed.
 std::shared_ptr<void> open_image(const unsigned char *image, size_t size, std::string &log) {
   std::error_code none;

@@ -1,5 +1,5 @@
-// The front of NVIDIA's run-time compiler: its functions over nvrtc_program.hpp. A program belongs to whoever made
-// it; two threads may work on two programs at once.
+// The front of NVIDIA's run-time compiler: its functions over nvrtc_program.hpp. A program belongs to its creator; two
+// threads may work on two programs at once.
 #include <nvrtc.h>
 
 #include <cstring>

@@ -109,7 +109,7 @@ int run(const std::vector<std::string> &words, const std::filesystem::path &log)
   return error ? -error : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 }
 
-// What the names became, asked of the image itself.
+// The lowered names, read from the image itself.
 void find_lowered(Program &program, const std::filesystem::path &image) {
   void *library = dlopen(image.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -14,7 +14,7 @@ struct Program {
   bool compiled = false;
 };
 
-// 0, or what nvrtcCompileProgram answers; the log says why.
+// 0, or the result of nvrtcCompileProgram; the log says why.
 int compile(Program &program, const std::vector<std::string> &options);
 
 }  // namespace nvrtc

@@ -1,5 +1,5 @@
-// The double of NVRTC: CUDA C that is right runs on the host, with barriers and names as the real one has them; what is
-// wrong is told as g++ tells it.
+// The double of NVRTC: valid CUDA C runs on the host, with barriers and names as the real one has them; errors are
+// reported as g++ reports them.
 #include "cuda_library.hpp"
 
 namespace {

@@ -6,7 +6,7 @@ namespace nvrtc {
 
 namespace {
 
-// Of the language, not of the place: what <cctype> and <regex> ask of a locale is kept in tables that several
+// Of the language, independent of the locale: <cctype> and <regex> keep the locale's answers in tables that several
 // threads fill at once.
 constexpr std::string_view blanks = " \t\n\r\v\f";
 
@@ -49,7 +49,7 @@ bool take_last(std::string_view &text, std::string_view word) {
   return there;
 }
 
-// Does what stands before __global__ end with `template <...>`?
+// Does the text before __global__ end with `template <...>`?
 bool ends_with_template(std::string_view before) {
   before = without_end_blanks(before);
   while (take_last(before, "static") || take_last(before, "inline")) {
@@ -79,7 +79,7 @@ std::string_view called(std::string_view head) {
   return {};
 }
 
-// What stands between `extern` and the semicolon, as a pointer's definition; empty where it is something else.
+// The text between `extern` and the semicolon, as a pointer's definition; empty where it is something else.
 std::string shared_pointer(std::string_view declared) {
   constexpr std::string_view shared = "__shared__", align = "__align__";
   size_t at = past_blanks(declared, 0);

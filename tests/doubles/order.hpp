@@ -1,6 +1,6 @@
-// What happens before what on the simulated machine, and which bytes an operation touches. Each stream counts its
-// operations; a clock says, for each other stream, up to which count its owner knows it to be done. Two operations that
-// touch the same bytes, one of them writing, must be ordered: the later one's clock has the earlier one's count.
+// The order of operations on the simulated machine, and the bytes that each touches. Each stream counts its operations;
+// a clock says, for each other stream, up to which count its owner knows it to be done. Two operations that touch the
+// same bytes, one of them writing, must be ordered: the later one's clock has the earlier one's count.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,7 @@ struct Region {
 
 bool overlap(const Region &a, const Region &b);
 
-// `unknown` is what a kernel does with a pointer of which nothing is known: only a write beside it is an error for
-// sure.
+// `unknown` is a kernel's access by a pointer of which nothing is known: only a write beside it is certainly an error.
 enum class Mode { read, write, unknown };
 
 struct Touch {
@@ -38,7 +37,7 @@ inline bool conflict(const Touch &a, const Touch &b) {
   return (a.mode == Mode::write || b.mode == Mode::write) && overlap(a.region, b.region);
 }
 
-// By the streams' numbers, which are never given twice. What is known of all that is alive is not kept in each clock.
+// By the streams' numbers, which are never reused. Knowledge that all live streams share is not kept in each clock.
 using Clock = std::map<uint64_t, uint64_t>;
 
 void join(Clock &into, const Clock &other);

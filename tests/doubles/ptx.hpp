@@ -1,5 +1,5 @@
-// Programs in PTX: the text as compilers make it for simple kernels, read into instructions that the host interprets. What
-// is not known is refused, with its line.
+// Programs in PTX: the text as compilers make it for simple kernels, read into instructions that the host interprets.
+// An unknown instruction is refused, with its line.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +53,7 @@ enum class Op : uint8_t {
 
 enum class Space : uint8_t { generic, global, shared, local, param };
 enum class Mode : uint8_t { plain, lo, hi, wide };          // of products
-enum class Round : uint8_t { none, even, zero, down, up };  // of what becomes a whole number
+enum class Round : uint8_t { none, even, zero, down, up };  // of conversions to whole numbers
 enum class Compare : uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 enum class Special : uint8_t { tid, ntid, ctaid, nctaid, laneid };
 
@@ -91,7 +91,7 @@ struct Entry {
   int max_threads = 1024;
 };
 
-// The kernels of a program, or what is wrong with it, by its line.
+// The kernels of a program, or its error, with the line.
 bool parse(const std::string &text, std::vector<Entry> &entries, std::string &error);
 
 struct Fault {

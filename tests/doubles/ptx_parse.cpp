@@ -159,7 +159,7 @@ class Parser {
     if (t.empty() || *end) throw Error{"\"" + t + "\" is no number", token.line};
     return minus ? ~value + 1 : value;
   }
-  // A size or an alignment: what is added up of these does not overflow.
+  // A size or an alignment: sums of these do not overflow.
   uint64_t bounded(uint64_t bytes, uint32_t line) {
     if (bytes > kMostBytes) throw Error{std::to_string(bytes) + " bytes are more than there can be", line};
     return bytes;
@@ -188,7 +188,7 @@ class Parser {
       }
       Operand operand;
       operand.kind = kind;
-      if (open) {  // what the launch gives, behind all others
+      if (open) {  // the launch's shared memory, behind all others
         operand.index = 1;
         dynamic_all = true;
       } else {
@@ -228,7 +228,7 @@ class Parser {
     }
   }
 
-  // Read over: compilers put one in for what never happens, and a call of any is refused.
+  // Skipped: compilers put one in for cases that never happen, and a call of any is refused.
   void function(uint32_t line) {
     for (int depth = 0;;) {
       Token token = take();
@@ -332,7 +332,7 @@ class Parser {
     now->code.push_back(std::move(made));
   }
 
-  // ld.global.nc.f32: the operation, and what each word behind it means
+  // ld.global.nc.f32: the operation, and the meaning of each word behind it
   void words(const Token &token, Instruction &made) {
     std::string_view rest = token.text;
     auto next = [&] {

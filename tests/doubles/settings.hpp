@@ -1,5 +1,5 @@
-// How the simulated machine is and what goes wrong on it: read from one line of words, "devices=2,memory=256M,...".
-// README.md says what each word means.
+// The properties of the simulated machine and its injected failures: read from one line of words,
+// "devices=2,memory=256M,...". README.md lists the words.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gpu {
 
 enum class Peers { all, none, ring };
 
-struct Injected {  // what a function answers, or what its operation ends with
+struct Injected {  // the result of a function, or of its operation
   std::string function;
   uint64_t nth = 0;
   bool onwards = false;  // from the nth on
@@ -34,7 +34,7 @@ struct Settings {
   std::vector<int> sms = {16};  // of device 0, 1, ...; those without a number have the last one
   bool quiet = false;  // violations are counted and not printed
 
-  // On bad words `error` says which and what there is.
+  // On a bad word `error` names it and the valid ones.
   static bool parse(std::string_view text, Settings &out, std::string &error);
 };
 

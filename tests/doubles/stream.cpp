@@ -12,7 +12,7 @@ namespace gpu {
 
 namespace {
 
-bool counted(const Work &work) {  // what a device does, as against what only orders
+bool counted(const Work &work) {  // work of a device, as against mere ordering
   return std::holds_alternative<Kernel>(work) || std::holds_alternative<Copy>(work) ||
          std::holds_alternative<Fill>(work);
 }
@@ -130,7 +130,7 @@ bool known(const Access &access, const Stream &stream) {
   return access.stream.get() == &stream || access.stream->ended || in(m.host) || in(stream.clock);
 }
 
-// What is ordered with the default stream waits for it, and the default stream for them.
+// Blocking streams wait for the default stream, and the default stream waits for them.
 void default_order(const std::shared_ptr<Stream> &stream, std::vector<Dep> &deps) {
   const auto &null = stream->context->null_stream;
   auto after = [&](const std::shared_ptr<Stream> &other) {
@@ -229,7 +229,7 @@ void order(const std::shared_ptr<Stream> &stream, uint64_t serial, const std::ve
       }
     }
     std::erase_if(block->accesses, [&](const Access &old) {
-      if (old.stream == stream) {  // whoever comes after this comes after that
+      if (old.stream == stream) {  // successors of this come after that, too
         return old.touch.region.address == touch.region.address && old.touch.region.end() == touch.region.end() &&
                (touch.mode == Mode::write || touch.mode == old.touch.mode);
       }
@@ -257,7 +257,7 @@ uint64_t submit(const std::shared_ptr<Stream> &stream, Work work, std::vector<De
   default_order(stream, op.deps);
   op.serial = ++stream->submitted;
   stream->clock[stream->number] = op.serial;
-  std::erase_if(stream->clock, [&](const auto &entry) {  // what all know is in no clock
+  std::erase_if(stream->clock, [&](const auto &entry) {  // shared knowledge is in no clock
     auto seen = machine().host.find(entry.first);
     return entry.first != stream->number && seen != machine().host.end() && entry.second <= seen->second;
   });

@@ -41,11 +41,11 @@ struct Stream : Object {
   unsigned flags = 0;
   int priority = 0;
   bool blocking = true;  // ordered with the default stream
-  bool hidden = false;   // nobody made it: a default stream
+  bool hidden = false;   // never created: a default stream
   bool closing = false, ended = false;
   uint64_t submitted = 0, done = 0;
   std::deque<Op> queue;
-  Clock clock;  // what its last operation comes after
+  Clock clock;  // the predecessors of its last operation
   std::condition_variable wake;
   std::shared_ptr<Capture> capture;
   std::vector<size_t> frontier;  // the nodes that the next one captured comes after
@@ -64,7 +64,7 @@ std::shared_ptr<Stream> make_stream(const std::shared_ptr<Context> &context, boo
 // The stream that is meant by 0, by the handles of default streams, or by a handle. Default streams belong to the
 // current context. Where `submits`, one of another context is a violation.
 std::shared_ptr<Stream> stream_of(const void *handle, const std::shared_ptr<Context> &current, bool submits);
-// What is in it still is executed; its thread then ends.
+// Pending operations still run; then its thread ends.
 void close_stream(const std::shared_ptr<Stream> &stream);
 void end_stream(Lock &lock, const std::shared_ptr<Stream> &stream);  // and waits for its thread
 
@@ -73,7 +73,7 @@ uint64_t submit(const std::shared_ptr<Stream> &stream, Work work, std::vector<De
                 const Clock *after = nullptr);
 
 void wait_done(Lock &lock, const std::shared_ptr<Stream> &stream, uint64_t serial);
-// Waits for all of it, throws what its context ended with.
+// Waits for all of it, throws the error of its context.
 void synchronize(Lock &lock, const std::shared_ptr<Stream> &stream);
 bool idle(const Stream &stream);  // and if so the host knows
 
@@ -85,7 +85,7 @@ void wait_event(const std::shared_ptr<Stream> &stream, Event &event);
 bool reached(const Event &event);  // also when it was never recorded
 void synchronize(Lock &lock, const Event &event);
 
-// Waits for what uses a block; where the host has not seen the end of it before, that is a violation.
+// Waits for the users of a block; if the host has not seen their end before, that is a violation.
 void await_users(Lock &lock, const std::shared_ptr<Block> &block, const char *call);
 
 }  // namespace gpu

@@ -1,4 +1,5 @@
-// What an operation of a stream does, as data: graphs keep it and change it, the checks read from it what it touches.
+// The effect of a stream's operation, as data: graphs keep it and change it, the checks read from it the touched
+// memory.
 #pragma once
 #include <functional>
 #include <string>
@@ -20,7 +21,7 @@ struct Param {
 struct Function : Object {
   std::weak_ptr<Module> module;
   std::shared_ptr<Context> context;
-  std::shared_ptr<void> code;  // what `run` needs stays as long as an operation needs it
+  std::shared_ptr<void> code;  // resources of `run` stay as long as an operation needs them
   std::string name;
   std::vector<Param> params;
   size_t static_shared = 0, dynamic_shared = size_t{48} << 10;
@@ -32,7 +33,7 @@ struct Function : Object {
 struct Copy {
   uint64_t dst = 0, src = 0;
   size_t width = 0, height = 1, depth = 1, dst_pitch = 0, dst_plane = 0, src_pitch = 0, src_plane = 0;
-  bool dst_device = false, src_device = false;  // what the caller says of them
+  bool dst_device = false, src_device = false;  // as the caller states
   std::shared_ptr<std::vector<char>> staged;    // instead of the source, which was pageable
 
   Region to() const { return {dst, width, height, dst_pitch, depth, dst_plane}; }
@@ -59,13 +60,13 @@ struct Kernel {
 struct HostCall {
   std::function<void(int status)> call;
   bool always = false;                 // also after a fault
-  void (*function)(void *) = nullptr;  // what graphs tell of it
+  void (*function)(void *) = nullptr;  // for queries of graphs
   void *argument = nullptr;
 };
 
 struct Nothing {};
 
-struct Fresh {  // what an allocation in a stream's order does there
+struct Fresh {  // the effect of an allocation in a stream's order
   std::shared_ptr<Block> block;
 };
 
@@ -75,11 +76,11 @@ struct Release {
 
 using Work = std::variant<Nothing, Kernel, Copy, Fill, HostCall, Fresh, Release>;
 
-// The bytes that it is known to touch. A kernel touches at least the first byte of what a parameter points to.
+// The bytes that it is known to touch. A kernel touches at least the first byte behind each pointer parameter.
 std::vector<Touch> touches(const Work &work);
 
-// Looks whether it may: whether its addresses are in blocks that are alive, and may be reached from there. Throws
-// what the call is to answer; `fault` is what a kernel will end with.
+// Checks whether its addresses are in live blocks and may be reached from there. Throws the result of the call; `fault`
+// is the error with which a kernel will end.
 void check(const Work &work, const Context &context, int &fault);
 
 // Whether kernels of a context may touch a device's block.

@@ -1,4 +1,4 @@
-// The cpu driver: which cores it offers on which machine, what memory it gives, that its queue keeps the contract.
+// The cpu driver: which cores it offers on which machine, its memory, the contract of its queue.
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -81,7 +81,7 @@ inline void copies_without_order(DeviceMachine &m) {
       std::fill(got[i].begin(), got[i].end(), 0);
       const uint64_t run = 1 + chance() % 4000, rows = 1 + chance() % 200;
       const auto step = static_cast<int64_t>(run + chance() % 1000), narrow = static_cast<int64_t>(run);
-      // A negative step is beyond what one command can do: many that wait for one another.
+      // A negative step is beyond one command: many commands that wait for one another.
       const bool turned = i % 4 == 3;
       const consort_addr last{blocks[i].base, blocks[i].off + (rows - 1) * run};
       in.push_back(m.copy(m.host(), DeviceMachine::addr(sent[i].data()), m.own(), turned ? last : blocks[i], run, rows, step, turned ? -narrow : narrow));

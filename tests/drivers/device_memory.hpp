@@ -1,4 +1,4 @@
-// device_memory.hpp — where the memory of any device ends, and what is refused there.
+// device_memory.hpp — the limits of any device's memory, and refusals there.
 #pragma once
 #include "drivers/device_machine.hpp"
 

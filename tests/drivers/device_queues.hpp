@@ -1,4 +1,4 @@
-// device_queues.hpp — what the queue of any device with memory of its own has to do: its depth, whom it wakes.
+// device_queues.hpp — the duties of the queue of any device with memory of its own: its depth, the wake of sleepers.
 #pragma once
 #include <poll.h>
 

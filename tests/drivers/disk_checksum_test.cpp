@@ -1,5 +1,5 @@
-// What the disk changed is found when it is read back: every flipped byte, in blocks, parts of blocks, rows and fills,
-// through the page cache and around it. What was not changed is never refused, whatever order and shape it was written in.
+// Damage on the disk is found when it is read back: every flipped byte, in blocks, parts of blocks, rows and fills,
+// through the page cache and around it. Undamaged data are never refused, whatever the order and shape of their writes.
 #include <fcntl.h>
 
 #include "../../plugins/drivers/disk/crc32c.hpp"

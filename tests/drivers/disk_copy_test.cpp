@@ -1,5 +1,5 @@
-// Copies between memory and a file under both drivers, through the page cache and around it: every byte where it belongs,
-// whatever the shape, the alignment and the order (OOC-01, OOC-02 at the driver's level).
+// Copies between memory and a file under both drivers, through the page cache and around it: every byte in its place,
+// for any shape, alignment and order (OOC-01, OOC-02 at the driver's level).
 #include "drivers/disk_machine.hpp"
 
 namespace consort_test {
@@ -24,7 +24,7 @@ TEST_P(DiskCopy, RoundTrips) {
   }
 }
 
-TEST_P(DiskCopy, CopiesPagesWithoutABuffer) {  // what begins at a page goes without a buffer, in several transfers at once
+TEST_P(DiskCopy, CopiesPagesWithoutABuffer) {  // page-aligned memory needs no buffer; several transfers at once
   Disk d(GetParam().driver, params());
   void *q = d.open_queue();
   const size_t bytes = (5 << 20) + 1234;

@@ -18,7 +18,7 @@ constexpr int kHalf = -1, kNothing = -2;
 struct Plan {
   std::atomic<int> error{0}, after{0},
       times{0};  // plain numbers: a test sets them while nothing runs, or waits for them
-  std::atomic<int> every{1};  // of those that it would strike, one in so many
+  std::atomic<int> every{1};  // one in so many of the matching calls
   std::atomic<int> seen{0}, struck{0};
 };
 inline Plan plans[kPlaces];
@@ -105,13 +105,13 @@ int open(const char *path, int flags, ...) {
 #include <map>
 #include <mutex>
 
-// io_uring's: what comes back is changed before the driver looks at it.
+// io_uring's: a result is changed before the driver looks at it.
 namespace faults {
 template <class F>
 F *of_liburing(const char *name) {  // no library of this program: the driver's
   return reinterpret_cast<F *>(dlsym(dlopen("liburing.so.2", RTLD_NOW | RTLD_LOCAL), name));
 }
-struct Ways {  // what is on its way, and which: the answer alone does not say
+struct Ways {  // transfers in flight, and their direction: the result alone does not say
   std::mutex mutex;
   std::map<uint64_t, bool> is_write;
 };

@@ -1,5 +1,5 @@
-// Disks that fail: full, broken, short of words. Every failure is told, with the place and the remedy; what was there
-// before is still there, and the memory that a copy came from is as it was (OOC-01; no datum is lost).
+// Disks that fail: full, broken, or with short transfers. Every failure is reported, with the place and the remedy;
+// earlier contents are still there, and the memory that a copy came from is unchanged (OOC-01; no datum is lost).
 #include "drivers/disk_faults.hpp"
 
 #include <sched.h>
@@ -144,7 +144,7 @@ TEST_P(DiskFaults, FailedLargeCopyEndsOnceAllPiecesEnded) {
     auto data = std::make_unique<std::vector<uint8_t>>(noise(4 << 20, 7));
     faults::demand(faults::kWrite, EIO, 3, after);
     EXPECT_EQ(d.run_one(d.q, d.out(data->data(), b, {4 << 20})), CONSORT_E_IO);
-    data.reset();  // the sanitizer watches that nobody reads it now
+    data.reset();  // the sanitizer would see a read of it now
     faults::none();
     consort_done more;
     EXPECT_EQ(d.ops->poll(d.q, &more, 1), 0u);
@@ -152,8 +152,8 @@ TEST_P(DiskFaults, FailedLargeCopyEndsOnceAllPiecesEnded) {
   d.expect_contents();
 }
 
-// A write through the page cache is over before the disk has its bytes. If the disk refuses them then, nobody may be
-// given what it had before.
+// A write through the page cache is over before the disk has its bytes. If the disk refuses them then, no read may
+// return the old bytes.
 TEST_P(DiskFaults, LateWriteErrorsFailReads) {
   Filled d(GetParam().driver, params());
   std::vector<uint8_t> back(d.data.size());

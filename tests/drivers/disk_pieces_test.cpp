@@ -1,5 +1,5 @@
-// What the drivers of files share and no disk is needed for: which bytes of a file are taken, and into which transfers a
-// copy is cut.
+// The shared part of the drivers of files that needs no disk: which bytes of a file are allocated, and into which
+// transfers a copy is cut.
 #include "../../plugins/drivers/disk/pieces.hpp"
 
 #include <gtest/gtest.h>

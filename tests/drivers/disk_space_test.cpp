@@ -1,4 +1,4 @@
-// What a space in a file says of itself and gives: size, names, links, memory, and what it says where it cannot be.
+// A space in a file: size, names, links, memory, and its messages where it cannot be.
 #include <sys/resource.h>
 
 #include "drivers/disk_machine.hpp"

@@ -1,5 +1,5 @@
-// Data of several formats that do not fit the memory that a program is given: each format goes to a disk and comes back right, is
-// converted after that as before, and what a disk fails to read costs a task and nothing else (IFC-10, OOC-01, OOC-02).
+// Data of several formats that do not fit the memory of a program: each format goes to a disk and comes back right, and
+// is converted as before. A read that fails costs one task and nothing else (IFC-10, OOC-01, OOC-02).
 #include "drivers/disk_faults.hpp"
 
 #include <consort/formats.h>
@@ -80,7 +80,7 @@ struct Machine : DiskFolder {
     if (!lines) return part ? pointer<Pair>(c, i)[k].y : pointer<Pair>(c, i)[k].x;
     return pointer<double>(c, i)[uint64_t(part) * static_cast<const consort_matrix_view *>(c.views[i])->ld + k];
   }
-  // What `sum` finds where every x is `x` and every y its place and `y`.
+  // The result of `sum` where every x is `x` and every y its place and `y`.
   static double sum_of(double x, double y) {
     double s = 0;
     for (uint64_t k = 0; k < kPairs; ++k) s += x * double(k % 7) + (double(k) + y);
@@ -228,7 +228,7 @@ TEST_P(DiskSpillFormats, RandomProgramsGiveTheModelsValues) {
       ASSERT_TRUE(homes[i / 2][e].x == want[i].first && homes[i / 2][e].y == double(e) + want[i].second) << i;
 }
 
-// Lines are wanted as pairs, and cannot be read; they are still on the disk, and those who want lines get them later.
+// Lines are wanted as pairs, and cannot be read; they are still on the disk, and later tasks that want lines get them.
 TEST_P(DiskSpillFormats, FailedReadKeepsOtherFormats) {
   Machine m(GetParam());
   std::vector<consort_data_id> x;

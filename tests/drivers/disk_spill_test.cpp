@@ -32,7 +32,7 @@ struct Machine : DiskFolder {
     rt = std::make_unique<Rt>(pairs);
   }
   operator consort_runtime *() const { return *rt; }
-  // How far the file reaches: what was never moved there takes nothing.
+  // The extent of the file: data that were never moved there take nothing.
   uint64_t spilled() const {
     uint64_t most = 0;
     for (const auto &e : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -72,7 +72,7 @@ struct DiskSpill : EachDisk {
 };
 INSTANTIATE_TEST_SUITE_P(All, DiskSpill, testing::ValuesIn(kKinds), name_of);
 
-// Four times what fits, by random additions: the values are those of one after the other.
+// Four times the memory, by random additions: the values are those of a sequential run.
 void random_additions(Machine &m, consort_codelet_id set, consort_codelet_id add, consort_codelet_id second,
                       int tasks) {
   constexpr int kData = 64;
@@ -123,7 +123,7 @@ TEST_P(DiskSpill, DataMoveBetweenDeviceHostAndDisk) {  // OOC-02
   random_additions(m, set, add, codelet_of(m, "either", impls), 300);
 }
 
-TEST_P(DiskSpill, SpillsStridedTiles) {  // a matrix whose rows do not touch goes there packed
+TEST_P(DiskSpill, SpillsStridedTiles) {  // a matrix whose rows do not touch is packed there
   Machine m(GetParam());
   constexpr uint64_t kNx = 100, kNy = 90, kTiles = 40;
   std::vector<consort_data_id> x;
@@ -188,7 +188,7 @@ TEST_P(DiskSpill, FailedReadNamesDatumPlaceAndReason) {
   std::vector<consort_data_id> x;
   for (int i = 0; i < 40; ++i) Desc(set).w(x.emplace_back(m.datum(i))).arg(uint64_t{7}).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  std::vector<consort_data_id> away;  // whose contents are on the disk alone
+  std::vector<consort_data_id> away;  // data whose contents are on the disk alone
   for (int i = 0; i < 39; ++i) {
     uint32_t bits = 0;
     ASSERT_OK(consort_data_in(m, x[i], 0, &bits));
@@ -216,7 +216,7 @@ TEST_P(DiskSpill, DamagedDatumFailsItsReadersOnly) {
   for (int i = 0; i < 40; ++i)
     Desc(set).w(x.emplace_back(m.datum(i))).arg(uint64_t{1000} + static_cast<uint64_t>(i)).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  std::vector<int> away;  // whose contents are on the disk alone
+  std::vector<int> away;  // data whose contents are on the disk alone
   for (int i = 0; i < 38; ++i) {
     uint32_t bits = 0;
     ASSERT_OK(consort_data_in(m, x[i], 0, &bits));

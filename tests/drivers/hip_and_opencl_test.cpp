@@ -1,6 +1,6 @@
-// PoCL beside HIP in one process, in either order. Where both stand on one libLLVM (Debian) they abort it unless the later
-// one is opened apart. Without a GPU HIP's compiler works all the same. Each order is a process of its own; what is not
-// installed is skipped in one line.
+// PoCL beside HIP in one process, in either order. Where both use one libLLVM (Debian) they abort it unless the later
+// one is opened in a namespace of its own. Without a GPU HIP's compiler works all the same. Each order is a process of
+// its own; a missing library skips it in one line.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ constexpr char kOpenCl[] = "__kernel void scale(__global float *x, ulong n, floa
 
 enum Outcome { kRight = 0, kWrong = 1, kNotInstalled = 77 };
 
-// In a process of its own, for what is once opened stays. It tells by its status alone.
+// In a process of its own, for opened libraries stay. It answers by its exit status alone.
 int in_child(const std::function<Outcome()> &steps) {
   const pid_t child = fork();
   if (child == 0) {
@@ -83,7 +83,7 @@ bool is_open(const char *library) {
   return here != nullptr;
 }
 
-// As an application does that uses HIP itself, where everybody's libraries are.
+// As an application does that uses HIP itself, in the global namespace of libraries.
 Outcome compile_oneself() {
   void *library = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL);
   auto *create = library ? reinterpret_cast<decltype(&hiprtcCreateProgram)>(dlsym(library, "hiprtcCreateProgram")) : nullptr;
@@ -97,7 +97,7 @@ Outcome compile_oneself() {
   return kRight;
 }
 
-constexpr bool kNoNamespaces = CONSORT_SAN == 2;  // what is opened there calls a libc that it does not watch
+constexpr bool kNoNamespaces = CONSORT_SAN == 2;  // libraries opened there call a libc that it does not watch
 
 TEST(HipAndOpenCl, WorksWithOpenClFirst) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
@@ -111,7 +111,7 @@ TEST(HipAndOpenCl, WorksWithOpenClFirst) {
   }));
 }
 
-// And variables of the environment are set in between, which moves them under whoever has looked at them before.
+// Variables of the environment are set in between, which moves them under threads that have read them before.
 TEST(HipAndOpenCl, WorksWithHipFirst) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
   EXPECT_RIGHT(in_child([] {
@@ -122,7 +122,7 @@ TEST(HipAndOpenCl, WorksWithHipFirst) {
   }));
 }
 
-// The application has opened HIP, among everybody's libraries: OpenCL gives way.
+// The application has opened HIP in the global namespace: OpenCL moves to one of its own.
 TEST(HipAndOpenCl, WorksWithTheApplicationsHipFirst) {
   if (kNoNamespaces) GTEST_SKIP() << "the thread sanitizer knows no second namespace of libraries";
   EXPECT_RIGHT(in_child([] {

@@ -34,7 +34,8 @@ TEST_F(LevelZeroCopies, FillsAtAnyOffset) {
   fills_at_any_offset(m);
 }
 
-// What the host copies with memcpy, the driver does: boxes of random sizes and steps, several at once on a queue in order.
+// The driver's copies agree with the host's memcpy: boxes of random sizes and steps, several at once on a queue in
+// order.
 TEST_F(LevelZeroCopies, RandomBoxesAgreeWithMemcpy) {
   Machine m;
   void *q = m.open_queue();
@@ -52,7 +53,7 @@ TEST_F(LevelZeroCopies, RandomBoxesAgreeWithMemcpy) {
       const auto upto = [&](int64_t n) { return static_cast<int64_t>(chance() % static_cast<uint64_t>(n)); };
       const int64_t run = 1 + upto(40), rows = 1 + upto(8), slices = 1 + upto(4);
       int64_t src[2], dst[2] = {run + upto(9), 0};
-      dst[1] = dst[0] * rows + (chance() % 2 ? dst[0] : upto(20));  // what is written does not overlap
+      dst[1] = dst[0] * rows + (chance() % 2 ? dst[0] : upto(20));  // written rows do not overlap
       src[0] = upto(3) ? run + upto(9) : upto(60) - 30;
       src[1] = upto(2) ? std::abs(src[0]) * rows : upto(200) - 100;
       const auto low = [&](const int64_t *s) { return std::min<int64_t>(0, s[0] * (rows - 1)) + std::min<int64_t>(0, s[1] * (slices - 1)); };
@@ -72,7 +73,7 @@ TEST_F(LevelZeroCopies, RandomBoxesAgreeWithMemcpy) {
   }
 }
 
-// The engine for copies may know no pattern of four bytes: what was copied is copied on.
+// The engine for copies may know no pattern of four bytes: the copied part is copied on.
 TEST_F(LevelZeroCopies, FillsWithFewEnginePatterns) {
   Double::get().configure("pattern=1");
   Machine m;
@@ -99,7 +100,8 @@ TEST_F(LevelZeroCopies, CopiesOvertakeWaitingOnes) {
   int from_a[16], from_b[16];
   std::vector<consort_op> first = {gate.op(false)}, ops = {m.from_device(a, from_a, 64), m.from_device(b, from_b, 64)};
   ASSERT_EQ(m.ops->submit(unit, first.data(), 1), 1u);
-  // The helper has what waits for the gate; what comes behind it there waits, too. So the copy that does not wait goes first.
+  // The queue's second thread has the copy that waits for the gate, and later copies there wait, too. So the copy without a
+  // wait goes first.
   const consort_ticket t{11, 1};
   ops[0].cookie = 0, ops[1].cookie = 1;
   ops[0].wait = &t, ops[0].nwait = 1;

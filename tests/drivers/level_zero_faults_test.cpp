@@ -65,7 +65,7 @@ struct Life {
     if (ops->load_impl(dev, "spirv", kKernels, sizeof kKernels, entry, &code) < 0) refused("load_impl");
     return code;
   }
-  // Takes what has come; false: too long nothing has.
+  // Collects completions; false: none has come for too long.
   template <class F>
   bool poll_all(F each) {
     const auto limit = Clock::now() + kHang;
@@ -181,7 +181,7 @@ TEST_F(LevelZeroFaults, DeviceIsLostAtAnyCommand) {
       ASSERT_EQ(events.size(), 1u) << words;
       EXPECT_EQ(events[0].what, static_cast<uint32_t>(CONSORT_EV_DEVICE_LOST));
       EXPECT_EQ(events[0].object, 77u);
-      // It says so from then on, and takes what it is given.
+      // It reports so from then on, and accepts frees.
       consort_addr a{};
       uint64_t code = 0;
       consort_queue_desc d{};
@@ -190,7 +190,7 @@ TEST_F(LevelZeroFaults, DeviceIsLostAtAnyCommand) {
       EXPECT_EQ(life.ops->alloc(life.dev, 3, 64, 64, 0, &a), CONSORT_E_DEVICE_LOST);
       EXPECT_EQ(life.ops->load_impl(life.dev, "spirv", kKernels, sizeof kKernels, "add", &code), CONSORT_E_DEVICE_LOST);
       EXPECT_EQ(life.ops->queue_open(life.dev, 0, 5, &d, &q), CONSORT_E_DEVICE_LOST);
-      if (life.lines.empty()) continue;  // with what alloc itself gave the device
+      if (life.lines.empty()) continue;  // on memory that alloc itself gave the device
       const consort_op mark = op_of(CONSORT_OP_MARK, 4);
       EXPECT_EQ(life.ops->submit(life.lines[0].q, &mark, 1), 1u);
       ++life.lines[0].given;
@@ -218,8 +218,8 @@ TEST_F(LevelZeroFaults, KernelBeyondItsMemoryLosesTheDevice) {
 
 // -- the campaign -----------------------------------------------------------------------------------------------------
 
-// A random program over a few blocks, on two units and the queue for copies, ordered by tickets alone where queues are not,
-// with faults by chance. What no failed op has had to do with has the value that it has in the host's model.
+// A random program over a few blocks, on two units and the queue for copies, ordered by tickets alone where queues are
+// unordered, with random faults. A block that no failed op has touched has the value that it has in the host's model.
 class Program {
  public:
   explicit Program(uint64_t seed) : chance_(seed) {}
@@ -330,7 +330,7 @@ class Program {
       for (const size_t k : d.after) d.bad |= done[k].bad;
       if (d.bad || (d.reads & unknown)) unknown |= d.writes;
     }
-    if (!life.plugin.events().empty()) return;  // lost: what was on the device is gone
+    if (!life.plugin.events().empty()) return;  // lost: the contents of the device are gone
     std::vector<uint32_t> seen(kWords);
     for (uint32_t b = 0; b < 2 * kBlocks; ++b) {
       if (unknown >> b & 1) continue;

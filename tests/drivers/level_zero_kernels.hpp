@@ -1,4 +1,4 @@
-// level_zero_kernels.hpp — what level_zero_kernels.cl is in SPIR-V; made by level_zero_kernels.py, as is said there.
+// level_zero_kernels.hpp — level_zero_kernels.cl as SPIR-V; made by level_zero_kernels.py, as is said there.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// level_zero_machine.hpp — what the tests of the Level Zero driver share: the double of its library, and the driver on one of its
-// devices. Owned by one test.
+// level_zero_machine.hpp — shared by the tests of the Level Zero driver: the double of its library, and the driver on
+// one of its devices. Owned by one test.
 #pragma once
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -64,7 +64,7 @@ TEST_F(LevelZero, ExplainsWhyThereIsNoDevice) {
   says({{"limit", "much"}}, "limit = \"much\"");
   says({{"types", "toaster"}}, "toaster");
   says({{"types", "fpga"}}, "of type gpu, which is not in level_zero.types");
-  Double::get().configure("init=0x78000001");  // no call may follow: the double tells of those that come before a zeInit() that succeeds
+  Double::get().configure("init=0x78000001");  // no call may follow a failed zeInit(): the double reports it
   says({}, "zeInit() answers ZE_RESULT_ERROR_UNINITIALIZED");
   Double::get().configure("devices=0");
   says({}, "no device: 1 driver, and it has none");
@@ -220,7 +220,7 @@ TEST_F(LevelZero, GridsHaveThreeDimensions) {
         ASSERT_EQ(got[x + 6 * (y + 10 * z)], x + 100 * y + 10000 * z + 1000000 * (x / 2) + 100000000 * (y % 5)) << x << " " << y << " " << z;
 }
 
-// What the double makes of a kernel is what a compiler makes of the same text.
+// The double's kernel gives the results of a compiler's build of the same text.
 TEST_F(LevelZero, KernelsAgreeWithC) {
   Machine m;
   void *q = m.open_queue();
@@ -297,7 +297,7 @@ TEST_F(LevelZero, LoadsAndCachesKernels) {
   EXPECT_EQ(folder.files(), 2u) << "the file and what became of it";
   { Machine m(cached); use(m); }
   EXPECT_EQ(folder.files(), 2u) << "found again";
-  // What does not check out is built anew, and replaced.
+  // A damaged cached kernel is built anew, and replaced.
   std::string kept;
   for (const auto &e : std::filesystem::recursive_directory_iterator(folder.path()))
     if (e.is_regular_file() && e.path().extension() == ".bin") kept = e.path();

@@ -34,7 +34,7 @@ TEST_F(OpenClCopies, CopiesOvertakeWaitingOnes) {
   int from_a[16], from_b[16];
   bool overtook = false;
   uint64_t kernels = 0;
-  for (int n = 1'000'000; !overtook && n <= 256'000'000; n *= 4) {  // long enough for whoever loses its core just then
+  for (int n = 1'000'000; !overtook && n <= 256'000'000; n *= 4) {  // long enough for a thread off its core
     const std::vector<consort_arg> args = {at(a, 64), value<int>(n)};
     consort_op kernel = launch_of(slow, args, 1);
     ASSERT_EQ(m.ops->submit(unit, &kernel, 1), 1u);

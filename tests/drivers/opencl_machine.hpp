@@ -1,5 +1,5 @@
-// opencl_machine.hpp — what the tests of the OpenCL driver share: PoCL's devices, skipped where they are not, and the driver on one
-// of them. Owned by one test.
+// opencl_machine.hpp — shared by the tests of the OpenCL driver: PoCL's devices, skipped where they are absent, and the
+// driver on one of them. Owned by one test.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -70,7 +70,7 @@ TEST_F(OpenCl, ExplainsWhyThereIsNoDevice) {
   EXPECT_NE(wrong.failure().find("lacks clGetPlatformIDs"), std::string::npos) << wrong.failure();
   const Folder folder("pipe");
   ASSERT_EQ(::mkfifo((folder / "libOpenCL.so").c_str(), 0600), 0);
-  PluginHost pipe("opencl", {{"library", folder / "libOpenCL.so"}});  // nobody writes it: opening it would wait
+  PluginHost pipe("opencl", {{"library", folder / "libOpenCL.so"}});  // it has no writer: opening it would wait
   EXPECT_NE(pipe.failure().find("cannot be opened"), std::string::npos) << pipe.failure();
   PluginHost cores("opencl");
   if (!cores.ready()) {
@@ -246,7 +246,7 @@ TEST_F(OpenCl, CachesBuiltKernels) {
   ASSERT_EQ(folder.files(), 1u);
   { Machine m(cached); use(m); }
   EXPECT_EQ(folder.files(), 1u) << "found again";
-  // What does not check out is built anew, and replaced.
+  // A damaged cached kernel is built anew, and replaced.
   std::string file;
   for (const auto &e : std::filesystem::recursive_directory_iterator(folder.path()))
     if (e.is_regular_file()) file = e.path();

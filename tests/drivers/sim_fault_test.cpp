@@ -1,4 +1,4 @@
-// Driver sim: what goes wrong on demand: memory, copies, kernels, a device that is lost or slow.
+// Driver sim: injected failures: memory, copies, kernels, a device that is lost or slow.
 #include <algorithm>
 
 #include "drivers/sim_machine.hpp"

@@ -1,4 +1,5 @@
-// sim_machine.hpp — what the tests of driver sim share: a machine that it simulates, functions as ops, its files, the model's clock.
+// sim_machine.hpp — shared by the tests of driver sim: a machine that it simulates, functions as ops, its files, the
+// model's clock.
 //
 // Header only, for test programs of one source file; included by nothing else.
 #pragma once
@@ -167,7 +168,7 @@ struct Clocked {
   static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 };
 
-// Others use this machine's cores too: what it can do is looked for until it was seen, or for so long.
+// Other programs use this machine's cores, too: a test repeats until the expected speed was seen, or for so long.
 struct Patience {
   const double end = Clocked::now() + (kTimely ? 20 : 0);
   bool lasts() const { return Clocked::now() < end; }

@@ -1,4 +1,4 @@
-// Driver sim when the host has no memory left: what it was handed ends all the same, what it cannot take it leaves.
+// Driver sim when the host has no memory left: accepted ops end all the same, other ops are refused.
 //
 // The operator new of this program is the driver's too; while it is armed each call on any thread fails.
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// Driver sim: what a machine's file says of wires and routes, of kernels by their size, and of what the host does for
-// each op.
+// Driver sim: a machine's file describes wires and routes, kernels by their size, and the host's work for each op.
 #include <consort/times.h>
 #include <sys/mman.h>
 
@@ -55,7 +54,7 @@ TEST(SimPlatform, RoutesShareTheirWires) {
   EXPECT_NEAR(last, 3 + (250 + 1000 + 2 * 1000), 1) << "the wire is never idle, and carries `three` twice";
 }
 
-// What holds copies up is where most of them meet, though the way into each device is a little narrower.
+// Copies are held up where most of them meet, though the way into each device is a little narrower.
 TEST(SimPlatform, BusIsTheTightestSharedWire) {
   std::string text;
   for (const char *name : {"a", "b", "c"}) {

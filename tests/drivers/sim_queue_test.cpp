@@ -1,4 +1,4 @@
-// Driver sim: queues, their order, depth and descriptors, what they wait for.
+// Driver sim: queues, their order, depth and descriptors, their waits.
 #include <poll.h>
 
 #include "drivers/sim_machine.hpp"
@@ -79,7 +79,7 @@ TEST(Sim, FdWakesArmedSleepers) {
   }
 }
 
-// Nobody polls while copies, kernels and copies pass one device: they overlap all the same.
+// Without any poll, copies, kernels and copies pass one device: they overlap all the same.
 TEST(Sim, StagesOverlap) {
   Machine m(Params{{"bandwidth", "1G"}, {"latency", "0"}, {"times", "k=4ms"}, {"memory", "64M"}, {"depth", "32"}});
   m.ops->codelet(m.devices[0], 1, "k", nullptr, 0);

@@ -1,4 +1,4 @@
-// Accelerators that do not exist, driven without a kernel: what they have, what they cannot read, how they come and go.
+// Simulated accelerators, driven without a kernel: their properties, files that they refuse, opening and closing.
 #include <random>
 
 #include "drivers/sim_machine.hpp"

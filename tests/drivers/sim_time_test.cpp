@@ -108,7 +108,7 @@ TEST(SimVirtual, SharesLinksFairly) {
     auto done = m.play();
     for (const auto &d : done[q]) EXPECT_NEAR(end(d, 1'000'000), 2000, 1) << "both ways share one wire";
   }
-  {  // a bus of 3 for three links of 1, 2 and 4: 1 gets 0.75, then what is left goes round
+  {  // a bus of 3 for three links of 1, 2 and 4: 1 gets 0.75, then the rest is shared
     TextFile f("[[bus]]\nname = \"b\"\nbandwidth = \"3G\"\n[[device]]\ncount = 3\nmemory = \"64M\"\n"
            "[[link]]\nfrom = \"host\"\nto = \"sim0\"\nbandwidth = \"500M\"\nlatency = \"0\"\nbus = \"b\"\n"
            "[[link]]\nfrom = \"host\"\nto = \"sim1\"\nbandwidth = \"2G\"\nlatency = \"0\"\nbus = \"b\"\n"

@@ -1,4 +1,4 @@
-// The stream double keeps the contract of an asynchronous device: what the kernel is tested against must be right.
+// The stream double keeps the contract of an asynchronous device: tests of the kernel rely on it.
 #include <poll.h>
 
 #include <atomic>

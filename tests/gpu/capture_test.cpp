@@ -1,6 +1,6 @@
-// What a GPU driver offers as "consort.capture/1": ops recorded once and launched as one op of the queue, changed between
-// launches, refused in words where they cannot be captured. Over the double of the vendor's library, which tells how many
-// graphs were launched.
+// A GPU driver's "consort.capture/1": ops recorded once and launched as one op of the queue, changed between launches,
+// refused with a message where they cannot be captured. Over the double of the vendor's library, which counts launched
+// graphs.
 #include <numeric>
 
 #include "drivers/device_queues.hpp"

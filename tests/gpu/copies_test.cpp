@@ -136,7 +136,7 @@ TEST_P(GpuCopies, LostDeviceEndsEveryOp) {
   d.set(words());
 }
 
-// Whoever sleeps for an op is woken when the device is lost, though nothing ever ends on it.
+// A thread that sleeps for an op is woken when the device is lost, though no op on it ever ends.
 TEST_P(GpuCopies, LostDeviceWakesSleepers) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());

@@ -1,5 +1,5 @@
-// A GPU driver on one device: what it offers, memory, kernels, host functions, completion. Over the double of its vendor's
-// library, which runs kernels for real and watches for broken rules; CONSORT_REAL_GPU=1 takes the real one.
+// A GPU driver on one device: its spaces and units, memory, kernels, host functions, completion. Over the double of its
+// vendor's library, which runs kernels for real and watches for broken rules; CONSORT_REAL_GPU=1 takes the real one.
 #include <consort/layouts.h>
 
 #include <atomic>

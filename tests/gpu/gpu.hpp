@@ -1,8 +1,7 @@
-// gpu.hpp — tests of GPUs over the double of a vendor's library, or over the real one: with CONSORT_REAL_GPU set, those that
-// need no double run on whatever device there is, and are skipped with the driver's words where there is none.
+// gpu.hpp — tests of GPUs over the double of a vendor's library, or over the real one: with CONSORT_REAL_GPU set, tests
+// that need no double run on the machine's device, and are skipped with the driver's message where there is none.
 //
-// A GpuTest sets the words of the double before, and asks it afterwards what it thinks: no rule was broken, nothing is
-// left alive.
+// A GpuTest sets the words of the double before, and queries it afterwards: no rule was broken, nothing is left alive.
 #pragma once
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -55,7 +54,7 @@ class Double {
 };
 
 struct GpuTest : testing::TestWithParam<Vendor> {
-  // With a double: words of its own first, what it saw last.
+  // With a double: words of its own first, its findings last.
   void SetUp() override {
     if (!on_real_gpu()) return Double(GetParam()).set(words());
     if (const std::string why = why_no_gpu(GetParam().driver); !why.empty()) GTEST_SKIP() << why;

@@ -1,5 +1,5 @@
-// Libraries of a vendor in functions of codelets: a handle for each worker, bound to its stream, made once, destroyed in
-// time. Over the double, which executes what it is given in the stream's order and tells what is used wrongly.
+// Libraries of a vendor in functions of codelets: a handle for each worker, bound to its stream, made once, destroyed
+// in time. Over the double, which executes calls in the stream's order and reports wrong use.
 #include <consort/libraries.h>
 
 #include <map>
@@ -77,7 +77,7 @@ struct GpuLibraries : GpuTest {
                                   {"cpu", run_body, bodies.back().get(), nullptr, nullptr, nullptr, nullptr, 0}};
     return codelet_of(*rt, name, impls, flags);
   }
-  // C := A B + C on whatever is given. lda: of A, to be wrong.
+  // C := A B + C of the task's data. lda: of A, to be wrong.
   consort_status multiply(const consort_call &c, int lda) const {
     void *handle = nullptr, *gemm = nullptr;
     consort_status s = consort_library_handle(&c, blas().library, &handle);
@@ -90,7 +90,7 @@ struct GpuLibraries : GpuTest {
     return consort_library_check(&c, blas().library, blas().gemm, e);
   }
 
-  std::vector<std::unique_ptr<Body>> bodies;  // outlive what runs them
+  std::vector<std::unique_ptr<Body>> bodies;  // outlive the runtime
   std::unique_ptr<Rt> rt;
   std::vector<uint32_t> devices, cores;
 };
@@ -110,7 +110,7 @@ TEST_P(GpuLibraries, EachWorkerKeepsAHandle) {
     handles[c.worker].insert(handle);
     return CONSORT_OK + 0;
   };
-  // Those that only enqueue run on the worker's thread, others on a helper of its queue.
+  // Asynchronous functions run on the worker's thread, others on a second thread of its queue.
   const auto async = codelet("async", look, CONSORT_CL_ASYNC), plain = codelet("plain", look);
   for (int i = 0; i < 40; ++i) Desc(i % 2 ? async : plain).on(devices[static_cast<size_t>(i) / 2 % devices.size()]).must(*rt);
   ASSERT_OK(consort_wait_all(*rt, kLong, 0));
@@ -264,7 +264,7 @@ TEST_P(GpuLibraries, LostDeviceInvalidatesHandles) {
   d.set(words());
 }
 
-// What stands between kernel and driver hands the extension on: layers, and the watch over threads.
+// Intermediaries between kernel and driver forward the extension: layers, and the checks of thread tags.
 TEST_P(GpuLibraries, LayersForwardHandles) {
   for (const auto &[setting, text] : {std::pair{"layers", "checks"}, std::pair{"check", "true"}}) {
     testing::internal::CaptureStderr();

@@ -26,7 +26,7 @@ inline constexpr char kKernels[] =
 inline const consort_vector_view &vec(const consort_call &c, uint32_t i) { return *static_cast<const consort_vector_view *>(c.views[i]); }
 
 struct Machine {
-  std::vector<std::unique_ptr<Body>> bodies;  // outlive what runs them
+  std::vector<std::unique_ptr<Body>> bodies;  // outlive the runtime
   std::vector<std::string> words;
   std::unique_ptr<Rt> rt;
   std::vector<uint32_t> cores, devices;

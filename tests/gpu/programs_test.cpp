@@ -63,7 +63,7 @@ TEST_P(GpuPrograms, VectorsMoveBetweenCoresAndDevices) {
   for (float e : w) ASSERT_EQ(e, 1 << 30);
 }
 
-// Memory of the device that is the application's becomes the home of a datum: nothing is copied, and what tasks write is there.
+// Memory of the device that is the application's becomes the home of a datum: nothing is copied, and tasks write there.
 TEST_P(GpuPrograms, ApplicationMemoryAsHome) {
   Machine m(GetParam());
   const auto scale = m.scale();
@@ -111,7 +111,7 @@ TEST_P(GpuPrograms, FunctionsReceiveTheStreamAndContext) {
   ASSERT_OK(consort_unregister(m, x));
 }
 
-// WRK-06: a kind of memory is the name of its domain, and flags of what its units can do with it.
+// WRK-06: a kind of memory is the name of its domain, and flags for the access by its units.
 TEST_P(GpuPrograms, SpacesDescribeTheirMemory) {
   Machine m(GetParam());
   const auto space_of = [&](uint32_t worker) {
@@ -135,7 +135,8 @@ TEST_P(GpuPrograms, SpacesDescribeTheirMemory) {
   }
 }
 
-// CUD-10: the numbers of a setting count what the vendor's library shows, which its own variable may have hidden and ordered.
+// CUD-10: the numbers of a setting count the devices that the vendor's library shows, which its own variable may have
+// hidden and ordered.
 TEST_P(GpuPrograms, SelectsDevicesByNumberNameAndVariable) {
   CONSORT_NEEDS_DOUBLE;
   const char *const variable = cuda() ? "CUDA_VISIBLE_DEVICES" : "HIP_VISIBLE_DEVICES";
@@ -179,7 +180,7 @@ TEST_P(GpuPrograms, SelectsDevicesByNumberNameAndVariable) {
   EXPECT_NE(hidden.find(variable), std::string::npos) << hidden;
 }
 
-// CUD-04: a predicate asks what the worker's device is like, and an implementation is ruled out on one of two.
+// CUD-04: a predicate queries the worker's device, and an implementation is ruled out on one of two.
 TEST_P(GpuPrograms, PredicateMayQueryTheDevice) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());
@@ -258,7 +259,7 @@ TEST_P(GpuPrograms, LostDevicesTasksMove) {
       ASSERT_OK(consort_release(m, hold));
     }
     d.lose(0);
-    // All data are valid in the host's memory: whatever was to run there runs on what is left.
+    // All data are valid in the host's memory: tasks of the lost device run on other units.
     for (uint32_t k = 0; k < kRounds; ++k)
       for (uint32_t i = 0; i < kData; ++i) Desc(mix).r(x).rw(y[i]).arg(0u).must(m);
     ASSERT_OK(consort_wait_all(m, kLong, 0));
@@ -382,8 +383,8 @@ TEST_P(GpuPrograms, RandomProgramsGiveTheSequentialValues) {
   }
 }
 
-// Functions of the library that fail at one call or another, operations that do, memory that ends, a device that is lost:
-// every program ends, what did not fail has its value, and nothing of the library's is left.
+// Calls of the library fail, operations fail, memory ends, a device is lost: every program ends, each datum without a
+// failure has its value, and no object of the library is left.
 TEST_P(GpuPrograms, Campaign) {
   CONSORT_NEEDS_DOUBLE;
   const Double d(GetParam());

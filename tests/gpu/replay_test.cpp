@@ -1,6 +1,6 @@
-// Replays of recordings that are one graph of a device: the values of task by task, however often, whatever changes in
-// between; and what goes task by task after all. Over the double of the vendor's library, which tells how many graphs were
-// launched.
+// Replays of recordings that are one graph of a device: the values of a task-by-task run, however often and whatever
+// changes in between; and recordings that run task by task after all. Over the double of the vendor's library, which
+// counts launched graphs.
 #include <random>
 
 #include "api/recordings.hpp"
@@ -37,7 +37,7 @@ struct Data {
   Data(consort_runtime *r, uint32_t n) : rt(r), v(n, Words(kWords, 5)), want(v) {
     for (auto &one : v) x.push_back(vector_of(rt, one.data(), kWords, 4));
   }
-  // What the host sees is what it should be. write: and it is one more.
+  // Checks the value that the host sees. write: and adds one.
   void look(uint32_t i, bool write = false) {
     consort_hold hold;
     ASSERT_OK(consort_acquire(rt, x[i], write ? CONSORT_M_RW : CONSORT_M_R, kLong, &hold));
@@ -144,7 +144,7 @@ TEST_P(GpuReplay, UncapturableRecordingsRunTaskByTask) {
   d.end();
 }
 
-// What only the first task writes need not be there before: it is neither brought nor asked for.
+// Data that the first task only writes need no contents: they are neither copied nor checked.
 TEST_P(GpuReplay, DataWrittenFirstAreNotCopied) {
   Unwatched m(GetParam());
   Data d(m, 2);
@@ -217,7 +217,7 @@ TEST_P(GpuReplay, CancelAndPoisonApply) {
   ASSERT_OK(consort_group_cancel(m, g));
   gate.open();
   EXPECT_SAYS(CONSORT_E_CANCELLED, consort_task_wait(m, cancelled, kLong, 0), "cancelled");
-  // What was to be written is poisoned, and is written anew.
+  // The data to be written are poisoned, and are written anew.
   for (uint32_t i = 0; i < 2; ++i) {
     ASSERT_OK(consort_invalidate(m, d.x[i]));
     consort_hold h;
@@ -301,7 +301,7 @@ TEST_P(GpuReplay, LostDeviceIsNamed) {
   d.set(words());
 }
 
-// Any sequence, with anything in between, is what the host says.
+// Any sequence, with other tasks in between, gives the host's values.
 TEST_P(GpuReplay, RandomSequencesGiveTheHostsValues) {
   for (uint32_t seed = 1; seed <= (full() ? 200u : 6u); ++seed) {
     std::mt19937 rng(seed);

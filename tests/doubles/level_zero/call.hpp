@@ -1,5 +1,5 @@
-// call.hpp — a call of an application into the double: takes the lock, looks whether it may be made, turns what is thrown
-// into what Level Zero answers.
+// call.hpp — a call of an application into the double: takes the lock, checks whether the call is allowed, turns
+// exceptions into the results of Level Zero.
 #pragma once
 #include <cstring>
 #include <new>
@@ -33,7 +33,7 @@ T *need(T *p) {
   if (!p) refuse(ZE_RESULT_ERROR_INVALID_NULL_POINTER);
   return p;
 }
-// A struct that an application hands over says what it is.
+// A struct of the application states its type.
 template <class T>
 T *typed(Machine &m, T *p, ze_structure_type_t what, const char *function, ze_structure_type_t or_this) {
   need(p);
@@ -47,7 +47,7 @@ template <class T>
 T *typed(Machine &m, T *p, ze_structure_type_t what, const char *function) {
   return typed(m, p, what, function, what);
 }
-// What lists answer to a question with a count.
+// The answer of a list to a query with a count.
 template <class T, class F>
 ze_result_t list(uint32_t *count, T *out, size_t have, F one) {
   need(count);

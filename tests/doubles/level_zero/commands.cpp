@@ -10,7 +10,7 @@ constexpr char kNative[8] = {'Z', 'E', 'D', 'O', 'U', 'B', 'L', 'E'};
 template <class T>
 uint64_t address(T *p) { return reinterpret_cast<uint64_t>(p); }
 
-// What all commands have: waits and a signal.
+// Common to all commands: waits and a signal.
 Command command(Machine &m, const char *what, ze_event_handle_t signal, uint32_t n, ze_event_handle_t *waits) {
   Command c;
   c.what = what;

@@ -160,7 +160,7 @@ uint64_t Machine::take(uint64_t bytes, uint64_t align, ze_memory_type_t type, ui
   if (device && whole > settings.memory - device->used) refuse(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
   void *p = nullptr;
   if (posix_memalign(&p, std::max(align, kPage), bytes) != 0) refuse(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
-  std::memset(p, 0xa5, bytes);  // nobody may rely on what is there
+  std::memset(p, 0xa5, bytes);  // the initial contents are arbitrary
   const auto at = reinterpret_cast<uint64_t>(p);
   if (device) device->used += whole;
   blocks[at] = {at, bytes, context, 0, type, device};
@@ -214,7 +214,7 @@ bool Machine::may_touch(const Range &r, const Device &on, uint64_t context, bool
 
 // -- devices ----------------------------------------------------------------------------------------------------------
 
-// From the moment at which anybody can know, nothing of the device touches memory any more.
+// From the moment at which the loss is visible, nothing of the device touches memory any more.
 void Machine::lose(Lock &lock, Device &d) {
   d.losing = true;
   changed.wait(lock, [&] { return d.running == 0; });

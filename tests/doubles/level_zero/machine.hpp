@@ -1,4 +1,4 @@
-// machine.hpp — the simulated machine behind the double of Level Zero: devices, objects, memory, and what was done wrong.
+// machine.hpp — the simulated machine behind the double of Level Zero: devices, objects, memory, and violations.
 //
 // One lock guards all of it; lists let go of it while they execute a command. It is never destroyed: lists' threads may
 // outlive main(). How it is comes from the environment (ZE_DOUBLE="devices=2,memory=64M,…") or from ze_double_configure().
@@ -35,7 +35,7 @@ struct Settings {
   uint64_t memory = uint64_t{256} << 20, largest = 0;  // of each device; 0: one allocation may take all
   uint64_t latency_us = 0, bandwidth = 0;              // of each command; bytes a second of a copy, 0: the host's
   uint64_t copy_queues = 2, pattern = 16;              // of the group that only copies, 0: there is none
-  uint64_t seed = 1, keep = 16 << 20;                  // keep: bytes of freed memory that are kept, to tell who touches them
+  uint64_t seed = 1, keep = 16 << 20;                  // keep: bytes of freed memory that are kept, to detect accesses
   bool peers = true, fatal = false, quiet = false;
   int type = ZE_DEVICE_TYPE_GPU;
   ze_result_t init = ZE_RESULT_SUCCESS;
@@ -133,13 +133,14 @@ class Machine {
     wrong_handle(value, kind);
   }
   void remove(const Object &o) { objects.erase(o.handle); }
-  size_t live() const;  // what an application has made and not destroyed, blocks of memory included
+  size_t live() const;  // objects that an application has made and not destroyed, blocks of memory included
 
   Block *block_of(uint64_t at);
   uint64_t take(uint64_t bytes, uint64_t align, ze_memory_type_t, uint64_t context, const std::shared_ptr<Device> &);
   void give(uint64_t at);
-  void forget_freed();  // what was freed is given back to the host
-  // Whether a command of the device may touch these bytes; what it does wrong is told. pageable: the host's own memory may be meant.
+  void forget_freed();  // returns freed memory to the host
+  // Whether a command of the device may touch these bytes; a violation is reported. pageable: the host's own memory is
+  // allowed.
   bool may_touch(const Range &, const Device &, uint64_t context, bool pageable, const std::string &what);
   bool peers(const Device &a, const Device &b) const { return &a == &b || settings.peers; }
 
@@ -154,7 +155,7 @@ class Machine {
   std::vector<std::shared_ptr<Device>> devices;
   std::unordered_map<uint64_t, std::shared_ptr<Object>> objects;
   std::map<uint64_t, Block> blocks;
-  std::vector<std::pair<Range, std::string>> running;  // what copies and fills touch just now
+  std::vector<std::pair<Range, std::string>> running;  // ranges of copies and fills in progress
   std::mt19937_64 random;
   std::vector<std::string> violations;
   uint64_t commands = 0;

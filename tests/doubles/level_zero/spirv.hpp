@@ -1,7 +1,7 @@
-// spirv.hpp — what the double makes of SPIR-V: enough of it for the kernels that clang and llvm-spirv make of plain OpenCL C.
+// spirv.hpp — the double's reader of SPIR-V: enough for the kernels that clang and llvm-spirv make of plain OpenCL C.
 //
-// A Program is made once and constant afterwards; run() may be called by several threads at once. What it does not know
-// is a build error that names it. Every address that a kernel touches is asked about first.
+// A Program is made once and constant afterwards; run() may be called by several threads at once. An unknown
+// instruction is a build error that names it. Every address that a kernel touches is checked first.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -80,7 +80,7 @@ struct Launch {
 // Of memory that the kernel is about to touch: the range around it that it may, or false.
 using Ask = std::function<bool(uint64_t at, uint64_t size, bool write, uint64_t *first, uint64_t *bytes)>;
 
-// false: it touched what it may not, `why` says what; it has stopped there.
+// false: it touched memory that it may not, `why` names it; it has stopped there.
 bool run(const Program &, const Launch &, const Ask &, std::string *why);
 
 }  // namespace ze_double::spirv

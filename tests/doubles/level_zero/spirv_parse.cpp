@@ -1,4 +1,4 @@
-// spirv_parse.cpp — words become a Program, or one line that says what is not understood.
+// spirv_parse.cpp — words become a Program, or one line about the word that is not understood.
 #include <cstring>
 #include <map>
 #include <set>
@@ -69,7 +69,7 @@ class Parser {
     if (i >= n || o[i] >= p_->bound) bad("an id that is none");
     return o[i];
   }
-  // A result, which has not been one before. What it is made of comes first, so nothing is made of itself.
+  // A result id, not defined before. Operands are defined first, so no result is made of itself.
   uint32_t fresh(uint32_t id) {
     if (id >= p_->bound) bad("an id that is none");
     if (!defined_.emplace(id).second) bad("%" + std::to_string(id) + " is defined twice");
@@ -320,7 +320,7 @@ class Parser {
     p_->code.push_back(i);
   }
 
-  // What every instruction names is there; types are known by now.
+  // Every named operand exists; types are known by now.
   void finish() {
     for (Entry &e : p_->entries) {
       const auto f = p_->functions.find(e.function);

@@ -1,7 +1,7 @@
 // spirv_run.cpp — executes a kernel: group after group, within one each work item up to the next barrier.
 //
-// On the thread of whoever calls. Values stand in one array for each work item, kLanes words for each id; functions do not
-// call themselves in OpenCL C, so one array is enough for all of them.
+// On the caller's thread. Values stand in one array for each work item, kLanes words for each id; functions do not call
+// themselves in OpenCL C, so one array is enough for all of them.
 #include <cmath>
 #include <cstring>
 
@@ -32,7 +32,7 @@ uint64_t bits(double d, uint32_t width) {
   std::memcpy(&v, width == 64 ? static_cast<const void *>(&d) : &f, width / 8);
   return v;
 }
-// Beyond what the integer holds: the nearest that it does.
+// Beyond the range of the integer: the nearest value in range.
 uint64_t to_integer(double d, bool is_signed, uint32_t width) {
   if (std::isnan(d)) return 0;
   const double most = std::ldexp(1.0, static_cast<int>(width) - (is_signed ? 1 : 0));
@@ -225,7 +225,7 @@ class Runner {
     i.previous = i.label;
     i.label = label;
     i.pc = p_.labels.at(label) + 1;
-    // All of a block's phis see what was there before it.
+    // All phis of a block read the values from before it.
     std::vector<std::pair<uint32_t, uint32_t>> moves;
     for (; i.pc < p_.code.size() && p_.code[i.pc].op == kPhi; ++i.pc) {
       const Inst &phi = p_.code[i.pc];
@@ -424,7 +424,7 @@ class Runner {
     const Type &t = p_.types[in.type];
     const uint32_t lanes = t.kind == Type::vector ? t.count : 1, to = element(t).width;
     const Type &of = p_.types[p_.type_of[in.operands[0]]];
-    const uint32_t w = element(of).kind == Type::pointer ? 64 : element(of).width;  // of what it is made of
+    const uint32_t w = element(of).kind == Type::pointer ? 64 : element(of).width;  // of its components
     uint64_t *out = value(i, in.result);
     const uint64_t *va = value(i, in.operands[0]), *vb = in.count > 1 ? value(i, in.operands[1]) : va, *vc = in.count > 2 ? value(i, in.operands[2]) : va;
     uint64_t made[kLanes];

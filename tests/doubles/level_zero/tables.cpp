@@ -1,5 +1,5 @@
 // tables.cpp — the functions as the loader looks for them in a driver: with this the double stands under the real
-// libze_loader.so.1 (ZE_ENABLE_ALT_DRIVERS names it). What a table lacks is answered by the loader.
+// libze_loader.so.1 (ZE_ENABLE_ALT_DRIVERS names it). The loader answers for functions that a table lacks.
 #include <level_zero/ze_ddi.h>
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_ddi.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 
 namespace {
-// A table of an older or newer loader has as many slots as its version says; those that are known here are in all of 1.x.
+// A table of an older or newer loader has as many slots as its version says; the known ones are in all of 1.x.
 template <class T>
 bool clear(ze_api_version_t version, T *table) {
   if (!table || ZE_MAJOR_VERSION(version) != 1) return false;
