@@ -158,7 +158,7 @@ TEST(AcquiredDataMemoryOfOthers, UnregisterDoesNotWaitForMemory) {
     need(consort_data_in(m, x, m.space[1], &bits), "in");
     return (bits & CONSORT_IN_COMING) != 0;
   }));
-  ASSERT_OK(consort_unregister(m, x)) << "while a task waits for what this thread holds";
+  ASSERT_OK(consort_unregister(m, x)) << "while a task waits for this thread's hold";
   EXPECT_EQ(waiting(), 1u);
   std::vector<uint64_t> here(kN, 1);  // a copy home to memory of the application does not wait, either
   const auto mine = vector_of(m, here.data(), kN, 8, "mine");

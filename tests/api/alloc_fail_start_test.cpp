@@ -23,7 +23,7 @@ TEST(AllocFailStart, EachAllocationOfStartFails) {
   });
   if (REPLACED) {
     EXPECT_GT(refused, 10);
-    EXPECT_LE(alive - before, 32) << "allocations that nobody gives back";
+    EXPECT_LE(alive - before, 32) << "leaked allocations";
   }
 }
 

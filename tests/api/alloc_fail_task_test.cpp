@@ -98,7 +98,7 @@ TEST_F(AllocFail, RunningTasksThatFail) {
     const auto t = Desc(bad).w(y).must(rt), u = Desc(c).rw(y).must(rt);
     const Answer a = faulty(f, [&] { return consort_wait_all(rt, kLong, 0); });
     EXPECT_LT(a.status, 0) << "that there was no memory to say why is no reason to say that all was well";
-    EXPECT_LT(consort_task_wait(rt, u, kLong, 0), 0) << "it read what was never written";
+    EXPECT_LT(consort_task_wait(rt, u, kLong, 0), 0) << "it read unwritten data";
     (void)consort_task_wait(rt, t, kLong, 0);
     (void)consort_wait_all(rt, kLong, 0);
     consort_hold hold;

@@ -37,7 +37,7 @@ TEST_P(DeepWait, ChainBeyondTheStackIsBusy) {
   });
   Desc(next).arg(1).must(rt);
   EXPECT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
-  EXPECT_EQ(deepest, kLevels) << "what a refused wait was for runs later";
+  EXPECT_EQ(deepest, kLevels) << "the task of a refused wait runs later";
   EXPECT_GT(refused, 0);
   EXPECT_NE(said.find("ulimit -s"), std::string::npos) << said;
   EXPECT_NE(said.find("'next'"), std::string::npos) << said;

@@ -59,7 +59,7 @@ TEST(DeviceHome, AcquireGivesACopyInHostMemory) {
   EXPECT_NE(words(), there.data());
   for (uint64_t i = 0; i < there.size(); ++i) ASSERT_EQ(words()[i], i);
   ASSERT_OK(consort_release(m, hold));
-  EXPECT_TRUE(m.is_in(x, m.space[1])) << "who only reads leaves it there";
+  EXPECT_TRUE(m.is_in(x, m.space[1])) << "readers leave it there";
   ASSERT_OK(consort_acquire(m, x, CONSORT_M_RW, kLong, &hold));
   EXPECT_EQ(m.moved_now(), 4000u) << "the copy is still good";
   words()[7] = 70;

@@ -206,7 +206,7 @@ TEST_P(DataFormats, PolicyPrefersTheValidFormat) {
     wait();
     EXPECT_EQ(same, s);
   }
-  EXPECT_EQ(to_lines + to_pairs, 2) << "readers on both sides share what there is";
+  EXPECT_EQ(to_lines + to_pairs, 2) << "readers on both sides share both formats";
   by(core_add, 1);  // alone with its format from now on
   by(gpu_add, 1);
   wait();
@@ -256,7 +256,7 @@ TEST_P(DataFormats, DataWithoutHomeOrContents) {
   EXPECT_EQ(to_pairs, 1);
   Desc(set).w(y).arg(3.0).on(3).must(rt);
   ASSERT_OK(consort_unregister(rt, y));
-  EXPECT_EQ(to_pairs, 1) << "nobody would see it";
+  EXPECT_EQ(to_pairs, 1) << "the result would be unused";
   ASSERT_OK(consort_invalidate(rt, x));
   Desc(sum).r(x).arg(&s).on(3).must(rt);
   EXPECT_SAYS(CONSORT_E_INVAL, consort_group_wait(rt, {0}, kLong, 0), "to lines", "nobody has written");

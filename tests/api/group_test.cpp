@@ -225,7 +225,7 @@ TEST_F(Groups, DestroyWaitsForTheCallback) {
   ASSERT_OK(Desc(nop).in(g).to(rt));
   while (!told.inside) std::this_thread::yield();  // on a worker: this thread does not wait, so it does not help
   ASSERT_OK(consort_group_destroy(rt, g));
-  EXPECT_TRUE(told.over) << "what it was given was still in use";
+  EXPECT_TRUE(told.over) << "its argument was still in use";
   EXPECT_EQ(told.from_inside, CONSORT_E_BUSY);
 }
 
@@ -283,7 +283,7 @@ TEST_F(Groups, CollectsEachFailureOnce) {
   EXPECT_STREQ(f.text, "ink ran out");
   EXPECT_STRNE(f.worker_name, "");
   EXPECT_LT(f.worker, 2u);
-  EXPECT_EQ(f.nfailed, 2u) << "the reader of what it did not write failed too";
+  EXPECT_EQ(f.nfailed, 2u) << "the reader of its data failed too";
   EXPECT_NE(std::string(f.chain).find("ink ran out"), std::string::npos);
   ASSERT_OK(consort_group_failure(rt, other, &f));
   EXPECT_EQ(f.status, CONSORT_OK);

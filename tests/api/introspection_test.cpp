@@ -112,7 +112,7 @@ TEST(Introspection, ExplainNamesTheBlockingDatum) {
   consort_hold hold;
   ASSERT_OK(consort_acquire(rt, a, CONSORT_M_RW, kLong, &hold));
   EXPECT_NE(explain(rt, {0}).find("the bottleneck"), std::string::npos)
-      << "what the application holds is named: " << explain(rt, {0});
+      << "data held by the application are named: " << explain(rt, {0});
   EXPECT_OK(consort_release(rt, hold));
   char tiny[5] = "????";
   EXPECT_GT(consort_explain(rt, {0}, tiny, sizeof tiny), 5u);
@@ -237,7 +237,7 @@ TEST(ManualPump, StepRunsOneTask) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_step(rt, 2), "worker 2");
   for (int i = 0; i < 10; ++i) Desc(c).must(rt);
   std::this_thread::sleep_for(10ms);
-  EXPECT_EQ(ran, 0) << "nobody runs anything but who steps";
+  EXPECT_EQ(ran, 0) << "only step() runs tasks";
   int steps = 0;
   while (ran < 10 && steps < 1000) EXPECT_GE(consort_step(rt, static_cast<uint32_t>(steps++ % 2)), 0);
   EXPECT_EQ(ran, 10);

@@ -75,7 +75,7 @@ TEST(Lifecycle, RepeatedStartAndStopLeaveNothing) {
   RecordProperty("us_each", static_cast<int>(each / 1us));
   std::printf("a life: %lld us; RSS %ld → %ld kB, maps %ld → %ld\n", static_cast<long long>(each / 1us), before.rss_kb,
               after.rss_kb, before.maps, after.maps);
-  EXPECT_LT(each, 150ms * kSlow) << "the goal is 15 ms; this only notices what is badly wrong";
+  EXPECT_LT(each, 150ms * kSlow) << "the goal is 15 ms; this limit only catches gross errors";
 }
 
 TEST(Lifecycle, RefusedStartsLeaveNothing) {
@@ -134,7 +134,7 @@ TEST(Lifecycle, ThreadRecordsAreFreedAtThreadExit) {
   }
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   if (kSlow == 1) {
-    EXPECT_LE(Footprint::now().rss_kb, before + 4096) << "what a thread had is not given to the next";
+    EXPECT_LE(Footprint::now().rss_kb, before + 4096) << "a thread's record is not reused";
   }
 }
 

@@ -212,7 +212,7 @@ TEST_F(Models, ModelsPerClassAndPerWorker) {
   m.cost = [](void *, const consort_model_ask *) -> double { throw 1; };
   ASSERT_OK(consort_codelet_set_model(rt_, c, CONSORT_MODEL_TIME, &m));
   run(Desc(c));
-  EXPECT_TRUE(std::isnan(last_times().at(2))) << "who throws does not know";
+  EXPECT_TRUE(std::isnan(last_times().at(2))) << "an exception is no estimate";
 }
 
 TEST_F(Models, CustomFootprintGroupsTasks) {

@@ -229,7 +229,7 @@ void cholesky(Machine &m, bool pinned) {
     }
   EXPECT_LT(worst, 1e-9);
   for (uint64_t i = 0; i < kAll; ++i)
-    for (uint64_t j = kAll; j < kLd; ++j) ASSERT_EQ(a[i * kLd + j], 0) << "the gaps are nobody's";
+    for (uint64_t j = kAll; j < kLd; ++j) ASSERT_EQ(a[i * kLd + j], 0) << "gaps stay untouched";
 }
 TEST(Offload, FactorisesByCholesky) {
   for (bool pinned : {true, false}) {
@@ -338,7 +338,7 @@ void random_program(uint64_t seed, const Pairs &more, How how) {
       bad[s.writes] = true;
       continue;
     }
-    ASSERT_FALSE(input_bad) << "seed " << seed << ", task " << i << ": it ran on what another failed to write";
+    ASSERT_FALSE(input_bad) << "seed " << seed << ", task " << i << ": it ran on data that another failed to write";
     bad[s.writes] = false;
     for (uint64_t w = 0; w < kWords; ++w) {
       uint64_t y = (s.anew ? 1 : want[s.writes][w] * 3) + s.constant + w;
@@ -352,7 +352,7 @@ void random_program(uint64_t seed, const Pairs &more, How how) {
     ASSERT_NE(s, CONSORT_E_TIMEOUT);
     ASSERT_TRUE(faults || s == CONSORT_OK) << "seed " << seed << ": " << consort_error();
     if (s >= 0) {
-      ASSERT_FALSE(bad[i]) << "seed " << seed << ": what was not written well is given out";
+      ASSERT_FALSE(bad[i]) << "seed " << seed << ": data of a failed write were read";
       const auto *p = static_cast<uint64_t *>(consort_ptr(static_cast<const consort_vector_view *>(hold.view)->addr));
       ASSERT_EQ(std::vector<uint64_t>(p, p + kWords), want[i]) << "seed " << seed << ", datum " << i;
       ASSERT_OK(consort_release(m, hold));

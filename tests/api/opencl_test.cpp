@@ -74,7 +74,7 @@ TEST_F(OpenCl, PaddedRowsAndBlocks) {
   ASSERT_OK(consort_unregister(m, a));
   const float all = static_cast<float>(1u << 2 * m.workers());
   for (uint64_t i = 0; i < block.size(); ++i)
-    ASSERT_EQ(block[i], i % kLdz / kLdy < kY && i % kLdz % kLdy < kX ? all : 1) << "element " << i << ": gaps are nobody's";
+    ASSERT_EQ(block[i], i % kLdz / kLdy < kY && i % kLdz % kLdy < kX ? all : 1) << "element " << i << ": gaps stay untouched";
   for (uint64_t i = 0; i < matrix.size(); ++i) ASSERT_EQ(matrix[i], i % kLdy < kX ? all : 1) << "element " << i;
 }
 

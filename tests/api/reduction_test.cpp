@@ -182,7 +182,7 @@ TEST(Reduction, WaitingBodiesHaveTheirOwnCopy) {
     int64_t &mine = *pointer<int64_t>(c, 0);
     const int64_t before = mine;
     const auto t = Desc(none).rw(y).must(rt);
-    if (consort_task_wait(rt, t, kLong, 0) < 0 || mine != before) return consort_fail(CONSORT_E_INTERNAL, "somebody was here");
+    if (consort_task_wait(rt, t, kLong, 0) < 0 || mine != before) return consort_fail(CONSORT_E_INTERNAL, "another task wrote here");
     mine = before + 1;
     return static_cast<consort_status>(CONSORT_OK);
   });

@@ -157,7 +157,7 @@ TEST(SimulatedTeams, PoliciesChooseTeamSizes) {  // PAR-03, PAR-04, SCH-12, SCH-
     EXPECT_LT(run(scheduler, "1", 1).ms, 1.1) << scheduler << ": one task that scales, on all eight";
     EXPECT_LT(run(scheduler, "0.5", 64).ms, 100) << scheduler << ": many that scale badly, side by side: 64 ms, and 288 by all eight";
   }
-  EXPECT_GT(run("lws", "1", 1).ms, 7.5) << "who knows of no teams gives it to one core";
+  EXPECT_GT(run("lws", "1", 1).ms, 7.5) << "a policy without teams gives it to one core";
 }
 
 TEST(SimulatedTeams, SameSeedGivesTheSameTrace) {  // SIM-01

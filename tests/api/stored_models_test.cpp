@@ -128,7 +128,7 @@ TEST_F(StoredModels, CalibrateSettingSelectsStoredValues) {
   feed(5000, 6);
   EXPECT_NEAR(expected(), 5001, 1);
   begin();
-  EXPECT_NEAR(expected(), 5001, 1) << "what was there before is gone";
+  EXPECT_NEAR(expected(), 5001, 1) << "earlier measurements are gone";
 }
 
 TEST_F(StoredModels, OutdatedModelIsReportedOnceAndRemeasured) {
@@ -222,9 +222,9 @@ TEST_F(StoredModels, ImportedRowsApplyUntilMeasured) {
   begin();
   EXPECT_EQ(expected(), 7000);
   feed(1000, 5);
-  EXPECT_NEAR(expected(), 1001, 1) << "what is measured counts";
+  EXPECT_NEAR(expected(), 1001, 1) << "measurements take precedence";
   stop();
-  EXPECT_EQ(files().size(), 2u) << "what was brought is not mixed with it";
+  EXPECT_EQ(files().size(), 2u) << "the imported file is kept apart";
   begin();
   EXPECT_NEAR(expected(), 1001, 1);
   begin({{"calibrate", "drop"}});

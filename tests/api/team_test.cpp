@@ -358,7 +358,7 @@ TEST(Spmd, FailureOfOneMemberFailsTheTask) {
     EXPECT_SAYS(CONSORT_E_IO, consort_task_wait(rt, id, kLong, 0), "one fails", "the third has had enough", "cpu2");
     EXPECT_EQ(consort_wait_all(rt, kLong, 0), CONSORT_E_IO);
     EXPECT_EQ(cancelled, 7);
-    EXPECT_EQ(readers, 0) << "what it would have written is poisoned";
+    EXPECT_EQ(readers, 0) << "its data are poisoned";
     // And the team is as good as before.
     const auto good = body(rt, "good", CONSORT_CL_SPMD, [](const consort_call &call) { return call.barrier(&call); });
     EXPECT_OK(consort_task_wait(rt, Desc(good).on(14).must(rt), kLong, 0));

@@ -78,7 +78,7 @@ TEST_F(Traces, RecordTaskRuns) {
     ASSERT_EQ(r.size(), 9u);
     EXPECT_LE(r.number(2), r.number(3));
     EXPECT_LT(r.number(1), 2u);
-    EXPECT_EQ(r.at(7), "-1") << "nobody asked what they take";
+    EXPECT_EQ(r.at(7), "-1") << "their time was not queried";
     failed += r.at(8) != "0";
   }
   EXPECT_EQ(failed, 1);
@@ -109,7 +109,7 @@ TEST_F(Traces, RecordCopiesAndDecisionsInVirtualTime) {
     const auto runs = of("run"), copies = of("copy"), decisions = of("decision");
     ASSERT_EQ(runs.size(), 3u);
     for (const Line &r : runs) EXPECT_GE(r.number(3) - r.number(2), 1000000u);
-    EXPECT_EQ(runs.back().at(7), "1000000") << "what it was expected to take";
+    EXPECT_EQ(runs.back().at(7), "1000000") << "its expected time";
     ASSERT_EQ(copies.size(), 2u) << "there and back";
     for (const Line &c : copies) {
       EXPECT_EQ(c.number(5), 8000u);

@@ -220,7 +220,7 @@ TEST_F(Wait, CancelledTaskNeverStarts) {
   EXPECT_SAYS(CONSORT_E_CANCELLED, consort_task_wait(rt, t, kLong, 0), "victim", "cancel");
   EXPECT_SAYS(CONSORT_E_POISONED, consort_task_wait(rt, u, kLong, 0), "victim");
   EXPECT_EQ(ran, 0);
-  EXPECT_LT(consort_acquire(rt, a, CONSORT_M_R, kLong, &hold), 0) << "what it would have written is poisoned";
+  EXPECT_LT(consort_acquire(rt, a, CONSORT_M_R, kLong, &hold), 0) << "its data are poisoned";
   (void)consort_wait_all(rt, kLong, 0);
 }
 

@@ -65,7 +65,7 @@ TEST_F(CudaBlas, FactorisesSolvesAndMultiplies) {
   OK(CU(cuMemcpyHtoD)(at, l.data(), l.size() * sizeof(double)));
   ASSERT_EQ(CU(cublasDgemm_v2)(blas, CUBLAS_OP_N, CUBLAS_OP_T, m, n, n, &one, pointer(x), m, pointer(at), n, &zero, pointer(back), m),
             CUBLAS_STATUS_SUCCESS)
-      << "beta = 0: what was there is not read";
+      << "beta = 0: the old contents are not read";
   ASSERT_EQ(CU(cublasDsyrk_v2)(blas, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, n, &minus_one, pointer(at), n, &one, pointer(rest), n),
             CUBLAS_STATUS_SUCCESS);
   OK(CU(cuStreamSynchronize)(in));

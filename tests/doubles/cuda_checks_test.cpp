@@ -170,7 +170,7 @@ TEST_F(CudaChecks, ReportsMemoryFreedInUse) {
   expect_violation("is unregistered while cuMemcpyDtoHAsync, of which");
   OK(CU(cuMemsetD8Async)(at, 0, 64, in));
   OK(CU(cuMemFree)(at));
-  expect_violation("is freed while cuMemsetD8Async, of which nobody saw the end, uses it");
+  expect_violation("is freed while cuMemsetD8Async, whose end the host has not seen, uses it");
   OK(CU(cuStreamDestroy)(in));
 }
 

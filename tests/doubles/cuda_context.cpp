@@ -14,7 +14,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return cu("cuDevicePrimaryCtxReset", Need::init, [&](Call &) {
-    machine().violate("destroys what others in the process have in the primary context");
+    machine().violate("destroys objects of others in the primary context");
     device_at(device);
     fail(not_supported);
   });

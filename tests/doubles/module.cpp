@@ -78,7 +78,7 @@ void load_host(Module &module, const unsigned char *image, std::string &log) {
   std::memcpy(&head, image, sizeof head);
   if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_type != ET_DYN || head.e_machine == 190 || head.e_machine == 224) {
     log =
-        "an ELF image, but none for the host: the double executes what its own compiler made, no machine code of a GPU";
+        "an ELF image, but none for the host: the double executes images of its own compiler, no machine code of a GPU";
     fail(no_binary_for_gpu);
   }
   auto library = open_image(image, elf_size(head, image), log);

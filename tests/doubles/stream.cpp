@@ -368,7 +368,7 @@ void await_users(Lock &lock, const std::shared_ptr<Block> &block, const char *ho
     bool known = user.stream->ended || (seen != machine().host.end() && user.serial <= seen->second);
     if (!known && !user.stream->context->error) {
       machine().violate("a " + block->words() + " is " + how + " while " + user.what +
-                        ", of which nobody saw the end, uses it");
+                        ", whose end the host has not seen, uses it");
     }
     machine().changed.wait(lock, [&] { return user.stream->done >= user.serial; });
   }

@@ -68,7 +68,7 @@ TEST(Cpu, SyntheticTopologyIsOffered) {
   EXPECT_EQ(d.units[0].space, d.kFirstSpace);
   EXPECT_EQ(d.units[63].space, d.kFirstSpace + 3);
   EXPECT_EQ(d.units[20].numa, 1);
-  EXPECT_EQ(d.units[0].cpuset, nullptr) << "nobody can be bound to a cpu that is not there";
+  EXPECT_EQ(d.units[0].cpuset, nullptr) << "no thread can be bound to an absent cpu";
   for (size_t i = 0; i < 4; ++i)
     for (size_t j = 0; j < 4; ++j) {
       EXPECT_NE(d.link(i, j).size, 0u);
@@ -171,7 +171,7 @@ TEST(Cpu, CgroupQuotaIsRespected) {
   v2.write("/sys/fs/cgroup/user.slice/app/cpu.max", "max 100000\n");
   EXPECT_EQ(workers(v2).first, 1u) << "a parent's quota holds as well";
   EXPECT_NE(workers(v2).second.find("grants 0.80 cpus: 1 workers"), std::string::npos) << workers(v2).second;
-  EXPECT_EQ(workers(v2, {{"workers", "2"}}).first, 2u) << "who says how many means it";
+  EXPECT_EQ(workers(v2, {{"workers", "2"}}).first, 2u) << "a given number overrides the quota";
   EXPECT_NE(workers(v2, {{"workers", "2"}}).second.find("cgroup quota"), std::string::npos);
   Root generous;
   generous.write("/proc/self/cgroup", "0::/\n");

@@ -146,7 +146,7 @@ TEST_P(DiskCopy, FillsMarksAndEmptyCopies) {
   d.give_back(0);
   const consort_addr again = d.alloc(10000, CONSORT_AL_ZERO);
   ASSERT_EQ(d.run_one(q, d.in(again, z.data(), {10000})), CONSORT_OK);
-  EXPECT_EQ(std::accumulate(z.begin(), z.end(), 0), 0) << "of what others had before, too";
+  EXPECT_EQ(std::accumulate(z.begin(), z.end(), 0), 0) << "memory that others had before, too";
 }
 
 TEST_P(DiskCopy, RefusesCopiesBeyondABlock) {
@@ -185,7 +185,7 @@ TEST_P(DiskCopy, FdWakesSleepers) {
       over += n;
       if (n || d.ops->arm(q) == CONSORT_E_BUSY) continue;
       pollfd p{fd, POLLIN, 0};
-      ASSERT_EQ(poll(&p, 1, 20000), 1) << "nobody rang, round " << round;
+      ASSERT_EQ(poll(&p, 1, 20000), 1) << "no wake-up, round " << round;
     }
   }
 }

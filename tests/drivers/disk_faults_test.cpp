@@ -171,7 +171,7 @@ TEST_P(DiskFaults, ReportsAFullDiskInAnAllocation) {
   EXPECT_EQ(d.try_alloc(500000, &b), CONSORT_E_NOMEM);
   EXPECT_TOLD(d, "no room for 500000 bytes");
   EXPECT_TOLD(d, "No space left on device");
-  EXPECT_EQ(d.try_alloc(700000, &b), CONSORT_OK) << "nothing is left behind by what failed: " << d.plugin.failure();
+  EXPECT_EQ(d.try_alloc(700000, &b), CONSORT_OK) << "the failed call left nothing: " << d.plugin.failure();
   faults::demand(faults::kReserve, EIO);
   EXPECT_EQ(d.try_alloc(20000, &b), CONSORT_E_IO);
   d.expect_contents();
@@ -304,7 +304,7 @@ TEST_P(DiskFaults, ReportsARealFullDisk) {
     if (ahead == std::string("true")) {
       EXPECT_EQ(s, CONSORT_E_NOMEM) << "met at the allocation";
       EXPECT_TOLD(d, "No space left on device");
-      EXPECT_EQ(d.try_alloc(100000, &b), CONSORT_OK) << "what fits is given: " << d.plugin.failure();
+      EXPECT_EQ(d.try_alloc(100000, &b), CONSORT_OK) << "an allocation that fits succeeds: " << d.plugin.failure();
     } else {
       ASSERT_EQ(s, CONSORT_OK);
       EXPECT_EQ(d.run_one(q, d.out(data.data(), b, {2 << 20})), CONSORT_E_NOMEM) << "met by the copy";
@@ -312,7 +312,7 @@ TEST_P(DiskFaults, ReportsARealFullDisk) {
     }
     std::vector<uint8_t> back(500000);
     ASSERT_EQ(d.run_one(q, d.in(a, back.data(), {back.size()})), CONSORT_OK) << d.plugin.failure();
-    EXPECT_TRUE(std::equal(back.begin(), back.end(), data.begin())) << "what was there is there";
+    EXPECT_TRUE(std::equal(back.begin(), back.end(), data.begin())) << "old contents are intact";
   }
 }
 

@@ -135,7 +135,7 @@ struct DiskSpillFormats : EachDisk {
 };
 INSTANTIATE_TEST_SUITE_P(All, DiskSpillFormats, testing::ValuesIn(kKinds), name_of);
 
-// 2.5 MiB of lines, then of pairs, then of both, in 1.5: what does not fit comes from the disk, and is converted when it is there.
+// 2.5 MiB of lines, then of pairs, then of both, in 1.5: data that do not fit come from the disk, and convert when read.
 TEST_P(DiskSpillFormats, FormatsReturnAndConvert) {
   Machine m(GetParam());
   constexpr int kData = 40;

@@ -204,7 +204,7 @@ TEST_P(DiskSpill, FailedReadNamesDatumPlaceAndReason) {
   for (int i = 0; i < 39; ++i) {
     uint64_t got = 0;
     ASSERT_OK(m.look(x[i], &got));
-    ASSERT_EQ(got, 7u) << "nothing is lost but what was to be written";
+    ASSERT_EQ(got, 7u) << "only the new contents are lost";
   }
 }
 

@@ -54,8 +54,8 @@ struct LevelZero : testing::Test {
   }
   void SetUp() override { Double::get().configure(""); }
   void TearDown() override {
-    EXPECT_EQ(Double::get().violations(), expected) << "what the driver did wrong";
-    EXPECT_EQ(Double::get().live(), 0u) << "what it did not give back";
+    EXPECT_EQ(Double::get().violations(), expected) << "violations by the driver";
+    EXPECT_EQ(Double::get().live(), 0u) << "leaked objects";
     Double::get().configure("");
   }
   std::string expected;  // violations that the test itself brings about

@@ -76,7 +76,7 @@ TEST_F(LevelZero, SelectsDevicesByNumber) {
     EXPECT_EQ(one.ops->count(one.plugin.self()), 1u);
   }
   Machine named(Params{{"devices", "gpu"}, {"types", "fpga"}, {"units", "3"}, {"depth", "5"}, {"limit", "64M"}});
-  EXPECT_EQ(named.ops->count(named.plugin.self()), 2u) << "what is named need not be of a type";
+  EXPECT_EQ(named.ops->count(named.plugin.self()), 2u) << "a named device may be of any type";
   EXPECT_EQ(named.units.size(), 3u);
   EXPECT_EQ(named.units[0].depth, 5u);
   EXPECT_EQ(named.spaces[0].capacity, 64u << 20);
@@ -294,7 +294,7 @@ TEST_F(LevelZero, LoadsAndCachesKernels) {
     EXPECT_EQ(v[1], 31u);
   };
   { Machine m(cached); use(m); }
-  EXPECT_EQ(folder.files(), 2u) << "the file and what became of it";
+  EXPECT_EQ(folder.files(), 2u) << "the file and its build";
   { Machine m(cached); use(m); }
   EXPECT_EQ(folder.files(), 2u) << "found again";
   // A damaged cached kernel is built anew, and replaced.
@@ -338,8 +338,8 @@ TEST_F(LevelZero, FunctionsReceiveTheNativeList) {
   EXPECT_EQ(m.run(q, {enqueues.op(true), m.from_device(a, seen, 16), blocks.op(false), late.op(true), fails.op(true), fails.op(false), m.from_device(a, last, 16)}),
             (Statuses{0, 0, 0, 0, CONSORT_E_POISONED, CONSORT_E_POISONED, 0}));
   EXPECT_EQ(async_on, here);
-  EXPECT_NE(blocking_on, here) << "what may block does not run inside submit()";
-  EXPECT_EQ(seen[15], 7) << "what comes behind waits for what the function appended";
+  EXPECT_NE(blocking_on, here) << "blocking functions do not run inside submit()";
+  EXPECT_EQ(seen[15], 7) << "the next op waits for the function's commands";
   EXPECT_EQ(last[15], 9);
   EXPECT_EQ(m.run(q, {op_of(CONSORT_OP_MARK, 0), op_of(99, 0)}), (Statuses{0, CONSORT_E_UNSUPPORTED}));
 }
@@ -394,7 +394,7 @@ TEST_F(LevelZero, QueuesWaitForEachOthersTickets) {
     consort_op back = m.from_device(d, got, 12);
     ASSERT_EQ(m.ops->submit(b, &back, 1), 1u);
     for (const auto &done : m.collect(b, 2)) EXPECT_EQ(done.status, CONSORT_OK);
-    EXPECT_EQ(got[2], 5) << "after what the ticket names" << (helped ? ", which a helper had yet to issue" : "");
+    EXPECT_EQ(got[2], 5) << "after the op of the ticket" << (helped ? ", which a helper had yet to issue" : "");
     m.collect(a, 2);
   }
 }

@@ -88,7 +88,7 @@ TEST_F(OpenCl, SelectsDevicesByNumber) {
   Machine one(Params{{"devices", "1"}});
   EXPECT_EQ(one.ops->count(one.plugin.self()), 1u);
   Machine named(Params{{"devices", "-"}, {"types", "gpu"}, {"units", "3"}, {"depth", "5"}, {"limit", "64M"}});
-  EXPECT_EQ(named.ops->count(named.plugin.self()), 2u) << "what is named need not be of a type";
+  EXPECT_EQ(named.ops->count(named.plugin.self()), 2u) << "a named device may be of any type";
   EXPECT_EQ(named.units.size(), 3u);
   EXPECT_EQ(named.units[0].depth, 5u);
   EXPECT_EQ(named.spaces[0].capacity, 64u << 20);
@@ -294,8 +294,8 @@ TEST_F(OpenCl, FunctionsReceiveTheNativeQueue) {
   EXPECT_EQ(m.run(q, {enqueues.op(true), blocks.op(false), late.op(true), fails.op(true), fails.op(false), m.from_device(a, last, 16)}),
             (std::vector<consort_status>{0, 0, 0, CONSORT_E_POISONED, CONSORT_E_POISONED, 0}));
   EXPECT_EQ(async_on, here);
-  EXPECT_NE(blocking_on, here) << "what may block does not run inside submit()";
-  EXPECT_EQ(seen, 7) << "before what was submitted behind it";
+  EXPECT_NE(blocking_on, here) << "blocking functions do not run inside submit()";
+  EXPECT_EQ(seen, 7) << "before the ops behind it";
   EXPECT_EQ(last[15], 9);
   EXPECT_EQ(m.run(q, {op_of(CONSORT_OP_MARK, 0), op_of(99, 0)}), (std::vector<consort_status>{0, CONSORT_E_UNSUPPORTED}));
 }
@@ -335,7 +335,7 @@ TEST_F(OpenCl, QueuesWaitForEachOthersTickets) {
     consort_op back = m.from_device(d, got, 12);
     ASSERT_EQ(m.ops->submit(b, &back, 1), 1u);
     for (const auto &done : m.collect(b, 2)) EXPECT_EQ(done.status, CONSORT_OK);
-    EXPECT_EQ(got[2], 5) << "after what the ticket names" << (helped ? ", which a helper had yet to issue" : "");
+    EXPECT_EQ(got[2], 5) << "after the op of the ticket" << (helped ? ", which a helper had yet to issue" : "");
     m.collect(a, 2);
   }
 }

@@ -120,7 +120,7 @@ TEST(SimFaults, DeviceIsLostAtATime) {
 TEST(SimFaults, DeviceIsLostWhileIdle) {
   Machine m(Params{{"faults", "lost@5ms"}});
   m.open_queue();
-  EXPECT_EQ(m.plugin.awaited_events().size(), 1u) << "nobody had to ask";
+  EXPECT_EQ(m.plugin.awaited_events().size(), 1u) << "without a call";
 }
 
 TEST(SimFaults, SlowsADevice) {

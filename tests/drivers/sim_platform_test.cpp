@@ -33,7 +33,7 @@ TEST(SimPlatform, RoutesShareTheirWires) {
   EXPECT_EQ(across.bytes_per_s, 500'000'000u) << "twice over a wire is half of it";
   EXPECT_EQ(across.latency_ns, 20'000u);
   EXPECT_NE(there.bus, 0u);
-  EXPECT_EQ(there.bus_bytes_per_s, 1'000'000'000u) << "what they all go over";
+  EXPECT_EQ(there.bus_bytes_per_s, 1'000'000'000u) << "the link that they share";
   EXPECT_EQ(across.bus, there.bus);
   EXPECT_EQ(m.links.at({m.host_space, m.space(1)}).bus, there.bus);
   std::vector<char> buffer(1'000'000);
@@ -106,7 +106,7 @@ TEST(SimPlatform, KernelTimesFollowSize) {
   EXPECT_NEAR(a.us(1, "gemm", 2000), std::sqrt(10 * 80.), 1e-6) << "a power law between the two: 1.5";
   EXPECT_NEAR(a.us(1, "gemm", 64000), 320 * 4, 1e-6) << "the law of the last two goes on";
   EXPECT_NEAR(a.us(1, "gemm", 250), 10 / 8., 1e-6) << "and that of the first two";
-  EXPECT_EQ(a.us(2, "gemm", 1000), 7) << "what is said of the device goes first";
+  EXPECT_EQ(a.us(2, "gemm", 1000), 7) << "the device's own entry goes first";
   EXPECT_EQ(a.us(2, "gemm", 3000), 21) << "of one size: in proportion";
   EXPECT_EQ(a.us(0, "gemm", 1000), 9000) << "no table: [times]";
   EXPECT_EQ(a.us(1, "gemm", 0), 9000) << "size unknown";

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check(state, figures, why);
   if (state == LinkCalibrationFile::State::kGood) {
     fuzz::expect(bool(file.write(figures)), "figures can be kept");
-    fuzz::expect(file.read(&again, &why) == LinkCalibrationFile::State::kGood, "what was kept is read", why);
+    fuzz::expect(file.read(&again, &why) == LinkCalibrationFile::State::kGood, "a written file is read", why);
   }
   return 0;
 }

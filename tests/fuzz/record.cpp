@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t t = 0; t < p.tasks.size(); ++t) {
     fuzz::expect(p.tasks[t].kind < p.kinds.size(), "a task has a kind");
     for (const uint32_t before : p.tasks[t].after) fuzz::expect(before < t, "a task comes after earlier ones");
-    for (const uint32_t version : p.tasks[t].reads) fuzz::expect(version < p.versions.size(), "a task reads what there is");
+    for (const uint32_t version : p.tasks[t].reads) fuzz::expect(version < p.versions.size(), "a task reads existing versions");
   }
   for (const Kind &k : p.kinds) fuzz::expect(k.ns.size() == p.groups.size(), "a kind has a time for each group");
   for (const Group &g : p.groups) fuzz::expect(p.places.empty() || g.place < p.places.size(), "a group has a place");

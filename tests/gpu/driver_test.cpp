@@ -176,7 +176,7 @@ TEST_P(OneGpu, LoadsAndCachesKernels) {
     EXPECT_EQ(m.run(q, {m.to_device(v, a, 16), launch_of(code, args, 1, 4), m.from_device(a, v, 16)}), (std::vector<consort_status>{0, 0, 0}));
   }
   EXPECT_EQ(v[3], 36);
-  EXPECT_EQ(folder.files(), 2u) << "the source, and what was built of it once";
+  EXPECT_EQ(folder.files(), 2u) << "the source, and its one build";
 }
 
 // -- host functions and completion ------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ TEST_P(OneGpu, BlockingFunctionsRunOnAnotherThread) {
                       fails.op(true), fails.op(false), op_of(CONSORT_OP_MARK, 0), op_of(99, 0), m.from_device(a, v.data(), 64)}),
             (std::vector<consort_status>{0, 0, 0, 0, 0, CONSORT_E_POISONED, CONSORT_E_POISONED, 0, CONSORT_E_UNSUPPORTED, 0}));
   EXPECT_EQ(v[15], 4.f);
-  EXPECT_NE(blocking_on, here) << "what may block does not run inside submit()";
+  EXPECT_NE(blocking_on, here) << "blocking functions do not run inside submit()";
   EXPECT_NE(async_on, std::thread::id()) << "it ran";
 }
 
@@ -248,7 +248,7 @@ TEST_P(OneGpu, QueuesWaitForEachOthersTickets) {
     back.wait = &moved, back.nwait = 1;
     ASSERT_EQ(m.ops->submit(copies, &back, 1), 1u);
     for (const auto &done : m.collect(copies, 2)) EXPECT_EQ(done.status, CONSORT_OK);
-    EXPECT_EQ(got[2], got[0]) << "after what the ticket names";
+    EXPECT_EQ(got[2], got[0]) << "after the op of the ticket";
     EXPECT_NE(got[2], 0);
     m.collect(a, 2);
     m.collect(b, 1);

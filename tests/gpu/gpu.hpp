@@ -63,7 +63,7 @@ struct GpuTest : testing::TestWithParam<Vendor> {
     if (on_real_gpu() || HasFatalFailure()) return;
     const Double d(GetParam());
     EXPECT_EQ(d.violations(), 0) << d.report();
-    EXPECT_EQ(d.live(), 0u) << "objects of the vendor's library that nobody released";
+    EXPECT_EQ(d.live(), 0u) << "leaked objects of the vendor's library";
   }
   virtual std::string words() const { return "devices=2,memory=64M"; }
 };

@@ -336,7 +336,7 @@ void random_program(const Vendor &vendor, Program p, std::vector<std::pair<std::
       bad[s.to] = true;
       continue;
     }
-    ASSERT_FALSE(bad[s.to] || bad[s.from]) << "seed " << p.seed << ": it ran on what another failed to write";
+    ASSERT_FALSE(bad[s.to] || bad[s.from]) << "seed " << p.seed << ": it ran on data that another failed to write";
     for (uint32_t k = 0; k < kWords; ++k) want[s.to][k] = want[s.to][k] * 3 + want[s.from][k] + s.a;
   }
   for (uint32_t i = 0; i < kData; ++i) {
@@ -345,7 +345,7 @@ void random_program(const Vendor &vendor, Program p, std::vector<std::pair<std::
     ASSERT_NE(a.status, CONSORT_E_TIMEOUT) << "seed " << p.seed;
     ASSERT_TRUE(p.faults || a.status == CONSORT_OK) << "seed " << p.seed << ": " << a.text;
     if (a.status >= 0) {
-      ASSERT_FALSE(bad[i]) << "seed " << p.seed << ": what was not written well is given out";
+      ASSERT_FALSE(bad[i]) << "seed " << p.seed << ": data of a failed write were read";
       ASSERT_EQ(v[i], want[i]) << "seed " << p.seed << ", datum " << i;
       ASSERT_OK(consort_release(m, hold));
     } else {

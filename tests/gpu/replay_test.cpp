@@ -262,7 +262,7 @@ TEST_P(GpuReplay, LibraryFaultsFallBack) {
         ASSERT_NE(a.status, CONSORT_E_TIMEOUT) << c.words;
         failed |= a.status < 0;
         if (!failed) loop.turn();
-        else EXPECT_LT(a.status, 0) << "what it reads is poisoned";
+        else EXPECT_LT(a.status, 0) << "its data are poisoned";
         const consort_arg now = scalar(loop.a = i);
         ASSERT_OK(consort_recording_set_arg(m, loop.r, 0, 0, &now));
       }

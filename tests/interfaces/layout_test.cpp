@@ -239,7 +239,7 @@ TEST_P(Wire, HostileBytesAreRefusedOrValid) {
       continue;
     }
     EXPECT_LE(h.ops->bytes(made), uint64_t{INT64_MAX});
-    EXPECT_EQ(h.wire(made), bad) << "what is accepted is what was meant";
+    EXPECT_EQ(h.wire(made), bad) << "an accepted shape is the original one";
   }
 }
 

@@ -168,7 +168,7 @@ TEST_P(SparseLayout, RowBandsCoverTheWhole) {
 TEST(SparseParts, BcsrBlocksAreMatrices) {
   LayoutHarness h("bcsr"), matrix("matrix");
   const consort_filter &blocks = *find(h, "blocks");
-  EXPECT_EQ(blocks.flags, uint32_t{CONSORT_FI_RETYPE}) << "the structure is nobody's part";
+  EXPECT_EQ(blocks.flags, uint32_t{CONSORT_FI_RETYPE}) << "the structure belongs to no part";
   EXPECT_STREQ(blocks.child, "matrix");
   std::mt19937_64 random(31);
   for (int round = 0; round < 200; ++round) {
@@ -307,7 +307,7 @@ TEST(SparseArgs, RefusesBadArguments) {
   no([](auto &a) { a.value = reinterpret_cast<void *>(max - 8); });
   auto a = c;
   a.nnz = 0, a.value = a.column = nullptr;
-  EXPECT_EQ(csr.make(a, s, v), CONSORT_OK) << "what has no bytes has no address";
+  EXPECT_EQ(csr.make(a, s, v), CONSORT_OK) << "empty data have no address";
   EXPECT_EQ(csr.ops->extents(s, v, nullptr, 0), 1u);
   a.rows = 0;
   EXPECT_EQ(csr.make(a, s, v), CONSORT_OK);

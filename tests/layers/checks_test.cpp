@@ -186,7 +186,7 @@ TEST(ChecksLayer, ReportsInterfaceViolations) {
     std::memset(l.shape, 0x77, sizeof l.shape);
     EXPECT_EQ(l.make(), CONSORT_OK);
     EXPECT_EQ(l.told("CONSORT-I-11"), 1u) << l.lines.all();
-    EXPECT_EQ(l.shape[l.o.shape_size], 0x77) << "what stands behind is not touched";
+    EXPECT_EQ(l.shape[l.o.shape_size], 0x77) << "bytes behind it are untouched";
     Layout fatal("writes_past_size", "true");
     EXPECT_EQ(fatal.make(), CONSORT_E_INTERNAL);
   }
@@ -306,7 +306,7 @@ TEST(ChecksLayer, ReportsTransportViolations) {
       Wrapped w("wrong-transport", CONSORT_KIND_TRANSPORT, "wrong-transport", {{"wrong-transport.wrong", wrong}},
                 layers);
       const consort_transport_ops &o = *w.plugin->transport();
-      EXPECT_EQ(o.arm, nullptr) << "what is not there stays so";
+      EXPECT_EQ(o.arm, nullptr) << "absent functions stay absent";
       void *t = nullptr;
       consort_tcaps caps{};
       caps.size = sizeof caps;

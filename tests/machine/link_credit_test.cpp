@@ -55,7 +55,7 @@ TEST(LinkCredit, PrefetchesGetAMillisecond) {
   EXPECT_EQ(wishes(consort::LinkCredit(1000, 0, 1, true)), 1u);
   EXPECT_EQ(wishes(consort::LinkCredit(0, 0, 1, true)), 1u) << "of unknown speed";
   EXPECT_FALSE(consort::LinkCredit(1000, 0, 1, true).has_room_for_wishes(2, kMB))
-      << "what comes over the device's other links counts";
+      << "copies over the device's other links count";
 }
 
 TEST(LinkCredit, SleepsOnlyThroughLongTransfers) {

@@ -60,7 +60,7 @@ TEST(SharedLink, AdmitsInOrderOfRequest) {
   EXPECT_FALSE(bus.enter(wish, SharedLink::kWish, kMB, 2 * kLong));
   EXPECT_TRUE(bus.enter(late, 7, kMB, 2 * kLong));
   bus.leave(kMB, 3 * kLong);
-  EXPECT_FALSE(bus.enter(wish, SharedLink::kWish, kMB, 3 * kLong)) << "nobody's copy shares the way with it";
+  EXPECT_FALSE(bus.enter(wish, SharedLink::kWish, kMB, 3 * kLong)) << "no copy shares the link with it";
   bus.leave(kMB, 4 * kLong);
   EXPECT_TRUE(bus.enter(wish, SharedLink::kWish, kMB, 4 * kLong));
 }

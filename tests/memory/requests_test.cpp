@@ -117,7 +117,7 @@ TEST(Prefetch, MayBeCancelledWhilePending) {
   ASSERT_OK(consort_wait_all(m, kLong, 0));
   ASSERT_OK(consort_prefetch(m, c.x, kApart, 0, 0, &second));
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  EXPECT_EQ(use_of(m, kApart).wishes, 1u) << "a wish evicts nobody";
+  EXPECT_EQ(use_of(m, kApart).wishes, 1u) << "a prefetch evicts no data";
   EXPECT_EQ(consort_prefetch_cancel(m, second), CONSORT_OK);
   EXPECT_EQ(use_of(m, kApart).wishes, 0u);
   EXPECT_EQ(consort_prefetch_cancel(m, second), CONSORT_AGAIN);
@@ -142,7 +142,7 @@ TEST(Prefetch, HighestPriorityTakesFreeMemory) {
   EXPECT_EQ(use_of(m, kApart).wishes, 1u);
   Desc(m.on("cpu", nullptr, fill)).w(b.x).arg(uint64_t{4}).must(m);
   for (const auto x : {a.x, b.x, c.x}) ASSERT_OK(consort_unregister(m, x));
-  EXPECT_EQ(use_of(m, kApart).wishes, 0u) << "who wished for it is gone";
+  EXPECT_EQ(use_of(m, kApart).wishes, 0u) << "the request has ended";
 }
 
 TEST(Prefetch, MemoryOnlyPrefetchAllocates) {  // DAT-11
@@ -152,7 +152,7 @@ TEST(Prefetch, MemoryOnlyPrefetchAllocates) {  // DAT-11
   ASSERT_TRUE(eventually([&] { return in(m, b.x, kApart) == CONSORT_IN_ROOM; }));
   Desc(m.on("stream", nullptr, fill)).w(b.x).arg(uint64_t{8}).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  EXPECT_EQ(link_of(m, kHome, kApart).copies, 0u) << "what is written whole need not be brought";
+  EXPECT_EQ(link_of(m, kHome, kApart).copies, 0u) << "data that are overwritten need no copy";
   ASSERT_OK(consort_unregister(m, b.x));
   EXPECT_EQ(b.memory[5], 8u);
 }

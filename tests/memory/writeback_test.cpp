@@ -66,8 +66,8 @@ TEST(Writeback, FreesMemoryAhead) {
     d->pass_time();
   }
   EXPECT_EQ(none.use().saves, 0u);
-  EXPECT_EQ(half.use().saves, 3u) << "half of what there is room for";
-  EXPECT_EQ(half.use().evictions, 0u) << "what was saved is still there";
+  EXPECT_EQ(half.use().saves, 3u) << "half of the capacity";
+  EXPECT_EQ(half.use().evictions, 0u) << "saved data are still there";
   const uint64_t late = none.time_of_three_more(), early = half.time_of_three_more();
   EXPECT_LE(early + 1'000'000, late) << "the first save at least is not waited for";
   EXPECT_EQ(none.use().saves, 3u);

@@ -128,7 +128,7 @@ TEST(PluginLayers, RefusesBadAnswersOfLayers) {
       for (const char *part : parts) EXPECT_NE(text.find(part), text.npos) << text;
     }
     answer.what = Answer::kWrapped;
-    EXPECT_TRUE(m.load()) << "what failed left nothing behind";
+    EXPECT_TRUE(m.load()) << "the failed load left nothing";
   };
   says(Answer::kNothing, {"layer \"layer0\" over scheduler \"good\" refuses: not this one"});
   says(Answer::kOtherName, {"layer \"layer0\" over scheduler \"good\"", "answers another plugin"});

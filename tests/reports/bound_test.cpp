@@ -341,9 +341,9 @@ TEST(BoundRecord, ReadsPredecessors) {  // BND-01
   EXPECT_EQ(t[0].after, After());
   EXPECT_EQ(t[1].after, After({0}));
   EXPECT_EQ(t[2].after, After({0}));
-  EXPECT_EQ(t[3].after, After({0})) << "the kernel's own steps stand between readers and those who share it to change it";
+  EXPECT_EQ(t[3].after, After({0})) << "the kernel's own steps stand between readers and commuting writers";
   EXPECT_EQ(t[5].after, After({0, 1, 2, 3, 4}));
-  EXPECT_EQ(t[6].after, After({0, 5})) << "what is not known is left out";
+  EXPECT_EQ(t[6].after, After({0, 5})) << "unknown predecessors are left out";
   EXPECT_EQ(t[2].priority, 7);
   EXPECT_EQ(t[1].reads, t[2].reads);
   ASSERT_EQ(t[1].reads.size(), 1u);
@@ -374,7 +374,7 @@ TEST(BoundRecord, GroupsAlikeUnits) {
   EXPECT_DOUBLE_EQ(p.places[p.groups[1].place].bytes_per_ns, 4);
   EXPECT_EQ(p.versions[p.tasks[0].reads.at(0)].place, p.groups[0].place);
   EXPECT_EQ(p.kinds[0].ns, std::vector<double>({4000, 1000}));
-  EXPECT_EQ(p.kinds[1].ns, std::vector<double>({2100, 500})) << "what was measured, where no model knows";
+  EXPECT_EQ(p.kinds[1].ns, std::vector<double>({2100, 500})) << "the measurements, where no model knows";
   EXPECT_EQ(r.ran[1], std::vector<uint64_t>({1, 0}));
   EXPECT_EQ(r.took_ns, 2600);
   EXPECT_TRUE(r.notes.empty());

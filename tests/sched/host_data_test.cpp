@@ -257,7 +257,7 @@ TEST_F(HostData, LackingListsMissingReads) {
   Desc(step).r(x[2]).r(x[3]).r(x[0]).must(rt);
   wait();
   ASSERT_EQ(lacks.size(), 2u);
-  EXPECT_EQ(lacks[1][0], 0b001u) << "what was written far is not at home";
+  EXPECT_EQ(lacks[1][0], 0b001u) << "data written on the device are not at home";
   EXPECT_EQ(lacks[1][there], 0b010u);
   EXPECT_EQ(lacks[1][3 - there], 0b111u);
 }
@@ -309,7 +309,7 @@ TEST_F(HostData, RoomFollowsTheLimit) {
   EXPECT_GE(in_use.reserved, kBytes);
   EXPECT_EQ(room(there).reserved, 0u);
   EXPECT_GE(room(there).evictable, 2 * kBytes);
-  EXPECT_LT(room(there).evictable, 2 * kBytes + 10'000) << "but for what an allocation is rounded up to";
+  EXPECT_LT(room(there).evictable, 2 * kBytes + 10'000) << "but for the rounding of an allocation";
 }
 
 TEST_F(HostData, UnneededDataAreEvictedFirst) {

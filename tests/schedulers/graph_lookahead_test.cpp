@@ -80,7 +80,7 @@ TEST_P(EnergyWeight, ChangesTheChosenUnit) {
     submit(v);
     v.push(CONSORT_NONE, all_of(g));
     const bool fast = v.woken >> 2 & 1, slow = v.woken & 3;
-    EXPECT_NE(fast, slow) << "who is woken is who takes it";
+    EXPECT_NE(fast, slow) << "the woken unit takes it";
     const bool by_fast = v.pop(2) != CONSORT_NONE;
     EXPECT_EQ(by_fast, fast);
     EXPECT_EQ(v.pop(0) != CONSORT_NONE, !by_fast);
@@ -269,7 +269,7 @@ TEST(Lookahead, FastUnitLeavesTasksThatOthersRunWell) {
   };
   EXPECT_EQ(first(200, false), 0u);
   EXPECT_EQ(first(4, false), 4u) << "the end is near: the first comes first";
-  EXPECT_EQ(first(200, true), 0u) << "as long as nobody waits for data their way is free";
+  EXPECT_EQ(first(200, true), 0u) << "as long as no task waits for data the link is free";
   EXPECT_EQ(first(200, true, true), 4u) << "their data take longer than all of the work that it would be spared";
   EXPECT_EQ(first(200, false, true), 0u);
   VirtualMachine v(kPolicy, machine_of(false));

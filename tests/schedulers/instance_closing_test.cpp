@@ -42,7 +42,7 @@ void hammer(Push push, Close close, Left left) {
   }
   go.store(kOver, std::memory_order_release);
   pusher.join();
-  EXPECT_EQ(late, 0u) << "tasks came to lie in what was closed and drained";
+  EXPECT_EQ(late, 0u) << "tasks were accepted by a closed and drained instance";
 }
 
 TEST(InstanceClosing, RingRefusesLatePushes) {

@@ -104,7 +104,7 @@ constexpr consort_scheduler_ops ops = {
     .direct = nullptr,
 };
 
-constexpr consort_plugin plugin = consort_test::policy_plugin("notes", "writes down what it is told", ops);
+constexpr consort_plugin plugin = consort_test::policy_plugin("notes", "records its calls", ops);
 CONSORT_MODULE(notes, SCHEDULER, CONSORT_PF_SWAPPABLE, "notes", "1.0", plugin);
 
 class PolicyHooks : public ::testing::Test {

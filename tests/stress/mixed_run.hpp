@@ -142,7 +142,7 @@ class Run {
     for (const int a : f.after)
       for (const int b : fate(a).end_after)
         if (must_be_over(b))
-          complain(s, "ran before " + std::to_string(b) + ", which delays the end of what it comes after");
+          complain(s, "ran before " + std::to_string(b) + ", which delays the end of its predecessor");
     if (site_.trace) trace(call, s);
     if (site_.events) note_body(call, s);
     for (size_t n = 0; n < f.uses.size(); ++n) come(s, n);
@@ -239,7 +239,7 @@ class Run {
       const int before = inside.fetch_add(u.mode & CONSORT_M_W ? kWriter : 1);
       // a task that names a datum twice meets itself
       if (uses_of(u.slot, s) == 1 && (u.mode & CONSORT_M_W ? before != 0 : before >= kWriter))
-        complain(s, "was not alone with what it writes: " + text_of(u));
+        complain(s, "was not alone with its written data: " + text_of(u));
     }
   }
   void leave(int s, size_t n) {

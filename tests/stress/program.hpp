@@ -373,7 +373,7 @@ class Program {
       if (u.datum < 0) {
         for (int i = 0; i < 64; ++i)
           if (v[i] != mix(at_step)) {
-            complain(at_step, "somebody else wrote to its scratch memory");
+            complain(at_step, "another task wrote to its scratch memory");
             break;
           }
       } else if (u.mode & CONSORT_M_W) {
@@ -394,7 +394,7 @@ class Program {
   void enter(const Use &u, size_t s) {
     if (u.datum < 0) return;
     const int before = at(u).inside.fetch_add(u.mode & CONSORT_M_W ? kWriter : 1);
-    if (u.mode & CONSORT_M_W ? before != 0 : before >= kWriter) complain(s, "was not alone with what it writes");
+    if (u.mode & CONSORT_M_W ? before != 0 : before >= kWriter) complain(s, "was not alone with its written data");
   }
   void leave(const Use &u) {
     if (u.datum >= 0) at(u).inside.fetch_sub(u.mode & CONSORT_M_W ? kWriter : 1);

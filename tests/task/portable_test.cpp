@@ -155,7 +155,7 @@ TEST_F(PortableKernels, RangeFunctionChangesTheGrid) {
   const auto d = vector(v);
   const auto c = codelet("stream", &how);
   ASSERT_OK(run(c, {{d, CONSORT_M_RW, 0}}));
-  EXPECT_EQ(here.first, 100u) << "it is shown what would have been";
+  EXPECT_EQ(here.first, 100u) << "it gets the default grid";
   EXPECT_EQ(v[49], 2);
   EXPECT_EQ(v[50], 1);
   here.answer = CONSORT_E_INVAL;

@@ -41,7 +41,7 @@ TEST_F(BoundTool, RefusesWrongUse) {
   const auto no_graph = run("bound --kind deps " + file);
   EXPECT_EQ(no_graph.status, 1);
   EXPECT_TRUE(no_graph.has("the setting trace_graph = true")) << no_graph.out;
-  EXPECT_EQ(run("bound " + file).status, 0) << "the area of what was measured";
+  EXPECT_EQ(run("bound " + file).status, 0) << "the area of the measured tasks";
   EXPECT_EQ(run("bound --kind dreams " + file).status, 2);
   EXPECT_EQ(run("bound").status, 2);
   const auto none = run("bound /no/such/file");

@@ -203,7 +203,7 @@ TEST_F(Tools, ConcurrentMeasurementsLeaveAWholeFile) {
   std::ifstream other(folder_ / "other");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(other), {}), a.out);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "cache/consort/links"), {}), 2);
-  EXPECT_EQ(run("topo --links" + machine, cache).out, a.out) << "and what they kept is good";
+  EXPECT_EQ(run("topo --links" + machine, cache).out, a.out) << "and the stored file is valid";
 }
 
 TEST(ToolCalls, RefusesBadArguments) {

@@ -137,7 +137,7 @@ class Parser {
       case kTypeVector: {
         if (n < 3 || o[2] == 0 || o[2] > kLanes) bad("a vector that long");
         const Type e = type(o[1]);
-        if (e.kind != Type::boolean && e.kind != Type::integer && e.kind != Type::real && e.kind != Type::pointer) bad("a vector of what is no scalar");
+        if (e.kind != Type::boolean && e.kind != Type::integer && e.kind != Type::real && e.kind != Type::pointer) bad("a vector of a type that is no scalar");
         Type &t = make(id(o, n, 0), Type::vector, e.size * (o[2] == 3 ? 4 : o[2]), e.size * (o[2] == 3 ? 4 : o[2]));
         t.element = o[1], t.count = o[2];
         return;
@@ -195,7 +195,7 @@ class Parser {
         const size_t most = t.kind == Type::record ? t.members.size() : t.kind == Type::array || t.kind == Type::vector ? t.count : 0;
         if (n - 2 > most) bad("a constant with more parts than its type has");
         for (uint32_t i = 2; i < n; ++i)
-          if (!p_->type_of[id(o, n, i)]) bad("a constant made of what is not known yet");
+          if (!p_->type_of[id(o, n, i)]) bad("a constant made of an unknown one");
         const uint32_t me = typed(o, n);
         parts_[me].assign(o + 2, o + n);
         if (t.kind == Type::vector)
@@ -329,7 +329,7 @@ class Parser {
     }
     for (const Inst &i : p_->code) {
       const auto label = [&](uint32_t id) {
-        if (!p_->labels.count(id)) bad("a branch to what is no label");
+        if (!p_->labels.count(id)) bad("a branch to a non-label");
       };
       if (i.op == kBranch) label(i.operands[0]);
       if (i.op == kBranchConditional) label(i.operands[1]), label(i.operands[2]);

@@ -274,7 +274,7 @@ class Runner {
           break;
         }
         case kControlBarrier: return false;
-        case kUnreachable: stop("it comes to what it says cannot be reached");
+        case kUnreachable: stop("it reaches an unreachable instruction");
         case kLoad: load(i, in); break;
         case kStore: store(i, in); break;
         case kCopyMemorySized: {

@@ -327,7 +327,7 @@ consort_status load_impl(void *dev, const char *format, const void *text, uint64
         std::strtoull(std::string(static_cast<const char *>(text), n).c_str(), nullptr, 0));
     __atomic_fetch_add(&slow.begun, 1, __ATOMIC_RELEASE);
     for (int i = 0; !__atomic_load_n(&slow.go, __ATOMIC_ACQUIRE); ++i) {
-      if (i == 600'000) return host->fail(host, CONSORT_E_TIMEOUT, "stream: nobody let it load");
+      if (i == 600'000) return host->fail(host, CONSORT_E_TIMEOUT, "stream: it was not allowed to load");
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     *code = reinterpret_cast<uint64_t>(slow.kernel);
@@ -466,7 +466,7 @@ constexpr consort_param params[] = {
     {"space", "string", "host", "host|own|apart",
      "where units work: the host's memory, an own space that all can load and store, one that needs copies"},
     {"depth", "u32", "64", "1..65536", "ops in flight per queue"},
-    {"latency_ns", "u64", "0", nullptr, "what each op takes before it has any effect"},
+    {"latency_ns", "u64", "0", nullptr, "latency of each op before it has any effect"},
     {"waits", "bool", "false", nullptr, "queues wait for each other's tickets"},
     {"bandwidth", "u64", "4000000000", nullptr, "bytes per second that it says its links have"},
     {"room", "u64", "0", nullptr, "bytes of memory that there are, which it does not say; 0: whatever the host has"},
