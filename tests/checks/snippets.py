@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles or runs the snippets of README.md, CONTRIBUTING.md, docs/*.md and docs/plugins.   snippets.py BUILD
+"""Compiles or runs the snippets of README.md, CONTRIBUTING.md, docs/*.md and docs/plugins, or those of the
+pages that are named.   snippets.py BUILD [PAGE...]
 
 A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the line before it a comment
   <!-- check: build -->      c, cpp: compiles without a warning; with a main it is linked too
@@ -174,10 +175,10 @@ def check_file(build, file):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    build = Path(sys.argv[1]).resolve()
-    files = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/plugins').rglob('*.md'))]
+    build, named = Path(sys.argv[1]).resolve(), [Path(name).resolve() for name in sys.argv[2:]]
+    files = named or [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/plugins').rglob('*.md'))]
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for complaints in pool.map(lambda file: check_file(build, file), filter(Path.exists, files)):
