@@ -1,9 +1,10 @@
 // dot — a scalar product by reduction: every piece adds to the same sum, and yet no piece waits for another, since each
-// adds to a copy that is its own while it runs. Whoever reads the sum finds all copies united. `zero` says how a copy
-// begins, `unite` how two become one. The order of a free reduction is chance, and with it the last bits; in a fixed
+// adds to a copy that is its own while it runs. A copy begins as 0, std::plus makes one of two, and whoever reads the sum
+// finds all copies united. The order of a free reduction is chance, and with it the last bits; in a fixed
 // tree they are the same every time. Prints the product and how far apart the results were.
 #include "../example.hpp"
 
+#include <functional>
 #include <span>
 
 namespace {
@@ -11,8 +12,6 @@ namespace {
 using consort::r, consort::redux, consort::redux_fixed, consort::w;
 using Piece = std::span<const double>;
 
-const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; })};
-const consort::Codelet unite{"unite", consort::cpu([](double &sum, const double &more) { sum += more; })};
 const consort::Codelet dot{"dot", consort::cpu([](Piece x, Piece y, double &sum) {
                              for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
                            })};
@@ -36,7 +35,7 @@ int main(int argc, char **argv) try {
   }
   const auto sum = [&] {
     auto s = rt.variable<double>("sum");
-    s.set_reduction(zero, unite);
+    rt.reduction(s, 0.0, std::plus<>{});
     return s;
   };
   auto free = sum(), fixed = sum(), again = sum();

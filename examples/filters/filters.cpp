@@ -1,11 +1,12 @@
-// filters — a picture, blurred by bands of rows. Each picture has two plans: "rows" for writing, whose parts do not
-// meet, and "overlap" for reading, whose parts have a border, the shadow, that lies in the neighbours' bands. Between
+// filters — a picture, blurred by bands of rows. Each picture has two plans: rows for writing, whose parts do not
+// meet, and overlap for reading, whose parts have a border, the shadow, that lies in the neighbours' bands. Between
 // the steps a task darkens the whole picture, at the end each of some tiles is summed up; nobody says when which of
 // these views is used: the runtime orders tasks by the bytes they share. Prints the sum and the largest error.
 #include "../example.hpp"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace {
 
@@ -25,8 +26,6 @@ const consort::Codelet darken{"darken", consort::cpu([](Picture p, double factor
                                 for (size_t y = 0; y < p.ny(); ++y)
                                   for (double &e : p.line(y)) e *= factor;
                               })};
-const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; })};
-const consort::Codelet unite{"unite", consort::cpu([](double &sum, const double &more) { sum += more; })};
 const consort::Codelet add_up{"add up", consort::cpu([](Matrix<const double> tile, double &sum) {
                                 for (size_t y = 0; y < tile.ny(); ++y)
                                   for (const double e : tile.line(y)) sum += e;
@@ -39,7 +38,7 @@ int main(int argc, char **argv) try {
       argc, argv,
       {{"rows", 300, "rows"}, {"cols", 200, "columns"}, {"bands", 5, "bands of rows"}, {"steps", 10, "steps"}});
   const size_t rows = size["rows"], cols = size["cols"], steps = size["steps"];
-  const auto bands = static_cast<uint32_t>(std::min(size["bands"], rows));
+  const size_t bands = std::min(size["bands"], rows);
   std::array<std::vector<double>, 2> copy;
   for (size_t i = 0; i < rows * cols; ++i) copy[0].push_back(static_cast<double>(i * 31 % 256));
   copy[1].resize(rows * cols);
@@ -49,20 +48,21 @@ int main(int argc, char **argv) try {
   {
     consort::Runtime rt(size.settings());
     auto total = rt.variable(sum, "total");
-    total.set_reduction(zero, unite);
+    rt.reduction(total, 0.0, std::plus<>{});
     std::array<consort::Data<Picture>, 2> whole;
-    std::array<consort::Parts<Picture>, 2> band, shadow;
+    std::array<consort::Parts<Picture>, 2> band;
+    std::array<consort::Parts<Matrix<const double>>, 2> shadow;  // its parts meet: they are read alone
     for (size_t c = 0; c < 2; ++c) {
       whole[c] = rt.matrix(copy[c].data(), cols, rows, cols, c ? "odd" : "even");
-      band[c] = whole[c].plan("rows", consort_split{bands, 1});
-      shadow[c] = whole[c].plan("overlap", consort_halo{bands, 1, 1, 0});  // along the lines, one to each side
+      band[c] = whole[c].partition(consort::rows{.parts = bands});
+      shadow[c] = whole[c].partition(consort::overlap{.parts = bands, .axis = 1, .width = 1});  // along the lines
     }
     for (size_t s = 0; s < steps; ++s) {
       const size_t from = s % 2, to = 1 - from;
       for (size_t b = 0; b < bands; ++b) rt.submit(blur, r(shadow[from][b]), w(band[to][b]), size_t{b > 0});
       if (s % 4 == 3) rt.submit(darken, rw(whole[to]), 0.5);
     }
-    for (const auto &tile : whole[steps % 2].plan("tiles", consort_tiles{2, 3}))
+    for (const auto &tile : whole[steps % 2].partition(consort::tiles{.x = 2, .y = 3}))
       rt.submit(add_up, r(tile), redux(total));
     rt.wait();
   }
@@ -79,7 +79,7 @@ int main(int argc, char **argv) try {
   for (const double e : expected) expected_sum += e;
   const double error = example::difference(copy[steps % 2], expected);
   return example::end(error < 1e-9 && std::abs(sum - expected_sum) <= 1e-9 * expected_sum,
-                      "filters: %zu x %zu in %u bands, %zu steps, sum %.3f, largest error %g", rows, cols, bands, steps,
+                      "filters: %zu x %zu in %zu bands, %zu steps, sum %.3f, largest error %g", rows, cols, bands, steps,
                       sum, error);
 } catch (const std::exception &e) {
   return example::failed(e);

@@ -37,7 +37,7 @@ PRELUDE = {
          'int snippet(consort_runtime *rt);\nint snippet(consort_runtime *rt) {\n(void)rt;\n',
 }
 BODY = ('#include <consort/consort.hpp>\n#include <atomic>\n#include <cassert>\n#include <chrono>\n#include <cstdio>\n'
-        '#include <numeric>\n#include <span>\n#include <stdexcept>\n#include <string>\n#include <thread>\n#include <vector>\n'
+        '#include <functional>\n#include <numeric>\n#include <span>\n#include <stdexcept>\n#include <string>\n#include <thread>\n#include <vector>\n'
         '[[maybe_unused]] static void need(consort_status s) { if (s < 0) throw consort::Error(s, consort_error()); }\n'
         'static void snippet([[maybe_unused]] consort::Runtime &rt) {\n',
         '}\nint main() try {\n  consort::Runtime rt{{"workers", "2"}};\n  snippet(rt);\n  rt.stop();\n} catch (const std::exception &e) {\n'

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -57,6 +58,26 @@ TEST_F(OldForms, BitsOfAReplica) {
   x.prefetch(0, 0, 0);
   x.prefetch(0, 0, CONSORT_PREFETCH_ROOM);
   rt.wait_all();
+}
+
+TEST_F(OldForms, PlansByTheNameOfTheirFilter) {
+  std::vector<int> v(12, 0);
+  auto x = rt.vector(v);
+  auto m = rt.matrix<int>(4, 3);
+  EXPECT_EQ(x.plan("blocks", 4).size(), 4u);
+  EXPECT_EQ(x.plan("blocks", 3u).size(), 3u);
+  EXPECT_EQ(x.plan("blocks", {2, 0}).size(), 2u);
+  EXPECT_EQ(x.plan("blocks", consort_split{2, 0}, CONSORT_PLAN_READ_ONLY).size(), 2u);
+  EXPECT_EQ(m.plan<std::span<int>>("slices", consort_slices{1, 0}).size(), 3u);
+  try {
+    (void)x.plan("blocks", -1);
+    FAIL() << "nothing was thrown";
+  } catch (const consort::Error &e) {
+    EXPECT_EQ(e.status(), CONSORT_E_INVAL);
+    EXPECT_NE(std::string(e.what()).find("plan(\"blocks\", -1)"), std::string::npos) << e.what();
+  }
+  const auto parts = x.plan("blocks", 2, CONSORT_PLAN_READ_ONLY);
+  EXPECT_THROW(rt.submit(add, rw(parts[0]), 1), consort::Error);
 }
 
 }  // namespace

@@ -17,10 +17,12 @@
 #include <consort/cpp/codelet.hpp>
 #include <consort/cpp/context.hpp>
 #include <consort/cpp/error.hpp>
+#include <consort/cpp/filters.hpp>
 #include <consort/cpp/flags.hpp>
 #include <consort/cpp/layout.hpp>
 #include <consort/cpp/order.hpp>
 #include <consort/cpp/parts.hpp>
+#include <consort/cpp/reduction.hpp>
 #include <consort/cpp/replay.hpp>
 #include <consort/cpp/settings.hpp>
 #include <consort/cpp/submitter.hpp>
@@ -65,6 +67,16 @@ class Runtime : public detail::Submitter {
   void stop() { detail::check(end()); }
 
   consort_runtime *c() const noexcept { return control_.live(); }  // for consort.h
+
+  // How contributions of redux(x) are made and united, element by element: each begins as `neutral`, and op(a, b) makes one of
+  // two: rt.reduction(x, 0.0, std::plus<>{}). On cores; Data::set_reduction() takes codelets, for other units and other unions.
+  template <class V, class T, class Op>
+  void reduction(const Data<V> &x, const T &neutral, Op op) { detail::reduce(control_, x, neutral, op); }
+  template <class X, class T, class Op>
+    requires(!detail::Datum<X>)
+  void reduction(const X &, const T &, const Op &) {
+    static_assert(detail::never<X>, "reduction(x, ...): x is no datum; register it first, auto x = rt.vector(v)");
+  }
 
   // f(call) or f(), once on each worker of a class (nullptr: of all), side by side; waits for all of them. Not from a task or
   // a callback. f answers void or a consort_status; what it throws fails that call, and this throws the first failure.
@@ -249,7 +261,9 @@ class Runtime : public detail::Submitter {
     consort_runtime *rt = owned_.control->runtime.load(std::memory_order_relaxed);  // its owner wrote it
     const consort_status status = consort_stop(rt);
     if (status < 0 && is_running(rt, status)) return status;  // refused: the handle stays good
-    std::exchange(owned_.control, nullptr)->runtime.store(nullptr, std::memory_order_release);
+    detail::Control *control = std::exchange(owned_.control, nullptr);
+    control->runtime.store(nullptr, std::memory_order_release);
+    control->drop_kept();
     return status;
   }
   // After a stop that answered `failed`: a runtime that has ended may answer the same, for one of its tasks failed so.

@@ -430,20 +430,6 @@ class AnyCodelet {
     std::atomic<Slot *> next{nullptr};          // release in add_to() pairs with acquire in id()
     Ref home;                                   // under lock_
   };
-  class Guard {
-   public:
-    explicit Guard(std::atomic<bool> &lock) noexcept : lock_(lock) {
-      while (lock_.exchange(true, std::memory_order_acquire)) lock_.wait(true, std::memory_order_relaxed);
-    }
-    ~Guard() {
-      lock_.store(false, std::memory_order_release);  // pairs with the acquire above
-      lock_.notify_one();
-    }
-
-   private:
-    std::atomic<bool> &lock_;  // see Guard: exchange acquire, store release
-  };
-
   [[gnu::cold, gnu::noinline]] consort_codelet_id add_to(const Ref &control) const {
     consort_runtime *rt = control.need();
     const Guard guard(lock_);

@@ -129,12 +129,29 @@ class Data {
     return enter<typename Layout::Mutable>(CONSORT_M_RW, timeout);
   }
 
-  // How it falls into parts that tasks use side by side: x.plan("blocks", consort_split{4, 0}), or x.plan("blocks", 4). Params
-  // are those of the filter (layouts.h); a number stands for a consort_split of so many parts along the first axis. Part is how a
-  // part is seen: as V, but for filters that give another layout.
+  // Divides it into parts that tasks use side by side: x.partition(blocks{.parts = 4}), tiles, and the other filters of
+  // filters.hpp. Waits for nothing: the datum may have tasks in flight. Throws Error (E_INVAL) where the parameters make no parts.
+  template <class F>
+    requires(!std::is_convertible_v<const F &, const char *>)
+  auto partition(const F &filter) const;
+  // As partition(filter); tasks may read the parts and not write them. Plans that read alone may share bytes with others.
+  template <class F>
+    requires(!std::is_convertible_v<const F &, const char *>)
+  auto partition(const F &filter, ReadOnly) const;
+  // By a filter of the datum's interface that has no struct: its name, and its parameters as a struct that is copied as bytes. Part is
+  // how a part is seen: as V, but for filters that give another layout.
+  template <class Part = V>
+  Parts<Part> partition(const char *filter) const;
   template <class Part = V, class Params>
+  Parts<Part> partition(const char *filter, const Params &params) const;
+  template <class Part = V, class Params>
+  Parts<typename detail::Layout<Part>::Const> partition(const char *filter, const Params &params, ReadOnly) const;
+  // As partition(), under its former name. A number stands for a consort_split of so many parts along the first axis.
+  template <class Part = V, class Params>
+  [[deprecated("x.partition(consort::blocks{.parts = 4}); by the name of a filter: x.partition(\"name\", params)")]]
   Parts<Part> plan(const char *filter, const Params &params, uint32_t flags = 0) const;
   template <class Part = V>
+  [[deprecated("x.partition(consort::blocks{.parts = 4}); by the name of a filter: x.partition(\"name\", params)")]]
   Parts<Part> plan(const char *filter, consort_split params, uint32_t flags = 0) const;  // x.plan("blocks", {4, 0})
 
   // How contributions of redux(x) are made and united: init(V) writes the neutral element, combine(V, const V) adds the
@@ -274,6 +291,8 @@ class Data {
   }
   template <class Part>
   Parts<Part> make_plan(const char *filter, const void *params, uint64_t bytes, uint32_t flags) const;
+  template <bool Const, class F>
+  auto make_parts(const F &filter) const;
   void end() noexcept {
     consort_runtime *rt = control_.live();
     if (id_.v && rt && consort_unregister_wait(rt, id_, CONSORT_WAIT_KEEP_FAILURE) == CONSORT_E_BUSY)

@@ -62,12 +62,43 @@ inline consort_status check(consort_status status) {
   return status;
 }
 
+// While it lives, its thread alone has the lock. For what happens seldom.
+class Guard {
+ public:
+  explicit Guard(std::atomic<bool> &lock) noexcept : lock_(lock) {
+    while (lock_.exchange(true, std::memory_order_acquire)) lock_.wait(true, std::memory_order_relaxed);
+  }
+  ~Guard() {
+    lock_.store(false, std::memory_order_release);  // pairs with the acquire above
+    lock_.notify_one();
+  }
+
+ private:
+  std::atomic<bool> &lock_;  // see Guard: exchange acquire, store release
+};
+
+// What a runtime keeps for its face until it has stopped.
+struct Kept {
+  Kept() = default;
+  Kept(const Kept &) = delete;
+  virtual ~Kept() = default;
+  Kept *next = nullptr;
+  const void *kind = nullptr;  // one address for each type
+};
+
 // One per runtime. Its address is the runtime's identity for as long as anybody remembers it, so that a new
 // runtime is never taken for a dead one that stood at the same place.
 struct Control {
   std::atomic<consort_runtime *> runtime{
       nullptr};  // null: stopped. Release in Runtime's end pairs with acquire in live()
   std::atomic<uint32_t> references{1};              // acq_rel in ~Ref pairs with itself
+  std::atomic<bool> lock{false};                    // see Guard
+  Kept *kept = nullptr;                             // under `lock`
+
+  void drop_kept() noexcept {  // after the stop: what is kept refers to this
+    const Guard guard(lock);
+    while (Kept *k = std::exchange(kept, kept ? kept->next : nullptr)) delete k;
+  }
 };
 
 class Ref {
@@ -86,6 +117,7 @@ class Ref {
     if (control_ && control_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete control_;
   }
   const Control *get() const noexcept { return control_; }
+  Control *keeper() const noexcept { return control_; }
   consort_runtime *live() const noexcept {  // null: never was, or has stopped
     return control_ ? control_->runtime.load(std::memory_order_acquire) : nullptr;
   }

@@ -4,6 +4,7 @@
 #ifndef CONSORT_CPP_PARTS_HPP
 #define CONSORT_CPP_PARTS_HPP
 #include <consort/cpp/data.hpp>
+#include <consort/cpp/filters.hpp>
 
 #include <string>
 #include <type_traits>
@@ -72,13 +73,68 @@ class Parts {
   std::vector<Data<V>> parts_;
 };
 template <class V>
+template <bool Const, class F>
+auto Data<V>::make_parts(const F &filter) const {
+  static_assert(detail::Filter<F>, "partition() takes a filter, consort::blocks{.parts = 4} or the like; or the name of one of your own, "
+                                   "and its parameters");
+  if constexpr (detail::Filter<F>) {
+    using Seen = typename F::template Part<V>;
+    static_assert(!std::is_void_v<Seen>, "the datum's layout has no such filter: rows and cols are a matrix's, tiles want two axes, "
+                                         "grid more, and a variable is not divided");
+    if constexpr (!std::is_void_v<Seen>) {
+      using Part = std::conditional_t<Const, typename detail::Layout<Seen>::Const, Seen>;
+      const auto params = [&] {
+        if constexpr (detail::FilterOfLayout<F, V>) return filter.template params<V>();
+        else return filter.params();
+      }();
+      const uint32_t flags = Const ? CONSORT_PLAN_READ_ONLY : 0;
+      if constexpr (requires { params.size(); })
+        return make_plan<Part>(F::filter, params.empty() ? nullptr : params.data(), params.size() * sizeof *params.data(), flags);
+      else return make_plan<Part>(F::filter, &params, sizeof params, flags);
+    }
+  }
+}
+template <class V>
+template <class F>
+  requires(!std::is_convertible_v<const F &, const char *>)
+auto Data<V>::partition(const F &filter) const {
+  return make_parts<false>(filter);
+}
+template <class V>
+template <class F>
+  requires(!std::is_convertible_v<const F &, const char *>)
+auto Data<V>::partition(const F &filter, ReadOnly) const {
+  return make_parts<true>(filter);
+}
+template <class V>
+template <class Part>
+Parts<Part> Data<V>::partition(const char *filter) const {
+  return make_plan<Part>(filter, nullptr, 0, 0);
+}
+template <class V>
+template <class Part, class Params>
+Parts<Part> Data<V>::partition(const char *filter, const Params &params) const {
+  static_assert(!std::is_arithmetic_v<Params>, "partition(): parameters are a struct; a number of parts is consort::blocks{.parts = 4}");
+  static_assert(std::is_arithmetic_v<Params> || (std::is_class_v<Params> && std::is_trivially_copyable_v<Params>),
+                "partition(): the parameters of a filter are a struct that is copied as bytes");
+  return make_plan<Part>(filter, &params, sizeof params, 0);
+}
+template <class V>
+template <class Part, class Params>
+Parts<typename detail::Layout<Part>::Const> Data<V>::partition(const char *filter, const Params &params, ReadOnly) const {
+  static_assert(std::is_class_v<Params> && std::is_trivially_copyable_v<Params>,
+                "partition(): the parameters of a filter are a struct that is copied as bytes");
+  return make_plan<typename detail::Layout<Part>::Const>(filter, &params, sizeof params, CONSORT_PLAN_READ_ONLY);
+}
+template <class V>
 template <class Part, class Params>
 Parts<Part> Data<V>::plan(const char *filter, const Params &params, uint32_t flags) const {
   if constexpr (std::is_integral_v<Params>) {
     if (!std::in_range<uint32_t>(params))
       detail::raise(CONSORT_E_INVAL, ("plan(\"" + std::string(filter) + "\", " + std::to_string(params) +
                                       "): a number of parts is from 1 to 4294967295").c_str());
-    return plan<Part>(filter, consort_split{static_cast<uint32_t>(params), 0}, flags);
+    const consort_split split{static_cast<uint32_t>(params), 0};
+    return make_plan<Part>(filter, &split, sizeof split, flags);
   } else {
     static_assert(std::is_class_v<Params> && std::is_trivially_copyable_v<Params>,
                   "plan(): give the filter's parameters as their struct of consort/layouts.h (consort_split{4, 0}), or a number of parts");
