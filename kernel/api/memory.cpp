@@ -131,7 +131,7 @@ consort_status consort_get_space_use(consort_runtime *shell, uint32_t space, con
   if (!out || out->size < sizeof *out)
     return set_error(CONSORT_E_INVAL, "out is NULL, or its size is not sizeof(consort_space_use)");
   if (const consort_status s = check_space(*rt, space); s < 0) return s;
-  const Memory::Count c = rt->memory.count(space);
+  const SpaceStatistics c = rt->memory.count(space);
   *out = {out->size, space,         c.limit,            c.used,    c.spare, c.evictions,
           c.saves,   c.saved_bytes, c.needed_evictions, c.waiting, c.wishes};
   return CONSORT_OK;
@@ -145,7 +145,7 @@ consort_status consort_get_link_use(consort_runtime *shell, uint32_t from, uint3
   for (const uint32_t s : {from, to})
     if (const consort_status bad = check_space(*rt, s); bad < 0) return bad;
   if (!rt->topology->link(from, to).device) return CONSORT_AGAIN;
-  const Memory::Traffic t = rt->memory.traffic(from, to);
+  const LinkStatistics t = rt->memory.traffic(from, to);
   *out = {out->size, 0, t.copies, t.bytes, t.failed};
   return CONSORT_OK;
 }

@@ -74,8 +74,8 @@ uint64_t now(void *user) { return runtime_of(user).clock.now(); }
 
 void completed(void *user, uint64_t token, const consort_done *done, uint32_t n) {
   Runtime &rt = runtime_of(user);
-  if (Mover *m = rt.memory.mover(token)) m->completed(done, n);
-  else if (LinkBenchmark *p = rt.probe.load(std::memory_order_acquire); p && token == LinkBenchmark::kToken)
+  if (rt.memory.completed(token, done, n)) return;
+  if (LinkBenchmark *p = rt.probe.load(std::memory_order_acquire); p && token == LinkBenchmark::kToken)
     p->completed(done, n);
   else if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
 }

@@ -8,8 +8,7 @@
 namespace consort {
 
 const void *held_view(const Task &hold, const Datum &d) noexcept {
-  const Staging *s = hold.extra ? hold.extra->staging : nullptr;
-  return s && !s->items.empty() ? s->items[0].replica->view : d.view;
+  return Memory::held_view(hold, d);
 }
 
 consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode) noexcept try {
@@ -24,8 +23,10 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
     if (!(state & data_state::kValid))
       return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
   }
-  if (const Staging *s = hold.extra ? hold.extra->staging : nullptr; s && s->status < 0)
-    return set_errorf(s->status, "datum '%s' cannot be brought home: %s", rt.data.name(d).c_str(), s->text.c_str());
+  std::string_view why;
+  if (const consort_status s = Memory::outcome(hold, &why); s < 0)
+    return set_errorf(s, "datum '%s' cannot be brought home: %.*s", rt.data.name(d).c_str(), static_cast<int>(why.size()),
+                      why.data());
   if (data_state::space(state) == data_state::kMany) {
     // What was at home when this was to be brought there is good; another home is none that the host could look at.
     const uint32_t home = hold.extra && hold.extra->staging ? CONSORT_NONE : rt.memory.home_of(d);

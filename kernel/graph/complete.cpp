@@ -15,7 +15,6 @@
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
-#include "memory/staging.hpp"
 #include "replay/replay.hpp"
 #include "sched/context.hpp"
 #include "task/edges.hpp"
@@ -71,17 +70,25 @@ void pass_blame(Runtime &rt, const Task &t) noexcept {
   rt.failures.add_as(t.pub.id, blame ? std::move(blame) : rt.failures.lost());
 }
 
-// A ready task that has no body. True: it is over (a hold that was granted is not).
+// Brings the data of a ready task that has no body to where it needs them. kDone: settle_special() follows at once;
+// kPending: by resume_special().
+Outcome bring_data(Runtime &rt, Task *t) noexcept {
+  if (!rt.memory.in_use()) return Outcome::kDone;
+  if (t->bits & (kHold | kRetire)) return rt.memory.stage_home(t);
+  return t->role == kStep ? stage_step(rt, t) : Outcome::kDone;
+}
+
+// What a task without a body is for, once its data are there. True: it is over (a hold that was granted is not).
 // *held: a task whose end was held and is to be made now.
 bool settle_special(Runtime &rt, ThreadState &thread, Task *t, consort_status *status, Task **held) noexcept {
   *status = CONSORT_OK;
-  if ((t->bits & (kHold | kRetire)) && rt.memory.in_use() && rt.memory.stage_home(t)) return false;
-  if (const Staging *s = (t->bits & kRetire) && t->extra ? t->extra->staging : nullptr; s && s->status < 0)
-      [[unlikely]] {
-    record_failure(rt, t, s->status, s->text, Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
-    *status = s->status;
-  } else if (t->bits & kRetire) {
-    pass_blame(rt, *t);
+  if (t->bits & kRetire) {
+    std::string_view why;
+    *status = Memory::outcome(*t, &why);
+    if (*status < 0) [[unlikely]]
+      record_failure(rt, t, *status, why, Datum::of(t->pub.access[0].datum), CONSORT_NONE, nullptr);
+    else
+      pass_blame(rt, *t);
   }
   if (t->bits & kHold) {
     uint8_t waiting = hold::kWaiting;
@@ -100,10 +107,7 @@ bool settle_special(Runtime &rt, ThreadState &thread, Task *t, consort_status *s
     if (guards) *held = rt.ends.guard_is_over(guards);
     return true;
   }
-  if (t->role == kStep) {
-    if (rt.memory.in_use() && stage_step(rt, t)) return false;
-    take_step(rt, t);
-  }
+  if (t->role == kStep) take_step(rt, t);
   if (t->bits & kUnite) {
     Datum &d = *Datum::of(t->pub.access[0].datum);
     drop_copies(d);
@@ -371,6 +375,7 @@ void settle_replayed(Runtime &rt, ThreadState &thread, Task *s, Worker *worker, 
     consort_status status;
     Task *held = nullptr;
     const bool more = s->bits & kMore;  // looked at before: one that was granted may be gone
+    if (bring_data(rt, s) == Outcome::kPending) continue;
     if (settle_special(rt, thread, s, &status, &held) && (!more || rt.ends.may_end(s, status, CONSORT_NONE)))
       end_one(rt, thread, s, status, worker, from, batch, specials);
     if (held) {
@@ -451,7 +456,7 @@ void free_lent(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   std::free(e->tickets);
   std::free(e->tokens);
   delete e->more;
-  delete e->reserved;
+  if (e->reserved) Memory::unreserve(e->reserved);
   thread.give_record(reinterpret_cast<Task *>(e));
 }
 
@@ -510,6 +515,10 @@ void release_roots(Runtime &rt, ThreadState &thread, const Recording &r) noexcep
 }
 
 void end_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+  if (bring_data(rt, t) == Outcome::kDone) resume_special(rt, thread, t);
+}
+
+void resume_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   consort_status status;
   Task *held = nullptr;
   if (settle_special(rt, thread, t, &status, &held)) (void)complete(rt, thread, t, status, nullptr);
@@ -540,7 +549,7 @@ void release_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
 void end_uncounted(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   consort_status status;
   Task *held = nullptr;  // of a gate alone
-  settle_special(rt, thread, t, &status, &held);
+  if (bring_data(rt, t) == Outcome::kDone) settle_special(rt, thread, t, &status, &held);
   clear_up(rt, thread, *t);
   // release: as in end_name(); whoever finds the name dead acquires it
   t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);

@@ -68,6 +68,8 @@ void release_ready(Runtime &, ThreadState &, Task *) noexcept;
 
 // A task without a body is ready: does what it is for. It ends, unless it is a hold that somebody waits for.
 void end_special(Runtime &, ThreadState &, Task *) noexcept;
+// The same task goes on, once the data that end_special() sent for have come, or can not.
+void resume_special(Runtime &, ThreadState &, Task *) noexcept;
 
 // Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
 void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,

@@ -427,7 +427,7 @@ consort_status end_plans(SubmissionDraft &draft, Datum &d) noexcept {
   return CONSORT_OK;
 }
 
-bool stage_step(Runtime &rt, Task *t) noexcept {
+Outcome stage_step(Runtime &rt, Task *t) noexcept {
   const Step step = step_of(*t);
   return rt.memory.stage_step(t, *step.plan, turn_of(step.what));
 }

@@ -32,7 +32,7 @@ consort_status end_plan(SubmissionDraft &, PartitionPlan &) noexcept;
 consort_status end_plans(SubmissionDraft &, Datum &) noexcept;  // all of a datum's
 
 // -- a step's turn --
-bool stage_step(Runtime &, Task *) noexcept;  // true: data are on their way home, and end_special() follows
+Outcome stage_step(Runtime &, Task *) noexcept;  // kPending: data are on their way home, and resume_special() follows
 void take_step(Runtime &, Task *) noexcept;
 // Asked before the record is given back: the plan that ended with this step, or nullptr.
 PartitionPlan *ended_by(const Task &) noexcept;

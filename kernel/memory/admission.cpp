@@ -8,14 +8,14 @@
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
 using coherence::Event;
 
 // Which replica each datum will be used from: a valid one that the unit reaches, else one in its own memory.
-bool Memory::choose(Staging &s) {
+bool MemoryState::choose(Staging &s) {
   for (auto &item : s.items) {
     Replicas &all = *replicas_of(*item.datum);
     item.replica = nullptr;
@@ -28,14 +28,14 @@ bool Memory::choose(Staging &s) {
   return true;
 }
 
-bool Memory::is_stuck(const Store &store) const noexcept {
+bool MemoryState::is_stuck(const Store &store) const noexcept {
   const bool asking = store.asked == Store::kToAsk || store.asked == Store::kBeingAsked;
   return !transfers_ && !store.pinned && !store.later && !asking;
 }
 
 // The driver has less than it said; or it has that much, but no single piece so large: who wants less may find it still.
 // What is pinned or on its way will be free one day; else this is the end.
-Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
+MemoryState::Short MemoryState::short_of(Staging &s, consort_status status) noexcept {
   Store &store = stores_[s.space];
   const LastError why;
   if (status == CONSORT_E_NOMEM) {
@@ -59,7 +59,7 @@ Memory::Short Memory::short_of(Staging &s, consort_status status) noexcept {
 }
 
 // The whole working set, or nothing. True: granted, or refused for good (status).
-bool Memory::grant(Staging &s) noexcept try {
+bool MemoryState::grant(Staging &s) noexcept try {
   choose(s);
   uint64_t missing = 0, whole = 0;
   for (const auto &item : s.items)
@@ -156,7 +156,7 @@ bool Memory::grant(Staging &s) noexcept try {
 }
 
 // Parts that take less room by themselves than their whole does: those that are windows get memory of their own.
-Memory::Short Memory::leave_windows(Staging &s) noexcept {
+MemoryState::Short MemoryState::leave_windows(Staging &s) noexcept {
   Short found = Short::kRefused;
   for (const auto &item : s.items) {
     Replica &r = holder(*item.replica);
@@ -174,14 +174,14 @@ Memory::Short Memory::leave_windows(Staging &s) noexcept {
   return found;
 }
 
-void Memory::give_back_scratch(Staging &s) noexcept {
+void MemoryState::give_back_scratch(Staging &s) noexcept {
   for (auto &own : s.scratch) {
     if (own.replica->pins) unpin(*own.replica);
     if (own.replica->allocated) release(*own.replica);
   }
 }
 
-void Memory::begin(Staging &s) noexcept {
+void MemoryState::begin(Staging &s) noexcept {
   for (auto &item : s.items) {
     if (!(item.mode & CONSORT_M_W)) continue;
     Replicas &all = *item.datum->extra()->replicas;
@@ -193,13 +193,13 @@ void Memory::begin(Staging &s) noexcept {
   }
 }
 
-void Memory::complete(Staging *s) noexcept {
+void MemoryState::complete(Staging *s) noexcept {
   ++active_;
   complete_.push_back(s);
 }
 
 // In each space, in order, as far as there is room.
-void Memory::serve() noexcept {
+void MemoryState::serve() noexcept {
   if (has_hints()) heed();
   for (Store &store : stores_)
     while (!store.waiting.empty() && grant(*store.waiting.front())) {
@@ -213,7 +213,7 @@ void Memory::serve() noexcept {
   for (uint32_t i = 0; save_ahead_ && i < stores_.size(); ++i) save_ahead(i);
 }
 
-void Memory::hand_out(ThreadState &thread, Lock &lock) noexcept {
+void MemoryState::hand_out(ThreadState &thread, Lock &lock) noexcept {
   if (to_ask_) consult(thread, lock);
   StagingQueue mine = std::exchange(complete_, {});
   lock.unlock();
@@ -227,13 +227,13 @@ void Memory::hand_out(ThreadState &thread, Lock &lock) noexcept {
       else
         s->worker->post(s->task);
     } else {
-      end_special(rt_, thread, s->task);
+      resume_special(rt_, thread, s->task);
       if (!thread.seat && !thread.in_callback) settle_down(rt_, thread);
     }
   }
 }
 
-consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, Datum **blamed) noexcept try {
+consort_status MemoryState::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, Datum **blamed) noexcept try {
   Lock lock(mutex_);
   if (!t->extra) {
     Task *lent = thread.take_lent();
@@ -293,7 +293,7 @@ consort_status Memory::stage(ThreadState &thread, Worker &w, Frame &f, Task *t, 
   return set_error(CONSORT_E_NOMEM, "no memory for the record of a task's data");
 }
 
-std::unique_ptr<Replica> Memory::scratch_in(Datum &d, uint32_t space) {
+std::unique_ptr<Replica> MemoryState::scratch_in(Datum &d, uint32_t space) {
   auto r = std::make_unique<Replica>();
   r->datum = &d;
   r->space = space;
@@ -303,13 +303,13 @@ std::unique_ptr<Replica> Memory::scratch_in(Datum &d, uint32_t space) {
   return r;
 }
 
-void Memory::keep(Staging &s) noexcept {
+void MemoryState::keep(Staging &s) noexcept {
   s.next = stagings_;
   if (stagings_) stagings_->previous = &s;
   stagings_ = &s;
 }
 
-void Memory::end(ThreadState &thread, Task *t) noexcept {
+void MemoryState::end(ThreadState &thread, Task *t) noexcept {
   Lock lock(mutex_);
   std::unique_ptr<Staging> s(std::exchange(t->extra->staging, nullptr));
   --active_;
@@ -335,7 +335,7 @@ void Memory::end(ThreadState &thread, Task *t) noexcept {
 
 // What it changed is as before wherever that memory was left alone meanwhile: nobody else uses it while somebody writes.
 // Where the one before it in the same queue ran again, elsewhere, it is as that one left it.
-bool Memory::undo(ThreadState &thread, Task *t) noexcept {
+bool MemoryState::undo(ThreadState &thread, Task *t) noexcept {
   {
     Lock lock(mutex_);
     const coherence::Spaces gone = rt_.lost.spaces(rt_);
@@ -371,7 +371,7 @@ bool Memory::undo(ThreadState &thread, Task *t) noexcept {
   return true;
 }
 
-DatumExtra *Memory::forget(Datum &d) noexcept {
+DatumExtra *MemoryState::forget(Datum &d) noexcept {
   Lock lock(mutex_);  // whoever found the datum's name alive under it has it until he lets go
   for (auto w = wishes_.begin(); w != wishes_.end();) {
     MemoryRequest &wish = *(w++)->second;
@@ -394,26 +394,26 @@ DatumExtra *Memory::forget(Datum &d) noexcept {
   return d.rare.exchange(nullptr, std::memory_order_relaxed);
 }
 
-void Memory::invalidate(Datum &d) noexcept {
+void MemoryState::invalidate(Datum &d) noexcept {
   Lock lock(mutex_);
   if (!d.extra() || !d.extra()->replicas) return;
   d.extra()->replicas->valid = 0;
   ++d.extra()->replicas->version;
 }
 
-Memory::Count Memory::count(uint32_t space) noexcept {
+MemoryState::Count MemoryState::count(uint32_t space) noexcept {
   Lock lock(mutex_);
   const Store &s = stores_[space];
   return {s.limit, s.used - s.spare_bytes, s.spare_bytes, s.evictions, s.saves, s.saved_bytes, s.needed_evictions,
           static_cast<uint32_t>(s.waiting.size()), static_cast<uint32_t>(s.wished.size())};
 }
 
-Memory::Traffic Memory::traffic(uint32_t from, uint32_t to) noexcept {
+MemoryState::Traffic MemoryState::traffic(uint32_t from, uint32_t to) noexcept {
   Lock lock(mutex_);
   return traffic_[from * stores_.size() + to];
 }
 
-std::string Memory::describe(TaskName name) noexcept try {
+std::string MemoryState::describe(TaskName name) noexcept try {
   Lock lock(mutex_);
   const Staging *s = stagings_;  // the record of a task that may be ending is not asked
   while (s && s->task->pub.id != name) s = s->next;
@@ -428,7 +428,7 @@ std::string Memory::describe(TaskName name) noexcept try {
   return "";
 }
 
-std::string Memory::describe() noexcept try {
+std::string MemoryState::describe() noexcept try {
   Lock lock(mutex_);
   std::string text;
   for (uint32_t i = 0; i < stores_.size(); ++i) {

@@ -4,13 +4,13 @@
 
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 #include "plugin/status.hpp"
 
 namespace consort {
 
 // Memory for a replica whose room was made. Spares of the same sizes first.
-consort_status Memory::allocate(Replica &r) noexcept try {
+consort_status MemoryState::allocate(Replica &r) noexcept try {
   const Datum &d = *r.datum;
   if (has_no_place(r))
     return set_errorf(CONSORT_E_NOMEM, "'%s' lies in its whole's memory, and that has none at home",
@@ -48,7 +48,7 @@ consort_status Memory::allocate(Replica &r) noexcept try {
 }
 
 // A spare of that size, or more from the driver. Where it has less than it said, spares of other sizes go first.
-consort_status Memory::take(const Space &space, uint64_t bytes, uint64_t align, consort_addr *out) noexcept {
+consort_status MemoryState::take(const Space &space, uint64_t bytes, uint64_t align, consort_addr *out) noexcept {
   Store &store = stores_[space.desc.id];
   if (take_spare(store, space.desc, bytes, align, out)) return CONSORT_OK;
   drop_spares_for(store, bytes);
@@ -65,7 +65,7 @@ consort_status Memory::take(const Space &space, uint64_t bytes, uint64_t align, 
 }
 
 // Its memory becomes spare. It is not pinned, and not the only valid one of its datum unless that has no contents.
-void Memory::release(Replica &r) noexcept {
+void MemoryState::release(Replica &r) noexcept {
   unlist(r);
   close_windows(r);
   if (r.base) std::erase(r.base->windows, &r), close_window(r);
@@ -86,14 +86,14 @@ void Memory::release(Replica &r) noexcept {
   r.chosen = 0;
 }
 
-void Memory::give_back(const DatumExtra::Block &b) noexcept {
+void MemoryState::give_back(const DatumExtra::Block &b) noexcept {
   const Space &space = rt_.topology->spaces()[b.space];
   std::lock_guard one_at_a_time(rt_.topology->control());
   space.device->ops->free(space.device->dev, b.space, b.addr, b.bytes);
   stores_[b.space].used -= b.bytes;
 }
 
-void Memory::drop_spare(Store &store, Spares::iterator of_its_size) noexcept {
+void MemoryState::drop_spare(Store &store, Spares::iterator of_its_size) noexcept {
   const DatumExtra::Block b = of_its_size->second.back();
   of_its_size->second.pop_back();
   if (of_its_size->second.empty()) store.spare.erase(of_its_size);
@@ -101,7 +101,7 @@ void Memory::drop_spare(Store &store, Spares::iterator of_its_size) noexcept {
   give_back(b);
 }
 
-bool Memory::take_spare(Store &store, const consort_space_desc &space, uint64_t bytes, uint64_t align,
+bool MemoryState::take_spare(Store &store, const consort_space_desc &space, uint64_t bytes, uint64_t align,
                         consort_addr *out) noexcept {
   const auto of_its_size = store.spare.find(bytes);
   if (of_its_size == store.spare.end()) return false;
@@ -122,7 +122,7 @@ bool Memory::take_spare(Store &store, const consort_space_desc &space, uint64_t 
 // As few as leave so many bytes below the limit: one that is large enough, else the largest. The others are for who
 // comes next; memory given back and taken again is paid for page by page. Where there is no limit they are no more than
 // what is in use then: sizes that nobody wants again would else pile up.
-void Memory::drop_spares_for(Store &store, uint64_t bytes) noexcept {
+void MemoryState::drop_spares_for(Store &store, uint64_t bytes) noexcept {
   while (store.limit == UINT64_MAX && store.spare_bytes > store.used - store.spare_bytes + bytes)
     drop_spare(store, std::prev(store.spare.end()));
   while (store.used + bytes > store.limit && !store.spare.empty()) {
@@ -131,7 +131,7 @@ void Memory::drop_spares_for(Store &store, uint64_t bytes) noexcept {
   }
 }
 
-bool Memory::drop_spares(Store &store) noexcept {
+bool MemoryState::drop_spares(Store &store) noexcept {
   const bool any = !store.spare.empty();
   while (!store.spare.empty()) drop_spare(store, store.spare.begin());
   return any;

@@ -7,16 +7,16 @@
 
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
-consort_status Memory::settle(Datum &d, uint32_t space) noexcept try {
+consort_status MemoryState::settle(Datum &d, uint32_t space) noexcept try {
   const Space &s = rt_.topology->spaces()[space];
   const consort_driver_ops &driver = *s.device->ops;
   const consort_interface_ops &ops = *d.layout->ops;
   struct Taken {  // what is not handed on goes back
-    Memory &memory;
+    MemoryState &memory;
     std::vector<DatumExtra::Block> lent;
     ~Taken() { memory.give_back_lent(lent); }
   } taken{*this, {}};
@@ -66,7 +66,7 @@ consort_status Memory::settle(Datum &d, uint32_t space) noexcept try {
   return set_error(CONSORT_E_NOMEM, "no memory for the record of a datum's home");
 }
 
-void Memory::give_back_lent(std::vector<DatumExtra::Block> &lent) noexcept {
+void MemoryState::give_back_lent(std::vector<DatumExtra::Block> &lent) noexcept {
   if (lent.empty()) return;
   std::lock_guard one_at_a_time(rt_.topology->control());
   for (const auto &b : lent) {
@@ -76,7 +76,7 @@ void Memory::give_back_lent(std::vector<DatumExtra::Block> &lent) noexcept {
   lent.clear();
 }
 
-uint32_t Memory::home_of(const Datum &d) noexcept {
+uint32_t MemoryState::home_of(const Datum &d) noexcept {
   Lock lock(mutex_);
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
   if (space != data_state::kMany) return d.home.load(std::memory_order_relaxed) ? space : CONSORT_NONE;

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "api/runtime.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
 // Of a task's request that lacks room. True: it has to wait for the policy's answer; hand_out() comes, and asks.
-bool Memory::ask_policy(Store &store, uint64_t bytes) noexcept {
+bool MemoryState::ask_policy(Store &store, uint64_t bytes) noexcept {
   if (store.asked == Store::kAnswered || !rt_.policy.chooses_victims() || !store.oldest) return false;
   if (store.asked == Store::kNot) {
     store.asked = Store::kToAsk;
@@ -24,11 +24,11 @@ bool Memory::ask_policy(Store &store, uint64_t bytes) noexcept {
   return true;
 }
 
-void Memory::next_asks_anew(Store &store) noexcept {
+void MemoryState::next_asks_anew(Store &store) noexcept {
   if (store.asked == Store::kAnswered) store.asked = Store::kNot;
 }
 
-void Memory::consult(const ThreadState &thread, Lock &lock) noexcept {
+void MemoryState::consult(const ThreadState &thread, Lock &lock) noexcept {
   while (std::exchange(to_ask_, false))  // serve() may find others who want to ask
     for (uint32_t s = 0; s < stores_.size(); ++s) {
       Store &store = stores_[s];
@@ -45,7 +45,7 @@ void Memory::consult(const ThreadState &thread, Lock &lock) noexcept {
     }
 }
 
-void Memory::ask(Lock &lock, uint32_t space) {
+void MemoryState::ask(Lock &lock, uint32_t space) {
   constexpr size_t kMost = 256;
   static_assert(kMost < 1u << Replica::kPlaceBits);
   Store &store = stores_[space];

@@ -9,17 +9,17 @@
 #include "api/runtime.hpp"
 #include "graph/access_order.hpp"
 #include "graph/reduction.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
 // Other layouts of a datum end with it, whatever flies.
-bool Memory::may_be_hinted(const Datum &d) noexcept {
+bool MemoryState::may_be_hinted(const Datum &d) noexcept {
   const AccessOrder *own = discipline_if_any(d);
   return d.pub.bytes && (!own || !own->format_of);
 }
 
-void Memory::prefetch(const Task &t, uint32_t space, int32_t priority) noexcept {
+void MemoryState::prefetch(const Task &t, uint32_t space, int32_t priority) noexcept {
   if (!hints_) return;
   if (!prefetching_.load(std::memory_order_relaxed)) prefetching_.store(true, std::memory_order_relaxed);
   if (space >= stores_.size() || !mover_to_[space]) return;
@@ -35,12 +35,12 @@ void Memory::prefetch(const Task &t, uint32_t space, int32_t priority) noexcept 
   if (any) mover_to_[space]->nudge();
 }
 
-void Memory::unneeded(consort_data_id datum, uint32_t space) noexcept {
+void MemoryState::unneeded(consort_data_id datum, uint32_t space) noexcept {
   // It is in no hurry: taken up when the next comes by.
   if (hints_ && space < stores_.size()) hints_->add({datum, 0, space, 0, Hints::kUnneeded});
 }
 
-bool Memory::take_hints(ThreadState &h) noexcept {
+bool MemoryState::take_hints(ThreadState &h) noexcept {
   if (!has_hints()) return false;
   Lock lock(mutex_);
   serve();
@@ -48,7 +48,7 @@ bool Memory::take_hints(ThreadState &h) noexcept {
   return true;
 }
 
-void Memory::heed() noexcept {
+void MemoryState::heed() noexcept {
   Hints::Hint h;
   while (hints_->take(&h)) try {
       Datum *d = rt_.data.find(h.datum);
@@ -67,7 +67,7 @@ void Memory::heed() noexcept {
     }
 }
 
-void Memory::heed_prefetch(const Hints::Hint &h, Datum &d, Replicas &all) {
+void MemoryState::heed_prefetch(const Hints::Hint &h, Datum &d, Replicas &all) {
   constexpr size_t kMost = 1024;
   const auto there = coherence::one(h.space);
   if (!is_live(*rt_.tasks.at(static_cast<uint32_t>(h.task)), h.task) || stores_[h.space].wished.size() >= kMost) return;
@@ -84,7 +84,7 @@ void Memory::heed_prefetch(const Hints::Hint &h, Datum &d, Replicas &all) {
   all.hinted |= there;
 }
 
-void Memory::keep_records(const Task &t) noexcept try {
+void MemoryState::keep_records(const Task &t) noexcept try {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     if (!is_fetched(t.pub.access[i])) continue;
     Datum &d = *Datum::of(t.pub.access[i].datum);

@@ -27,6 +27,8 @@ struct Transfer;
 
 class Mover final : public LinkTransfer {
  public:
+  static constexpr uint64_t kFirstToken = uint64_t{1} << 32;  // of the first mover; other queues have smaller ones
+
   static Result<std::unique_ptr<Mover>> open(Runtime &, const Device &, uint64_t token);
   ~Mover();
   Result<void> start_thread();

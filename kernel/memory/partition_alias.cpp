@@ -8,7 +8,7 @@
 
 #include "api/runtime.hpp"
 #include "graph/partition_plan.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 namespace {
@@ -26,17 +26,17 @@ bool begins_as_allocated(const Datum &part, const Replica &r, uint64_t align) no
 
 using coherence::one;
 
-Replica &Memory::holder(Replica &r) noexcept {
+Replica &MemoryState::holder(Replica &r) noexcept {
   Replica *at = &r;
   while (at->base) at = at->base;
   return *at;
 }
 
-bool Memory::is_apart(const Replica &base) noexcept { return base.left || base.datum->extra()->replicas->shut; }
+bool MemoryState::is_apart(const Replica &base) noexcept { return base.left || base.datum->extra()->replicas->shut; }
 
-bool Memory::follows(const Replica &r) noexcept { return r.base && !is_apart(*r.base); }
+bool MemoryState::follows(const Replica &r) noexcept { return r.base && !is_apart(*r.base); }
 
-bool Memory::is_only(const Replica &r) const noexcept {
+bool MemoryState::is_only(const Replica &r) const noexcept {
   const Replicas &all = *r.datum->extra()->replicas;
   if (r.windows.empty()) return !r.left && coherence::rule(all.valid, r.space, coherence::Event::kDrop).save;
   const auto is = [&](const Replica *w) { return is_only(*w); };
@@ -45,19 +45,19 @@ bool Memory::is_only(const Replica &r) const noexcept {
   return all.is_valid(r) && !(all.valid & one(rt_.topology->home()));
 }
 
-bool Memory::is_worthless(const Replica &r) noexcept {
+bool MemoryState::is_worthless(const Replica &r) noexcept {
   if (r.windows.empty() || !is_apart(r)) return r.left || !r.datum->extra()->replicas->is_valid(r);
   return std::all_of(r.windows.begin(), r.windows.end(), [](const Replica *w) { return is_worthless(*w); });
 }
 
-uint64_t Memory::next_use(const Replica &r) noexcept {
+uint64_t MemoryState::next_use(const Replica &r) noexcept {
   uint64_t place = outlook_.next(*r.datum).place;
   for (const Replica *w : r.windows) place = std::min(place, next_use(*w));
   return place;
 }
 
 // A part that is in several places from now on: its memory at home is its whole's.
-Replicas &Memory::record_of_part(Datum &d, Replica &home) {
+Replicas &MemoryState::record_of_part(Datum &d, Replica &home) {
   DatumExtra *e = rt_.data.extra(d);
   if (!e) throw std::bad_alloc();
   if (!e->replicas) e->replicas = std::make_unique<Replicas>(d);
@@ -70,11 +70,11 @@ Replicas &Memory::record_of_part(Datum &d, Replica &home) {
   r.view = d.view;
   r.allocated = r.lasting = true;
   r.base = &home;
-  d.places.known.store(true, std::memory_order_release);  // pairs with Memory::places_shown()
+  d.places.known.store(true, std::memory_order_release);  // pairs with MemoryState::places_shown()
   return all;
 }
 
-bool Memory::open_windows(const PartitionPlan &plan, Replica &base) {
+bool MemoryState::open_windows(const PartitionPlan &plan, Replica &base) {
   const uint64_t align = rt_.topology->spaces()[base.space].desc.align;
   Replicas &whole = *plan.whole->extra()->replicas;
   whole.left_over.reserve(whole.left_over.size() + whole.all.size());  // for unshut()
@@ -105,11 +105,11 @@ bool Memory::open_windows(const PartitionPlan &plan, Replica &base) {
   return true;
 }
 
-bool Memory::has_no_place(const Replica &r) const noexcept {
+bool MemoryState::has_no_place(const Replica &r) const noexcept {
   return !r.allocated && r.space == rt_.topology->home() && is_part(*r.datum);
 }
 
-void Memory::spread(const Replica &base) noexcept {
+void MemoryState::spread(const Replica &base) noexcept {
   if (base.windows.empty() || is_apart(base)) return;
   for (const Replica *w : base.windows) {
     if (w->left) continue;
@@ -118,7 +118,7 @@ void Memory::spread(const Replica &base) noexcept {
   }
 }
 
-void Memory::close_window(Replica &w) noexcept {
+void MemoryState::close_window(Replica &w) noexcept {
   close_windows(w);
   if (w.pins) unpin(*w.base);
   w.base = nullptr;
@@ -127,13 +127,13 @@ void Memory::close_window(Replica &w) noexcept {
   if (!w.left) w.datum->extra()->replicas->valid &= ~one(w.space);
 }
 
-void Memory::close_windows(Replica &base) noexcept {
+void MemoryState::close_windows(Replica &base) noexcept {
   for (Replica *w : base.windows) close_window(*w);
   base.windows.clear();
 }
 
 // Nobody uses its parts any more: what they have elsewhere is worth nothing.
-void Memory::close_windows(const PartitionPlan &plan) noexcept {
+void MemoryState::close_windows(const PartitionPlan &plan) noexcept {
   if (Replicas *all = replicas_if_any(*plan.whole)) {
     for (auto *group : {&all->all, &all->left_over})
       for (const auto &r : *group)
@@ -154,7 +154,7 @@ void Memory::close_windows(const PartitionPlan &plan) noexcept {
 
 // What was left to windows alone: gone with the last, or the whole's again where it has no other memory that anybody
 // uses.
-void Memory::take_back(Replicas &all) noexcept {
+void MemoryState::take_back(Replicas &all) noexcept {
   std::erase_if(all.left_over, [&](std::unique_ptr<Replica> &r) {
     if (r->windows.empty()) {
       if (r->allocated) release(*r);

@@ -9,7 +9,7 @@
 #include "graph/complete.hpp"
 #include "graph/partition_plan.hpp"
 #include "graph/reduction.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
@@ -19,14 +19,14 @@ using coherence::one;
 
 // Until nothing of it is under way, and nothing new begins before settle(): it is about to be written under another
 // name.
-void Memory::stand_still(Datum &d, Needs &needs) const noexcept {
+void MemoryState::stand_still(Datum &d, Needs &needs) const noexcept {
   Replicas *all = replicas_if_any(d);
   if (!all) return;
   all->held = true;
   if (all->flying) all->next_flying = std::exchange(needs.flying, all);
 }
 
-void Memory::before_down(const PartitionPlan &plan, bool to_write, Needs &needs) {
+void MemoryState::before_down(const PartitionPlan &plan, bool to_write, Needs &needs) {
   Datum &whole = *plan.whole;
   const bool first = to_write && manages(needs.space) && is_nowhere(whole);
   Replicas *all = first ? replicas_of(whole) : replicas_if_any(whole);
@@ -50,7 +50,7 @@ void Memory::before_down(const PartitionPlan &plan, bool to_write, Needs &needs)
 }
 
 // Where a part is valid in memory of its whole.
-coherence::Spaces Memory::in_place(const Datum &part) const noexcept {
+coherence::Spaces MemoryState::in_place(const Datum &part) const noexcept {
   const auto home = one(rt_.topology->home());
   const Replicas *its = replicas_if_any(part);
   if (!its) return home;
@@ -61,7 +61,7 @@ coherence::Spaces Memory::in_place(const Datum &part) const noexcept {
 }
 
 // Where all parts of an open plan are.
-coherence::Spaces Memory::common(const PartitionPlan &plan) const noexcept {
+coherence::Spaces MemoryState::common(const PartitionPlan &plan) const noexcept {
   const Replicas *all = replicas_if_any(*plan.whole);
   const Replica *own = all ? all->in(rt_.topology->home()) : nullptr;
   coherence::Spaces everywhere = !all || (own && own->allocated) ? one(rt_.topology->home()) : 0;
@@ -73,7 +73,7 @@ coherence::Spaces Memory::common(const PartitionPlan &plan) const noexcept {
 }
 
 // How many bytes would have to be brought into this memory of a whole, so that all of it is there.
-uint64_t Memory::lacking(const PartitionPlan &plan, const Replica &base) const noexcept {
+uint64_t MemoryState::lacking(const PartitionPlan &plan, const Replica &base) const noexcept {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < plan.n; ++i) {
     const Datum &d = *plan.part[i];
@@ -87,7 +87,7 @@ uint64_t Memory::lacking(const PartitionPlan &plan, const Replica &base) const n
 }
 
 // The whole is to be read, or to be used alone: then nobody uses the parts, and the space that lacks least will do.
-void Memory::before_up(const PartitionPlan &plan, bool gather, Needs &needs) {
+void MemoryState::before_up(const PartitionPlan &plan, bool gather, Needs &needs) {
   const uint32_t home = needs.space;
   Replicas *all = replicas_if_any(*plan.whole);
   if (all) {
@@ -132,7 +132,7 @@ void Memory::before_up(const PartitionPlan &plan, bool gather, Needs &needs) {
 }
 
 // Its parts go, with the copies that they were reduced on and the plans below: what they have is worth nothing.
-void Memory::before_end(const PartitionPlan &plan, Needs &needs) const noexcept {
+void MemoryState::before_end(const PartitionPlan &plan, Needs &needs) const noexcept {
   const auto leave_off = [&](Datum &d) {
     Replicas *all = replicas_if_any(d);
     if (!all) return;
@@ -148,8 +148,7 @@ void Memory::before_end(const PartitionPlan &plan, Needs &needs) const noexcept 
   }
 }
 
-bool Memory::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept try {
-  if (t->extra && t->extra->staging) return false;  // it comes from there
+Outcome MemoryState::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept try {
   Lock lock(mutex_);
   Needs needs{rt_.topology->home(), t->extra->reserved->items};
   switch (turn) {
@@ -172,7 +171,7 @@ bool Memory::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept 
   }
   if (needs.items.empty() && !needs.flying) {
     settle(plan, turn);
-    return false;
+    return Outcome::kDone;
   }
   Staging &s = stage_by_itself(t, needs.space);
   wait_until_landed(s, needs.flying);
@@ -190,13 +189,13 @@ bool Memory::stage_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept 
   for (uint32_t i = 0; up && i < plan.n; ++i) doubt(*plan.part[i]);
   Lock lock(mutex_);
   settle(plan, turn);
-  return false;
+  return Outcome::kDone;
 }
 
 // -- what it makes of them ------------------------------------------------------------------------------------
 
 // Its parts are written from now on.
-void Memory::shut(Datum &d) noexcept {
+void MemoryState::shut(Datum &d) noexcept {
   Replicas *all = replicas_if_any(d);
   if (!all) return;
   all->shut = true;
@@ -206,7 +205,7 @@ void Memory::shut(Datum &d) noexcept {
 }
 
 // It is read again. Where not all of it is valid its parts keep that memory, and it gets another if it is wanted there.
-void Memory::unshut(Datum &d, coherence::Spaces valid) noexcept {
+void MemoryState::unshut(Datum &d, coherence::Spaces valid) noexcept {
   Replicas *all = replicas_if_any(d);
   if (!all || !all->shut) return;
   const uint32_t home = rt_.topology->home();
@@ -225,20 +224,20 @@ void Memory::unshut(Datum &d, coherence::Spaces valid) noexcept {
   });
 }
 
-void Memory::parts_have_no_place(const PartitionPlan &plan) noexcept {
+void MemoryState::parts_have_no_place(const PartitionPlan &plan) noexcept {
   Lock lock(mutex_);
   lose_place(plan);
 }
 
 // The whole has no memory at home, for there was no room: nor have they, until they are opened again.
-void Memory::lose_place(const PartitionPlan &plan) noexcept {
+void MemoryState::lose_place(const PartitionPlan &plan) noexcept {
   close_windows(plan);
   for (uint32_t i = 0; i < plan.n; ++i)
     if (Replicas *its = replicas_if_any(*plan.part[i]))
       if (Replica *r = its->in(rt_.topology->home())) r->allocated = r->lasting = false;
 }
 
-void Memory::settle(const PartitionPlan &plan, Turn turn) noexcept {
+void MemoryState::settle(const PartitionPlan &plan, Turn turn) noexcept {
   if (turn == Turn::kEnd) return;  // of a whole that may be gone, too
   const auto home = one(rt_.topology->home());
   Replicas *all = replicas_if_any(*plan.whole);
@@ -271,7 +270,7 @@ void Memory::settle(const PartitionPlan &plan, Turn turn) noexcept {
   if ((turn == Turn::kGather || turn == Turn::kShut) && all && all->opened) --all->opened;
 }
 
-void Memory::settle_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept {
+void MemoryState::settle_step(Task *t, const PartitionPlan &plan, Turn turn) noexcept {
   const Staging *s = t->extra ? t->extra->staging : nullptr;
   if (!s) return;  // stage_step() did
   {

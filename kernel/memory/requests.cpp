@@ -4,46 +4,46 @@
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
 using coherence::Event;
 
-bool Memory::leads_to(uint32_t space) const noexcept {
+bool MemoryState::leads_to(uint32_t space) const noexcept {
   const auto n = static_cast<uint32_t>(stores_.size());
   for (uint32_t from = 0; from < n; ++from)
     if (from != space && mover_of_[from * n + space]) return true;
   return false;
 }
 
-MemoryRequest *Memory::keep(const MemoryRequest &wanted, Datum &d) {
+MemoryRequest *MemoryState::keep(const MemoryRequest &wanted, Datum &d) {
   auto w = std::make_unique<MemoryRequest>(wanted);
-  w->memory = this;
+  w->memory = &rt_.memory;
   w->id = ++last_wish_;
   w->datum = &d;
   return wishes_.emplace(w->id, std::move(w)).first->second.get();
 }
 
-MemoryRequest *Memory::wish(const MemoryRequest &wanted, Datum &d) {
+MemoryRequest *MemoryState::wish(const MemoryRequest &wanted, Datum &d) {
   Lock lock(mutex_);
   return keep(wanted, d);
 }
 
-void Memory::over(MemoryRequest &w) noexcept {
+void MemoryState::over(MemoryRequest &w) noexcept {
   if (w.transfer) w.transfer->wish = nullptr;
   if (w.begun) std::erase(stores_[w.space].wished, &w);
   if (w.begun && w.task) w.datum->extra()->replicas->hinted &= ~coherence::one(w.space);
   wishes_.erase(w.id);
 }
 
-void Memory::forget(MemoryRequest *w) noexcept {
+void MemoryState::forget(MemoryRequest *w) noexcept {
   Lock lock(mutex_);
   over(*w);
 }
 
 // Before those that are less urgent. May throw.
-void Memory::enlist(MemoryRequest &w) {
+void MemoryState::enlist(MemoryRequest &w) {
   auto &all = stores_[w.space].wished;
   const auto less_urgent = [](int32_t priority, const MemoryRequest *other) { return priority > other->priority; };
   all.insert(std::upper_bound(all.begin(), all.end(), w.priority, less_urgent), &w);
@@ -51,14 +51,14 @@ void Memory::enlist(MemoryRequest &w) {
   w.version = w.datum->extra()->replicas->version;
 }
 
-void Memory::turn(MemoryRequest *w) noexcept {
+void MemoryState::turn(MemoryRequest *w) noexcept {
   Lock lock(mutex_);
   take_turn(*w);
   serve();  // some may have been dropped, or may be now
   hand_out(*rt_.this_thread(), lock);
 }
 
-void Memory::take_turn(MemoryRequest &w) noexcept try {
+void MemoryState::take_turn(MemoryRequest &w) noexcept try {
   Datum &d = *w.datum;
   const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));  // where it lives, if in one space
   const bool many = alone == data_state::kMany;
@@ -93,7 +93,7 @@ void Memory::take_turn(MemoryRequest &w) noexcept try {
   over(w);
 }
 
-consort_status Memory::cancel(ThreadState &thread, uint64_t id) noexcept {
+consort_status MemoryState::cancel(ThreadState &thread, uint64_t id) noexcept {
   Lock lock(mutex_);
   const auto found = wishes_.find(id);
   if (found == wishes_.end()) {
@@ -119,7 +119,7 @@ consort_status Memory::cancel(ThreadState &thread, uint64_t id) noexcept {
 }
 
 // Room that costs nobody anything: what is free, and what nobody wants.
-bool Memory::free_room(Store &store, uint64_t bytes) noexcept {
+bool MemoryState::free_room(Store &store, uint64_t bytes) noexcept {
   if (!store.counted) return true;
   const auto enough = [&] { return store.used - store.spare_bytes + bytes <= store.limit; };
   for (Replica *r = store.oldest; r && r->unwanted && !enough();) {
@@ -131,7 +131,7 @@ bool Memory::free_room(Store &store, uint64_t bytes) noexcept {
 }
 
 // The wishes of a space, the most urgent first, as far as there is room. Tasks that wait for room go first.
-void Memory::pursue(uint32_t space) noexcept try {
+void MemoryState::pursue(uint32_t space) noexcept try {
   Store &store = stores_[space];
   for (size_t i = 0; i < store.wished.size();) {
     MemoryRequest &w = *store.wished[i];
@@ -171,7 +171,7 @@ void Memory::pursue(uint32_t space) noexcept try {
 }
 
 // All its replicas to the end where room is taken; the only valid one home, if it has memory there.
-void Memory::set_aside(Datum &d) noexcept {
+void MemoryState::set_aside(Datum &d) noexcept {
   Replicas &all = *d.extra()->replicas;
   const bool has_home = all.lasting();
   for (const auto &r : all.all) {
@@ -184,7 +184,7 @@ void Memory::set_aside(Datum &d) noexcept {
   }
 }
 
-void Memory::drop(Replica &r) noexcept {
+void MemoryState::drop(Replica &r) noexcept {
   Replicas &all = *r.datum->extra()->replicas;
   if (r.pins) ++stores_[r.space].needed_evictions;
   if (!r.left) all.valid = coherence::after(all.valid, r.space, Event::kDrop);
@@ -193,7 +193,7 @@ void Memory::drop(Replica &r) noexcept {
 }
 
 // One that was asked to go: now, or when it has been saved. It stays if parts have begun to use its memory meanwhile.
-void Memory::leave(Replica &r) noexcept {
+void MemoryState::leave(Replica &r) noexcept {
   if (!r.leaves || r.pins || !r.allocated) return;
   if (r.stays()) {
     r.leaves = false;
@@ -207,12 +207,12 @@ void Memory::leave(Replica &r) noexcept {
   drop(r);
 }
 
-void Memory::nobody_else(Replicas &all) noexcept {
+void MemoryState::nobody_else(Replicas &all) noexcept {
   for (const auto &r : all.all)
     if (std::exchange(r->unsure, false)) list(*r);
 }
 
-void Memory::write_through(Datum &d) noexcept try {
+void MemoryState::write_through(Datum &d) noexcept try {
   const Replicas &all = *d.extra()->replicas;
   if (!has_contents(d) || all.retired) return;
   for (uint32_t s = 0; s < stores_.size(); ++s) {
@@ -227,7 +227,7 @@ void Memory::write_through(Datum &d) noexcept try {
 } catch (const std::bad_alloc &) {  // as many copies as there is memory for their records
 }
 
-uint32_t Memory::state_in(const Datum &d, uint32_t space) noexcept {
+uint32_t MemoryState::state_in(const Datum &d, uint32_t space) noexcept {
   enum : uint32_t { kRoom = 1, kValid = 2, kComing = 4 };  // CONSORT_IN_*
   Lock lock(mutex_);
   const uint32_t alone = data_state::space(d.state.load(std::memory_order_relaxed));

@@ -7,11 +7,11 @@
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
-bool Memory::reserve(Task *t, size_t data) noexcept try {
+bool MemoryState::reserve(Task *t, size_t data) noexcept try {
   auto s = std::make_unique<Staging>(Staging{t, nullptr, 0, {}, {}, 0, 0, 0, false, 0, {}, nullptr, nullptr});
   s->items.reserve(data);
   t->extra->reserved = s.release();
@@ -20,7 +20,7 @@ bool Memory::reserve(Task *t, size_t data) noexcept try {
   return false;
 }
 
-Staging &Memory::stage_by_itself(Task *t, uint32_t space) noexcept {
+Staging &MemoryState::stage_by_itself(Task *t, uint32_t space) noexcept {
   Staging *const s = t->extra->staging = std::exchange(t->extra->reserved, nullptr);
   s->space = space;
   s->reach = coherence::one(space);
@@ -29,14 +29,14 @@ Staging &Memory::stage_by_itself(Task *t, uint32_t space) noexcept {
 }
 
 // It is complete only when nothing of those is under way any more.
-void Memory::wait_until_landed(Staging &s, Replicas *flying) noexcept {
+void MemoryState::wait_until_landed(Staging &s, Replicas *flying) noexcept {
   for (; flying; flying = flying->next_flying) {
     flying->leaving = &s;
     ++s.awaited;
   }
 }
 
-bool Memory::sent(Staging &s) noexcept {
+Outcome MemoryState::sent(Staging &s) noexcept {
   Store &store = stores_[s.space];
   const auto has_its_room = [&] {
     try {
@@ -52,16 +52,16 @@ bool Memory::sent(Staging &s) noexcept {
     if (first) store.waiting.push_front(&s);
     else store.waiting.push_back(&s);
     s.queued = true;
-    return true;
+    return Outcome::kPending;
   }
-  if (s.awaited) return true;
+  if (s.awaited) return Outcome::kPending;
   ++active_;
-  return false;
+  return Outcome::kDone;
 }
 
 // What this thread holds already, and would wait for itself if that were in the way. Holds that came by a callback are no
 // thread's.
-uint64_t Memory::held_by_its_thread(const Staging &s) const noexcept {
+uint64_t MemoryState::held_by_its_thread(const Staging &s) const noexcept {
   if (s.thread == CONSORT_NONE) return 0;
   uint64_t bytes = 0;
   for (const Staging *other = stagings_; other; other = other->next) {
@@ -78,7 +78,7 @@ uint64_t Memory::held_by_its_thread(const Staging &s) const noexcept {
 
 // Its contents come home if they belong there, and nothing of it flies any more, nor of copies that it was reduced on and
 // of its other formats. Others are worth nothing from here on: they are not saved, so room is made by dropping them.
-bool Memory::stage_retired(Task *t, Datum &d) noexcept {
+Outcome MemoryState::stage_retired(Task *t, Datum &d) noexcept {
   Lock lock(mutex_);
   Replicas *flying = nullptr;
   const auto retire = [&](Replicas *all, bool wanted) {
@@ -94,21 +94,20 @@ bool Memory::stage_retired(Task *t, Datum &d) noexcept {
   retire(all, wanted);
   for_each_copy(d, [&](Datum &copy) { retire(replicas_if_any(copy), false); });
   for_each_other_format(d, [&](Datum &other) { retire(replicas_if_any(other), false); });
-  if (!fetch_it && !flying) return false;
+  if (!fetch_it && !flying) return Outcome::kDone;
   Staging &s = stage_by_itself(t, own ? own->space : rt_.topology->home());
   if (fetch_it) s.items.push_back({&d, CONSORT_M_R, nullptr});  // there is room: reserve()
   wait_until_landed(s, flying);
   return sent(s);
 }
 
-bool Memory::stage_home(Task *t) noexcept try {
+Outcome MemoryState::stage_home(Task *t) noexcept try {
   Datum &d = *Datum::of(t->pub.access[0].datum);
-  if (t->extra && t->extra->staging) return false;  // it comes from there
   if (t->bits & kRetire) return stage_retired(t, d);
   const uint32_t home = rt_.topology->home();
   // Its first memory is taken like any, where it is counted; one who wants to read it is told that nobody has written it.
   const bool first = is_nowhere(d) && t->pub.access[0].mode == CONSORT_M_W && manages(home);
-  if (!first && data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return false;
+  if (!first && data_state::space(d.state.load(std::memory_order_relaxed)) != data_state::kMany) return Outcome::kDone;
   Lock lock(mutex_);
   const bool contents = replicas_of(d)->valid && has_contents(d);
   Staging &s = stage_by_itself(t, home);
@@ -117,7 +116,7 @@ bool Memory::stage_home(Task *t) noexcept try {
   s.items.push_back({&d, contents ? t->pub.access[0].mode : uint32_t{CONSORT_M_W}, nullptr});
   return sent(s);
 } catch (const std::bad_alloc &) {
-  return false;  // check_held() tells
+  return Outcome::kDone;  // check_held() tells
 }
 
 }  // namespace consort

@@ -7,11 +7,11 @@
 
 #include "api/runtime.hpp"
 #include "graph/reduction.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
-void Memory::open_estimates() {
+void MemoryState::open_estimates() {
   const auto n = static_cast<uint32_t>(stores_.size());
   reach_.assign(n, ~coherence::Spaces{0});
   for (const Unit &u : rt_.topology->units()) reach_[u.desc.space] &= u.reach;
@@ -31,17 +31,17 @@ void Memory::open_estimates() {
   if (!movers_.empty()) hints_ = std::make_unique<Hints>();
 }
 
-coherence::Spaces Memory::valid_spaces(const Datum &d) noexcept {
+coherence::Spaces MemoryState::valid_spaces(const Datum &d) noexcept {
   if (const Placement *all = places_shown(d)) return all->valid;
   const uint32_t space = data_state::space(d.state.load(std::memory_order_relaxed));
   return space < Topology::kMaxSpaces ? coherence::one(space) : 0;  // kMany: its record is being made
 }
 
-bool Memory::valid_in(const Datum &d, uint32_t space) const noexcept {
+bool MemoryState::valid_in(const Datum &d, uint32_t space) const noexcept {
   return space < stores_.size() && (valid_spaces(d) & coherence::one(space));
 }
 
-Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept {
+MemoryState::Cost MemoryState::cost(uint32_t from, uint32_t to, uint64_t bytes) const noexcept {
   Cost c{0, 0};
   if (routes_.next(from, to) == to) {  // one link, as nearly always
     const float ns_per_byte = routes_.ns_per_byte(from, to);
@@ -61,7 +61,7 @@ Memory::Cost Memory::cost(uint32_t from, uint32_t to, uint64_t bytes) const noex
 
 // What a policy asks about is seldom in a cache, and each look leads to the next. So the first looks of all go out
 // together, then the second ones; asked one by one each would wait for the one before it.
-void Memory::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept {
+void MemoryState::fetch_early(const consort_task *const *tasks, uint32_t nt) noexcept {
   constexpr uint32_t kMost = 16;
   nt = std::min(nt, kMost);
   for (uint32_t t = 0; t < nt; ++t) __builtin_prefetch(tasks[t]);
@@ -83,7 +83,7 @@ struct Looked {              // at a datum that has contents and that a task nee
   coherence::Spaces valid, arriving;
 };
 constexpr uint32_t kAtOnce = 64;
-// As Memory::has_contents(), in the loop.
+// As MemoryState::has_contents(), in the loop.
 bool has_contents(const std::atomic<uint32_t> &state) noexcept {
   return (state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
 }
@@ -92,7 +92,7 @@ bool has_contents(const std::atomic<uint32_t> &state) noexcept {
 
 // Each from where it comes soonest. Those that share a link wait for what is queued on it once. Contents that are on
 // their way already are queued themselves. A task's data are looked at once for all spaces, if they are not very many.
-void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+void MemoryState::transfer_ns(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                          float *out) const noexcept {
   Looked some[kAtOnce];
   uint32_t n = 0;
@@ -150,7 +150,7 @@ void Memory::transfer_ns(const consort_task *const *tasks, uint32_t nt, const ui
 }
 
 // What is on its way counts as there: nobody would send for it again. Each datum is looked at once for all spaces.
-void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+void MemoryState::lacking(const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces, uint32_t ns,
                      uint64_t *out) const noexcept {
   fetch_early(tasks, nt);
   for (uint32_t t = 0; t < nt; ++t, out += ns) {
@@ -168,7 +168,7 @@ void Memory::lacking(const consort_task *const *tasks, uint32_t nt, const uint32
   }
 }
 
-consort_room Memory::room(uint32_t space) const noexcept {
+consort_room MemoryState::room(uint32_t space) const noexcept {
   if (space >= stores_.size()) return {0, 0, 0};
   const Store &s = stores_[space];
   const uint64_t evictable = s.evictable, taken = s.used - s.spare_bytes;

@@ -4,7 +4,7 @@
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/partition_plan.hpp"
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 #include "observe/tracer.hpp"
 
 namespace consort {
@@ -31,7 +31,7 @@ bool is_or_lies_in(const Datum &d, const Datum &whole) noexcept {
 }  // namespace
 
 // Who asked earlier goes first, each as much earlier as what hangs on his task takes.
-int64_t Memory::order_of(const Transfer &t) const noexcept {
+int64_t MemoryState::order_of(const Transfer &t) const noexcept {
   float rank = 0;
   for (const auto *those : {&t.waiters, &t.blocked})
     for (const Staging *s : *those) rank = std::max(rank, s->rank);
@@ -39,7 +39,7 @@ int64_t Memory::order_of(const Transfer &t) const noexcept {
 }
 
 // Sends the copies from t.from to t.to. False: it can not be, told in the error slot, with t.status; nothing is sent.
-bool Memory::hop(Transfer &t) noexcept try {
+bool MemoryState::hop(Transfer &t) noexcept try {
   Datum &d = *t.datum;
   const auto n = static_cast<uint32_t>(stores_.size());
   Mover *mover = mover_of_[t.from->space * n + t.to->space];
@@ -114,7 +114,7 @@ bool Memory::hop(Transfer &t) noexcept try {
   return false;
 }
 
-void Memory::copied(ThreadState &thread, Transfer *t, consort_status status, const char *why) noexcept {
+void MemoryState::copied(ThreadState &thread, Transfer *t, consort_status status, const char *why) noexcept {
   Lock lock(mutex_);
   if (status < 0 && t->status >= 0) {
     t->status = status;
@@ -130,7 +130,7 @@ void Memory::copied(ThreadState &thread, Transfer *t, consort_status status, con
   under_way_.fetch_sub(1, std::memory_order_release);
 }
 
-void Memory::landed(Transfer *t, consort_status status) noexcept {
+void MemoryState::landed(Transfer *t, consort_status status) noexcept {
   t->status = status;
   if (rt_.tracer)
     rt_.tracer->copied(*t->datum, t->from->space, t->to->space, t->bytes, t->began, rt_.clock.now(), t->status);
@@ -184,7 +184,7 @@ void Memory::landed(Transfer *t, consort_status status) noexcept {
 }
 
 // May it be copied from there to that space? Not where it would overwrite a valid one on its way.
-bool Memory::is_source(const Replica &r, uint32_t space) const noexcept {
+bool MemoryState::is_source(const Replica &r, uint32_t space) const noexcept {
   const Replicas &all = *r.datum->extra()->replicas;
   if (!all.is_valid(r)) return false;
   const uint32_t next = routes_.next(r.space, space);
@@ -192,7 +192,7 @@ bool Memory::is_source(const Replica &r, uint32_t space) const noexcept {
 }
 
 // What a copy did not bring: is it in other spaces, from where nothing has failed yet?
-bool Memory::is_elsewhere(const Replica &r, coherence::Spaces failed) const noexcept {
+bool MemoryState::is_elsewhere(const Replica &r, coherence::Spaces failed) const noexcept {
   const auto &all = r.datum->extra()->replicas->all;
   return std::any_of(all.begin(), all.end(), [&](const auto &o) {
     return is_source(*o, r.space) && !(failed & coherence::one(o->space)) &&
@@ -202,7 +202,7 @@ bool Memory::is_elsewhere(const Replica &r, coherence::Spaces failed) const noex
 
 // A transfer is over: those who wait for it hear of it. Where it was not made for them, they try by themselves before
 // they are refused.
-void Memory::finish(Transfer *t, consort_status status) noexcept {
+void MemoryState::finish(Transfer *t, consort_status status) noexcept {
   const bool theirs = !t->wish && !t->saving;
   if (t->last->coming == t) expect(*t->last, nullptr);
   if (MemoryRequest *w = t->wish) over(*w);
@@ -229,7 +229,7 @@ void Memory::finish(Transfer *t, consort_status status) noexcept {
 }
 
 // What it waited for together was one copy of several: whatever is not there yet is looked for again.
-void Memory::awaits_one_less(Staging &s) noexcept {
+void MemoryState::awaits_one_less(Staging &s) noexcept {
   if (--s.awaited) return;
   for (const auto &item : s.items)
     if (s.status >= 0 && (item.mode & CONSORT_M_R) && !is_there(*item.replica)) fetch(*item.replica, &s, nullptr);
@@ -238,7 +238,7 @@ void Memory::awaits_one_less(Staging &s) noexcept {
 
 // Those that found no room on their way look again. If nobody can ever make it (each waits for room that another has),
 // the first is refused, so that the others get on.
-void Memory::fetch_wanted() noexcept {
+void MemoryState::fetch_wanted() noexcept {
   const auto take = [&](bool give_up) {
     const Want w = wanted_.front();
     wanted_.pop_front();
@@ -259,7 +259,7 @@ void Memory::fetch_wanted() noexcept {
 
 // Contents into a replica that has memory, for somebody who waits or for a wish; or joins those who wait for them
 // already.
-Memory::Sent Memory::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try {
+MemoryState::Sent MemoryState::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try {
   const auto no = [&](consort_status status, auto words) {
     if (s) refuse(*s, status, words);
     return Sent::kNever;

@@ -1,11 +1,11 @@
 // writeback.cpp — Memory, the part that saves contents before their room is needed: whoever needs it then only drops.
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 namespace consort {
 
 // One at a time, while nothing else leaves the space and nobody waits for room there: those that would go first and are
 // nowhere else, but not what its next task writes anyway. Where it is saved nobody has to make room for it.
-void Memory::save_ahead(uint32_t space) noexcept {
+void MemoryState::save_ahead(uint32_t space) noexcept {
   constexpr int kLooks = 16;  // of those that would go first
   Store &store = stores_[space];
   if (!store.counted || store.leaving || store.clearing || !store.waiting.empty()) return;

@@ -1,4 +1,4 @@
-#include "memory/memory.hpp"
+#include "memory/memory_state.hpp"
 
 #include <algorithm>
 
@@ -9,14 +9,14 @@
 
 namespace consort {
 
-Memory::Memory(Runtime &rt) : rt_(rt), outlook_(rt.tasks) {}
-Memory::~Memory() { close(); }
+MemoryState::MemoryState(Runtime &rt) : rt_(rt), outlook_(rt.tasks) {}
+MemoryState::~MemoryState() { close(); }
 
-void Memory::stop_threads() noexcept {
+void MemoryState::stop_threads() noexcept {
   for (auto &m : movers_) m->stop();
 }
 
-void Memory::close() noexcept {
+void MemoryState::close() noexcept {
   stop_threads();
   for (uint32_t s = 0; s < stores_.size(); ++s) drop_spares(stores_[s]);
   movers_.clear();
@@ -24,7 +24,7 @@ void Memory::close() noexcept {
 
 // -- the start ------------------------------------------------------------------------------------------------
 
-Result<void> Memory::open() {
+Result<void> MemoryState::open() {
   const auto &spaces = rt_.topology->spaces();
   const size_t n = spaces.size();
   stores_.resize(n);
@@ -55,7 +55,7 @@ Result<void> Memory::open() {
       for (auto &m : movers_)
         if (&m->device() == link.device) mover = m.get();
       if (!mover) {
-        auto made = Mover::open(rt_, *link.device, kFirstToken + movers_.size());
+        auto made = Mover::open(rt_, *link.device, Mover::kFirstToken + movers_.size());
         if (!made) return made.error();
         mover = made->get();
         movers_.push_back(std::move(*made));
@@ -72,7 +72,7 @@ Result<void> Memory::open() {
 }
 
 // limits = "NAME=64M, NAME=50%": of a space by its name.
-Result<void> Memory::read_limits() {
+Result<void> MemoryState::read_limits() {
   const auto &spaces = rt_.topology->spaces();
   for (const std::string &entry : rt_.config->list("limits")) {
     const size_t eq = entry.find('=');
@@ -103,17 +103,17 @@ Result<void> Memory::read_limits() {
   return {};
 }
 
-Result<void> Memory::start_threads() {
+Result<void> MemoryState::start_threads() {
   for (auto &m : movers_)
     if (auto r = m->start_thread(); !r) return r;
   return {};
 }
 
-Mover *Memory::mover(uint64_t token) const noexcept {
-  return token >= kFirstToken && token - kFirstToken < movers_.size() ? movers_[token - kFirstToken].get() : nullptr;
+Mover *MemoryState::mover(uint64_t token) const noexcept {
+  return token >= Mover::kFirstToken && token - Mover::kFirstToken < movers_.size() ? movers_[token - Mover::kFirstToken].get() : nullptr;
 }
 
-bool Memory::step(ThreadState &thread) noexcept {
+bool MemoryState::step(ThreadState &thread) noexcept {
   // Before it looks: what comes meanwhile is looked at again. acquire: pairs with stir()
   looked_at_ = rt_.clock.now();
   stirred_.exchange(false, std::memory_order_acquire);
@@ -126,11 +126,11 @@ bool Memory::step(ThreadState &thread) noexcept {
   return did;
 }
 
-bool Memory::stirred() const noexcept {
+bool MemoryState::stirred() const noexcept {
   return stirred_.load(std::memory_order_relaxed) || looked_at_ != rt_.clock.now() || has_hints();
 }
 
-uint64_t Memory::next_event() const noexcept {
+uint64_t MemoryState::next_event() const noexcept {
   uint64_t next = CONSORT_NEVER;
   for (const auto &m : movers_) next = std::min(next, m->next_event());
   return next;
@@ -138,16 +138,16 @@ uint64_t Memory::next_event() const noexcept {
 
 // -- replicas -------------------------------------------------------------------------------------------------
 
-Replicas *Memory::replicas_if_any(const Datum &d) noexcept {
+Replicas *MemoryState::replicas_if_any(const Datum &d) noexcept {
   const DatumExtra *e = d.extra();
   return e ? e->replicas.get() : nullptr;
 }
 
-bool Memory::has_contents(const Datum &d) noexcept {
+bool MemoryState::has_contents(const Datum &d) noexcept {
   return (d.state.load(std::memory_order_relaxed) & data_state::kPlain) == data_state::kValid;
 }
 
-Replicas *Memory::replicas_of(Datum &d) {
+Replicas *MemoryState::replicas_of(Datum &d) {
   DatumExtra *e = rt_.data.extra(d);
   if (!e) throw std::bad_alloc();
   if (e->replicas) return e->replicas.get();
@@ -173,7 +173,7 @@ Replicas *Memory::replicas_of(Datum &d) {
     list(*all->all.back());
   }
   e->replicas = std::move(all);
-  d.places.known.store(true, std::memory_order_release);  // pairs with Memory::places_shown()
+  d.places.known.store(true, std::memory_order_release);  // pairs with MemoryState::places_shown()
   uint32_t now = d.state.load(std::memory_order_relaxed);
   while (!d.state.compare_exchange_weak(
       now, (now & ((1u << data_state::kSpaceShift) - 1)) | data_state::kMany << data_state::kSpaceShift,
@@ -182,7 +182,7 @@ Replicas *Memory::replicas_of(Datum &d) {
   return e->replicas.get();
 }
 
-Replica *Memory::replica_in(Replicas &all, Datum &d, uint32_t space) {
+Replica *MemoryState::replica_in(Replicas &all, Datum &d, uint32_t space) {
   if (Replica *r = all.in(space)) return r;
   auto r = std::make_unique<Replica>();
   r->datum = &d;
@@ -197,7 +197,7 @@ Replica *Memory::replica_in(Replicas &all, Datum &d, uint32_t space) {
   return all.all.back().get();
 }
 
-uint64_t Memory::bytes_in(const Datum &d, uint32_t space) const noexcept {
+uint64_t MemoryState::bytes_in(const Datum &d, uint32_t space) const noexcept {
   consort_block blocks[DataTable::kMostBlocks];
   const auto &desc = rt_.topology->spaces()[space].desc;
   const uint32_t n = d.layout->ops->blocks(d.shape(), &desc, blocks, DataTable::kMostBlocks);
@@ -208,7 +208,7 @@ uint64_t Memory::bytes_in(const Datum &d, uint32_t space) const noexcept {
   return sum;
 }
 
-void Memory::list(Replica &r) noexcept {  // as the newest, or, if nobody wants it, as the oldest
+void MemoryState::list(Replica &r) noexcept {  // as the newest, or, if nobody wants it, as the oldest
   if (r.listed || r.stays() || r.pins || !r.allocated) return;
   Store &store = stores_[r.space];
   r.listed = true;
@@ -223,7 +223,7 @@ void Memory::list(Replica &r) noexcept {  // as the newest, or, if nobody wants 
   store.victims.add(r);
 }
 
-void Memory::unlist(Replica &r) noexcept {
+void MemoryState::unlist(Replica &r) noexcept {
   if (!r.listed) return;
   Store &store = stores_[r.space];
   (r.older ? r.older->newer : store.oldest) = r.newer;
@@ -233,13 +233,13 @@ void Memory::unlist(Replica &r) noexcept {
   store.victims.remove(r);
 }
 
-void Memory::pin(Replica &r) noexcept {
+void MemoryState::pin(Replica &r) noexcept {
   if (r.pins++) return;
   unlist(r);
   stores_[r.space].pinned += r.bytes;
   if (r.base) pin(*r.base);
 }
-void Memory::unpin(Replica &r) noexcept {
+void MemoryState::unpin(Replica &r) noexcept {
   if (--r.pins) return;
   stores_[r.space].pinned -= r.bytes;
   r.last_use_ns = rt_.policy.chooses_victims() ? rt_.clock.now() : 0;
@@ -251,7 +251,7 @@ void Memory::unpin(Replica &r) noexcept {
 
 // Which of two goes first: contents that nobody needs; what is read last, or never; of those what need not be saved;
 // the longest unused. What is to be kept there goes last.
-void Memory::rank(Replica &r) noexcept {
+void MemoryState::rank(Replica &r) noexcept {
   enum : uint64_t { kWorthless, kOrdinary, kKept };
   const Replicas &all = *r.datum->extra()->replicas;
   const bool kept = all.through & coherence::one(r.space);
@@ -265,7 +265,7 @@ void Memory::rank(Replica &r) noexcept {
   r.rank = level << 62 | (nearness << 1 & NextUse::kNever) | is_only(r);
 }
 
-void Memory::look_ahead(Store &store) noexcept {
+void MemoryState::look_ahead(Store &store) noexcept {
   outlook_.refresh();
   if (!store.tight) {
     store.tight = true;
@@ -278,7 +278,7 @@ void Memory::look_ahead(Store &store) noexcept {
   store.evictions_until_ranked = store.victims.size();
 }
 
-Replica *Memory::next_victim(Store &store) noexcept {
+Replica *MemoryState::next_victim(Store &store) noexcept {
   for (;;) {
     Replica *const r = store.victims.first();
     if (!r) return nullptr;
@@ -291,7 +291,7 @@ Replica *Memory::next_victim(Store &store) noexcept {
 
 // False: there is no room yet; what could be begun was begun, and serve() comes when it has ended. What is not needed
 // longest is waited for, where it has to be saved first: what could be dropped at once may be needed soon.
-bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
+bool MemoryState::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) noexcept {
   Store &store = stores_[space];
   if (!store.counted) return true;
   const auto lacks = [&](uint64_t soon) { return store.used - store.spare_bytes + bytes > store.limit + soon; };
@@ -322,7 +322,7 @@ bool Memory::make_room(uint32_t space, uint64_t bytes, const Staging *for_whom) 
   return true;
 }
 
-void Memory::count_on(Transfer &t, bool yes) noexcept {
+void MemoryState::count_on(Transfer &t, bool yes) noexcept {
   if (t.counted_on == yes) return;
   t.counted_on = yes;
   Replica &r = holder(*t.from);
@@ -332,7 +332,7 @@ void Memory::count_on(Transfer &t, bool yes) noexcept {
 }
 
 // Brings the only valid replica to another space, so that it may go: the datum's own memory, or wherever there is room.
-bool Memory::save(Replica &r, Room room) noexcept try {
+bool MemoryState::save(Replica &r, Room room) noexcept try {
   constexpr uint8_t kMostInVain = 3;
   if (!r.windows.empty() && is_apart(r)) {
     bool any = false;
