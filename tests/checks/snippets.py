@@ -86,11 +86,12 @@ class Checker:
             self.env.pop(name, None)
 
     def run(self, *command, folder, **env):
+        limit = 120 * max(1, os.getloadavg()[0] / os.cpu_count())  # a hang is one on a busy machine, too
         try:
-            done = subprocess.run(command, cwd=folder, env={**self.env, 'XDG_CACHE_HOME': f'{folder}/cache', **env}, stdin=subprocess.DEVNULL, timeout=120,
+            done = subprocess.run(command, cwd=folder, env={**self.env, 'XDG_CACHE_HOME': f'{folder}/cache', **env}, stdin=subprocess.DEVNULL, timeout=limit,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors='replace')
         except subprocess.TimeoutExpired:
-            return 'ran for more than 120 s'
+            return f'ran for more than {limit:.0f} s'
         return None if done.returncode == 0 else f'{" ".join(map(str, command))}: answered {done.returncode}\n{done.stdout[-4000:]}'
 
     def symbols(self):
