@@ -288,6 +288,8 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
   models->open();
   if (auto traced = Tracer::open(*this); traced) tracer = std::move(*traced);
   else return traced.error();
+  run_observer = tracer.get();
+  graph_observer = tracer ? tracer->graph() : nullptr;
   if (auto r = policy.open(*this, scheduler); !r) return r.error();
   if (manual) return {};
   if (auto r = memory.start_threads(); !r) return r.error();
@@ -354,7 +356,7 @@ void Runtime::wake(const consort_wake &want) noexcept {
 
 void Runtime::choose_paths() noexcept {
   observed.store(profile || trace_fn || tracer || policy.observes() || models->in_use(), std::memory_order_relaxed);
-  codelets.allow_short_way(!shared_domains && !policy.looks_ahead() && !(tracer && tracer->graph()));
+  codelets.allow_short_way(!shared_domains && !policy.looks_ahead() && !graph_observer);
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }
 

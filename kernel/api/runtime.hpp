@@ -44,9 +44,11 @@
 
 namespace consort {
 
+class GraphObserver;
 class Models;
 class LinkBenchmark;
 class Queue;
+class RunObserver;
 class Tracer;
 class Waiter;
 
@@ -168,6 +170,8 @@ struct Runtime {
   const std::unique_ptr<Models> models;
   Gangs gangs;
   std::unique_ptr<Tracer> tracer;          // nullptr: nobody wants a trace
+  RunObserver *run_observer = nullptr;     // the tracer
+  GraphObserver *graph_observer = nullptr; // the tracer's graph
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<Queue *> queues;             // by number; owned by the workers

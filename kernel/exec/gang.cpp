@@ -10,9 +10,9 @@
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "model/models.hpp"
-#include "observe/tracer.hpp"
 #include "plugin/abi_checks.hpp"
 #include "task/eligibility.hpp"
+#include "task/run_observer.hpp"
 
 namespace consort {
 
@@ -334,7 +334,7 @@ void Gangs::run_part(Worker &w, ThreadState &thread, Gang &g) noexcept {
     own.call.worker = w.id;
     own.call.unit = w.unit.desc.id;
     Task *const outer = std::exchange(thread.task, t);
-    const bool timed = rank && rt_.tracer;
+    const bool timed = rank && rt_.run_observer;
     const uint64_t t0 = timed ? rt_.clock.now() : 0;
     if (g.threads) {
       s = run_threads(g);
@@ -346,7 +346,7 @@ void Gangs::run_part(Worker &w, ThreadState &thread, Gang &g) noexcept {
     }
     thread.task = outer;
     if (s < 0) g.fail(s, error_text(), w.id);
-    if (timed) rt_.tracer->ran(w, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, thread.seat == &w);
+    if (timed) rt_.run_observer->ran(w.id, *t, g.name, g.frame.call.impl, -1, t0, rt_.clock.now(), s, thread.seat == &w);
   }
   if (g.spmd && !g.threads) leave_barrier(g, s, w.id);
   end_part(w, g);
@@ -448,7 +448,7 @@ void Gangs::begin_told(Worker &w, Gang &g) noexcept {
   if (!g.told) return;
   const bool watched = rt_.policy.observes();
   if (rt_.models->in_use()) g.run = rt_.models->begin(w, g.frame, t, g.team);
-  if (rt_.profile || rt_.tracer || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
+  if (rt_.profile || rt_.run_observer || watched || g.run.cell || g.run.counted) g.t0 = rt_.clock.now();
   trace(rt_, t, g.name, w.id, 0, g.t0);
   g.watcher = watched ? rt_.policy.tell_started(w, &t) : ReportedInstance{};
 }
@@ -456,11 +456,11 @@ void Gangs::begin_told(Worker &w, Gang &g) noexcept {
 void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {
   if (!g.told) return;
   const uint64_t t1 = g.t0 ? rt_.clock.now() : 0;
-  if (rt_.tracer) {
-    rt_.tracer->ran(w, *g.task, g.name, g.frame.call.impl, g.run.expected, g.t0, t1, s, true);
+  if (rt_.run_observer) {
+    rt_.run_observer->ran(w.id, *g.task, g.name, g.frame.call.impl, g.run.expected, g.t0, t1, s, true);
     // They lend their cores: shown as theirs, too.
     for (uint32_t i = 1; !g.others && i < g.team->size(); ++i)
-      rt_.tracer->ran(*rt_.workers[g.team->members[i]], *g.task, g.name, g.frame.call.impl, -1, g.t0, t1, s, false);
+      rt_.run_observer->ran(g.team->members[i], *g.task, g.name, g.frame.call.impl, -1, g.t0, t1, s, false);
   }
   if (g.run.model) rt_.models->end(w, g.run, g.t0, t1, s >= 0, g.team);
   if (g.watcher.instance) rt_.policy.tell_finished(g.watcher, w, {g.name, s, 0, g.t0, t1, 0, 0});

@@ -10,9 +10,9 @@
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
 #include "model/models.hpp"
-#include "observe/tracer.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
+#include "task/run_observer.hpp"
 
 namespace consort {
 namespace {
@@ -281,7 +281,7 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   const bool told = rt.policy.observes();
   Models::Run run;
   if (rt.models->in_use()) run = rt.models->begin(w, f, *t);
-  const bool timed = rt.profile || rt.tracer || told || run.cell || run.counted;
+  const bool timed = rt.profile || rt.run_observer || told || run.cell || run.counted;
   const uint64_t t0 = timed ? rt.clock.now() : 0;
   trace(rt, *t, name, w.id, 0, t0);
   ThreadState &thread = *rt.this_thread();
@@ -293,7 +293,7 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   const bool here = thread.seat == &w;
   run.counted = own.counted;
   if (own.waited) run.cell = nullptr;  // its time is also that of others
-  if (rt.tracer) rt.tracer->ran(w, *t, name, f.call.impl, run.expected, t0, t1, status, here);
+  if (rt.run_observer) rt.run_observer->ran(w.id, *t, name, f.call.impl, run.expected, t0, t1, status, here);
   if (run.model) rt.models->end(w, run, t0, t1, status >= 0 && here);
   // A body that waited was reported when its wait began.
   if (own.watcher.instance) rt.policy.tell_finished(own.watcher, w, {name, status, 0, t0, t1, 0, 0});

@@ -1,8 +1,8 @@
 #include "graph/internal_task.hpp"
 
 #include "base/last_error.hpp"
+#include "graph/graph_observer.hpp"
 #include "graph/link_steps.hpp"
-#include "observe/tracer.hpp"
 #include "sched/context.hpp"
 
 namespace consort {
@@ -83,8 +83,8 @@ consort_status send_internal(SubmissionDraft &draft, Task *t, const Claim *claim
   if (!reserve_internal(draft, t, links)) return CONSORT_E_NOMEM;
   Linker linker(draft.rt, t);
   linker.after(first);
-  if (draft.rt.tracer && draft.rt.tracer->graph()) [[unlikely]]
-    draft.rt.tracer->graph()->submitted(*t, claims, n, &first, 1);
+  if (draft.rt.graph_observer) [[unlikely]]
+    draft.rt.graph_observer->submitted(*t, claims, n, &first, 1);
   for (uint32_t i = 0; i < n; ++i) link_one(linker, *claims[i].datum, claims[i].mode, t->pub.id);
   let_internal_go(draft, t, linker);
   return CONSORT_OK;

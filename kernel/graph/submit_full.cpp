@@ -8,12 +8,12 @@
 #include "graph/commute.hpp"
 #include "graph/eligible_worker.hpp"
 #include "graph/formats.hpp"
+#include "graph/graph_observer.hpp"
 #include "graph/internal_task.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
-#include "observe/tracer.hpp"
 #include "replay/recorder.hpp"
 #include "sched/context.hpp"
 #include "task/eligibility.hpp"
@@ -344,9 +344,9 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
     count_in(thread, *group);
     if (out) out->v = t->pub.id;
     if (rt.policy.looks_ahead() && !(t->bits & (kSpecial | kBound))) [[unlikely]] rt.policy.submitted(t);
-    if (rt.tracer && rt.tracer->graph()) [[unlikely]]
-      rt.tracer->graph()->submitted(*t, draft.claims, draft.nclaims + draft.nhidden, t->extra ? t->extra->after : nullptr,
-                                    t->extra ? t->extra->nafter : 0);
+    if (rt.graph_observer) [[unlikely]]
+      rt.graph_observer->submitted(*t, draft.claims, draft.nclaims + draft.nhidden, t->extra ? t->extra->after : nullptr,
+                                   t->extra ? t->extra->nafter : 0);
     if (c && rt.codelets.is_foreseen(*c)) [[unlikely]] rt.memory.foresee(*t);
     if (t->bits & kMore) [[unlikely]] settle_order(draft, d);
     Linker linker(rt, t);

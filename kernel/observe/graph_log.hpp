@@ -11,17 +11,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/graph_observer.hpp"
 #include "graph/submit.hpp"
 
 namespace consort {
 
 class Model;
 
-class GraphLog {
+class GraphLog final : public GraphObserver {
  public:
   GraphLog(Runtime &rt, size_t most) : rt_(rt), most_(most) {}
 
-  void submitted(const Task &, const Claim *, uint32_t n, const TaskName *after, uint32_t nafter) noexcept;
+  void submitted(const Task &, const Claim *, uint32_t n, const TaskName *after, uint32_t nafter) noexcept override;
   void clear() noexcept;                     // it begins anew
   std::string text() const;                  // lines of a trace; may throw bad_alloc
   uint64_t lost() const noexcept { return lost_; }

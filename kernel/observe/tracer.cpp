@@ -61,12 +61,12 @@ void Tracer::name(Line &line, const Task &t) noexcept try {
 } catch (const std::bad_alloc &) {  // then its number is shown
 }
 
-void Tracer::ran(const Worker &w, const Task &t, TaskName name_of_task, uint32_t impl, int64_t expected, uint64_t t0,
+void Tracer::ran(uint32_t worker, const Task &t, TaskName name_of_task, uint32_t impl, int64_t expected, uint64_t t0,
                  uint64_t t1, consort_status status, bool alone) noexcept {
-  const Run run{t0, t1, name_of_task, expected, static_cast<uint32_t>(t.codelet->number), w.id, impl, status};
+  const Run run{t0, t1, name_of_task, expected, static_cast<uint32_t>(t.codelet->number), worker, impl, status};
   if (alone) {
-    name(lines_[w.id], t);
-    lines_[w.id].runs.add(run, most_);
+    name(lines_[worker], t);
+    lines_[worker].runs.add(run, most_);
     return;
   }
   const std::lock_guard lock(mutex_);

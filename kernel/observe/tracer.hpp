@@ -16,26 +16,23 @@
 
 #include "base/result.hpp"
 #include "observe/graph_log.hpp"
-#include "task/task.hpp"
+#include "task/run_observer.hpp"
 
 namespace consort {
 
 struct Datum;
 struct Runtime;
-struct Worker;
 
-class Tracer {
+class Tracer final : public RunObserver {
  public:
   static Result<std::unique_ptr<Tracer>> open(Runtime &);  // nullptr: nobody wants one
   ~Tracer();
 
-  // A task's run. alone: the caller has the worker's turn still.
-  void ran(const Worker &, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
-           consort_status, bool alone) noexcept;
-  // A copy between two spaces that is over.
-  void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1, consort_status) noexcept;
-  // The policy's word: it is to run there, for about `run` ns, and ends then. NaN, 0: it does not say.
-  void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept;
+  void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
+           consort_status, bool alone) noexcept override;
+  void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
+              consort_status) noexcept override;
+  void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept override;
   GraphLog *graph() const noexcept { return graph_.get(); }  // nullptr: nobody wants to know
   void close() noexcept;                                     // once: writes the file
 

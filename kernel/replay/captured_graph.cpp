@@ -8,7 +8,6 @@
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
-#include "observe/tracer.hpp"
 #include "replay/recording.hpp"
 #include "task/footprint.hpp"
 #include "task/packed_args.hpp"
@@ -139,7 +138,7 @@ void CapturedGraph::release() noexcept {
 
 // Whoever watches single tasks sees them; and the first replay goes node by node, so that each kernel is built and known.
 Task *CapturedGraph::begin() noexcept {
-  if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.tracer || rt_.policy.observes() ||
+  if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.run_observer || rt_.policy.observes() ||
       rt_.policy.splits() || rt_.lost.has(worker_))
     return nullptr;
   carrier_->group = r_.group;

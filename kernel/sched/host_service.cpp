@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "api/runtime.hpp"
-#include "observe/tracer.hpp"
 #include "plugin/registry.hpp"
 #include "sched/host_data.hpp"
 #include "sched/host_model.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/eligibility.hpp"
+#include "task/run_observer.hpp"
 
 namespace consort {
 namespace {
@@ -62,7 +62,7 @@ uint32_t successors(const consort_host *host, const consort_task *task, const co
 }
 
 void decided(const consort_host *host, const consort_task *task, uint32_t worker, float run_ns, uint64_t end_ns) {
-  if (Tracer *tracer = runtime_of(host).tracer.get()) tracer->decided(task->id, worker, run_ns, end_ns);
+  if (RunObserver *told = runtime_of(host).run_observer) told->decided(task->id, worker, run_ns, end_ns);
 }
 
 void ranked(const consort_host *host, const consort_task *task, float ns) {

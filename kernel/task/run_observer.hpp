@@ -1,0 +1,26 @@
+// run_observer.hpp — the interface through which a trace learns what runs, is copied and is decided.
+//
+// The room observe implements it. A runtime without a trace has none: callers test the pointer, which is set before the
+// first worker starts and does not change. No function blocks or fails.
+#pragma once
+#include "task/task.hpp"
+
+namespace consort {
+
+class RunObserver {
+ public:
+  // The run of a task on a worker. expected: the time that its model foretold, ns; < 0: unknown. alone: the caller
+  // holds the worker's token.
+  virtual void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
+                   consort_status, bool alone) noexcept = 0;
+  // The end of a copy between two spaces.
+  virtual void copied(const Datum &, uint32_t from, uint32_t to, uint64_t bytes, uint64_t t0, uint64_t t1,
+                      consort_status) noexcept = 0;
+  // A decision of the policy: the task is to run on that worker for `run` ns and to end at `end`. NaN, 0: unknown.
+  virtual void decided(TaskName, uint32_t worker, float run, uint64_t end) noexcept = 0;
+
+ protected:
+  ~RunObserver() = default;  // its owner knows the class
+};
+
+}  // namespace consort
