@@ -360,11 +360,6 @@ void Runtime::choose_paths() noexcept {
   keep_back.store(sleeper_words == 1 && !policy.keeps_order(), std::memory_order_relaxed);
 }
 
-void Runtime::wake_waiters(const Group *idle) noexcept {
-  if (!nwaiters.load(std::memory_order_relaxed)) return;
-  Waiter::wake_all(*this, idle);
-}
-
 // For a task that is unfinished and not running the list only grows at its head. For any other it may be walked
 // and recycled under our eyes: the answer is nonsense then, but the walk stays inside the arena and ends.
 uint32_t Runtime::successors(const Task &t, const consort_task **out, uint32_t max) const noexcept {

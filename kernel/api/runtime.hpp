@@ -41,6 +41,7 @@
 #include "task/group.hpp"
 #include "task/task.hpp"
 #include "task/thread_state.hpp"
+#include "task/waiters.hpp"
 
 namespace consort {
 
@@ -50,7 +51,6 @@ class LinkBenchmark;
 class Queue;
 class RunObserver;
 class Tracer;
-class Waiter;
 
 // The states of all threads that ever were; a number finds its thread state. Grows only.
 class ThreadStates {
@@ -98,8 +98,6 @@ struct Runtime {
   uint64_t submitted() const noexcept;     // sums, as in task/group.hpp: finished first
   uint64_t finished() const noexcept;
   void wake(const consort_wake &) noexcept;
-  // somebody's wait may be over: for this group, or for no group
-  void wake_waiters(const Group *idle = nullptr) noexcept;
   void choose_paths() noexcept;            // the short way where nobody asks for more: after whatever changes who asks
   uint32_t successors(const Task &, const consort_task **out, uint32_t max) const noexcept;
   void log(int32_t level, const std::string &text) const noexcept;
@@ -135,9 +133,7 @@ struct Runtime {
   alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see sched/policy.hpp
 
   // -- those who wait --
-  alignas(64) std::atomic<uint32_t> nwaiters{0};  // see the fences of WaitCondition::announce(); seq_cst where it rises
-  std::mutex waiters_mutex;                // leaf
-  Waiter *waiters = nullptr;         // a list on the waiters' stacks: waiting needs no memory
+  alignas(64) Waiters waiters;
   std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
   std::atomic<ThreadState *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
   std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays

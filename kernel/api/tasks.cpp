@@ -74,7 +74,7 @@ void end_hold(Runtime &rt, ThreadState &thread, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
   Callback::end(rt, thread, t);
   if (!thread.seat &&
-      (rt.nwaiters.load(std::memory_order_relaxed) || rt.groups.standard().watchers.load(std::memory_order_relaxed)))
+      (rt.waiters.any() || rt.groups.standard().watchers.load(std::memory_order_relaxed)))
     settle_down(rt, thread);
 }
 

@@ -88,7 +88,7 @@ bool StopGate::close(Runtime &rt, ThreadState &thread) noexcept {
   constexpr uint32_t kLooks = 20;  // then those that wait at the door go on: a call under way may need one of them
   process::set_phase(shell_, consort_runtime::kClosing);
   rt.tags.give_up_waits(true);
-  rt.wake_waiters();
+  rt.waiters.wake();
   uint32_t seen = 0;
   for (uint32_t look = 0; rt.groups.all_idle() && look < kLooks; ++look) {
     if (visitors::all_outside(shell_, mine_, &seen)) {

@@ -82,27 +82,6 @@ consort_status answer_untold(const Runtime &rt) noexcept try {
   return set_error(CONSORT_E_NOMEM, "there was no memory to look for failures that no call has told");
 }
 
-Waiter::Waiter(Runtime &rt, Parker &p, const Group *only) noexcept : rt_(rt), parker_(p), only_(only) {
-  std::lock_guard lock(rt_.waiters_mutex);
-  next_ = rt_.waiters;
-  if (next_) next_->before_ = this;
-  rt_.waiters = this;
-  rt_.nwaiters.fetch_add(1, std::memory_order_seq_cst);
-}
-
-Waiter::~Waiter() {
-  std::lock_guard lock(rt_.waiters_mutex);
-  if (next_) next_->before_ = before_;
-  (before_ ? before_->next_ : rt_.waiters) = next_;
-  rt_.nwaiters.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void Waiter::wake_all(Runtime &rt, const Group *idle) noexcept {
-  std::lock_guard lock(rt.waiters_mutex);
-  for (Waiter *w = rt.waiters; w; w = w->next_)
-    if (!w->only_ || w->only_ == idle) w->parker_.wake();
-}
-
 void mend_if_left(Runtime &rt, ThreadState &thread, const void *here) noexcept {
   // Stacks grow downwards: inside the body we would be below the frame that called it. A body that runs on another
   // stack (a fibre of its own) is far from it either way.

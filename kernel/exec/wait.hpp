@@ -8,23 +8,6 @@
 
 namespace consort {
 
-// Somebody who sleeps until told; from then on each end that might matter wakes it. Who waits for one group is woken
-// for that one alone: thousands of bodies may wait, each for its own children.
-class Waiter {
- public:
-  Waiter(Runtime &, Parker &, const Group *only) noexcept;
-  ~Waiter();
-  Waiter(const Waiter &) = delete;
-  Waiter &operator=(const Waiter &) = delete;
-  static void wake_all(Runtime &, const Group *idle) noexcept;
-
- private:
-  Runtime &rt_;
-  Parker &parker_;
-  const Group *const only_;  // null: anything may be what it waits for
-  Waiter *next_, *before_ = nullptr;
-};
-
 // The window is full: until a quarter of it is free again, or something is and there is nothing else to run. False:
 // nothing that is pending can end unless the application does something, and that may be this very thread's to do: the
 // window gives way.
@@ -82,10 +65,5 @@ bool pump_all(Runtime &, ThreadState &, uint64_t latest) noexcept;
 // A body left by longjmp: its caller's frames are gone, and this thread is back above them. Its task fails, its
 // worker goes on. Looked for by calls that wait; a body that was called by the one it left takes both along.
 void mend_if_left(Runtime &, ThreadState &, const void *here) noexcept;
-
-// A hold's state, in Task::follow.
-namespace hold {
-inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
-}
 
 }  // namespace consort

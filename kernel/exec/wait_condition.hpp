@@ -7,6 +7,7 @@
 #include "exec/wait.hpp"
 #include "graph/complete.hpp"
 #include "sched/context.hpp"
+#include "task/waiters.hpp"
 
 namespace consort {
 

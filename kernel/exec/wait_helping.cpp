@@ -30,7 +30,7 @@ int64_t until_flush(const Runtime &rt, int64_t nap) noexcept {
 
 bool sleep_until(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline, int64_t longest) noexcept {
   Runtime &rt = goal.rt;
-  const Waiter waiter(rt, thread.parker, goal.group);
+  const Waiter waiter(rt.waiters, thread.parker, goal.group);
   goal.announce();
   const bool holds = goal.call && thread.nholds.load(std::memory_order_relaxed);
   while (!goal.surely_reached() && !deadline.passed() && longest != 0) {
@@ -83,7 +83,7 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
         continue;
       }
       {
-        const Waiter waiter(rt, thread.parker, goal.group);
+        const Waiter waiter(rt.waiters, thread.parker, goal.group);
         goal.announce();
         w->resting.store(true, std::memory_order_release);
         if (!goal.surely_reached()) {
@@ -149,7 +149,7 @@ void stay_and_run_anything(Worker &w, ThreadState &thread, Frame &frame, const W
   rt.policy.flush(rt);
   w.show_asleep(thread.parker);
   if (!w.step(thread, frame)) {
-    const Waiter waiter(rt, thread.parker, goal.group);
+    const Waiter waiter(rt.waiters, thread.parker, goal.group);
     goal.announce();
     thread.away.store(true, std::memory_order_release);  // as if it had no turn: a body is under way, and sleeps
     w.resting.store(true, std::memory_order_release);

@@ -8,7 +8,6 @@
 #include "base/last_error.hpp"
 #include "exec/prepare.hpp"
 #include "exec/queue.hpp"
-#include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"
 #include "graph/commute.hpp"
@@ -96,7 +95,7 @@ bool settle_special(Runtime &rt, ThreadState &thread, Task *t, consort_status *s
     // release pairs with the acquire of the waiter: it sees what the predecessors wrote
     if (t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel)) {
       if (told) return grant(rt, thread, t);
-      rt.wake_waiters();
+      rt.waiters.wake();
       return false;
     }
     return true;  // nobody waits for it any more
@@ -214,7 +213,7 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
 [[gnu::always_inline]] inline void hand_on_node(Runtime &rt, Task *t, uint64_t w, uint32_t from, ReadyBatch &batch,
                                                 Task *&specials) noexcept {
   if (static_cast<uint32_t>(w)) [[unlikely]] {
-    if (w & word::kWaited) rt.wake_waiters();
+    if (w & word::kWaited) rt.waiters.wake();
     release_edges(rt, word::link(w), pending::kBoth, from, batch, specials);
   }
   t->pub.id += uint64_t{1} << 32;
@@ -256,7 +255,7 @@ void push_batch(Runtime &rt, ReadyBatch &batch, uint32_t from) noexcept {
       release_edges(rt, t->pub.codelet, pending::kComplete, from, batch, specials);
       release_edges(rt, std::exchange(link, 0), pending::kComplete, from, batch, specials);
     }
-    if (w & word::kWaited) rt.wake_waiters();
+    if (w & word::kWaited) rt.waiters.wake();
   }
   release_edges(rt, link, pending::kBoth, from, batch, specials);
   Group &group = *t->group;
@@ -572,7 +571,7 @@ void settle_down(Runtime &rt, ThreadState &thread) noexcept {
   rt.groups.tell_if_idle(
       *rt.groups.at(static_cast<uint32_t>(thread.out.turn.load(std::memory_order_relaxed) >> Tally::kGroupShift)));
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever is about to wait for everything
-  if (rt.nwaiters.load(std::memory_order_relaxed) && rt.groups.all_idle()) rt.wake_waiters();
+  if (rt.waiters.any() && rt.groups.all_idle()) rt.waiters.wake();
 }
 
 }  // namespace consort

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "exec/wait.hpp"
 #include "graph/access_order.hpp"
 #include "graph/commute.hpp"
 #include "graph/eligible_worker.hpp"

@@ -136,7 +136,7 @@ Task *Tags::reach(Tag &t, TaskName failed) noexcept {
     if (auto why = rt_.failures.find(failed)) rt_.failures.add_as(gate->pub.id, std::move(why));
   changes_.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the heavy fence of whoever is about to wait
-  rt_.wake_waiters();
+  rt_.waiters.wake();
   return gate;
 }
 

@@ -323,7 +323,7 @@ Result<void> Contexts::destroy(ThreadState &thread, uint64_t id) {
   rt_.choose_paths();
   leave(&c);
   fence::light(rt_.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
-  rt_.wake_waiters();
+  rt_.waiters.wake();
   return {};
 }
 

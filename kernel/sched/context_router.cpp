@@ -90,7 +90,7 @@ void Contexts::leave(Context *c) noexcept {
     if (before > 2) return;
     if (before == 2) {
       fence::light(rt_.asymmetric);  // pairs with the heavy fence of WaitCondition::announce()
-      if (rt_.nwaiters.load(std::memory_order_relaxed)) rt_.wake_waiters();
+      rt_.waiters.wake();
       return;
     }
     Context *const heir = c->heir.load(std::memory_order_acquire);  // the last one leaves: it was destroyed

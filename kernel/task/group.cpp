@@ -166,7 +166,7 @@ void Groups::tell_if_idle(Group &g) noexcept {
   // Two threads may finish the group's last two tasks at once: one of them sees both counts.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (busy(g)) return;  // surely: of a count that moves on to another group's nobody else would tell
-  rt_.wake_waiters(&g);
+  rt_.waiters.wake(&g);
   void (*done)(void *, consort_group_id) = nullptr;
   void *arg = nullptr;
   {

@@ -75,6 +75,11 @@ enum TaskBits : uint16_t {
   kWatched = 1 << 15      // its codelet is asked which worker can, or counts: eligibility.hpp
 };
 
+// Task::follow of a task with kHold: the waiting thread and the end of the last predecessor settle it by one exchange.
+namespace hold {
+inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
+}
+
 // What a task is beside that, where bits are too few. A step of a plan (graph/partition_order.hpp) has no body. The rest belongs to
 // recordings (replay/recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its
 // nodes run. Nodes have an Extra, so that the short ends know them.
