@@ -12,6 +12,7 @@
 #include "model/models.hpp"
 #include "plugin/abi_checks.hpp"
 #include "task/eligibility.hpp"
+#include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
 
 namespace consort {

@@ -11,6 +11,7 @@
 #include "graph/task_options.hpp"
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
+#include "task/guarded_call.hpp"
 #include "task/packed_args.hpp"
 #include "task/run_observer.hpp"
 
@@ -162,26 +163,6 @@ bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
   return true;
 }
 
-consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
-  if (t->pub.flags & CONSORT_TK_INTERNAL) return CONSORT_OK;  // others than those who are cancelled need it
-  const uint64_t w = t->word.load(std::memory_order_relaxed);
-  if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {
-    record_failure(rt, t, CONSORT_E_CANCELLED, "cancelled before it started", nullptr, CONSORT_NONE, nullptr);
-    return CONSORT_E_CANCELLED;
-  }
-  if (!(t->bits & kAfter)) return CONSORT_OK;
-  for (uint32_t i = 0; i < t->extra->nafter; ++i)
-    if (auto cause = rt.failures.find(t->replayed() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
-      const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
-      record_failure(
-          rt, t, s,
-          cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr,
-          CONSORT_NONE, cause);
-      return s;
-    }
-  return CONSORT_OK;
-}
-
 consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t wanted = impl;
   if ((t->bits & kAfter) | (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
@@ -300,17 +281,6 @@ consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   if (rt.profile) w.count_busy(t0, t1 - std::min(own.waited_ns, t1 - t0));
   trace(rt, *t, name, w.id, 1, t1);
   return status;
-}
-
-consort_status guarded_call(consort_call_fn *fn, const consort_call *call) noexcept {
-  clear_error();
-  try {
-    return fn(call);
-  } catch (const std::exception &e) {
-    return set_errorf(CONSORT_E_INTERNAL, "an exception left the function: %s", e.what());
-  } catch (...) {
-    return set_error(CONSORT_E_INTERNAL, "an exception of no standard type left the function");
-  }
 }
 
 }  // namespace consort

@@ -48,12 +48,6 @@ consort_status prepare_all(Runtime &, Worker &, Frame &, Task *carrier) noexcept
 // Of a task that was issued behind unfinished ones: could what it read be read after all? Recorded like prepare().
 consort_status check_inputs(Runtime &, Worker &, Task *) noexcept;
 
-// Cancelled, or after a task that failed: records it. OK: may run.
-consort_status fail_if_doomed(Runtime &, Task *) noexcept;
-
-// The function, with whatever exception it lets out made into a status.
-consort_status guarded_call(consort_call_fn *, const consort_call *) noexcept;
-
 // A tracer is told that the task began (what = 0) or ended (1), and when if times are taken.
 void trace(Runtime &, const Task &, TaskName, uint32_t worker, uint32_t what, uint64_t at) noexcept;
 

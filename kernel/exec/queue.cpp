@@ -17,6 +17,7 @@
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
+#include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
 #include "task/task_bytes.hpp"
 

@@ -12,6 +12,7 @@
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "plugin/abi_checks.hpp"
+#include "task/guarded_call.hpp"
 
 namespace consort {
 namespace {

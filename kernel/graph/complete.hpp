@@ -76,12 +76,13 @@ void record_failure(Runtime &, Task *, consort_status, std::string_view text, Da
                     std::shared_ptr<const Failure> cause) noexcept;
 // That task's failure was recorded while one before it was still on its way, which may have written since.
 void poison_again(Runtime &, const Task *) noexcept;
+// Records the failure of a task that is cancelled or comes after a failed one. Returns its status; OK: the task may run.
+consort_status fail_if_doomed(Runtime &, Task *) noexcept;
+// A failure of the group's, not of the task that has just ended well. error_text() says why.
+void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
 
 // A task without a body ends by the application's word (Callback::end() says when).
 void end_by_word(Runtime &, ThreadState &, Task *) noexcept;
-
-// A failure of the group's, not of the task that has just ended well. error_text() says why.
-void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
 
 // A task without a body that is not counted and that nobody can know yet: over, where it was linked. Calls nobody.
 void end_uncounted(Runtime &, ThreadState &, Task *) noexcept;

@@ -81,6 +81,26 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
   }
 }
 
+consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
+  if (t->pub.flags & CONSORT_TK_INTERNAL) return CONSORT_OK;  // others than those who are cancelled need it
+  const uint64_t w = t->word.load(std::memory_order_relaxed);
+  if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {
+    record_failure(rt, t, CONSORT_E_CANCELLED, "cancelled before it started", nullptr, CONSORT_NONE, nullptr);
+    return CONSORT_E_CANCELLED;
+  }
+  if (!(t->bits & kAfter)) return CONSORT_OK;
+  for (uint32_t i = 0; i < t->extra->nafter; ++i)
+    if (auto cause = rt.failures.find(t->replayed() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
+      const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
+      record_failure(
+          rt, t, s,
+          cause->nobody_left ? "cancelled: it waited for a tag" : "not run: it comes after a task that failed", nullptr,
+          CONSORT_NONE, cause);
+      return s;
+    }
+  return CONSORT_OK;
+}
+
 void poison_again(Runtime &rt, const Task *t) noexcept { poison(rt, *t, rt.failures.find(t->pub.id)); }
 
 }  // namespace consort

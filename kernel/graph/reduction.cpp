@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/last_error.hpp"
-#include "exec/prepare.hpp"
 #include "graph/internal_task.hpp"
 #include "task/eligibility.hpp"
+#include "task/guarded_call.hpp"
 
 namespace consort {
 namespace {

@@ -36,7 +36,7 @@ MUTATIONS = {
         'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/admission.cpp',
         'item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite', 'item.mode & CONSORT_M_R ? Event::kRead : Event::kWrite'),
     'cancelled_runs': (
-        'cancel: the mark of a cancelled task is not looked at before its body', 'kernel/exec/prepare.cpp',
+        'cancel: the mark of a cancelled task is not looked at before its body', 'kernel/graph/failed_task.cpp',
         'if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {',
         'if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) && (w & word::kCancelled)) {'),
     'commute_lock': (
