@@ -12,7 +12,7 @@ AccessOrder::AccessOrder() = default;
 AccessOrder::~AccessOrder() = default;
 
 AccessOrder *discipline_of(Datum &d) noexcept {
-  AccessOrder *discipline = d.discipline.load(std::memory_order_acquire);
+  AccessOrder *discipline = discipline_if_any(d);
   if (discipline) return discipline;
   discipline = new (std::nothrow) AccessOrder;
   // release: whoever finds it finds what it says. Only the holder of the right makes one.

@@ -19,12 +19,12 @@ struct Formats;
 struct PartitionPlan;
 struct Reduction;
 
-struct AccessOrder {
+struct AccessOrder final : DatumOrder {
   // What the names among a datum's readers are: tasks that may run together, one at a time, or on copies of their own.
   enum class Phase : uint8_t { kTogether, kOneByOne, kOnCopies };
 
   AccessOrder();
-  ~AccessOrder();
+  ~AccessOrder() override;
 
   Phase phase = Phase::kTogether;
   bool ordered = true;                // false: accesses make no order
@@ -32,10 +32,10 @@ struct AccessOrder {
   std::unique_ptr<Reduction> reduction;
   Reduction *copy_of = nullptr;       // this datum is one of its copies
   std::unique_ptr<Formats> formats;   // other layouts of this datum
-  Formats *format_of = nullptr;       // this datum is one of these, with this `number`
+  Formats *format_of = nullptr;       // this datum is one of these: DatumOrder::number says which
   // -- in a tree of parts (partition_order.hpp) --
-  PartitionPlan *part_of = nullptr;            // settled before anybody knows the part, as are the next two
-  uint32_t number = 0, depth = 0;     // which part (or format); plans between it and the datum that is part of none
+  PartitionPlan *part_of = nullptr;   // settled before any thread knows the part, as is the next
+  uint32_t depth = 0;                 // plans between it and the datum that is part of none
   PartitionPlan *plans = nullptr;              // of this datum, linked by PartitionPlan::next
 
   bool in_tree() const noexcept { return part_of || plans; }
@@ -46,7 +46,9 @@ struct AccessOrder {
 
 // Finds or makes it. nullptr: no memory. The caller has the right, or the datum is not known to anybody yet.
 AccessOrder *discipline_of(Datum &) noexcept;
-inline AccessOrder *discipline_if_any(const Datum &d) noexcept { return d.discipline.load(std::memory_order_acquire); }
+inline AccessOrder *discipline_if_any(const Datum &d) noexcept {
+  return static_cast<AccessOrder *>(d.discipline.load(std::memory_order_acquire));
+}
 inline bool is_part(const Datum &d) noexcept {
   const AccessOrder *discipline = discipline_if_any(d);
   return discipline && discipline->part_of;

@@ -103,6 +103,7 @@ consort_status PartitionPlans::make_parts(PartitionPlan &plan, Layout *layout, c
     }
     AccessOrder &discipline = plan.discipline[i];
     discipline.part_of = &plan;
+    discipline.plan = &plan.name;
     discipline.number = i;
     discipline.depth = whole.depth + 1;
     d.discipline.store(&discipline, std::memory_order_relaxed);  // shown with the handle

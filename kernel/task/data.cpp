@@ -5,8 +5,6 @@
 
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "graph/access_order.hpp"
-#include "graph/partition_plan.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 #include "task/replica.hpp"
@@ -22,6 +20,7 @@ uint32_t round_up(uint32_t n) { return (n + 15u) & ~15u; }
 
 DatumExtra::DatumExtra() = default;
 DatumExtra::~DatumExtra() = default;
+DatumOrder::~DatumOrder() = default;
 
 Result<void> DataTable::open() {
   if (!arena_.reserve(kSlots))
@@ -220,8 +219,8 @@ void DataTable::close() noexcept {
 
 std::string DataTable::name(const Datum &d) const noexcept try {
   if (const DatumExtra *e = d.extra(); e && !e->name.empty()) return e->name;
-  if (const AccessOrder *discipline = discipline_if_any(d); discipline && discipline->part_of)
-    return discipline->part_of->name + "[" + std::to_string(discipline->number) + "]";
+  if (const DatumOrder *order = d.discipline.load(std::memory_order_acquire); order && order->plan)
+    return *order->plan + "[" + std::to_string(order->number) + "]";
   return (d.layout ? d.layout->name : std::string("datum")) + "#" + std::to_string(static_cast<uint32_t>(d.pub.id));
 } catch (const std::bad_alloc &) {
   return "some datum";  // short enough to need no memory
@@ -318,7 +317,7 @@ void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
 }
 
 consort_status DataTable::give_memory(Datum &d, uint32_t space) noexcept try {
-  if (is_part(d))
+  if (const DatumOrder *order = d.discipline.load(std::memory_order_acquire); order && order->plan)
     return set_errorf(CONSORT_E_NOMEM, "'%s' is a part of a datum for which there was no memory", name(d).c_str());
   if (!extra(d)) throw std::bad_alloc();
   const consort_status st = allocate(d, space, d.extra()->blocks, static_cast<std::byte *>(d.view));

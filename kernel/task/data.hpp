@@ -40,8 +40,15 @@ constexpr uint32_t space(uint32_t s) { return s >> kSpaceShift; }
 }  // namespace data_state
 
 struct Datum;
-struct AccessOrder;
 struct Replicas;
+// How the accesses of a datum are ordered, where that is more than readers and writers. The room graph makes and reads
+// it (AccessOrder); this room names a part by it, and frees it with its datum.
+struct DatumOrder {
+  virtual ~DatumOrder();
+
+  const std::string *plan = nullptr;  // of a part: the name of its plan. Settled before any thread knows the part
+  uint32_t number = 0;                // of a part: which; of a format (graph/formats.hpp): which
+};
 // What few data have.
 struct DatumExtra {
   DatumExtra();
@@ -87,8 +94,8 @@ struct alignas(64) Datum {
   std::atomic<uint32_t> state;  // relaxed: the right to the datum orders it; else a hint
   // slots from here to the datum whose lock covers this one's chain, too; release where it is set pairs with lock_of()
   std::atomic<int32_t> lock_at;
-  // few have one (graph/access_order.hpp); owned. release where it is made pairs with acquire
-  std::atomic<AccessOrder *> discipline;
+  // few have one; owned, but a part's is its plan's. release where it is made pairs with acquire
+  std::atomic<DatumOrder *> discipline;
   alignas(16) std::byte store[kStore];
   Placement places;                        // under Memory's mutex, as its record is
 
