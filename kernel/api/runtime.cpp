@@ -77,7 +77,7 @@ void completed(void *user, uint64_t token, const consort_done *done, uint32_t n)
   if (rt.memory.completed(token, done, n)) return;
   if (LinkBenchmark *p = rt.probe.load(std::memory_order_acquire); p && token == LinkBenchmark::kToken)
     p->completed(done, n);
-  else if (token >= 1 && token <= rt.queues.size()) rt.queues[token - 1]->completed(done, n);
+  else if (token >= 1 && token <= rt.queues.size()) rt.workers[rt.queues[token - 1]->worker_id()]->queue->completed(done, n);
 }
 
 void event(void *user, uint32_t what, uint64_t object, int64_t detail) {
@@ -268,14 +268,15 @@ Result<void> Runtime::open_workers(Plugin &scheduler) {
     // Queues that wait for one another share a domain; another in-order queue has its own. Behind what runs on a unit
     // that takes one task at a time nothing is gained by following: the policy may know a better one.
     if ((*q)->in_order() && w->unit.desc.depth > 1) {
-      const auto peer = std::find_if(queues.begin(), queues.end(), [&](const Queue *p) {
-        return p->shared_domain() && (*q)->shared_domain() && p->sync() == (*q)->sync() &&
-               p->worker().unit.device->plugin == w->unit.device->plugin &&
+      const auto peer = std::find_if(workers.begin(), workers.end(), [&](const auto &other) {
+        const Queue *p = other->queue.get();
+        return p && p->waits_for_tickets() && (*q)->waits_for_tickets() && p->sync() == (*q)->sync() &&
+               other->unit.device->plugin == w->unit.device->plugin &&
                // else the kernel copies in between, which waits for no ticket
-               p->worker().unit.desc.space == w->unit.desc.space;
+               other->unit.desc.space == w->unit.desc.space;
       });
-      if (peer != queues.end()) shared_domains = true;
-      if (peer != queues.end()) (*q)->join_domain((*peer)->domain());
+      if (peer != workers.end()) shared_domains = true;
+      if (peer != workers.end()) (*q)->join_domain((*peer)->queue->domain());
       else if (domains < kMixed - 1) (*q)->join_domain(++domains);
     }
     queues.push_back(q->get());

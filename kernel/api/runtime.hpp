@@ -48,7 +48,7 @@ namespace consort {
 class GraphObserver;
 class Models;
 class LinkBenchmark;
-class Queue;
+class IssueQueue;
 class RunObserver;
 class Tracer;
 
@@ -170,7 +170,7 @@ struct Runtime {
   GraphObserver *graph_observer = nullptr; // the tracer's graph
   std::unique_ptr<Host> codelet_host;      // what bodies see of us: clock and log
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<Queue *> queues;             // by number; owned by the workers
+  std::vector<IssueQueue *> queues;        // by number; owned by the workers
   std::atomic<bool> keep_back{false};      // may a submitter hold ready tasks back for a moment? (graph/link_steps.hpp); relaxed: a hint
   std::atomic<LinkBenchmark *> probe{
       nullptr};                            // at the start, while a link is measured; release and acquire: completed()

@@ -146,7 +146,8 @@ bool pump_all(Runtime &rt, ThreadState &thread, uint64_t latest) noexcept {
   for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, thread, i);
   if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
   uint64_t next = std::min({latest, rt.policy.next_event(), rt.memory.next_event()});
-  for (const Queue *q : rt.queues) next = std::min(next, q->next_event());
+  for (const auto &w : rt.workers)
+    if (w->queue) next = std::min(next, w->queue->next_event());
   if (next == CONSORT_NEVER) return false;
   rt.clock.advance_to(std::max(next, rt.clock.now() + 1));  // who says "now" and yields nothing is asked again later
   return true;
@@ -215,7 +216,7 @@ bool pump_for_records(ThreadState &thread) noexcept {
   const auto n = static_cast<uint32_t>(rt.workers.size());
   if (thread.task && thread.stack.full())
     return false;  // no other body has room on top of this one: the window gives way
-  const auto at_work = [](const Queue *q) { return q->at_work(); };
+  const auto at_work = [](const auto &w) { return w->queue && w->queue->at_work(); };
   for (uint32_t fruitless = thread.gave_way ? 4 * n : 0; !RecordWait::enough(thread);) {
     PumpTurn turn(rt, thread);
     charge_submissions(rt);
@@ -224,7 +225,7 @@ bool pump_for_records(ThreadState &thread) noexcept {
     } else if (pump_all(rt, thread, CONSORT_NEVER)) {
       fruitless = 0;
     } else {
-      const bool by_itself = rt.memory.busy() || std::any_of(rt.queues.begin(), rt.queues.end(), at_work);
+      const bool by_itself = rt.memory.busy() || std::any_of(rt.workers.begin(), rt.workers.end(), at_work);
       if (rt.virtual_time || !by_itself) return thread.drain_returned() && thread.nfree > thread.floor;
       rt.clock.advance(1000);
       turn.give_up();

@@ -10,6 +10,7 @@
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "graph/eligible_worker.hpp"
+#include "graph/link_steps.hpp"
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
 #include "plugin/status.hpp"
@@ -69,7 +70,7 @@ void tell_given_up(const Runtime &rt, const Task &t) noexcept try {
 
 }  // namespace
 
-Queue::Queue(Runtime &rt, Worker &w, uint16_t number) : rt_(rt), worker_(w), number_(number) {}
+Queue::Queue(Runtime &rt, Worker &w, uint16_t number) : IssueQueue(number, w.id), rt_(rt), worker_(w) {}
 
 Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t number) {
   std::unique_ptr<Queue> q(new Queue(rt, w, number));
@@ -80,6 +81,7 @@ Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t numb
   const consort_status s = plugin_status(
       device.ops->queue_open(device.dev, w.unit.index, q->token(), &q->desc_, &q->q_), device.plugin->manifest->name, "queue_open()");
   if (s < 0) return error(s, "no queue for worker " + w.unit.name + ": " + error_text());
+  q->waits_for_tickets_ = q->desc_.sync != 0 && (q->desc_.flags & CONSORT_Q_WAITS);
   q->depth_ = std::max(1u, std::min(w.unit.desc.depth, q->desc_.depth ? q->desc_.depth : w.unit.desc.depth));
   for (uint32_t i = 0; i < q->depth_; ++i) {
     q->slots_.push_back(std::make_unique<Slot>(w));
@@ -463,7 +465,7 @@ bool Queue::launch(Slot *slot) noexcept {
 
 // From here on the task's name says that it is issued: whoever links to it may follow.
 void Queue::mark_issued(Task *t) noexcept {
-  const uint64_t place = place::make(number_, accepted_);
+  const uint64_t place = place::make(number(), accepted_);
   std::atomic_ref<uint64_t>(t->pub.footprint).store(place, std::memory_order_relaxed);
   uint64_t w = t->word.load(std::memory_order_relaxed);
   // release: the place is visible with the flag. acquire: the links that hang here are readable.
@@ -475,7 +477,7 @@ void Queue::mark_issued(Task *t) noexcept {
     note_issued(rt_, s, place);
     const uint64_t left = s->pending.fetch_sub(pending::kIssue, std::memory_order_acq_rel) - pending::kIssue;
     if (left >> 32 == 0 && may_follow(rt_, *s, place))
-      if (Queue *q = claim_follower(rt_, s, place)) {
+      if (IssueQueue *q = claim_follower(rt_, s, place)) {
         if (q == this) follow_.push_back(rt_.tasks, links_, s);
         else q->offer(s);
       }

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "api/runtime.hpp"
+#include "task/issue_queue.hpp"
 #include "task/task_fifo.hpp"
 
 namespace consort {
 
 struct Gang;
 
-class Queue {
+class Queue final : public IssueQueue {
  public:
   static Result<std::unique_ptr<Queue>> open(Runtime &, Worker &, uint16_t number);
   ~Queue();
@@ -30,16 +31,12 @@ class Queue {
   bool busy() const noexcept { return inflight_ > 0 || !follow_.empty() || stalled_; }
   // busy, and nothing to do: sleeps until the device, or anybody, has news
   void rest(Parker &) noexcept;
-  void offer(Task *) noexcept;                      // [any] claimed for this queue's domain by somebody else
+  void offer(Task *) noexcept override;
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
-  uint8_t domain() const noexcept { return domain_; }
-  bool shared_domain() const noexcept { return desc_.sync != 0 && (desc_.flags & CONSORT_Q_WAITS); }
-  uint16_t number() const noexcept { return number_; }
   void join_domain(uint8_t domain) noexcept { domain_ = domain; }
   uint64_t sync() const noexcept { return desc_.sync; }
   bool in_order() const noexcept { return desc_.flags & CONSORT_Q_IN_ORDER; }
   Worker &worker() const noexcept { return worker_; }
-  uint64_t token() const noexcept { return uint64_t{number_} + 1; }
 
  private:
   struct Slot;                                      // one task in flight
@@ -68,8 +65,6 @@ class Queue {
 
   Runtime &rt_;
   Worker &worker_;
-  const uint16_t number_;
-  uint8_t domain_ = 0;
   const consort_driver_ops *ops_ = nullptr;
   void *q_ = nullptr;
   int fd_ = -1;                                     // the driver's; readable once something completes after arm()
@@ -88,18 +83,5 @@ class Queue {
   std::atomic<bool> at_work_{false};                // release in step(), where it has changed, pairs with at_work()
   std::atomic<bool> inbox_{false};                  // something is there; release in offer(), acquire in step()
 };
-
-// A predecessor was found issued while linking, or has just been issued: remember on `s` where, so that `s` may follow.
-void note_issued(Runtime &, Task *s, uint64_t place) noexcept;
-// All predecessors of `s` are issued, not all complete: whose queue may take it now? nullptr: nobody's. Claims it.
-// may_follow() is asked while `s` cannot run yet; of the rest one look at `s` may be too late.
-bool may_follow(const Runtime &, const Task &s, uint64_t place) noexcept;
-Queue *claim_follower(Runtime &, Task *s, uint64_t place) noexcept;
-
-namespace place {
-constexpr uint64_t make(uint16_t queue, uint64_t seq) { return uint64_t{queue} << 48 | seq; }
-constexpr uint16_t queue(uint64_t p) { return static_cast<uint16_t>(p >> 48); }
-constexpr uint64_t seq(uint64_t p) { return p & ((uint64_t{1} << 48) - 1); }
-}  // namespace place
 
 }  // namespace consort

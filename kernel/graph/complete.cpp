@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/last_error.hpp"
-#include "exec/queue.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/callback.hpp"
 #include "graph/commute.hpp"

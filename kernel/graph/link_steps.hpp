@@ -29,6 +29,9 @@ struct RepeatState;
   else link_shared(linker, d, name);
 }
 
+// May the queue of this place take `s` once all its predecessors are issued? Asked while `s` cannot run yet.
+bool may_follow(const Runtime &, const Task &s, uint64_t place) noexcept;
+
 // Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.
 inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcept {
   if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
@@ -40,7 +43,7 @@ inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcep
   const uint64_t left = t->pending.fetch_sub(sub, std::memory_order_acq_rel) - sub;
   if ((left & 0xffffffff) == 0) return true;
   if (may && left >> 32 == 0) [[unlikely]]
-    if (Queue *q = claim_follower(rt, t, linker.place())) q->offer(t);
+    if (IssueQueue *q = claim_follower(rt, t, linker.place())) q->offer(t);
   return false;
 }
 

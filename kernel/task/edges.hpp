@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "api/runtime.hpp"
-#include "exec/queue.hpp"
+#include "task/issue_queue.hpp"
 
 namespace consort {
 
@@ -31,6 +31,12 @@ inline void walk_links(const TaskArena &tasks, uint32_t link, F each) noexcept {
     each(successor);  // may end the successor: its link was read before
   }
 }
+
+// A predecessor was found issued while linking, or has just been issued: remembers on `s` where, so that `s` may follow.
+void note_issued(Runtime &, Task *s, uint64_t place) noexcept;
+// All predecessors of `s` are issued, and may_follow() (graph/link_steps.hpp) was true. Claims it for the queue that is
+// returned; nullptr: `s` waits until they are complete, and is not the caller's any more.
+IssueQueue *claim_follower(Runtime &, Task *s, uint64_t place) noexcept;
 
 // Hangs the links of one new task. The links beyond its own were reserved before (reserve()).
 class Linker {
