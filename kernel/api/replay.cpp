@@ -99,7 +99,7 @@ consort_status consort_record_end(consort_runtime *shell, consort_recording_id *
   ThreadState *thread = rt->this_thread();
   if (!thread) return CONSORT_E_NOMEM;
   mend_if_left(*rt, *thread, __builtin_frame_address(0));
-  Recorder *recorder = thread->recorder;
+  Recorder *recorder = recorder_of(*thread);
   if (!recorder) return set_error(CONSORT_E_INVAL, "this thread records nothing: consort_record_begin() first");
   if (!recorder->wants(*thread))
     return set_error(CONSORT_E_BUSY, "the recording was begun outside of this task: it is ended there");
@@ -153,8 +153,8 @@ consort_status consort_replay(consort_runtime *shell, consort_recording_id id, c
   ThreadState *thread = rt->this_thread();
   if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    if (thread->recorder && thread->recorder->wants(*thread))
-      return thread->recorder->refuse(
+    if (Recorder *recorder = recorder_of(*thread); recorder && recorder->wants(*thread))
+      return recorder->refuse(
           set_error(CONSORT_E_UNSUPPORTED, "a replay cannot be recorded: end this recording first"), error_text());
     Group *g = group.v ? rt->groups.find(group) : thread->task ? thread->task->group : &rt->groups.standard();
     if (!g)

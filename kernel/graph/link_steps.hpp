@@ -9,6 +9,7 @@
 namespace consort {
 
 struct RepeatState;
+class SubmissionRecorder;
 
 // One access into its datum's chain: beside others of its kind, or alone.
 [[gnu::always_inline]] inline void link_shared(Linker &linker, Datum &d, TaskName name) noexcept {
@@ -106,10 +107,11 @@ inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) n
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
 bool reserve_more(Runtime &, ThreadState &, Task *, uint32_t links) noexcept;
 
-// What somebody looks at on its way: records it, and sends it on unless it is only to be recorded. In replay/replay.cpp.
+// A submission of a thread that is watched (ThreadState::watched): notes it, and hands it to the thread's recorder.
 consort_status submit_watched(Runtime &, ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept;
 // The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
-consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out,
-                          RepeatState *again = nullptr) noexcept;
+// recorder: takes the draft before it is linked.
+consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out, RepeatState *again = nullptr,
+                          SubmissionRecorder *recorder = nullptr) noexcept;
 
 }  // namespace consort

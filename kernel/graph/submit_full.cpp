@@ -12,8 +12,8 @@
 #include "graph/link_steps.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
+#include "graph/submission_recorder.hpp"
 #include "graph/task_options.hpp"
-#include "replay/recorder.hpp"
 #include "sched/context.hpp"
 #include "task/eligibility.hpp"
 #include "task/packed_args.hpp"
@@ -250,7 +250,7 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
 }  // namespace
 
 [[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out,
-                                            RepeatState *again) noexcept {
+                                            RepeatState *again, SubmissionRecorder *recorder) noexcept {
   ThreadState *const found = rt.this_thread();
   if (!found) [[unlikely]] return CONSORT_E_NOMEM;
   ThreadState &thread = *found;
@@ -320,8 +320,8 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
   take_names(draft, *group);
   if (c && c->can_execute) [[unlikely]]
     if (const consort_status s = check_able(rt, t); s < 0) return s;
-  if (thread.watched && thread.recorder && &given == &thread.recorder->now)
-    if (const consort_status s = thread.recorder->take(draft, out); s != CONSORT_AGAIN) return s;
+  if (recorder) [[unlikely]]
+    if (const consort_status s = recorder->take(draft, out); s != CONSORT_AGAIN) return s;
   if (rt.policy.splits()) [[unlikely]]
     if (const consort_status s = enter_context(draft); s < 0) return s;
   if (t->bits & kMore) [[unlikely]]
@@ -362,6 +362,16 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
   if (ready) release_ready(rt, thread, t);
   return CONSORT_OK;
 }
+
+consort_status submit_watched(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+                              consort_task_id *out) noexcept {
+  if ((thread.watched & ThreadState::kWatchedForRepeats) && !thread.task && !thread.in_callback) {
+    if (!thread.watch) thread.watch.reset(new (std::nothrow) SequenceDetector);
+    if (thread.watch) thread.watch->note(d);
+  }
+  return thread.recorder ? thread.recorder->submit(thread, d, out) : submit_any(rt, d, out);
+}
+
 consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, TaskBits kind,
                               TaskName *name, consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);

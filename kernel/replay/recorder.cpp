@@ -113,6 +113,13 @@ bool Recorder::is_loose() const noexcept {
          std::any_of(items.begin(), items.end(), [](const Item &item) { return item.unordered; });
 }
 
+consort_status Recorder::submit(ThreadState &thread, const consort_task_desc &d, consort_task_id *out) noexcept {
+  if (!wants(thread)) return submit_any(rt, d, out);
+  consort_status s = look(d);
+  if (s >= 0) s = submit_any(rt, now, out, nullptr, this);
+  return s < 0 ? refuse(s, error_text()) : s;
+}
+
 consort_status Recorder::take(SubmissionDraft &draft, consort_task_id *out) noexcept {
   try {
     const auto index = static_cast<uint32_t>(items.size());

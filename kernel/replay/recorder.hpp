@@ -9,21 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/submission_recorder.hpp"
 #include "replay/recording.hpp"
+#include "task/thread_state.hpp"
 
 namespace consort {
 
-struct ThreadState;
 struct SubmissionDraft;
 
-// Ids of recorded tasks that have not run: no record ever has such a generation.
-namespace recorded {
-inline constexpr uint64_t kMark = uint64_t{1} << 63;
-constexpr bool is(TaskName name) { return name & kMark; }
-constexpr TaskName make(uint32_t serial, uint32_t index) { return kMark | uint64_t{serial & 0x7fffffff} << 32 | index; }
-}  // namespace recorded
-
-struct Recorder {
+struct Recorder final : SubmissionRecorder {
   Recorder(Runtime &runtime, uint32_t number, uint32_t how, const Task *task)
       : rt(runtime), serial(number), flags(how), inside(task) {}
 
@@ -60,8 +54,8 @@ struct Recorder {
 
   bool wants(const ThreadState &) const noexcept;     // is a submission of this thread state one to record?
   consort_status look(const consort_task_desc &) noexcept;  // before the draft: may it be recorded? Fills `now`
-  // The draft is as it would be sent. OK: copied, and not to be sent; AGAIN: to be sent, too.
-  consort_status take(SubmissionDraft &, consort_task_id *out) noexcept;
+  consort_status submit(ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept override;
+  consort_status take(SubmissionDraft &, consort_task_id *out) noexcept override;
   consort_status refuse(consort_status, const char *text) noexcept;
 
   consort_status build(Recording &);           // may throw bad_alloc
@@ -71,5 +65,9 @@ struct Recorder {
   bool index_of(TaskName, uint32_t *out) const noexcept;
   consort_status copy(SubmissionDraft &);
 };
+
+inline Recorder *recorder_of(const ThreadState &thread) noexcept {  // nullptr: it does not record
+  return static_cast<Recorder *>(thread.recorder);
+}
 
 }  // namespace consort

@@ -7,7 +7,6 @@
 #include "graph/access_order.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/submit_full.hpp"
-#include "replay/recorder.hpp"
 #include "sched/context.hpp"
 
 namespace consort {
@@ -208,19 +207,6 @@ void let_all_go(Runtime &rt, ThreadState &thread, Recording &r, std::vector<Clai
       c.datum->keeper = 0;  // no room for another reader, and none is needed: the last replay is over
       mark_odd(*c.datum);
     }
-}
-
-consort_status submit_watched(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
-                              consort_task_id *out) noexcept {
-  if ((thread.watched & ThreadState::kWatchedForRepeats) && !thread.task && !thread.in_callback) {
-    if (!thread.watch) thread.watch.reset(new (std::nothrow) SequenceDetector);
-    if (thread.watch) thread.watch->note(d);
-  }
-  Recorder *const recorder = thread.recorder;
-  if (!recorder || !recorder->wants(thread)) return submit_any(rt, d, out);
-  consort_status s = recorder->look(d);
-  if (s >= 0) s = submit_any(rt, recorder->now, out);
-  return s < 0 ? recorder->refuse(s, error_text()) : s;
 }
 
 }  // namespace consort

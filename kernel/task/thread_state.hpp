@@ -17,6 +17,7 @@
 
 namespace consort {
 
+class SubmissionRecorder;
 struct Runtime;
 struct Worker;
 
@@ -91,7 +92,7 @@ struct ThreadState {
   alignas(64) Tally out;
 
   static constexpr uint8_t kWatchedByRecorder = 1, kWatchedForRepeats = 2;
-  struct Recorder *recorder = nullptr;  // owned by the runtime's recordings
+  SubmissionRecorder *recorder = nullptr;  // owned by the runtime's recordings
   std::unique_ptr<SequenceDetector> watch;
   // Contexts that this thread has entered, the innermost last: in which body or callback (0: outside).
   struct Entered { TaskName task; bool in_callback; uint64_t context; };

@@ -1,0 +1,32 @@
+// submission_recorder.hpp — the interface through which a recording sees what its thread submits.
+//
+// The room replay implements it. ThreadState::recorder leads to it while the thread records; only that thread calls.
+#pragma once
+#include <consort/consort.h>
+
+namespace consort {
+
+struct SubmissionDraft;
+struct ThreadState;
+
+// Ids of recorded tasks that have not run: no record ever has such a generation.
+namespace recorded {
+inline constexpr uint64_t kMark = uint64_t{1} << 63;
+constexpr bool is(uint64_t name) { return name & kMark; }
+constexpr uint64_t make(uint32_t serial, uint32_t index) { return kMark | uint64_t{serial & 0x7fffffff} << 32 | index; }
+}  // namespace recorded
+
+class SubmissionRecorder {
+ public:
+  // A submission of its thread: records it, and sends it on unless it is only to be recorded. Returns what submit()
+  // returns.
+  virtual consort_status submit(ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept = 0;
+  // The draft of a submission that submit() sent on, as it would be linked. OK: recorded, and not to be linked; AGAIN:
+  // to be linked, too; < 0: refused, told in the error slot.
+  virtual consort_status take(SubmissionDraft &, consort_task_id *out) noexcept = 0;
+
+ protected:
+  ~SubmissionRecorder() = default;  // the runtime's recordings own it
+};
+
+}  // namespace consort
