@@ -164,7 +164,7 @@ void keep_thread(Runtime &rt, ThreadState &thread) noexcept {
 // -- life -----------------------------------------------------------------------------------------------------
 
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
-    : number(n), asymmetric(fence::asymmetric()), bias(kNobody), config(std::move(c)),
+    : number(n), asymmetric(fence::asymmetric()), bias(kNobody), window_wait(make_window_wait()), config(std::move(c)),
       clock(config->text("pump") == "manual" || config->text("time") == "virtual",
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),

@@ -8,10 +8,8 @@
 
 namespace consort {
 
-// The window is full: until a quarter of it is free again, or something is and there is nothing else to run. False:
-// nothing that is pending can end unless the application does something, and that may be this very thread's to do: the
-// window gives way.
-bool wait_for_records(ThreadState &) noexcept;
+// The wait of submissions whose window is full. May throw bad_alloc.
+std::unique_ptr<WindowWait> make_window_wait();
 
 // The answer of a call that tells a failure: its status, with the chain as text. The failure counts as told, unless
 // flags has CONSORT_WAIT_KEEP_FAILURE. May throw bad_alloc.

@@ -205,24 +205,33 @@ consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const
   return goal.reached() ? CONSORT_OK : CONSORT_E_TIMEOUT;
 }
 
-bool wait_for_records(ThreadState &thread) noexcept {
-  Runtime &rt = thread.rt;
-  if (rt.manual) return pump_for_records(thread);
-  const WaitCondition goal{rt, nullptr, 0, nullptr, &thread};
-  const Deadline never(rt.clock, -1);
-  RecordWait wait;
-  // What gave way goes on doing so for as long as nothing moves: a graph is being built that waits for a tag.
-  if (thread.gave_way && !thread.lease && !goal.reached() && stands_still(rt)) wait.in_vain = true;
-  while (!wait.in_vain && !wait.enough(thread)) {
-    const bool helped = help(thread, goal, never, &wait);
-    thread.drain_returned();
-    if (thread.nfree > thread.floor) return true;  // not a quarter, but nobody here to wait with
-    if (helped || wait.in_vain) continue;
-    rt.policy.flush(rt);
-    if (!sleep_until(thread, goal, never, kWaitNap)) wait.in_vain = stands_still(rt);
+namespace {
+
+class HelpingWindowWait final : public WindowWait {
+ public:
+  bool wait(ThreadState &thread) noexcept override {
+    Runtime &rt = thread.rt;
+    if (rt.manual) return pump_for_records(thread);
+    const WaitCondition goal{rt, nullptr, 0, nullptr, &thread};
+    const Deadline never(rt.clock, -1);
+    RecordWait records;
+    // What gave way goes on doing so for as long as nothing moves: a graph is being built that waits for a tag.
+    if (thread.gave_way && !thread.lease && !goal.reached() && stands_still(rt)) records.in_vain = true;
+    while (!records.in_vain && !records.enough(thread)) {
+      const bool helped = help(thread, goal, never, &records);
+      thread.drain_returned();
+      if (thread.nfree > thread.floor) return true;  // not a quarter, but nobody here to wait with
+      if (helped || records.in_vain) continue;
+      rt.policy.flush(rt);
+      if (!sleep_until(thread, goal, never, kWaitNap)) records.in_vain = stands_still(rt);
+    }
+    if (records.in_vain) thread.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
+    return !records.in_vain;
   }
-  if (wait.in_vain) thread.lease_tries = 1;  // a lease would set the worker going for tasks that are not ready
-  return !wait.in_vain;
-}
+};
+
+}  // namespace
+
+std::unique_ptr<WindowWait> make_window_wait() { return std::make_unique<HelpingWindowWait>(); }
 
 }  // namespace consort

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "api/runtime.hpp"
-#include "exec/wait.hpp"
 
 namespace consort {
 namespace {
@@ -46,7 +45,7 @@ bool ThreadState::refill(bool may_wait) noexcept {
   if (!rt.window || !may_wait) return free || carve(kCarve);
   if (free && nfree > floor) return true;
   if (carved < rt.window) return carve(std::min(kCarve, rt.window - carved));
-  gave_way = !wait_for_records(*this);
+  gave_way = !rt.window_wait->wait(*this);
   drain_returned();
   return free || carve(1);
 }
@@ -73,7 +72,7 @@ void ThreadState::flush_records() noexcept {
   owner.returned_count.fetch_add(static_cast<int32_t>(back_count), std::memory_order_release);
   back_first = back_last = nullptr;
   back_count = 0;
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of wait_for_records()
+  fence::light(rt.asymmetric);  // pairs with the heavy fence of a wait at the window
   if (owner.wants_records.load(std::memory_order_relaxed)) owner.parker.wake();
 }
 

@@ -49,6 +49,18 @@ struct Chain {
 // Is this thread inside a task's function that a driver called? Nobody can take its place while it waits.
 extern thread_local constinit bool on_a_device;
 
+struct ThreadState;
+
+// How a submitting thread waits while its window is full. The room exec implements it: the thread runs tasks meanwhile.
+class WindowWait {
+ public:
+  // Returns when a quarter of the window is free again, or something is and there is nothing else to run. False: nothing
+  // that is pending can end unless the application does something, and that may be this very thread's to do: the window
+  // gives way.
+  virtual bool wait(ThreadState &) noexcept = 0;
+  virtual ~WindowWait() = default;
+};
+
 struct ThreadState {
   ThreadState(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
 
