@@ -2,7 +2,7 @@
 #include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/submit.hpp"
 #include "graph/task_options.hpp"

@@ -9,7 +9,7 @@
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
 #include "graph/access_order.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/submit.hpp"

@@ -4,7 +4,7 @@
 #include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/submit.hpp"

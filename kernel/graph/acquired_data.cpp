@@ -1,7 +1,7 @@
 #include "graph/acquired_data.hpp"
 
 #include "base/last_error.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/task_options.hpp"
 #include "task/replica.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/last_error.hpp"
 #include "graph/acquired_data.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/commute.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"

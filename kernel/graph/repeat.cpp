@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/task_options.hpp"

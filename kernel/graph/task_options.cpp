@@ -4,7 +4,7 @@
 
 #include "base/last_error.hpp"
 #include "graph/bundle.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/repeat.hpp"
 #include "graph/submit_full.hpp"

@@ -8,7 +8,7 @@
 
 #include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 
 namespace consort {
 

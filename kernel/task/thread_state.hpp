@@ -86,7 +86,7 @@ struct ThreadState {
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackHeadroom stack;
   Chain chain;
-  // ended by the application inside a callback, linked by pub.sched[0] (graph/callback.hpp)
+  // ended by the application inside a callback, linked by pub.sched[0] (task/callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
   StartReport told;                          // of the innermost body whose start was reported
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it

@@ -1,4 +1,4 @@
-#include "graph/callback.hpp"
+#include "task/callback.hpp"
 
 #include "graph/complete.hpp"
 
