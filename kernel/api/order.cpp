@@ -2,10 +2,10 @@
 #include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
-#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/submit.hpp"
 #include "graph/task_options.hpp"
+#include "task/callback.hpp"
 
 using namespace consort;
 
@@ -14,7 +14,7 @@ namespace {
 // What the application ends by its word.
 void end(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (!t) return;
-  Callback::end(rt, thread, t);
+  Callback::end(thread, t);
   if (!thread.seat && !thread.in_callback) settle_down(rt, thread);
 }
 

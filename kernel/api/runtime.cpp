@@ -11,10 +11,12 @@
 #include "base/process.hpp"
 #include "exec/queue.hpp"
 #include "exec/wait.hpp"
+#include "graph/complete.hpp"
 #include "machine/link_benchmark.hpp"
 #include "machine/link_calibration.hpp"
 #include "model/models.hpp"
 #include "observe/tracer.hpp"
+#include "task/callback.hpp"
 #include "task/edges.hpp"
 
 namespace consort {
@@ -108,7 +110,7 @@ ThreadState *ThreadStates::adopt_or_add(Runtime &rt, uint32_t batch) noexcept {
       return thread;
   }
   if (n == kMost) return nullptr;
-  ThreadState *thread = new (std::nothrow) ThreadState(rt, static_cast<uint16_t>(n), batch);
+  ThreadState *thread = new (std::nothrow) ThreadState(rt, static_cast<uint16_t>(n), batch, rt.put_off_ends.get());
   if (!thread) return nullptr;
   if (rt.detect_repeats) thread->watched = ThreadState::kWatchedForRepeats;
   all_[n].store(thread, std::memory_order_release);
@@ -164,7 +166,8 @@ void keep_thread(Runtime &rt, ThreadState &thread) noexcept {
 // -- life -----------------------------------------------------------------------------------------------------
 
 Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
-    : number(n), asymmetric(fence::asymmetric()), bias(kNobody), window_wait(make_window_wait()), config(std::move(c)),
+    : number(n), asymmetric(fence::asymmetric()), bias(kNobody), window_wait(make_window_wait()),
+      put_off_ends(make_put_off_ends()), config(std::move(c)),
       clock(config->text("pump") == "manual" || config->text("time") == "virtual",
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),

@@ -47,6 +47,7 @@ namespace consort {
 
 class GraphObserver;
 class Models;
+class PutOffEnds;
 class LinkBenchmark;
 class IssueQueue;
 class RunObserver;
@@ -135,6 +136,7 @@ struct Runtime {
   // -- those who wait --
   alignas(64) Waiters waiters;
   const std::unique_ptr<WindowWait> window_wait;  // of submissions; exec/wait.hpp makes it
+  const std::unique_ptr<PutOffEnds> put_off_ends;  // of callbacks; graph/complete.hpp makes it
   std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
   std::atomic<ThreadState *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
   std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays

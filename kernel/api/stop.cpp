@@ -9,12 +9,12 @@
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
 #include "graph/access_order.hpp"
-#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/submit.hpp"
 #include "observe/explain.hpp"
 #include "sched/context.hpp"
+#include "task/callback.hpp"
 
 namespace consort {
 namespace {
@@ -79,7 +79,7 @@ void drain(Runtime &rt, ThreadState &thread) {
     const bool stuck = rt.tags.any_gate() && !rt.ends.held() && !anything_held(rt) && soon_at_rest(rt, thread);
     calm = stuck ? calm + 1 : 0;
     if (calm < kStopCalm) continue;
-    while (Task *gate = rt.tags.give_up_one()) Callback::end(rt, thread, gate);
+    while (Task *gate = rt.tags.give_up_one()) Callback::end(thread, gate);
     settle_down(rt, thread);
   }
 }

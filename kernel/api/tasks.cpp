@@ -4,11 +4,11 @@
 #include "api/datum_entry.hpp"
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
-#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/submit.hpp"
 #include "sched/context.hpp"
+#include "task/callback.hpp"
 #include "task/replica.hpp"
 
 using namespace consort;
@@ -72,7 +72,7 @@ consort_status refuse_own(Runtime &rt, ThreadState &thread, consort_data_id id, 
 
 void end_hold(Runtime &rt, ThreadState &thread, Task *t, bool wrote) noexcept {
   if (wrote) t->bits |= kOdd;
-  Callback::end(rt, thread, t);
+  Callback::end(thread, t);
   if (!thread.seat &&
       (rt.waiters.any() || rt.groups.standard().watchers.load(std::memory_order_relaxed)))
     settle_down(rt, thread);

@@ -215,7 +215,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   f.call.nargs = t->nargs;
   f.call.impl = impl;
   f.call.user = c.impls[impl].user;
-  if (t->bits & kMore) call_begin(rt, *rt.this_thread(), w, t);
+  if (t->bits & kMore) call_begin(*rt.this_thread(), w, t);
   return CONSORT_OK;
 }
 

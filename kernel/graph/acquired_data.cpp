@@ -1,9 +1,8 @@
 #include "graph/acquired_data.hpp"
 
 #include "base/last_error.hpp"
-#include "task/callback.hpp"
 #include "graph/task_options.hpp"
-#include "task/replica.hpp"
+#include "task/callback.hpp"
 
 namespace consort {
 
@@ -85,12 +84,12 @@ bool grant(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   void *const arg = m.granted_arg;
   if (const consort_status s = check_held(rt, *t, d, t->pub.access[0].mode); s < 0) {
     stop_expecting_held(holder);
-    in_callback(rt, thread, nullptr, [&] { fn(arg, s, nullptr); });
+    in_callback(thread, nullptr, [&] { fn(arg, s, nullptr); });
     return true;
   }
   const consort_hold hold{{t->pub.id}, held_view(*t, d)};
   note_held(holder, t->pub.id, d, t->pub.access[0].mode, true);
-  in_callback(rt, thread, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
+  in_callback(thread, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
   return false;
 }
 

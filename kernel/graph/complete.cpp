@@ -7,13 +7,13 @@
 
 #include "base/last_error.hpp"
 #include "graph/acquired_data.hpp"
-#include "task/callback.hpp"
 #include "graph/commute.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 #include "graph/task_options.hpp"
 #include "replay/replay.hpp"
 #include "sched/context.hpp"
+#include "task/callback.hpp"
 #include "task/edges.hpp"
 
 namespace consort {
@@ -32,7 +32,7 @@ void call_done(Runtime &rt, ThreadState &thread, Task *t, consort_status status,
       {t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(*t), status < 0 ? error_text() : ""};
   if (status < 0) [[unlikely]]
     if (const auto f = rt.failures.find(t->pub.id)) f->tell();
-  in_callback(rt, thread, t, [&] { e->done(e->done_arg, &outcome); });
+  in_callback(thread, t, [&] { e->done(e->done_arg, &outcome); });
 }
 
 // After the body: what was written is valid now.
@@ -353,7 +353,7 @@ void settle_replayed(Runtime &rt, ThreadState &thread, Task *s, Worker *worker, 
   while (specials) {
     Task *s = specials;
     specials = static_cast<Task *>(s->pub.sched[0]);
-    if (s->bits & kMore) call_ready(rt, thread, s);
+    if (s->bits & kMore) call_ready(thread, s);
     if (!(s->bits & kSpecial)) {
       if (s->bits & kBound) {
         rt.workers[s->extra->worker]->post(s);
@@ -511,6 +511,15 @@ void release_roots(Runtime &rt, ThreadState &thread, const Recording &r) noexcep
   (void)go_on(rt, thread, nullptr, from, batch, specials);
 }
 
+static void end_by_word(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+  if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, thread, t, CONSORT_OK, nullptr);
+  Worker *ran;
+  const consort_status status = remember_end(rt, t, &ran);
+  Task *heir = nullptr;
+  const uint64_t word = end_name(rt, thread, t, status, ran, &heir);
+  (void)hand_on(rt, thread, t, word, nullptr, heir);
+}
+
 void end_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (bring_data(rt, t) == Outcome::kDone) resume_special(rt, thread, t);
 }
@@ -523,7 +532,7 @@ void resume_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
 }
 
 void release_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
-  if (t->bits & kMore) call_ready(rt, thread, t);
+  if (t->bits & kMore) call_ready(thread, t);
   if (!(t->bits & kSpecial)) {
     Worker *bundled = t->bits & kMore ? bundle_worker(rt, thread, t) : nullptr;
     if (t->bits & kBound) rt.workers[t->extra->worker]->post(t);
@@ -554,13 +563,11 @@ void end_uncounted(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   thread.give_record(t);
 }
 
-void end_by_word(Runtime &rt, ThreadState &thread, Task *t) noexcept {
-  if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, thread, t, CONSORT_OK, nullptr);
-  Worker *ran;
-  const consort_status status = remember_end(rt, t, &ran);
-  Task *heir = nullptr;
-  const uint64_t word = end_name(rt, thread, t, status, ran, &heir);
-  (void)hand_on(rt, thread, t, word, nullptr, heir);
+std::unique_ptr<PutOffEnds> make_put_off_ends() {
+  struct Ends final : PutOffEnds {
+    void end(ThreadState &thread, Task *t) noexcept override { end_by_word(thread.rt, thread, t); }
+  };
+  return std::make_unique<Ends>();
 }
 
 void settle_down(Runtime &rt, ThreadState &thread) noexcept {

@@ -6,6 +6,7 @@
 #include "api/runtime.hpp"  // first: it brings consort.h
 
 #include "sched/policy_push.hpp"
+#include "task/callback.hpp"
 
 namespace consort {
 
@@ -81,8 +82,8 @@ consort_status fail_if_doomed(Runtime &, Task *) noexcept;
 // A failure of the group's, not of the task that has just ended well. error_text() says why.
 void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
 
-// A task without a body ends by the application's word (Callback::end() says when).
-void end_by_word(Runtime &, ThreadState &, Task *) noexcept;
+// The ends that the application asks for (Callback::end() says when they are made). May throw bad_alloc.
+std::unique_ptr<PutOffEnds> make_put_off_ends();
 
 // A task without a body that is not counted and that nobody can know yet: over, where it was linked. Calls nobody.
 void end_uncounted(Runtime &, ThreadState &, Task *) noexcept;

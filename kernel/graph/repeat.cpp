@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "task/callback.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/task_options.hpp"
+#include "task/callback.hpp"
 
 namespace consort {
 
@@ -108,7 +108,7 @@ void next_turn(Runtime &rt, ThreadState &thread, Task *t, consort_status status)
     consort_status s;
     {
       // it may be in the middle of somebody else's wait: no waiting for the window here
-      const Callback scope(rt, thread, t);
+      const Callback scope(thread, t);
       s = submit_any(rt, turns->desc, nullptr, turns.get());
     }
     if (s >= 0) {
@@ -119,9 +119,9 @@ void next_turn(Runtime &rt, ThreadState &thread, Task *t, consort_status status)
     rt.repeats.forget(*turns);
   }
   const consort_task_more &m = turns->more;
-  in_callback(rt, thread, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
+  in_callback(thread, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
   for (const consort_hook &hook : {m.ready, m.begin})
-    in_callback(rt, thread, t, [&] { if (hook.drop) hook.drop(hook.arg); });
+    in_callback(thread, t, [&] { if (hook.drop) hook.drop(hook.arg); });
 }
 
 }  // namespace consort

@@ -4,19 +4,19 @@
 
 #include "base/last_error.hpp"
 #include "graph/bundle.hpp"
-#include "task/callback.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/repeat.hpp"
 #include "graph/submit_full.hpp"
+#include "task/callback.hpp"
 
 namespace consort {
 namespace {
 
 // Out of its place first: whatever happens meanwhile, it is called and dropped once.
-void call(Runtime &rt, ThreadState &thread, Task *t, consort_hook &place) noexcept {
+void call(ThreadState &thread, Task *t, consort_hook &place) noexcept {
   const consort_hook hook = std::exchange(place, consort_hook{});
-  if (hook.fn) in_callback(rt, thread, t, [&] { hook.fn(hook.arg, {t->pub.id}); });
-  if (hook.drop) in_callback(rt, thread, t, [&] { hook.drop(hook.arg); });
+  if (hook.fn) in_callback(thread, t, [&] { hook.fn(hook.arg, {t->pub.id}); });
+  if (hook.drop) in_callback(thread, t, [&] { hook.drop(hook.arg); });
 }
 
 // What ends a task only when others have ended: it hangs on them and, when they are over, lets go of the task's end.
@@ -116,13 +116,13 @@ void leave_order(SubmissionDraft &draft) noexcept {
   if (more.tagged) draft.rt.tags.put_down(more.tag);
 }
 
-void call_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept { call(rt, thread, t, t->extra->more->ready); }
+void call_ready(ThreadState &thread, Task *t) noexcept { call(thread, t, t->extra->more->ready); }
 
-void call_begin(Runtime &rt, ThreadState &thread, Worker &w, Task *t) noexcept {
+void call_begin(ThreadState &thread, Worker &w, Task *t) noexcept {
   TaskOptions &m = *t->extra->more;
   uint32_t none = CONSORT_NONE;
   if (m.bundle) m.bundle->worker.compare_exchange_strong(none, w.id, std::memory_order_relaxed);
-  call(rt, thread, t, m.begin);
+  call(thread, t, m.begin);
 }
 
 Worker *bundle_worker(Runtime &rt, const ThreadState &thread, const Task *t) noexcept {
@@ -135,9 +135,9 @@ Worker *bundle_worker(Runtime &rt, const ThreadState &thread, const Task *t) noe
 
 void end_more(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
   TaskOptions &m = *t->extra->more;
-  if (m.done_drop) in_callback(rt, thread, t, [&] { m.done_drop(t->extra->done_arg); });
+  if (m.done_drop) in_callback(thread, t, [&] { m.done_drop(t->extra->done_arg); });
   for (const consort_hook &hook : {m.ready, m.begin})
-    if (hook.drop) in_callback(rt, thread, t, [&] { hook.drop(hook.arg); });
+    if (hook.drop) in_callback(thread, t, [&] { hook.drop(hook.arg); });
   if (m.tagged) m.gate = rt.tags.reached_by(m.tag, t->pub.id, status < 0);
   if (m.turns) next_turn(rt, thread, t, status);
   if (m.bundle) rt.bundles.leave(*m.bundle);

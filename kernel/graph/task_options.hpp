@@ -47,8 +47,8 @@ void leave_order(SubmissionDraft &) noexcept;       // refused after all
 // With kMore in any case. false: no memory.
 TaskOptions *more_of(ThreadState &, Task *) noexcept;
 
-void call_ready(Runtime &, ThreadState &, Task *) noexcept;
-void call_begin(Runtime &, ThreadState &, Worker &, Task *) noexcept;
+void call_ready(ThreadState &, Task *) noexcept;
+void call_begin(ThreadState &, Worker &, Task *) noexcept;
 // A ready task of a bundle: the worker that it had better be offered to first; nullptr: where this thread is, or any.
 Worker *bundle_worker(Runtime &, const ThreadState &, const Task *) noexcept;
 // After `done`, while the task's name lives: arguments are dropped, its tag is reached, its next turn follows.

@@ -187,7 +187,7 @@ void Groups::tell_if_idle(Group &g) noexcept {
   }
   if (!done) return;
   ThreadState *thread = rt_.this_thread_if_any();
-  if (thread) in_callback(rt_, *thread, nullptr, [&] { done(arg, g.id()); });
+  if (thread) in_callback(*thread, nullptr, [&] { done(arg, g.id()); });
   else done(arg, g.id());
   std::lock_guard lock(g.mutex);
   --g.calling;

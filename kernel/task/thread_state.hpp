@@ -17,6 +17,7 @@
 
 namespace consort {
 
+class PutOffEnds;
 class SubmissionRecorder;
 struct Runtime;
 struct Worker;
@@ -62,7 +63,8 @@ class WindowWait {
 };
 
 struct ThreadState {
-  ThreadState(Runtime &runtime, uint16_t number, uint32_t batch) : rt(runtime), id(number), return_batch(batch) {}
+  ThreadState(Runtime &runtime, uint16_t number, uint32_t batch, PutOffEnds *ends)
+      : rt(runtime), id(number), put_off_ends(ends), return_batch(batch) {}
 
   // -- the line that each submission touches --
   std::atomic<uint32_t> busy{0};      // inside a submission; pairs with Runtime::bias, Worker::token: see SubmissionRight
@@ -86,7 +88,8 @@ struct ThreadState {
   uint32_t depth = 0;                 // of waits inside tasks on this thread's stack
   StackHeadroom stack;
   Chain chain;
-  // ended by the application inside a callback, linked by pub.sched[0] (task/callback.hpp)
+  PutOffEnds *const put_off_ends;     // the runtime's
+  // ended by the application inside a callback, linked by pub.sched[0] (callback.hpp)
   Task *ended = nullptr, *last_ended = nullptr;
   StartReport told;                          // of the innermost body whose start was reported
   void *frame = nullptr;              // stack address of the body's caller: a longjmp over it is found out by it
