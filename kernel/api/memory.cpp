@@ -26,7 +26,7 @@ consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char 
     MemoryRequest *w = rt.memory.wish(wanted, *d);
     const consort_prefetch_id id{w->id};
     const Turn when{turn, w, name};
-    if (const consort_status s = submit_special(rt, *thread, data, mode, kEmpty, nullptr, nullptr, nullptr, &when);
+    if (const consort_status s = submit_special(rt, *thread, data, mode, TaskKind::kEmpty, nullptr, nullptr, nullptr, &when);
         s < 0) {
       rt.memory.forget(w);
       return s;

@@ -80,7 +80,7 @@ consort_status consort_task_end_hold(consort_runtime *shell, consort_task_id tas
   if (t->bits & kOver) return set_error(CONSORT_E_INVAL, "the task is just ending: its end can be held only before");
   if (t->replayed())
     return set_errorf(CONSORT_E_UNSUPPORTED, "task '%s' is replayed: the end of a recorded task cannot be held",
-                      task_label(*t));
+                      task_label(*rt, *t));
   if (!more_of(*thread, t)) return set_error(CONSORT_E_NOMEM, "no memory to hold a task's end");
   rt->ends.enlist(t, 1, false);
   return CONSORT_OK;
@@ -181,7 +181,7 @@ consort_status consort_acquire_later(consort_runtime *shell, consort_data_id dat
   if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
     expect_held(*thread);
-    const consort_status s = submit_special(*rt, *thread, data, mode, kHold, nullptr, fn, arg);
+    const consort_status s = submit_special(*rt, *thread, data, mode, TaskKind::kHold, nullptr, fn, arg);
     if (s < 0) stop_expecting_held(*thread);
     return s;
   });

@@ -66,7 +66,7 @@ consort_status consort_plan_destroy(consort_runtime *shell, consort_plan_id plan
   return guarded([&]() -> consort_status {
     Task *t = thread->take_lent();
     if (!t) return no_memory();
-    blank(t, kBlank, nullptr, kEmpty);
+    blank_special(t, TaskKind::kEmpty);
     t->group = thread->task ? thread->task->group : &rt->groups.standard();
     SubmissionDraft draft(*rt, *thread, t);  // never sent: the steps are for its sake
     return static_cast<consort_status>(

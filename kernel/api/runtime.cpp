@@ -172,7 +172,10 @@ Runtime::Runtime(uint64_t n, std::shared_ptr<Config> c)
             static_cast<uint64_t>(config->number("seed"))),
       groups(*this),
       standard_group(groups.usable() ? &groups.standard() : nullptr), tags(*this), data(*this), memory(*this),
-      pinned(*this), recordings(*this), plans(*this), copying(*this), models(std::make_unique<Models>(*this)), gangs(*this) {}
+      pinned(*this), recordings(*this), plans(*this), copying(*this), models(std::make_unique<Models>(*this)), gangs(*this) {
+  set_graph_kinds(kinds);
+  set_replay_kinds(kinds);
+}
 
 Result<std::unique_ptr<Runtime>> Runtime::start(const consort_settings *settings) {
   auto config = Config::load(settings);
@@ -370,7 +373,7 @@ uint32_t Runtime::successors(const Task &t, const consort_task **out, uint32_t m
   constexpr uint32_t kLongest = 1 << 20;
   uint32_t n = 0;
   if (t.replayed()) {
-    if (t.role > kFinal) return 0;
+    if (!t.recorded()) return 0;
     for (; n < node::successors(t) && n < max; ++n) out[n] = &tasks.at(node::edges(t)[n])->pub;
     return node::successors(t);
   }

@@ -39,6 +39,7 @@
 #include "task/data.hpp"
 #include "task/failure.hpp"
 #include "task/group.hpp"
+#include "task/kinds.hpp"
 #include "task/task.hpp"
 #include "task/thread_state.hpp"
 #include "task/waiters.hpp"
@@ -142,6 +143,7 @@ struct Runtime {
   std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays
 
   // -- rooms, in the order of their lives --
+  Kinds kinds;
   std::shared_ptr<Config> config;
   Clock clock;
   std::unique_ptr<Registry> registry;

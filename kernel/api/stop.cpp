@@ -57,7 +57,7 @@ consort_status bring_data_home(Runtime &rt, ThreadState &thread, bool *any) noex
   });
   consort_status answer = CONSORT_OK;
   for (const uint64_t id : away) {
-    const consort_status s = submit_special(rt, thread, {id}, CONSORT_M_W, kRetire);
+    const consort_status s = submit_special(rt, thread, {id}, CONSORT_M_W, TaskKind::kRetire);
     if (s >= 0) *any = true;
     else answer = s;
   }

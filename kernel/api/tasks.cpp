@@ -52,7 +52,7 @@ consort_status refuse_own(Runtime &rt, ThreadState &thread, consort_data_id id, 
       if (!(a.mode & CONSORT_M_SCRATCH) &&
           (used == d || (((a.mode | mode) & CONSORT_M_W) && may_share_bytes(*used, *d))))
         return set_errorf(CONSORT_E_BUSY, "task '%s' uses datum '%s' and would wait for itself to %s '%s'",
-                          task_label(*thread.task), rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
+                          task_label(rt, *thread.task), rt.data.name(*used).c_str(), what, rt.data.name(*d).c_str());
     }
   if (!thread.nholds.load(std::memory_order_relaxed)) return CONSORT_OK;
   std::lock_guard lock(thread.held_lock);
@@ -164,7 +164,7 @@ static consort_status retire(consort_runtime *shell, consort_data_id data, bool 
     if (wait)
       if (const consort_status s = refuse_own(*rt, *thread, data, CONSORT_M_W, "unregister"); s < 0) return s;
     TaskName name;
-    if (const consort_status s = submit_special(*rt, *thread, data, CONSORT_M_W, kRetire, &name); s < 0 || !wait)
+    if (const consort_status s = submit_special(*rt, *thread, data, CONSORT_M_W, TaskKind::kRetire, &name); s < 0 || !wait)
       return s;
     if (const consort_status s = wait_task(*rt, name, CONSORT_FOREVER, flags, "consort_unregister()"); s < 0) return s;
     const auto f = rt->failures.find(name);  // it is poisoned, or its contents could not be brought home
@@ -187,7 +187,7 @@ consort_status consort_invalidate(consort_runtime *shell, consort_data_id data) 
   ThreadState *thread = rt->this_thread();
   if (!thread) return CONSORT_E_NOMEM;
   return guarded([&]() -> consort_status {
-    return submit_special(*rt, *thread, data, CONSORT_M_W, kInvalidate);
+    return submit_special(*rt, *thread, data, CONSORT_M_W, TaskKind::kInvalidate);
   });
 }
 
@@ -205,7 +205,7 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
       if (const consort_status s = refuse_own(*rt, *thread, data, mode, "acquire"); s < 0) return s;
     expect_held(*thread);
     TaskName name;
-    if (const consort_status s = submit_special(*rt, *thread, data, mode, kHold, &name); s < 0) {
+    if (const consort_status s = submit_special(*rt, *thread, data, mode, TaskKind::kHold, &name); s < 0) {
       stop_expecting_held(*thread);
       return s;
     }

@@ -488,7 +488,7 @@ std::string Gangs::describe() {
   std::lock_guard lock(mutex_);
   std::string s;
   for (const Gang *g : forming_)
-    s += std::string("\ntask '") + task_label(*g->task) + "' waits for its team: " + who_is_missing(rt_, *g);
+    s += std::string("\ntask '") + task_label(rt_, *g->task) + "' waits for its team: " + who_is_missing(rt_, *g);
   return s;
 }
 

@@ -30,7 +30,7 @@ bool give_away(Runtime &rt, ThreadState &thread, const Worker &from, Task *t) no
 
 bool run_again(Runtime &rt, ThreadState &thread, const Worker &from, Task *t) noexcept {
   // What has begun to take part in something beside its data stays begun: reductions, tokens, hooks, recordings.
-  if (t->replayed() || (t->bits & (kSpecial | kBound | kScratch | kUnite | kTokens | kMore))) return false;
+  if (t->recorded() || (t->bits & (kSpecial | kBound | kScratch | kUnite | kTokens | kMore))) return false;
   Worker *const to = another_able(rt, from, t);
   if (!to || !rt.memory.undo(thread, t)) return false;
   t->bits &= static_cast<uint16_t>(~kFollowed);

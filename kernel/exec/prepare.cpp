@@ -253,7 +253,7 @@ consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
 
 void trace(Runtime &rt, const Task &t, TaskName name, uint32_t worker, uint32_t what, uint64_t at) noexcept {
   if (!rt.trace_fn) return;
-  const consort_trace_event e{rt.profile ? at : 0, name, t.codelet->number, worker, what, task_label(t)};
+  const consort_trace_event e{rt.profile ? at : 0, name, t.codelet->number, worker, what, task_label(rt, t)};
   rt.trace_fn(rt.trace_user, &e);
 }
 

@@ -120,7 +120,7 @@ class Nested {
                       "task '%s' waits inside %u others that wait on the stack of this thread, which has no room for "
                       "another body: let a task that comes after it do what follows the wait, or raise the limit of the "
                       "stack (ulimit -s)",
-                      task_label(*h_.task), h_.depth - 1);
+                      task_label(h_.rt, *h_.task), h_.depth - 1);
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/last_error.hpp"
 #include "exec/gang.hpp"
+#include "exec/native_graph.hpp"
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
 #include "graph/eligible_worker.hpp"
@@ -14,7 +15,6 @@
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
 #include "plugin/status.hpp"
-#include "replay/replay.hpp"
 #include "task/edges.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
@@ -31,7 +31,7 @@ struct Queue::Slot {
   Task *task = nullptr;
   Gang *gang = nullptr;       // it is for the team that this worker leads
   consort_call own_call{};    // frame.call of other tasks, while that of the gang stands there
-  CapturedGraph *captured = nullptr;  // it is a recording's nodes as one graph, which `task` carries
+  NativeGraph *captured = nullptr;  // many tasks as one graph, which `task` carries
   consort_op op{};
   consort_call_fn *fn = nullptr;
   Portable::Launch launch;  // of a task whose implementation is text
@@ -64,7 +64,7 @@ consort_status run_host_code(const consort_call *call) noexcept {
 }
 
 void tell_given_up(const Runtime &rt, const Task &t) noexcept try {
-  rt.log(kLogInfo, "a " + std::string(task_label(t)) + " goes task by task from now on: " + error_text());
+  rt.log(kLogInfo, "a " + std::string(task_label(rt, t)) + " goes task by task from now on: " + error_text());
 } catch (const std::bad_alloc &) {  // it goes without a word
 }
 
@@ -262,7 +262,7 @@ Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
 }
 
 bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
-  if (t->role == kFinal) [[unlikely]] return issue_captured(thread, t);
+  if (t->kind == TaskKind::kCarrier) [[unlikely]] return issue_captured(thread, t);
   if (rt_.lost.has(worker_)) [[unlikely]] {
     // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
@@ -330,7 +330,7 @@ bool Queue::issue_for_team(ThreadState &thread, Gang &g) noexcept {
 
 // In the place of all nodes, or (what it cannot be given) they begin.
 bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
-  CapturedGraph &c = *recording_of(*t).captured;
+  NativeGraph &c = NativeGraph::of(*t);
   Slot *slot = free_.back();
   if (const consort_status s = fail_if_doomed(rt_, t); s < 0) {
     complete(rt_, thread, t, s, &worker_);
@@ -366,7 +366,7 @@ bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
 // Which of its tasks failed nobody knows: all that they write is poisoned, and each is looked at by itself.
 void Queue::finish_captured(ThreadState &thread, Slot *slot, consort_status s) noexcept {
   Task *const t = slot->task;
-  CapturedGraph &c = *std::exchange(slot->captured, nullptr);
+  NativeGraph &c = *std::exchange(slot->captured, nullptr);
   --inflight_;
   slot->task = nullptr;
   free_.push_back(slot);
@@ -443,7 +443,7 @@ bool Queue::submit(Slot *slot) noexcept {
   // Behind one whose end may be held nobody may follow: it need not be over when its function is. Nor behind a recorded
   // one.
   // One that runs again is marked already.
-  if (domain_ && !(slot->task->bits & kMore) && !slot->task->replayed() &&
+  if (domain_ && !(slot->task->bits & kMore) && !slot->task->recorded() &&
       !(slot->task->word.load(std::memory_order_relaxed) & word::kIssued))
     mark_issued(slot->task);
   return true;

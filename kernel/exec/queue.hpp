@@ -56,7 +56,7 @@ class Queue final : public IssueQueue {
   // Nothing of it was issued: it ends when its predecessors have. recorded: its failure is.
   void end_early(Task *, consort_status, const char *why, bool recorded) noexcept;
   bool submit(Slot *) noexcept;
-  bool launch(Slot *) noexcept;                     // of a captured recording
+  bool launch(Slot *) noexcept;                     // of a carrier
   void mark_issued(Task *) noexcept;
   void finish(ThreadState &, const consort_done &) noexcept;
   bool run_again_elsewhere(ThreadState &, Slot *, const consort_done &) noexcept;

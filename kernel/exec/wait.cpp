@@ -122,7 +122,7 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
         return set_errorf(
             CONSORT_E_BUSY,
             "task '%s' belongs to group '%s' and would wait for itself: give its children a group of their own",
-            task_label(*thread->task), g.name.c_str());
+            task_label(rt, *thread->task), g.name.c_str());
   const WaitCondition goal{.rt = rt, .group = &g, .call = "consort_group_wait()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "group '" + g.name + "'");
   return rt.groups.collect(g, flags & CONSORT_WAIT_KEEP_FAILURE);
@@ -132,7 +132,7 @@ consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task",
-                      task_label(*thread->task));
+                      task_label(rt, *thread->task));
   const WaitCondition goal{.rt = rt, .call = "consort_wait_all()"};
   if (const consort_status s = wait_for(rt, goal, timeout_ns, flags); s < 0) return answer(s, "all tasks");
   return rt.groups.collect_all(flags & CONSORT_WAIT_KEEP_FAILURE);
@@ -156,7 +156,7 @@ consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t 
   if (const consort_status s = may_wait(rt, "a tag"); s < 0) return s;
   if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead",
-                      task_label(*thread->task));
+                      task_label(rt, *thread->task));
   if (!n) return CONSORT_OK;
   rt.tags.begin_wait(tags, n);
   const WaitCondition goal{.rt = rt, .tags = tags, .ntags = n};
@@ -180,7 +180,7 @@ consort_status wait_context(Runtime &rt, uint64_t id, int64_t timeout_ns, uint32
   if (const consort_status s = may_wait(rt, "a context"); s < 0) return s;
   if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a context: wait for a group or a task, or submit a "
-                      "task that comes after", task_label(*thread->task));
+                      "task that comes after", task_label(rt, *thread->task));
   auto found = rt.policy.contexts().find(id);
   if (!found) return set_error(found.error());
   const WaitCondition goal{.rt = rt, .context = *found, .generation = static_cast<uint32_t>(id >> 32),
@@ -196,7 +196,7 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   ThreadState *thread = rt.this_thread();
   if (!thread) return CONSORT_E_NOMEM;
   if (thread->task)
-    return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(*thread->task));
+    return set_errorf(CONSORT_E_BUSY, "task '%s' is running, and would wait for itself", task_label(rt, *thread->task));
   const Deadline deadline(rt.clock, timeout_ns);
   int64_t nap = 20'000;
   for (uint64_t flushed = CONSORT_NEVER;; nap = std::min(2 * nap, kWaitNap)) {

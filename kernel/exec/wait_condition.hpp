@@ -26,7 +26,7 @@ struct WaitCondition {
   uint32_t generation = 0;   // of the context
 
   bool reached() const noexcept {
-    if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with settle_special()
+    if (hold) return hold->follow.load(std::memory_order_acquire) == hold::kGranted;  // pairs with hold_ready()
     if (task) return !rt.is_live(task);
     if (records) return records->nfree > records->floor || records->returned.load(std::memory_order_relaxed);
     if (tags) {  // looked at again where some tag was reached since
@@ -62,8 +62,8 @@ struct WaitCondition {
   }
   // A ready task that only comes after what this wait is for.
   bool may_run(const Task &t) const noexcept {
-    if (t.replayed()) [[unlikely]]
-      if (const Recording *r = task ? rt.recordings.of(t) : nullptr; r && r->whole && r->whole->pub.id == task)
+    if (t.recorded()) [[unlikely]]
+      if (const Task *whole = task ? rt.kinds.of(t).submitted_as(rt, t) : nullptr; whole && whole->pub.id == task)
         return true;
     if (task) return t.pub.id == task || (group_of_task && in_group(t, *group_of_task));
     return group && in_group(t, *group);
@@ -77,7 +77,7 @@ struct WaitCondition {
   bool is_for(const Task &t) const noexcept {
     if (hold) return &t == hold;
     if (task) return t.pub.id == task;
-    return !group || (!(t.bits & kGate) && in_group(t, *group));
+    return !group || (t.kind != TaskKind::kGate && in_group(t, *group));
   }
   Group *group_of_task = nullptr;
   const char *call = nullptr;  // that waits; nullptr: nobody asks what this thread holds

@@ -52,7 +52,7 @@ Phase wanted_by(uint32_t mode) noexcept {
 consort_status leave_phase(SubmissionDraft &draft, Datum &d, AccessOrder &discipline, bool contents_matter) noexcept {
   consort_status s = CONSORT_OK;
   if (discipline.phase == Phase::kOnCopies) s = contents_matter ? unite(draft, d) : forget_copies(draft, d);
-  else if (d.nreaders) s = insert_junction(draft, d, 0);
+  else if (d.nreaders) s = insert_junction(draft, d);
   if (s < 0) return s;
   if (discipline.phase == Phase::kOnCopies) close_phase(d);
   discipline.phase = Phase::kTogether;
@@ -88,7 +88,7 @@ consort_status enter_phase(SubmissionDraft &draft, Claim &claim) noexcept {
     return CONSORT_OK;
   }
   if (!shares(claim.mode)) {
-    const bool contents_matter = (claim.mode & CONSORT_M_R) || (draft.t->bits & kRetire);
+    const bool contents_matter = (claim.mode & CONSORT_M_R) || (draft.t->kind == TaskKind::kRetire);
     if (const consort_status s = enter_plainly(draft, d, *discipline, true, contents_matter); s < 0) return s;
   } else if (discipline->phase != wanted || (wanted == Phase::kOnCopies && changes_kind(*discipline, claim.mode))) {
     if (const consort_status s = leave_phase(draft, d, *discipline, true); s < 0) return s;

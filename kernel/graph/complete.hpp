@@ -7,17 +7,60 @@
 
 #include "sched/policy_push.hpp"
 #include "task/callback.hpp"
+#include "task/edges.hpp"
+#include "task/kinds.hpp"
 
 namespace consort {
-
-struct Recording;
 
 // The task's end. Returns a successor to run in place, if `bypass_for` is a worker that may; else nullptr.
 // After this the record belongs to somebody else.
 Task *complete(Runtime &, ThreadState &, Task *, consort_status, Worker *bypass_for) noexcept;
 
-// The nodes of a recording that nothing precedes may run.
-void release_roots(Runtime &, ThreadState &, const Recording &) noexcept;
+// -- tasks that have become ready ------------------------------------------------------------------------------
+
+// Hands the batch to the policy. What has no body or a hook stays.
+inline void push_batch(Runtime &rt, ReadyBatch &batch) noexcept {
+  if (!batch.n) return;
+  rt.policy.push(rt, batch.from, batch.task, batch.n, batch.flags);
+  batch.n = 0;
+  batch.flags = CONSORT_PUSH_NEW;
+}
+
+// A task has lost its last predecessor: to the batch, to its worker's mailbox, or to the specials.
+[[gnu::always_inline]] inline void now_ready(Runtime &rt, Task *s, ReadyBatch &batch) noexcept {
+  if (s->bits & (kSpecial | kBound | kMore)) [[unlikely]] {
+    if (s->bits & (kSpecial | kMore)) {
+      s->pub.sched[0] = batch.specials;
+      batch.specials = s;
+    } else {
+      rt.workers[s->extra->worker]->post(s);
+    }
+    return;
+  }
+  if (batch.n == ReadyBatch::kMost) [[unlikely]] push_batch(rt, batch);
+  batch.task[batch.n++] = s;
+}
+
+// Hands each edge of a closed list on. `edge`: what each took from Task::pending.
+[[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, ReadyBatch &batch) noexcept {
+  walk_links(rt.tasks, link, [&](Task *s) noexcept {
+    // Alone with this edge: nobody else touches the count any more, it need not be written. Not so where this task was
+    // issued: whoever has just linked `s` behind it may be about to claim it (claim_follower()), and one of the two must
+    // see the other. acquire pairs with the release of the predecessors that were counted down before, and of the
+    // submitter.
+    if ((edge == pending::kComplete || s->pending.load(std::memory_order_acquire) != edge) &&
+        s->pending.fetch_sub(edge, std::memory_order_acq_rel) != edge)
+      return;
+    now_ready(rt, s, batch);
+  });
+}
+
+// All of the batch: specials have their turn, the rest goes to the policy.
+void send_ready(Runtime &, ThreadState &, ReadyBatch &) noexcept;
+// The worker that a batch of this thread is pushed by.
+inline ReadyBatch batch_of(const ThreadState &thread) noexcept {
+  return ReadyBatch(thread.seat ? thread.seat->id : CONSORT_NONE);
+}
 
 // What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a
 // task that has become ready beside them.
@@ -94,6 +137,9 @@ void free_lent(Runtime &, ThreadState &, Task *) noexcept;
 // A thread that has nothing to do gives back what it holds for others, and tells those who wait.
 void settle_down(Runtime &, ThreadState &) noexcept;
 
-const char *task_label(const Task &) noexcept;  // its own name or its codelet's
+const char *task_label(const Runtime &, const Task &) noexcept;  // its own name, or its codelet's, or its kind's
+
+// The tables of kEmpty, kHold, kInvalidate, kRetire, kGate, kDropCopies, kStep.
+void set_graph_kinds(Kinds &) noexcept;
 
 }  // namespace consort

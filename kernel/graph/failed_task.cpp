@@ -6,7 +6,6 @@
 
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
-#include "replay/recording.hpp"
 
 namespace consort {
 
@@ -31,7 +30,7 @@ void fail_group(Runtime &rt, Task *t, consort_status status, const char *what) n
     f->status = status;
     f->task = t->pub.id;
     f->worker = CONSORT_NONE;
-    f->task_name = task_label(*t);
+    f->task_name = task_label(rt, *t);
     f->text = std::string(what) + ": " + error_text();
     rt.groups.fail(*t->group, f);
     rt.failures.add_unnamed(std::move(f));
@@ -48,7 +47,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     f->status = known ? status : CONSORT_E_INTERNAL;
     f->task = t->pub.id;
     f->worker = worker;
-    f->task_name = task_label(*t);
+    f->task_name = task_label(rt, *t);
     if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
     if (datum) f->data_name = rt.data.name(*datum);
     const std::string answer = known ? consort_status_name(status) : std::to_string(status) + ", which is no CONSORT_E_ value,";
@@ -66,16 +65,16 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
       if (DatumExtra *e = rt.data.extra(*d)) e->blame = f;
     }
     rt.groups.fail(*t->group, f);
-    if (t->replayed()) rt.recordings.note_failure(*t, f);
+    if (t->recorded()) rt.kinds.of(*t).failed(rt, *t, f);
     rt.failures.add(std::move(f));
   } catch (const std::bad_alloc &) {
     // No memory even to say so: the data are poisoned all the same, and group and name know of it.
     const auto &lost = rt.failures.add_lost(t->pub.id);
     poison(rt, *t, lost);
     rt.groups.fail(*t->group, lost);
-    if (t->replayed()) {
+    if (t->recorded()) {
       std::lock_guard lock(rt.blame_mutex);
-      rt.recordings.note_failure(*t, lost);
+      rt.kinds.of(*t).failed(rt, *t, lost);
     }
     set_error(status, "a task failed, and there was no memory to record why");
   }
@@ -90,7 +89,7 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
   }
   if (!(t->bits & kAfter)) return CONSORT_OK;
   for (uint32_t i = 0; i < t->extra->nafter; ++i)
-    if (auto cause = rt.failures.find(t->replayed() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
+    if (auto cause = rt.failures.find(t->recorded() ? rt.name_before(t->extra->after[i]) : t->extra->after[i])) {
       const consort_status s = cause->nobody_left ? CONSORT_E_CANCELLED : CONSORT_E_POISONED;
       record_failure(
           rt, t, s,

@@ -28,7 +28,7 @@ consort_status convert(SubmissionDraft &draft, Formats &formats, uint32_t from, 
     if (const consort_status s = enter_plainly(draft, *claim.datum, discipline, alone, !alone); s < 0) return s;
     mark_odd(*claim.datum);
   }
-  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, c);
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, *c);
   if (!t) return CONSORT_E_NOMEM;
   // as in submit_any(): the remover of the codelet sees the record, or we that it is removed
   fence::light(draft.rt.asymmetric);
@@ -199,7 +199,7 @@ consort_status enter_formats(SubmissionDraft &draft) noexcept {
     Claim &claim = draft.claims[i];
     Formats *formats = formats_of(*claim.datum);
     if (!formats || (claim.mode & CONSORT_M_REDUX)) continue;  // which is refused where phases are entered
-    if (t.bits & kRetire) {
+    if (t.kind == TaskKind::kRetire) {
       if (const consort_status s = enter_end(draft, *formats); s < 0) return s;
       continue;
     }
@@ -235,7 +235,7 @@ consort_status bring_formats_home(Runtime &rt, ThreadState &thread, bool *any) n
     const Formats *formats = formats_of(d);
     if (!formats || formats->all[0].holds || !d.home.load(std::memory_order_relaxed)) return;
     // a point of synchronisation, which reads the first format
-    const consort_status s = submit_special(rt, thread, {d.pub.id}, CONSORT_M_R, kEmpty);
+    const consort_status s = submit_special(rt, thread, {d.pub.id}, CONSORT_M_R, TaskKind::kEmpty);
     if (s >= 0) *any = true;
     else answer = s;
   });

@@ -15,21 +15,37 @@ consort_status drop_internal(SubmissionDraft &draft, Task *t) noexcept {
   return no_memory();
 }
 
+void take_name(Runtime &rt, Task *t, Group &group) noexcept {
+  t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
+  t->group = &group;
+  t->epoch = group.epoch.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
-Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, uint16_t bits, Codelet *c) noexcept {
+Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, TaskKind kind) noexcept {
   Task *t = thread.take_lent();
   if (!t) {
     no_memory();
     return nullptr;
   }
-  blank(t, c ? c->blank : kBlank, c, static_cast<uint16_t>(bits | (c ? c->bits : uint16_t{kEmpty})));
+  blank_special(t, kind);
   t->pub.flags |= CONSORT_TK_INTERNAL;
-  t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
-  t->group = &group;
-  t->epoch = group.epoch.load(std::memory_order_relaxed);
+  take_name(rt, t, group);
+  return t;
+}
+
+Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, uint16_t bits, Codelet &c) noexcept {
+  Task *t = thread.take_lent();
+  if (!t) {
+    no_memory();
+    return nullptr;
+  }
+  blank(t, c.blank, &c, bits | c.bits);
+  t->pub.flags |= CONSORT_TK_INTERNAL;
+  take_name(rt, t, group);
   // It may be issued behind others: their tickets stand there. Or belongs to a context, the submitter's.
-  if (c && (rt.shared_domains || rt.policy.splits())) {
+  if (rt.shared_domains || rt.policy.splits()) {
     Task *lent = thread.take_lent();
     if (!lent) {
       std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
@@ -58,7 +74,7 @@ bool reserve_staging(SubmissionDraft &draft, Task *t, size_t data) noexcept {
 }
 
 void let_internal_go(SubmissionDraft &draft, Task *t, Linker &linker) noexcept {
-  const bool may_wait = t->role == kStep && draft.rt.memory.in_use();  // for data on their way home
+  const bool may_wait = t->kind == TaskKind::kStep && draft.rt.memory.in_use();  // for data on their way home
   if (!linker.hung() && (t->bits & kSpecial) && !may_wait) return end_uncounted(draft.rt, draft.thread, t);
   count_in(draft.thread, *t->group);
   if (!let_go(draft.rt, t, linker, pending::kGuard)) return;
@@ -90,8 +106,8 @@ consort_status send_internal(SubmissionDraft &draft, Task *t, const Claim *claim
   return CONSORT_OK;
 }
 
-consort_status insert_junction(SubmissionDraft &draft, Datum &d, uint16_t bits) noexcept {
-  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, bits, nullptr);
+consort_status insert_junction(SubmissionDraft &draft, Datum &d, TaskKind kind) noexcept {
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, kind);
   if (!t) return CONSORT_E_NOMEM;
   const Claim claim{&d, CONSORT_M_W};
   return send_internal(draft, t, &claim, 1, 0);

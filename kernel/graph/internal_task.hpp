@@ -9,9 +9,9 @@
 
 namespace consort {
 
-// A record; c nullptr: it has no body, and `bits` say what happens where it becomes ready. nullptr: no memory, or the
-// codelet was removed; told.
-Task *make_internal(Runtime &, ThreadState &, Group &, uint16_t bits, Codelet *c) noexcept;
+// A record. nullptr: no memory, told. Without a body; then with one.
+Task *make_internal(Runtime &, ThreadState &, Group &, TaskKind) noexcept;
+Task *make_internal(Runtime &, ThreadState &, Group &, uint16_t bits, Codelet &) noexcept;
 
 // Links it by its claims, and behind `first` (0: nobody), and sends it. On failure nothing is linked, and it is gone.
 consort_status send_internal(SubmissionDraft &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;
@@ -24,9 +24,8 @@ bool reserve_staging(SubmissionDraft &, Task *, size_t data) noexcept;
 // the draft's own task is not yet there, so nobody could tell.
 void let_internal_go(SubmissionDraft &, Task *, Linker &) noexcept;
 
-// One that waits for all who use the datum and whom all later ones wait for; `bits` beside kEmpty. Not where nobody
-// uses it.
-consort_status insert_junction(SubmissionDraft &, Datum &, uint16_t bits) noexcept;
+// A task that comes after all users of the datum, and that all later ones come after. Not where the datum has no user.
+consort_status insert_junction(SubmissionDraft &, Datum &, TaskKind kind = TaskKind::kEmpty) noexcept;
 
 // How many links an access of this mode needs at most.
 inline uint32_t links_for(const Datum &d, uint32_t mode) noexcept {

@@ -92,16 +92,23 @@ inline void look_for_lease(Runtime &rt, ThreadState &thread) noexcept {
 
 inline constexpr consort_task kBlank = {{nullptr, nullptr}, 0, 0, 0, CONSORT_NONE, 0, 0, 0, 1, 1, nullptr};
 
-inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits) noexcept {
+inline void blank(Task *t, const consort_task &pub, Codelet *c, uint16_t bits,
+                  TaskKind kind = TaskKind::kPlain) noexcept {
   t->pub = pub;
   std::atomic_ref<Codelet *>(t->codelet).store(c, std::memory_order_relaxed);
   t->extra = nullptr;
   t->bits = bits;
   t->nargs = 0;
-  t->role = kOrdinary;
+  t->kind = kind;
   t->follow.store(0, std::memory_order_relaxed);
   t->pending.store(pending::kGuard * pending::kBoth, std::memory_order_relaxed);
   t->pub.access = reinterpret_cast<consort_access *>(t->payload);
+}
+
+// Without a body.
+inline void blank_special(Task *t, TaskKind kind) noexcept {
+  const bool uncounted = kind == TaskKind::kRetire || kind == TaskKind::kGate;
+  blank(t, kBlank, nullptr, uncounted ? kSpecial | kUncounted : kSpecial, kind);
 }
 
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.

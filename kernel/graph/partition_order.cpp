@@ -26,9 +26,8 @@ static_assert(sizeof(Step) <= kPayload);
 Step &step_of(Task &t) noexcept { return *reinterpret_cast<Step *>(t.payload); }
 
 Task *make_step(SubmissionDraft &draft, PartitionPlan &plan, Step::What what) noexcept {
-  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, nullptr);
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, TaskKind::kStep);
   if (!t) return nullptr;
-  t->role = kStep;
   new (t->payload) Step{&plan, what};
   if (draft.rt.memory.in_use() && !reserve_staging(draft, t, plan.n + 1)) return nullptr;
   return t;
@@ -427,12 +426,7 @@ consort_status end_plans(SubmissionDraft &draft, Datum &d) noexcept {
   return CONSORT_OK;
 }
 
-Outcome stage_step(Runtime &rt, Task *t) noexcept {
-  const Step step = step_of(*t);
-  return rt.memory.stage_step(t, *step.plan, turn_of(step.what));
-}
-
-void take_step(Runtime &rt, Task *t) noexcept {
+static void take_step(Runtime &rt, Task *t) noexcept {
   const Step step = step_of(*t);
   if (rt.memory.in_use()) rt.memory.settle_step(t, *step.plan, turn_of(step.what));
   switch (step.what) {
@@ -446,11 +440,6 @@ void take_step(Runtime &rt, Task *t) noexcept {
   }
 }
 
-PartitionPlan *ended_by(const Task &t) noexcept {
-  const Step &step = step_of(const_cast<Task &>(t));
-  return step.what == Step::kEnd ? step.plan : nullptr;
-}
-
 const char *step_label(const Task &t) noexcept {
   switch (step_of(const_cast<Task &>(t)).what) {
     case Step::kOpen:
@@ -461,6 +450,31 @@ const char *step_label(const Task &t) noexcept {
     case Step::kShut: return "gathering of a datum's parts";
     default: return "end of a plan";
   }
+}
+
+namespace {
+
+bool bring_step(Runtime &rt, Task *t) noexcept {
+  const Step step = step_of(*t);
+  return rt.memory.in_use() && rt.memory.stage_step(t, *step.plan, turn_of(step.what)) == Outcome::kPending;
+}
+
+KindTable::Turn step_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  take_step(rt, t);
+  return {true};
+}
+
+// The plan ends with its last step while that step's name lives: whoever waited for it finds the plan gone.
+void end_step(Runtime &rt, ThreadState &, const Task &t) noexcept {
+  const Step &step = step_of(const_cast<Task &>(t));
+  if (step.what == Step::kEnd) rt.plans.remove(step.plan);
+}
+
+}  // namespace
+
+const KindTable &step_kind() noexcept {
+  static constexpr KindTable table{.label = step_label, .bring = bring_step, .ready = step_ready, .end = end_step};
+  return table;
 }
 
 }  // namespace consort

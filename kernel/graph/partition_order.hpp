@@ -10,6 +10,7 @@
 #pragma once
 #include "graph/partition_plan.hpp"
 #include "graph/submit_full.hpp"
+#include "task/kinds.hpp"
 
 namespace consort {
 
@@ -31,11 +32,7 @@ bool may_share_bytes(const Datum &, const Datum &) noexcept;
 consort_status end_plan(SubmissionDraft &, PartitionPlan &) noexcept;
 consort_status end_plans(SubmissionDraft &, Datum &) noexcept;  // all of a datum's
 
-// -- a step's turn --
-Outcome stage_step(Runtime &, Task *) noexcept;  // kPending: data are on their way home, and resume_special() follows
-void take_step(Runtime &, Task *) noexcept;
-// Asked before the record is given back: the plan that ended with this step, or nullptr.
-PartitionPlan *ended_by(const Task &) noexcept;
+const KindTable &step_kind() noexcept;
 const char *step_label(const Task &) noexcept;
 
 }  // namespace consort

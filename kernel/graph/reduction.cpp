@@ -85,7 +85,7 @@ consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view
 consort_status send_union(SubmissionDraft &draft, const Claim *claims, uint32_t n, TaskName first) noexcept {
   Runtime &rt = draft.rt;
   const Reduction &r = *draft.reduction;
-  Task *t = make_internal(rt, draft.thread, *draft.t->group, kUnite, &held(rt, r.combine));
+  Task *t = make_internal(rt, draft.thread, *draft.t->group, kUnite, held(rt, r.combine));
   if (!t) return CONSORT_E_NOMEM;
   t->pub.where &= rt.inline_classes;
   return send_internal(draft, t, claims, n, first);
@@ -115,8 +115,8 @@ consort_status send_tree(SubmissionDraft &draft, uint32_t n, TaskName first) noe
 // what they hang on from now is made shorter.
 consort_status send_begin(SubmissionDraft &draft, Datum &d) noexcept {
   // no writer is left: what the datum holds does not change before the union
-  if ((!d.writer || !draft.rt.is_live(d.writer)) && is_valid(d)) return d.nreaders ? insert_junction(draft, d, 0) : 0;
-  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, kUnite, &held(draft.rt, draft.reduction->init));
+  if ((!d.writer || !draft.rt.is_live(d.writer)) && is_valid(d)) return d.nreaders ? insert_junction(draft, d) : 0;
+  Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, kUnite, held(draft.rt, draft.reduction->init));
   if (!t) return CONSORT_E_NOMEM;
   const Claim all{&d, CONSORT_M_W};
   return send_internal(draft, t, &all, 1, 0);
@@ -130,7 +130,7 @@ consort_status send_fixed(SubmissionDraft &draft, Datum &d) noexcept {
   if (const consort_status s = send_begin(draft, d); s < 0) return s;
   Task *made[Reduction::kFixed];  // no chain is so long here that linking them wants memory
   for (uint32_t i = 0; i < n; ++i) {
-    made[i] = make_internal(draft.rt, draft.thread, *draft.t->group, i ? 0 : kUnite, &held(draft.rt, r.combine));
+    made[i] = make_internal(draft.rt, draft.thread, *draft.t->group, i ? 0 : kUnite, held(draft.rt, r.combine));
     if (made[i]) continue;
     while (i) draft.drop_record(made[--i]);
     return CONSORT_E_NOMEM;
@@ -281,7 +281,7 @@ consort_status enter_reduction(SubmissionDraft &draft, Claim &claim) noexcept {
   Datum *copy = r.copy(i);
   if (!copy) return CONSORT_E_NOMEM;
   if (r.members < Reduction::kFixed) {
-    Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, &held(draft.rt, r.init));
+    Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, 0, held(draft.rt, r.init));
     if (!t) return CONSORT_E_NOMEM;
     const Claim all{copy, CONSORT_M_W};
     // Behind the phase before: whoever unites that looks at every copy.
@@ -305,7 +305,7 @@ consort_status unite(SubmissionDraft &draft, Datum &d) noexcept {
   Claim claims[] = {{&d, CONSORT_M_RW}, {nullptr, CONSORT_M_RW}};
   uint32_t n = 1;
   if (draft.rt.workers.size() > 2) {
-    if (const consort_status s = insert_junction(draft, d, 0); s < 0) return s;
+    if (const consort_status s = insert_junction(draft, d); s < 0) return s;
     const auto own = static_cast<uint32_t>(std::min<size_t>(draft.rt.workers.size(), Reduction::kMost));
     if (const consort_status s = send_tree(draft, own, d.writer); s < 0) return s;
     claims[n++].datum = r.copy(0);  // behind the tree; whatever else has contributions is added by the same task
@@ -315,7 +315,7 @@ consort_status unite(SubmissionDraft &draft, Datum &d) noexcept {
 
 consort_status forget_copies(SubmissionDraft &draft, Datum &d) noexcept {
   Reduction &r = reduction_of(d);
-  const consort_status s = insert_junction(draft, d, kUnite);
+  const consort_status s = insert_junction(draft, d, TaskKind::kDropCopies);
   if (s >= 0) r.members = 0;
   return s;
 }

@@ -69,7 +69,7 @@ struct Turn {
   const char *name;
 };
 // All memory that its turn needs is reserved here. A refusal leaves its reason in the error slot.
-consort_status submit_special(Runtime &, ThreadState &, consort_data_id, uint32_t mode, TaskBits kind,
+consort_status submit_special(Runtime &, ThreadState &, consort_data_id, uint32_t mode, TaskKind kind,
                               TaskName *name = nullptr, consort_granted_fn *granted = nullptr, void *arg = nullptr,
                               const Turn *turn = nullptr) noexcept;
 

@@ -299,7 +299,8 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
 
   Task *t = thread.take_record();
   if (!t) [[unlikely]] return no_memory();
-  blank(t, c ? c->blank : kBlank, c, c ? c->bits : uint16_t{kEmpty});
+  if (c) blank(t, c->blank, c, c->bits);
+  else blank_special(t, TaskKind::kEmpty);
   t->pub.priority = d.priority;
   SubmissionDraft draft(rt, thread, t);
   // Shown first, then looked at again: either the remover of the codelet sees the record, or we that it is removed.
@@ -372,13 +373,14 @@ consort_status submit_watched(Runtime &rt, ThreadState &thread, const consort_ta
   return thread.recorder ? thread.recorder->submit(thread, d, out) : submit_any(rt, d, out);
 }
 
-consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, TaskBits kind,
+consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, TaskKind kind,
                               TaskName *name, consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return refuse_datum(id);
   Task *t = thread.take_lent();
   if (!t) return no_memory();
-  blank(t, kBlank, nullptr, kind);
+  const bool retires = kind == TaskKind::kRetire;
+  blank_special(t, kind);
   SubmissionDraft draft(rt, thread, t);
   if (granted) {
     TaskOptions *more = more_of(thread, t);
@@ -393,7 +395,8 @@ consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id 
     e->done_arg = turn->arg;
     t->pub.flags |= CONSORT_TK_INTERNAL;
   }
-  if ((kind & (kHold | kRetire)) && rt.memory.in_use() && !(draft.extra() && Memory::reserve(t, 1))) return no_memory();
+  const bool comes_home = kind == TaskKind::kHold || retires;
+  if (comes_home && rt.memory.in_use() && !(draft.extra() && Memory::reserve(t, 1))) return no_memory();
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};
@@ -406,12 +409,12 @@ consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id 
     const SubmissionRight right(rt, thread, draft.claims, draft.nclaims);
     if (!DataTable::is(*d, id))
       return set_error(CONSORT_E_STALE, "the datum is not registered any more: its handle is stale");
-    if (kind == kRetire && is_part(*d))
+    if (retires && is_part(*d))
       return set_errorf(CONSORT_E_INVAL, "'%s' is a part and ends with its plan: consort_plan_destroy()",
                         rt.data.name(*d).c_str());
     if (const consort_status s = enter_phases(draft); s < 0) return s;
     if (reserve_links(draft) < 0) return no_memory();
-    if (kind == kRetire) {  // dead for everybody from here on
+    if (retires) {  // dead for everybody from here on
       if (const consort_status s = end_plans(draft, *d); s < 0) return s;
       d->home.store(0, std::memory_order_release);  // pairs with find_home()
       d->generation.store((d->generation.load(std::memory_order_relaxed) + 1) & ~Datum::kOdd,

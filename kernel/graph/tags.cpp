@@ -84,7 +84,7 @@ TaskName Tags::open_gate(ThreadState &thread, Tag &tag) noexcept {
   if (tag.gate) return tag.gate->pub.id;
   Task *t = thread.take_lent();
   if (!t) return 0;
-  blank(t, kBlank, nullptr, kGate);
+  blank_special(t, TaskKind::kGate);
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt_.tasks.index(t);
   t->group = &rt_.groups.standard();
   std::memset(t->payload, 0, sizeof(TaskName));  // guards nobody's end

@@ -26,7 +26,7 @@ consort_status make_guard(SubmissionDraft &draft, const consort_task_more &m) no
       return set_errorf(CONSORT_E_INVAL, "end_after[%u] is no task of this runtime", i);
   Task *guard = draft.guard = draft.thread.take_lent();
   if (!guard) return no_memory();
-  blank(guard, kBlank, nullptr, kGate);
+  blank_special(guard, TaskKind::kGate);
   guard->pub.id = (guard->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | draft.rt.tasks.index(guard);
   guard->group = &draft.rt.groups.standard();
   if (m.nend_after > kInlineLinks && !reserve_more(draft.rt, draft.thread, guard, m.nend_after)) return no_memory();

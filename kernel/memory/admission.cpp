@@ -320,7 +320,7 @@ void MemoryState::end(ThreadState &thread, Task *t) noexcept {
   if (s->granted)
     for (auto &item : s->items) unpin(*item.replica);
   give_back_scratch(*s);
-  if (!s->worker && s->status >= 0 && (t->bits & kHold)) begin(*s);  // the application wrote at home
+  if (!s->worker && s->status >= 0 && t->kind == TaskKind::kHold) begin(*s);  // the application wrote at home
   for (auto &item : s->items) {
     if (!item.replica) continue;  // no memory for its records: nothing was chosen
     Replicas &all = *item.datum->extra()->replicas;
@@ -447,7 +447,7 @@ std::string MemoryState::describe() noexcept try {
     if (store.waiting.empty()) continue;
     const Staging &front = *store.waiting.front();
     text +=
-        "; " + std::to_string(store.waiting.size()) + " tasks wait for room, first '" + task_label(*front.task) + "'";
+        "; " + std::to_string(store.waiting.size()) + " tasks wait for room, first '" + task_label(rt_, *front.task) + "'";
   }
   for (uint32_t from = 0; from < stores_.size(); ++from)
     for (uint32_t to = 0; to < stores_.size(); ++to) {

@@ -103,7 +103,7 @@ Outcome MemoryState::stage_retired(Task *t, Datum &d) noexcept {
 
 Outcome MemoryState::stage_home(Task *t) noexcept try {
   Datum &d = *Datum::of(t->pub.access[0].datum);
-  if (t->bits & kRetire) return stage_retired(t, d);
+  if (t->kind == TaskKind::kRetire) return stage_retired(t, d);
   const uint32_t home = rt_.topology->home();
   // Its first memory is taken like any, where it is counted; one who wants to read it is told that nobody has written it.
   const bool first = is_nowhere(d) && t->pub.access[0].mode == CONSORT_M_W && manages(home);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "exec/queue.hpp"
-#include "graph/complete.hpp"
+#include "graph/partition_order.hpp"
 #include "sched/context.hpp"
 
 namespace consort {
@@ -50,8 +50,8 @@ namespace {
 
 // What the kernel itself put between, if the record is still that task's.
 const char *step_if_any(const Task &t, uint64_t w) {
-  if (t.role != kStep) return nullptr;
-  const char *what = task_label(t);
+  if (t.kind != TaskKind::kStep) return nullptr;
+  const char *what = step_label(t);
   std::atomic_thread_fence(std::memory_order_acquire);  // what was read above was read before the word below
   return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;
 }

@@ -105,9 +105,8 @@ bool CapturedGraph::list_data() {
   if (!record) return false;
   Task *const t = carrier_ = rt_.tasks.at(record);
   const uint64_t generation = (t->word.load(std::memory_order_relaxed) >> 32) + 1;
-  blank(t, kBlank, nullptr, kBound);
+  blank(t, kBlank, nullptr, kBound, TaskKind::kCarrier);  // where it ends the replay does
   t->thread = 0;
-  t->role = kFinal;  // where it ends the replay does
   extra_.worker = worker_.id;
   extra_.name = name_.data();
   t->extra = &extra_;
@@ -118,8 +117,10 @@ bool CapturedGraph::list_data() {
   t->pub.priority = node(0)->pub.priority;
   t->pub.access = data_.data();
   t->pub.naccess = static_cast<uint16_t>(data_.size());
-  Recording *const self = &r_;
-  std::memcpy(t->payload, &self, sizeof self);
+  NativeGraph *const graph = this;
+  Recording *const recording = &r_;
+  std::memcpy(t->payload, &graph, sizeof graph);
+  std::memcpy(t->payload + sizeof graph, &recording, sizeof recording);
   return true;
 }
 

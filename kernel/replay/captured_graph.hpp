@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/native_graph.hpp"
 #include "task/portable.hpp"
 #include "task/task.hpp"
 
@@ -27,7 +28,7 @@ struct Recording;
 struct Runtime;
 struct Worker;
 
-class CapturedGraph {
+class CapturedGraph final : public NativeGraph {
  public:
   // nullptr: it is not one of these. loose: some data are used in no order.
   static std::unique_ptr<CapturedGraph> of(Runtime &, Recording &, bool loose) noexcept;
@@ -41,14 +42,14 @@ class CapturedGraph {
 
   void replace(const Datum &old, Datum &now) noexcept;
   void changed() noexcept { stale_ = true; }
-  void give_up() noexcept { off_ = true; }         // never again
+  void give_up() noexcept override { off_ = true; }
 
-  // All data are here, in all.views. OK: the graph stands, with what is to be launched now. < 0: told in the error slot.
-  consort_status prepare(void *queue, const Frame &all) noexcept;
-  consort_status launch(void *queue, const consort_op &mark) const noexcept { return ext_->launch(queue, graph_, &mark); }
-  void count() const noexcept;                     // its tasks have run
-  // The carrier is not to run, or has failed: its data are let go, and the nodes begin.
-  void go_by_nodes(ThreadState &) noexcept;
+  consort_status prepare(void *queue, const Frame &all) noexcept override;
+  consort_status launch(void *queue, const consort_op &mark) const noexcept override {
+    return ext_->launch(queue, graph_, &mark);
+  }
+  void count() const noexcept override;
+  void go_by_nodes(ThreadState &) noexcept override;
 
  private:
   CapturedGraph(Runtime &rt, Recording &r, Worker &w, const consort_capture_ops *ext) noexcept

@@ -312,9 +312,10 @@ consort_status Recorder::build(Recording &r) {
       last = c;
       last_id = item->codelet;
     }
-    blank(t, c ? c->blank : kBlank, c, c ? c->bits : uint16_t{kEmpty});
+    const TaskKind kind = i + 1 == nodes ? TaskKind::kLastNode : TaskKind::kNode;
+    if (c) blank(t, c->blank, c, c->bits, kind);
+    else blank_special(t, kind);
     t->thread = static_cast<uint16_t>(std::min(nodes - 1 - i, 0xffffu));
-    t->role = i + 1 == nodes ? kFinal : kNode;
     t->extra = &r.none;
     t->group = nullptr;
     t->epoch = 0;
@@ -329,7 +330,7 @@ consort_status Recorder::build(Recording &r) {
     }
     if (!item) {
       t->pub.flags |= CONSORT_TK_INTERNAL;
-      if (t->role == kFinal) {
+      if (kind == TaskKind::kLastNode) {
         Recording *const self = &r;
         std::memcpy(t->payload, &self, sizeof self);
       }

@@ -184,7 +184,7 @@ void Recordings::cancel(TaskName whole) noexcept {
 }
 
 void Recordings::note_failure(const Task &t, const std::shared_ptr<const Failure> &f) noexcept {
-  Recording *r = t.role == kFinal ? &recording_of(t) : of(t);
+  Recording *r = t.kind == TaskKind::kNode ? of(t) : &recording_of(t);
   if (r && !r->failure) r->failure = f;
 }
 

@@ -29,6 +29,7 @@
 
 namespace consort {
 
+class Kinds;
 struct Runtime;
 struct Recorder;
 struct SubmissionDraft;
@@ -99,6 +100,11 @@ struct Recording {
   std::string name_of(const Use &) const;
   void clear() noexcept;     // nothing of it runs, its records are nobody's
 };
+
+// The nodes of a recording that nothing precedes may run.
+void release_roots(Runtime &, ThreadState &, const Recording &) noexcept;
+// The tables of kReplay, kReplayBegun, kNode, kLastNode, kCarrier.
+void set_replay_kinds(Kinds &) noexcept;
 
 // All recordings of a runtime. Any thread.
 class Recordings {

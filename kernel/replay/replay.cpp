@@ -109,8 +109,7 @@ consort_status submit_replay(Runtime &rt, ThreadState &thread, consort_recording
   if (r && !t) return no_memory();
   bool ready = false;
   if (r) {
-    blank(t, kBlank, nullptr, kEmpty);
-    t->role = kWhole;
+    blank_special(t, TaskKind::kReplay);
     std::memcpy(t->payload, &r, sizeof r);
     SubmissionDraft draft(rt, thread, t);
     t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
@@ -146,7 +145,7 @@ consort_status submit_replay(Runtime &rt, ThreadState &thread, consort_recording
 
 Recording &begin_replay(Runtime &rt, Task *whole) noexcept {
   Recording &r = recording_of(*whole);
-  whole->role = kWholeBegun;
+  whole->kind = TaskKind::kReplayBegun;
   r.whole = whole;
   Task *const first = rt.tasks.at(r.first);
   if (r.group != whole->group || r.epoch != whole->epoch) {

@@ -2,7 +2,7 @@
 //
 // A replay as a whole is a task without a body, in its own record. It claims the data that the recording does not keep
 // and comes after the recording's last replay; where it becomes ready its first nodes do, and where the final node ends
-// it ends. Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in graph/complete.cpp.
+// it ends. Submitting: any thread. The rest: whoever ends the task that comes before. Nodes end in node.cpp.
 #pragma once
 #include <consort/consort.h>
 
@@ -19,9 +19,10 @@ struct Group;
 // may throw bad_alloc
 consort_status submit_replay(Runtime &, ThreadState &, consort_recording_id, Group &, consort_task_id *out);
 
-inline Recording &recording_of(const Task &part) noexcept {  // of a whole or a final node
+// Of a replay as a whole, the last node, or the carrier. The first word of a carrier's payload is its NativeGraph.
+inline Recording &recording_of(const Task &part) noexcept {
   Recording *r;
-  __builtin_memcpy(&r, part.payload, sizeof r);
+  __builtin_memcpy(&r, part.payload + (part.kind == TaskKind::kCarrier ? sizeof(void *) : 0), sizeof r);
   return *r;
 }
 

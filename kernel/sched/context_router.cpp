@@ -18,9 +18,9 @@ const consort_scheduler_ops Contexts::kTable = {
 // Tasks of a replay are where it was submitted: they do not outlive it.
 Context &Contexts::of(const Task &t) const noexcept {
   const Extra *e = t.extra;
-  if (t.replayed()) [[unlikely]] {
-    const Recording *r = t.role < kWhole ? rt_.recordings.of(t) : nullptr;
-    if (r) e = r->whole ? r->whole->extra : nullptr;
+  if (t.recorded()) [[unlikely]] {
+    const Task *whole = rt_.kinds.of(t).submitted_as(rt_, t);
+    e = whole ? whole->extra : nullptr;
   }
   Context *c = e && e->context ? at(e->context) : const_cast<Context *>(&root_);
   // acquire: pairs with destroy(). Each is there as long as what is counted in it: this task, or one before it here.

@@ -55,13 +55,8 @@ inline constexpr uint64_t kGuard = uint64_t{1} << 30;
 }  // namespace pending
 
 enum TaskBits : uint16_t {
-  kEmpty = 1 << 0,        // no codelet: completes where it becomes ready
-  kHold = 1 << 1,         // the application enters a datum: granted where it becomes ready, ends at release
-  kInvalidate = 1 << 2,   // drops its datum's contents where it becomes ready
-  kRetire = 1 << 3,       // frees its datum where it becomes ready
-  // stands for something that tasks come after, and is none of those that are counted (graph/tags.hpp, graph/completion_hold.hpp)
-  kGate = 1 << 13,
-  kSpecial = kEmpty | kHold | kInvalidate | kRetire | kGate,
+  kSpecial = 1 << 0,      // no body: its kind says what happens where it becomes ready
+  kUncounted = 1 << 1,    // its end is counted nowhere, or by its kind
   kBound = 1 << 4,        // for one worker: bypasses the policy
   kAfter = 1 << 5,        // has explicit predecessors, whose failure it inherits
   kScratch = 1 << 6,      // uses memory of its own
@@ -69,21 +64,35 @@ enum TaskBits : uint16_t {
   kFollowed = 1 << 8,     // issued behind unfinished predecessors
   kOdd = 1 << 9,          // some datum is not plainly valid: looked at one by one, before and after
   kTokensHeld = 1 << 10,  // has them
-  kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together; with kEmpty, drops them
+  kUnite = 1 << 11,       // the kernel's own: brings copies of a datum together (graph/reduction.hpp)
   kMore = 1 << 12,        // hooks, tags, ends that are held, bundles: graph/task_options.hpp
   kOver = 1 << 14,        // its end is being made: the callbacks of those that have any
   kWatched = 1 << 15      // its codelet is asked which worker can, or counts: eligibility.hpp
 };
 
-// Task::follow of a task with kHold: the waiting thread and the end of the last predecessor settle it by one exchange.
+// Task::follow of a hold: the waiting thread and the end of the last predecessor settle it by one exchange.
 namespace hold {
 inline constexpr uint8_t kWaiting = 0, kGranted = 1, kAbandoned = 2;
 }
 
-// What a task is beside that, where bits are too few. A step of a plan (graph/partition_order.hpp) has no body. The rest belongs to
-// recordings (replay/recording.hpp): a recorded task, the one after all others; a replay as a whole, before and while its
-// nodes run. Nodes have an Extra, so that the short ends know them.
-enum Role : uint8_t { kOrdinary, kStep, kNode, kFinal, kWhole, kWholeBegun };
+// What a task is. Each has a table of functions (kinds.hpp). kEmpty to kStep have no body.
+enum class TaskKind : uint8_t {
+  kPlain,        // runs the body of its codelet
+  kEmpty,        // orders other tasks
+  kHold,         // the application enters a datum: granted where it becomes ready, ends at release
+  kInvalidate,   // drops its datum's contents
+  kRetire,       // frees its datum
+  kGate,         // tasks come after it; it ends by a tag or by the end of others (graph/tags.hpp, graph/task_options.hpp)
+  kDropCopies,   // ends a reduction whose copies are not needed (graph/reduction.hpp)
+  kStep,         // of a plan (graph/partition_order.hpp)
+  // -- of a recording (replay/recording.hpp) --
+  kReplay,       // a replay as a whole, which has not begun
+  kReplayBegun,  // a replay whose nodes run
+  kNode,         // a recorded task, or a junction between recorded tasks
+  kLastNode,     // the node after all others
+  kCarrier       // runs in the place of all nodes (exec/native_graph.hpp)
+};
+inline constexpr size_t kTaskKinds = 13;
 
 inline constexpr uint32_t kInlineLinks = 8, kChunkLinks = 24, kPayload = 64;
 inline constexpr uint8_t kMixed = 0xff;
@@ -101,7 +110,8 @@ struct alignas(64) Task {
   uint16_t bits;
   // whose record this is; of a node: how many of its recording follow in memory, as far as it goes
   uint16_t thread;
-  uint8_t nargs, role;                    // role: Role
+  uint8_t nargs;
+  TaskKind kind;
   uint8_t epoch;                          // of the group, when submitted
   // sync domain that all issued predecessors share; 0: none yet, kMixed: several
   std::atomic<uint8_t>
@@ -109,7 +119,8 @@ struct alignas(64) Task {
   std::atomic<uint64_t> pending;  // acq_rel: whoever takes the last count off has seen what all predecessors did
   std::atomic<uint64_t> word;             // last: lent records leave it alone; acq_rel at the end, acquire in edges.hpp
 
-  bool replayed() const noexcept { return role >= kNode; }
+  bool recorded() const noexcept { return kind >= TaskKind::kNode; }    // its record is a recording's
+  bool replayed() const noexcept { return kind >= TaskKind::kReplay; }  // or it is a replay as a whole
   consort_access *accesses() const noexcept { return const_cast<consort_access *>(pub.access); }
 };
 static_assert(sizeof(Task) == 192 && offsetof(Task, word) == 184);

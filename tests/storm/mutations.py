@@ -56,7 +56,7 @@ MUTATIONS = {
         '  if (rt_.virtual_time) return rt_.memory.stir();  // nobody sleeps there', '  if (rt_.virtual_time) return;'),
     'window_count': (
         'window: a task with locks is not counted out when it ends', 'kernel/graph/complete.cpp',
-        'if (bits & (kRetire | kGate)) [[unlikely]] return;', 'if (bits & (kRetire | kGate | kTokens)) [[unlikely]] return;'),
+        'if (bits & kUncounted) [[unlikely]] return;', 'if (bits & (kUncounted | kTokens)) [[unlikely]] return;'),
     'tag_gate': (
         'order: a tag that is reached lets its successors go only if its task failed', 'kernel/graph/tags.cpp',
         'Task *const gate = std::exchange(t.gate, nullptr);', 'Task *const gate = failed ? std::exchange(t.gate, nullptr) : nullptr;'),

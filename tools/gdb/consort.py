@@ -84,12 +84,12 @@ class Library:
             name = word(t + at['task.id'])
             if name != (word(t + at['task.word']) >> 32) << 32 | number:
                 continue  # a free record: its last name is dead
-            bits, left = word(t + at['task.bits'], 2), word(t + at['task.pending']) & 0xffffffff
-            if bits & at['bits.gate']:
+            kind, left = word(t + at['task.kind'], 1), word(t + at['task.pending']) & 0xffffffff
+            if kind == at['kind.gate']:
                 continue
             if t in running:
                 state = 'running'
-            elif bits & at['bits.hold'] and left == 0:
+            elif kind == at['kind.hold'] and left == 0:
                 state = 'held by the application'
             elif left == 0 or left >= GUARD:
                 state = 'ready'

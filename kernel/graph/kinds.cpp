@@ -1,0 +1,116 @@
+// kinds.cpp — the tasks without a body that this room makes: what each does when its turn comes, and what ends with it.
+#include <cstring>
+
+#include "graph/acquired_data.hpp"
+#include "graph/complete.hpp"
+#include "graph/partition_order.hpp"
+#include "graph/reduction.hpp"
+
+namespace consort {
+namespace {
+
+using Turn = KindTable::Turn;
+
+Datum &datum_of(const Task &t) noexcept { return *Datum::of(t.pub.access[0].datum); }
+
+// -- kEmpty: orders other tasks; the application's may be cancelled, or come after a failed one --
+
+Turn empty_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept { return {true, fail_if_doomed(rt, t)}; }
+
+// -- kHold --
+
+// Also of kRetire.
+bool bring_home(Runtime &rt, Task *t) noexcept {
+  return rt.memory.in_use() && rt.memory.stage_home(t) == Outcome::kPending;
+}
+
+Turn hold_ready(Runtime &rt, ThreadState &thread, Task *t, ReadyBatch &) noexcept {
+  uint8_t waiting = hold::kWaiting;
+  const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
+  // release pairs with the acquire of the waiter: it sees what the predecessors wrote
+  if (!t->follow.compare_exchange_strong(waiting, hold::kGranted, std::memory_order_acq_rel))
+    return {true};  // nobody waits for it any more
+  if (told) return {grant(rt, thread, t)};
+  rt.waiters.wake();
+  return {false};
+}
+
+// -- kInvalidate --
+
+Turn invalidate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  for (uint32_t i = 0; i < t->pub.naccess; ++i) {
+    Datum *d = Datum::of(t->pub.access[i].datum);
+    rt.data.blame(*d, nullptr);
+    if (data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kMany) rt.memory.invalidate(*d);
+    if (d->pub.bytes) d->state.fetch_and(~data_state::kPlain, std::memory_order_relaxed);
+  }
+  return {true};
+}
+
+// -- kRetire --
+
+// The unregistration of a poisoned datum is answered with the failure that poisoned it: recorded under its name.
+void pass_blame(Runtime &rt, const Task &t) noexcept {
+  const Datum &d = datum_of(t);
+  if (!(d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)) return;
+  auto blame = rt.data.blame(d);
+  rt.failures.add_as(t.pub.id, blame ? std::move(blame) : rt.failures.lost());
+}
+
+Turn retire_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  std::string_view why;
+  const consort_status s = Memory::outcome(*t, &why);
+  if (s < 0) [[unlikely]] record_failure(rt, t, s, why, &datum_of(*t), CONSORT_NONE, nullptr);
+  else pass_blame(rt, *t);
+  return {true, s};
+}
+
+// Its end is counted once the datum is gone. Nobody else uses it any more, and nobody hangs on the end of a datum: its
+// name died when that was submitted.
+void end_retire(Runtime &rt, ThreadState &thread, const Task &t) noexcept {
+  rt.data.remove(datum_of(t));
+  count_out(rt, thread, *t.group);
+}
+
+// -- kGate: its payload names the task whose end it guards; 0: it is a tag's --
+
+Turn gate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  TaskName guards;
+  std::memcpy(&guards, t->payload, sizeof guards);
+  return {true, CONSORT_OK, guards ? rt.ends.guard_is_over(guards) : nullptr};
+}
+
+// -- kDropCopies --
+
+Turn drop_copies_ready(Runtime &, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  drop_copies(datum_of(*t));
+  end_union(datum_of(*t));
+  return {true};
+}
+
+const char *empty_label(const Task &) noexcept { return "empty task"; }
+
+}  // namespace
+
+void set_graph_kinds(Kinds &kinds) noexcept {
+  static constexpr KindTable plain{.label = empty_label};
+  static constexpr KindTable empty{.label = empty_label, .ready = empty_ready};
+  static constexpr KindTable hold{.label = [](const Task &) noexcept { return "acquire"; },
+                                  .bring = bring_home, .ready = hold_ready};
+  static constexpr KindTable invalidate{.label = [](const Task &) noexcept { return "invalidate"; },
+                                        .ready = invalidate_ready};
+  static constexpr KindTable retire{.label = [](const Task &) noexcept { return "unregister"; },
+                                    .bring = bring_home, .ready = retire_ready, .end = end_retire};
+  static constexpr KindTable gate{.label = empty_label, .ready = gate_ready};
+  static constexpr KindTable drop{.label = empty_label, .ready = drop_copies_ready};
+  kinds.set(TaskKind::kPlain, plain);
+  kinds.set(TaskKind::kEmpty, empty);
+  kinds.set(TaskKind::kHold, hold);
+  kinds.set(TaskKind::kInvalidate, invalidate);
+  kinds.set(TaskKind::kRetire, retire);
+  kinds.set(TaskKind::kGate, gate);
+  kinds.set(TaskKind::kDropCopies, drop);
+  kinds.set(TaskKind::kStep, step_kind());
+}
+
+}  // namespace consort

@@ -1,0 +1,130 @@
+// node.cpp — the tasks of a recording: how a node ends, how a replay begins and ends, what runs in place of the nodes.
+//
+// Called by the thread that ends the task that comes before. A node is set up for the next replay before any other
+// thread hears of its end.
+#include <algorithm>
+
+#include "graph/complete.hpp"
+#include "replay/replay.hpp"
+
+namespace consort {
+namespace {
+
+// Nodes stand in memory as they were submitted, and mostly run so: asks for those that come soon, and what they will
+// touch.
+[[gnu::always_inline]] inline void fetch_ahead(const Task *t) noexcept {
+  constexpr uint32_t kFar = 12, kNear = 6;
+  if (t->thread < kFar) return;
+  const Task *far = t + kFar, *near = t + kNear;
+  __builtin_prefetch(far, 0);
+  __builtin_prefetch(far->payload, 0);
+  __builtin_prefetch(far->link, 1);
+  const uint32_t n = near->pub.naccess;
+  const consort_access *a = near->pub.access;
+  if (n) __builtin_prefetch(a[n - 1].datum);
+}
+
+// It is set up for the next replay before anybody hears of its end: that may be under way as soon as the last edge is
+// handed on.
+[[gnu::always_inline]] inline void set_up_again(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+  if (static_cast<uint32_t>(w)) [[unlikely]] {
+    if (w & word::kWaited) rt.waiters.wake();
+    release_edges(rt, word::link(w), pending::kBoth, batch);
+  }
+  t->pub.id += uint64_t{1} << 32;
+  t->bits &= static_cast<uint16_t>(~(kOdd | kTokensHeld | kOver));
+  t->pending.store(node::predecessors(*t), std::memory_order_relaxed);  // shown by the counts below
+}
+
+void hand_on_node(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+  set_up_again(rt, t, w, batch);
+  fetch_ahead(t);
+  const uint32_t *const edges = node::edges(*t);
+  const uint32_t n = node::successors(*t);
+  if (n > node::kInlineEdges)
+    for (uint32_t i = 0; i < n; ++i) {  // side by side: the counts below wait for each
+      const Task *s = rt.tasks.at(edges[i]);
+      __builtin_prefetch(s->link, 1);
+      __builtin_prefetch(s->payload);
+      __builtin_prefetch(s);
+    }
+  for (uint32_t i = n; i-- > 0;) {  // the earliest last
+    Task *s = rt.tasks.at(edges[i]);
+    // As in release_edges(); nothing of this node is looked at after its last edge.
+    if (s->pending.load(std::memory_order_acquire) != 1 && s->pending.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      continue;
+    __builtin_prefetch(s->payload);
+    __builtin_prefetch(node::edges(*s));
+    now_ready(rt, s, batch);
+  }
+}
+
+// The last node, or the carrier: all nodes have ended, and the replay has its turn again.
+void hand_on_last(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+  set_up_again(rt, t, w, batch);
+  Task *const whole = recording_of(*t).whole;
+  whole->pub.sched[0] = batch.specials;
+  batch.specials = whole;
+}
+
+KindTable::Turn node_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  return {true, fail_if_doomed(rt, t)};
+}
+
+void begin_roots(Runtime &rt, const Recording &r, ReadyBatch &batch) noexcept {
+  const uint32_t *const roots = r.roots.data();
+  const auto n = static_cast<uint32_t>(r.roots.size());
+  push_batch(rt, batch);
+  for (uint32_t i = 0; i < n;) {  // the last of them may end it all: nothing of the recording is looked at then
+    const uint32_t end = std::min(n, i + ReadyBatch::kMost);
+    if (i) push_batch(rt, batch);
+    for (; i < end; ++i) now_ready(rt, rt.tasks.at(roots[i]), batch);
+  }
+  std::reverse(batch.task, batch.task + batch.n);  // the earliest last
+}
+
+KindTable::Turn replay_ready(Runtime &rt, ThreadState &, Task *whole, ReadyBatch &batch) noexcept {
+  const Recording &r = begin_replay(rt, whole);
+  if (Task *carrier = r.carrier.load(std::memory_order_relaxed)) [[unlikely]] r.captured->worker().post(carrier);
+  else begin_roots(rt, r, batch);
+  return {false};
+}
+
+KindTable::Turn replay_over(Runtime &rt, ThreadState &, Task *whole, ReadyBatch &) noexcept {
+  return {true, end_replay(rt, whole)};
+}
+
+void note_failure(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &f) noexcept {
+  rt.recordings.note_failure(t, f);
+}
+
+const Task *whole_of(const Runtime &rt, const Task &t) noexcept {
+  const Recording *r = rt.recordings.of(t);
+  return r ? r->whole : nullptr;
+}
+
+}  // namespace
+
+void release_roots(Runtime &rt, ThreadState &thread, const Recording &r) noexcept {
+  ReadyBatch batch = batch_of(thread);
+  begin_roots(rt, r, batch);
+  send_ready(rt, thread, batch);
+}
+
+void set_replay_kinds(Kinds &kinds) noexcept {
+  static constexpr auto label = [](const Task &) noexcept { return "replay"; };
+  static constexpr auto empty = [](const Task &) noexcept { return "empty task"; };
+  static constexpr KindTable replay{.label = label, .ready = replay_ready};
+  static constexpr KindTable begun{.label = label, .ready = replay_over};
+  static constexpr KindTable node{.label = empty, .ready = node_ready, .hand_on = hand_on_node,
+                                  .failed = note_failure, .submitted_as = whole_of};
+  static constexpr KindTable last{.label = empty, .ready = node_ready, .hand_on = hand_on_last,
+                                  .failed = note_failure, .submitted_as = whole_of};
+  kinds.set(TaskKind::kReplay, replay);
+  kinds.set(TaskKind::kReplayBegun, begun);
+  kinds.set(TaskKind::kNode, node);
+  kinds.set(TaskKind::kLastNode, last);
+  kinds.set(TaskKind::kCarrier, last);
+}
+
+}  // namespace consort
