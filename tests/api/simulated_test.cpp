@@ -288,6 +288,64 @@ TEST(VirtualTime, NestedTasksAndWaits) {
   EXPECT_EQ(leaves, 200);
 }
 
+// A wait in a body could end only after all bodies above it on the one stack, at a wrong time. docs/simulate.md has the
+// message and the remedy.
+TEST(VirtualTime, WaitsInBodiesAreRefused) {
+  constexpr char kWhy[] = "the device would stand still; submit a task that comes after it instead";
+  Rt rt(in_virtual_time());
+  Bodies body;
+  consort_runtime *const r = rt;
+  int value = 0, leaves = 0;
+  const auto x = variable_of(rt, &value);
+  consort_group_id g{0};
+  need(consort_group_create(rt, nullptr, &g), "group");
+  const auto leaf = body(rt, "leaf", [&](const consort_call &) { return ++leaves, CONSORT_OK; });
+  std::vector<std::string> said;
+  const auto ask = [&](consort_status s) { said.push_back(std::to_string(s == CONSORT_E_BUSY) + consort_error()); };
+  const auto waits = body(rt, "waits", [&](const consort_call &) -> consort_status {
+    const auto t = Desc(leaf).in(g).must(r);
+    const uint64_t tag = 1;
+    consort_hold hold{};
+    ask(consort_task_wait(r, t, CONSORT_FOREVER, 0));
+    ask(consort_group_wait(r, g, CONSORT_FOREVER, 0));
+    ask(consort_wait_all(r, CONSORT_FOREVER, 0));
+    ask(consort_tag_wait(r, &tag, 1, CONSORT_FOREVER, 0));
+    ask(consort_acquire(r, x, CONSORT_M_R, CONSORT_FOREVER, &hold));
+    return CONSORT_OK;
+  });
+  ASSERT_OK(Desc(waits).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  EXPECT_EQ(leaves, 1);
+  const char *const what[] = {"for a task", "for a group", "for all tasks", "for a tag", "to acquire a datum"};
+  ASSERT_EQ(said.size(), std::size(what));
+  for (size_t i = 0; i < said.size(); ++i)
+    EXPECT_EQ(said[i], std::string("1a function on a device must not wait ") + what[i] + ": " + kWhy);
+  ASSERT_OK(consort_unregister(rt, x));
+}
+
+// The remedy: a task after the children in place of a wait. The parent takes 4 ms, four leaves 2 ms each on two cores, the
+// sum 1 ms.
+TEST(VirtualTime, TaskAfterChildrenRunsAtTheirEnd) {
+  Rt rt(in_virtual_time({{"sim.times", "parent=4ms,leaf=2ms,sum=1ms"}}));
+  Bodies body;
+  consort_runtime *const r = rt;
+  int total = 0, leaves = 0;
+  const auto leaf = body(rt, "leaf", [&](const consort_call &) { return ++leaves, CONSORT_OK; });
+  const auto sum = body(rt, "sum", [&](const consort_call &) { return total = leaves, CONSORT_OK; });
+  const auto parent = body(rt, "parent", [&](const consort_call &) -> consort_status {
+    Desc last(sum);
+    for (int i = 0; i < 4; ++i) last.then(Desc(leaf).must(r));
+    return last.must(r), CONSORT_OK;
+  });
+  uint64_t end = 0;
+  ASSERT_OK(Desc(parent).to(rt));
+  ASSERT_OK(consort_wait_all(rt, CONSORT_FOREVER, 0));
+  ASSERT_OK(consort_now(rt, &end));
+  EXPECT_EQ(total, 4);
+  EXPECT_GE(end, 7'000'000u) << "of four leaves two run at a time, one of the two cores still runs the parent at first";
+  EXPECT_LE(end, 9'100'000u);
+}
+
 TEST(VirtualTime, RefusesDriversOfRealTime) {
   consort_runtime *rt = nullptr;
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, start({{"drivers", "cpu"}, {"time", "virtual"}, {"cpu.topology", kFourCores}}, &rt), "driver 'cpu' keeps to the world's time");
