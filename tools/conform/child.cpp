@@ -1,5 +1,6 @@
 #include "child.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -88,13 +90,26 @@ double computed_by(pid_t child) {                 // 0: not to be had
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
+// Would a thread of it compute, if it had a core?
+bool is_runnable(pid_t child) {
+  const std::string threads = "/proc/" + std::to_string(child) + "/task";
+  const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir(threads.c_str()), closedir);
+  while (const dirent *thread = folder ? readdir(folder.get()) : nullptr) {
+    const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen((threads + "/" + thread->d_name + "/stat").c_str(), "re"), std::fclose);
+    char state = 0;
+    if (file && std::fscanf(file.get(), "%*d (%*[^)]) %c", &state) == 1 && state == 'R') return true;
+  }
+  return false;
+}
+
 // Is its time over? Asked again and again, some 20 ms apart.
 class Patience {
  public:
   Patience(pid_t child, double limit) : child_(child), limit_(limit) {}
   bool is_over() {
     const double computed = computed_by(child_);
-    idle_ = computed > last_ + 0.001 ? 0 : idle_ + kTurn;  // counted in turns: who is stopped with us loses nothing
+    if (computed > last_ + 0.001) idle_ = 0;
+    else if (!is_runnable(child_)) idle_ += kTurn;  // counted in turns: a child that is stopped with this process loses nothing
     last_ = computed;
     return computed > limit_ || idle_ > limit_;
   }

@@ -1,8 +1,8 @@
 // child.hpp — runs a case, or what else calls a plugin, in a process of its own, so that it may crash, hang and leak.
 //
 // The process that forks has one thread and loads no plugin. The child leads a group of its own, which is killed as a
-// whole when its time is over: so many seconds of computing, or seconds in which it computes nothing. So a case on a
-// machine that is busy, or that was stopped for a while, has the same time as elsewhere.
+// whole when its time is over: so many seconds of computing, or seconds in which no thread of it could compute. So a case
+// on a machine that is busy, or that was stopped for a while, has the same time as elsewhere.
 #pragma once
 #include <functional>
 #include <string>
