@@ -7,25 +7,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <map>
-#include <mutex>
 #include <set>
 
-#include "api/harness.hpp"
-#include "support/policy_plugin.hpp"
+#include "support/fifo_policy.hpp"
 
 namespace {
 
 using namespace consort_test;
 
-struct Notes {
-  std::mutex mutex;
-  std::deque<consort_task *> waiting;
-  const consort_host *host = nullptr;
+struct Notes : Fifo {
   const consort_sched_host *sched = nullptr;
-  uint64_t epoch = 0;
-  uint32_t nworkers = 0, ask_impl = CONSORT_NONE;
+  uint32_t ask_impl = CONSORT_NONE;
   bool ask = true;
   std::vector<std::vector<float>> times, energies;  // by push, by worker
   std::vector<float> loads;                         // when it was last asked
@@ -36,83 +29,56 @@ struct Notes {
 using Lock = std::lock_guard<std::mutex>;
 
 void ask_all(const consort_task *const *tasks, uint32_t n) {
-  std::vector<uint32_t> w(notes.nworkers);
+  std::vector<uint32_t> w(notes.topology->nworkers);
   for (uint32_t i = 0; i < w.size(); ++i) w[i] = i;
   std::vector<float> times(size_t{n} * w.size()), energies(times.size());
   notes.loads.assign(w.size(), 0);
-  notes.sched->expected_ns(notes.host, tasks, n, w.data(), notes.nworkers, notes.ask_impl, times.data());
-  notes.sched->energy_uj(notes.host, tasks, n, w.data(), notes.nworkers, notes.ask_impl, energies.data());
-  notes.sched->load_ns(notes.host, w.data(), notes.nworkers, notes.loads.data());
+  notes.sched->expected_ns(notes.host, tasks, n, w.data(), notes.topology->nworkers, notes.ask_impl, times.data());
+  notes.sched->energy_uj(notes.host, tasks, n, w.data(), notes.topology->nworkers, notes.ask_impl, energies.data());
+  notes.sched->load_ns(notes.host, w.data(), notes.topology->nworkers, notes.loads.data());
   for (uint32_t t = 0; t < n; ++t) {
     notes.times.emplace_back(times.begin() + t * w.size(), times.begin() + (t + 1) * w.size());
     notes.energies.emplace_back(energies.begin() + t * w.size(), energies.begin() + (t + 1) * w.size());
   }
 }
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops),
-    .flags = CONSORT_SF_NO_BYPASS,
-    .create = [](void *, const consort_host *host, const consort_topology *t, uint64_t epoch,
-                 void **out) -> consort_status {
-      const Lock lock(notes.mutex);
-      notes.host = host;
-      notes.sched = static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID));
-      notes.nworkers = t->nworkers;
-      notes.epoch = epoch;
-      *out = &notes;
-      return CONSORT_OK;
-    },
-    .destroy = [](void *) {},
-    .workers = [](void *, const consort_topology *, const uint32_t *, uint32_t, const uint32_t *,
-                  uint32_t) -> consort_status { return CONSORT_OK; },
-    .push = [](void *, const consort_push *p) -> uint32_t {
-      const Lock lock(notes.mutex);
-      if (p->epoch != notes.epoch) return 0;
-      if (notes.ask) ask_all(p->ready, p->n);
-      for (uint32_t i = 0; i < p->n; ++i) {
-        const bool again = notes.popped.count(p->ready[i]->id);
-        notes.again += again;
-        notes.unsaid += again && !(p->flags & CONSORT_PUSH_RETRIED);
-        notes.waiting.push_back(p->ready[i]);
-        for (uint32_t w = 0; p->wake && w < notes.nworkers; ++w) p->wake->bits[0] |= uint64_t{1} << w, ++p->wake->k;
-      }
-      return p->n;
-    },
-    .pop = [](void *, uint32_t worker, consort_pick *out, uint32_t) -> uint32_t {
-      const Lock lock(notes.mutex);
-      for (auto i = notes.waiting.begin(); i != notes.waiting.end(); ++i) {
-        uint64_t can = 0;
-        notes.sched->can_execute(notes.host, &*i, 1, &worker, 1, &can);
-        if (!can) continue;
-        *out = {*i, CONSORT_NONE, CONSORT_NONE};
-        notes.popped.insert((*i)->id);
-        notes.waiting.erase(i);
-        return 1;
-      }
-      return 0;
-    },
-    .drain = [](void *, uint64_t epoch, consort_task **out, uint32_t max) -> uint32_t {
-      const Lock lock(notes.mutex);
-      notes.epoch = epoch;
-      uint32_t n = 0;
-      for (; n < max && !notes.waiting.empty(); notes.waiting.pop_front()) out[n++] = notes.waiting.front();
-      return n;
-    },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .submitted = nullptr,
-    .adopt = nullptr,
-    .dropped = nullptr,
-    .started = nullptr,
-    .finished = nullptr,
-    .flush = nullptr,
-    .urgency = nullptr,
-    .victim = nullptr,
-    .next_event = nullptr,
-    .direct = nullptr,
-};
+constexpr consort_scheduler_ops base = fifo_policy<notes>();
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = base;
+  o.flags = CONSORT_SF_NO_BYPASS;
+  o.create = [](void *user, const consort_host *host, const consort_topology *t, uint64_t epoch, void **out) -> consort_status {
+    notes.sched = static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID));
+    return base.create(user, host, t, epoch, out);
+  };
+  o.push = [](void *, const consort_push *p) -> uint32_t {
+    const Lock lock(notes.mutex);
+    if (p->epoch != notes.epoch) return 0;
+    if (notes.ask) ask_all(p->ready, p->n);
+    for (uint32_t i = 0; i < p->n; ++i) {
+      const bool again = notes.popped.count(p->ready[i]->id);
+      notes.again += again;
+      notes.unsaid += again && !(p->flags & CONSORT_PUSH_RETRIED);
+    }
+    return notes.accept(p);
+  };
+  o.pop = [](void *, uint32_t worker, consort_pick *out, uint32_t) -> uint32_t {
+    const Lock lock(notes.mutex);
+    for (auto i = notes.waiting.begin(); i != notes.waiting.end(); ++i) {
+      uint64_t can = 0;
+      notes.sched->can_execute(notes.host, &*i, 1, &worker, 1, &can);
+      if (!can) continue;
+      *out = {*i, CONSORT_NONE, CONSORT_NONE};
+      notes.popped.insert((*i)->id);
+      notes.waiting.erase(i);
+      return 1;
+    }
+    return 0;
+  };
+  return o;
+}();
 
 constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL;
-constexpr consort_plugin plugin = consort_test::policy_plugin("asks", "asks what tasks take", ops, kFlags);
+constexpr consort_plugin plugin = consort_test::policy_plugin("asks", "queries times of tasks", ops, kFlags);
 CONSORT_MODULE(asks, SCHEDULER, kFlags, "asks", "1.0", plugin);
 
 struct Rows {
@@ -146,12 +112,8 @@ class Models : public ::testing::Test {
       pairs.push_back({"workers", "1"});
     }
     pairs.insert(pairs.end(), more.begin(), more.end());
-    static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(asks)};
-    consort_settings s = CONSORT_SETTINGS_INIT;
-    s.set = pairs.data();
-    s.nset = static_cast<uint32_t>(pairs.size());
-    s.modules = entries;
-    s.nmodules = 1;
+    static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(asks);
+    const consort_settings s = settings_with(pairs, entry);
     need(consort_start(&s, &rt_), "start");
   }
   void TearDown() override { stop(); }

@@ -5,80 +5,36 @@
 #include <consort/plugin.h>
 #include <consort/scheduler.h>
 
-#include <deque>
-#include <mutex>
-
 #include "memory_machine.hpp"
-#include "support/policy_plugin.hpp"
+#include "support/fifo_policy.hpp"
 
 namespace {
 
 using namespace consort_test;
 
 // First come, first served; `choose` names the replica to evict.
-struct Chooser {
-  std::mutex mutex;
-  std::deque<consort_task *> waiting;
-  uint64_t epoch = 0;
-  const consort_topology *topology = nullptr;
-  uint32_t space = CONSORT_NONE;  // that it was asked about last
+struct Chooser : Fifo {
+  uint32_t space = CONSORT_NONE;  // of the last question
   std::vector<consort_replica> shown;
   uint64_t asked = 0;
   std::function<uint32_t(const consort_replica *, uint32_t, uint32_t *)> choose;
 } chooser;
 using Lock = std::lock_guard<std::mutex>;
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = 0,
-    .create = [](void *, const consort_host *, const consort_topology *topology, uint64_t epoch, void **s) -> consort_status {
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = fifo_policy<chooser>();
+  o.victim = [](void *, uint32_t space, uint64_t bytes, const consort_replica *r, uint32_t n, uint32_t *order) -> uint32_t {
+    {
       const Lock lock(chooser.mutex);
-      chooser.topology = topology;
-      chooser.epoch = epoch;
-      return *s = &chooser, CONSORT_OK;
-    },
-    .destroy = [](void *) {},
-    .workers = [](void *, const consort_topology *, const uint32_t *, uint32_t, const uint32_t *, uint32_t) -> consort_status { return CONSORT_OK; },
-    .push = [](void *, const consort_push *p) -> uint32_t {
-      const Lock lock(chooser.mutex);
-      if (p->epoch != chooser.epoch) return 0;
-      chooser.waiting.insert(chooser.waiting.end(), p->ready, p->ready + p->n);
-      if (p->wake)
-        for (uint32_t w = 0; w < chooser.topology->nworkers; ++w) consort_wake_worker(p->wake, w);
-      return p->n;
-    },
-    .pop = [](void *, uint32_t worker, consort_pick *out, uint32_t max) -> uint32_t {
-      const Lock lock(chooser.mutex);
-      const auto mine = std::find_if(chooser.waiting.begin(), chooser.waiting.end(), [&](const consort_task *t) {
-        return t->where >> chooser.topology->workers[worker].klass & 1;
-      });
-      if (!max || mine == chooser.waiting.end()) return 0;
-      *out = {*mine, CONSORT_NONE, CONSORT_NONE};
-      chooser.waiting.erase(mine);
-      return 1;
-    },
-    .drain = [](void *, uint64_t epoch, consort_task **out, uint32_t max) -> uint32_t {
-      const Lock lock(chooser.mutex);
-      chooser.epoch = epoch;
-      uint32_t n = 0;
-      for (; n < max && !chooser.waiting.empty(); chooser.waiting.pop_front()) out[n++] = chooser.waiting.front();
-      return n;
-    },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr, .flush = nullptr,
-    .urgency = nullptr,
-    .victim = [](void *, uint32_t space, uint64_t bytes, const consort_replica *r, uint32_t n, uint32_t *order) -> uint32_t {
-      {
-        const Lock lock(chooser.mutex);
-        ++chooser.asked;
-        chooser.shown.assign(r, r + n);
-        chooser.space = space;
-        EXPECT_GT(bytes, 0u);
-      }
-      return chooser.choose(r, n, order);
-    },
-    .next_event = nullptr,
-    .direct = nullptr,
-};
+      ++chooser.asked;
+      chooser.shown.assign(r, r + n);
+      chooser.space = space;
+      EXPECT_GT(bytes, 0u);
+    }
+    return chooser.choose(r, n, order);
+  };
+  return o;
+}();
 
 constexpr consort_plugin plugin = consort_test::policy_plugin("chooser", "chooses victims", ops);
 CONSORT_MODULE(chooser, SCHEDULER, CONSORT_PF_SWAPPABLE, "chooser", "1.0", plugin);
@@ -97,12 +53,8 @@ class EvictionPolicy : public ::testing::Test {
     const Pairs pairs = {{"plugins", stream.c_str()}, {"drivers", "cpu, stream"}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores},
                          {"stream.counters", text}, {"stream.space", "apart"}, {"limits", limit.c_str()}, {"scheduler", "chooser"},
                          {"check", check}, {"save_ahead", "0"}};
-    static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(chooser)};
-    consort_settings s = CONSORT_SETTINGS_INIT;
-    s.set = pairs.data();
-    s.nset = static_cast<uint32_t>(pairs.size());
-    s.modules = entries;
-    s.nmodules = 1;
+    static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(chooser);
+    consort_settings s = settings_with(pairs, entry);
     s.log = [](void *, int32_t level, const char *line) {
       const Lock lock(said_mutex_);
       if (level == 0) said_ += line;
@@ -269,14 +221,10 @@ TEST_F(EvictionPolicy, RepeatedSwaps) {
 TEST(EvictionPolicyOfHostMemory, IsAskedAboutIntermediateSpaces) {
   constexpr uint64_t kCells = 512;
   chooser.asked = 0;
-  static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(chooser)};
-  consort_settings s = CONSORT_SETTINGS_INIT;
+  static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(chooser);
   const Pairs pairs = {{"drivers", "cpu, sim"}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores}, {"sim.devices", "2"},
                        {"sim.runs", ""}, {"scheduler", "chooser"}, {"limits", "ram=16K"}, {"save_ahead", "0"}};
-  s.set = pairs.data();
-  s.nset = static_cast<uint32_t>(pairs.size());
-  s.modules = entries;
-  s.nmodules = 1;
+  const consort_settings s = settings_with(pairs, entry);
   consort_runtime *rt = nullptr;
   need(consort_start(&s, &rt), "start");
   Body write = [](const consort_call &c) { return *pointer<uint64_t>(c, 0) = 5, CONSORT_OK; };

@@ -6,95 +6,64 @@
 #include <consort/scheduler.h>
 
 #include <cmath>
-#include <deque>
-#include <mutex>
 #include <random>
 
 #include "memory/memory_machine.hpp"
+#include "support/fifo_policy.hpp"
 
 namespace {
 
 using namespace consort_test;
 
 // First come, first served, but nothing before `closed_until`. The two functions make its queries.
-struct Asker {
-  std::mutex mutex;
-  std::deque<consort_task *> waiting;
-  uint64_t epoch = 0, closed_until = 0;
-  const consort_topology *topology = nullptr;
-  const consort_host *host = nullptr;
+struct Asker : Fifo {
+  uint64_t closed_until = 0;
   const consort_sched_host *sched = nullptr;
   std::vector<uint64_t> started;
   std::function<void(const consort_task *)> on_push, before_pop;
 } asker;
 using Lock = std::lock_guard<std::mutex>;
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops), .flags = 0,
-    .create = [](void *, const consort_host *host, const consort_topology *topology, uint64_t epoch, void **s) -> consort_status {
-      const Lock lock(asker.mutex);
-      asker.topology = topology;
-      asker.host = host;
-      asker.epoch = epoch;
-      return *s = &asker, CONSORT_OK;
-    },
-    .destroy = [](void *) {},
-    .workers = [](void *, const consort_topology *, const uint32_t *, uint32_t, const uint32_t *, uint32_t) -> consort_status { return CONSORT_OK; },
-    .push = [](void *, const consort_push *p) -> uint32_t {
-      const Lock lock(asker.mutex);
-      if (p->epoch != asker.epoch) return 0;
-      for (uint32_t i = 0; asker.on_push && i < p->n; ++i) asker.on_push(p->ready[i]);
-      asker.waiting.insert(asker.waiting.end(), p->ready, p->ready + p->n);
-      for (uint32_t w = 0; w < asker.topology->nworkers; ++w) consort_wake_worker(p->wake, w);
-      return p->n;
-    },
-    .pop = [](void *, uint32_t worker, consort_pick *out, uint32_t max) -> uint32_t {
-      const Lock lock(asker.mutex);
-      const auto mine = std::find_if(asker.waiting.begin(), asker.waiting.end(), [&](const consort_task *t) {
-        return t->where >> asker.topology->workers[worker].klass & 1;
-      });
-      if (!max || mine == asker.waiting.end()) return 0;
-      if (asker.before_pop) asker.before_pop(*mine);
-      if (asker.closed_until && asker.host->now(asker.host) < asker.closed_until) return 0;
-      *out = {*mine, CONSORT_NONE, CONSORT_NONE};
-      asker.waiting.erase(mine);
-      return 1;
-    },
-    .drain = [](void *, uint64_t epoch, consort_task **out, uint32_t max) -> uint32_t {
-      const Lock lock(asker.mutex);
-      asker.epoch = epoch;
-      uint32_t n = 0;
-      for (; n < max && !asker.waiting.empty(); asker.waiting.pop_front()) out[n++] = asker.waiting.front();
-      return n;
-    },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .submitted = nullptr, .adopt = nullptr, .dropped = nullptr,
-    .started = [](void *, uint32_t, const consort_task *const *, uint32_t) {
-      const Lock lock(asker.mutex);
-      asker.started.push_back(asker.host->now(asker.host));
-    },
-    .finished = nullptr, .flush = nullptr, .urgency = nullptr, .victim = nullptr,
-    .next_event = [](void *) -> uint64_t {
-      const Lock lock(asker.mutex);
-      const bool later = !asker.waiting.empty() && asker.host->now(asker.host) < asker.closed_until;
-      return later ? asker.closed_until : CONSORT_NEVER;
-    },
-    .direct = nullptr,
-};
+constexpr consort_scheduler_ops base = fifo_policy<asker>();
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = base;
+  o.create = [](void *user, const consort_host *host, const consort_topology *t, uint64_t epoch, void **out) -> consort_status {
+    asker.sched = static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID));
+    return asker.sched ? base.create(user, host, t, epoch, out) : CONSORT_E_UNSUPPORTED;
+  };
+  o.push = [](void *, const consort_push *p) -> uint32_t {
+    const Lock lock(asker.mutex);
+    if (p->epoch != asker.epoch) return 0;
+    for (uint32_t i = 0; asker.on_push && i < p->n; ++i) asker.on_push(p->ready[i]);
+    return asker.accept(p);
+  };
+  o.pop = [](void *, uint32_t worker, consort_pick *out, uint32_t max) -> uint32_t {
+    const Lock lock(asker.mutex);
+    const auto mine = std::find_if(asker.waiting.begin(), asker.waiting.end(), [&](const consort_task *t) {
+      return t->where >> asker.topology->workers[worker].klass & 1;
+    });
+    if (!max || mine == asker.waiting.end()) return 0;
+    if (asker.before_pop) asker.before_pop(*mine);
+    if (asker.closed_until && asker.host->now(asker.host) < asker.closed_until) return 0;
+    *out = {*mine, CONSORT_NONE, CONSORT_NONE};
+    asker.waiting.erase(mine);
+    return 1;
+  };
+  o.started = [](void *, uint32_t, const consort_task *const *, uint32_t) {
+    const Lock lock(asker.mutex);
+    asker.started.push_back(asker.host->now(asker.host));
+  };
+  o.next_event = [](void *) -> uint64_t {
+    const Lock lock(asker.mutex);
+    const bool later = !asker.waiting.empty() && asker.host->now(asker.host) < asker.closed_until;
+    return later ? asker.closed_until : CONSORT_NEVER;
+  };
+  return o;
+}();
 
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL, .name = "asker", .version = "1.0", .summary = "asks and wishes",
-    .license = "Apache-2.0", .params = nullptr, .nparams = 0, .reserved = 0, .ops = &ops,
-    .init = [](const consort_host *host, void **out) -> consort_status {
-      asker.sched = static_cast<const consort_sched_host *>(host->get(host, CONSORT_SCHED_ID));
-      return *out = nullptr, asker.sched ? CONSORT_OK : CONSORT_E_UNSUPPORTED;
-    },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .fini = [](void *) {}, .get = nullptr,
-};
-CONSORT_MODULE(asker, SCHEDULER, CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL, "asker", "1.0", plugin);
+constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL;
+constexpr consort_plugin plugin = consort_test::policy_plugin("asker", "queries and hints", ops, kFlags);
+CONSORT_MODULE(asker, SCHEDULER, kFlags, "asker", "1.0", plugin);
 
 void forget_all() {
   asker.waiting.clear();
@@ -103,12 +72,8 @@ void forget_all() {
   asker.on_push = asker.before_pop = nullptr;
 }
 consort_runtime *start_with_asker(const Pairs &pairs) {
-  static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(asker)};
-  consort_settings s = CONSORT_SETTINGS_INIT;
-  s.set = pairs.data();
-  s.nset = static_cast<uint32_t>(pairs.size());
-  s.modules = entries;
-  s.nmodules = 1;
+  static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(asker);
+  const consort_settings s = settings_with(pairs, entry);
   consort_runtime *rt = nullptr;
   need(consort_start(&s, &rt), "start");
   return rt;

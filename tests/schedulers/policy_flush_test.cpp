@@ -4,72 +4,55 @@
 #include <consort/order.h>
 #include <consort/scheduler.h>
 
-#include <deque>
-#include <mutex>
-
 #include "api/team_bodies.hpp"
-#include "support/policy_plugin.hpp"
+#include "support/fifo_policy.hpp"
 
 namespace {
 
 using namespace consort_test;
 
-struct Hoard {
-  std::mutex mutex;
-  std::deque<consort_task *> held, ready;
-  uint64_t epoch = 0;
+struct Hoard : Fifo {  // `waiting`: flushed
+  std::deque<consort_task *> held;
   uint32_t team = CONSORT_NONE;  // that gets all tasks for teams
 } hoard;
 
 using Lock = std::lock_guard<std::mutex>;
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops),
-    .flags = CONSORT_SF_NO_BYPASS,
-    .create = [](void *, const consort_host *, const consort_topology *, uint64_t epoch, void **out) -> consort_status {
-      const Lock lock(hoard.mutex);
-      hoard.epoch = epoch;
-      *out = &hoard;
-      return CONSORT_OK;
-    },
-    .destroy = [](void *) {},
-    .workers = [](void *, const consort_topology *t, const uint32_t *, uint32_t, const uint32_t *,
-                  uint32_t) -> consort_status {
-      const Lock lock(hoard.mutex);
-      hoard.team = t->nteams ? t->teams[0].id : CONSORT_NONE;
-      return CONSORT_OK;
-    },
-    .push = [](void *, const consort_push *p) -> uint32_t {
-      const Lock lock(hoard.mutex);
-      if (p->epoch != hoard.epoch) return 0;
-      hoard.held.insert(hoard.held.end(), p->ready, p->ready + p->n);
-      return p->n;
-    },
-    .pop = [](void *, uint32_t, consort_pick *out, uint32_t) -> uint32_t {
-      const Lock lock(hoard.mutex);
-      if (hoard.ready.empty()) return 0;
-      *out = {hoard.ready.front(), CONSORT_NONE, hoard.ready.front()->flags & CONSORT_TK_TEAM ? hoard.team : CONSORT_NONE};
-      hoard.ready.pop_front();
-      return 1;
-    },
-    .drain = [](void *, uint64_t epoch, consort_task **out, uint32_t max) -> uint32_t {
-      const Lock lock(hoard.mutex);
-      hoard.epoch = epoch;
-      uint32_t n = 0;
-      for (auto *queue : {&hoard.ready, &hoard.held})
-        for (; n < max && !queue->empty(); queue->pop_front()) out[n++] = queue->front();
-      return n;
-    },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .submitted = nullptr, .adopt = nullptr, .dropped = nullptr, .started = nullptr, .finished = nullptr,
-    .flush =
-        [](void *) {
-          const Lock lock(hoard.mutex);
-          hoard.ready.insert(hoard.ready.end(), hoard.held.begin(), hoard.held.end());
-          hoard.held.clear();
-        },
-    .urgency = nullptr, .victim = nullptr, .next_event = nullptr, .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = fifo_policy<hoard>();
+  o.flags = CONSORT_SF_NO_BYPASS;
+  o.workers = [](void *, const consort_topology *t, const uint32_t *, uint32_t, const uint32_t *, uint32_t) -> consort_status {
+    const Lock lock(hoard.mutex);
+    hoard.team = t->nteams ? t->teams[0].id : CONSORT_NONE;
+    return CONSORT_OK;
+  };
+  o.push = [](void *, const consort_push *p) -> uint32_t {
+    const Lock lock(hoard.mutex);
+    if (p->epoch != hoard.epoch) return 0;
+    hoard.held.insert(hoard.held.end(), p->ready, p->ready + p->n);
+    return p->n;
+  };
+  o.pop = [](void *, uint32_t, consort_pick *out, uint32_t) -> uint32_t {
+    const Lock lock(hoard.mutex);
+    if (hoard.waiting.empty()) return 0;
+    consort_task *first = hoard.waiting.front();
+    *out = {first, CONSORT_NONE, first->flags & CONSORT_TK_TEAM ? hoard.team : CONSORT_NONE};
+    hoard.waiting.pop_front();
+    return 1;
+  };
+  o.drain = [](void *, uint64_t epoch, consort_task **out, uint32_t max) -> uint32_t {
+    const Lock lock(hoard.mutex);
+    hoard.epoch = epoch;
+    const uint32_t n = Fifo::take(hoard.waiting, out, max);
+    return n + Fifo::take(hoard.held, out + n, max - n);
+  };
+  o.flush = [](void *) {
+    const Lock lock(hoard.mutex);
+    hoard.waiting.insert(hoard.waiting.end(), hoard.held.begin(), hoard.held.end());
+    hoard.held.clear();
+  };
+  return o;
+}();
 
 constexpr consort_plugin plugin = consort_test::policy_plugin("hoard", "holds tasks back until it is flushed", ops);
 CONSORT_MODULE(hoard, SCHEDULER, CONSORT_PF_SWAPPABLE, "hoard", "1.0", plugin);
@@ -80,18 +63,14 @@ class PolicyFlush : public ::testing::TestWithParam<const char *> {
   void SetUp() override { begin({}); }
   void begin(const Pairs &more) {
     hoard.held.clear();
-    hoard.ready.clear();
+    hoard.waiting.clear();
     const bool manual = !std::strcmp(GetParam(), "manual");
     Pairs pairs = {{"cpu.topology", kFourCores}, {"scheduler", "hoard"}, {"spin_us", "0"},
                    {"workers", manual ? "2" : GetParam()}};
     if (manual) pairs.push_back({"pump", "manual"});
     pairs.insert(pairs.end(), more.begin(), more.end());
-    static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(hoard)};
-    consort_settings s = CONSORT_SETTINGS_INIT;
-    s.set = pairs.data();
-    s.nset = static_cast<uint32_t>(pairs.size());
-    s.modules = entries;
-    s.nmodules = 1;
+    static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(hoard);
+    const consort_settings s = settings_with(pairs, entry);
     need(consort_start(&s, &rt_), "start");
     count_ = body_(rt_, "count", [this](const consort_call &) { return ++ran_, CONSORT_OK; });
   }

@@ -4,21 +4,15 @@
 #include <consort/scheduler.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
-#include <mutex>
 
-#include "api/harness.hpp"
-#include "support/policy_plugin.hpp"
+#include "support/fifo_policy.hpp"
 
 namespace {
 
 using namespace consort_test;
 
-struct Notes {
-  std::mutex mutex;
-  std::deque<consort_task *> waiting;
-  uint64_t epoch = 0;
+struct Notes : Fifo {
   std::map<uint64_t, int> submitted, adopted, pushed, started, finished;
   int dropped = 0, flushed = 0, refuse = 0;
   bool bad_time = false;
@@ -26,83 +20,46 @@ struct Notes {
 
 using Lock = std::lock_guard<std::mutex>;
 
-constexpr consort_scheduler_ops ops = {
-    .size = sizeof(consort_scheduler_ops),
-    .flags = 0,
-    .create = [](void *, const consort_host *, const consort_topology *, uint64_t epoch, void **out) -> consort_status {
-      const Lock lock(notes.mutex);
-      notes.epoch = epoch;
-      *out = &notes;
-      return CONSORT_OK;
-    },
-    .destroy = [](void *) {},
-    .workers = [](void *, const consort_topology *, const uint32_t *, uint32_t, const uint32_t *,
-                  uint32_t) -> consort_status { return CONSORT_OK; },
-    .push = [](void *, const consort_push *p) -> uint32_t {
-      const Lock lock(notes.mutex);
-      if (p->epoch != notes.epoch || notes.refuse) return 0;
-      for (uint32_t i = 0; i < p->n; ++i) {
-        notes.waiting.push_back(p->ready[i]);
-        ++notes.pushed[p->ready[i]->id];
-        if (p->wake) p->wake->bits[0] |= 3, ++p->wake->k;
-      }
-      return p->n;
-    },
-    .pop = [](void *, uint32_t, consort_pick *out, uint32_t) -> uint32_t {
-      const Lock lock(notes.mutex);
-      if (notes.waiting.empty()) return 0;
-      *out = {notes.waiting.front(), CONSORT_NONE, CONSORT_NONE};
-      notes.waiting.pop_front();
-      return 1;
-    },
-    .drain = [](void *, uint64_t epoch, consort_task **out, uint32_t max) -> uint32_t {
-      const Lock lock(notes.mutex);
-      notes.epoch = epoch;
-      uint32_t n = 0;
-      for (; n < max && !notes.waiting.empty(); notes.waiting.pop_front()) out[n++] = notes.waiting.front();
-      return n;
-    },
-    .quiesce = [](void *, uint64_t) -> consort_status { return CONSORT_OK; },
-    .submitted =
-        [](void *, const consort_task *const *t, uint32_t n) {
-          const Lock lock(notes.mutex);
-          for (uint32_t i = 0; i < n; ++i) ++notes.submitted[t[i]->id];
-        },
-    .adopt =
-        [](void *, const consort_task *const *t, uint32_t n) {
-          const Lock lock(notes.mutex);
-          for (uint32_t i = 0; i < n; ++i) ++notes.adopted[t[i]->id];
-        },
-    .dropped = [](void *, consort_task *const *t, uint32_t n, consort_task **held) -> uint32_t {
-      const Lock lock(notes.mutex);
-      uint32_t out = 0;
-      for (uint32_t i = 0; i < n; ++i)
-        if (std::erase(notes.waiting, t[i])) held[out++] = t[i], ++notes.dropped;
-      return out;
-    },
-    .started =
-        [](void *, uint32_t, const consort_task *const *t, uint32_t n) {
-          const Lock lock(notes.mutex);
-          for (uint32_t i = 0; i < n; ++i) ++notes.started[t[i]->id];
-        },
-    .finished =
-        [](void *, uint32_t, const consort_done *d, uint32_t n) {
-          const Lock lock(notes.mutex);
-          for (uint32_t i = 0; i < n; ++i) {
-            ++notes.finished[d[i].cookie];
-            notes.bad_time |= d[i].t1 < d[i].t0 || !d[i].t0;
-          }
-        },
-    .flush =
-        [](void *) {
-          const Lock lock(notes.mutex);
-          ++notes.flushed;
-        },
-    .urgency = nullptr,
-    .victim = nullptr,
-    .next_event = nullptr,
-    .direct = nullptr,
-};
+constexpr consort_scheduler_ops ops = [] {
+  consort_scheduler_ops o = fifo_policy<notes>();
+  o.push = [](void *, const consort_push *p) -> uint32_t {
+    const Lock lock(notes.mutex);
+    if (p->epoch != notes.epoch || notes.refuse) return 0;
+    for (uint32_t i = 0; i < p->n; ++i) ++notes.pushed[p->ready[i]->id];
+    return notes.accept(p);
+  };
+  o.submitted = [](void *, const consort_task *const *t, uint32_t n) {
+    const Lock lock(notes.mutex);
+    for (uint32_t i = 0; i < n; ++i) ++notes.submitted[t[i]->id];
+  };
+  o.adopt = [](void *, const consort_task *const *t, uint32_t n) {
+    const Lock lock(notes.mutex);
+    for (uint32_t i = 0; i < n; ++i) ++notes.adopted[t[i]->id];
+  };
+  o.dropped = [](void *, consort_task *const *t, uint32_t n, consort_task **held) -> uint32_t {
+    const Lock lock(notes.mutex);
+    uint32_t out = 0;
+    for (uint32_t i = 0; i < n; ++i)
+      if (std::erase(notes.waiting, t[i])) held[out++] = t[i], ++notes.dropped;
+    return out;
+  };
+  o.started = [](void *, uint32_t, const consort_task *const *t, uint32_t n) {
+    const Lock lock(notes.mutex);
+    for (uint32_t i = 0; i < n; ++i) ++notes.started[t[i]->id];
+  };
+  o.finished = [](void *, uint32_t, const consort_done *d, uint32_t n) {
+    const Lock lock(notes.mutex);
+    for (uint32_t i = 0; i < n; ++i) {
+      ++notes.finished[d[i].cookie];
+      notes.bad_time |= d[i].t1 < d[i].t0 || !d[i].t0;
+    }
+  };
+  o.flush = [](void *) {
+    const Lock lock(notes.mutex);
+    ++notes.flushed;
+  };
+  return o;
+}();
 
 constexpr consort_plugin plugin = consort_test::policy_plugin("notes", "records its calls", ops);
 CONSORT_MODULE(notes, SCHEDULER, CONSORT_PF_SWAPPABLE, "notes", "1.0", plugin);
@@ -116,12 +73,8 @@ class PolicyHooks : public ::testing::Test {
     notes.bad_time = false;
     Pairs pairs = {{"cpu.topology", kFourCores}, {"workers", "2"}};
     pairs.insert(pairs.end(), more.begin(), more.end());
-    static consort_entry_fn *const entries[] = {CONSORT_ENTRY_NAME(notes)};
-    consort_settings s = CONSORT_SETTINGS_INIT;
-    s.set = pairs.data();
-    s.nset = static_cast<uint32_t>(pairs.size());
-    s.modules = entries;
-    s.nmodules = 1;
+    static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(notes);
+    consort_settings s = settings_with(pairs, entry);
     s.log = [](void *, int32_t level, const char *) { errors_ += level == 0; };
     errors_ = 0;
     need(consort_start(&s, &rt_), "start");
