@@ -1,28 +1,21 @@
 // alloc_fail.hpp — every allocation that a call of the C API makes is made to fail in turn: the call answers E_NOMEM or
 // does without, the runtime goes on working, nothing is lost.
 //
-// Replaces malloc and its kin in the one source file that includes this. Each thread arms faults for itself. The
-// runtime is pumped manually or simulated, so that allocations of tasks fail on this thread, too. Sanitizers replace
-// malloc themselves: under them only the unarmed paths run. Allocations of hwloc are left alone: hwloc ends the process
-// with an assertion when memory runs out.
+// One source file of a program includes it. Each thread arms faults for itself. The runtime is pumped manually or
+// simulated, so that allocations of tasks fail on this thread, too. Under sanitizers only the unarmed paths run.
+// Allocations of hwloc are left alone: hwloc ends the process with an assertion when memory runs out.
 #pragma once
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
 
 #include "api/harness.hpp"
-
-#if CONSORT_SAN
-#define REPLACED 0
-#else
-#define REPLACED 1
-#endif
+#include "support/replace_malloc.hpp"
 
 namespace {
 thread_local long countdown = -1;  // -1: not armed; the allocation that finds 0 fails
 thread_local long in_a_row = 1;     // so many fail, those after them do not
 thread_local bool fired = false;
-std::atomic<long> alive{0};
 
 uintptr_t spared_from = 0, spared_to = 0;  // hwloc's code
 
@@ -51,61 +44,15 @@ bool spared() {
     if (reinterpret_cast<uintptr_t>(frames[i]) - spared_from < spared_to - spared_from) return true;
   return false;
 }
+}  // namespace
 
-[[maybe_unused]] bool fails() {
-  if (countdown < 0) return false;
-  if (spared()) return false;
+bool consort_test::allocation_fails(const void *) {
+  if (countdown < 0 || spared()) return false;
   if (countdown > 0) return --countdown, false;
   fired = true;
   if (--in_a_row <= 0) countdown = -1;
   return true;
 }
-}  // namespace
-
-#if REPLACED
-extern "C" {
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-void __libc_free(void *);
-
-void *malloc(size_t n) {
-  void *p = fails() ? nullptr : __libc_malloc(n);
-  if (p) alive.fetch_add(1, std::memory_order_relaxed);
-  else errno = ENOMEM;
-  return p;
-}
-void *calloc(size_t n, size_t m) {
-  void *p = fails() ? nullptr : __libc_calloc(n, m);
-  if (p) alive.fetch_add(1, std::memory_order_relaxed);
-  else errno = ENOMEM;
-  return p;
-}
-void *realloc(void *old, size_t n) {
-  if (fails()) return errno = ENOMEM, nullptr;
-  void *p = __libc_realloc(old, n);
-  if (p && !old) alive.fetch_add(1, std::memory_order_relaxed);
-  return p;
-}
-void *memalign(size_t align, size_t n) {
-  void *p = fails() ? nullptr : __libc_memalign(align, n);
-  if (p) alive.fetch_add(1, std::memory_order_relaxed);
-  return p;
-}
-void *aligned_alloc(size_t align, size_t n) { return memalign(align, n); }
-int posix_memalign(void **out, size_t align, size_t n) {
-  void *p = memalign(align, n);
-  if (!p) return ENOMEM;
-  *out = p;
-  return 0;
-}
-void free(void *p) {
-  if (p) alive.fetch_sub(1, std::memory_order_relaxed);
-  __libc_free(p);
-}
-}
-#endif
 
 namespace consort_test {
 
@@ -116,7 +63,7 @@ struct Fault {
   void arm() const {
     fired = false;
     in_a_row = n;
-    countdown = REPLACED ? k : -1;
+    countdown = kMallocReplaced ? k : -1;
   }
   void disarm() const { countdown = -1; }
 };

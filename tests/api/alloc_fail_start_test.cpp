@@ -7,7 +7,7 @@ namespace {
 TEST(AllocFailStart, EachAllocationOfStartFails) {
   for (int i = 0; i < 3; ++i) Rt warm(kByHand);
   ASSERT_TRUE(find_hwloc());
-  const long before = alive;
+  const long before = live_blocks;
   int refused = 0;
   for_every_allocation("start", [&](const Fault &f) {
     consort_runtime *rt = nullptr;
@@ -21,9 +21,9 @@ TEST(AllocFailStart, EachAllocationOfStartFails) {
     ASSERT_NE(rt, nullptr);
     EXPECT_OK(consort_stop(rt));
   });
-  if (REPLACED) {
+  if (kMallocReplaced) {
     EXPECT_GT(refused, 10);
-    EXPECT_LE(alive - before, 32) << "leaked allocations";
+    EXPECT_LE(live_blocks - before, 32) << "leaked allocations";
   }
 }
 

@@ -1,23 +1,18 @@
 // Driver sim when the host has no memory left: accepted ops end all the same, other ops are refused.
 //
 // The operator new of this program is the driver's too; while it is armed each call on any thread fails.
-#include <cstdlib>
-#include <new>
-
 #include "drivers/sim_machine.hpp"
+#include "support/replace_new.hpp"
 
 namespace {
 std::atomic<bool> none{false};
 std::atomic<int> refused{0};
 }  // namespace
 
-[[gnu::noinline]] void *operator new(size_t n) {
-  if (none.load(std::memory_order_relaxed)) ++refused;
-  else if (void *p = std::malloc(n ? n : 1)) return p;
-  throw std::bad_alloc();
+bool consort_test::allocation_fails(const void *) {
+  if (!none.load(std::memory_order_relaxed)) return false;
+  return ++refused, true;
 }
-[[gnu::noinline]] void operator delete(void *p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void *p, size_t) noexcept { std::free(p); }
 
 namespace consort_test {
 namespace {

@@ -1,31 +1,15 @@
 // Every allocation of finding and loading plugins, and of reading settings, made to fail in turn: an error or an
-// exception for the door to catch, never a crash, a leak, or a plugin that is started and not ended.
+// exception for the entry points to catch, never a crash, a leak, or a plugin that is started and not ended.
 #include <consort/consort.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "loader_support.hpp"
+#include "support/replace_new.hpp"
 
 namespace {
 thread_local long countdown = -1;  // allocations until one fails; < 0: none does
 }
 
-void *operator new(size_t n) {
-  if (countdown >= 0 && countdown-- == 0) throw std::bad_alloc();
-  if (void *p = std::malloc(n ? n : 1)) return p;
-  throw std::bad_alloc();
-}
-void *operator new(size_t n, const std::nothrow_t &) noexcept {
-  if (countdown >= 0 && countdown-- == 0) return nullptr;
-  return std::malloc(n ? n : 1);
-}
-// The compiler sees free() inlined beside its own operator new and takes the pair for a mistake.
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-void operator delete(void *p) noexcept { std::free(p); }
-void operator delete(void *p, size_t) noexcept { std::free(p); }
-void operator delete(void *p, const std::nothrow_t &) noexcept { std::free(p); }
+bool consort_test::allocation_fails(const void *) { return countdown >= 0 && countdown-- == 0; }
 
 namespace consort {
 namespace {
