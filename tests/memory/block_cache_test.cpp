@@ -7,12 +7,6 @@ namespace {
 
 using namespace consort_test;
 
-consort_space_use use_of(const Machine &m) {
-  consort_space_use use = CONSORT_SPACE_USE_INIT;
-  need(consort_get_space_use(m, 1, &use), "space");
-  return use;
-}
-
 constexpr uint64_t kTile = 32 << 10;
 
 // So many data of 32 KiB that no application has memory for, written on the device and then forgotten.
@@ -22,7 +16,7 @@ void leave_spares(Machine &m, consort_codelet_id fill, int count) {
   for (const auto d : x) Desc(fill).w(d).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
   for (const auto d : x) ASSERT_OK(consort_unregister(m, d));
-  EXPECT_EQ(use_of(m).spare, static_cast<uint64_t>(count) * kTile);
+  EXPECT_EQ(use_of(m, 1).spare, static_cast<uint64_t>(count) * kTile);
 }
 consort_status fill_first(const consort_call &c) { return *pointer<uint64_t>(c, 0) = 5, CONSORT_OK; }
 
@@ -36,7 +30,7 @@ TEST(BlockCache, AllocatesFullMemoryOnce) {
   const auto there = m.on("stream", nullptr, triple);
   for (size_t i = 0; i < 10 * kData; ++i) Desc(there).rw(x[i * 7 % kData]).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  EXPECT_GE(use_of(m).evictions, 5 * kData);
+  EXPECT_GE(use_of(m, 1).evictions, 5 * kData);
   EXPECT_LE(m.counters[STREAM_ALLOCS], 256 / 32);
   for (const auto d : x) ASSERT_OK(consort_unregister(m, d));
   for (const auto &v : memory) EXPECT_EQ(v[0], (59049u * 3 - 1) / 2);  // ten times 3 x + 1
@@ -50,8 +44,8 @@ TEST(BlockCache, FreesOnlyTheBlocksThatAreNeeded) {
   const auto large = vector_of(m, static_cast<uint64_t *>(nullptr), 2 * kTile / 8, 8, "large");
   Desc(fill).w(large).must(m);
   ASSERT_OK(consort_wait_all(m, kLong, 0));
-  EXPECT_EQ(use_of(m).spare, 6 * kTile);
-  EXPECT_EQ(use_of(m).used, 2 * kTile);
+  EXPECT_EQ(use_of(m, 1).spare, 6 * kTile);
+  EXPECT_EQ(use_of(m, 1).used, 2 * kTile);
   ASSERT_OK(consort_unregister(m, large));
 }
 

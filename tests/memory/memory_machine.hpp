@@ -1,5 +1,7 @@
 // memory_machine.hpp — a machine with two memories for tests: workers at home, and the stream double with a space of its own.
 #pragma once
+#include <consort/memory.h>
+
 #include <memory>
 
 #include "../api/harness.hpp"
@@ -36,6 +38,12 @@ struct Machine {
     return info.name;
   }
 };
+
+inline consort_space_use use_of(consort_runtime *rt, uint32_t space) {
+  consort_space_use use = CONSORT_SPACE_USE_INIT;
+  need(consort_get_space_use(rt, space, &use), "space use");
+  return use;
+}
 
 inline consort_status triple(const consort_call &c) {
   uint64_t *x = pointer<uint64_t>(c, 0);

@@ -20,11 +20,6 @@ uint32_t in(consort_runtime *rt, consort_data_id x, uint32_t space) {
   return bits;
 }
 bool valid_in(consort_runtime *rt, consort_data_id x, uint32_t space) { return in(rt, x, space) & CONSORT_IN_VALID; }
-consort_space_use use_of(consort_runtime *rt, uint32_t space) {
-  consort_space_use u = CONSORT_SPACE_USE_INIT;
-  need(consort_get_space_use(rt, space, &u), "space use");
-  return u;
-}
 consort_link_use link_of(consort_runtime *rt, uint32_t from, uint32_t to) {
   consort_link_use u = CONSORT_LINK_USE_INIT;
   need(consort_get_link_use(rt, from, to, &u), "link use");

@@ -8,12 +8,6 @@ namespace {
 
 using namespace consort_test;
 
-consort_space_use use_of(consort_runtime *rt, uint32_t space) {
-  consort_space_use use = CONSORT_SPACE_USE_INIT;
-  need(consort_get_space_use(rt, space, &use), "space");
-  return use;
-}
-
 // Fills its scratch, and returns its sum: no other task writes to it.
 consort_status fill_and_sum(const consort_call &c) {
   auto *mine = pointer<uint64_t>(c, 1);
