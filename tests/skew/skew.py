@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who meets whom, and what must come of it: skew.py BUILD PLUGINS [CONSORT]
+"""The pairs of plugins and hosts, and the expected results: skew.py BUILD PLUGINS [CONSORT]
 
 BUILD: what CMakeLists.txt here makes. README.md says what is what."""
 import os
