@@ -5,12 +5,14 @@
 #include <sys/auxv.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "stress/mixed_site.hpp"
+#if CONSORT_SAN  // sanitizers replace malloc themselves
+#include "support/replace_new.hpp"
+#else
+#include "support/replace_malloc.hpp"
+#endif
 
 namespace storm {
 namespace {
@@ -76,53 +78,4 @@ void log_line(void *, int32_t, const char *text) {
 
 }  // namespace storm
 
-// Sanitizers replace malloc themselves: under them the operators alone are ours.
-#if CONSORT_SAN
-void *operator new(size_t n) {
-  void *p = storm::fails(__builtin_return_address(0)) ? nullptr : std::malloc(n ? n : 1);
-  if (!p) throw std::bad_alloc();
-  return p;
-}
-void *operator new(size_t n, const std::nothrow_t &) noexcept { return storm::fails(__builtin_return_address(0)) ? nullptr : std::malloc(n ? n : 1); }
-void *operator new[](size_t n) { return operator new(n); }
-void *operator new[](size_t n, const std::nothrow_t &t) noexcept { return operator new(n, t); }
-void operator delete(void *p) noexcept { std::free(p); }
-void operator delete(void *p, size_t) noexcept { std::free(p); }
-void operator delete[](void *p) noexcept { std::free(p); }
-void operator delete[](void *p, size_t) noexcept { std::free(p); }
-#else
-extern "C" {
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-
-void *malloc(size_t n) {
-  if (!storm::fails(__builtin_return_address(0))) return __libc_malloc(n);
-  errno = ENOMEM;
-  return nullptr;
-}
-void *calloc(size_t n, size_t m) {
-  if (!storm::fails(__builtin_return_address(0))) return __libc_calloc(n, m);
-  errno = ENOMEM;
-  return nullptr;
-}
-void *realloc(void *old, size_t n) {
-  if (!storm::fails(__builtin_return_address(0))) return __libc_realloc(old, n);
-  errno = ENOMEM;
-  return nullptr;
-}
-void *memalign(size_t align, size_t n) {
-  if (!storm::fails(__builtin_return_address(0))) return __libc_memalign(align, n);
-  errno = ENOMEM;
-  return nullptr;
-}
-void *aligned_alloc(size_t align, size_t n) { return memalign(align, n); }
-int posix_memalign(void **out, size_t align, size_t n) {
-  void *p = memalign(align, n);
-  if (!p) return ENOMEM;
-  *out = p;
-  return 0;
-}
-}
-#endif
+bool consort_test::allocation_fails(const void *caller) { return storm::fails(caller); }
