@@ -17,7 +17,7 @@ const consort::Codelet zero{"zero", consort::cpu([](double &sum) { sum = 0; })};
 const consort::Codelet unite{"unite", consort::cpu([](double &sum, const double &more) { sum += more; })};
 const consort::Codelet contribute{"contribute", consort::cpu([](double &sum, double x) { sum += x; })};
 
-TEST_F(FaceAccess, ContributionsAreUnitedWithWhatWasThere) {
+TEST_F(FaceAccess, ReductionAddsToTheOldValue) {
   double value = 5;
   auto sum = rt.variable(value);
   sum.set_reduction(zero, unite);
@@ -28,7 +28,7 @@ TEST_F(FaceAccess, ContributionsAreUnitedWithWhatWasThere) {
   EXPECT_EQ(*sum.read(), 10.0);
 }
 
-TEST_F(FaceAccess, AFixedTreeGivesTheSameBits) {
+TEST_F(FaceAccess, FixedTreeIsBitwiseReproducible) {
   const auto once = [&] {
     auto sum = rt.variable<double>("sum");
     sum.set_reduction(zero, unite);
@@ -40,7 +40,7 @@ TEST_F(FaceAccess, AFixedTreeGivesTheSameBits) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(once(), first);
 }
 
-TEST_F(FaceAccess, ContributionsInAnyOrderAreOneAtATime) {
+TEST_F(FaceAccess, CommutingTasksAreExclusive) {
   long n = 0;  // not atomic: two at a time would lose some, and the thread sanitizer would see them
   auto x = rt.variable(n);
   const consort::Codelet increment{"increment", consort::cpu([](long &x) { x = x + 1; })};
@@ -48,7 +48,7 @@ TEST_F(FaceAccess, ContributionsInAnyOrderAreOneAtATime) {
   EXPECT_EQ(*x.read(), 2000);
 }
 
-TEST_F(FaceAccess, ADatumWithoutOrderHoldsNobodyUp) {
+TEST_F(FaceAccess, UnorderedDataAddNoDependences) {
   long n = 0;
   auto x = rt.variable(n);
   x.set_ordered(false);
@@ -62,7 +62,7 @@ TEST_F(FaceAccess, ADatumWithoutOrderHoldsNobodyUp) {
   EXPECT_EQ(*x.read(), 7);
 }
 
-TEST_F(FaceAccess, ContributingWithoutAReductionIsASentence) {
+TEST_F(FaceAccess, ContributionWithoutAReductionThrows) {
   double value = 0;
   auto sum = rt.variable(value, "the sum");
   try {
@@ -74,7 +74,7 @@ TEST_F(FaceAccess, ContributingWithoutAReductionIsASentence) {
   }
 }
 
-TEST_F(FaceAccess, TasksOfACountedCodeletAreCountedByWorker) {
+TEST_F(FaceAccess, CountsTasksByWorker) {
   const consort::Codelet counted{"counted", consort::counted, consort::cpu([](int) {})};
   const consort::Codelet other{"other", consort::cpu([](int) {})};
   for (int i = 0; i < 100; ++i) rt.submit({.worker = static_cast<uint32_t>(i % 3)}, counted, i);

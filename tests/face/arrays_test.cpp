@@ -15,7 +15,7 @@ struct Arrays : ::testing::Test {
   consort::Runtime rt{consort::Settings{}.set("workers", 2).set("cpu.topology", consort_test::kFourCores)};
 };
 
-TEST(Views, AddressTheirElements) {
+TEST(Views, AddressElements) {
   std::vector<int> m(4096);
   std::iota(m.begin(), m.end(), 0);
   const Block<int> b(m.data(), 3, 4, 5, 6, 30);
@@ -38,7 +38,7 @@ TEST(Views, AddressTheirElements) {
   EXPECT_TRUE(&cb(1, 1, 1) == &b(1, 1, 1) && &ct(1, 1, 1, 1) == &t(1, 1, 1, 1) && &cc(1, 1, 1) == &c(1, 1, 1));
 }
 
-TEST_F(Arrays, ReachTheCodeletAsTheyWereRegistered) {
+TEST_F(Arrays, ReachTheCodeletWithTheirSteps) {
   std::vector<double> mb(200), mt(400), mn(20);
   auto b = rt.block(mb.data(), 3, 4, 5, 4, 20, "b");
   auto t = rt.tensor(Tensor<double>(mt.data(), 3, 2, 2, 4, 5, 12, 30));
@@ -59,7 +59,7 @@ TEST_F(Arrays, ReachTheCodeletAsTheyWereRegistered) {
   EXPECT_EQ(n.read()(3, 4), 3.0);
 }
 
-TEST_F(Arrays, OfTheRuntimesOwnMemoryArePacked) {
+TEST_F(Arrays, OfRuntimeMemoryArePacked) {
   auto b = rt.block<float>(3, 4, 5);
   auto t = rt.tensor<float>(2, 3, 4, 5);
   auto n = rt.ndim<float>({2, 3, 2, 3, 2}, "n");
@@ -79,7 +79,7 @@ TEST_F(Arrays, OfTheRuntimesOwnMemoryArePacked) {
   EXPECT_EQ(t.acquire()(1, 0, 0, 0), 1.f);
 }
 
-TEST_F(Arrays, ConstElementsAreReadOnlyAndBadStepsRefused) {
+TEST_F(Arrays, ConstElementsAreReadOnly) {
   const std::vector<int> fixed(24, 3);
   auto b = rt.block(fixed.data(), 2, 3, 4);
   static_assert(std::is_same_v<decltype(b), consort::Data<Block<const int>>>);
@@ -101,7 +101,7 @@ TEST_F(Arrays, ConstElementsAreReadOnlyAndBadStepsRefused) {
 }
 
 // The C API's helpers register the same things.
-TEST_F(Arrays, ByTheCApi) {
+TEST_F(Arrays, AgreeWithTheCApi) {
   std::vector<int> m(200);
   consort_data_id b{}, t{}, n{}, packed{};
   const uint64_t sizes[] = {4, 5}, steps[] = {5, 1};

@@ -8,7 +8,7 @@ namespace {
 
 using Ids = std::vector<uint32_t>;
 
-TEST(FaceContexts, OwnTheirWorkersUntilTheyEnd) {
+TEST(FaceContexts, OwnTheirWorkersUntilDestroyed) {
   consort::Runtime rt{{"workers", "4"}, {"cpu.topology", "pack:1 core:4 pu:1"}};
   std::atomic<uint64_t> seen{0};
   const consort::Codelet note{"note", consort::cpu([&](const consort_call &c) { seen |= uint64_t{1} << c.worker; })};

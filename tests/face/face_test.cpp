@@ -35,7 +35,7 @@ struct Face : ::testing::Test {
   consort::Runtime rt{two()};
 };
 
-TEST(FaceProgram, OfTheFrontPage) {
+TEST(FaceProgram, RunsTheReadmeExample) {
   consort::Runtime rt;
   std::vector<float> v(1 << 20, 1.f);
   auto x = rt.vector(std::span(v));
@@ -49,7 +49,7 @@ TEST(FaceProgram, OfTheFrontPage) {
   EXPECT_EQ(view[v.size() - 1], 3.0f);
 }
 
-TEST_F(Face, EveryKindOfDataAndArgument) {
+TEST_F(Face, TakesEveryKindOfDataAndArgument) {
   struct Big {
     double a[5];
     char tag;
@@ -98,7 +98,7 @@ TEST_F(Face, EveryKindOfDataAndArgument) {
   EXPECT_EQ(*late.acquire(), 'a' + 'b');
 }
 
-TEST_F(Face, ArgumentsConvertAsInACall) {
+TEST_F(Face, ConvertsArgumentsAsInACall) {
   std::vector<double> v(1);
   auto x = rt.vector(v);
   const consort::Codelet set{"set", consort::cpu([](std::span<double> x, double a, unsigned char b, const char *text) {
@@ -108,7 +108,7 @@ TEST_F(Face, ArgumentsConvertAsInACall) {
   EXPECT_EQ(x.read()[0], 8.0);
 }
 
-TEST_F(Face, FunctionsCapturingLambdasAndRawOnes) {
+TEST_F(Face, TakesFunctionsLambdasAndRawBodies) {
   long v = 0;
   auto x = rt.variable(v);
   struct Plain {
@@ -139,7 +139,7 @@ TEST_F(Face, FunctionsCapturingLambdasAndRawOnes) {
   EXPECT_EQ(here, 4);
 }
 
-TEST_F(Face, TheCholeskyReadsLikeThePaper) {
+TEST_F(Face, SubmitsACholesky) {
   constexpr int n = 5;
   const consort::Codelet potrf{"potrf", consort::cpu([](double &a) { a = a * 2 + 1; })};
   const consort::Codelet trsm{"trsm", consort::cpu([](const double &a, double &b) { b = b * 3 + a; })};
@@ -169,7 +169,7 @@ TEST_F(Face, TheCholeskyReadsLikeThePaper) {
   EXPECT_EQ(in, ref);
 }
 
-TEST_F(Face, WhatALambdaThrowsComesOutOfWait) {
+TEST_F(Face, ExceptionsOfBodiesReachTheWait) {
   long v = 0;
   auto x = rt.variable(v, "the vase");
   const consort::Codelet drop{"drop", consort::cpu([](long &) { throw std::runtime_error("butterfingers"); })};
@@ -194,7 +194,7 @@ TEST_F(Face, WhatALambdaThrowsComesOutOfWait) {
   EXPECT_EQ(*x.read(), 1);
 }
 
-TEST_F(Face, Options) {
+TEST_F(Face, AppliesOptions) {
   long v = 0;
   auto x = rt.variable(v);
   std::vector<int> order;
@@ -247,7 +247,7 @@ TEST_F(Face, ModesByTheirNames) {
   EXPECT_EQ(y.read()[2], 2);
 }
 
-TEST_F(Face, TimeLimits) {
+TEST_F(Face, WaitsWithTimeLimits) {
   Gate gate;
   const consort::Codelet door{"door", consort::cpu([&] { gate.pass(); })};
   long v = 0;
@@ -273,7 +273,7 @@ TEST_F(Face, TimeLimits) {
                 consort::Timeout(std::chrono::hours::max()).ns() == CONSORT_FOREVER);
 }
 
-TEST_F(Face, ViewsReleaseByThemselves) {
+TEST_F(Face, ViewsReleaseAtDestruction) {
   std::vector<int> v(4, 1);
   auto x = rt.vector(v);
   {
@@ -327,7 +327,7 @@ TEST_F(Face, DataMoveAndEndOnce) {
   EXPECT_TRUE(eventually([&] { return rt.info().data == 0; }));
 }
 
-TEST_F(Face, SizesThatDoNotFitAreASentence) {
+TEST_F(Face, MismatchedSizesThrow) {
   std::vector<int> v(4);
   consort_data_id raw{0};
   ASSERT_EQ(consort_register_vector(rt.c(), v.data(), v.size(), sizeof v[0], &raw), CONSORT_OK);
@@ -339,7 +339,7 @@ TEST_F(Face, SizesThatDoNotFitAreASentence) {
   (void)consort_wait_all(rt.c(), CONSORT_FOREVER, 0);
 }
 
-TEST_F(Face, TwoRuntimesOneCodelet) {
+TEST_F(Face, OneCodeletServesTwoRuntimes) {
   consort::Runtime other{{"workers", "1"}, {"scheduler", "eager"}};
   long a = 0, b = 0;
   const consort::Codelet add{"add", consort::cpu([](long &x, long n) { x += n; })};
@@ -358,7 +358,7 @@ TEST_F(Face, TwoRuntimesOneCodelet) {
   EXPECT_EQ(b, 400);
 }
 
-TEST(FaceLives, ACodeletOutlivesManyRuntimes) {
+TEST(FaceLifetimes, CodeletOutlivesRuntimes) {
   // The next runtime often stands at the address of the one before: it must not be taken for it.
   const consort::Codelet add{"add", consort::cpu([](long &x) { ++x; })};
   long v = 0;
@@ -372,7 +372,7 @@ TEST(FaceLives, ACodeletOutlivesManyRuntimes) {
   EXPECT_EQ(v, 20 * 1000 + 40);
 }
 
-TEST(FaceLives, ManyThreadsMakeTheFirstUseAtOnce) {
+TEST(FaceLifetimes, ConcurrentFirstUse) {
   consort::Runtime rt{two()};
   for (int round = 0; round < 50; ++round) {
     std::atomic<int> ran{0}, ready{0};
@@ -390,7 +390,7 @@ TEST(FaceLives, ManyThreadsMakeTheFirstUseAtOnce) {
   }
 }
 
-TEST(FaceLives, ACodeletsEndWaitsForItsTasks) {
+TEST(FaceLifetimes, CodeletDestructorWaitsForItsTasks) {
   consort::Runtime rt{two()};
   std::atomic<int> ran{0};
   {
@@ -402,7 +402,7 @@ TEST(FaceLives, ACodeletsEndWaitsForItsTasks) {
   EXPECT_EQ(ran, 60) << "the lambda would be gone by now";
 }
 
-TEST(FaceLives, ThingsMayOutliveTheirRuntime) {
+TEST(FaceLifetimes, HandlesMayOutliveTheirRuntime) {
   std::vector<long> v(3);
   const consort::Codelet add{"add", consort::cpu([](std::span<long> x) { ++x[0]; })};
   consort::Data<std::span<long>> x;
@@ -421,7 +421,7 @@ TEST(FaceLives, ThingsMayOutliveTheirRuntime) {
   EXPECT_THROWS(CONSORT_E_STOPPED, "stopped", token.invalidate());
 }
 
-TEST(FaceLives, RuntimesMove) {
+TEST(FaceLifetimes, RuntimesMove) {
   consort::Runtime a{two()};
   long v = 0;
   const consort::Codelet add{"add", consort::cpu([](long &x) { ++x; })};
@@ -437,7 +437,7 @@ TEST(FaceLives, RuntimesMove) {
   EXPECT_THROWS(CONSORT_E_INVAL, "another runtime", b.submit(add, rw(x)));
 }
 
-TEST(FaceLives, StopThrowsWhatNobodyCollected) {
+TEST(FaceLifetimes, StopThrowsUncollectedFailures) {
   consort::Runtime rt{two()};
   const consort::Codelet bad{"bad",
                              consort::cpu([]() -> consort_status { return consort_fail(CONSORT_E_IO, "left over"); })};
@@ -447,7 +447,7 @@ TEST(FaceLives, StopThrowsWhatNobodyCollected) {
   EXPECT_THROWS(CONSORT_E_STOPPED, "stopped", rt.wait());
 }
 
-TEST(FaceLives, SettingsOfAllKinds) {
+TEST(FaceLifetimes, TakesSettingsOfAllKinds) {
   consort::Runtime rt{consort::Settings{}
                           .text("scheduler = \"eager\"")
                           .set("workers", 3)
@@ -463,7 +463,7 @@ TEST(FaceLives, SettingsOfAllKinds) {
   EXPECT_THROWS(CONSORT_E_IO, "/nowhere.toml", consort::Runtime{consort::Settings{}.file("/nowhere.toml")});
 }
 
-TEST(FaceLives, TheManualPump) {
+TEST(FaceLifetimes, StepsTheManualPump) {
   consort::Runtime rt{two().set("pump", "manual")};
   int ran = 0;
   const consort::Codelet count{"count", consort::cpu([&] { ++ran; })};
@@ -486,7 +486,7 @@ TEST_F(Face, TasksSubmitTasksAndWait) {
   EXPECT_EQ(leaves, 500);
 }
 
-TEST_F(Face, ALocalDatumInsideATask) {
+TEST_F(Face, BodiesRegisterLocalData) {
   std::atomic<int> good{0};
   const consort::Codelet inner{"inner", consort::cpu([](std::span<int> x) {
                                  for (int &e : x) e = 4;

@@ -46,7 +46,7 @@ struct FaceFormats : ::testing::Test {
   }
 };
 
-TEST_F(FaceFormats, EachClassWorksOnItsOwn) {
+TEST_F(FaceFormats, EachClassGetsItsOwnFormat) {
   consort::Runtime rt{settings()};
   const uint32_t core = 0, gpu = rt.info().nworkers - 1;
   auto x = rt.vector(home, "x");
@@ -63,7 +63,7 @@ TEST_F(FaceFormats, EachClassWorksOnItsOwn) {
   for (const Pair &p : home) ASSERT_TRUE(p.x == 16 && p.y == 2);
 }
 
-TEST_F(FaceFormats, WhatCannotBeIsThrown) {
+TEST_F(FaceFormats, RefusalsThrow) {
   consort::Runtime rt{settings()};
   auto x = rt.vector(home, "mine");
   EXPECT_THROW(x.add_format<Lines>("gpu", {home.size()}, apart, together), consort::Error) << "a matrix has two sizes";
@@ -79,7 +79,7 @@ TEST_F(FaceFormats, WhatCannotBeIsThrown) {
 }
 
 // Each layout as a format: the sizes are those that its units find.
-TEST_F(FaceFormats, EveryLayout) {
+TEST_F(FaceFormats, WorksForEveryLayout) {
   consort::Runtime rt{settings()};
   std::atomic<int> wrong{0};
   const uint32_t gpu = rt.info().nworkers - 1;

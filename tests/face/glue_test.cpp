@@ -11,12 +11,12 @@ using consort_test::kFourCores, consort_test::kLong;
 
 namespace {
 
-struct FaceGlue : ::testing::Test {
+struct FaceInterop : ::testing::Test {
   consort::Runtime rt{consort::Settings{}.set("workers", 2).set("cpu.topology", kFourCores)};
   const consort::Codelet<void(long &, long)> add{"add", consort::cpu([](long &x, long by) { x += by; })};
 };
 
-TEST_F(FaceGlue, ASubmissionListGoesInItsOrder) {
+TEST_F(FaceInterop, SubmissionListKeepsItsOrder) {
   struct Large {
     long a[4];
   };
@@ -40,7 +40,7 @@ TEST_F(FaceGlue, ASubmissionListGoesInItsOrder) {
   EXPECT_EQ(v, 123452348);
 }
 
-TEST_F(FaceGlue, TheFirstOfAListThatFailsEndsIt) {
+TEST_F(FaceInterop, SubmissionListStopsAtTheFirstFailure) {
   long v = 0;
   auto x = rt.variable(v);
   std::atomic<int> begun{0};
@@ -68,7 +68,7 @@ TEST_F(FaceGlue, TheFirstOfAListThatFailsEndsIt) {
   EXPECT_THROW(rt.submit_list({consort::Submission{}}), consort::Error);
 }
 
-TEST_F(FaceGlue, OnEachWorkerOnce) {
+TEST_F(FaceInterop, RunOnEachCallsEachWorkerOnce) {
   std::mutex mutex;
   std::multiset<uint32_t> seen;
   rt.run_on_each([&](const consort_call &c) {
@@ -96,7 +96,7 @@ TEST_F(FaceGlue, OnEachWorkerOnce) {
   EXPECT_EQ(n, 2);
 }
 
-TEST_F(FaceGlue, TheTraceTellsOfStartAndEnd) {
+TEST_F(FaceInterop, TraceReportsStartAndEnd) {
   std::mutex mutex;
   std::vector<std::pair<uint64_t, uint32_t>> events;
   std::string name;
@@ -120,7 +120,7 @@ TEST_F(FaceGlue, TheTraceTellsOfStartAndEnd) {
   EXPECT_THROW(rt.trace(nullptr), consort::Error) << "tasks were submitted already";
 }
 
-TEST_F(FaceGlue, DataByTheirAddress) {
+TEST_F(FaceInterop, FindsDataByAddress) {
   std::vector<float> v(8);
   auto x = rt.vector(v);
   EXPECT_EQ(rt.find_data(v.data()).v, x.id().v);

@@ -6,7 +6,7 @@
 
 namespace {
 
-TEST(FaceMemory, OverOneMemory) {
+TEST(FaceMemory, WorksWithoutDevices) {
   consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu"}};
   std::vector<int> v(100, 1);
   auto x = rt.vector(v, "x");
@@ -30,7 +30,7 @@ TEST(FaceMemory, OverOneMemory) {
 }
 
 // Home on a simulated device: a vector stands for its memory.
-TEST(FaceMemory, HomeOnADevice) {
+TEST(FaceMemory, RegistersDeviceMemory) {
   std::vector<int> there(12, 1), square(12, 1);
   {
     consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu,sim"}};
@@ -51,7 +51,7 @@ TEST(FaceMemory, HomeOnADevice) {
   EXPECT_EQ(square[11], 2);
 }
 
-TEST(FaceMemory, WhatCannotBeIsThrown) {
+TEST(FaceMemory, RefusalsThrow) {
   consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu"}};
   std::vector<int> v(100, 1);
   auto x = rt.vector(v, "mine");

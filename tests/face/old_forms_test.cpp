@@ -15,11 +15,11 @@ using consort::rw;
 const consort::Codelet add{"add", consort::cpu([](std::span<int> s, int a) { for (int &e : s) e += a; })};
 const consort::Codelet fail{"fail", consort::cpu([](std::span<int>) -> consort_status { return CONSORT_E_INVAL; })};
 
-struct OldForms : testing::Test {
+struct FaceOldForms : testing::Test {
   consort::Runtime rt{{"workers", "2"}, {"drivers", "cpu"}};
 };
 
-TEST_F(OldForms, FlagsOfAWaitAsNumbers) {
+TEST_F(FaceOldForms, WaitTakesNumbersAsFlags) {
   std::vector<int> v(4, 0);
   auto x = rt.vector(v);
   auto group = rt.group("mine");
@@ -36,7 +36,7 @@ TEST_F(OldForms, FlagsOfAWaitAsNumbers) {
   EXPECT_EQ(x.read()[3], 3);
 }
 
-TEST_F(OldForms, AKeptFailureIsThrownAgain) {
+TEST_F(FaceOldForms, KeptFailureIsThrownAgain) {
   for (int round = 0; round < 2; ++round) {
     std::vector<int> v(4, 0);
     auto x = rt.vector(v);
@@ -50,7 +50,7 @@ TEST_F(OldForms, AKeptFailureIsThrownAgain) {
   }
 }
 
-TEST_F(OldForms, BitsOfAReplica) {
+TEST_F(FaceOldForms, ReplicaStateAsBits) {
   std::vector<int> v(4, 0);
   auto x = rt.vector(v);
   EXPECT_EQ(x.in(0), uint32_t{CONSORT_IN_ROOM | CONSORT_IN_VALID});
@@ -60,7 +60,7 @@ TEST_F(OldForms, BitsOfAReplica) {
   rt.wait_all();
 }
 
-TEST_F(OldForms, PlansByTheNameOfTheirFilter) {
+TEST_F(FaceOldForms, PlanTakesTheNameOfAFilter) {
   std::vector<int> v(12, 0);
   auto x = rt.vector(v);
   auto m = rt.matrix<int>(4, 3);

@@ -17,7 +17,7 @@ struct FaceOrder : ::testing::Test {
   const consort::Codelet<void()> count{"count", consort::cpu([this] { ++n; })};
 };
 
-TEST_F(FaceOrder, Tags) {
+TEST_F(FaceOrder, TagsOrderTasks) {
   const auto a = rt.tag(1), b = rt.tag(2);
   b.after({a});
   rt.submit({.tag = b}, count);
@@ -59,7 +59,7 @@ TEST_F(FaceOrder, HooksOwnTheirLambdas) {
   EXPECT_EQ(rt.current_worker(), CONSORT_NONE);
 }
 
-TEST_F(FaceOrder, Ends) {
+TEST_F(FaceOrder, HoldsCompletion) {
   const auto t = rt.submit({.end_holds = 1}, count);
   const auto u = rt.submit({.end_after = t}, count);
   EXPECT_FALSE(u.wait_for(5ms));
@@ -75,7 +75,7 @@ TEST_F(FaceOrder, Ends) {
   EXPECT_THROW(t.release_end(), consort::Error);
 }
 
-TEST_F(FaceOrder, Turns) {
+TEST_F(FaceOrder, RepeatsTasks) {
   const consort::Codelet again{"again", consort::cpu([this] {
                                  if (++n == 10) rt.current_task().stop_repeating();
                                })};
@@ -84,7 +84,7 @@ TEST_F(FaceOrder, Turns) {
   EXPECT_EQ(n, 10);
 }
 
-TEST_F(FaceOrder, Bundles) {
+TEST_F(FaceOrder, SubmitsBundles) {
   auto b = rt.bundle();
   for (int i = 0; i < 10; ++i) rt.submit({.bundle = b}, count);
   b.close();
@@ -94,7 +94,7 @@ TEST_F(FaceOrder, Bundles) {
   other = std::move(b);
 }
 
-TEST_F(FaceOrder, DataWithoutWaiting) {
+TEST_F(FaceOrder, AcquiresAndCopiesWithoutWaiting) {
   std::vector<int> v(10);
   std::iota(v.begin(), v.end(), 0);
   auto x = rt.vector(v);
@@ -129,7 +129,7 @@ TEST_F(FaceOrder, DataWithoutWaiting) {
 }
 
 // DAT-21: the value says which datum a task is for; the hold ends by itself, so the next writer of the value runs.
-TEST_F(FaceOrder, ATaskIsInsertedByAValueAndTheHoldEnds) {
+TEST_F(FaceOrder, CallbackSubmitsByValueAndReleases) {
   std::vector<int> a(4), b(4);
   std::vector<consort::Data<std::span<int>>> data;
   data.push_back(rt.vector(a));

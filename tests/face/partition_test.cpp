@@ -10,7 +10,7 @@ using consort_test::kFourCores;
 
 namespace {
 
-struct FacePlan : ::testing::Test {
+struct FacePartition : ::testing::Test {
   consort::Runtime rt{consort::Settings{}.set("workers", 2).set("cpu.topology", kFourCores)};
 };
 
@@ -18,7 +18,7 @@ const consort::Codelet add{"add", consort::cpu([](std::span<int> x, int a) {
                              for (int &e : x) e += a;
                            })};
 
-TEST_F(FacePlan, PartsAndTheWholeAreOrderedByTheirBytes) {
+TEST_F(FacePartition, PartsAndWholeAreOrdered) {
   std::vector<int> v(10, 0);
   auto x = rt.vector(v);
   auto parts = x.partition(blocks{.parts = 4});
@@ -32,7 +32,7 @@ TEST_F(FacePlan, PartsAndTheWholeAreOrderedByTheirBytes) {
   EXPECT_EQ(parts[1].read().size(), 3u);
 }
 
-TEST_F(FacePlan, PartsMayHaveAnotherLayout) {
+TEST_F(FacePartition, PartsMayHaveAnotherLayout) {
   std::vector<int> v(12, 0);
   auto m = rt.matrix(v.data(), 4, 3);
   auto lines = m.partition(consort::slices{.axis = 1});
@@ -42,7 +42,7 @@ TEST_F(FacePlan, PartsMayHaveAnotherLayout) {
   for (size_t x = 0; x < 4; ++x) EXPECT_EQ(view(x, 0) * 100 + view(x, 1) * 10 + view(x, 2), 50);
 }
 
-TEST_F(FacePlan, PlansMoveAndEndOnceWithTasksInFlight) {
+TEST_F(FacePartition, PlansMoveAndEndOnce) {
   std::vector<int> v(8, 0);
   auto x = rt.vector(v);
   for (int round = 0; round < 50; ++round) {
@@ -58,7 +58,7 @@ TEST_F(FacePlan, PlansMoveAndEndOnceWithTasksInFlight) {
   EXPECT_EQ(x.read()[7], 100);
 }
 
-TEST_F(FacePlan, AFilterThatTheLayoutLacksIsASentence) {
+TEST_F(FacePartition, UnknownFilterThrows) {
   std::vector<int> v(8, 0);
   auto x = rt.vector(v);
   try {
@@ -82,7 +82,7 @@ void expect_same_parts(const A &a, const B &b) {
   }
 }
 
-TEST_F(FacePlan, FiltersOfAVector) {
+TEST_F(FacePartition, VectorFiltersMatchTheirNames) {
   std::vector<int> v(10, 0);
   auto x = rt.vector(v);
   expect_same_parts(x.partition(blocks{.parts = 3}), x.partition("blocks", consort_split{3, 0}));
@@ -99,7 +99,7 @@ TEST_F(FacePlan, FiltersOfAVector) {
   EXPECT_EQ(single.size(), 10u);
 }
 
-TEST_F(FacePlan, FiltersOfAMatrix) {
+TEST_F(FacePartition, MatrixFiltersMatchTheirNames) {
   std::vector<int> v(24, 0);
   auto m = rt.matrix(v.data(), 6, 4);
   expect_same_parts(m.partition(consort::rows{.parts = 3}), m.partition("rows", consort_split{3, 1}));
@@ -113,7 +113,7 @@ TEST_F(FacePlan, FiltersOfAMatrix) {
   EXPECT_EQ(lines[3].read().data(), v.data() + 18);
 }
 
-TEST_F(FacePlan, FiltersOfMoreDimensions) {
+TEST_F(FacePartition, FiltersOfMoreDimensionsMatchTheirNames) {
   std::vector<int> v(2 * 4 * 6 * 2, 0);
   auto b = rt.block(v.data(), 4, 6, 2);
   expect_same_parts(b.partition(consort::tiles{.x = 2, .y = 3, .z = 2}), b.partition("tiles", consort_grid{{2, 3, 2}}));
@@ -135,7 +135,7 @@ struct Evens {
   using Part = std::conditional_t<std::is_same_v<V, std::span<int>>, consort::Ndim<int>, void>;
   consort_split params() const { return {parts, 0}; }
 };
-TEST_F(FacePlan, AFilterOfOnesOwnIsAStruct) {
+TEST_F(FacePartition, TakesAFilterOfTheProgram) {
   std::vector<int> v(10, 0);
   auto x = rt.vector(v);
   const auto parts = x.partition(Evens{2});
@@ -144,7 +144,7 @@ TEST_F(FacePlan, AFilterOfOnesOwnIsAStruct) {
   EXPECT_EQ(parts[1].read().step(0), 2u);
 }
 
-TEST_F(FacePlan, PartsThatAreReadAlone) {
+TEST_F(FacePartition, ReadOnlyPartsRefuseWrites) {
   std::vector<int> v(10, 0);
   auto x = rt.vector(v);
   const auto parts = x.partition(blocks{.parts = 2}, consort::read_only);
@@ -170,7 +170,7 @@ std::string refused(const F &f) {
   }
   return "nothing was thrown";
 }
-TEST_F(FacePlan, NumbersThatMakeNoPartsAreRefusedByName) {
+TEST_F(FacePartition, InvalidCountsThrowWithTheField) {
   std::vector<int> v(12, 0);
   auto x = rt.vector(v);
   auto m = rt.matrix(v.data(), 0, 0);
@@ -185,7 +185,7 @@ TEST_F(FacePlan, NumbersThatMakeNoPartsAreRefusedByName) {
   EXPECT_NE(refused([&] { (void)x.partition(consort::pieces{.sizes = {1, 2}}); }).find("list"), std::string::npos);
 }
 
-TEST_F(FacePlan, APartThatDoesNotExistIsRefusedByName) {
+TEST_F(FacePartition, AbsentPartThrowsWithItsNumber) {
   std::vector<int> v(10, 0);
   auto x = rt.vector(v);
   auto parts = x.partition(blocks{.parts = 4});
@@ -199,7 +199,7 @@ TEST_F(FacePlan, APartThatDoesNotExistIsRefusedByName) {
   }
 }
 
-TEST(FacePlanLives, PartsMayOutliveTheirDatumAndTheirRuntime) {
+TEST(FacePartitionLifetimes, PartsMayOutliveDatumAndRuntime) {
   std::vector<int> v(8, 0);
   consort::Parts<std::span<int>> parts;
   {

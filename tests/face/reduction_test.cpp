@@ -29,7 +29,7 @@ std::string refused(consort_status status, const F &f) {
 
 const consort::Codelet add{"add", consort::cpu([](double &sum, double by) { sum += by; })};
 
-TEST_F(FaceReduction, OfOneValue) {
+TEST_F(FaceReduction, ReducesOneValue) {
   double sum = 5, product = 2, largest = -1;
   {
     auto s = rt.variable(sum), p = rt.variable(product), m = rt.variable(largest);
@@ -50,7 +50,7 @@ TEST_F(FaceReduction, OfOneValue) {
 }
 
 // Every layout, with gaps between the lines where it may have some: what lies in a gap is left alone.
-TEST_F(FaceReduction, OfEveryLayout) {
+TEST_F(FaceReduction, ReducesEveryLayout) {
   std::vector<long> v(7, 1), m(5 * 4, 1), b(2 * 3 * 2, 1), t(2 * 2 * 2 * 2, 1), n(4 * 6, 1);
   {
     auto vector = rt.vector(v);
@@ -93,7 +93,7 @@ TEST_F(FaceReduction, OfEveryLayout) {
 }
 
 // An operation may have a state, which is part of it.
-TEST_F(FaceReduction, OperationsWithStatesDiffer) {
+TEST_F(FaceReduction, OperationsMayHaveStates) {
   long v[2] = {0, 0};
   {
     auto x = rt.variable(v[0]), y = rt.variable(v[1]);
@@ -128,7 +128,7 @@ TEST_F(FaceReduction, ManyDataShareTheirCodelets) {
   EXPECT_EQ(right, 1000);
 }
 
-TEST_F(FaceReduction, ADatumThatLivesOnIsUnitedWhenItEnds) {
+TEST_F(FaceReduction, UnregisterLaterUnitesTheContributions) {
   double sum = 0;
   auto s = rt.variable(sum);
   rt.reduction(s, 0.0, std::plus<>{});
@@ -139,7 +139,7 @@ TEST_F(FaceReduction, ADatumThatLivesOnIsUnitedWhenItEnds) {
   EXPECT_NE(refused(CONSORT_E_STOPPED, [&] { rt.reduction(s, 0.0, std::plus<>{}); }).find("stopped"), std::string::npos);
 }
 
-TEST_F(FaceReduction, ADatumOfAnotherRuntimeIsRefused) {
+TEST_F(FaceReduction, DatumOfAnotherRuntimeThrows) {
   consort::Runtime other{{"workers", "1"}};
   double sum = 0;
   auto s = other.variable(sum);

@@ -9,7 +9,7 @@ namespace {
 
 consort::Settings two() { return consort::Settings{}.set("workers", 2).set("cpu.topology", consort_test::kFourCores); }
 
-struct ReplayFace : ::testing::Test {
+struct FaceReplay : ::testing::Test {
   consort::Runtime rt{two()};
   std::vector<int> a = std::vector<int>(4, 1), b = std::vector<int>(4, 0), other = std::vector<int>(4, 10);
   consort::Data<std::span<int>> x = rt.vector(a, "x"), y = rt.vector(b, "y"), z = rt.vector(other, "z");
@@ -22,7 +22,7 @@ struct ReplayFace : ::testing::Test {
       })};
 };
 
-TEST_F(ReplayFace, RunsAgainWithOtherDataAndValues) {
+TEST_F(FaceReplay, ReplaysWithOtherDataAndValues) {
   consort::Recording turn = rt.record([&] {
     rt.submit(add, rw(x), 2);
     rt.submit(copy, r(x), w(y));
@@ -45,13 +45,13 @@ TEST_F(ReplayFace, RunsAgainWithOtherDataAndValues) {
   EXPECT_EQ(z.read()[0], 210);
 }
 
-TEST_F(ReplayFace, MayRunWhileItIsRecorded) {
+TEST_F(FaceReplay, MayRunWhileRecording) {
   const auto turn = rt.record([&] { rt.submit(add, rw(x), 2); }, consort::Recorded::and_run);
   EXPECT_EQ(x.read()[0], 3);
   EXPECT_EQ(turn.info().replays, 0u);
 }
 
-TEST_F(ReplayFace, OwnsItsRecording) {
+TEST_F(FaceReplay, OwnsItsRecording) {
   consort::Recording outer;
   {
     auto turn = rt.record([&] { rt.submit(add, rw(x), 1); });
@@ -67,7 +67,7 @@ TEST_F(ReplayFace, OwnsItsRecording) {
   EXPECT_THROW(stopped.replay(), consort::Error);
 }
 
-TEST_F(ReplayFace, AFunctionThatThrowsLeavesNoRecording) {
+TEST_F(FaceReplay, ExceptionLeavesNoRecording) {
   EXPECT_THROW(rt.record([&] {
     rt.submit(add, rw(x), 1);
     throw std::runtime_error("enough");

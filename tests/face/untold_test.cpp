@@ -23,7 +23,7 @@ consort::Settings two() {
 const consort::Codelet throws{"throws", consort::cpu([](std::span<int>) { throw std::runtime_error("no such matrix"); })};
 const consort::Codelet copies{"copies", consort::cpu([](std::span<const int>, std::span<int>) {})};
 
-TEST(FaceUntold, AProgramThatAsksForNothingIsToldOnStderr) {
+TEST(FaceUnreportedFailure, IsPrintedOnStderr) {
   ::testing::internal::CaptureStderr();
   {
     consort::Runtime rt{consort::Settings{}.set("workers", 2).set("cpu.topology", kFourCores)};
@@ -38,7 +38,7 @@ TEST(FaceUntold, AProgramThatAsksForNothingIsToldOnStderr) {
   EXPECT_NE(said.find("no such matrix"), std::string::npos) << said;
 }
 
-TEST(FaceUntold, TheRuntimesOwnLogTakesIt) {
+TEST(FaceUnreportedFailure, GoesToTheRuntimesLog) {
   {
     consort::Runtime rt{two()};
     std::vector<int> a(4);
@@ -47,7 +47,7 @@ TEST(FaceUntold, TheRuntimesOwnLogTakesIt) {
   EXPECT_NE(all_logged().find("task 'load' failed"), std::string::npos) << all_logged();
 }
 
-TEST(FaceUntold, AMovedRuntimeTellsOnceAndOnlyWhatWasNotTold) {
+TEST(FaceUnreportedFailure, MovedRuntimeReportsOnce) {
   {
     consort::Runtime first{two()};
     consort::Runtime rt = std::move(first);
@@ -76,7 +76,7 @@ void stop_throws(consort::Runtime &rt, consort_status status, const char *words)
   }
 }
 
-TEST(FaceUntold, StopThrowsWhatHandlesAndGroupsKept) {
+TEST(FaceUnreportedFailure, StopThrowsFailuresOfHandlesAndGroups) {
   consort::Runtime rt{two()};
   {
     std::vector<int> a(4);
@@ -87,7 +87,7 @@ TEST(FaceUntold, StopThrowsWhatHandlesAndGroupsKept) {
   stop_throws(rt, CONSORT_E_INTERNAL, "task 'load' failed");
 }
 
-TEST(FaceUntold, ARefusedStopKeepsTheRuntime) {
+TEST(FaceUnreportedFailure, RefusedStopKeepsTheRuntime) {
   consort::Runtime rt{two()};
   std::vector<int> a(4);
   auto x = rt.vector(a, "x");
@@ -111,7 +111,7 @@ TEST(FaceUntold, ARefusedStopKeepsTheRuntime) {
   EXPECT_EQ(rt.c(), nullptr);
 }
 
-TEST(FaceUntold, ATaskThatFailedWithBusyEndsTheRuntimeAllTheSame) {
+TEST(FaceUnreportedFailure, TaskFailedWithBusyStillStops) {
   consort::Runtime rt{two()};
   const consort::Codelet busy{"busy", consort::cpu([]() -> consort_status { return consort_fail(CONSORT_E_BUSY, "engaged"); })};
   rt.submit(busy);
@@ -119,7 +119,7 @@ TEST(FaceUntold, ATaskThatFailedWithBusyEndsTheRuntimeAllTheSame) {
   EXPECT_EQ(rt.c(), nullptr);
 }
 
-TEST(FaceUntold, ARefusedDestructorSaysThatTheRuntimeGoesOn) {
+TEST(FaceUnreportedFailure, RefusedDestructorIsLogged) {
   std::vector<int> a(4);
   consort_runtime *left = nullptr;
   auto rt = std::make_unique<consort::Runtime>(two());
@@ -133,7 +133,7 @@ TEST(FaceUntold, ARefusedDestructorSaysThatTheRuntimeGoesOn) {
   EXPECT_EQ(consort_stop(left), CONSORT_OK) << "its handles are good until then";
 }
 
-TEST(FaceUntold, UnregisterThrowsAndEndsTheHandle) {
+TEST(FaceUnreportedFailure, UnregisterThrowsAndEndsTheHandle) {
   consort::Runtime rt{two()};
   std::vector<int> a(4);
   auto x = rt.vector(a, "x");
@@ -143,7 +143,7 @@ TEST(FaceUntold, UnregisterThrowsAndEndsTheHandle) {
   EXPECT_NO_THROW(rt.stop()) << "that was told";
 }
 
-TEST(FaceUntold, ARefusedUnregisterKeepsTheHandle) {
+TEST(FaceUnreportedFailure, RefusedUnregisterKeepsTheHandle) {
   consort::Runtime rt{two()};
   std::vector<int> a(4);
   auto x = rt.vector(a, "x");

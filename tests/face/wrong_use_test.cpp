@@ -149,7 +149,7 @@ int compile(const std::vector<const Case *> &cases, const std::filesystem::path 
   return status;
 }
 
-TEST(WrongUse, DoesNotCompileAndSaysWhy) {
+TEST(WrongUse, FailsToCompileWithAMessage) {
   const consort_test::Folder folder("wrong-use", std::filesystem::temp_directory_path());
   // Compiled once: the headers cost ten times what a case does.
   std::ofstream(folder / "all.hpp") << "#include <consort/consort.hpp>\n#include <functional>\n#include <string>\n#include <vector>\n";
@@ -185,7 +185,7 @@ TEST(WrongUse, DoesNotCompileAndSaysWhy) {
 }
 
 // One sentence instead of hundreds of lines about the library's own code.
-TEST(WrongUse, OldStandardIsRefusedByName) {
+TEST(WrongUse, RefusesOlderStandards) {
   const consort_test::Folder folder("old-standard", std::filesystem::temp_directory_path());
   const std::string source = folder / "old.cpp", log = folder / "old.log";
   std::ofstream(source) << "#include <consort/consort.hpp>\nint main() {}\n";
