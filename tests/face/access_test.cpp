@@ -56,7 +56,7 @@ TEST_F(FaceAccess, UnorderedDataAddNoDependences) {
   const consort::Codelet stay{"stay", consort::cpu([&gate](long &) { gate.pass(); })};
   const consort::Codelet go{"go", consort::cpu([](long &x) { x = 7; })};
   auto staying = rt.submit(stay, rw(x));
-  rt.submit(go, rw(x)).wait(consort::Wait::no_help);  // would never end if it came after the one that stays
+  rt.submit(go, rw(x)).wait(consort::Wait::no_help);  // would never end if it followed the task that does not end
   gate.open();
   staying.wait();
   EXPECT_EQ(*x.read(), 7);

@@ -1,5 +1,5 @@
-// The C++ face's views of more than two dimensions: what they address, and that a codelet sees what was registered, with
-// its steps, in memory of the program's and in memory of the runtime's. IFC-05, IFC-09.
+// The C++ face's views of more than two dimensions: the elements that they address. A codelet sees a datum as it was
+// registered, with its steps, in memory of the program and of the runtime. IFC-05, IFC-09.
 #include <consort/consort.hpp>
 
 #include <numeric>

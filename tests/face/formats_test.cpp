@@ -31,7 +31,8 @@ struct FaceFormats : ::testing::Test {
         ++to_pairs;
         for (std::size_t i = 0; i < to.size(); ++i) to[i] = {from(i, 0), from(i, 1)};
       })};
-  // What cores and the others make of it: the first function says what submissions give, the other reads its view from the call.
+  // The form of the codelet for a core and for other units: the first function takes the arguments of the submission,
+  // the other reads its view from the call.
   const consort::Codelet<void(Pairs)> twice{
       "twice", consort::cpu([](Pairs p) { for (Pair &e : p) e.x *= 2; }),
       consort::impl("gpu", [](const consort_call &c) {
@@ -78,7 +79,7 @@ TEST_F(FaceFormats, RefusalsThrow) {
   }
 }
 
-// Each layout as a format: the sizes are those that its units find.
+// Each layout as a format: the sizes are the ones that a unit of the class finds.
 TEST_F(FaceFormats, WorksForEveryLayout) {
   consort::Runtime rt{settings()};
   std::atomic<int> wrong{0};

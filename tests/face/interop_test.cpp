@@ -1,4 +1,5 @@
-// The C++ face over what libraries are glued with: lists of submissions, a function on each worker, the trace, data by address.
+// The C++ face for programs that work with other libraries: lists of submissions, a function on each worker, the trace,
+// data by address.
 #include <consort/consort.hpp>
 
 #include <algorithm>

@@ -49,7 +49,7 @@ TEST_F(FaceReduction, ReducesOneValue) {
   EXPECT_EQ(largest, 100);
 }
 
-// Every layout, with gaps between the lines where it may have some: what lies in a gap is left alone.
+// Every layout, with gaps between the lines where it may have them: elements in a gap are unchanged.
 TEST_F(FaceReduction, ReducesEveryLayout) {
   std::vector<long> v(7, 1), m(5 * 4, 1), b(2 * 3 * 2, 1), t(2 * 2 * 2 * 2, 1), n(4 * 6, 1);
   {

@@ -132,7 +132,7 @@ std::string function_of(const Case &c) {
          "  (void)ints, (void)fixed, (void)m, (void)token_use;\n  " + c.body + "\n}\n";
 }
 
-// What the compiler says about these functions, in one file.
+// The messages of the compiler for these functions, in one file.
 int compile(const std::vector<const Case *> &cases, const std::filesystem::path &folder, std::string *output) {
   const std::string name = cases[0]->name;
   const auto source = folder / (name + ".cpp"), log = folder / (name + ".log");
@@ -151,11 +151,12 @@ int compile(const std::vector<const Case *> &cases, const std::filesystem::path 
 
 TEST(WrongUse, FailsToCompileWithAMessage) {
   const consort_test::Folder folder("wrong-use", std::filesystem::temp_directory_path());
-  // Compiled once: the headers cost ten times what a case does.
+  // Compiled once: the headers take ten times as long as a case.
   std::ofstream(folder / "all.hpp") << "#include <consort/consort.hpp>\n#include <functional>\n#include <string>\n#include <vector>\n";
   ASSERT_EQ(std::system((compiler() + " -std=c++20 -I'" CONSORT_TEST_SOURCE_DIR "/../sdk/include' -x c++-header '" + (folder / "all.hpp") +
                          "' -o '" + (folder / "all.hpp.gch") + "'").c_str()), 0);
-  // First those that compile, then the others in as few files as keep apart what says the same: an error of a template is said once.
+  // Cases that compile come first. The others go into as few files as keep cases of the same message apart: the
+  // compiler reports an error of a template once.
   std::vector<std::vector<const Case *>> files(1);
   for (const Case &c : kCases) {
     size_t at = !c.says || c.compiles ? 0 : 1;
