@@ -121,6 +121,7 @@ stage "hooks" tests/checks/hooks.sh
 stage "abi layout" sdk/abi/layout.py check
 stage "rules" sdk/rules/rules.py check
 stage "links" tests/checks/links.py
+stage "columns" tests/checks/columns.py
 stage "threats" tests/checks/threats.py
 stage "abi gate" tests/checks/layout_gate.py
 stage "abi lifecycle" sdk/abi/lifecycle.py check . build/release/lib/libconsort.so
