@@ -508,8 +508,8 @@ TEST_F(Face, GroupsCollectTheirOwnFailures) {
   rt.submit({.name = "culprit", .group = mine}, bad);
   EXPECT_NO_THROW(other.wait());
   EXPECT_THROWS(CONSORT_E_INTERNAL, "in this group", mine.wait());
-  EXPECT_STREQ(mine.failure().task_name, "culprit");
-  EXPECT_EQ(mine.failure().nfailed, 1u);
+  EXPECT_EQ(mine.last_failure().task, "culprit");
+  EXPECT_EQ(mine.last_failure().failed, 1u);
   EXPECT_GE(mine.fd(), 0);
   rt.submit({.group = mine}, bad);
 }  // its end waits and drops the failure

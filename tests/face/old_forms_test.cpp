@@ -80,4 +80,15 @@ TEST_F(FaceOldForms, PlanTakesTheNameOfAFilter) {
   EXPECT_THROW(rt.submit(add, rw(parts[0]), 1), consort::Error);
 }
 
+TEST_F(OldForms, AGroupsFailureAsTheStructOfC) {
+  std::vector<int> v(4, 0);
+  auto x = rt.vector(v, "mine");
+  auto group = rt.group("mine");
+  rt.submit({.name = "culprit", .group = group}, fail, rw(x));
+  EXPECT_THROW(group.wait(), consort::Error);
+  EXPECT_STREQ(group.failure().task_name, "culprit");
+  EXPECT_EQ(group.failure().nfailed, 1u);
+  x.invalidate();
+}
+
 }  // namespace

@@ -17,6 +17,7 @@
 #include <consort/cpp/codelet.hpp>
 #include <consort/cpp/context.hpp>
 #include <consort/cpp/error.hpp>
+#include <consort/cpp/failure.hpp>
 #include <consort/cpp/filters.hpp>
 #include <consort/cpp/flags.hpp>
 #include <consort/cpp/layout.hpp>
@@ -110,6 +111,8 @@ class Runtime : public detail::Submitter {
   }
   // Waits for the tasks of every group. Throws the first failure that no wait has told.
   void wait_all(Flags<Wait> how = {}) { detail::check(consort_wait_all(control_.need(), CONSORT_FOREVER, how.bits())); }
+  // What the default group's last wait threw, with the numbers of the task and the worker; false: nothing.
+  Failure last_failure() const { return detail::last_failure(control_.need(), {}); }
   // True: all have ended. False: time ran out.
   bool wait_all_for(Timeout timeout, Flags<Wait> how = {}) {
     return detail::in_time(consort_wait_all(control_.need(), timeout.ns(), how.bits()));

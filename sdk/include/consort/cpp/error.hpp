@@ -13,12 +13,15 @@
 
 namespace consort::inline face {
 
+struct Failure;
 // What every failing call throws: the status, and a sentence that says what to do.
 class Error : public std::runtime_error {
  public:
   // Of a status, with this text as what().
   Error(consort_status status, const char *text) : std::runtime_error(text), status_(status) {}
   consort_status status() const noexcept { return status_; }  // The status of the call that failed: < 0.
+  // The task that failed, its worker, the datum and the causes, where a wait threw this; false where the call itself was refused.
+  Failure failure() const;
 
  private:
   consort_status status_;

@@ -5,6 +5,7 @@
 #ifndef CONSORT_CPP_TASK_HPP
 #define CONSORT_CPP_TASK_HPP
 #include <consort/cpp/error.hpp>
+#include <consort/cpp/failure.hpp>
 #include <consort/cpp/flags.hpp>
 
 #include <initializer_list>
@@ -87,8 +88,9 @@ class Group {
     detail::check(consort_group_fd(control_.need(), id_, &fd));
     return fd;
   }
-  // Of the last wait; its strings are good until this thread's next call.
-  consort_failure failure() const {
+  // What its last wait threw, with the numbers of the task and the worker; false: nothing.
+  Failure last_failure() const { return detail::last_failure(control_.need(), id_); }
+  [[deprecated("ask last_failure(), which is a value")]] consort_failure failure() const {
     consort_failure f{};
     f.size = sizeof f;
     detail::check(consort_group_failure(control_.need(), id_, &f));
