@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The demo factorises what it is given, tiles that do not fit included, and says so in figures that hold.
+"""The demo factorises the given matrix, with tiles that do not divide it evenly too, and reports true figures.
 usage: demo_test.py PROGRAM"""
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""./run bench gpu over the doubles of the vendors' libraries: every case answers, its rows are whole, the double has seen nothing
-wrong; and where there is no device it says so. No speed is judged.
+"""./run bench gpu over the doubles of the vendors' libraries: every case answers, its rows are whole, the double has found no
+wrong call; without a device a message says so. No speed is judged.
 usage: gpu_test.py FOLDER_OF_PROGRAMS FOLDER_OF_DOUBLES"""
 import json
 import subprocess

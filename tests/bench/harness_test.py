@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/run.py against programs that answer known figures: what is written, what is refused, what is only said."""
+"""bench/run.py against programs that answer known figures: its rows, its errors, its warnings."""
 import json
 import subprocess
 import sys

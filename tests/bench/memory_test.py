@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./run bench memory, small: every case answers, its rows are whole, and what no noise can move is as it should be.
+"""./run bench memory, small: every case answers, its rows are whole, and the figures without noise are the expected ones.
 usage: memory_test.py FOLDER_OF_PROGRAMS"""
 import json
 import os

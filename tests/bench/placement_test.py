@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""./run bench placement on a core and PoCL: each kernel runs where it is faster, at least 95 of 100 times, and the models told beforehand
-where that is.   usage: placement_test.py FOLDER_OF_PROGRAMS      exit 77: there is no OpenCL device"""
+"""./run bench placement on a core and PoCL: each kernel runs where it is faster, at least 95 of 100 times, and the models predicted
+the place.   usage: placement_test.py FOLDER_OF_PROGRAMS      exit 77: there is no OpenCL device"""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""./run bench sim on a small machine: the figures have the form that is promised, a seed gives the same twice, nothing is
-faster than its bound, wrong use is named.
+"""./run bench sim on a small machine: the figures have the documented form, a seed gives the same figures twice, no run is
+faster than its bound, wrong options are refused with a message.
 usage: sim_test.py FOLDER_OF_PROGRAMS"""
 import json
 import os

@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
 build=build/aarch64
-# What can depend on the architecture: queues, links, notes of ELF files, copies, clocks, tables of the ABI, threads.
+# Tests that may depend on the architecture: queues, links, notes of ELF files, copies, clocks, tables of the ABI, threads.
 tests='^(exec_queue|plugin_(elf_note|config|registry|abi_checks)|machine_coherence|task_portable|base_temporary_file|'
 tests+='model_(regression|sample_window)|memory_(memory|eviction_queue)|sched_host_data|api_(wait|submit|data|tags|codelet|'
 tests+='access_modes|group|lifecycle|acquire_later|replay|partition|contexts|failure|hooks|simulated|formats|reduction|team|'
@@ -29,7 +29,7 @@ for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64-static; do
 done
 [ -e /usr/src/googletest/CMakeLists.txt ] || left_out "no /usr/src/googletest here; to have it: apt-get install googletest"
 
-# hwloc for arm64 and what it needs, unpacked into a folder: the packages of this machine are not touched. apt keeps lists
+# hwloc for arm64 and its dependencies, unpacked into a folder: the packages of this machine are not touched. apt keeps lists
 # and packages of its own for that, below the build folder.
 fetch_hwloc() {
   local apt=$build/apt

@@ -2,7 +2,7 @@
 # The body of ./run test: stage after stage, each with a log of its own, all of them even if one fails. A stage that
 # ends in "N passed, N failed", or is a ctest run, counts as that many; any other as one.
 #   all.sh [--all | --full] [--only REGEX]
-# Without an option: what tells of a change within minutes. --all: what CI runs. --full: that and the long campaigns.
+# Without an option: the stages of a few minutes. --all: the stages of CI. --full: these and the long campaigns.
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1
 all= full= only=.
@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -n "$full" ] && export CONSORT_FULL=1
-export CCACHE_SLOPPINESS=pch_defines,time_macros # else it keeps nothing of what a precompiled header is in
+export CCACHE_SLOPPINESS=pch_defines,time_macros # else it keeps no object that is built with a precompiled header
 jobs=$(nproc)
 logs=build/test-logs
 mkdir -p $logs
@@ -140,7 +140,7 @@ else
   stage "snippets" tests/checks/snippets.py build/release
   stage "build asan" make asan asan all
   stage "tests asan" tests_of asan
-  long=$([ -n "$full" ] && echo ON || echo OFF) # what brings no meeting of threads that other tests have not
+  long=$([ -n "$full" ] && echo ON || echo OFF) # tests that add no concurrency to the others
   stage "build tsan" make tsan tsan all -DCONSORT_TOOLS=OFF -DCONSORT_EXAMPLES="$long" -DCONSORT_TESTS_OF_ONE_THREAD="$long"
   stage "tests tsan" tests_of tsan
   [ -n "$full" ] && stage "build clang" clang_build

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each atomic object of kernel/, plugins/ and sdk/include is declared with its memory-order argument beside it: a comment on
 its line or directly above it that names an order, the store or load that it pairs with, the lock it is under, or the place
-where that stands ("see publish()"). docs/memory-orders.md says what an argument has to contain."""
+where that stands ("see publish()"). docs/memory-orders.md defines the contents of an argument."""
 import re
 import sys
 from pathlib import Path

@@ -2,8 +2,8 @@
 """The documentation as a site (./run docs) in headless Chromium, from the file system and without a network.
 
 On each page: no console error, no request that leaves the file system, each link and anchor leads to a file and an
-element, no horizontal scroll at 360 and at 1280 pixels. The search finds names, words of guides and commands, and what
-it finds opens at its place. Dark and light follow prefers-color-scheme, with text that stands out. Left out, in one
+element, no horizontal scroll at 360 and at 1280 pixels. The search finds names, words of guides and commands, and a
+result opens at its place. Dark and light follow prefers-color-scheme, with text that stands out. Left out, in one
 line, where Chromium or the generator is missing. docs_site.py [--keep]   --keep: checks build/docs as it is"""
 import json
 import os
@@ -118,7 +118,7 @@ class Browser:
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=800, deviceScaleFactor=1, mobile=False)
 
     def faults(self):
-        """What went wrong since the page was opened: exceptions, console errors, requests off the file system."""
+        """The errors since the page was opened: exceptions, console errors, requests off the file system."""
         for event in self.events:
             method, params = event.get('method'), event.get('params', {})
             if method == 'Runtime.exceptionThrown':
@@ -141,7 +141,7 @@ class Browser:
 
 
 def visit(browser, wrong):
-    """Opens every page; {file: what is on it}."""
+    """Opens every page; {file: its contents}."""
     seen = {}
     for file in sorted(SITE.rglob('*.html')):
         browser.size(360)

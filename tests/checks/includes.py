@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Arrows run inwards, through the SDK only. Who may include what:
+"""Arrows run inwards, through the SDK only. Each folder and the headers that it may include:
 
   sdk/include ABI and C API (.h)   <stddef.h>, <stdint.h>, headers of consort/
   sdk/include C++ faces (.hpp)     the C++ library, headers of consort/
-  sdk/include/consort/shared       the same and the system: what kernel, plugins and tools have in common
+  sdk/include/consort/shared       the same and the system: code shared by kernel, plugins and tools
   kernel/                          <consort/...>, its own files, the C and C++ libraries, the system, hwloc;
                                    Boost.DLL in exactly one .cpp, toml++ in exactly one .cpp; no application face (.hpp)
   plugins/FAMILY/NAME              <consort/...> without the application's faces, its own files, the headers right in
@@ -11,7 +11,7 @@
                                    plugins/FAMILY/NAME/include/consort has its headers for applications
   tools/, examples/                <consort/...>, their own files, anything foreign; nothing of kernel/ or plugins/
   tests/doubles                    their own files, the libraries, the system; a vendor's header only in files that begin
-                                   with its name, or in a folder of the same name; nothing of Consort, for a double stands for what is no part of it"""
+                                   with its name, or in a folder of the same name; nothing of Consort, for a double replaces a library of another origin"""
 import re
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SDK = ROOT / 'sdk/include'
 KERNEL = ROOT / 'kernel'
 CODE = ('.c', '.h', '.cpp', '.hpp', '.cc', '.inc')
-APPLICATION = ('consort.hpp',)  # what embeds the runtime, not what extends it
+APPLICATION = ('consort.hpp',)  # for programs that embed the runtime, not for plugins
 CXX = set('''algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits
 cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
 cstring ctime cwchar deque exception execution expected filesystem format forward_list fstream functional future
@@ -123,7 +123,7 @@ def check_outside(file, folder):
             continue
         if not sdk(name, angle, file) and not (not angle and own(file, name, folder)):
             if not angle or name.startswith(('kernel/', 'plugins/', 'consort/')) or (KERNEL / name).is_file():
-                fail(file, line, f'includes "{name}"; what is built on Consort includes <consort/...> and its own files')
+                fail(file, line, f'includes "{name}"; a program or plugin includes <consort/...> and its own files')
 
 
 VENDORS = {'cuda.h': 'cuda', 'nvrtc.h': ('nvrtc', 'cuda'), 'cublas_v2.h': 'cuda', 'cusolverDn.h': 'cuda',

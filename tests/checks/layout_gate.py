@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that the layout gate catches what it is for: each case edits a copy of the headers and names the verdict."""
+"""Shows that the layout gate finds incompatible changes: each case edits a copy of the headers and names the verdict."""
 import shutil
 import subprocess
 import sys
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOL, INCLUDE = ROOT / 'sdk/abi/layout.py', ROOT / 'sdk/include'
 SAME, BROKEN, GROWN = 0, 1, 2
 
-# what, header, text, replacement, verdict
+# change, header, text, replacement, verdict
 CASES = [
     ('nothing changed', 'plugin.h', '', '', SAME),
     ('a comment changed', 'plugin.h', 'no event, no deadline', 'never', SAME),
@@ -41,22 +41,22 @@ CASES = [
 def main():
     failed = 0
     scratch = tempfile.TemporaryDirectory()
-    golden = Path(scratch.name) / 'golden'  # of the headers as they are, whatever the real one says
+    golden = Path(scratch.name) / 'golden'  # of the headers as they are, not the recorded one
     subprocess.run([sys.executable, TOOL, 'update', INCLUDE, golden], check=True)
-    for what, header, old, new, verdict in CASES:
+    for change, header, old, new, verdict in CASES:
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(INCLUDE / 'consort', Path(folder) / 'consort')
             file = Path(folder) / 'consort' / header
             text = file.read_text()
             if old not in text:
                 failed += 1
-                print(f'FAIL {what}: {header} no longer says {old!r}; mend this case')
+                print(f'FAIL {change}: {header} no longer says {old!r}; mend this case')
                 continue
             file.write_text(text.replace(old, new, 1))
             done = subprocess.run([sys.executable, TOOL, 'check', folder, golden], capture_output=True, text=True)
             if done.returncode != verdict:
                 failed += 1
-                print(f'FAIL {what}: verdict {done.returncode}, should be {verdict}\n{done.stdout}{done.stderr}')
+                print(f'FAIL {change}: verdict {done.returncode}, should be {verdict}\n{done.stdout}{done.stderr}')
     print(f'{len(CASES) - failed} passed, {failed} failed')
     sys.exit(failed > 0)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that lifecycle.py catches what it is for: each case edits a copy of the SDK, and names the complaint ("": none)."""
+"""Shows that lifecycle.py finds broken promises: each case edits a copy of the SDK, and names the complaint ("": none)."""
 import re
 import shutil
 import subprocess
@@ -10,17 +10,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TOML, GOLDEN, RECORD = 'sdk/abi/lifecycle.toml', 'sdk/abi/layout.golden', 'sdk/abi/stable.golden'
 DRIVER, PLUGIN = 'sdk/include/consort/driver.h', 'sdk/include/consort/plugin.h'
-# The driver family and what it is made of, as they will be one day: major 1, with a few names that are stable.
+# The driver family and its types at major 1, with a few stable names.
 PROMISE = {'consort_copy': 'state = "stable"\nsince = "1.0"', 'consort_addr': 'state = "stable"\nsince = "1.0"',
            'consort_link_desc': 'state = "stable"\nsince = "1.0"',
            'consort_fill': 'state = "deprecated"\nsince = "1.2"\ninstead = "consort_copy"\nuntil = "2.0"'}
 
-# what, at major 1 with promises, [(file, text, replacement)], complaint
+# case, at major 1 with promises, [(file, text, replacement)], complaint
 CASES = [
     ('nothing changed', False, [], ''),
-    ('a header that nobody listed', False, [('sdk/include/consort/more.h', None, '/* more */\n')], 'more.h: not in lifecycle.toml'),
+    ('a header that is not listed', False, [('sdk/include/consort/more.h', None, '/* more */\n')], 'more.h: not in lifecycle.toml'),
     ('a header that went', False, [('sdk/include/consort/defaults.h', None, None)], 'defaults.h: in lifecycle.toml, but there is no'),
-    ('a struct that nobody listed', False, [
+    ('a struct that is not listed', False, [
         (GOLDEN, 'consort_addr 16 frozen', 'consort_acme 8 frozen\n     0 uint64_t a\nconsort_addr 16 frozen'),
         (PLUGIN, 'typedef struct consort_addr {', 'typedef struct consort_acme { uint64_t a; } consort_acme;\ntypedef struct consort_addr {')],
      'consort_acme: new in plugin.h, and not listed'),
@@ -43,9 +43,9 @@ CASES = [
         (GOLDEN, r'consort_fill 32 frozen\n( [^\n]*\n)*', ''), (TOML, '"consort_fill", ', '')], 'stable, and changed: consort_fill: removed'),
     ('stable, and not recorded', True, [(TOML, r'\Z', '\n[name.consort_ticket]\nstate = "stable"\nsince = "1.3"\n')],
      'consort_ticket: stable, but stable.golden does not have it'),
-    ('deprecated without a word what instead', True, [(TOML, 'instead = "consort_copy"\n', '')], 'nothing said to use instead'),
+    ('deprecated without a replacement', True, [(TOML, 'instead = "consort_copy"\n', '')], 'nothing said to use instead'),
     ('deprecated until a version of the same major', True, [(TOML, 'until = "2.0"', 'until = "1.4"')], 'until "1.4"'),
-    ('stable, made of what is not', True, [
+    ('stable, made of unstable types', True, [
         (TOML, r'\Z', '\n[name.consort_launch]\nstate = "stable"\nsince = "1.0"\n')], 'consort_launch: stable, but made of consort_arg'),
 ]
 
@@ -84,7 +84,7 @@ def copy(root, promised):
 
 def main():
     failed = 0
-    for what, promised, edits, complaint in CASES:
+    for case, promised, edits, complaint in CASES:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             copy(root, promised)
@@ -93,7 +93,7 @@ def main():
             said = done.stdout + done.stderr
             if stale or done.returncode != bool(complaint) or complaint not in said or 'Traceback' in said:
                 failed += 1
-                print(f'FAIL {what}: ' + (f'the SDK no longer says {stale}; mend this case' if stale else f'should say {complaint!r}, says\n{said}'))
+                print(f'FAIL {case}: ' + (f'the SDK no longer says {stale}; mend this case' if stale else f'should say {complaint!r}, says\n{said}'))
     print(f'{len(CASES) - failed} passed, {failed} failed')
     sys.exit(failed > 0)
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The packages of ./run package in a clean Debian: each step starts from what its packages depend on and nothing else.
+# The packages of ./run package in a clean Debian: each step starts with the dependencies of its packages alone.
 # Programs in C and C++ are built and run there, the command is asked, and after a purge nothing of Consort is left.
-# Needs root and mmdebstrap; without them it is left out. What apt fetches is kept in build/package/archives.
+# Needs root and mmdebstrap; without them it is left out. The archives of apt are kept in build/package/archives.
 #   package.sh [--build]     --build: makes the packages first
 set -u
 cd "$(dirname "$(readlink -f "$0")")/../.." || exit 1

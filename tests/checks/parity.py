@@ -4,8 +4,8 @@ Names of the library in docs/**/*.md exist in the headers.   parity.py [--strict
 
 A row is  | TSK-01 | title | STATE | evidence |  with a state of three:
   shown       `tests/FILE`: Suite.Test, Suite.Test; `tests/FILE`: name (what to know)
-  equivalent  the same, and words that say what stands in its place; "as XXX-NN" takes the tests of that row
-  not yet     what is missing
+  equivalent  the same, and words that name the equivalent; "as XXX-NN" takes the tests of that row
+  not yet     the missing part
 In a C++ file Suite.Test is a GoogleTest, in any other file the name is a word of it. A file is run if ctest or tests/checks/all.sh
 runs it. Prints the counts of each group. --strict: "not yet" fails, too. Ends with "N passed, N failed"."""
 import functools
@@ -55,7 +55,7 @@ def complaint_about(file, name):
         there = re.search(rf'\bTEST(_F|_P)?\(\s*{re.escape(suite)},\s*{re.escape(test)}\s*\)', text)
     else:
         there = re.search(rf'\b{re.escape(name)}\b', text)
-    run = re.fullmatch(r'tests/(?!checks/|plugins/).*_test\.cp?p?', file)  # what tests/CMakeLists.txt globs
+    run = re.fullmatch(r'tests/(?!checks/|plugins/).*_test\.cp?p?', file)  # the glob of tests/CMakeLists.txt
     run = run or re.search(rf'\b{re.escape(path.name)}\b', lists())
     if not there:
         return f'{file} has no test {name}'
@@ -92,7 +92,7 @@ def complaints_of(number, rows):
     if state == 'equivalent' and len(words) < 2:
         found.append(f'{number}: an equivalent needs its reason')
     if state == 'not yet' and not words:
-        found.append(f'{number}: what is missing?')
+        found.append(f'{number}: not yet, but names no missing part')
     return found
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that parity.py catches what it is for: each case changes the pages of docs/parity and names the complaint."""
+"""Shows that parity.py finds false rows: each case changes the pages of docs/parity and names the complaint."""
 import re
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ import parity  # noqa: E402
 ROW = '| TSK-01 | a title | %s | %s |'
 TEST = '`tests/api/codelet_test.cpp`: Codelets.BodyReceivesViewsAndArguments'
 
-# what, the new row of TSK-01, a word of the complaint (None: there is none)
+# case, the new row of TSK-01, a word of the complaint (None: there is none)
 CASES = [
     ('a test that is there', ROW % ('shown', TEST), None),
     ('an equivalent with its reason', ROW % ('equivalent', 'a handle in its place'), None),
@@ -27,7 +27,7 @@ CASES = [
     ('a file that nothing runs', ROW % ('shown', '`tests/api/sums.hpp`: once'), 'is run by neither'),
     ('shown by words alone', ROW % ('shown', 'it is there'), 'names no test'),
     ('an equivalent without a reason', ROW % ('equivalent', TEST), 'needs its reason'),
-    ('an equivalent to what is missing', ROW % ('equivalent', 'as MPI-01'), 'as MPI-01, which is not there'),
+    ('an equivalent to a missing row', ROW % ('equivalent', 'as MPI-01'), 'as MPI-01, which is not there'),
     ('an unknown state', ROW % ('open', TEST), 'not "| number'),
     ('a row of three cells', f'| TSK-01 | shown | {TEST} |', 'not "| number'),
 ]
@@ -37,15 +37,15 @@ def main():
     pages = {p.name: p.read_text() for p in sorted((parity.ROOT / 'docs/parity').glob('*.md'))}
     there = re.compile(r'^\| TSK-01 \|.*$', re.M)
     whole = '\n'.join(pages.values())
-    # MPI-01 stands for a row that is missing, whatever the pages say of it by then
+    # MPI-01 is made a row of state "not yet" first, independently of the pages
     whole = re.sub(r'^\| MPI-01 \|.*$', '| MPI-01 | a title | not yet | distribution |', whole, flags=re.M)
     before = set(parity.judge({'pages': whole})[0])
     failed = 0
-    for what, row, word in CASES:
+    for case, row, word in CASES:
         found = [c for c in parity.judge({'pages': there.sub(lambda _, row=row: row, whole, count=1)})[0] if c not in before]
         if bool(found) != bool(word) or word and not any(word in c for c in found):
             failed += 1
-            print(f'FAIL {what}: {found or "no complaint"}')
+            print(f'FAIL {case}: {found or "no complaint"}')
     print(f'{len(CASES) - failed} passed, {failed} failed')
     sys.exit(failed > 0)
 

@@ -32,7 +32,7 @@ def unknown(tests, name):
 
 
 def targets(build, tests):
-    """What ninja has to make: the programs of the commands, the plugins that tests load by name, programs that they start."""
+    """The targets for ninja: the programs of the commands, the plugins that tests load by name, programs that they start."""
     known = subprocess.run(['ninja', '-C', build, '-t', 'targets', 'all'], capture_output=True, text=True, check=True).stdout
     known = {line.rsplit(':', 1)[0] for line in known.splitlines()}
     wanted = {'consort_plugins', 'consort_test_plugins'}

@@ -8,7 +8,7 @@ A fenced block of c or cpp must, and one of sh, cmake or toml may, have in the l
                              consort command and the examples on its PATH
   <!-- check: fragment -->   c, cpp: compiles as the body of a function that is given a running runtime `rt`
   <!-- check: body -->       cpp: as a fragment, but run too: main() starts a runtime on two workers and calls it. It has assert(),
-                             and need(status), which throws what a C call answered
+                             and need(status), which throws the failure of a C call
   <!-- check: plugin NAME -->  c, cpp: becomes NAME.so by consort_add_plugin, with all that this inspects, and is listed
                              by `consort plugins`. `plugin NAME runs`: a scheduler; a program runs its tasks by it, watched
   <!-- check: config -->     toml: `consort config` takes it as $CONSORT_CONFIG
@@ -169,7 +169,7 @@ class Checker:
 
 
 def check_file(build, file):
-    """What was found of each block that had something to do: a complaint or None. In order, for parts go on from block to block."""
+    """The result of each block that is checked: a complaint or None. In order, for parts go on from block to block."""
     checker = Checker(build)
     found = [(block.where, checker.check(block)) for block in blocks(file)]
     return [f'{where}: {complaint}' if complaint else None for where, complaint in found if complaint is not False]

@@ -67,7 +67,7 @@ foreach(list IN LISTS lists)
   add_subdirectory(${folder})
 endforeach()
 LIST
-# A plugin's files together: each was compiled by itself before, and here nobody changes one.
+# A unity build: the plugins were compiled file by file before, and no file changes here.
 step "build every plugin by find_package" configure_and_build "$work/plugins" "$work/plugins-build" -DCMAKE_UNITY_BUILD=ON
 step "install them" cmake --install "$work/plugins-build" --prefix "$prefix"
 for plugin in $inside; do
@@ -97,7 +97,7 @@ for example in complex block_list; do # an interface of one's own, and a program
   step "run on it" timeout 60 "$work/$example/$example"
 done
 
-if [ -x "$prefix/bin/consort" ]; then # what `consort new` makes: every kind in both languages, in one build
+if [ -x "$prefix/bin/consort" ]; then # the plugins of `consort new`: every kind in both languages, in one build
   mkdir "$work/new"
   for kind in scheduler driver interface transport; do
     for language in c cpp; do
@@ -115,7 +115,7 @@ foreach(list IN LISTS lists)
   add_subdirectory(${folder})
 endforeach()
 LIST
-  step "build what consort new has made" configure_and_build "$work/new" "$work/new-build" -DCONSORT_CONFORM_LEVEL=1
+  step "build the plugins of consort new" configure_and_build "$work/new" "$work/new-build" -DCONSORT_CONFORM_LEVEL=1
   step "its tests" ctest --test-dir "$work/new-build" --output-on-failure --no-tests=error -j 2
 fi
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The first line of a commit's message: `area: imperative`, at most 72 characters, both in lower case.
 
-  subjects.py                  the commits that origin/main lacks, or the last one; and what this file promises of itself
+  subjects.py                  the commits that origin/main lacks, or the last one; and the cases at the end of this file
   subjects.py message FILE     one message; ./run hooks makes git ask this at each commit"""
 import re
 import subprocess
@@ -19,7 +19,7 @@ IMPERATIVE = {'embed', 'feed', 'need', 'seed', 'speed', 'shed', 'bring', 'string
 
 
 def faults(message):
-    """What is wrong with the subject of `message`, a list of texts; empty: nothing."""
+    """The faults of the subject of `message`, a list of texts; empty if it has none."""
     lines = [line for line in message.splitlines() if not line.startswith('#')]
     while lines and not lines[0].strip():
         lines.pop(0)

@@ -23,9 +23,9 @@ def main():
         tests |= {f'{a}.{b}' for a, b in re.findall(r'^ *TEST(?:_[FP])?\((\w+), *(\w+)\)', source.read_text(), re.M)}
     targets = set(re.findall(r'^fuzz_target\((\w+)', (FUZZ / 'CMakeLists.txt').read_text(), re.M))
     wrong, fuzzed, found = [], set(), 0
-    for number, (what, _, checks, tested) in rows(page):
+    for number, (threat, _, checks, tested) in rows(page):
         found += 1
-        bad = lambda why: wrong.append(f'docs/threats.md:{number}: {what}: {why}')
+        bad = lambda why: wrong.append(f'docs/threats.md:{number}: {threat}: {why}')
         for part in checks.split(';'):
             path, *functions = re.findall(r'`([^`]+)`', part)
             if not (ROOT / path).is_file():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kernel/ names no device, vendor, policy, layout, disk or network. Two rules:
   1. no word of tests/words.txt, as a whole word or as a part of an identifier, in code or comment;
-  2. no string literal that is the name of a plugin of plugins/: what the kernel wants, it asks for by what it does."""
+  2. no string literal that is the name of a plugin of plugins/: the kernel asks for a plugin by its properties."""
 import re
 import sys
 from pathlib import Path
@@ -51,7 +51,7 @@ def main():
         bad_files += bool(found)
         print(*found, sep='\n', end='\n' if found else '')
     if bad_files:
-        print('the kernel says what it must not know: rename it, move it into its plugin, or ask for a property instead')
+        print('the kernel names a thing of a plugin: rename it, move it into its plugin, or ask for a property instead')
     print(f'{len(files) - bad_files} passed, {bad_files} failed')
     sys.exit(bad_files > 0)
 

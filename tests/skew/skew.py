@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The pairs of plugins and hosts, and the expected results: skew.py BUILD PLUGINS [CONSORT]
 
-BUILD: what CMakeLists.txt here makes. README.md says what is what."""
+BUILD: the build folder of CMakeLists.txt here. README.md describes the pairs."""
 import os
 import re
 import subprocess
