@@ -45,9 +45,9 @@ class Demo(unittest.TestCase):
         return done.stdout
 
     def test_on_opencl_devices_alone_and_beside_others(self):
-        nobody = demo("--n", "1", **OPENCL, **NO_CORES)
-        if nobody.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', nobody.stderr):
-            self.skipTest(f"no OpenCL device here: {nobody.stderr}")
+        refused = demo("--n", "1", **OPENCL, **NO_CORES)
+        if refused.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', refused.stderr):
+            self.skipTest(f"no OpenCL device here: {refused.stderr}")
         for n, tile in [(1, 1), (100, 100), (515, 64), (300, 100)]:
             shares = self.right(n, tile, **OPENCL, **NO_CORES)
             self.assertNotRegex(shares, r"\n  cpu\d+ ")
@@ -56,7 +56,7 @@ class Demo(unittest.TestCase):
         self.right(515, 64, **{**OPENCL, **SIMULATED, "CONSORT_DRIVERS": "cpu,opencl,sim"})
 
     def test_on_cores_and_gpus(self):
-        """Over the doubles of the vendors' libraries, BLAS' included, which say on stderr what is done wrong."""
+        """Over the doubles of the vendors' libraries, BLAS' included, which report wrong calls on stderr."""
         ran = 0
         for driver, blas, library in [("cuda", "cublas", "libcuda_double.so"), ("hip", "rocblas", "libamdhip64_double.so")]:
             library = os.path.join(DOUBLES, library)

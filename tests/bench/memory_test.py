@@ -44,7 +44,7 @@ def main():
         if r["case"].startswith("with checksums") and not r["reference"] > 0:
             wrong.append(f"copies without checksums were not measured beside: {r}")
         if "needed" in r["case"] and r["value"] != 0:
-            wrong.append(f"what a task had been granted was taken from it: {r}")
+            wrong.append(f"a replica that a task needed was evicted: {r}")
     print("\n".join(wrong) or f"{len(rows)} rows are right")
     return 1 if wrong else 0
 

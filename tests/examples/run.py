@@ -13,7 +13,7 @@ from pathlib import Path
 
 NAME, PROGRAM = sys.argv[1:3]
 
-# name: (what its output must match, the runs, does it take --workers and --scheduler)
+# name: (a pattern of its output, the runs, whether it takes --workers and --scheduler)
 CASES = {
     'hello': (r'the first element is 3', [''], False),
     'hello_world': (r'(Hello world \(params = \{1, 2\.5\}\)\n){2}callback: task "hello" ended with OK', [''], False),
@@ -69,16 +69,16 @@ AT_HOME = {'fork_join',  # its tasks wait in their bodies, which a device's must
 DEVICES = {'CONSORT_DRIVERS': 'cpu,sim', 'CONSORT_SIM__CLASS': 'cpu', 'CONSORT_SIM__DEVICES': '2'}
 # Those that have kernels for OpenCL devices, too: these take part, or get all tasks, which then may not need host code.
 WITH_KERNELS = {'vector_scal', 'axpy', 'matmul', 'heat', 'stencil', 'lu', 'cg', 'multiformat'}
-TWO_VIEWS = {'multiformat'}  # the function of a core would be given what OpenCL's units see
+TWO_VIEWS = {'multiformat'}  # the function of a core would get the view of OpenCL's units
 OPENCL = {'CONSORT_DRIVERS': 'cpu,opencl', 'CONSORT_OPENCL__TYPES': 'all', 'CONSORT_OPENCL__CACHE': 'off',
           'POCL_DEVICES': 'pthread pthread'}
-# And those that have kernels for GPUs, over the doubles of the vendors' libraries, which say on stderr what is done wrong.
+# And those that have kernels for GPUs, over the doubles of the vendors' libraries, which report wrong calls on stderr.
 FOR_GPUS = {'vector_scal', 'axpy', 'stencil', 'matmul'}
-BY_BLAS = {'matmul'}  # whose kernels there are the vendor's library's
+BY_BLAS = {'matmul'}  # there its kernels are of the vendor's library
 BLAS = {'cuda': 'cublas', 'hip': 'rocblas'}
 DOUBLES = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), 'tests', 'doubles')
 GPUS = {'cuda': ('libcuda_double.so', 'libnvrtc_double.so'), 'hip': ('libamdhip64_double.so', 'libamdhip64_double.so')}
-CUDA_ALONE = {'ptx_axpy', 'render'}  # they have nothing for anybody else: all that they do is done on the double
+CUDA_ALONE = {'ptx_axpy', 'render'}  # they have kernels for CUDA alone: all of their tasks run on the double
 ALONE = {'CONSORT_CPU__UNITS': 'false'}
 ALL = slice(None)
 SOME = slice(-1, None) if 'EXAMPLES_SLOW' in os.environ else ALL  # under a sanitizer compilers take seconds each time
@@ -123,9 +123,9 @@ class Example(unittest.TestCase):
     def opencl_or_skip(self):
         if NAME not in WITH_KERNELS:
             self.skipTest('it has no kernel for a device')
-        nobody = run(*self.runs[1].split(), **OPENCL, **ALONE)
-        if nobody.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', nobody.stderr):
-            self.skipTest(f'no OpenCL device here: {nobody.stderr}')
+        refused = run(*self.runs[1].split(), **OPENCL, **ALONE)
+        if refused.returncode == 1 and re.search('no driver offers a unit|plugin "opencl" not found', refused.stderr):
+            self.skipTest(f'no OpenCL device here: {refused.stderr}')
 
     def test_on_opencl_devices_alone(self):
         self.opencl_or_skip()
@@ -150,7 +150,7 @@ class Example(unittest.TestCase):
                     self.good(*line.split(), **gpu, **more)
                     self.assertNotIn('double:', run(*line.split(), **gpu, **more).stderr)
 
-    def test_where_nobody_can_run_it_says_so(self):
+    def test_where_refused_can_run_it_says_so(self):
         if NAME in CUDA_ALONE:
             for drivers in ('cpu', 'cpu,cuda'):  # not there, or without the library
                 done = run(CONSORT_DRIVERS=drivers, CONSORT_CUDA__LIBRARY='/nowhere/libcuda.so')
@@ -175,7 +175,7 @@ class Example(unittest.TestCase):
         self.assertEqual(run('0').returncode, 2)
 
     def test_on_the_gpu_alone_and_by_the_cores_alone(self):
-        if NAME == 'render':  # what a core computes goes into the mapped buffer as well
+        if NAME == 'render':  # the results of a core go into the mapped buffer, too
             self.good('50', '2', **ALONE)
             self.good('50', '2', CONSORT_SCHEDULER='lws', CONSORT_WORKERS='4')
 

@@ -1,8 +1,8 @@
-/* A small host, built of whatever headers the build gives it: loads FILE.so, negotiates as a host does, calls what its
- * kind must answer first, and looks behind each out-parameter. One line for each thing that it sees; 0 unless there is
- * no file.
+/* A small host, built with the headers that the build selects: loads FILE.so, negotiates as a host does, calls the
+ * first functions of its kind, and checks the bytes behind each out-parameter. One line for each result; the status is
+ * 0 unless there is no file.
  *   old_host FILE.so
- * Its table lies at the end of what may be read: behind it are bytes that are no pointers. One thread. */
+ * Its table lies at the end of readable memory: the bytes behind it are no pointers. One thread. */
 #define _POSIX_C_SOURCE 200809L
 #include <consort/driver.h>
 #include <consort/interface.h>
@@ -132,7 +132,7 @@ static void call_transport(const consort_transport_ops *ops, void *self, const c
   ops->close(t);
 }
 
-/* What a host knows of a family: may it take a plugin of this version? The rule of plugin.h, and the flag. */
+/* Whether a host takes a plugin of this version: the rule of plugin.h, and the flag. */
 static int fits(const char *family, const consort_plugin *p, uint16_t major, uint16_t minor) {
   if (CONSORT_ABI_OK(major, minor, p->abi_major, p->abi_minor) &&
       !((p->flags & CONSORT_PF_NEEDS_MINOR) && p->abi_minor > minor))

@@ -20,7 +20,7 @@ def run(*command, **settings):
     return done.returncode, done.stdout + done.stderr
 
 
-def expect(what, answer, *parts, status=0, none=()):
+def expect(case, answer, *parts, status=0, none=()):
     """Each of parts is a regular expression that a line of the answer must match; none of `none` may."""
     global passed, failed
     code, text = answer
@@ -30,7 +30,7 @@ def expect(what, answer, *parts, status=0, none=()):
         wrong.append(f'answered {code}, should be {status}')
     passed, failed = passed + (not wrong), failed + bool(wrong)
     if wrong:
-        print(f'FAIL {what}: {"; ".join(wrong)}\n{text}')
+        print(f'FAIL {case}: {"; ".join(wrong)}\n{text}')
 
 
 def versions(headers):
@@ -84,16 +84,16 @@ def this_plugins_on_old_hosts(build, plugins):
         for kind in KINDS:
             for file in filter(None, (build / 'now' / f'{kind}.so', shipped.get(kind))):
                 answer = run(build / f'old_host-{world}', file)
-                what = f'{world} host meets {file.name}'
+                case = f'{world} host meets {file.name}'
                 if old['HOST'] != now['HOST']:
-                    expect(what, answer, rf"said by the plugin: plugin '\w+' was built for host ABI 0\.{now['HOST']} \(0\.x: exact minor\): rebuild it",
+                    expect(case, answer, rf"said by the plugin: plugin '\w+' was built for host ABI 0\.{now['HOST']} \(0\.x: exact minor\): rebuild it",
                            '^refused by the plugin$', none=['taken'])
                 elif old[kind.upper()] != now[kind.upper()]:
-                    expect(what, answer, rf'^refused by the host: {kind} ABI 0\.{now[kind.upper()]}, here 0\.{old[kind.upper()]}$', none=['taken'])
+                    expect(case, answer, rf'^refused by the host: {kind} ABI 0\.{now[kind.upper()]}, here 0\.{old[kind.upper()]}$', none=['taken'])
                 else:
-                    expect(what, answer, '^taken', none=['wrote past'])
+                    expect(case, answer, '^taken', none=['wrote past'])
                     if kind == 'scheduler' and file.parent != plugins:
-                        expect(what + ' and works', answer, '^pushed 3, popped and drained 3$', '^quiet: 0$', '^done$')
+                        expect(case + ' and works', answer, '^pushed 3, popped and drained 3$', '^quiet: 0$', '^done$')
     for file in [build / 'now/driver.so', build / 'now/transport.so', *(plugins / f'{d}.so' for d in ('cpu', 'disk_posix', 'sim'))]:
         if file.exists():  # the first structs, which are the shortest, with the numbers of today
             expect(f'{file.name} keeps to the sizes that it is given', run(build / 'old_host-first-as-now', file), '^taken', '^kept to the .* consort_host$|does not start',
@@ -118,7 +118,7 @@ def worlds_of_major_1(build):
         expect(f'the first host, as 1.0, meets {kind} 1.1', run(host, build / f'now-1.1/{kind}.so'), f'^taken: skew_{kind}$', '^done$', none=['wrote past'])
     expect('and refuses one that needs 1.1', run(host, build / 'now-1.1/needs.so'), '^refused by the host: driver ABI 1.1, here 1.0$')
     expect('and one of 2.0 refuses it', run(host, build / 'now-2.0/scheduler.so'), '^said by the plugin: .*host ABI 2.0', '^refused by the plugin$')
-    expect('who writes past a size is seen', run(host, build / 'now-1.1/past.so'), '^wrote past the .* consort_unit_desc$')
+    expect('a write past a size is found', run(host, build / 'now-1.1/past.so'), '^wrote past the .* consort_unit_desc$')
 
 
 def main():

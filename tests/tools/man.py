@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manual pages say what the command says: man.py CONSORT SOURCES PAGES
+"""The manual pages agree with the command: man.py CONSORT SOURCES PAGES
 
 Each command of `consort help` has a page and each page a command. The options and operands of a page are those that --help of the
 command, and of its commands, names; those of all commands stand in consort(1). Other pages that are named are there. A page

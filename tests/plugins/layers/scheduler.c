@@ -1,4 +1,4 @@
-/* A scheduler of no tasks whose calls come back when two threads are inside: pop for whatever worker, or workers and drain. So a test
+/* A scheduler of no tasks whose calls come back when two threads are inside: pop for any worker, or workers and drain. So a test
  * can be sure that two were there at once. */
 #include <consort/scheduler.h>
 #include <sched.h>
@@ -6,7 +6,7 @@
 
 typedef struct { int popping, controlling; } Policy;
 
-static void meet(int *inside) { /* pairs with itself: who counts last lets both go */
+static void meet(int *inside) { /* pairs with itself: the thread that counts last releases both */
   for (__atomic_add_fetch(inside, 1, __ATOMIC_SEQ_CST); __atomic_load_n(inside, __ATOMIC_SEQ_CST) < 2;) sched_yield();
 }
 static consort_status create(void *self, const consort_host *host, const consort_topology *t, uint64_t epoch, void **s) {

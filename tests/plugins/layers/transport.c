@@ -1,4 +1,4 @@
-/* A transport from a rank to itself: what is sent is matched with what is received, in this process. The parameter `wrong` names
+/* A transport from a rank to itself: a send is matched with a receive, in this process. The parameter `wrong` names
  * the rule that it breaks. */
 #include <consort/transport.h>
 #include <stdlib.h>

@@ -469,7 +469,7 @@ constexpr consort_param params[] = {
     {"latency_ns", "u64", "0", nullptr, "latency of each op before it has any effect"},
     {"waits", "bool", "false", nullptr, "queues wait for each other's tickets"},
     {"bandwidth", "u64", "4000000000", nullptr, "bytes per second that it says its links have"},
-    {"room", "u64", "0", nullptr, "bytes of memory that there are, which it does not say; 0: whatever the host has"},
+    {"room", "u64", "0", nullptr, "bytes of memory, a size that it does not report; 0: as much as the host has"},
     {"counters", "string", "0", nullptr, "address of the test's counters, see stream.h"},
     {"fail_op", "u64", "0", nullptr, "the op, counted from 1 over the device, that fails; 0: none"},
     {"lost_after", "u64", "0", nullptr, "the op with which the device is lost; 0: none"},

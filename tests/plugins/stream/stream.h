@@ -1,6 +1,6 @@
-/* stream.h — what a function of class "stream" finds behind call->native_queue: a way to enqueue more work.
+/* stream.h — the object behind call->native_queue in a function of class "stream": it enqueues more work.
  *
- * For codelets that only enqueue (CONSORT_CL_ASYNC). `fn(arg)` runs on the stream's thread, after what was
+ * For codelets that only enqueue (CONSORT_CL_ASYNC). `fn(arg)` runs on the stream's thread, after the work
  * enqueued before and ahead of the completion of the task. Only from inside the task's function. */
 #ifndef CONSORT_TEST_STREAM_H
 #define CONSORT_TEST_STREAM_H

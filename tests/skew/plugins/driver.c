@@ -1,5 +1,5 @@
-/* A device with a space and a unit, whose queue has nothing to do. PAST: it writes what it knows of, whatever `size`
- * says. */
+/* A device with a space and a unit, whose queue has nothing to do. PAST: it writes all fields that it knows, beyond
+ * `size`. */
 #include <consort/driver.h>
 
 static int device, queue;

@@ -68,7 +68,7 @@ static uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max)
 }
 static consort_status quiesce(void *s, uint64_t deadline_ns) { return (void)s, (void)deadline_ns, CONSORT_OK; }
 #ifdef LATER
-static void later(void *s) { (void)s, abort(); } /* of a newer minor: who does not know it cannot call it */
+static void later(void *s) { (void)s, abort(); } /* of a newer minor: a host of an older one cannot call it */
 #endif
 
 static const consort_scheduler_ops ops = {
