@@ -3,9 +3,9 @@
 
   judge.py CONSORT correct FILE.so...      each conforms: at level 1, with CONSORT_FULL in the environment at level 10
   judge.py CONSORT faults SOURCES BUILT    each NAME.so of the folder BUILT is wrong on purpose; the first line of SOURCES/NAME.c
-                                           says how: "// CONSORT-S-6: what is wrong". A case of that rule fails, and no case
+                                           says how: "// CONSORT-S-6: the fault". A case of that rule fails, and no case
                                            crashes the command. The one called `correct` passes all. A fault that no case
-                                           finds yet says so: "// CONSORT-S-6, not found yet: what is wrong"."""
+                                           finds yet says so: "// CONSORT-S-6, not found yet: the fault"."""
 import json
 import os
 import re
@@ -31,7 +31,7 @@ def fault(consort, source, file):
     """What is wrong with the kit's verdict on one plugin; '' if it is right."""
     said = re.match(r'// (CONSORT-[PSDIT]-\d+)(, not found yet)?: (.+)', source.read_text())
     if not said:
-        return f'{source.name}: the first line is not "// CONSORT-S-6: what is wrong"'
+        return f'{source.name}: the first line is not "// CONSORT-S-6: the fault"'
     rule = said[1]
     if said[2]:
         print(f'{source.name:24} {rule:14} is not found yet: {said[3]}')

@@ -9,7 +9,7 @@ struct Case {
   uint64_t seed = 0;
   Machine machine;
   std::vector<mixed::Program> programs;  // each of a submitter of its own
-  int turns = 1;                         // seed of whose turn it is
+  int turns = 1;                         // seed of the order in which programs take turns
 };
 
 struct Wishes {  // of the command line
@@ -19,7 +19,8 @@ struct Wishes {  // of the command line
 };
 Case make_case(uint64_t seed, const Wishes &);
 
-// The case as a text, of those steps that the oracle does not skip; and back. A wrong text answers what is wrong with it.
+// The case as a text, of those steps that the oracle does not skip; and back. For a wrong text the second returns a
+// complaint.
 std::string text_of(const Case &);
 std::string parse(const std::string &text, Case *out);
 // Without the steps that were dropped or that the oracle skips, and without data that nothing uses.

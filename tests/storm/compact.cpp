@@ -1,5 +1,5 @@
-// compact.cpp — a case without what does not matter in it: steps that were dropped or that the oracle skips, and data that
-// nothing uses. Its steps say what the oracle made of them, so that a reader need not know the oracle's rules.
+// compact.cpp — a case without irrelevant parts: without dropped steps, steps that the oracle skips, and unused data.
+// Its steps are those of the oracle, so that a reader need not know the oracle's rules.
 #include <map>
 
 #include "storm/case.hpp"
@@ -11,7 +11,7 @@ namespace {
 using mixed::Kind;
 using mixed::Step;
 
-// Does the step, or one that it belongs to, stay?
+// Whether the step stays: a recorded step stays with its recording.
 bool stays(const mixed::Program &p, const std::deque<mixed::Fate> &fates, size_t s) {
   if (p.dropped[s]) return false;
   const Step &t = p.steps[s];

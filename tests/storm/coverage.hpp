@@ -1,5 +1,5 @@
-// coverage.hpp — what occurred in cases and took effect: features of programs and machines, and faults; each alone and
-// each with each other.
+// coverage.hpp — events that occurred in cases and took effect: features of programs and machines, and faults; each
+// alone and each with each other.
 #pragma once
 #include <atomic>
 #include <bitset>

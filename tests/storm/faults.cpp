@@ -23,8 +23,8 @@ std::atomic<bool> struck{false};
 std::atomic<uint64_t> counted{0};
 Effects seen;
 
-// The dynamic loader's code. It allocates for what this process has not had yet, such as the thread-local memory of a
-// thread whose stack is none that was used before: that depends on the cases that ran before, and is not counted.
+// The dynamic loader's code. It allocates objects that this process has not had yet, such as the thread-local memory of
+// a thread on a new stack: that depends on the cases that ran before, and is not counted.
 struct Loader {
   uintptr_t from = getauxval(AT_BASE), to = from;
   Loader() {

@@ -1,5 +1,5 @@
-// faults.hpp — what goes wrong beside the program of a case: allocations that fail inside calls of the library, and what
-// the log tells of faults that plugins injected.
+// faults.hpp — faults beside the program of a case: allocations that fail inside calls of the library, and the log's
+// lines about faults that plugins injected.
 //
 // One case runs at a time in a process; all of this belongs to it. In a case that uses threads, any thread may call.
 #pragma once

@@ -39,11 +39,11 @@ void find_plugins(const std::string &folder) {
 }
 
 Settings::Settings(const Machine &m) {
-  // Only those that are needed: each plugin that a runtime looks at costs time.
+  // Only the needed plugins: each plugin that a runtime inspects costs time.
   std::vector<std::string> names = m.swaps;
   names.push_back(m.policy);
   if (!m.context_policy.empty()) names.push_back(m.context_policy);
-  // One that names others needs all of them.
+  // A policy that names others needs all of them.
   if (std::find(names.begin(), names.end(), "auto") != names.end()) names = plugins().policies;
   for (const char *name : {"vector", "matrix", "variable", m.simulated ? "sim" : "cpu"}) names.push_back(name);
   if (!m.plugin.empty()) names.push_back("faults");

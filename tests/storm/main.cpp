@@ -1,4 +1,5 @@
-// main.cpp — the storm's command line: runs the cases of a range of seeds, or one case again; tells what failed, made smaller.
+// main.cpp — the storm's command line: runs the cases of a range of seeds, or one case again; prints a failing case,
+// made smaller.
 #include <sys/stat.h>
 #include <unistd.h>
 

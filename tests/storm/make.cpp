@@ -1,4 +1,4 @@
-// make.cpp — what case a seed makes.
+// make.cpp — the case of a seed.
 #include <set>
 
 #include "storm/case.hpp"
@@ -29,7 +29,7 @@ void make_faults(Machine &m, Chance &c, const std::vector<std::string> &kinds) {
   const bool devices = m.simulated && m.devices;
   if (kind == "disk") {
     static const std::vector<std::string> disk{"read", "write", "full", "short", "ends", "spoilt"};
-    m.simulated = m.peer = false;  // the host's memory is what spills
+    m.simulated = m.peer = false;  // only the host's memory spills
     m.devices = m.bandwidth = m.noise = 0;
     m.units = 1;
     m.disk = c.of(disk) + "@" + std::to_string(1 + c.pick(5));
@@ -84,14 +84,14 @@ Machine make_machine(Chance &c, const Wishes &w) {
   return m;
 }
 
-// What programs of the storm have beside those of mixed_make.hpp.
+// Steps of the storm's programs beside those of mixed_make.hpp.
 void add_hint(mixed::Maker &m) {
   constexpr Kind kinds[] = {Kind::kPrefetch, Kind::kEvict, Kind::kWontUse, Kind::kWriteThrough};
   Step &s = m.add(kinds[m.pick(4)]);
   s.uses.push_back({m.slot(), CONSORT_M_R});
   s.number = m.pick(8);
 }
-// Many tasks that need several locks at once: one that is refused often becomes the elder.
+// Many tasks that need several locks at once: a task that is refused often becomes the elder.
 void add_crowd(mixed::Maker &m) {
   std::vector<int> data = m.some_slots(3);
   while (data.size() < 2) data = m.some_slots(3);
@@ -115,8 +115,8 @@ void adorn(Step &s, const Machine &m, Chance &c) {
   s.pause = m.threads ? s.pause / 8 : 0;
 }
 
-// The least memory of a device in which each task finds room, beside all tasks whose ends wait for a task's body: such an
-// end keeps its room. Blocks are of 256 bytes and more.
+// The least memory of a device in which each task is admitted, beside all tasks whose completion waits for the body of
+// another task: such a task keeps its memory. Blocks are of 256 bytes and more.
 uint64_t least_memory(const Case &c) {
   constexpr uint64_t kBlock = 256;
   const auto bytes = [&](const mixed::Program &p, int slot) {

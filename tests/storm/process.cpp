@@ -75,7 +75,7 @@ Failure try_in_child(const Case &c, int limit_s) {
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
-    // What a candidate prints as it dies is of no interest to the reader.
+    // The output of a candidate that dies is of no interest to the reader.
     if (!std::freopen("/dev/null", "w", stderr)) std::_Exit(2);
     run_case(c, *board);
     std::_Exit(0);

@@ -1,5 +1,4 @@
-// process.hpp — cases run in child processes: what a crash or an endless loop takes with it is one child, and the parent
-// knows which case it was.
+// process.hpp — cases run in child processes: a crash or an endless loop ends one child, and the parent knows the case.
 #pragma once
 #include <sys/types.h>
 
@@ -9,7 +8,7 @@
 
 namespace storm {
 
-// What a child tells its parent; lies in memory that both share.
+// The report of a child to its parent; lies in memory that both share.
 struct Board {
   std::atomic<uint64_t> seed{0}, cases{0};  // the present one; how many are over
   std::atomic<uint64_t> beats{0};           // counts: a child that hangs counts no further

@@ -61,7 +61,7 @@ class Round {
   }
 
  private:
-  // A fault may keep a runtime from starting, or what all programs need from being there.
+  // A fault may keep a runtime from starting, or make a plugin unavailable that all programs need.
   Verdict refused(consort_status s, const char *text) {
     look_at_text(text);
     if (case_.machine.may_fail() && (effects().plugin || effects().demanded || effects().lost)) {
@@ -173,7 +173,7 @@ std::string kind_of(const std::string &complaint) {
   std::string kind;
   for (const char c : complaint.substr(0, complaint.find(" (")))
     if (!std::isdigit(static_cast<unsigned char>(c)) && c != '-') kind += c;
-  // What answered, what it named: the words, without the data they name.
+  // The words of the complaint, without numbers.
   return kind.substr(0, 48);
 }
 

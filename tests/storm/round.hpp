@@ -8,7 +8,7 @@ namespace storm {
 
 struct Verdict {
   std::string complaint;  // "": all was as it should be
-  std::string explained;  // what unfinished tasks wait for
+  std::string explained;  // the tasks and data for which unfinished tasks wait
 };
 // After a complaint the runtime is left as it is: the process is of no more use.
 // `events`, if given, gets a line of each call, its answer and each body.

@@ -50,7 +50,7 @@ std::string mode_name(uint32_t mode) {
     if (mode == bits) return name;
   return "ANY";
 }
-// What Step::other is in steps of that kind.
+// The meaning of Step::other in steps of that kind.
 enum class Other { kNothing, kStep, kParts, kTimes };
 Other other_of(Kind k) {
   switch (k) {

@@ -1,3 +1,3 @@
-// CONSORT-D-4: link offers paths to spaces of nobody it knows
+// CONSORT-D-4: link offers paths between unknown spaces
 #define FAULT_ANY_LINK
 #include "body.h"

@@ -1,4 +1,4 @@
-// A correct driver, but for the one thing that whoever includes this defines. One device that is memory of the host, units
+// A correct driver, but for the one fault that the including file defines. One device that is memory of the host, units
 // that run functions, a thread for all queues. Queues for copies wait for tickets; those of units are in order.
 #include "body/memory.h"
 #include "body/queue.h"

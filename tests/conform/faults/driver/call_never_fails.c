@@ -1,3 +1,3 @@
-// CONSORT-D-20: what a function answers is forgotten
+// CONSORT-D-20: the status of a function is dropped
 #define FAULT_CALL_NEVER_FAILS
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-80: what is recorded runs at the capture, too
+// CONSORT-D-80: recorded ops run at the capture, too
 #define FAULT_CAPTURE_RUNS
 #include "body.h"

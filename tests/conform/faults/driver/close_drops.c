@@ -1,3 +1,3 @@
-// CONSORT-D-25: queue_close drops what was copied last
+// CONSORT-D-25: queue_close drops the last copies
 #define FAULT_CLOSE_DROPS
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-14: fills are made at once, before what was submitted earlier
+// CONSORT-D-14: fills run at once, before ops submitted earlier
 #define FAULT_FILL_OVERTAKES
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-30: all queues share a place, which nobody guards
+// CONSORT-D-30: all queues share a variable without a lock
 #define FAULT_SHARED
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-13: submit says that it took all, and dropped what it had no room for
+// CONSORT-D-13: submit reports all ops as taken, and drops those beyond its room
 #define FAULT_TAKES_ALL
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-83: update changes the op behind the one that is named
+// CONSORT-D-83: update changes the op behind the named one
 #define FAULT_UPDATE_NEXT
 #include "body.h"

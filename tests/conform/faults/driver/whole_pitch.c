@@ -1,3 +1,3 @@
-// CONSORT-D-9: what lies between rows is written, too
+// CONSORT-D-9: bytes between rows are written, too
 #define FAULT_WHOLE_PITCH
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-D-6: what is behind the first MiB of a block is not cleared
+// CONSORT-D-6: bytes behind the first MiB of a block are not cleared
 #define FAULT_ZERO_MIB
 #include "body.h"

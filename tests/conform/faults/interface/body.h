@@ -178,7 +178,7 @@ static consort_status pack(const void *shape, const void *view, void *buf, uint6
 #else
   const uint64_t pitch = v->pitch;
 #endif
-#ifdef FAULT_PACK_HALF // what there is room for, and then the refusal
+#ifdef FAULT_PACK_HALF  // as many bytes as fit, and then the refusal
   if (cap < bytes(shape)) memset(buf, 0, cap);
 #endif
 #ifdef FAULT_PACK_IGNORES_ROOM

@@ -1,3 +1,3 @@
-// CONSORT-I-32: decode takes memory by what the wire says
+// CONSORT-I-32: decode allocates the size in the wire
 #define FAULT_DECODE_ALLOCATES
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-I-2: a filter has a flag that nobody defined
+// CONSORT-I-2: a filter has an undefined flag
 #define FAULT_FILTER_FLAG
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-I-41: what division leaves over is no child's
+// CONSORT-I-41: the remainder of a division is in no child
 #define FAULT_LAST_LEFT_OVER
 #include "body.h"

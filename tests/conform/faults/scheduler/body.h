@@ -1,5 +1,5 @@
-// A correct scheduler, but for the one thing that whoever includes this defines. Two lists under one lock: what is urgent
-// (priority above 0) in its order, then the rest as it came.
+// A correct scheduler, but for the one fault that the including file defines. Two lists under one lock: urgent tasks
+// (priority above 0) in the order of priorities, then the others in the order of arrival.
 #include <consort/scheduler.h>
 #include <pthread.h>
 #include <sched.h>
@@ -29,7 +29,7 @@ typedef struct {
   Self *self;
   int busy, inside; // inside: calls of push, pop, dropped in progress, for quiesce
   uint64_t epoch, count, outside; // outside: pushes of outsiders
-  void *kept;                     // list of what a fault keeps
+  void *kept;                     // list of the memory that a fault keeps
   const consort_topology *topology;
   consort_task *urgent, *first, **last;
   int32_t published;
@@ -52,11 +52,11 @@ static void leave(Policy *p) { __atomic_fetch_sub(&p->inside, 1, __ATOMIC_SEQ_CS
 static consort_task **next(consort_task *t) { return (consort_task **)&t->sched[0]; }
 
 #ifdef FAULT_SHARED
-static Policy *everybody;
+static Policy *shared_policy;
 #endif
 static Policy *of(void *s) {
 #ifdef FAULT_SHARED
-  return everybody;
+  return shared_policy;
 #else
   return s;
 #endif
@@ -110,14 +110,14 @@ static consort_status create(void *self, const consort_host *host, const consort
   p->serving = p->serves;
 #endif
 #ifdef FAULT_SHARED
-  if (!everybody) everybody = p;
-  everybody->epoch = epoch;
+  if (!shared_policy) shared_policy = p;
+  shared_policy->epoch = epoch;
 #endif
   *out = p;
   return CONSORT_OK;
 }
 static void destroy(void *s) {
-#ifdef FAULT_GROWS // what was kept goes here: no leak, but ever more while the instance lives
+#ifdef FAULT_GROWS  // kept memory is freed here: no leak, but it grows while the instance lives
   for (void **k = ((Policy *)s)->kept; k;) {
     void **next = *k;
     free(k);
@@ -289,7 +289,7 @@ static uint32_t push(void *s, const consort_push *ready) {
     if (p->count == 0)
 #endif
 #ifdef FAULT_PUSHER_COMES
-    if (ready->from == CONSORT_NONE || i > 0) // whoever pushes comes for the first
+    if (ready->from == CONSORT_NONE || i > 0)  // the pushing worker takes the first task without a wake
 #endif
       announce(p, ready, ready->ready[i]);
 #ifdef FAULT_OUTSIDERS_LAST

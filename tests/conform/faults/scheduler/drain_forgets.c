@@ -1,3 +1,3 @@
-// CONSORT-S-6: drain forgets what is urgent
+// CONSORT-S-6: drain forgets urgent tasks
 #define FAULT_DRAIN_FORGETS
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-15: what is dropped stays in the list
+// CONSORT-S-15: dropped tasks stay in the list
 #define FAULT_DROPPED_STAYS
 #include "body.h"

@@ -1,4 +1,4 @@
-// CONSORT-P-42: what host->alloc gave is never released
+// CONSORT-P-42: memory of host->alloc is never released
 #define OWN_LIFE
 #include "body.h"
 

@@ -1,4 +1,4 @@
-// CONSORT-P-40: fini forgets what init has allocated
+// CONSORT-P-40: fini does not release the memory of init
 #define OWN_LIFE
 #include "body.h"
 

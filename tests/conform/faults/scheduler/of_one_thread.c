@@ -1,4 +1,4 @@
-// CONSORT-P-50: what init made is kept per thread, and fini may come from another
+// CONSORT-P-50: the state of init is kept per thread, and fini may run on another thread
 #define OWN_LIFE
 #include "body.h"
 

@@ -1,4 +1,4 @@
-// CONSORT-P-41: the settings are global, and the first who ends takes them away
+// CONSORT-P-41: instances share their settings, and the first fini releases them
 #define OWN_LIFE
 #include "body.h"
 

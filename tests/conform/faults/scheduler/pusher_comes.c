@@ -1,3 +1,3 @@
-// CONSORT-S-10: push takes it that whoever pushes comes for the task, whether it can run it or not
+// CONSORT-S-10: push relies on the pushing worker to take the task, even if it cannot run it
 #define FAULT_PUSHER_COMES
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-S-21: quiesce answers OK at once, whoever is inside
+// CONSORT-S-21: quiesce answers OK at once, while calls are inside
 #define FAULT_QUIESCE_AT_ONCE
 #include "body.h"

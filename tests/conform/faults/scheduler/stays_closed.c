@@ -1,3 +1,3 @@
-// CONSORT-S-8: what was closed cannot be opened again
+// CONSORT-S-8: a closed instance cannot be opened again
 #define FAULT_STAYS_CLOSED
 #include "body.h"

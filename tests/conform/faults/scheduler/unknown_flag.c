@@ -1,3 +1,3 @@
-// CONSORT-P-5: a flag is set that nobody defined
+// CONSORT-P-5: an undefined flag is set
 #define FLAGS (CONSORT_PF_SWAPPABLE | 1 << 12)
 #include "body.h"

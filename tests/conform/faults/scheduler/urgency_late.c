@@ -1,3 +1,3 @@
-// CONSORT-S-12: pop publishes once more what it has given
+// CONSORT-S-12: pop publishes the urgency of the task that it returns
 #define FAULT_URGENCY_LATE
 #include "body.h"

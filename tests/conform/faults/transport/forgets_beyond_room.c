@@ -1,3 +1,3 @@
-// CONSORT-T-17: what there is no room for is taken and forgotten
+// CONSORT-T-17: messages beyond the room are taken and dropped
 #define FAULT_FORGETS_BEYOND_ROOM
 #include "body.h"

@@ -1,3 +1,3 @@
-// CONSORT-T-15: what is inline is read when its receive is there
+// CONSORT-T-15: inline data are read when the receive arrives
 #define FAULT_INLINE_LATE
 #include "body.h"

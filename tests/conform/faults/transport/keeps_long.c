@@ -1,3 +1,3 @@
-// CONSORT-T-20: messages that nobody receives are copied, however long
+// CONSORT-T-20: messages without a receive are copied, of any length
 #define FAULT_KEEPS_LONG
 #include "body.h"

@@ -1,4 +1,4 @@
-// The device of body.h: what is kept of it and of its queues, what it says of itself, how it is opened and closed.
+// The device of body.h: its record and those of its queues, its descriptions, open and close.
 #pragma once
 #include <consort/driver.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// The queues of body.h: what is submitted, what is told of it, how one waits for it.
+// The queues of body.h: submit, poll and wait.
 #pragma once
 #include "extensions.h"
 #include "thread.h"
@@ -48,7 +48,7 @@ static consort_status queue_open(void *dev, uint32_t unit_id, uint64_t token, co
 static void queue_close(void *queue) {
   Queue *q = queue;
   Device *d = q->device;
-#ifdef FAULT_CLOSE_DROPS // what was kept back is forgotten
+#ifdef FAULT_CLOSE_DROPS  // deferred copies are dropped
   pthread_mutex_lock(&d->mutex);
   let_go(held.owner != q);
   pthread_mutex_unlock(&d->mutex);
@@ -238,7 +238,7 @@ static consort_status arm(void *queue) {
   pthread_mutex_unlock(&d->mutex);
   pthread_mutex_lock(&d->mutex);
 #endif
-#ifdef FAULT_ARM_CLEARS_LATE // armed, and then what woke us is read away
+#ifdef FAULT_ARM_CLEARS_LATE  // armed first; the event that ended the wait is read afterwards
   q->armed = !busy;
   pthread_mutex_unlock(&d->mutex);
   if (!busy) eventfd_read(q->fd, &old);

@@ -1,4 +1,4 @@
-// Who executes the ops of body.h: a thread for all queues of the device; in a simulation, poll at the host's time.
+// The execution of the ops of body.h: a thread for all queues of the device; in a simulation, poll at the host's time.
 #pragma once
 #include "work.h"
 

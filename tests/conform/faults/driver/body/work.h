@@ -1,4 +1,4 @@
-// What an op of body.h does, whoever executes it.
+// The effect of an op of body.h.
 #pragma once
 #include "device.h"
 
