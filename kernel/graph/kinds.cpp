@@ -9,13 +9,13 @@
 namespace consort {
 namespace {
 
-using Turn = KindTable::Turn;
+using KindTurn = KindTable::Turn;
 
 Datum &datum_of(const Task &t) noexcept { return *Datum::of(t.pub.access[0].datum); }
 
 // -- kEmpty: orders other tasks; the application's may be cancelled, or come after a failed one --
 
-Turn empty_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept { return {true, fail_if_doomed(rt, t)}; }
+KindTurn empty_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept { return {true, fail_if_doomed(rt, t)}; }
 
 // -- kHold --
 
@@ -24,7 +24,7 @@ bool bring_home(Runtime &rt, Task *t) noexcept {
   return rt.memory.in_use() && rt.memory.stage_home(t) == Outcome::kPending;
 }
 
-Turn hold_ready(Runtime &rt, ThreadState &thread, Task *t, ReadyBatch &) noexcept {
+KindTurn hold_ready(Runtime &rt, ThreadState &thread, Task *t, ReadyBatch &) noexcept {
   uint8_t waiting = hold::kWaiting;
   const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
   // release pairs with the acquire of the waiter: it sees what the predecessors wrote
@@ -37,7 +37,7 @@ Turn hold_ready(Runtime &rt, ThreadState &thread, Task *t, ReadyBatch &) noexcep
 
 // -- kInvalidate --
 
-Turn invalidate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTurn invalidate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     Datum *d = Datum::of(t->pub.access[i].datum);
     rt.data.blame(*d, nullptr);
@@ -57,7 +57,7 @@ void pass_blame(Runtime &rt, const Task &t) noexcept {
   rt.failures.add_as(t.pub.id, blame ? std::move(blame) : rt.failures.lost());
 }
 
-Turn retire_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTurn retire_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
   std::string_view why;
   const consort_status s = Memory::outcome(*t, &why);
   if (s < 0) [[unlikely]] record_failure(rt, t, s, why, &datum_of(*t), CONSORT_NONE, nullptr);
@@ -74,7 +74,7 @@ void end_retire(Runtime &rt, ThreadState &thread, const Task &t) noexcept {
 
 // -- kGate: its payload names the task whose end it guards; 0: it is a tag's --
 
-Turn gate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTurn gate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
   TaskName guards;
   std::memcpy(&guards, t->payload, sizeof guards);
   return {true, CONSORT_OK, guards ? rt.ends.guard_is_over(guards) : nullptr};
@@ -82,7 +82,7 @@ Turn gate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
 
 // -- kDropCopies --
 
-Turn drop_copies_ready(Runtime &, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTurn drop_copies_ready(Runtime &, ThreadState &, Task *t, ReadyBatch &) noexcept {
   drop_copies(datum_of(*t));
   end_union(datum_of(*t));
   return {true};
