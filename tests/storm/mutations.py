@@ -28,10 +28,8 @@ MUTATIONS = {
         'for (uint32_t r = 0; r + 1 < d.nreaders || r == 0; ++r) linker.after(d.reader_at(r));'),
     'poison': (
         'poison: the last datum of a failed task is not poisoned', 'kernel/graph/failed_task.cpp',
-        '    for (uint32_t i = 0; i < t->pub.naccess; ++i) {\n      const consort_access &a = t->pub.access[i];\n'
-        '      if (!changes(a.mode)) continue;\n      Datum *d',
-        '    for (uint32_t i = 0; i + (t->pub.naccess > 1) < t->pub.naccess; ++i) {\n'
-        '      const consort_access &a = t->pub.access[i];\n      if (!changes(a.mode)) continue;\n      Datum *d'),
+        '    for (uint32_t i = 0; i < poisoned; ++i) {',
+        '    for (uint32_t i = 0; i + (poisoned > 1) < poisoned; ++i) {'),
     'dirty_mark': (
         'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/admission.cpp',
         'item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite', 'item.mode & CONSORT_M_R ? Event::kRead : Event::kWrite'),
@@ -44,12 +42,12 @@ MUTATIONS = {
         'for (; list->held; --list->held) pass_on(', 'for (; list->held > 1; --list->held) pass_on('),
     'commute_handover': (
         'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/graph/commute.cpp',
-        '    if (keeps) ++list->held;\n    push_again(rt, h, next);', '    if (keeps) ++list->held;\n    else push_again(rt, h, next);'),
+        '    if (keeps) ++list->held;\n    push_again(rt, thread, next);', '    if (keeps) ++list->held;\n    else push_again(rt, thread, next);'),
     'reservation': (
         'memory: bytes of a freed block stay reserved', 'kernel/memory/block_cache.cpp',
         '  stores_[b.space].used -= b.bytes;', '  stores_[b.space].used -= b.bytes / 2;'),
     'pin_count': (
-        'reference count: two tasks that pin one replica count once', 'kernel/memory/memory.cpp',
+        'reference count: two tasks that pin one replica count once', 'kernel/memory/memory_state.cpp',
         '  if (r.pins++) return;', '  if (r.pins) return;\n  ++r.pins;'),
     'mover_wake': (
         'wake-up: a copy that is queued does not wake the thread that moves bytes', 'kernel/memory/mover.cpp',
@@ -65,8 +63,8 @@ MUTATIONS = {
         '  set_contents(from, 0);\n  return CONSORT_OK;', '  return CONSORT_OK;'),
     'token_retry': (
         'release order: a task that is refused a lock parks before it gives back the others', 'kernel/graph/commute.cpp',
-        '    else\n      while (i > list.held) pass_on(rt, h, token_of(list.datum()[--i]), false);\n    if (refused.park(t)) return false;',
-        '    if (refused.park(t)) return false;\n    if (elder != t->pub.id)\n      while (i > list.held) pass_on(rt, h, token_of(list.datum()[--i]), false);'),
+        '    else\n      while (i > list.held) pass_on(rt, thread, token_of(list.datum()[--i]), false);\n    if (refused.park(t)) return false;',
+        '    if (refused.park(t)) return false;\n    if (elder != t->pub.id)\n      while (i > list.held) pass_on(rt, thread, token_of(list.datum()[--i]), false);'),
 }
 
 
