@@ -17,7 +17,7 @@ struct FaceFailure : ::testing::Test {
   std::vector<int> v = std::vector<int>(4);
 };
 
-TEST_F(FaceFailure, OfAGroupWithItsNumbersAndCauses) {
+TEST_F(FaceFailure, GroupFailureHasNumbersAndCauses) {
   Failure kept;
   {
     auto group = rt.group("input");
@@ -31,7 +31,7 @@ TEST_F(FaceFailure, OfAGroupWithItsNumbersAndCauses) {
     EXPECT_EQ(kept.worker_id, 1u);
     EXPECT_EQ(kept.worker, rt.worker(1).name);
     EXPECT_EQ(kept.failed, 2u);
-    EXPECT_EQ(rt.submit({.group = group}, copy, r(y), w(z)).done(), false) << "whatever it is: it has not been waited for";
+    EXPECT_EQ(rt.submit({.group = group}, copy, r(y), w(z)).done(), false) << "no wait for it yet";
     EXPECT_THROW(group.wait(), consort::Error);
     const Failure later = group.last_failure();
     EXPECT_EQ(later.status, CONSORT_E_POISONED);
@@ -45,7 +45,7 @@ TEST_F(FaceFailure, OfAGroupWithItsNumbersAndCauses) {
     x.invalidate(), y.invalidate(), z.invalidate();
   }
   rt.stop();
-  EXPECT_TRUE(kept) << "a value: good after its runtime";
+  EXPECT_TRUE(kept) << "a value that outlives its runtime";
   EXPECT_EQ(kept.task, "load x");
   EXPECT_EQ(kept.text, "the file is gone");
   EXPECT_EQ(kept.status, CONSORT_E_INTERNAL);
@@ -53,7 +53,7 @@ TEST_F(FaceFailure, OfAGroupWithItsNumbersAndCauses) {
   EXPECT_EQ(kept.root().task, "load x");
 }
 
-TEST_F(FaceFailure, OfAnErrorThatAWaitThrows) {
+TEST_F(FaceFailure, ErrorOfAWaitHasTheFailure) {
   auto x = rt.vector(v, "x"), y = rt.vector<int>(4, "y");
   rt.submit(load, rw(x));
   try {
@@ -75,7 +75,7 @@ TEST_F(FaceFailure, OfAnErrorThatAWaitThrows) {
   x.invalidate(), y.invalidate();
 }
 
-TEST_F(FaceFailure, ACallThatIsRefusedIsNoTasksFailure) {
+TEST_F(FaceFailure, ErrorOfARefusedCallHasNone) {
   auto x = rt.vector(v, "x");
   try {
     x.prefetch(99);
@@ -87,7 +87,7 @@ TEST_F(FaceFailure, ACallThatIsRefusedIsNoTasksFailure) {
   }
 }
 
-TEST_F(FaceFailure, OfACallbacksOutcome) {
+TEST_F(FaceFailure, CallbackOutcomeHasTheFailure) {
   Failure told;
   auto note = [&](const consort_outcome &o) { told = Failure::of(o); };
   auto x = rt.vector(v, "x");
@@ -100,8 +100,8 @@ TEST_F(FaceFailure, OfACallbacksOutcome) {
   x.invalidate();
 }
 
-// Words and names of any kind: what cannot be told apart is left in the text.
-TEST(FaceFailureText, OddSentences) {
+// Names may contain any characters: parts that cannot be told apart stay in the text.
+TEST(FaceFailureText, UnknownFormsStayInTheText) {
   const FailedTask plain = FailedTask::of("task 'a' failed: no");
   EXPECT_EQ(plain.task, "a");
   EXPECT_EQ(plain.worker + plain.datum, "");
@@ -122,7 +122,7 @@ TEST(FaceFailureText, OddSentences) {
   EXPECT_EQ(f.root().text, "it is not known any more whether");
 }
 
-TEST(FaceErrorCode, StatusesAreCodesOfOneCategory) {
+TEST(FaceErrorCode, StatusesShareOneCategory) {
   std::error_code code = consort::Status::timeout;
   EXPECT_EQ(&code.category(), &consort::category());
   EXPECT_STREQ(code.category().name(), "consort");

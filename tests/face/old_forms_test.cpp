@@ -80,7 +80,7 @@ TEST_F(FaceOldForms, PlanTakesTheNameOfAFilter) {
   EXPECT_THROW(rt.submit(add, rw(parts[0]), 1), consort::Error);
 }
 
-TEST_F(OldForms, AGroupsFailureAsTheStructOfC) {
+TEST_F(FaceOldForms, GroupFailureAsTheCStruct) {
   std::vector<int> v(4, 0);
   auto x = rt.vector(v, "mine");
   auto group = rt.group("mine");
