@@ -63,6 +63,8 @@ def comments(source):
 def documented(source, name):
     """The source of the header `name` with documentation comments in place of plain ones."""
     source = source.replace('namespace consort::inline face {', 'namespace consort {')
+    # Specialisations of the C++ library's templates, which doxygen takes for classes without a scope.
+    source = re.sub(r'^template <>\nstruct std::[^;]*;', '\n', source, flags=re.M)
     out, at = [], 0
     for n, comment in enumerate(comments(source)):
         body = comment.text.replace('@endverbatim', '').replace('*/', '* /')
