@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "crew.hpp"
+#include "worker_groups.hpp"
 
 namespace policies {
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <vector>
 
-#include "crew.hpp"
+#include "worker_groups.hpp"
 
 namespace policies {
 

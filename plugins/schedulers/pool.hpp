@@ -19,16 +19,16 @@ struct alignas(64) Node {                  // two lines; what a queue and a choi
     double sum = 0;                        // of queue.hpp: `exec` of the whole subtree
     Node *next;                            // of ready.hpp: the one behind it
   };
-  uint64_t stays = 0;                      // of late.hpp: groups that do it well and have all that it changes; 0: none
+  uint64_t stays = 0;                      // of late_binding.hpp: groups that do it well and have all that it changes; 0: none
   float rank = 0;                          // ns from its start to the end of what hangs on it; 0: not known
   float exec = 0;                          // ns expected here
   int32_t priority = 0;
-  float changes = 0;                       // of late.hpp: bytes that it changes
+  float changes = 0;                       // of late_binding.hpp: bytes that it changes
   uint64_t groups = 0;                     // those of the first 64 groups that can run it; 0: only where it is
   const void *team = nullptr;              // it is for this team, whose first worker has it
   uint32_t worker = 0, impl = CONSORT_NONE;
   uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
-  uint32_t place = 0;                      // of late.hpp: in the graph, 0: not known
+  uint32_t place = 0;                      // of late_binding.hpp: in the graph, 0: not known
   bool known = true;                       // a model told `exec`
 };
 

@@ -6,7 +6,7 @@
 #pragma once
 #include <memory>
 
-#include "crew.hpp"
+#include "worker_groups.hpp"
 
 namespace policies {
 

@@ -1,7 +1,7 @@
 // Built kernels that are cached on disk, and names of kernel files. Input: a byte; 0: the file as it is, else the
 // contents behind a valid head.
 #include "fuzz.hpp"
-#include "plugins/drivers/streams/kept.hpp"
+#include "plugins/drivers/streams/kernel_cache.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::MemoryFile file;

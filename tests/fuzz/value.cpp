@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 #include "kernel/base/suggestion.hpp"
 #include "kernel/plugin/config_value.hpp"
-#include "plugins/drivers/streams/words.hpp"
+#include "plugins/drivers/streams/settings.hpp"
 
 using namespace consort;
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../gpu/known_library.hpp"
-#include "../streams/boxes.hpp"
+#include "../streams/copy_shapes.hpp"
 #include "compiler.hpp"
 
 namespace cuda {

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdlib>
 
-#include "../streams/words.hpp"
+#include "../streams/settings.hpp"
 #include "device.hpp"
 #include "libraries.hpp"
 

@@ -1,6 +1,6 @@
 // device_life.hpp — a GPU from open() to close(), and what it says of itself: spaces, units, paths.
 #pragma once
-#include "../streams/words.hpp"
+#include "../streams/settings.hpp"
 #include "capture.hpp"
 
 namespace gpu {

@@ -4,7 +4,7 @@
 // Of a streams::Queue, which says who may call what when. Marks are counted events. Of launches that were submitted
 // together only the last gets one: recording costs a third of a launch.
 #pragma once
-#include "../streams/boxes.hpp"
+#include "../streams/copy_shapes.hpp"
 #include "device.hpp"
 #include "libraries.hpp"
 

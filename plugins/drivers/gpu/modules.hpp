@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../streams/kept.hpp"
+#include "../streams/kernel_cache.hpp"
 
 namespace gpu {
 

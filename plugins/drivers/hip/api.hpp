@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../gpu/known_library.hpp"
-#include "../streams/boxes.hpp"
+#include "../streams/copy_shapes.hpp"
 #include "code_object.hpp"
 #include "compiler.hpp"
 

@@ -3,7 +3,7 @@
 #include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
 
-#include "../streams/apart.hpp"
+#include "../streams/isolated_library.hpp"
 
 namespace hip {
 namespace {

@@ -1,4 +1,4 @@
-// library.hpp — where AMD's libraries are opened: among everybody else's, or apart (../streams/apart.hpp).
+// library.hpp — where AMD's libraries are opened: among everybody else's, or apart (../streams/isolated_library.hpp).
 //
 // Any thread.
 #pragma once

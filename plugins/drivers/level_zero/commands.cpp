@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-#include "../streams/boxes.hpp"
+#include "../streams/copy_shapes.hpp"
 
 namespace level_zero {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../streams/kept.hpp"
+#include "../streams/kernel_cache.hpp"
 #include "device.hpp"
 #include "lane.hpp"
 

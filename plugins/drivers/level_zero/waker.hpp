@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "../streams/bell.hpp"
+#include "../streams/wake_fd.hpp"
 #include "events.hpp"
 
 namespace level_zero {

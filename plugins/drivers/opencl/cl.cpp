@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-#include "../streams/apart.hpp"
+#include "../streams/isolated_library.hpp"
 
 namespace opencl {
 namespace {

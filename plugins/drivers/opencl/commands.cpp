@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "../streams/boxes.hpp"
+#include "../streams/copy_shapes.hpp"
 #include "commands.hpp"
 
 namespace opencl {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../streams/words.hpp"
+#include "../streams/settings.hpp"
 #include "lane.hpp"
 
 namespace opencl {

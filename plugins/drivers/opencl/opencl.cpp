@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "../streams/kept.hpp"
-#include "../streams/words.hpp"
+#include "../streams/kernel_cache.hpp"
+#include "../streams/settings.hpp"
 #include "lane.hpp"
 
 namespace opencl {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "../streams/kept.hpp"
+#include "../streams/kernel_cache.hpp"
 #include "device.hpp"
 
 namespace opencl {

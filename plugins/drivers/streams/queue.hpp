@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#include "bell.hpp"
+#include "wake_fd.hpp"
 #include "issued.hpp"
 #include "owner.hpp"
 

@@ -1,9 +1,9 @@
 // instance.hpp — one instance of darts: for units whose memory is short, what to load next is chosen first, and then
-// the tasks that this makes possible. Threads, the lock and memory: late.hpp.
+// the tasks that this makes possible. Threads, the lock and memory: late_binding.hpp.
 #pragma once
 #include <array>
 
-#include "../late.hpp"
+#include "../late_binding.hpp"
 #include "uses.hpp"
 
 namespace darts {

@@ -4,9 +4,9 @@
 // A worker that does a kind about as fast as any takes the task on which most hangs, less what bringing its data costs.
 // A worker that does it slower takes it if the end of all that is known is so far away that it does not come later by
 // it: of those the kind that loses least, and of that kind the task on which least hangs. Threads, the lock and memory:
-// late.hpp.
+// late_binding.hpp.
 #pragma once
-#include "../late.hpp"
+#include "../late_binding.hpp"
 
 namespace lookahead {
 

@@ -1,7 +1,7 @@
 // instance.hpp — one instance of heteroprio: kinds of tasks, of which each class of units prefers those at which it is
-// better than the others. Threads, the lock and memory: late.hpp.
+// better than the others. Threads, the lock and memory: late_binding.hpp.
 #pragma once
-#include "../late.hpp"
+#include "../late_binding.hpp"
 #include "orders.hpp"
 
 namespace heteroprio {

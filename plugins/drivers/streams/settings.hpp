@@ -1,4 +1,4 @@
-// words.hpp — how settings name devices, sizes and folders.
+// settings.hpp — how settings name devices, sizes and folders.
 #pragma once
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// late_ahead.hpp — Late, the part that has data brought for tasks that are not ready yet, while units have nothing to do.
-// Included by late.hpp.
+// late_binding_prefetch.hpp — Late, the part that has data brought for tasks that are not ready yet, while units have nothing to do.
+// Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// late.hpp — what policies have in common that bind a task to a worker only when that comes for it: what is ready
+// late_binding.hpp — what policies have in common that bind a task to a worker only when that comes for it: what is ready
 // waits by its kind, each worker has what it was handed out, ranks say what hangs on a task.
 //
 // A policy is a class over it that chooses. One lock guards all; it is held for a decision, and nothing that may wait
@@ -11,7 +11,7 @@
 
 #include "estimates.hpp"
 #include "graph.hpp"
-#include "kinds.hpp"
+#include "task_kinds.hpp"
 #include "prices.hpp"
 #include "serving.hpp"
 
@@ -212,7 +212,7 @@ class Late {
 
 }  // namespace policies
 
-#include "late_ahead.hpp"
-#include "late_left.hpp"
-#include "late_parts.hpp"
-#include "late_search.hpp"
+#include "late_binding_prefetch.hpp"
+#include "late_binding_remaining.hpp"
+#include "late_binding_impl.hpp"
+#include "late_binding_search.hpp"

@@ -1,4 +1,4 @@
-// boxes.hpp — one copy of the ABI as what copy engines know: lines, and boxes of rows and slices.
+// copy_shapes.hpp — one copy of the ABI as what copy engines know: lines, and boxes of rows and slices.
 //
 // Engines take a pitch per dimension, from which rows and slices may not hang over. Whatever steps differently (down,
 // overlapping, askew) becomes smaller boxes, at worst lines.

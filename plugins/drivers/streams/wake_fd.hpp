@@ -1,4 +1,4 @@
-// bell.hpp — an event fd that vendors' callbacks ring: it outlives its queue until the last of them has come.
+// wake_fd.hpp — an event fd that vendors' callbacks ring: it outlives its queue until the last of them has come.
 //
 // The queue holds it, and so does each callback to come. Any thread.
 #pragma once

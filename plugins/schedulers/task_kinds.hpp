@@ -1,4 +1,4 @@
-// kinds.hpp — the kinds of tasks that an instance has met: one codelet, one size, the same classes of units. What is
+// task_kinds.hpp — the kinds of tasks that an instance has met: one codelet, one size, the same classes of units. What is
 // ready of a kind waits here, ordered by priority and by what hangs on it.
 //
 // Owned by one instance and guarded by its lock; a kind is never given up while something of it waits. Estimates are
@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "crew.hpp"
+#include "worker_groups.hpp"
 #include "ready.hpp"
 
 namespace policies {

@@ -1,4 +1,4 @@
-// kept.hpp — files of kernels: found in folders, and what was built of them kept on disk for the next run.
+// kernel_cache.hpp — files of kernels: found in folders, and what was built of them kept on disk for the next run.
 //
 // What stands on disk is never trusted: a file that does not check out is as if it were not there. Any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// late_search.hpp — Late, the part that chooses for a unit among what it does as fast as any. Included by late.hpp.
+// late_binding_search.hpp — Late, the part that chooses for a unit among what it does as fast as any. Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-// crew.hpp — the workers that an instance serves, in groups: those of one class at one space are alike, so a task is
+// worker_groups.hpp — the workers that an instance serves, in groups: those of one class at one space are alike, so a task is
 // estimated once for all of them.
 //
 // Immutable; the instance makes a new one when workers come or go, and keeps the old ones as long as it lives, so

@@ -1,4 +1,4 @@
-// late_parts.hpp — the functions of late.hpp, which includes it: inline, so that plugins that share them can be linked
+// late_binding_impl.hpp — the functions of late_binding.hpp, which includes it: inline, so that plugins that share them can be linked
 // into one program.
 #pragma once
 #include <algorithm>

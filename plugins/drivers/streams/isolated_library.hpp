@@ -1,4 +1,4 @@
-// apart.hpp — a vendor's library in a room of its own, where it would not live with what is there.
+// isolated_library.hpp — a vendor's library in a room of its own, where it would not live with what is there.
 //
 // Compilers of two vendors that stand on one shared libLLVM abort the process: each brings a clang of its own (libclang-cpp
 // for PoCL, what is built into libamd_comgr for HIP), and both enter its options into the one registry that libLLVM has.

@@ -1,5 +1,5 @@
-// late_left.hpp — Late, the part that says how long all that is known takes from now on, and so what a unit may take
-// that does it slowly. Included by late.hpp.
+// late_binding_remaining.hpp — Late, the part that says how long all that is known takes from now on, and so what a unit may take
+// that does it slowly. Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
 #include <limits>
