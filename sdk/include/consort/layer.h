@@ -23,7 +23,6 @@ extern "C" {
 
 typedef struct consort_layer_ops {
   uint32_t size, flags;      /* flags: none yet, 0 */
-  /* [control] Before inner's init(). of: the host's table that inner will get, good for log(), fail() and param() of
   /* [control] Called before inner's init(). of: the host table that inner will get; supports log(), fail() and param() of inner's
    * parameters. inner: the plugin as the host knows it, with a table of the host's size in which mandatory functions are not NULL.
    * Returns the plugin that replaces inner, or inner itself. Returns NULL on failure, with the reason by of->fail; then inner does
