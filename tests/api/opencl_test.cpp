@@ -258,7 +258,7 @@ TEST_F(OpenCl, ApplicationBufferAsHome) {
     ASSERT_OK(consort_unregister(m, x));
     const auto v = theirs.contents(there, b, 4096);
     for (size_t i = 0; i < v.size(); ++i) ASSERT_EQ(v[i], i < 2048 ? 256.f : 64.f) << i;
-    EXPECT_SAYS(CONSORT_E_INVAL, theirs.try_home(there, part, 2049, &x), "'theirs'", "8196", "8192", "larger buffer");
+    EXPECT_SAYS(CONSORT_E_INVAL, theirs.try_home(there, part, 2049, &x), "'theirs'", "8196", "8192", "pass a larger one");
     clReleaseMemObject(part);
     EXPECT_SAYS(CONSORT_E_INVAL, theirs.try_home(m.worker(other).space, b, 4096, &x), "another context", "native_context");
     cl_mem hidden = theirs.buffer(there, std::vector<float>(16, 1), CL_MEM_HOST_WRITE_ONLY);

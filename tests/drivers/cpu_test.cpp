@@ -108,7 +108,7 @@ TEST(Cpu, RefusesBadSettings) {
     EXPECT_NE(d.plugin.failure().find(words), std::string::npos) << d.plugin.failure();
   };
   for (const char *list : {"a", "1-", "3-1", "1,,2", "1 2", "-1", "1,", "99999999999"})
-    refused({{"topology", "core:4 pu:1"}, {"cores", list}}, "is no list of cores");
+    refused({{"topology", "core:4 pu:1"}, {"cores", list}}, "is not a list of cores");
   refused({{"topology", "core:4 pu:1"}, {"cores", "0-4"}}, "names core 4, but there are 4");
   refused({{"topology", "cores of gold"}}, "\"cores of gold\"");
   DriverHarness d("cpu", {{"topology", "/nowhere/at/all.xml"}});

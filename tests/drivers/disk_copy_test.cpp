@@ -155,7 +155,7 @@ TEST_P(DiskCopy, RefusesCopiesBeyondABlock) {
   const consort_addr a = d.alloc(4096), b = d.alloc(4096);
   std::vector<uint8_t> m(8192);
   EXPECT_EQ(d.run_one(q, d.out(m.data(), a, {4097})), CONSORT_E_INVAL) << "into the next block";
-  EXPECT_NE(d.plugin.failure().find("leaves the memory"), std::string::npos) << d.plugin.failure();
+  EXPECT_NE(d.plugin.failure().find("exceeds the allocated range"), std::string::npos) << d.plugin.failure();
   EXPECT_EQ(d.run_one(q, d.in(Disk::at(b, 4096), m.data(), {1})), CONSORT_E_INVAL);
   EXPECT_EQ(d.run_one(q, d.out(m.data(), a, {16, 2, 16, 8192})), CONSORT_E_INVAL);
   EXPECT_EQ(d.run_one(q, d.out(m.data(), {a.base + 1, a.off}, {16})), CONSORT_E_INVAL) << "no such file";

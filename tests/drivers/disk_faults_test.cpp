@@ -65,7 +65,7 @@ TEST_P(DiskFaults, ReportsAFullDiskInACopy) {
   faults::demand(faults::kWrite, ENOSPC, 100);
   EXPECT_EQ(d.run_one(d.q, d.out(more.data(), b, {100000})), CONSORT_E_NOMEM);
   EXPECT_TOLD(d, "No space left on device (28), ");
-  EXPECT_TOLD(d, "make room, or name another folder in `path`");
+  EXPECT_TOLD(d, "free some space, or set another folder in `path`");
   faults::none();
   d.expect_contents();
 }
@@ -180,7 +180,7 @@ TEST_P(DiskFaults, ReportsAFullDiskInAnAllocation) {
 TEST_P(DiskFaults, WorksWithoutReservation) {
   faults::demand(faults::kReserve, EOPNOTSUPP, 1000);
   Filled d(GetParam().driver, params());
-  EXPECT_NE(d.plugin.log().find("cannot promise room ahead of use"), std::string::npos) << d.plugin.log();
+  EXPECT_NE(d.plugin.log().find("does not support preallocation"), std::string::npos) << d.plugin.log();
   d.alloc(5000, CONSORT_AL_ZERO);
   std::vector<uint8_t> z(5000, 1);
   EXPECT_EQ(d.run_one(d.q, d.in(d.blocks.back().first, z.data(), {5000})), CONSORT_OK);
@@ -244,7 +244,7 @@ TEST_P(DiskFaults, ReportsAClosedFile) {
 
 TEST_P(DiskFaults, ReportsRefusedRings) {
   if (!is_uring()) return;
-  for (const auto &[error, text] : std::map<int, const char *>{{EPERM, "seccomp"}, {ENOSYS, "this kernel has none"}}) {
+  for (const auto &[error, text] : std::map<int, const char *>{{EPERM, "seccomp"}, {ENOSYS, "this kernel does not have it"}}) {
     faults::demand(faults::kRing, error);
     PluginHost p(GetParam().driver, params());
     EXPECT_FALSE(p.ready());
@@ -257,14 +257,14 @@ TEST_P(DiskFaults, ReportsRefusedRings) {
   void *q = nullptr;
   consort_queue_desc desc{sizeof desc, 0, 0, 0, 0};
   EXPECT_EQ(d.ops->queue_open(d.dev, CONSORT_NONE, 1, &desc, &q), CONSORT_E_NOMEM);
-  EXPECT_TOLD(d, "no ring");
+  EXPECT_TOLD(d, "cannot create a ring");
 }
 
 TEST_P(DiskFaults, WorksWithoutRegisteredBuffers) {
   if (!is_uring()) return;
   faults::demand(faults::kRegister, ENOMEM);
   Filled d(GetParam().driver, params());
-  EXPECT_NE(d.plugin.log().find("buffers are not registered"), std::string::npos) << d.plugin.log();
+  EXPECT_NE(d.plugin.log().find("cannot register buffers"), std::string::npos) << d.plugin.log();
   d.expect_contents();
 }
 

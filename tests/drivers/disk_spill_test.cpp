@@ -244,9 +244,9 @@ TEST_P(DiskSpill, DamagedDatumFailsItsReadersOnly) {
   const std::string disk = std::string(GetParam().driver) + ":" + m.path();
   const std::string name = "its datum 'd" + std::to_string(away[3]) + "'";
   EXPECT_SAYS(CONSORT_E_IO, consort_wait_all(m, kLong, 0), name, "could not be copied from " + disk + " to ram",
-              "of the file in " + m.path(), "are not the bytes that were written (checksum 0x");
+              "of the file in " + m.path(), "differ from the bytes written (checksum 0x");
   uint64_t got = 0;
-  EXPECT_SAYS(CONSORT_E_IO, m.look(x[away[3]], &got), name, "are not the bytes that were written");
+  EXPECT_SAYS(CONSORT_E_IO, m.look(x[away[3]], &got), name, "differ from the bytes written");
   for (const int i : {38, 39}) EXPECT_LT(m.look(x[i], &got), 0) << "a dependent result is not believed";
   for (const int i : away) {
     if (i == away[3]) continue;

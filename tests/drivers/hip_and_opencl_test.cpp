@@ -142,7 +142,7 @@ TEST(HipAndOpenCl, WorksWithoutAHipDevice) {
     for (int again = 0; again < 20; ++again) {  // more often than a process has namespaces
       PluginHost none("hip");
       if (none.ready() || none.failure().find("HIP is not installed") != std::string::npos) return kNotInstalled;
-      EXPECT_EQ(none.failure().rfind("hip: no device: the driver sees none", 0), 0u) << none.failure();
+      EXPECT_EQ(none.failure().rfind("hip: no device: the driver reports none", 0), 0u) << none.failure();
     }
     EXPECT_FALSE(is_open("libclang-cpp.so.15") && is_open("libamdhip64.so.5"));
     hip::Compiler c;
@@ -165,7 +165,7 @@ TEST(Hip, RealLibraryWithoutADevice) {
   EXPECT_RIGHT(in_child([] {
     PluginHost real("hip");
     if (real.ready() || real.failure().find("HIP is not installed") != std::string::npos) return kNotInstalled;
-    EXPECT_EQ(real.failure().rfind("hip: no device: the driver sees none; HIP_VISIBLE_DEVICES", 0), 0u) << real.failure();
+    EXPECT_EQ(real.failure().rfind("hip: no device: the driver reports none; HIP_VISIBLE_DEVICES", 0), 0u) << real.failure();
     EXPECT_NE(real.failure().find("hipErrorNoDevice"), std::string::npos) << real.failure();
     EXPECT_EQ(real.failure().find('\n'), std::string::npos);
     return kRight;

@@ -129,10 +129,10 @@ TEST_F(LevelZero, AttachesMemory) {
     EXPECT_EQ(m.ops->attach(m.dev, space, at, n, &local), want);
     EXPECT_NE(m.plugin.failure().find(words), std::string::npos) << m.plugin.failure();
   };
-  refused(m.own(), {a.base, 4000}, 1u << 20, CONSORT_E_INVAL, "larger piece");
-  refused(m.own(), {0, 0}, 64, CONSORT_E_INVAL, "no memory of this device's context");
-  refused(m.own(), Machine::addr(&m), 64, CONSORT_E_INVAL, "no memory of this device's context");
-  refused(m.host(), Machine::addr(&m), 64, CONSORT_E_UNSUPPORTED, "neither pinned nor mapped");
+  refused(m.own(), {a.base, 4000}, 1u << 20, CONSORT_E_INVAL, "pass a larger one");
+  refused(m.own(), {0, 0}, 64, CONSORT_E_INVAL, "not memory of this device's context");
+  refused(m.own(), Machine::addr(&m), 64, CONSORT_E_INVAL, "not memory of this device's context");
+  refused(m.host(), Machine::addr(&m), 64, CONSORT_E_UNSUPPORTED, "cannot be pinned or mapped");
   consort_addr pinned{};
   ASSERT_EQ(m.ops->alloc(m.dev, m.host(), 4096, 64, CONSORT_AL_PINNED, &pinned), CONSORT_OK);
   refused(m.own(), pinned, 64, CONSORT_E_INVAL, "the memory is the host's");
@@ -265,7 +265,7 @@ TEST_F(LevelZero, ReportsCompilerErrors) {
   std::vector<uint32_t> broken(kKernels, kKernels + sizeof kKernels / 4);
   broken[5] = 0;  // an instruction without length
   m.load(broken.data(), broken.size() * 4, "plain", "spirv", CONSORT_E_INVAL);
-  EXPECT_NE(m.plugin.failure().find("does not build (ZE_RESULT_ERROR_MODULE_BUILD_FAILURE):\ninstruction at word 5"), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("does not compile (ZE_RESULT_ERROR_MODULE_BUILD_FAILURE):\ninstruction at word 5"), std::string::npos) << m.plugin.failure();
   const auto says = [&](const char *words) { EXPECT_NE(m.plugin.failure().find(words), std::string::npos) << m.plugin.failure(); };
   m.load("scaled", CONSORT_E_INVAL);
   says("has no kernel \"scaled\" (ZE_RESULT_ERROR_INVALID_KERNEL_NAME): its kernels are \"scale;plain");
@@ -276,7 +276,7 @@ TEST_F(LevelZero, ReportsCompilerErrors) {
   m.load("nonsense", 8, "scale", "native", CONSORT_E_UNSUPPORTED);
   says("ZE_RESULT_ERROR_INVALID_NATIVE_BINARY");
   m.load("nonsense", 8, "scale", "spirv", CONSORT_E_INVAL);
-  says("is no SPIR-V");
+  says("is not SPIR-V");
   m.load("", 0, "scale", "file", CONSORT_E_INVAL);
 }
 

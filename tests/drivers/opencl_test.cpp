@@ -134,7 +134,7 @@ TEST_F(OpenCl, AttachesBuffers) {
   EXPECT_TRUE(local.base == a.base && local.off == 0);
   m.ops->detach(m.dev, m.own(), local);
   EXPECT_EQ(m.ops->attach(m.dev, m.own(), {a.base, 4000}, 1u << 20, &local), CONSORT_E_INVAL);
-  EXPECT_NE(m.plugin.failure().find("larger buffer"), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("pass a larger one"), std::string::npos) << m.plugin.failure();
   EXPECT_EQ(m.ops->attach(m.dev, m.own(), {0, 0}, 64, &local), CONSORT_E_INVAL);
   EXPECT_NE(m.plugin.failure().find("no buffer"), std::string::npos) << m.plugin.failure();
 }

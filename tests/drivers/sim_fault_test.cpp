@@ -16,7 +16,7 @@ TEST(SimFaults, FailsTheNthAllocationCopyOrKernel) {
     m.alloc(64, d);
     consort_addr x{};
     EXPECT_EQ(m.ops->alloc(m.devices[d], m.space(d), 64, 0, 0, &x), CONSORT_E_NOMEM);
-    EXPECT_NE(m.plugin.failure().find("as faults = demands"), std::string::npos);
+    EXPECT_NE(m.plugin.failure().find("as set by faults"), std::string::npos);
     m.alloc(64, d);
   }
   int runs = 0;

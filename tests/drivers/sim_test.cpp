@@ -111,7 +111,7 @@ TEST(Sim, RefusesBadSettings) {
   refuses({{"times", "gemm"}}, "write CODELET=200us");
   refuses({{"faults", "fire@3"}}, "\"fire\" is none of oom, copy, kernel, lost, slow");
   refuses({{"faults", "oom"}}, "no @ or % in it");
-  refuses({{"faults", "oom@0"}, {"devices", "1"}}, "counted from 1");
+  refuses({{"faults", "oom@0"}, {"devices", "1"}}, "counts start from 1");
   refuses({{"faults", "copy%2"}}, "a chance is 1 at most");
   refuses({{"faults", "lost@5/7"}, {"devices", "7"}}, "there is no device 7");
   refuses({{"machine", "/nowhere/m.toml"}}, "cannot be read");

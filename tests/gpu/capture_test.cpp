@@ -163,7 +163,7 @@ TEST_P(GpuCapture, ArgumentsMayChangeBetweenLaunches) {
   refused(CONSORT_E_UNSUPPORTED, 0, now, "capture anew");
   refused(CONSORT_E_UNSUPPORTED, 1, now, "capture anew");
   refused(CONSORT_E_UNSUPPORTED, 2, launch_of(m.axpy, sum, kN), "another kernel");
-  refused(CONSORT_E_UNSUPPORTED, 2, launch_of(m.scale, there, 0), "nothing to do now");
+  refused(CONSORT_E_UNSUPPORTED, 2, launch_of(m.scale, there, 0), "the new launch is empty");
   refused(CONSORT_E_INVAL, 2, launch_of(m.scale, few, kN), "takes 3 parameters");
   refused(CONSORT_E_INVAL, 4, now, "there is no number 4");
   ASSERT_EQ(m.launch(q, graph), CONSORT_OK) << "as it was";
@@ -190,8 +190,8 @@ TEST_P(GpuCapture, UncapturableOpsAreNamed) {
   };
   refused(call.op(true), "host function");
   refused(call.op(false), "host function");
-  refused(m.to_device(host.data(), x, 16), "other memory");
-  refused(op_of(CONSORT_OP_ALLOC, 0), "are not captured");
+  refused(m.to_device(host.data(), x, 16), "memory outside the device");
+  refused(op_of(CONSORT_OP_ALLOC, 0), "cannot be captured");
   refused(launch_of(m.scale, few, kN), "takes 3 parameters");
   refused(elsewhere, "another queue");
   EXPECT_EQ(m.ext->end(q, &graph), CONSORT_E_INVAL);
@@ -205,7 +205,7 @@ TEST_P(GpuCapture, UncapturableOpsAreNamed) {
   m.ext->release(graph);
   m.graphs.clear();
   EXPECT_EQ(m.launch(q, graph), CONSORT_E_INVAL);
-  EXPECT_NE(m.plugin.failure().find("none of this device's"), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("does not belong to this device"), std::string::npos) << m.plugin.failure();
   ASSERT_EQ(m.ext->begin(q), CONSORT_OK) << "and is never ended: it goes with the queue";
   EXPECT_EQ(m.run(m.open_queue(3, 1), {m.to_device(host.data(), x, kN * 4), launch_of(m.scale, twice, kN),
                                        m.from_device(x, host.data(), kN * 4)}),
@@ -247,7 +247,7 @@ TEST_P(GpuCapture, ReportsLibraryErrors) {
                                                                : CONSORT_E_UNSUPPORTED)
           << words;
       if (ended < 0) {
-        EXPECT_NE(m.plugin.failure().find("no graph: "), std::string::npos) << m.plugin.failure();
+        EXPECT_NE(m.plugin.failure().find("cannot instantiate the graph: "), std::string::npos) << m.plugin.failure();
         EXPECT_EQ(m.run(q, {one}), (std::vector<consort_status>{0})) << words;
         continue;
       }

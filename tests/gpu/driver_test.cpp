@@ -50,7 +50,7 @@ TEST_P(OneGpu, ExplainsWhyThereIsNoDevice) {
   EXPECT_NE(bad.failure().find("limit = \"much\""), std::string::npos) << bad.failure();
   if (on_real_gpu()) return;
   const Double d(GetParam());
-  for (const auto &[words, what] : {std::pair{"devices=0", "no device: the driver sees none"}, {"init=100", "sees none"}, {"init=999", "does not start"}}) {
+  for (const auto &[words, what] : {std::pair{"devices=0", "no device: the driver reports none"}, {"init=100", "reports none"}, {"init=999", "does not start"}}) {
     d.set(words);
     PluginHost host(name, gpu_params(GetParam()));
     EXPECT_FALSE(host.ready());
@@ -94,10 +94,10 @@ TEST_P(OneGpu, AttachesDeviceMemory) {
   EXPECT_TRUE(local.base == a.base && local.off == a.off);
   m.ops->detach(m.dev, m.own(), local);
   EXPECT_EQ(m.ops->attach(m.dev, m.own(), {a.base, 4000}, 1u << 20, &local), CONSORT_E_INVAL);
-  EXPECT_NE(m.plugin.failure().find("give a larger one"), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("pass a larger one"), std::string::npos) << m.plugin.failure();
   int here = 0;
   EXPECT_EQ(m.ops->attach(m.dev, m.own(), Gpu::addr(&here), 4, &local), CONSORT_E_INVAL);
-  EXPECT_NE(m.plugin.failure().find("none of this device's memory"), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("not in this device's memory"), std::string::npos) << m.plugin.failure();
   EXPECT_EQ(m.ops->attach(m.dev, 999, Gpu::addr(&here), 4, &local), CONSORT_E_UNSUPPORTED);
 }
 
@@ -153,7 +153,7 @@ TEST_P(OneGpu, ReportsCompilerErrors) {
   m.load(kScale, "scaled", nullptr, CONSORT_E_INVAL);
   EXPECT_NE(m.plugin.failure().find("has no kernel \"scaled\""), std::string::npos) << m.plugin.failure();
   m.load(kScale, nullptr, nullptr, CONSORT_E_INVAL);
-  EXPECT_NE(m.plugin.failure().find("name one as entry"), std::string::npos) << m.plugin.failure();
+  EXPECT_NE(m.plugin.failure().find("set entry to one"), std::string::npos) << m.plugin.failure();
   m.load(kScale, "scale", "cl", CONSORT_E_UNSUPPORTED);
   EXPECT_NE(m.plugin.failure().find("format \"cl\" is not known"), std::string::npos) << m.plugin.failure();
 }

@@ -208,7 +208,7 @@ TEST_P(GpuLibraries, RefusalsNameTheirCause) {
 
 TEST_P(GpuLibraries, AbsentLibraryNamesItsSetting) {
   begin({{key(blas().library), "/nowhere/libnothing.so"}});
-  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_library_start(*rt, GetParam().driver, blas().library), "is not here", key(blas().library), "/nowhere/libnothing.so");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_library_start(*rt, GetParam().driver, blas().library), "cannot be opened", key(blas().library), "/nowhere/libnothing.so");
 }
 
 // One call fails: it is said, and nothing stays half made; the next that asks gets its handle.
@@ -225,7 +225,7 @@ TEST_P(GpuLibraries, FailedHandleIsRetried) {
       return consort_library_handle(&c, blas().library, &out);
     });
     EXPECT_SAYS(CONSORT_E_NOMEM, consort_task_wait(*rt, Desc(ask).on(devices[0]).must(*rt), kLong, 0), function,
-                std::to_string(blas().too_little_memory), "memory is used up");
+                std::to_string(blas().too_little_memory), "is out of memory");
     EXPECT_OK(consort_task_wait(*rt, Desc(ask).on(devices[0]).must(*rt), kLong, 0));
     (void)consort_wait_all(*rt, kLong, 0);
     rt.reset();

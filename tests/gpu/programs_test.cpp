@@ -92,7 +92,7 @@ TEST_P(GpuPrograms, ApplicationMemoryAsHome) {
   int here = 0;
   const consort_vector_args wrong{&here, 1, 4};
   const consort_data_desc bad{sizeof bad, 0, "vector", &wrong, sizeof wrong, nullptr};
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_register_in(m, &bad, space, &home), "none of this device's memory");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_register_in(m, &bad, space, &home), "not in this device's memory");
 }
 
 TEST_P(GpuPrograms, FunctionsReceiveTheStreamAndContext) {

@@ -63,7 +63,7 @@ void forget_effects() {
 bool struck_since_last_asked() { return struck.exchange(false, std::memory_order_relaxed); }
 
 void look_at_text(const char *text) {
-  if (std::strstr(text, "as faults = demands")) ++seen.demanded;
+  if (std::strstr(text, "as set by faults")) ++seen.demanded;
 }
 void log_line(void *, int32_t, const char *text) {
   if (std::strstr(text, "disk fault strikes")) ++seen.disk;

@@ -11,9 +11,9 @@
 namespace cpu {
 namespace {
 
-// The first `max` bytes; files of /proc and /sys say no size.
+// Reads the first `max` bytes; files of /proc and /sys report no size.
 std::string read(const std::string &path, size_t max = 65536) {
-  std::string text(max, 0);  // before the file is opened: where there is no memory, nothing stays open
+  std::string text(max, 0);  // allocated before the file is opened, so that a failure leaves nothing open
   FILE *f = std::fopen(path.c_str(), "re");
   text.resize(f ? std::fread(text.data(), 1, max, f) : 0);
   if (f) std::fclose(f);
@@ -31,7 +31,7 @@ void read_v2(const std::string &folder, double &quota) {
     tighten(quota, max / period);
 }
 
-// "-1" is no limit
+// "-1" means no limit
 void read_v1(const std::string &folder, double &quota) {
   const std::string us = read(folder + "/cpu.cfs_quota_us", 64), period = read(folder + "/cpu.cfs_period_us", 64);
   if (us.empty() || period.empty()) return;
@@ -39,8 +39,8 @@ void read_v1(const std::string &folder, double &quota) {
   if (q > 0 && p > 0) tighten(quota, q / p);
 }
 
-// A group's limit holds for all below it: from `path` up to the mount. In a container the path may name what is
-// not visible there; then the mount itself is the group.
+// A group's limit applies to all groups below it: reads from `path` up to the mount. In a container the path may name a
+// folder that is not visible there; then the mount itself is the group.
 void walk(const std::string &mount, std::string path, void (*look)(const std::string &, double &), double &quota) {
   for (;;) {
     while (!path.empty() && path.back() == '/') path.pop_back();
@@ -76,7 +76,7 @@ double cgroup_quota(const std::string &root) {
 }
 
 std::vector<uint64_t> thread_affinity() {
-  for (size_t cpus = 1024; cpus <= (size_t{1} << 20); cpus *= 2) {  // the system refuses a mask shorter than its own
+  for (size_t cpus = 1024; cpus <= (size_t{1} << 20); cpus *= 2) {  // the system refuses a mask shorter than the kernel's
     std::vector<uint64_t> words(cpus / 64);
     if (sched_getaffinity(0, words.size() * 8, reinterpret_cast<cpu_set_t *>(words.data())) == 0) return words;
   }

@@ -1,7 +1,7 @@
-// allowance.hpp — how much of the machine this process may use: the cgroup's CPU quota, the thread's affinity.
+// allowance.hpp — the share of the machine that this process may use: the cgroup's CPU quota, the thread's affinity.
 //
-// Plain functions that read files and ask the system; nothing is kept. For [control] calls. Files are looked up
-// below `root` ("/" but in tests), so that a test can show a quota that is not there.
+// Stateless functions that read files and query the system. For [control] calls. Files are looked up
+// below `root` ("/" except in tests), so that a test can present any quota.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace cpu {
 
-// CPUs' worth of time that the tightest of the process's control groups (v2 cpu.max, v1 cfs quota) grants, 0: no limit.
+// Returns the CPU time, in CPUs, that the tightest of the process's control groups (v2 cpu.max, v1 cfs quota) grants; 0: no limit.
 double cgroup_quota(const std::string &root);
 
-// Of the calling thread: bit i = OS cpu i. Empty: the system does not say.
+// Returns the affinity of the calling thread: bit i = OS cpu i. Empty: unknown.
 std::vector<uint64_t> thread_affinity();
 
-// Bytes of RAM according to /proc/meminfo, 0: unknown.
+// Returns the bytes of RAM in /proc/meminfo, 0: unknown.
 uint64_t memory_total(const std::string &root);
 
-// "0-3,8" → {0, 1, 2, 3, 8}. False: not such a list.
+// "0-3,8" → {0, 1, 2, 3, 8}. False: not a list of this form.
 bool parse_list(const std::string &text, std::vector<uint32_t> &out);
 
 }  // namespace cpu

@@ -1,8 +1,8 @@
 // cpu.cpp — the driver of the host's own cores: a unit per core, a space per NUMA node, copies by memcpy.
 //
-// Its units are inline: the kernel's worker threads call the functions of tasks themselves, so no task ever comes
-// through a queue of this driver. Queues serve copies, fills and calls all the same: they do the work inside
-// submit() and report it from poll(), in order. Starts no thread and binds none.
+// Its units are inline: the kernel's worker threads call the functions of tasks themselves, so no task passes
+// through a queue of this driver. Queues serve copies, fills and calls; they do the work inside
+// submit() and report it from poll(), in order. The driver starts and binds no thread.
 #include <consort/driver.h>
 #include <consort/nearby.h>
 #include <consort/plugin/host.hpp>
@@ -22,7 +22,7 @@ namespace cpu {
 namespace {
 
 constexpr uint32_t kDepth = 64;
-constexpr uint64_t kMapped = 128 << 10;  // from this size on memory is mapped, below it comes from malloc
+constexpr uint64_t kMapped = 128 << 10;  // larger blocks are mapped, smaller ones come from malloc
 
 struct Driver {
   const consort_host *host;
@@ -42,13 +42,13 @@ struct Queue {
 
 Device &device(void *d) noexcept { return *static_cast<Device *>(d); }
 
-// For what throws only std::bad_alloc.
+// For functions that throw only std::bad_alloc.
 template <class F>
 consort_status guarded(const consort_host *host, F body) noexcept {
   try {
     return body();
   } catch (...) {
-    return consort::plugin::caught(host, "cpu: out of memory while the machine was looked at");
+    return consort::plugin::caught(host, "cpu: out of memory while reading the machine's topology");
   }
 }
 
@@ -99,7 +99,7 @@ consort_status open(void *self, uint32_t index, uint64_t, void **out) noexcept {
 
 void close(void *dev) noexcept { delete &device(dev); }
 
-// -- what there is --------------------------------------------------------------------------------------------
+// -- description -----------------------------------------------------------------------------------------------
 
 consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
   auto &nodes = device(dev).machine.nodes();
@@ -136,7 +136,7 @@ consort_status unit(void *dev, uint32_t i, consort_unit_desc *out) noexcept {
   return CONSORT_OK;
 }
 
-// Whatever host memory there is, whoever gave it: the cores load and store it in place, and memcpy copies it.
+// Links exist to all host memory, also of other drivers: the cores load and store it in place, and memcpy copies it.
 consort_status link(void *, const consort_space_desc *src, const consort_space_desc *dst,
                     consort_link_desc *out) noexcept {
   const auto host_memory = [](const consort_space_desc *s) {
@@ -148,7 +148,7 @@ consort_status link(void *, const consort_space_desc *src, const consort_space_d
   consort_link_desc d{};
   d.size = out->size;
   d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_LOADSTORE;
-  d.bytes_per_s = src->id == dst->id ? 12'000'000'000 : 8'000'000'000;  // until it is measured
+  d.bytes_per_s = src->id == dst->id ? 12'000'000'000 : 8'000'000'000;  // default until it is measured
   d.latency_ns = src->id == dst->id ? 100 : 200;
   d.engines = 1;
   d.max_run = UINT64_MAX;
@@ -177,7 +177,7 @@ void *map(Device &d, uint32_t space, uint64_t bytes, uint64_t align, uint32_t fl
     for (const Node &n : d.machine.nodes())
       if (n.id == space && n.object)
         hwloc_set_area_membind(d.machine.topology(), p, whole, n.object->nodeset, HWLOC_MEMBIND_BIND,
-                               HWLOC_MEMBIND_BYNODESET);  // a wish: memory elsewhere is better than none
+                               HWLOC_MEMBIND_BYNODESET);  // a preference: memory of another node is better than none
   return p;
 }
 
@@ -199,8 +199,8 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
   constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
   if (flags & ~can) {
     std::snprintf(text, sizeof text,
-                  "cpu: allocation flags 0x%x: neither pinned nor exported memory comes from here; ask the "
-                  "driver that wants it",
+                  "cpu: allocation flags 0x%x: this driver has no pinned or exported memory; use the "
+                  "device's driver",
                   flags & ~can);
     return host->fail(host, CONSORT_E_UNSUPPORTED, text);
   }
@@ -226,7 +226,7 @@ void free(void *, uint32_t, consort_addr addr, uint64_t bytes) noexcept {
   else std::free(p);
 }
 
-// Host memory is where it is: nothing to pin, nothing to map.
+// Host memory is accessible in place: no pinning, no mapping.
 consort_status attach(void *, uint32_t, consort_addr addr, uint64_t, consort_addr *local) noexcept {
   *local = addr;
   return CONSORT_OK;
@@ -267,7 +267,7 @@ uint64_t copy(const consort_copy &c) noexcept {
   return c.run * c.n[0] * c.n[1];
 }
 
-// The pattern's four bytes over and over, in memory order; the last may be cut.
+// Repeats the pattern's four bytes, in memory order; the last copy may be cut.
 uint64_t fill(const consort_fill &f) noexcept {
   char *p = at(f.dst);
   for (uint64_t i = 0; i < f.run; i += 4) std::memcpy(p + i, &f.pattern, f.run - i < 4 ? f.run - i : 4);
@@ -282,11 +282,11 @@ consort_status execute(const consort_op &op, uint64_t *bytes) noexcept {
       op.u.call.call->native_queue = op.u.call.call->native_context = nullptr;
       return op.u.call.fn(op.u.call.call);
     case CONSORT_OP_MARK: return CONSORT_OK;
-    default: return CONSORT_E_UNSUPPORTED;  // LAUNCH: no code was loaded; ALLOC, FREE: not through a queue
+    default: return CONSORT_E_UNSUPPORTED;  // LAUNCH: there is no code; ALLOC, FREE: not by queue
   }
 }
 
-// Tickets need no look: what they may name, ops of this queue, is complete.
+// Tickets are not checked: they can only name ops of this queue, which are complete.
 uint32_t submit(void *q, const consort_op *ops, uint32_t n) noexcept {
   auto &queue = *static_cast<Queue *>(q);
   uint32_t i = 0;
@@ -328,12 +328,12 @@ const void *get(void *, const char *id) noexcept { return std::strcmp(id, CONSOR
 constexpr consort_param params[] = {
     {"workers", "u32", "0", "0..65536",
      "units to offer; 0: one per core that cores, affinity and the cgroup's quota leave"},
-    {"units", "bool", "true", nullptr, "false: the host's memory alone, for a program whose tasks all run elsewhere"},
+    {"units", "bool", "true", nullptr, "false: only the host's memory, for programs whose tasks all run on devices"},
     {"cores", "string", "", nullptr, "cores to use, by their logical numbers in hwloc, as \"0-3,8\"; empty: all"},
     {"smt", "bool", "false", nullptr, "a unit per hardware thread instead of one per core"},
     {"numa", "bool", "true", nullptr, "a memory space per NUMA node instead of one for all"},
     {"topology", "string", "", nullptr,
-     "a machine that is not there: hwloc's synthetic description or XML file; units are then not bound"},
+     "a synthetic machine: hwloc's synthetic description or XML file; units are then not bound"},
     {"root", "string", "", nullptr, "folder below which /proc and /sys are looked up; for tests"},
 };
 

@@ -55,7 +55,7 @@ struct Set {  // of OS cpus
   bool is_empty() const { return hwloc_bitmap_iszero(bits); }
 };
 
-// The form is read by `consort why-not`.
+// `consort why-not` parses this line.
 void tell_unused(const consort_host *host, const Set &cpus, const std::string &why) {
   char list[256];
   if (cpus.is_empty()) return;
@@ -63,16 +63,16 @@ void tell_unused(const consort_host *host, const Set &cpus, const std::string &w
   host->log(host, kDebug, ("os cpus " + std::string(list) + " not used: " + why).c_str());
 }
 
-// More than any machine has. Bitmaps of that many bits are gone through for each of them, so the cost is quadratic.
+// More than any real machine. hwloc's cost is quadratic: it scans bitmaps of that many bits for each hardware thread.
 constexpr uint64_t kMostThreads = 16384;
 
 std::string too_many(const std::string &what) {
   return "cpu: topology " + what + " has more than " + std::to_string(kMostThreads) +
-         " hardware threads, which is the most: describe a smaller machine";
+         " hardware threads, the limit: describe a smaller machine";
 }
 
-// Hardware threads of a synthetic description: the product of its numbers, attributes in parentheses left out. Stops above
-// the limit.
+// Number of hardware threads of a synthetic description: the product of its numbers, without attributes in parentheses. Stops
+// above the limit.
 uint64_t synthetic_threads(const std::string &text) {
   uint64_t threads = 1;
   int depth = 0;
@@ -107,8 +107,8 @@ consort_status Machine::open(const Settings &settings, const consort_host *host)
   return CONSORT_OK;
 }
 
-// Only what is asked for below: cores, packages (their model), NUMA nodes, hardware threads, caches that several cores
-// share. No I/O.
+// Loads only the used object types: cores, packages (their model), NUMA nodes, hardware threads, caches shared by several
+// cores. No I/O.
 consort_status Machine::load(const Settings &settings, const consort_host *host) {
   if (hwloc_topology_init(&topology_) != 0)
     return host->fail(host, CONSORT_E_NOMEM, "cpu: hwloc could not be initialised: out of memory");
@@ -118,8 +118,8 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
   for (const hwloc_obj_type_t cache : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE})
     hwloc_topology_set_type_filter(topology_, cache, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
   hwloc_topology_set_type_filter(topology_, HWLOC_OBJ_GROUP,
-                                 HWLOC_TYPE_FILTER_KEEP_STRUCTURE);  // NUMA nodes hang in them
-  // The x86 backend adds nothing that Linux does not tell, and moves this thread over all cores to find it.
+                                 HWLOC_TYPE_FILTER_KEEP_STRUCTURE);  // NUMA nodes are attached to them
+  // The x86 backend adds nothing to Linux's data, and it moves this thread over all cores.
   hwloc_topology_set_components(topology_, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   unsigned long flags = HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
 #if HWLOC_API_VERSION >= 0x00020800
@@ -131,20 +131,20 @@ consort_status Machine::load(const Settings &settings, const consort_host *host)
     const bool file = t[0] == '/' || t[0] == '.' || (t.size() > 4 && t.compare(t.size() - 4, 4, ".xml") == 0);
     if (!file && synthetic_threads(t) > kMostThreads) return refuse(host, too_many("\"" + t + "\""));
     constexpr uint64_t kLargestXml = 64 << 20;
-    if (file)  // hwloc opens it by its name
+    if (file)  // hwloc opens it by name
       if (const consort::shared::PlainFile xml(t, kLargestXml); !xml)
         return refuse(host, "cpu: topology file \"" + t + "\" " + xml.why());
     if ((file ? hwloc_topology_set_xml(topology_, t.c_str()) : hwloc_topology_set_synthetic(topology_, t.c_str())) != 0)
       return refuse(
           host, file ? "cpu: topology file \"" + t + "\" cannot be read as hwloc XML; write one with lstopo file.xml"
-                     : "cpu: topology \"" + t + "\" is no synthetic description; try \"numa:2 core:4 pu:1\"");
+                     : "cpu: topology \"" + t + "\" is not a synthetic description; try \"numa:2 core:4 pu:1\"");
   }
   if (hwloc_topology_load(topology_) != 0)
     return host->fail(
         host, CONSORT_E_IO,
         t.empty() ? "cpu: hwloc cannot read this machine's topology; check HWLOC_SYNTHETIC and HWLOC_XMLFILE, or set "
                     "cpu.topology"
-                  : ("cpu: topology \"" + t + "\" cannot be loaded; lstopo -i shows what hwloc makes of it").c_str());
+                  : ("cpu: topology \"" + t + "\" cannot be loaded; lstopo -i shows how hwloc reads it").c_str());
   if (const int n = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_PU); n > static_cast<int>(kMostThreads))
     return refuse(host, too_many(t.empty() ? "of this machine" : "\"" + t + "\""));
   here_ = hwloc_topology_is_thissystem(topology_) != 0;
@@ -158,7 +158,7 @@ void Machine::list_nodes(const Settings &settings) {
     const hwloc_obj_t o = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, i);
     const uint64_t bytes = o->attr->numanode.local_memory;
     total += bytes;
-    if (bytes == 0 && n > 1) continue;  // nothing can be allocated there
+    if (bytes == 0 && n > 1) continue;  // a node without memory
     nodes_.push_back({nodes_.empty() ? "ram" : "ram:" + std::to_string(nodes_.size()), i, bytes, o});
   }
   if (!settings.numa || nodes_.size() <= 1) {
@@ -173,8 +173,8 @@ uint32_t Machine::node_of(hwloc_obj_t core) const {
   return 0;
 }
 
-// A unit per core on its allowed hardware threads (with smt: per hardware thread), those that the settings, the
-// affinity and the quota leave over.
+// Creates a unit per core on its allowed hardware threads (with smt: per hardware thread), within the limits of the settings,
+// the affinity and the quota.
 consort_status Machine::choose_cores(const Settings &settings, const consort_host *host) {
   const bool has_cores = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE) > 0;
   const hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
@@ -182,7 +182,7 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
   std::vector<uint32_t> chosen;
   if (!settings.cores.empty()) {
     if (!parse_list(settings.cores, chosen))
-      return refuse(host, "cpu: cores = \"" + settings.cores + "\" is no list of cores; write \"0-3,8\"");
+      return refuse(host, "cpu: cores = \"" + settings.cores + "\" is not a list of cores; write \"0-3,8\"");
     if (chosen.back() >= ncores)
       return refuse(host,
                     format("cpu: cores = \"%s\" names core %u, but there are %u, numbered from 0; lstopo shows them",
@@ -253,7 +253,7 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
               settings.workers ? format("cpu.workers (or workers) = %u; raise it, or set 0 for all", workers)
                                : format("the control group grants %.2f cpus; raise its cpu.max", quota));
   for (size_t i = 0; i < std::min<size_t>(workers, have); ++i) siblings.add(cores_[i].cpuset, true);
-  tell_unused(host, siblings, "further hardware threads of cores that have their worker; cpu.smt = true gives each its own");
+  tell_unused(host, siblings, "further hardware threads of cores that have a worker; cpu.smt = true gives each its own");
   if (workers <= have) cores_.resize(workers);
   while (cores_.size() < workers) cores_.push_back(Core(cores_[cores_.size() % have]));
   find_nearby(settings.smt || !has_cores);
@@ -262,7 +262,7 @@ consort_status Machine::choose_cores(const Settings &settings, const consort_hos
   return CONSORT_OK;
 }
 
-// Of every object above the units (threads: these are hardware threads, so cores are above them, too), the units below it.
+// For every object above the units, collects the units below it (threads: units are hardware threads, so cores count as objects).
 void Machine::find_nearby(bool threads) {
   const int depth = hwloc_topology_get_depth(topology_);
   for (int level = 0; level < depth; ++level) {

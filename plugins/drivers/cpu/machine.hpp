@@ -1,7 +1,7 @@
-// machine.hpp — the CPU device: which cores are units, which NUMA nodes are spaces, as hwloc and the settings say.
+// machine.hpp — the CPU device: cores as units and NUMA nodes as spaces, from hwloc and the settings.
 //
-// Made by open(), immutable afterwards but for the ids that the kernel hands out; owned by the driver's device.
-// For [control] calls. It binds no thread: it says where one belongs.
+// Created by open(), immutable afterwards except for ids assigned by the kernel; owned by the driver's device.
+// For [control] calls. It binds no thread; it reports where a thread should be bound.
 #pragma once
 #include <consort/driver.h>
 #include <hwloc.h>
@@ -13,21 +13,21 @@
 namespace cpu {
 
 struct Settings {
-  uint32_t workers = 0;  // 0: one per core that may be used
-  bool units = true;     // false: memory alone
+  uint32_t workers = 0;  // 0: one per usable core
+  bool units = true;     // false: memory only
   bool smt = false;      // a unit per hardware thread
   bool numa = true;      // a space per NUMA node; else one for all
   std::string cores;     // hwloc's logical numbers; empty: all
   std::string topology;  // synthetic description or XML file; empty: this machine
-  std::string root;      // where /proc and /sys are
+  std::string root;      // folder of /proc and /sys
 };
 
 struct Node {
   std::string name;
   int32_t numa;
   uint64_t capacity;
-  hwloc_obj_t object;    // nullptr: all of the machine
-  uint32_t id = CONSORT_NONE;  // the kernel's
+  hwloc_obj_t object;    // nullptr: the whole machine
+  uint32_t id = CONSORT_NONE;  // assigned by the kernel
 };
 
 struct Core {
@@ -45,7 +45,7 @@ class Machine {
   consort_status open(const Settings &, const consort_host *);
 
   hwloc_topology_t topology() const noexcept { return topology_; }
-  bool is_here() const noexcept { return here_; }  // this machine, not a made-up one
+  bool is_here() const noexcept { return here_; }  // false: a synthetic machine
   const std::string &arch() const noexcept { return arch_; }
   std::vector<Node> &nodes() noexcept { return nodes_; }
   const std::vector<Core> &cores() const noexcept { return cores_; }

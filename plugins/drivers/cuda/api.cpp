@@ -60,7 +60,7 @@ consort_status Api::status_of(int error) noexcept {
   }
 }
 
-// After these a context answers nothing but the same error: what lies in it is gone for this process.
+// After these errors a context returns the same error to every call: its contents are lost for this process.
 bool Api::means_lost(int error) noexcept {
   switch (error) {
     case CUDA_ERROR_DEINITIALIZED:
@@ -87,7 +87,7 @@ std::string Api::why_none(int error) {
   switch (error) {
     case CUDA_ERROR_STUB_LIBRARY: return "the library is the toolkit's stub: install the driver itself";
     case CUDA_SUCCESS:
-    case CUDA_ERROR_NO_DEVICE: return "the driver sees none; CUDA_VISIBLE_DEVICES may hide them";
+    case CUDA_ERROR_NO_DEVICE: return "the driver reports none; CUDA_VISIBLE_DEVICES may hide them";
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: return "the library and the system's driver are of different versions";
     default: return "the driver does not start";
   }
@@ -143,7 +143,7 @@ std::string Api::arch(int number) const {
          std::to_string(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, number));
 }
 
-// The context that the CUDA runtime and everybody else in the process uses.
+// The primary context, which the CUDA runtime and other libraries of the process use.
 int Api::retain(int number, Handle *out) const noexcept {
   CUdevice d;
   const CUresult e = cuDeviceGet(&d, number);
@@ -169,7 +169,7 @@ int Api::greatest_priority() const noexcept {
   return cuCtxGetStreamPriorityRange(&least, &greatest) ? 0 : greatest;
 }
 
-// Called with the error, too, where there is one: whoever sleeps is woken in any case.
+// The callback is called on errors too, so that a sleeping thread always wakes.
 int Api::callback(Stream s, void (*fn)(void *), void *user) const noexcept {
   struct Call {
     void (*fn)(void *);
@@ -195,7 +195,7 @@ int Api::memory(uint64_t *free, uint64_t *all) const noexcept {
   return e;
 }
 
-// What is given back stays in the pool, for the next: to ask the device each time costs a stop of everything.
+// The pool caches freed memory: an allocation on the device itself stalls all its work.
 int Api::pool_create(Pool *out, int number, uint64_t most) const noexcept {
   if (!cuMemPoolCreate || !cuMemPoolDestroy || !cuMemPoolSetAttribute || !cuMemPoolSetAccess || !cuMemAllocFromPoolAsync || !cuMemFreeAsync)
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -251,7 +251,7 @@ bool Api::is_pinned(uint64_t at) const noexcept {
 
 namespace {
 
-// One side of a box: a pitch, and how many rows a slice has of it.
+// Describes one side of a box: its pitch, and rows per slice.
 template <class Side>
 void set_heights(Side &c, const streams::Box &b) {
   c.WidthInBytes = b.run;
@@ -325,7 +325,7 @@ bool Api::parameters(Function f, std::vector<uint64_t> *sizes) const {
     size_t offset = 0, size = 0;
     const CUresult e = cuFuncGetParamInfo(f, i, &offset, &size);
     if (e == CUDA_SUCCESS) sizes->push_back(size);
-    else return e == CUDA_ERROR_INVALID_VALUE;  // there is no such one
+    else return e == CUDA_ERROR_INVALID_VALUE;  // no such parameter
   }
 }
 
@@ -341,7 +341,7 @@ bool Api::has_graphs() const noexcept {
          cuGraphDestroy;
 }
 
-// What is captured in one stream is a chain: the next would come after the last alone.
+// Ops captured in one stream form a chain: the next op depends only on the returned node.
 CUgraphNode Api::captured_last(Stream s) const noexcept {
   CUstreamCaptureStatus status;
   const CUgraphNode *last = nullptr;

@@ -1,7 +1,7 @@
-// api.hpp — the CUDA driver's functions, looked up in a library that is opened at run time, under the names that ../gpu
-// calls them by. All answer 0 or the driver's error.
+// api.hpp — the CUDA driver's functions, looked up in a library opened at run time, under the names used by ../gpu. All
+// return 0 or the driver's error.
 //
-// Made by the driver's init(), constant afterwards; any thread. The library is never closed: it may have threads of its own.
+// Created by the driver's init(), constant afterwards; any thread. The library is never closed: it may have threads of its own.
 #pragma once
 #include <consort/driver.h>
 #include <cuda.h>
@@ -16,7 +16,7 @@
 
 namespace cuda {
 
-// As cuda.h spells them today; what it means by that (cuMemAlloc_v2) is looked up.
+// Names as in cuda.h; the symbol that the header maps them to (cuMemAlloc_v2) is looked up.
 #define CUDA_FUNCTIONS(X)                                                                                                 \
   X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet)                 \
   X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetPCIBusId) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain)          \
@@ -28,13 +28,13 @@ namespace cuda {
   X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent) X(cuStreamAddCallback) X(cuEventCreate) X(cuEventDestroy)  \
   X(cuEventRecord) X(cuEventQuery) X(cuEventElapsedTime) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)     \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel)
-// Not every driver has them.
+// Optional: not in every driver.
 #define CUDA_NEWER_FUNCTIONS(X)                                                                                            \
   X(cuMemPoolCreate) X(cuMemPoolDestroy) X(cuMemPoolSetAttribute) X(cuMemPoolSetAccess) X(cuMemAllocFromPoolAsync)          \
   X(cuMemFreeAsync) X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuFuncGetName) X(cuFuncGetParamInfo)      \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphExecDestroy)      \
   X(cuGraphDestroy) X(cuGraphExecKernelNodeSetParams)
-// The header's name for it means another one with each major version; drivers have them all.
+// The header maps these names to another symbol in each major version; drivers have all of them.
 #define CUDA_TYPED_FUNCTIONS(X)  \
   X(cuStreamGetCaptureInfo_v2, CUresult (*)(CUstream, CUstreamCaptureStatus *, cuuint64_t *, CUgraph *, const CUgraphNode **, size_t *))
 
@@ -55,7 +55,7 @@ class Api {
   using Exec = CUgraphExec;
   using Node = CUgraphNode;
   using Compiler = cuda::Compiler;
-  struct Place {  // of an address
+  struct Place {  // properties of an address
     bool device = false, pinned = false;
     int number = -1;
     uint64_t base = 0, size = 0;
@@ -63,12 +63,12 @@ class Api {
 
   static const gpu::KnownLibrary kLibraries[3];
 
-  bool open(const char *library, std::string *why);  // false: no such library, or an old one; `why` says which
-  void *open_beside(const char *library, bool there) const noexcept;  // another of the vendor's; there: only if it is
+  bool open(const char *library, std::string *why);  // false: no such library, or too old; reason in `why`
+  void *open_beside(const char *library, bool there) const noexcept;  // opens another library of the vendor; there: only if already loaded
   int init(int *devices) noexcept;
 
   static consort_status status_of(int error) noexcept;
-  static bool means_lost(int error) noexcept;  // the context answers nothing else any more
+  static bool means_lost(int error) noexcept;  // the context is unusable
   static std::string why_none(int error);
   std::string words(int error) const;
   static bool is_image(const std::string &format) { return format == "ptx" || format == "cubin" || format == "fatbin"; }
@@ -111,7 +111,7 @@ class Api {
   Place place(uint64_t at) const noexcept;
   bool is_pinned(uint64_t at) const noexcept;
 
-  // An address on the device, or (false) the host's.
+  // The bool says whether the address is on the device or the host.
   int copy(const streams::Box &, uint64_t dst, bool to_device, uint64_t src, bool from_device, Stream) const noexcept;
   int copy_across(const streams::Box &, uint64_t dst, int to, Handle there, uint64_t src, int from, Handle here, Stream) const noexcept;
   int fill(uint64_t at, uint32_t value, uint32_t width, uint64_t n, Stream s) const noexcept {
@@ -146,7 +146,7 @@ class Api {
   bool has_graphs() const noexcept;
   int capture_begin(Stream s) const noexcept { return cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED); }
   int capture_end(Stream s, Graph *g) const noexcept { return cuStreamEndCapture(s, g); }
-  Node captured_last(Stream) const noexcept;  // null: none, or the library does not tell
+  Node captured_last(Stream) const noexcept;  // null: none, or not reported by the library
   int instantiate(Exec *e, Graph g) const noexcept { return cuGraphInstantiateWithFlags(e, g, 0); }
   int graph_launch(Exec e, Stream s) const noexcept { return cuGraphLaunch(e, s); }
   int change_launch(Exec, Node, Function, const uint32_t *grid, const uint32_t *block, uint32_t shared, void **params) const noexcept;

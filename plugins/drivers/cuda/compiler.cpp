@@ -39,7 +39,7 @@ consort_status Compiler::open(const std::string &library, std::string *why) {
     for (const char *name : known)
       if ((open_ = look_up(name, &tried))) break;
   if (open_) return CONSORT_OK;
-  *why = "CUDA C needs NVRTC, which is not here: install it or name it in cuda.compiler, or give \"ptx\" or \"cubin\" (" + tried + ")";
+  *why = "CUDA C needs NVRTC, which cannot be opened: install it or set its path in cuda.compiler, or give \"ptx\" or \"cubin\" (" + tried + ")";
   return CONSORT_E_UNSUPPORTED;
 }
 

@@ -1,6 +1,6 @@
-// compiler.hpp — CUDA C to a device's code, by NVRTC, whose library is opened when the first source comes.
+// compiler.hpp — compiles CUDA C for a device with NVRTC, whose library is opened for the first source.
 //
-// Of the driver; devices may ask at the same time. Once open it is constant, and never closed.
+// One per driver; devices may use it concurrently. Constant once open, and never closed.
 #pragma once
 #include <consort/driver.h>
 #include <nvrtc.h>
@@ -17,10 +17,10 @@ namespace cuda {
 
 class Compiler {
  public:
-  // library: a name, a path, or "auto". E_UNSUPPORTED: there is none.
+  // library: a name, a path, or "auto". E_UNSUPPORTED: not found.
   consort_status open(const std::string &library, std::string *why);
   std::string version() const;
-  // arch: "sm_90". A device newer than the compiler gets PTX for the newest that this one knows.
+  // arch: "sm_90". If the device is newer than the compiler, the result is PTX for the newest architecture that the compiler supports.
   consort_status compile(const std::string &source, const std::string &options, const std::string &arch,
                          std::string *image, std::string *log) const;
 

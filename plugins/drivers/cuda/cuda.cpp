@@ -1,5 +1,5 @@
-// cuda.cpp — the driver of NVIDIA's GPUs: its parameters, its table. What it does is in ../gpu, for this vendor and another;
-// in what words NVIDIA's library is asked, in api and compiler.
+// cuda.cpp — the driver of NVIDIA's GPUs: parameters and table. The implementation common to CUDA and HIP is in ../gpu;
+// NVIDIA's library is behind api and compiler.
 #include "../gpu/choice.hpp"
 #include "../gpu/capture.hpp"
 #include "../gpu/commands.hpp"
@@ -15,8 +15,8 @@ using Table = gpu::CaptureTable<Api>;
 
 constexpr consort_param params[] = {
     {"library", "string", "libcuda.so.1", nullptr, "the driver's library: a name or a path"},
-    {"compiler", "string", "auto", nullptr, "NVRTC's library, for kernels that come as CUDA C; auto: the newest that is installed"},
-    {"cublas", "string", "auto", nullptr, "cuBLAS' library, for functions that ask for it; auto: the program's own, else the newest there is"},
+    {"compiler", "string", "auto", nullptr, "NVRTC's library, for kernels given as CUDA C; auto: the newest installed one"},
+    {"cublas", "string", "auto", nullptr, "cuBLAS' library, for functions that use it; auto: the program's own, else the newest installed one"},
     {"cusolver", "string", "auto", nullptr, "cuSOLVER's library, likewise"},
     {"cusparse", "string", "auto", nullptr, "cuSPARSE's library, likewise"},
     GPU_PARAMS,

@@ -1,4 +1,4 @@
-// libraries.cpp — NVIDIA's libraries that functions of codelets may ask for.
+// libraries.cpp — the libraries of NVIDIA that functions of codelets may use.
 #include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
 

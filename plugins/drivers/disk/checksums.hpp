@@ -1,11 +1,11 @@
-// checksums.hpp — the checksums of what was written to a file: recorded before a write, compared after a read.
+// checksums.hpp — checksums of a file's written blocks: recorded before a write, compared after a read.
 //
-// One per file. A block of the file that was written as a whole has one sum. A block that was written in parts has one
-// sum per part; parts of a block never overlap. Bytes that nothing was written to have none and are not checked. A
-// write or a read whose edge lies inside a part reads the rest of that part from the file, to check it and to split it.
-// Any thread; `mutex_` guards the tables and is a leaf. It is held over those reads of at most one block: a neighbour
-// of the same block cannot change the part meanwhile. Two transfers of the same bytes at the same time are excluded by
-// the driver's contract.
+// One object per file. A block that was written as a whole has one sum. A block that was written in parts has one
+// sum per part; parts of a block never overlap. Bytes that were never written have no sum and are not checked. If a
+// write or read ends inside a part, the rest of that part is read from the file, to check it and to split it.
+// Any thread; `mutex_` guards the tables and is a leaf. It is held during those reads of at most one block, so a neighbour
+// in the same block cannot change the part meanwhile. The driver's contract excludes concurrent transfers of the same
+// bytes.
 #pragma once
 #include <algorithm>
 #include <cerrno>
@@ -20,11 +20,11 @@
 namespace disk {
 
 struct Mismatch {
-  uint64_t at = 0, bytes = 0;  // in the file; 0 bytes: none
+  uint64_t at = 0, bytes = 0;  // position in the file; 0 bytes: none
   uint32_t written = 0, found = 0;
 };
 struct Checked {
-  int error = 0;  // of a read that the check needed, or ENOMEM
+  int error = 0;  // error of a read needed by the check, or ENOMEM
   Mismatch bad;
   bool good() const noexcept { return error == 0 && bad.bytes == 0; }
 };
@@ -34,7 +34,7 @@ class Checksums {
   void enable() noexcept { on_ = true; }
   bool enabled() const noexcept { return on_; }
 
-  // [from, from + bytes) is new: nothing was written there, or zeros. Multiples of kBlock. Throws bad_alloc.
+  // [from, from + bytes) is new: unwritten, or zeros. Multiples of kBlock. Throws bad_alloc.
   void reset(uint64_t from, uint64_t bytes, bool zeros) {
     if (!on_) return;
     const uint64_t first = from / kBlock, end = (from + bytes) / kBlock;
@@ -51,7 +51,7 @@ class Checksums {
     }
   }
 
-  // `data` is about to be written at `at`. 0, or the error, and then nothing is recorded of the block concerned.
+  // To be called before `data` is written at `at`. Returns 0, or an error, in which case the affected block has no record.
   int record(const File &file, uint64_t at, const char *data, uint64_t bytes) noexcept {
     return on_ ? walk(at, data, bytes,
                       [&](uint64_t block, const uint32_t *sums, uint64_t n) {
@@ -68,7 +68,7 @@ class Checksums {
                : 0;
   }
 
-  // `data` was read at `at`.
+  // To be called after `data` was read at `at`.
   Checked check(const File &file, uint64_t at, const char *data, uint64_t bytes) noexcept {
     Checked c;
     if (!on_) return c;
@@ -92,7 +92,7 @@ class Checksums {
     return c;
   }
 
-  uint64_t parts() const {  // of blocks that were written in parts
+  uint64_t parts() const {  // number of blocks that were written in parts
     const std::lock_guard lock(mutex_);
     uint64_t n = 0;
     for (const auto &[block, list] : parts_) n += list.size();
@@ -101,12 +101,12 @@ class Checksums {
 
  private:
   struct Part {
-    uint16_t from, bytes;  // in the block; bytes <= kBlock
+    uint16_t from, bytes;  // position in the block; bytes <= kBlock
     uint32_t sum;
     uint32_t to() const noexcept { return uint32_t{from} + bytes; }
   };
   using Parts = std::vector<Part>;
-  static constexpr uint64_t kAtOnce = 64;  // blocks whose sums are made between two locks
+  static constexpr uint64_t kAtOnce = 64;  // blocks summed per lock
 
   uint32_t sum_of_zeros() const noexcept {
     static constexpr char zeros[kBlock] = {};
@@ -140,7 +140,7 @@ class Checksums {
     }
   }
 
-  // With the mutex. What is known of a block, as parts.
+  // Mutex held. The recorded sums of a block, as parts.
   Parts parts_of(uint64_t block) const {
     if (is_whole_[block]) return {{0, kBlock, sums_[block]}};
     const auto it = parts_.find(block);
@@ -160,7 +160,7 @@ class Checksums {
       } else if (p.from < from || p.to() > to) {
         char old[kBlock];
         if (const int e = file.read_all(block * kBlock + p.from, old, p.bytes)) return e;
-        // What remains of a part that is spoilt stays spoilt: its new sums are wrong on purpose.
+        // The rest of a damaged part stays marked as damaged: its new sums are made wrong.
         const uint32_t spoilt = crc_.of(old, p.bytes) == p.sum ? 0 : ~0u;
         add(p.from, from, crc_.of(old, from > p.from ? from - p.from : 0) ^ spoilt);
         if (to < p.to()) add(to, p.to(), crc_.of(old + (to - p.from), p.to() - to) ^ spoilt);
@@ -172,7 +172,7 @@ class Checksums {
     return 0;
   }
 
-  // With the mutex. `data` are the bytes [from, to) of the block.
+  // Mutex held. `data` has the bytes [from, to) of the block.
   int check_parts(const File &file, uint64_t block, uint32_t from, uint32_t to, const char *data, Mismatch *bad) const {
     for (const Part &p : parts_of(block)) {
       if (p.to() <= from || p.from >= to || bad->bytes) continue;
@@ -194,7 +194,7 @@ class Checksums {
   const Crc32c crc_ = Crc32c::best();
   bool on_ = false;
   mutable std::mutex mutex_;
-  std::vector<uint32_t> sums_;   // of block number i, where is_whole_[i]
+  std::vector<uint32_t> sums_;   // sum of block i if is_whole_[i]
   std::vector<bool> is_whole_;
   std::unordered_map<uint64_t, Parts> parts_;
 };

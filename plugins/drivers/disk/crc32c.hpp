@@ -19,7 +19,7 @@ namespace disk {
 
 class Crc32c {
  public:
-  // The fastest that this processor can run.
+  // The fastest implementation for this processor.
   static Crc32c best() noexcept {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("sse4.2")) return {one_by_instruction, four_by_instruction};
@@ -34,7 +34,7 @@ class Crc32c {
   uint32_t of(const void *data, size_t bytes) const noexcept {
     return ~one_(~0u, static_cast<const char *>(data), bytes);
   }
-  // The sums of n blocks of `bytes` each, which follow each other; bytes is a multiple of 8.
+  // Computes the sums of n contiguous blocks of `bytes` each; bytes is a multiple of 8.
   void of_blocks(const char *data, size_t bytes, size_t n, uint32_t *sums) const noexcept {
     size_t i = 0;
     if (four_)
@@ -85,7 +85,7 @@ class Crc32c {
 #undef CONSORT_CRC_BYTE
 #endif
 
-  // table[k][b]: what byte b adds to the sum when k bytes follow it.
+  // table[k][b]: contribution of byte b to the sum when k bytes follow it.
   struct Tables {
     uint32_t at[8][256];
   };

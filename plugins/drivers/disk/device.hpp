@@ -1,7 +1,7 @@
-// device.hpp — one folder of a disk as a device: a space that is a file, no units, paths from and to the host's memory.
+// device.hpp — a folder of a disk as a device: a space backed by a file, no units, links from and to the host's memory.
 //
-// Shared by the drivers of files, which differ in their queues alone. [control] calls come one at a time; `mutex`
-// guards which bytes are taken, which submit() looks up; leaf. The settings are immutable after init().
+// Shared by the file drivers, which differ only in their queues. [control] calls come one at a time; `mutex`
+// guards the allocated ranges, which submit() looks up; leaf. The settings are immutable after init().
 #pragma once
 #include <consort/driver.h>
 
@@ -49,26 +49,26 @@ struct Driver {
     const char *v = host->param(host, key);
     return v ? v : "";
   }
-  // Of the keys that all these drivers have. False: told.
+  // Reads the keys common to these drivers. False: reported.
   bool read();
 };
 
-// The keys, before a driver's own.
+// The common keys, followed by a driver's own.
 template <size_t N>
 constexpr std::array<consort_param, N + 6> with_own(const std::array<consort_param, N> &own) {
   std::array<consort_param, N + 6> all{};
-  all[0] = {"path", "list", "", nullptr, "folders, each a space of its own; empty: $TMPDIR, or /var/tmp"};
-  all[1] = {"capacity", "string", "80%", nullptr, "of each: bytes, 512M, 64G, or a share of what is free at the start"};
+  all[0] = {"path", "list", "", nullptr, "folders, one space each; empty: $TMPDIR, or /var/tmp"};
+  all[1] = {"capacity", "string", "80%", nullptr, "of each space: bytes, 512M, 64G, or a share of the free space at the start"};
   all[2] = {"preallocate", "bool", "true", nullptr,
-            "take room of the file system at allocation: a full disk is met there"};
+            "reserve disk space at allocation, so that a full disk is reported there"};
   all[3] = {"depth", "u32", "32", "1..4096", "copies in flight per queue"};
-  all[4] = {"chunk", "string", "1M", nullptr, "the most of one transfer, and the size of a buffer"};
-  all[5] = {"checksum", "bool", "true", nullptr, "of what is written, compared when it is read back (CRC-32C)"};
+  all[4] = {"chunk", "string", "1M", nullptr, "largest transfer, and the size of a buffer"};
+  all[5] = {"checksum", "bool", "true", nullptr, "of written blocks, compared when they are read back (CRC-32C)"};
   for (size_t i = 0; i < N; ++i) all[6 + i] = own[i];
   return all;
 }
 
-// "1000000", "512M", "64G". False: it is no size.
+// "1000000", "512M", "64G". False: not a size.
 inline bool parse_bytes(const std::string &text, uint64_t *out) {
   char *end = nullptr;
   const double x = std::strtod(text.c_str(), &end);
@@ -109,7 +109,7 @@ inline bool Driver::read() {
   std::string share = settings.capacity;
   if (!share.empty() && share.back() == '%') share.pop_back();
   if (!parse_bytes(share, &any) || any == 0 || (share != settings.capacity && any > 100))
-    return bad("capacity", settings.capacity, "is no size: write bytes, 512M, 64G, or a share such as 80%");
+    return bad("capacity", settings.capacity, "is not a size: write bytes, 512M, 64G, or a share such as 80%");
   const std::string direct = param("direct");
   settings.direct = direct == "on" ? Direct::kOn : direct == "auto" ? Direct::kWherePossible : Direct::kOff;
   settings.preallocate = param("preallocate") == "true";
@@ -123,11 +123,11 @@ inline bool Driver::read() {
   return true;
 }
 
-// How a piece ended.
+// Result of a piece.
 struct Outcome {
   uint64_t done = 0;  // bytes transferred
   int error = 0;      // 0 with too few bytes: the transfer ended early
-  Mismatch bad;       // of the checksums, after a read
+  Mismatch bad;       // checksum mismatch, after a read
 };
 
 class Device {
@@ -148,14 +148,14 @@ class Device {
     } else {
       parse_bytes(s.capacity, &capacity);
       if (capacity > room)
-        notes.push_back(folder_ + " has " + std::to_string(room) + " bytes free, capacity says " +
+        notes.push_back(folder_ + " has " + std::to_string(room) + " bytes free, but capacity is " +
                         std::to_string(capacity) + ": copies there fail once the disk is full");
     }
     if (capacity > most) {
       capacity = most;
-      notes.push_back("a file of this process may have " + std::to_string(most) + " bytes (ulimit -f), no more");
+      notes.push_back("a file of this process may have at most " + std::to_string(most) + " bytes (ulimit -f)");
     }
-    if (capacity < kBlock) notes.push_back(folder_ + " has no room: nothing will be moved there");
+    if (capacity < kBlock) notes.push_back(folder_ + " has no free space: it will not be used");
     extents_ = Extents(capacity, kBlock);
     rules.direct = file.direct_fd() >= 0;
     rules.chunk = s.chunk;
@@ -168,7 +168,7 @@ class Device {
     if (i > 0) return CONSORT_E_INVAL;
     space_ = out->id;
     consort_space_desc d = *out;
-    d.flags = CONSORT_SP_OPAQUE;  // nothing of it outlives the process
+    d.flags = CONSORT_SP_OPAQUE;  // contents end with the process
     d.numa = -1;
     d.name = name_.c_str();
     d.domain = "file";
@@ -185,7 +185,7 @@ class Device {
     consort_link_desc d{};
     d.size = out->size;
     d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
-    d.bytes_per_s = 500'000'000;  // until it is measured
+    d.bytes_per_s = 500'000'000;  // default until it is measured
     d.latency_ns = 100'000;
     d.engines = 1;
     d.max_run = UINT64_MAX;
@@ -201,16 +201,16 @@ class Device {
     if (space != space_ || bytes == 0 || (align & (align - 1)) != 0)
       return driver.fail(CONSORT_E_INVAL, "cannot allocate " + what + " aligned to " + std::to_string(align) +
                                               " in space " + std::to_string(space) +
-                                              ": bytes must not be 0, the alignment a power of two, the space its own");
+                                              ": bytes must not be 0, the alignment a power of two, the space this device's");
     constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
     if (flags & ~can)
-      return driver.fail(CONSORT_E_UNSUPPORTED, "a file is neither pinned nor exported: leave these flags out");
+      return driver.fail(CONSORT_E_UNSUPPORTED, "a file cannot be pinned or exported: omit these flags");
     std::optional<uint64_t> at;
     {
       const std::lock_guard lock(mutex_);
       at = extents_.take(bytes, align);
       if (!at)
-        return driver.fail(CONSORT_E_NOMEM, "no room for " + what + " in " + name_ + ", where " +
+        return driver.fail(CONSORT_E_NOMEM, "no space for " + what + " in " + name_ + ", where " +
                                                 std::to_string(extents_.used()) + " of " +
                                                 std::to_string(extents_.capacity()) + " are taken: raise `capacity`");
     }
@@ -218,16 +218,16 @@ class Device {
     const bool promised = file.preallocates();
     int e = file.grow(*at + whole);
     if (promised && !file.preallocates())
-      driver.log(1, folder_ + " cannot promise room ahead of use: a full disk is met by copies");
+      driver.log(1, folder_ + " does not support preallocation: copies fail if the disk is full");
     if (e == 0 && (flags & CONSORT_AL_ZERO)) e = file.zero(*at, whole);
     if (e) {
       const std::lock_guard lock(mutex_);
       extents_.give_back(*at);
       const bool full = e == ENOSPC || e == EDQUOT || e == EFBIG || e == ENOMEM;
       return driver.fail(full ? CONSORT_E_NOMEM : CONSORT_E_IO,
-                         "no room for " + what + " at " + std::to_string(*at) + " in " + name_ + ": " + text_of(e) +
+                         "no space for " + what + " at " + std::to_string(*at) + " in " + name_ + ": " + text_of(e) +
                              ", " + std::to_string(file.room()) +
-                             " bytes are free; make room there, or name another folder in `path`");
+                             " bytes are free; free some space there, or set another folder in `path`");
     }
     try {
       sums.reset(*at, whole, flags & CONSORT_AL_ZERO);
@@ -248,60 +248,59 @@ class Device {
       known = extents_.give_back(addr.off) != 0;
     }
     if (!known)
-      driver.log(1, "what is freed at " + std::to_string(addr.off) + " of space " + std::to_string(space) +
-                        " was never allocated there");
+      driver.log(1, "cannot free address " + std::to_string(addr.off) + " of space " + std::to_string(space) + ": it is not allocated");
   }
 
-  // The op as pieces; < 0: it cannot be, told in *why.
+  // Divides the op into pieces; < 0: refused, reason in *why.
   consort_status cut(const consort_op &op, Pieces *out, std::string *why) const {
     const auto no = [&](consort_status s, const char *text) { return *why = text, s; };
     uint64_t base = 0;
     if (op.kind == CONSORT_OP_FILL) {
-      if (op.u.fill.space != space_) return no(CONSORT_E_INVAL, "a fill of a space that is not its own");
+      if (op.u.fill.space != space_) return no(CONSORT_E_INVAL, "a fill of a space of another device");
       *out = Pieces(op.u.fill);
       base = op.u.fill.dst.base;
     } else if (op.kind == CONSORT_OP_COPY) {
       const consort_copy &c = op.u.copy;
       if ((c.src_space == space_) == (c.dst_space == space_))
-        return no(CONSORT_E_INVAL, "a copy that is not between it and the host's memory");
+        return no(CONSORT_E_INVAL, "a copy not between this space and host memory");
       *out = Pieces(c, c.dst_space == space_);
       base = c.dst_space == space_ ? c.dst.base : c.src.base;
     } else if (op.kind == CONSORT_OP_MARK) {
       return CONSORT_OK;
     } else {
-      return no(CONSORT_E_UNSUPPORTED, "a disk runs nothing: it copies and fills");
+      return no(CONSORT_E_UNSUPPORTED, "a disk supports only copies and fills");
     }
     if (out->total() == 0) return CONSORT_OK;
     uint64_t from = 0, to = 0;
     const std::lock_guard lock(mutex_);
     if (base == kFile && out->reach(&from, &to) && extents_.holds(from, to)) return CONSORT_OK;
-    return no(CONSORT_E_INVAL, "it leaves the memory that was allocated");
+    return no(CONSORT_E_INVAL, "it exceeds the allocated range");
   }
 
-  // What to say of a transfer that did not do all of a piece, or whose checksum is wrong.
+  // Text for a transfer that ended early or has a wrong checksum.
   std::string trouble(const Pieces &pieces, uint64_t at, uint64_t bytes, const Outcome &o) const {
     const int e = o.error;
     std::string text = std::string(pieces.to_file() ? "writing " : "reading ") + std::to_string(bytes) + " bytes at " +
                        std::to_string(at) + " of the file in " + folder_ + ": ";
     if (o.bad.bytes) {
       char sums[64];
-      std::snprintf(sums, sizeof sums, "0x%08x, of the bytes written 0x%08x", o.bad.found, o.bad.written);
+      std::snprintf(sums, sizeof sums, "0x%08x, written 0x%08x", o.bad.found, o.bad.written);
       return text + "the " + std::to_string(o.bad.bytes) + " bytes at " + std::to_string(o.bad.at) +
-             " are not the bytes that were written (checksum " + sums +
-             "): check the disk, or name another folder in `path`";
+             " differ from the bytes written (checksum " + sums +
+             "): check the disk, or set another folder in `path`";
     }
     if (e)
       text += text_of(e);
     else
       text += "it ended after " + std::to_string(o.done);
     if (e == ENOSPC || e == EDQUOT)
-      text += ", " + std::to_string(file.room()) + " bytes are free there; make room, or name another folder in `path`";
+      text += ", " + std::to_string(file.room()) + " bytes are free there; free some space, or set another folder in `path`";
     return text;
   }
   static consort_status status_of(int e, bool to_file) noexcept {
     return e == ENOMEM || (to_file && (e == ENOSPC || e == EDQUOT || e == EFBIG)) ? CONSORT_E_NOMEM : CONSORT_E_IO;
   }
-  void warn(const std::string &text) noexcept {  // the first few: a broken disk fails often
+  void warn(const std::string &text) noexcept {  // rate-limited: a broken disk fails often
     try {
       if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud) driver.log(1, text);
     } catch (...) {
@@ -315,7 +314,7 @@ class Device {
   const std::string &name() const noexcept { return name_; }
 
   template <class T>
-  static void answer(T *out, const T &d) noexcept {  // an older host has a shorter one
+  static void answer(T *out, const T &d) noexcept {  // an older host has a shorter struct
     std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);
   }
 
@@ -336,7 +335,7 @@ class Device {
   uint32_t space_ = CONSORT_NONE;
   mutable std::mutex mutex_;
   Extents extents_;
-  std::atomic<uint32_t> warnings_{0};  // relaxed: only counted
+  std::atomic<uint32_t> warnings_{0};  // relaxed: a counter
 };
 
 }  // namespace disk

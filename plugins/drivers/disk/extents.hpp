@@ -1,7 +1,6 @@
-// extents.hpp — which bytes of a file are taken: hands out ranges, takes them back, joins neighbours.
+// extents.hpp — allocator of ranges of a file: allocates, frees, merges neighbours.
 //
-// One per file; its owner serialises. Lowest place first, so the file grows no longer than it must. Knows no file: it
-// must never touch one.
+// One per file; its owner serialises calls. First fit from the start, so the file grows as little as possible. It does no I/O.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -17,7 +16,7 @@ class Extents {
     if (capacity_) free_.emplace(0, capacity_);
   }
 
-  // bytes > 0, align a power of two. Nothing: no free range is large enough. Throws bad_alloc, and is then as before.
+  // bytes > 0, align a power of two. Empty: no free range is large enough. Throws bad_alloc without changes.
   std::optional<uint64_t> take(uint64_t bytes, uint64_t align) {
     if (bytes > capacity_) return std::nullopt;
     const uint64_t whole = (bytes + granule_ - 1) / granule_ * granule_;
@@ -45,7 +44,7 @@ class Extents {
     return std::nullopt;
   }
 
-  // How many bytes that were; 0: no range begins there. Needs no memory.
+  // Returns the size of the freed range; 0: no range begins there. Allocates nothing.
   uint64_t give_back(uint64_t start) noexcept {
     auto node = taken_.extract(start);
     if (node.empty()) return 0;
@@ -66,7 +65,7 @@ class Extents {
     return bytes;
   }
 
-  // Is all of [from, to) inside one range that is taken?
+  // Whether [from, to) lies inside one allocated range.
   bool holds(uint64_t from, uint64_t to) const noexcept {
     auto it = taken_.upper_bound(from);
     if (it == taken_.begin() || from > to) return false;
@@ -77,7 +76,7 @@ class Extents {
   uint64_t capacity() const noexcept { return capacity_; }
   uint64_t used() const noexcept { return used_; }
   size_t taken() const noexcept { return taken_.size(); }
-  size_t pieces() const noexcept { return free_.size(); }  // of free space: 1 when all of it is in one piece
+  size_t pieces() const noexcept { return free_.size(); }  // number of free ranges: 1 if unfragmented
 
  private:
   uint64_t capacity_ = 0, granule_ = 1, used_ = 0;

@@ -1,7 +1,7 @@
-// file.hpp — the file behind a space: made without a name, gone with the last descriptor, grown as it is needed.
+// file.hpp — the file behind a space: unnamed, deleted with its last descriptor, grown on demand.
 //
-// One per device. It has two descriptors: one through the page cache and, where wished and possible, one around it. The
-// kernel keeps both views alike as long as the second one sees whole pages only, which the cutting into pieces does.
+// One per device. It has two descriptors: one through the page cache and, if wanted and possible, one for direct I/O. The
+// kernel keeps both views consistent as long as direct transfers cover whole pages, which Pieces ensures.
 // open(), grow(), zero() may block: [control]. The descriptors may be used by any thread until the file is closed.
 #pragma once
 #include <consort/shared/temporary_file.hpp>
@@ -25,7 +25,7 @@
 
 namespace disk {
 
-constexpr uint64_t kBlock = 4096;  // of direct transfers: offset, length and memory address are multiples of it
+constexpr uint64_t kBlock = 4096;  // direct transfers: offset, length and memory address are multiples of it
 
 enum class Direct { kOff, kWherePossible, kOn };
 
@@ -53,18 +53,18 @@ class File {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  // False: *why says so. `notes` has what is worth a line of the log.
+  // False: reason in *why. `notes` gets lines for the log.
   bool open(const std::string &folder, Direct wish, bool preallocate, std::vector<std::string> *notes,
             std::string *why) {
     preallocate_ = preallocate;
     if (const int e = make(folder, wish)) {
-      *why = "cannot make a file in " + folder + ": " + text_of(e);
+      *why = "cannot create a file in " + folder + ": " + text_of(e);
       return false;
     }
     struct statfs fs {};
     if (fstatfs(fd_, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC))
       notes->push_back(folder +
-                       " is kept in memory: what is moved there frees none; name a folder of a disk in `path`");
+                       " is in memory: data moved there free no memory; set a folder of a disk in `path`");
     if (wish == Direct::kOff) return true;
     const int e = direct_ < 0 ? direct_error_ : try_direct();
     if (e == 0) return true;
@@ -72,10 +72,10 @@ class File {
     direct_ = -1;
     if (wish == Direct::kOn) {
       *why =
-          folder + " takes no direct transfers: " + text_of(e) + "; set direct to auto or off, or name another folder";
+          folder + " does not support direct transfers: " + text_of(e) + "; set direct to auto or off, or set another folder";
       return false;
     }
-    notes->push_back(folder + " takes no direct transfers (" + text_of(e) + "): they go through the page cache");
+    notes->push_back(folder + " does not support direct transfers (" + text_of(e) + "): they go through the page cache");
     return true;
   }
 
@@ -84,12 +84,12 @@ class File {
   bool preallocates() const noexcept { return preallocate_; }
   uint64_t length() const noexcept { return length_; }
 
-  // Has the disk refused, after a write through the page cache was over, to take its bytes? Then what is read may be
-  // old. 0, or the error, from then on for ever. To be asked when a read is over. Does not wait.
+  // Returns 0, or the error of a failed write-back of the page cache after its write() succeeded; then reads may return old
+  // contents. The error is permanent. To be called after a read. Does not wait.
   int late_error() noexcept {
-    constexpr off64_t kNowhere = off64_t{1} << 50;  // no page to wait for: only the error is looked up
+    constexpr off64_t kNowhere = off64_t{1} << 50;  // a range without pages: only reads the error state
     if (const int before = late_.load(std::memory_order_relaxed))
-      return before;  // alone: the last word on it either way
+      return before;  // relaxed: the value stands for itself
     if (sync_file_range(fd_, kNowhere, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0) return 0;
     const int e = errno;
     if (e != EIO && e != ENOSPC && e != EDQUOT) return 0;
@@ -97,18 +97,18 @@ class File {
     return e;
   }
 
-  // Bytes that this user may still take of the file system.
+  // Bytes of the file system available to this user.
   uint64_t room() const noexcept {
     struct statvfs fs {};
     return fstatvfs(fd_, &fs) == 0 ? static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize : 0;
   }
-  // The most that a file of this process may have: to go beyond would send a signal that kills it.
+  // Largest file of this process: a write beyond it would raise a fatal signal.
   static uint64_t longest() noexcept {
     struct rlimit most {};
     return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY ? most.rlim_cur : UINT64_MAX;
   }
 
-  // At least so long from here on, with room for all of it where the file system can promise that. 0, or the error.
+  // Grows the file to `length`, with reserved disk space if the file system supports that. Returns 0, or the error.
   int grow(uint64_t length) noexcept {
     if (length <= length_) return 0;
     if (length > longest()) return EFBIG;
@@ -122,11 +122,11 @@ class File {
     if (e == 0)
       length_ = length;
     else if (ftruncate(fd_, static_cast<off_t>(length_)) != 0)
-      return e;  // what was got before the end of the room: given back
+      return e;  // space reserved before the failure is freed
     return e;
   }
 
-  // All of [at, at + bytes), through the page cache. 0, or the error; EIO: the file ends before.
+  // Reads all of [at, at + bytes), through the page cache. Returns 0, or the error; EIO: the file is shorter.
   int read_all(uint64_t at, char *to, uint64_t bytes) const noexcept {
     for (uint64_t done = 0; done < bytes;) {
       const ssize_t n = pread(fd_, to + done, bytes - done, static_cast<off_t>(at + done));
@@ -137,7 +137,7 @@ class File {
     return 0;
   }
 
-  // 0, or the error.
+  // Writes zeros. Returns 0, or the error.
   int zero(uint64_t at, uint64_t bytes) noexcept {
     if (fallocate(fd_, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), static_cast<off_t>(bytes)) ==
         0)
@@ -156,7 +156,7 @@ class File {
   }
 
  private:
-  // Without a name from the start where the file system can, else with one for a moment.
+  // Creates the file without a name if the file system supports that, else unlinks it at once.
   int make(const std::string &folder, Direct wish) {
     constexpr int kHow = O_RDWR | O_CLOEXEC;
     fd_ = ::open(folder.c_str(), kHow | O_TMPFILE | O_EXCL, 0600);
@@ -164,7 +164,7 @@ class File {
       if (wish == Direct::kOff) return 0;
       direct_ = ::open(("/proc/self/fd/" + std::to_string(fd_)).c_str(), kHow | O_DIRECT);
       if (direct_ >= 0 || errno == EINVAL) return direct_error_ = EINVAL, 0;
-      ::close(fd_), fd_ = -1;  // no /proc: the second descriptor needs a name
+      ::close(fd_), fd_ = -1;  // without /proc the second descriptor needs a name
     } else if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
       return errno;
     }
@@ -175,8 +175,8 @@ class File {
     return 0;
   }
 
-  // Some file systems take the flag and then refuse the transfer. Also: no reading ahead of what the other
-  // descriptor is about to write.
+  // Tests a transfer, because some file systems accept the flag but refuse transfers. Also disables read-ahead, which might read
+  // data that the other descriptor is about to write.
   int try_direct() noexcept {
     posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM);
     if (longest() < kBlock) return EFBIG;
@@ -192,7 +192,7 @@ class File {
   int fd_ = -1, direct_ = -1, direct_error_ = 0;
   bool preallocate_ = true;
   uint64_t length_ = 0;
-  std::atomic<int> late_{0};  // relaxed: an error's number alone, told when it is seen
+  std::atomic<int> late_{0};  // relaxed: only an error number
 };
 
 }  // namespace disk

@@ -1,7 +1,7 @@
-// ops.hpp — the ops of one queue from their acceptance to their report, in a fixed number of slots: nothing is allocated
-// between but the text of a failure.
+// ops.hpp — the ops of one queue from acceptance to report, in a fixed number of slots: only the text of a failure is
+// allocated in between.
 //
-// Owned by a queue, which serialises. Ops are taken up by priority, then by arrival, and end in any order.
+// Owned by a queue, which serialises calls. Ops start by priority, then by arrival, and end in any order.
 #pragma once
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +15,7 @@ namespace disk {
 struct Op {
   Pieces pieces;
   uint64_t cookie = 0, t0 = 0, t1 = 0;
-  uint32_t flying = 0;  // pieces begun and not over
+  uint32_t flying = 0;  // pieces in flight
   int32_t priority = 0;
   bool timed = false;
   consort_status status = CONSORT_OK;
@@ -34,7 +34,7 @@ class Ops {
   bool has_waiting() const noexcept { return !waiting_.empty(); }
   bool has_over() const noexcept { return !over_.empty(); }
 
-  // There is room. What cannot be, or moves nothing, is over at once.
+  // Requires has_room(). An invalid or empty op completes at once.
   void accept(const consort_op &in) noexcept {
     Op &op = *free_.back();
     free_.pop_back();
@@ -60,15 +60,15 @@ class Ops {
                     &op);
   }
 
-  // The one whose next piece is due; nullptr: none. It stays until its last piece was taken.
+  // The op whose next piece is due; nullptr: none. It stays at the front until its last piece is taken.
   Op *front() const noexcept { return waiting_.empty() ? nullptr : waiting_.front(); }
   Piece due(const Op &op) const noexcept { return op.pieces.due(dev_.rules); }
-  void take(Op &op, const Piece &p) noexcept {  // it was due
+  void take(Op &op, const Piece &p) noexcept {  // p: from due()
     op.pieces.took(p);
     ++op.flying;
     if (op.pieces.at_end()) std::erase(waiting_, &op);
   }
-  // A piece is over. True: so is its op.
+  // Ends a piece. True: its op is complete.
   bool piece_over(Op &op, const Piece &p, const Outcome &o) noexcept {
     --op.flying;
     if (o.done < p.bytes || o.bad.bytes) fail(op, Device::status_of(o.error, op.pieces.to_file()), p, o);
@@ -78,7 +78,7 @@ class Ops {
     end(op);
     return true;
   }
-  // A failed op is the last of what one call gives out, and its reason is the thread's last error then.
+  // A failed op is the last one that a call reports, so the thread's last error belongs to it.
   uint32_t report(consort_done *out, uint32_t max) noexcept {
     uint32_t n = 0;
     while (n < max && n < over_.size()) {
@@ -134,8 +134,8 @@ class Ops {
   std::vector<Op *> free_, waiting_, over_;
 };
 
-// Carries a piece, carry(its memory), from or to the memory of its operation; by way of the buffer where that is not in
-// one piece. The buffer is made when it is first needed.
+// Calls carry(memory) to transfer a piece from or to the memory of its op, or through a buffer if that memory is not
+// contiguous. The buffer is allocated at first use.
 template <class Carry>
 Outcome through_memory(Op &op, const Piece &p, Buffer &spare, uint64_t chunk, Carry carry) {
   const bool to_file = op.pieces.to_file();

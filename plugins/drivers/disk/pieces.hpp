@@ -1,7 +1,7 @@
-// pieces.hpp — a copy between memory and a file, cut into transfers: each contiguous in the file, either straight from
-// and to the memory or, where rows are short or direct transfers want alignment, over a buffer.
+// pieces.hpp — divides a copy between memory and a file into transfers. Each is contiguous in the file and either direct from
+// or to the memory, or through a buffer if rows are short or direct I/O needs alignment.
 //
-// Owned by the op that it belongs to, touched by one thread at a time. Does no I/O itself.
+// Owned by its op, used by one thread at a time. Does no I/O itself.
 #pragma once
 #include <consort/driver.h>
 
@@ -13,28 +13,28 @@
 namespace disk {
 
 struct Rules {
-  uint64_t chunk = 1 << 20;  // the most of one transfer; a multiple of kBlock
-  bool direct = false;       // whole blocks go around the page cache
+  uint64_t chunk = 1 << 20;  // largest transfer; a multiple of kBlock
+  bool direct = false;       // whole blocks bypass the page cache
 };
 
 struct Piece {
   uint64_t at = 0, bytes = 0;  // in the file
-  char *memory = nullptr;      // nullptr: over a buffer
-  uint64_t from = 0;           // of the copy's bytes, the first
+  char *memory = nullptr;      // nullptr: through a buffer
+  uint64_t from = 0;           // offset of its first byte in the copy
   bool direct = false;
 };
 
 class Pieces {
  public:
   Pieces() = default;
-  // to_file: which side of the copy the file is. Of a fill the memory is none: bytes_ comes from `pattern`.
+  // to_file: direction. A fill has no memory: its bytes come from `pattern`.
   Pieces(const consort_copy &c, bool to_file) : to_file_(to_file), run_(c.run), n_{c.n[0], c.n[1]} {
     const consort_addr &m = to_file ? c.src : c.dst, &f = to_file ? c.dst : c.src;
     const int64_t *ms = to_file ? c.src_step : c.dst_step, *fs = to_file ? c.dst_step : c.src_step;
     memory_ = reinterpret_cast<char *>(m.base + m.off);
     file_ = f.off;
     for (int i : {0, 1}) memory_step_[i] = ms[i], file_step_[i] = fs[i];
-    for (int pass = 0; pass < 2; ++pass) {  // rows that follow each other on both sides are one
+    for (int pass = 0; pass < 2; ++pass) {  // rows that are contiguous on both sides are merged
       const auto run = static_cast<int64_t>(run_);
       if (n_[0] == 1 || (memory_step_[0] == run && file_step_[0] == run)) {
         run_ *= n_[0];
@@ -56,7 +56,7 @@ class Pieces {
   bool at_end() const noexcept { return next_ == total_; }
   void stop() noexcept { next_ = total_; }
 
-  // What of the file it may touch; false: it wraps around.
+  // Range of the file that the copy may access; false: it wraps around.
   bool reach(uint64_t *from, uint64_t *to) const noexcept {
     __int128 low = file_, high = file_;
     for (int i : {0, 1}) {
@@ -69,16 +69,16 @@ class Pieces {
     return true;
   }
 
-  Piece due(const Rules &rules) const noexcept {  // not at the end
+  Piece due(const Rules &rules) const noexcept {  // the next piece; not at_end()
     const uint64_t row = next_ / run_;
     const uint64_t left = (row / rows_ + 1) * rows_ * run_ - next_;         // contiguous in the file
-    const uint64_t here = fill_ ? 0 : std::min(left, run_ - next_ % run_);  // and in memory
+    const uint64_t here = fill_ ? 0 : std::min(left, run_ - next_ % run_);  // also contiguous in memory
     Piece p;
     p.from = next_;
     p.at = file_of(next_);
     char *const m = fill_ ? nullptr : memory_of(next_);
     const uint64_t head = p.at % kBlock, whole = left / kBlock * kBlock;
-    uint64_t straight = 0;  // how much needs no buffer
+    uint64_t straight = 0;  // bytes that need no buffer
     if (rules.direct && head == 0 && whole) {
       p.direct = true;
       p.bytes = std::min(whole, rules.chunk);
@@ -91,7 +91,7 @@ class Pieces {
     if (straight) p.memory = m, p.bytes = std::min(p.bytes, straight);
     return p;
   }
-  void took(const Piece &p) noexcept { next_ += p.bytes; }  // the one that was due
+  void took(const Piece &p) noexcept { next_ += p.bytes; }  // p: from due()
 
   void gather(const Piece &p, char *buffer) const noexcept {
     if (!fill_) return move(p, buffer, true);
@@ -101,7 +101,7 @@ class Pieces {
   void scatter(const Piece &p, char *buffer) const noexcept { move(p, buffer, false); }
 
  private:
-  static constexpr uint64_t kLong = 1 << 16;  // a row of so many bytes is worth a transfer of its own
+  static constexpr uint64_t kLong = 1 << 16;  // rows of at least this size get their own transfer
 
   uint64_t file_of(uint64_t pos) const noexcept {
     const uint64_t row = pos / run_;
@@ -128,7 +128,7 @@ class Pieces {
   uint32_t pattern_ = 0;
   char *memory_ = nullptr;
   uint64_t file_ = 0, run_ = 0, n_[2] = {1, 1}, rows_ = 1, total_ = 0,
-           next_ = 0;  // rows_: that follow each other in the file
+           next_ = 0;  // rows_: number contiguous in the file
   int64_t memory_step_[2] = {}, file_step_[2] = {};
 };
 

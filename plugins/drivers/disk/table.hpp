@@ -1,7 +1,7 @@
-// table.hpp — the functions of a driver of files, for any kind of queue.
+// table.hpp — the driver table of a file driver, for any kind of queue.
 //
-// A Queue has open(Device &, consort_queue_desc *, Queue **), submit, poll, arm, fd; a Maker is a disk::Driver with
-// start(), which reads its own settings and says where it cannot be used here.
+// A Queue has open(Device &, consort_queue_desc *, Queue **), submit, poll, arm, fd. A Maker is a disk::Driver with
+// start(), which reads its own settings and fails if the driver cannot be used.
 #pragma once
 #include <consort/plugin/host.hpp>
 
@@ -21,7 +21,7 @@ struct Table {
     try {
       return body();
     } catch (...) {
-      return consort::plugin::caught(host, "no memory for the records of a disk");
+      return consort::plugin::caught(host, "out of memory for a disk");
     }
   }
 
@@ -44,7 +44,7 @@ struct Table {
   static consort_status open(void *self, uint32_t index, uint64_t, void **out) noexcept {
     auto &driver = *static_cast<Maker *>(self);
     if (index >= driver.settings.folders.size())
-      return driver.fail(CONSORT_E_INVAL, "no folder number " + std::to_string(index));
+      return driver.fail(CONSORT_E_INVAL, "there is no folder number " + std::to_string(index));
     return guarded(driver.host, [&] {
       auto d = std::make_unique<Device>(driver, index);
       const consort_status s = d->open();
@@ -55,7 +55,7 @@ struct Table {
   static void close(void *dev) noexcept {
     const std::unique_ptr<Device> d(&device(dev));
     if (const size_t n = d->taken())
-      d->driver.log(2, d->name() + " is closed with " + std::to_string(n) + " blocks that nobody freed");
+      d->driver.log(2, d->name() + " is closed with " + std::to_string(n) + " blocks that were not freed");
   }
 
   static consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
@@ -71,11 +71,11 @@ struct Table {
     return guarded(device(dev).driver.host, [&] { return device(dev).alloc(space, bytes, align, flags, out); });
   }
   static void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept { device(dev).free(space, addr); }
-  // The host's memory is read and written where it is.
+  // Host memory is read and written in place.
   static consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t, consort_addr *local) noexcept {
     if (device(dev).owns(space))
-      return device(dev).driver.fail(CONSORT_E_UNSUPPORTED, "nobody but the driver has a place in its file; a "
-                                                              "file of the application's: mmap() it and register that");
+      return device(dev).driver.fail(CONSORT_E_UNSUPPORTED, "only the driver allocates in its file; for a "
+                                                              "file of the application, mmap() it and register the mapping");
     *local = addr;
     return CONSORT_OK;
   }
@@ -90,7 +90,7 @@ struct Table {
       Queue *q = nullptr;
       const consort_status s = Queue::open(d, &q);
       if (s < 0) return s;
-      const consort_queue_desc desc{out->size, 0, 0, d.driver.settings.depth, 0};  // in any order
+      const consort_queue_desc desc{out->size, 0, 0, d.driver.settings.depth, 0};  // no order
       Device::answer(out, desc);
       *result = q;
       return CONSORT_OK;

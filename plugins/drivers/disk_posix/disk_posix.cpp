@@ -1,6 +1,6 @@
-// disk_posix.cpp — the driver of files that are read and written by a few threads: its settings and its table.
+// disk_posix.cpp — the file driver with I/O threads: settings and table.
 //
-// All but the queue is shared with its sibling (../disk). Stateless but for Driver, which the kernel holds.
+// Everything but the queue is shared with disk_uring (../disk). No state except Driver, which the kernel holds.
 #include "../disk/table.hpp"
 #include "pool.hpp"
 
@@ -18,8 +18,8 @@ using Table = disk::Table<Driver, Queue>;
 
 constexpr auto params = disk::with_own(std::array<consort_param, 2>{{
     {"direct", "string", "off", "off|auto|on",
-     "go around the page cache: never, where the file system can, or refuse to start where it cannot"},
-    {"threads", "u32", "4", "1..256", "that read and write, per queue"},
+     "bypass the page cache: never, if the file system can, or refuse to start if it cannot"},
+    {"threads", "u32", "4", "1..256", "I/O threads per queue"},
 }});
 
 constexpr consort_plugin plugin = {

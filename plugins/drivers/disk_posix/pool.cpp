@@ -17,7 +17,7 @@ consort_status Queue::open(disk::Device &d, Queue **out) {
   std::unique_ptr<Queue> q(new Queue(d));
   q->fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (q->fd_ < 0) return d.driver.fail(CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
-  if (!q->start_threads()) return d.driver.fail(CONSORT_E_NOMEM, "the system gives no thread: lower `threads`");
+  if (!q->start_threads()) return d.driver.fail(CONSORT_E_NOMEM, "cannot start threads: lower `threads`");
   *out = q.release();
   return CONSORT_OK;
 }
@@ -32,7 +32,7 @@ Queue::~Queue() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-// They take no signals: those are the host's. (A file that grows too long sends one to the thread that writes.)
+// The threads block signals, which belong to the host. (A file that exceeds the limit raises one on the writing thread.)
 bool Queue::start_threads() noexcept {
   sigset_t all, before;
   sigfillset(&all);
@@ -75,13 +75,13 @@ void Queue::tell() noexcept {
   eventfd_write(fd_, 1);
 }
 
-// Transfers one piece. The checksum of what is written is recorded before, that of what was read compared after.
+// Transfers one piece. The checksum of written bytes is recorded before the write, that of read bytes compared after the read.
 disk::Outcome Queue::carry(const Piece &p, bool to_file, char *data) const noexcept {
   disk::Outcome o;
   if (to_file && (o.error = dev_.sums.record(dev_.file, p.at, data, p.bytes))) return o;
   uint64_t &done = o.done;
   while (done < p.bytes) {
-    // What is left behind a short transfer may not be aligned.
+    // The rest of a short transfer may be unaligned.
     const int fd = p.direct && done % disk::kBlock == 0 ? dev_.file.direct_fd() : dev_.file.fd();
     const auto at = static_cast<off_t>(p.at + done);
     const ssize_t n =

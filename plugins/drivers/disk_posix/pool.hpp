@@ -1,7 +1,7 @@
-// pool.hpp — a queue of copies from and to a file, carried out by threads of its own with pread and pwrite.
+// pool.hpp — a queue of copies from and to a file, carried out by its own threads with pread and pwrite.
 //
-// One per queue_open. submit(), poll(), arm() are the kernel's, one at a time; the threads and they meet under
-// `mutex_`, which is held over no transfer. A large copy is cut into pieces that several threads carry at once.
+// One per queue_open. The kernel calls submit(), poll(), arm(), one at a time; they share state with the threads under
+// `mutex_`, which is not held during transfers. A large copy is divided into pieces that several threads carry out concurrently.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -21,7 +21,7 @@ struct Driver : disk::Driver {
 class Queue {
  public:
   static consort_status open(disk::Device &, Queue **);
-  ~Queue();  // waits for what is in flight
+  ~Queue();  // waits for ops in flight
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
@@ -35,7 +35,7 @@ class Queue {
   bool start_threads() noexcept;
   void serve() noexcept;
   disk::Outcome carry(const disk::Piece &, bool to_file, char *data) const noexcept;
-  void tell() noexcept;  // with the mutex: something is over
+  void tell() noexcept;  // mutex held: an op is complete
 
   disk::Device &dev_;
   int fd_ = -1;

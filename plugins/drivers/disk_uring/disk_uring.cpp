@@ -1,6 +1,6 @@
-// disk_uring.cpp — the driver of files that are read and written through io_uring: its settings and its table.
+// disk_uring.cpp — the file driver on io_uring: settings and table.
 //
-// All but the queue is shared with its sibling (../disk). Stateless but for Driver, which the kernel holds.
+// Everything but the queue is shared with disk_posix (../disk). No state except Driver, which the kernel holds.
 #include "../disk/table.hpp"
 #include "ring.hpp"
 
@@ -17,11 +17,11 @@ consort_status Driver::start() {
   const int e = Queue::probe(sqpoll);
   if (e == 0) return CONSORT_OK;
   const char *what = e == EPERM || e == EACCES ? "; a container's seccomp profile or kernel.io_uring_disabled forbids it"
-                     : e == ENOSYS             ? "; this kernel has none"
+                     : e == ENOSYS             ? "; this kernel does not have it"
                      : e == ENOMEM             ? "; raise the limit of locked memory (ulimit -l)"
                                                : "";
   return fail(e == EPERM || e == EACCES || e == ENOSYS ? CONSORT_E_UNSUPPORTED : CONSORT_E_IO,
-              "the system refuses io_uring: " + disk::text_of(e) + what + "; the driver disk_posix does without");
+              "the system refuses io_uring: " + disk::text_of(e) + what + "; use the driver disk_posix");
 }
 
 namespace {
@@ -30,10 +30,10 @@ using Table = disk::Table<Driver, Queue>;
 
 constexpr auto params = disk::with_own(std::array<consort_param, 4>{{
     {"direct", "string", "auto", "off|auto|on",
-     "go around the page cache: never, where the file system can, or refuse to start where it cannot"},
-    {"entries", "u32", "64", "2..4096", "transfers that the system has at a time, per queue"},
-    {"buffers", "u32", "6", "1..1024", "of `chunk` bytes, registered, for short rows and what is not aligned, per queue"},
-    {"sqpoll", "bool", "false", nullptr, "a thread of the system looks for work: no call per batch, a core that spins"},
+     "bypass the page cache: never, if the file system can, or refuse to start if it cannot"},
+    {"entries", "u32", "64", "2..4096", "transfers in flight in the system, per queue"},
+    {"buffers", "u32", "6", "1..1024", "registered buffers of `chunk` bytes per queue, for short rows and unaligned transfers"},
+    {"sqpoll", "bool", "false", nullptr, "a thread of the system polls for work: no call per batch, but a spinning core"},
 }});
 
 constexpr consort_plugin plugin = {

@@ -29,7 +29,7 @@ consort_status Queue::open(disk::Device &d, Queue **out) {
   const auto &settings = static_cast<const Driver &>(d.driver);
   std::unique_ptr<Queue> q(new Queue(d, settings));
   if (const int e = q->open_ring())
-    return d.driver.fail(e == ENOMEM ? CONSORT_E_NOMEM : CONSORT_E_IO, "no ring for a queue: " + disk::text_of(e));
+    return d.driver.fail(e == ENOMEM ? CONSORT_E_NOMEM : CONSORT_E_IO, "cannot create a ring for a queue: " + disk::text_of(e));
   q->fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (q->fd_ < 0 || io_uring_register_eventfd(&q->ring_, q->fd_) < 0)
     return d.driver.fail(CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
@@ -48,7 +48,7 @@ int Queue::open_ring() noexcept {
   return 0;
 }
 
-// Registered buffers count as locked memory of the user, of which there may be too little: plain ones do as well.
+// Registered buffers count as the user's locked memory, which is limited; unregistered buffers serve as a fallback.
 void Queue::make_buffers() {
   const uint64_t bytes = dev_.rules.chunk;
   std::vector<iovec> list;
@@ -61,8 +61,8 @@ void Queue::make_buffers() {
   const int e = -io_uring_register_buffers(&ring_, list.data(), static_cast<unsigned>(list.size()));
   fixed_buffers_ = e == 0;
   if (e)
-    dev_.driver.log(2, "buffers are not registered: " + disk::text_of(e) +
-                           " (ulimit -l, or fewer `buffers`); transfers do without");
+    dev_.driver.log(2, "cannot register buffers: " + disk::text_of(e) +
+                           " (ulimit -l, or fewer `buffers`); using unregistered ones");
 }
 
 Queue::~Queue() {
@@ -75,7 +75,7 @@ Queue::~Queue() {
   }
   if (is_open_) {
     if (fixed_files_)
-      io_uring_unregister_files(&ring_);  // the ring goes later, and would keep the file's room until then
+      io_uring_unregister_files(&ring_);  // the ring is destroyed later and would hold the file's disk space until then
     if (fixed_buffers_) io_uring_unregister_buffers(&ring_);
     io_uring_queue_exit(&ring_);
   }
@@ -94,7 +94,7 @@ uint32_t Queue::submit(const consort_op *ops, uint32_t n) noexcept {
 bool Queue::send(Transfer &t) noexcept {
   io_uring_sqe *e = io_uring_get_sqe(&ring_);
   if (!e) return false;
-  // What is left behind a short transfer may not be aligned.
+  // The rest of a short transfer may be unaligned.
   const bool direct = t.piece.direct && t.done % disk::kBlock == 0, buffered = t.buffer != kNone;
   const int file = fixed_files_ ? direct : direct ? dev_.file.direct_fd() : dev_.file.fd();
   char *const data = data_of(t) + t.done;
@@ -120,7 +120,7 @@ bool Queue::send(Transfer &t) noexcept {
 void Queue::give_up(int e) noexcept {
   broken_ = e;
   unsent_ = 0;
-  const unsigned first = __atomic_load_n(ring_.sq.khead, __ATOMIC_ACQUIRE);  // pairs with the system's, past what it took
+  const unsigned first = __atomic_load_n(ring_.sq.khead, __ATOMIC_ACQUIRE);  // pairs with the system's release of consumed entries
   for (unsigned i = first; i != ring_.sq.sqe_tail; ++i)
     came_back(*reinterpret_cast<Transfer *>(ring_.sq.sqes[i & *ring_.sq.kring_mask].user_data), -e);
 }
@@ -138,7 +138,7 @@ bool Queue::pump() noexcept {
   while (!again_.empty() && send(*again_.back())) again_.pop_back();
   while (Op *op = again_.empty() && !free_.empty() ? ops_.front() : nullptr) {
     const disk::Piece p = ops_.due(*op);
-    if (io_uring_sq_space_left(&ring_) == 0 || (!p.memory && free_buffers_.empty())) break;  // one comes back soon
+    if (io_uring_sq_space_left(&ring_) == 0 || (!p.memory && free_buffers_.empty())) break;  // retried when one is returned
     ops_.take(*op, p);
     Transfer &t = *free_.back();
     free_.pop_back();
@@ -152,11 +152,11 @@ bool Queue::pump() noexcept {
       over(t, {0, e, {}});
       continue;
     }
-    send(t);  // there is room
+    send(t);  // cannot fail: space was checked
   }
   if (!unsent_) return false;
   const int n = io_uring_submit(&ring_);
-  if (n < 0 && n != -EAGAIN && n != -EBUSY && n != -EINTR) {  // those are tried again with the next call
+  if (n < 0 && n != -EAGAIN && n != -EBUSY && n != -EINTR) {  // these are retried by the next call
     give_up(-n);
     return pump();
   }
@@ -171,7 +171,7 @@ void Queue::came_back(Transfer &t, int result) noexcept {
   if (result > 0) {
     t.done += static_cast<uint64_t>(result);
     if (t.done < t.piece.bytes) return again_.push_back(&t);
-  } else if (result == -EINTR || result == -EAGAIN || result == -ECANCELED) {  // the thread that sent it may have ended
+  } else if (result == -EINTR || result == -EAGAIN || result == -ECANCELED) {  // its submitting thread may have ended
     return again_.push_back(&t);
   } else {
     o.error = -result;
@@ -211,7 +211,7 @@ uint32_t Queue::poll(consort_done *out, uint32_t max) noexcept {
 
 consort_status Queue::arm() noexcept {
   eventfd_t old;
-  eventfd_read(fd_, &old);  // before the look: what comes back from here on rings again
+  eventfd_read(fd_, &old);  // cleared before the test: later completions signal it again
   if (ops_.has_over() || io_uring_cq_ready(&ring_) > 0) return CONSORT_E_BUSY;
   return unsent_ && !pump() ? CONSORT_E_BUSY : CONSORT_OK;
 }

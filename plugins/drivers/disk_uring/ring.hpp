@@ -1,8 +1,8 @@
-// ring.hpp — a queue of copies from and to a file, carried out by the system through one io_uring: no thread of ours.
+// ring.hpp — a queue of copies from and to a file, carried out by the system through one io_uring, without threads.
 //
-// One per queue_open, and the kernel opens one per device. All functions are the kernel's, one at a time, so nothing is
-// locked; whatever thread calls. What cannot be sent for want of room or of a buffer is sent when something comes back,
-// inside poll(). Short transfers are gone on with; a piece is over when all of it is, or the system says why not.
+// One per queue_open, and the kernel opens one per device. The kernel calls all functions, one at a time, on any thread, so nothing
+// is locked. Transfers that lack an entry or a buffer are sent inside poll(), when one is returned.
+// Short transfers are continued; a piece ends when it is complete or the system reports an error.
 #pragma once
 #include <liburing.h>
 
@@ -22,7 +22,7 @@ struct Driver : disk::Driver {
 class Queue {
  public:
   static consort_status open(disk::Device &, Queue **);
-  ~Queue();  // waits for what is in flight
+  ~Queue();  // waits for ops in flight
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
@@ -31,22 +31,22 @@ class Queue {
   consort_status arm() noexcept;
   int fd() const noexcept { return fd_; }
 
-  // Does the system let us? 0, or the error.
+  // Tests whether the system permits io_uring. Returns 0, or the error.
   static int probe(bool sqpoll) noexcept;
 
  private:
-  struct Transfer {  // of one piece; one entry of the ring at a time
+  struct Transfer {  // the transfer of one piece; one ring entry at a time
     disk::Op *op;
     disk::Piece piece;
     uint64_t done;
-    uint32_t buffer;  // kNone: straight from or to the memory
+    uint32_t buffer;  // kNone: direct from or to the memory
   };
   static constexpr uint32_t kNone = UINT32_MAX;
 
   Queue(disk::Device &d, const Driver &s) : dev_(d), settings_(s), ops_(d, s.settings.depth), transfers_(s.entries) {}
   int open_ring() noexcept;
   void make_buffers();
-  bool pump() noexcept;  // sends what can be; false: nothing was
+  bool pump() noexcept;  // sends pending transfers; false: none could be sent
   bool send(Transfer &) noexcept;
   void reap() noexcept;
   void came_back(Transfer &, int result) noexcept;
@@ -54,7 +54,7 @@ class Queue {
   char *data_of(const Transfer &t) const noexcept {
     return t.buffer != kNone ? buffers_[t.buffer].get() : t.piece.memory;
   }
-  void give_up(int e) noexcept;            // the ring takes nothing any more: what it has not taken fails
+  void give_up(int e) noexcept;            // the ring is broken: fails all unsent transfers
 
   disk::Device &dev_;
   const Driver &settings_;
@@ -65,9 +65,9 @@ class Queue {
   std::vector<disk::Buffer> buffers_;
   std::vector<uint32_t> free_buffers_;
   std::vector<Transfer> transfers_;
-  std::vector<Transfer *> free_, again_;  // again_: to be sent once more
-  int broken_ = 0;                        // the error, from then on
-  uint32_t unsent_ = 0;                   // entries that the system has not taken
+  std::vector<Transfer *> free_, again_;  // again_: to be sent again
+  int broken_ = 0;                        // error of the broken ring, permanent
+  uint32_t unsent_ = 0;                   // entries not yet consumed by the system
 };
 
 }  // namespace disk_uring

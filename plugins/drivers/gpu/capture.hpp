@@ -1,8 +1,8 @@
-// capture.hpp — "consort.capture/1" (driver.h): what is submitted to a unit's queue once, kept as the vendor's graph and
-// launched as one op again and again.
+// capture.hpp — "consort.capture/1" (driver.h): ops submitted to a unit's queue are recorded in a vendor graph, which is then
+// launched as one op any number of times.
 //
-// Recorded ops are given to a stream of the capture's own: the queue's is never under capture, so polls, callbacks and
-// other queues' waits meet what they always meet. A Graph belongs to its device, and goes with it at the latest.
+// Ops are recorded on a separate stream. The queue's own stream is never under capture, so polls, callbacks and waits of other
+// queues are unaffected. A Graph belongs to its device, which releases it at close() at the latest.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -16,8 +16,8 @@ namespace gpu {
 template <class V>
 struct Graph {
   struct Step {
-    const Code<V> *code = nullptr;  // of a launch
-    typename V::Node node{};        // null: it is none, or the library does not tell
+    const Code<V> *code = nullptr;  // set for launches
+    typename V::Node node{};        // null: not a node, or not reported by the library
   };
   explicit Graph(Device<V> &d) noexcept : dev(d) {}
   ~Graph() {  // with the context current
@@ -31,10 +31,10 @@ struct Graph {
   typename V::Graph graph{};
   typename V::Exec exec{};
   bool captured = false, made = false;
-  std::vector<Step> steps;  // an op each
+  std::vector<Step> steps;  // one per op
 };
 
-// All graphs of a device. launch() of one queue looks here while another queue's ends a capture.
+// All graphs of a device. Locked: one queue may launch while another ends a capture.
 template <class V>
 class Graphs {
  public:
@@ -48,7 +48,7 @@ class Graphs {
       if (reinterpret_cast<uint64_t>(g.get()) == name) return g.get();
     return nullptr;
   }
-  // With the context current.
+  // The context must be current.
   void drop(const Graph<V> *g) noexcept {
     const std::lock_guard lock(mutex_);
     std::erase_if(all_, [&](const auto &one) { return one.get() == g; });
@@ -63,13 +63,13 @@ class Graphs {
   std::vector<std::unique_ptr<Graph<V>>> all_;
 };
 
-// A capture under way: of the queue, for whoever submits to it.
+// State of a capture in progress; belongs to the queue and is used by the submitting thread.
 template <class V>
 struct Capture {
   explicit Capture(Device<V> &d) : graph(std::make_unique<Graph<V>>(d)) {}
   std::unique_ptr<Graph<V>> graph;
   typename V::Stream stream{};
-  consort_status status = CONSORT_OK;  // of the first op that could not be captured, and why
+  consort_status status = CONSORT_OK;  // of the first op that could not be captured, with `why`
   std::string why;
   typename V::Node last{};
 };
@@ -78,23 +78,23 @@ template <class V>
 consort_status Lane<V>::begin_capture() {
   const auto no = [&](consort_status s, const char *words) { return dev_.fail(s, words); };
   if (dev_.is_lost()) return no(CONSORT_E_DEVICE_LOST, "the device is lost");
-  if (capture_) return no(CONSORT_E_BUSY, "this queue is captured already: end that first");
-  if (!in_order_) return no(CONSORT_E_UNSUPPORTED, "the queue for copies has no order to capture: take a unit's");
+  if (capture_) return no(CONSORT_E_BUSY, "this queue is being captured already: end that capture first");
+  if (!in_order_) return no(CONSORT_E_UNSUPPORTED, "the copy queue has no order and cannot be captured: use a unit's queue");
   if (!api_.has_graphs()) return no(CONSORT_E_UNSUPPORTED, "the library has no graphs: install a newer driver");
   const Current<V> current(dev_);
-  if (const int e = current.error()) return dev_.failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return dev_.failed(e, "cannot make its context current");
   auto made = std::make_unique<Capture<V>>(dev_);
   if (const int e = api_.stream_create(&made->stream, dev_.driver.settings.priority))
-    return dev_.failed(e, "no stream for a capture");
+    return dev_.failed(e, "cannot create a stream for a capture");
   if (const int e = api_.capture_begin(made->stream)) {
     api_.stream_destroy(made->stream);
-    return dev_.failed(e, "no capture");
+    return dev_.failed(e, "cannot begin a capture");
   }
   capture_ = std::move(made);
   return CONSORT_OK;
 }
 
-// Kernels, fills, and copies within the device's own memory. What an op says against itself is kept for the end.
+// Records kernels, fills, and copies within the device's own memory. The first error is kept until end_capture().
 template <class V>
 void Lane<V>::capture(const consort_op &op, uint64_t own_token) noexcept {
   Capture<V> &c = *capture_;
@@ -120,18 +120,18 @@ void Lane<V>::capture(const consort_op &op, uint64_t own_token) noexcept {
         if (dev_.owns(op.u.copy.src_space) && dev_.owns(op.u.copy.dst_space))
           e = copy(op.u.copy, c.stream, what);
         else
-          no("it copies from or to other memory than the device's own");
+          no("it copies from or to memory outside the device");
         break;
       case CONSORT_OP_CALL:
-        no("it is a host function, which would be called once and not each time");
+        no("it is a host function, which would be called once and not at each launch");
         break;
       default:
-        no("ops of kind " + std::to_string(op.kind) + " are not captured");
+        no("ops of kind " + std::to_string(op.kind) + " cannot be captured");
         break;
     }
     if (what.status >= 0 && !e && step.code) {
       const auto last = api_.captured_last(c.stream);
-      if (last != c.last) step.node = c.last = last;  // an empty range is no node
+      if (last != c.last) step.node = c.last = last;  // an empty range makes no node
     } else if (what.status >= 0 && !e) {
       c.last = api_.captured_last(c.stream);
     }
@@ -152,11 +152,11 @@ void Lane<V>::capture(const consort_op &op, uint64_t own_token) noexcept {
 
 template <class V>
 consort_status Lane<V>::end_capture(uint64_t *out) {
-  if (!capture_) return dev_.fail(CONSORT_E_INVAL, "this queue is not captured: begin that first");
+  if (!capture_) return dev_.fail(CONSORT_E_INVAL, "this queue is not being captured: begin a capture first");
   const Current<V> current(dev_, true);
   const auto made = std::move(capture_);
   Graph<V> &g = *made->graph;
-  if (const int e = current.error()) return dev_.failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return dev_.failed(e, "cannot make its context current");
   int e = api_.capture_end(made->stream, &g.graph);
   g.captured = !e;
   api_.stream_destroy(made->stream);
@@ -165,18 +165,18 @@ consort_status Lane<V>::end_capture(uint64_t *out) {
     g.made = !e;
   }
   consort_status s = CONSORT_OK;
-  if (made->status == CONSORT_E_DEVICE_LOST && !dev_.is_lost()) dev_.lose_and_tell();
+  if (made->status == CONSORT_E_DEVICE_LOST && !dev_.is_lost()) dev_.mark_lost_and_report();
   if (dev_.is_lost())
     s = dev_.fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   else if (made->status < 0)
     s = dev_.fail(made->status, made->why);
   else if (V::means_lost(e))
-    s = dev_.failed(e, "no graph");
+    s = dev_.failed(e, "cannot end the capture");
   else if (e)
     s = dev_.fail(V::status_of(e) == CONSORT_E_NOMEM ? CONSORT_E_NOMEM : CONSORT_E_UNSUPPORTED,
-                  "no graph: " + api_.words(e));
+                  "cannot instantiate the graph: " + api_.words(e));
   if (s < 0) {
-    made->graph.reset();  // while the context is current
+    made->graph.reset();  // needs the current context
     return s;
   }
   *out = reinterpret_cast<uint64_t>(&g);
@@ -196,7 +196,7 @@ int Lane<V>::launch_graph(uint64_t name, typename V::Stream stream, Issued &out)
   const Graph<V> *g = dev_.graphs->find(name);
   if (!g) {
     refuse(out, CONSORT_E_INVAL,
-           "a graph that is none of this device's: capture it on one of its queues, and launch it before release()");
+           "the graph does not belong to this device or was released: capture it on a queue of this device");
     return 0;
   }
   const int e = api_.graph_launch(g->exec, stream);
@@ -206,7 +206,7 @@ int Lane<V>::launch_graph(uint64_t name, typename V::Stream stream, Issued &out)
   return V::means_lost(e) ? e : 0;
 }
 
-// The functions of the extension, and those of the driver where a capture changes them.
+// The functions of the extension, and the driver functions that a capture changes.
 template <class V>
 struct CaptureTable : streams::Table<Driver<V>, Device<V>, Lane<V>> {
   using Base = streams::Table<Driver<V>, Device<V>, Lane<V>>;
@@ -217,7 +217,7 @@ struct CaptureTable : streams::Table<Driver<V>, Device<V>, Lane<V>> {
     try {
       return body();
     } catch (...) {
-      return d.fail(CONSORT_E_NOMEM, "out of memory for the records of a graph");
+      return d.fail(CONSORT_E_NOMEM, "out of memory for a graph");
     }
   }
 
@@ -240,7 +240,7 @@ struct CaptureTable : streams::Table<Driver<V>, Device<V>, Lane<V>> {
   static consort_status launch(void *q, uint64_t graph, const consort_op *mark) noexcept {
     auto &line = queue(q);
     if (line.lane().is_captured())
-      return line.device().fail(CONSORT_E_BUSY, "this queue is captured: no graph is launched meanwhile");
+      return line.device().fail(CONSORT_E_BUSY, "this queue is being captured: end the capture before launching a graph");
     consort_op op = *mark;
     op.kind = kGraphOp;
     op.u.launch = {};
@@ -253,23 +253,23 @@ struct CaptureTable : streams::Table<Driver<V>, Device<V>, Lane<V>> {
       if (g.dev.is_lost()) return g.dev.fail(CONSORT_E_DEVICE_LOST, "the device is lost");
       if (i >= g.steps.size())
         return g.dev.fail(CONSORT_E_INVAL, "the graph has " + std::to_string(g.steps.size()) +
-                                               " ops, numbered from 0: there is no number " + std::to_string(i));
+                                               " ops, numbered from 0: no op " + std::to_string(i));
       const auto &step = g.steps[i];
       const auto anew = [&](const char *why) {
         return g.dev.fail(CONSORT_E_UNSUPPORTED, std::string(why) + ": capture anew");
       };
-      if (!step.node) return anew("this op is no kernel, or had nothing to do, or the library does not name it");
+      if (!step.node) return anew("this op is not a kernel, was empty, or is not reported by the library");
       if (op->kind != CONSORT_OP_LAUNCH || reinterpret_cast<const Code<V> *>(op->u.launch.code) != step.code)
-        return anew("what is captured there is another kernel");
+        return anew("the captured op is another kernel");
       const Current<V> current(g.dev);
-      if (const int e = current.error()) return g.dev.failed(e, "its context cannot be made current");
+      if (const int e = current.error()) return g.dev.failed(e, "cannot make its context current");
       Arranged<V> a;
       std::string why;
       int e = 0;
       const consort_status s = arrange(g.dev.api, op->u.launch, a, &e, &why);
-      if (s >= 0 && !a.grid[0]) return anew("there is nothing to do now");
+      if (s >= 0 && !a.grid[0]) return anew("the new launch is empty");
       if (s >= 0) e = g.dev.api.change_launch(g.exec, step.node, a.code->function, a.grid, a.block, a.shared, a.list());
-      if (V::means_lost(e)) return g.dev.failed(e, "a graph cannot be changed");
+      if (V::means_lost(e)) return g.dev.failed(e, "cannot change a graph");
       return s < 0 ? g.dev.fail(s, why) : e ? anew(g.dev.api.words(e).c_str()) : CONSORT_OK;
     });
   }

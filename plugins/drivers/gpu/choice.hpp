@@ -1,5 +1,5 @@
-// choice.hpp — a GPU driver's start: its settings, the vendor's library, which devices are taken. The parameters that all
-// such drivers have.
+// choice.hpp — start of a GPU driver: settings, the vendor's library, selection of devices; the parameters common to these
+// drivers.
 #pragma once
 #include <cstdlib>
 
@@ -23,7 +23,7 @@ consort_status Driver<V>::read() {
   libraries.read(*this);
   settings.cache = streams::cache_folder(text("cache"), kName);
   if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
-    return fail(CONSORT_E_INVAL, "limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G");
+    return fail(CONSORT_E_INVAL, "limit = \"" + limit + "\" is not a size: write bytes, or 512M, 2G");
   return CONSORT_OK;
 }
 
@@ -42,21 +42,21 @@ consort_status Driver<V>::start() {
     if (streams::chosen(wanted, static_cast<uint32_t>(i), label)) devices.push_back({i, label});
     else others += (others.empty() ? "" : ", ") + std::to_string(i) + " \"" + label + "\"";
   }
-  if (devices.empty()) return none("not in " + std::string(kName) + ".devices: " + others);
-  if (!others.empty()) host->log(host, 3, (std::string(kName) + ": not taken: " + others).c_str());
+  if (devices.empty()) return none("none selected by " + std::string(kName) + ".devices: " + others);
+  if (!others.empty()) host->log(host, 3, (std::string(kName) + ": not selected: " + others).c_str());
   return CONSORT_OK;
 }
 
 #define GPU_PARAMS                                                                                                          \
-  {"devices", "list", "", nullptr, "devices by number or part of their name; empty: all that the vendor's library shows"},   \
-      {"limit", "string", "0", nullptr, "memory used of each device: bytes, 512M, 2G; 0: what is free when it is opened"},   \
-      {"units", "u32", "1", "1..16", "units per device, each with a stream of its own: kernels that may run side by side"},  \
+  {"devices", "list", "", nullptr, "devices by number or part of their name; empty: all that the vendor's library reports"},   \
+      {"limit", "string", "0", nullptr, "memory used per device: bytes, 512M, 2G; 0: the memory that is free at open"},   \
+      {"units", "u32", "1", "1..16", "units per device, each with its own stream: kernels that may run concurrently"},  \
       {"depth", "u32", "64", "1..4096", "ops in flight per queue"},                                                          \
-      {"priority", "i32", "0", nullptr, "of the units' streams: lower numbers go first; copies have the greatest there is"}, \
-      {"peers", "bool", "true", nullptr, "copies straight from device to device, where one reaches the other's memory"},     \
-      {"near", "bool", "true", nullptr, "threads that drive a device run on cores near it, as the system tells"},            \
-      {"options", "string", "", nullptr, "for the compiler of kernels"},                                                     \
-      {"folders", "string", "", nullptr, "where kernel files are looked for before the working directory, with : between"},  \
+      {"priority", "i32", "0", nullptr, "priority of the units' streams: lower is more urgent; copies have the highest"}, \
+      {"peers", "bool", "true", nullptr, "direct copies between devices that can access each other's memory"},     \
+      {"near", "bool", "true", nullptr, "threads that drive a device run on cores near it, as the system reports"},            \
+      {"options", "string", "", nullptr, "options of the kernel compiler"},                                                     \
+      {"folders", "string", "", nullptr, "folders of kernel files, separated by :, searched before the working directory"},  \
       {"cache", "string", "auto", nullptr, "folder of built kernels; auto: below consort in the user's cache; off: none"}
 
 }  // namespace gpu

@@ -1,7 +1,7 @@
-// commands.hpp — what one op is in a vendor's calls: copies of up to three dimensions, fills, launches, memory in order.
+// commands.hpp — one op as calls of a vendor's library: copies of up to three dimensions, fills, launches, memory in order.
 //
-// Parts of Lane, for whoever issues on it just now, with the context current. Each answers the vendor's error, or 0, or 0
-// having refused in words.
+// Parts of Lane, called by the issuing thread with the context current. Each returns the vendor's error, or 0; after refuse() with
+// a text it returns 0 too.
 #pragma once
 #include <array>
 #include <cstring>
@@ -16,7 +16,7 @@ int Lane<V>::copy(const consort_copy &c, typename V::Stream stream, Issued &out)
   const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
   if (!from && !to) {
     refuse(out, CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " +
-                                           std::to_string(c.dst_space) + ", neither of which is its own");
+                                           std::to_string(c.dst_space) + ", neither of which belongs to this device");
     return 0;
   }
   const Device *other = from && !to ? dev_.owner_of(c.dst_space) : nullptr;
@@ -28,15 +28,15 @@ int Lane<V>::copy(const consort_copy &c, typename V::Stream stream, Issued &out)
     return e == 0;
   }, V::kLongestPitch);
   if (all) out.bytes = streams::bytes_of(c);
-  else refuse(out, V::status_of(e), "a copy of " + std::to_string(streams::bytes_of(c)) + " bytes was not taken: " + api_.words(e));
+  else refuse(out, V::status_of(e), "a copy of " + std::to_string(streams::bytes_of(c)) + " bytes was refused: " + api_.words(e));
   return e;
 }
 
-// Fills take whole patterns at multiples of their size: what sticks out at both ends goes byte by byte.
+// A fill writes whole patterns at multiples of their size; partial patterns at both ends are written byte by byte.
 template <class V>
 int Lane<V>::fill(const consort_fill &f, typename V::Stream stream, Issued &out) {
   if (!dev_.owns(f.space)) {
-    refuse(out, CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
+    refuse(out, CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which does not belong to this device");
     return 0;
   }
   if (!f.run) return 0;
@@ -56,16 +56,16 @@ int Lane<V>::fill(const consort_fill &f, typename V::Stream stream, Issued &out)
     for (uint64_t i = head + body; !e && i < f.run; ++i) e = api_.fill(at + i, p[i % 4], 1, 1, stream);
   }
   if (!e) out.bytes = f.run;
-  else refuse(out, V::status_of(e), "a fill was not taken: " + api_.words(e));
+  else refuse(out, V::status_of(e), "a fill was refused: " + api_.words(e));
   return e;
 }
 
-// Memory that ops behind this one may use at once, and that goes when those before it are through.
+// Stream-ordered memory: later ops may use it at once; FREE takes effect after earlier ops.
 template <class V>
 int Lane<V>::memory(const consort_op &op, typename V::Stream stream, Issued &out) {
   const consort_alloc &a = op.u.alloc;
   if (!dev_.owns(a.space)) {
-    refuse(out, CONSORT_E_UNSUPPORTED, "memory in space " + std::to_string(a.space) + ", which is not its own");
+    refuse(out, CONSORT_E_UNSUPPORTED, "memory in space " + std::to_string(a.space) + ", which does not belong to this device");
     return 0;
   }
   if (op.kind == CONSORT_OP_FREE) {
@@ -79,20 +79,20 @@ int Lane<V>::memory(const consort_op &op, typename V::Stream stream, Issued &out
   return a.flags & CONSORT_AL_ZERO ? api_.fill(at, 0, 1, a.bytes, stream) : 0;
 }
 
-// A launch as the vendor's library takes it: parameters are passed by address, a datum as its pointer, a value as its
-// bytes. On the stack of whoever gives it; what it points to is the op's.
+// A launch in the form of the vendor's library: parameters are passed by address, a datum as its pointer, a value as its bytes. On the
+// stack of the issuing thread; its pointers refer to the op.
 template <class V>
 struct Arranged {
   static constexpr uint32_t kMost = 256;
   const Code<V> *code = nullptr;
-  uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, shared = 0;  // grid[0] 0: there is nothing to do
+  uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, shared = 0;  // grid[0] 0: an empty launch
   std::array<const void *, kMost> params;
   std::array<uint64_t, kMost> pointers;
   void **list() noexcept { return const_cast<void **>(params.data()); }
 };
 
-// What the kernel says of its own parameters is compared, where the library can tell. < 0: `why`, in words; *error: where
-// it was the library that refused.
+// Compares the arguments with the kernel's own parameters, if the library reports them. < 0: refused, reason in `why`; *error: the
+// library's error, if it refused.
 template <class V>
 consort_status arrange(const V &api, const consort_launch &l, Arranged<V> &out, int *error, std::string *why) {
   const Code<V> &code = *reinterpret_cast<const Code<V> *>(l.code);
@@ -103,7 +103,7 @@ consort_status arrange(const V &api, const consort_launch &l, Arranged<V> &out, 
     return s;
   };
   constexpr uint32_t kMost = Arranged<V>::kMost;
-  if (l.nargs > kMost) return no(CONSORT_E_UNSUPPORTED, std::to_string(l.nargs) + " arguments, " + std::to_string(kMost) + " are the most");
+  if (l.nargs > kMost) return no(CONSORT_E_UNSUPPORTED, std::to_string(l.nargs) + " arguments, " + std::to_string(kMost) + " at most");
   auto &params = out.params;
   auto &pointers = out.pointers;
   uint32_t n = 0;
@@ -127,14 +127,14 @@ consort_status arrange(const V &api, const consort_launch &l, Arranged<V> &out, 
       default: return no(CONSORT_E_UNSUPPORTED, "argument of kind " + std::to_string(a.kind) + " is newer than this driver: install its build for this host");
     }
     if (code.knows_params && n < code.params.size() && code.params[n] != bytes)
-      return no(CONSORT_E_INVAL, "parameter " + std::to_string(n) + " takes " + std::to_string(code.params[n]) + " bytes, and is given " +
-                                     std::to_string(bytes) + ": declare it as what its datum or value gives (sizes and steps are 64 bits)");
+      return no(CONSORT_E_INVAL, "parameter " + std::to_string(n) + " has " + std::to_string(code.params[n]) + " bytes, but its argument has " +
+                                     std::to_string(bytes) + ": declare it with the type of its datum or value (sizes and steps are 64 bits)");
     ++n;
   }
   if (code.knows_params && n != code.params.size())
-    return no(CONSORT_E_INVAL, "it takes " + std::to_string(code.params.size()) + " parameters, but its data and values make " +
-                                   std::to_string(n) + ": declare what the layouts give, in their order");
-  if (regions > 1) return no(CONSORT_E_UNSUPPORTED, "a block has one region of shared memory that is sized at launch: ask for one, and cut it up");
+    return no(CONSORT_E_INVAL, "it has " + std::to_string(code.params.size()) + " parameters, but its data and values make " +
+                                   std::to_string(n) + " arguments: declare the layouts' arguments in their order");
+  if (regions > 1) return no(CONSORT_E_UNSUPPORTED, "a block has one region of shared memory sized at launch: request one and divide it");
 
   auto &block = out.block;
   uint64_t threads = 1;
@@ -147,16 +147,16 @@ consort_status arrange(const V &api, const consort_launch &l, Arranged<V> &out, 
   if (threads == 1) code.choose_block(want, block);
   threads = uint64_t{block[0]} * block[1] * block[2];
   if (code.largest && threads > code.largest)
-    return no(CONSORT_E_INVAL, "blocks of " + std::to_string(threads) + " threads, " + std::to_string(code.largest) + " are the most here: make them smaller");
+    return no(CONSORT_E_INVAL, "blocks of " + std::to_string(threads) + " threads, " + std::to_string(code.largest) + " at most here: use smaller blocks");
   constexpr uint64_t limits[3] = {0x7fffffff, 0xffff, 0xffff};
   for (int d = 0; d < 3; ++d) {
     if (want[d] > limits[d])
       return no(CONSORT_E_INVAL, "a grid of " + std::to_string(want[d]) + " blocks along dimension " + std::to_string(d) + ", " +
-                                     std::to_string(limits[d]) + " are the most: give larger blocks, or let threads do several elements");
+                                     std::to_string(limits[d]) + " at most: use larger blocks, or several elements per thread");
   }
-  if (shared > UINT32_MAX) return no(CONSORT_E_INVAL, "more shared memory than there is");
+  if (shared > UINT32_MAX) return no(CONSORT_E_INVAL, "more shared memory than the device has");
   if ((*error = code.allow_shared(api, static_cast<uint32_t>(shared))))
-    return no(CONSORT_E_INVAL, std::to_string(shared) + " bytes of shared memory are not to be had: " + api.words(*error));
+    return no(CONSORT_E_INVAL, std::to_string(shared) + " bytes of shared memory are not available: " + api.words(*error));
   out.shared = static_cast<uint32_t>(shared);
   for (int d = 0; d < 3; ++d) out.grid[d] = static_cast<uint32_t>(want[d]);
   return CONSORT_OK;
@@ -169,7 +169,7 @@ int Lane<V>::launch(const consort_launch &l, typename V::Stream stream, Issued &
   out.status = arrange(api_, l, a, &e, &out.why);
   if (out.status >= 0 && a.grid[0]) {
     e = api_.launch(a.code->function, a.grid, a.block, a.shared, stream, a.list());
-    if (e) refuse(out, V::status_of(e), "kernel \"" + a.code->name + "\": was not launched: " + api_.words(e));
+    if (e) refuse(out, V::status_of(e), "kernel \"" + a.code->name + "\" was not launched: " + api_.words(e));
   }
   return V::means_lost(e) ? e : 0;
 }

@@ -1,7 +1,7 @@
-// device.hpp — one GPU in the context that the whole process shares: its memory, its kernels, its neighbours.
+// device.hpp — one GPU in the process's shared context: memory, kernels, peer devices.
 //
-// For a vendor V, whose functions all answer 0 or an error's number (cuda/api.hpp says what there is). Made by open(),
-// gone with close(). [control] calls come one at a time; `memory_` guards what they share with ops that allocate.
+// A template over vendor V, whose functions return 0 or an error number (cuda/api.hpp lists them). Lives from open() to close().
+// [control] calls come one at a time; `memory_` guards state that they share with ops that allocate.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -20,14 +20,14 @@ namespace gpu {
 
 struct Settings {
   std::string options, cache, folders, compiler;
-  uint64_t limit = 0;  // bytes of memory per device; 0: what is free
+  uint64_t limit = 0;  // bytes of memory per device; 0: all free memory
   uint32_t units = 1, depth = 64;
   int32_t priority = 0;
   bool peers = true, near = true;
 };
 
-struct Found {  // a device that start() has chosen
-  int number;   // the vendor's
+struct Found {  // a device selected by start()
+  int number;   // the vendor's number
   std::string name;
 };
 
@@ -49,7 +49,7 @@ struct Driver {
   Libraries<V> libraries;
   Settings settings;
   std::vector<Found> devices;
-  std::vector<Device<V> *> opened;  // [control]; who else is there, for paths between devices
+  std::vector<Device<V> *> opened;  // [control]; opened devices, for links between them
 
   consort_status read();
   consort_status start();
@@ -63,11 +63,11 @@ struct Driver {
   uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
 };
 
-// The context is this thread's current one, and the one before it afterwards.
+// Makes the context current on this thread for the object's lifetime, then restores the previous one.
 template <class V>
 class Current {
  public:
-  // for_good: of what is taken down, which would be left behind: it is asked once more.
+  // for_good: for destruction, which must not leak: retries once on an error.
   explicit Current(const Device<V> &d, bool for_good = false) noexcept : api_(d.api), error_(enter(d, for_good)) {}
   ~Current() {
     if (!error_) api_.leave(before_);
@@ -107,39 +107,39 @@ class Device : public streams::Owner<Lane<V>> {
   void detach(uint32_t space, consort_addr local);
   consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
 
-  // On a stream, with the context current; counted against the capacity.
+  // Allocates on a stream, with the context current; counts against the capacity.
   consort_status take(uint64_t bytes, typename V::Stream, uint64_t *at);
   void give(uint64_t at, uint64_t bytes, typename V::Stream) noexcept;
-  // Words and a status for an answer that is not 0; the device is lost where it says so. Without the mutex.
+  // Converts a vendor error to a status with a text; marks the device lost if the error means that. Mutex not held.
   consort_status failed(int error, const std::string &what);
-  // Whose is a space: this device's, a neighbour's (null: nobody's of this driver).
+  // The device that owns a space: this one or a peer; null: no device of this driver.
   Device *owner_of(uint32_t space) const noexcept {
     for (Device *d : driver.opened)
       if (d->space_ == space) return d;
     return nullptr;
   }
-  // Whose is a stream: a unit's lane, while it is there.
+  // The lane of a unit that owns a stream, null if closed.
   Lane<V> *lane_of(void *stream) {
     const std::lock_guard lock(lanes_mutex_);
     const auto at = lanes_.find(stream);
     return at == lanes_.end() ? nullptr : at->second;
   }
-  void enlist(void *stream, Lane<V> *lane) {  // null: it goes
+  void enlist(void *stream, Lane<V> *lane) {  // null: removes it
     const std::lock_guard lock(lanes_mutex_);
     if (lane) lanes_[stream] = lane;
     else lanes_.erase(stream);
   }
   bool owns(uint32_t space) const noexcept { return space == space_; }
   uint32_t depth() const noexcept { return driver.settings.depth; }
-  // The host's time of a timed event that is over. 0: not to be had.
+  // The host's time of a completed timed event. 0: unknown.
   uint64_t time_of(typename V::Event) noexcept;
 
   Driver<V> &driver;
   const V &api;
   const uint32_t index;
   const int number;
-  typename V::Handle handle{};  // the context, or what enter() wants
-  bool entered = false;         // handle is good
+  typename V::Handle handle{};  // the context, in the form that enter() needs
+  bool entered = false;         // handle is valid
   Events<V> events;
   const std::unique_ptr<Graphs<V>> graphs;  // capture.hpp
 
@@ -155,18 +155,18 @@ class Device : public streams::Owner<Lane<V>> {
   Near near_;
   uint32_t space_ = CONSORT_NONE;
   uint64_t capacity_ = 0, used_ = 0;
-  uint64_t hosts_ = 0;                     // spaces of host memory, by bit
+  uint64_t hosts_ = 0;                     // bit set of host memory spaces
   typename V::Pool pool_{};
   bool pooled_ = false;
-  typename V::Stream control_{}, clock_{};  // for what [control] calls do themselves; for the two clocks
-  typename V::Event anchor_{};              // seen at anchor_time_ on the host's clock
+  typename V::Stream control_{}, clock_{};  // for [control] calls; for clock readings
+  typename V::Event anchor_{};              // recorded at anchor_time_ on the host's clock
   uint64_t anchor_time_ = 0;
-  struct Pinned { bool registered; uint32_t holders; };  // registered: the application's own memory
+  struct Pinned { bool registered; uint32_t holders; };  // registered: memory of the application
   std::map<uint64_t, Pinned> pinned_;       // by address
   std::map<const Device *, bool> reach_;
-  std::mutex memory_;                       // used_, pinned_; leaf
+  std::mutex memory_;                       // guards used_, pinned_; leaf
   std::unique_ptr<Modules<V>> modules_;
-  std::map<void *, Lane<V> *> lanes_;       // of units, by stream
+  std::map<void *, Lane<V> *> lanes_;       // lanes of units, by stream
   std::mutex lanes_mutex_;                  // leaf
 };
 

@@ -1,4 +1,4 @@
-// device_life.hpp — a GPU from open() to close(), and what it says of itself: spaces, units, paths.
+// device_life.hpp — a GPU from open() to close(), and its descriptions of spaces, units and links.
 #pragma once
 #include "../streams/settings.hpp"
 #include "capture.hpp"
@@ -8,24 +8,24 @@ namespace gpu {
 template <class V>
 consort_status Device<V>::failed(int error, const std::string &what) {
   const consort_status s = V::status_of(error);
-  if (V::means_lost(error) && !this->is_lost()) this->lose_and_tell();
+  if (V::means_lost(error) && !this->is_lost()) this->mark_lost_and_report();
   return fail(s, what + ": " + api.words(error));
 }
 
 template <class V>
 consort_status Device<V>::open() {
-  if (const int e = api.retain(number, &handle)) return failed(e, "no context");
+  if (const int e = api.retain(number, &handle)) return failed(e, "cannot create a context");
   entered = true;
   const Current<V> current(*this);
-  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return failed(e, "cannot make its context current");
   uint64_t free_now = 0, all = 0;
-  if (const int e = api.memory(&free_now, &all)) return failed(e, "it does not say how much memory it has");
+  if (const int e = api.memory(&free_now, &all)) return failed(e, "cannot query its memory size");
   const uint64_t limit = driver.settings.limit;
   capacity_ = limit && limit < free_now ? limit : free_now;
-  if (const int e = api.stream_create(&control_, api.greatest_priority())) return failed(e, "no stream");
-  if (const int e = api.stream_create(&clock_, api.greatest_priority())) return failed(e, "no stream");
+  if (const int e = api.stream_create(&control_, api.greatest_priority())) return failed(e, "cannot create a stream");
+  if (const int e = api.stream_create(&clock_, api.greatest_priority())) return failed(e, "cannot create a stream");
   pooled_ = api.pool_create(&pool_, number, capacity_) == 0;
-  if (const int e = api.event_create(&anchor_, true)) return failed(e, "no event");
+  if (const int e = api.event_create(&anchor_, true)) return failed(e, "cannot create an event");
   look_at_clock(kPatientNs);
   key_ = api.key(number);
   arch_ = std::string(V::kName) + "/" + api.arch(number) + "/" + std::to_string(api.processors(number)) + V::kProcessor;
@@ -42,7 +42,7 @@ Device<V>::~Device() {
   if (!entered) return;
   const Current<V> current(*this, true);
   if (!current.error()) {
-    if (control_ && !this->is_lost()) api.stream_sync(control_);  // what was freed is under way there
+    if (control_ && !this->is_lost()) api.stream_sync(control_);  // pending frees run there
     for (const auto &[at, block] : pinned_) {
       if (block.registered) api.host_unregister(at);
       else api.host_free(at);
@@ -58,8 +58,8 @@ Device<V>::~Device() {
   api.release(number, handle);
 }
 
-// The two clocks are read one right after the other, by an event on a stream where nothing else is. A device that takes
-// longer than `patience` is asked again later.
+// Reads both clocks at the same time, by an event on an otherwise empty stream. If the device takes longer than `patience`, it tries
+// again later.
 template <class V>
 void Device<V>::look_at_clock(uint64_t patience) noexcept {
   anchor_time_ = 0;
@@ -74,7 +74,7 @@ void Device<V>::look_at_clock(uint64_t patience) noexcept {
   if (!e) anchor_time_ = before + (after - before) / 2;
 }
 
-// Times between two events are floats of milliseconds: the anchor must not be old.
+// Times between two events are floats of milliseconds, so the anchor must be recent.
 template <class V>
 uint64_t Device<V>::time_of(typename V::Event event) noexcept {
   constexpr uint64_t kOld = 2'000'000'000;
@@ -119,7 +119,7 @@ consort_status Device<V>::unit(uint32_t i, consort_unit_desc *out) const {
   return CONSORT_OK;
 }
 
-// Once asked and enabled, a device reaches the other's memory until both are closed.
+// Queries and enables peer access once; it lasts until both devices are closed.
 template <class V>
 bool Device<V>::reaches(Device &other) {
   const auto known = reach_.find(&other);
@@ -128,14 +128,14 @@ bool Device<V>::reaches(Device &other) {
   if (can) {
     const Current<V> current(*this);
     can = !current.error() && api.enable_peer(number, other.number, other.handle) == 0;
-    // What comes from a pool is its owner's alone until the pool says otherwise.
+    // Memory of a pool is accessible only to its owner until the pool is shared.
     if (can && other.pooled_) can = api.pool_share(other.pool_, number) == 0;
-    if (!can) this->warn("the memory of \"" + driver.devices[other.index].name + "\" is said to be in its reach, but cannot be mapped: copies go over the host");
+    if (!can) this->warn("the memory of \"" + driver.devices[other.index].name + "\" is reported as accessible, but cannot be mapped: copies go over the host");
   }
   return reach_[&other] = can;
 }
 
-// The figures hold until the link is measured.
+// These figures apply until the link is measured.
 template <class V>
 consort_status Device<V>::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
   for (const consort_space_desc *s : {src, dst})
@@ -150,7 +150,7 @@ consort_status Device<V>::link(const consort_space_desc *src, const consort_spac
     d.bytes_per_s = 12'000'000'000;
     d.latency_ns = 8'000;
   } else {
-    Device *other = from ? owner_of(dst->id) : nullptr;  // the one that has the data sends them
+    Device *other = from ? owner_of(dst->id) : nullptr;  // the source device copies
     if (!other || !reaches(*other)) return CONSORT_E_UNSUPPORTED;
     d.bytes_per_s = 20'000'000'000;
     d.latency_ns = 8'000;
@@ -169,7 +169,7 @@ template <class V>
 consort_status Device<V>::load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code) {
   if (this->is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   const Current<V> current(*this);
-  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return failed(e, "cannot make its context current");
   std::string why;
   const Code<V> *c = nullptr;
   const consort_status s = modules_->load(format ? format : V::kSource, text, n, entry ? entry : "", &c, &why);

@@ -1,6 +1,6 @@
-// device_memory.hpp — memory of a GPU, from a pool with a limit where the device has pools; pinned memory of the host.
+// device_memory.hpp — memory of a GPU, from a pool with a limit if the device has pools; pinned host memory.
 //
-// Addresses are plain: base is the device's pointer. Blocks are kept for the next by the pool, and by the kernel above.
+// Addresses are plain: base is the device pointer. The pool caches freed blocks, and so does the kernel above.
 #pragma once
 #include <cstring>
 
@@ -48,20 +48,20 @@ consort_status Device<V>::alloc(uint32_t space, uint64_t bytes, uint64_t align, 
   if (!owns(space)) {
     if (space < 64 && (hosts_ >> space & 1) && (flags & CONSORT_AL_PINNED)) return alloc_pinned(bytes, flags, out);
     return fail(CONSORT_E_INVAL, "cannot allocate in space " + std::to_string(space) +
-                                     ": only in its own, and pinned memory in the host's");
+                                     ": use its own space, or the host's for pinned memory");
   }
   constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
   if (flags & ~can)
-    return fail(CONSORT_E_UNSUPPORTED, "device memory is neither pinned nor exported: leave these flags out");
+    return fail(CONSORT_E_UNSUPPORTED, "device memory cannot be pinned or exported: omit these flags");
   if (align > kAlign)
-    return fail(CONSORT_E_UNSUPPORTED, "memory is aligned to " + std::to_string(kAlign) + " bytes, not to " +
-                                           std::to_string(align) + ": ask for no more");
+    return fail(CONSORT_E_UNSUPPORTED, "memory is aligned to " + std::to_string(kAlign) + " bytes at most, not to " +
+                                           std::to_string(align) + ": request less");
   const Current<V> current(*this);
-  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return failed(e, "cannot make its context current");
   uint64_t at = 0;
   if (const consort_status s = take(bytes, control_, &at); s < 0) return s;
   int e = flags & CONSORT_AL_ZERO ? api.fill(at, 0, 1, bytes, control_) : 0;
-  if (!e) e = api.stream_sync(control_);  // from here on every stream may use it
+  if (!e) e = api.stream_sync(control_);  // afterwards every stream may use it
   if (e) {
     give(at, bytes, control_);
     return failed(e, "cannot allocate " + what);
@@ -74,9 +74,9 @@ template <class V>
 consort_status Device<V>::alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out) {
   if (flags & CONSORT_AL_EXPORT) return fail(CONSORT_E_UNSUPPORTED, "pinned memory cannot be exported");
   const Current<V> current(*this);
-  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return failed(e, "cannot make its context current");
   uint64_t at = 0;
-  if (const int e = api.host_alloc(&at, bytes)) return failed(e, "no pinned memory of " + std::to_string(bytes) + " bytes");
+  if (const int e = api.host_alloc(&at, bytes)) return failed(e, "cannot allocate pinned memory of " + std::to_string(bytes) + " bytes");
   if (flags & CONSORT_AL_ZERO) std::memset(reinterpret_cast<void *>(at), 0, bytes);
   const std::lock_guard lock(memory_);
   pinned_[at] = {false, 1};
@@ -95,24 +95,24 @@ void Device<V>::free(uint32_t space, consort_addr addr, uint64_t bytes) {
   if (!current.error()) api.host_free(addr.base);
 }
 
-// Host memory is pinned where it lies. Memory of the device itself, as an application, a library or a graphics buffer has
-// it, becomes the home of a datum.
+// Pins host memory in place. For memory of the device itself (from an application, a library or a graphics buffer) returns its address,
+// for use as the home of a datum.
 template <class V>
 consort_status Device<V>::attach(uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) {
   if (this->is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   const Current<V> current(*this);
-  if (const int e = current.error()) return failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return failed(e, "cannot make its context current");
   const uint64_t at = addr.base + addr.off;
   const typename V::Place place = api.place(at);
   if (!owns(space)) {
     if (space >= 64 || !(hosts_ >> space & 1))
-      return fail(CONSORT_E_UNSUPPORTED, "space " + std::to_string(space) + " is neither its own nor the host's: nothing of it can be attached");
+      return fail(CONSORT_E_UNSUPPORTED, "space " + std::to_string(space) + " belongs neither to the device nor to the host: its memory cannot be attached");
     const std::lock_guard lock(memory_);
     if (const auto known = pinned_.find(at); known != pinned_.end() && known->second.registered) {
       ++known->second.holders;
     } else if (!place.pinned) {
       if (const int e = api.host_register(at, bytes)) {
-        return fail(CONSORT_E_UNSUPPORTED, "the memory cannot be pinned where it lies (" + api.words(e) + "): allocate it pinned (AL_PINNED in the host's space)");
+        return fail(CONSORT_E_UNSUPPORTED, "the memory cannot be pinned in place (" + api.words(e) + "): allocate it pinned (AL_PINNED in the host's space)");
       }
       pinned_[at] = {true, 1};
     }
@@ -120,13 +120,13 @@ consort_status Device<V>::attach(uint32_t space, consort_addr addr, uint64_t byt
     return CONSORT_OK;
   }
   if (!place.device)
-    return fail(CONSORT_E_INVAL, "the address is none of this device's memory: give what an allocation on the device answered");
+    return fail(CONSORT_E_INVAL, "the address is not in this device's memory: pass an address that an allocation on the device returned");
   if (place.number != number)
-    return fail(CONSORT_E_INVAL, "the address is memory of device " + std::to_string(place.number) + ", not of this one (" +
-                                     std::to_string(number) + "): register it in that one's space");
+    return fail(CONSORT_E_INVAL, "the address is in the memory of device " + std::to_string(place.number) + ", not of this one (" +
+                                     std::to_string(number) + "): register it in that device's space");
   if (at - place.base > place.size || bytes > place.size - (at - place.base))
-    return fail(CONSORT_E_INVAL, "the datum takes " + std::to_string(bytes) + " bytes from " + std::to_string(at - place.base) +
-                                     " on, and the block has " + std::to_string(place.size) + ": give a larger one");
+    return fail(CONSORT_E_INVAL, "the datum takes " + std::to_string(bytes) + " bytes from offset " + std::to_string(at - place.base) +
+                                     ", but the block has " + std::to_string(place.size) + ": pass a larger one");
   *local = addr;
   return CONSORT_OK;
 }

@@ -1,6 +1,6 @@
-// event.hpp — points on a stream's time line, counted and used again: a vendor's event costs more to make than to record.
+// event.hpp — points on a stream's time line, reference-counted and reused: creating a vendor event costs more than recording it.
 //
-// An Event belongs to whoever has counted itself in; the last one gives it back to the device's Events, which outlive it.
+// Each holder of an Event has a reference; the last release returns it to the device's Events, which outlive it.
 // Any thread.
 #pragma once
 #include <atomic>
@@ -14,9 +14,9 @@ template <class V>
 struct Event {
   typename V::Event native{};
   const bool timed;
-  const void *stream = nullptr;     // that it was recorded on
-  std::atomic<uint32_t> holders{1}; // the last one's acq_rel drop sees what the others did
-  // Seen over. Relaxed: what the device wrote is seen by whoever asked the device, and ops are reported by one thread.
+  const void *stream = nullptr;     // stream that it was recorded on
+  std::atomic<uint32_t> holders{1}; // the acq_rel of the last drop sees the writes of the others
+  // Known to be complete. Relaxed: the query of the device orders its writes, and one thread reports ops.
   std::atomic<bool> over{false};
 
   explicit Event(bool t) noexcept : timed(t) {}
@@ -33,7 +33,7 @@ class Events {
   Events(const Events &) = delete;
   Events &operator=(const Events &) = delete;
 
-  // With the context current. Null: `error` says why; 0 of it: no memory.
+  // The context must be current. Null: *error is the vendor's error, or 0 without memory.
   Event<V> *take(bool timed, int *error) noexcept {
     *error = 0;
     {
@@ -55,7 +55,7 @@ class Events {
     delete e;
     return nullptr;
   }
-  // With the context current, before the end: all have been given back.
+  // The context must be current. Called at the end, when all events are returned.
   void clear() noexcept {
     const std::lock_guard lock(mutex_);
     for (auto &list : free_) {
@@ -70,11 +70,11 @@ class Events {
   void drop(Event<V> *e) noexcept {
     if (e->holders.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     const std::lock_guard lock(mutex_);
-    free_[e->timed].push_back(e);  // there is room: reserve()
+    free_[e->timed].push_back(e);  // cannot fail: reserve() made space
   }
 
  private:
-  // Room for each that was ever made, so that giving one back cannot fail.
+  // Reserves space for every event ever created, so that returning one cannot fail.
   bool reserve(bool timed) noexcept {
     const std::lock_guard lock(mutex_);
     try {

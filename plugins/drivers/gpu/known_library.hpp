@@ -1,6 +1,6 @@
-// known_library.hpp — a vendor's library as a driver knows it (a line of its table), and as it was opened.
+// known_library.hpp — a vendor's library known to a driver (a row of its table), and its opened form.
 //
-// Constant once made; any thread.
+// Constant once created; any thread.
 #pragma once
 #include <consort/plugin.h>
 
@@ -8,19 +8,19 @@
 
 namespace gpu {
 
-// What such a library is asked by: int create(void **handle), int set_stream(void *handle, void *stream),
+// Functions of such a library: int create(void **handle), int set_stream(void *handle, void *stream),
 // int destroy(void *handle), const char *words(int status). Handles of all vendors are pointers.
 struct KnownLibrary {
   struct Meaning {
     int code;
     consort_status status;
   };
-  const char *name;                           // in programs, and of the setting with its path
+  const char *name;                           // name in programs, and of the setting for its path
   const char *create, *set_stream, *destroy;
-  const char *words;                          // not every version has it
-  const char *files[6];                       // the newest first; nullptr behind the last
-  const char *remedy;                         // where there is none
-  Meaning meanings[8];                        // of what is not 0; others are E_IO
+  const char *words;                          // optional
+  const char *files[6];                       // newest first; ends with nullptr
+  const char *remedy;                         // text if it is not installed
+  Meaning meanings[8];                        // statuses of error codes; others are E_IO
 };
 
 struct OpenLibrary {
@@ -41,14 +41,14 @@ struct OpenLibrary {
     std::string text = std::string("library \"") + known->name + "\": " + function + " answers " + std::to_string(code);
     if (const char *said = words ? words(code) : nullptr; said && *said) text += std::string(" (") + said + ")";
     switch (status_of(code)) {
-      case CONSORT_E_NOMEM: return text + ": the device's memory is used up: leave it some beside the runtime's, by the setting limit";
-      case CONSORT_E_INVAL: return text + ": look at the sizes, leading dimensions and addresses that it was given";
-      case CONSORT_E_UNSUPPORTED: return text + ": this device, or this version of the library, cannot do it";
+      case CONSORT_E_NOMEM: return text + ": the device is out of memory: reserve some for the library by the setting limit";
+      case CONSORT_E_INVAL: return text + ": check the sizes, leading dimensions and addresses";
+      case CONSORT_E_UNSUPPORTED: return text + ": not supported by this device or this version of the library";
       default: break;
     }
     if (function == known->create)
-      return text + ": " + file + " does not start here: name one in the setting " + known->name + " that the vendor's driver is new enough for";
-    return text + ": what ran on the device before may have failed";
+      return text + ": " + file + " does not start: set " + known->name + " to a version that the vendor's driver supports";
+    return text + ": an earlier operation on the device may have failed";
   }
 };
 

@@ -1,8 +1,8 @@
-// lane.hpp — the vendor's side of one queue: a unit's is one stream; that for copies is a stream for each direction, so
-// that what comes in does not wait for what goes out, and says that it has no order.
+// lane.hpp — the vendor's side of one queue. A unit's queue is one stream. The copy queue has one stream per direction, so that
+// directions do not wait for each other, and reports no order.
 //
-// Of a streams::Queue, which says who may call what when. Marks are counted events. Of launches that were submitted
-// together only the last gets one: recording costs a third of a launch.
+// Part of a streams::Queue, which states the threading rules. Marks are counted events. Of launches that are submitted together, only the
+// last is marked: recording an event costs a third of a launch.
 #pragma once
 #include "../streams/copy_shapes.hpp"
 #include "device.hpp"
@@ -10,8 +10,8 @@
 
 namespace gpu {
 
-// The op that launches a graph, whose address is in u.launch.code: none that the ABI has, so that a queue's own machinery
-// (tickets, events, the lost device) does the rest.
+// An op that launches a graph, whose address is in u.launch.code. The ABI has no such op; the value lets the queue's own
+// machinery (tickets, events, device loss) handle it.
 constexpr uint16_t kGraphOp = 0xff01;
 
 template <class V>
@@ -38,28 +38,28 @@ class Lane {
   void issue(const consort_op &, Issued &) noexcept;
   void flush() noexcept {}
   streams::State state(Mark, consort_status *, std::string *why) noexcept;
-  bool call_back(Mark, streams::Bell *) noexcept;
+  bool call_back(Mark, streams::WakeFd *) noexcept;
   void times(Mark first, Mark last, uint64_t seen, consort_done *) noexcept;
   void keep(Mark m) const noexcept { dev_.events.keep(m); }
   void drop(Mark m) const noexcept { dev_.events.drop(m); }
 
-  // capture.hpp; [queue], as what is submitted
+  // in capture.hpp; [queue]
   consort_status begin_capture();
   bool is_captured() const noexcept { return capture_ != nullptr; }
   void capture(const consort_op &, uint64_t own_token) noexcept;
   consort_status end_capture(uint64_t *out);
 
-  // For a function that runs here, on its thread: the library's handle on this stream.
+  // For a host function on its own thread: returns the library's handle on this stream.
   consort_status handle(const OpenLibrary &, void **out, std::string *why);
 
  private:
-  enum Way { kMain, kIn = kMain,  kOut, kWithin, kAcross, kWays };
-  struct Road {
-    typename V::Stream stream{}, waker{};  // waker: where a callback waits for a mark; made when somebody sleeps
+  enum Direction { kMain, kIn = kMain,  kOut, kWithin, kAcross, kDirections };
+  struct Channel {
+    typename V::Stream stream{}, waker{};  // waker: stream on which a callback waits for a mark; created by the first arm()
   };
 
-  Way way_of(const consort_op &) const noexcept;
-  int give(const consort_op &, typename V::Stream, Issued &);  // what it is, without its mark
+  Direction direction_of(const consort_op &) const noexcept;
+  int give(const consort_op &, typename V::Stream, Issued &);  // the op's commands, without its mark
   int copy(const consort_copy &, typename V::Stream, Issued &);
   int fill(const consort_fill &, typename V::Stream, Issued &);
   int launch(const consort_launch &, typename V::Stream, Issued &);
@@ -76,47 +76,47 @@ class Lane {
   const V &api_;
   bool in_order_ = true;
   std::unique_ptr<Capture<V>> capture_;
-  Road roads_[kWays];
+  Channel channels_[kDirections];
   Handles handles_;
 };
 
 template <class V>
 consort_status Lane<V>::open(uint32_t unit) {
   const Current<V> current(dev_);
-  if (const int e = current.error()) return dev_.failed(e, "its context cannot be made current");
+  if (const int e = current.error()) return dev_.failed(e, "cannot make its context current");
   in_order_ = unit != CONSORT_NONE;
-  // Copies come first: what waits for them stands still meanwhile.
+  // Copies have the highest priority, because tasks wait for them.
   const int priority = in_order_ ? dev_.driver.settings.priority : api_.greatest_priority();
-  for (int w = 0; w < (in_order_ ? 1 : kWays); ++w)
-    if (const int e = api_.stream_create(&roads_[w].stream, priority)) return dev_.failed(e, "no stream for a queue");
-  if (in_order_) dev_.enlist(roads_[kMain].stream, this);
+  for (int w = 0; w < (in_order_ ? 1 : kDirections); ++w)
+    if (const int e = api_.stream_create(&channels_[w].stream, priority)) return dev_.failed(e, "cannot create a stream for a queue");
+  if (in_order_) dev_.enlist(channels_[kMain].stream, this);
   return CONSORT_OK;
 }
 
 template <class V>
 Lane<V>::~Lane() {
-  if (in_order_) dev_.enlist(roads_[kMain].stream, nullptr);
+  if (in_order_) dev_.enlist(channels_[kMain].stream, nullptr);
   const Current<V> current(dev_, true);
   if (current.error()) return;
   handles_.destroy();
   if (capture_) drop_capture();
-  for (Road &r : roads_)
+  for (Channel &r : channels_)
     for (auto s : {r.waker, r.stream})
       if (s) api_.stream_destroy(s);
 }
 
 template <class V>
 consort_status Lane<V>::handle(const OpenLibrary &library, void **out, std::string *why) {
-  const Current<V> current(dev_);  // it is, unless the function has made another one current
+  const Current<V> current(dev_);  // usually a no-op: the function may have changed it
   if (const int e = current.error()) {
-    *why = std::string("library \"") + library.known->name + "\": the device's context cannot be made current: " + api_.words(e);
+    *why = std::string("library \"") + library.known->name + "\": cannot make the device's context current: " + api_.words(e);
     return V::status_of(e);
   }
-  return handles_.take(library, roads_[kMain].stream, out, why);
+  return handles_.take(library, channels_[kMain].stream, out, why);
 }
 
 template <class V>
-typename Lane<V>::Way Lane<V>::way_of(const consort_op &op) const noexcept {
+typename Lane<V>::Direction Lane<V>::direction_of(const consort_op &op) const noexcept {
   if (in_order_) return kMain;
   if (op.kind != CONSORT_OP_COPY) return kWithin;
   const bool from = dev_.owns(op.u.copy.src_space), to = dev_.owns(op.u.copy.dst_space);
@@ -125,8 +125,7 @@ typename Lane<V>::Way Lane<V>::way_of(const consort_op &op) const noexcept {
   return kIn;
 }
 
-// A function that may stand still; a copy of memory that the engines cannot reach, which the vendor's library carries out
-// with this thread.
+// True for host functions, and for copies of pageable host memory, which the vendor's library performs on this thread.
 template <class V>
 bool Lane<V>::blocks(const consort_op &op) const noexcept {
   if (op.kind == CONSORT_OP_CALL) return !(op.flags & CONSORT_OPF_ENQUEUE);
@@ -149,13 +148,13 @@ int Lane<V>::record(bool timed, typename V::Stream stream, Mark *out) noexcept {
     if (!e) return *out = m, 0;
     dev_.events.drop(m);
   }
-  // Without an event the host has to see to it: rare, and slow.
+  // Without an event the host waits: rare, and slow.
   return api_.stream_sync(stream);
 }
 
 template <class V>
 void Lane<V>::issue(const consort_op &op, Issued &out) noexcept {
-  const auto stream = roads_[way_of(op)].stream;
+  const auto stream = channels_[direction_of(op)].stream;
   int e = 0;
   for (Mark m : out.wait) {
     if (!e && m->stream != stream && !m->over.load(std::memory_order_relaxed)) e = api_.stream_wait(stream, m->native);
@@ -168,9 +167,9 @@ void Lane<V>::issue(const consort_op &op, Issued &out) noexcept {
     } catch (const std::bad_alloc &) {
       out.status = CONSORT_E_NOMEM;
     }
-  // A copy is waited for by itself; a launch in a row of launches is not.
+  // A copy gets its own mark; a launch in a row of launches does not.
   if (!e && out.more && in_order_ && !out.time && op.kind != CONSORT_OP_COPY) {
-    out.later = true;
+    out.unmarked = true;
     return;
   }
   const int marked = V::means_lost(e) ? 0 : record(out.time, stream, &out.last);
@@ -179,8 +178,8 @@ void Lane<V>::issue(const consort_op &op, Issued &out) noexcept {
   out.lost = V::means_lost(e);
   if (out.status == CONSORT_OK) out.status = V::status_of(e);
   if (out.why.empty()) try {
-      out.why = "an op was not taken: " + api_.words(e);
-    } catch (const std::bad_alloc &) {  // without a word
+      out.why = "an op was refused: " + api_.words(e);
+    } catch (const std::bad_alloc &) {  // no text without memory
     }
 }
 
@@ -201,36 +200,36 @@ int Lane<V>::give(const consort_op &op, typename V::Stream stream, Issued &out) 
       out.status = op.u.call.fn(call);
       return 0;
     }
-    default: refuse(out, CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds"); return 0;
+    default: refuse(out, CONSORT_E_UNSUPPORTED, "ops of kind " + std::to_string(op.kind) + " are not supported"); return 0;
   }
 }
 
 template <class V>
 streams::State Lane<V>::state(Mark m, consort_status *status, std::string *why) noexcept {
-  if (m->over.load(std::memory_order_relaxed)) return streams::State::kOver;
+  if (m->over.load(std::memory_order_relaxed)) return streams::State::kComplete;
   const int e = api_.event_query(m->native);
   if (e == V::kNotReady) return streams::State::kPending;
   if (!e) {
     m->over.store(true, std::memory_order_relaxed);
-    return streams::State::kOver;
+    return streams::State::kComplete;
   }
   *status = V::means_lost(e) ? CONSORT_E_DEVICE_LOST : CONSORT_E_IO;
   try {
-    *why = "what was under way failed: " + api_.words(e);
-  } catch (const std::bad_alloc &) {  // without a word
+    *why = "a pending operation failed: " + api_.words(e);
+  } catch (const std::bad_alloc &) {  // no text without memory
   }
-  return V::means_lost(e) ? streams::State::kLost : streams::State::kOver;
+  return V::means_lost(e) ? streams::State::kLost : streams::State::kComplete;
 }
 
-// The callback waits on a stream of its own: on the op's stream it would come after all that is behind the op.
+// The callback waits on a separate stream: on the op's stream it would run after all later ops.
 template <class V>
-bool Lane<V>::call_back(Mark m, streams::Bell *bell) noexcept {
+bool Lane<V>::call_back(Mark m, streams::WakeFd *wake) noexcept {
   const Current<V> current(dev_);
   if (current.error()) return false;
-  for (Road &r : roads_) {
+  for (Channel &r : channels_) {
     if (!r.stream || r.stream != m->stream) continue;
     if (!r.waker && api_.stream_create(&r.waker, api_.greatest_priority())) return false;
-    return !api_.stream_wait(r.waker, m->native) && !api_.callback(r.waker, streams::Bell::ring_and_drop, bell);
+    return !api_.stream_wait(r.waker, m->native) && !api_.callback(r.waker, streams::WakeFd::signal_and_release, wake);
   }
   return false;
 }
@@ -244,7 +243,7 @@ void Lane<V>::times(Mark first, Mark last, uint64_t seen, consort_done *out) noe
   const uint64_t known = dev_.time_of(last->native), now = dev_.host->now(dev_.host), end = known ? known : now;
   if (ms < 0) return;
   const auto took = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(ms) * 1e6));
-  // What both clocks say of an op lies between its submission and now.
+  // Both times lie between the op's submission and now.
   out->t1 = std::clamp(end, std::min(seen + took, now), now);
   out->t0 = std::max(seen, out->t1 > took ? out->t1 - took : 0);
 }

@@ -1,7 +1,6 @@
-// modules.hpp — the kernels of one GPU: compiled from source at run time or loaded as they are, found again in memory and on
-// disk.
+// modules.hpp — the kernels of one GPU: compiled at run time or loaded as binaries, cached in memory and on disk.
 //
-// Owned by the device; [load] calls only, one at a time, with the context current. A Code stays where it is until the
+// Owned by the device; [load] calls only, one at a time, with the context current. The address of a Code is stable until the
 // device closes.
 #pragma once
 #include <algorithm>
@@ -23,11 +22,11 @@ struct Code {
   typename V::Function function{};
   std::string name;
   bool knows_params = false;
-  std::vector<uint64_t> params;  // their sizes
+  std::vector<uint64_t> params;  // sizes of the parameters
   uint64_t largest = 0;          // threads in a block; 0: unknown
-  mutable std::atomic<uint32_t> allowed{48 << 10};  // shared memory that was asked for at launch; only grows, so relaxed
+  mutable std::atomic<uint32_t> allowed{48 << 10};  // shared memory enabled for launches; only grows, so relaxed
 
-  // Where the program leaves it to the device: work items become threads of blocks, and some reach beyond.
+  // Chooses the block if the program does not: one thread per work item; the last blocks exceed the elements.
   void choose_block(uint64_t want[3], uint32_t block[3]) const noexcept {
     static constexpr uint32_t usual[3][3] = {{256, 1, 1}, {32, 8, 1}, {8, 8, 4}};
     const auto &b = usual[want[2] > 1 ? 2 : want[1] > 1 ? 1 : 0];
@@ -53,7 +52,7 @@ class Modules {
   Modules(const Modules &) = delete;
   Modules &operator=(const Modules &) = delete;
 
-  // The answer is the same one for the same kernel. < 0: `why`, with the compiler's own words.
+  // Returns the same Code for the same kernel. < 0: text in `why`, with the compiler's output.
   consort_status load(std::string format, const void *text, uint64_t n, const std::string &entry, const Code<V> **out,
                       std::string *why) {
     std::string body(static_cast<const char *>(text), n), label = "the " + format + " text of the codelet";
@@ -63,7 +62,7 @@ class Modules {
       format = V::format_of(path);
     }
     if (format != V::kSource && !V::is_image(format)) {
-      *why = "format \"" + format + "\" is not known: " + V::kFormats + " are";
+      *why = "format \"" + format + "\" is unknown; known are " + V::kFormats;
       return CONSORT_E_UNSUPPORTED;
     }
     const std::string key = format + "\n" + body;
@@ -75,7 +74,7 @@ class Modules {
       typename V::Module m{};
       std::string log;
       if (const int e = dev_.api.module_load(&m, image, &log)) {
-        *why = label + " is not taken: " + dev_.api.words(e) + (log.empty() ? "" : "\n" + log);
+        *why = label + " was refused: " + dev_.api.words(e) + (log.empty() ? "" : "\n" + log);
         const consort_status s = V::status_of(e);
         return s == CONSORT_E_NOMEM || s == CONSORT_E_DEVICE_LOST ? s : CONSORT_E_INVAL;
       }
@@ -89,7 +88,7 @@ class Modules {
                       std::string *why) {
     const V &api = dev_.api;
     std::string name = entry;
-    const std::vector<std::string> names = api.functions(m);  // none: the library cannot tell
+    const std::vector<std::string> names = api.functions(m);  // empty: not reported by the library
     if (name.empty() && names.size() == 1) name = names[0];
     const auto listed = [&] {
       std::string all;
@@ -97,7 +96,7 @@ class Modules {
       return all.empty() ? std::string() : ": its kernels are " + all;
     };
     if (name.empty()) {
-      *why = label + " has several kernels: name one as entry" + listed();
+      *why = label + " has several kernels: set entry to one" + listed();
       return CONSORT_E_INVAL;
     }
     auto &code = codes_[{m, name}];
@@ -117,7 +116,7 @@ class Modules {
     return CONSORT_OK;
   }
 
-  // Of source. What is included may change without the text: such a program is not kept on disk.
+  // Compiles source. A program with include directives is not cached on disk, because included files may change.
   consort_status image_of(const std::string &source, const std::string &label, std::string *image, std::string *why) {
     auto &driver = dev_.driver;
     if (const consort_status s = driver.compiler.open(driver.settings.compiler, why); s < 0) return s;
@@ -126,17 +125,17 @@ class Modules {
     const std::string key = driver.compiler.version() + "\n" + arch + "\n" + driver.settings.options + "\n" + source;
     if (!driver.settings.cache.empty() && source.find("#include") == std::string::npos)
       file = driver.settings.cache + "/" + streams::hex(key) + ".bin";
-    if (!file.empty() && streams::read_kept(file, key, image)) return CONSORT_OK;
+    if (!file.empty() && streams::read_cached(file, key, image)) return CONSORT_OK;
     std::string options = driver.settings.options;
     if (const size_t slash = label.rfind('/'); slash != std::string::npos) options += " -I" + label.substr(0, slash);
     std::string log;
     if (const consort_status s = driver.compiler.compile(source, options, arch, image, &log); s < 0) {
-      *why = label + " does not build" + (options.empty() ? "" : " (options \"" + options + "\")") +
-             (log.empty() ? ", and the compiler says nothing" : ":\n" + log);
+      *why = label + " does not compile" + (options.empty() ? "" : " (options \"" + options + "\")") +
+             (log.empty() ? ", without compiler output" : ":\n" + log);
       return s;
     }
-    if (!file.empty() && !streams::keep(file, key, *image))
-      driver.host->log(driver.host, 3, (std::string(V::kName) + ": " + file + " cannot be written: kernels are built anew each time").c_str());
+    if (!file.empty() && !streams::write_cached(file, key, *image))
+      driver.host->log(driver.host, 3, (std::string(V::kName) + ": " + file + " cannot be written: kernels are compiled at every start").c_str());
     return CONSORT_OK;
   }
 

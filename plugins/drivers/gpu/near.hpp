@@ -1,4 +1,4 @@
-// near.hpp — the host's cores and NUMA node that are near a PCI device, as Linux tells them.
+// near.hpp — the host cores and NUMA node near a PCI device, as reported by Linux.
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -21,7 +21,7 @@ bool Api::open(const char *library, std::string *why) {
   if (!search) {
     handle = open_library(library);
   } else {
-    for (const char *name : known)  // the one that the application has comes first
+    for (const char *name : known)  // an already loaded one first
       if ((handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))) {
         dlclose(handle);
         handle = open_library(library = name);
@@ -31,7 +31,7 @@ bool Api::open(const char *library, std::string *why) {
   }
   if (!handle) {
     const char *said = dlerror();
-    if (search) *why = "HIP is not installed: no libamdhip64.so, .so.5, .so.6 can be opened; install it or name it in hip.library";
+    if (search) *why = "HIP is not installed: no libamdhip64.so, .so.5, .so.6 can be opened; install it or set its path in hip.library";
     else *why = std::string(library) + " cannot be opened: " + (said ? said : "no reason given");
     return false;
   }
@@ -60,7 +60,7 @@ int Api::init(int *devices) noexcept {
   int version = 0;
   if (hipRuntimeGetVersion(&version) == hipSuccess) major_ = version / 10'000'000;
   const hipError_t e = hipInit(0);
-  if (e == hipErrorInvalidDevice) return hipErrorNoDevice;  // what 5.2 says where there is none
+  if (e == hipErrorInvalidDevice) return hipErrorNoDevice;  // 5.2's error without a device
   return e ? e : hipGetDeviceCount(devices);
 }
 
@@ -85,7 +85,7 @@ consort_status Api::status_of(int error) noexcept {
   }
 }
 
-// After these what lies on the device is gone for this process.
+// After these errors the device's contents are lost for this process.
 bool Api::means_lost(int error) noexcept {
   switch (error) {
     case hipErrorDeinitialized:
@@ -105,7 +105,7 @@ std::string Api::why_none(int error) {
   switch (error) {
     case hipSuccess:
     case hipErrorNoDevice:
-      return "the driver sees none; HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide them, or /dev/kfd be closed to this user";
+      return "the driver reports none; HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide them, or this user may not open /dev/kfd";
     case hipErrorInsufficientDriver: return "the system's driver is older than the library";
     default: return "the driver does not start";
   }
@@ -140,7 +140,7 @@ std::string Api::device_name(int number) const {
   return text;
 }
 
-// Some devices have no identifier of their own, and all of a kind the same.
+// Some devices have no unique identifier: all devices of a kind report the same one.
 std::string Api::key(int number) const {
   hipUUID id;
   std::string key = bus_id(number);
@@ -153,8 +153,8 @@ std::string Api::bus_id(int number) const {
   return hipDeviceGetPCIBusId(text, sizeof text, number) ? "" : text;
 }
 
-// The record was given a new shape with HIP 6, and the function a new name for it: a header and the name that it means go
-// together. Later versions of one shape may have more at the end.
+// HIP 6 changed the record's layout and the function's symbol; the header pairs the two. Later versions of one layout may append
+// fields.
 std::string Api::arch(int number) const {
   struct {
     hipDeviceProp_t known;
@@ -166,7 +166,7 @@ std::string Api::arch(int number) const {
   return p.known.gcnArchName;
 }
 
-// A thread has one device at a time: the application's is put back.
+// A thread has one current device: the previous one is restored by leave().
 int Api::enter(Handle number, Before *before) const noexcept {
   *before = -1;
   int now = -1;
@@ -191,8 +191,8 @@ int Api::greatest_priority() const noexcept {
   return hipDeviceGetStreamPriorityRange(&least, &greatest) ? 0 : greatest;
 }
 
-// Called with the error, too, where there is one: whoever sleeps is woken in any case. (hipLaunchHostFunc is declared by
-// versions that do not have it.)
+// The callback is called on errors too, so that a sleeping thread always wakes. (Some versions declare hipLaunchHostFunc
+// without having it.)
 int Api::callback(Stream s, void (*fn)(void *), void *user) const noexcept {
   struct Call {
     void (*fn)(void *);
@@ -218,7 +218,7 @@ int Api::memory(uint64_t *free, uint64_t *all) const noexcept {
   return e;
 }
 
-// What is given back stays in the pool, for the next: to ask the device each time costs a stop of everything.
+// The pool caches freed memory: an allocation on the device itself stalls all its work.
 int Api::pool_create(Pool *out, int number, uint64_t most) const noexcept {
   if (!hipMemPoolCreate || !hipMemPoolDestroy || !hipMemPoolSetAttribute || !hipMemPoolSetAccess || !hipMallocFromPoolAsync ||
       !hipFreeAsync)
@@ -245,8 +245,8 @@ int Api::pool_share(Pool p, int with) const noexcept {
   return hipMemPoolSetAccess(p, &access, 1);
 }
 
-// The kinds of memory were renumbered with HIP 6, which also answers 0 for memory that it does not know, where 5 refuses.
-// The kind is the record's first member under either of its names.
+// HIP 6 renumbered the memory kinds, and returns 0 for unknown memory, which HIP 5 refuses. The kind is the record's first
+// member under either name.
 Api::Kind Api::kind_of(uint64_t at) const noexcept {
   hipPointerAttribute_t a;
   std::memset(&a, 0, sizeof a);
@@ -273,7 +273,7 @@ Api::Place Api::place(uint64_t at) const noexcept {
   return p;
 }
 
-// Not by HIP_MEMCPY3D, whose members became larger with HIP 6.
+// Does not use HIP_MEMCPY3D, whose members became larger with HIP 6.
 int Api::copy_box(const streams::Box &b, uint64_t dst, uint64_t src, hipMemcpyKind kind, Stream s) const noexcept {
   if (b.slices <= 1) return hipMemcpy2DAsync(pointer(dst), b.dst_pitch[0], pointer(src), b.src_pitch[0], b.run, b.rows, kind, s);
   hipMemcpy3DParms c;
@@ -290,7 +290,7 @@ int Api::copy(const streams::Box &b, uint64_t dst, bool to_device, uint64_t src,
   return b.rows == 1 ? hipMemcpyAsync(pointer(dst), pointer(src), b.run, kind, s) : copy_box(b, dst, src, kind, s);
 }
 
-// Boxes between devices are copies within one address space: each reaches the other's memory, or there is no such path.
+// Boxes between devices are copies within one address space: a link exists only with peer access.
 int Api::copy_across(const streams::Box &b, uint64_t dst, int to, Handle, uint64_t src, int from, Handle, Stream s) const noexcept {
   if (b.rows == 1) return hipMemcpyPeerAsync(pointer(dst), to, pointer(src), from, b.run, s);
   return copy_box(b, dst, src, hipMemcpyDeviceToDevice, s);
@@ -335,7 +335,7 @@ uint64_t Api::largest_block(Function f) const noexcept {
   return hipFuncGetAttribute(&n, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f.native) || n < 0 ? 0 : static_cast<uint64_t>(n);
 }
 
-// All that a device has may be asked for at a launch, with no word before.
+// A launch may use all of a device's shared memory without a preceding call.
 int Api::allow_shared(Function, uint32_t bytes) const noexcept {
   int now = 0;
   if (const hipError_t e = hipGetDevice(&now)) return e;
@@ -350,7 +350,7 @@ bool Api::has_graphs() const noexcept {
          hipGraphExecDestroy && hipGraphDestroy;
 }
 
-// What is captured in one stream is a chain: the next would come after the last alone.
+// Ops captured in one stream form a chain: the next op depends only on the returned node.
 hipGraphNode_t Api::captured_last(Stream s) const noexcept {
   hipStreamCaptureStatus status;
   const hipGraphNode_t *last = nullptr;
@@ -359,7 +359,7 @@ hipGraphNode_t Api::captured_last(Stream s) const noexcept {
   return status == hipStreamCaptureStatusActive && n == 1 ? last[0] : nullptr;
 }
 
-// A function of a module stands there as it is, where one of the program's own would be named by its address.
+// A function of a module is named by its handle; only the program's own functions are named by address.
 int Api::change_launch(Exec e, Node n, Function f, const uint32_t *grid, const uint32_t *block, uint32_t shared,
                        void **params) const noexcept {
   if (!hipGraphExecKernelNodeSetParams) return hipErrorNotSupported;

@@ -1,7 +1,7 @@
-// api.hpp — HIP's functions as ../gpu calls them, looked up in a library that is opened at run time. All answer 0 or HIP's
+// api.hpp — HIP's functions under the names used by ../gpu, looked up in a library opened at run time. All return 0 or HIP's
 // error.
 //
-// What changed its shape between HIP 5 and 6 is not used, or read by the version that runs: see the .cpp. Made by the
+// Parts that changed between HIP 5 and 6 are not used, or are read by the running version: see the .cpp. Created by the
 // driver's init(), constant afterwards; any thread. The library is never closed: it has threads of its own.
 #pragma once
 #include <consort/driver.h>
@@ -18,7 +18,7 @@
 
 namespace hip {
 
-// As the header spells them; what it means by that (hipGetDevicePropertiesR0600) is looked up.
+// Names as in the header; the symbol that the header maps them to (hipGetDevicePropertiesR0600) is looked up.
 #define HIP_FUNCTIONS(X)                                                                                                  \
   X(hipInit) X(hipRuntimeGetVersion) X(hipGetErrorName) X(hipGetErrorString) X(hipGetDeviceCount) X(hipGetDevice)          \
   X(hipSetDevice) X(hipDeviceGetName) X(hipDeviceGetAttribute) X(hipDeviceGetPCIBusId) X(hipGetDeviceProperties)           \
@@ -29,11 +29,11 @@ namespace hip {
   X(hipStreamAddCallback) X(hipEventCreateWithFlags) X(hipEventDestroy) X(hipEventRecord) X(hipEventQuery)                 \
   X(hipEventElapsedTime) X(hipModuleLoadDataEx) X(hipModuleUnload) X(hipModuleGetFunction) X(hipFuncGetAttribute)          \
   X(hipModuleLaunchKernel)
-// Of whose names the header has templates, too.
+// Functions that the header also overloads as templates.
 #define HIP_TYPED_FUNCTIONS(X)                    \
   X(hipMalloc, hipError_t (*)(void **, size_t))   \
   X(hipHostMalloc, hipError_t (*)(void **, size_t, unsigned int))
-// Not every version has them.
+// Optional: not in every version.
 #define HIP_NEWER_FUNCTIONS(X) \
   X(hipDeviceGetUuid) X(hipMemPoolCreate) X(hipMemPoolDestroy) X(hipMemPoolSetAttribute) X(hipMemPoolSetAccess) X(hipFreeAsync) \
   X(hipStreamBeginCapture) X(hipStreamEndCapture) X(hipStreamGetCaptureInfo_v2) X(hipGraphInstantiateWithFlags)                \
@@ -43,20 +43,20 @@ namespace hip {
 
 class Api {
  public:
-  struct Loaded {  // a module, and what its image says of itself
+  struct Loaded {  // a module, and the metadata of its image
     hipModule_t native = nullptr;
     std::vector<Kernel> kernels;
   };
   struct Launchable {
     hipFunction_t native = nullptr;
-    const Kernel *kernel = nullptr;  // of its module; null: the image does not tell
+    const Kernel *kernel = nullptr;  // metadata of its module; null: none in the image
   };
   static constexpr const char *kName = "hip", *kProcessor = "cu", *kSource = "hip";
   static constexpr const char *kFormats = "\"hip\", \"hsaco\" and \"file\"";
   static constexpr int kNotReady = hipErrorNotReady;
   static constexpr int64_t kLongestPitch = 0x7fffffff;
   using Handle = int;  // the device's number
-  using Before = int;  // the device that was current; -1: the same one
+  using Before = int;  // the previously current device; -1: the same one
   using Stream = hipStream_t;
   using Event = hipEvent_t;
   using Module = Loaded *;
@@ -66,7 +66,7 @@ class Api {
   using Exec = hipGraphExec_t;
   using Node = hipGraphNode_t;
   using Compiler = hip::Compiler;
-  struct Place {  // of an address
+  struct Place {  // properties of an address
     bool device = false, pinned = false;
     int number = -1;
     uint64_t base = 0, size = 0;
@@ -74,12 +74,12 @@ class Api {
 
   static const gpu::KnownLibrary kLibraries[2];
 
-  bool open(const char *library, std::string *why);  // false: no such library, or an old one; `why` says which
-  void *open_beside(const char *library, bool there) const noexcept;  // another of the vendor's; there: only if it is
+  bool open(const char *library, std::string *why);  // false: no such library, or too old; reason in `why`
+  void *open_beside(const char *library, bool there) const noexcept;  // opens another library of the vendor; there: only if already loaded
   int init(int *devices) noexcept;
 
   static consort_status status_of(int error) noexcept;
-  static bool means_lost(int error) noexcept;  // the device answers nothing else any more
+  static bool means_lost(int error) noexcept;  // the device is unusable
   static std::string why_none(int error);
   std::string words(int error) const;
   static bool is_image(const std::string &format) { return format == "hsaco"; }
@@ -117,7 +117,7 @@ class Api {
   Place place(uint64_t at) const noexcept;
   bool is_pinned(uint64_t at) const noexcept { return kind_of(at).kind != Kind::kNone; }
 
-  // An address on the device, or (false) the host's.
+  // The bool says whether the address is on the device or the host.
   int copy(const streams::Box &, uint64_t dst, bool to_device, uint64_t src, bool from_device, Stream) const noexcept;
   int copy_across(const streams::Box &, uint64_t dst, int to, Handle there, uint64_t src, int from, Handle here, Stream) const noexcept;
   int fill(uint64_t at, uint32_t value, uint32_t width, uint64_t n, Stream s) const noexcept {
@@ -153,7 +153,7 @@ class Api {
   bool has_graphs() const noexcept;
   int capture_begin(Stream s) const noexcept { return hipStreamBeginCapture(s, hipStreamCaptureModeRelaxed); }
   int capture_end(Stream s, Graph *g) const noexcept { return hipStreamEndCapture(s, g); }
-  Node captured_last(Stream) const noexcept;  // null: none, or the library does not tell
+  Node captured_last(Stream) const noexcept;  // null: none, or not reported by the library
   int instantiate(Exec *e, Graph g) const noexcept { return hipGraphInstantiateWithFlags(e, g, 0); }
   int graph_launch(Exec e, Stream s) const noexcept { return hipGraphLaunch(e, s); }
   int change_launch(Exec, Node, Function, const uint32_t *grid, const uint32_t *block, uint32_t shared, void **params) const noexcept;
@@ -171,8 +171,8 @@ class Api {
   Kind kind_of(uint64_t at) const noexcept;
   int copy_box(const streams::Box &, uint64_t dst, uint64_t src, hipMemcpyKind, Stream) const noexcept;
 
-  int major_ = 0;       // of the version that runs
-  bool apart_ = false;  // HIP is in a namespace of its own: what stands on it must be, too
+  int major_ = 0;       // of the running version
+  bool apart_ = false;  // HIP is in a linker namespace: libraries that use it must be too
 #define X(name) decltype(&::name) name = nullptr;
   HIP_FUNCTIONS(X)
   HIP_NEWER_FUNCTIONS(X)

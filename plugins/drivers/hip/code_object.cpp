@@ -20,8 +20,8 @@ string_view part(string_view from, uint64_t at, uint64_t n) noexcept {
   return at > from.size() || n > from.size() - at ? string_view() : from.substr(at, n);
 }
 
-// MessagePack, as far as one has to know it to find strings, numbers, maps and lists, and to step over the rest. Whatever is
-// cut short or nested too deep makes it bad, and then it answers nothing more.
+// A MessagePack reader that finds strings, numbers, maps and lists, and skips the rest. Truncated or too deeply nested input
+// makes the reader bad; then it returns nothing more.
 class Reader {
  public:
   explicit Reader(string_view text) : rest_(text) {}
@@ -89,7 +89,7 @@ class Reader {
     rest_.remove_prefix(n);
     return true;
   }
-  // few: up to 15 in the first byte; many: 16 bits of number, or 32 behind the next code.
+  // few: code with a count up to 15; many: code with a 16-bit count, the next code with 32 bits.
   bool group(unsigned few, unsigned many, uint64_t *n) noexcept {
     const unsigned c = next();
     if (c >> 4 == few >> 4) *n = c & 15;
@@ -119,7 +119,7 @@ bool read_argument(Reader &r, Kernel *k) {
 bool read_kernel(Reader &r, Kernel *k) {
   uint64_t n = 0;
   if (!r.map(&n)) return false;
-  k->knows_params = true;  // one without parameters may have no list of them
+  k->knows_params = true;  // a kernel without parameters may have no list
   for (string_view key; n && r.text(&key); --n) {
     if (key == ".name") {
       string_view name;
@@ -152,11 +152,11 @@ std::vector<Kernel> read_metadata(string_view text) {
   return r.bad() ? std::vector<Kernel>() : kernels;
 }
 
-// The note that AMD's compilers leave, wherever a program header leads to it.
+// Finds the metadata note of AMD's compilers by the program headers.
 string_view metadata_of(string_view elf) noexcept {
   Elf64_Ehdr h;
   if (!read_at(elf, 0, &h) || std::memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64) return {};
-  constexpr unsigned kMostHeaders = 512;  // each may lead to the same long notes
+  constexpr unsigned kMostHeaders = 512;  // many headers may refer to the same long notes
   for (unsigned i = 0; i < h.e_phnum && i < kMostHeaders; ++i) {
     Elf64_Phdr p;
     if (!read_at(elf, h.e_phoff + uint64_t{i} * sizeof p, &p)) return {};
@@ -182,9 +182,9 @@ std::vector<Kernel> kernels_of(const std::string &image) {
   uint64_t n = 0, at = kBundle.size() + sizeof n;
   if (!read_at(image, kBundle.size(), &n)) return {};
   for (; n; --n) {
-    uint64_t entry[3];  // where, how long, how long its name is
+    uint64_t entry[3];  // offset, size, length of the name
     if (!read_at(image, at, &entry)) return {};
-    if (entry[2] > image.size()) return {};  // the next entry would lie before this one
+    if (entry[2] > image.size()) return {};  // the offset would wrap around
     const string_view name = part(image, at + sizeof entry, entry[2]);
     if (name.find("amdgcn") != string_view::npos) return read_metadata(metadata_of(part(image, entry[0], entry[1])));
     at += sizeof entry + entry[2];

@@ -1,8 +1,8 @@
-// code_object.hpp — what a code object says of its kernels, for HIP's library cannot tell: names, and what each one's
-// parameters take.
+// code_object.hpp — kernel metadata of a code object, which HIP's library does not report: names and sizes of
+// parameters.
 //
-// Plain functions; any thread. An image that is not understood (compressed, newer) has no kernels here, and is loaded all
-// the same.
+// Stateless functions; any thread. An unsupported image (compressed, newer) yields no kernels, and is loaded
+// without these checks.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,10 +13,10 @@ namespace hip {
 struct Kernel {
   std::string name;
   bool knows_params = false;
-  std::vector<uint64_t> params;  // bytes of each that the source has; what the compiler adds is not among them
+  std::vector<uint64_t> params;  // bytes of each parameter of the source, without those that the compiler adds
 };
 
-// image: ELF, or a bundle of several from clang, of which one is looked at: all have the same kernels.
+// image: ELF, or a bundle of several from clang, of which one is read: all have the same kernels.
 std::vector<Kernel> kernels_of(const std::string &image);
 
 }  // namespace hip

@@ -31,7 +31,7 @@ consort_status Compiler::open(const std::string &library, std::string *why) {
   const std::lock_guard lock(mutex_);
   if (open_) return CONSORT_OK;
   std::string tried;
-  // In a library of its own since 5.3, in HIP's before.
+  // A separate library since 5.3, part of HIP's before.
   static constexpr const char *known[] = {"libhiprtc.so.6", "libhiprtc.so.5", "libamdhip64.so.5", "libhiprtc.so",
                                           "/opt/rocm/lib/libhiprtc.so"};
   if (library != "auto") open_ = look_up(library.c_str(), &tried);
@@ -39,7 +39,7 @@ consort_status Compiler::open(const std::string &library, std::string *why) {
     for (const char *name : known)
       if ((open_ = look_up(name, &tried))) break;
   if (open_) return CONSORT_OK;
-  *why = "HIP source needs hiprtc, which is not here: install it or name it in hip.compiler, or give \"hsaco\" (" + tried + ")";
+  *why = "HIP source needs hiprtc, which cannot be opened: install it or set its path in hip.compiler, or give \"hsaco\" (" + tried + ")";
   return CONSORT_E_UNSUPPORTED;
 }
 
@@ -49,7 +49,7 @@ std::string Compiler::version() const {
   return "hiprtc " + std::to_string(major) + "." + std::to_string(minor);
 }
 
-// Always for the device that it is for: left to itself the compiler takes the first that it sees, and none where there is none.
+// Always passes the device's architecture: by default the compiler takes the first visible device, and fails without one.
 consort_status Compiler::compile(const std::string &source, const std::string &options, const std::string &arch,
                                  std::string *image, std::string *log) const {
   hiprtcProgram p = nullptr;

@@ -1,6 +1,6 @@
-// compiler.hpp — HIP source to a device's code, by hiprtc, whose library is opened when the first source comes.
+// compiler.hpp — compiles HIP source for a device with hiprtc, whose library is opened for the first source.
 //
-// Of the driver; devices may ask at the same time. Once open it is constant, and never closed.
+// One per driver; devices may use it concurrently. Constant once open, and never closed.
 #pragma once
 #include <consort/driver.h>
 #include <hip/hiprtc.h>
@@ -16,10 +16,10 @@ namespace hip {
 
 class Compiler {
  public:
-  // library: a name, a path, or "auto". E_UNSUPPORTED: there is none.
+  // library: a name, a path, or "auto". E_UNSUPPORTED: not found.
   consort_status open(const std::string &library, std::string *why);
   std::string version() const;
-  // arch: "gfx90a", or with the features that the device has, as HIP tells it.
+  // arch: "gfx90a", or with the device's features, as reported by HIP.
   consort_status compile(const std::string &source, const std::string &options, const std::string &arch,
                          std::string *image, std::string *log) const;
 

@@ -1,5 +1,5 @@
-// hip.cpp — the driver of AMD's GPUs: its parameters, its table. What it does is in ../gpu, for this vendor and another;
-// in what words AMD's library is asked, in api and compiler.
+// hip.cpp — the driver of AMD's GPUs: parameters and table. The implementation common to CUDA and HIP is in ../gpu;
+// AMD's library is behind api and compiler.
 #include "../gpu/choice.hpp"
 #include "../gpu/capture.hpp"
 #include "../gpu/commands.hpp"
@@ -14,9 +14,9 @@ namespace {
 using Table = gpu::CaptureTable<Api>;
 
 constexpr consort_param params[] = {
-    {"library", "string", "auto", nullptr, "HIP's library, a name or a path; auto: libamdhip64 in the newest known version"},
-    {"compiler", "string", "auto", nullptr, "hiprtc's library, for kernels that come as source; auto: HIP's own, or beside it"},
-    {"rocblas", "string", "auto", nullptr, "rocBLAS' library, for functions that ask for it; auto: the program's own, else the newest there is"},
+    {"library", "string", "auto", nullptr, "HIP's library, a name or a path; auto: the newest known version of libamdhip64"},
+    {"compiler", "string", "auto", nullptr, "hiprtc's library, for kernels given as source; auto: the one that belongs to HIP"},
+    {"rocblas", "string", "auto", nullptr, "rocBLAS' library, for functions that use it; auto: the program's own, else the newest installed one"},
     {"hipblas", "string", "auto", nullptr, "hipBLAS' library, likewise"},
     GPU_PARAMS,
 };

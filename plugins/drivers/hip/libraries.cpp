@@ -1,5 +1,5 @@
-// libraries.cpp — AMD's libraries that functions of codelets may ask for. Their headers are not needed: what is looked up
-// takes and answers pointers and numbers.
+// libraries.cpp — the libraries of AMD that functions of codelets may use. Their headers are not needed: the functions used
+// take and return pointers and numbers.
 #include "api.hpp"
 #include "library.hpp"
 

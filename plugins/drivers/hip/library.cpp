@@ -8,36 +8,36 @@
 namespace hip {
 namespace {
 
-streams::Room &room() noexcept {
-  static constinit streams::Room room;  // of the process: a namespace of the loader's does not go again
-  return room;
+streams::LibraryNamespace &isolated() noexcept {
+  static constinit streams::LibraryNamespace library_namespace;  // one per process: linker namespaces are never destroyed
+  return library_namespace;
 }
 
 void *open_here(const char *name, int how = 0) noexcept { return ::dlopen(consort::shared::LibraryName(name), RTLD_NOW | RTLD_LOCAL | how); }
 
-// Whatever is called otherwise is not AMD's, and brings no compiler.
-bool is_amds(const char *name) noexcept {
-  return streams::Search::begins(name, "libamdhip64.so") || streams::Search::begins(name, "libhiprtc.so");
+// Libraries with other names are not AMD's and contain no compiler.
+bool is_amd_library(const char *name) noexcept {
+  return streams::LoadedLibraries::begins(name, "libamdhip64.so") || streams::LoadedLibraries::begins(name, "libhiprtc.so");
 }
 
 constexpr const char *kSupport = "libamd_comgr";
-// It is not here yet, and somebody is whom it would not live with.
-bool is_taken() noexcept { return !streams::is_there({kSupport}) && streams::stands_on_llvm({"libclang", "libpocl"}); }
+// HIP's compiler support is not loaded yet, and a conflicting library is.
+bool has_conflict() noexcept { return !streams::is_loaded({kSupport}) && streams::uses_shared_llvm({"libclang", "libpocl"}); }
 
 }  // namespace
 
-void *open_library(const char *name) noexcept { return is_amds(name) && is_taken() ? room().open(name) : open_here(name); }
+void *open_library(const char *name) noexcept { return is_amd_library(name) && has_conflict() ? isolated().open(name) : open_here(name); }
 
 void *open_compiler(const char *name) noexcept {
-  if (!is_amds(name) || streams::is_there({kSupport})) return open_here(name);
-  if (!is_taken())
+  if (!is_amd_library(name) || streams::is_loaded({kSupport})) return open_here(name);
+  if (!has_conflict())
     if (void *here = open_here(name, RTLD_NOLOAD)) return here;
-  return room().open(name);
+  return isolated().open(name);
 }
 
 void *open_beside(const char *name, bool apart, bool there) noexcept {
   if (!apart) return open_here(name, there ? RTLD_NOLOAD : 0);
-  return there ? nullptr : room().open(name);  // the program's own is not for that HIP
+  return there ? nullptr : isolated().open(name);  // the program's own library uses the other HIP
 }
 
 }  // namespace hip

@@ -1,19 +1,19 @@
-// library.hpp — where AMD's libraries are opened: among everybody else's, or apart (../streams/isolated_library.hpp).
+// library.hpp — opens AMD's libraries, in the process or in a linker namespace (../streams/isolated_library.hpp).
 //
 // Any thread.
 #pragma once
 
 namespace hip {
 
-// HIP itself is shared with the application, with rocBLAS and its like; apart only where a clang of somebody else's stands
-// on the libLLVM that HIP's compiler support stands on, too.
+// HIP is shared with the application and rocBLAS. It is isolated only if another clang is loaded on the libLLVM that HIP's compiler
+// support uses.
 void *open_library(const char *name) noexcept;
 
-// The compiler makes bytes of text, and is nobody's but the driver's: if HIP has not brought its compiler support yet, it
-// goes apart, and whoever comes later is in nobody's way.
+// The compiler produces only text and bytes, and only the driver uses it. It is isolated unless HIP has loaded its compiler support;
+// so it conflicts with no library opened later.
 void *open_compiler(const char *name) noexcept;
 
-// What stands on HIP, where HIP is.
+// Opens a library that depends on HIP in the same namespace as HIP.
 void *open_beside(const char *name, bool apart, bool there) noexcept;
 
 }  // namespace hip

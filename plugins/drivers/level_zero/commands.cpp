@@ -1,6 +1,6 @@
-// commands.cpp — what one op is in Level Zero's commands: copies of up to three dimensions, fills, launches.
+// commands.cpp — one op as Level Zero commands: copies of up to three dimensions, fills, launches.
 //
-// Parts of Lane, for whoever issues on it just now.
+// Parts of Lane, called by the issuing thread.
 #include "commands.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 void *pointer(consort_addr a, uint64_t by = 0) noexcept { return reinterpret_cast<void *>(a.base + a.off + by); }
 
-// Regions are described in 32 bits.
+// Regions have 32-bit fields.
 bool fits(uint64_t n) noexcept { return n <= UINT32_MAX; }
 
-// Like streams::each_box(), each as one command can take it.
+// As streams::each_box(), with boxes that fit one command.
 template <class F>
 bool each_region(const consort_copy &c, F give) {
   return streams::each_box(c, [&](const streams::Box &b) {
@@ -47,7 +47,7 @@ bool each_region(const consort_copy &c, F give) {
 void Lane::copy(const consort_copy &c, Commands &out) noexcept {
   const auto refuse = [&] {
     out.refuse(CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " + std::to_string(c.dst_space) +
-                                          ": of two that it reaches, one of them its own");
+                                          ": it needs two accessible spaces, one of them its own");
   };
   const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
   if ((!from && !to) || !dev_.reaches(c.src_space) || !dev_.reaches(c.dst_space)) return refuse();
@@ -70,11 +70,11 @@ void Lane::copy(const consort_copy &c, Commands &out) noexcept {
   if (good) out.out.bytes = streams::bytes_of(c);
 }
 
-// Engines fill with patterns of as many bytes as they know, at multiples of that: what sticks out is copied from the slot,
-// and all of it where they do not know four.
+// Engines fill with patterns of certain sizes, at multiples of the size. Remaining bytes are copied from the slot's scratch memory, or all
+// bytes if the engine has no pattern of four bytes.
 void Lane::fill(const consort_fill &f, Commands &out) noexcept {
   if (!dev_.owns(f.space)) {
-    out.refuse(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
+    out.refuse(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which does not belong to this device");
     return;
   }
   if (!f.run) {
@@ -104,7 +104,7 @@ void Lane::fill(const consort_fill &f, Commands &out) noexcept {
   if (good) out.out.bytes = f.run;
 }
 
-// The pattern once, and then what is there again behind itself: twice as much each time.
+// Copies the pattern once, then doubles the filled part by copying it behind itself.
 void Lane::fill_by_copies(const consort_fill &f, Commands &out) noexcept {
   std::memcpy(out.out.scratch, &f.pattern, 4);
   if (f.run > 4 && !out.begin()) return;
@@ -139,8 +139,8 @@ ze_kernel_handle_t Lane::kernel_of(const Code &code, ze_result_t *e) noexcept {
   return k;
 }
 
-// A kernel takes each address as a pointer; one that has an argument more for each, as OpenCL's driver allows, gets the
-// memory's beginning and a ulong with the offset in bytes.
+// Passes each address as a pointer. If the kernel has one more argument per address, as OpenCL's driver allows, passes the start of
+// the memory and a ulong with the offset in bytes.
 bool Lane::arguments(const Code &code, const consort_launch &l, ze_kernel_handle_t k, bool *shared, Commands &out) noexcept {
   const auto refuse = [&](consort_status status, const std::string &text) {
     out.refuse(status, "kernel \"" + code.name + "\": " + text);
@@ -151,14 +151,14 @@ bool Lane::arguments(const Code &code, const consort_launch &l, ze_kernel_handle
   const uint32_t plain = l.nargs + (l.shared_bytes ? 1 : 0);
   const bool offsets = addresses && code.nargs == plain + addresses;
   if (!offsets && code.nargs != plain)
-    return refuse(CONSORT_E_INVAL, "it takes " + std::to_string(code.nargs) + " arguments, but its data and values make " + std::to_string(plain) +
+    return refuse(CONSORT_E_INVAL, "it has " + std::to_string(code.nargs) + " parameters, but its data and values make " + std::to_string(plain) +
                                        ", or " + std::to_string(plain + addresses) +
-                                       " with a ulong offset behind each pointer: declare what the layouts give, in their order");
+                                       " with a ulong offset behind each pointer: declare the layouts' arguments in their order");
   const auto set = [&](size_t bytes, const void *value) {
     const ze_result_t e = api_.zeKernelSetArgumentValue(k, at++, bytes, value);
     if (e == ZE_RESULT_SUCCESS) return true;
     out.error = e;
-    return refuse(status_of(e), "argument " + std::to_string(at - 1) + " does not take the " + std::to_string(bytes) + " bytes that it is given: " + name(e));
+    return refuse(status_of(e), "argument " + std::to_string(at - 1) + " does not accept " + std::to_string(bytes) + " bytes: " + name(e));
   };
   bool good = true;
   for (uint32_t i = 0; good && i < l.nargs; ++i) {
@@ -184,7 +184,7 @@ bool Lane::arguments(const Code &code, const consort_launch &l, ze_kernel_handle
   return good;
 }
 
-// Blocks of one work item mean that any will do: the device chooses, unless memory of the block's own is counted for each.
+// For blocks of one work item the device chooses the size, unless local memory is sized for each block.
 bool Lane::groups(const Code &code, const consort_launch &l, ze_kernel_handle_t k, bool shared, ze_group_count_t *count, Commands &out) noexcept {
   const auto refuse = [&](consort_status status, const std::string &text) {
     out.refuse(status, "kernel \"" + code.name + "\": " + text);
@@ -216,18 +216,18 @@ bool Lane::groups(const Code &code, const consort_launch &l, ze_kernel_handle_t 
   const uint32_t most_size[3] = {most.maxGroupSizeX, most.maxGroupSizeY, most.maxGroupSizeZ};
   const uint32_t most_count[3] = {most.maxGroupCountX, most.maxGroupCountY, most.maxGroupCountZ};
   if (group > most.maxTotalGroupSize)
-    return refuse(CONSORT_E_INVAL, "blocks of " + std::to_string(group) + " work items, " + std::to_string(most.maxTotalGroupSize) + " are the most here: make them smaller");
+    return refuse(CONSORT_E_INVAL, "blocks of " + std::to_string(group) + " work items, " + std::to_string(most.maxTotalGroupSize) + " at most here: use smaller blocks");
   for (int d = 0; d < 3; ++d) {
     if (size[d] > most_size[d])
-      return refuse(CONSORT_E_INVAL, "blocks of " + std::to_string(size[d]) + " work items along " + "xyz"[d] + ", " + std::to_string(most_size[d]) + " are the most here: make them smaller");
+      return refuse(CONSORT_E_INVAL, "blocks of " + std::to_string(size[d]) + " work items along " + "xyz"[d] + ", " + std::to_string(most_size[d]) + " at most here: use smaller blocks");
     if (blocks[d] > most_count[d])
-      return refuse(CONSORT_E_INVAL, std::to_string(blocks[d]) + " blocks along " + "xyz"[d] + ", " + std::to_string(most_count[d]) + " are the most here: make them larger");
+      return refuse(CONSORT_E_INVAL, std::to_string(blocks[d]) + " blocks along " + "xyz"[d] + ", " + std::to_string(most_count[d]) + " at most here: use larger blocks");
   }
   *count = {static_cast<uint32_t>(blocks[0]), static_cast<uint32_t>(blocks[1]), static_cast<uint32_t>(blocks[2])};
   const ze_result_t e = api_.zeKernelSetGroupSize(k, size[0], size[1], size[2]);
   if (e == ZE_RESULT_SUCCESS) return true;
   out.error = e;
-  return refuse(status_of(e), "blocks of " + std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]) + " are not taken: " + name(e));
+  return refuse(status_of(e), "blocks of " + std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]) + " were refused: " + name(e));
 }
 
 void Lane::launch(const consort_launch &l, Commands &out) noexcept {

@@ -1,7 +1,7 @@
-// commands.hpp — the commands that one op has become so far.
+// commands.hpp — the commands appended for one op.
 //
-// On the stack of whoever issues on the queue. An op of one command waits and signals with that; one of several stands
-// between two barriers, which do so for all of them.
+// On the stack of the issuing thread. An op of one command waits and signals with that command; an op of several stands
+// between two barriers that wait and signal.
 #pragma once
 #include "lane.hpp"
 
@@ -14,14 +14,14 @@ struct Lane::Commands {
   streams::Issued<Event *> &out;
   std::vector<ze_event_handle_t> waits;
   Event *done = nullptr;
-  bool given = false;    // commands are there that signal nothing yet
+  bool given = false;    // commands without a signal are appended
   bool several = false;
-  bool unsettled = false;  // and nothing ever will tell when they are over
+  bool unsettled = false;  // their completion will never be signalled
   ze_result_t error = ZE_RESULT_SUCCESS;
 
   Commands(const Api &a, Events &e, ze_command_list_handle_t l, streams::Issued<Event *> &o) : api(a), events(e), list(l), out(o) {}
 
-  // The commands from here on belong together.
+  // Opens a group of several commands.
   bool begin() noexcept {
     several = true;
     Event *first = nullptr;
@@ -36,7 +36,7 @@ struct Lane::Commands {
     given = true;
     return true;
   }
-  // give(signal, nwait, wait): one zeCommandListAppend call. False: no more of this op.
+  // give(signal, nwait, wait): one zeCommandListAppend call. False: stop appending for this op.
   template <class F>
   bool add(F give) noexcept {
     if (several) error = give(nullptr, 0, nullptr);
@@ -46,12 +46,12 @@ struct Lane::Commands {
     else out.last = done;
     return true;
   }
-  // What comes next waits for what was given.
+  // Orders later commands after the appended ones.
   bool step() noexcept {
     error = api.zeCommandListAppendBarrier(list, nullptr, 0, nullptr);
     return error == ZE_RESULT_SUCCESS;
   }
-  // Also where an op went wrong half way: what it has given still is under way.
+  // Closes the op, also after an error: commands appended before it still run.
   void end() noexcept {
     if (!given) return;
     const ze_result_t e = api.zeCommandListAppendBarrier(list, done->handle, 0, nullptr);

@@ -23,10 +23,10 @@ Device::~Device() {
 
 consort_status Device::open() {
   ze_result_t e = driver.context_of(driver.devices[index].driver, &context);
-  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("no context: ") + name(e));
+  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot create a context: ") + name(e));
   e = api.zeDeviceGetProperties(id, &properties);
   if (e == ZE_RESULT_SUCCESS) e = api.zeDeviceGetComputeProperties(id, &compute);
-  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("it does not say what it is: ") + name(e));
+  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot query its properties: ") + name(e));
   unified_ = properties.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED;
   if (const consort_status s = engines(); s < 0) return s;
 
@@ -34,15 +34,15 @@ consort_status Device::open() {
   e = api.zeDeviceGetMemoryProperties(id, &n, nullptr);
   std::vector<ze_device_memory_properties_t> memories(n, typed<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES));
   if (e == ZE_RESULT_SUCCESS && n) e = api.zeDeviceGetMemoryProperties(id, &n, memories.data());
-  if (e != ZE_RESULT_SUCCESS || n == 0) return fail(e == ZE_RESULT_SUCCESS ? CONSORT_E_UNSUPPORTED : status_of(e), "it has no memory of its own");
-  capacity_ = memories[0].totalSize;  // ordinal 0, where memory is taken
+  if (e != ZE_RESULT_SUCCESS || n == 0) return fail(e == ZE_RESULT_SUCCESS ? CONSORT_E_UNSUPPORTED : status_of(e), "it has no local memory");
+  capacity_ = memories[0].totalSize;  // ordinal 0, used by alloc
   if (driver.settings.limit && driver.settings.limit < capacity_) capacity_ = driver.settings.limit;
 
   auto desc = typed<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
   desc.ordinal = units.ordinal;
   desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
   e = api.zeCommandListCreateImmediate(context, id, &desc, &control_);
-  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("no command list: ") + name(e));
+  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot create a command list: ") + name(e));
   events = std::make_unique<Events>(api, context, id);
   modules_ = std::make_unique<Modules>(*this);
   space_name_ = "level_zero" + std::to_string(index) + ":ram";
@@ -51,14 +51,14 @@ consort_status Device::open() {
   return CONSORT_OK;
 }
 
-// Kernels run on the first group that takes them; copies on the first that takes nothing else, where there is one.
+// Kernels use the first group with compute engines; copies the first copy-only group, if there is one.
 consort_status Device::engines() {
   uint32_t n = 0;
   ze_result_t e = api.zeDeviceGetCommandQueueGroupProperties(id, &n, nullptr);
   std::vector<ze_command_queue_group_properties_t> groups(
       n, typed<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES));
   if (e == ZE_RESULT_SUCCESS && n) e = api.zeDeviceGetCommandQueueGroupProperties(id, &n, groups.data());
-  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("it does not tell its engines: ") + name(e));
+  if (e != ZE_RESULT_SUCCESS) return fail(status_of(e), std::string("cannot query its engines: ") + name(e));
   const auto take = [&](ze_command_queue_group_property_flags_t mask, ze_command_queue_group_property_flags_t want, Engines *out) {
     for (uint32_t i = 0; i < n; ++i) {
       if ((groups[i].flags & mask) != want || !groups[i].numQueues) continue;
@@ -68,7 +68,7 @@ consort_status Device::engines() {
     return false;
   };
   constexpr ze_command_queue_group_property_flags_t run = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE, move = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-  if (!take(run, run, &units)) return fail(CONSORT_E_UNSUPPORTED, "none of its engines runs kernels");
+  if (!take(run, run, &units)) return fail(CONSORT_E_UNSUPPORTED, "it has no compute engine");
   if (driver.settings.copy_engines == 0 || !take(run | move, move, &copies)) copies = units;
   return CONSORT_OK;
 }
@@ -103,14 +103,14 @@ consort_status Device::unit(uint32_t i, consort_unit_desc *out) const {
   return CONSORT_OK;
 }
 
-// The figures hold until the link is measured.
+// These figures apply until the link is measured.
 consort_status Device::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
   for (const consort_space_desc *s : {src, dst})
     if (streams::is_host_memory(s) && s->id < 64) {
       hosts_ |= uint64_t{1} << s->id;
-      reached_.fetch_or(uint64_t{1} << s->id, std::memory_order_relaxed);  // no op is there yet
+      reached_.fetch_or(uint64_t{1} << s->id, std::memory_order_relaxed);  // no op is in flight yet
     }
-  // One of the same context, if the hardware has a path.
+  // A device of the same context, with peer access.
   const auto is_peer = [&](const consort_space_desc *s) {
     if (s->id >= 64 || !s->domain || std::strcmp(s->domain, Driver::kName) != 0) return false;
     for (const Device *d : driver.open_devices) {
@@ -142,7 +142,7 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
 // -- memory -----------------------------------------------------------------------------------------------------------
 
 consort_status Device::refuse_memory(const std::string &what, ze_result_t e) {
-  if (means_lost(e)) lose_and_tell();
+  if (means_lost(e)) mark_lost_and_report();
   const consort_status s = status_of(e);
   return fail(s, (s == CONSORT_E_NOMEM ? "out of memory: " : "cannot allocate ") + what + ": " + name(e));
 }
@@ -160,18 +160,18 @@ consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uin
                                      ": bytes must not be 0, the alignment a power of two");
   const bool pinned = !owns(space);
   if (pinned && !(space < 64 && (hosts_ >> space & 1) && (flags & CONSORT_AL_PINNED)))
-    return fail(CONSORT_E_INVAL, "cannot allocate in space " + std::to_string(space) + ": only in its own, and pinned memory in the host's");
+    return fail(CONSORT_E_INVAL, "cannot allocate in space " + std::to_string(space) + ": use its own space, or the host's for pinned memory");
   const uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT | (pinned ? uint32_t{CONSORT_AL_PINNED} : 0u);
   if (flags & ~can)
-    return fail(CONSORT_E_UNSUPPORTED, pinned ? "pinned memory cannot be exported: leave that flag out"
-                                              : "device memory is neither pinned nor exported: leave these flags out");
+    return fail(CONSORT_E_UNSUPPORTED, pinned ? "pinned memory cannot be exported: omit that flag"
+                                              : "device memory cannot be pinned or exported: omit these flags");
   if (align > kLargestAlign)
-    return fail(CONSORT_E_UNSUPPORTED, "memory is aligned to at most " + std::to_string(kLargestAlign) + " bytes, not to " + std::to_string(align) + ": ask for no more");
+    return fail(CONSORT_E_UNSUPPORTED, "memory is aligned to at most " + std::to_string(kLargestAlign) + " bytes, not to " + std::to_string(align) + ": request less");
   if (bytes > UINT64_MAX - kGranule) return fail(CONSORT_E_NOMEM, "out of memory: " + what);
   const uint64_t whole = rounded(bytes), at_least = std::max(align, kGranule);
   if (bytes > properties.maxMemAllocSize && properties.maxMemAllocSize)
-    return fail(CONSORT_E_NOMEM, "out of memory: " + what + " in one piece, " + std::to_string(properties.maxMemAllocSize) +
-                                     " are the most (maxMemAllocSize): use smaller pieces");
+    return fail(CONSORT_E_NOMEM, "out of memory: " + what + " in one block, " + std::to_string(properties.maxMemAllocSize) +
+                                     " at most (maxMemAllocSize): use smaller blocks");
   void *p = nullptr;
   const auto host_desc = typed<ze_host_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC);
   const auto device_desc = typed<ze_device_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC);
@@ -225,23 +225,23 @@ consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes,
   if (!p || api.zeMemGetAllocProperties(context, p, &about, &on) != ZE_RESULT_SUCCESS) about.type = ZE_MEMORY_TYPE_UNKNOWN;
   if (!owns(space)) {
     if (about.type != ZE_MEMORY_TYPE_HOST)
-      return fail(CONSORT_E_UNSUPPORTED, "memory that is there already is neither pinned nor mapped: allocate it pinned "
+      return fail(CONSORT_E_UNSUPPORTED, "existing memory cannot be pinned or mapped: allocate it pinned "
                                          "(AL_PINNED in the host's space, or zeMemAllocHost() in the native_context of a call)");
   } else if (about.type == ZE_MEMORY_TYPE_UNKNOWN) {
-    return fail(CONSORT_E_INVAL, "the address is no memory of this device's context: allocate it there, in the native_context of a "
-                                 "call that runs here (consort_run_on_each() finds them all)");
+    return fail(CONSORT_E_INVAL, "the address is not memory of this device's context: allocate it there, in the native_context of a "
+                                 "call that runs here (consort_run_on_each() reaches every unit)");
   } else if (about.type == ZE_MEMORY_TYPE_HOST || (about.type == ZE_MEMORY_TYPE_DEVICE && on != id)) {
     return fail(CONSORT_E_INVAL, std::string("the memory is ") + (about.type == ZE_MEMORY_TYPE_HOST ? "the host's" : "another device's") +
-                                     ": name that one's space as its home");
+                                     ": register it in that space");
   }
   void *base = nullptr;
   size_t size = 0;
   if (const ze_result_t e = api.zeMemGetAddressRange(context, p, &base, &size); e != ZE_RESULT_SUCCESS)
-    return fail(status_of(e), std::string("the memory does not tell its extent: ") + name(e));
+    return fail(status_of(e), std::string("cannot query the extent of the memory: ") + name(e));
   const uint64_t off = reinterpret_cast<uint64_t>(p) - reinterpret_cast<uint64_t>(base);
   if (off > size || bytes > size - off)
     return fail(CONSORT_E_INVAL, "the datum takes " + std::to_string(bytes) + " bytes from " + std::to_string(off) +
-                                     " on, and the memory there has " + std::to_string(size) + ": give a larger piece");
+                                     ", but the memory there has " + std::to_string(size) + ": pass a larger one");
   *local = addr;
   return CONSORT_OK;
 }
@@ -258,8 +258,8 @@ consort_status Device::load(const char *format, const void *text, uint64_t n, co
 
 // -- time -------------------------------------------------------------------------------------------------------------
 
-// Both clocks are read together now and then: they drift. The device's wraps: what counts is the distance, as far as the
-// bits of a command's own times go.
+// Reads both clocks together every now and then, because they drift. The device's clock wraps: only the distance counts, modulo
+// the width of a command's timestamps.
 uint64_t Device::host_time(uint64_t ticks) noexcept {
   constexpr uint64_t kFresh = 50'000'000;
   const std::lock_guard lock(clock_);

@@ -1,7 +1,7 @@
-// device.hpp — one Level Zero device: its memory, its engines, its events, its modules.
+// device.hpp — one Level Zero device: memory, engines, events, modules.
 //
-// Made by open(), gone with close(). [control] calls come one at a time. All devices of a vendor's driver stand in one
-// context, so that they reach one another's memory where the hardware can.
+// Lives from open() to close(). [control] calls come one at a time. All devices of a vendor's driver share one context,
+// so that they can access one another's memory if the hardware allows it.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,12 +19,12 @@ namespace level_zero {
 
 struct Settings {
   std::string options, cache, folders;
-  uint64_t limit = 0;  // bytes of memory per device; 0: all there is
+  uint64_t limit = 0;  // bytes of memory per device; 0: all
   uint32_t units = 1, depth = 16, copy_engines = 1;
-  bool shared = false;  // memory that moves between host and device by itself
+  bool shared = false;  // memory that migrates between host and device
 };
 
-struct Found {  // a device that init() has chosen
+struct Found {  // a device selected by init()
   ze_driver_handle_t driver;
   ze_device_handle_t device;
   std::string name;
@@ -40,12 +40,12 @@ struct Driver {
   std::vector<Found> devices;
 
   ~Driver();
-  consort_status read();   // the settings
-  consort_status start();  // the library, which devices
+  consort_status read();   // reads the settings
+  consort_status start();  // opens the library, selects devices
   std::string text(const char *key) const;
   uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
 
-  // Made for the first that asks. [control]
+  // Created at the first call. [control]
   ze_result_t context_of(ze_driver_handle_t, ze_context_handle_t *out);
   std::map<ze_driver_handle_t, ze_context_handle_t> contexts;
   std::vector<Device *> open_devices;  // [control]
@@ -69,14 +69,14 @@ class Device : public streams::Owner<Lane> {
   consort_status link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out);
   consort_status alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out);
   void free(uint32_t space, consort_addr, uint64_t bytes);
-  consort_status attach(uint32_t space, consort_addr, uint64_t bytes, consort_addr *local);  // memory of the context
+  consort_status attach(uint32_t space, consort_addr, uint64_t bytes, consort_addr *local);  // only memory of the context
   void detach(uint32_t, consort_addr) noexcept {}
   consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
 
   uint32_t depth() const noexcept { return driver.settings.depth; }
   bool owns(uint32_t space) const noexcept { return space == space_; }
   bool reaches(uint32_t space) const noexcept { return owns(space) || (space < 64 && (reached_.load(std::memory_order_relaxed) >> space & 1)); }
-  // The device's clock on the host's.
+  // Converts the device's clock to the host's.
   uint64_t host_time(uint64_t ticks) noexcept;
 
   Driver &driver;
@@ -100,11 +100,11 @@ class Device : public streams::Owner<Lane> {
   uint32_t space_ = CONSORT_NONE;
   uint64_t capacity_ = 0, used_ = 0;
   bool unified_ = false;
-  uint64_t hosts_ = 0;                     // spaces of host memory, by bit
-  std::atomic<uint64_t> reached_{0};       // those, and peers' that its engines reach. Set by link(), before any op; relaxed
-  ze_command_list_handle_t control_ = nullptr;  // for what [control] calls do themselves: each waits until it is done
+  uint64_t hosts_ = 0;                     // bit set of host memory spaces
+  std::atomic<uint64_t> reached_{0};       // those, and peers' spaces that its engines can access. Set by link(), before any op; relaxed
+  ze_command_list_handle_t control_ = nullptr;  // for [control] calls, which wait for its commands
   std::map<uint64_t, uint64_t> pinned_;    // bytes, by address
-  std::mutex memory_;                      // used_, pinned_; leaf
+  std::mutex memory_;                      // guards used_, pinned_; leaf
   std::unique_ptr<Modules> modules_;
   std::mutex clock_;                       // leaf
   uint64_t seen_host_ = 0, seen_ticks_ = 0;  // read together

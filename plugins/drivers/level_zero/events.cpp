@@ -53,15 +53,15 @@ void Events::put_back(Event *e) noexcept {
   free_.push_back(e);
 }
 
-// What becomes free here frees what it waited for: a list, for a chain is as long as a queue is deep.
+// An event returned here releases the events that it waited for. Iterative, because a chain is as long as a queue is deep.
 void Events::drop(Event *e) noexcept {
-  // The last one's acq_rel sees what all others did to the event, `waits` above all.
+  // The acq_rel of the last release sees all others' writes to the event, `waits` in particular.
   if (e->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   Event *head = e;
   while (head) {
     Event *const over = head;
     head = nullptr;
-    // A command that never ran, on a lost device, may yet look at what it waits for: that is not used again, nor is its own.
+    // On a lost device an unexecuted command may still read the events it waits for: neither they nor its own event are reused.
     if (api_.zeEventQueryStatus(over->handle) != ZE_RESULT_SUCCESS) continue;
     std::vector<Event *> waits;
     waits.swap(over->waits);

@@ -1,8 +1,8 @@
-// events.hpp — the events of one device: made in pools, counted, used again.
+// events.hpp — the events of one device: created in pools, reference-counted, reused.
 //
-// An event that is signalled at the end of a command is what others wait for, on the device and on the host. Unlike other
-// vendors' it does not live by itself: whoever waits for it on the device has to keep it until that is over, so each event
-// holds those that its command waits for. Owned by the device; any thread.
+// A command signals its event at its end; the device and the host wait for it. Unlike other vendors' events, it must stay alive while
+// a command waits for it on the device. Therefore each event holds references to the events that its command waits for.
+// Owned by the device; any thread.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -15,24 +15,24 @@ namespace level_zero {
 
 struct Event {
   ze_event_handle_t handle = nullptr;
-  std::atomic<uint32_t> refs{0};  // acq_rel where it falls: the last sees what all did
-  std::vector<Event *> waits;  // what its command waits for: by whoever makes the command, then under the device's mutex
+  std::atomic<uint32_t> refs{0};  // decrement is acq_rel: the last holder sees all writes
+  std::vector<Event *> waits;  // events that its command waits for: filled by the issuing thread, then guarded by the device's mutex
 };
 
 class Events {
  public:
   Events(const Api &api, ze_context_handle_t context, ze_device_handle_t device) : api_(api), context_(context), device_(device) {}
-  ~Events();  // the device is idle or lost, all queues are closed
+  ~Events();  // requires: device idle or lost, all queues closed
   Events(const Events &) = delete;
   Events &operator=(const Events &) = delete;
 
-  // One that is not signalled, with one reference. Null: `e` says why.
+  // Returns an unsignalled event with one reference. Null: reason in `e`.
   Event *take(ze_result_t *e) noexcept;
   void keep(Event *e) const noexcept { e->refs.fetch_add(1, std::memory_order_relaxed); }
   void drop(Event *e) noexcept;
-  // One that no command will signal: it has one reference.
+  // Returns an event that no command will signal; it has one reference.
   void put_back(Event *e) noexcept;
-  // Its command is over, and what it waited for with it. Under the device's mutex.
+  // The event's command is complete: releases the events that it waited for. Under the device's mutex.
   void let_go(Event *e) noexcept {
     for (Event *w : e->waits) drop(w);
     e->waits.clear();
@@ -48,7 +48,7 @@ class Events {
   std::mutex mutex_;  // leaf
   std::vector<ze_event_pool_handle_t> pools_;
   std::vector<std::unique_ptr<Event>> all_;
-  std::vector<Event *> free_;  // room for all of them: giving one back needs no memory
+  std::vector<Event *> free_;  // capacity for all events: returning one allocates nothing
 };
 
 }  // namespace level_zero

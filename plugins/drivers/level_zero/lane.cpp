@@ -21,9 +21,9 @@ consort_status Lane::open(uint32_t unit) {
     ze_command_list_handle_t list = nullptr;
     const ze_result_t e = api_.zeCommandListCreateImmediate(dev_.context, dev_.id, &desc, &list);
     if (e == ZE_RESULT_SUCCESS) lists_.push_back(list);
-    else if (lists_.empty()) return dev_.fail(status_of(e), std::string("no command list: ") + name(e));
+    else if (lists_.empty()) return dev_.fail(status_of(e), std::string("cannot create a command list: ") + name(e));
   }
-  if (!waker_.start()) return dev_.fail(CONSORT_E_NOMEM, "no thread for a queue: raise the limit of processes (ulimit -u)");
+  if (!waker_.start()) return dev_.fail(CONSORT_E_NOMEM, "cannot start a thread for a queue: raise the limit of processes (ulimit -u)");
   return CONSORT_OK;
 }
 
@@ -67,12 +67,12 @@ void Lane::issue(const consort_op &op, streams::Issued<Event *> &out) noexcept {
       out.status = op.u.call.fn(call);
       break;
     }
-    default: c.refuse(CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds");
+    default: c.refuse(CONSORT_E_UNSUPPORTED, "ops of kind " + std::to_string(op.kind) + " are not supported");
   }
   c.end();
   if (c.error != ZE_RESULT_SUCCESS && out.status == CONSORT_OK)
     c.refuse(status_of(c.error), std::string(op.kind == CONSORT_OP_COPY ? "a copy" : op.kind == CONSORT_OP_FILL ? "a fill" : "a command") +
-                                     " was not taken: " + name(c.error));
+                                     " was refused: " + name(c.error));
   out.lost = means_lost(c.error);
   unsettled_ |= in_order_ && c.unsettled;
   if (!out.last) {
@@ -90,14 +90,14 @@ streams::State Lane::state(Event *last, consort_status *status, std::string *why
   if (e == ZE_RESULT_NOT_READY) return streams::State::kPending;
   if (e == ZE_RESULT_SUCCESS) {
     events_.let_go(last);
-    return streams::State::kOver;
+    return streams::State::kComplete;
   }
   *status = means_lost(e) ? CONSORT_E_DEVICE_LOST : CONSORT_E_IO;
-  *why = std::string("it failed while it ran: ") + name(e);
-  return means_lost(e) ? streams::State::kLost : streams::State::kOver;
+  *why = std::string("the operation failed: ") + name(e);
+  return means_lost(e) ? streams::State::kLost : streams::State::kComplete;
 }
 
-// From the moment at which all that it waits for was there.
+// Times begin when all predecessors are complete.
 void Lane::times(Event *first, Event *last, uint64_t seen, consort_done *out) const noexcept {
   ze_kernel_timestamp_result_t begin{}, end{};
   if (api_.zeEventQueryKernelTimestamp(first->handle, &begin) != ZE_RESULT_SUCCESS ||

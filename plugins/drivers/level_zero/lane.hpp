@@ -1,8 +1,8 @@
-// lane.hpp — the Level Zero side of one queue: ops become commands of immediate lists, events tell when they are over.
+// lane.hpp — the Level Zero side of one queue: ops become commands of immediate lists; events signal completion.
 //
-// The commands of a list have no order of their own. A unit's queue has one list, and each op waits for the event of the
-// one before it; the queue for copies has a list for each engine that it uses, and no order. Of a streams::Queue, which
-// says who may call what when. Marks are events.
+// The commands of a list are unordered. A unit's queue has one list, and each op waits for the event of the previous op; the
+// copy queue has a list for each engine, and no order. Part of a streams::Queue, which states the threading rules.
+// Marks are events.
 #pragma once
 #include <vector>
 
@@ -29,15 +29,15 @@ class Lane {
   bool in_order() const noexcept { return in_order_; }
   bool blocks(const consort_op &op) const noexcept { return op.kind == CONSORT_OP_CALL && !(op.flags & CONSORT_OPF_ENQUEUE); }
   void issue(const consort_op &, streams::Issued<Event *> &) noexcept;
-  void flush() noexcept {}  // a command of an immediate list is on its way
+  void flush() noexcept {}  // commands of an immediate list are already submitted
   streams::State state(Event *, consort_status *, std::string *why) noexcept;
-  bool call_back(Event *e, streams::Bell *bell) noexcept { return waker_.ring_for(e, bell); }
+  bool call_back(Event *e, streams::WakeFd *wake) noexcept { return waker_.signal_for(e, wake); }
   void times(Event *first, Event *last, uint64_t seen, consort_done *) const noexcept;
   void keep(Event *e) const noexcept { events_.keep(e); }
   void drop(Event *e) const noexcept { events_.drop(e); }
 
  private:
-  struct Commands;  // of one op
+  struct Commands;  // the commands of one op
 
   void copy(const consort_copy &, Commands &) noexcept;
   void fill(const consort_fill &, Commands &) noexcept;
@@ -52,12 +52,12 @@ class Lane {
   Events &events_;
   Waker waker_;
   bool in_order_ = true;
-  uint64_t pattern_ = 1;  // the most bytes that a fill repeats here
+  uint64_t pattern_ = 1;  // largest fill pattern in bytes
   std::vector<ze_command_list_handle_t> lists_;
   size_t turn_ = 0;
-  bool unsettled_ = false;  // commands are there that no event tells of: what comes next on the list waits for all before it
-  Event *previous_ = nullptr;  // of a queue in order: its last op's
-  std::vector<ze_kernel_handle_t> kernels_;  // this queue's own, by Code::number: arguments belong to a kernel object
+  bool unsettled_ = false;  // commands without an event are appended: the next command on the list waits for all before it
+  Event *previous_ = nullptr;  // in-order queues: the last op's event
+  std::vector<ze_kernel_handle_t> kernels_;  // kernel objects of this queue, by Code::number: a kernel object holds its arguments
 };
 
 using Queue = streams::Queue<Lane>;

@@ -1,7 +1,7 @@
-// level_zero.cpp — the driver of whatever Level Zero devices a machine has: which are taken, the settings, the table.
+// level_zero.cpp — the driver of Level Zero devices: selection of devices, settings, table.
 //
-// init() opens the loader's library and looks at all drivers; without a device it answers E_UNSUPPORTED and one line that
-// says why. Stateless but for Driver, which the kernel holds.
+// init() opens the loader's library and queries all drivers; without a device it returns E_UNSUPPORTED and one line that
+// says why. No state except Driver, which the kernel holds.
 #include <cstdlib>
 #include <mutex>
 
@@ -12,7 +12,7 @@
 namespace level_zero {
 namespace {
 
-// -- which devices ----------------------------------------------------------------------------------------------------
+// -- selection of devices-----------------------------------------------------------------------------------------------
 
 using streams::split, streams::chosen;
 
@@ -33,18 +33,18 @@ consort_status choose(Driver &d, const std::string &types, const std::string &de
   const auto wanted_types = split(types), wanted_devices = split(devices);
   for (const std::string &t : wanted_types)
     if (t != "gpu" && t != "cpu" && t != "fpga" && t != "vpu" && t != "all")
-      return d.host->fail(d.host, CONSORT_E_INVAL, ("level_zero: types = \"" + types + "\": \"" + t + "\" is none of gpu, cpu, fpga, vpu, all").c_str());
+      return d.host->fail(d.host, CONSORT_E_INVAL, ("level_zero: types = \"" + types + "\": \"" + t + "\" is not one of gpu, cpu, fpga, vpu, all").c_str());
   const auto of_type = [&](const std::string &type) {
     for (const std::string &t : wanted_types)
       if (t == "all" || t == type) return true;
     return false;
   };
-  // Runtimes may start at once, and not every driver sets itself up safely when asked by two threads.
+  // Runtimes may start concurrently, and some drivers do not initialise safely on two threads.
   static constinit std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  // Nothing else may be called after it has failed.
+  // After a failure no other function may be called.
   if (const ze_result_t e = d.api.zeInit(0); e != ZE_RESULT_SUCCESS)
-    return nothing(CONSORT_E_UNSUPPORTED, std::string("zeInit() answers ") + name(e) + ": install the vendor's driver (Intel: intel-level-zero-gpu), and see "
+    return nothing(CONSORT_E_UNSUPPORTED, std::string("zeInit() returned ") + name(e) + ": install the vendor's driver (Intel: intel-level-zero-gpu), and check "
                                               "that this user may open /dev/dri/renderD*");
   uint32_t n = 0;
   ze_result_t e = d.api.zeDriverGet(&n, nullptr);
@@ -53,7 +53,7 @@ consort_status choose(Driver &d, const std::string &types, const std::string &de
   if (e != ZE_RESULT_SUCCESS || n == 0) return nothing(CONSORT_E_UNSUPPORTED, std::string("no vendor's driver is installed (") + name(e) + ")");
   drivers.resize(n);
   std::string others;
-  uint32_t number = 0;  // over all drivers, before any choice
+  uint32_t number = 0;  // over all drivers, before selection
   for (ze_driver_handle_t driver : drivers) {
     uint32_t have = 0;
     if (d.api.zeDeviceGet(driver, &have, nullptr) != ZE_RESULT_SUCCESS) have = 0;
@@ -65,7 +65,7 @@ consort_status choose(Driver &d, const std::string &types, const std::string &de
       about.name[sizeof about.name - 1] = 0;
       const std::string label = about.name, type = type_name(about.type);
       std::string why;
-      if (told != ZE_RESULT_SUCCESS) why = std::string("it does not say what it is: ") + name(told);
+      if (told != ZE_RESULT_SUCCESS) why = std::string("cannot query its properties: ") + name(told);
       else if (!chosen(wanted_devices, number, label)) why = "not in level_zero.devices";
       else if (wanted_devices.empty() && !of_type(type)) why = "of type " + type + ", which is not in level_zero.types";
       if (why.empty()) d.devices.push_back({driver, list[i], label});
@@ -73,8 +73,8 @@ consort_status choose(Driver &d, const std::string &types, const std::string &de
     }
   }
   if (d.devices.empty())
-    return nothing(CONSORT_E_UNSUPPORTED, others.empty() ? std::to_string(n) + (n == 1 ? " driver, and it has none" : " drivers, and none has one") : "not taken: " + others);
-  if (!others.empty()) d.host->log(d.host, 3, ("level_zero: not taken: " + others).c_str());
+    return nothing(CONSORT_E_UNSUPPORTED, others.empty() ? std::to_string(n) + (n == 1 ? " driver, without a device" : " drivers, without a device") : "not selected: " + others);
+  if (!others.empty()) d.host->log(d.host, 3, ("level_zero: not selected: " + others).c_str());
   return CONSORT_OK;
 }
 
@@ -92,7 +92,7 @@ consort_status Driver::read() {
   settings.folders = text("folders");
   settings.cache = streams::cache_folder(text("cache"), kName);
   if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
-    return host->fail(host, CONSORT_E_INVAL, ("level_zero: limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G").c_str());
+    return host->fail(host, CONSORT_E_INVAL, ("level_zero: limit = \"" + limit + "\" is not a size: write bytes, or 512M, 2G").c_str());
   return CONSORT_OK;
 }
 
@@ -129,15 +129,15 @@ using Table = streams::Table<Driver, Device, Lane>;
 
 constexpr consort_param params[] = {
     {"library", "string", "libze_loader.so.1", nullptr, "the loader's library: a name or a path"},
-    {"types", "list", "gpu", nullptr, "kinds of devices: gpu, fpga, vpu, cpu (the host's own cores once more), all"},
+    {"types", "list", "gpu", nullptr, "kinds of devices: gpu, fpga, vpu, cpu (the host's own cores again), all"},
     {"devices", "list", "", nullptr, "devices by number over all drivers, or part of their name, of any type; empty: all of `types`"},
-    {"limit", "string", "0", nullptr, "memory used of each device: bytes, 512M, 2G; 0: all"},
-    {"shared", "bool", "false", nullptr, "the device's memory is such that its pages move to the host and back by themselves"},
-    {"units", "u32", "1", "1..16", "units per device, each with a list of its own: kernels that may run side by side"},
+    {"limit", "string", "0", nullptr, "memory used per device: bytes, 512M, 2G; 0: all"},
+    {"shared", "bool", "false", nullptr, "device memory whose pages migrate to the host and back"},
+    {"units", "u32", "1", "1..16", "units per device, each with its own list: kernels that may run concurrently"},
     {"depth", "u32", "16", "1..4096", "ops in flight per queue"},
-    {"copy_engines", "u32", "2", "0..64", "engines that copies are spread over, as far as there are; 0: they go where kernels run"},
-    {"options", "string", "", nullptr, "for the compiler of kernels, as \"-ze-opt-level=2\""},
-    {"folders", "string", "", nullptr, "where kernel files are looked for before the working directory, with : between"},
+    {"copy_engines", "u32", "2", "0..64", "number of copy engines to use, if available; 0: copies use the compute engines"},
+    {"options", "string", "", nullptr, "options of the kernel compiler, such as \"-ze-opt-level=2\""},
+    {"folders", "string", "", nullptr, "folders of kernel files, separated by :, searched before the working directory"},
     {"cache", "string", "auto", nullptr, "folder of built kernels; auto: consort/level_zero in the user's cache; off: none"},
 };
 

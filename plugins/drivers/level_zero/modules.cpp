@@ -18,7 +18,7 @@ Modules::Modules(Device &d) : dev_(d) {
   auto driver = typed<ze_driver_properties_t>(ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES);
   d.api.zeDriverGetProperties(d.driver.devices[d.index].driver, &driver);
   const auto bytes = [](const uint8_t *p, size_t n) { return std::string(reinterpret_cast<const char *>(p), n) + "\n"; };
-  who_ = std::string(d.properties.name) + "\n" + std::to_string(d.properties.deviceId) + "\n" + std::to_string(driver.driverVersion) + "\n" +
+  cache_key_ = std::string(d.properties.name) + "\n" + std::to_string(d.properties.deviceId) + "\n" + std::to_string(driver.driverVersion) + "\n" +
          bytes(driver.uuid.id, sizeof driver.uuid.id) + bytes(d.properties.uuid.id, sizeof d.properties.uuid.id);
 }
 
@@ -26,7 +26,7 @@ Modules::~Modules() {
   for (auto &[key, m] : modules_) dev_.api.zeModuleDestroy(m.handle);
 }
 
-// A path becomes what stands there; the format is in its name.
+// Replaces a path by the file's contents; the file's name gives the format.
 consort_status Modules::read(Input &in, std::string *why) const {
   in.options = dev_.driver.settings.options;
   in.label = "the " + in.format + " code of the codelet";
@@ -37,14 +37,14 @@ consort_status Modules::read(Input &in, std::string *why) const {
   }
   if (in.format == "native") return CONSORT_OK;
   if (in.format != "spirv") {
-    *why = "format \"" + in.format + "\" is not known: \"spirv\", \"file\" and \"native\" are";
+    *why = "format \"" + in.format + "\" is unknown; known are \"spirv\", \"file\" and \"native\"";
     return CONSORT_E_UNSUPPORTED;
   }
   constexpr uint32_t kMagic = 0x07230203;
   uint32_t word = 0;
   if (in.text.size() >= sizeof word) std::memcpy(&word, in.text.data(), sizeof word);
   if (word != kMagic || in.text.size() % 4 != 0) {
-    *why = in.label + " is no SPIR-V: make it of OpenCL C with clang -target spir64 and llvm-spirv (docs/write-a-kernel.md)";
+    *why = in.label + " is not SPIR-V: compile OpenCL C with clang -target spir64 and llvm-spirv (docs/write-a-kernel.md)";
     return CONSORT_E_INVAL;
   }
   return CONSORT_OK;
@@ -75,18 +75,18 @@ void Modules::to_cache(const std::string &file, const std::string &key, ze_modul
   if (dev_.api.zeModuleGetNativeBinary(m, &n, nullptr) != ZE_RESULT_SUCCESS || n == 0) return;
   std::string binary(n, '\0');
   if (dev_.api.zeModuleGetNativeBinary(m, &n, reinterpret_cast<uint8_t *>(binary.data())) != ZE_RESULT_SUCCESS) return;
-  if (!streams::keep(file, key, binary))
-    dev_.host->log(dev_.host, 3, ("level_zero: " + file + " cannot be written: kernels are built anew each time").c_str());
+  if (!streams::write_cached(file, key, binary))
+    dev_.host->log(dev_.host, 3, ("level_zero: " + file + " cannot be written: kernels are compiled at every start").c_str());
 }
 
 consort_status Modules::build(const Input &in, ze_module_handle_t *out, std::string *why) {
   std::string log, file, key;
   const bool native = in.format == "native";
   if (const std::string &folder = dev_.driver.settings.cache; !native && !folder.empty()) {
-    key = who_ + in.options + "\n" + in.text;
+    key = cache_key_ + in.options + "\n" + in.text;
     file = folder + "/" + streams::hex(key) + ".bin";
     std::string binary;
-    if (streams::read_kept(file, key, &binary) && create(ZE_MODULE_FORMAT_NATIVE, binary, "", out, nullptr) == ZE_RESULT_SUCCESS)
+    if (streams::read_cached(file, key, &binary) && create(ZE_MODULE_FORMAT_NATIVE, binary, "", out, nullptr) == ZE_RESULT_SUCCESS)
       return CONSORT_OK;
   }
   const ze_result_t e = create(native ? ZE_MODULE_FORMAT_NATIVE : ZE_MODULE_FORMAT_IL_SPIRV, in.text, in.options, out, &log);
@@ -94,10 +94,10 @@ consort_status Modules::build(const Input &in, ze_module_handle_t *out, std::str
     if (!file.empty()) to_cache(file, key, *out);
     return CONSORT_OK;
   }
-  *why = in.label + " does not build (" + name(e) + (in.options.empty() ? "" : ", options \"" + in.options + "\"") + ")" +
-         (log.empty() ? ", and the compiler says nothing" : ":\n" + log);
+  *why = in.label + " does not compile (" + name(e) + (in.options.empty() ? "" : ", options \"" + in.options + "\"") + ")" +
+         (log.empty() ? ", without compiler output" : ":\n" + log);
   const consort_status s = status_of(e);
-  if (native && s == CONSORT_E_INVAL) return CONSORT_E_UNSUPPORTED;  // another device's
+  if (native && s == CONSORT_E_INVAL) return CONSORT_E_UNSUPPORTED;  // built for another device
   return s == CONSORT_E_NOMEM || s == CONSORT_E_DEVICE_LOST || s == CONSORT_E_UNSUPPORTED ? s : CONSORT_E_INVAL;
 }
 
@@ -123,7 +123,7 @@ consort_status Modules::load(std::string format, const void *text, uint64_t n, c
   for (const std::string &one : m.names) all += (all.empty() ? "" : ";") + one;
   const std::string kernel = entry.empty() && m.names.size() == 1 ? m.names[0] : entry;
   if (kernel.empty()) {
-    *why = m.names.empty() ? in.label + " has no kernel" : in.label + " has several kernels: name one of \"" + all + "\" as entry";
+    *why = m.names.empty() ? in.label + " has no kernel" : in.label + " has several kernels: set entry to one of \"" + all + "\"";
     return CONSORT_E_INVAL;
   }
   auto &code = codes_[{m.handle, kernel}];

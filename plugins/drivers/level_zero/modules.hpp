@@ -1,8 +1,8 @@
-// modules.hpp — the kernels of one device: built from SPIR-V or binaries, found again in memory and on disk.
+// modules.hpp — the kernels of one device: built from SPIR-V or binaries, cached in memory and on disk.
 //
-// Owned by the device; [load] calls only, so one thread at a time, beside others that do anything else. A Code stays where
-// it is until the device closes. What stands on disk is never trusted: a file that does not check out, or that the device
-// refuses, is built anew.
+// Owned by the device; [load] calls only, so one thread at a time, beside other calls. The address of a Code is stable
+// until the device closes. Cached files are untrusted: a damaged file, or one that the device refuses, is compiled
+// again.
 #pragma once
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ struct Code {
   std::string name;
   uint32_t number;  // dense, within the device
   uint32_t nargs;
-  uint32_t required[3];  // work items in a group, where the kernel says so; else 0
+  uint32_t required[3];  // work items in a group, if the kernel requires them; else 0
 };
 
 class Modules {
@@ -30,7 +30,7 @@ class Modules {
   Modules(const Modules &) = delete;
   Modules &operator=(const Modules &) = delete;
 
-  // The answer is the same one for the same kernel. < 0: `why`, with the compiler's own words.
+  // Returns the same Code for the same kernel. < 0: text in `why`, with the compiler's output.
   consort_status load(std::string format, const void *text, uint64_t n, const std::string &entry, const Code **out,
                       std::string *why);
 
@@ -46,7 +46,7 @@ class Modules {
   void to_cache(const std::string &file, const std::string &key, ze_module_handle_t);
 
   Device &dev_;
-  std::string who_;  // the device, its driver's version, the options: whatever makes a binary another one
+  std::string cache_key_;  // device, driver version and options: the parts of the cache key beside the source
   std::map<std::string, Module> modules_;
   std::map<std::pair<ze_module_handle_t, std::string>, std::unique_ptr<Code>> codes_;
 };

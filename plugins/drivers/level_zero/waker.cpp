@@ -20,10 +20,10 @@ bool Waker::start() noexcept {
   }
 }
 
-bool Waker::ring_for(Event *e, streams::Bell *bell) noexcept {
+bool Waker::signal_for(Event *e, streams::WakeFd *wake) noexcept {
   const std::lock_guard lock(mutex_);
   try {
-    items_.push_back({e, bell});
+    items_.push_back({e, wake});
   } catch (...) {
     return false;
   }
@@ -33,7 +33,7 @@ bool Waker::ring_for(Event *e, streams::Bell *bell) noexcept {
 }
 
 void Waker::run() noexcept {
-  // One event is waited for as long as it takes, but for a look at whether all is to end; of several any may be the next.
+  // A single event is waited for with a long limit, to check for the end; several take turns with a short one.
   constexpr uint64_t kOne = 2'000'000, kSeveral = 100'000;
   size_t turn = 0;
   std::unique_lock lock(mutex_);
@@ -41,12 +41,12 @@ void Waker::run() noexcept {
     more_.wait(lock, [&] { return stop_ || !items_.empty(); });
     std::erase_if(items_, [&](const Item &i) {
       if (!stop_ && api_.zeEventQueryStatus(i.event->handle) == ZE_RESULT_NOT_READY) return false;
-      ring(i);  // an error, too: poll() finds out
+      wake(i);  // also on errors: poll() reports them
       return true;
     });
     if (stop_) return;
     if (items_.empty()) continue;
-    // Only this thread takes items out, so the event is kept meanwhile.
+    // Only this thread removes items, so the event stays alive.
     const ze_event_handle_t next = items_[turn++ % items_.size()].event->handle;
     const uint64_t patience = items_.size() == 1 ? kOne : kSeveral;
     lock.unlock();

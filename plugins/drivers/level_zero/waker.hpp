@@ -1,6 +1,6 @@
-// waker.hpp — a thread that rings for events: Level Zero calls nobody back, so somebody has to wait.
+// waker.hpp — a thread that waits for events and signals wake fds, because Level Zero has no callbacks.
 //
-// Started with its queue, for arm() may start none; it sleeps while nobody else does. Owned by one Lane.
+// Started with its queue, because arm() may start no thread; idle while no event is registered. Owned by one Lane.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -20,23 +20,23 @@ class Waker {
   Waker &operator=(const Waker &) = delete;
 
   bool start() noexcept;
-  // Rings the kept bell, and drops it, when the event is signalled or its device is lost. false: it has to be asked.
-  bool ring_for(Event *, streams::Bell *) noexcept;
+  // Signals and releases the wake fd when the event is signalled or its device is lost. False: no memory, poll instead.
+  bool signal_for(Event *, streams::WakeFd *) noexcept;
 
  private:
   struct Item {
     Event *event;
-    streams::Bell *bell;
+    streams::WakeFd *wake;
   };
   void run() noexcept;
-  void ring(const Item &i) noexcept {
+  void wake(const Item &i) noexcept {
     events_.drop(i.event);
-    streams::Bell::ring_and_drop(i.bell);
+    streams::WakeFd::signal_and_release(i.wake);
   }
 
   const Api &api_;
   Events &events_;
-  std::mutex mutex_;  // before that of the events
+  std::mutex mutex_;  // locked before the events' mutex
   std::condition_variable more_;
   std::vector<Item> items_;
   bool stop_ = false;

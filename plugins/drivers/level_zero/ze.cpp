@@ -39,7 +39,7 @@ const char *name(ze_result_t error) noexcept {
     X(ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE) X(ERROR_INVALID_MODULE_UNLINKED) X(ERROR_INVALID_COMMAND_LIST_TYPE)
     X(ERROR_OVERLAPPING_REGIONS) X(ERROR_UNKNOWN)
 #undef X
-    default: return "an error of the vendor's own";
+    default: return "a vendor-specific error";
   }
 }
 

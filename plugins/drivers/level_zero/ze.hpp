@@ -1,6 +1,6 @@
-// ze.hpp — the functions of Level Zero, looked up in a library that is opened at run time, and what their errors mean.
+// ze.hpp — the functions of Level Zero, looked up in a library opened at run time, and the meaning of its errors.
 //
-// Made by the driver's init(), constant afterwards; any thread. The library is never closed: vendors' code stays mapped
+// Created by the driver's init(), constant afterwards; any thread. The library is never closed: vendors' code stays mapped
 // and may have threads of its own.
 #pragma once
 #include <consort/driver.h>
@@ -27,18 +27,18 @@ struct Api {
 #define X(name) decltype(&::name) name = nullptr;
   LEVEL_ZERO_FUNCTIONS(X)
 #undef X
-  // false: no such library, or not one of Level Zero; `why` says which.
+  // false: no such library, or not Level Zero; reason in `why`.
   bool open(const char *library, std::string *why);
 };
 
 const char *name(ze_result_t error) noexcept;  // "ZE_RESULT_ERROR_DEVICE_LOST"
 
-// Of a call that answered `error`. Unknown ones are E_INTERNAL.
+// Status for a call that returned `error`. Unknown errors are E_INTERNAL.
 consort_status status_of(ze_result_t error) noexcept;
-// The device answers nothing sensible any more.
+// Whether the error means that the device is lost.
 bool means_lost(ze_result_t error) noexcept;
 
-// The structs of questions say what they are: one that does, and is empty otherwise.
+// Query structs carry their type: returns an empty one of the given type.
 template <class T>
 T typed(ze_structure_type_t what) noexcept {
   T t{};

@@ -9,13 +9,12 @@
 namespace opencl {
 namespace {
 
-// PoCL's compiler would not live with that of HIP where both stand on one libLLVM. If HIP's is there already, OpenCL goes
-// apart: a library of the application's that is given what is made there reaches it all the same, for OpenCL's loader finds
-// the vendor in each object.
+// PoCL's compiler conflicts with HIP's on a shared libLLVM. If HIP's is loaded, OpenCL is opened in a linker namespace. Objects
+// created there work in a library of the application too, because OpenCL's loader finds the vendor in each object.
 void *open_library(const char *name) noexcept {
-  static constinit streams::Room room;  // of the process: a namespace of the loader's does not go again
-  const bool taken = !streams::is_there({"libpocl"}) && streams::stands_on_llvm({"libamd_comgr"});
-  return taken && streams::Search::begins(name, "libOpenCL.so") ? room.open(name) : ::dlopen(consort::shared::LibraryName(name), RTLD_NOW | RTLD_LOCAL);
+  static constinit streams::LibraryNamespace isolated;  // one per process: linker namespaces are never destroyed
+  const bool conflict = !streams::is_loaded({"libpocl"}) && streams::uses_shared_llvm({"libamd_comgr"});
+  return conflict && streams::LoadedLibraries::begins(name, "libOpenCL.so") ? isolated.open(name) : ::dlopen(consort::shared::LibraryName(name), RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
@@ -57,7 +56,7 @@ const char *name(cl_int error) noexcept {
     X(CL_INVALID_OPERATION) X(CL_INVALID_BUFFER_SIZE) X(CL_INVALID_GLOBAL_WORK_SIZE)
 #undef X
     case -1001: return "CL_PLATFORM_NOT_FOUND_KHR";
-    default: return "an error of the vendor's own";
+    default: return "a vendor-specific error";
   }
 }
 
@@ -76,7 +75,7 @@ consort_status status_of(cl_int error) noexcept {
   return error <= CL_INVALID_VALUE && error > -1000 ? CONSORT_E_INVAL : CONSORT_E_INTERNAL;
 }
 
-// -9999: one vendor's answer to whatever follows a kernel that touched memory that is not its own.
+// -9999: one vendor's error for every call after a kernel with an invalid memory access.
 bool means_lost(cl_int error) noexcept { return error == CL_DEVICE_NOT_AVAILABLE || error == -9999; }
 
 }  // namespace opencl

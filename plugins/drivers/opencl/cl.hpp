@@ -1,6 +1,6 @@
-// cl.hpp — the functions of OpenCL, looked up in a library that is opened at run time, and what their errors mean.
+// cl.hpp — the functions of OpenCL, looked up in a library opened at run time, and the meaning of its errors.
 //
-// Made by the driver's init(), constant afterwards; any thread. The library is never closed: vendors' code stays mapped
+// Created by the driver's init(), constant afterwards; any thread. The library is never closed: vendors' code stays mapped
 // and may have threads of its own.
 #pragma once
 #define CL_TARGET_OPENCL_VERSION 210
@@ -23,25 +23,25 @@ namespace opencl {
   X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clFlush) X(clFinish) X(clGetEventInfo)          \
   X(clGetEventProfilingInfo) X(clRetainEvent) X(clReleaseEvent) X(clSetEventCallback)                         \
   X(clGetMemObjectInfo) X(clRetainMemObject)
-#define OPENCL_NEWER_FUNCTIONS(X) X(clCreateProgramWithIL)  // not every loader has them
+#define OPENCL_NEWER_FUNCTIONS(X) X(clCreateProgramWithIL)  // optional
 
 struct Api {
 #define X(name) decltype(&::name) name = nullptr;
   OPENCL_FUNCTIONS(X)
   OPENCL_NEWER_FUNCTIONS(X)
 #undef X
-  // false: no such library, or not one of OpenCL 1.2; `why` says which.
+  // false: no such library, or not OpenCL 1.2; reason in `why`.
   bool open(const char *library, std::string *why);
 };
 
 const char *name(cl_int error) noexcept;  // "CL_OUT_OF_RESOURCES"
 
-// Of a call that answered `error`; of a command that ended with it. Unknown ones are E_INTERNAL.
+// Status for a call that returned `error`, or a command that ended with it. Unknown errors are E_INTERNAL.
 consort_status status_of(cl_int error) noexcept;
-// The device answers nothing sensible any more.
+// Whether the error means that the device is lost.
 bool means_lost(cl_int error) noexcept;
 
-// clGet…Info for strings and plain values; "" and 0 where it fails.
+// clGet…Info for strings and plain values; "" and 0 on an error.
 template <class Get, class Object>
 std::string text_of(Get get, Object object, cl_uint what) {
   size_t n = 0;

@@ -1,6 +1,6 @@
-// commands.cpp — what one op is in OpenCL's commands: copies of up to three dimensions, fills, launches.
+// commands.cpp — one op as OpenCL commands: copies of up to three dimensions, fills, launches.
 //
-// Parts of Lane, for whoever issues on it just now.
+// Parts of Lane, called by the issuing thread.
 #include <cstring>
 #include <new>
 
@@ -19,7 +19,7 @@ void Lane::copy(const consort_copy &c, Commands &out) {
   const bool from = dev_.owns(c.src_space), to = dev_.owns(c.dst_space);
   if (!from && !to) {
     out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a copy between spaces " + std::to_string(c.src_space) + " and " +
-                                                          std::to_string(c.dst_space) + ", neither of which is its own");
+                                                          std::to_string(c.dst_space) + ", neither of which belongs to this device");
     return;
   }
   if (!streams::bytes_of(c)) {
@@ -37,7 +37,7 @@ void Lane::copy(const consort_copy &c, Commands &out) {
     if (b.rows == 1) return line(b);
     const size_t region[3] = {b.run, b.rows, b.slices}, zero[3] = {0, 0, 0};
     const auto &sp = b.src_pitch, &dp = b.dst_pitch;
-    // The offset as slices, rows and bytes of the buffer's own pitches.
+    // Splits the offset into slices, rows and bytes by the buffer's pitches.
     const auto origin = [](uint64_t off, const uint64_t *pitch, size_t *at) {
       at[2] = pitch[1] ? off / pitch[1] : 0;
       off -= at[2] * pitch[1];
@@ -60,10 +60,10 @@ void Lane::copy(const consort_copy &c, Commands &out) {
   if (streams::each_box(c, box)) out.out.bytes = streams::bytes_of(c);
 }
 
-// Commands take whole patterns at multiples of their size: what sticks out at both ends is written from the slot.
+// A fill writes whole patterns at multiples of their size; partial patterns at both ends are written from the slot's scratch memory.
 void Lane::fill(const consort_fill &f, Commands &out) {
   if (!dev_.owns(f.space)) {
-    out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which is not its own");
+    out.out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "a fill in space " + std::to_string(f.space) + ", which does not belong to this device");
     return;
   }
   if (!f.run) {
@@ -108,8 +108,8 @@ cl_kernel Lane::kernel_of(const Code &code, cl_int *e) noexcept {
   return k;
 }
 
-// A kernel takes each address as its buffer and, where it has an argument more for each, a ulong with the offset in
-// bytes. One that has not gets a sub-buffer where the address is not the buffer's own.
+// Passes each address as its buffer and, if the kernel has one more argument per address, a ulong with the offset in
+// bytes. Otherwise passes a sub-buffer unless the address is the buffer's start.
 void Lane::launch(const consort_launch &l, Commands &out) {
   const Code &code = *reinterpret_cast<const Code *>(l.code);
   const auto refuse = [&](consort_status status, const std::string &text) {
@@ -125,16 +125,16 @@ void Lane::launch(const consort_launch &l, Commands &out) {
   const uint32_t plain = l.nargs + (l.shared_bytes ? 1 : 0);
   const bool offsets = code.nargs == plain + addresses;
   if (!offsets && code.nargs != plain)
-    return refuse(CONSORT_E_INVAL, "it takes " + std::to_string(code.nargs) + " arguments, but its data and values make " +
+    return refuse(CONSORT_E_INVAL, "it has " + std::to_string(code.nargs) + " parameters, but its data and values make " +
                                        std::to_string(plain) + ", or " + std::to_string(plain + addresses) +
-                                       " with a ulong offset behind each pointer: declare what the layouts give, in their order");
-  cl_mem parts[16];  // sub-buffers; the command keeps what it uses
+                                       " with a ulong offset behind each pointer: declare the layouts' arguments in their order");
+  cl_mem parts[16];  // sub-buffers; the command retains them
   uint32_t nparts = 0, at = 0;
   bool good = true;
   const auto set = [&](size_t bytes, const void *value) {
     const cl_int status = api_.clSetKernelArg(k, at, bytes, value);
     if (status != CL_SUCCESS && good) {
-      refuse(status_of(status), "argument " + std::to_string(at) + " does not take the " + std::to_string(bytes) + " bytes that it is given: " + name(status));
+      refuse(status_of(status), "argument " + std::to_string(at) + " does not accept " + std::to_string(bytes) + " bytes: " + name(status));
       good = false;
     }
     ++at;
@@ -152,7 +152,7 @@ void Lane::launch(const consort_launch &l, Commands &out) {
       if (!offsets && a.addr.off && a.extent) {
         cl_buffer_region part = {a.addr.off, a.extent};
         cl_int status = CL_MISALIGNED_SUB_BUFFER_OFFSET;
-        // The application's own may be a sub-buffer, and there are none of those.
+        // A buffer of the application may be a sub-buffer, which cannot be divided again.
         if (const auto whole = value_of<cl_mem>(api_.clGetMemObjectInfo, mem, CL_MEM_ASSOCIATED_MEMOBJECT)) {
           part.origin += value_of<size_t>(api_.clGetMemObjectInfo, mem, CL_MEM_OFFSET);
           mem = whole;
@@ -160,8 +160,8 @@ void Lane::launch(const consort_launch &l, Commands &out) {
         if (part.origin % dev_.base_align == 0 && nparts < 16)
           mem = api_.clCreateSubBuffer(mem, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &status);
         if (status != CL_SUCCESS) {
-          refuse(CONSORT_E_UNSUPPORTED, "datum at byte " + std::to_string(a.addr.off) + " of its buffer, and no sub-buffer can begin there (" +
-                                            name(status) + "): declare a ulong behind each pointer, it gets the offset in bytes");
+          refuse(CONSORT_E_UNSUPPORTED, "a datum begins at byte " + std::to_string(a.addr.off) + " of its buffer, where no sub-buffer can begin (" +
+                                            name(status) + "): declare a ulong behind each pointer for the offset in bytes");
           good = false;
           break;
         }
@@ -188,7 +188,7 @@ void Lane::launch(const consort_launch &l, Commands &out) {
   }
   while (dims > 1 && global[dims - 1] == 1) --dims;
   if (good && code.largest && group > code.largest)
-    good = (refuse(CONSORT_E_INVAL, "blocks of " + std::to_string(group) + " work items, " + std::to_string(code.largest) + " are the most here: make them smaller"), false);
+    good = (refuse(CONSORT_E_INVAL, "blocks of " + std::to_string(group) + " work items, " + std::to_string(code.largest) + " at most here: use smaller blocks"), false);
   if (good)
     if (!out.add([&](cl_uint n, const cl_event *w, cl_event *ev) {
           if (nothing) return api_.clEnqueueMarkerWithWaitList(cq_, n, w, ev);

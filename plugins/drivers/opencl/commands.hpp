@@ -1,7 +1,7 @@
-// commands.hpp — the commands that one op has become so far.
+// commands.hpp — the commands enqueued for one op.
 //
-// On the stack of whoever issues on the queue. Only an op's first command waits for others, and only its last is asked
-// whether it is over: on a queue without order each waits for the one before it.
+// On the stack of the issuing thread. Only an op's first command waits for other ops, and only its last one is tested for
+// completion. On an out-of-order queue each command waits for the previous one.
 #pragma once
 #include "lane.hpp"
 
@@ -15,7 +15,7 @@ struct Lane::Commands {
 
   Commands(const Api &a, streams::Issued<cl_event> &o) : api(a), out(o) {}
 
-  // give(nwait, wait, event): one clEnqueue call. False: no more of this op.
+  // give(nwait, wait, event): one clEnqueue call. False: stop enqueueing for this op.
   template <class F>
   bool add(F give) noexcept {
     cl_event e = nullptr;

@@ -23,9 +23,9 @@ consort_status Device::open() {
   const cl_context_properties of[] = {CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(found.platform), 0};
   cl_int e = CL_SUCCESS;
   context = api.clCreateContext(of, 1, &id, nullptr, nullptr, &e);
-  if (e != CL_SUCCESS) return fail(status_of(e), std::string("no context: ") + name(e));
+  if (e != CL_SUCCESS) return fail(status_of(e), std::string("cannot create a context: ") + name(e));
   control_ = api.clCreateCommandQueue(context, id, 0, &e);
-  if (e != CL_SUCCESS) return fail(status_of(e), std::string("no command queue: ") + name(e));
+  if (e != CL_SUCCESS) return fail(status_of(e), std::string("cannot create a command queue: ") + name(e));
   const auto number = [&](cl_uint what) { return value_of<cl_ulong>(api.clGetDeviceInfo, id, what); };
   const uint64_t all = number(CL_DEVICE_GLOBAL_MEM_SIZE), limit = driver.settings.limit;
   capacity_ = limit && limit < all ? limit : all;
@@ -69,7 +69,7 @@ consort_status Device::unit(uint32_t i, consort_unit_desc *out) const {
   return CONSORT_OK;
 }
 
-// The figures hold until the link is measured.
+// These figures apply until the link is measured.
 consort_status Device::link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out) {
   for (const consort_space_desc *s : {src, dst})
     if (streams::is_host_memory(s) && s->id < 64) hosts_ |= uint64_t{1} << s->id;
@@ -80,7 +80,7 @@ consort_status Device::link(const consort_space_desc *src, const consort_space_d
   d.flags = CONSORT_LK_2D | CONSORT_LK_3D | CONSORT_LK_ASYNC;
   d.bytes_per_s = from && to ? (unified_ ? 10'000'000'000 : 200'000'000'000) : unified_ ? 8'000'000'000 : 12'000'000'000;
   d.latency_ns = unified_ ? 20'000 : 10'000;
-  // Where the host's cores copy, several do so at once.
+  // If the host's cores copy, several copies run concurrently.
   d.engines = unified_ ? std::clamp<uint32_t>(value_of<cl_uint>(api.clGetDeviceInfo, id, CL_DEVICE_MAX_COMPUTE_UNITS), 1, 4) : 1;
   d.max_run = UINT64_MAX;
   d.min_align = 1;
@@ -102,19 +102,19 @@ consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uin
   if (!owns(space)) {
     if (space < 64 && (hosts_ >> space & 1) && (flags & CONSORT_AL_PINNED)) return alloc_pinned(bytes, flags, out);
     return fail(CONSORT_E_INVAL, "cannot allocate in space " + std::to_string(space) +
-                                     ": only in its own, and pinned memory in the host's");
+                                     ": use its own space, or the host's for pinned memory");
   }
   constexpr uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
   if (flags & ~can)
-    return fail(CONSORT_E_UNSUPPORTED, "device memory is neither pinned nor exported: leave these flags out");
+    return fail(CONSORT_E_UNSUPPORTED, "device memory cannot be pinned or exported: omit these flags");
   if (align > base_align)
-    return fail(CONSORT_E_UNSUPPORTED, "buffers are aligned to " + std::to_string(base_align) + " bytes, not to " +
-                                           std::to_string(align) + ": ask for no more");
+    return fail(CONSORT_E_UNSUPPORTED, "buffers are aligned to " + std::to_string(base_align) + " bytes at most, not to " +
+                                           std::to_string(align) + ": request less");
   if (bytes > UINT64_MAX - base_align) return fail(CONSORT_E_NOMEM, "out of memory: " + what);
   const uint64_t whole = rounded(bytes);
   if (largest_ && bytes > largest_)
     return fail(CONSORT_E_NOMEM, "out of memory: " + what + " in one buffer, " + std::to_string(largest_) +
-                                     " are the most (CL_DEVICE_MAX_MEM_ALLOC_SIZE): use smaller pieces");
+                                     " at most (CL_DEVICE_MAX_MEM_ALLOC_SIZE): use smaller blocks");
   {
     const std::lock_guard lock(memory_);
     if (whole > capacity_ - used_)
@@ -125,7 +125,7 @@ consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uin
   cl_int e = CL_SUCCESS;
   cl_mem mem = api.clCreateBuffer(context, CL_MEM_READ_WRITE, whole, nullptr, &e);
   if (e == CL_SUCCESS) {
-    // Memory is often found only when it is used: use it now, so that what cannot be is known here.
+    // Many implementations allocate at first use: touches the memory now, so that a lack of memory is reported here.
     const cl_uchar zero = 0;
     const size_t touched = flags & CONSORT_AL_ZERO ? whole : base_align;
     e = api.clEnqueueFillBuffer(control_, mem, &zero, 1, 0, touched, 0, nullptr, nullptr);
@@ -137,7 +137,7 @@ consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uin
       const std::lock_guard lock(memory_);
       used_ -= whole;
     }
-    if (means_lost(e)) lose_and_tell();
+    if (means_lost(e)) mark_lost_and_report();
     const consort_status s = status_of(e);
     return fail(s, (s == CONSORT_E_NOMEM ? "out of memory: " : "cannot allocate ") + what + ": " + name(e));
   }
@@ -145,7 +145,7 @@ consort_status Device::alloc(uint32_t space, uint64_t bytes, uint64_t align, uin
   return CONSORT_OK;
 }
 
-// Host memory that the device's engines reach: a buffer of the context, mapped as long as it lives.
+// Pinned host memory: a buffer of the context, mapped for its lifetime.
 consort_status Device::alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr *out) {
   if (flags & CONSORT_AL_EXPORT) return fail(CONSORT_E_UNSUPPORTED, "pinned memory cannot be exported");
   cl_int e = CL_SUCCESS;
@@ -155,7 +155,7 @@ consort_status Device::alloc_pinned(uint64_t bytes, uint32_t flags, consort_addr
     p = api.clEnqueueMapBuffer(control_, mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, 0, nullptr, nullptr, &e);
     if (e != CL_SUCCESS) api.clReleaseMemObject(mem);
   }
-  if (e != CL_SUCCESS) return fail(status_of(e), "no pinned memory of " + std::to_string(bytes) + " bytes: " + name(e));
+  if (e != CL_SUCCESS) return fail(status_of(e), "cannot allocate pinned memory of " + std::to_string(bytes) + " bytes: " + name(e));
   if (flags & CONSORT_AL_ZERO) std::memset(p, 0, bytes);
   *out = {reinterpret_cast<uint64_t>(p), 0};
   const std::lock_guard lock(memory_);
@@ -186,24 +186,24 @@ void Device::free(uint32_t space, consort_addr addr, uint64_t bytes) {
 
 consort_status Device::attach(uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) {
   if (!owns(space))
-    return fail(CONSORT_E_UNSUPPORTED, "memory that is there already is neither pinned nor mapped: allocate it pinned "
+    return fail(CONSORT_E_UNSUPPORTED, "existing memory cannot be pinned or mapped: allocate it pinned "
                                        "(AL_PINNED in the host's space)");
   if (is_lost()) return fail(CONSORT_E_DEVICE_LOST, "the device is lost");
   auto *mem = reinterpret_cast<cl_mem>(addr.base);
   if (!mem || value_of<cl_mem_object_type>(api.clGetMemObjectInfo, mem, CL_MEM_TYPE) != CL_MEM_OBJECT_BUFFER)
-    return fail(CONSORT_E_INVAL, "the address is no buffer: give a cl_mem that clCreateBuffer() or clCreateSubBuffer() made");
+    return fail(CONSORT_E_INVAL, "the address is not a buffer: pass a cl_mem from clCreateBuffer() or clCreateSubBuffer()");
   if (value_of<cl_context>(api.clGetMemObjectInfo, mem, CL_MEM_CONTEXT) != context)
-    return fail(CONSORT_E_INVAL, "the buffer is of another context: make it in this device's own, the native_context of a call "
-                                 "that runs here (consort_run_on_each() finds them all)");
+    return fail(CONSORT_E_INVAL, "the buffer belongs to another context: create it in this device's context, the native_context of a call "
+                                 "that runs here (consort_run_on_each() reaches every unit)");
   const uint64_t size = value_of<size_t>(api.clGetMemObjectInfo, mem, CL_MEM_SIZE);
   if (addr.off > size || bytes > size - addr.off)
-    return fail(CONSORT_E_INVAL, "the datum takes " + std::to_string(bytes) + " bytes from " + std::to_string(addr.off) +
-                                     " on, and the buffer has " + std::to_string(size) + ": give a larger buffer");
+    return fail(CONSORT_E_INVAL, "the datum takes " + std::to_string(bytes) + " bytes from offset " + std::to_string(addr.off) +
+                                     ", but the buffer has " + std::to_string(size) + ": pass a larger one");
   constexpr cl_mem_flags no_copies = CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY;
   if (value_of<cl_mem_flags>(api.clGetMemObjectInfo, mem, CL_MEM_FLAGS) & no_copies)
-    return fail(CONSORT_E_INVAL, "the host may not copy to and from the buffer: make it without CL_MEM_HOST_ flags");
+    return fail(CONSORT_E_INVAL, "the host may not copy to and from the buffer: create it without CL_MEM_HOST_ flags");
   if (const cl_int e = api.clRetainMemObject(mem); e != CL_SUCCESS)
-    return fail(status_of(e), std::string("the buffer cannot be kept: ") + name(e));
+    return fail(status_of(e), std::string("cannot retain the buffer: ") + name(e));
   *local = addr;
   return CONSORT_OK;
 }

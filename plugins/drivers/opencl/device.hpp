@@ -1,6 +1,6 @@
-// device.hpp — one OpenCL device in a context of its own: its memory, its programs.
+// device.hpp — one OpenCL device in its own context: memory, programs.
 //
-// Made by open(), gone with close(). [control] calls come one at a time.
+// Lives from open() to close(). [control] calls come one at a time.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,12 +17,12 @@ namespace opencl {
 
 struct Settings {
   std::string options, cache, folders;
-  uint64_t limit = 0;  // bytes of memory per device; 0: all there is
+  uint64_t limit = 0;  // bytes of memory per device; 0: all
   uint32_t units = 1, depth = 16;
   bool profiling = true, any_order = true;
 };
 
-struct Found {  // a device that init() has chosen
+struct Found {  // a device selected by init()
   cl_platform_id platform;
   cl_device_id device;
   std::string name;
@@ -35,8 +35,8 @@ struct Driver {
   Settings settings;
   std::vector<Found> devices;
 
-  consort_status read();   // the settings
-  consort_status start();  // the library, which devices
+  consort_status read();   // reads the settings
+  consort_status start();  // opens the library, selects devices
   std::string text(const char *key) const;
   uint32_t count() const noexcept { return static_cast<uint32_t>(devices.size()); }
 };
@@ -54,7 +54,7 @@ class Device : public streams::Owner<Lane> {
   consort_status link(const consort_space_desc *src, const consort_space_desc *dst, consort_link_desc *out);
   consort_status alloc(uint32_t space, uint64_t bytes, uint64_t align, uint32_t flags, consort_addr *out);
   void free(uint32_t space, consort_addr, uint64_t bytes);
-  consort_status attach(uint32_t space, consort_addr, uint64_t bytes, consort_addr *local);  // a buffer that is the application's
+  consort_status attach(uint32_t space, consort_addr, uint64_t bytes, consort_addr *local);  // only a buffer of the application
   void detach(uint32_t space, consort_addr local);
   consort_status load(const char *format, const void *text, uint64_t n, const char *entry, uint64_t *code);
 
@@ -77,10 +77,10 @@ class Device : public streams::Owner<Lane> {
   uint32_t space_ = CONSORT_NONE;
   uint64_t capacity_ = 0, largest_ = 0, used_ = 0;
   bool unified_ = false;
-  uint64_t hosts_ = 0;                      // spaces of host memory, by bit
-  cl_command_queue control_ = nullptr;      // for what [control] calls do themselves
+  uint64_t hosts_ = 0;                      // bit set of host memory spaces
+  cl_command_queue control_ = nullptr;      // for [control] calls
   std::map<uint64_t, Pinned> pinned_;       // by address
-  std::mutex memory_;                       // used_, pinned_; leaf
+  std::mutex memory_;                       // guards used_, pinned_; leaf
   std::unique_ptr<Programs> programs_;
 };
 

@@ -13,7 +13,7 @@ consort_status Lane::open(uint32_t unit) {
   const cl_command_queue_properties want = (dev_.driver.settings.profiling ? CL_QUEUE_PROFILING_ENABLE : 0) |
                                            (in_order_ ? 0 : CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   cq_ = api_.clCreateCommandQueue(dev_.context, dev_.id, want, &e);
-  return e == CL_SUCCESS ? CONSORT_OK : dev_.fail(status_of(e), std::string("no command queue: ") + name(e));
+  return e == CL_SUCCESS ? CONSORT_OK : dev_.fail(status_of(e), std::string("cannot create a command queue: ") + name(e));
 }
 
 Lane::~Lane() {
@@ -46,7 +46,7 @@ void Lane::issue(const consort_op &op, streams::Issued<cl_event> &out) noexcept 
         c.add(marker);
         break;
       }
-      default: out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "op " + std::to_string(op.kind) + " is none of its kinds");
+      default: out.status = dev_.fail(CONSORT_E_UNSUPPORTED, "ops of kind " + std::to_string(op.kind) + " are not supported");
     }
   } catch (const std::bad_alloc &) {
     if (out.status == CONSORT_OK) out.status = CONSORT_E_NOMEM;
@@ -56,7 +56,7 @@ void Lane::issue(const consort_op &op, streams::Issued<cl_event> &out) noexcept 
     if (out.status == CONSORT_OK) out.status = status_of(c.error);
     if (op.kind == CONSORT_OP_COPY || op.kind == CONSORT_OP_FILL || op.kind == CONSORT_OP_MARK) {
       out.why = std::string(op.kind == CONSORT_OP_COPY ? "a copy" : op.kind == CONSORT_OP_FILL ? "a fill" : "a marker") +
-                " was not taken: " + name(c.error);
+                " was refused: " + name(c.error);
     }
     out.lost = means_lost(c.error);
   }
@@ -68,16 +68,16 @@ streams::State Lane::state(cl_event last, consort_status *status, std::string *w
   const cl_int e = api_.clGetEventInfo(last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
   if (e != CL_SUCCESS) state = e;
   if (state > CL_COMPLETE) return streams::State::kPending;
-  if (state == CL_COMPLETE) return streams::State::kOver;
-  // What goes wrong while it runs and is no lack of memory is the kernel's or the device's fault.
+  if (state == CL_COMPLETE) return streams::State::kComplete;
+  // A runtime error other than lack of memory is the kernel's or the device's fault.
   const consort_status st = status_of(state);
   *status = st == CONSORT_E_INVAL || st == CONSORT_E_INTERNAL ? CONSORT_E_IO : st;
-  *why = std::string("it failed while it ran: ") + name(state) + " (" + std::to_string(state) + ")";
+  *why = std::string("the operation failed: ") + name(state) + " (" + std::to_string(state) + ")";
   const bool gone = means_lost(state) || !value_of<cl_bool>(api_.clGetDeviceInfo, dev_.id, CL_DEVICE_AVAILABLE);
-  return gone ? streams::State::kLost : streams::State::kOver;
+  return gone ? streams::State::kLost : streams::State::kComplete;
 }
 
-// The device's clock against the host's: both were read when the first command was given.
+// Maps the device's clock to the host's: both were read at the op's first command.
 void Lane::times(cl_event first, cl_event last, uint64_t seen, consort_done *out) const noexcept {
   cl_ulong queued = 0, start = 0, end = 0;
   const auto at = [&](cl_event e, cl_profiling_info what, cl_ulong *t) {
@@ -90,8 +90,8 @@ void Lane::times(cl_event first, cl_event last, uint64_t seen, consort_done *out
   }
 }
 
-bool Lane::call_back(cl_event last, streams::Bell *bell) noexcept {
-  return api_.clSetEventCallback(last, CL_COMPLETE, [](cl_event, cl_int, void *b) { streams::Bell::ring_and_drop(b); }, bell) ==
+bool Lane::call_back(cl_event last, streams::WakeFd *wake) noexcept {
+  return api_.clSetEventCallback(last, CL_COMPLETE, [](cl_event, cl_int, void *b) { streams::WakeFd::signal_and_release(b); }, wake) ==
          CL_SUCCESS;
 }
 

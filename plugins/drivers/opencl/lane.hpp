@@ -1,7 +1,7 @@
-// lane.hpp — the OpenCL side of one queue: ops become commands, their events tell when they are over. A unit's is in order;
-// the one for copies alone has no order where the device can.
+// lane.hpp — the OpenCL side of one queue: ops become commands; their events signal completion. A unit's queue is in order;
+// the copy queue has no order if the device supports that.
 //
-// Of a streams::Queue, which says who may call what when. Marks are events.
+// Part of a streams::Queue, which states the threading rules. Marks are events.
 #pragma once
 #include <vector>
 
@@ -28,13 +28,13 @@ class Lane {
   void issue(const consort_op &, streams::Issued<cl_event> &) noexcept;
   void flush() noexcept { api_.clFlush(cq_); }
   streams::State state(cl_event, consort_status *, std::string *why) noexcept;
-  bool call_back(cl_event, streams::Bell *) noexcept;
+  bool call_back(cl_event, streams::WakeFd *) noexcept;
   void times(cl_event first, cl_event last, uint64_t seen, consort_done *) const noexcept;
   void keep(cl_event e) const noexcept { api_.clRetainEvent(e); }
   void drop(cl_event e) const noexcept { api_.clReleaseEvent(e); }
 
  private:
-  struct Commands;  // of one op
+  struct Commands;  // the commands of one op
 
   void copy(const consort_copy &, Commands &);
   void fill(const consort_fill &, Commands &);
@@ -45,7 +45,7 @@ class Lane {
   const Api &api_;
   bool in_order_ = true;
   cl_command_queue cq_ = nullptr;
-  std::vector<cl_kernel> kernels_;  // this queue's own, by Code::number: arguments belong to a kernel object
+  std::vector<cl_kernel> kernels_;  // kernel objects of this queue, by Code::number: a kernel object holds its arguments
 };
 
 using Queue = streams::Queue<Lane>;

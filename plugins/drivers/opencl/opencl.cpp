@@ -1,7 +1,7 @@
-// opencl.cpp — the driver of whatever OpenCL devices a machine has: which are taken, the settings, the table.
+// opencl.cpp — the driver of OpenCL devices: selection of devices, settings, table.
 //
-// init() opens the loader's library and looks at all platforms; without a device it answers E_UNSUPPORTED and one line
-// that says why. Stateless but for Driver, which the kernel holds.
+// init() opens the loader's library and queries all platforms; without a device it returns E_UNSUPPORTED and one line
+// that says why. No state except Driver, which the kernel holds.
 #include <cstdlib>
 #include <mutex>
 
@@ -12,7 +12,7 @@
 namespace opencl {
 namespace {
 
-// -- which devices ----------------------------------------------------------------------------------------------------
+// -- selection of devices-----------------------------------------------------------------------------------------------
 
 using streams::split, streams::chosen;
 
@@ -30,8 +30,8 @@ consort_status choose(Driver &d, const std::string &types, const std::string &pl
   };
   const cl_device_type wanted = types_of(split(types));
   if (!wanted)
-    return d.host->fail(d.host, CONSORT_E_INVAL, ("opencl: types = \"" + types + "\" names none of gpu, accelerator, cpu, custom, all").c_str());
-  // Runtimes may start at once, and not every platform sets itself up safely when asked by two threads.
+    return d.host->fail(d.host, CONSORT_E_INVAL, ("opencl: types = \"" + types + "\" has none of gpu, accelerator, cpu, custom, all").c_str());
+  // Runtimes may start concurrently, and some platforms do not initialise safely on two threads.
   static constinit std::mutex one_at_a_time;
   std::lock_guard lock(one_at_a_time);
   cl_uint n = 0;
@@ -42,7 +42,7 @@ consort_status choose(Driver &d, const std::string &types, const std::string &pl
   d.api.clGetPlatformIDs(n, ids.data(), nullptr);
   const auto wanted_platforms = split(platforms), wanted_devices = split(devices);
   std::string others;
-  uint32_t number = 0;  // of devices, over all platforms, before any choice
+  uint32_t number = 0;  // of devices, over all platforms, before selection
   for (cl_uint p = 0; p < n; ++p) {
     const std::string platform = text_of(d.api.clGetPlatformInfo, ids[p], CL_PLATFORM_NAME);
     cl_uint have = 0;
@@ -56,17 +56,17 @@ consort_status choose(Driver &d, const std::string &types, const std::string &pl
       if (!chosen(wanted_platforms, p, platform)) why = "its platform is not in opencl.platforms";
       else if (!chosen(wanted_devices, number, label)) why = "not in opencl.devices";
       else if (wanted_devices.empty() && !(type & wanted))
-        why = type & CL_DEVICE_TYPE_CPU ? "it is the host's own cores, which the driver \"cpu\" offers; name \"cpu\" in opencl.types to have it"
+        why = type & CL_DEVICE_TYPE_CPU ? "it is the host's own cores, which the driver \"cpu\" offers; add \"cpu\" to opencl.types to use it"
                                         : "of a type that is not in opencl.types";
-      else if (!value_of<cl_bool>(d.api.clGetDeviceInfo, list[i], CL_DEVICE_AVAILABLE)) why = "it says that it is not available";
-      else if (!value_of<cl_bool>(d.api.clGetDeviceInfo, list[i], CL_DEVICE_ENDIAN_LITTLE)) why = "its byte order is not the host's";
+      else if (!value_of<cl_bool>(d.api.clGetDeviceInfo, list[i], CL_DEVICE_AVAILABLE)) why = "it reports itself as not available";
+      else if (!value_of<cl_bool>(d.api.clGetDeviceInfo, list[i], CL_DEVICE_ENDIAN_LITTLE)) why = "its byte order differs from the host's";
       if (why) others += (others.empty() ? "" : "; ") + std::to_string(number) + " \"" + label + "\" (" + platform + "): " + why;
       else d.devices.push_back({ids[p], list[i], label});
     }
   }
   if (d.devices.empty())
-    return nothing(CONSORT_E_UNSUPPORTED, others.empty() ? std::to_string(n) + " platforms, and none has a device" : "not taken: " + others);
-  if (!others.empty()) d.host->log(d.host, 3, ("opencl: not taken: " + others).c_str());
+    return nothing(CONSORT_E_UNSUPPORTED, others.empty() ? std::to_string(n) + " platforms, without a device" : "not selected: " + others);
+  if (!others.empty()) d.host->log(d.host, 3, ("opencl: not selected: " + others).c_str());
   return CONSORT_OK;
 }
 
@@ -84,7 +84,7 @@ consort_status Driver::read() {
   settings.folders = text("folders");
   settings.cache = streams::cache_folder(text("cache"), kName);
   if (const std::string limit = text("limit"); !streams::parse_bytes(limit, &settings.limit))
-    return host->fail(host, CONSORT_E_INVAL, ("opencl: limit = \"" + limit + "\" is no size: write bytes, or 512M, 2G").c_str());
+    return host->fail(host, CONSORT_E_INVAL, ("opencl: limit = \"" + limit + "\" is not a size: write bytes, or 512M, 2G").c_str());
   return CONSORT_OK;
 }
 
@@ -109,17 +109,17 @@ using Table = streams::Table<Driver, Device, Lane>;
 constexpr consort_param params[] = {
     {"library", "string", "libOpenCL.so.1", nullptr, "the loader's library: a name or a path"},
     {"types", "list", "gpu,accelerator", nullptr,
-     "kinds of devices: gpu, accelerator, cpu (the host's own cores once more), custom, all"},
+     "kinds of devices: gpu, accelerator, cpu (the host's own cores again), custom, all"},
     {"platforms", "list", "", nullptr, "platforms by number or part of their name; empty: all"},
     {"devices", "list", "", nullptr, "devices by number over all platforms, or part of their name, of any type; empty: all of `types`"},
-    {"limit", "string", "0", nullptr, "memory used of each device: bytes, 512M, 2G; 0: all"},
-    {"units", "u32", "1", "1..16", "units per device, each with a queue of its own: kernels that may run side by side"},
+    {"limit", "string", "0", nullptr, "memory used per device: bytes, 512M, 2G; 0: all"},
+    {"units", "u32", "1", "1..16", "units per device, each with its own queue: kernels that may run concurrently"},
     {"depth", "u32", "16", "1..4096", "ops in flight per queue"},
-    {"options", "string", "", nullptr, "for the compiler of kernels, as \"-cl-fast-relaxed-math\""},
-    {"folders", "string", "", nullptr, "where kernel files are looked for before the working directory, with : between"},
+    {"options", "string", "", nullptr, "options of the kernel compiler, such as \"-cl-fast-relaxed-math\""},
+    {"folders", "string", "", nullptr, "folders of kernel files, separated by :, searched before the working directory"},
     {"cache", "string", "auto", nullptr, "folder of built kernels; auto: consort/opencl in the user's cache; off: none"},
-    {"any_order", "bool", "true", nullptr, "copies overtake one another, where the device has queues that let them"},
-    {"profiling", "bool", "true", nullptr, "queues that can tell when an op began and ended"},
+    {"any_order", "bool", "true", nullptr, "copies may overtake one another, if the device has out-of-order queues"},
+    {"profiling", "bool", "true", nullptr, "queues with timestamps of ops"},
 };
 
 constexpr consort_plugin plugin = {

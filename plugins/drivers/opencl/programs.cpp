@@ -15,7 +15,7 @@ struct Programs::Input {
 Programs::Programs(Device &d) : dev_(d) {
   const auto of_device = [&](cl_uint what) { return text_of(d.api.clGetDeviceInfo, d.id, what) + "\n"; };
   const cl_platform_id platform = d.driver.devices[d.index].platform;
-  who_ = text_of(d.api.clGetPlatformInfo, platform, CL_PLATFORM_NAME) + "\n" +
+  cache_key_ = text_of(d.api.clGetPlatformInfo, platform, CL_PLATFORM_NAME) + "\n" +
          text_of(d.api.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + "\n" + of_device(CL_DEVICE_NAME) +
          of_device(CL_DEVICE_VERSION) + of_device(CL_DRIVER_VERSION);
 }
@@ -24,7 +24,7 @@ Programs::~Programs() {
   for (auto &[key, p] : programs_) dev_.api.clReleaseProgram(p);
 }
 
-// A path becomes what stands there; the format is in its name.
+// Replaces a path by the file's contents; the file's name gives the format.
 consort_status Programs::read(Input &in, std::string *why) const {
   in.options = dev_.driver.settings.options;
   in.label = "the " + in.format + " text of the codelet";
@@ -62,15 +62,15 @@ consort_status Programs::compile(cl_program p, const Input &in, const char *extr
     dev_.api.clGetProgramBuildInfo(p, dev_.id, CL_PROGRAM_BUILD_LOG, n, log.data(), nullptr);
     log.resize(std::strlen(log.c_str()));
   }
-  *why = in.label + " does not build (" + name(e) + (in.options.empty() ? "" : ", options \"" + in.options + "\"") + ")" +
-         (log.empty() ? ", and the compiler says nothing" : ":\n" + log);
+  *why = in.label + " does not compile (" + name(e) + (in.options.empty() ? "" : ", options \"" + in.options + "\"") + ")" +
+         (log.empty() ? ", without compiler output" : ":\n" + log);
   const consort_status s = status_of(e);
   return s == CONSORT_E_NOMEM || s == CONSORT_E_DEVICE_LOST || s == CONSORT_E_UNSUPPORTED ? s : CONSORT_E_INVAL;
 }
 
 cl_program Programs::from_cache(const std::string &file, const std::string &key) {
   std::string binary;
-  if (!streams::read_kept(file, key, &binary)) return nullptr;
+  if (!streams::read_cached(file, key, &binary)) return nullptr;
   cl_int e = CL_SUCCESS;
   cl_program p = from_binary(binary, &e);
   if (!p) return nullptr;
@@ -85,8 +85,8 @@ void Programs::to_cache(const std::string &file, const std::string &key, cl_prog
   std::string binary(n, '\0');
   auto *bytes = reinterpret_cast<unsigned char *>(binary.data());
   if (dev_.api.clGetProgramInfo(p, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, nullptr) != CL_SUCCESS) return;
-  if (!streams::keep(file, key, binary))
-    dev_.driver.host->log(dev_.driver.host, 3, ("opencl: " + file + " cannot be written: kernels are built anew each time").c_str());
+  if (!streams::write_cached(file, key, binary))
+    dev_.driver.host->log(dev_.driver.host, 3, ("opencl: " + file + " cannot be written: kernels are compiled at every start").c_str());
 }
 
 consort_status Programs::build(const Input &in, cl_program *out, std::string *why) {
@@ -95,9 +95,9 @@ consort_status Programs::build(const Input &in, cl_program *out, std::string *wh
   const char *extra = "";
   std::string file, key;
   if (in.format == "cl") {
-    // What is included may change without the text: such a program is not kept on disk.
+    // Included files may change: a program with include directives is not cached on disk.
     const bool keep = !dev_.driver.settings.cache.empty() && in.text.find("#include") == std::string::npos;
-    key = who_ + in.options + "\n" + in.text;
+    key = cache_key_ + in.options + "\n" + in.text;
     if (keep) file = dev_.driver.settings.cache + "/" + streams::hex(key) + ".bin";
     if (keep && (*out = from_cache(file, key))) return CONSORT_OK;
     const char *text = in.text.c_str();
@@ -105,7 +105,7 @@ consort_status Programs::build(const Input &in, cl_program *out, std::string *wh
     p = dev_.api.clCreateProgramWithSource(dev_.context, 1, &text, &n, &e);
   } else if (in.format == "spirv") {
     if (!dev_.api.clCreateProgramWithIL) {
-      *why = in.label + " is SPIR-V, which this OpenCL library takes nothing of: give source (\"cl\")";
+      *why = in.label + " is SPIR-V, which this OpenCL library does not support: give source (\"cl\")";
       return CONSORT_E_UNSUPPORTED;
     }
     p = dev_.api.clCreateProgramWithIL(dev_.context, in.text.data(), in.text.size(), &e);
@@ -113,11 +113,11 @@ consort_status Programs::build(const Input &in, cl_program *out, std::string *wh
     if (in.format == "spir") extra = " -x spir -spir-std=1.2";
     p = from_binary(in.text, &e);
   } else {
-    *why = "format \"" + in.format + "\" is not known: \"cl\", \"file\", \"spirv\", \"spir\" and \"binary\" are";
+    *why = "format \"" + in.format + "\" is unknown; known are \"cl\", \"file\", \"spirv\", \"spir\" and \"binary\"";
     return CONSORT_E_UNSUPPORTED;
   }
   if (!p || e != CL_SUCCESS) {
-    *why = in.label + " is not taken: " + name(e);
+    *why = in.label + " was refused: " + name(e);
     const consort_status s = status_of(e);
     return s == CONSORT_E_NOMEM || s == CONSORT_E_DEVICE_LOST ? s : in.format == "cl" ? CONSORT_E_INVAL : CONSORT_E_UNSUPPORTED;
   }
@@ -151,7 +151,7 @@ consort_status Programs::load(std::string format, const void *text, uint64_t n, 
     cl_kernel k = kernel.empty() ? nullptr : dev_.api.clCreateKernel(p, kernel.c_str(), &e);
     if (!k || e != CL_SUCCESS) {
       codes_.erase({p, kernel});
-      *why = kernel.empty() ? in.label + " has several kernels: name one of \"" + names + "\" as entry"
+      *why = kernel.empty() ? in.label + " has several kernels: set entry to one of \"" + names + "\""
                             : in.label + " has no kernel \"" + kernel + "\" (" + name(e) + "): its kernels are \"" + names + "\"";
       return CONSORT_E_INVAL;
     }

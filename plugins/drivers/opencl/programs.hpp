@@ -1,7 +1,7 @@
-// programs.hpp — the kernels of one device: built from text or binaries, found again in memory and on disk.
+// programs.hpp — the kernels of one device: built from text or binaries, cached in memory and on disk.
 //
-// Owned by the device; [load] calls only, so one thread at a time, beside others that do anything else. A Code stays where it is until the device closes.
-// What stands on disk is never trusted: a file that does not check out, or that the device refuses, is built anew.
+// Owned by the device; [load] calls only, so one thread at a time, beside other calls. The address of a Code is stable until the device
+// closes. Cached files are untrusted: a damaged file, or one that the device refuses, is compiled again.
 #pragma once
 #include <map>
 #include <memory>
@@ -29,7 +29,7 @@ class Programs {
   Programs(const Programs &) = delete;
   Programs &operator=(const Programs &) = delete;
 
-  // The answer is the same one for the same kernel. < 0: `why`, with the compiler's own words.
+  // Returns the same Code for the same kernel. < 0: text in `why`, with the compiler's output.
   consort_status load(std::string format, const void *text, uint64_t n, const std::string &entry, const Code **out,
                       std::string *why);
 
@@ -43,7 +43,7 @@ class Programs {
   void to_cache(const std::string &file, const std::string &key, cl_program);
 
   Device &dev_;
-  std::string who_;  // the device, its driver's version, the options: whatever makes a binary another one
+  std::string cache_key_;  // device, driver version and options: the parts of the cache key beside the source
   std::map<std::string, cl_program> programs_;
   std::map<std::pair<cl_program, std::string>, std::unique_ptr<Code>> codes_;
 };

@@ -1,4 +1,4 @@
-// What ops do beside taking time: bytes moved, functions called; the threads that do it in real time; lost devices.
+// Effects of ops: bytes moved, functions called; the threads for that in real time; device loss.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void fill_bytes(const consort_fill &f) noexcept {
 
 // -- losing a device --------------------------------------------------------------------------------------------------
 
-// What is not in the hands of a function is over at once; the rest when those return.
+// Ops whose function does not run complete at once; the others when it returns.
 void Engine::lose(Device &d, uint64_t t) noexcept {
   if (!d.lost) say(d, 3, "the device is lost"), ++untold_;
   d.lost = true;
@@ -49,7 +49,7 @@ void Engine::lose(Device &d, uint64_t t) noexcept {
     for (size_t i = 0; i < q->ops.size();) {
       Op &op = *q->ops[i];
       if (op.effect == Op::kRunning) {
-        if (q->in_order) break;  // those behind it are reported after it
+        if (q->in_order) break;  // later ops are reported after it
         ++i;
       } else if (op.stage == Op::kWaits) {
         op.start = t;
@@ -100,7 +100,7 @@ void Engine::play(Op &op, std::unique_lock<std::mutex> &lock) noexcept {
 }
 
 void Engine::effect_over(Op &op, consort_status status) noexcept {
-  advance(now());  // while its effect is not done it stays
+  advance(now());  // the op stays until its effect is done
   stale_ = true;
   op.effect = Op::kDone;
   if (status < 0 && op.status == CONSORT_OK) op.status = status;
@@ -111,8 +111,8 @@ void Engine::effect_over(Op &op, consort_status status) noexcept {
     if (op.until <= clock_) modelled(op, clock_);
   } else if (op.stage == Op::kHeld) {
     Device &d = *op.queue->device;
-    over(op, clock_);             // and gone
-    if (d.lost) lose(d, clock_);  // what was held up behind it
+    over(op, clock_);             // destroys op
+    if (d.lost) lose(d, clock_);  // completes ops that waited for it
   }
   begin_ready(clock_);
 }
@@ -139,7 +139,7 @@ void Engine::serve(Queue &q) noexcept {
   }
 }
 
-// The clock's thread, in real time: what is due happens also while nobody polls.
+// The clock's thread, in real time: performs due events also without a poll.
 void Engine::keep_time() noexcept {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
   std::unique_lock lock(mutex);

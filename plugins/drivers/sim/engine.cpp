@@ -14,9 +14,9 @@
 namespace sim {
 namespace {
 
-constexpr uint64_t kInline = 32 << 10;  // bytes that are moved at once, whoever looks: a thread costs more
+constexpr uint64_t kInline = 32 << 10;  // smaller copies are done inline: a thread costs more
 
-bool is_timed(const Op &op) noexcept {  // something happens to it at `until`
+bool is_timed(const Op &op) noexcept {  // it has an event at `until`
   return op.stage == Op::kArrives || op.stage == Op::kLatency || op.stage == Op::kFlows || op.stage == Op::kTimed;
 }
 
@@ -80,7 +80,7 @@ void Engine::add(Queue &q, std::unique_lock<std::mutex> &lock) {
       clock_thread_ = std::thread([this] { keep_time(); });
     }
   } catch (...) {
-    remove(q, lock);  // the one thread of the two that may run already, too
+    remove(q, lock);  // also stops the one of the two threads that may have started
     throw;
   }
 }
@@ -89,7 +89,7 @@ void Engine::remove(Queue &q, std::unique_lock<std::mutex> &lock) noexcept {
   q.stop = true;
   q.changed.notify_all();
   std::erase(queues_, &q);
-  for (const auto &op : q.ops) {  // there are none, if the queue is idle as it must be
+  for (const auto &op : q.ops) {  // empty if the queue is idle, as required
     std::erase(active_, op.get());
     std::erase(effects_, op.get());
   }
@@ -137,7 +137,7 @@ void Engine::settle(uint64_t t) noexcept {
   clock_ = t;
 }
 
-// Max-min fairness: whoever is held back most gets what holds it back, the rest is divided among the others.
+// Max-min fairness: flows over the tightest wire get equal shares of it; the rest is divided among the others.
 void Engine::share() noexcept {
   auto &left = left_;
   auto &users = users_;
@@ -169,7 +169,7 @@ void Engine::share() noexcept {
   }
 }
 
-// All that is due at t, which is where the clock stands.
+// Performs all events due at t, the current clock.
 void Engine::step(uint64_t t) noexcept {
   for (Device *d : devices_)
     if (!d->lost && d->loss <= t) lose(*d, t);
@@ -179,7 +179,7 @@ void Engine::step(uint64_t t) noexcept {
   bool flows = false;
   for (Op *op : due_) {
     if (std::find(active_.begin(), active_.end(), op) == active_.end() || op->stage == Op::kHeld)
-      continue;  // lost meanwhile
+      continue;  // its device was lost meanwhile
     if (op->stage == Op::kArrives) {
       op->stage = Op::kWaits;
       std::erase(active_, op);
@@ -212,13 +212,13 @@ void Engine::accept(Queue &q, const consort_op &given) {
   ++q.accepted;
   stale_ = true;
   if (q.ops.back()->stage == Op::kArrives)
-    active_.push_back(q.ops.back().get());  // there is room for all that may be in flight
+    active_.push_back(q.ops.back().get());  // capacity is reserved for all ops in flight
   else
     begin_ready(clock_);
   if (!machine.virtual_time && next_event() < waking_) news_.notify_all();
 }
 
-// Of the core that drives the device.
+// Overhead on the core that drives the device.
 uint64_t Engine::handing_ns(const Device &d, const consort_op &op) const noexcept {
   if (d.spec->host || op.kind == CONSORT_OP_MARK) return 0;
   const Overheads &o = machine.overheads;
@@ -238,7 +238,7 @@ bool Engine::may_begin(const Queue &q, const Op &op) const noexcept {
   return true;
 }
 
-// Until nothing more begins: some are over as soon as they have begun.
+// Repeats until no op begins: some complete at once.
 void Engine::begin_ready(uint64_t t) noexcept {
   for (bool again = true; again;) {
     again = false;
@@ -288,7 +288,7 @@ void Engine::begin(Op &op, uint64_t t) noexcept {
   else if (op.op.kind == CONSORT_OP_CALL)
     begin_call(op, t);
   else if (op.op.kind != CONSORT_OP_MARK)
-    op.status = fail(d, CONSORT_E_UNSUPPORTED, Text("op %u is none of its kinds: it calls host functions", op.op.kind));
+    op.status = fail(d, CONSORT_E_UNSUPPORTED, Text("ops of kind %u are not supported: sim calls host functions", op.op.kind));
   if (op.effect == Op::kDue) {
     if (machine.virtual_time)
       effects_.push_back(&op);
@@ -309,7 +309,7 @@ bool Engine::is_in_use(uint64_t block, uint64_t bytes) const noexcept {
   return false;
 }
 
-// All its rows in one block of the device, if the end is one.
+// Whether all rows lie in one block of the device, if that end is a device.
 bool Engine::is_inside(const Op &op, int end, consort_addr a, const int64_t step[2]) const noexcept {
   if (end == kHost) return true;
   const consort_copy &c = op.op.u.copy;
@@ -344,7 +344,7 @@ void Engine::begin_copy(Op &op, uint64_t t) noexcept {
   }
   const uint64_t bytes = c.run * c.n[0] * c.n[1];
   if (bytes && (!is_inside(op, op.from, c.src, c.src_step) || !is_inside(op, op.to, c.dst, c.dst_step))) {
-    const Text text("a copy of %" PRIu64 " bytes from space %u to space %u goes beyond the memory that was allocated", bytes,
+    const Text text("a copy of %" PRIu64 " bytes from space %u to space %u exceeds the allocated memory", bytes,
                     c.src_space, c.dst_space);
     op.status = fail(d, CONSORT_E_INVAL, text);
     say(d, 1, text);
@@ -360,7 +360,7 @@ void Engine::begin_copy(Op &op, uint64_t t) noexcept {
   op.stage = Op::kLatency;
   op.until = t + static_cast<uint64_t>(static_cast<double>(op.path->latency_ns) * slow);
   if (strikes(d, Fault::kCopy)) {
-    op.status = fail(d, CONSORT_E_IO, "a copy went wrong, as faults = demands");
+    op.status = fail(d, CONSORT_E_IO, "the copy fails, as set by faults");
     return;
   }
   if (!machine.move) return;
@@ -375,13 +375,13 @@ void Engine::begin_fill(Op &op, uint64_t t) noexcept {
   const consort_fill &f = op.op.u.fill;
   const int end = end_of(f.space);
   const Path *path = machine.path(end, end);
-  consort_copy &c = op.op.u.copy;  // the same union: f is read first
+  consort_copy &c = op.op.u.copy;  // same union: f is read before
   const consort_fill fill = f;
   c = {fill.space, fill.space, fill.dst, fill.dst, fill.run, {1, 1}, {0, 0}, {0, 0}};
   const bool inside = path && is_inside(op, end, fill.dst, c.dst_step);
   op.op.u.fill = fill;
   if (!inside) {
-    op.status = fail(d, CONSORT_E_INVAL, Text("a fill of %" PRIu64 " bytes goes beyond the memory that was allocated", fill.run));
+    op.status = fail(d, CONSORT_E_INVAL, Text("a fill of %" PRIu64 " bytes exceeds the allocated memory", fill.run));
     return;
   }
   op.bytes = fill.run;
@@ -393,20 +393,20 @@ void Engine::begin_fill(Op &op, uint64_t t) noexcept {
     op.effect = Op::kDue;
 }
 
-// Of the time on one unit, on a team of these: what cannot be shared, and each one's part of the rest.
+// Time of a team relative to one unit: the serial share plus the member's part of the parallel share.
 static double shared(const DeviceSpec &d, uint32_t team) noexcept { return 1 - d.parallel + d.parallel / team; }
 
 void Engine::begin_call(Op &op, uint64_t t) noexcept {
   Device &d = *op.queue->device;
   if (strikes(d, Fault::kKernel)) {
-    op.status = fail(d, CONSORT_E_IO, "a kernel went wrong, as faults = demands");
+    op.status = fail(d, CONSORT_E_IO, "the kernel fails, as set by faults");
     op.until = t + d.spec->delay_ns;
     return;
   }
   const bool calls = machine.execute && op.op.u.call.fn;
   if (calls) op.effect = Op::kDue;
   const double slow = d.spec->slow, delay = static_cast<double>(d.spec->delay_ns) * slow;
-  if (d.spec->host)  // this core does itself what others have done for them
+  if (d.spec->host)  // a host core performs these overheads itself
     t += machine.overheads.task + machine.overheads.fetch * (op.op.u.call.call ? op.op.u.call.call->nviews : 0);
   const uint32_t team = op.op.u.call.call ? std::max(1u, op.op.u.call.call->team) : 1;
   const double known = known_ns(d, name_of(d, op.op.codelet), op.op.bytes, op.op.work, team);
@@ -443,7 +443,7 @@ double Engine::known_ns(const Device &d, const char *codelet, uint64_t bytes, ui
   return NAN;
 }
 
-// The model is through with it; it is over when its effect is.
+// The modelled time has passed; the op completes when its effect is done.
 void Engine::modelled(Op &op, uint64_t t) noexcept {
   op.stage = Op::kHeld;
   if (op.effect == Op::kNone || op.effect == Op::kDone) over(op, t);
@@ -460,7 +460,7 @@ void Engine::count(const Op &op, uint64_t t) noexcept {
   }
 }
 
-// One "time NS", then "kernels DEVICE COUNT NS" (of all its units) and "way FROM TO COPIES BYTES", those that were used.
+// One "time NS", then "kernels DEVICE COUNT NS" (of all its units) and "way FROM TO COPIES BYTES", for used links only.
 void Engine::report() const noexcept {
   const int fd = consort::shared::open_to_write(machine.report, O_APPEND);
   std::FILE *f = fd < 0 ? nullptr : ::fdopen(fd, "a");
@@ -484,7 +484,7 @@ void Engine::report() const noexcept {
 
 void Engine::over(Op &op, uint64_t t) noexcept {
   Queue &q = *op.queue;
-  for (int end : {op.from, op.to})  // the other end may have gone meanwhile
+  for (int end : {op.from, op.to})  // the other end may be closed meanwhile
     for (const Device *d : devices_)
       if (op.path && d->index == static_cast<uint32_t>(end) && d->lost && op.status == CONSORT_OK)
         op.status = CONSORT_E_IO;

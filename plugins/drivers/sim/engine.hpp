@@ -1,10 +1,10 @@
-// engine.hpp — what happens on the machine, and when: the ops of all queues of all devices on one time line.
+// engine.hpp — the event simulation: ops of all queues of all devices on one time line.
 //
-// A discrete-event model: an op starts when those before it are over, a copy waits out its latency and then shares
-// wires with other copies (max-min fair), a kernel takes its time; advance() plays all that is due up to a moment. Ops
-// also have an effect, the bytes moved or the function called: in real time on a thread of the queue while the model's
-// time runs, in virtual time inside poll(). An op is over when both are.
-// One per driver. Everything is guarded by `mutex`, which is held over no function of a task and no call that waits.
+// A discrete-event model: an op starts after its predecessors, a copy waits for its latency and then shares
+// wires with other copies (max-min fair), a kernel takes its time. advance() performs all events up to a time. An op also
+// has an effect: bytes moved or a function called. In real time a thread of the queue performs it while the model's
+// time runs, in virtual time poll() does. An op is complete when both are done.
+// One per driver. `mutex` guards everything; it is not held during functions of tasks or blocking calls.
 #pragma once
 #include <condition_variable>
 #include <cstdio>
@@ -21,7 +21,7 @@ struct Device;
 struct Queue;
 
 struct Op {
-  // kArrives: the host is still about to hand it over. kMeasured: as long as its function takes. kHeld: the model is through with it, its effect is not.
+  // kArrives: the host has not handed it over yet. kMeasured: takes the time of its function. kHeld: the modelled time has passed, its effect is pending.
   enum Stage : uint8_t { kArrives, kWaits, kLatency, kFlows, kTimed, kMeasured, kHeld };
   enum Effect : uint8_t { kNone, kDue, kRunning, kDone };
   consort_op op;
@@ -31,7 +31,7 @@ struct Op {
   Stage stage = kWaits;
   Effect effect = kNone;
   consort_status status = CONSORT_OK;
-  uint64_t start = 0, until = 0, least = 0, took = 0, bytes = 0;  // least: before that a measured one is not over
+  uint64_t start = 0, until = 0, least = 0, took = 0, bytes = 0;  // least: earliest end of a measured op
   double stretch = 1, left = 0, pace = 0, most = 0;               // of a copy: bytes, bytes per ns
   const Path *path = nullptr;
   int from = kHost, to = kHost;
@@ -44,10 +44,10 @@ struct Queue {
   uint32_t depth;
   int fd = -1;
   uint64_t accepted = 0;
-  // With room for `depth` each from the start: what was accepted needs no memory any more.
+  // Capacity for `depth` entries from the start: an accepted op allocates nothing.
   std::vector<std::unique_ptr<Op>> ops;  // in flight, by seq
   std::vector<consort_done> done;
-  std::vector<Op *> effects;             // due, for the thread
+  std::vector<Op *> effects;             // due effects, for the thread
   std::condition_variable changed;
   std::thread thread;                   // real time only
 };
@@ -69,12 +69,12 @@ struct Device {
   const DeviceSpec *spec;
   uint32_t space = CONSORT_NONE;
   bool lost = false, told = false, has_slab = false;
-  uint64_t loss = CONSORT_NEVER;                // when, by its time; the engine's
+  uint64_t loss = CONSORT_NEVER;                // time of a loss by time, set by the engine
   uint64_t opened = 0, used = 0, seen[4] = {};  // seen: by Fault::Kind
-  uint64_t busy = 0;                            // until then its core of the host is at work for it
-  std::map<uint64_t, uint64_t> blocks;          // address, bytes; of its own space
-  std::map<uint64_t, uint64_t> pinned;          // of the host's
-  std::map<uint64_t, uint64_t> lent;            // as blocks: what the application attached, and owns
+  uint64_t busy = 0;                            // end of the work of its host core
+  std::map<uint64_t, uint64_t> blocks;          // address, bytes; allocated in its own space
+  std::map<uint64_t, uint64_t> pinned;          // allocated in the host's space
+  std::map<uint64_t, uint64_t> lent;            // as blocks: attached memory of the application
   std::map<uint32_t, std::string> names;        // of codelets
   std::string space_name;
   Chance chance;
@@ -87,27 +87,27 @@ class Engine {
   Engine(const Engine &) = delete;
   Engine &operator=(const Engine &) = delete;
 
-  // With the mutex:
+  // Mutex held:
   void advance(uint64_t now) noexcept;
   void accept(Queue &, const consort_op &);                    // throws bad_alloc
-  uint64_t next_event() noexcept {                             // CONSORT_NEVER: nothing is on its way
+  uint64_t next_event() noexcept {                             // CONSORT_NEVER: no op in flight
     if (stale_) next_ = look_ahead(), stale_ = false;
     return next_;
   }
-  bool is_in_use(uint64_t block, uint64_t bytes) const noexcept;  // by a copy or a fill in flight
-  bool strikes(Device &, Fault::Kind) noexcept;                // counts; true: this one goes wrong
-  void play_effects(std::unique_lock<std::mutex> &) noexcept;  // virtual time: calls what is due, without the mutex
+  bool is_in_use(uint64_t block, uint64_t bytes) const noexcept;  // a copy or a fill in flight uses it
+  bool strikes(Device &, Fault::Kind) noexcept;                // counts; true: the fault hits this one
+  void play_effects(std::unique_lock<std::mutex> &) noexcept;  // virtual time: performs due effects, without the mutex
   void tell_losses(std::unique_lock<std::mutex> &lock) noexcept {
     if (untold_) tell(lock);
   }
   void add(Device &);                                          // throws bad_alloc
   void remove(Device &) noexcept;
-  void add(Queue &, std::unique_lock<std::mutex> &);           // throws where there is no thread
+  void add(Queue &, std::unique_lock<std::mutex> &);           // throws if no thread can start
   void remove(Queue &, std::unique_lock<std::mutex> &) noexcept;
   bool idle() const noexcept { return queues_.empty(); }
   bool has_effects() const noexcept { return !effects_.empty(); }
 
-  // What the machine's description says, without the device's delay, slowness and chance; NaN: nothing. Needs no mutex.
+  // Time by the machine's description, without the device's delay, slowdown and noise; NaN: unknown. Needs no mutex.
   double known_ns(const Device &, const char *codelet, uint64_t bytes, uint64_t work, uint32_t team = 1) const noexcept;
   uint64_t now() const noexcept { return host->now(host); }
   int end_of(uint32_t space) const noexcept;                   // -2: unknown
@@ -116,7 +116,7 @@ class Engine {
   const consort_host *const host;
   const Machine machine;
   std::mutex mutex;
-  std::map<uint32_t, int> spaces;                              // by kernel id; others' too, if the host's
+  std::map<uint32_t, int> spaces;                              // by kernel id; host spaces of other drivers too
 
  private:
   void begin_ready(uint64_t t) noexcept;
@@ -145,32 +145,32 @@ class Engine {
   void keep_time() noexcept;
   uint64_t varied(Device &, double ns) noexcept;
 
-  std::vector<Device *> devices_;  // open
-  uint32_t untold_ = 0;            // of them: lost, and the host does not know
+  std::vector<Device *> devices_;  // open devices
+  uint32_t untold_ = 0;            // lost devices not yet reported to the host
   std::vector<Queue *> queues_;    // in the order of their opening
-  std::vector<Op *> active_;      // begun, not over; in the order of their beginning
-  std::vector<Op *> effects_;     // virtual time: due, in that order
-  std::vector<Op *> due_, flowing_;  // of one step, of one sharing; all four have room for all that may be in flight
-  std::vector<double> left_;         // of one sharing, by wire: what is not given out, and to how many
+  std::vector<Op *> active_;      // running, in the order of their start
+  std::vector<Op *> effects_;     // virtual time: due effects, in that order
+  std::vector<Op *> due_, flowing_;  // scratch of step() and share(); all four have capacity for all ops in flight
+  std::vector<double> left_;         // scratch of share(), by wire: unassigned bandwidth, number of flows
   std::vector<uint32_t> users_;
-  uint64_t clock_ = 0;            // the model stands there
-  // next_event(), which each queue asks at each moment. What changes an op's stage or time, or who is open or lost,
-  // makes it stale.
+  uint64_t clock_ = 0;            // current time of the model
+  // Cached next_event(), which every queue queries at every step. A change of an op's stage or time, of the open or
+  // lost devices, makes it stale.
   uint64_t next_ = CONSORT_NEVER;
   bool stale_ = false;
   std::condition_variable news_;  // for the clock's thread
   std::thread clock_thread_;
-  uint64_t waking_ = 0;           // when that thread looks again; 0: it is awake
+  uint64_t waking_ = 0;           // next wake-up of that thread; 0: awake
   bool stop_ = false;
   std::FILE *trace_ = nullptr;
   struct Way { uint64_t copies = 0, bytes = 0; };
   struct Work { uint64_t kernels = 0, ns = 0; };
-  std::map<std::pair<int, int>, Way> ways_;  // what is reported in the end: by the ends of the copies
+  std::map<std::pair<int, int>, Way> ways_;  // totals for the report, by the ends of the copies
   std::vector<Work> work_;                   // by device
-  uint64_t last_ = 0;                        // when the last op was over
+  uint64_t last_ = 0;                        // completion time of the last op
 };
 
-// The bytes, in whatever order the boxes lie.
+// Copies the bytes of any strided shape.
 void move_bytes(const consort_copy &) noexcept;
 void fill_bytes(const consort_fill &) noexcept;
 

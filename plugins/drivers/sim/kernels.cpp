@@ -40,7 +40,7 @@ KernelTable KernelTable::read(const Table &t) {
     else if (!e.key.empty() && e.key[0] >= '0' && e.key[0] <= '9') {
       const uint64_t bytes = read_bytes(e.where, e.key), ns = read_time(e.where, e.value);
       if (bytes == 0 || ns == 0) throw Bad{e.where + " = \"" + e.value + "\": bytes and time must be more than 0"};
-      if (!k.curve.add(bytes, static_cast<double>(ns))) throw Bad{e.where + ": this size is there twice"};
+      if (!k.curve.add(bytes, static_cast<double>(ns))) throw Bad{e.where + ": this size is given twice"};
     } else {
       throw Bad{e.where + ": a kernel has set, codelet, device or class, team, and BYTES = TIME for each size"};
     }
@@ -48,7 +48,7 @@ KernelTable KernelTable::read(const Table &t) {
   if (k.codelet.empty()) throw Bad{t.where + ": a kernel needs a codelet, its name"};
   if (k.curve.empty()) throw Bad{t.where + ": kernel \"" + k.codelet + "\" needs a time: write 11059200 = \"2805us\""};
   if (!k.device.empty() && !k.klass.empty())
-    throw Bad{t.where + ": kernel \"" + k.codelet + "\" is of a device or of a class, not of both"};
+    throw Bad{t.where + ": kernel \"" + k.codelet + "\" has a device and a class: give one of them"};
   return k;
 }
 

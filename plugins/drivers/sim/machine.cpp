@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "words.hpp"
+#include "machine_file.hpp"
 
 namespace sim {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 struct Bus {
   std::string name;
   uint32_t down, up;
-};  // towards devices, away from them; one wire where it is shared
+};  // to devices, from devices; the same wire if shared
 
 class Reader {
  public:
@@ -60,14 +60,14 @@ class Reader {
     uint32_t number;
     uint64_t latency_ns;
   };
-  std::map<std::string, Wire> wires_;  // those that have a name
+  std::map<std::string, Wire> wires_;  // named wires
   std::vector<KernelTable> kernels_;
   bool duplex_ = true;
 };
 
 constexpr size_t kMostDevices = 64;
 
-// A kernel that takes no time or a wire without bandwidth would end in divisions by nothing.
+// Zero times and bandwidths would cause divisions by zero.
 double positive(const std::string &where, double x) {
   if (x <= 0) throw Bad{where + " must be more than 0"};
   return x;
@@ -130,7 +130,7 @@ void Reader::device(const Table &t) {
       d.slow = positive(e.where, read_number(e.where, e.value));
     else if (e.key == "parallel") {
       d.parallel = read_number(e.where, e.value);
-      if (!(d.parallel >= 0 && d.parallel <= 1)) throw Bad{e.where + " = " + e.value + " is a part, from 0 to 1"};
+      if (!(d.parallel >= 0 && d.parallel <= 1)) throw Bad{e.where + " = " + e.value + " is not from 0 to 1"};
     } else if (e.key == "units" || e.key == "depth" || e.key == "count" || e.key == "sockets") {
       const double n = read_number(e.where, e.value);
       if (n < (e.key == "units" ? 0 : 1) || n > 65536 || n != static_cast<uint32_t>(n))
@@ -148,7 +148,7 @@ void Reader::device(const Table &t) {
   if (d.klass.empty()) throw Bad{t.where + ": a device needs a class"};
   if (d.memory == 0) throw Bad{t.where + ": a device needs memory"};
   if (d.sockets && d.units % d.sockets)
-    throw Bad{t.where + ": " + std::to_string(d.units) + " units are no " + std::to_string(d.sockets) + " equal sockets"};
+    throw Bad{t.where + ": " + std::to_string(d.units) + " units cannot be divided into " + std::to_string(d.sockets) + " equal sockets"};
   const std::string base = d.name;
   for (uint32_t i = 0; i < static_cast<uint32_t>(count); ++i) {
     d.name = !base.empty() ? base + (count > 1 ? std::to_string(i) : "")
@@ -236,7 +236,7 @@ void Reader::named_wire(const Table &t) {
     throw Bad{t.where + ": there are two wires of the name \"" + name + "\""};
 }
 
-// All its wires, in the order of the way; their latencies add up, unless it has one of its own.
+// Its wires in order; their latencies add up, unless the route has its own.
 void Reader::route(const Table &t) {
   int from = -2, to = -2;
   Path p;
@@ -280,7 +280,7 @@ void Reader::overheads(const Table &t) {
   }
 }
 
-// What a device is told of itself goes before what its class is told, and that before what all are.
+// Tables of a device precede those of its class, and these precede tables for all.
 void Reader::pick_kernels(const std::string &set) {
   std::string sets;
   bool found = set.empty();
@@ -293,11 +293,11 @@ void Reader::pick_kernels(const std::string &set) {
     };
     if (std::none_of(machine_.devices.begin(), machine_.devices.end(), is_meant))
       throw Bad{k.where + ": kernel \"" + k.codelet + "\" is of " +
-                (k.device.empty() ? "class \"" + k.klass : "device \"" + k.device) + "\", and there is none"};
+                (k.device.empty() ? "class \"" + k.klass : "device \"" + k.device) + "\", which does not exist"};
   }
   if (!found)
-    throw Bad{where("kernels") + " = \"" + set + "\": no [[kernel]] has that set; there " +
-              (sets.empty() ? "is none" : "are " + sets)};
+    throw Bad{where("kernels") + " = \"" + set + "\": no [[kernel]] has that set; sets: " +
+              (sets.empty() ? "none" : sets)};
   for (int rank = 0; rank < 3; ++rank)  // of a device, of a class, of all
     for (const KernelTable &k : kernels_) {
       if ((k.device.empty() ? k.klass.empty() ? 2 : 1 : 0) != rank) continue;
@@ -308,7 +308,7 @@ void Reader::pick_kernels(const std::string &set) {
     }
 }
 
-// KIND@WHEN or KIND%CHANCE, with /DEVICE behind it or without: for each device.
+// KIND@WHEN or KIND%CHANCE, with an optional suffix /DEVICE; default: each device.
 void Reader::fault(const std::string &word) {
   const std::string at = where("faults: ") + "\"" + word + "\"";
   const auto wrong = [&](const std::string &why) {
@@ -323,7 +323,7 @@ void Reader::fault(const std::string &word) {
   if (slash != std::string::npos) {
     const double n = read_number(at, word.substr(slash + 1));
     if (n >= static_cast<double>(machine_.devices.size()) || n != static_cast<int>(n))
-      throw wrong("there is no device " + word.substr(slash + 1) + ", they are counted from 0");
+      throw wrong("there is no device " + word.substr(slash + 1) + ", numbered from 0");
     f.device = static_cast<int>(n);
   }
   if (kind == "slow" && word[sign] == '@') {
@@ -341,7 +341,7 @@ void Reader::fault(const std::string &word) {
   else if (kind == "lost")
     f.kind = Fault::kLost;
   else
-    throw wrong("\"" + kind + "\" is none of oom, copy, kernel, lost, slow");
+    throw wrong("\"" + kind + "\" is not one of oom, copy, kernel, lost, slow");
   if (word[sign] == '%') {
     f.chance = read_number(at, value);
     if (f.chance > 1) throw wrong("a chance is 1 at most");
@@ -350,7 +350,7 @@ void Reader::fault(const std::string &word) {
     if (f.at_ns == 0) throw wrong("a time of 0 is before the start");
   } else {
     const double n = read_number(at, value);
-    if (n < 1 || n > 1e18 || n != std::floor(n)) throw wrong("they are counted from 1");
+    if (n < 1 || n > 1e18 || n != std::floor(n)) throw wrong("counts start from 1");
     f.nth = static_cast<uint64_t>(n);
   }
   machine_.faults.push_back(f);
@@ -372,7 +372,7 @@ std::string text_of(const std::string &file) {
 
 void Reader::from_file(const std::string &file) {
   const auto tables = read_tables(file, text_of(file));
-  for (const Table &t : tables) {  // whatever their order in the file: links name devices and buses
+  for (const Table &t : tables) {  // devices and buses first, because links name them
     if (t.name == "device")
       device(t);
     else if (t.name == "bus")
@@ -386,7 +386,7 @@ void Reader::from_file(const std::string &file) {
     else if (t.name == "kernel")
       kernels_.push_back(KernelTable::read(t));
     else if (t.name != "link" && t.name != "route")
-      throw Bad{t.where + ": [" + t.name + "] is none of device, bus, wire, link, route, times, kernel, overheads"};
+      throw Bad{t.where + ": [" + t.name + "] is not one of device, bus, wire, link, route, times, kernel, overheads"};
   }
 }
 
@@ -438,10 +438,10 @@ Machine Reader::read() {
     device(t);
   }
   if (std::count_if(m.devices.begin(), m.devices.end(), [](const DeviceSpec &d) { return d.host; }) > 1)
-    throw Bad{"sim: there are two hosts: leave out cores = " + text("cores") +
+    throw Bad{"sim: there are two hosts: omit cores = " + text("cores") +
               " or one of the devices with host = true"};
 
-  // What everybody has; [[link]] tables have the last word.
+  // Default links; [[link]] tables replace them.
   Bus all{"", 0, 0};
   if (bus_rate > 0) {
     all.down = wire(bus_rate);
@@ -472,7 +472,7 @@ Machine Reader::read() {
 
 Machine Machine::read(const consort_host *host) { return Reader(host).read(); }
 
-// Of the wires that other ways need, too, the one that leaves least to each of them.
+// The shared wire with the least bandwidth per route.
 int Machine::bus_of(const Path &of) const noexcept {
   int found = -1;
   double least = INFINITY;

@@ -1,7 +1,7 @@
-// sim.cpp — accelerators that do not exist: the table of the driver, memory, queues.
+// sim.cpp — the driver of simulated accelerators: table, memory, queues.
 //
-// What there is comes from the parameters (machine), what happens when from one engine for all devices. Memory of a
-// device is the host's, kept apart: nothing but copies and the functions of its own tasks is given its addresses.
+// The parameters describe the machine (machine); one engine simulates all devices. A device's memory is separate host
+// memory: only copies and the functions of its own tasks get its addresses.
 #include <consort/nearby.h>
 #include <consort/plugin/host.hpp>
 #include <consort/times.h>
@@ -19,7 +19,7 @@ namespace sim {
 namespace {
 
 constexpr uint64_t kGranule = 256;
-constexpr uint32_t kCopies = 64;  // in flight on a queue that is no unit's
+constexpr uint32_t kCopies = 64;  // in flight on a copy queue
 
 Engine &engine(void *self) noexcept { return *static_cast<Engine *>(self); }
 Device &device(void *d) noexcept { return *static_cast<Device *>(d); }
@@ -27,7 +27,7 @@ Queue &queue(void *q) noexcept { return *static_cast<Queue *>(q); }
 Engine &engine_of(const Queue &q) noexcept { return *q.device->engine; }
 
 template <class T>
-void give(T *out, const T &d) noexcept {  // an older host has a shorter one
+void give(T *out, const T &d) noexcept {  // an older host has a shorter struct
   std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);
 }
 
@@ -48,7 +48,7 @@ consort_status init(const consort_host *host, void **self) noexcept {
   return guarded(host, [&]() -> consort_status {
     Machine m = Machine::read(host);
     if (m.devices.empty())
-      return host->fail(host, CONSORT_E_UNSUPPORTED, "sim: no device: set sim.devices to how many there are to be");
+      return host->fail(host, CONSORT_E_UNSUPPORTED, "sim: no device: set sim.devices to a number above 0");
     *self = new Engine(host, std::move(m));
     return CONSORT_OK;
   });
@@ -99,11 +99,11 @@ void close(void *dev) noexcept {
   if (bytes)
     e.host->log(e.host, 2,
                 ("sim: " + d->spec->name + " is closed with " + std::to_string(bytes) + " bytes in " +
-                 std::to_string(d->blocks.size() + d->pinned.size()) + " blocks that nobody freed")
+                 std::to_string(d->blocks.size() + d->pinned.size()) + " blocks that were not freed")
                     .c_str());
 }
 
-// -- what there is ----------------------------------------------------------------------------------------------------
+// -- description -------------------------------------------------------------------------------------------------------
 
 consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
   Device &d = device(dev);
@@ -121,7 +121,7 @@ consort_status space(void *dev, uint32_t i, consort_space_desc *out) noexcept {
     s.domain_key = d.index + 1;
     s.capacity = d.spec->memory;
     s.granule = kGranule;
-    s.align = 1;  // functions of cores take their data from anywhere, as they do at home
+    s.align = 1;  // host functions accept any address
     give(out, s);
     return CONSORT_OK;
   });
@@ -158,7 +158,7 @@ consort_status link(void *dev, const consort_space_desc *src, const consort_spac
           std::strcmp(s->domain, "host") == 0)
         e.spaces.emplace(s->id, kHost);
     const int from = e.end_of(src->id), to = e.end_of(dst->id);
-    // Of two devices the one that sends has the path.
+    // Between two devices the source has the link.
     const bool mine = src->id == d.space || (dst->id == d.space && from == kHost);
     const Path *path = mine && from != -2 && to != -2 ? e.machine.path(from, to) : nullptr;
     if (!path) return CONSORT_E_UNSUPPORTED;
@@ -206,15 +206,15 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
       return e.fail(
           d, CONSORT_E_INVAL,
           "cannot allocate " + what + " aligned to " + std::to_string(align) +
-              "; bytes must not be 0, the alignment a power of two, the space its own, or the host's with AL_PINNED");
+              "; bytes must not be 0, the alignment a power of two, the space this device's, or the host's with AL_PINNED");
     uint32_t can = CONSORT_AL_ZERO | CONSORT_AL_HUGE | CONSORT_AL_TRANSIENT;
     if (pinned || d.spec->host) can |= CONSORT_AL_PINNED;
     if (flags & ~can)
       return e.fail(d, CONSORT_E_UNSUPPORTED,
-                    "allocation flags " + std::to_string(flags & ~can) + " mean nothing here");
+                    "allocation flags " + std::to_string(flags & ~can) + " are not supported");
     if (d.lost) return e.fail(d, CONSORT_E_DEVICE_LOST, "no memory: the device is lost");
     if (e.strikes(d, Fault::kMemory))
-      return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what + ", as faults = demands");
+      return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what + ", as set by faults");
     if (bytes > UINT64_MAX - kGranule) return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what);
     const uint64_t whole = (bytes + kGranule - 1) / kGranule * kGranule;
     if (own && whole > d.spec->memory - d.used)
@@ -223,7 +223,7 @@ consort_status alloc(void *dev, uint32_t space, uint64_t bytes, uint64_t align, 
                         " are in use");
     void *p = nullptr;
     if (posix_memalign(&p, std::max<uint64_t>(align, kGranule), whole) != 0)
-      return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what + ", which the host itself does not have");
+      return e.fail(d, CONSORT_E_NOMEM, "out of memory: " + what + ", the host has no memory left");
     try {
       (own ? d.blocks : d.pinned)[reinterpret_cast<uint64_t>(p)] = whole;
     } catch (...) {
@@ -253,7 +253,7 @@ void free(void *dev, uint32_t space, consort_addr addr, uint64_t) noexcept {
     if (it == blocks.end()) {
       e.host->log(
           e.host, 1,
-          ("sim: " + d.spec->name + ": what is freed in space " + std::to_string(space) + " was never allocated there")
+          ("sim: " + d.spec->name + ": cannot free an address in space " + std::to_string(space) + ": it is not allocated")
               .c_str());
       return;
     }
@@ -272,22 +272,22 @@ bool meets(const std::map<uint64_t, uint64_t> &blocks, uint64_t at, uint64_t byt
   return last->first + last->second > at;
 }
 
-// The host's memory needs no pinning here, and is reached where it is. In its own space: memory that the application says
-// the device has there, beside what it gives out.
+// Host memory needs no pinning and is accessible in place. In the device's own space: memory that the application declares to be
+// on the device.
 consort_status attach(void *dev, uint32_t space, consort_addr addr, uint64_t bytes, consort_addr *local) noexcept {
   Device &d = device(dev);
   Engine &e = *d.engine;
   return guarded(e.host, [&]() -> consort_status {
     const std::lock_guard lock(e.mutex);
-    if (d.lost) return e.fail(d, CONSORT_E_DEVICE_LOST, "nothing is attached: the device is lost");
+    if (d.lost) return e.fail(d, CONSORT_E_DEVICE_LOST, "cannot attach: the device is lost");
     if (space == d.space && !d.spec->host) {
       const uint64_t at = addr.base + addr.off;
       const std::string what = std::to_string(bytes) + " bytes at " + std::to_string(at);
       if (!at || !bytes || at > UINT64_MAX - bytes)
-        return e.fail(d, CONSORT_E_INVAL, what + " are no memory: give its address and size");
-      if (meets(d.blocks, at, bytes)) return e.fail(d, CONSORT_E_INVAL, what + " are memory that the driver gave out");
+        return e.fail(d, CONSORT_E_INVAL, what + " are not memory: pass its address and size");
+      if (meets(d.blocks, at, bytes)) return e.fail(d, CONSORT_E_INVAL, what + " overlap memory that the driver allocated");
       if (meets(d.lent, at, bytes))
-        return e.fail(d, CONSORT_E_INVAL, what + " are in use: unregister the datum that is there");
+        return e.fail(d, CONSORT_E_INVAL, what + " are in use: unregister the datum there");
       d.lent[at] = bytes;
     }
     *local = addr;
@@ -304,10 +304,10 @@ consort_status load_impl(void *dev, const char *format, const void *, uint64_t, 
                          uint64_t *) noexcept {
   const Device &d = device(dev);
   const std::lock_guard lock(d.engine->mutex);
-  if (d.lost) return d.engine->fail(d, CONSORT_E_DEVICE_LOST, "no kernel is loaded: the device is lost");
+  if (d.lost) return d.engine->fail(d, CONSORT_E_DEVICE_LOST, "cannot load a kernel: the device is lost");
   return d.engine->fail(d, CONSORT_E_UNSUPPORTED,
                         std::string("\"") + (entry ? entry : "") + "\" in format \"" + (format ? format : "") +
-                            "\" cannot be loaded: host functions run here; give one for class \"" +
+                            "\" cannot be loaded: sim runs host functions; give one for class \"" +
                             (d.spec->runs.empty() ? d.spec->klass : d.spec->runs) + "\"");
 }
 
@@ -328,12 +328,12 @@ consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queu
       std::unique_lock lock(e.mutex);
       if (d.lost) {
         if (q->fd >= 0) ::close(q->fd);
-        return e.fail(d, CONSORT_E_DEVICE_LOST, "no queue is opened: the device is lost");
+        return e.fail(d, CONSORT_E_DEVICE_LOST, "cannot open a queue: the device is lost");
       }
       e.add(*q, lock);
     } catch (...) {
       if (q->fd >= 0) ::close(q->fd);
-      return e.fail(d, CONSORT_E_NOMEM, "no thread for a queue");
+      return e.fail(d, CONSORT_E_NOMEM, "cannot start a thread for a queue");
     }
     const consort_queue_desc desc{out->size, CONSORT_Q_WAITS | (q->in_order ? uint32_t{CONSORT_Q_IN_ORDER} : 0), 1,
                                   q->depth, 0};
@@ -361,7 +361,7 @@ uint32_t submit(void *handle, const consort_op *ops, uint32_t n) noexcept {
   try {
     while (i < n && q.ops.size() + q.done.size() < q.depth) e.accept(q, ops[i]), ++i;
   } catch (...) {
-    // no memory: a short prefix, as where there is no room
+    // no memory: accepts a shorter prefix, as if the queue were full
   }
   return i;
 }
@@ -402,7 +402,7 @@ uint64_t next_event(void *handle) noexcept {
   return q.ops.empty() ? CONSORT_NEVER : e.next_event();
 }
 
-// -- how long kernels take, for who asks ------------------------------------------------------------------------------
+// -- kernel times for performance models ------------------------------------------------------------------------------
 
 double kernel_ns(void *dev, const consort_times_query *q) noexcept {
   const Device &d = device(dev);
@@ -434,39 +434,39 @@ const void *get(void *, const char *id) noexcept {
 }
 
 constexpr consort_param params[] = {
-    {"devices", "u32", "1", "0..64", "how many there are, all alike"},
+    {"devices", "u32", "1", "0..64", "number of identical devices"},
     {"machine", "string", "", nullptr, "file that describes devices and links instead, see the README"},
     {"class", "string", "gpu", nullptr, "class of their units"},
     {"runs", "string", "cpu", nullptr,
-     "class whose functions do the work of their kernels; empty: their own class's, called with their addresses"},
-    {"units", "u32", "1", "0..64", "units of a device"},
-    {"depth", "u32", "4", "1..65536", "ops in flight on a unit; those of a core: 1"},
+     "class whose functions run in place of kernels; empty: those of their own class, with device addresses"},
+    {"units", "u32", "1", "0..64", "units per device"},
+    {"depth", "u32", "4", "1..65536", "ops in flight on a unit; on a core: 1"},
     {"memory", "string", "1G", nullptr, "of each device: bytes, 512M, 2G"},
     {"bandwidth", "string", "12G", nullptr, "of the link between the host and a device, bytes per second each way"},
     {"latency", "string", "10us", nullptr, "of a copy, before its first byte moves"},
-    {"duplex", "bool", "true", nullptr, "both ways of a link have its bandwidth; false: they share it"},
-    {"bus", "string", "0", nullptr, "bandwidth of one bus behind all those links; 0: they share nothing"},
+    {"duplex", "bool", "true", nullptr, "each direction of a link has its bandwidth; false: they share it"},
+    {"bus", "string", "0", nullptr, "bandwidth of a bus shared by all those links; 0: no bus"},
     {"peer", "string", "0", nullptr, "bandwidth from device to device; 0: bytes go over the host"},
     {"inner", "string", "200G", nullptr, "bandwidth within one memory"},
-    {"speed", "f64", "1", nullptr, "of kernels: 0.5 takes twice as long as the function that is run"},
+    {"speed", "f64", "1", nullptr, "of kernels: 0.5 takes twice as long as the function"},
     {"delay", "string", "0", nullptr, "of each kernel, before it starts"},
-    {"times", "list", "", nullptr, "how long kernels take, by codelet: gemm=200us,potrf=1ms"},
-    {"rate", "string", "0", nullptr, "of a codelet's own measure of work, per second; 0: not used"},
-    {"usual", "string", "100us", nullptr, "how long a kernel takes in virtual time of which nothing is known"},
-    {"execute", "bool", "true", nullptr, "functions are called; false: kernels only take time, and values are wrong"},
-    {"move", "bool", "true", nullptr, "false: copies and fills only take time, and no memory of a device is touched"},
-    {"kernels", "string", "", nullptr, "which set of the file's [[kernel]] tables; empty: of a codelet the first"},
-    {"noise", "f64", "0", "0..1", "kernels take up to this share more or less, by chance"},
-    {"link_noise", "f64", "0", "0..1", "copies take up to this share more, by chance"},
+    {"times", "list", "", nullptr, "kernel times by codelet: gemm=200us,potrf=1ms"},
+    {"rate", "string", "0", nullptr, "units of a codelet's work per second; 0: not used"},
+    {"usual", "string", "100us", nullptr, "time of an unknown kernel in virtual time"},
+    {"execute", "bool", "true", nullptr, "call functions; false: kernels only take time, and values are wrong"},
+    {"move", "bool", "true", nullptr, "false: copies and fills only take time, and device memory is not touched"},
+    {"kernels", "string", "", nullptr, "the set of the file's [[kernel]] tables; empty: the first one of a codelet"},
+    {"noise", "f64", "0", "0..1", "random variation of kernel times, up to this share more or less"},
+    {"link_noise", "f64", "0", "0..1", "random variation of copy times, up to this share more"},
     {"faults", "list", "", nullptr,
-     "what goes wrong: oom@3 (the 3rd allocation), copy%0.01 (one in a hundred), kernel@5/1 (on device 1), lost@100, "
+     "faults to inject: oom@3 (the 3rd allocation), copy%0.01 (one in a hundred), kernel@5/1 (on device 1), lost@100, "
      "lost@20ms, slow@8/0"},
-    {"seed", "u64", "1", nullptr, "of all that happens by chance"},
-    {"time", "string", "real", "real|virtual", "whose time passes: the world's, or the runtime's stepped clock's"},
+    {"seed", "u64", "1", nullptr, "seed of all random numbers"},
+    {"time", "string", "real", "real|virtual", "real time, or the runtime's stepped clock"},
     {"cores", "u32", "0", "0..4096", "units of class cpu in the host's memory, for a machine without the driver cpu"},
-    {"host_memory", "string", "16G", nullptr, "memory of that host"},
-    {"trace", "string", "", nullptr, "file for a line about each op when it is over"},
-    {"report", "string", "", nullptr, "file to which sums are added in the end: time, kernels by device, bytes by way"},
+    {"host_memory", "string", "16G", nullptr, "memory of that simulated host"},
+    {"trace", "string", "", nullptr, "file with one line per completed op"},
+    {"report", "string", "", nullptr, "file to which totals are appended at the end: time, kernels by device, bytes by link"},
 };
 
 constexpr uint32_t kFlags = CONSORT_PF_SWAPPABLE | CONSORT_PF_VIRTUAL | CONSORT_PF_BY_NAME;

@@ -1,6 +1,6 @@
-// text.hpp — a line of text in its own memory: what is told of an op must not fail for want of any.
+// text.hpp — a line of text with inline storage: a message about an op must not fail for lack of memory.
 //
-// A value; too long a line is cut.
+// A value; longer lines are cut.
 #pragma once
 #include <cstdarg>
 #include <cstdio>

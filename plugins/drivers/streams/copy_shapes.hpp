@@ -1,7 +1,7 @@
-// copy_shapes.hpp — one copy of the ABI as what copy engines know: lines, and boxes of rows and slices.
+// copy_shapes.hpp — splits a copy of the ABI into shapes that copy engines support: lines, and boxes of rows and slices.
 //
-// Engines take a pitch per dimension, from which rows and slices may not hang over. Whatever steps differently (down,
-// overlapping, askew) becomes smaller boxes, at worst lines.
+// An engine takes one pitch per dimension, at least as long as a row or slice. A copy with other steps (negative, overlapping,
+// not a multiple) is split into smaller boxes, down to single lines.
 #pragma once
 #include <consort/driver.h>
 
@@ -10,12 +10,12 @@ namespace streams {
 struct Box {
   consort_addr src, dst;
   uint64_t run, rows, slices;
-  uint64_t src_pitch[2], dst_pitch[2];  // from row to row, from slice to slice; 0 where there is one
+  uint64_t src_pitch[2], dst_pitch[2];  // from row to row, from slice to slice; 0 if there is only one
 };
 
 inline consort_addr moved(consort_addr a, int64_t by) noexcept { return {a.base, a.off + static_cast<uint64_t>(by)}; }
 
-// give(const Box &) for each; false: no more of them. A line is a box of one row. most: the longest pitch.
+// Calls give(const Box &) for each box; stops if it returns false. A line is a box of one row. most: the longest pitch.
 template <class F>
 bool each_box(const consort_copy &c, F give, int64_t most = INT64_MAX) {
   if (!c.run || !c.n[0] || !c.n[1]) return true;

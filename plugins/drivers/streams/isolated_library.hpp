@@ -1,10 +1,9 @@
-// isolated_library.hpp — a vendor's library in a room of its own, where it would not live with what is there.
+// isolated_library.hpp — opens a vendor's library in a linker namespace of its own when it conflicts with a loaded one.
 //
-// Compilers of two vendors that stand on one shared libLLVM abort the process: each brings a clang of its own (libclang-cpp
-// for PoCL, what is built into libamd_comgr for HIP), and both enter its options into the one registry that libLLVM has.
-// Whoever comes second is opened in a namespace of the loader's (dlmopen), with a libLLVM that is nobody else's. What is
-// the namespace's own besides: its C library, allocator and threads included. Pointers may cross; whoever frees memory
-// there must be of there.
+// Two compilers on one shared libLLVM abort the process. Each brings a clang (libclang-cpp for PoCL, the one inside libamd_comgr
+// for HIP), and both register their options in libLLVM's single registry. The second is therefore opened by dlmopen() with a private
+// libLLVM. The namespace also has its own C library, allocator and threads. Pointers may cross, but memory must be freed by the side
+// that allocated it.
 #pragma once
 #include <consort/shared/plain_file.hpp>
 #include <dlfcn.h>
@@ -17,14 +16,14 @@
 
 namespace streams {
 
-// A library in the process whose file's name begins like one of `names`; with on_llvm, one that stands on a shared libLLVM.
-class Search {
+// Searches the process for a library whose file name starts with one of `names`; with on_llvm, one that needs a shared libLLVM.
+class LoadedLibraries {
  public:
-  static bool finds(std::initializer_list<const char *> names, bool on_llvm) noexcept {
-    Search search{names, on_llvm};
+  static bool any(std::initializer_list<const char *> names, bool on_llvm) noexcept {
+    LoadedLibraries search{names, on_llvm};
     return dl_iterate_phdr([](dl_phdr_info *info, size_t, void *of) {
-      const auto &s = *static_cast<const Search *>(of);
-      return info->dlpi_name && s.means(info->dlpi_name) && (!s.on_llvm_ || needs_llvm(info)) ? 1 : 0;
+      const auto &s = *static_cast<const LoadedLibraries *>(of);
+      return info->dlpi_name && s.matches(info->dlpi_name) && (!s.on_llvm_ || needs_llvm(info)) ? 1 : 0;
     }, &search) != 0;
   }
   static bool begins(const char *path, const char *with) noexcept {
@@ -33,13 +32,13 @@ class Search {
   }
 
  private:
-  Search(std::initializer_list<const char *> names, bool on_llvm) noexcept : names_(names), on_llvm_(on_llvm) {}
-  bool means(const char *path) const noexcept {
+  LoadedLibraries(std::initializer_list<const char *> names, bool on_llvm) noexcept : names_(names), on_llvm_(on_llvm) {}
+  bool matches(const char *path) const noexcept {
     for (const char *name : names_)
       if (begins(path, name)) return true;
     return false;
   }
-  // By what the library says that it needs; its strings lie where the loader has put them.
+  // Reads the DT_NEEDED entries; the loader has already mapped their strings.
   static bool needs_llvm(const dl_phdr_info *info) noexcept {
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       if (info->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
@@ -48,7 +47,7 @@ class Search {
       for (const auto *d = first; d->d_tag != DT_NULL; ++d)
         if (d->d_tag == DT_STRTAB) strings = d->d_un.d_ptr;
       if (!strings) return false;
-      if (strings < info->dlpi_addr) strings += info->dlpi_addr;  // not every machine's loader makes it an address
+      if (strings < info->dlpi_addr) strings += info->dlpi_addr;  // some loaders leave the offset unrelocated
       for (const auto *d = first; d->d_tag != DT_NULL; ++d)
         if (d->d_tag == DT_NEEDED && begins(reinterpret_cast<const char *>(strings + d->d_un.d_val), "libLLVM")) return true;
     }
@@ -58,28 +57,28 @@ class Search {
   std::initializer_list<const char *> names_;
   bool on_llvm_;
 };
-inline bool is_there(std::initializer_list<const char *> names) noexcept { return Search::finds(names, false); }
-inline bool stands_on_llvm(std::initializer_list<const char *> names) noexcept { return Search::finds(names, true); }
+inline bool is_loaded(std::initializer_list<const char *> names) noexcept { return LoadedLibraries::any(names, false); }
+inline bool uses_shared_llvm(std::initializer_list<const char *> names) noexcept { return LoadedLibraries::any(names, true); }
 
-// The namespace of one plugin, made when the first library is opened there. A process has few: it lasts as long as the
-// process, and so does the plugin then. Any thread.
-class Room {
+// The linker namespace of one plugin, created when the first library is opened in it. The number of namespaces is limited and they are
+// never destroyed, so the plugin stays loaded too. Any thread.
+class LibraryNamespace {
  public:
   void *open(const char *library) noexcept {
     const std::lock_guard lock(mutex_);
-    void *handle = dlmopen(made_ ? id_ : LM_ID_NEWLM, consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL);
-    if (!handle || made_) return handle;
-    made_ = dlinfo(handle, RTLD_DI_LMID, &id_) == 0;
-    give_environment(handle);
+    void *handle = dlmopen(created_ ? id_ : LM_ID_NEWLM, consort::shared::LibraryName(library), RTLD_NOW | RTLD_LOCAL);
+    if (!handle || created_) return handle;
+    created_ = dlinfo(handle, RTLD_DI_LMID, &id_) == 0;
+    copy_environment(handle);
     Dl_info here;
     if (dladdr(this, &here) && here.dli_fname) (void)dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
     return handle;
   }
 
  private:
-  // Its C library took over where the variables of the environment lie, and would look there still when setenv() has moved
-  // them and freed the place: it gets a copy. What is set later it does not see.
-  void give_environment(void *handle) noexcept {
+  // The namespace's C library inherits the address of the environment, and would read freed memory once setenv() moves it. It gets
+  // a copy, which does not show later changes.
+  void copy_environment(void *handle) noexcept {
     auto ***theirs = static_cast<char ***>(dlsym(handle, "environ"));
     if (!theirs || !*theirs) return;
     size_t n = 0;
@@ -91,9 +90,9 @@ class Room {
   }
 
   std::mutex mutex_;
-  bool made_ = false;
+  bool created_ = false;
   Lmid_t id_ = 0;
-  char **environment_ = nullptr;  // that its C library reads
+  char **environment_ = nullptr;  // read by its C library
 };
 
 }  // namespace streams

@@ -1,4 +1,4 @@
-// issued.hpp — what one op has become in a vendor's commands: filled by a Lane, on the stack of whoever issues.
+// issued.hpp — the commands of one op on a vendor's queue: filled by a Lane, on the issuing thread's stack.
 #pragma once
 #include <consort/driver.h>
 
@@ -7,19 +7,19 @@
 
 namespace streams {
 
-// A Mark is a point on the device's time line that can be asked whether it was reached (an event), null by default.
+// A Mark is a point of the device's time line with a completion test (an event); null by default.
 template <class Mark>
 struct Issued {
-  std::vector<Mark> wait;      // to be waited for; the Lane gives them back
-  unsigned char *scratch = nullptr;  // kScratch bytes of the op's own, until it is over
-  bool time = false;           // its begin and end are wanted
-  bool more = false;           // another op follows at once: a mark that it gets may serve for this one, too
-  Mark first{}, last{};        // first: only where time is wanted and it is another point than last
-  bool later = false;          // no mark of its own: that of the next op is waited for
-  bool lost = false;           // the device answers nothing sensible any more
+  std::vector<Mark> wait;      // predecessors' marks; the Lane releases them
+  unsigned char *scratch = nullptr;  // kScratch bytes, valid until the op is complete
+  bool time = false;           // record begin and end times
+  bool more = false;           // another op follows immediately and its mark may serve for both
+  Mark first{}, last{};        // first: only with `time`, if it differs from last
+  bool unmarked = false;          // has no mark of its own: the next op's mark covers it
+  bool lost = false;           // the device is lost
   consort_status status = CONSORT_OK;
   uint64_t bytes = 0;
-  std::string why;             // of a status < 0; told when the op is reported
+  std::string why;             // text for a status < 0, reported with the op
 };
 
 }  // namespace streams

@@ -1,6 +1,6 @@
-// kernel_cache.hpp — files of kernels: found in folders, and what was built of them kept on disk for the next run.
+// kernel_cache.hpp — kernel files: search in folders, and a cache of built kernels on disk.
 //
-// What stands on disk is never trusted: a file that does not check out is as if it were not there. Any thread.
+// Cached files are untrusted: a file with a wrong check sum counts as missing. Any thread.
 #pragma once
 #include <consort/shared/plain_file.hpp>
 #include <consort/shared/temporary_file.hpp>
@@ -31,7 +31,7 @@ inline std::string hex(const std::string &s) {
   return out;
 }
 
-// Whole or not at all, whatever else writes the same: a file of its own, given its name when it is complete.
+// Atomic: writes a temporary file, then renames it, so concurrent writers never leave a partial file.
 inline bool write_file(const std::string &path, const std::string &head, const std::string &body) {
   consort::shared::TemporaryFile file(path);
   return !file.error() && file.write(head) && file.write(body) && file.rename();
@@ -48,8 +48,8 @@ inline bool ends_with(const std::string &s, const char *end) {
   return s.size() >= n && s.compare(s.size() - n, n, end) == 0;
 }
 
-// What a program of several plugins has built: a folder, "" for none. "auto": below the user's cache; nothing in a
-// process with more rights than its user.
+// Folder of built kernels, "" for none. "auto": below the user's cache, or none in a process with more privileges than its
+// user.
 inline std::string cache_folder(const std::string &setting, const char *plugin) {
   if (setting == "off") return "";
   if (setting != "auto") return setting;
@@ -58,8 +58,8 @@ inline std::string cache_folder(const std::string &setting, const char *plugin) 
   return home && home[0] == '/' ? std::string(home) + "/.cache/consort/" + plugin : "";
 }
 
-// "consort-kernel 1 KEY CHECK\n", the binary
-inline bool read_kept(const std::string &file, const std::string &key, std::string *binary) {
+// Reads a file of "consort-kernel 1 KEY CHECK\n" and the binary. False: missing, of another key, or damaged.
+inline bool read_cached(const std::string &file, const std::string &key, std::string *binary) {
   std::string all;
   std::string why;
   if (!consort::shared::read_file(file, kLargestText, &all, &why)) return false;
@@ -68,12 +68,12 @@ inline bool read_kept(const std::string &file, const std::string &key, std::stri
   *binary = all.substr(line + 1);
   return all.substr(0, line) == "consort-kernel 1 " + hex(key) + " " + hex(*binary);
 }
-inline bool keep(const std::string &file, const std::string &key, const std::string &binary) {
+inline bool write_cached(const std::string &file, const std::string &key, const std::string &binary) {
   make_folders(file.substr(0, file.rfind('/')));
   return write_file(file, "consort-kernel 1 " + hex(key) + " " + hex(binary) + "\n", binary);
 }
 
-// The text of a kernel file: below the folders ("a:b") first, then where the program stands. where: its path.
+// Reads a kernel file: from `folders` ("a:b") first, then relative to the working directory. where: its path.
 inline bool find_kernel(const std::string &path, const std::string &folders, const char *plugin, std::string *text,
                         std::string *where, std::string *why) {
   if (path.empty() || path.find('\0') != std::string::npos) {

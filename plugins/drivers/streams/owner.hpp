@@ -1,6 +1,6 @@
-// owner.hpp — what queues of one device share: the lock of their rings, the list of them, the end of the device.
+// owner.hpp — shared state of a device's queues: the lock of their rings, their list, device loss.
 //
-// The base of a driver's Device. `mutex` guards the rings, `queues`, `told`; it is held over no call that waits.
+// Base class of a driver's Device. `mutex` guards the rings, `queues` and `reported_`; it is not held over blocking calls.
 #pragma once
 #include <consort/driver.h>
 
@@ -24,43 +24,43 @@ class Owner {
   Owner(const Owner &) = delete;
   Owner &operator=(const Owner &) = delete;
 
-  consort_status fail(consort_status status, const std::string &text) const noexcept {  // with the device's name before it
+  consort_status fail(consort_status status, const std::string &text) const noexcept {  // prefixed with the device's name
     try {
-      return host->fail(host, status, said(text).c_str());
+      return host->fail(host, status, prefixed(text).c_str());
     } catch (const std::bad_alloc &) {
       return host->fail(host, status, plugin_);
     }
   }
-  void warn(const std::string &text) noexcept {  // the first few; a broken kernel fails often
+  void warn(const std::string &text) noexcept {  // rate-limited: a broken kernel fails often
     constexpr uint32_t kLoud = 8;
     if (warnings_.fetch_add(1, std::memory_order_relaxed) < kLoud) try {
-        host->log(host, 1, said(text).c_str());
-      } catch (const std::bad_alloc &) {  // without a word
+        host->log(host, 1, prefixed(text).c_str());
+      } catch (const std::bad_alloc &) {  // no message without memory
       }
   }
 
-  // With the mutex held: every op of every queue is over, with E_DEVICE_LOST.
-  void lose() noexcept {
+  // Mutex held: completes every op of every queue with E_DEVICE_LOST.
+  void mark_lost() noexcept {
     lost.store(true, std::memory_order_release);  // acquire: alloc, load, submit
-    for (Queue<Lane> *q : queues) q->give_all_back();
+    for (Queue<Lane> *q : queues) q->fail_all();
     changed.notify_all();
   }
-  // The same, by whoever holds nothing, and the kernel is told.
-  void lose_and_tell() noexcept {
+  // The same without the mutex held; also reports it to the kernel.
+  void mark_lost_and_report() noexcept {
     {
       const std::lock_guard lock(mutex);
-      lose();
+      mark_lost();
     }
-    tell_if_lost();
+    report_if_lost();
   }
-  // Tells the kernel once, when all ops have been given back. Without the mutex.
-  void tell_if_lost() noexcept {
+  // Reports the loss to the kernel once, when all ops are complete. Without the mutex.
+  void report_if_lost() noexcept {
     {
       const std::lock_guard lock(mutex);
-      if (!lost.load(std::memory_order_relaxed) || told_) return;
+      if (!lost.load(std::memory_order_relaxed) || reported_) return;
       for (const Queue<Lane> *q : queues)
-        if (q->is_issuing()) return;  // whoever does comes here again
-      told_ = true;
+        if (q->is_issuing()) return;  // the issuing thread calls this again
+      reported_ = true;
     }
     host->event(host, CONSORT_EV_DEVICE_LOST, token, 0);
   }
@@ -69,19 +69,19 @@ class Owner {
   const consort_host *const host;
   const uint64_t token;
   std::mutex mutex;
-  std::condition_variable changed;  // an op was issued, a helper has work, the device is lost
+  std::condition_variable changed;  // signals: an op was issued, the helper thread has work, the device is lost
   std::vector<Queue<Lane> *> queues;
-  std::atomic<bool> lost{false};  // release in lose() pairs with is_lost(); else a hint
+  std::atomic<bool> lost{false};  // release in mark_lost() pairs with is_lost(); other loads are hints
 
  protected:
   ~Owner() = default;
 
  private:
-  std::string said(const std::string &text) const { return plugin_ + (": " + name_) + ": " + text; }
+  std::string prefixed(const std::string &text) const { return plugin_ + (": " + name_) + ": " + text; }
   const char *const plugin_;
   const std::string name_;
-  bool told_ = false;  // with the mutex
-  std::atomic<uint32_t> warnings_{0};  // relaxed: only counted
+  bool reported_ = false;  // guarded by mutex
+  std::atomic<uint32_t> warnings_{0};  // relaxed: a counter
 };
 
 }  // namespace streams

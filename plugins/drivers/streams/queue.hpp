@@ -1,21 +1,20 @@
-// queue.hpp — a driver's queue over a vendor's own: ops become the vendor's commands as they are submitted.
+// queue.hpp — a driver's queue on top of a vendor's: submit() translates ops to the vendor's commands.
 //
-// A ring of the ops in flight, each with the mark of its last command. poll() asks the marks, arm() has the oldest
-// (without order: each) ring a bell when it is over; nothing else calls back. What may stand still while it is issued, a
-// host function above all, runs on a helper thread, started when the first of them comes; so does whatever was submitted
-// behind one until it is through. Its own calls are [queue]; the ring is guarded by the device's mutex, because the
-// helper and other queues look at it.
+// A ring holds the ops in flight, each with the mark of its last command. poll() tests the marks. arm() registers a callback on the
+// oldest mark (without order: on each) that signals the wake fd; there are no other callbacks. An op that may block during issue, such as
+// a host function, runs on a helper thread, started at the first such op; ops submitted behind it run there too until it has
+// returned. Calls of the driver are [queue]; the device's mutex guards the ring, because the helper and other queues read it.
 //
 // A Lane is the vendor's side of one queue:
 //   Device, Mark                        types; a Device is an Owner<Lane> with depth()
 //   open(unit), in_order()              [control]
-//   blocks(op)                          may stand still while it is issued
-//   Session(Lane &)                     lives on the stack around issue() and flush(), on the thread that calls them
-//   issue(op, Issued &), flush()        one thread at a time; says in Issued what became of it
-//   state(Mark, status *, why *)        kPending, kOver, kLost; status < 0 and words where it went wrong
-//   call_back(Mark, Bell *)             rings a kept bell when it is over; false: it has to be asked
+//   blocks(op)                          whether issue() of it may block
+//   Session(Lane &)                     lives on the stack around issue() and flush(), on the calling thread
+//   issue(op, Issued &), flush()        one thread at a time; Issued returns the result
+//   state(Mark, status *, why *)        kPending, kComplete, kLost; on failure status < 0 and a text
+//   call_back(Mark, WakeFd *)           signals and releases the wake fd at completion; false: no callback, poll instead
 //   times(first, last, seen, done *)    t0 and t1, on the host's clock
-//   keep(Mark), drop(Mark)              counts who refers to it; any thread
+//   keep(Mark), drop(Mark)              reference count; any thread
 #pragma once
 #include <algorithm>
 #include <cstdio>
@@ -31,7 +30,7 @@
 
 namespace streams {
 
-enum class State { kPending, kOver, kLost };
+enum class State { kPending, kComplete, kLost };
 constexpr size_t kScratch = 16;
 
 template <class Lane>
@@ -46,8 +45,8 @@ class Queue {
     q->token_ = token;
     q->ring_.resize(d.depth());
     if (const consort_status s = q->lane_.open(unit); s < 0) return s;
-    q->bell_ = Bell::make();
-    if (!q->bell_) return d.fail(CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
+    q->wake_ = WakeFd::create();
+    if (!q->wake_) return d.fail(CONSORT_E_NOMEM, "no event fd for a queue: raise the limit of open files");
     const uint32_t flags = CONSORT_Q_WAITS | (q->lane_.in_order() ? uint32_t{CONSORT_Q_IN_ORDER} : 0u);
     const consort_queue_desc desc{out->size, flags, d.token + 1, d.depth(), 0};
     std::memcpy(out, &desc, out->size < sizeof desc ? out->size : sizeof desc);
@@ -70,14 +69,14 @@ class Queue {
       dev_.changed.notify_all();
       for (; first_ < next_; ++first_) drop_marks(slot(first_));
     }
-    if (!bell_) return;
-    bell_->wait_for_callbacks(dev_.lost);
-    bell_->drop();
+    if (!wake_) return;
+    wake_->wait_for_callbacks(dev_.lost);
+    wake_->release();
   }
   Queue(const Queue &) = delete;
   Queue &operator=(const Queue &) = delete;
 
-  int fd() const noexcept { return bell_->fd(); }
+  int fd() const noexcept { return wake_->fd(); }
   Device &device() noexcept { return dev_; }
   Lane &lane() noexcept { return lane_; }
   uint64_t token() const noexcept { return token_; }
@@ -101,13 +100,13 @@ class Queue {
       Issued<Mark> what;
       consort_status trouble = CONSORT_OK;
       try {
-        if (must_be_helped(op)) {
-          later_.push_back({op, {op.wait, op.wait + op.nwait}, seq});
+        if (needs_helper(op)) {
+          deferred_.push_back({op, {op.wait, op.wait + op.nwait}, seq});
           if (start_helper()) {
             dev_.changed.notify_all();
             continue;
           }
-          later_.pop_back();
+          deferred_.pop_back();
           trouble = CONSORT_E_NOMEM;
         } else {
           what.wait.reserve(op.nwait);
@@ -124,8 +123,8 @@ class Queue {
         end(s, trouble);
         continue;
       }
-      what.more = i + 1 < n && next_ - first_ < ring_.size() && !must_be_helped(ops[i + 1]);
-      // Nobody else issues here now: the helper has nothing to do until something is put there.
+      what.more = i + 1 < n && next_ - first_ < ring_.size() && !needs_helper(ops[i + 1]);
+      // No other thread issues on this queue now: the helper is idle until deferred_ has an op.
       issuing_ = true;
       lock.unlock();
       issue(op, seq, what);
@@ -133,12 +132,12 @@ class Queue {
       issuing_ = false;
       flush = true;
     }
-    bool uncovered = false;
-    for (uint64_t seq = next_; !uncovered && seq > first_ && next_ - seq < i; --seq) uncovered = slot(seq - 1).later;
+    bool unmarked = false;
+    for (uint64_t seq = next_; !unmarked && seq > first_ && next_ - seq < i; --seq) unmarked = slot(seq - 1).unmarked;
     lock.unlock();
-    if (uncovered) mark_what_is_there();
+    if (unmarked) mark_unmarked();
     if (flush) lane_.flush();
-    if (dev_.lost.load(std::memory_order_relaxed)) dev_.tell_if_lost();
+    if (dev_.lost.load(std::memory_order_relaxed)) dev_.report_if_lost();
     return i;
   }
 
@@ -149,59 +148,59 @@ class Queue {
       const std::lock_guard lock(dev_.mutex);
       for (uint64_t seq = first_; n < max && seq < next_ && !*why; ++seq) {
         Slot &s = slot(seq);
-        if (s.told) continue;
-        if (!over(s)) {
+        if (s.reported) continue;
+        if (!is_complete(s)) {
           if (lane_.in_order()) break;
           continue;
         }
-        if (s.status < 0) std::memcpy(why, s.why, sizeof why);  // words are of the last that is reported: no more this time
+        if (s.status < 0) std::memcpy(why, s.why, sizeof why);  // the text belongs to the last reported op: stop here
         report(s, &out[n++]);
-        s.told = true;
+        s.reported = true;
       }
-      while (first_ < next_ && slot(first_).told) ++first_;
+      while (first_ < next_ && slot(first_).reported) ++first_;
     }
     if (*why) dev_.fail(out[n - 1].status, why);
-    if (dev_.lost.load(std::memory_order_relaxed)) dev_.tell_if_lost();
+    if (dev_.lost.load(std::memory_order_relaxed)) dev_.report_if_lost();
     return n;
   }
 
   consort_status arm() noexcept {
-    bell_->hush();  // before the look: what is over from here on rings again
+    wake_->clear();  // cleared before the test: later completions signal it again
     const std::lock_guard lock(dev_.mutex);
     for (uint64_t seq = first_; seq < next_; ++seq) {
       Slot &s = slot(seq);
-      if (s.told) continue;
-      if (!s.issued || s.later) unbelled_ = true;
-      else if (over(s) || !ring_for(s)) return CONSORT_E_BUSY;
+      if (s.reported) continue;
+      if (!s.issued || s.unmarked) wake_on_issue_ = true;
+      else if (is_complete(s) || !signal_for(s)) return CONSORT_E_BUSY;
       if (lane_.in_order()) break;
     }
     return CONSORT_OK;
   }
 
-  // With the device's mutex held:
-  void give_all_back() noexcept {  // the device is lost
+  // The device's mutex is held:
+  void fail_all() noexcept {  // completes all ops, because the device is lost
     for (uint64_t seq = first_; seq < next_; ++seq) {
       Slot &s = slot(seq);
-      if (s.told) continue;
-      const bool waits = std::any_of(later_.begin(), later_.end(), [&](const Later &l) { return l.seq == seq; });
-      if (!s.issued && !waits) continue;  // in somebody's hands just now: it is given back when it comes out of them
+      if (s.reported) continue;
+      const bool waits = std::any_of(deferred_.begin(), deferred_.end(), [&](const Deferred &l) { return l.seq == seq; });
+      if (!s.issued && !waits) continue;  // being issued: issue() completes it
       end(s, CONSORT_E_DEVICE_LOST);
     }
-    later_.clear();
-    bell_->ring();
+    deferred_.clear();
+    wake_->signal();
   }
   bool is_issuing() const noexcept { return in_helper_ || issuing_; }
 
  private:
   struct Slot {
-    uint64_t cookie, bytes, seen;  // seen: host's clock when its first command was given
+    uint64_t cookie, bytes, seen;  // seen: host's clock at its first command
     Mark first, last;
     consort_status status;
-    bool issued, later, belled, told;  // later: the mark of an op behind it will be its own; told: though older ones are not
-    char why[200];                     // of a status < 0, as far as there are words
+    bool issued, unmarked, armed, reported;  // unmarked: a later op's mark will cover it; reported: possibly before older ops
+    char why[200];                     // text for a status < 0, truncated
     unsigned char scratch[kScratch];
   };
-  struct Later {  // for the helper
+  struct Deferred {  // an op for the helper thread
     consort_op op;
     std::vector<consort_ticket> wait;
     uint64_t seq;
@@ -214,16 +213,16 @@ class Queue {
   static void end(Slot &s, consort_status status) noexcept {
     s.status = status;
     s.issued = true;
-    s.later = false;
+    s.unmarked = false;
   }
 
-  // -- tickets: with the mutex; the mark is kept for whoever asked
+  // -- tickets: mutex held; the caller gets a reference to the mark
 
   Place place_of(uint64_t seq, Mark *out) noexcept {
-    // One that was refused has no mark: whoever waits for it waits for what is before it in order.
+    // A refused op has no mark. In order, its successors wait for the ops before it.
     for (; seq >= first_; --seq) {
       const Slot &s = slot(seq);
-      if (!s.issued || s.later) return Place::kNotYet;
+      if (!s.issued || s.unmarked) return Place::kNotYet;
       if (s.last) {
         lane_.keep(s.last);
         *out = s.last;
@@ -239,9 +238,9 @@ class Queue {
       if (q->token_ == t.queue) return t.seq < q->next_ ? q->place_of(t.seq, out) : Place::kComplete;
     return Place::kComplete;  // closed
   }
-  // What is in the helper's hands comes first; or it may block; or it waits for what another queue has not issued.
-  bool must_be_helped(const consort_op &op) noexcept {
-    if (!later_.empty() || in_helper_ || lane_.blocks(op)) return true;
+  // True if the helper has earlier ops, the op may block, or it waits for an op that another queue has not issued.
+  bool needs_helper(const consort_op &op) noexcept {
+    if (!deferred_.empty() || in_helper_ || lane_.blocks(op)) return true;
     for (uint32_t i = 0; i < op.nwait; ++i) {
       Mark m{};
       const Place p = find(op.wait[i], &m);
@@ -251,7 +250,7 @@ class Queue {
     return false;
   }
 
-  // Makes commands of an op. Its slot changes under the mutex only when all is said.
+  // Issues the commands of an op. Its slot changes only at the end, under the mutex.
   void issue(const consort_op &op, uint64_t seq, Issued<Mark> &what) noexcept {
     Slot &s = slot(seq);
     what.time = op.flags & CONSORT_OPF_TIME;
@@ -263,42 +262,42 @@ class Queue {
     s.last = what.last;
     s.bytes = what.bytes;
     s.seen = now;
-    s.later = what.later;
+    s.unmarked = what.unmarked;
     s.status = dev_.lost.load(std::memory_order_relaxed) ? CONSORT_E_DEVICE_LOST : what.status;
     if (s.status < 0) std::snprintf(s.why, sizeof s.why, "%s", what.why.c_str());
     s.issued = true;
-    if (!s.later) cover(seq, s.last);
-    if (unbelled_ && !s.later) {  // somebody sleeps who could not be told by this op's mark
-      unbelled_ = false;
-      bell_->ring();
+    if (!s.unmarked) cover(seq, s.last);
+    if (wake_on_issue_ && !s.unmarked) {  // arm() could not register on this op's mark
+      wake_on_issue_ = false;
+      wake_->signal();
     }
     dev_.changed.notify_all();
-    if (what.lost && !dev_.lost.load(std::memory_order_relaxed)) dev_.lose();
+    if (what.lost && !dev_.lost.load(std::memory_order_relaxed)) dev_.mark_lost();
   }
-  // The mark serves for all right before `seq` that have none of their own.
+  // Gives the mark to all unmarked ops right before `seq`.
   void cover(uint64_t seq, Mark mark) noexcept {
-    for (; seq > first_ && slot(seq - 1).later; --seq) {
+    for (; seq > first_ && slot(seq - 1).unmarked; --seq) {
       Slot &s = slot(seq - 1);
       if (mark) lane_.keep(mark);
       s.last = mark;
-      s.later = false;
+      s.unmarked = false;
     }
   }
-  // What was to come behind an op without a mark was refused.
-  void mark_what_is_there() noexcept {
+  // Marks trailing unmarked ops whose successor was refused.
+  void mark_unmarked() noexcept {
     consort_op op{};
     op.kind = CONSORT_OP_MARK;
     Issued<Mark> what;
     lane_.issue(op, what);
     const std::lock_guard lock(dev_.mutex);
     uint64_t seq = next_;
-    while (seq > first_ && !slot(seq - 1).later) --seq;
+    while (seq > first_ && !slot(seq - 1).unmarked) --seq;
     cover(seq, what.last);
     if (what.last) lane_.drop(what.last);
-    if (what.lost && !dev_.lost.load(std::memory_order_relaxed)) dev_.lose();
+    if (what.lost && !dev_.lost.load(std::memory_order_relaxed)) dev_.mark_lost();
   }
 
-  // -- the helper
+  // -- the helper thread
 
   bool start_helper() noexcept {
     if (helper_.joinable()) return true;
@@ -313,10 +312,10 @@ class Queue {
   void help() noexcept {
     std::unique_lock lock(dev_.mutex);
     for (;;) {
-      dev_.changed.wait(lock, [&] { return stop_ || !later_.empty(); });
-      if (later_.empty()) return;  // to be closed, and nothing is left
-      Later l = std::move(later_.front());
-      later_.pop_front();
+      dev_.changed.wait(lock, [&] { return stop_ || !deferred_.empty(); });
+      if (deferred_.empty()) return;  // closing, and no op is left
+      Deferred l = std::move(deferred_.front());
+      deferred_.pop_front();
       in_helper_ = true;
       Issued<Mark> what;
       consort_status trouble = CONSORT_OK;
@@ -344,27 +343,27 @@ class Queue {
       in_helper_ = false;
       if (trouble < 0) {
         end(slot(l.seq), trouble);
-        bell_->ring();
+        wake_->signal();
         dev_.changed.notify_all();
       }
       if (dev_.lost.load(std::memory_order_relaxed)) {
-        bell_->ring();
+        wake_->signal();
         lock.unlock();
-        dev_.tell_if_lost();
+        dev_.report_if_lost();
         lock.lock();
       }
     }
   }
 
-  // -- out: with the mutex
+  // -- completion: mutex held
 
   void drop_marks(Slot &s) noexcept {
     if (s.first) lane_.drop(s.first);
     if (s.last) lane_.drop(s.last);
     s.first = s.last = Mark{};
   }
-  bool over(Slot &s) noexcept {
-    if (!s.issued || s.later) return false;
+  bool is_complete(Slot &s) noexcept {
+    if (!s.issued || s.unmarked) return false;
     if (!s.last || s.status == CONSORT_E_DEVICE_LOST) return true;
     consort_status status = CONSORT_OK;
     std::string why;
@@ -374,7 +373,7 @@ class Queue {
       if (s.status == CONSORT_OK) s.status = status;
       if (!*s.why) std::snprintf(s.why, sizeof s.why, "%s", why.c_str());
     }
-    if (state == State::kLost && !dev_.lost.load(std::memory_order_relaxed)) dev_.lose();
+    if (state == State::kLost && !dev_.lost.load(std::memory_order_relaxed)) dev_.mark_lost();
     return true;
   }
   void report(Slot &s, consort_done *out) noexcept {
@@ -386,11 +385,11 @@ class Queue {
     if (s.seen && s.last && s.status >= 0) lane_.times(s.first ? s.first : s.last, s.last, s.seen, out);
     drop_marks(s);
   }
-  bool ring_for(Slot &s) noexcept {
-    if (s.belled) return true;
-    bell_->keep();
-    if (lane_.call_back(s.last, bell_)) return s.belled = true;
-    bell_->drop();
+  bool signal_for(Slot &s) noexcept {
+    if (s.armed) return true;
+    wake_->add_ref();
+    if (lane_.call_back(s.last, wake_)) return s.armed = true;
+    wake_->release();
     return false;
   }
 
@@ -398,10 +397,10 @@ class Queue {
   Lane lane_;
   uint64_t token_ = 0;
   std::vector<Slot> ring_;
-  uint64_t first_ = 1, next_ = 1;  // seqs in flight: [first_, next_), less those told
-  std::deque<Later> later_;
-  bool in_helper_ = false, issuing_ = false, stop_ = false, unbelled_ = false;
-  Bell *bell_ = nullptr;
+  uint64_t first_ = 1, next_ = 1;  // seqs in flight: [first_, next_), without reported ones
+  std::deque<Deferred> deferred_;
+  bool in_helper_ = false, issuing_ = false, stop_ = false, wake_on_issue_ = false;
+  WakeFd *wake_ = nullptr;
   std::thread helper_;
 };
 

@@ -1,4 +1,4 @@
-// settings.hpp — how settings name devices, sizes and folders.
+// settings.hpp — parsing of settings: names of devices, sizes, lists.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +31,7 @@ inline bool contains(const std::string &text, const std::string &part) {
   return lower(text).find(lower(part)) != std::string::npos;
 }
 
-// A number is the place in the list, anything else a part of the name. No words: all.
+// Whether a list of settings selects a device: a number is an index, other words are part of the name. No words: all devices.
 inline bool chosen(const std::vector<std::string> &words, uint32_t number, const std::string &name) {
   if (words.empty()) return true;
   for (const std::string &w : words) {

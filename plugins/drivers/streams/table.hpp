@@ -1,7 +1,7 @@
-// table.hpp — the functions of a driver whose devices have queues of their own.
+// table.hpp — the driver table for devices with command queues.
 //
-// A Maker is what init() makes: host, name(), read() (settings), start() (the vendor's library, which devices), count().
-// A Device is an Owner with open(), space, unit, link, alloc, free, attach, detach, load.
+// A Driver is created by init(): host, name(), read() (settings), start() (opens the vendor's library, selects devices), count().
+// A Device derives from Owner and adds open(), space, unit, link, alloc, free, attach, detach, load.
 #pragma once
 #include <consort/plugin/host.hpp>
 
@@ -11,11 +11,11 @@
 
 namespace streams {
 
-template <class Maker, class Device, class Lane>
+template <class Driver, class Device, class Lane>
 struct Table {
-  using Line = Queue<Lane>;
+  using DriverQueue = Queue<Lane>;
   static Device &device(void *d) noexcept { return *static_cast<Device *>(d); }
-  static Line &queue(void *q) noexcept { return *static_cast<Line *>(q); }
+  static DriverQueue &queue(void *q) noexcept { return *static_cast<DriverQueue *>(q); }
 
   template <class F>
   static consort_status guarded(const consort_host *host, F body) noexcept {
@@ -28,7 +28,7 @@ struct Table {
 
   static consort_status init(const consort_host *host, void **self) noexcept {
     return guarded(host, [&]() -> consort_status {
-      auto d = std::make_unique<Maker>();
+      auto d = std::make_unique<Driver>();
       d->host = host;
       consort_status s = d->read();
       if (s >= 0) s = d->start();
@@ -36,14 +36,14 @@ struct Table {
       return s;
     });
   }
-  static void fini(void *self) noexcept { delete static_cast<Maker *>(self); }
-  static uint32_t count(void *self) noexcept { return static_cast<Maker *>(self)->count(); }
+  static void fini(void *self) noexcept { delete static_cast<Driver *>(self); }
+  static uint32_t count(void *self) noexcept { return static_cast<Driver *>(self)->count(); }
   static consort_status open(void *self, uint32_t index, uint64_t token, void **out) noexcept {
-    auto &driver = *static_cast<Maker *>(self);
+    auto &driver = *static_cast<Driver *>(self);
     return guarded(driver.host, [&]() -> consort_status {
       if (index >= driver.count())
         return driver.host->fail(driver.host, CONSORT_E_INVAL,
-                                 (std::string(Maker::kName) + ": no device number " + std::to_string(index) + " was chosen").c_str());
+                                 (std::string(Driver::kName) + ": no device number " + std::to_string(index) + " is selected").c_str());
       auto d = std::make_unique<Device>(driver, index, token);
       const consort_status s = d->open();
       if (s >= 0) *out = d.release();
@@ -70,8 +70,8 @@ struct Table {
   }
   static consort_status queue_open(void *dev, uint32_t unit, uint64_t token, consort_queue_desc *out, void **q) noexcept {
     return guarded(device(dev).host, [&] {
-      Line *made = nullptr;
-      const consort_status status = Line::open(device(dev), unit, token, out, &made);
+      DriverQueue *made = nullptr;
+      const consort_status status = DriverQueue::open(device(dev), unit, token, out, &made);
       *q = made;
       return status;
     });
@@ -91,7 +91,7 @@ struct Table {
   };
 };
 
-// An answer of a device's questions: as much of it as the caller's struct holds.
+// Writes the answer to a query, cut to the size of the caller's struct.
 template <class T>
 void answer(T *out, const T &d) noexcept {
   std::memcpy(out, &d, out->size < sizeof d ? out->size : sizeof d);

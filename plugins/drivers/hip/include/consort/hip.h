@@ -1,13 +1,13 @@
-/* consort/hip.h — AMD's libraries in functions of codelets for class "hip": a handle for each worker, kept by the driver. Comes
- * with the driver `hip` (plugins/drivers/hip), and stands on libraries.h alone: no header of AMD's is needed, but where rocblas.h or
- * hipblas.h are included the types are theirs.
+/* consort/hip.h — AMD's libraries in functions of codelets for class "hip": a handle for each worker, kept by the driver.
+ * Installed with the driver `hip` (plugins/drivers/hip); includes only libraries.h. AMD's headers are not needed; if rocblas.h or
+ * hipblas.h are included, the handle types are theirs.
  *
  *   rocblas_handle blas;
  *   consort_status s = consort_rocblas(call, &blas);
  *   if (s >= 0) s = consort_rocblas_check(call, "rocblas_sgemm", rocblas_sgemm(blas, ...));
  *   return s;
  *
- * The handle is bound to call->native_queue. A function that only enqueues so belongs to a codelet with CONSORT_CL_ASYNC. */
+ * The handle is bound to call->native_queue. A codelet whose function only enqueues this way has CONSORT_CL_ASYNC. */
 #ifndef CONSORT_HIP_H
 #define CONSORT_HIP_H
 #include <consort/libraries.h>
@@ -17,7 +17,7 @@ extern "C" {
 
 struct _rocblas_handle; /* rocblas_handle; hipblasHandle_t is a void * */
 
-/* This worker's handle, made when it first asks: consort_library_handle() says more. */
+/* Returns this worker's handle, created at its first call; see consort_library_handle(). */
 static inline consort_status consort_rocblas(const consort_call *call, struct _rocblas_handle **out) {
   void *handle = NULL;
   const consort_status s = consort_library_handle(call, "rocblas", &handle);
@@ -28,7 +28,7 @@ static inline consort_status consort_hipblas(const consort_call *call, void **ou
   return consort_library_handle(call, "hipblas", out);
 }
 
-/* What a call of the library has answered (rocblas_status, ...), as a status with words: 0 is OK. */
+/* Converts the library's return code (rocblas_status, ...) to a status with a text: 0 is OK. */
 static inline consort_status consort_rocblas_check(const consort_call *call, const char *function, int status) {
   return consort_library_check(call, "rocblas", function, status);
 }
@@ -36,7 +36,7 @@ static inline consort_status consort_hipblas_check(const consort_call *call, con
   return consort_library_check(call, "hipblas", function, status);
 }
 
-/* Handles on all workers of class "hip" now, so that no task waits for one. Waits. */
+/* Creates handles on all workers of class "hip" now, so that no task pays for it. Waits. */
 static inline consort_status consort_rocblas_start(consort_runtime *rt) { return consort_library_start(rt, "hip", "rocblas"); }
 static inline consort_status consort_hipblas_start(consort_runtime *rt) { return consort_library_start(rt, "hip", "hipblas"); }
 

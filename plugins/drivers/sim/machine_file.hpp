@@ -1,6 +1,6 @@
-// words.hpp — quantities as people write them, and the small part of TOML in which a machine is described.
+// machine_file.hpp — quantities with units, and the subset of TOML that describes a machine.
 //
-// Pure functions; what they cannot read they throw as Bad, saying where.
+// Pure functions; errors are thrown as Bad with their position.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,9 +15,9 @@ double read_rate(const std::string &where, const std::string &);       // "12.5G
 uint64_t read_time(const std::string &where, const std::string &);     // "200us", "1.5ms", "2s"; a number alone: ns
 double read_number(const std::string &where, const std::string &);
 bool read_flag(const std::string &where, const std::string &);
-std::vector<std::string> split(const std::string &list, char between);  // trimmed, no empty ones
+std::vector<std::string> split(const std::string &list, char between);  // trimmed, without empty words
 
-struct Table {                                                          // [name] or [[name]], with what stands below it
+struct Table {                                                          // [name] or [[name]], with its entries
   struct Entry { std::string key, value, where; };
   std::string name, where;
   std::vector<Entry> entries;

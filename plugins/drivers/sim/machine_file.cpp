@@ -1,4 +1,4 @@
-#include "words.hpp"
+#include "machine_file.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -8,10 +8,10 @@ namespace sim {
 namespace {
 
 [[noreturn]] void refuse(const std::string &where, const std::string &value, const char *what) {
-  throw Bad{where + " = \"" + value + "\" is no " + what};
+  throw Bad{where + " = \"" + value + "\" is not a " + what};
 }
 
-// The number before the unit; `unit` is what follows.
+// Reads the number before the unit; `unit` gets the rest.
 double leading(const std::string &where, const std::string &value, const char *what, std::string *unit) {
   const char *start = value.c_str();
   char *end = nullptr;
@@ -81,7 +81,7 @@ double read_number(const std::string &where, const std::string &value) {
 }
 
 bool read_flag(const std::string &where, const std::string &value) {
-  if (value != "true" && value != "false") refuse(where, value, "true or false");
+  if (value != "true" && value != "false") refuse(where, value, "value: write true or false");
   return value == "true";
 }
 
@@ -106,7 +106,7 @@ std::vector<Table> read_tables(const std::string &file, const std::string &text)
       const std::string close = twice ? "]]" : "]";
       const size_t from = close.size();
       if (line.size() <= 2 * from || line.substr(line.size() - from) != close)
-        throw Bad{where + ": \"" + line + "\" is no table: write [[device]]"};
+        throw Bad{where + ": \"" + line + "\" is not a table: write [[device]]"};
       tables.push_back({trimmed(line.substr(from, line.size() - 2 * from)), where, {}});
       continue;
     }
