@@ -1,13 +1,13 @@
-// central.hpp — a policy that is one container under one lock: its life, its epoch, its members, its table.
+// central.hpp — a policy with one container under one lock: construction, epoch, members, table.
 //
-// Any thread may push, a worker's owner pops; both hold the lock for as long as the container takes, and nothing is
-// called meanwhile. Nothing is allocated after create(). A Store is the container, guarded by the lock:
-//   Store(nclasses)                       once; resize(nclasses) when the topology changes
-//   append(task)                          links it by its sched[]
-//   take(classes) → task or nullptr       the next that one of the classes can run
-//   remove(task) → bool                   if it is in here; by its address alone, it may be none of ours
-//   changed()                             called under the lock after each of these, before it is released
-//   kShare                                a pop may take several, up to its share of what waits; else one at a time
+// Any thread may push, a worker's owner pops. Both hold the lock during the container's operation, and call nothing else
+// meanwhile. Nothing is allocated after create(). A Store is the container, guarded by the lock:
+//   Store(nclasses)                       constructor; resize(nclasses) when the topology changes
+//   append(task)                          links the task by its sched[]
+//   take(classes) → task or nullptr       the next task that one of the classes can run
+//   remove(task) → bool                   false: not in here; compares addresses only, the task may be unknown
+//   changed()                             called under the lock after each operation, before it is released
+//   kShare                                a pop may take several tasks, up to its share; else one at a time
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Central {
   uint64_t epoch;
   Members members;
   Store store;
-  std::atomic<uint64_t> waiting{0};  // how many; stored under the lock, read without: an empty pop takes none
+  std::atomic<uint64_t> waiting{0};  // number of tasks; stored under the lock, read without it, so an empty pop takes no lock
   Visitors visitors;
 
   void add_waiting(uint64_t n) noexcept {  // release: pairs with pop()
@@ -83,7 +83,7 @@ struct Central {
     const std::lock_guard guard(i.lock);
     if (!i.members.has(worker)) return 0;
     const uint64_t waiting = i.waiting.load(std::memory_order_relaxed);
-    // What is taken here, nobody else starts.
+    // Tasks taken here cannot start on other workers.
     const uint64_t share = Store::kShare ? (waiting + i.members.count - 1) / i.members.count : 1;
     uint32_t n = 0;
     while (n < max && n < share) {
@@ -111,7 +111,7 @@ struct Central {
     return of(s).visitors.wait(of(s).host, deadline);
   }
 
-  // Cancelled or poisoned: those that are in here come out at once and not by pop.
+  // Cancelled or poisoned tasks: queued ones are returned at once and not by pop.
   static uint32_t dropped(void *s, consort_task *const *tasks, uint32_t n, consort_task **held) noexcept {
     Central &i = of(s);
     const Visit visit(i.visitors);

@@ -1,8 +1,8 @@
 // fifo.hpp — one queue, first come, first served: a Store for central.hpp, guarded by its lock.
 //
 // Tasks are linked through sched[0] and carry their arrival number in sched[1]. With several unit classes there is a list per
-// set of classes (`where`), and a worker takes the earliest of those that it can run: still one queue, without looking at
-// what others run.
+// set of classes (`where`), and a worker takes the earliest task that it can run: in effect one queue, without scanning tasks
+// for other classes.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -11,7 +11,7 @@
 namespace policies {
 
 struct Fifo {
-  uint64_t where = 0;  // the classes that can run all of these; the last list: mixed
+  uint64_t where = 0;  // the classes that can run all its tasks; last list: mixed
   consort_task *head = nullptr, *tail = nullptr;
 };
 
@@ -32,7 +32,7 @@ class FifoQueue {
     l.tail = task;
   }
 
-  // The earliest that one of the classes can run.
+  // The earliest task that one of the classes can run.
   consort_task *take(uint64_t classes) noexcept {
     Fifo *best = nullptr;
     consort_task *found = nullptr, *before = nullptr;
@@ -61,7 +61,7 @@ class FifoQueue {
   }
 
  private:
-  static constexpr uint32_t kLists = 65;  // the last for the sets that come when 64 others have
+  static constexpr uint32_t kLists = 65;  // the last one serves all sets beyond 64
 
   static consort_task *next(const consort_task *t) noexcept { return static_cast<consort_task *>(t->sched[0]); }
   static uint64_t arrival(const consort_task *t) noexcept { return reinterpret_cast<uint64_t>(t->sched[1]); }

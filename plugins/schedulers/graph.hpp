@@ -1,9 +1,9 @@
-// graph.hpp — what hangs on each task: the longest way from its start to the end of the graph as far as it is known.
+// graph.hpp — ranks of tasks: the length of the critical path from a task's start to the end of the known graph.
 //
-// Told of each submission, it links tasks by the data that they use in the order in which they come, as the kernel
-// does, and by what the host names as successors when a task becomes ready. Ranks are made anew, last task first,
-// whenever a quarter more is known: the cost per task is bounded, and so is the memory (kMost tasks; older ones keep
-// the rank they had). Times are those of the fastest unit. Any thread calls; a lock of its own guards all.
+// Each submission links a task to its predecessors by its data, as the kernel does; the host's successors() adds the links that
+// data do not show, when a task becomes ready. Ranks are recomputed, last task first, whenever the graph has grown by a
+// quarter, which bounds the cost per task. Memory is bounded too (kMost tasks; older ones keep
+// their rank). Times are those of the fastest unit. Any thread calls; its own lock guards all state.
 #pragma once
 #include <vector>
 
@@ -15,35 +15,35 @@ class Graph {
  public:
   Graph();
 
-  // [any] May forget what it has no memory for.
+  // [any] Without memory, tasks are left out.
   void submitted(const consort_task *const *tasks, uint32_t n, const consort_host *, const consort_sched_host *,
-                 const Crew &) noexcept;
-  void finished(uint64_t id, uint32_t place = 0) noexcept;  // place: what rank() said, 0: not known
-  void clear() noexcept;                      // of those that it knows no ends are told any more
-  // [any] ns; 0: nothing is known of it. The task is not finished while this is asked. place: where it is here, for
+                 const WorkerGroups &) noexcept;
+  void finished(uint64_t id, uint32_t place = 0) noexcept;  // place: from rank(), 0: unknown
+  void clear() noexcept;                      // forgets all tasks: their ends will not be reported
+  // [any] Returns ns; 0: unknown. The task must be unfinished during the call. place: returns its position, for
   // finished()
   float rank(const consort_task *, const consort_host *, const consort_sched_host *,
              uint32_t *place = nullptr) noexcept;
 
  private:
   static constexpr uint32_t kMost = 1 << 16, kBefore = 8, kReaders = 8, kSuccessors = 16;
-  static constexpr uint32_t kAgain = 64;      // tasks of one kind until its time is asked for again
-  // Orders that no datum says are asked about of one task in kSample, and of the next kSurely when there is one.
+  static constexpr uint32_t kAgain = 64;      // tasks of one kind between queries of its time
+  // Successors that data do not show are queried for one task in kSample, and for the next kSurely after a hit.
   static constexpr uint32_t kSample = 16, kSurely = 1024;
 
-  struct Record {                             // what is asked of a task: four to a cache line
+  struct Record {                             // the fields that rank() reads: four to a cache line
     uint64_t id = 0;
     float rank = 0;
     uint32_t kind : 31 = 0;
     uint32_t alive : 1 = 0;
   };
-  struct alignas(32) Before {                 // what it waits for: sequence numbers, 0 behind the last
+  struct alignas(32) Before {                 // sequence numbers of predecessors, ends with 0
     uint32_t seq[kBefore] = {};
   };
   struct Kind {                               // tasks of one codelet and size
     uint64_t footprint = 0;
     uint32_t codelet = CONSORT_NONE, seen = 0;
-    float ns = 0;                             // of the fastest unit; 0: not known
+    float ns = 0;                             // on the fastest unit; 0: unknown
   };
   struct alignas(64) Datum {
     uint64_t id = 0;
@@ -52,14 +52,14 @@ class Graph {
     bool used = false;
   };
 
-  // In an index by the tasks' ids, whose lowest bits choose a place in a cache line: tasks that were submitted one after
-  // the other have ids alike, and are asked about together.
+  // Entry of an index by task id. An id's lowest bits choose a place in a cache line, because tasks submitted in sequence have
+  // consecutive ids and are looked up together.
   struct Entry {
-    uint32_t seq = 0, tag = 0;                // seq 0: free; tag: another id hardly ever has the same
+    uint32_t seq = 0, tag = 0;                // seq 0: free; tag: hash of the id, rarely equal for two ids
   };
-  static constexpr uint32_t kNear = 3;        // bits of an id that stay together
-  // From a taken place to the next line, so that those who stay together are not in each other's way; odd, so that
-  // every place is met.
+  static constexpr uint32_t kNear = 3;        // low bits of an id that select within a line
+  // Probe step from a taken place to another line, which keeps lines apart; odd, so that it reaches
+  // every place.
   static constexpr uint32_t kStep = (1 << kNear) + 1;
 
   static std::size_t home_of(uint64_t id) noexcept;
@@ -68,7 +68,7 @@ class Graph {
   Before &before(uint32_t seq) noexcept { return before_[seq & (ring_.size() - 1)]; }
   bool holds(uint32_t seq) const noexcept { return seq - tail_ < head_ - tail_; }
   uint32_t find(uint64_t id) const noexcept;
-  uint32_t kind_of(const consort_task *, const consort_host *, const consort_sched_host *, const Crew &);
+  uint32_t kind_of(const consort_task *, const consort_host *, const consort_sched_host *, const WorkerGroups &);
   Datum &datum_of(uint64_t id);
   void grow();
   void index_all();
@@ -78,17 +78,17 @@ class Graph {
   bool follow(Record &, const consort_task *const *next, uint32_t n) noexcept;
 
   SpinLock lock_;
-  std::vector<Record> ring_;                  // tail_ .. head_, in the order of submission
-  std::vector<Before> before_;                // the same places
-  uint32_t tail_ = 1, head_ = 1, fresh_ = 0;  // fresh_: since the last sweep
+  std::vector<Record> ring_;                  // tail_ .. head_, in order of submission
+  std::vector<Before> before_;                // at the same positions
+  uint32_t tail_ = 1, head_ = 1, fresh_ = 0;  // fresh_: tasks added since the last sweep
   std::vector<Entry> index_;
-  std::size_t indexed_ = 0;                   // places taken since the index was made
+  std::size_t indexed_ = 0;                   // places used since the index was rebuilt
   std::vector<Kind> kinds_;
   std::vector<Datum> data_;
   uint32_t ndata_ = 0;
-  uint32_t asked_ = 0, surely_ = 0;           // rank(): of those that were swept; how many are asked about in any case
+  uint32_t asked_ = 0, surely_ = 0;           // rank(): counter for sampling; number of queries without sampling
 };
 
 }  // namespace policies
 
-#include "graph_parts.hpp"
+#include "graph_impl.hpp"

@@ -1,149 +1,148 @@
-// late_binding_remaining.hpp — Late, the part that says how long all that is known takes from now on, and so what a unit may take
-// that does it slowly. Included by late_binding.hpp.
+// late_binding_remaining.hpp — LateBinding: estimate of the remaining time, and the tasks that slow units may take within it.
+// Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
 #include <limits>
 
 namespace policies {
 
-inline Late::Found Late::costs_nothing(const Crew &crew, uint32_t g, double now, double slack) noexcept {
+inline LateBinding::Found LateBinding::slack_task(const WorkerGroups &served, uint32_t g, double now, double slack) noexcept {
   Found best;
   double loss = std::numeric_limits<double>::max(), left = -1;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     Kind &k = kinds_[i];
-    if (!k.nready || !k.known_at(g) || k.at_home(g)) continue;
+    if (!k.nready || !k.known_at(g) || k.fast_on(g)) continue;
     const double l = k.ns[g] / k.best_ns;
     if (l >= loss) continue;
     Node *n = k.ready.back();
-    if (left < 0) left = left_ns(crew, now) * slack;
+    if (left < 0) left = remaining_ns(served, now) * slack;
     const double takes = k.ns[g] + n->rank - k.best_ns;
     if (takes > left) continue;
-    if (k.nready <= vacant(crew, k)) continue;  // somebody comes for it who does it better
+    if (k.nready <= vacant(served, k)) continue;  // faster units have free places for all of them
     float way = 0;
     const consort_task *const t = n->task;
-    if (models_) models_->transfer_ns(host_, &t, 1, &crew.groups[g].space, 1, &way);
+    if (models_) models_->transfer_ns(host_, &t, 1, &served.groups[g].space, 1, &way);
     if (way > 0 && way + takes > left) continue;
     best = {n, i}, loss = l;
   }
   return best;
 }
 
-// How long all that is known takes from now on, about.
-inline double Late::left_ns(const Crew &crew, double now) noexcept {
-  if (now == left_at_) return left_;  // many idle ones ask at one time, where time is virtual
-  double longest = area_ns(crew) * patience_.loose;
+// Estimates the remaining time of all known work.
+inline double LateBinding::remaining_ns(const WorkerGroups &served, double now) noexcept {
+  if (now == remaining_at_) return remaining_total_;  // in virtual time many idle units pop at one time
+  double longest = area_ns(served) * deferral_.loose;
   for (const Kind &k : kinds_.all())
     if (k.nready) longest = std::max<double>(longest, k.ready.front()->rank);
-  if (far_times_ != kinds_.times()) set_all_far();
-  for (uint32_t w = 0; w < far_.size(); ++w) {
-    if (w % kSome == 0 && far_most_[w / kSome] <= longest) {
+  if (remaining_version_ != kinds_.times()) update_all_remaining();
+  for (uint32_t w = 0; w < remaining_.size(); ++w) {
+    if (w % kSome == 0 && remaining_max_[w / kSome] <= longest) {
       w += kSome - 1;
       continue;
     }
-    if (far_[w] <= longest || !crew.serves(w)) continue;
-    const Seat &s = seats_[w];
-    for (uint32_t i = 0; i < nout_[w]; ++i) {
-      const double best = kinds_[s.out[i].kind].best_ns;
-      const double done = i == 0 && s.running ? std::min<double>(now - s.since, s.out[i].exec) : 0;
-      longest = std::max(longest, s.out[i].rank - best + std::max(0.0, s.out[i].exec - done));
+    if (remaining_[w] <= longest || !served.serves(w)) continue;
+    const WorkerState &s = states_[w];
+    for (uint32_t i = 0; i < npopped_[w]; ++i) {
+      const double best = kinds_[s.popped[i].kind].best_ns;
+      const double done = i == 0 && s.running ? std::min<double>(now - s.since, s.popped[i].exec) : 0;
+      longest = std::max(longest, s.popped[i].rank - best + std::max(0.0, s.popped[i].exec - done));
     }
   }
-  left_at_ = now;
-  return left_ = longest;
+  remaining_at_ = now;
+  return remaining_total_ = longest;
 }
 
-// left_ns() of what this worker has, as if nothing of it had begun: then it is no less.
-inline double Late::farthest(uint32_t worker) const noexcept {
+// Upper bound of remaining_ns() for this worker's popped tasks: assumes that none has started.
+inline double LateBinding::remaining_of(uint32_t worker) const noexcept {
   double far = 0;
-  for (uint32_t i = 0; i < nout_[worker]; ++i) {
-    const Out &o = seats_[worker].out[i];
+  for (uint32_t i = 0; i < npopped_[worker]; ++i) {
+    const Popped &o = states_[worker].popped[i];
     far = std::max(far, o.rank - static_cast<double>(kinds_.all()[o.kind].best_ns) + std::max(0.0f, o.exec));
   }
   return far;
 }
 
-// What this worker has is another.
-inline void Late::set_far(uint32_t worker) noexcept {
-  const double before = far_[worker], now = farthest(worker);
-  double &most = far_most_[worker / kSome];
-  far_[worker] = now;
+// To be called when the worker's popped tasks have changed.
+inline void LateBinding::update_remaining(uint32_t worker) noexcept {
+  const double before = remaining_[worker], now = remaining_of(worker);
+  double &most = remaining_max_[worker / kSome];
+  remaining_[worker] = now;
   if (now >= most) {
     most = now;
   } else if (before == most) {
-    const auto first = far_.begin() + worker / kSome * kSome;
-    most = *std::max_element(first, first + std::min<std::ptrdiff_t>(kSome, far_.end() - first));
+    const auto first = remaining_.begin() + worker / kSome * kSome;
+    most = *std::max_element(first, first + std::min<std::ptrdiff_t>(kSome, remaining_.end() - first));
   }
 }
 
-inline void Late::set_all_far() noexcept {
-  std::fill(far_most_.begin(), far_most_.end(), 0.0);
-  for (uint32_t w = 0; w < far_.size(); ++w) {
-    far_[w] = farthest(w);
-    far_most_[w / kSome] = std::max(far_most_[w / kSome], far_[w]);
+inline void LateBinding::update_all_remaining() noexcept {
+  std::fill(remaining_max_.begin(), remaining_max_.end(), 0.0);
+  for (uint32_t w = 0; w < remaining_.size(); ++w) {
+    remaining_[w] = remaining_of(w);
+    remaining_max_[w / kSome] = std::max(remaining_max_[w / kSome], remaining_[w]);
   }
-  far_times_ = kinds_.times();
+  remaining_version_ = kinds_.times();
 }
 
-// A kind that other units do in k times the time, and whose time is worth less than a k-th, is theirs as long as that
-// does no harm: they are through with those that wait long before the end. Where units like these stand still for want of
-// their data, carrying what a task changes there and back must not take longer than all of them need for it: over a way
-// that all share, it would be theirs that is lost.
-inline double Late::floor_of(const Crew &crew, const Kind &k, uint32_t g, double now) noexcept {
-  constexpr double kFlows = 0.05;  // part of the time that they may wait, and yet the ways are free
-  const uint32_t mine = crew.groups[g].klass;
-  const bool flows = waits_of(crew, g).share() <= kFlows;
+// A kind is left to a class that needs k times as long if its time is worth less than a k-th, as long as that delays nothing: the class
+// finishes its waiting tasks long before the end. If units of this group stall for data, the round trip of written data must be
+// shorter than the time that all units of the class need per task; otherwise the shared link would become the bottleneck.
+inline double LateBinding::rank_floor(const WorkerGroups &served, const Kind &k, uint32_t g, double now) noexcept {
+  constexpr double kFlows = 0.05;  // share of stalls up to which links count as free
+  const uint32_t mine = served.groups[g].klass;
+  const bool flows = stalls_of(served, g).share() <= kFlows;
   double left = -1, floor = -1;
-  const std::size_t nclasses = std::min({k.class_ns.size(), crew.of_class.size(), std::size_t{kClasses}});
+  const std::size_t nclasses = std::min({k.class_ns.size(), served.of_class.size(), std::size_t{kClasses}});
   for (uint32_t c = 0; c < nclasses && mine < nclasses; ++c) {
-    if (c == mine || !crew.of_class[c] || !(k.class_ns[c] > k.class_ns[mine])) continue;
-    const double there_and_back = 2.0 * k.ready.front()->changes * pace(g);
-    if (!flows && there_and_back > k.class_ns[mine] / static_cast<double>(crew.of_class[mine])) return -1;
-    if (left < 0) left = left_ns(crew, now) * patience_.share;
+    if (c == mine || !served.of_class[c] || !(k.class_ns[c] > k.class_ns[mine])) continue;
+    const double there_and_back = 2.0 * k.ready.front()->changes * ns_per_byte(g);
+    if (!flows && there_and_back > k.class_ns[mine] / static_cast<double>(served.of_class[mine])) return -1;
+    if (left < 0) left = remaining_ns(served, now) * deferral_.share;
     if (!priced_ || k.class_ns[c] * price_[c] >= k.class_ns[mine] * price_[mine]) continue;
-    const double queue = patience_.queue * k.nready * k.class_ns[c] / crew.of_class[c];
+    const double queue = deferral_.queue * k.nready * k.class_ns[c] / served.of_class[c];
     floor = std::max(floor, left - queue - (k.class_ns[c] - k.best_ns));
   }
   return floor;
 }
 
-// Of what nobody has taken yet: how long all units together are at work on it, each kind where it costs least. A lower
-// bound, by prices of the classes' time: two classes exactly, more of them nearly.
-inline double Late::area_ns(const Crew &crew) noexcept {
+// Area bound of unstarted tasks: the time of all units together, with each kind where it costs least. A lower bound by dual
+// prices of the classes' time: exact for two classes, approximate for more.
+inline double LateBinding::area_ns(const WorkerGroups &served) noexcept {
   uint32_t all = 0;
   for (const Kind &k : kinds_.all()) all += k.left;
   if (changes_ != kAlways && changes_ * 64 <= all) return area_;
   changes_ = 0;
-  const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(crew.of_class.size(), kClasses));
+  const uint32_t nclasses = static_cast<uint32_t>(std::min<std::size_t>(served.of_class.size(), kClasses));
   if (!priced_) std::fill(price_, price_ + kClasses, 1.0);
   priced_ = true;
-  // Row by row of a kind, of each class with units: ns of one, and of all that is left for each of the units.
+  // One row per kind, with an entry per class: ns of one task, and ns per unit for all unstarted tasks.
   uint32_t classes[kClasses], n = 0;
   for (uint32_t c = 0; c < nclasses; ++c)
-    if (crew.of_class[c]) classes[n++] = c;
-  double left[Kinds::kMost], *row = rows_.data();
+    if (served.of_class[c]) classes[n++] = c;
+  double left[TaskKinds::kMost], *row = rows_.data();
   uint32_t nkinds = 0;
   for (const Kind &k : kinds_.all()) {
     if (!k.left || !k.known()) continue;
-    if (nkinds == Kinds::kMost) break;  // there may be more: a bound that is a little lower
+    if (nkinds == TaskKinds::kMost) break;  // more kinds are ignored: the bound is a little lower
     left[nkinds++] = k.left;
     for (uint32_t i = 0; i < n; ++i, row += 2) {
       const double ns = classes[i] < k.class_ns.size() ? k.class_ns[classes[i]] : 0;
-      row[0] = ns > 0 ? ns : Prices::kNever;
-      row[1] = k.left * ns / crew.of_class[classes[i]];
+      row[0] = ns > 0 ? ns : AreaBound::kNever;
+      row[1] = k.left * ns / served.of_class[classes[i]];
     }
   }
   double price[kClasses], units[kClasses];
-  for (uint32_t i = 0; i < n; ++i) price[i] = price_[classes[i]], units[i] = crew.of_class[classes[i]];
-  const double best = Prices{nkinds, n, left, rows_.data(), units, price}.bound();
+  for (uint32_t i = 0; i < n; ++i) price[i] = price_[classes[i]], units[i] = served.of_class[classes[i]];
+  const double best = AreaBound{nkinds, n, left, rows_.data(), units, price}.bound();
   if (best < 0) return area_ = 0;
   for (uint32_t i = 0; i < n; ++i) price_[classes[i]] = price[i];
-  // All data of all tasks on their way, in that time: of what many read the most is there already.
+  // Ratio of transferring all data of all tasks to that time; most data read by many tasks are valid already.
   constexpr double kMostIsThere = 0.2;
   double bytes = 0, pace = 0;
   for (const Kind &k : kinds_.all()) bytes += k.left * static_cast<double>(k.bytes);
-  for (const float p : pace_) pace = std::max<double>(pace, p);
-  const double crowded = best > 0 ? bytes * pace / best : 0;
-  crowd_ = std::max(1.0, kMostIsThere * crowded * crowded);
+  for (const float p : ns_per_byte_) pace = std::max<double>(pace, p);
+  const double load = best > 0 ? bytes * pace / best : 0;
+  congestion_ = std::max(1.0, kMostIsThere * load * load);
   return area_ = best;
 }
 

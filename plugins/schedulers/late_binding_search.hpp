@@ -1,12 +1,12 @@
-// late_binding_search.hpp — Late, the part that chooses for a unit among what it does as fast as any. Included by late_binding.hpp.
+// late_binding_search.hpp — LateBinding: choice among the kinds that a unit runs as fast as any. Included by late_binding.hpp.
 #pragma once
 #include <algorithm>
 #include <limits>
 
 namespace policies {
 
-// Known nowhere: whoever comes. Not known here: a few at a time, so that it is.
-inline Late::Found Late::unknown(uint32_t g) noexcept {
+// A task of a kind without a time on this group: without any times, for any worker; without a time here, a few at a time.
+inline LateBinding::Found LateBinding::unknown(uint32_t g) noexcept {
   Found best;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     Kind &k = kinds_[i];
@@ -19,21 +19,21 @@ inline Late::Found Late::unknown(uint32_t g) noexcept {
 
 inline double square(double x) noexcept { return x * x; }
 
-inline Late::Search::Search(Late &late, const Crew &crew, uint32_t group, double now, int32_t priority, double near,
+inline LateBinding::Search::Search(LateBinding &late, const WorkerGroups &served, uint32_t group, double now, int32_t priority, double near,
                             uint32_t look, double beta) noexcept
-    : late_(late),
+    : policy_(late),
       group_(group),
-      space_(crew.groups[group].space),
+      space_(served.groups[group].space),
       look_(std::min(look, kLook)),
       priority_(priority),
-      weight_(beta * (1 + near * square(late.waits_of(crew, group).share()))),
-      stays_(late.is_full(space_) ? 0 : kStays * late.pace(group)),
-      crowd_(late.crowd_ - 1),
-      urgent_(crowd_ > 0 ? 1 / (kUrgent * std::max(1.0, late.left_ns(crew, now))) : 0),
+      weight_(beta * (1 + near * square(late.stalls_of(served, group).share()))),
+      stays_(late.is_full(space_) ? 0 : kStays * late.ns_per_byte(group)),
+      congestion_(late.congestion_ - 1),
+      urgent_(congestion_ > 0 ? 1 / (kUrgent * std::max(1.0, late.remaining_ns(served, now))) : 0),
       score_(-std::numeric_limits<double>::max()) {}
 
-// Little is free: what is brought there drives something else out.
-inline bool Late::is_full(uint32_t space) const noexcept {
+// Whether a space is nearly full, so that each copy to it evicts another.
+inline bool LateBinding::is_full(uint32_t space) const noexcept {
   constexpr uint64_t kLittle = 16;
   consort_room room{};
   if (models_) models_->room(host_, &space, 1, &room);
@@ -41,21 +41,21 @@ inline bool Late::is_full(uint32_t space) const noexcept {
   return room.capacity && room.capacity - taken < room.capacity / kLittle;
 }
 
-// Of its way, what `ns` of copies and the loss of what stays elsewhere count.
-inline double Late::Search::cost(const Node *n, double ns) const noexcept {
+// Weighted transfer cost: `ns` of copies, plus the loss if written data leave the place where they are.
+inline double LateBinding::Search::cost(const Node *n, double ns) const noexcept {
   if (n->stays && !(n->stays >> group_ & 1)) ns += n->changes * stays_;
-  return ns > 0 ? ns * (1 + crowd_ * std::max(0.0, 1 - n->rank * urgent_)) : 0;
+  return ns > 0 ? ns * (1 + congestion_ * std::max(0.0, 1 - n->rank * urgent_)) : 0;
 }
 
-inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
+inline void LateBinding::Search::look_at(uint32_t kind, double floor) noexcept {
   constexpr uint32_t kAtOnce = 4, kFew = 8;
-  const uint32_t at_most = stays_ > 0 ? kAsked : kLook;  // where memory is short what it lacks decides
-  const Ready &ready = late_.kinds_[kind].ready;
+  const uint32_t at_most = stays_ > 0 ? kAsked : kLook;  // with little memory the missing data decide
+  const Ready &ready = policy_.kinds_[kind].ready;
   const double least = std::max(score_, floor);
   Node *some[kLook];
-  double most[kLook];  // the score if all that it only reads is there: no more than its rank
+  double most[kLook];  // score if all data that it only reads are valid here; at most its rank
   uint32_t have = 0, n = 0;
-  const auto reaches = [&](uint32_t j) {  // is there a j-th, and may it be better than what there was before?
+  const auto reaches = [&](uint32_t j) {  // whether there is a j-th task that may beat the best so far
     if (j == n) {
       if (j == have && have < look_) have = ready.first(some, std::min(have ? 2 * have : kFew, look_), have);
       if (j >= have || some[j]->priority != priority_ || some[j]->rank <= least) return false;
@@ -70,18 +70,18 @@ inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
   const auto ask = [&](uint32_t j) { asked[m] = some[j], tasks[m++] = some[j]->task; };
   const auto answer = [&] {
     float ns[kAtOnce] = {};
-    if (late_.models_) late_.models_->transfer_ns(late_.host_, tasks, m, &space_, 1, ns);
+    if (policy_.models_) policy_.models_->transfer_ns(policy_.host_, tasks, m, &space_, 1, ns);
     for (uint32_t x = 0; x < m; ++x)
       if (const double s = asked[x]->rank - cost(asked[x], ns[x] > 0 ? ns[x] * weight_ : 0); s > score_)
         score_ = s, best = {asked[x], kind};
     m = 0;
   };
-  // The way counts against it: nothing behind can be better once a rank is no more than the score.
+  // Transfer lowers a score: the search ends at the first task whose rank does not exceed the best score.
   uint32_t first = 0;
   for (uint32_t j = 0; reaches(j) && some[j]->rank > most[first]; ++j)
     if (most[j] > most[first]) first = j;
   for (uint32_t j = 0; j < n; ++j) __builtin_prefetch(some[j]->task->access);
-  if (n && most[first] > score_) ask(first), answer();  // the most promising, so that few others are asked about
+  if (n && most[first] > score_) ask(first), answer();  // the most promising first, so that few others need a query
   for (uint32_t j = 0, all = 1; all < at_most && reaches(j) && some[j]->rank > score_; ++j) {
     if (j != first && most[j] > score_) ask(j), ++all;
     if (m == kAtOnce) answer();
@@ -89,74 +89,74 @@ inline void Late::Search::look_at(uint32_t kind, double floor) noexcept {
   if (m) answer();
 }
 
-// Those that have nothing from here and nothing else either, such as tasks that were bound to them.
-inline uint32_t Late::idle_in(const Crew &crew, uint32_t g) const noexcept {
+// Idle workers of the group: without tasks of this policy and without other load, such as tasks bound to them.
+inline uint32_t LateBinding::idle_in(const WorkerGroups &served, uint32_t g) const noexcept {
   constexpr uint32_t kMost = 64;
   uint32_t some[kMost], n = 0;
-  for (uint32_t i = 0; i < std::min<std::size_t>(crew.words, idle_bits_.size()); ++i)
-    for (uint64_t idle = crew.masks[g * crew.words + i] & idle_bits_[i]; idle && n < kMost; idle &= idle - 1)
+  for (uint32_t i = 0; i < std::min<std::size_t>(served.words, idle_bits_.size()); ++i)
+    for (uint64_t idle = served.masks[g * served.words + i] & idle_bits_[i]; idle && n < kMost; idle &= idle - 1)
       some[n++] = i * 64 + static_cast<uint32_t>(std::countr_zero(idle));
   float load[kMost] = {};
   if (n) models_->load_ns(host_, some, n, load);
   return static_cast<uint32_t>(std::count_if(load, load + n, [](float ns) { return !(ns > 0); }));
 }
 
-// Whoever is named here was woken when it was pushed, or looks for work by itself: nobody waits for one that sleeps.
-inline bool Late::awaits_quicker(const Crew &crew, const Kind &k, uint32_t worker, double now) const noexcept {
-  constexpr double kClear = 0.97;  // of units that differ by less either will do
-  const uint32_t g = crew.group_of[worker];
+// Idle units counted here were woken by the push, or search for work: the decision never depends on a sleeping unit.
+inline bool LateBinding::leaves_to_faster(const WorkerGroups &served, const Kind &k, uint32_t worker, double now) const noexcept {
+  constexpr double kClear = 0.97;  // smaller differences between units do not count
+  const uint32_t g = served.group_of[worker];
   const consort_task *const t = k.ready.front()->task;
   if (!std::any_of(idle_.begin(), idle_.end(), [](int32_t n) { return n > 0; })) return false;
   const double here = k.ns[g] + std::max(0.0, free_at(worker, now) - now);
   uint32_t idle = 0;
-  for (uint32_t o = 0; o < crew.groups.size() && o < Kinds::kGroups; ++o) {
-    if ((o == g && !nout_[worker]) || !(k.ns[o] > 0 && k.ns[o] < here * kClear)) continue;
+  for (uint32_t o = 0; o < served.groups.size() && o < TaskKinds::kGroups; ++o) {
+    if ((o == g && !npopped_[worker]) || !(k.ns[o] > 0 && k.ns[o] < here * kClear)) continue;
     if (o >= idle_.size() || idle_[o] <= 0) continue;
-    const uint32_t spaces[2] = {crew.groups[g].space, crew.groups[o].space};
+    const uint32_t spaces[2] = {served.groups[g].space, served.groups[o].space};
     float way[2] = {};
     if (o != g) models_->transfer_ns(host_, &t, 1, spaces, 2, way);
-    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += idle_in(crew, o);
+    if (k.ns[o] + std::max(way[1], 0.0f) < here + std::max(way[0], 0.0f)) idle += idle_in(served, o);
   }
-  return k.nready <= idle && (!nout_[worker] || asks_again(worker));
+  return k.nready <= idle && (!npopped_[worker] || will_pop_again(worker));
 }
 
-inline Late::Found Late::most_urgent(const Crew &crew, uint32_t worker, double now, double near, uint32_t look,
+inline LateBinding::Found LateBinding::most_urgent(const WorkerGroups &served, uint32_t worker, double now, double near, uint32_t look,
                                      double beta) noexcept {
-  const uint32_t g = crew.group_of[worker];
+  const uint32_t g = served.group_of[worker];
   int32_t priority = std::numeric_limits<int32_t>::min();
-  bool alike = true, any = false;  // alike: nobody said what is more urgent
+  bool alike = true, any = false;  // alike: all priorities are equal
   for (Kind &k : kinds_.all()) {
-    k.open = k.nready && k.can(g) && k.at_home(g) && !awaits_quicker(crew, k, worker, now);
+    k.open = k.nready && k.can(g) && k.fast_on(g) && !leaves_to_faster(served, k, worker, now);
     if (!k.open) continue;
     const int32_t its = k.ready.front()->priority;
     alike &= priority == std::numeric_limits<int32_t>::min() || its == priority;
     priority = std::max(priority, its);
     any = true;
   }
-  if (!any) {  // nothing to weigh; but prices go on from what they were, so they are asked as often whoever comes
-    if (crowd_ > 1) left_ns(crew, now);
+  if (!any) {  // nothing to choose; updates the prices, whose iteration depends on the number of calls
+    if (congestion_ > 1) remaining_ns(served, now);
     return {};
   }
-  Search s(*this, crew, g, now, priority, near, look, beta);
+  Search s(*this, served, g, now, priority, near, look, beta);
   bool leaves = false;
   for (uint32_t i = 0; i < kinds_.all().size(); ++i) {
     if (!kinds_[i].open) continue;
-    const double floor = alike ? floor_of(crew, kinds_[i], g, now) : -1;
+    const double floor = alike ? rank_floor(served, kinds_[i], g, now) : -1;
     leaves |= floor >= 0;
     s.look_at(i, floor);
   }
-  // Before it does nothing, it does what others were to do.
-  for (uint32_t i = 0; leaves && !s.best.node && !nout_[worker] && i < kinds_.all().size(); ++i)
+  // Takes a task left to others rather than being idle.
+  for (uint32_t i = 0; leaves && !s.best.node && !npopped_[worker] && i < kinds_.all().size(); ++i)
     if (kinds_[i].open) s.look_at(i, -1);
   return s.best;
 }
 
-inline uint32_t Late::vacant(const Crew &crew, const Kind &k) const noexcept {
+inline uint32_t LateBinding::vacant(const WorkerGroups &served, const Kind &k) const noexcept {
   uint32_t n = 0;
-  for (uint32_t g = 0; g < crew.groups.size() && g < Kinds::kGroups; ++g) {
-    if (!k.at_home(g)) continue;
-    for (uint32_t i = crew.groups[g].first; i < crew.groups[g].first + crew.groups[g].count; ++i)
-      if (const uint32_t nout = nout_[crew.order[i]]; nout < ahead_) n += ahead_ - nout;
+  for (uint32_t g = 0; g < served.groups.size() && g < TaskKinds::kGroups; ++g) {
+    if (!k.fast_on(g)) continue;
+    for (uint32_t i = served.groups[g].first; i < served.groups[g].first + served.groups[g].count; ++i)
+      if (const uint32_t npopped = npopped_[served.order[i]]; npopped < ahead_) n += ahead_ - npopped;
   }
   return n;
 }

@@ -1,7 +1,7 @@
-// members.hpp — whom an instance serves, and who is inside it: what policies of this family have in common.
+// members.hpp — the workers that an instance serves, and helpers common to the policies of this folder.
 //
-// Headers of this folder belong to all policies beside them; each plugin that includes one has a copy of its own.
-// Members are guarded by their owner's lock.
+// Headers of this folder are shared by the policies beside them; each plugin that includes one has its own copy.
+// The owner's lock guards Members.
 #pragma once
 #include <consort/plugin/members.hpp>
 
@@ -20,13 +20,13 @@ using plugin::SpinLock;
 using plugin::Visit;
 using plugin::Visitors;
 
-// As the SDK's, with short ways for machines of one class of unit: every push and pop asks it.
+// As the SDK's Members, with a fast path for machines of one unit class: every push and pop uses it.
 struct Members {
   uint32_t nclasses = 1, words = 0, count = 0;
   std::vector<uint32_t> klass;       // by worker
   std::vector<char> serves;          // by worker
   std::vector<uint64_t> candidates;  // [class][word]
-  bool chosen = false;               // change() has named some; until then all of the topology serve
+  bool chosen = false;               // change() was called; until then all workers of the topology serve
 
   explicit Members(const consort_topology &t) { look(t); }
 
@@ -35,7 +35,7 @@ struct Members {
     return nclasses == 1 ? ~uint64_t{0} : uint64_t{1} << klass[worker];
   }
 
-  // The first call that adds some of those at the start says which ones serve. May throw; nothing has changed then.
+  // The first call that adds initial workers restricts the set to them. Strong exception guarantee.
   void change(const consort_topology &t, const uint32_t *add, uint32_t na, const uint32_t *del, uint32_t nd) {
     Members next = *this;
     if (!chosen && na > 0 && add[0] < serves.size()) next.serves.assign(serves.size(), 0);
@@ -48,7 +48,7 @@ struct Members {
     std::swap(*this, next);
   }
 
-  // One task more: whom of its classes it may feed, but for `self`, who comes for it anyway.
+  // One more task: names the workers of its classes, without `self`, which pops anyway.
   void announce(consort_wake *wake, uint64_t where, uint32_t self) const noexcept {
     if (!wake) return;
     for (uint32_t c = 0; c < nclasses; ++c)
@@ -75,7 +75,7 @@ struct Members {
   }
 };
 
-// Are they all in the topology? Answers OK, or says which one is not.
+// Whether all added workers are in the topology. Returns OK, or fails with the reason.
 inline consort_status check_added(const consort_host *host, const consort_topology *t, const uint32_t *add,
                                   uint32_t na) noexcept {
   for (uint32_t k = 0; k < na; ++k)
@@ -85,7 +85,7 @@ inline consort_status check_added(const consort_host *host, const consort_topolo
   return CONSORT_OK;
 }
 
-// Of a plugin that has nothing to start or stop.
+// Entry functions of a plugin without state.
 inline consort_status init_nothing(const consort_host *, void **out) noexcept {
   *out = nullptr;
   return CONSORT_OK;

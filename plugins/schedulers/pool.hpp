@@ -1,6 +1,6 @@
-// pool.hpp — what a queued task is to this family: a node, out of a pool that grows by halves and never shrinks.
+// pool.hpp — nodes of queued tasks, from a pool that grows by halves and never shrinks.
 //
-// Owned by one instance and guarded by its lock. A node's task is the kernel's; nothing of it is written here.
+// Owned by one instance and guarded by its lock. The kernel owns a node's task; the pool does not write to it.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -11,35 +11,35 @@
 
 namespace policies {
 
-struct alignas(64) Node {                  // two lines; what a queue and a choice look at is in the first
+struct alignas(64) Node {                  // two cache lines; queues and choices read only the first
   consort_task *task = nullptr;
-  Node *left = nullptr, *right = nullptr;  // of the tree that it is in; left: the next free one
-  uint64_t seq = 0;                        // of its arrival; its hash balances the tree
+  Node *left = nullptr, *right = nullptr;  // in its tree; left: next free node
+  uint64_t seq = 0;                        // arrival number; its hash balances the tree
   union {
-    double sum = 0;                        // of queue.hpp: `exec` of the whole subtree
-    Node *next;                            // of ready.hpp: the one behind it
+    double sum = 0;                        // queue.hpp: sum of `exec` of the subtree
+    Node *next;                            // ready.hpp: the next node in order
   };
-  uint64_t stays = 0;                      // of late_binding.hpp: groups that do it well and have all that it changes; 0: none
-  float rank = 0;                          // ns from its start to the end of what hangs on it; 0: not known
-  float exec = 0;                          // ns expected here
+  uint64_t stays = 0;                      // late_binding.hpp: fast groups that hold all data that it writes; 0: none
+  float rank = 0;                          // ns of the critical path from its start; 0: unknown
+  float exec = 0;                          // expected ns here
   int32_t priority = 0;
-  float changes = 0;                       // of late_binding.hpp: bytes that it changes
-  uint64_t groups = 0;                     // those of the first 64 groups that can run it; 0: only where it is
-  const void *team = nullptr;              // it is for this team, whose first worker has it
+  float changes = 0;                       // late_binding.hpp: bytes that it writes
+  uint64_t groups = 0;                     // eligible groups of the first 64; 0: only its present worker
+  const void *team = nullptr;              // the team that runs it; the team's first worker holds it
   uint32_t worker = 0, impl = CONSORT_NONE;
-  uint32_t plan = CONSORT_NONE;            // of darts: the group that means to take it
-  uint32_t place = 0;                      // of late_binding.hpp: in the graph, 0: not known
-  bool known = true;                       // a model told `exec`
+  uint32_t plan = CONSORT_NONE;            // darts: the group that plans it
+  uint32_t place = 0;                      // late_binding.hpp: position in the graph, 0: unknown
+  bool known = true;                       // `exec` comes from a model
 };
 
-// Which of two goes first, of whatever kinds.
+// Order of two nodes of any kinds.
 inline bool more_urgent(const Node *a, const Node *b) noexcept {
   if (a->priority != b->priority) return a->priority > b->priority;
   if (a->rank != b->rank) return a->rank > b->rank;
   return a->seq < b->seq;
 }
 
-// Balances a tree of nodes: the heavier one is above.
+// Balances a tree of nodes: the heavier node is above.
 inline uint32_t weight(const Node *n) noexcept {
   uint64_t h = n->seq * 0x9e3779b97f4a7c15;
   return static_cast<uint32_t>((h ^ h >> 29) * 0xbf58476d1ce4e5b9 >> 32);
@@ -47,7 +47,7 @@ inline uint32_t weight(const Node *n) noexcept {
 
 class Pool {
  public:
-  // n calls of take() more will find one. May throw; nothing is promised then.
+  // Reserves n later calls of take(). May throw; then nothing is reserved.
   void promise(uint32_t n) {
     if (free_count_ - promised_ < n) add(n - (free_count_ - promised_));
     promised_ += n;
@@ -66,8 +66,8 @@ class Pool {
     free_ = n;
     ++free_count_;
   }
-  uint32_t waiting() const noexcept { return total_ - free_count_ + promised_; }  // tasks queued, or about to be
-  // By its address alone: the task may be none of ours.
+  uint32_t waiting() const noexcept { return total_ - free_count_ + promised_; }  // queued tasks, including reserved ones
+  // Compares addresses only: the task may be unknown.
   Node *find(const consort_task *t) noexcept {
     for (auto &c : chunks_)
       for (uint32_t i = 0; i < c.count; ++i)

@@ -1,7 +1,7 @@
-// queue.hpp — the tasks of one worker, the most urgent first: by priority, then by rank, then by arrival.
+// queue.hpp — the tasks of one worker in order of priority, then rank, then arrival.
 //
-// A treap over nodes of pool.hpp: adding and taking cost the logarithm of what waits; the first and the last are known;
-// first() looks at the foremost without taking them; ahead_of() says how much work stands before a newcomer. Its owner
+// A treap over nodes of pool.hpp. Insertion and removal are logarithmic; first and last are O(1). first() lists the first
+// tasks; ahead_of() returns the work before a new task. The owner
 // holds the lock. Nothing is allocated.
 #pragma once
 #include "pool.hpp"
@@ -26,7 +26,7 @@ class Queue {
     update(n);
   }
 
-  // It is in here.
+  // n must be in this queue.
   void remove(Node *n) noexcept {
     Node **at = &root_;
     while (*at != n) {
@@ -43,14 +43,14 @@ class Queue {
   Node *front() const noexcept { return front_; }
   Node *back() const noexcept { return back_; }
 
-  // The foremost, in their order: those whose priority and rank the first one has.
+  // The first nodes in order, with equal priority and rank.
   uint32_t first(Node **out, uint32_t max) const noexcept {
     uint32_t n = 0;
     if (front_) walk(root_, front_, out, max, &n);
     return n;
   }
 
-  // Work of those that a task of this priority would wait for.
+  // Work that a new task of this priority would wait for.
   double ahead_of(int32_t priority) const noexcept {
     double all = 0;
     for (const Node *n = root_; n;) {
@@ -68,7 +68,7 @@ class Queue {
   static void update(Node *n) noexcept {
     n->sum = n->exec + (n->left ? n->left->sum : 0) + (n->right ? n->right->sum : 0);
   }
-  // Those of `tree` that stand before n, and those behind it.
+  // Splits `tree` into nodes before n and nodes after it.
   static void split(Node *tree, const Node *n, Node **low, Node **high) noexcept {
     if (!tree) {
       *low = *high = nullptr;

@@ -1,8 +1,8 @@
-// ready.hpp — what waits of one kind, the most urgent first: by priority, then by rank, then by arrival.
+// ready.hpp — the ready tasks of one kind in order of priority, then rank, then arrival.
 //
-// A treap over nodes of pool.hpp in which each node also knows the one behind it: adding and taking cost the logarithm
-// of what waits and look at nothing beside the way down; the foremost are read one after the other. Its owner holds the
-// lock. Nothing is allocated. How much work waits it does not know: queue.hpp does.
+// A treap over nodes of pool.hpp, threaded in order. Insertion and removal are logarithmic and touch only the search path;
+// the first nodes are read sequentially. The owner holds the
+// lock. Nothing is allocated. It does not sum the waiting work; queue.hpp does.
 #pragma once
 #include "pool.hpp"
 
@@ -17,7 +17,7 @@ class Ready {
   void push(Node *n) noexcept {
     Node *ahead = nullptr, *behind = nullptr, **at = &root_;
     while (*at && weight(*at) > weight(n)) at = step(*at, n, &ahead, &behind);
-    // What stood here is split: those that go before n, and the others.
+    // Splits the subtree here into nodes before n and the others.
     Node *tree = *at, **low = &n->left, **high = &n->right;
     *at = n;
     while (tree) {
@@ -33,7 +33,7 @@ class Ready {
     if (!behind) back_ = n;
   }
 
-  // It is in here.
+  // n must be in this queue.
   void remove(Node *n) noexcept {
     Node *ahead = nullptr, *behind = nullptr, **at = &root_;
     while (*at != n) at = step(*at, n, &ahead, &behind);
@@ -51,14 +51,14 @@ class Ready {
     if (n == back_) back_ = ahead;
   }
 
-  // The foremost, in their order; `have` of them are there already.
+  // The first nodes in order; out[] already has `have` of them.
   uint32_t first(Node **out, uint32_t max, uint32_t have = 0) const noexcept {
     for (Node *n = have ? out[have - 1]->next : front_; n && have < max; n = n->next) out[have++] = n;
     return have;
   }
 
  private:
-  // Down from `here`, on the way to n's place.
+  // One step down from `here` towards n's place.
   static Node **step(Node *here, const Node *n, Node **ahead, Node **behind) noexcept {
     if (more_urgent(here, n)) {
       *ahead = here;

@@ -1,7 +1,9 @@
-// table.hpp — the table of a policy whose instance is a class with functions of the same names, and what its entry
-// reads of its parameters. Where the functions are static they are the table's own: table_of_statics. What a class may
-// do without (victim, or a static dropped) is in the table only where the class has it.
+// table.hpp — the function table of a policy class whose member functions have the table's names, and parsing of its
+// parameters. table_of_statics() serves classes with static functions. Optional functions (victim, or a static
+// dropped) are in the table only if the class has them.
 #pragma once
+#include <consort/scheduler.h>
+
 #include <new>
 
 #include "members.hpp"
@@ -26,7 +28,7 @@ consort_status guarded(const consort_host *host, F body) noexcept {
   }
 }
 
-// The plugin is its settings and nothing more: constant once read. read(settings) → consort_status.
+// The plugin's state is its settings alone, constant once read. read(settings) → consort_status.
 template <class Settings, class Read>
 consort_status init_settings(const consort_host *host, void **out, Read read) noexcept {
   auto *s = new (std::nothrow) Settings;
@@ -41,12 +43,35 @@ void fini_settings(void *plugin) noexcept {
   delete static_cast<Settings *>(plugin);
 }
 
+// Flags of every policy here. A constant, because the plugin's note needs one.
+#define POLICY_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
+
+// The plugin record of a policy. Default: no state, no parameters.
+constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
+                                consort_status (*init)(const consort_host *, void **) = init_nothing,
+                                void (*fini)(void *) = fini_nothing, const consort_param *params = nullptr,
+                                uint32_t nparams = 0) {
+  return {
+      .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
+      .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
+      .flags = POLICY_FLAGS, .name = name, .version = "0.1.0", .summary = summary, .license = "Apache-2.0",
+      .params = params, .nparams = nparams, .reserved = 0, .ops = &ops,
+      .init = init, .quiesce = quiet_already, .fini = fini, .get = nullptr,
+  };
+}
+template <uint32_t N>
+constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
+                                consort_status (*init)(const consort_host *, void **), void (*fini)(void *),
+                                const consort_param (&params)[N]) {
+  return record(name, summary, ops, init, fini, params, N);
+}
+
 template <class Instance>
 Instance &self(void *s) noexcept {
   return *static_cast<Instance *>(s);
 }
 
-// Instance(const Settings &, host, topology, epoch), with host().
+// Requires Instance(const Settings &, host, topology, epoch) and host().
 template <class Instance, class Settings>
 constexpr consort_scheduler_ops table_of() {
   consort_scheduler_ops ops = {
@@ -101,7 +126,7 @@ constexpr consort_scheduler_ops table_of() {
   return ops;
 }
 
-// Of the hooks dropped() alone is taken over; others are the policy's to set.
+// Of the hooks, only dropped() is set; a policy sets others itself.
 template <class Instance>
 constexpr consort_scheduler_ops table_of_statics(uint32_t flags) {
   consort_scheduler_ops ops = {

@@ -1,43 +1,44 @@
-// task_kinds.hpp — the kinds of tasks that an instance has met: one codelet, one size, the same classes of units. What is
-// ready of a kind waits here, ordered by priority and by what hangs on it.
+// task_kinds.hpp — the kinds of tasks of an instance: one codelet, one size, one set of unit classes. The ready tasks of a
+// kind wait here, ordered by priority and rank.
 //
-// Owned by one instance and guarded by its lock; a kind is never given up while something of it waits. Estimates are
-// asked once in a while, by the task at hand.
+// Owned by one instance and guarded by its lock; a kind is not reused while a task of it waits. Times are
+// queried occasionally, with the task at hand.
 #pragma once
 #include <array>
 #include <cmath>
 
 #include "worker_groups.hpp"
 #include "ready.hpp"
+#include "table.hpp"
 
 namespace policies {
 
-struct alignas(64) Kind {                        // what each decision looks at is in the first line
+struct alignas(64) Kind {                        // fields read by every decision share the first cache line
   uint32_t nready = 0;
-  uint32_t left = 0;                             // submitted, not handed out
-  float best_ns = 0;                             // on the group that is fastest; 0: not known anywhere
-  bool open = false;                             // in one choice: it is among those that are compared
-  bool lacks = false;                            // there are groups that can do it, and in what time is not known
+  uint32_t left = 0;                             // submitted, not popped
+  float best_ns = 0;                             // on the fastest group; 0: unknown
+  bool open = false;                             // scratch of one choice: the kind is compared
+  bool lacks = false;                            // some eligible group has no time
   Ready ready;
-  uint64_t homes = 0, knowing = 0, able = 0;     // groups, as below; told of are kGroups
-  uint64_t footprint = 0, where = 0, bytes = 0;  // bytes: of all operands of one
+  uint64_t fast_groups = 0, knowing = 0, able = 0;     // bit sets of the first kGroups groups, as below
+  uint64_t footprint = 0, where = 0, bytes = 0;  // bytes: all operands of one task
   uint32_t codelet = CONSORT_NONE, seen = 0;
-  std::vector<float> ns;                         // by group; NaN: not known
-  std::vector<float> class_ns;                   // by class, as if its units were alike; 0: none can or is known
-  std::vector<uint64_t> masks;                   // by group: implementations; 0: it cannot
-  std::vector<uint32_t> learning;                // by group: handed out without being known, not ended
+  std::vector<float> ns;                         // by group; NaN: unknown
+  std::vector<float> class_ns;                   // by class, average over its units; 0: not eligible or unknown
+  std::vector<uint64_t> masks;                   // by group: implementations; 0: not eligible
+  std::vector<uint32_t> learning;                // by group: tasks popped without a known time, unfinished
 
-  static constexpr uint32_t kGroups = 64;        // more have no times, and can what their class can
-  bool is_of(const consort_task *t, uint64_t size) const noexcept {  // size: size_of() it
+  static constexpr uint32_t kGroups = 64;        // further groups have no times, and the eligibility of their class
+  bool is_of(const consort_task *t, uint64_t size) const noexcept {  // size: size_of() the task
     return codelet == t->codelet && footprint == size && where == t->where;
   }
   bool known() const noexcept { return best_ns > 0; }
   bool can(uint32_t g) const noexcept { return g < kGroups ? able >> g & 1 : masks[g] != 0; }
   bool known_at(uint32_t g) const noexcept { return g < kGroups && (knowing >> g & 1); }
-  // One of the places where this is done about as fast as anywhere.
-  bool at_home(uint32_t g) const noexcept { return g < kGroups && (homes >> g & 1); }
-  void sum_up() noexcept {                       // ns, masks or best_ns have changed
-    homes = knowing = able = 0;
+  // Whether the group is about as fast as the fastest.
+  bool fast_on(uint32_t g) const noexcept { return g < kGroups && (fast_groups >> g & 1); }
+  void update_masks() noexcept {                       // after a change of ns, masks or best_ns
+    fast_groups = knowing = able = 0;
     lacks = false;
     for (uint32_t g = 0; g < ns.size(); ++g) {
       lacks |= masks[g] && !(ns[g] > 0);
@@ -45,12 +46,12 @@ struct alignas(64) Kind {                        // what each decision looks at 
       const uint64_t bit = uint64_t{1} << g;
       if (masks[g]) able |= bit;
       if (ns[g] > 0) knowing |= bit;
-      if (ns[g] > 0 && ns[g] <= best_ns * 1.25f) homes |= bit;
+      if (ns[g] > 0 && ns[g] <= best_ns * 1.25f) fast_groups |= bit;
     }
   }
 };
 
-// What makes tasks of one codelet alike: their footprint if they were given one, else the bytes of their data.
+// Size class of a task: its footprint if it has one, else a hash of its data's sizes.
 inline uint64_t size_of(const consort_task *t) noexcept {
   if (t->footprint) return t->footprint;
   uint64_t h = t->naccess;
@@ -60,30 +61,40 @@ inline uint64_t size_of(const consort_task *t) noexcept {
   return h;
 }
 
-// What a joule is worth beside time. Where it is worth nothing, nobody is asked about energy.
+// Exchange rate of energy and time. With gamma 0, energy is not queried.
 struct Weights {
-  double alpha = 1;                              // of time
-  double gamma = 0;                              // microseconds that a joule is worth
-  double idle_power = 0;                         // watts of the machine as long as it is at work, whatever it does
+  double alpha = 1;                              // weight of time
+  double gamma = 0;                              // microseconds per joule
+  double idle_power = 0;                         // watts of the whole machine while it is busy
   double per_ns() const noexcept { return alpha + gamma * idle_power * 1e-6; }  // W * ns = nJ
   double per_uj() const noexcept { return gamma * 1e-3; }
-};
 
-class Kinds {
+  void read(const consort_host *host) noexcept {
+    alpha = real_param(host, "alpha", alpha);
+    gamma = real_param(host, "gamma", gamma);
+    idle_power = real_param(host, "idle_power", idle_power);
+  }
+};
+#define POLICY_PARAM_WEIGHTS                                                                                          \
+  {"alpha", "f64", "1", "0..1e6", "weight of time, if gamma is not 0; 0: energy alone"},                              \
+      {"gamma", "f64", "0", "0..1e9", "microseconds per joule"},                                                      \
+      {"idle_power", "f64", "0", "0..1e6", "watts of the busy machine; used with gamma"}
+
+class TaskKinds {
  public:
   static constexpr uint32_t kMost = 256, kGroups = Kind::kGroups;
 
-  Kinds(const consort_host *host, const consort_sched_host *models) : host_(host), models_(models) {
+  TaskKinds(const consort_host *host, const consort_sched_host *models) : host_(host), models_(models) {
     all_.reserve(kMost);
   }
   std::vector<Kind> &all() noexcept { return all_; }
   const std::vector<Kind> &all() const noexcept { return all_; }
   Kind &operator[](uint32_t i) noexcept { return all_[i]; }
 
-  // The place of this task's kind; size: size_of() it. May throw the first time that a kind is met.
-  uint32_t of(const Crew &, const consort_task *, uint64_t size);
-  uint32_t of(const Crew &crew, const consort_task *t) { return of(crew, t, size_of(t)); }
-  // Of one that was met; nullptr: it was not.
+  // Index of this task's kind; size: size_of() the task. May throw at the first task of a kind.
+  uint32_t of(const WorkerGroups &, const consort_task *, uint64_t size);
+  uint32_t of(const WorkerGroups &served, const consort_task *t) { return of(served, t, size_of(t)); }
+  // The task's kind; nullptr: no task of it was seen.
   const Kind *find(const consort_task *t) const noexcept {
     const uint64_t size = size_of(t);
     for (const Kind &k : all_)
@@ -91,17 +102,17 @@ class Kinds {
     return nullptr;
   }
   uint32_t times() const noexcept { return times_; }  // changes with every best_ns
-  void expect(const Crew &);                     // room to be asked_anew() by these groups. May throw
-  void asked_anew(const Crew &) noexcept;        // by other groups, which were expected
-  void weigh(const Weights &w) noexcept { weights_ = w; }  // before the first kind
+  void reserve(const WorkerGroups &);                     // reserves space for reload() with these groups. May throw
+  void reload(const WorkerGroups &) noexcept;        // queries all kinds for new groups, after reserve()
+  void weigh(const Weights &w) noexcept { weights_ = w; }  // to be called before the first kind
 
  private:
-  static constexpr uint32_t kAgain = 64;         // tasks of one kind until its times are asked for again
+  static constexpr uint32_t kAgain = 64;         // tasks of one kind between queries of its times
 
-  void refresh(const Crew &, Kind &, const consort_task *) noexcept;
-  void leave_to_thrifty(const Crew &, const consort_task *, const float *ns, uint64_t *masks) const noexcept;
-  static void make_room(const Crew &, Kind &);   // for its tables. May throw
-  void clear(const Crew &, Kind &) noexcept;
+  void refresh(const WorkerGroups &, Kind &, const consort_task *) noexcept;
+  void drop_energy_inefficient(const WorkerGroups &, const consort_task *, const float *ns, uint64_t *masks) const noexcept;
+  static void make_room(const WorkerGroups &, Kind &);   // reserves its tables. May throw
+  void clear(const WorkerGroups &, Kind &) noexcept;
 
   const consort_host *const host_;
   const consort_sched_host *const models_;
@@ -110,46 +121,46 @@ class Kinds {
   uint32_t last_ = 0, times_ = 0;
 };
 
-// There is room: make_room().
-inline void Kinds::clear(const Crew &crew, Kind &k) noexcept {
-  const std::size_t n = crew.groups.size();
+// Requires make_room().
+inline void TaskKinds::clear(const WorkerGroups &served, Kind &k) noexcept {
+  const std::size_t n = served.groups.size();
   k.ns.assign(n, NAN);
   k.masks.assign(n, 0);
   k.learning.assign(n, 0);
-  k.class_ns.assign(crew.members.nclasses, 0);
-  for (uint32_t g = 0; g < n; ++g) k.masks[g] = crew.members.nclasses == 1 || (k.where >> crew.groups[g].klass & 1);
+  k.class_ns.assign(served.members.nclasses, 0);
+  for (uint32_t g = 0; g < n; ++g) k.masks[g] = served.members.nclasses == 1 || (k.where >> served.groups[g].klass & 1);
   k.best_ns = 0;
   k.seen = 0;
   ++times_;
-  k.sum_up();
+  k.update_masks();
 }
 
-inline void Kinds::make_room(const Crew &crew, Kind &k) {
-  const std::size_t n = crew.groups.size();
+inline void TaskKinds::make_room(const WorkerGroups &served, Kind &k) {
+  const std::size_t n = served.groups.size();
   k.ns.reserve(n);
   k.masks.reserve(n);
   k.learning.reserve(n);
-  k.class_ns.reserve(crew.members.nclasses);
+  k.class_ns.reserve(served.members.nclasses);
 }
 
-inline void Kinds::expect(const Crew &crew) {
-  for (Kind &k : all_) make_room(crew, k);
+inline void TaskKinds::reserve(const WorkerGroups &served) {
+  for (Kind &k : all_) make_room(served, k);
 }
 
-inline void Kinds::asked_anew(const Crew &crew) noexcept {
+inline void TaskKinds::reload(const WorkerGroups &served) noexcept {
   for (Kind &k : all_) {
-    clear(crew, k);
-    if (const Node *n = k.ready.front()) refresh(crew, k, n->task);
+    clear(served, k);
+    if (const Node *n = k.ready.front()) refresh(served, k, n->task);
   }
 }
 
-// Takes those out that spend more than the time is worth which they save: another unit saves no more than one task's
-// time, divided among those that do it at the least cost. Of whose energy nothing is known stay.
-inline void Kinds::leave_to_thrifty(const Crew &crew, const consort_task *t, const float *ns,
+// Removes groups whose extra energy is worth more than the time they save: a further unit saves at most one task's time, divided among
+// the units with the least cost. Groups without a known energy stay.
+inline void TaskKinds::drop_energy_inefficient(const WorkerGroups &served, const consort_task *t, const float *ns,
                                     uint64_t *masks) const noexcept {
-  const auto n = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), kGroups));
+  const auto n = static_cast<uint32_t>(std::min<std::size_t>(served.groups.size(), kGroups));
   float uj[kGroups];
-  models_->energy_uj(host_, &t, 1, crew.asked.data(), n, CONSORT_NONE, uj);
+  models_->energy_uj(host_, &t, 1, served.asked.data(), n, CONSORT_NONE, uj);
   const auto known = [&](uint32_t g) { return masks[g] && ns[g] > 0 && uj[g] >= 0; };
   const auto cost = [&](uint32_t g) { return weights_.per_ns() * ns[g] + weights_.per_uj() * uj[g]; };
   uint32_t best = CONSORT_NONE;
@@ -158,33 +169,33 @@ inline void Kinds::leave_to_thrifty(const Crew &crew, const consort_task *t, con
   if (best == CONSORT_NONE) return;
   double units = 0;
   for (uint32_t g = 0; g < n; ++g)
-    if (known(g) && cost(g) <= cost(best) * 1.001) units += crew.groups[g].count;
+    if (known(g) && cost(g) <= cost(best) * 1.001) units += served.groups[g].count;
   const double saved = weights_.per_ns() * ns[best] / units;
   for (uint32_t g = 0; g < n; ++g)
     if (known(g) && cost(g) > cost(best) * 1.001 && weights_.per_uj() * (uj[g] - uj[best]) > saved) masks[g] = 0;
 }
 
-inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noexcept {
-  const auto n = static_cast<uint32_t>(std::min<std::size_t>(crew.groups.size(), kGroups));
+inline void TaskKinds::refresh(const WorkerGroups &served, Kind &k, const consort_task *t) noexcept {
+  const auto n = static_cast<uint32_t>(std::min<std::size_t>(served.groups.size(), kGroups));
   if (!models_ || n == 0) return;
   uint64_t masks[kGroups];
   float ns[kGroups];
-  models_->can_execute(host_, &t, 1, crew.asked.data(), n, masks);
-  models_->expected_ns(host_, &t, 1, crew.asked.data(), n, CONSORT_NONE, ns);
+  models_->can_execute(host_, &t, 1, served.asked.data(), n, masks);
+  models_->expected_ns(host_, &t, 1, served.asked.data(), n, CONSORT_NONE, ns);
   k.bytes = 0;
   for (uint32_t a = 0; a < t->naccess; ++a)
     if (t->access[a].datum) k.bytes += t->access[a].datum->bytes;
-  // Where its data do not fit it never begins; where they fit nowhere somebody has to say so.
+  // Removes groups whose memory is too small, unless it is too small everywhere: then the kernel reports it.
   consort_room rooms[kGroups];
   uint64_t fits[kGroups];
-  models_->room(host_, crew.spaces.data(), n, rooms);
+  models_->room(host_, served.spaces.data(), n, rooms);
   bool any = false;
   for (uint32_t g = 0; g < n; ++g) {
-    if (!crew.can(t, g)) masks[g] = 0;
+    if (!served.can(t, g)) masks[g] = 0;
     fits[g] = rooms[g].capacity && k.bytes > rooms[g].capacity ? 0 : masks[g];
     any |= fits[g] != 0;
   }
-  if (weights_.gamma > 0) leave_to_thrifty(crew, t, ns, any ? fits : masks);
+  if (weights_.gamma > 0) drop_energy_inefficient(served, t, ns, any ? fits : masks);
   const float before = k.best_ns;
   k.best_ns = 0;
   std::vector<float> &by_class = k.class_ns;
@@ -195,35 +206,35 @@ inline void Kinds::refresh(const Crew &crew, Kind &k, const consort_task *t) noe
     k.ns[g] = k.masks[g] && ns[g] > 0 ? ns[g] : NAN;
     if (!(k.ns[g] > 0)) continue;
     if (k.best_ns == 0 || k.ns[g] < k.best_ns) k.best_ns = k.ns[g];
-    const Group &group = crew.groups[g];
-    by_class[group.klass] += static_cast<float>(group.count) / k.ns[g];  // tasks in a ns
+    const Group &group = served.groups[g];
+    by_class[group.klass] += static_cast<float>(group.count) / k.ns[g];  // tasks per ns
     if (group.klass < kGroups) units[group.klass] += static_cast<float>(group.count);
   }
   for (std::size_t c = 0; c < by_class.size() && c < kGroups; ++c)
     if (by_class[c] > 0) by_class[c] = units[c] / by_class[c];
   times_ += k.best_ns != before;
-  k.sum_up();
+  k.update_masks();
 }
 
-inline uint32_t Kinds::of(const Crew &crew, const consort_task *t, uint64_t size) {
+inline uint32_t TaskKinds::of(const WorkerGroups &served, const consort_task *t, uint64_t size) {
   uint32_t i = last_;
   if (i >= all_.size() || !all_[i].is_of(t, size)) {
     i = 0;
     while (i < all_.size() && !all_[i].is_of(t, size)) ++i;
   }
   if (i == all_.size()) {
-    if (i >= kMost)  // in the place of one of which nothing is left, if there is one
+    if (i >= kMost)  // replaces a kind without tasks, if there is one
       for (i = 0; i < all_.size() && (all_[i].nready || all_[i].left);) ++i;
     Kind made;
-    make_room(crew, i < all_.size() ? all_[i] : made);
+    make_room(served, i < all_.size() ? all_[i] : made);
     if (i == all_.size()) all_.push_back(std::move(made));
-    Kind &k = all_[i];  // it gets its name when nothing can fail any more
+    Kind &k = all_[i];  // identified only after the last step that may fail
     k.codelet = t->codelet, k.footprint = size, k.where = t->where;
-    clear(crew, k);
+    clear(served, k);
   }
   last_ = i;
   Kind &k = all_[i];
-  if (k.seen++ % (k.lacks ? 4 : kAgain) == 0) refresh(crew, k, t);
+  if (k.seen++ % (k.lacks ? 4 : kAgain) == 0) refresh(served, k, t);
   return i;
 }
 

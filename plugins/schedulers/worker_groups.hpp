@@ -1,8 +1,8 @@
-// worker_groups.hpp — the workers that an instance serves, in groups: those of one class at one space are alike, so a task is
-// estimated once for all of them.
+// worker_groups.hpp — the workers that an instance serves, in groups: workers of one class at one space are alike, so a task is
+// estimated once for a whole group.
 //
-// Immutable; the instance makes a new one when workers come or go, and keeps the old ones as long as it lives, so
-// nobody needs a lock to read one.
+// Immutable. The instance creates a new one when workers change, and keeps the old ones for its lifetime, so
+// readers need no lock.
 #pragma once
 #include "members.hpp"
 
@@ -10,10 +10,10 @@ namespace policies {
 
 struct Group {
   uint32_t klass, space;
-  uint32_t first, count;  // of Crew::order
+  uint32_t first, count;  // range of WorkerGroups::order
 };
 
-// Teams of one class, space and size: alike, too.
+// Teams of one class, space and size: also alike.
 struct TeamGroup {
   struct One {
     uint32_t id;
@@ -23,20 +23,20 @@ struct TeamGroup {
   std::vector<One> teams;
 };
 
-struct Crew {
+struct WorkerGroups {
   Members members;
   std::vector<Group> groups;
   std::vector<uint32_t> order;     // worker ids, group by group
-  std::vector<TeamGroup> teams;    // if it is for teams; they count as groups, behind those of workers
+  std::vector<TeamGroup> teams;    // only with teams; they are numbered as groups after those of workers
   std::vector<uint32_t> spaces;    // by group
-  std::vector<uint32_t> asked;     // by group: the worker, or the team, that is asked about for all
-  std::vector<uint32_t> group_of;  // by worker; CONSORT_NONE: does not serve
+  std::vector<uint32_t> asked;     // by group: the worker or team that represents it in queries
+  std::vector<uint32_t> group_of;  // by worker; CONSORT_NONE: not served
   std::vector<uint32_t> depth;     // by worker
   std::vector<uint32_t> of_class;  // how many workers, by class
-  std::vector<uint64_t> masks;     // by group, `words` of each: which workers
+  std::vector<uint64_t> masks;     // bit set of workers by group, `words` words each
   uint32_t words = 0;
 
-  Crew(Members m, const consort_topology &t, bool for_teams = false) : members(std::move(m)) {
+  WorkerGroups(Members m, const consort_topology &t, bool for_teams = false) : members(std::move(m)) {
     group_of.assign(members.serves.size(), CONSORT_NONE);
     depth.assign(members.serves.size(), 1);
     of_class.assign(members.nclasses, 0);
@@ -71,7 +71,7 @@ struct Crew {
   bool serves(uint32_t worker) const noexcept { return worker < group_of.size() && group_of[worker] != CONSORT_NONE; }
   uint32_t klass(uint32_t g) const noexcept { return g < groups.size() ? groups[g].klass : teams[g - groups.size()].klass; }
   bool can(const consort_task *t, uint32_t g) const noexcept {
-    if (g >= groups.size()) return false;  // without a host that knows them, no team is worth a thought
+    if (g >= groups.size()) return false;  // a host without models has no teams
     return members.nclasses == 1 || (t->where >> groups[g].klass & 1);
   }
 

@@ -63,7 +63,7 @@ TEST(Heteroprio, RefusesBadLists) {
   };
   EXPECT_NE(said("gemm syrk").find("\"gemm syrk\" names no class of units; write CLASS: CODELET"), std::string::npos);
   EXPECT_NE(said("cuda:").find("class \"cuda\" has no codelets"), std::string::npos);
-  EXPECT_NE(said("cuda: a, cuda: b").find("class \"cuda\" stands there twice"), std::string::npos);
+  EXPECT_NE(said("cuda: a, cuda: b").find("class \"cuda\" is listed twice"), std::string::npos);
   EXPECT_TRUE(PluginHost(kPolicy, {{"orders", " ,cuda: a  b, cpu :c "}}).ready());
 }
 

@@ -1,8 +1,8 @@
-// auto.cpp — names the scheduler that is to be current, by what it sees: a director (consort_scheduler_ops.direct).
+// auto.cpp — selects the current scheduler by observation: a director (consort_scheduler_ops.direct).
 //
-// What it names takes the tasks; nothing of a task passes through here. It is a policy itself for a host that knows no
-// directors, and where what it names does not come: first come, first served. direct() is [control], one at a time;
-// its notes are touched by nobody else.
+// The selected policy takes the tasks; no task passes through here. For hosts without directors, or if the selected policy
+// cannot be loaded, it is a policy itself: first come, first served. direct() is [control], one call at a time;
+// only it uses the observation fields.
 #include <cstring>
 #include <string>
 
@@ -30,18 +30,18 @@ class Instance : public Central {
   const char *direct(const consort_overview &o) noexcept;
 
  private:
-  static constexpr uint64_t kEnough = 500;      // tasks that must have ended for a rate, or been asked for
-  static constexpr uint32_t kTwice = 2;         // questions in a row that must tell the same
+  static constexpr uint64_t kEnough = 500;      // ended tasks needed for a rate, or queried tasks for a ratio
+  static constexpr uint32_t kTwice = 2;         // consecutive calls that must agree
 
   const std::string &by_units(const consort_topology &) const noexcept;
   void look_at_sizes(const consort_overview &, uint32_t nworkers) noexcept;
   void look_at_models(const consort_overview &) noexcept;
 
   const Settings &settings_;
-  const consort_sched_host *const services_;    // nullptr: this host has none
+  const consort_sched_host *const services_;    // nullptr: the host has none
   uint64_t seen_ns_ = 0, seen_finished_ = 0, seen_asked_ = 0, seen_unknown_ = 0;
-  uint32_t agree_ = 0;                          // in a row, that sizes are others than was thought
-  uint32_t blind_for_ = 0, last_blind_ = 100;   // questions until models are tried again; how many the last time
+  uint32_t agree_ = 0;                          // consecutive calls that contradict small_
+  uint32_t blind_for_ = 0, last_blind_ = 100;   // calls until models are tried again; the last such number
   bool small_ = false;
 };
 
@@ -54,8 +54,8 @@ const std::string &Instance::by_units(const consort_topology &t) const noexcept 
   return *choice;
 }
 
-// A worker's time for a task is no longer than this. How much shorter is not known while some are idle, so tasks count
-// as large again only where there was work for all.
+// Updates small_. The rate gives an upper bound of a worker's time per task. With idle workers the true time may be shorter, so tasks
+// count as large again only if all workers had work.
 void Instance::look_at_sizes(const consort_overview &o, uint32_t nworkers) noexcept {
   const uint64_t now = host->now(host), ended = o.finished - seen_finished_;
   if (now <= seen_ns_) return;
@@ -68,8 +68,8 @@ void Instance::look_at_sizes(const consort_overview &o, uint32_t nworkers) noexc
   seen_ns_ = now, seen_finished_ = o.finished;
 }
 
-// Where no model tells anything, a policy by models spreads tasks blindly: done without it for a while, each time twice
-// as long as before.
+// Without model predictions, a policy with models spreads tasks blindly: uses `alike` for a while, each time twice
+// as long.
 void Instance::look_at_models(const consort_overview &o) noexcept {
   if (blind_for_) {
     if (--blind_for_ == 0) seen_asked_ = o.asked, seen_unknown_ = o.unknown;
@@ -108,10 +108,10 @@ consort_status init(const consort_host *host, void **out) noexcept {
 }
 
 constexpr consort_param params[] = {
-    {"alike", "string", "lws", nullptr, "for units that are alike, for small tasks, and where no model knows anything"},
-    {"unlike", "string", "graph-lookahead", nullptr, "for unlike units that share a memory"},
-    {"spaces", "string", "darts", nullptr, "for units that have memories of their own"},
-    {"small_us", "f64", "20", "0..1e6", "microseconds of a worker below which tasks are small"},
+    {"alike", "string", "lws", nullptr, "policy for like units, for small tasks, and without model predictions"},
+    {"unlike", "string", "graph-lookahead", nullptr, "policy for unlike units that share a memory"},
+    {"spaces", "string", "darts", nullptr, "policy for units with their own memories"},
+    {"small_us", "f64", "20", "0..1e6", "microseconds per task below which tasks are small"},
 };
 
 constexpr consort_scheduler_ops ops = [] {
@@ -128,17 +128,11 @@ constexpr consort_scheduler_ops ops = [] {
   return o;
 }();
 
-#define AUTO_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = AUTO_FLAGS, .name = "auto", .version = "0.1.0",
-    .summary = "picks another one by units, models and sizes of tasks, and goes over to it", .license = "Apache-2.0",
-    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0, .ops = &ops,
-    .init = init, .quiesce = policies::quiet_already, .fini = policies::fini_settings<Settings>, .get = nullptr,
-};
+constexpr consort_plugin plugin =
+    policies::record("auto", "selects another policy by units, models and sizes of tasks, and switches to it",
+                     ops, init, policies::fini_settings<Settings>, params);
 
 }  // namespace
 }  // namespace automatic
 
-CONSORT_MODULE(automatic, SCHEDULER, AUTO_FLAGS, "auto", "0.1.0", automatic::plugin);
+CONSORT_MODULE(automatic, SCHEDULER, POLICY_FLAGS, "auto", "0.1.0", automatic::plugin);

@@ -13,38 +13,28 @@ consort_status init(const consort_host *host, void **out) noexcept {
     s.critical = policies::real_param(host, "critical", s.critical);
     s.ahead = static_cast<uint32_t>(policies::number_param(host, "ahead", s.ahead));
     s.least_used = policies::flag_param(host, "least_used", s.least_used);
-    s.weights.alpha = policies::real_param(host, "alpha", s.weights.alpha);
-    s.weights.gamma = policies::real_param(host, "gamma", s.weights.gamma);
-    s.weights.idle_power = policies::real_param(host, "idle_power", s.weights.idle_power);
+    s.weights.read(host);
     return CONSORT_OK;
   });
 }
 
 constexpr consort_param params[] = {
-    {"look", "u32", "256", "1..512", "ready tasks that a choice looks at, of each kind"},
-    {"plan", "u32", "16", "1..64", "tasks that are planned at once"},
-    {"near", "f64", "4", "0..1000", "where memory is not short: weight of the way of data where units wait for theirs"},
-    {"critical", "f64", "0.3", "0..100", "of the time to the end: on what so much hangs goes before all else"},
-    {"ahead", "u32", "2", "1..16", "tasks that a worker is given at once, if they take long"},
-    {"least_used", "bool", "false", nullptr, "what is used least makes room first; else the kernel's order"},
-    {"alpha", "f64", "1", "0..1e6", "weight of time, where a joule is worth something; 0: energy alone"},
-    {"gamma", "f64", "0", "0..1e9", "what a joule is worth, in microseconds"},
-    {"idle_power", "f64", "0", "0..1e6", "watts of the machine while it is at work; counts with gamma"},
+    {"look", "u32", "256", "1..512", "ready tasks of each kind that a choice compares"},
+    {"plan", "u32", "16", "1..64", "tasks per plan"},
+    {"near", "f64", "4", "0..1000", "weight of transfer time while units stall for data, if memory is not short"},
+    {"critical", "f64", "0.3", "0..100", "share of the remaining time: tasks with a larger rank precede all others"},
+    {"ahead", "u32", "2", "1..16", "long tasks that a worker holds at a time"},
+    {"least_used", "bool", "false", nullptr, "evict the least used data first; false: the kernel's order"},
+    POLICY_PARAM_WEIGHTS,
 };
 
 constexpr consort_scheduler_ops ops = policies::table_of<Instance, Settings>();
 
-#define DARTS_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = DARTS_FLAGS, .name = "darts", .version = "0.1.0",
-    .summary = "loads what makes most tasks possible, where memory is short", .license = "Apache-2.0",
-    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0, .ops = &ops,
-    .init = init, .quiesce = policies::quiet_already, .fini = policies::fini_settings<Settings>, .get = nullptr,
-};
+constexpr consort_plugin plugin =
+    policies::record("darts", "loads the data that enable most tasks, if memory is short",
+                     ops, init, policies::fini_settings<Settings>, params);
 
 }  // namespace
 }  // namespace darts
 
-CONSORT_MODULE(darts, SCHEDULER, DARTS_FLAGS, "darts", "0.1.0", darts::plugin);
+CONSORT_MODULE(darts, SCHEDULER, POLICY_FLAGS, "darts", "0.1.0", darts::plugin);

@@ -1,5 +1,5 @@
-// decide.cpp — Instance: what a unit loads next, what it does with it, and what goes for it. All of it under the lock,
-// but for what the kernel calls.
+// decide.cpp — Instance: the choice of data to load, the tasks planned on them, and eviction. Functions run under the lock,
+// except those that the kernel calls.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -8,7 +8,7 @@
 
 namespace darts {
 
-// -- what is told -------------------------------------------------------------------------------------------------
+// -- events ------------------------------------------------------------------------------------------------------
 
 void Instance::count(const consort_task *t, bool more) noexcept {
   for (uint32_t a = 0; a < t->naccess; ++a) {
@@ -20,7 +20,7 @@ void Instance::count(const consort_task *t, bool more) noexcept {
 }
 
 void Instance::submitted(const consort_task *const *tasks, uint32_t n) noexcept {
-  Late::submitted(tasks, n);
+  LateBinding::submitted(tasks, n);
   const std::lock_guard guard(lock_);
   for (uint32_t i = 0; i < n; ++i) count(tasks[i], true);
 }
@@ -30,18 +30,18 @@ uint32_t Instance::dropped(consort_task *const *tasks, uint32_t n, consort_task 
     const std::lock_guard guard(lock_);
     for (uint32_t i = 0; i < n; ++i) count(tasks[i], false);
   }
-  return Late::dropped(tasks, n, held);
+  return LateBinding::dropped(tasks, n, held);
 }
 
 uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexcept {
-  const uint32_t n = Late::drain(epoch, out, max);
+  const uint32_t n = LateBinding::drain(epoch, out, max);
   const std::lock_guard guard(lock_);
   uses_.clear();
   bytes_ = 0;
   return n;
 }
 
-void Instance::taken(const Crew &, uint32_t, Node *n) noexcept { count(n->task, false); }
+void Instance::taken(const WorkerGroups &, uint32_t, Node *n) noexcept { count(n->task, false); }
 
 void Instance::gone(Node *n) noexcept {
   if (n->plan >= kGroups) return;
@@ -57,8 +57,8 @@ void Instance::gone(Node *n) noexcept {
 
 // -- the decision -------------------------------------------------------------------------------------------------
 
-bool Instance::open(const Crew &, const Kind &k, uint32_t g) const noexcept {
-  return k.nready && k.can(g) && k.at_home(g);
+bool Instance::open(const WorkerGroups &, const Kind &k, uint32_t g) const noexcept {
+  return k.nready && k.can(g) && k.fast_on(g);
 }
 
 bool Instance::short_of(uint32_t space) const noexcept {
@@ -68,44 +68,44 @@ bool Instance::short_of(uint32_t space) const noexcept {
   return room.capacity && room.capacity < bytes_;
 }
 
-Instance::Found Instance::choose(const Crew &crew, uint32_t worker, double now) noexcept {
-  const uint32_t g = crew.group_of[worker];
-  if (!nout_[worker] && finds_nothing(g, now)) return {};
+Instance::Found Instance::choose(const WorkerGroups &served, uint32_t worker, double now) noexcept {
+  const uint32_t g = served.group_of[worker];
+  if (!npopped_[worker] && finds_nothing(g, now)) return {};
   if (const Found f = unknown(g); f.node) return f;
   int32_t priority = std::numeric_limits<int32_t>::min();
   bool any = false;
-  if (nout_[worker] && leaves_to_others(crew, g) && asks_again(worker)) return {};
+  if (npopped_[worker] && leaves_to_others(served, g) && will_pop_again(worker)) return {};
   for (const Kind &k : kinds_.all())
-    if (open(crew, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
+    if (open(served, k, g)) any = true, priority = std::max(priority, k.ready.front()->priority);
   if (!any) {
-    const Found f = nout_[worker] ? Found{} : costs_nothing(crew, g, now, 1);
-    if (!f.node && !nout_[worker]) found_nothing(g, now);
+    const Found f = npopped_[worker] ? Found{} : slack_task(served, g, now, 1);
+    if (!f.node && !npopped_[worker]) found_nothing(g, now);
     return f;
   }
-  if (g < kGroups && short_of(crew.groups[g].space)) {
+  if (g < kGroups && short_of(served.groups[g].space)) {
     Plan &p = plans_[g];
     if (p.n && p.nodes[0]->priority < priority) give_up(p);
-    if (p.n || make_plan(crew, g, priority, now) || relieve(crew, g, priority))
+    if (p.n || make_plan(served, g, priority, now) || relieve(served, g, priority))
       return {p.nodes[0], p.nodes[0]->worker};
   }
-  return most_urgent(crew, worker, now, settings_.near, settings_.look);
+  return most_urgent(served, worker, now, settings_.near, settings_.look);
 }
 
-bool Instance::would_take(const Crew &crew, uint32_t g, double now) noexcept {
+bool Instance::would_take(const WorkerGroups &served, uint32_t g, double now) noexcept {
   for (const Kind &k : kinds_.all())
-    if (open(crew, k, g)) return true;
-  return unknown(g).node || costs_nothing(crew, g, now, 1).node;
+    if (open(served, k, g)) return true;
+  return unknown(g).node || slack_task(served, g, now, 1).node;
 }
 
-// Somebody who has one takes no second as long as it could be the first of another.
-bool Instance::leaves_to_others(const Crew &crew, uint32_t g) const noexcept {
+// A worker with a task takes no second one that could be an idle worker's first.
+bool Instance::leaves_to_others(const WorkerGroups &served, uint32_t g) const noexcept {
   uint32_t ready = 0, idle = 0;
   for (const Kind &k : kinds_.all())
-    if (open(crew, k, g)) ready += k.nready;
-  for (uint32_t o = 0; o < crew.groups.size() && o < kGroups; ++o) {
-    if (crew.groups[o].klass != crew.groups[g].klass) continue;
-    for (uint32_t i = crew.groups[o].first; i < crew.groups[o].first + crew.groups[o].count; ++i)
-      idle += !nout_[crew.order[i]];
+    if (open(served, k, g)) ready += k.nready;
+  for (uint32_t o = 0; o < served.groups.size() && o < kGroups; ++o) {
+    if (served.groups[o].klass != served.groups[g].klass) continue;
+    for (uint32_t i = served.groups[o].first; i < served.groups[o].first + served.groups[o].count; ++i)
+      idle += !npopped_[served.order[i]];
   }
   return ready <= idle;
 }
@@ -115,19 +115,19 @@ void Instance::give_up(Plan &p) noexcept {
   p.n = 0;
 }
 
-// Nothing but what others have planned: the last half of the longest plan.
-bool Instance::relieve(const Crew &crew, uint32_t g, int32_t priority) noexcept {
+// All remaining tasks are planned by others: takes the last half of the longest plan.
+bool Instance::relieve(const WorkerGroups &served, uint32_t g, int32_t priority) noexcept {
   uint32_t most = 0, from = g;
-  for (uint32_t o = 0; o < crew.groups.size() && o < kGroups; ++o) {
+  for (uint32_t o = 0; o < served.groups.size() && o < kGroups; ++o) {
     const Plan &p = plans_[o];
     const bool fits = o != g && p.n > most && p.nodes[p.n - 1]->priority == priority &&
-                      open(crew, kinds_[p.nodes[p.n - 1]->worker], g);
+                      open(served, kinds_[p.nodes[p.n - 1]->worker], g);
     if (fits) most = p.n, from = o;
   }
   Plan &p = plans_[g], &theirs = plans_[from];
   for (uint32_t n = (most + 1) / 2; n > 0; --n) {
     Node *node = theirs.nodes[theirs.n - 1];
-    if (!open(crew, kinds_[node->worker], g)) break;
+    if (!open(served, kinds_[node->worker], g)) break;
     --theirs.n;
     node->plan = g;
     p.nodes[p.n++] = node;
@@ -135,11 +135,11 @@ bool Instance::relieve(const Crew &crew, uint32_t g, int32_t priority) noexcept 
   return p.n;
 }
 
-// The foremost of each kind that nobody has planned, and what they lack here.
-uint32_t Instance::candidates(const Crew &crew, uint32_t g, int32_t priority) noexcept {
+// Collects the first unplanned tasks of each kind, with the data they lack here.
+uint32_t Instance::candidates(const WorkerGroups &served, uint32_t g, int32_t priority) noexcept {
   uint32_t n = 0;
   for (uint32_t i = 0; i < kinds_.all().size() && n < kMost; ++i) {
-    if (!open(crew, kinds_[i], g)) continue;
+    if (!open(served, kinds_[i], g)) continue;
     Node *some[kMost];
     const uint32_t m = kinds_[i].ready.first(some, std::min(settings_.look, kMost - n));
     for (uint32_t j = 0; j < m && some[j]->priority == priority; ++j)
@@ -151,7 +151,7 @@ uint32_t Instance::candidates(const Crew &crew, uint32_t g, int32_t priority) no
     uint64_t bits[kBatch];
     const uint32_t m = std::min(kBatch, n - from);
     for (uint32_t j = 0; j < m; ++j) tasks[j] = some_[from + j].node->task;
-    lacking_(host_, tasks, m, &crew.groups[g].space, 1, bits);
+    lacking_(host_, tasks, m, &served.groups[g].space, 1, bits);
     for (uint32_t j = 0; j < m; ++j) {
       some_[from + j].lacks = static_cast<uint32_t>(std::popcount(bits[j]));
       some_[from + j].bits = bits[j];
@@ -169,17 +169,17 @@ uint32_t &Instance::help(uint64_t datum) noexcept {
   }
 }
 
-// What has all its data here; else the datum with which most could begin, and those; else what lacks least.
-bool Instance::make_plan(const Crew &crew, uint32_t g, int32_t priority, double now) noexcept {
-  uint32_t n = candidates(crew, g, priority);
+// Plans the tasks without missing data; else the datum that completes most tasks, and those tasks; else the task that lacks least.
+bool Instance::make_plan(const WorkerGroups &served, uint32_t g, int32_t priority, double now) noexcept {
+  uint32_t n = candidates(served, g, priority);
   if (!n) return false;
-  const double late = left_ns(crew, now) * settings_.critical;
+  const double late = remaining_ns(served, now) * settings_.critical;
   Candidate *const end = std::partition(some_, some_ + n, [&](const Candidate &c) { return c.node->rank >= late; });
   if (end != some_) n = static_cast<uint32_t>(end - some_);
   uint32_t least = ~0u;
   for (uint32_t i = 0; i < n; ++i) least = std::min(least, some_[i].lacks);
   n = static_cast<uint32_t>(std::partition(some_, some_ + n, [&](auto &c) { return c.lacks == least; }) - some_);
-  // Of the data that these lack: how many of them each would help.
+  // For each missing datum: the number of tasks that it helps.
   ++round_, nhelps_ = help_of_others_ = 0;
   const auto each_datum = [&](const Candidate &c, auto f) {
     for (uint64_t bits = c.bits; bits; bits &= bits - 1) f(c.node->task->access[std::countr_zero(bits)].datum->id);
@@ -193,10 +193,10 @@ bool Instance::make_plan(const Crew &crew, uint32_t g, int32_t priority, double 
     if (best && (helped < most || (helped == most && !policies::more_urgent(some_[i].node, best->node)))) continue;
     best = &some_[i], most = helped;
   }
-  // With one datum all that it makes possible; what has everything here all together.
+  // With one missing datum: all tasks that it completes. Without missing data: all tasks.
   const uint64_t datum = least == 1 ? best->node->task->access[std::countr_zero(best->bits)].datum->id : 0;
   Plan &p = plans_[g];
-  const uint32_t room = std::min({settings_.plan, kPlan, n / static_cast<uint32_t>(crew.groups.size()) + 1});
+  const uint32_t room = std::min({settings_.plan, kPlan, n / static_cast<uint32_t>(served.groups.size()) + 1});
   const auto add = [&](Node *node) {
     uint32_t i = p.n++;
     for (; i > 0 && policies::more_urgent(node, p.nodes[i - 1]); --i) p.nodes[i] = p.nodes[i - 1];
@@ -215,20 +215,20 @@ bool Instance::make_plan(const Crew &crew, uint32_t g, int32_t priority, double 
 
 // -- victims ------------------------------------------------------------------------------------------------------
 
-// What is planned there stays longest; of the rest goes first what is used least from now on.
+// Eviction order: data of plans in this space last; of the others, the least used from now on first.
 uint32_t Instance::victim(uint32_t space, uint64_t, const consort_replica *replicas, uint32_t n,
                           uint32_t *order) noexcept {
   constexpr uint32_t kShown = 256;
   if (!settings_.least_used || n > kShown) return 0;
-  const policies::Visit visit(serving_.outsiders());
-  const Crew &crew = this->crew();
+  const policies::Visit visit(serving_.external());
+  const WorkerGroups &served = this->served();
   uint64_t keys[kShown];
   {
     const std::lock_guard guard(lock_);
     for (uint32_t i = 0; i < n; ++i) {
       uint64_t planned = 0;
-      for (uint32_t g = 0; g < crew.groups.size() && g < kGroups; ++g) {
-        if (crew.groups[g].space != space) continue;
+      for (uint32_t g = 0; g < served.groups.size() && g < kGroups; ++g) {
+        if (served.groups[g].space != space) continue;
         for (uint32_t k = 0; k < plans_[g].n; ++k) {
           const consort_task *t = plans_[g].nodes[k]->task;
           for (uint32_t a = 0; a < t->naccess; ++a) planned += t->access[a].datum->id == replicas[i].data;

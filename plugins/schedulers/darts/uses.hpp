@@ -1,7 +1,7 @@
-// uses.hpp — how often each datum is still to be used, by tasks that were submitted and not handed out.
+// uses.hpp — the number of pending uses of each datum, by tasks that were submitted and not popped.
 //
-// Owned by one instance and guarded by its lock. A table of ids, half empty at least; what is not used any more is left
-// out when it grows. Without memory it forgets what is new, and the answer is 0.
+// Owned by one instance and guarded by its lock. A hash table of ids, at most half full; data without uses are dropped
+// when it grows. Without memory, new data are not recorded and the result is 0.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace darts {
 
 class Uses {
  public:
-  // Both answer how many there are now; take() of what is not known: one.
+  // Both return the new count; take() of an unknown datum returns one.
   uint32_t add(uint64_t datum) noexcept {
     Entry *e = place(datum);
     return e ? ++e->left : 0;
@@ -36,7 +36,7 @@ class Uses {
     bool taken = false;
   };
 
-  Entry *at(uint64_t datum) noexcept {  // where it is, or would be
+  Entry *at(uint64_t datum) noexcept {  // its place, also if not present
     const std::size_t mask = table_.size() - 1;
     for (std::size_t i = policies::mix(datum) & mask;; i = (i + 1) & mask)
       if (!table_[i].taken || table_[i].datum == datum) return &table_[i];

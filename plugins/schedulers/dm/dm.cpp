@@ -1,4 +1,4 @@
-// dm.cpp — to the worker where a task ends soonest by the models; the way of its data is not
+// dm.cpp — a task goes to the worker where it ends first by the models; transfer cost is not
 // counted.
 #include "plugin.hpp"
 
@@ -7,5 +7,5 @@ constexpr dm::Traits traits = {"dm", dm::Order::kArrival, false, false, false};
 constexpr consort_param params[] = {DM_PARAM_AHEAD, DM_PARAM_STEAL};
 }  // namespace
 
-DM_POLICY(dm_policy, "dm", "each task to the worker where it ends soonest by the models",
+DM_POLICY(dm_policy, "dm", "each task to the worker where it ends first by the models",
           traits, params);

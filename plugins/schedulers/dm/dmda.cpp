@@ -1,5 +1,5 @@
-// dmda.cpp — like dm, and what the way of the data costs counts; the data are sent for when the
-// decision is taken.
+// dmda.cpp — as dm, with transfer cost; data are prefetched at the
+// decision.
 #include "plugin.hpp"
 
 namespace {
@@ -7,5 +7,5 @@ constexpr dm::Traits traits = {"dmda", dm::Order::kArrival, true, false, false};
 constexpr consort_param params[] = {DM_PARAM_COST, DM_PARAM_AHEAD, DM_PARAM_STEAL};
 }  // namespace
 
-DM_POLICY(dmda_policy, "dmda", "like dm, and the way of the data counts",
+DM_POLICY(dmda_policy, "dmda", "like dm, with transfer cost",
           traits, params);

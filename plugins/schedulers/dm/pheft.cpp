@@ -1,4 +1,4 @@
-// pheft.cpp — like heft, with teams: a task that a team may run goes where it ends soonest, of teams of every size, too.
+// pheft.cpp — as heft, with teams: a task that teams may run goes to the worker or team of any size where it ends first.
 #include "plugin.hpp"
 
 namespace {
@@ -6,5 +6,5 @@ constexpr dm::Traits traits = {"pheft", dm::Order::kPriority, true, false, true,
 constexpr consort_param params[] = {DM_PARAM_COST, DM_PARAM_AHEAD, DM_PARAM_STEAL};
 }  // namespace
 
-DM_POLICY(pheft_policy, "pheft", "like heft, by teams of cores, too: of the size that ends a task soonest",
+DM_POLICY(pheft_policy, "pheft", "like heft, with teams of cores of the size that ends a task first",
           traits, params);

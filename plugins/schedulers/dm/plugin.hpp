@@ -1,5 +1,5 @@
-// plugin.hpp — the table, the settings and the entry that every policy of this family has. A policy is one file that
-// names itself, its traits and its parameters:  DM_POLICY(name, "name", "summary", traits, params)
+// plugin.hpp — the table, the settings and the entry of the policies of this family. A policy is one file with
+// its name, its traits and its parameters:  DM_POLICY(name, "name", "summary", traits, params)
 #pragma once
 #include "../table.hpp"
 #include "instance.hpp"
@@ -23,32 +23,27 @@ struct Table {
 
   static constexpr consort_scheduler_ops ops = [] {
     consort_scheduler_ops o = table_of<Instance, Settings>();
-    if (!kTraits.ranks) o.submitted = nullptr, o.adopt = nullptr;  // then nothing is told, which costs nothing
+    if (!kTraits.ranks) o.submitted = nullptr, o.adopt = nullptr;  // avoids the cost of unused hooks
     return o;
   }();
 };
 
 }  // namespace dm
 
-#define DM_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 #define DM_PARAM_AHEAD \
-  {"ahead", "u32", "2", "0..64", "tasks that a worker is given beyond those that it can have in flight"}
+  {"ahead", "u32", "2", "0..64", "tasks that a worker holds beyond those that it can have in flight"}
 #define DM_PARAM_STEAL \
-  {"steal", "bool", "true", nullptr, "an idle worker takes the last of a like one's queue, where it ends sooner"}
+  {"steal", "bool", "true", nullptr, "an idle worker takes the last task of a like worker's queue if it ends sooner here"}
 #define DM_PARAM_COST                                                                                             \
-  {"alpha", "f64", "1", "0..1e6", "weight of when a task ends"},                                                  \
-      {"beta", "f64", "1", "0..1e6", "weight of the way of its data"},                                            \
-      {"gamma", "f64", "0", "0..1e9", "what a joule is worth, in microseconds"},                                  \
-      {"idle_power", "f64", "0", "0..1e6", "watts of the machine while it waits; counts with gamma"}
+  {"alpha", "f64", "1", "0..1e6", "weight of a task's end"},                                                  \
+      {"beta", "f64", "1", "0..1e6", "weight of its transfer time"},                                            \
+      {"gamma", "f64", "0", "0..1e9", "microseconds per joule"},                                  \
+      {"idle_power", "f64", "0", "0..1e6", "watts of the idle machine; used with gamma"}
 #define DM_POLICY(id, text, summary_, traits_, params_)                                                           \
   namespace id {                                                                                                  \
   namespace {                                                                                                     \
-  constexpr consort_plugin plugin = {                                                                             \
-      .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER, .abi_major = CONSORT_SCHEDULER_MAJOR,       \
-      .abi_minor = CONSORT_SCHEDULER_MINOR, .flags = DM_FLAGS, .name = text, .version = "0.1.0",                  \
-      .summary = summary_, .license = "Apache-2.0", .params = params_, .nparams = sizeof params_ / sizeof *params_, \
-      .reserved = 0, .ops = &dm::Table<traits_>::ops, .init = dm::Table<traits_>::init,                           \
-      .quiesce = policies::quiet_already, .fini = policies::fini_settings<dm::Settings>, .get = nullptr};           \
+  constexpr consort_plugin plugin = policies::record(text, summary_, dm::Table<traits_>::ops, dm::Table<traits_>::init, \
+                                                     policies::fini_settings<dm::Settings>, params_);             \
   }                                                                                                               \
   }                                                                                                               \
-  CONSORT_MODULE(id, SCHEDULER, DM_FLAGS, text, "0.1.0", id::plugin)
+  CONSORT_MODULE(id, SCHEDULER, POLICY_FLAGS, text, "0.1.0", id::plugin)

@@ -1,22 +1,22 @@
-// traits.hpp — in what the policies of this family differ, and their settings. Constant once the plugin has started.
+// traits.hpp — differences between the policies of this family, and their settings. Constant once the plugin has started.
 #pragma once
 #include <cstdint>
 
 namespace dm {
 
 enum class Order {
-  kArrival,   // as they came
-  kResident,  // who has most data there already
-  kPriority   // by priority; among equals who has most data there
+  kArrival,   // by arrival
+  kResident,  // least missing data first
+  kPriority   // by priority, then least missing data
 };
 
 struct Traits {
   const char *name;
   Order order;
-  bool data;      // what the data's way costs counts, and it is sent for when the decision is taken
-  bool decision;  // a decision counts only the work that the task would wait for, not what it overtakes
-  bool ranks;     // what hangs on a task makes it urgent, where nobody gave a priority
-  bool teams = false;  // a task that a team may run goes where it ends soonest, of teams, too
+  bool data;      // transfer cost counts, and data are prefetched at the decision
+  bool decision;  // a decision counts only work that the task would wait for, not work that it overtakes
+  bool ranks;     // among equal priorities, ranks order tasks
+  bool teams = false;  // teams are candidates too
 };
 
 struct Settings {

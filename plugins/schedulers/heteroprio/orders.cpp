@@ -25,7 +25,7 @@ std::string Orders::read(std::string_view text) {
       return "orders: \"" + std::string(one) + "\" names no class of units; write CLASS: CODELET CODELET ...";
     Order order{std::string(klass), {}};
     for (const Order &o : all_)
-      if (o.klass == klass) return "orders: class \"" + order.klass + "\" stands there twice; put all into one list";
+      if (o.klass == klass) return "orders: class \"" + order.klass + "\" is listed twice; use one list per class";
     std::string_view rest = trimmed(one.substr(colon + 1));
     while (!rest.empty()) {
       const auto end = rest.find_first_of(" \t\n");

@@ -1,4 +1,4 @@
-// orders.hpp — what was given for `orders`: for a class of units the names of codelets, the first to go first. Constant
+// orders.hpp — the parsed setting `orders`: for a class of units, names of codelets in order. Constant
 // once the plugin has started.
 #pragma once
 #include <string>
@@ -11,10 +11,10 @@ class Orders {
  public:
   static constexpr uint32_t kUnnamed = ~uint32_t{0};
 
-  // "cuda: gemm syrk trsm, cpu: potrf trsm". Answers what is wrong, or nothing. May throw.
+  // "cuda: gemm syrk trsm, cpu: potrf trsm". Returns an error text, or "". May throw.
   std::string read(std::string_view text);
   bool empty() const noexcept { return all_.empty(); }
-  // Which of its class's list this one is, from 0.
+  // Position in its class's list, from 0; kUnnamed: not listed.
   uint32_t place(std::string_view klass, std::string_view codelet) const noexcept;
   std::vector<std::string_view> classes() const;
 

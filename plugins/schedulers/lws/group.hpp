@@ -1,7 +1,7 @@
-// group.hpp — the workers that an instance serves: a slot each, who is near whom, whom a push may have fed.
+// group.hpp — the workers that an instance serves: a slot each, neighbours, and the workers that a push may have fed.
 //
-// A Group is immutable. workers() makes a new one and publishes it; the old ones live as long as the instance,
-// so push and pop read theirs without a lock. Slots outlive groups: a worker that comes back finds its own.
+// A Group is immutable. workers() creates and publishes a new one; old ones live as long as the instance,
+// so push and pop read a group without a lock. Slots outlive groups: a returning worker gets its slot back.
 #pragma once
 #include <consort/scheduler.h>
 
@@ -16,17 +16,17 @@
 
 namespace lws {
 
-// One worker's part. All but `inside` and the thieves' end of the deque belongs to the thread that owns the worker.
+// State of one worker. Only the worker's owner accesses it, except `inside` and the thieves' end of the deque.
 struct alignas(kLine) Slot {
   std::atomic<uint32_t> inside{0};  // odd: its owner is in push or pop; pairs with Instance::wait_outside()
-  uint32_t countdown = 0;           // pops until one that does not begin with the own newest
-  uint32_t plain = CONSORT_NONE;    // how many tasks a push may have that goes the short way: 1, or none at all
-  const std::atomic<int32_t> *urgency = nullptr;  // its class's: what Instance::publish() publishes
-  uint32_t rotate = 1;              // where the next look round begins: xorshift
+  uint32_t countdown = 0;           // pops until the next one that does not begin with the own newest task
+  uint32_t plain = CONSORT_NONE;    // number of tasks of a push on the fast path: 1, or no such path
+  const std::atomic<int32_t> *urgency = nullptr;  // of its class: written by Instance::publish()
+  uint32_t rotate = 1;              // start of the next search round: xorshift
   uint32_t klass = 0, id = 0;
-  bool list_first = false;          // ring and lists are served by turns
-  bool oldest_first = false;        // so are the pools and the own oldest, when the countdown ends
-  const Slot *watched = nullptr;    // a victim with one task only, which is left alone for a while
+  bool list_first = false;          // ring and lists alternate
+  bool oldest_first = false;        // pools and the own oldest task alternate when the countdown ends
+  const Slot *watched = nullptr;    // a victim whose only task is not stolen yet
   int64_t watched_oldest = 0;
   uint32_t watched_rounds = 0;
   Deque deque;
@@ -35,9 +35,9 @@ struct alignas(kLine) Slot {
 class Group {
  public:
   struct Place {
-    Slot *slot;                                 // nullptr: no member
-    uint64_t others;                            // of the same class; first word of the candidates
-    uint32_t near_begin, near_end, begin, end;  // ranges of the order: same NUMA node, same class
+    Slot *slot;                                 // nullptr: not a member
+    uint64_t others;                            // other workers of the class; first word of the candidates
+    uint32_t near_begin, near_end, begin, end;  // ranges of order_: same NUMA node, same class
   };
 
   Group(const consort_topology &topology, const std::vector<Slot *> &slots, uint32_t nclasses)
@@ -74,7 +74,7 @@ class Group {
     }
   }
 
-  const Place *find(uint32_t worker) const noexcept {  // nullptr: no member
+  const Place *find(uint32_t worker) const noexcept {  // nullptr: not a member
     if (worker >= size_) [[unlikely]] return nullptr;
     const Place *p = &places_[worker];
     return p->slot ? p : nullptr;
@@ -82,14 +82,14 @@ class Group {
   Slot *ordered(uint32_t i) const noexcept { return order_[i]; }
   uint32_t members(uint32_t klass) const noexcept { return members_[klass]; }
 
-  // n tasks that any worker of the class may run; `self` comes for them anyway.
+  // Announces n tasks that any worker of the class may run; `self` pops them anyway.
   void announce(consort_wake *wake, const Place &self, uint32_t n) const noexcept {
     if (!wake) return;
     wake->k += n;
-    if (words_ == 1) [[likely]] wake->bits[0] |= self.others;  // as wide as the topology: a word at least
+    if (words_ == 1) [[likely]] wake->bits[0] |= self.others;  // at least one word
     else candidates(wake, self.slot->klass, self.slot->id);
   }
-  // Workers of the class, but for `self`.
+  // Adds the workers of the class, without `self`.
   void candidates(consort_wake *wake, uint32_t klass, uint32_t self) const noexcept {
     const uint64_t *from = &candidates_[klass * words_];
     const uint32_t words = std::min(wake->nwords, words_);

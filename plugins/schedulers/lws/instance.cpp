@@ -1,4 +1,4 @@
-// instance.cpp — push, pop and the life of one instance. Who may call what: lws.hpp.
+// instance.cpp — push, pop, construction and destruction of one instance. Threading rules: lws.hpp.
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -27,10 +27,10 @@ bool is_priority(const consort_task *task) noexcept { return task->priority != 0
 
 }  // namespace
 
-// The owner comes in. This store and its later load of epoch_ or draining_ pair with drain()'s store of those and its
-// later load of `inside`. Where the system can interrupt all threads of the process with a barrier, only the compiler
-// is held back here. Elsewhere a fence stands between the store and that load, which may be relaxed: a seq_cst exchange
-// would be enough on x86-64 alone, since on AArch64 a later relaxed load may pass the store of an exchange.
+// Marks the owner as inside. This store and its later load of epoch_ or draining_ pair with drain()'s store of those and its
+// later load of `inside`. If the system can interrupt all threads of the process with a barrier, only the compiler
+// is constrained here. Otherwise a fence stands between the store and that load, which may be relaxed: a seq_cst exchange
+// suffices on x86-64 only, because on AArch64 a later relaxed load may pass the store of an exchange.
 inline void Instance::enter(Slot &me) const noexcept {
   const uint32_t next = me.inside.load(std::memory_order_relaxed) + 1;
   me.inside.store(next, std::memory_order_relaxed);
@@ -70,7 +70,7 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
     s->rotate = static_cast<uint32_t>(settings_.seed * 2654435761u + id * 40503u) | 1;
     slots_[id] = std::move(s);
   } else if (slots_[id]->klass == (klass < nclasses_ ? klass : 0)) {
-    return slots_[id].get();  // as it is: its worker may be inside, on its way out or at work
+    return slots_[id].get();  // unchanged: its worker may be inside
   }
   slots_[id]->klass = klass < nclasses_ ? klass : 0;
   slots_[id]->countdown = kFairness;
@@ -79,8 +79,8 @@ Slot *Instance::slot(uint32_t id, uint32_t klass) {
   return slots_[id].get();
 }
 
-// Until this is called, all workers of the topology given to create() serve. The first call that adds some of
-// those says which ones do.
+// Until the first call, all workers of the topology given to create() are served. The first call that adds some of
+// them restricts the set to them.
 consort_status Instance::workers(const consort_topology &topology, const uint32_t *add, uint32_t na,
                                  const uint32_t *del, uint32_t nd) {
   for (uint32_t i = 0; i < na; ++i)
@@ -97,7 +97,7 @@ consort_status Instance::workers(const consort_topology &topology, const uint32_
   chosen_ = true;
   const std::vector<Slot *> before = std::exchange(members_, std::move(next));
   group_.store(groups_.back().get(), std::memory_order_seq_cst);  // pairs with push(), pop(), leave_with()
-  wait_outside(CONSORT_NEVER);  // nobody is at work with the old group any more
+  wait_outside(CONSORT_NEVER);  // no thread uses the old group any more
   for (Slot *s : before) {
     if (!s || (s->id < members_.size() && members_[s->id])) continue;
     int64_t oldest;
@@ -107,12 +107,12 @@ consort_status Instance::workers(const consort_topology &topology, const uint32_
   return CONSORT_OK;
 }
 
-// Every push and pop of a worker that began before the caller's last store has ended, and its effects are seen.
-// False: the deadline came first.
+// Waits until every push and pop of a worker that began before the caller's last store has ended; its effects are visible.
+// False: the deadline passed.
 bool Instance::wait_outside(uint64_t deadline) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (asymmetric_) {
-    // Enrolled here and not at the start: enrolling a process with threads takes the system milliseconds.
+    // Registered here and not at the start: registration of a process with threads takes milliseconds.
     if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
       membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
       if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) membarrier(MEMBARRIER_CMD_GLOBAL);
@@ -143,7 +143,7 @@ uint32_t Instance::drain(uint64_t epoch, consort_task **out, uint32_t max) noexc
   for (uint32_t i = 0; i < nclasses_; ++i) {
     while (n < max && !pools_[i].ring.empty()) {
       const uint32_t got = pools_[i].ring.take(out + n, max - n, 1);
-      if (got == 0) sched_yield();  // a place is claimed, its pusher is about to fill it
+      if (got == 0) sched_yield();  // a pusher has claimed a place and is about to fill it
       n += got;
     }
   }
@@ -200,7 +200,7 @@ uint32_t Instance::push(const consort_push &p) noexcept {
 uint32_t Instance::push_own(const Group &group, const Group::Place &place, const consort_push &p) noexcept {
   Slot &me = *place.slot;
   if (epoch_.load(std::memory_order_seq_cst) != p.epoch) return leave(me, 0);  // pairs with drain(), by way of enter()
-  // Last first: the deque gives back the newest first, so those of one push come out in their order.
+  // In reverse: the deque returns the newest first, so tasks of one push leave in their order.
   uint32_t kept = 0;
   for (uint32_t i = p.n; i-- > 0;) {
     consort_task *task = p.ready[i];
@@ -224,18 +224,18 @@ uint32_t Instance::push_own(const Group &group, const Group::Place &place, const
 }
 
 uint32_t Instance::push_outside(const consort_push &p) noexcept {
-  // By the stack: mostly a door of one's own.
+  // Selected by the stack address: threads mostly use different doors.
   Door &door = doors_[(reinterpret_cast<uintptr_t>(&p) >> 12) * 0x9e3779b97f4a7c15u >> 61];
   static_assert(kDoors == 8);
-  // seq_cst with the load in quiesce(). If the push is taken, its place in the ring or under the lock (release) comes
-  // before drain()'s look there (acquire), so quiesce() sees it inside. If it finds the instance closed, it leaves nothing.
+  // seq_cst with the load in quiesce(). If the push succeeds, its place in the ring or under the lock (release) precedes
+  // drain()'s access there (acquire), so quiesce() sees it inside. If the instance is closed, the push leaves nothing.
   door.inside.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t n = p.n ? place(*group_.load(std::memory_order_acquire), p) : 0;  // pairs with the store in workers()
   door.inside.fetch_sub(1, std::memory_order_release);  // pairs with quiesce()
   return n;
 }
 
-// One step with respect to drain(): either all go into one ring at once, or all under the lock.
+// Atomic with respect to drain(): all tasks go into one ring at once, or all under the lock.
 uint32_t Instance::place(const Group &group, const consort_push &p) noexcept {
   const uint32_t pool = pool_of(p.ready[0]);
   bool plain = !shared(pool);
@@ -263,7 +263,7 @@ void Instance::announce(const Group &group, consort_wake *wake, const consort_ta
   wake->k += n;
 }
 
-// From an outsider all or none, as one step with respect to drain(), which passes through the lock as well.
+// From other threads all or none, atomic with respect to drain(), which also takes the lock.
 bool Instance::list(const Group &group, const consort_push &p, consort_task *const *tasks, uint32_t n,
                     uint32_t self) noexcept {
   lock_.lock();
@@ -291,10 +291,10 @@ void Instance::list_one(consort_task *task) noexcept {
   lock_.unlock();
 }
 
-// Under the lock. Of a level the highest that shares it is published: too high is a successor that goes through the
-// queue, too low an urgent task that waits. What waits in the shared pool is published to all classes, even one that
-// cannot run it, at the same price. While drain() is at work nothing is as urgent as that: pop goes the long way round
-// and answers 0.
+// Under the lock. Publishes the highest priority of the highest occupied level. Too high a value sends a successor through the
+// queue; too low a value would delay an urgent task. Tasks of the shared pool are published to all classes, also to classes that
+// cannot run them. During drain() the maximum is published: pop takes the slow path
+// and returns 0.
 void Instance::publish() noexcept {
   const auto highest = [&](uint32_t pool) -> int32_t {
     const Levels &l = pools_[pool].levels;
@@ -317,7 +317,7 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   if (!place) [[unlikely]] return 0;
   Slot &me = *place->slot;
   enter(me);
-  // Urgent also while drain() is at work: this load pairs with its store, by way of enter().
+  // Also positive during drain(): this load pairs with its store, by way of enter().
   if (me.urgency->load(std::memory_order_seq_cst) > 0 || --me.countdown == 0 || max != 1 || !me.deque.pop(&out->task))
       [[unlikely]]
     return leave_with(group, *place, out, max);
@@ -325,9 +325,9 @@ uint32_t Instance::pop(uint32_t worker, consort_pick *out, uint32_t max) noexcep
   return leave(me, 1);
 }
 
-// A group stored before enter() did not wait for this call, and may be without this worker, which then may take nothing
-// but what it left in its own deque. seq_cst in workers(), and enter() with wait_outside(): either this load sees the new
-// group, or workers() waits for leave(). A group's address is never used again.
+// If the group was stored before enter(), workers() did not wait for this call, and the worker may have left: then it may take only
+// tasks of its own deque. seq_cst in workers(), and enter() with wait_outside(): either this load sees the new
+// group, or workers() waits for leave(). A group's address is never reused.
 uint32_t Instance::leave_with(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
   if (group_.load(std::memory_order_relaxed) != &group) [[unlikely]] {
     leave(*place.slot, 0);
@@ -336,7 +336,7 @@ uint32_t Instance::leave_with(const Group &group, const Group::Place &place, con
   return leave(*place.slot, pop_rare(group, place, out, max));
 }
 
-// Inside. Half of what the deque still has at most: the rest stays for thieves.
+// Inside. Takes at most half of the deque's remaining tasks: the rest stays for thieves.
 uint32_t Instance::pop_more(Slot &me, consort_pick *out, uint32_t max) noexcept {
   int64_t oldest;
   const int64_t size = me.deque.size(&oldest);
@@ -348,13 +348,13 @@ uint32_t Instance::pop_more(Slot &me, consort_pick *out, uint32_t max) noexcept 
   return n;
 }
 
-// Inside. What pop does when it is not simply the own newest's turn, or when there is none.
+// Inside. The slow path of pop: the own newest task is not next, or does not exist.
 uint32_t Instance::pop_rare(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
   Slot &me = *place.slot;
   if (max == 0 || draining_.load(std::memory_order_seq_cst)) return 0;  // pairs with drain(), by way of enter()
   if (me.urgency->load(std::memory_order_relaxed) > 0)
     if (const uint32_t n = take_urgent(me.klass, out)) return n;
-  if (me.countdown - 1 >= kFairness) {  // it has come to 0
+  if (me.countdown - 1 >= kFairness) {  // the countdown reached 0
     me.countdown = kFairness;
     if (const uint32_t n = take_oldest(group, me, out, max)) return n;
   }
@@ -365,7 +365,7 @@ uint32_t Instance::pop_rare(const Group &group, const Group::Place &place, conso
   return hunt(group, place, out, max);
 }
 
-// The first `max` to the kernel, the rest into the own deque, so that it comes out in the order that it has here.
+// Returns the first `max` tasks, and pushes the rest to the own deque so that they leave in this order.
 uint32_t Instance::keep(Slot &me, consort_task **tasks, uint32_t n, consort_pick *out, uint32_t max) noexcept {
   const uint32_t now = n < max ? n : max;
   for (uint32_t i = 0; i < now; ++i) out[i] = {tasks[i], CONSORT_NONE, CONSORT_NONE};
@@ -379,7 +379,7 @@ uint32_t Instance::take_urgent(uint32_t klass, consort_pick *out) noexcept {
   lock_.lock();
   uint32_t lowest = Levels::kZero + 1;
   if (npools_ > 1 && pools_[klass].levels.count() && pools_[klass].levels.top() >= lowest)
-    lowest = pools_[klass].levels.top() + 1;  // what the shared pool must have to be served first
+    lowest = pools_[klass].levels.top() + 1;  // minimum level for the shared pool to go first
   uint32_t pool = npools_ - 1;
   if (npools_ > 1) task = pools_[pool].levels.pop(lowest, Levels::kCount, uint64_t{1} << klass);
   if (!task) task = pools_[pool = klass].levels.pop(Levels::kZero + 1, Levels::kCount, 0);
@@ -391,7 +391,7 @@ uint32_t Instance::take_urgent(uint32_t klass, consort_pick *out) noexcept {
   return 1;
 }
 
-// Of the levels in [lowest, highest] the highest first. klass CONSORT_NONE: for nobody in particular.
+// Takes tasks of the levels [lowest, highest], highest first. klass CONSORT_NONE: of any class.
 uint32_t Instance::take_listed(uint32_t pool, uint32_t klass, uint32_t lowest, uint32_t highest, consort_task **out,
                                uint32_t max) noexcept {
   Pool &p = pools_[pool];
@@ -404,15 +404,15 @@ uint32_t Instance::take_listed(uint32_t pool, uint32_t klass, uint32_t lowest, u
   return n;
 }
 
-// Priority 0 from where tasks wait that are in no deque: ring, list of those that found it full, list of those that
-// several classes can run. By turns, for each of them may be fed without end.
+// Takes tasks of priority 0 that are in no deque: from the ring, the list of its overflow, and the list of tasks for several
+// classes. Alternates, because each of them may be fed without end.
 uint32_t Instance::take_pools(const Group &group, Slot &me, consort_task **out) noexcept {
   Pool &own = pools_[me.klass];
   const bool list_first = me.list_first = !me.list_first;
   for (int part = 0; part < 2; ++part) {
     if ((part == 0) != list_first) {
       const uint32_t n = own.ring.take(out, kBatch, group.members(me.klass));
-      for (uint32_t i = 1; i < n; ++i) {  // records that another core has: fetch them side by side
+      for (uint32_t i = 1; i < n; ++i) {  // records in another core's cache: fetch them concurrently
         __builtin_prefetch(out[i], 1);
         __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 64, 1);
         __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 128, 1);
@@ -428,7 +428,7 @@ uint32_t Instance::take_pools(const Group &group, Slot &me, consort_task **out) 
   return 0;
 }
 
-// Now and then, so that the newest of an endless supply do not bury the rest: what others brought, or the own oldest.
+// Taken at intervals, so that an endless supply of new tasks does not starve old ones: pool tasks, or the own oldest task.
 uint32_t Instance::take_oldest(const Group &group, Slot &me, consort_pick *out, uint32_t max) noexcept {
   consort_task *tasks[kBatch];
   me.oldest_first = !me.oldest_first;
@@ -439,8 +439,8 @@ uint32_t Instance::take_oldest(const Group &group, Slot &me, consort_pick *out, 
   return 1;
 }
 
-// A victim's oldest, a few at once while its lines are here, but never more than half. Its only one is left to it,
-// unless it has been seen to lie there for settings_.patience rounds: this keeps a chain on one core.
+// Steals a victim's oldest tasks, a few at once while its lines are cached, but never more than half. Its only task is left,
+// unless it has been seen there for settings_.patience rounds: this keeps a chain on one core.
 uint32_t Instance::rob(Slot &me, Slot &victim, bool *lone, consort_task **out) noexcept {
   int64_t oldest;
   const int64_t size = victim.deque.size(&oldest);
@@ -463,12 +463,12 @@ uint32_t Instance::rob(Slot &me, Slot &victim, bool *lone, consort_task **out) n
   const int64_t half = size / 2;
   uint32_t n = 0;
   while (n < kBatch && n < half && (out[n] = victim.deque.steal(2))) ++n;
-  for (uint32_t i = 0; i < n; ++i) {  // records that another core has: fetch them side by side
+  for (uint32_t i = 0; i < n; ++i) {  // records in another core's cache: fetch them concurrently
     __builtin_prefetch(out[i], 1);
     __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 64, 1);
     __builtin_prefetch(reinterpret_cast<const char *>(out[i]) + 128, 1);
   }
-  *lone |= n == 0;  // somebody was quicker: look again
+  *lone |= n == 0;  // another thief was faster: search again
   return n;
 }
 
@@ -491,8 +491,8 @@ uint32_t Instance::steal(const Group &group, const Group::Place &place, bool *lo
   return round(place.begin, place.end, place.near_begin, place.near_end);
 }
 
-// The own deque is empty. Answers 0 only if nothing is there to be had: while a victim's only task is watched, it
-// looks round again, for about a microsecond. If that task keeps changing, its owner is quick enough alone.
+// Called with an empty deque. Returns 0 only if no task is available. While a victim's only task is watched, it searches
+// again, for about a microsecond. If that task keeps changing, its owner is fast enough alone.
 uint32_t Instance::hunt(const Group &group, const Group::Place &place, consort_pick *out, uint32_t max) noexcept {
   Slot &me = *place.slot;
   consort_task *tasks[kBatch];
@@ -504,13 +504,13 @@ uint32_t Instance::hunt(const Group &group, const Group::Place &place, consort_p
     const uint32_t rounds = me.watched_rounds;
     if (const uint32_t n = steal(group, place, &lone, tasks)) return keep(me, tasks, n, out, max);
     if (before && me.watched == before && me.watched_rounds == rounds)
-      me.watched = nullptr;  // gone or another: choose anew
+      me.watched = nullptr;  // the watched task has changed: choose again
     for (uint32_t pool : {me.klass, npools_ - 1})
       if (pools_[pool].listed.load(std::memory_order_relaxed))
         if (const uint32_t n = take_listed(pool, shared(pool) ? me.klass : CONSORT_NONE, 0, Levels::kCount, tasks, 1))
           return keep(me, tasks, n, out, max);
     if (!lone || round >= 4 * settings_.patience + 4) return 0;
-    for (int i = 0; i < 8; ++i) pause();  // every look costs the owner a cache line
+    for (int i = 0; i < 8; ++i) pause();  // every search costs the owner a cache line
   }
 }
 

@@ -1,4 +1,4 @@
-// levels.hpp — tasks with a priority, and those that found the ring full: one list per level of priority.
+// levels.hpp — tasks with a priority, and the overflow of a full ring: one list per priority level.
 //
 // A plain container, owned by the instance and guarded by its lock. Lists are linked through task->sched[0], so
 // it never allocates. Levels are exact for priorities from -31 to 31; beyond, sixteen to each doubling, so that
@@ -20,7 +20,7 @@ class Levels {
     const uint32_t b = bucket(size);
     return priority < 0 ? kZero - b : kZero + b;
   }
-  static int32_t highest_priority(uint32_t level) noexcept {  // that shares a level above kZero
+  static int32_t highest_priority(uint32_t level) noexcept {  // the highest priority of a level above kZero
     const uint32_t b = level - kZero;
     return static_cast<int32_t>(b < 32 ? b : ((17 + b % 16) << (b / 16 - 1)) - 1);
   }
@@ -43,7 +43,7 @@ class Levels {
     const uint32_t w = 31 - std::countl_zero(words_);
     return w * 64 + 63 - std::countl_zero(bits_[w]);
   }
-  // The first of the highest level in [lowest, highest] of which `classes` can run one; classes 0: anybody can.
+  // Takes the first task of the highest level in [lowest, highest] that one of `classes` can run; classes 0: any task.
   consort_task *pop(uint32_t lowest, uint32_t highest, uint64_t classes) noexcept {
     for (uint32_t w = words_; w;) {
       const uint32_t i = 31 - std::countl_zero(w);

@@ -1,13 +1,15 @@
 // lws.cpp — locality work stealing, the default policy.
 //
-// What a worker's task releases waits in that worker's own deque and is taken from there newest first, so that it
-// runs where its data is; what others bring waits in a ring per unit class, oldest first. A worker without work
-// takes from the ring, then steals the oldest of a neighbour's, near ones first. Tasks with a priority wait in
-// levels under a lock of their own: those above 0 before all others, those below 0 behind them.
+// Tasks released by a worker's task wait in that worker's deque and are taken newest first, so that they
+// run where their data are; other tasks wait in a ring per unit class, oldest first. A worker without work
+// takes from the ring, then steals the oldest task of a neighbour, near ones first. Tasks with a priority wait in
+// levels under a lock of their own: those above 0 precede all others, those below 0 follow them.
 //
-// push and pop of priority 0 take no lock and make no system call; they may run in any thread, pop in the one that
-// owns the worker. Everything else is [control] and may block. Nothing here knows what a task does.
+// push and pop of priority 0 take no lock and make no system call. Any thread pushes; the thread that owns
+// the worker pops. The rest is [control] and may block. The policy knows nothing of a task's function.
 #include "lws.hpp"
+
+#include "../table.hpp"
 
 #include <cstdlib>
 #include <memory>
@@ -70,13 +72,11 @@ consort_status init(const consort_host *host, void **out) noexcept {
   return CONSORT_OK;
 }
 
-// No thread and no callback of ours exists.
-consort_status plugin_quiesce(void *, uint64_t) noexcept { return CONSORT_OK; }
 void fini(void *plugin) noexcept { delete static_cast<Settings *>(plugin); }
 
 constexpr consort_param params[] = {
     {"depth", "u32", "8192", "64..1048576",
-     "tasks that one worker's deque and one class's ring hold; what is more waits in a list"},
+     "capacity of a worker's deque and of a class's ring; further tasks wait in a list"},
     {"patience", "u32", "16", "0..1000000",
      "looks round (about 60 ns each) before a worker's only queued task is stolen"},
     {"seed", "u64", "1", nullptr, "of the order in which victims are asked"},
@@ -90,17 +90,11 @@ constexpr consort_scheduler_ops ops = {
     .direct = nullptr,
 };
 
-#define LWS_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = LWS_FLAGS, .name = "lws", .version = "0.1.0",
-    .summary = "locality work stealing: a deque per worker, near neighbours robbed first", .license = "Apache-2.0",
-    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0,
-    .ops = &ops, .init = init, .quiesce = plugin_quiesce, .fini = fini, .get = nullptr,
-};
+constexpr consort_plugin plugin =
+    policies::record("lws", "locality work stealing: a deque per worker, near victims first",
+                     ops, init, fini, params);
 
 }  // namespace
 }  // namespace lws
 
-CONSORT_MODULE(lws, SCHEDULER, LWS_FLAGS, "lws", "0.1.0", lws::plugin);
+CONSORT_MODULE(lws, SCHEDULER, POLICY_FLAGS, "lws", "0.1.0", lws::plugin);

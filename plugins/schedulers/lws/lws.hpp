@@ -1,6 +1,6 @@
-// lws.hpp — one instance of the policy: what create() makes. lws.cpp is the plugin's table, instance.cpp the work.
+// lws.hpp — one instance of the policy, created by create(). lws.cpp has the plugin's table, instance.cpp the functions.
 //
-// Any thread may push, a worker's owner pops, everything else is [control]. See lws.cpp for the idea.
+// Any thread may push, a worker's owner pops, the rest is [control]. lws.cpp describes the algorithm.
 #pragma once
 #include <consort/plugin/members.hpp>
 #include <consort/scheduler.h>
@@ -38,21 +38,21 @@ class Instance {
 
  private:
   static constexpr uint32_t kBatch = 16;     // tasks taken from a ring, or stolen, at once
-  static constexpr uint32_t kFairness = 64;  // one pop in so many does not begin with the own newest
+  static constexpr uint32_t kFairness = 64;  // one pop in so many does not begin with the own newest task
 
-  // Where tasks wait that are in no deque. One per unit class, for those that only this class can run, and with
-  // several classes one more for those that more than one can run: it has no ring, for who takes from a ring can
-  // not pass over what it cannot run.
+  // Tasks outside deques. One pool per unit class, for tasks that only this class can run, and with several
+  // classes one more for tasks that several classes can run. The latter has no ring, because a taker of a ring
+  // cannot skip tasks that it cannot run.
   struct Pool {
     Ring ring;
     std::atomic<uint32_t> listed{0};  // in the levels; relaxed: a hint, read without the lock
     Levels levels;                    // guarded by lock_
   };
 
-  void enter(Slot &) const noexcept;  // marks a worker's owner as being in here
+  void enter(Slot &) const noexcept;  // marks a worker's owner as inside
   static uint32_t leave(Slot &, uint32_t answer) noexcept;
 
-  // Outsiders are counted as they come and go, each at one of several doors, so that they do not queue for a line.
+  // Other threads are counted on entry and exit, each at one of several doors, to spread contention over cache lines.
   struct alignas(kLine) Door { std::atomic<uint32_t> inside{0}; };  // pairs with quiesce()
   static constexpr uint32_t kDoors = 8;
 
@@ -81,22 +81,22 @@ class Instance {
   Slot *slot(uint32_t id, uint32_t klass);
   bool wait_outside(uint64_t deadline) noexcept;
 
-  // Read by all, written rarely.
-  alignas(kLine) std::atomic<uint64_t> epoch_;  // seq_cst: with the visitors of a push
+  // Read by all threads, written rarely.
+  alignas(kLine) std::atomic<uint64_t> epoch_;  // seq_cst with the visitors of a push
   std::atomic<const Group *> group_{nullptr};  // seq_cst in workers() pairs with push(), pop() and leave_with()
   std::atomic<uint32_t> draining_{0};  // pop answers 0, so that drain() sees every task; seq_cst, see pop_rare()
   uint32_t nclasses_, npools_;
-  bool asymmetric_;                    // the rare side can make the frequent side's stores visible (wait_outside)
-  bool chosen_ = false;                // workers() has named members; until then all of the topology serve
+  bool asymmetric_;                    // wait_outside() can make the stores of enter() visible
+  bool chosen_ = false;                // workers() was called; until then all of the topology are served
   Settings settings_;
   const consort_host *host_;
   std::unique_ptr<Pool[]> pools_;
-  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: no less than any above 0 that waits, else 0; see publish()
-  std::vector<std::unique_ptr<Group>> groups_;       // all there were; [control]
+  std::unique_ptr<std::atomic<int32_t>[]> urgency_;  // by class: upper bound of waiting priorities above 0, else 0; see publish()
+  std::vector<std::unique_ptr<Group>> groups_;       // all groups so far; [control]
   std::vector<std::unique_ptr<Slot>> slots_;         // by worker; [control]
   std::vector<Slot *> members_;                      // by worker; [control]
   Door doors_[kDoors];
-  alignas(kLine) SpinLock lock_;                     // the levels of all pools, and the publishing of urgency
+  alignas(kLine) SpinLock lock_;                     // guards the levels of all pools and publish()
 };
 
 }  // namespace lws

@@ -1,13 +1,13 @@
-// ring.hpp — where tasks that no worker brought wait, first in, first out: a ring of task pointers.
+// ring.hpp — a FIFO ring of task pointers, for tasks that are not pushed by a worker.
 //
-// Any thread may push and take. A ring and not a linked list, because a taker then learns of several tasks with
-// one cache line and can fetch their records at once, and because producers never touch the takers' line. It
-// never allocates after init; when it is full push says so, and the task goes to the overflow (levels.hpp).
+// Any thread may push and take. A ring instead of a linked list, because a taker reads several tasks with
+// one cache line and can prefetch their records at once, and because producers never touch the takers' line. It
+// never allocates after init; if it is full, push reports that and the task goes to the overflow (levels.hpp).
 //
-// tail: number of the next place (low 48 bits) and a tag (high 16) that close() changes, so that "the epoch is
-// still mine" and "I have a place" are one step: a push that looked at the epoch before close() and comes for its
-// place after it is turned back by the tag. head: number of the next place to take.
-// A place is claimed when that of the lap before was taken and its cell is empty, and filled later; a taker empties the
+// tail: number of the next place (low 48 bits) and a tag (high 16) that close() changes, which makes the check of the
+// epoch and the claim of a place atomic: a push that read the epoch before close() and claims its
+// place after it fails by the tag. head: number of the next place to take.
+// A place can be claimed when that of the previous lap was taken and its cell is empty; it is filled later. A taker empties the
 // cells that it has claimed.
 #pragma once
 #include <consort/scheduler.h>
@@ -31,14 +31,14 @@ class Ring {
     return cells_ != nullptr;
   }
 
-  // All n, or none. `epoch` is the pusher's, `now` the instance's.
+  // Pushes all n, or none. `epoch` is the pusher's, `now` the instance's.
   Push push(consort_task *const *tasks, uint32_t n, uint64_t epoch, const std::atomic<uint64_t> &now) noexcept {
     if (n > mask_ / 2) return Push::kFull;
-    uint64_t t = tail_.load(std::memory_order_acquire);  // pairs with close(): whoever sees the tag sees the epoch
+    uint64_t t = tail_.load(std::memory_order_acquire);  // pairs with close(): a thread that sees the tag sees the epoch
     do {
       if (now.load(std::memory_order_relaxed) != epoch) return Push::kClosed;
       if (!has_room(t, n)) return Push::kFull;
-      for (uint32_t i = 0; i < n; ++i)  // pairs with take(): it has read what was there
+      for (uint32_t i = 0; i < n; ++i)  // pairs with take(): the taker has read the old value
         if (cells_[(t + i) & mask_].load(std::memory_order_acquire)) return Push::kFull;
     } while (!tail_.compare_exchange_weak(t, (t & ~kPlace) | ((t + n) & kPlace), std::memory_order_acq_rel,
                                           std::memory_order_acquire));  // release: pairs with take()'s load of tail
@@ -47,13 +47,13 @@ class Ring {
     return Push::kDone;
   }
 
-  // The oldest: at most max, and about one of `share` parts of what there is.
+  // Takes the oldest tasks: at most max, and about 1/share of all.
   uint32_t take(consort_task **out, uint32_t max, uint32_t share) noexcept {
     uint64_t h = head_.load(std::memory_order_acquire);
     for (;;) {
-      // Tail after head: a place below this tail was empty when it was claimed, so what its cell holds is new.
+      // Reads tail after head: a place below this tail was empty when it was claimed, so its cell holds a new task.
       const uint64_t waiting = ((tail_.load(std::memory_order_acquire) & kPlace) - h) & kPlace;
-      if (waiting == 0 || waiting > mask_ + 1) {  // the latter: head has moved on since
+      if (waiting == 0 || waiting > mask_ + 1) {  // the latter: head has moved since
         const uint64_t again = head_.load(std::memory_order_acquire);
         if (waiting == 0 || again == h) return 0;
         h = again;
@@ -65,7 +65,7 @@ class Ring {
       while (n < want && (out[n] = cells_[(h + n) & mask_].load(std::memory_order_acquire))) ++n;  // pairs with push()
       if (n == 0) {
         const uint64_t again = head_.load(std::memory_order_acquire);
-        if (again == h) return 0;  // claimed, not yet filled: its pusher will announce it
+        if (again == h) return 0;  // claimed but not filled: its pusher will announce it
         h = again;
         continue;
       }
@@ -77,30 +77,30 @@ class Ring {
     }
   }
 
-  // After the new epoch has been stored: from here on no push of the old one gets a place.
+  // To be called after storing the new epoch: afterwards no push of the old epoch gets a place.
   void close() noexcept { tail_.fetch_add(kPlace + 1, std::memory_order_acq_rel); }  // pairs with the load in push()
 
-  bool empty() const noexcept {  // no place is claimed that has not been taken
+  bool empty() const noexcept {  // all claimed places have been taken
     const uint64_t h = head_.load(std::memory_order_acquire);
     return (tail_.load(std::memory_order_acquire) & kPlace) == h;
   }
 
  private:
-  // Was each place a lap before these n taken? An empty cell alone does not say so: its pusher may have claimed it and
-  // not filled it yet. head_seen_ is head at some time, so at most what it is now: what it allows is allowed.
+  // Whether the places one lap before these n were taken. An empty cell is not sufficient: its pusher may have claimed it
+  // without filling it yet. head_seen_ is an older value of head, so a lower bound: if it permits, head permits.
   bool has_room(uint64_t t, uint32_t n) noexcept {
     const auto over = [&](uint64_t head) { return ((t + n - head) & kPlace) > mask_ + 1; };
     if (!over(head_seen_.load(std::memory_order_acquire))) [[likely]] return true;
     const uint64_t head = head_.load(std::memory_order_acquire);  // pairs with take()
-    head_seen_.store(head, std::memory_order_release);  // pairs with the load above: it stands for that of head
+    head_seen_.store(head, std::memory_order_release);  // pairs with the load above: it replaces an acquire of head
     return !over(head);
   }
 
   static constexpr uint64_t kPlace = (uint64_t{1} << 48) - 1;
 
   alignas(kLine) std::atomic<uint64_t> tail_{0};  // acq_rel claims places and carries the tag of close(); see push()
-  std::atomic<uint64_t> head_seen_{0};  // with the tail, once a lap; release and acquire: cells are empty
-  alignas(kLine) std::atomic<uint64_t> head_{0};  // acq_rel claims what take() has read; see take()
+  std::atomic<uint64_t> head_seen_{0};  // on the tail's line, updated once per lap; release and acquire: cells are empty
+  alignas(kLine) std::atomic<uint64_t> head_{0};  // acq_rel claims the cells that take() has read; see take()
   alignas(kLine) uint64_t mask_ = 0;
   std::unique_ptr<std::atomic<consort_task *>[]> cells_;  // release, acquire: both ways
 };

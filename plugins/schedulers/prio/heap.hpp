@@ -1,11 +1,11 @@
-// heap.hpp — tasks by priority, the highest first; among equals the one that came first.
+// heap.hpp — tasks by priority, the highest first; among equals in order of arrival.
 //
-// A search tree over the priorities that wait, each with a queue of its tasks. Nothing is allocated: the links lie
-// in sched[] of the tasks themselves. A plain container: its owner holds the lock. Adding costs the logarithm of
+// A search tree over the waiting priorities, each with a queue of its tasks. Nothing is allocated: the links are
+// stored in sched[] of the tasks themselves. A plain container: its owner holds the lock. Insertion is logarithmic in
 // the number of different priorities; the order of equals is exact.
 //
 // The first task of a priority is its node. The tree is a treap whose balance is a hash of the priority, so its
-// shape depends on what is in it and on nothing else. A node has two words for three links (left, right, queue):
+// shape depends only on its contents. A node has two words for three links (left, right, queue):
 //   alone:        sched[0] = left,          sched[1] = right
 //   with others:  sched[0] = last | 1,      sched[1] = right
 //                 last->sched[0] = first of the others (a ring), last->sched[1] = left of the node
@@ -20,7 +20,7 @@ class Heap {
  public:
   bool empty() const noexcept { return !root_; }
 
-  // Only if not empty.
+  // Requires !empty().
   int32_t top() const noexcept {
     const consort_task *t = root_;
     while (right(t)) t = right(t);
@@ -34,7 +34,7 @@ class Heap {
     while (node && node->priority != p && hash(node->priority) > hash(p))
       at = {node, node->priority < p}, node = child(at);
     if (node && node->priority == p) return append(node, task);
-    // What hangs here has a lower hash than ours, so it cannot hold our priority: it becomes our two subtrees.
+    // The subtree here has a lower hash, so it cannot contain this priority: it becomes the node's two subtrees.
     task->sched[0] = task->sched[1] = nullptr;
     set(at, task);
     Place low = {task, false}, high = {task, true};
@@ -53,7 +53,7 @@ class Heap {
     set(high, nullptr);
   }
 
-  // Only if not empty.
+  // Requires !empty().
   consort_task *pop() noexcept {
     Place at = {nullptr, false};
     consort_task *node = root_;
@@ -78,14 +78,14 @@ class Heap {
  private:
   struct Place { consort_task *parent; bool right; };  // parent nullptr: the root
 
-  static uint32_t hash(int32_t priority) noexcept {  // one to one: no two priorities have the same
+  static uint32_t hash(int32_t priority) noexcept {  // bijective: no two priorities collide
     uint32_t h = static_cast<uint32_t>(priority);
     h = (h ^ h >> 16) * 0x7feb352du;
     h = (h ^ h >> 15) * 0x846ca68bu;
     return h ^ h >> 16;
   }
   static void *tagged(consort_task *last) noexcept { return reinterpret_cast<char *>(last) + 1; }
-  static consort_task *queue(const consort_task *node) noexcept {  // the last of the others; nullptr: alone
+  static consort_task *queue(const consort_task *node) noexcept {  // last of the other tasks; nullptr: alone
     char *word = static_cast<char *>(node->sched[0]);
     return reinterpret_cast<uintptr_t>(word) & 1 ? reinterpret_cast<consort_task *>(word - 1) : nullptr;
   }

@@ -1,8 +1,8 @@
-// prio.cpp — one queue by priority: the most urgent task starts next, among equals the one that became ready first.
+// prio.cpp — one queue by priority: the task of highest priority starts next, among equals the one that became ready first.
 //
 // A Store for central.hpp, guarded by its lock. Tasks are linked through sched[]. With several unit classes there is a
-// heap per set of classes (`where`), and a worker takes the most urgent of those that it can run. What is the most
-// urgent is published to the kernel, so that a less urgent successor goes through the queue.
+// heap per set of classes (`where`), and a worker takes the most urgent task that it can run. The highest waiting
+// priority is published to the kernel, so that a less urgent successor goes through the queue.
 #include "../central.hpp"
 #include "../table.hpp"
 #include "heap.hpp"
@@ -12,14 +12,14 @@ namespace {
 
 class Queues {
  public:
-  static constexpr bool kShare = false;  // one at a time, whatever is asked for: what comes later may be more urgent
+  static constexpr bool kShare = false;  // one at a time: later tasks may be more urgent
 
   explicit Queues(uint32_t nclasses) : nclasses_(nclasses) { changed(); }
   void resize(uint32_t nclasses) noexcept { nclasses_ = nclasses; }
 
   void append(consort_task *task) noexcept { queue_of(task->where).heap.push(task); }
 
-  // The most urgent that one of the classes can run.
+  // The most urgent task that one of the classes can run.
   consort_task *take(uint64_t classes) noexcept {
     Queue *best = nullptr;
     for (uint32_t i = 0; i < nqueues_; ++i) {
@@ -29,7 +29,7 @@ class Queues {
     return best ? best->heap.pop() : nullptr;
   }
 
-  // The heap gives back its top alone: who is cancelled comes out by pop.
+  // The heap removes only its top: cancelled tasks leave by pop.
   bool remove(const consort_task *) noexcept { return false; }
 
   void changed() noexcept {
@@ -48,13 +48,13 @@ class Queues {
 
  private:
   struct Queue {
-    uint64_t where = 0;  // the classes that can run all of these
+    uint64_t where = 0;  // the classes that can run all its tasks
     Heap heap;
   };
-  // Room for each class alone, and for none, in any case.
+  // Includes a queue for each single class, and for none.
   static constexpr uint32_t kSets = 64, kQueues = kSets + 64 + 1;
 
-  // There is a queue for each set of classes that occurs; past kSets of them a set is cut to its first class.
+  // One queue for each set of classes; beyond kSets, a set is reduced to its first class.
   Queue &queue_of(uint64_t where) noexcept {
     where = nclasses_ == 1 ? 1 : where & ~uint64_t{0} >> (64 - nclasses_);
     for (bool cut = false;; cut = true, where &= 0 - where) {
@@ -80,22 +80,14 @@ const int32_t *urgency(void *s, uint32_t worker) noexcept {
 
 constexpr consort_scheduler_ops ops = [] {
   consort_scheduler_ops o = policies::table_of_statics<Instance>(0);
-  o.dropped = nullptr;  // a heap would find nobody in its midst
+  o.dropped = nullptr;  // a heap cannot remove inner tasks
   o.urgency = urgency;
   return o;
 }();
 
-#define PRIO_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = PRIO_FLAGS, .name = "prio", .version = "0.1.0",
-    .summary = "one queue, the most urgent first", .license = "Apache-2.0", .params = nullptr, .nparams = 0,
-    .reserved = 0, .ops = &ops, .init = policies::init_nothing, .quiesce = policies::quiet_already,
-    .fini = policies::fini_nothing, .get = nullptr,
-};
+constexpr consort_plugin plugin = policies::record("prio", "one queue, by priority", ops);
 
 }  // namespace
 }  // namespace prio
 
-CONSORT_MODULE(prio, SCHEDULER, PRIO_FLAGS, "prio", "0.1.0", prio::plugin);
+CONSORT_MODULE(prio, SCHEDULER, POLICY_FLAGS, "prio", "0.1.0", prio::plugin);

@@ -1,7 +1,7 @@
-// random.cpp — each ready task goes to the queue of a worker by lot, all that can run it with the same chance.
+// random.cpp — each ready task goes to the queue of a random eligible worker, uniformly.
 //
-// A worker takes the oldest of its own queue and nothing else. Drawn from a seed: where one thread drives all workers,
-// the same seed draws the same.
+// A worker takes the oldest task of its own queue and nothing else. Random numbers come from a seed: if one thread drives all
+// workers, equal seeds give equal choices.
 #include "../per_worker.hpp"
 #include "../table.hpp"
 
@@ -14,22 +14,16 @@ struct Lot {
 using Instance = policies::PerWorker<Lot>;
 
 constexpr consort_param params[] = {
-    {"seed", "u64", "1", nullptr, "of the lots"},
+    {"seed", "u64", "1", nullptr, "seed of the random choices"},
 };
 
 constexpr consort_scheduler_ops ops = policies::table_of_statics<Instance>(CONSORT_SF_NO_BYPASS | CONSORT_SF_ANY_ORDER);
 
-#define RANDOM_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
-constexpr consort_plugin plugin = {
-    .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
-    .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
-    .flags = RANDOM_FLAGS, .name = "random", .version = "0.1.0",
-    .summary = "each task to a worker by lot, and nobody takes another's", .license = "Apache-2.0",
-    .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0, .ops = &ops,
-    .init = policies::init_seed, .quiesce = policies::quiet_already, .fini = policies::fini_nothing, .get = nullptr,
-};
+constexpr consort_plugin plugin =
+    policies::record("random", "each task to a random worker, without stealing",
+                     ops, policies::init_seed, policies::fini_nothing, params);
 
 }  // namespace
 }  // namespace by_lot
 
-CONSORT_MODULE(random, SCHEDULER, RANDOM_FLAGS, "random", "0.1.0", by_lot::plugin);
+CONSORT_MODULE(random, SCHEDULER, POLICY_FLAGS, "random", "0.1.0", by_lot::plugin);

@@ -1,4 +1,4 @@
-// graph_parts.hpp — the functions of graph.hpp, which includes it: inline, so that plugins that share them can be linked
+// graph_impl.hpp — functions of graph.hpp, which includes it: inline, so that plugins that share them can be linked
 // into one program.
 #pragma once
 #include <mutex>
@@ -29,7 +29,7 @@ inline uint32_t Graph::find(uint64_t id) const noexcept {
   }
 }
 
-// Room for those that are in the ring, with three times as many free places; what is gone is left out.
+// Rebuilds the index for the tasks in the ring, with three times as many free places.
 inline void Graph::index_all() {
   index_.assign(ring_.size() * 4, {});
   const std::size_t mask = index_.size() - 1;
@@ -43,7 +43,7 @@ inline void Graph::index_all() {
 
 inline void Graph::grow() {
   if (ring_.size() >= kMost) {
-    tail_ += kMost / 4;  // the oldest are forgotten
+    tail_ += kMost / 4;  // drops the oldest tasks
     return index_all();
   }
   std::vector<Record> more(ring_.size() * 2);
@@ -58,11 +58,11 @@ inline void Graph::grow() {
 }
 
 inline uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, const consort_sched_host *models,
-                        const Crew &crew) {
+                        const WorkerGroups &served) {
   uint32_t k = 0;
   while (k < kinds_.size() && (kinds_[k].codelet != t->codelet || kinds_[k].footprint != t->footprint)) ++k;
   if (k == kinds_.size()) {
-    if (k == 256) k = static_cast<uint32_t>(mix(t->footprint + t->codelet) % 256);  // one in the place of another
+    if (k == 256) k = static_cast<uint32_t>(mix(t->footprint + t->codelet) % 256);  // replaces another kind
     else kinds_.push_back({});
     kinds_[k] = {t->footprint, t->codelet, 0, 0};
   }
@@ -70,11 +70,11 @@ inline uint32_t Graph::kind_of(const consort_task *t, const consort_host *host, 
   if (kind.seen++ % kAgain && kind.ns > 0) return k;
   if (!models) return k;
   float ns[64];
-  const auto n = static_cast<uint32_t>(std::min<std::size_t>(64, crew.asked.size()));
-  models->expected_ns(host, &t, 1, crew.asked.data(), n, CONSORT_NONE, ns);
+  const auto n = static_cast<uint32_t>(std::min<std::size_t>(64, served.asked.size()));
+  models->expected_ns(host, &t, 1, served.asked.data(), n, CONSORT_NONE, ns);
   float least = 0;
   for (uint32_t g = 0; g < n; ++g)
-    if (crew.can(t, g) && ns[g] > 0 && (least == 0 || ns[g] < least)) least = ns[g];
+    if (served.can(t, g) && ns[g] > 0 && (least == 0 || ns[g] < least)) least = ns[g];
   kind.ns = least;
   return k;
 }
@@ -102,11 +102,11 @@ inline Graph::Datum &Graph::datum_of(uint64_t id) {
   return data_[i];
 }
 
-// -- what is told -------------------------------------------------------------------------------------------------
+// -- events ------------------------------------------------------------------------------------------------------
 
 inline void Graph::add(const consort_task *t, uint32_t kind) {
   if (head_ - tail_ == ring_.size()) grow();
-  // Places are never freed one by one, and a search ends at a free one.
+  // Places are not freed individually, and a search ends at a free one.
   if (++indexed_ > index_.size() / 2) index_all();
   const uint32_t seq = head_;
   Record &r = at(seq);
@@ -149,10 +149,10 @@ inline void Graph::add(const consort_task *t, uint32_t kind) {
 }
 
 inline void Graph::submitted(const consort_task *const *tasks, uint32_t n, const consort_host *host,
-                      const consort_sched_host *models, const Crew &crew) noexcept try {
+                      const consort_sched_host *models, const WorkerGroups &served) noexcept try {
   const std::lock_guard guard(lock_);
-  for (uint32_t k = 0; k < n; ++k) add(tasks[k], kind_of(tasks[k], host, models, crew));
-} catch (...) {  // no memory: what is not known has no rank
+  for (uint32_t k = 0; k < n; ++k) add(tasks[k], kind_of(tasks[k], host, models, served));
+} catch (...) {  // no memory: unknown tasks have no rank
 }
 
 inline void Graph::finished(uint64_t id, uint32_t place) noexcept {
@@ -192,16 +192,16 @@ inline void Graph::sweep() noexcept {
   }
 }
 
-// All that it knows was swept, so a rank that its successors by data have is in there; others are few.
+// Whether a task's rank needs no query: after a sweep it includes all successors by data, and others are rare.
 inline bool Graph::is_said_by_data() noexcept {
   if (fresh_) return false;
   if (surely_) return --surely_, false;
   return asked_++ % kSample != 0;
 }
 
-// Is one of these further from the end than was known?
+// Raises the rank by these successors; returns whether it grew.
 inline bool Graph::follow(Record &r, const consort_task *const *next, uint32_t n) noexcept {
-  // Each look leads to the next: all first ones go first.
+  // Prefetches in two passes, because the second address depends on the first load.
   const std::size_t mask = index_.size() - 1;
   for (uint32_t i = 0; i < n && n > 1; ++i) __builtin_prefetch(&index_[home_of(next[i]->id) & mask]);
   for (uint32_t i = 0; i < n && n > 1; ++i) __builtin_prefetch(&at(index_[home_of(next[i]->id) & mask].seq));
@@ -220,7 +220,7 @@ inline float Graph::rank(const consort_task *t, const consort_host *host, const 
   if (!seq) return 0;
   Record &r = at(seq);
   if (!models || is_said_by_data()) return r.rank;
-  // Orders that no datum says: successors are unfinished as long as this one is.
+  // Dependencies that data do not show: successors are unfinished as long as this task is.
   const consort_task *next[kSuccessors];
   const uint32_t n = std::min(kSuccessors, models->successors(host, t, next, kSuccessors));
   for (uint32_t i = 0; i < n; ++i) __builtin_prefetch(next[i]);

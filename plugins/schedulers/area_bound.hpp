@@ -1,8 +1,8 @@
-// prices.hpp — a bound of the time that all units need together for what is left, each kind of task where it costs
-// least: by prices of the classes' time, which go up where there is more to do than on the average.
+// area_bound.hpp — a lower bound of the time that all units together need for the unstarted tasks, with each kind of task where it
+// costs least: dual prices of the classes' time, raised for classes with more load than average.
 //
-// Of two classes exactly, of more nearly. It is asked at nearly every decision where little is left, so two classes, as
-// nearly all machines have them, go without a branch; the sums are the same to the last bit.
+// Exact for two classes, approximate for more. Called at nearly every decision near the end, so the common case of two classes
+// is branch-free; its sums are identical to the last bit.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace policies {
 
-struct Prices {
+struct AreaBound {
   static constexpr int kRounds = 24;
   static constexpr double kNever = std::numeric_limits<double>::infinity(), kLeast = 1e-9;
 
   uint32_t nkinds, nclasses;
-  const double *left;    // by kind: how many
-  const double *rows;    // by kind, then by class: ns of one, kNever if it cannot; of all that is left, for each unit
-  const double *units;   // by class: how many
-  double *price;         // by class: from before, and to go on from
+  const double *left;    // number of tasks by kind
+  const double *rows;    // by kind, then by class: ns of one task, kNever if not eligible; ns per unit of all unstarted ones
+  const double *units;   // number of units by class
+  double *price;         // by class: in and out, the start of the next iteration
 
-  // ns; below 0: the prices are none
+  // Returns ns; < 0: the prices are invalid
   double bound() noexcept { return nclasses == 2 ? of_two() : of_many(); }
 
   double of_two() noexcept {
@@ -66,7 +66,7 @@ struct Prices {
         load[where] += row[2 * where + 1];
       }
       best = std::max(best, value);
-      for (uint32_t i = 0; i < n; ++i)  // a class that has more to do than all on the average costs more
+      for (uint32_t i = 0; i < n; ++i)  // classes with more load than average become more expensive
         price[i] = std::max(price[i] / norm * (load[i] > value ? 1 + step : 1 / (1 + step)), kLeast);
     }
     return best;
