@@ -1,19 +1,19 @@
-// arrays.hpp — the functions of an interface whose data are three arrays, each wherever it is: Arrays<Layout> answers for
-// one layout of sparse.hpp.
+// arrays.hpp — the functions of an interface whose data are three separate arrays: Arrays<Layout> for
+// a layout of sparse.hpp.
 //
-// Stateless; every function is [pure] but pack and unpack, and may be called from any thread. An array without bytes has
-// no block, no extent and no run. A view may borrow the end of an array from its neighbour: that is read, and nothing is
-// ever copied to it. Nothing here throws or allocates.
+// Stateless; every function but pack and unpack is [pure], and may be called from any thread. An array without bytes has
+// no block, no extent and no run. A view may borrow the end of an array from its neighbour: that part is read, and never
+// a target of a copy. Nothing throws or allocates.
 //
-// A layout L has, beside what Codec asks for,
+// A layout L has, beside the requirements of Codec,
 //   Args, View              args begin with three pointers, a view with three addresses, in the same order
-//   read(args)              the shape that they say, not yet held against good()
+//   read(args)              the shape of the arguments, not yet checked by good()
 //   sizes(shape, out)       bytes of each array of a replica
-//   held(view, out)         those of them that are this view's own
-//   view(shape)             without addresses
-//   size_class(shape)       without what replicas of one size may differ in
-//   scalars(view, out)      what a kernel is given behind the addresses
-//   sound(shape, packed)    may these packed contents be believed?
+//   held(view, out)         bytes of each array that belong to this view
+//   view(shape)             a view without addresses
+//   size_class(shape)       the shape without fields that replicas of one size may differ in
+//   scalars(view, out)      kernel arguments behind the addresses
+//   sound(shape, packed)    whether packed contents are valid
 //   describe(shape, text)
 #pragma once
 #include "box.hpp"
@@ -64,7 +64,7 @@ struct Arrays {
       put_at(&v, i, {ptr[i], 0});
       if (size.of[i]) ++(ptr[i] ? with : without);
       if (ptr[i] + size.of[i] < ptr[i]) return CONSORT_E_INVAL;
-      for (uint32_t k = 0; ptr[i] && k < i; ++k)  // one into the other
+      for (uint32_t k = 0; ptr[i] && k < i; ++k)  // overlap
         if (ptr[k] && ptr[i] < ptr[k] + size.of[k] && ptr[k] < ptr[i] + size.of[i]) return CONSORT_E_INVAL;
     }
     if (with && without) return CONSORT_E_INVAL;
@@ -98,7 +98,7 @@ struct Arrays {
     return CONSORT_OK;
   }
 
-  // A home view without memory has addresses {0, 0}: that is how one knows it.
+  // A home view without memory is recognised by its addresses {0, 0}.
   static uint32_t extents(const void *, const void *view, consort_extent *out, uint32_t max) {
     const Sizes s = held(view);
     uint32_t n = 0;
@@ -107,7 +107,7 @@ struct Arrays {
     return n;
   }
 
-  // The three addresses, then what the layout says, 64 bits each.
+  // The three addresses, then the layout's scalars, 64 bits each.
   static uint32_t args(const void *shape, const void *view, consort_arg *out, uint32_t max) {
     const Sizes s = sizes(shape);
     uint64_t scalars[kMostScalars];

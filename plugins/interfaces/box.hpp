@@ -1,7 +1,7 @@
-// box.hpp — the one thing that all dense layouts are: up to 8 dimensions of equal elements, each with a size and a step.
+// box.hpp — the common form of dense layouts: up to 8 dimensions of equal elements, each with a size and a step.
 //
-// Arithmetic on plain values: owned by nobody, [pure], any thread. Only copy() touches contents, and never the gaps
-// between elements. Sizes and steps are in elements, dimensions in order, the fastest first. Every size in bytes stays
+// Arithmetic on plain values: [pure], any thread. Only copy() accesses contents, and never the gaps
+// between elements. Sizes and steps are in elements, dimensions in order, the fastest first. Every size in bytes is
 // below 2^63, so that a difference of two addresses, and a step, is always an int64_t.
 #pragma once
 #include <consort/interface.h>
@@ -16,7 +16,7 @@ inline constexpr unsigned kMost = CONSORT_NDIM_MAX;
 struct Box {
   unsigned dims;
   uint64_t elem;
-  uint64_t n[kMost], step[kMost];  // those from `dims` on mean nothing
+  uint64_t n[kMost], step[kMost];  // entries from `dims` on are undefined
 };
 
 inline bool times(uint64_t a, uint64_t b, uint64_t *out) { return !__builtin_mul_overflow(a, b, out) && *out <= INT64_MAX; }
@@ -29,7 +29,7 @@ inline uint64_t elements(const Box &b) {
   return all;
 }
 
-// Elements from the first to behind the last.
+// Number of elements from the first to one past the last.
 inline uint64_t reach(const Box &b) {
   if (!elements(b)) return 0;
   uint64_t all = 1;
@@ -37,13 +37,13 @@ inline uint64_t reach(const Box &b) {
   return all;
 }
 
-// The steps of a box without gaps.
+// Sets the steps of a box without gaps.
 inline void pack_steps(Box &b) {
   for (unsigned d = 0; d < b.dims; ++d) b.step[d] = d ? b.step[d - 1] * b.n[d - 1] : 1;
 }
 
-// Sizes without steps, as they come over the wire: does a packed one stay within bounds? What a dimension of size 0
-// hides counts too, so that whatever is derived from the sizes does not overflow.
+// Whether a packed box of these sizes, as decoded from the wire, is within bounds. Counts sizes hidden by a dimension of size 0
+// too, so that values derived from the sizes do not overflow.
 inline bool good_sizes(const Box &b) {
   uint64_t all = b.elem;
   for (unsigned d = 0; d < b.dims; ++d)
@@ -51,8 +51,8 @@ inline bool good_sizes(const Box &b) {
   return b.elem > 0 && all <= INT64_MAX;
 }
 
-// Steps that are 0 become packed ones. False: some number is out of bounds. The whole pitch of every dimension counts,
-// that behind the last element too: a partition may compute the address behind it.
+// Replaces steps of 0 by packed ones. False: a number is out of bounds. Counts the whole pitch of every dimension,
+// also behind the last element, because a partition may compute the address behind it.
 inline bool settle_steps(Box &b) {
   if (!good_sizes(b)) return false;
   uint64_t far = 1;
@@ -65,7 +65,7 @@ inline bool settle_steps(Box &b) {
   return true;
 }
 
-// Is each step over all that the dimensions before it reach?
+// Whether each step exceeds the reach of the dimensions before it.
 inline bool nested(const Box &b) {
   uint64_t all = 1;
   for (unsigned d = 0; d < b.dims; ++d) {
@@ -76,12 +76,12 @@ inline bool nested(const Box &b) {
   return true;
 }
 
-// The same in the order of the steps: no two elements in one place.
+// The same in the order of the steps: no two elements overlap.
 inline bool apart(const Box &b) {
   unsigned order[kMost], k = 0;
   for (unsigned d = 0; d < b.dims; ++d) {
     if (b.n[d] == 0) return true;
-    if (b.n[d] == 1) continue;  // its step is never made
+    if (b.n[d] == 1) continue;  // its step is unused
     unsigned at = k++;
     for (; at > 0 && b.step[order[at - 1]] > b.step[d]; --at) order[at] = order[at - 1];
     order[at] = d;
@@ -94,8 +94,8 @@ inline bool apart(const Box &b) {
   return true;
 }
 
-// A walk over two boxes of the same sizes at once: `run` bytes side by side in both, repeated along `dims` dimensions
-// with these steps in bytes. Dimensions that lie behind one another in both are one.
+// A walk over two boxes of equal sizes: `run` contiguous bytes in both, repeated along `dims` dimensions
+// with these steps in bytes. Dimensions that are contiguous in both are merged.
 struct Walk {
   unsigned dims;
   uint64_t run, n[kMost];
@@ -108,7 +108,7 @@ inline Walk walk(const Box &size, const uint64_t *src, const uint64_t *dst) {
   for (unsigned d = 0; d < size.dims; ++d) {
     if (size.n[d] == 1) continue;
     const auto s = static_cast<int64_t>(src[d] * size.elem), t = static_cast<int64_t>(dst[d] * size.elem);
-    unsigned at = k++;  // in the order of the target's steps: what may be merged comes together
+    unsigned at = k++;  // in the order of the target's steps: mergeable dimensions are adjacent
     for (; at > 0 && w.dst[at - 1] > t; --at) {
       w.n[at] = w.n[at - 1];
       w.src[at] = w.src[at - 1];
@@ -137,8 +137,8 @@ inline Walk walk(const Box &size, const uint64_t *src, const uint64_t *dst) {
   return w;
 }
 
-// The walk as runs of three dimensions: the two longest dimensions go into each run, the others make several of them.
-// More than 2^32 - 1 runs are told as that many.
+// Converts the walk to runs of three dimensions: each run has the two longest dimensions, the others give several runs.
+// The count saturates at 2^32 - 1.
 inline uint32_t to_runs(const Walk &w, consort_addr src, consort_addr dst, consort_run *out, uint32_t max) {
   unsigned in[2] = {kMost, kMost}, outer[kMost], nouter = 0;
   for (unsigned d = 0; d < w.dims; ++d) {
@@ -171,7 +171,7 @@ inline uint32_t to_runs(const Walk &w, consort_addr src, consort_addr dst, conso
   return static_cast<uint32_t>(all);
 }
 
-// Carries the walk out. Not for boxes without elements.
+// Performs the copy. Requires elements.
 inline void copy(const Walk &w, const char *src, char *dst) {
   uint64_t at[kMost] = {};
   for (;;) {

@@ -1,7 +1,7 @@
-// codec.hpp — what every layout does with its shape alone: its size class, its bytes on the wire, its text; and its table.
+// codec.hpp — functions of a shape alone: size class, wire format, text; and the plugin's table.
 //
-// [pure], any thread; owned by nobody. A layout L has L::Shape (64-bit numbers and nothing else), L::tag (four letters) and
-// L::good(shape), which says whether a shape can be: what comes over the wire is believed no further.
+// [pure], any thread. A layout L has L::Shape (64-bit numbers only), L::tag (four letters) and
+// L::good(shape), which checks a shape; decoded shapes are checked by it alone.
 #pragma once
 #include <consort/interface.h>
 
@@ -9,7 +9,7 @@
 
 namespace layouts {
 
-// Text into `cap` bytes, cut where they end, always ended by NUL; counts what there would have been.
+// Writes text into `cap` bytes, truncated, NUL-terminated; counts the full length.
 class Text {
  public:
   Text(char *out, uint32_t cap) : out_(out), cap_(cap) {
@@ -47,7 +47,7 @@ struct Codec {
   static constexpr uint32_t kWords = sizeof(Shape) / 8, kTag = 4, kWire = kTag + sizeof(Shape);
   static_assert(kWords * 8 == sizeof(Shape) && sizeof L::tag == kTag + 1);
 
-  // Each layout starts elsewhere: its tag.
+  // The tag seeds the hash of each layout.
   static uint64_t hash(const Shape &shape) {
     uint64_t w[kWords], h = UINT64_C(0x9e3779b97f4a7c15);
     std::memcpy(w, &shape, sizeof w);
@@ -59,7 +59,7 @@ struct Codec {
     return (h ^ h >> 29) * UINT64_C(0xd6e8feb86659fd93);
   }
 
-  // The tag, then the shape's fields in their order, 64 bits each, least significant byte first.
+  // The tag, then the shape's fields in order, 64 bits each, least significant byte first.
   static uint32_t encode(const void *shape, void *wire, uint32_t cap) {
     if (cap >= kWire) {
       auto *out = static_cast<unsigned char *>(wire);
@@ -85,7 +85,7 @@ struct Codec {
   }
 };
 
-// What the layouts here share: no state, no clock, may be unloaded.
+// Flags of all layouts here: no state, no clock, unloadable.
 inline constexpr uint32_t kPluginFlags = CONSORT_PF_VIRTUAL | CONSORT_PF_UNLOADABLE;
 constexpr consort_plugin layout_plugin(const char *name, const char *summary, const consort_interface_ops &ops) {
   consort_plugin p = {};

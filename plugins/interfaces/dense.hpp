@@ -1,8 +1,8 @@
-// dense.hpp — the functions of an interface whose data are a Box: Dense<Layout> answers for one layout of layouts.hpp.
+// dense.hpp — the functions of an interface whose data are a Box: Dense<Layout> for a layout of layouts.hpp.
 //
-// Stateless; every function is [pure] but pack and unpack, and may be called from any thread. Contents are touched in
-// those two only, and never the gaps between elements. The steps belong to the view: a replica made by the runtime is
-// packed. A box without elements has no block, no extent and no run. Nothing here throws or allocates.
+// Stateless; every function but pack and unpack is [pure], and may be called from any thread. Only these two access
+// contents, and never the gaps between elements. The steps belong to the view: a replica allocated by the runtime is
+// packed. A box without elements has no block, no extent and no run. Nothing throws or allocates.
 #pragma once
 #include "codec.hpp"
 #include "layouts.hpp"
@@ -31,7 +31,7 @@ struct Dense {
     return CONSORT_OK;
   }
 
-  // Steps are a matter of one replica, so they are no part of the size class.
+  // Steps belong to one replica, so the size class does not include them.
   static uint64_t footprint(const void *shape) { return Codec<L>::hash(*static_cast<const Shape *>(shape)); }
 
   static uint64_t bytes(const void *shape) {
@@ -54,7 +54,7 @@ struct Dense {
     return CONSORT_OK;
   }
 
-  // A home view without memory has address {0, 0}: that is how one knows it.
+  // A home view without memory is recognised by its address {0, 0}.
   static uint32_t extents(const void *, const void *view, consort_extent *out, uint32_t max) {
     const Box b = box_of(view);
     if (!elements(b)) return 0;
@@ -69,7 +69,7 @@ struct Dense {
     return b.dims ? b.dims : 1;
   }
 
-  // The address, then what the layout says, 64 bits each.
+  // The address, then the layout's scalars, 64 bits each.
   static uint32_t args(const void *, const void *view, consort_arg *out, uint32_t max) {
     const Box b = box_of(view);
     uint64_t scalars[2 * kMost + 1];

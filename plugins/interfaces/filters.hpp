@@ -1,14 +1,14 @@
-// filters.hpp — partitions of a Box: a rule says which elements child i has, Filter<From, To, Rule> makes of it the three
-// functions of a consort_filter, for a parent of layout From and children of layout To.
+// filters.hpp — partitions of a Box: a Rule gives the elements of child i; Filter<From, To, Rule> makes the three
+// functions of a consort_filter from it, for a parent of layout From and children of layout To.
 //
-// [pure], any thread. Whoever asks has seen to it that the parameters have their bytes (CONSORT_FI_LIST: their list too);
-// what they say is checked here: a partition that cannot be has no children.
+// [pure], any thread. The caller ensures the size of the parameters (CONSORT_FI_LIST: of their list too);
+// their values are checked here: an invalid partition has no children.
 //
 // A Rule has
-//   params                     how many bytes of parameters it reads; 0: none, the pointer may be NULL
-//   parts(box, p, any_step)    how many children; 0: no such partition. any_step: may the fastest step be other than 1?
-//   whole(box, p)              what takes long to check, for count() alone
-//   cut(box, p, i, &offset)    box becomes child i, which begins `offset` elements behind the parent; false: no
+//   params                     size of its parameters in bytes; 0: none, the pointer may be NULL
+//   parts(box, p, any_step)    number of children; 0: no such partition. any_step: the fastest step may differ from 1
+//   whole(box, p)              expensive checks, for count() alone
+//   cut(box, p, i, &offset)    reduces box to child i, which begins `offset` elements behind the parent; false: invalid
 #pragma once
 #include "layouts.hpp"
 
@@ -21,19 +21,19 @@ T load(const void *from, uint64_t at = 0) {
   return t;
 }
 
-// Part i of n elements in `parts` parts that differ by one at most, the larger first, begins here.
+// Start of part i of n elements in `parts` parts whose sizes differ by at most one, larger first.
 inline uint64_t part_begin(uint64_t n, uint32_t parts, uint32_t i) {
   const uint64_t more = n % parts;
   return n / parts * i + (i < more ? i : more);
 }
 
-// box keeps [begin, end) along axis.
+// Restricts box to [begin, end) along axis.
 inline void keep(Box &b, unsigned axis, uint64_t begin, uint64_t end, uint64_t *offset) {
   *offset += begin * b.step[axis];
   b.n[axis] = end - begin;
 }
 
-// Chunks along one axis: that of the parameters, or always the same one.
+// Chunks along one axis: the axis of the parameters, or a fixed one.
 inline constexpr unsigned kAnyAxis = ~0u;
 template <unsigned Axis = kAnyAxis>
 struct Chunks {
@@ -62,7 +62,7 @@ struct Halves {
   }
 };
 
-// Chunks along all axes at once. Params: a struct of numbers of 32 bits, one for each axis at least.
+// Chunks along all axes at once. Params: a struct of 32-bit numbers, at least one per axis.
 template <class Params>
 struct Tiles {
   static constexpr uint32_t params = sizeof(Params);
@@ -86,7 +86,7 @@ struct Tiles {
   static uint32_t along(const void *p, unsigned d) { return load<uint32_t>(p, d * sizeof(uint32_t)); }
 };
 
-// Each part begins where the one before it ends; how long they are is said.
+// Contiguous parts of given lengths.
 struct Listed {
   static constexpr uint32_t params = sizeof(consort_split);
   static uint32_t parts(const Box &b, const void *p, bool) {
@@ -137,7 +137,7 @@ struct Haloed {
   static uint64_t rim(const consort_halo &h) { return h.flags & CONSORT_HALO_RIM ? 2 * uint64_t{h.width} : 0; }
 };
 
-// Every parts-th along one axis. Along the fastest one the children have a step there.
+// Every parts-th index along one axis. Along the fastest axis, the children have a step there.
 struct Cyclic {
   static constexpr uint32_t params = sizeof(consort_split);
   static uint32_t parts(const Box &b, const void *p, bool any_step) {
@@ -150,12 +150,12 @@ struct Cyclic {
     uint64_t &n = b.n[s.axis];
     if (i < n) *offset += i * b.step[s.axis];
     n = i < n ? (n - i - 1) / s.parts + 1 : 0;
-    if (n > 1) b.step[s.axis] *= s.parts;  // no overflow: it is made inside the parent
+    if (n > 1) b.step[s.axis] *= s.parts;  // no overflow: the step stays inside the parent
     return true;
   }
 };
 
-// One child for each index along an axis, that axis gone. What has no dimension left but must have one has one element.
+// One child for each index along an axis, without that axis. A layout that requires a dimension keeps one of size one.
 template <unsigned Fewest>
 struct Slices {
   static constexpr uint32_t params = sizeof(consort_slices);
@@ -182,7 +182,7 @@ template <class From, class To, class Rule>
 struct Filter {
   static Box parent(const void *shape) {
     Box b = From::sizes(*static_cast<const typename From::Shape *>(shape));
-    for (unsigned d = 0; d < b.dims; ++d) b.step[d] = 0;  // nobody asks where
+    for (unsigned d = 0; d < b.dims; ++d) b.step[d] = 0;  // positions are not needed
     return b;
   }
   static bool readable(const void *params) { return params || Rule::params == 0; }

@@ -1,19 +1,19 @@
-// layouts.hpp — how each dense layout of consort/layouts.h is written down: which field of its structs is which size and
-// step of a Box, and what it is called.
+// layouts.hpp — the mapping of each dense layout's structs in consort/layouts.h to sizes and
+// steps of a Box, and its name.
 //
-// Compile-time tables and conversions between plain structs: [pure], any thread. Nothing here touches contents.
+// Compile-time tables and conversions between plain structs: [pure], any thread. No access to contents.
 #pragma once
 #include "box.hpp"
 
 namespace layouts {
 
-// A layout with a fixed number of dimensions, the fastest of step 1. Fields says which fields are what.
+// A layout with a fixed number of dimensions, the fastest of step 1. Fields maps the fields.
 template <class Fields>
 struct Fixed : Fields {
   using Args = typename Fields::Args;
   using Shape = typename Fields::Shape;
   using View = typename Fields::View;
-  static constexpr bool any_step = false;  // may the fastest dimension have a step other than 1?
+  static constexpr bool any_step = false;  // whether the fastest dimension may have a step other than 1
 
   template <class T>
   static Box sizes(const T &t) {
@@ -42,7 +42,7 @@ struct Fixed : Fields {
     for (unsigned d = 1; d < Fields::dims; ++d) v.*Fields::template ld<View>[d - 1] = b.step[d];
     return v;
   }
-  // What a kernel is given behind the address: sizes, then leading dimensions.
+  // Kernel arguments behind the address: sizes, then leading dimensions.
   static uint32_t scalars(const View &v, uint64_t *out) {
     uint32_t k = 0;
     for (unsigned d = 0; d < Fields::dims; ++d) out[k++] = v.*Fields::template n<View>[d];

@@ -1,8 +1,8 @@
-// sparse.hpp — how each sparse layout of consort/sparse.h is written down: which bytes its arrays have, which shapes can be,
-// and the partition that its rows make.
+// sparse.hpp — the mapping of each sparse layout of consort/sparse.h: sizes of its arrays, valid shapes,
+// and the partition into bands of rows.
 //
-// Compile-time tables and conversions between plain structs: [pure], any thread. Only sound() looks at contents, and at
-// packed ones alone. Every size in bytes, of one array and of all of them, stays below 2^63.
+// Compile-time tables and conversions between plain structs: [pure], any thread. Only sound() accesses contents, and
+// only packed ones. Every size in bytes, of one array and of all of them, is below 2^63.
 #pragma once
 #include <consort/sparse.h>
 
@@ -11,12 +11,12 @@
 
 namespace layouts {
 
-// May `n` be written as an index of so many bytes?
+// Whether `n` fits an index of this many bytes.
 inline bool fits(uint64_t n, uint64_t index) { return index == 4 ? n <= UINT32_MAX : index == 8 && n <= INT64_MAX; }
 inline uint64_t index_bytes(uint64_t asked) { return asked ? asked : 4; }
 
-// Rows one behind the other, each with its entries in a row: csr, and bcsr, whose entries are blocks. Fields has the
-// structs, entry(t): the bytes of one, good_entry(shape, &bytes): the same where it may overflow, and what is said of it.
+// Compressed rows: csr, and bcsr, whose entries are blocks. Fields has the
+// structs, entry(t): bytes of an entry, good_entry(shape, &bytes): the same with an overflow check, and its text.
 template <class Fields>
 struct Compressed : Fields {
   using Args = typename Fields::Args;
@@ -41,12 +41,12 @@ struct Compressed : Fields {
     out[1] = v.nnz * v.index;
     out[2] = (v.flags & CONSORT_SPARSE_BORROWED_END ? v.rows : starts(v.rows)) * v.index;
   }
-  // A band's rows do not begin at 0, but two bands of the same sizes are of one class.
+  // Bands of equal sizes are of one class, whatever their `first`.
   static Shape size_class(Shape s) {
     s.first = 0;
     return s;
   }
-  // Row pointers that go backwards or out of the entries would lead a kernel out of its arrays.
+  // Row pointers that decrease or exceed the entries would make a kernel read out of bounds.
   static bool sound(const Shape &s, const char *packed) {
     uint64_t size[3], last = s.first;
     sizes(s, size);
@@ -133,8 +133,8 @@ struct Coo {
   }
 };
 
-// Bands of rows of a Compressed layout. Params: CONSORT_ROWS. A band's pointers are the whole's own; the one that says where
-// its last row ends is the next band's first, and so only borrowed, but for the last band that has rows.
+// Bands of rows of a Compressed layout. Params: CONSORT_ROWS. A band uses the whole's pointers. The pointer at the end of its last
+// row is the next band's first, so it is borrowed, except in the last band with rows.
 template <class L>
 struct Bands {
   using Shape = typename L::Shape;

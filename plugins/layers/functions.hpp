@@ -1,6 +1,6 @@
-// functions.hpp — every function of the tables that layers stand over, with its name and thread tag.
+// functions.hpp — all functions of the tables that layers wrap, with names and thread tags.
 //
-// A function that a table gains has to be added here: the sizes at the end see to it.
+// A new function of a table must be added here: the size checks at the end enforce it.
 #pragma once
 #include <consort/driver.h>
 #include <consort/interface.h>
@@ -18,7 +18,7 @@ constexpr const char *tag_text(Tag t) {
 }
 struct Site { const char *function; Tag tag; };
 
-// Those that get a handle and hand nothing on but it. What makes and ends handles stands apart.
+// Functions with a handle that return no handle. Functions that create or end handles are listed separately.
 #define LAYERS_OF_DRIVER(X) X(count, kControl)
 #define LAYERS_OF_DEVICE(X) \
   X(space, kControl) X(unit, kControl) X(link, kControl) X(alloc, kControl) X(free, kControl) X(attach, kControl) \
@@ -79,7 +79,7 @@ LAYERS_SITES(get, kControl)
 #undef LAYERS_SITES
 #undef LAYERS_SITE
 
-// As many functions as the tables have. The bytes beside them are size, flags and other data.
+// The number of functions of each table. The other bytes are size, flags and data.
 #define LAYERS_ONE(f, tag) +1
 static_assert(sizeof(consort_driver_ops) ==
               8 + 8 * (4 LAYERS_OF_DRIVER(LAYERS_ONE) LAYERS_OF_DEVICE(LAYERS_ONE) LAYERS_OF_QUEUE(LAYERS_ONE)));

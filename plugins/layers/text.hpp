@@ -1,4 +1,4 @@
-// text.hpp — what layers say: lines put together without allocating, names of statuses, lists in parameters.
+// text.hpp — messages of layers: lines composed without allocation, names of statuses, lists in parameters.
 #pragma once
 #include <consort/plugin.h>
 
@@ -26,7 +26,7 @@ constexpr const char *kind_name(uint32_t kind) {
   return names[kind < 5 ? kind : 0];
 }
 
-// What does not fit is left out. Owned by one thread.
+// Truncates long lines. Owned by one thread.
 class Text {
  public:
   Text &operator<<(std::string_view s) {

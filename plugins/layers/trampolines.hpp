@@ -1,13 +1,13 @@
-// trampolines.hpp — a function in another's place: it is handed to a layer, which calls the inner one, or does not.
+// trampolines.hpp — replacement functions: each calls the layer, which calls the wrapped function or not.
 //
-// A layer L is a class of which one lives per runtime. It has
+// A layer L is a class with one object per runtime. It has
 //   struct Object           its state of one handle (a plugin's instance, device, queue, scheduler, endpoint)
-//   call<kFn>(Node &, part, next, args...)    a function of the plugin; next(args...) is the inner one. part: a filter's
-//                                             name. Of what closes a handle it comes before the handle is forgotten
-//   opened<kFn>(Node &made, args...)          a handle was given out
+//   call<kFn>(Node &, part, next, args...)    a function of the plugin; next(args...) is the wrapped one. part: a filter's
+//                                             name. For functions that end a handle, called before the handle is forgotten
+//   opened<kFn>(Node &made, args...)          a handle was created
 //   hosted<kFn>(Wrapped &, next, args...)     a function of the host, called by the plugin
-// all static, none throwing. Handles are wrapped. What has none is told apart by slots: constant arrays of functions,
-// each of which knows its number.
+// all static and noexcept. Handles are wrapped. Functions without a handle are identified by slots: constant arrays of functions,
+// one for each slot number.
 #pragma once
 #include <consort/handles.h>
 #include <consort/nearby.h>
@@ -29,7 +29,7 @@
 
 namespace layers {
 
-constexpr size_t kPlugins = 128;  // of all runtimes of the process at once; beyond, a plugin is not wrapped
+constexpr size_t kPlugins = 128;  // wrapped plugins of all runtimes of the process; further ones are not wrapped
 constexpr size_t kInterfaces = 64;
 constexpr size_t kFilters = 256;
 
@@ -42,17 +42,17 @@ struct Node {
   Node *const parent;      // queue: its device; device, scheduler, endpoint: the instance; instance: NULL
   const char *const what;  // "device"
   void *inner = nullptr;
-  uint64_t token = 0;  // of a queue or an endpoint, where has_token
+  uint64_t token = 0;  // token of a queue or an endpoint, if has_token
   bool has_token = false;
-  std::atomic<bool> closed{false};  // alone: only told; relaxed
+  std::atomic<bool> closed{false};  // independent, only reported; relaxed
   typename L::Object state{};
 };
 
-// Which of the process' plugins a function without a handle is for. Constant-initialised; a slot is taken by a
-// compare-and-swap and read by those who were handed its functions afterwards: release and acquire.
+// Maps a function without a handle to its plugin. Constant-initialised; a slot is taken by a
+// compare-and-swap and read by callers of its functions afterwards: release and acquire.
 template <class T, size_t n>
 struct Slots {
-  std::atomic<T *> at[n] = {};  // acq_rel where a slot is taken pairs with the acquire of its trampoline: the owner is complete
+  std::atomic<T *> at[n] = {};  // acq_rel when a slot is taken pairs with the acquire of its trampoline: the owner is initialised
 
   int take(T *owner) noexcept {
     for (size_t i = 0; i < n; ++i) {
@@ -81,7 +81,7 @@ inline constinit Slots<Filter<L>, kFilters> filter_slots;
 
 // -- trampolines ---------------------------------------------------------------------------------------------
 
-// A function that gets a handle.
+// A function with a handle.
 template <class L, auto kFn, class F = decltype(kFn)>
 struct Via;
 template <class L, auto kFn, class T, class R, class... A>
@@ -97,7 +97,7 @@ struct Via<L, kFn, R (*T::*)(void *, A...)> {
   }
 };
 
-// One of the host's, called through the copy of its table that the plugin has.
+// A function of the host, called through the plugin's copy of its table.
 template <class L>
 struct Shim {
   consort_host table;
@@ -115,7 +115,7 @@ struct Hosted<L, kFn, R (*consort_host::*)(const consort_host *, A...)> {
   }
 };
 
-// An interface's or a filter's, by slot: the numbered functions are short, the work is done once for all.
+// A function of an interface or a filter, by slot: short numbered functions around one common body.
 template <class L, auto kFn, class F = decltype(kFn)>
 struct BySlot;
 template <class L, auto kFn, class R, class... A>
@@ -179,11 +179,11 @@ inline constexpr auto filter_tables = []<size_t... i>(std::index_sequence<i...>)
 }
 (std::make_index_sequence<kFilters>());
 
-// Handles are made and ended.
+// Creation and end of handles.
 template <class L, auto kFn, class... A>
 consort_status make(Node<L> &parent, const char *what, const uint64_t *token, void **out, auto &&inner_call, A... a) {
   Node<L> *n = parent.of.add(&parent, what, token);
-  if (!n) return parent.of.of->fail(parent.of.of, CONSORT_E_NOMEM, "no memory for a layer's handle");
+  if (!n) return parent.of.of->fail(parent.of.of, CONSORT_E_NOMEM, "out of memory for a layer's handle");
   const consort_status s = L::template call<kFn>(
       parent, nullptr, [&](A... b) -> consort_status { return inner_call(&n->inner, b...); }, a...);
   if (s < 0) return parent.of.forget(*n), s;
@@ -243,7 +243,7 @@ consort_status make_endpoint(void *self, const consort_host *host, const consort
       host, boot, token, caps);
 }
 
-// -- extensions: those that are known are handed on, with inner's handles; others are not there --------------
+// -- extensions: known ones are wrapped, with inner's handles; others are hidden -----------------------------
 
 template <class L>
 struct Extensions {

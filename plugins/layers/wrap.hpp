@@ -1,4 +1,4 @@
-// wrap.hpp — a plugin in another's place, and a layer as a plugin.
+// wrap.hpp — the wrapper of a plugin, and a layer as a plugin.
 //
 // A Wrapped lives as long as its layer's instance: the host may call it until then.
 #pragma once
@@ -9,12 +9,12 @@
 
 namespace layers {
 
-// -- the plugin in another's place ---------------------------------------------------------------------------
+// -- the wrapper of a plugin ---------------------------------------------------------------------------------
 
 template <class L>
 struct Wrapped {
   L &layer;
-  const consort_host *const of;  // before init() and where nothing else is at hand
+  const consort_host *const of;  // before init() and without a handle
   const consort_plugin *const inner;
   consort_plugin outer;
   union {
@@ -27,11 +27,11 @@ struct Wrapped {
   std::vector<consort_filter> filter_table;
   Shim<L> shim;
   Node<L> root{*this, nullptr, "plugin"};
-  const consort_times *times = nullptr;  // what get() answered
+  const consort_times *times = nullptr;  // from get()
   const consort_nearby *nearby = nullptr;
   const consort_handles *handles = nullptr;
   int slot = -1, interface_slot = -1;
-  bool live = false;  // init() came back, fini() did not yet
+  bool live = false;  // between init() and fini()
 
   Wrapped(L &l, const consort_host *h, const consort_plugin *p) : layer(l), of(h), inner(p), outer(*p) {
     outer.size = sizeof outer;
@@ -55,7 +55,7 @@ struct Wrapped {
       return *static_cast<const T *>(inner->ops);
   }
 
-  // false: no slots are left, or it is of a kind or a version that is not understood.
+  // false: no slots are left, or its kind or version is unknown.
   bool take_place() {
     if ((slot = plugin_slots<L>.take(this)) < 0) return false;
     outer.init = init_functions<L>[static_cast<size_t>(slot)];
@@ -82,7 +82,7 @@ struct Wrapped {
     return *self = &root, s;
   }
 
-  // A handle that goes is forgotten at once, or kept as a closed one where the layer tells who uses it afterwards.
+  // A closed handle is forgotten, or kept as closed if the layer reports later uses.
   Node<L> *add(Node<L> *parent, const char *what, const uint64_t *token) noexcept try {
     const std::lock_guard lock(mutex_);
     auto n = std::unique_ptr<Node<L>>(new Node<L>{*this, parent, what});
@@ -101,7 +101,7 @@ struct Wrapped {
     else
       forget(n);
   }
-  Node<L> *of_token(uint64_t token) noexcept {  // of the open queue or endpoint; good until that is closed
+  Node<L> *of_token(uint64_t token) noexcept {  // the open queue or endpoint; valid until it is closed
     Node<L> *found = nullptr;
     each([&](Node<L> &n) {
       if (n.has_token && n.token == token && !n.closed.load(std::memory_order_relaxed)) found = &n;
@@ -109,7 +109,7 @@ struct Wrapped {
     return found;
   }
   template <class F>
-  void each(F &&f) {  // every handle that was given out and is known
+  void each(F &&f) {  // every known handle
     const std::lock_guard lock(mutex_);
     for (auto &n : nodes_) f(*n);
   }
@@ -136,7 +136,7 @@ struct Wrapped {
 #undef LAYERS_SET
   }
 
-  // As inner's, with NULL where inner has NULL.
+  // As inner's table, with NULL if inner has NULL.
 #define LAYERS_VIA(T, f) \
   if (t.f) t.f = Via<L, &T::f>::run;
   bool fill(consort_driver_ops &t) {
@@ -190,14 +190,14 @@ struct Wrapped {
     return outer.ops = &t, true;
   }
 
-  std::mutex mutex_;  // guards nodes_; the last that is taken
+  std::mutex mutex_;  // guards nodes_; locked last
   std::vector<std::unique_ptr<Node<L>>> nodes_;
 };
 
 // -- the layer as a plugin -----------------------------------------------------------------------------------
 
-// L(host) reads its parameters; open() says what is wrong with them; wants() whether a plugin is any of its affair; end()
-// comes once nothing of a wrapped plugin is live.
+// L(host) reads its parameters; open() returns an error text for them; wants() selects plugins; end()
+// is called when nothing of a wrapped plugin is live.
 template <class L>
 struct Plugin {
   L layer;
@@ -211,7 +211,7 @@ struct Plugin {
     if (const consort_status s = p->layer.open(); s < 0) return s;
     return *self = p.release(), CONSORT_OK;
   } catch (const std::bad_alloc &) {
-    return host->fail(host, CONSORT_E_NOMEM, "no memory to start");
+    return host->fail(host, CONSORT_E_NOMEM, "out of memory at start");
   }
   static consort_status quiesce(void *self, uint64_t) { return static_cast<Plugin *>(self)->layer.end(), CONSORT_OK; }
   static void fini(void *self) { delete static_cast<Plugin *>(self); }
@@ -230,15 +230,15 @@ struct Plugin {
     if (!w->take_place()) {
       p.host->log(p.host, 1,
                   (std::string("\"") + inner->name +
-                   "\" is left as it is: this process has more plugins at once than a "
-                   "layer has places for, or it was built with headers that this layer does not know")
+                   "\" is not wrapped: this process has more plugins than the "
+                   "layer supports, or it was built with headers that this layer does not know")
                       .c_str());
       return inner;
     }
     p.all.push_back(std::move(w));
     return &p.all.back()->outer;
   } catch (const std::bad_alloc &) {
-    return of->fail(of, CONSORT_E_NOMEM, "no memory to wrap it"), nullptr;
+    return of->fail(of, CONSORT_E_NOMEM, "out of memory for a wrapper"), nullptr;
   }
   static constexpr consort_layer_ops ops = {sizeof(consort_layer_ops), 0, wrap};
 };

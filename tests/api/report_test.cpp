@@ -175,7 +175,7 @@ TEST_F(Reports, UsesModelsInRealTime) {  // BND-09
   ASSERT_OK(consort_wait_all(rt_, kLong, 0));
   stop();
   EXPECT_TRUE(says(log_, "no schedule of these 40 tasks takes less than")) << all(log_);
-  EXPECT_FALSE(says(log_, "nothing is known")) << all(log_);
+  EXPECT_FALSE(says(log_, "is unknown")) << all(log_);
   for (const std::string &line : of("time")) EXPECT_EQ(line.find("\t-1"), std::string::npos) << line;
   std::vector<std::string> again;
   ASSERT_OK(consort_report_file(nullptr, "bound", path_.c_str(), note, &again));
@@ -268,7 +268,7 @@ TEST_F(Reports, LostRecordsAreCountedAndGiveNoBound) {
   for (int i = 0; i < 20; ++i) Desc(work).must(rt_);
   ASSERT_OK(consort_wait_all(rt_, kLong, 0));
   stop();
-  EXPECT_TRUE(says(log_, "report \"bound\": 4 tasks found no room in the record")) << all(log_);
+  EXPECT_TRUE(says(log_, "report \"bound\": 4 tasks did not fit into the record")) << all(log_);
 }
 
 TEST_F(Reports, RefusesWrongUse) {
@@ -277,7 +277,7 @@ TEST_F(Reports, RefusesWrongUse) {
   std::vector<std::string> lines;
   EXPECT_SAYS(CONSORT_E_IO, consort_report_file(nullptr, "bound", "/no/such/file", note, &lines), "/no/such/file");
   std::ofstream(path_) << "hello\n";
-  EXPECT_SAYS(CONSORT_E_INVAL, consort_report_file(nullptr, "bound", path_.c_str(), note, &lines), "this is no record");
+  EXPECT_SAYS(CONSORT_E_INVAL, consort_report_file(nullptr, "bound", path_.c_str(), note, &lines), "this is not a record");
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, consort_report_file(nullptr, "none", path_.c_str(), note, &lines), "report \"none\" not found");
   EXPECT_SAYS(CONSORT_E_INVAL, consort_report_file(nullptr, nullptr, path_.c_str(), note, &lines), "NULL");
   ASSERT_OK(start({{"workers", "1"}, {"cpu.topology", kFourCores}}));

@@ -149,7 +149,7 @@ TEST(FaultsLayer, RefusesBadSettings) {
   says({{"faults.function", "pop"}}, {"code: ", "faults.function = \"pop\"", "cannot fail", "what = \"delay\""});
   says({{"faults.function", "alloc"}, {"faults.what", "short"}}, {"\"alloc\"", "cannot fall short"});
   says({{"faults.function", "pops"}}, {"\"pops\"", "in no plugin's table"});
-  says({{"faults.status", "E_WRONG"}}, {"E_WRONG", "is no error"});
+  says({{"faults.status", "E_WRONG"}}, {"E_WRONG", "is not an error"});
   says({{"faults.status", "E_DEVICE_LOST"}}, {"E_DEVICE_LOST", "driver sim"});
 }
 

@@ -203,7 +203,7 @@ TEST(WrappedPlugins, InjectAndCheckFaultsOfATransport) {
   EXPECT_EQ(b.told("memory-freed"), 1u) << b.lines.all();
   EXPECT_NE(kept.lkey, mr.lkey);
   b.close();
-  EXPECT_TRUE(b.lines.has("close (memory-freed): 1 registrations were not taken back")) << b.lines.all();
+  EXPECT_TRUE(b.lines.has("close (memory-freed): 1 registrations were not removed")) << b.lines.all();
   a.close();
   EXPECT_FALSE(a.lines.has("checks: ")) << a.lines.all();
 }

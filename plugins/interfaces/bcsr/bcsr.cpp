@@ -1,11 +1,11 @@
-// The "bcsr" interface: a sparse matrix by rows whose entries are small dense blocks. What it answers stands in arrays.hpp
-// and sparse.hpp; the partition into its blocks here.
+// The "bcsr" interface: a sparse matrix by rows whose entries are small dense blocks. Functions are in arrays.hpp
+// and sparse.hpp; the partition into blocks is here.
 #include "../sparse.hpp"
 
 namespace {
 using namespace layouts;
 
-// Each block a matrix. They are the contents but not the structure, so writing all of them is not writing the whole.
+// Each block is a matrix. The blocks are the contents without the structure, so writing all of them does not write the whole.
 uint32_t count(const void *shape, const void *) {
   const uint64_t n = static_cast<const consort_bcsr_shape *>(shape)->nnz;
   return n > UINT32_MAX ? 0 : static_cast<uint32_t>(n);

@@ -1,4 +1,4 @@
-// The "coo" interface: a sparse matrix as a list of entries, each with its row and its column. What it answers stands in
+// The "coo" interface: a sparse matrix as a list of entries, each with its row and its column. Functions are in
 // arrays.hpp and sparse.hpp.
 #include "../sparse.hpp"
 

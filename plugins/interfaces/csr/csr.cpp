@@ -1,4 +1,4 @@
-// The "csr" interface: a sparse matrix by rows: entries, their columns, and where each row begins. What it answers stands in
+// The "csr" interface: a sparse matrix by rows: entries, their columns, and row pointers. Functions are in
 // arrays.hpp and sparse.hpp.
 #include "../sparse.hpp"
 

@@ -1,5 +1,5 @@
-// The "matrix" interface: ny lines of nx contiguous elements, ld elements from line to line. What it answers stands in
-// dense.hpp, how it is partitioned in filters.hpp.
+// The "matrix" interface: ny lines of nx contiguous elements, ld elements from line to line. Functions are in
+// dense.hpp, partitions in filters.hpp.
 #include "../dense.hpp"
 #include "../filters.hpp"
 

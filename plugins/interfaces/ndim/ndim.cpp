@@ -1,5 +1,5 @@
-// The "ndim" interface: one to eight dimensions, each with a step of its own. What it answers stands in dense.hpp, how
-// it is partitioned in filters.hpp.
+// The "ndim" interface: one to eight dimensions, each with its own step. Functions are in dense.hpp, partitions
+// in filters.hpp.
 #include "../dense.hpp"
 #include "../filters.hpp"
 

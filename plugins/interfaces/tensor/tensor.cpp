@@ -1,5 +1,5 @@
 // The "tensor" interface: four dimensions, the fastest contiguous, with three leading dimensions.
-// What it answers stands in dense.hpp, how it is partitioned in filters.hpp.
+// Functions are in dense.hpp, partitions in filters.hpp.
 #include "../dense.hpp"
 #include "../filters.hpp"
 

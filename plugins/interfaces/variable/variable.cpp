@@ -1,4 +1,4 @@
-// The "variable" interface: one object of a fixed number of bytes. What it answers stands in dense.hpp.
+// The "variable" interface: one object of a fixed number of bytes. Functions are in dense.hpp.
 #include "../dense.hpp"
 
 namespace {

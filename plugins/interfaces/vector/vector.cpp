@@ -1,5 +1,5 @@
-// The "vector" interface: n elements of one size, one behind the other. What it answers stands in dense.hpp, how it is
-// partitioned in filters.hpp.
+// The "vector" interface: n contiguous elements of one size. Functions are in dense.hpp, partitions in
+// filters.hpp.
 #include "../dense.hpp"
 #include "../filters.hpp"
 

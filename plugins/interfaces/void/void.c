@@ -1,12 +1,12 @@
-/* The "void" interface: a datum without contents, which orders tasks and does no more.
+/* The "void" interface: a datum without contents, which only orders tasks.
  *
- * Stateless; every function is [pure] and may be called from any thread. It must never answer with memory: no
+ * Stateless; every function is [pure] and may be called from any thread. It never returns memory: no
  * block, no extent, no run, no launch argument. Its view is consort_void_view. */
 #include <consort/interface.h>
 #include <consort/layouts.h>
 #include <string.h>
 
-typedef struct void_shape { uint64_t nothing; } void_shape; /* no shape has size 0: arrays of shapes stay ordinary */
+typedef struct void_shape { uint64_t nothing; } void_shape; /* shapes must not have size 0: arrays of shapes need a stride */
 
 static const char wire_tag[4] = {'V', 'O', 'I', '1'};
 

@@ -1,7 +1,7 @@
-// checks.cpp — the layer that holds plugins, and who calls them, to what the headers say: thread tags, what calls
-// answer, what is taken and given back.
+// checks.cpp — the layer that checks plugins and their callers against the headers: thread tags, results,
+// allocation and release.
 //
-// It says each violation once per plugin, rule and function, at level error; a call goes on with an answer that is safe.
+// It reports each violation once per plugin, rule and function, at level error; the call continues with a safe result.
 #include <consort/layer.h>
 
 #include "checks.hpp"
@@ -11,11 +11,11 @@ namespace checks {
 namespace {
 
 constexpr consort_param params[] = {
-    {"fatal", "bool", "false", nullptr, "a call that answers a status answers E_INTERNAL where it broke a rule"},
-    {"plugins", "list", "", nullptr, "these alone; empty: all"},
+    {"fatal", "bool", "false", nullptr, "a call with a status result returns E_INTERNAL after a violation"},
+    {"plugins", "list", "", nullptr, "plugins to check; empty: all"},
 };
 
-constexpr consort_plugin plugin = Plugin<Checks>::table("checks", "holds plugins to what the headers say", params);
+constexpr consort_plugin plugin = Plugin<Checks>::table("checks", "checks plugins against the headers", params);
 
 }  // namespace
 }  // namespace checks

@@ -1,6 +1,6 @@
-// checks.hpp — the layer's instance: what it keeps of each handle, whose thread tags it watches, how it tells.
+// checks.hpp — the layer's instance: state of each handle, thread tags, reports.
 //
-// One per runtime. What is kept of a handle stands in books.hpp, what is asked of each function in rules.hpp.
+// One per runtime. outstanding.hpp has the records of a handle, rules.hpp the checks of each function.
 #pragma once
 #include <memory>
 #include <set>
@@ -8,7 +8,7 @@
 
 #include "../text.hpp"
 #include "../wrap.hpp"
-#include "books.hpp"
+#include "outstanding.hpp"
 
 namespace checks {
 
@@ -35,10 +35,10 @@ class Checks {
  public:
   static constexpr bool kRemembersClosed = true;
   struct Object {
-    std::atomic<uintptr_t> control{0};           // who is inside [control]; acquire and release pair with one another
+    std::atomic<uintptr_t> control{0};           // the thread inside [control]; acquire and release pair with one another
     uint32_t depth = 0;                          // of that thread
-    std::atomic<bool> busy{false};               // [queue] or [load]; likewise: acquire where entered, release where left
-    std::unique_ptr<std::atomic<bool>[]> seats;  // [worker], by worker; likewise: acquire where entered, release where left
+    std::atomic<bool> busy{false};               // [queue] or [load]; acquire on entry, release on exit
+    std::unique_ptr<std::atomic<bool>[]> seats;  // [worker], by worker; acquire on entry, release on exit
     uint32_t nseats = 0;
     Flight flight;  // queue, endpoint
     Tasks tasks;    // instance of a scheduler
@@ -66,7 +66,7 @@ class Checks {
       R r = now.checked<kFn>(next, a...);
       if constexpr (std::is_same_v<R, consort_status> && !same<kFn, &D::event_fd> && !same<kFn, &T::event_fd>) {
         if (r < kLastStatus || r > CONSORT_AGAIN)
-          now.tell("known-status", Text() << "answered " << r << ", which is no status");
+          now.tell("known-status", Text() << "returned " << r << ", which is not a status");
         if (now.broken && r >= 0 && n.of.layer.fatal_) return now.refused<R>();
       }
       return r;
@@ -85,7 +85,7 @@ class Checks {
       else if (kControl && c->site->tag != Tag::kControl)
         w.layer.tell(w, nullptr, c->site->function,
                      w.inner->kind == CONSORT_KIND_SCHEDULER ? "CONSORT-S-33" : "host-control",
-                     Text() << "calls host->" << s.function << ", which only [control] functions may");
+                     Text() << "calls host->" << s.function << ", which only [control] functions may call");
     }
     if constexpr (same<kFn, &consort_host::complete>) return completed(w, next, a...);
     else return next(a...);
@@ -120,18 +120,18 @@ class Checks {
     R refused() {
       if constexpr (std::is_same_v<R, consort_status>)
         return n.of.layer.host_->fail(n.of.layer.host_, CONSORT_E_INTERNAL,
-                                      "a rule was broken, and checks.fatal is set: the log says which");
+                                      "a rule was violated and checks.fatal is set: see the log");
       else if constexpr (!std::is_void_v<R>)
         return R{};
     }
     uint32_t at_most(const char *rule, uint32_t r, uint32_t max) {
       if (r <= max) return r;
-      tell(rule, Text() << "answered " << r << " where at most " << max << " may be");
+      tell(rule, Text() << "returned " << r << ", at most " << max << " are allowed");
       return max;
     }
     void grown(const char *what, uint32_t before, uint32_t after) {
       if (after > before)
-        tell("out-size", Text() << "wrote " << after << " bytes of " << what << " where " << before << " are");
+        tell("out-size", Text() << "wrote " << after << " bytes of " << what << ", which has " << before);
     }
     template <auto kFn, class Next, class... A>
     auto checked(Next &next, A... a);
@@ -153,7 +153,7 @@ class Checks {
     void close_endpoint();
   };
 
-  // The thread tag of one call, of the object that it is about.
+  // Checks the thread tag of one call on its object.
   class Tagged {
    public:
     Tagged(Now &now, uint32_t worker) : now_(now) {
@@ -217,27 +217,27 @@ class Checks {
     t << kind_name(w.inner->kind) << " \"" << w.inner->name << "\", " << (part ? part : "") << (part ? "." : "")
       << function << " (" << rule << "): " << what.view();
     host_->log(host_, 0, t.c_str());
-  } catch (const std::bad_alloc &) {  // said once less
+  } catch (const std::bad_alloc &) {  // no report without memory
   }
 
   static void queue_opened(N &n, uint32_t, uint64_t, consort_queue_desc *desc) {
     n.state.flight.order(desc && (desc->flags & CONSORT_Q_IN_ORDER));
   }
   static void created(N &n, const consort_host *, const consort_topology *t, uint64_t epoch) {
-    constexpr uint32_t kSpare = 64;  // workers that come later
+    constexpr uint32_t kSpare = 64;  // workers added later
     n.state.tasks.know(*t);
     n.state.tasks.begin(epoch);
     n.state.nseats = t->nworkers + t->nteams + kSpare;
     n.state.seats.reset(new (std::nothrow) std::atomic<bool>[n.state.nseats]());
     if (!n.state.seats) n.state.nseats = 0;
   }
-  // Completions that are pushed: in the book before the host hears of them, as it may submit under that name again.
+  // Pushed completions: recorded before the host gets them, because it may submit under the same cookie again.
   template <class Next>
   static void completed(W &w, Next &next, uint64_t token, const consort_done *d, uint32_t n) {
     static constexpr Site here{"host->complete", Tag::kAny};
     N *const queue = w.of_token(token);
     Now now(queue ? *queue : w.root, nullptr, here);
-    if (!queue) return now.tell("known-token", Text() << "for token " << token << ", which is of no open queue");
+    if (!queue) return now.tell("known-token", Text() << "for token " << token << ", which belongs to no open queue");
     for (uint32_t i = 0; i < n; ++i)
       if (now.done(*queue, d[i])) next(token, d + i, 1u);
   }

@@ -1,31 +1,31 @@
-// rules.hpp — what is asked of each function. Included once, by checks.cpp.
+// rules.hpp — the checks of each function. Included once, by checks.cpp.
 //
-// Rules with a number are those of docs/rules; the others are named after what the header says.
+// Rules with a number are those of docs/rules; the others are named after the header's contract.
 #pragma once
 #include "checks.hpp"
 
 namespace checks {
 
-constexpr unsigned char kMark = 0xA5;  // behind what a plugin may write
+constexpr unsigned char kMark = 0xA5;  // written behind the memory that a plugin may write
 inline bool marked(const void *p, size_t n) {
   const auto *b = static_cast<const unsigned char *>(p);
   return std::all_of(b, b + n, [](unsigned char c) { return c == kMark; });
 }
 
-// Is it to be handed on? What was not in flight is not: the host would take its cookie for an operation of its own.
+// Whether a completion is passed on. Unknown cookies are not: the host would match them with an operation of its own.
 inline bool Checks::Now::done(N &of, const consort_done &d) {
   const bool driver = of.of.inner->kind == CONSORT_KIND_DRIVER;
-  if (!driver && d.cookie == CONSORT_NOTIFIED) return true;  // nobody posted it
+  if (!driver && d.cookie == CONSORT_NOTIFIED) return true;  // it has no post
   if (d.status < kLastStatus || d.status > CONSORT_AGAIN)
-    tell("known-status", Text() << "a completion says " << d.status << ", which is no status");
+    tell("known-status", Text() << "a completion has status " << d.status << ", which is not a status");
   switch (of.state.flight.complete(d.cookie)) {
     case Flight::Found::kNo:
       tell(driver ? "CONSORT-D-11" : "CONSORT-T-17",
-           Text() << "cookie " << d.cookie << " completes, which is not in flight: it was never accepted here, or had "
+           Text() << "cookie " << d.cookie << " completes but is not in flight: it was never accepted here, or has "
                   << "completed already");
       return false;
     case Flight::Found::kOutOfTurn:
-      tell("CONSORT-D-14", Text() << "cookie " << d.cookie << " completes before older ones of a queue in order");
+      tell("CONSORT-D-14", Text() << "cookie " << d.cookie << " completes before older ones of an in-order queue");
       return true;
     case Flight::Found::kYes: break;
   }
@@ -39,12 +39,12 @@ inline void Checks::Now::init() {
   const I &t = n.of.table<I>();
   if (t.shape_size - 1 > 255 || t.view_size - 1 > 255)
     tell("CONSORT-I-1",
-         Text() << "shapes have " << t.shape_size << " bytes, views " << t.view_size << "; 1 to 256 may be");
+         Text() << "shapes have " << t.shape_size << " bytes, views " << t.view_size << "; 1 to 256 are allowed");
 }
 inline void Checks::Now::fini() {
   uint32_t open = 0;
   n.of.each([&](N &node) { open += !node.closed.load(std::memory_order_relaxed); });
-  if (open) tell("handles-closed", Text() << open << " handles that it gave out were not closed");
+  if (open) tell("handles-closed", Text() << open << " handles were not closed");
 }
 inline void Checks::Now::close_device() {
   uint32_t open = 0;
@@ -54,7 +54,7 @@ inline void Checks::Now::close_device() {
 }
 inline void Checks::Now::close_endpoint() {
   if (const size_t left = n.state.memory.left())
-    tell("memory-freed", Text() << left << " registrations were not taken back");
+    tell("memory-freed", Text() << left << " registrations were not removed");
 }
 
 // -- schedulers ----------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ uint32_t Checks::Now::push(Next &next, const consort_push *p) {
   constexpr uint32_t kWords = 64;
   Tasks &tasks = n.state.tasks;
   const Tasks::Inside inside(tasks);
-  if (!tasks.push(*p)) tell("pushed-once", Text() << "a task is pushed that waits here already");
+  if (!tasks.push(*p)) tell("pushed-once", Text() << "a task is pushed that is queued here already");
   const uint64_t settled = tasks.settled();
   uint64_t bits[kWords + 1];
   consort_push mine = *p;
@@ -80,30 +80,30 @@ uint32_t Checks::Now::push(Next &next, const consort_push *p) {
   if (watched) {
     bool beyond = bits[wake.nwords] != 0;
     for (size_t w = tasks.workers(); w < size_t{wake.nwords} * 64 && !beyond; ++w) beyond = bits[w / 64] >> w % 64 & 1;
-    if (beyond) tell("CONSORT-S-4", Text() << "wakes a worker that is not there: " << tasks.workers() << " are");
+    if (beyond) tell("CONSORT-S-4", Text() << "wakes a worker that does not exist: " << tasks.workers() << " exist");
     std::copy_n(bits, wake.nwords, p->wake->bits);
     p->wake->k = wake.k;
   }
   if (r != 0 && r != p->n)
-    tell("CONSORT-S-1", Text() << "took " << r << " of " << p->n << " tasks: all or none"), r = p->n;
+    tell("CONSORT-S-1", Text() << "accepted " << r << " of " << p->n << " tasks: all or none"), r = p->n;
   if (r == 0) return tasks.refuse(*p), 0;
   tasks.accept(*p);
   if (settled != Tasks::kUnsettled && settled != p->epoch && settled == tasks.settled())
-    tell("CONSORT-S-7", Text() << "takes tasks of epoch " << p->epoch << "; drain() has set " << settled);
+    tell("CONSORT-S-7", Text() << "accepts tasks of epoch " << p->epoch << "; drain() has set " << settled);
   return r;
 }
 
-// A task that comes out is handed on where it was in: what the host gets twice it would run twice.
+// Passes a task on if it was queued: a task returned twice would run twice.
 inline bool Checks::Now::came_out(consort_task *t, const char *rule) {
   if (t && n.state.tasks.out(t)) return true;
   if (!t)
-    tell(rule, Text() << "gives no task where it says that it gives one");
+    tell(rule, Text() << "returns a null task");
   else
-    tell(rule, (Text() << "gives task ").hex(t)
-                   << ", which does not wait here: it came out already, or was pushed elsewhere");
+    tell(rule, (Text() << "returns task ").hex(t)
+                   << ", which is not queued here: it was returned already, or pushed elsewhere");
   return false;
 }
-// Picks or tasks, into an array of ours with a mark behind it.
+// Picks or tasks, into an array of the layer with a mark behind it.
 template <class Next, class E>
 uint32_t Checks::Now::taken(Next &next, E *out, uint32_t max) {
   constexpr uint32_t kMost = 64;
@@ -112,7 +112,7 @@ uint32_t Checks::Now::taken(Next &next, E *out, uint32_t max) {
   std::memset(room, kMark, sizeof room);
   const uint32_t r = at_most("CONSORT-S-4", next(reinterpret_cast<E *>(room), max), max);
   if (!marked(room + max * sizeof(E), sizeof(E)))
-    tell("CONSORT-S-4", Text() << "writes past the " << max << " that there is room for");
+    tell("CONSORT-S-4", Text() << "writes beyond " << max << " elements");
   std::memcpy(static_cast<void *>(out), room, r * sizeof(E));
   return r;
 }
@@ -129,9 +129,9 @@ uint32_t Checks::Now::victims(Next &next, uint32_t n_replicas, uint32_t *order) 
   return r;
 }
 
-// -- what interfaces fill ------------------------------------------------------------------------------------
+// -- arrays of interfaces ------------------------------------------------------------------------------------
 
-// An array of max, or bytes: into one of ours first, with a mark behind it.
+// An array of max elements or bytes: into an array of the layer first, with a mark behind it.
 template <class Next, class E>
 uint32_t Checks::Now::filled(Next &next, E *out, uint32_t max, const char *what) {
   constexpr uint32_t kMost = 256 / sizeof(E) + 24;
@@ -143,7 +143,7 @@ uint32_t Checks::Now::filled(Next &next, E *out, uint32_t max, const char *what)
   const uint32_t r = next(mine, max);
   std::memcpy(static_cast<void *>(out), room, max * sizeof(E));
   if (!marked(room + max * sizeof(E), sizeof(E)))
-    tell("CONSORT-I-10", Text() << "writes more " << what << " than the " << max << " that there is room for");
+    tell("CONSORT-I-10", Text() << "writes more " << what << " than " << max);
   return r;
 }
 // A shape or a view.
@@ -157,7 +157,7 @@ consort_status Checks::Now::boxed(Next &next, void *out, uint32_t size) {
   const consort_status s = next(room);
   std::memcpy(out, room, size);
   if (!marked(room + size, kBehind))
-    tell("CONSORT-I-11", Text() << "writes behind the " << size << " bytes of what it fills");
+    tell("CONSORT-I-11", Text() << "writes beyond the " << size << " bytes of its output");
   return s;
 }
 
@@ -215,9 +215,9 @@ auto Checks::Now::checked(Next &next, A... a) {
       return s;
     }(a...);
   } else if constexpr (same<kFn, &D::free>) {
-    [&](uint32_t space, consort_addr addr, uint64_t bytes) {  // what an op has allocated is not in the book
+    [&](uint32_t space, consort_addr addr, uint64_t bytes) {  // allocations by ops are not recorded
       if (!o.memory.give_back(memory_key(space, addr)) && !(n.of.table<D>().flags & CONSORT_DRV_QALLOC))
-        tell("memory-freed", Text() << "frees memory of space " << space << " that alloc() did not give, or twice");
+        tell("memory-freed", Text() << "frees memory of space " << space << " that alloc() did not return, or twice");
       next(space, addr, bytes);
     }(a...);
   } else if constexpr (same<kFn, &T::reg>) {
@@ -229,7 +229,7 @@ auto Checks::Now::checked(Next &next, A... a) {
   } else if constexpr (same<kFn, &T::dereg>) {
     [&](const consort_mr *mr) {
       if (!o.memory.give_back({mr->lkey, 0}))
-        tell("memory-freed", Text() << "takes a registration back that reg() did not give, or twice");
+        tell("memory-freed", Text() << "removes a registration that reg() did not return, or twice");
       next(mr);
     }(a...);
   } else if constexpr (same<kFn, &D::queue_close>) {
@@ -257,7 +257,7 @@ auto Checks::Now::checked(Next &next, A... a) {
       for (uint32_t i = 0; i < r; ++i) {
         if (!came_out(out[i].task, "CONSORT-S-1")) continue;
         if (!o.tasks.suits(worker, *out[i].task))
-          tell("CONSORT-S-2", Text() << "gives worker " << worker << " a task of another class");
+          tell("CONSORT-S-2", Text() << "returns to worker " << worker << " a task of another class");
         out[kept++] = out[i];
       }
       return kept;
@@ -271,7 +271,7 @@ auto Checks::Now::checked(Next &next, A... a) {
       for (uint32_t i = 0; i < r; ++i)
         if (came_out(out[i], "CONSORT-S-1")) out[kept++] = out[i];
       if (const size_t left = o.tasks.drained(epoch, r == 0))
-        tell("CONSORT-S-6", Text() << "answers 0, and " << left << " tasks that were pushed did not come out");
+        tell("CONSORT-S-6", Text() << "returns 0, but " << left << " pushed tasks were not returned");
       return kept;
     }(a...);
   } else if constexpr (same<kFn, &S::dropped>) {
@@ -290,7 +290,7 @@ auto Checks::Now::checked(Next &next, A... a) {
     }(a...);
   } else if constexpr (same<kFn, &S::destroy>) {
     if (const size_t left = o.tasks.left())
-      tell("CONSORT-S-1", Text() << "destroyed with " << left << " tasks that did not come out");
+      tell("CONSORT-S-1", Text() << "destroyed with " << left << " tasks that were not returned");
     next();
     o.tasks.forget();
   } else if constexpr (same<kFn, &I::shape>) {

@@ -1,8 +1,8 @@
-// faults.cpp — the layer that makes calls of plugins fail, fall short or take long, as the headers allow them to.
+// faults.cpp — the layer that injects faults: calls of plugins fail, fall short or take long, as the headers allow.
 //
-// Which: the calls of a name are counted, in all plugins that it is about; the nth one is struck, or each with a
-// probability that depends on the seed and its number alone. What cannot fail by its header (it answers nothing, a count,
-// or has to come back) is not made to. Of submit() and post() it is the completions that are counted and that fail.
+// Calls of a function are counted over all selected plugins; the nth call is hit, or each with a probability that depends only on
+// the seed and its number. Functions that cannot fail by their contract (no result, a count, or required to return) are
+// left alone. For submit() and post(), completions are counted and fail.
 #include <consort/layer.h>
 
 #include <algorithm>
@@ -22,19 +22,19 @@ using T = consort_transport_ops;
 
 constexpr consort_param params[] = {
     {"what", "string", "fail", "fail|short|delay",
-     "what struck calls do: answer `status`; take or give fewer than they could (submit, post, poll, pop, drain); wait "
+     "effect on the hit calls: return `status`; accept or return fewer items (submit, post, poll, pop, drain); wait "
      "for `delay_us`"},
-    {"plugins", "list", "", nullptr, "of these alone; empty: of all"},
-    {"function", "string", "", nullptr, "of this name alone, as alloc or submit; empty: of all that can"},
-    {"nth", "u64", "0", nullptr, "the call that is struck, from 1; 0: by chance"},
-    {"chance", "f64", "0", "0..1", "with nth = 0: how probably a call is struck"},
-    {"count", "u64", "1", nullptr, "how many are struck at most, with nth in a row; 0: no end"},
-    {"seed", "u64", "1", nullptr, "of the chance"},
-    {"status", "string", "E_IO", nullptr, "what struck calls answer, by its name without CONSORT_"},
-    {"delay_us", "u32", "1000", nullptr, "for what = \"delay\", microseconds of the world's time"},
+    {"plugins", "list", "", nullptr, "plugins concerned; empty: all"},
+    {"function", "string", "", nullptr, "function concerned, such as alloc or submit; empty: all that allow the fault"},
+    {"nth", "u64", "0", nullptr, "the call that is hit, from 1; 0: at random"},
+    {"chance", "f64", "0", "0..1", "with nth = 0: probability that a call is hit"},
+    {"count", "u64", "1", nullptr, "largest number of hits, consecutive with nth; 0: unlimited"},
+    {"seed", "u64", "1", nullptr, "seed of the random choice"},
+    {"status", "string", "E_IO", nullptr, "status of hit calls, by its name without CONSORT_"},
+    {"delay_us", "u32", "1000", nullptr, "for what = \"delay\", microseconds of real time"},
 };
 
-// What a call may do when it is struck. A quiesce() that fails would leave the plugin behind.
+// The faults that a function allows. A failing quiesce() would leak the plugin.
 template <auto kFn, class R>
 inline constexpr bool can_fail =
     std::is_same_v<R, consort_status> && !same<kFn, &D::event_fd> && !same<kFn, &T::event_fd> && !same<kFn, &D::arm> &&
@@ -87,9 +87,9 @@ class Faults {
   static constexpr bool kRemembersClosed = false;
   enum class What { kFail, kShort, kDelay };
   struct Object {
-    std::mutex mutex;              // guards what follows; last
-    uint64_t in_flight = 0;        // accepted and not completed
-    std::vector<uint64_t> spared;  // of these those that give memory or take it: their success is what the host goes by
+    std::mutex mutex;              // guards the following fields; locked last
+    uint64_t in_flight = 0;        // accepted and incomplete operations
+    std::vector<uint64_t> spared;  // of these, allocations and frees, which must not fail: the host relies on them
   };
 
   explicit Faults(const consort_host *h)
@@ -109,10 +109,10 @@ class Faults {
     for (int32_t s = -1; s >= kLastStatus; --s)
       if (status == kStatuses[-s]) status_ = s;
     if (status_ >= 0)
-      return refuse("status = \"" + status + "\" is no error: take E_IO, E_NOMEM or another of plugin.h");
+      return refuse("status = \"" + status + "\" is not an error: use E_IO, E_NOMEM or another of plugin.h");
     if (status_ == CONSORT_E_DEVICE_LOST || status_ == CONSORT_E_PEER_LOST)
       return refuse("status = \"" + status +
-                    "\" is told by more than a status: take another; the driver sim can lose devices");
+                    "\" needs more than a status: use another; the driver sim can lose devices");
     if (function_.empty()) return CONSORT_OK;
     bool known = false, can = what_ == What::kDelay;
     for (const Known &k : functions) {
@@ -122,10 +122,10 @@ class Faults {
     }
     if (!known)
       return refuse("function = \"" + function_ +
-                    "\" is in no plugin's table: take one of driver.h, interface.h, scheduler.h or transport.h");
+                    "\" is in no plugin's table: use one of driver.h, interface.h, scheduler.h or transport.h");
     if (!can)
       return refuse("function = \"" + function_ + "\" cannot " + (what_ == What::kFail ? "fail" : "fall short") +
-                    " by its header: take what = \"delay\"");
+                    " by its header: use what = \"delay\"");
     return CONSORT_OK;
   }
   bool wants(const consort_plugin &p) const { return plugins_.has(p.name) && (nth_ || chance_ > 0); }
@@ -173,7 +173,7 @@ class Faults {
     return host_->fail(host_, CONSORT_E_INVAL, ("faults." + what).c_str());
   }
 
-  // Counts a call of this name; is it one that is struck? Counters stand alone: which thread gets which number is chance.
+  // Counts a call of this function and returns whether it is hit. Counters are independent: threads get numbers in any order.
   bool strikes(const Wrapped<Faults> &w, const char *function) noexcept {
     if (!function_.empty() && function_ != function) return false;
     const uint64_t call = calls_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -197,7 +197,7 @@ class Faults {
     return host_->fail(host_, status_, t.c_str());
   }
 
-  // -- what is cut short: never to nothing where nothing else would make it go on
+  // -- short results: never empty if nothing else would cause progress
   template <auto kFn>
   uint32_t shorter(Node<Faults> &n, uint32_t max) {
     return what_ == What::kShort && max > 1 && strikes(n.of, site<kFn>.function) ? 1 : max;
@@ -209,11 +209,11 @@ class Faults {
     uint32_t most = k;
     if (what_ == What::kShort && k && strikes(n.of, site<kFn>.function)) {
       const std::lock_guard lock(o.mutex);
-      most = o.in_flight ? k / 2 : k;  // with nothing in flight a queue takes its depth [D-13]
+      most = o.in_flight ? k / 2 : k;  // with nothing in flight a queue accepts its depth [D-13]
     }
     if (!most) return 0;
     {
-      const std::lock_guard lock(o.mutex);  // before the plugin has them: completions may be pushed at once
+      const std::lock_guard lock(o.mutex);  // before the plugin's call: completions may be pushed at once
       for (uint32_t i = 0; i < most; ++i) {
         o.in_flight += counted(items[i]);
         if (spares(items[i])) spare(o, items[i].cookie);
@@ -231,7 +231,7 @@ class Faults {
   uint32_t polled(Node<Faults> &n, Next &next, consort_done *out, uint32_t max) {
     const uint32_t r = next(out, shorter<kFn>(n, max));
     for (uint32_t i = 0; i < r && i < max; ++i)
-      if (strike(n, out[i]) && i + 1 == r) (void)fail(n.of, nullptr, submitter(n));  // words are about the last
+      if (strike(n, out[i]) && i + 1 == r) (void)fail(n.of, nullptr, submitter(n));  // the text belongs to the last one
     return r;
   }
   template <class Next>
@@ -245,7 +245,7 @@ class Faults {
     }
   }
 
-  // A completion: changed where it is struck.
+  // Changes a completion if it is hit.
   bool strike(Node<Faults> &n, consort_done &d) {
     if (d.cookie == CONSORT_NOTIFIED && n.of.inner->kind == CONSORT_KIND_TRANSPORT) return false;
     {
@@ -266,7 +266,7 @@ class Faults {
   static bool spares(const consort_msg &) { return false; }
   static void spare(Object &o, uint64_t cookie) noexcept try {
     o.spared.push_back(cookie);
-  } catch (const std::bad_alloc &) {  // it may be struck
+  } catch (const std::bad_alloc &) {  // may be hit
   }
   static bool was_spared(Object &o, uint64_t cookie) noexcept {
     const auto at = std::find(o.spared.begin(), o.spared.end(), cookie);
@@ -283,7 +283,7 @@ class Faults {
   const std::chrono::microseconds delay_;
   What what_ = What::kFail;
   consort_status status_ = CONSORT_OK;
-  std::atomic<uint64_t> calls_{0}, struck_{0};  // relaxed: only counted
+  std::atomic<uint64_t> calls_{0}, struck_{0};  // relaxed: counters
 };
 
 constexpr consort_plugin plugin = Plugin<Faults>::table("faults", "makes calls of plugins fail, fall short or take long", params);

@@ -1,7 +1,7 @@
-// traces.cpp — the layer that writes a line for each call of a plugin: when, by whom, with what, what came of it.
+// traces.cpp — the layer that writes a line for each call of a plugin: time, thread, arguments, result.
 //
-// Each thread writes into a buffer of its own, which goes to the file when it is full and at the end; so lines of one
-// thread are in order, and `sort -n` orders them all. A buffer's mutex is its thread's but at the end.
+// Each thread writes to its own buffer, which is flushed to the file when full and at the end; lines of one
+// thread are in order, and `sort -n` orders all lines. Only its thread locks a buffer's mutex, except at the end.
 #include <consort/layer.h>
 
 #include <cerrno>
@@ -17,18 +17,18 @@ namespace layers {
 namespace {
 
 constexpr consort_param params[] = {
-    {"file", "string", "", nullptr, "where lines go, %p in it: the process; empty: stderr"},
-    {"plugins", "list", "", nullptr, "of these alone; empty: of all"},
-    {"functions", "list", "", nullptr, "these alone, as push,pop; empty: all but host_now, host_param and the like"},
+    {"file", "string", "", nullptr, "output file, %p is the process id; empty: stderr"},
+    {"plugins", "list", "", nullptr, "plugins to trace; empty: all"},
+    {"functions", "list", "", nullptr, "functions to trace, such as push,pop; empty: all but host_now, host_param and similar ones"},
 };
-constexpr size_t kFull = 1 << 16;  // bytes that a thread keeps
-constexpr uint32_t kShown = 8;     // elements of an array that are named
+constexpr size_t kFull = 1 << 16;  // buffer size of a thread in bytes
+constexpr uint32_t kShown = 8;     // elements of an array that are printed
 
 class File {
  public:
   explicit File(const std::string &path) : path_(path) {
     if (const size_t at = path_.find("%p"); at != path_.npos) path_.replace(at, 2, std::to_string(::getpid()));
-    // NONBLOCK: a pipe without a reader is refused, and not waited for. With a reader it is written like a file.
+    // NONBLOCK: opening a pipe without a reader fails instead of blocking. A pipe with a reader is written like a file.
     constexpr int kHow = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     fd_ = path_.empty() ? STDERR_FILENO
                         : ::open(path_.c_str(), kHow, 0666);
@@ -40,7 +40,7 @@ class File {
   }
   bool good() const { return fd_ >= 0; }
   const std::string &path() const { return path_; }
-  bool write(std::string_view bytes) {  // whole lines, beside nobody's
+  bool write(std::string_view bytes) {  // whole lines, not interleaved
     const std::lock_guard lock(mutex_);
     while (!bytes.empty()) {
       const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
@@ -52,18 +52,18 @@ class File {
 
  private:
   std::string path_;
-  std::mutex mutex_;  // last
+  std::mutex mutex_;  // locked last
   int fd_ = -1;
 };
 
 struct Buffer {
   uint32_t thread = 0;
   std::thread::id id;
-  std::mutex mutex;  // before the file's
+  std::mutex mutex;  // locked before the file's
   std::string text;
 };
 
-// The buffer that this thread used last, and whose it is: instances come and go at one address, so they are numbered.
+// The buffer that this thread used last, and its instance's number: instances may reuse an address.
 struct Last {
   uint64_t owner;
   Buffer *buffer;
@@ -71,7 +71,7 @@ struct Last {
 thread_local constinit Last last{};
 constinit std::atomic<uint64_t> instances{0};  // relaxed: numbers only have to be distinct
 
-// -- what a value looks like ---------------------------------------------------------------------------------
+// -- formatting of values ---------------------------------------------------------------------------------
 
 void put(Text &t, std::integral auto number) { t << number; }
 void put(Text &t, const char *text) {
@@ -107,7 +107,7 @@ void put_done(Text &t, const consort_done &d) {
   if (d.status) t << ":" << d.status;
 }
 
-// What arrays have in them, as far as they are in or out.
+// Contents of input and output arrays.
 template <auto kFn, class R, class... A>
 void contents(Text &t, [[maybe_unused]] R result, [[maybe_unused]] A... a) {
   using D = consort_driver_ops;
@@ -126,7 +126,7 @@ void contents(Text &t, [[maybe_unused]] R result, [[maybe_unused]] A... a) {
       list(t, std::min(result, max), [&](uint32_t i) { put_done(t, out[i]); });
     }(a...);
   } else if constexpr (same<kFn, &S::push>) {
-    [&](const consort_push *p) {  // refused: they may be anybody's by now, but are not touched
+    [&](const consort_push *p) {  // refused: the tasks may be reused, but only their addresses are printed
       list(t, p->n, [&](uint32_t i) { t.hex(p->ready[i]); });
     }(a...);
   } else if constexpr (same<kFn, &S::pop>) {
@@ -177,7 +177,7 @@ class Traces {
   }
   template <auto kFn, class Next, class... A>
   static auto hosted(Wrapped<Traces> &w, Next &&next, A... a) {
-    // What only asks, or is a service of the language's library, is not worth a line unless it was named.
+    // Pure queries and library services are traced only if named.
     constexpr bool kTold =
         same<kFn, &consort_host::complete> || same<kFn, &consort_host::event> || same<kFn, &consort_host::fail>;
     if (!kTold && !w.layer.some_) return next(a...);
@@ -228,7 +228,7 @@ class Traces {
     const std::lock_guard lock(b.mutex);
     b.text.append(lead.view()).append(what).append(tail.view());
     if (b.text.size() >= kFull) flush(b);
-  } catch (const std::bad_alloc &) {  // a line is missing
+  } catch (const std::bad_alloc &) {  // drops the line
   }
   Buffer &mine() {
     if (last.owner == number_) return *last.buffer;
@@ -247,17 +247,17 @@ class Traces {
   }
   void flush(Buffer &b) noexcept {
     if (!b.text.empty() && !file_.write(b.text) && !failed_.exchange(true, std::memory_order_relaxed))
-      host_->log(host_, 0, ("lines are lost: \"" + file_.path() + "\" takes no more").c_str());
+      host_->log(host_, 0, ("lines are lost: cannot write to \"" + file_.path() + "\"").c_str());
     b.text.clear();
   }
 
   const consort_host *const host_;
   const Names plugins_, functions_;
-  const bool some_;  // functions are named
+  const bool some_;  // functions are selected
   const uint64_t number_ = instances.fetch_add(1, std::memory_order_relaxed) + 1;
   File file_;
-  std::atomic<bool> failed_{false};  // alone; relaxed: the first exchange says it
-  std::mutex mutex_;                 // guards buffers_; before theirs
+  std::atomic<bool> failed_{false};  // independent; relaxed: the first exchange reports
+  std::mutex mutex_;                 // guards buffers_; locked before theirs
   std::vector<std::unique_ptr<Buffer>> buffers_;
 };
 

@@ -1,6 +1,6 @@
-// bound.cpp — the report: how close a run came to the shortest that its machine allows, by a linear program.
+// bound.cpp — the report: a run's time compared with the shortest possible one on its machine, by a linear program.
 //
-// Asked while nothing runs; keeps nothing from one record to the next.
+// Called while no task runs; keeps no state between records.
 #include <consort/report.h>
 
 #include <algorithm>
@@ -22,12 +22,12 @@ namespace {
 
 constexpr consort_param params[] = {
     {"kind", "string", "area", "area|deps|transfers",
-     "what no run can do without: units' time for all tasks; the order in which they come, too; their data's ways, too"},
-    {"integer", "bool", "false", nullptr, "tasks are not divided between units: a higher bound, which may take long to find"},
-    {"seconds", "f64", "20", "0.001..1e6", "that the solver may take; what it has found by then counts"},
+     "constraints: units' time for all tasks; also the tasks' order; also their transfers"},
+    {"integer", "bool", "false", nullptr, "tasks are not divided between units: a higher bound, which may take long to compute"},
+    {"seconds", "f64", "20", "0.001..1e6", "time limit of the solver; its best bound so far is used"},
     {"lp", "string", "", nullptr, "file for the program, in CPLEX's form, for other solvers"},
     {"mps", "string", "", nullptr, "file for the program, in free MPS form"},
-    {"dot", "string", "", nullptr, "file for the tasks and what they come after, for Graphviz"},
+    {"dot", "string", "", nullptr, "file for the tasks and their predecessors, for Graphviz"},
     {"json", "bool", "false", nullptr, "one line, a JSON object, instead of sentences"},
 };
 
@@ -38,7 +38,7 @@ std::string time_text(double ns) {
   return text;
 }
 
-struct Settings {                     // the plugin's instance; constant
+struct Settings {                     // state of the plugin; constant
   const consort_host *host;
   std::string kind, lp, mps, dot;
   bool integer, json;
@@ -69,7 +69,7 @@ class Report {
 
   void make(const char *text, size_t bytes) {
     solve_record(text, bytes);
-    if (set_.json && !said_) say("{\"notes\": [" + notes() + "]}");  // there is no bound
+    if (set_.json && !said_) say("{\"notes\": [" + notes() + "]}");  // no bound
   }
 
  private:
@@ -85,9 +85,9 @@ class Report {
       if (!k.empty) tasks += k.count;
     if (!tasks) return line("no task ran, so there is no bound");
     if (level != Level::kArea && !r.graph)
-      throw std::runtime_error("the record does not say what comes after what: the setting trace_graph = true of the runtime that "
-                               "writes it; or take kind = \"area\"");
-    const bool by_ways = level == Level::kDeps && !whole;  // then the program itself is for others to read
+      throw std::runtime_error("the record has no dependencies: set trace_graph = true in the runtime that "
+                               "writes it, or use kind = \"area\"");
+    const bool by_ways = level == Level::kDeps && !whole;  // then the program is only written to files
     Program program;
     if (!by_ways || !set_.lp.empty() || !set_.mps.empty()) program = formulate(p, level, whole);
     if (!set_.lp.empty()) write(set_.lp, program.lp());
@@ -101,7 +101,7 @@ class Report {
     if (!area.trouble.empty()) return line("there is no bound: " + area.trouble);
     Solution best = area;
     if (level != Level::kArea) best = with_order(p, &program, by_ways);
-    if (!best.trouble.empty()) line(best.trouble + "; the tasks' order alone counts");
+    if (!best.trouble.empty()) line(best.trouble + "; only the tasks' order counts");
     const double least = std::max({area.least * 1e6, best.least * 1e6, longest});
     if (!best.exact && best.trouble.empty())
       line("the solver was stopped after " + time_text(set_.seconds * 1e9) + " (setting bound.seconds): the bound may be higher");
@@ -155,8 +155,8 @@ class Report {
     if (!file) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
     line(path + " is written");
   }
-  // The least by the tasks' order. Where more counts than that, or half the time was not enough, what the solver makes of the
-  // whole program in the time that is left; but no less.
+  // The bound by the tasks' order. For further constraints, or if half the time was not enough, the solver's bound of the
+  // whole program in the remaining time, if it is higher.
   Solution with_order(const Problem &p, Program *program, bool by_ways) const {
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
@@ -168,17 +168,16 @@ class Report {
     more.least = std::max(more.least, order.least);
     return more;
   }
-  // A kind of which nothing is known anywhere, though its tasks were submitted.
+  // Reports a kind with submitted tasks but without any known time.
   bool nowhere(const Problem &p) {
     for (const Kind &k : p.kinds)
       if (k.count && !k.empty && std::isinf(best_ns(k))) {
-        line("there is no bound: nothing is known of what " + k.name + " takes; a scheduler that asks the models, or models = \"all\", "
-             "makes it known");
+        line("there is no bound: the time of " + k.name + " is unknown; use a scheduler with models, or models = \"all\"");
         return true;
       }
     return false;
   }
-  // f(kind, its number, group of units, how many of it run there in the area's solution), where its time is known.
+  // Calls f(kind, its number, group of units, number of its tasks there in the area's solution) for known times.
   template <class F>
   static void each_kind(const Record &r, const Solution &area, F f) {
     const Problem &p = r.problem;
@@ -191,7 +190,7 @@ class Report {
       }
     }
   }
-  // Where they ran, beside where they run in the area's solution.
+  // Prints where tasks ran, beside the area's solution.
   void show_kinds(const Record &r, const Solution &area) {
     std::string text;
     const Kind *shown = nullptr;
@@ -208,7 +207,7 @@ class Report {
 
   const Settings &set_;
   const consort_report_sink &sink_;
-  std::vector<std::string> kept_;     // with json: sentences, for its notes
+  std::vector<std::string> kept_;     // with json: sentences for its notes
   bool said_ = false;
 };
 
@@ -222,7 +221,7 @@ consort_status init(const consort_host *host, void **self) {
                          param("json") == "true", std::strtod(param("seconds").c_str(), nullptr)};
     return CONSORT_OK;
   } catch (const std::bad_alloc &) {
-    return host->fail(host, CONSORT_E_NOMEM, "no memory for its settings");
+    return host->fail(host, CONSORT_E_NOMEM, "out of memory for the settings");
   }
 }
 void fini(void *self) { delete static_cast<Settings *>(self); }
@@ -234,7 +233,7 @@ consort_status report(void *self, const char *record, uint64_t bytes, const cons
     Report(settings, *sink).make(record, bytes);
     return CONSORT_OK;
   } catch (const std::bad_alloc &) {
-    return host->fail(host, CONSORT_E_NOMEM, "no memory for the program");
+    return host->fail(host, CONSORT_E_NOMEM, "out of memory for the program");
   } catch (const std::exception &e) {
     return host->fail(host, CONSORT_E_INVAL, e.what());
   }
@@ -246,7 +245,7 @@ constexpr consort_plugin plugin = {
     .size = sizeof(consort_plugin), .kind = CONSORT_KIND_REPORT,
     .abi_major = CONSORT_REPORT_MAJOR, .abi_minor = CONSORT_REPORT_MINOR,
     .flags = CONSORT_PF_VIRTUAL, .name = "bound", .version = "0.1.0",
-    .summary = "how close a run came to the shortest that its machine allows, by a linear program", .license = "Apache-2.0",
+    .summary = "a run's time compared with the shortest possible one, by a linear program", .license = "Apache-2.0",
     .params = params, .nparams = sizeof params / sizeof *params, .reserved = 0, .ops = &ops,
     .init = init, .quiesce = nullptr, .fini = fini, .get = nullptr,
 };

@@ -1,9 +1,9 @@
-// deps.cpp — tasks with their order, by cutting planes: that each task ends after those before it says no more than
-// that no way through the tasks is longer than the run, and of all those ways few matter.
+// deps.cpp — tasks with their order, by cutting planes. The constraint that each task ends after its predecessors is equivalent to
+// this one: no path through the tasks is longer than the run. Few of all these paths matter.
 //
-// In rounds: where tasks run at best if only the ways found so far count (a bound: less is asked for), how long each
-// task takes then, and the ways that are too long with that. If none is, those shares keep every way: nothing is less.
-// Looked for half way to the best such shares so far, too: the ways that stand out there are fewer, and matter longer.
+// In rounds: computes the optimal shares for the paths found so far (a bound, because constraints are missing), the task times by
+// these shares, and the paths that are too long then. Without such paths the shares satisfy all constraints and are optimal.
+// Also searches half way towards the best feasible shares: the violating paths there are fewer, and stay relevant longer.
 #include "deps.hpp"
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 namespace bound {
 namespace {
 
-constexpr size_t kWaysARound = 20;   // several are found at the price of one
-constexpr size_t kWaysKept = 200;    // before any is forgotten; more each time, or some would come and go for ever
+constexpr size_t kWaysARound = 20;   // several paths cost about as much as one
+constexpr size_t kWaysKept = 200;    // paths kept before any is dropped; grows each time, to prevent cycling
 
-// The longest ways through tasks that take given times.
+// Longest paths through tasks with given times.
 class Ways {
  public:
   explicit Ways(const Problem &p)
@@ -27,8 +27,8 @@ class Ways {
       for (const uint32_t before : p.tasks[t].after) then_[before].push_back(t);
   }
 
-  std::vector<double> took;            // by task; to be filled before measure()
-  // The longest way's length.
+  std::vector<double> took;            // by task; input of measure()
+  // Returns the length of the longest path.
   double measure() {
     const size_t n = p_.tasks.size();
     double longest = 0;
@@ -43,8 +43,8 @@ class Ways {
     }
     return longest;
   }
-  // Of the tasks on ways longer than `than` the longest way through each, those of the longest first, if it is longer
-  // than that by `now`, too: those that count already are not. A task that is on one asks for no other.
+  // Adds the longest paths through tasks on paths longer than `than`, longest first, unless a path is within `than` by
+  // `now` too, which means that it is included already. Each task is on at most one new path.
   size_t add_longer(double than, const std::vector<double> &now, size_t most, Shares *to) {
     order_.resize(p_.tasks.size());
     std::iota(order_.begin(), order_.end(), 0);
@@ -91,17 +91,17 @@ class Ways {
 
   const Problem &p_;
   std::vector<std::vector<uint32_t>> then_;
-  std::vector<double> head_, tail_;    // longest ways to a task and from it, itself left out
+  std::vector<double> head_, tail_;    // longest paths to a task and from it, without the task
   std::vector<uint32_t> order_;
-  std::vector<std::vector<uint32_t>> fresh_;  // what this round has added
+  std::vector<std::vector<uint32_t>> fresh_;  // paths added in this round
 };
 
 struct Times {
   std::vector<double> took;            // by task
-  double busy = 0;                     // the groups
+  double busy = 0;                     // of the busiest group
 };
 
-// Each task where it is fastest: how long the busiest group works then.
+// Time of the busiest group if each task runs where it is fastest.
 double busy_at_best(const Problem &p, const std::vector<double> &counts) {
   std::vector<double> work(p.groups.size());
   for (size_t k = 0; k < p.kinds.size(); ++k) {
@@ -125,18 +125,18 @@ Solution solve_deps(const Problem &p, double seconds) {
   const std::vector<double> counts = Shares::counts(p);
   for (size_t k = 0; k < p.kinds.size(); ++k)
     if (counts[k] > 0 && !p.kinds[k].empty && !std::isfinite(best_ns(p.kinds[k])))
-      return out.trouble = "the program has no solution: some task can run nowhere", out;
+      return out.trouble = "the program has no solution: a task cannot run on any unit", out;
   const double longest = longest_way_ns(p), at_best = busy_at_best(p, counts);
   out.least = longest / 1e6;
   const double unit = std::max(longest, at_best);
-  out.exact = at_best <= longest;      // every task at its best, and the longest way decides
+  out.exact = at_best <= longest;      // the longest path with best times is the bound
   if (out.exact) return out;
 
   Shares shares(p, unit);
   Ways ways(p);
   size_t kept = kWaysKept;
-  double best = 1, gap = 1e-2;         // best: the time of shares that keep every way
-  Times good, now;                     // with those, with the latest
+  double best = 1, gap = 1e-2;         // best: the time of feasible shares
+  Times good, now;                     // task times by the best, and by the latest shares
   for (bool first = true;; first = false) {
     const bool in_time = shares.improve(gap, late);
     out.least = std::max(out.least, shares.bound() * unit / 1e6);
@@ -159,8 +159,8 @@ Solution solve_deps(const Problem &p, double seconds) {
     if (out.exact || !in_time) return out;
     gap = std::min(gap, std::max(0.1 * (best - least), 0.2 * kClose * best));
     if (added) continue;
-    if (gap < 1e-3 * kClose * best) return out;  // its numbers carry no further
-    gap *= 0.1;                        // these ways, closer
+    if (gap < 1e-3 * kClose * best) return out;  // limit of numerical precision
+    gap *= 0.1;                        // refines on the same paths
   }
 }
 

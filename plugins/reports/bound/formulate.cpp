@@ -8,9 +8,9 @@
 namespace bound {
 namespace {
 
-constexpr double kMs = 1e6;  // ns; in ns the solver's tolerances would bite
+constexpr double kMs = 1e6;  // in ns; ns as unit would exceed the solver's tolerances
 
-// A word that both forms take, and no other thing of the same sort has.
+// Makes names that are valid in both formats and unique.
 class Names {
  public:
   std::string of(const std::string &text) {
@@ -44,7 +44,7 @@ void busy_rows(const Problem &p, const std::vector<std::string> &groups, Program
 
 Program area(const Problem &p, bool whole) {
   Program out;
-  out.what = "least time in ms: how many tasks of each kind run on which units";
+  out.what = "least time in ms: number of tasks of each kind on each group of units";
   out.add("T", Program::kEndless, 1, false);
   const auto groups = group_names(p);
   std::vector<std::vector<Program::Term>> work(p.groups.size());
@@ -77,7 +77,7 @@ Program area(const Problem &p, bool whole) {
   return out;
 }
 
-// Of each task a share for each group (x), and when it ends (e): after those before it, and its own time.
+// Variables: each task's share on each group (x), and its end (e), after its predecessors' ends plus its own time.
 class ByTask {
  public:
   ByTask(const Problem &p, bool whole) : p_(p), groups_(group_names(p)), x_(p.tasks.size()), end_(p.tasks.size()) {
@@ -106,16 +106,16 @@ class ByTask {
     for (uint32_t t = 0; t < p.tasks.size(); ++t)
       if (last[t]) out_.rows.push_back({"last_" + std::to_string(t), Program::Row::kMore, 0, {{0, 1}, {end_[t], -1}}});
     busy_rows(p, groups_, &out_, work);
-    out_.what = "least time in ms: where each task runs (x), and when it ends (e)";
+    out_.what = "least time in ms: shares of each task (x), and its end (e)";
   }
 
-  // What has to come into a place: contents that a task reads there and that were not written there (y).
+  // Transfers into a memory: contents that a task reads there and that were not written there (y).
   void move() {
     std::vector<std::vector<uint32_t>> readers(p_.versions.size());
     for (uint32_t t = 0; t < p_.tasks.size(); ++t)
       for (const uint32_t v : p_.tasks[t].reads) readers[v].push_back(t);
     for (uint32_t place = 0; place < p_.places.size(); ++place) {
-      if (!(p_.places[place].bytes_per_ns > 0)) continue;  // nothing is known of its ways
+      if (!(p_.places[place].bytes_per_ns > 0)) continue;  // its links are unknown
       Program::Row in{"into_" + std::to_string(place), Program::Row::kLess, 0, {}};
       for (uint32_t v = 0; v < p_.versions.size(); ++v) {
         const Version &version = p_.versions[v];
@@ -144,7 +144,7 @@ class ByTask {
       in.terms.push_back({0, -1});
       out_.rows.push_back(std::move(in));
     }
-    out_.what += ", and which contents are moved (m)";
+    out_.what += ", and transferred contents (m)";
   }
   Program take() { return std::move(out_); }
 

@@ -1,7 +1,7 @@
-// order.hpp — from what tasks use, in the order in which they were submitted, to what each comes after, and to which
-// contents of its data it reads. A datum may be a part of another: who uses the one comes after who changed the other.
+// order.hpp — derives each task's predecessors and the versions of data that it reads, from the uses of data in order
+// of submission. A datum may be a part of another: a use of one comes after changes of the other.
 //
-// The reader's, one thread.
+// Used by one thread.
 #pragma once
 #include <stdexcept>
 #include <unordered_map>
@@ -22,8 +22,8 @@ class Order {
     task_ = task;
     written_.clear();
   }
-  // how: r beside other readers, c beside others that change it, u alone, w alone without its contents. False: there is
-  // no such datum.
+  // how: r shared read, c commuting change, u exclusive, w exclusive overwrite. False: no
+  // such datum.
   bool use(uint64_t id, char how, Task *t) {
     const auto at = data_.find(id);
     if (at == data_.end()) return false;
@@ -49,7 +49,7 @@ class Order {
       if (changes)
         for (const uint32_t reader : whole.readers) after(reader, t);
       (changes ? whole.below_writers : whole.below_readers).push_back(task_);
-      if (changes) whole.current = kOld;  // no one task has written what is there; nor have its other parts changed
+      if (changes) whole.current = kOld;  // no single task has written the contents; the other parts have not changed
     }
     if (changes) written_.push_back({id, alone});
     return true;
@@ -69,7 +69,7 @@ class Order {
       Datum &d = data_[id];
       d.current = kOld;
       d.changed = d.known = task_;
-      if (!alone) continue;  // several may have had their part in it
+      if (!alone) continue;  // several tasks may have written it
       d.current = static_cast<uint32_t>(p->versions.size());
       p->versions.push_back({task_, kNone, d.bytes});
     }
@@ -77,21 +77,21 @@ class Order {
 
  private:
   static constexpr uint64_t kMostOrders = 1 << 26;
-  static constexpr uint32_t kFresh = ~0u - 1, kOld = ~0u;  // nobody has used it yet; of no one's making
+  static constexpr uint32_t kFresh = ~0u - 1, kOld = ~0u;  // not used yet; without a single writer
   struct Datum {
     double bytes = 0;
     uint32_t space = kNone;
     uint64_t whole = 0;
     uint32_t current = kFresh;               // version
-    uint32_t changed = kNone, known = kNone; // the task that changed it last; the one since which `current` holds
-    uint32_t writer = kNone;                 // who had it alone last
-    std::vector<uint32_t> readers;           // who shared it since
-    std::vector<uint32_t> below_writers, below_readers;  // who used a part since it was used alone
+    uint32_t changed = kNone, known = kNone; // last task that changed it; task since which `current` is valid
+    uint32_t writer = kNone;                 // last exclusive user
+    std::vector<uint32_t> readers;           // shared users since
+    std::vector<uint32_t> below_writers, below_readers;  // users of parts since its last exclusive use
   };
   struct Written { uint64_t id; bool alone; };
   struct Fresh { uint64_t id; size_t place; };
 
-  // Has what it is a part of been changed as a whole, since its own contents were known?
+  // Whether its whole was changed since its own contents were known.
   bool overwritten(const Datum &d) const {
     uint32_t depth = 0;
     for (auto up = data_.find(d.whole); up != data_.end() && depth < 64; up = data_.find(up->second.whole), ++depth)
@@ -100,7 +100,7 @@ class Order {
   }
   void after(uint32_t before, Task *t) {
     if (before == kNone || before == task_) return;
-    if (++orders_ > kMostOrders) throw std::runtime_error("the record has more orders between tasks than can be kept");
+    if (++orders_ > kMostOrders) throw std::runtime_error("the record has more dependencies than can be stored");
     t->after.push_back(before);
   }
 

@@ -12,7 +12,7 @@ std::string number(double x) {
   return text;
 }
 
-// Lines of a few terms each: readers of the form have limits.
+// Few terms per line: readers limit the line length.
 std::string sum(const Program &p, const std::vector<Program::Term> &terms) {
   std::string text;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -46,7 +46,7 @@ std::string Program::lp() const {
 std::string Program::mps() const {
   std::string text = "* " + what + "\nNAME bound\nROWS\n N obj\n";
   for (const Row &r : rows) text += std::string(" ") + static_cast<char>(r.sense) + " " + r.name + "\n";
-  std::vector<std::vector<Term>> by_column(columns.size());  // column: the row's number here
+  std::vector<std::vector<Term>> by_column(columns.size());  // column: the row's number
   for (uint32_t r = 0; r < rows.size(); ++r)
     for (const Term &t : rows[r].terms) by_column[t.column].push_back({r, t.factor});
   text += "COLUMNS\n";
@@ -68,7 +68,7 @@ std::string Program::mps() const {
   text += "BOUNDS\n";
   for (const Column &c : columns)
     if (c.high < kEndless) text += " UP BND " + c.name + " " + number(c.high) + "\n";
-    else if (c.whole) text += " PL BND " + c.name + "\n";  // else some readers take 1 for a whole one
+    else if (c.whole) text += " PL BND " + c.name + "\n";  // some readers default to 1 for integers
   return text + "ENDATA\n";
 }
 

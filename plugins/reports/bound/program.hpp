@@ -1,6 +1,6 @@
-// program.hpp — a linear program (least of one sum), and its text for solvers: CPLEX's form (.lp) and free MPS.
+// program.hpp — a linear program (minimise one sum), and its text for solvers: CPLEX format (.lp) and free MPS.
 //
-// Owned by whoever made it; one thread.
+// Owned by its creator; one thread.
 #pragma once
 #include <limits>
 #include <string>
@@ -14,8 +14,8 @@ struct Program {
   static constexpr double kEndless = std::numeric_limits<double>::infinity();
   struct Column {
     std::string name;
-    double high, cost;               // from 0 to high
-    bool whole;                      // its value is to be a whole number
+    double high, cost;               // bounds 0 to high
+    bool whole;                      // integer
   };
   struct Term {
     uint32_t column;
@@ -28,7 +28,7 @@ struct Program {
     double right;
     std::vector<Term> terms;
   };
-  std::string what;                  // a line about it
+  std::string what;                  // description in one line
   std::vector<Column> columns;
   std::vector<Row> rows;
 
@@ -41,19 +41,19 @@ struct Program {
 };
 
 enum class Level {
-  kArea,       // how many tasks of a kind each group runs
-  kDeps,       // where each task runs and when it ends
-  kTransfers   // and what has to be moved for it
+  kArea,       // number of tasks of a kind on each group
+  kDeps,       // share and end of each task
+  kTransfers   // also transfers
 };
 
-// Times in ms. The first column is how long it takes at least; of kArea, the one of kind k on group g is 1 + k * groups + g.
+// Times in ms. Column 0 is the run's time; for kArea, kind k on group g is column 1 + k * groups + g.
 Program formulate(const Problem &, Level, bool whole);
 
 struct Solution {
-  double least = 0;                  // no run is shorter; ms
-  bool exact = false;                // it is the program's least; else the solver was stopped, and it may be more
-  std::vector<double> values;        // of columns; empty where not exact
-  std::string trouble;               // why nothing was found; "": something was
+  double least = 0;                  // lower bound in ms
+  bool exact = false;                // the optimum; else the solver was stopped, and the optimum may be higher
+  std::vector<double> values;        // of columns; empty if not exact
+  std::string trouble;               // error text; "": solved
 };
 Solution solve(const Program &, double seconds);
 

@@ -14,7 +14,7 @@ namespace bound {
 namespace {
 
 constexpr uint32_t kMost = 1 << 24;
-constexpr size_t kMostTimes = 1 << 24;  // kinds times workers, each with a time
+constexpr size_t kMostTimes = 1 << 24;  // limit for kinds times workers
 
 class Line {
  public:
@@ -31,15 +31,15 @@ class Line {
     throw std::runtime_error("line " + std::to_string(number_) + " of the record: " + what);
   }
   void needs(size_t n) const {
-    if (fields_.size() != n + 1) refuse("\"" + std::string(kind()) + "\" has " + std::to_string(n) + " fields, this one " + std::to_string(fields_.size() - 1));
+    if (fields_.size() != n + 1) refuse("\"" + std::string(kind()) + "\" has " + std::to_string(n) + " fields, this line " + std::to_string(fields_.size() - 1));
   }
   std::string_view text(size_t i) const { return fields_[i + 1]; }
   uint64_t whole(std::string_view s, int base) const {
     uint64_t n = 0;
-    if (s.empty() || s.size() > 20) refuse("\"" + std::string(s) + "\" is no number that can stand there");
+    if (s.empty() || s.size() > 20) refuse("\"" + std::string(s) + "\" is not a valid number here");
     for (const char c : s) {
       const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-      if (digit >= base) refuse("\"" + std::string(s) + "\" is no number that can stand there");
+      if (digit >= base) refuse("\"" + std::string(s) + "\" is not a valid number here");
       n = n * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
     }
     return n;
@@ -48,14 +48,14 @@ class Line {
   uint64_t hex(size_t i) const { return whole(text(i), 16); }
   uint32_t index(size_t i, size_t below) const {
     const uint64_t n = number(i);
-    if (n >= below) refuse("\"" + std::string(text(i)) + "\" is no number that can stand there");
+    if (n >= below) refuse("\"" + std::string(text(i)) + "\" is not a valid number here");
     return static_cast<uint32_t>(n);
   }
-  int64_t maybe_less(size_t i) const {  // than 0
+  int64_t maybe_less(size_t i) const {  // may be negative
     const std::string_view s = text(i);
     const bool less = s.starts_with('-');
     const uint64_t n = whole(s.substr(less), 10);
-    if (n > INT64_MAX) refuse("\"" + std::string(s) + "\" is no number that can stand there");
+    if (n > INT64_MAX) refuse("\"" + std::string(s) + "\" is not a valid number here");
     return less ? -static_cast<int64_t>(n) : static_cast<int64_t>(n);
   }
   template <class F> void each(size_t i, F f) const {  // of a list with commas
@@ -72,7 +72,7 @@ class Line {
 };
 
 struct Worker { std::string name, klass; uint32_t space = 0; };
-struct KindLine { std::string name; uint32_t codelet = kNone; std::vector<double> ns; };  // by worker; NaN it cannot, < 0 unknown
+struct KindLine { std::string name; uint32_t codelet = kNone; std::vector<double> ns; };  // by worker; NaN not eligible, < 0 unknown
 struct Run { uint32_t worker, codelet; uint64_t t0, t1, task; };
 
 class Reader {
@@ -84,7 +84,7 @@ class Reader {
       take(Line(text.substr(at, end - at), ++number));
       at = end + 1;
     }
-    if (!number || !ended_) throw std::runtime_error("the record is cut short: it has no end");
+    if (!number || !ended_) throw std::runtime_error("the record is truncated: it has no end");
     sum_up();
     return std::move(out_);
   }
@@ -93,14 +93,14 @@ class Reader {
   void take(const Line &l) {
     const std::string_view kind = l.kind();
     if (!begun_) {
-      if (kind != "consort trace 1") l.refuse("this is no record of a run (docs/trace.md)");
+      if (kind != "consort trace 1") l.refuse("this is not a record of a run (docs/trace.md)");
       begun_ = true;
     } else if (ended_) {
-      l.refuse("something stands behind the end");
+      l.refuse("there is text behind the end");
     } else if (kind == "worker") {
       l.needs(3);
       if (l.index(0, kMost) != workers_.size()) l.refuse("workers are numbered from 0");
-      if (!kinds_.empty()) l.refuse("a worker stands behind a kind, which has a time for each");
+      if (!kinds_.empty()) l.refuse("a worker follows a kind, which has a time for each worker");
       workers_.push_back({std::string(l.text(1)), std::string(l.text(2)), 0});
     } else if (kind == "space") {
       l.needs(2);
@@ -130,7 +130,7 @@ class Reader {
     } else if (kind == "datum") {
       l.needs(4);
       const int64_t space = l.maybe_less(2);
-      if (space >= static_cast<int64_t>(spaces_.size())) l.refuse("there is no such space");
+      if (space >= static_cast<int64_t>(spaces_.size())) l.refuse("no such space");
       order_.datum(l.hex(0), static_cast<double>(l.number(1)), space < 0 ? kNone : static_cast<uint32_t>(space), l.hex(3));
     } else if (kind == "task") {
       task(l);
@@ -138,8 +138,8 @@ class Reader {
       l.needs(2);
       began_ = l.number(0);
       if (const uint64_t lost = l.number(1))
-        throw std::runtime_error(std::to_string(lost) + " tasks found no room in the record: the setting trace_events makes more, or "
-                                 "consort_report_begin() lets it begin later");
+        throw std::runtime_error(std::to_string(lost) + " tasks did not fit into the record: raise the setting trace_events, or "
+                                 "start it later by consort_report_begin()");
     } else if (kind == "run") {
       l.needs(8);
       runs_.push_back({l.index(0, workers_.size()), l.index(3, kMost), l.number(1), l.number(2), l.hex(4)});
@@ -149,7 +149,7 @@ class Reader {
       lost_ = l.number(0);
       ended_ = true;
     } else if (kind != "clock" && kind != "scheduler" && kind != "copy" && kind != "decision" && kind != "energy") {
-      l.refuse("\"" + std::string(kind) + "\" is no kind of line");
+      l.refuse("\"" + std::string(kind) + "\" is not a kind of line");
     }
   }
 
@@ -157,12 +157,12 @@ class Reader {
     l.needs(5);
     const auto number = static_cast<uint32_t>(out_.problem.tasks.size());
     Task t{l.hex(0), l.index(1, kinds_.size()), static_cast<int32_t>(l.maybe_less(2)), {}, {}, {}};
-    if (!by_name_.try_emplace(t.id, number).second) l.refuse("two tasks have one name");
+    if (!by_name_.try_emplace(t.id, number).second) l.refuse("two tasks have the same id");
     order_.begin(number);
     l.each(3, [&](std::string_view use) {
       const char how = use.empty() ? 0 : use[0];
       if ((how != 'r' && how != 'w' && how != 'u' && how != 'c') || !order_.use(l.whole(use.substr(1), 16), how, &t))
-        l.refuse("\"" + std::string(use) + "\" names no use of a datum");
+        l.refuse("\"" + std::string(use) + "\" is not a use of a datum");
     });
     l.each(4, [&](std::string_view name) {
       if (const auto before = by_name_.find(l.whole(name, 16)); before != by_name_.end() && before->second != number)
@@ -176,7 +176,7 @@ class Reader {
 
   void expect_room_for_kind() const {
     if ((kinds_.size() + 1) * workers_.size() > kMostTimes)
-      throw std::runtime_error("the record has more kinds, times its workers, than can be: " + std::to_string(kinds_.size() + 1) + " x " +
+      throw std::runtime_error("the record has too many kinds times workers: " + std::to_string(kinds_.size() + 1) + " x " +
                                std::to_string(workers_.size()));
   }
   void sum_up();
@@ -185,7 +185,7 @@ class Reader {
   Record out_;
   bool begun_ = false, ended_ = false;
   uint64_t began_ = UINT64_MAX, lost_ = 0;
-  uint32_t home_ = kNone;                        // space of the application's own memory
+  uint32_t home_ = kNone;                        // space of the application's memory
   std::vector<Worker> workers_;
   std::vector<std::string> spaces_;
   std::map<uint32_t, std::string> codelets_;
@@ -201,10 +201,10 @@ class Reader {
 void Reader::sum_up() {
   Problem &p = out_.problem;
   out_.graph = !p.tasks.empty();
-  // Where nothing is known of a kind on some units, what was measured there counts; by class, in this run.
+  // For kinds without a known time on a class of units, uses the mean measured time of this run.
   struct Mean { double sum = 0; uint64_t n = 0; };
   std::map<std::pair<uint32_t, std::string>, Mean> measured;
-  std::map<uint32_t, uint32_t> strangers;        // kinds of those of which nobody told, by codelet
+  std::map<uint32_t, uint32_t> strangers;        // kinds of tasks without a submission record, by codelet
   std::vector<std::pair<uint32_t, uint32_t>> ran;  // kind, worker
   uint64_t last = 0;
   std::vector<bool> seen(p.tasks.size());
@@ -233,10 +233,10 @@ void Reader::sum_up() {
     ++m.n;
   }
   if (!strangers.empty() && out_.graph)
-    out_.notes.push_back("some tasks came from recordings: they count for themselves, without what they come after");
+    out_.notes.push_back("some tasks came from recordings: they count without their predecessors");
   uint64_t idle = 0;
   for (size_t t = 0; t < p.tasks.size(); ++t) {
-    if (!seen[t] && !lost_ && !p.kinds[p.tasks[t].kind].empty) {  // cancelled, or not run for another reason
+    if (!seen[t] && !lost_ && !p.kinds[p.tasks[t].kind].empty) {  // cancelled, or not run
       ++idle;
       p.tasks[t].kind = kNone;
     } else {
@@ -244,14 +244,14 @@ void Reader::sum_up() {
     }
   }
   if (idle) {
-    out_.notes.push_back(std::to_string(idle) + " tasks did not run: they count for nothing");
+    out_.notes.push_back(std::to_string(idle) + " tasks did not run and do not count");
     for (Task &t : p.tasks)
       if (t.kind == kNone) t.kind = static_cast<uint32_t>(p.kinds.size());
     p.kinds.push_back({"none", idle, {}, true});
     kinds_.push_back({"-", kNone, std::vector<double>(workers_.size(), NAN)});
   }
   for (const auto &[kind, worker] : ran)
-    if (kinds_[kind].codelet != kNone) ++p.kinds[kind].count;  // of no task that was told of
+    if (kinds_[kind].codelet != kNone) ++p.kinds[kind].count;  // of a task without a submission record
   std::string guessed;
   for (uint32_t k = 0; k < kinds_.size(); ++k) {
     std::string unknown;
@@ -267,20 +267,20 @@ void Reader::sum_up() {
       guessed += (guessed.empty() ? "" : "; ") + p.kinds[k].name + " on " + unknown;
   }
   if (!guessed.empty())
-    out_.notes.push_back("nothing is known of " + guessed + ": the bound is one for runs that do not use it there");
+    out_.notes.push_back("no time is known of " + guessed + ": the bound holds for runs that do not run it there");
   make_groups();
   out_.ran.assign(kinds_.size(), std::vector<uint64_t>(p.groups.size()));
   for (const auto &[kind, worker] : ran) ++out_.ran[kind][group_of_[worker]];
   out_.took_ns = last > began_ ? static_cast<double>(last - began_) : 0;
 }
 
-// Workers of one class that take the same for everything, and compute in memories of one sort, are one group: wherever
-// a solution has them differ, the mean of all its turns is one in which they do not.
+// Groups workers of one class with equal times and like memories. This loses nothing: if a solution treats them differently, the mean
+// over all permutations is a solution that does not.
 void Reader::make_groups() {
   Problem &p = out_.problem;
   std::vector<uint32_t> place_of(spaces_.size(), kNone);
-  std::vector<uint32_t> first;                   // worker of each group
-  std::unordered_map<std::string, uint32_t> group_like;  // by all that makes workers alike
+  std::vector<uint32_t> first;                   // first worker of each group
+  std::unordered_map<std::string, uint32_t> group_like;  // by the properties that like workers share
   for (uint32_t w = 0; w < workers_.size(); ++w) {
     std::string like = workers_[w].klass + (workers_[w].space == home_ ? "\nhome" : "\n");
     for (const KindLine &k : kinds_) {
@@ -296,7 +296,7 @@ void Reader::make_groups() {
   for (const Group &g : p.groups) ++of_class[g.name];
   for (uint32_t g = 0; g < p.groups.size(); ++g)
     if (of_class[p.groups[g].name] > 1) p.groups[g].name = workers_[first[g]].name;
-  // Memories that a group spreads over are one place; so are those of groups that share one.
+  // Memories used by one group are one place; so are those of groups that share a memory.
   const auto root = [&](uint32_t s) {
     while (place_of[s] != kNone && place_of[s] != s) s = place_of[s];
     return s;

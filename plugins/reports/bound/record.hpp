@@ -1,6 +1,6 @@
-// record.hpp — a run's record (a trace's text, docs/trace.md), read: what was to be done, and how long it took.
+// record.hpp — a parsed record of a run (a trace's text, docs/trace.md): its tasks, and its time.
 //
-// Whoever read it owns it; one thread.
+// Owned by its reader; one thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,14 +13,14 @@ struct Record {
   Problem problem;
   double took_ns = 0;                            // from the first submission to the last end
   std::vector<std::vector<uint64_t>> ran;        // tasks by kind and group
-  std::vector<std::string> notes;                // what keeps the bound from being one, or makes it a weak one
-  bool graph = false;                            // it is known what comes after what
+  std::vector<std::string> notes;                // limits on the bound's validity or strength
+  bool graph = false;                            // dependencies are known
 };
 
-// What is wrong with it comes out as std::runtime_error, with the line's number.
+// Throws std::runtime_error with the line number.
 Record read_record(const char *text, size_t bytes);
 
-// The tasks with what they come after, for Graphviz.
+// The tasks with their predecessors, for Graphviz.
 std::string dot_of(const Problem &);
 
 }  // namespace bound

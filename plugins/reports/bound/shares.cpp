@@ -6,7 +6,7 @@
 namespace bound {
 namespace {
 
-double dot(const double *a, const double *b, size_t n) {  // four sums: one alone waits for each of its parts
+double dot(const double *a, const double *b, size_t n) {  // four sums, to hide the latency of additions
   double v[4] = {0, 0, 0, 0};
   size_t k = 0;
   for (; k + 4 <= n; k += 4)
@@ -15,7 +15,7 @@ double dot(const double *a, const double *b, size_t n) {  // four sums: one alon
   return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
-// Of one row with up to four others, each `apart` from the one before.
+// Products of one row with up to four others, which are `apart` elements from each other.
 void dots(const double *a, const double *b, size_t apart, size_t n, size_t rows, double *out) {
   if (rows < 4) {
     for (size_t i = 0; i < rows; ++i) out[i] = dot(a, b + i * apart, n);
@@ -64,7 +64,7 @@ Shares::Shares(const Problem &p, double unit_ns)
     if (kind.empty || count[k] == 0) continue;
     together_[k] = static_cast<uint32_t>(items_.size());
     items_.push_back({k, count[k], {}});
-    x_.resize(x_.size() + groups_);  // begin() makes it even
+    x_.resize(x_.size() + groups_);  // begin() initialises it
   }
 }
 
@@ -74,7 +74,7 @@ void Shares::add_way(const std::vector<uint32_t> &tasks) {
   for (const uint32_t t : tasks) {
     const uint32_t kind = p_.tasks[t].kind;
     if (p_.kinds[kind].empty) continue;
-    if (item_of_[t] == kNone) {      // it leaves its kind with its part of what that has
+    if (item_of_[t] == kNone) {      // it leaves its kind with its share
       item_of_[t] = static_cast<uint32_t>(items_.size());
       const uint32_t all = together_[kind];
       for (uint32_t g = 0; g < groups_; ++g) {
@@ -122,7 +122,7 @@ void Shares::prices_of(const std::vector<double> &z, std::vector<double> *prices
   }
 }
 
-// A first point that keeps every rule with something to spare: the shares of before, mixed with even ones; even prices.
+// Initial point, strictly inside all constraints: the previous shares mixed with equal ones; equal prices.
 void Shares::begin() {
   for (uint32_t i = 0; i < items_.size(); ++i) {
     double places = 0;
@@ -142,8 +142,8 @@ void Shares::begin() {
   }
 }
 
-// Prices that are not negative, divided by their sum, give a bound. In any run the time is at least each row's, so at
-// least the rows' mean by those prices; and that mean is a sum over the tasks, least where each runs at its cheapest.
+// Nonnegative prices, divided by their sum, give a bound. In any run the time is at least each row, hence at
+// least the rows' mean weighted by the prices; that mean is a sum over the tasks, minimal if each runs where it is cheapest.
 void Shares::note_bound() {
   std::vector<double> prices;
   prices_of(z_, &prices);
@@ -172,7 +172,7 @@ void Shares::durations(std::vector<double> *out) const {
       (*out)[t] = of_item[item_of_[t] == kNone ? together_[kind] : item_of_[t]];
 }
 
-// The sum of all products that are 0 at the best; with a step, as they are after it.
+// The sum of all complementarity products, which are 0 at the optimum; with a step: after it.
 double Shares::product(const Step *by, double p, double d, size_t *terms) const {
   double all = 0;
   *terms = s_.size();
@@ -184,9 +184,9 @@ double Shares::product(const Step *by, double p, double d, size_t *terms) const 
   return all;
 }
 
-// What a change of the rows' prices does to the rows: each item goes where it has become cheaper, the more easily the
-// less it cost there before. Theta says how easily; as its shares keep their sum, what counts is a cost's distance from
-// their mean by theta.
+// The effect of price changes on the rows: each item moves to groups that became cheaper, the more
+// the less its extra cost there was. Theta is the mobility; as an item's shares sum to one, only a cost's distance from
+// their theta-weighted mean counts.
 bool Shares::factor() {
   const size_t n = s_.size();
   matrix_.assign(n * n, 0);
@@ -215,13 +215,13 @@ bool Shares::factor() {
       for (size_t b = 0; b <= a; ++b) row[groups_ + item.ways[b]] += all;
     }
   }
-  // Prices that all grow alike change nothing, so near the best this says nothing of how much they do; they keep their sum,
-  // so that any weight of its square may be added.
+  // Equal growth of all prices changes nothing, so the system is singular near the optimum. The prices keep their sum,
+  // so any multiple of its square may be added.
   double weight = 0;
   for (size_t r = 0; r < n; ++r) weight = std::max(weight, matrix_[r * n + r]);
   for (size_t r = 0; r < n; ++r)
     for (size_t c = 0; c <= r; ++c) matrix_[r * n + c] += weight;
-  for (size_t r = 0; r < n; ++r) {   // Cholesky's factor
+  for (size_t r = 0; r < n; ++r) {   // Cholesky factor
     double *row = &matrix_[r * n];
     const double before = row[r];
     for (size_t c = 0; c <= r; c += 4) {
@@ -233,7 +233,7 @@ bool Shares::factor() {
         for (size_t k = c; k < i; ++k) x -= row[k] * matrix_[i * n + k];
         if (!std::isfinite(x)) return false;
         if (i < r) row[i] = x / matrix_[i * n + i];
-        else row[i] = x > 1e-14 * before ? std::sqrt(x) : 1e60;  // it says what others say: its price stays
+        else row[i] = x > 1e-14 * before ? std::sqrt(x) : 1e60;  // dependent row: its price stays
       }
     }
   }
@@ -252,7 +252,7 @@ void Shares::solve(std::vector<double> *v) const {
   }
 }
 
-// Newton's step to where each product is `target`; `before`: a step whose second order counts, too.
+// Newton step towards products of `target`; `before`: a predictor step for the second-order term.
 void Shares::direct(const Step *before, double target, Step *out) const {
   const size_t n = s_.size();
   std::vector<double> q(x_.size()), free(x_.size()), all(items_.size()), sums(items_.size());
@@ -269,7 +269,7 @@ void Shares::direct(const Step *before, double target, Step *out) const {
   }
   solve(&right);
   solve(&even);
-  double a = 0, b = 0;               // so that the prices keep their sum
+  double a = 0, b = 0;               // keeps the sum of the prices
   for (size_t r = 0; r < n; ++r) a += right[r], b += even[r];
   out->time = a / b;
   out->z.resize(n), out->s.resize(n);
@@ -294,7 +294,7 @@ bool Shares::improve(double gap, Clock::time_point late) {
     if (Clock::now() >= late) return false;
     note_bound();
     if (!(time_ - bound_ > gap) || !factor()) return true;
-    // How far both go, by a part of the way to where the first of what must not be negative is 0.
+    // Step lengths: a fraction of the way to the boundary of the nonnegativity constraints.
     const auto reach = [&](const std::vector<double> &at, const std::vector<double> &by, double most) {
       for (size_t j = 0; j < at.size(); ++j)
         if (by[j] < 0) most = std::min(most, -at[j] / by[j]);

@@ -1,4 +1,4 @@
-// solve.cpp — a program's least by GLPK, where this was built with it.
+// solve.cpp — solves a program with GLPK, if built with it.
 #include "program.hpp"
 
 #if __has_include(<glpk.h>) && !defined(BOUND_WITHOUT_GLPK)
@@ -14,14 +14,14 @@
 namespace bound {
 namespace {
 
-// Everything that a jump out of GLPK must not leave behind: no function that calls it has anything to destroy.
+// Resources that a longjmp out of GLPK must not leak: functions that call GLPK own nothing to destroy.
 struct Work {
   const Program &p;
   const int limit;                   // ms
   Solution out;
   std::vector<int> at;
   std::vector<double> value;
-  int failed = 0;                    // GLPK's number
+  int failed = 0;                    // GLPK's error number
 };
 
 void load(Work &w, glp_prob *lp) {
@@ -57,10 +57,10 @@ void load(Work &w, glp_prob *lp) {
 
 void run(Work &w) {
   Solution &out = w.out;
-  glp_prob *const lp = glp_create_prob();  // goes with the thread's environment
+  glp_prob *const lp = glp_create_prob();  // freed with the thread's environment
   load(w, lp);
-  // Costs are not negative, so the first basis is good for the dual method: wherever that is stopped, what it has is a
-  // lower bound.
+    // Costs are not negative, so the first basis is dual feasible: if the dual simplex is stopped, its value is a
+    // lower bound.
   glp_smcp how;
   glp_init_smcp(&how);
   how.msg_lev = GLP_MSG_OFF;
@@ -78,7 +78,7 @@ void run(Work &w) {
     ways.msg_lev = GLP_MSG_OFF;
     ways.tm_lim = w.limit;
     ways.cb_info = &out.least;
-    ways.cb_func = [](glp_tree *tree, void *least) {  // no whole solution is below the best of what is still open
+    ways.cb_func = [](glp_tree *tree, void *least) {  // the best open node is a lower bound of integer solutions
       if (const int node = glp_ios_best_node(tree)) {
         const double x = glp_ios_node_bound(tree, node);
         if (std::isfinite(x) && x > *static_cast<double *>(least) && x < 1e300) *static_cast<double *>(least) = x;
@@ -93,13 +93,13 @@ void run(Work &w) {
 
 }  // namespace
 
-// GLPK keeps what it has per thread, and ends the program where it finds a fault: so it gets a thread of its own, whose
-// things go with it whatever happened, and comes back from a fault by a jump, as its manual has it.
+// GLPK keeps its state per thread, and terminates the program on an internal error. So it runs on its own thread, whose
+// state is freed in any case, and returns from an error by a jump, as its manual describes.
 Solution solve(const Program &p, double seconds) {
   Work w{p, static_cast<int>(std::clamp(seconds * 1e3, 1.0, static_cast<double>(INT_MAX))), {}, {}, {}};
   for (const Program::Row &r : p.rows)
     for (const Program::Term &t : r.terms)
-      if (!std::isfinite(t.factor)) return w.out.trouble = "a time or a size in it is no number: row " + r.name, w.out;
+      if (!std::isfinite(t.factor)) return w.out.trouble = "a time or a size is not a number: row " + r.name, w.out;
   bool whole = false;
   std::thread([&w, &whole] {
     std::jmp_buf back;
@@ -109,14 +109,14 @@ Solution solve(const Program &p, double seconds) {
       try {
         run(w);
         whole = true;
-      } catch (const std::bad_alloc &) {  // of our own
+      } catch (const std::bad_alloc &) {  // outside GLPK
       }
     }
     glp_error_hook(nullptr, nullptr);
     if (glp_config("TLS")) glp_free_env();
   }).join();
-  if (!whole) w.out.trouble = "the solver gave up (GLPK found a fault, or had no memory)";
-  else if (w.failed == GLP_ENOPFS) w.out.trouble = "the program has no solution: some task can run nowhere";
+  if (!whole) w.out.trouble = "the solver failed (GLPK had an internal error, or no memory)";
+  else if (w.failed == GLP_ENOPFS) w.out.trouble = "the program has no solution: a task cannot run on any unit";
   else if (w.failed) w.out.trouble = "the solver failed (GLPK " + std::to_string(w.failed) + ")";
   return std::move(w.out);
 }
@@ -129,7 +129,7 @@ namespace bound {
 
 Solution solve(const Program &, double) {
   Solution out;
-  out.trouble = "built without GLPK, which solves it (Debian: libglpk-dev); the settings bound.lp and bound.mps write it for others";
+  out.trouble = "built without GLPK (Debian: libglpk-dev), so the program is not solved; the settings bound.lp and bound.mps write it for other solvers";
   return out;
 }
 

@@ -1,4 +1,4 @@
-// inproc: who is there, who is reached, what memory others may touch. What messages do stands in messages.cpp.
+// inproc: ranks, connections and registered memory. messages.cpp has the messages.
 #include "inproc.hpp"
 
 #include <sys/eventfd.h>
@@ -21,7 +21,7 @@ constexpr char kMagic[4] = {'I', 'N', 'P', 'R'};
 
 Inproc::Inproc(const Settings &settings, Host host, const consort_boot &boot, uint64_t token, consort_tcaps &caps)
     : Transport(host),
-      house_(boot.job ? boot.job : "", boot.nranks),
+      job_(boot.job ? boot.job : "", boot.nranks),
       settings_(settings),
       boot_(boot),
       rank_(boot.rank),
@@ -34,7 +34,7 @@ Inproc::Inproc(const Settings &settings, Host host, const consort_boot &boot, ui
       spare_kept_(settings.unexpected) {
   if (rank_ >= boot.nranks)
     throw Error(CONSORT_E_INVAL,
-                "there are " + std::to_string(boot.nranks) + " ranks, from 0 on; " + name(rank_) + " is none of them");
+                "there are " + std::to_string(boot.nranks) + " ranks, numbered from 0; " + name(rank_) + " does not exist");
   caps.flags =
       CONSORT_TC_TAGGED | CONSORT_TC_RMA | CONSORT_TC_NOTIFY | CONSORT_TC_FD | CONSORT_TC_PEER_FAILURE | CONSORT_TC_2D;
   caps.max_inline = kShort;
@@ -44,22 +44,22 @@ Inproc::Inproc(const Settings &settings, Host host, const consort_boot &boot, ui
   caps.latency_ns = 200;
   caps.max_rkey = sizeof(Key);
   caps.notify_bits = 64;
-  const std::lock_guard guard(house_->mutex);
-  if (house_->ranks[rank_])
+  const std::lock_guard guard(job_->mutex);
+  if (job_->ranks[rank_])
     throw Error(CONSORT_E_BUSY,
-                name(rank_) + " of job \"" + house_->job + "\" is open in this process already; each rank opens once");
-  house_->ranks[rank_] = this;
+                name(rank_) + " of job \"" + job_->name + "\" is open in this process already; each rank opens once");
+  job_->ranks[rank_] = this;
 }
 
-// Leaves each peer, as disconnect() does, but for ends of its own that nobody would hear of.
+// Disconnects each peer as disconnect() does, without completions of its own, which no poll() would report.
 Inproc::~Inproc() {
-  Lock lock(house_->mutex);
+  Lock lock(job_->mutex);
   closing_ = true;
-  for (Inproc *peer : house_->ranks) {
+  for (Inproc *peer : job_->ranks) {
     if (!peer || peer == this) continue;
     Link &its = peer->links_[rank_], &mine = links_[peer->rank_];
     mine.state = State::kLost, mine.peer = nullptr;
-    if (its.peer != this) continue;  // does not want this one, or not any more
+    if (its.peer != this) continue;  // not connected to this rank, or disconnected meanwhile
     its.state = State::kLost, its.peer = nullptr;
     its.leaving = true;
     ++its.events;
@@ -69,17 +69,17 @@ Inproc::~Inproc() {
   }
   wait_until(lock,
              [&] { return std::all_of(links_.begin(), links_.end(), [](const Link &l) { return l.moving == 0; }); });
-  for (Inproc *peer : house_->ranks) {
+  for (Inproc *peer : job_->ranks) {
     if (!peer || peer == this || !peer->links_[rank_].leaving) continue;
     peer->links_[rank_].leaving = false;
     peer->raise(CONSORT_EV_PEER_LOST, rank_);
   }
-  house_->ranks[rank_] = nullptr;
+  job_->ranks[rank_] = nullptr;
   if (fd_ >= 0) ::close(fd_);
 }
 
 uint32_t Inproc::address(std::span<std::byte> room) noexcept {
-  Address mine{{}, 1, static_cast<uint32_t>(getpid()), rank_, hash(house_->job), house_.number()};
+  Address mine{{}, 1, static_cast<uint32_t>(getpid()), rank_, hash(job_->name), job_.number()};
   std::memcpy(mine.magic, kMagic, sizeof kMagic);
   if (room.size() >= sizeof mine) std::memcpy(room.data(), &mine, sizeof mine);
   return sizeof mine;
@@ -88,20 +88,20 @@ uint32_t Inproc::address(std::span<std::byte> room) noexcept {
 void Inproc::check_address(uint32_t rank, const Address &a) const {
   if (rank >= links_.size())
     throw Error(CONSORT_E_INVAL,
-                "there are " + std::to_string(links_.size()) + " ranks; " + name(rank) + " is none of them");
+                "there are " + std::to_string(links_.size()) + " ranks; " + name(rank) + " does not exist");
   if (std::memcmp(a.magic, kMagic, sizeof kMagic) != 0 || a.version != 1)
     throw Error(CONSORT_E_INVAL,
-                "that is no address of this transport; give what address() of " + name(rank) + " has answered");
-  if (a.rank != rank) throw Error(CONSORT_E_INVAL, "that is the address of " + name(a.rank) + ", not of " + name(rank));
+                "not an address of this transport; pass the address that address() of " + name(rank) + " returned");
+  if (a.rank != rank) throw Error(CONSORT_E_INVAL, "the address belongs to " + name(a.rank) + ", not of " + name(rank));
   if (a.process != static_cast<uint32_t>(getpid()))
     throw Error(CONSORT_E_UNSUPPORTED,
                 name(rank) + " is process " + std::to_string(a.process) +
-                    "; inproc reaches the ranks of its own process alone, use another transport");
-  if (a.job != hash(house_->job))
-    throw Error(CONSORT_E_INVAL, "that is an address of another job than \"" + house_->job + "\"");
+                    "; inproc reaches only ranks of its own process, use another transport");
+  if (a.job != hash(job_->name))
+    throw Error(CONSORT_E_INVAL, "the address belongs to another job than \"" + job_->name + "\"");
 }
 
-// The other's secret lies in this process, so both are compared where they lie. In the same time wherever they differ.
+// Compares both secrets in place, in constant time.
 bool Inproc::knows_secret_of(const Inproc &peer) const noexcept {
   if (boot_.nsecret != peer.boot_.nsecret) return false;
   unsigned differ = 0;
@@ -116,9 +116,9 @@ void Inproc::connect(uint32_t rank, std::span<const std::byte> address) {
                                      " bytes, this one has " + std::to_string(address.size()));
   std::memcpy(&theirs, address.data(), sizeof theirs);
   check_address(rank, theirs);
-  const std::lock_guard guard(house_->mutex);
-  Inproc *peer = house_->ranks[rank];
-  if (!peer || peer->closing_ || peer->house_.number() != theirs.number)
+  const std::lock_guard guard(job_->mutex);
+  Inproc *peer = job_->ranks[rank];
+  if (!peer || peer->closing_ || peer->job_.number() != theirs.number)
     throw Error(CONSORT_E_PEER_LOST, name(rank) + " has closed since it gave this address");
   if (boot_.sim_domain != peer->boot_.sim_domain)
     throw Error(CONSORT_E_INVAL, name(rank) + " has another clock: its simulation domain is " +
@@ -128,9 +128,9 @@ void Inproc::connect(uint32_t rank, std::span<const std::byte> address) {
   Link &mine = links_[rank], &its = peer->links_[rank_];
   if (mine.peer) throw Error(CONSORT_E_BUSY, name(rank) + " is connected already; disconnect it first");
   if (mine.events)
-    throw Error(CONSORT_E_BUSY, "poll() has yet to tell that " + name(rank) + " was lost; poll, then connect it again");
+    throw Error(CONSORT_E_BUSY, "the loss of " + name(rank) + " is not reported yet; poll, then connect it again");
   mine.peer = peer, mine.state = State::kWanted;
-  if (its.peer != this) return;  // up when it connects, too
+  if (its.peer != this) return;  // up when it also connects
   mine.state = its.state = State::kUp;
   ++mine.events;
   raise(CONSORT_EV_PEER_UP, rank);
@@ -139,16 +139,16 @@ void Inproc::connect(uint32_t rank, std::span<const std::byte> address) {
   peer->raise(CONSORT_EV_PEER_UP, rank_);
 }
 
-// The peer loses this one; this one knows, and gets no event. Whatever is being copied between the two ends first.
+// The peer is reported as lost there; this rank gets no event. Copies in progress between the two end first.
 void Inproc::disconnect(uint32_t rank) noexcept {
-  Lock lock(house_->mutex);
+  Lock lock(job_->mutex);
   if (rank >= links_.size()) return;
   Link &mine = links_[rank];
   Inproc *const peer = mine.peer;
   const bool was_up = mine.state == State::kUp;
   mine.state = State::kNone, mine.peer = nullptr;
   if (!was_up) return;
-  const uint64_t number = peer->house_.number();
+  const uint64_t number = peer->job_.number();
   if (peer != this) {
     Link &its = peer->links_[rank_];
     its.state = State::kLost, its.peer = nullptr;
@@ -159,18 +159,18 @@ void Inproc::disconnect(uint32_t rank) noexcept {
   end_sends(*peer);
   end_receives(rank);
   wait_until(lock, [&] { return links_[rank].moving == 0; });
-  Inproc *const now = house_->ranks[rank];  // it may have closed meanwhile
-  if (now && now != this && now->house_.number() == number) now->raise(CONSORT_EV_PEER_LOST, rank_);
+  Inproc *const now = job_->ranks[rank];  // the peer may have closed meanwhile
+  if (now && now != this && now->job_.number() == number) now->raise(CONSORT_EV_PEER_LOST, rank_);
 }
 
 consort_mr Inproc::reg(const consort_space_desc &space, consort_addr a, uint64_t bytes) {
   if (!(space.flags & CONSORT_SP_CPU))
-    throw Error(CONSORT_E_UNSUPPORTED, "only memory that the CPU can load and store");
+    throw Error(CONSORT_E_UNSUPPORTED, "only memory that the CPU can load and store is supported");
   uint64_t end;
   if (__builtin_add_overflow(a.base, a.off, &end) || __builtin_add_overflow(end, bytes, &end))
-    throw Error(CONSORT_E_INVAL, std::to_string(bytes) + " bytes from there on reach beyond the end of memory");
-  const std::lock_guard guard(house_->mutex);
-  const Key key = {house_.number(), last_region_ + 1};
+    throw Error(CONSORT_E_INVAL, std::to_string(bytes) + " bytes from this address exceed the address space");
+  const std::lock_guard guard(job_->mutex);
+  const Key key = {job_.number(), last_region_ + 1};
   regions_[key.region] = {a, bytes, 0, false};
   last_region_ = key.region;
   consort_mr mr = {key.region, sizeof key, 0, {}};
@@ -179,33 +179,33 @@ consort_mr Inproc::reg(const consort_space_desc &space, consort_addr a, uint64_t
 }
 
 void Inproc::dereg(const consort_mr &mr) noexcept {
-  Lock lock(house_->mutex);
+  Lock lock(job_->mutex);
   const auto found = regions_.find(mr.lkey);
   if (found == regions_.end() || found->second.gone) return;
-  found->second.gone = true;  // for who comes from now on
+  found->second.gone = true;  // for later operations
   wait_until(lock, [&] { return found->second.users == 0; });
   regions_.erase(found);
 }
 
 int Inproc::event_fd() noexcept {
-  const std::lock_guard guard(house_->mutex);
+  const std::lock_guard guard(job_->mutex);
   if (fd_ < 0) fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   return fd_;
 }
 
-// Looks and arms in one step under the lock under which others tell: who tells later finds it armed.
+// Tests and arms in one step under the lock under which other threads report: a later report finds it armed.
 consort_status Inproc::arm() noexcept {
-  const std::lock_guard guard(house_->mutex);
+  const std::lock_guard guard(job_->mutex);
   if (!told_.is_empty()) return CONSORT_E_BUSY;
   uint64_t counted;
-  if (fd_ >= 0 && ::read(fd_, &counted, sizeof counted) < 0) counted = 0;  // it was not readable: so much the better
+  if (fd_ >= 0 && ::read(fd_, &counted, sizeof counted) < 0) counted = 0;  // it was not readable
   armed_ = true;
   return CONSORT_OK;
 }
 
 uint64_t Inproc::next_event() noexcept {
   {
-    const std::lock_guard guard(house_->mutex);
+    const std::lock_guard guard(job_->mutex);
     if (told_.is_empty()) return CONSORT_NEVER;
   }
   return host().now();
@@ -213,9 +213,9 @@ uint64_t Inproc::next_event() noexcept {
 
 template <class Done>
 void Inproc::wait_until(Lock &lock, Done done) noexcept {
-  ++house_->waiting;
-  house_->still.wait(lock, done);
-  --house_->waiting;
+  ++job_->waiting;
+  job_->still.wait(lock, done);
+  --job_->waiting;
 }
 
 }  // namespace inproc

@@ -1,4 +1,4 @@
-// inproc: what is posted, what it does at the other rank, what poll() tells of it.
+// inproc: posting of messages, their effect at the other rank, reporting by poll().
 #include "inproc.hpp"
 
 #include <unistd.h>
@@ -10,9 +10,9 @@ bool is_match(const consort_msg &receive, const consort_msg &sent, uint32_t sour
   return (receive.peer == source || receive.peer == CONSORT_NONE) && ((receive.tag ^ sent.tag) & ~receive.ignore) == 0;
 }
 
-Tell kind_of(const consort_msg &m) noexcept { return m.kind == CONSORT_MSG_RECV ? Tell::kReceived : Tell::kSent; }
+ReportKind kind_of(const consort_msg &m) noexcept { return m.kind == CONSORT_MSG_RECV ? ReportKind::kReceived : ReportKind::kSent; }
 
-// Takes a node out of everybody's sight, or puts it where it belongs.
+// Moves a node between lists without allocation.
 template <class T>
 void move_node(std::list<T> &to, std::list<T> &from, typename std::list<T>::iterator node) noexcept {
   to.splice(to.end(), from, node);
@@ -21,13 +21,13 @@ void move_node(std::list<T> &to, std::list<T> &from, typename std::list<T>::iter
 }  // namespace
 
 uint32_t Inproc::post(Messages messages) noexcept {
-  Lock lock(house_->mutex);
+  Lock lock(job_->mutex);
   uint32_t n = 0;
   while (n < messages.size() && take(messages[n], lock)) ++n;
   return n;
 }
 
-// False: no room now.
+// False: no capacity now.
 bool Inproc::take(const consort_msg &m, Lock &lock) {
   if (m.kind == CONSORT_MSG_CANCEL) return cancel(m.cookie), true;
   if (!has_room(m)) return false;
@@ -69,7 +69,7 @@ Rows Inproc::Sent::data() noexcept {
   return all;
 }
 
-// Copies between this rank and that; a long one without the lock.
+// Copies between this rank and the peer; long messages without the lock.
 void Inproc::carry(Inproc &peer, const Rows &to, const Rows &from, Region *region, Lock &lock) noexcept {
   if (to.total() <= kShort || from.total() <= kShort) return copy_rows(to, from);
   Link &mine = links_[peer.rank_], &its = peer.links_[rank_];
@@ -80,7 +80,7 @@ void Inproc::carry(Inproc &peer, const Rows &to, const Rows &from, Region *regio
   lock.lock();
   --mine.moving, --its.moving;
   if (region) --region->users;
-  if (house_->waiting) house_->still.notify_all();
+  if (job_->waiting) job_->still.notify_all();
 }
 
 void Inproc::send(const consort_msg &m, Lock &lock) noexcept {
@@ -91,18 +91,18 @@ void Inproc::send(const consort_msg &m, Lock &lock) noexcept {
     std::list<consort_msg> taken;
     move_node(taken, to.receives_, r);
     carry(to, local_of(*r), data, nullptr, lock);
-    finish(Tell::kSent, m, CONSORT_OK, data.total());
+    finish(ReportKind::kSent, m, CONSORT_OK, data.total());
     to.received(*r, data.total(), rank_, m.tag);
     return move_node(to.spare_receives_, taken, r);
   }
-  // A short one is the receiver's from now on, as far as it has room; else it waits here, in this rank's budget.
+  // A short message is stored at the receiver if it has capacity; else it waits here, in this rank's budget.
   const bool is_short = data.total() <= kShort, is_over = is_short && !to.spare_kept_.empty();
   std::list<Sent> &spare = is_over ? to.spare_kept_ : spare_sends_;
   Sent &s = spare.front();
   s.m = m, s.from = this, s.is_over = is_over;
   if (is_short) copy_rows({s.bytes, kShort, 1, 0}, data);
   move_node(to.arrived_, spare, spare.begin());
-  if (is_over) finish(Tell::kSent, m, CONSORT_OK, data.total());
+  if (is_over) finish(ReportKind::kSent, m, CONSORT_OK, data.total());
 }
 
 void Inproc::receive(const consort_msg &m, Lock &lock) noexcept {
@@ -112,7 +112,7 @@ void Inproc::receive(const consort_msg &m, Lock &lock) noexcept {
     move_node(taken, arrived_, s);
     const Rows data = s->data();
     carry(*s->from, local_of(m), data, nullptr, lock);
-    if (!s->is_over) s->from->finish(Tell::kSent, s->m, CONSORT_OK, data.total());
+    if (!s->is_over) s->from->finish(ReportKind::kSent, s->m, CONSORT_OK, data.total());
     received(m, data.total(), s->from->rank_, s->m.tag);
     return move_node(s->is_over ? spare_kept_ : s->from->spare_sends_, taken, s);
   }
@@ -122,101 +122,101 @@ void Inproc::receive(const consort_msg &m, Lock &lock) noexcept {
 
 void Inproc::received(const consort_msg &r, uint64_t bytes, uint32_t source, uint64_t tag) noexcept {
   const consort_status s = bytes > local_of(r).total() ? CONSORT_E_TRUNCATED : CONSORT_OK;
-  tell({Tell::kReceived, 0, {r.cookie, s, source, 0, 0, bytes, tag}});
+  tell({ReportKind::kReceived, 0, {r.cookie, s, source, 0, 0, bytes, tag}});
 }
 
-// PUT and GET. What the key says counts for nothing: what the owner registered does.
+// PUT and GET. Only the owner's registration counts, not the contents of the key.
 void Inproc::reach(const consort_msg &m, Lock &lock) noexcept {
   Inproc &peer = *links_[m.peer].peer;
   Key key;
-  if (!m.rkey || m.nrkey != sizeof key) return finish(Tell::kSent, m, CONSORT_E_INVAL);
+  if (!m.rkey || m.nrkey != sizeof key) return finish(ReportKind::kSent, m, CONSORT_E_INVAL);
   std::memcpy(&key, m.rkey, sizeof key);
   const auto found = peer.regions_.find(key.region);
-  if (key.number != peer.house_.number() || found == peer.regions_.end() || found->second.gone)
-    return finish(Tell::kSent, m, CONSORT_E_STALE);
+  if (key.number != peer.job_.number() || found == peer.regions_.end() || found->second.gone)
+    return finish(ReportKind::kSent, m, CONSORT_E_STALE);
   Region &region = found->second;
-  if (!is_within(m, region.from, region.bytes)) return finish(Tell::kSent, m, CONSORT_E_INVAL);
+  if (!is_within(m, region.from, region.bytes)) return finish(ReportKind::kSent, m, CONSORT_E_INVAL);
   const bool puts = m.kind == CONSORT_MSG_PUT, notifies = puts && (m.flags & CONSORT_MF_NOTIFY);
-  if (notifies) ++peer.notes_;  // has_room() has looked
+  if (notifies) ++peer.notes_;  // checked by has_room()
   carry(peer, puts ? remote_of(m) : local_of(m), puts ? local_of(m) : remote_of(m), &region, lock);
   const uint64_t bytes = local_of(m).total();
-  finish(Tell::kSent, m, CONSORT_OK, bytes);
-  if (notifies) peer.tell({Tell::kNotified, 0, {CONSORT_NOTIFIED, CONSORT_OK, rank_, 0, 0, bytes, m.tag}});
+  finish(ReportKind::kSent, m, CONSORT_OK, bytes);
+  if (notifies) peer.tell({ReportKind::kNotified, 0, {CONSORT_NOTIFIED, CONSORT_OK, rank_, 0, 0, bytes, m.tag}});
 }
 
-// What is being copied, or is done, has an end of its own.
+// Operations that are being copied or complete are not cancelled.
 void Inproc::cancel(uint64_t cookie) noexcept {
   for (auto r = receives_.begin(); r != receives_.end(); ++r)
     if (r->cookie == cookie) {
-      finish(Tell::kReceived, *r, CONSORT_E_CANCELLED);
+      finish(ReportKind::kReceived, *r, CONSORT_E_CANCELLED);
       return move_node(spare_receives_, receives_, r);
     }
   for (const Link &l : links_) {
     if (l.state != State::kUp) continue;
     for (auto s = l.peer->arrived_.begin(); s != l.peer->arrived_.end(); ++s)
       if (s->from == this && !s->is_over && s->m.cookie == cookie) {
-        finish(Tell::kSent, s->m, CONSORT_E_CANCELLED);
+        finish(ReportKind::kSent, s->m, CONSORT_E_CANCELLED);
         return move_node(spare_sends_, l.peer->arrived_, s);
       }
   }
 }
 
-// What this rank has sent and that one not received is lost with the link.
+// Messages that this rank sent and the peer did not receive are lost with the link.
 void Inproc::end_sends(Inproc &to) noexcept {
   for (auto s = to.arrived_.begin(); s != to.arrived_.end();) {
     const auto here = s++;
     if (here->from != this) continue;
-    if (!here->is_over) finish(Tell::kSent, here->m, CONSORT_E_PEER_LOST);
+    if (!here->is_over) finish(ReportKind::kSent, here->m, CONSORT_E_PEER_LOST);
     move_node(here->is_over ? to.spare_kept_ : spare_sends_, to.arrived_, here);
   }
 }
 
-void Inproc::end_receives(uint32_t source) noexcept {  // those from any stay
+void Inproc::end_receives(uint32_t source) noexcept {  // receives from any rank stay
   for (auto r = receives_.begin(); r != receives_.end();) {
     const auto here = r++;
     if (here->peer != source) continue;
-    finish(Tell::kReceived, *here, CONSORT_E_PEER_LOST);
+    finish(ReportKind::kReceived, *here, CONSORT_E_PEER_LOST);
     move_node(spare_receives_, receives_, here);
   }
 }
 
-// -- telling ----------------------------------------------------------------------------------------------------------
+// -- reporting ---------------------------------------------------------------------------------------------------------
 
-void Inproc::finish(Tell kind, const consort_msg &m, consort_status s, uint64_t bytes) noexcept {
+void Inproc::finish(ReportKind kind, const consort_msg &m, consort_status s, uint64_t bytes) noexcept {
   tell({kind, 0, {m.cookie, s, m.peer, 0, 0, bytes, m.tag}});
 }
 
 void Inproc::raise(uint32_t event, uint32_t rank) noexcept {
-  tell({Tell::kEvent, event, {0, CONSORT_OK, rank, 0, 0, 0, 0}});
+  tell({ReportKind::kEvent, event, {0, CONSORT_OK, rank, 0, 0, 0, 0}});
 }
 
-void Inproc::tell(const Told &t) noexcept {
+void Inproc::tell(const Report &t) noexcept {
   told_.push(t);
   if (!armed_) return;
   armed_ = false;
-  const uint64_t one = 1;  // under the lock, or close() might give the number to another file meanwhile
-  if (fd_ >= 0 && ::write(fd_, &one, sizeof one) < 0) return;  // readable as it is
+  const uint64_t one = 1;  // under the lock, because close() might otherwise free the descriptor
+  if (fd_ >= 0 && ::write(fd_, &one, sizeof one) < 0) return;  // already readable
 }
 
-// An event is raised by a call that has told nothing before it: so all ends that came first are known when it comes.
+// An event ends a poll call that has reported nothing else, so the host has all completions that precede it.
 uint32_t Inproc::poll(std::span<consort_done> out) noexcept {
-  Lock lock(house_->mutex);
+  Lock lock(job_->mutex);
   uint32_t n = 0;
   while (n < out.size() && !told_.is_empty()) {
-    const Told t = told_.front();
-    if (t.kind == Tell::kEvent && n) break;
+    const Report t = told_.front();
+    if (t.kind == ReportKind::kEvent && n) break;
     told_.pop();
     switch (t.kind) {
-      case Tell::kSent:
+      case ReportKind::kSent:
         --sends_owed_;
         break;
-      case Tell::kReceived:
+      case ReportKind::kReceived:
         --receives_owed_;
         break;
-      case Tell::kNotified:
+      case ReportKind::kNotified:
         --notes_;
         break;
-      case Tell::kEvent:
+      case ReportKind::kEvent:
         --links_[t.done.source].events;
         lock.unlock();
         host().event(t.event, token_, t.done.source);

@@ -1,5 +1,5 @@
-// strides.hpp — a message's memory: rows of bytes, a step from each to the next. How much, whether within bounds, and
-// copying from one shape to another. Nothing here knows locks or ranks.
+// strides.hpp — a message's memory: rows of bytes at a constant step. Sizes, bounds checks, and
+// copies between shapes. Independent of locks and ranks.
 #pragma once
 #include <consort/transport.h>
 
@@ -9,16 +9,16 @@ namespace inproc {
 
 struct Rows {
   char *at = nullptr;
-  uint64_t bytes = 0;  // of a row
+  uint64_t bytes = 0;  // bytes per row
   uint32_t rows = 1;
   int64_t step = 0;
 
-  uint64_t total() const noexcept { return bytes * rows; }  // of a message whose size was checked: does not run over
+  uint64_t total() const noexcept { return bytes * rows; }  // after is_sized(), no overflow
 };
 
 inline uint32_t rows_of(const consort_msg &m) noexcept { return m.rows ? m.rows : 1; }
 
-// False: more bytes than a message may have.
+// False: the message is larger than allowed.
 inline bool is_sized(const consort_msg &m, uint64_t most) noexcept {
   uint64_t all;
   return !__builtin_mul_overflow(m.bytes, rows_of(m), &all) && all <= most;
@@ -31,7 +31,7 @@ inline Rows remote_of(const consort_msg &m) noexcept {
   return {reinterpret_cast<char *>(m.remote.base + m.remote.off), m.bytes, rows_of(m), m.remote_step};
 }
 
-// Does every row of a PUT or GET lie within [from, from + bytes)? Nothing runs over: the farthest row is at most 2^32
+// Whether every row of a PUT or GET lies within [from, from + bytes). No overflow: the farthest row is at most 2^32
 // steps of 2^63 away.
 inline bool is_within(const consort_msg &m, consort_addr from, uint64_t bytes) noexcept {
   if (m.remote.base != from.base) return false;
@@ -42,7 +42,7 @@ inline bool is_within(const consort_msg &m, consort_addr from, uint64_t bytes) n
   return low >= 0 && high <= static_cast<__int128>(bytes);
 }
 
-// The bytes of one after another into the other, until either ends. They may overlap where both are one row.
+// Copies bytes in order until either side ends. The sides may overlap if both are one row.
 inline void copy_rows(const Rows &to, const Rows &from) noexcept {
   const uint64_t n = to.total() < from.total() ? to.total() : from.total();
   uint64_t row_to = 0, row_from = 0, in_to = 0, in_from = 0;

@@ -1,7 +1,7 @@
-// books.hpp — what is under way in a queue, an endpoint or a scheduler, as one who stands between can know it.
+// outstanding.hpp — the outstanding items of a queue, an endpoint or a scheduler, as far as a layer can know them.
 //
-// Each book has a mutex (held for the book alone, never while a plugin is called). A book without memory is blind from
-// then on: it says nothing, rather than something wrong.
+// Each record has a mutex, held for the record alone and never during a call of a plugin. A record that runs out of memory
+// is blind from then on: it reports nothing rather than something wrong.
 #pragma once
 #include <consort/scheduler.h>
 #include <consort/transport.h>
@@ -16,13 +16,13 @@
 
 namespace checks {
 
-// What was submitted and has not completed, oldest first.
+// Operations submitted and not completed, oldest first.
 class Flight {
  public:
   enum class Found { kYes, kNo, kOutOfTurn };
 
   void order(bool in_order) { in_order_ = in_order; }
-  // Before the driver sees them: a completion may come from another thread while submit() still runs.
+  // To be called before the driver's submit(): a completion may come from another thread while it runs.
   void add(uint64_t cookie) noexcept {
     const std::lock_guard lock(mutex_);
     try {
@@ -31,7 +31,7 @@ class Flight {
       blind_ = true;
     }
   }
-  void retract(uint64_t cookie) noexcept {  // the youngest of that name was not accepted
+  void retract(uint64_t cookie) noexcept {  // the youngest with that cookie was not accepted
     const std::lock_guard lock(mutex_);
     const auto at = std::find(cookies_.rbegin(), cookies_.rend(), cookie);
     if (at != cookies_.rend()) cookies_.erase(std::next(at).base());
@@ -60,10 +60,10 @@ class Flight {
   bool blind_ = false, in_order_ = false;
 };
 
-// What waits in one instance of a scheduler. A task stands in the book before push() is entered and until after pop(),
-// drain() or dropped() has come back; who is inside one of these is counted, so that drain() can know that nobody is:
-// then what stands in the book waits in the instance. The counter is incremented before the instance is entered and
-// decremented, with release, after the book was written: who reads zero, with acquire, sees the book as they left it.
+// Tasks queued in one instance of a scheduler. A task is recorded before push() is entered and until after pop(),
+// drain() or dropped() has returned. Threads inside one of these are counted; when drain() sees none, every
+// recorded task is queued in the instance. The counter is incremented before the instance is entered and
+// decremented, with release, after the record is written: a thread that reads zero with acquire sees the record.
 class Tasks {
  public:
   struct Inside {
@@ -73,7 +73,7 @@ class Tasks {
     Tasks &tasks;
   };
 
-  // Before push(); the answer: none of them is queued here already. accept() or refuse() afterwards.
+  // To be called before push(), and accept() or refuse() afterwards. Returns whether none of them is queued already.
   bool push(const consort_push &p) noexcept {
     const std::lock_guard lock(mutex_);
     bool fresh = true;
@@ -99,7 +99,7 @@ class Tasks {
   }
 
   void begin(uint64_t epoch) noexcept { epoch_.store(epoch, std::memory_order_release); }
-  // Around drain(). How many wait although it answered 0; only what is certain counts.
+  // To be called around drain(). The second returns the number of tasks left although drain() returned 0; only certain ones count.
   void draining(uint64_t epoch) noexcept {
     if (epoch_.load(std::memory_order_relaxed) != epoch) epoch_.store(kUnsettled, std::memory_order_release);
   }
@@ -111,7 +111,7 @@ class Tasks {
     return static_cast<size_t>(std::count_if(
         waiting_.begin(), waiting_.end(), [&](const auto &w) { return w.second.accepted && w.second.epoch != epoch; }));
   }
-  // Asked before and after push(): the same answer, which is not the push's epoch, and taken: that was wrong.
+  // Read before and after push(): if both are equal and differ from the push's epoch, accepting the push was a violation.
   uint64_t settled() const noexcept { return epoch_.load(std::memory_order_acquire); }
   static constexpr uint64_t kUnsettled = UINT64_MAX - 1;
 
@@ -124,7 +124,7 @@ class Tasks {
     waiting_ = {};
   }
 
-  // Who there is. Written where nobody pops for those that come or go.
+  // Sets the workers. To be called while changed workers do not pop.
   void know(const consort_topology &t) noexcept {
     const std::lock_guard lock(mutex_);
     try {
@@ -157,11 +157,11 @@ class Tasks {
   std::unordered_map<consort_task *, Entry> waiting_;
   std::vector<uint32_t> classes_;  // by worker
   bool blind_ = false;
-  std::atomic<uint32_t> inside_{0};  // seq_cst with drained(): one of the two sees the other
-  std::atomic<uint64_t> epoch_{kUnsettled};  // that drain() set and came back from; release; settled() acquires
+  std::atomic<uint32_t> inside_{0};  // seq_cst with drained(): at least one of the two sees the other
+  std::atomic<uint64_t> epoch_{kUnsettled};  // the epoch of the last drain() that returned; release; settled() acquires
 };
 
-// What was taken and has to be given back: addresses, or keys.
+// Allocated addresses, or keys, that must be freed.
 class Taken {
  public:
   using Key = std::pair<uint64_t, uint64_t>;
