@@ -231,13 +231,13 @@ TEST_F(OpenCl, BadKernelsAreNamed) {
   };
   EXPECT_SAYS(CONSORT_E_INVAL, run("cl", "__kernel void scale(__global float *x) { undeclared_thing = 1; }", "scale"), "step 7",
               "undeclared_thing");
-  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, run("ptx", "nonsense", "scale"), "step 7", "opencl0", "\"ptx\" is not known");
+  EXPECT_SAYS(CONSORT_E_UNSUPPORTED, run("ptx", "nonsense", "scale"), "step 7", "opencl0", "\"ptx\" is unknown");
   EXPECT_SAYS(CONSORT_E_INVAL, run("cl", kScale, "scaled"), "step 7", "no kernel \"scaled\"");
   Gate gate;
   for (Gate *g : {static_cast<Gate *>(nullptr), &gate})  // by the worker's thread, and by the helper's
     EXPECT_SAYS(CONSORT_E_INVAL, run("cl", "__kernel void scale(__global float *x) { x[0] = 1; }", "scale", g), "step 7",
-                "takes 1 arguments");
-  EXPECT_SAYS(CONSORT_E_INVAL, run("cl", kScale, "scale"), "step 7", "does not take the 8 bytes") << "a double for a float";
+                "has 1 parameters");
+  EXPECT_SAYS(CONSORT_E_INVAL, run("cl", kScale, "scale"), "step 7", "does not accept 8 bytes") << "a double for a float";
   (void)consort_wait_all(m, kLong, 0);
   ASSERT_OK(consort_invalidate(m, x));
   ASSERT_OK(consort_unregister(m, x));

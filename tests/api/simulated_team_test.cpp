@@ -317,7 +317,7 @@ TEST(SimulatedTeams, FailureFreesTheMembers) {
 TEST(SimulatedTeams, RefusalsNameTheirCause) {
   consort_runtime *rt = nullptr;
   TextFile uneven("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 9\nmemory = \"1G\"\nsockets = 2\n");
-  EXPECT_SAYS(CONSORT_E_INVAL, start(on(uneven, "eager"), &rt), "9 units are no 2 equal sockets");
+  EXPECT_SAYS(CONSORT_E_INVAL, start(on(uneven, "eager"), &rt), "9 units cannot be divided into 2 equal sockets");
   TextFile share("[[device]]\nhost = true\nclass = \"cpu\"\nunits = 8\nmemory = \"1G\"\nsockets = 2\nparallel = 1.5\n");
   EXPECT_SAYS(CONSORT_E_INVAL, start(on(share, "eager"), &rt), "parallel", "from 0 to 1");
   TextFile mixed(machine());

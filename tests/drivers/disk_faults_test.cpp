@@ -169,7 +169,7 @@ TEST_P(DiskFaults, ReportsAFullDiskInAnAllocation) {
   consort_addr b{};
   faults::demand(faults::kReserve, ENOSPC);
   EXPECT_EQ(d.try_alloc(500000, &b), CONSORT_E_NOMEM);
-  EXPECT_TOLD(d, "no room for 500000 bytes");
+  EXPECT_TOLD(d, "no space for 500000 bytes");
   EXPECT_TOLD(d, "No space left on device");
   EXPECT_EQ(d.try_alloc(700000, &b), CONSORT_OK) << "the failed call left nothing: " << d.plugin.failure();
   faults::demand(faults::kReserve, EIO);

@@ -158,7 +158,7 @@ TEST(Hip, ExplainsWhyThereIsNoDevice) {
   PluginHost wrong("hip", {{"library", "libc.so.6"}});
   EXPECT_NE(wrong.failure().find("libc.so.6 lacks hipInit: install a newer ROCm"), std::string::npos) << wrong.failure();
   PluginHost size("hip", {{"limit", "much"}});
-  EXPECT_NE(size.failure().find("limit = \"much\" is no size"), std::string::npos) << size.failure();
+  EXPECT_NE(size.failure().find("limit = \"much\" is not a size"), std::string::npos) << size.failure();
 }
 
 TEST(Hip, RealLibraryWithoutADevice) {

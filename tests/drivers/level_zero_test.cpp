@@ -182,9 +182,9 @@ TEST_F(LevelZero, KernelsTakePointerAndOffset) {
     EXPECT_NE(m.plugin.failure().find(words), std::string::npos) << m.plugin.failure();
   };
   const std::vector<consort_arg> few = {all[0]}, wide = {all[0], all[1], value(2.0)};
-  refused(launch_of(plain, few, 100), "kernel \"plain\": it takes 3 arguments");
-  refused(launch_of(plain, wide, 100), "argument 2 does not take the 8 bytes");
-  refused(launch_of(plain, all, 1, 1 << 20), "1024 are the most here");
+  refused(launch_of(plain, few, 100), "kernel \"plain\": it has 3 parameters");
+  refused(launch_of(plain, wide, 100), "argument 2 does not accept 8 bytes");
+  refused(launch_of(plain, all, 1, 1 << 20), "1024 at most here");
   refused(launch_of(plain, all, UINT64_C(1) << 40, 64), "blocks along x");
   EXPECT_EQ(m.run(q, {launch_of(plain, all, 0)}), (Statuses{0})) << "nothing to do is done";
 }
@@ -272,7 +272,7 @@ TEST_F(LevelZero, ReportsCompilerErrors) {
   m.load(nullptr, CONSORT_E_INVAL);
   says("several kernels");
   m.load(kKernels, sizeof kKernels, "scale", "ptx9", CONSORT_E_UNSUPPORTED);
-  says("format \"ptx9\" is not known");
+  says("format \"ptx9\" is unknown");
   m.load("nonsense", 8, "scale", "native", CONSORT_E_UNSUPPORTED);
   says("ZE_RESULT_ERROR_INVALID_NATIVE_BINARY");
   m.load("nonsense", 8, "scale", "spirv", CONSORT_E_INVAL);

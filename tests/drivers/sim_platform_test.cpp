@@ -187,7 +187,7 @@ TEST(SimPlatform, RefusesBadFiles) {
       {"[[kernel]]\nset = \"s\"\n1000 = \"1us\"\n", "a kernel needs a codelet"},
       {"[[kernel]]\ncodelet = \"gemm\"\n", "kernel \"gemm\" needs a time: write"},
       {"[[kernel]]\ncodelet = \"gemm\"\nsize = 3\n", ":7: size: a kernel has set, codelet"},
-      {"[[kernel]]\ncodelet = \"gemm\"\n1000 = \"fast\"\n", "1000 = \"fast\" is no time"},
+      {"[[kernel]]\ncodelet = \"gemm\"\n1000 = \"fast\"\n", "1000 = \"fast\" is not a time"},
       {"[[kernel]]\ncodelet = \"gemm\"\n1000 = \"0us\"\n", "must be more than 0"},
       {"[[kernel]]\ncodelet = \"gemm\"\n1000 = 1\n\"1000\" = 2\n", ":8: 1000: this size is given twice"},
       {"[[kernel]]\ncodelet = \"gemm\"\ndevice = \"h\"\n1000 = 1\n", "is of device \"h\", and there is none"},

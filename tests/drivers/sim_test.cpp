@@ -104,12 +104,12 @@ TEST(Sim, RefusesBadSettings) {
     EXPECT_NE(h.failure().find(words), std::string::npos) << h.failure();
   };
   refuses({{"devices", "0"}}, "sim: no device: set sim.devices");
-  refuses({{"memory", "much"}}, "memory = \"much\" is no number of bytes: write 1000000, 512M or 2G");
+  refuses({{"memory", "much"}}, "memory = \"much\" is not a number of bytes: write 1000000, 512M or 2G");
   refuses({{"bandwidth", "0"}}, "bandwidth must be more than 0");
-  refuses({{"latency", "3 weeks"}}, "latency = \"3 weeks\" is no time");
+  refuses({{"latency", "3 weeks"}}, "latency = \"3 weeks\" is not a time");
   refuses({{"speed", "0"}}, "speed must be more than 0");
   refuses({{"times", "gemm"}}, "write CODELET=200us");
-  refuses({{"faults", "fire@3"}}, "\"fire\" is none of oom, copy, kernel, lost, slow");
+  refuses({{"faults", "fire@3"}}, "\"fire\" is not one of oom, copy, kernel, lost, slow");
   refuses({{"faults", "oom"}}, "no @ or % in it");
   refuses({{"faults", "oom@0"}, {"devices", "1"}}, "counts start from 1");
   refuses({{"faults", "copy%2"}}, "a chance is 1 at most");
@@ -122,8 +122,8 @@ TEST(Sim, RefusesBadSettings) {
   };
   refuses_file("[[device]]\ncolour = \"red\"\n", ":2: colour: a device has name, class");
   refuses_file("units = 2\n", ":1: \"units = 2\": write key = value below a table");
-  refuses_file("[[cable]]\n", "[cable] is none of device, bus, wire, link, route, times, kernel, overheads");
-  refuses_file("[[device\n", "is no table");
+  refuses_file("[[cable]]\n", "[cable] is not one of device, bus, wire, link, route, times, kernel, overheads");
+  refuses_file("[[device\n", "is not a table");
   refuses_file("[[link]]\nfrom = \"host\"\nto = \"moon\"\n", ":3: to = \"moon\": neither \"host\" nor the name");
   refuses_file("[[device]]\nname = \"a\"\n[[device]]\nname = \"a\"\n", "two devices of the name \"a\"");
   refuses_file("[[device]]\nname = \"a\n", "string without an end");

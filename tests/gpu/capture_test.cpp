@@ -164,8 +164,8 @@ TEST_P(GpuCapture, ArgumentsMayChangeBetweenLaunches) {
   refused(CONSORT_E_UNSUPPORTED, 1, now, "capture anew");
   refused(CONSORT_E_UNSUPPORTED, 2, launch_of(m.axpy, sum, kN), "another kernel");
   refused(CONSORT_E_UNSUPPORTED, 2, launch_of(m.scale, there, 0), "the new launch is empty");
-  refused(CONSORT_E_INVAL, 2, launch_of(m.scale, few, kN), "takes 3 parameters");
-  refused(CONSORT_E_INVAL, 4, now, "there is no number 4");
+  refused(CONSORT_E_INVAL, 2, launch_of(m.scale, few, kN), "has 3 parameters");
+  refused(CONSORT_E_INVAL, 4, now, "no op 4");
   ASSERT_EQ(m.launch(q, graph), CONSORT_OK) << "as it was";
   EXPECT_EQ(m.read(q, y)[9], 100.f);
 }
@@ -192,7 +192,7 @@ TEST_P(GpuCapture, UncapturableOpsAreNamed) {
   refused(call.op(false), "host function");
   refused(m.to_device(host.data(), x, 16), "memory outside the device");
   refused(op_of(CONSORT_OP_ALLOC, 0), "cannot be captured");
-  refused(launch_of(m.scale, few, kN), "takes 3 parameters");
+  refused(launch_of(m.scale, few, kN), "has 3 parameters");
   refused(elsewhere, "another queue");
   EXPECT_EQ(m.ext->end(q, &graph), CONSORT_E_INVAL);
   EXPECT_EQ(m.ext->begin(copies), CONSORT_E_UNSUPPORTED);

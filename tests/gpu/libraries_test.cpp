@@ -192,7 +192,7 @@ TEST_P(GpuLibraries, RefusalsNameTheirCause) {
     });
   };
   const auto on = [&](consort_codelet_id c, uint32_t w) { return consort_task_wait(*rt, Desc(c).on(w).must(*rt), kLong, 0); };
-  EXPECT_SAYS(CONSORT_E_INVAL, on(ask("a", "nosuch", nullptr), devices[0]), "\"nosuch\" is not known here", blas().library);
+  EXPECT_SAYS(CONSORT_E_INVAL, on(ask("a", "nosuch", nullptr), devices[0]), "\"nosuch\" is unknown", blas().library);
   EXPECT_SAYS(CONSORT_E_INVAL, on(ask("b", "", nullptr), devices[0]), "library is empty");
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, on(ask("c", blas().library, "no_such_function"), devices[0]), "has no no_such_function", blas().library);
   EXPECT_SAYS(CONSORT_E_UNSUPPORTED, on(ask("d", blas().library, nullptr), cores[0]), "the driver \"cpu\" has no libraries");
@@ -239,7 +239,7 @@ TEST_P(GpuLibraries, FailedLibraryNamesItsSetting) {
   const Double d(GetParam());
   d.set(words() + ",fail=" + (std::string(GetParam().driver) == "cuda" ? "cublasCreate" : "rocblas_create_handle") + ":1+:14");
   begin();
-  EXPECT_SAYS(CONSORT_E_IO, consort_library_start(*rt, GetParam().driver, blas().library), blas().create, "14", "does not start here",
+  EXPECT_SAYS(CONSORT_E_IO, consort_library_start(*rt, GetParam().driver, blas().library), blas().create, "14", "does not start",
               std::string("in the setting ") + blas().library);
   rt.reset();
   d.set(words());

@@ -384,7 +384,7 @@ TEST(Inproc, RefusesForeignPeers) {
     EXPECT_NE(r.host().failure().find(word), std::string::npos) << r.host().failure();
   };
   refused(a, 1, {}, CONSORT_E_INVAL, "bytes");
-  refused(a, 1, std::vector<char>(there.size()), CONSORT_E_INVAL, "no address");
+  refused(a, 1, std::vector<char>(there.size()), CONSORT_E_INVAL, "not an address");
   refused(a, 0, there, CONSORT_E_INVAL, "of rank 1");
   refused(a, 2, there, CONSORT_E_INVAL, "2 ranks");
   std::vector<char> elsewhere = there;
