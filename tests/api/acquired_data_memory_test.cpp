@@ -57,7 +57,7 @@ TEST_F(AcquiredDataMemory, RefusesMoreThanTheLimit) {
   ASSERT_OK(consort_unregister(m, large));
 }
 
-TEST_F(AcquiredDataMemory, RefusesWaitForOnesOwnHolds) {
+TEST_F(AcquiredDataMemory, RefusesWaitForOwnHolds) {
   const auto a = fresh("a"), b = fresh("b"), c = fresh("c");
   consort_hold ha{}, hb{}, hc{};
   ASSERT_OK(consort_acquire(m, a, CONSORT_M_W, kLong, &ha));

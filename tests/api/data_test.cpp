@@ -291,7 +291,7 @@ TEST_F(DataApi, ConflictingHoldOfOneThreadIsBusy) {
   EXPECT_OK(consort_release(rt, again));
 }
 
-TEST_F(DataApi, WaitForATaskBehindOnesOwnHoldTimesOut) {
+TEST_F(DataApi, WaitForATaskBehindTheOwnHoldTimesOut) {
   int v = 0;
   const auto x = variable_of(rt, &v);
   const auto c = body(rt, "needs", [](const consort_call &) { return CONSORT_OK; });

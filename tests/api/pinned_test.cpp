@@ -121,7 +121,7 @@ TEST(PinnedMemory, RefusesBadArguments) {
   EXPECT_SAYS(CONSORT_E_INVAL, consort_free(rt, &other), "did not come from consort_malloc()");
 }
 
-TEST(PinnedMemory, StopFreesWhatIsLeft) {  // the simulated device reports leaked blocks
+TEST(PinnedMemory, StopFreesRemainingBlocks) {  // the simulated device reports leaked blocks
   static std::vector<std::string> said;
   said.clear();
   consort_settings s = CONSORT_SETTINGS_INIT;

@@ -26,7 +26,7 @@ TEST_F(UnreportedFailure, StopReturnsTheFirstWithItsCauses) {
   EXPECT_SAYS(CONSORT_E_IO, rt.stop(), "task 'load' failed", "the disk is gone");
 }
 
-TEST_F(UnreportedFailure, UnregisterReturnsWhatPoisonedTheDatum) {
+TEST_F(UnreportedFailure, UnregisterReturnsThePoisoningFailure) {
   Desc(bad).name("load").w(a).must(rt);
   Desc(good).name("use").r(a).w(b).must(rt);
   EXPECT_SAYS(CONSORT_E_IO, consort_unregister(rt, b), "task 'use' failed", "because task 'load' failed", "the disk is gone");

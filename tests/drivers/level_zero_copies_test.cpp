@@ -88,7 +88,7 @@ TEST_F(LevelZeroCopies, FillsWithFewEnginePatterns) {
     }
 }
 
-TEST_F(LevelZeroCopies, CopiesOvertakeWaitingOnes) {
+TEST_F(LevelZeroCopies, CopiesOvertakeWaitingCopies) {
   Machine m;
   void *unit = m.open_queue(11), *copies = m.open_queue(12, CONSORT_NONE);
   std::atomic<bool> go{false};

@@ -26,7 +26,7 @@ TEST_F(OpenClCopies, CopyQueuesAreUnordered) {
   copies_without_order(m);
 }
 
-TEST_F(OpenClCopies, CopiesOvertakeWaitingOnes) {
+TEST_F(OpenClCopies, CopiesOvertakeWaitingCopies) {
   Machine m;
   void *unit = m.open_queue(11), *copies = m.open_queue(12, CONSORT_NONE);
   const uint64_t slow = m.load("__kernel void slow(__global int *x, int n) { int s = 0; for (int i = 0; i < n; ++i) s = s * 3 + x[1]; x[0] = s; }", "slow");

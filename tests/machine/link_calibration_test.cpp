@@ -87,7 +87,7 @@ TEST(LinkPlausibility, RejectsOutliersAmongLinks) {
   EXPECT_NE(nonsense_in({1e10, 50, 1}, {}, others), "");
 }
 
-TEST_F(LinkCalibration, ReadsBackFilesAndIgnoresBrokenOnes) {
+TEST_F(LinkCalibration, ReadsBackFilesAndIgnoresBrokenFiles) {
   const LinkCalibrationFile file(folder_ / "a/b", "some", "what it is about\nand more\n");
   LinkCalibrationFile::Figures found;
   std::string why;

@@ -31,7 +31,7 @@ TEST(LinkCredit, SendsAMillisecondOfCopies) {
 }
 
 // Where the host is there when a copy ends, more copies in flight would only share the link with urgent ones.
-TEST(LinkCredit, VirtualTimeSendsOnlyWhatKeepsTheLinkBusy) {
+TEST(LinkCredit, VirtualTimeLimitsCreditToABusyLink) {
   consort::LinkCredit w(10'000 * kMB, 0, 1, true);
   EXPECT_EQ(fill(w, 0), 2);
   consort::LinkCredit far(10'000 * kMB, 250'000, 1, true);

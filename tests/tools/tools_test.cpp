@@ -33,7 +33,7 @@ TEST_F(Tools, PluginsVerboseListsParameters) {
   EXPECT_TRUE(a.has("licence ")) << a.out;
 }
 
-TEST_F(Tools, PluginsExplainsUnusedOnes) {
+TEST_F(Tools, PluginsExplainsUnusedPlugins) {
   for (const char *name : {"good", "good_newer", "foreign", "bad_no_ops"})
     std::filesystem::copy_file(std::string(CONSORT_TEST_PLUGIN_DIR "/loader/") + name + ".so",
                                folder_ / name + ".so");
