@@ -4,10 +4,10 @@
 #include <sched.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "api/introspection.hpp"
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 #include "support/variable.hpp"
 
 namespace {
@@ -200,8 +200,7 @@ TEST(Environment, WritesATrace) {  // ENV-23, ENV-25
   Desc(codelet(rt, "traced", nothing)).must(rt);
   EXPECT_OK(consort_wait_all(rt, kLong, 0));
   EXPECT_OK(rt.stop());
-  std::ifstream in(path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = read_file(path);
   EXPECT_EQ(text.rfind("consort trace 1", 0), 0u) << text;
   EXPECT_NE(text.find("traced"), std::string::npos);
 }

@@ -5,10 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "api/harness.hpp"
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace {
 
@@ -55,10 +55,7 @@ class Reports : public ::testing::Test {
     for (const std::string &l : lines) text += l + "\n";
     return text;
   }
-  std::string file() const {
-    std::ifstream in(path_);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }
+  std::string file() const { return read_file(path_); }
   std::vector<std::string> of(const char *kind) const {
     std::vector<std::string> lines;
     std::ifstream in(path_);

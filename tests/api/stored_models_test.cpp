@@ -4,11 +4,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "api/harness.hpp"
 #include "model/model_file.hpp"
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace {
 
@@ -57,10 +57,6 @@ class StoredModels : public ::testing::Test {
     std::sort(all.begin(), all.end());
     return all;
   }
-  static std::string text_of(const std::string &path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
   bool said(const std::string &words) {
     const std::lock_guard lock(mutex_);
     return std::any_of(said_.begin(), said_.end(), [&](const auto &s) { return s.find(words) != s.npos; });
@@ -86,7 +82,7 @@ class StoredModels : public ::testing::Test {
 
 TEST_F(StoredModels, PersistAcrossRuns) {
   learn();
-  const std::string text = text_of(files()[0]);
+  const std::string text = read_file(files()[0]);
   for (const char *part : {"consort models 1\nmachine ", "\nmodel kept\nmeasures ns\nimplementation cpu\tkept\n",
                            "\nunit cpu\tcpu/", "\t10\t0\t1001\t"})
     EXPECT_NE(text.find(part), text.npos) << part << "\nis not in\n" << text;
@@ -95,7 +91,7 @@ TEST_F(StoredModels, PersistAcrossRuns) {
   feed(1000, 2);
   stop();
   ASSERT_EQ(files().size(), 1u);
-  EXPECT_NE(text_of(files()[0]).find("\t12\t0\t"), text.npos) << "both runs' measurements are counted";
+  EXPECT_NE(read_file(files()[0]).find("\t12\t0\t"), text.npos) << "both runs' measurements are counted";
   EXPECT_EQ(nsaid(), 0u);
 }
 
@@ -148,7 +144,7 @@ TEST_F(StoredModels, OutdatedModelIsReportedOnceAndRemeasured) {
 
 TEST_F(StoredModels, DamagedFilesAreIgnored) {
   learn();
-  const std::string path = files()[0], good = text_of(path);
+  const std::string path = files()[0], good = read_file(path);
   const auto with = [&](const std::string &text, const char *words) {
     std::ofstream(path) << text;
     begin();
@@ -173,7 +169,7 @@ TEST_F(StoredModels, DamagedFilesAreIgnored) {
 
 TEST_F(StoredModels, InvalidValuesWithAGoodChecksumAreIgnored) {
   learn();
-  const std::string path = files()[0], good = text_of(path);
+  const std::string path = files()[0], good = read_file(path);
   const size_t head = good.find('\n') + 1, body = good.find("unit ");
   for (const char *line : {"unit cpu", "0000000000000001\t8", "0000000000000001\t8\t0\t4\t0\t1\t1\t-5", "x\t8\t0\t4\t0\t1\t1\t5",
                            "0000000000000001\t8\t9\t4\t0\t1\t1\t5", "0000000000000001\t8\t0\t1\t0\t1\t1\t5 6 7",
@@ -189,7 +185,7 @@ TEST_F(StoredModels, InvalidValuesWithAGoodChecksumAreIgnored) {
 TEST_F(StoredModels, RowsOfAbsentUnitsAreKept) {
   learn();
   StoredModel m;
-  const std::string good = text_of(files()[0]);
+  const std::string good = read_file(files()[0]);
   auto head = m.read_about(std::string_view(good).substr(good.find('\n') + 1));
   ASSERT_TRUE(head);
   m.cells.push_back({"elsewhere", "elsewhere/9", 0, 77, 88, 5, 1, {3, 4, 5}});
@@ -199,7 +195,7 @@ TEST_F(StoredModels, RowsOfAbsentUnitsAreKept) {
   EXPECT_TRUE(std::isnan(expected()));
   feed(1000, 5);
   stop();
-  const std::string text = text_of(files()[0]);
+  const std::string text = read_file(files()[0]);
   EXPECT_NE(text.find("unit elsewhere\telsewhere/9\n000000000000004d\t88\t0\t5\t1\t4\t"), text.npos) << text;
   EXPECT_NE(text.find("unit cpu\t"), text.npos) << text;
 }

@@ -1,11 +1,11 @@
 // The setting `trace`: which tasks ran where and when, in a file that is written at the stop.
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "api/harness.hpp"
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace {
 
@@ -121,11 +121,9 @@ TEST_F(Traces, RecordCopiesAndDecisionsInVirtualTime) {
       EXPECT_EQ(d.at(4), "1000000");
       EXPECT_GE(d.number(5), d.number(1) + 1000000) << "when it expects it to end";
     }
-    std::ifstream in(path_);
-    const std::string once(std::istreambuf_iterator<char>(in), {});
+    const std::string once = read_file(path_);
     program(scheduler);
-    std::ifstream again(path_);
-    EXPECT_EQ(once, std::string(std::istreambuf_iterator<char>(again), {})) << "two runs, one trace";
+    EXPECT_EQ(once, read_file(path_)) << "two runs, one trace";
   }
 }
 

@@ -8,9 +8,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace consort_test {
 namespace {
@@ -19,10 +19,6 @@ using consort::shared::TemporaryFile;
 
 struct TemporaryFiles : testing::Test, Folder {
   TemporaryFiles() : Folder("temporary") {}
-  static std::string text_of(const std::string &path) {
-    std::ifstream f(path);
-    return {std::istreambuf_iterator<char>(f), {}};
-  }
 };
 
 // A child that holds a temporary file until it is killed.
@@ -64,12 +60,12 @@ TEST_F(TemporaryFiles, RenameReplacesTheFileAtOnce) {
     EXPECT_FALSE(std::filesystem::exists(place));
     EXPECT_TRUE(f.rename());
   }
-  EXPECT_EQ(text_of(place), "old");
+  EXPECT_EQ(read_file(place), "old");
   {
     TemporaryFile f(place);
     EXPECT_TRUE(f.write("new, and given up"));
   }
-  EXPECT_EQ(text_of(place), "old");
+  EXPECT_EQ(read_file(place), "old");
   EXPECT_EQ(files(), 1u) << "a file that is given up is removed";
 }
 
@@ -84,7 +80,7 @@ TEST_F(TemporaryFiles, RemovesFilesOfKilledProcesses) {
   { TemporaryFile next(*this / "c"); }
   EXPECT_FALSE(std::filesystem::exists(killed.name));
   EXPECT_TRUE(std::filesystem::exists(living.name)) << "its process lives";
-  EXPECT_EQ(text_of(living.name), "half of a te");
+  EXPECT_EQ(read_file(living.name), "half of a te");
 }
 
 TEST_F(TemporaryFiles, RemovesNothingElse) {

@@ -10,6 +10,7 @@
 
 #include "api/harness.hpp"
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace {
 
@@ -144,8 +145,7 @@ int compile(const std::vector<const Case *> &cases, const std::filesystem::path 
   const std::string command = compiler() + " -std=c++20 -fsyntax-only -I'" CONSORT_TEST_SOURCE_DIR "/../sdk/include' -include '" +
                               (folder / "all.hpp").string() + "' '" + source.string() + "' >'" + log.string() + "' 2>&1";
   const int status = std::system(command.c_str());
-  std::ifstream in(log);
-  output->assign(std::istreambuf_iterator<char>(in), {});
+  *output = consort_test::read_file(log);
   return status;
 }
 
@@ -193,8 +193,7 @@ TEST(WrongUse, RefusesOlderStandards) {
   const std::string command = compiler() + " -std=c++17 -fsyntax-only -I'" CONSORT_TEST_SOURCE_DIR "/../sdk/include' '" +
                               source + "' >'" + log + "' 2>&1";
   EXPECT_NE(std::system(command.c_str()), 0);
-  std::ifstream in(log);
-  const std::string said{std::istreambuf_iterator<char>(in), {}};
+  const std::string said = consort_test::read_file(log);
   EXPECT_NE(said.find("needs C++20: compile with -std=c++20"), std::string::npos) << said;
   EXPECT_LT(std::count(said.begin(), said.end(), '\n'), 8) << said;
 }

@@ -176,7 +176,7 @@ TEST(WrappedPlugins, CarryTheTransportInproc) {
     a.registry.reset(), b.registry.reset();
     for (const LayeredRank *r : {&a, &b}) EXPECT_FALSE(r->lines.has("checks: ")) << r->lines.all();
     if (!std::strstr(layers, "traces")) continue;
-    const std::string all = consort::read_all(path);
+    const std::string all = consort::read_file(path);
     for (const char *call : {"\tinproc.open(", "\tinproc.address(", "\tinproc.connect(", "\tinproc.post(",
                              "\tinproc.poll(", "\tinproc.close("})
       EXPECT_NE(all.find(call), all.npos) << call << "\n" << all.substr(0, 4000);

@@ -13,6 +13,7 @@
 #include "../plugins/stream/stream.h"
 #include "../support/folder.hpp"
 #include "../support/variable.hpp"
+#include "support/read_file.hpp"
 
 namespace {
 
@@ -29,10 +30,6 @@ class LinkCalibration : public ::testing::Test {
     if (std::filesystem::exists(links))
       for (const auto &e : std::filesystem::directory_iterator(links)) found.push_back(e.path());
     return found;
-  }
-  static std::string text_of(const std::string &path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
   }
   const Folder folder_{"figures"};
   Variable cache_{"XDG_CACHE_HOME", folder_.path()};
@@ -97,7 +94,7 @@ TEST_F(LinkCalibration, ReadsBackFilesAndIgnoresBrokenFiles) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ((found[{"ram", "far: /a b"}].bytes_per_s), 1.25e10);
   EXPECT_EQ((found[{"ram", "far: /a b"}].latency_ns), 8123.5);
-  const std::string good = text_of(file.path());
+  const std::string good = read_file(file.path());
   const auto with = [&](const std::string &text) {
     std::ofstream(file.path()) << text;
     LinkCalibrationFile::Figures kept;
@@ -177,10 +174,10 @@ TEST_F(LinkCalibration, VirtualTimeIsMeasuredExactly) {
   const auto first = files();
   ASSERT_EQ(first.size(), 2u) << "one for each device that has links";
   std::vector<std::string> texts;
-  for (const auto &f : first) texts.push_back(text_of(f));
+  for (const auto &f : first) texts.push_back(read_file(f));
   const Started again(virtual_machine("again"));
   ASSERT_EQ(files().size(), first.size());
-  for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(text_of(first[i]), texts[i]);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(read_file(first[i]), texts[i]);
 }
 
 TEST_F(LinkCalibration, StartUsesStoredValues) {

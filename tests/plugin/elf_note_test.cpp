@@ -12,7 +12,7 @@ namespace consort {
 namespace {
 
 std::span<const std::byte> bytes(const std::string &s) { return std::as_bytes(std::span(s)); }
-std::string good() { return read_all(kFixtures + "good.so"); }
+std::string good() { return read_file(kFixtures + "good.so"); }
 
 // good.so with one field of its note changed.
 template <class T>
@@ -74,7 +74,7 @@ TEST(ElfNote, IgnoresForeignNotes) {
        {with<char>(offsetof(consort_note, owner), 'K'), with<uint32_t>(offsetof(consort_note, type), 2),
         with<uint32_t>(offsetof(consort_note, namesz), 7), with<uint32_t>(offsetof(consort_note, descsz), 8),
         with<uint32_t>(offsetof(consort_note, descsz), 0xfffffff0u),
-        with<uint32_t>(offsetof(consort_note, namesz), 0xffffffffu), read_all(kFixtures + "foreign.so")}) {
+        with<uint32_t>(offsetof(consort_note, namesz), 0xffffffffu), read_file(kFixtures + "foreign.so")}) {
     auto notes = read_notes(bytes(file));
     ASSERT_FALSE(notes);
     EXPECT_EQ(notes.error().status, CONSORT_E_UNSUPPORTED);

@@ -74,7 +74,7 @@ std::string damaged(const std::string &good, std::mt19937_64 &random) {
 }
 
 TEST(LoaderFuzz, DamagedFilesInMemory) {
-  const std::string good = read_all(kFixtures + "good.so"), foreign = read_all(kFixtures + "foreign.so");
+  const std::string good = read_file(kFixtures + "good.so"), foreign = read_file(kFixtures + "foreign.so");
   const uint64_t end = Clock(false, 0).now() + kNs;
   uint64_t seed = 1;
   for (; Clock(false, 0).now() < end; ++seed) {
@@ -87,7 +87,7 @@ TEST(LoaderFuzz, DamagedFilesInMemory) {
 }
 
 TEST(LoaderFuzz, RandomNoteSections) {
-  std::string file = read_all(kFixtures + "good.so");
+  std::string file = read_file(kFixtures + "good.so");
   const size_t at = note_at(file);
   for (uint64_t seed = 1; seed <= (kFull ? 200000u : 5000u); ++seed) {
     std::mt19937_64 random(seed);
@@ -99,7 +99,7 @@ TEST(LoaderFuzz, RandomNoteSections) {
 }
 
 TEST(LoaderFuzz, EveryTruncation) {
-  const std::string good = read_all(kFixtures + "good.so");
+  const std::string good = read_file(kFixtures + "good.so");
   for (size_t n = 0; n < good.size(); n += kFull ? 1 : 64) read(good.substr(0, n), n);
   for (size_t n = 0; n < 1024 && n < good.size(); ++n) read(good.substr(0, n), n);
 }
@@ -107,7 +107,7 @@ TEST(LoaderFuzz, EveryTruncation) {
 // Folders of damaged files: discovery lists each with a reason or takes it, in one line each, and a good one among
 // them still loads.
 TEST(LoaderFuzz, DiscoveryAmongDamagedFiles) {
-  const std::string good = read_all(kFixtures + "good.so");
+  const std::string good = read_file(kFixtures + "good.so");
   const uint64_t end = Clock(false, 0).now() + kNs;
   for (uint64_t seed = 1; Clock(false, 0).now() < end; ++seed) {
     std::mt19937_64 random(seed);

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -15,15 +14,14 @@
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace consort {
 
+using consort_test::read_file;
+
 inline const std::string kFixtures = CONSORT_TEST_PLUGIN_DIR "/loader/";
 
-inline std::string read_all(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 inline void write_all(const std::string &path, const std::string &bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }

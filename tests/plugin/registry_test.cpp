@@ -101,7 +101,7 @@ TEST(Registry, NotFoundSuggestsAName) {
 
 TEST(Registry, LoadExplainsRefusalAtDiscovery) {
   const Folder folder;
-  std::string file = read_all(kFixtures + "good.so");
+  std::string file = read_file(kFixtures + "good.so");
   const uint16_t minor = 7;
   std::memcpy(file.data() + note_at(file) + offsetof(consort_note, host_minor), &minor, sizeof minor);
   write_all(folder / "good.so", file);

@@ -4,23 +4,18 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace consort_test {
 namespace {
 
-std::string read(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
 TEST(Discovery, ListsTwoHundredPluginsWithoutLoading) {
   const Folder folder("discovery");
-  const std::string plugin = read(CONSORT_PLUGIN_DIR "/eager.so"), old = std::string("eager\0", 6);
+  const std::string plugin = read_file(CONSORT_PLUGIN_DIR "/eager.so"), old = std::string("eager\0", 6);
   ASSERT_FALSE(plugin.empty());
   std::set<std::string> expected;
   for (int i = 0; i < 200; ++i) {  // the same plugin under other names, in its note and wherever else it stands
@@ -48,7 +43,7 @@ TEST(Discovery, ListsTwoHundredPluginsWithoutLoading) {
     best = std::min(best, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     ASSERT_EQ(found, expected);
   }
-  EXPECT_EQ(read("/proc/self/maps").find(folder.path()), std::string::npos);
+  EXPECT_EQ(read_file("/proc/self/maps").find(folder.path()), std::string::npos);
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LE(best, 20) << "milliseconds";
 #endif

@@ -25,8 +25,7 @@ TEST_F(BoundTool, ReportsTheBoundOfARun) {  // BND-02, BND-03, BND-04, BND-05
   const auto ways = run("bound --kind transfers --integer --lp " + folder_ / "a.lp --mps " + folder_ / "a.mps --dot " + folder_ / "a.dot " + file);
   EXPECT_TRUE(ways.has("takes less than 4 ms here (counted: the work, which task waits for which, and copies between memories, each on one unit)")) << ways.out;
   const auto starts = [&](const char *name, const char *with) {
-    std::ifstream in(folder_ / name);
-    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::string text = consort_test::read_file(folder_ / name);
     EXPECT_NE(text.find(with), text.npos) << name << ":\n" << text;
   };
   starts("a.lp", "Minimize\n obj: + 1 T\nSubject To\n");

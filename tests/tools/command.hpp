@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "support/folder.hpp"
+#include "support/read_file.hpp"
 
 namespace consort_test {
 
@@ -44,8 +44,7 @@ class Tools : public ::testing::Test {
     for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) a.out.append(buffer, n);
     const int status = pclose(pipe);
     a.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    std::ifstream in(error);
-    a.out.append(std::istreambuf_iterator<char>(in), {});
+    a.out += read_file(error);
     return a;
   }
 

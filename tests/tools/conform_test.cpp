@@ -26,10 +26,6 @@ struct Conform : Tools {
   static int python(const std::string &words) {  // 0 too where there is none
     return std::system(("command -v python3 >/dev/null || exit 0; python3 " + words + " >/dev/null").c_str());
   }
-  std::string text(const std::string &path) const {
-    std::ifstream in(path);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }
 };
 
 TEST_F(Conform, ChecksParametersOfThePlugin) {
@@ -68,8 +64,8 @@ TEST_F(Conform, RefusesBadInput) {
   refuses("", {"FILE.so"});
   refuses(folder_ / "none.so", {"none.so cannot be read: No such file"});
   refuses(file("text.so", "no plugin"), {"text.so is no ELF file"});
-  refuses(file("cut.so", text(kEager).substr(0, 3000)), {"cut.so is cut short: it has 3000 bytes"});
-  refuses(file("cut.so", text(kEager).substr(0, 80)), {"cut.so is damaged"});
+  refuses(file("cut.so", read_file(kEager).substr(0, 3000)), {"cut.so is cut short: it has 3000 bytes"});
+  refuses(file("cut.so", read_file(kEager).substr(0, 80)), {"cut.so is damaged"});
   refuses(kEager + " --only '('", {"--only \"(\"", "no regular expression"});
   refuses(kEager + " --only NOTHING", {"no case", "NOTHING", "--list"});
   refuses(kEager + " --level 11", {"11"});
@@ -121,8 +117,8 @@ TEST_F(Conform, WritesJsonAndJunit) {
          "assert a['conforms'] is False and b['conforms'] is True and b['kind'] == 'scheduler'\n"
          "bad = [c for c in a['cases'] if c['result'] == 'failed']\n"
          "assert [c['rule'] for c in bad] == ['CONSORT-S-6'] and bad[0]['seen']\n";
-  EXPECT_EQ(python(folder_ / "read.py " + json), 0) << text(json);
-  const std::string xml = text(junit);
+  EXPECT_EQ(python(folder_ / "read.py " + json), 0) << read_file(json);
+  const std::string xml = read_file(junit);
   for (const char *part :
        {"<testsuite name=\"wrong\"", "failures=\"1\"", "failures=\"0\"", "<failure message=", "</testsuites>"})
     EXPECT_NE(xml.find(part), xml.npos) << part << "\n" << xml;
@@ -134,7 +130,7 @@ TEST_F(Conform, WritesJsonAndJunit) {
          "assert json.load(open(sys.argv[1], "
          "encoding='utf-8'))[0]['file'].endswith('/od\\ufffd\\u00f6\\ufffd\\ufffd\\ufffd.so')\n"
          "xml.dom.minidom.parse(sys.argv[2])\n";
-  EXPECT_EQ(python(folder_ / "odd.py " + json + " " + junit), 0) << text(json);
+  EXPECT_EQ(python(folder_ / "odd.py " + json + " " + junit), 0) << read_file(json);
   const Answer out = conform(kEager + " --only S-6/ --json -");
   EXPECT_EQ(python("-m json.tool " + file("out.json", out.out)), 0)
       << "nothing beside it on standard output: " << out.out;

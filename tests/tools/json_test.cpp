@@ -1,4 +1,5 @@
 // --json of each command that prints data: one object of the shape that docs/command-json.md names, and nothing beside it.
+#include <consort/consort.h>
 #include <nlohmann/json.hpp>
 
 #include <set>
@@ -8,7 +9,7 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 using Json = nlohmann::json;
 
 class JsonTool : public consort_test::Tools {
@@ -183,8 +184,7 @@ TEST_F(JsonTool, EveryDataCommandHasJson) {
     if (!inner.empty() || no_data.count(command)) continue;
     EXPECT_TRUE(help.has("  --json")) << command << " prints data: it takes --json (docs/command-json.md)\n" << help.out;
     ++found;
-    std::ifstream page(CONSORT_TEST_SOURCE_DIR "/../docs/command-json.md");
-    const std::string text{std::istreambuf_iterator<char>(page), {}};
+    const std::string text = read_file(CONSORT_TEST_SOURCE_DIR "/../docs/command-json.md");
     EXPECT_NE(text.find("\n| `" + command + "`"), text.npos) << "docs/command-json.md has a row for " << command;
   }
   EXPECT_GE(found, 16);

@@ -4,7 +4,7 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 
 constexpr char kPlatforms[] = R"({
  "overheads_us": {"gpu_task_queue": 10, "gpu_transfer_queue": 11, "gpu_malloc": 175, "gpu_free": 750,
@@ -49,8 +49,7 @@ TEST_F(MachineImport, WritesAMachineFile) {
   const Answer a = run("machine import " + json() + " small --operands qr=5 -o " + toml);
   EXPECT_EQ(a.status, 0) << a.out;
   Answer text;
-  std::ifstream in(toml);
-  text.out.assign(std::istreambuf_iterator<char>(in), {});
+  text.out = read_file(toml);
   for (const char *part : {"submit = \"1us\"\ntask = \"2us\"\nfetch = \"0.5us\"\nlaunch = \"10us\"\ncopy = \"11us\"\nalloc = \"175us\"\n",
                            "class = \"cpu\"\nunits = 3\n", "name = \"gpu0\"\nclass = \"gpu\"\nunits = 1\ndepth = 2\nmemory = 1073741824\n",
                            "from = \"host\"\nto = \"gpu0\"\nwires = \"RAM-GPU0, Host\"\n", "name = \"GPU0-RAM\"\nbandwidth = 5000000000\nlatency = \"11us\"\n",

@@ -5,7 +5,7 @@
 namespace {
 
 using consort::StoredModel;
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 
 class ModelTool : public consort_test::Tools {
  protected:
@@ -74,9 +74,8 @@ TEST_F(ModelTool, PlotsSvg) {
   const std::string svg = folder_ / "gemm.svg";
   const Answer a = model_command("plot gemm -o " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
-  std::ifstream in(svg);
   Answer text;
-  text.out.assign(std::istreambuf_iterator<char>(in), {});
+  text.out = read_file(svg);
   for (const char *part : {"<svg ", "</svg>", "gemm: time by bytes of data", "cpu/x&lt;y&gt;, plain", "gpu/9, fast", "1 ms"})
     EXPECT_TRUE(text.has(part)) << part << "\nis not in\n" << text.out;
   EXPECT_FALSE(text.has("nan"));
@@ -96,8 +95,7 @@ TEST_F(ModelTool, PlotsPng) {
     GTEST_SKIP() << a.out;
   }
   ASSERT_EQ(a.status, 0) << a.out;
-  std::ifstream in(png, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  const std::string bytes = read_file(png);
   ASSERT_GT(bytes.size(), 2000u) << "there is something on it";
   EXPECT_EQ(bytes.substr(0, 8), "\x89PNG\r\n\x1a\n");
   const auto word = [&](size_t at) {
@@ -127,8 +125,7 @@ TEST_F(ModelTool, FitsARegression) {
   EXPECT_TRUE(power.has("ns * bytes^0.8")) << power.out;
   const std::string svg = folder_ / "gemm.svg";
   EXPECT_EQ(model_command("plot gemm --fit power-offset -o " + svg).status, 0);
-  std::ifstream in(svg);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = read_file(svg);
   EXPECT_NE(text.find("<path d=\"M"), text.npos);
   EXPECT_EQ(model_command("show gemm --fit cubic").status, 2);
 }

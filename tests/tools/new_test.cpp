@@ -12,12 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct NewPlugin : Tools {
-  std::string text(const fs::path &file) const {
-    std::ifstream in(file);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }
-};
+struct NewPlugin : Tools {};
 
 TEST_F(NewPlugin, MakesEveryKindInBothLanguages) {
   for (const char *kind : {"scheduler", "driver", "interface", "transport"})
@@ -34,7 +29,7 @@ TEST_F(NewPlugin, MakesEveryKindInBothLanguages) {
       for (const auto &entry : fs::recursive_directory_iterator(root)) {
         if (!entry.is_regular_file()) continue;
         ++files;
-        const std::string all = text(entry.path());
+        const std::string all = read_file(entry.path());
         EXPECT_FALSE(all.empty()) << entry.path();
         for (const char *word : {"new-name", "new_name", "NEW_NAME", "NewName"}) {
           EXPECT_EQ(all.find(word), all.npos) << entry.path() << " still says " << word;
@@ -42,7 +37,7 @@ TEST_F(NewPlugin, MakesEveryKindInBothLanguages) {
         }
       }
       EXPECT_GE(files, 7u);
-      const std::string source = text(root + "/my-own_plug." + language);
+      const std::string source = read_file(root + "/my-own_plug." + language);
       EXPECT_NE(source.find("\"my-own_plug\", \"0.1.0\""), source.npos);
       EXPECT_NE(source.find("(my_own_plug, "), source.npos);  // an identifier where one must be
     }
@@ -53,8 +48,8 @@ TEST_F(NewPlugin, SchedulersComeWithAComparison) {
   ASSERT_EQ(run("new scheduler mine -o " + root).status, 0);
   for (const char *file : {"compare.cpp", "graphs.hpp", "results.hpp", "machines/cores.toml", "machines/accelerators.toml", "machines/little-memory.toml"})
     EXPECT_TRUE(fs::is_regular_file(fs::path(root) / "bench" / file)) << file;
-  EXPECT_NE(text(root + "/bench/compare.cpp").find("policies = {\"mine\", "), std::string::npos);
-  EXPECT_NE(text(root + "/CMakeLists.txt").find("add_custom_target(mine-bench"), std::string::npos);
+  EXPECT_NE(read_file(root + "/bench/compare.cpp").find("policies = {\"mine\", "), std::string::npos);
+  EXPECT_NE(read_file(root + "/CMakeLists.txt").find("add_custom_target(mine-bench"), std::string::npos);
   ASSERT_EQ(run("new driver other -o " + (folder_ / "other")).status, 0);
   EXPECT_FALSE(fs::exists(folder_ / "other/bench"));
 }
@@ -125,11 +120,11 @@ TEST_F(NewPlugin, KeepsExistingFiles) {
   const Answer a = run("new driver mine -o " + (folder_ / "there"));
   EXPECT_EQ(a.status, 1);
   EXPECT_TRUE(a.has("there already") && a.has("-o")) << a.out;
-  EXPECT_EQ(text(folder_ / "there/mine"), "mine");
+  EXPECT_EQ(read_file(folder_ / "there/mine"), "mine");
   std::ofstream(folder_ / "file") << "mine";
   EXPECT_EQ(run("new driver mine -o " + (folder_ / "file")).status, 1);
   EXPECT_EQ(run("new driver mine -o " + (folder_ / "file/below")).status, 1);  // cannot be made
-  EXPECT_EQ(text(folder_ / "file"), "mine");
+  EXPECT_EQ(read_file(folder_ / "file"), "mine");
   fs::create_directories(folder_ / "empty");
   EXPECT_EQ(run("new driver mine -o " + (folder_ / "empty")).status, 0);
 }

@@ -10,7 +10,7 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 namespace fs = std::filesystem;
 
 constexpr int kChains = 6, kLinks = 10;
@@ -85,10 +85,6 @@ class SimTool : public consort_test::Tools {
     return run("sim --machine " + machine_ + " " + options + " -- " + self + " --gtest_filter=SimProgram.Runs",
                std::string("AS_PROGRAM=") + mode + " CONSORT_PLUGIN_PATH=" CONSORT_PLUGIN_DIR);
   }
-  std::string text(const std::string &file) const {
-    std::ifstream in(file);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }
   std::string machine_;
 };
 
@@ -156,7 +152,7 @@ TEST_F(SimTool, SameSeedGivesTheSameTrace) {
   const auto trace = [&](const std::string &seed, const char *file) {
     const Answer a = sim("--noise 0.1 --seed " + seed + " --policy eager --trace " + folder_ / file);
     EXPECT_EQ(a.status, 0) << a.out;
-    return text(folder_ / file);
+    return read_file(folder_ / file);
   };
   const std::string one = trace("7", "one");
   EXPECT_GE(std::count(one.begin(), one.end(), '\n'), kChains * kLinks);
@@ -169,7 +165,7 @@ TEST_F(SimTool, RunsProgramsWithContexts) {
   const auto once = [&](const char *file) {
     const Answer a = sim("--noise 0.1 --seed 5 --policy eager --trace " + folder_ / file, "contexts");
     EXPECT_EQ(a.status, 0) << a.out;
-    return std::pair{number_behind(a, "simulated time"), text(folder_ / file)};
+    return std::pair{number_behind(a, "simulated time"), read_file(folder_ / file)};
   };
   const auto [time, trace] = once("one");
   EXPECT_GE(time, kChains * kLinks / 2 * 1e-3 * 0.9) << "core 0 alone has half of it";

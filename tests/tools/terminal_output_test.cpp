@@ -3,15 +3,9 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 
-class TerminalOutput : public consort_test::Tools {
- protected:
-  std::string text(const std::string &path) const {
-    std::ifstream in(path);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }
-};
+class TerminalOutput : public consort_test::Tools {};
 
 TEST_F(TerminalOutput, TopoPrintsCachesMemoriesAndCores) {
   const Answer a = run("topo --set 'cpu.topology=package:2 numa:1 l3:1 l2:2 core:1 pu:2'");
@@ -34,14 +28,14 @@ TEST_F(TerminalOutput, TopoWritesSvg) {
   const std::string svg = folder_ / "m.svg";
   const Answer a = run("topo --svg " + svg + " --set drivers=cpu,sim --set sim.devices=2");
   EXPECT_EQ(a.status, 0) << a.out;
-  const std::string s = text(svg);
+  const std::string s = read_file(svg);
   EXPECT_EQ(s.find("<svg "), 0u);
   for (const char *part : {"machine: ", "core 0", "space 1 sim0:ram (1.0 GiB)", "12 GB/s in, 12 out", "class gpu", "</svg>"})
     EXPECT_NE(s.find(part), s.npos) << part;
   EXPECT_EQ(s.find("nan"), s.npos);
   EXPECT_EQ(run("topo --svg " + folder_ / "no/such.svg").status, 1);
   ASSERT_EQ(run("topo --svg " + svg + " --set 'cpu.topology=package:4 numa:2 l3:2 core:8 pu:2'").status, 0) << "128 cores in 16 memories";
-  EXPECT_NE(text(svg).find("core 127"), std::string::npos);
+  EXPECT_NE(read_file(svg).find("core 127"), std::string::npos);
 }
 
 TEST_F(TerminalOutput, DoctorListsPresentAndMissingParts) {

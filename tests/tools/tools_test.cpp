@@ -14,6 +14,7 @@
 namespace {
 
 using consort_test::Answer;
+using consort_test::read_file;
 using consort_test::Tools;
 
 TEST_F(Tools, PluginsListsAll) {
@@ -200,8 +201,7 @@ TEST_F(Tools, ConcurrentMeasurementsLeaveAWholeFile) {
                        cache);
   EXPECT_TRUE(a.has("7.00 GB/s")) << a.out;
   EXPECT_FALSE(a.has("consort: ")) << a.out;
-  std::ifstream other(folder_ / "other");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(other), {}), a.out);
+  EXPECT_EQ(read_file(folder_ / "other"), a.out);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "cache/consort/links"), {}), 2);
   EXPECT_EQ(run("topo --links" + machine, cache).out, a.out) << "and the stored file is valid";
 }

@@ -4,7 +4,7 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 
 constexpr const char *kHead = "consort trace 1\nclock\treal\nscheduler\tdmda\nworker\t0\tcpu0\tcpu\nworker\t1\tgpu<0>\tgpu\n"
                               "space\t0\tram\nspace\t1\tgpu:ram\ncodelet\t0\tgemm\ncodelet\t2\tgeqrt\n";
@@ -50,8 +50,7 @@ TEST_F(TraceTool, WritesSvg) {
   const std::string svg = folder_ / "a.svg";
   const Answer a = show(kRuns, " --svg " + svg);
   EXPECT_EQ(a.status, 0) << a.out;
-  std::ifstream in(svg);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = read_file(svg);
   for (const char *part : {"<svg ", "</svg>", "gpu&lt;0&gt;", "ram &gt; gpu:ram", "gemm, 2000.0 us from 0.0 us; expected 1000.0 us", "; failed"})
     EXPECT_NE(text.find(part), text.npos) << part;
   EXPECT_EQ(text.find("nan"), text.npos);

@@ -8,7 +8,7 @@
 
 namespace {
 
-using consort_test::Answer;
+using consort_test::Answer, consort_test::read_file;
 
 class WhyNot : public consort_test::Tools {
  protected:
@@ -18,8 +18,7 @@ class WhyNot : public consort_test::Tools {
   }
   // A copy of "good" whose note has another byte at `offset`.
   void add_patched(size_t offset, char value) const {
-    std::ifstream in(CONSORT_TEST_PLUGIN_DIR "/loader/good.so", std::ios::binary);
-    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    std::string bytes = read_file(CONSORT_TEST_PLUGIN_DIR "/loader/good.so");
     bytes[bytes.find(std::string("Consort\0", 8)) - offsetof(consort_note, owner) + offset] = value;
     std::ofstream(folder_ / "patched.so", std::ios::binary) << bytes;
   }
