@@ -5,7 +5,7 @@
 #include <consort/libraries.h>
 
 #include "api/entry.hpp"
-#include "exec/worker.hpp"
+#include "exec/executor.hpp"
 #include "machine/topology.hpp"
 #include "plugin/host.hpp"
 
@@ -18,7 +18,7 @@ consort_status offered(const consort_call *call, const char *library, const Devi
     return set_error(CONSORT_E_INVAL, "call is not that of a codelet's function: hand on what the function was given");
   if (!library || !*library)
     return set_error(CONSORT_E_INVAL, "library is empty: name one of those on the driver's page");
-  const auto *rt = static_cast<const Runtime *>(host_user(call->host));
+  const auto *rt = static_cast<const Core *>(host_user(call->host));
   if (!rt || call->worker >= rt->workers.size())
     return set_error(CONSORT_E_INVAL, "call is not that of a codelet's function: hand on what the function was given");
   const Unit &unit = rt->workers[call->worker]->unit;

@@ -304,7 +304,7 @@ consort_status consort_get_worker(consort_runtime *shell, uint32_t worker, conso
   if (worker >= rt->workers.size())
     return set_errorf(CONSORT_E_INVAL, "worker %u does not exist: there are %zu, numbered from 0", worker,
                       rt->workers.size());
-  const Worker &w = *rt->workers[worker];
+  const Executor &w = *rt->executors[worker];
   int32_t os_cpu = -1;
   for (size_t i = 0; i < w.unit.cpuset.size() && os_cpu < 0; ++i)
     if (w.unit.cpuset[i]) os_cpu = static_cast<int32_t>(i * 64) + __builtin_ctzll(w.unit.cpuset[i]);

@@ -68,7 +68,7 @@ consort_status check_model(const consort_model &m) noexcept {
 
 // Where a task may run as a model sees it: a worker, or a team, which has a number behind them.
 struct Place {
-  Place(const Runtime &rt, uint32_t id) : team(rt.topology->team(id)), worker(team ? nullptr : rt.workers[id].get()) {}
+  Place(const Runtime &rt, uint32_t id) : team(rt.topology->team(id)), worker(team ? nullptr : rt.workers[id]) {}
   uint32_t klass() const noexcept { return team ? team->klass : worker->klass; }
   std::string name() const { return team ? "team " + team->name : "worker " + worker->unit.name; }
   const Team *team;

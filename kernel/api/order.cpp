@@ -3,6 +3,7 @@
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/submit.hpp"
 #include "graph/task_options.hpp"
 #include "task/callback.hpp"

@@ -1,6 +1,5 @@
 // partitions.cpp — partition.h.
 #include "api/entry.hpp"
-#include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/submit.hpp"

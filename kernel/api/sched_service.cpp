@@ -1,20 +1,21 @@
-// host_service.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
+// sched_service.cpp — consort.sched/1: what the kernel answers to a policy's questions. Any thread asks; nothing is
 // locked.
 #include <algorithm>
 
 #include "api/runtime.hpp"
+#include "memory/host_data.hpp"
 #include "plugin/registry.hpp"
-#include "sched/host_data.hpp"
 #include "sched/host_model.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
+#include "task/edges.hpp"
 #include "task/eligibility.hpp"
 #include "task/run_observer.hpp"
 
 namespace consort {
 namespace {
 
-Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(host_user(host)); }
+Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(static_cast<Core *>(host_user(host))); }
 const Task &kernel_task(const consort_task *t) { return *reinterpret_cast<const Task *>(t); }
 
 const consort_topology *topology(const consort_host *host) { return runtime_of(host).topology->snapshot(); }
@@ -23,7 +24,7 @@ const consort_topology *topology(const consort_host *host) { return runtime_of(h
 // would keep it for ever. They pass it on to a worker that was not asked about, or it fails there.
 void count_lost_as_able(const Runtime &rt, const Codelet &c, const uint32_t *workers, uint32_t nw, uint64_t *out) {
   for (uint32_t w = 0; w < nw; ++w) {
-    if (workers[w] >= rt.workers.size() || !rt.lost.has(*rt.workers[workers[w]])) continue;
+    if (workers[w] >= rt.workers.size() || !rt.lost.has(rt.workers[workers[w]]->unit)) continue;
     for (size_t i = 0; i < c.impls.size(); ++i)
       if (c.impls[i].klass == rt.workers[workers[w]]->klass) out[w] |= uint64_t{1} << i;
   }
@@ -58,7 +59,7 @@ void can_execute(const consort_host *host, const consort_task *const *tasks, uin
 }
 
 uint32_t successors(const consort_host *host, const consort_task *task, const consort_task **out, uint32_t max) {
-  return runtime_of(host).successors(kernel_task(task), out, max);
+  return consort::successors(runtime_of(host).tasks, kernel_task(task), out, max);
 }
 
 void decided(const consort_host *host, const consort_task *task, uint32_t worker, float run_ns, uint64_t end_ns) {
@@ -67,7 +68,7 @@ void decided(const consort_host *host, const consort_task *task, uint32_t worker
 
 void ranked(const consort_host *host, const consort_task *task, float ns) {
   Runtime &rt = runtime_of(host);
-  if (!rt.memory.in_use() || !(ns > 0)) return;
+  if (!rt.data.placement || !(ns > 0)) return;
   if (ThreadState *thread = rt.this_thread_if_any())
     thread->ranked = task->id, thread->rank = std::min(ns, ThreadState::kLongest);
 }

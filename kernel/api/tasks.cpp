@@ -5,6 +5,7 @@
 #include "exec/wait.hpp"
 #include "graph/acquired_data.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/submit.hpp"
 #include "sched/context.hpp"
@@ -229,7 +230,7 @@ consort_status consort_acquire(consort_runtime *shell, consort_data_id data, uin
       return why.restore(s);
     }
     note_held(*thread, name, d, mode, false);
-    *out = {{name}, held_view(*t, d)};
+    *out = {{name}, rt->memory.held_view(*t, d)};
     return CONSORT_OK;
   });
 }

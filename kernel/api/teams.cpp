@@ -47,8 +47,8 @@ consort_status consort_team_can_run(consort_runtime *shell, uint32_t id, consort
                : set_error(CONSORT_E_INVAL, "no codelet of this runtime: consort_codelet_add() gives one");
   if (t) return may_run(c->blank, *t) ? CONSORT_OK : CONSORT_AGAIN;
   const Worker &w = *rt->workers[id];
-  const uint32_t only = rt->gangs.only_worker();
-  const bool elsewhere = c->for_teams() && only != CONSORT_NONE && only != id && !w.queue;
+  const uint32_t only = rt->only_worker;
+  const bool elsewhere = c->for_teams() && only != CONSORT_NONE && only != id && !w.has_queue;
   return (c->where >> w.klass & 1) && !elsewhere ? CONSORT_OK : CONSORT_AGAIN;
 }
 

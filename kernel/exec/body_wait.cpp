@@ -1,6 +1,6 @@
 #include "exec/body_wait.hpp"
 
-#include "api/runtime.hpp"
+#include "exec/execution.hpp"
 #include "model/models.hpp"
 
 namespace consort {
@@ -11,7 +11,7 @@ TaskName told_task(const ThreadState &thread) noexcept {
 }
 
 // `finished` without a measurement (t0 == t1). A call of the worker: only its owner makes it.
-void tell_policy(Runtime &rt, ThreadState &thread, consort_status status) noexcept {
+void tell_policy(Execution &rt, ThreadState &thread, consort_status status) noexcept {
   const ReportedInstance watcher = std::exchange(thread.told.watcher, {});
   Worker *const w = thread.seat;
   if (!watcher.instance || !w || w->id != thread.told.worker) return;
@@ -21,7 +21,7 @@ void tell_policy(Runtime &rt, ThreadState &thread, consort_status status) noexce
 
 }  // namespace
 
-BodyWaits::BodyWaits(Runtime &rt, ThreadState &thread) noexcept : rt_(rt), h_(thread), task_(told_task(thread)) {
+BodyWaits::BodyWaits(Execution &rt, ThreadState &thread) noexcept : rt_(rt), h_(thread), task_(told_task(thread)) {
   if (!task_) return;
   thread.told.waited = true;
   if (rt.profile) began_ = rt.clock.now();
@@ -37,7 +37,7 @@ BodyWaits::~BodyWaits() {
   else h_.told.counted = false;
 }
 
-void untell(Runtime &rt, ThreadState &thread) noexcept {
+void untell(Execution &rt, ThreadState &thread) noexcept {
   if (told_task(thread)) {
     tell_policy(rt, thread, CONSORT_E_INTERNAL);
     if (thread.told.counted) rt.models->discount(thread.told.worker, thread.told.expected);

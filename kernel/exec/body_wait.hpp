@@ -9,25 +9,25 @@
 namespace consort {
 
 struct ThreadState;
-struct Runtime;
+struct Execution;
 
 // The body on top of this thread waits for as long as this lives. The policy is told `finished` once per start, at the
 // first wait. The load of the worker is without the body meanwhile, and has it again if the body returns to its worker.
 class BodyWaits {
  public:
-  BodyWaits(Runtime &, ThreadState &) noexcept;
+  BodyWaits(Execution &, ThreadState &) noexcept;
   ~BodyWaits();
   BodyWaits(const BodyWaits &) = delete;
   BodyWaits &operator=(const BodyWaits &) = delete;
 
  private:
-  Runtime &rt_;
+  Execution &rt_;
   ThreadState &h_;
   const TaskName task_;    // 0: nothing to do
   uint64_t began_ = 0;
 };
 
 // Takes back what was reported of the body on top, which will not return.
-void untell(Runtime &, ThreadState &) noexcept;
+void untell(Execution &, ThreadState &) noexcept;
 
 }  // namespace consort

@@ -1,4 +1,4 @@
-#include "exec/worker.hpp"
+#include "exec/executor.hpp"
 
 #include <pthread.h>
 
@@ -6,11 +6,12 @@
 #include <cstdlib>
 #include <utility>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "exec/execution.hpp"
 #include "exec/prepare.hpp"
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "plugin/abi_checks.hpp"
 #include "task/guarded_call.hpp"
 
@@ -49,9 +50,8 @@ class OnTop {
 
 }  // namespace
 
-Worker::Worker(Runtime &runtime, uint32_t number, const Unit &u)
-    : rt(runtime), id(number), unit(u), klass(u.klass), reach(u.reach) {}
-Worker::~Worker() = default;
+Executor::Executor(Execution &runtime, uint32_t number, const Unit &u) : Worker(runtime, number, u), rt(runtime) {}
+Executor::~Executor() = default;
 
 uint32_t look_again_later(uint32_t idle) noexcept {
   const uint32_t n = idle < 64 ? 1 : 16;
@@ -61,82 +61,9 @@ uint32_t look_again_later(uint32_t idle) noexcept {
 
 // -- the token ------------------------------------------------------------------------------------------------
 
-bool Worker::try_take() noexcept {
-  uint32_t free = token::kFree;
-  // acquire pairs with the release of whoever gave it up: the worker's own fields move with the token
-  if (token.load(std::memory_order_relaxed) != free ||
-      !token.compare_exchange_strong(free, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed))
-    return false;
-  return true;
-}
-
-void Worker::give_up() noexcept {
-  token.store(token::kFree, std::memory_order_release);
-  wake_duty();
-}
-
-bool Worker::try_lease(ThreadState &thread, bool for_now) noexcept {
-  uint32_t free = token::kFree;
-  if (leased_to(thread)) {  // lent
-    thread.lease = this;
-    return true;
-  }
-  // Whom a gang calls is not lent: its own thread is to join. But whoever waits may be the only one to step it.
-  const auto wanted = [&]() noexcept { return !for_now && called.load(std::memory_order_relaxed); };
-  if (queue || wanted() || token.load(std::memory_order_relaxed) != free ||
-      !token.compare_exchange_strong(free, token::lease(thread.id), std::memory_order_acquire,
-                                     std::memory_order_relaxed))
-    return false;
-  if (wanted()) [[unlikely]] {
-    give_up();
-    return false;
-  }
-  // Set under the token, which we have acquired: seen if it was set before.
-  if (!for_now && vacant()) [[unlikely]] {
-    token.store(token::kFree, std::memory_order_release);
-    return false;
-  }
-  thread.lease = this;
-  show_awake();
-  // Pairs with the heavy fence at the end of watch(). The exchange above is no fence: on a weakly ordered processor the
-  // look at `watched` may come before the lease is visible.
-  fence::light(rt.asymmetric);
-  if (!watched.load(std::memory_order_relaxed)) wake_duty();
-  return true;
-}
-
-bool Worker::lease_to_held(ThreadState &thread) noexcept {
-  uint32_t mine = token::lease(thread.id);
-  return token.compare_exchange_strong(mine, token::kHeld, std::memory_order_acquire, std::memory_order_relaxed);
-}
-
-void Worker::held_to_lease(ThreadState &thread) noexcept {
-  if (vacant()) [[unlikely]] {
-    thread.lease = nullptr;
-    return give_up();
-  }
-  token.store(token::lease(thread.id), std::memory_order_release);
-  // A lease is always watched: else a worker would be lost to everybody while its lessee does something else.
-  fence::light(rt.asymmetric);  // pairs with the heavy fence at the end of watch()
-  if (!watched.load(std::memory_order_relaxed)) wake_duty();
-}
-
-void Worker::end_lease(ThreadState &thread) noexcept {
-  Worker *const w = std::exchange(thread.lease, nullptr);
-  if (!w || !w->lease_to_held(thread)) return;
-  w->push_kept();
-  w->give_up();
-}
-
-void Worker::ask_for_lease(ThreadState &thread) noexcept {
-  uint32_t nobody = 0;
-  if (!queue && token.load(std::memory_order_relaxed) == token::kHeld)
-    asked.compare_exchange_strong(nobody, token::lease(thread.id), std::memory_order_relaxed);
-}
-
 // A lease that is not wanted any more comes back with the first tick. Only between short tasks: after long ones a
 // submitter may be through before it is seen, and what waits here would wait for that tick.
-bool Worker::lend(ThreadState &thread) noexcept {
+bool Executor::lend(ThreadState &thread) noexcept {
   const uint64_t now = rt.clock.now(), n = ran.load(std::memory_order_relaxed);
   const uint64_t since = std::exchange(asked_since_, now), before = std::exchange(asked_at_, n);
   if (!since) return false;  // seen first: how long do the next ones take?
@@ -150,28 +77,18 @@ bool Worker::lend(ThreadState &thread) noexcept {
   return true;
 }
 
-void Worker::wake_duty() noexcept {
-  if (Parker *p = duty_.load(std::memory_order_acquire)) p->wake();
-}
-
-void Worker::show_asleep(Parker &p) noexcept {
+void Executor::show_asleep(Parker &p) noexcept {
   sleeping.store(&p, std::memory_order_release);
   // A push would wake it in vain, and somebody else not.
   if (!engaged()) [[likely]] rt.sleepers[id / 64].fetch_or(uint64_t{1} << (id % 64), std::memory_order_acq_rel);
-  fence::heavy();  // pairs with light() in Policy::push and Worker::rouse
-}
-
-void Worker::show_awake() noexcept {
-  if (rt.sleepers[id / 64].load(std::memory_order_relaxed) >> (id % 64) & 1)
-    rt.sleepers[id / 64].fetch_and(~(uint64_t{1} << (id % 64)), std::memory_order_acq_rel);
-  sleeping.store(nullptr, std::memory_order_relaxed);
+  fence::heavy();  // pairs with light() in Policy::push and Executor::rouse
 }
 
 // Who is on duty may have been woken while the token was held, have found it so, and sleep again: then it is told once
 // more. Either it sees the token free, or this thread sees that its parker was taken. The waker takes the parker, then
 // wakes (release); the woken thread (acquire) looks at the token after that. So if its look comes before the store of
 // kFree below, the parker was taken before that store, too, and the look behind the heavy fence sees it.
-bool Worker::lie_down(ThreadState &thread, Frame &f) noexcept {
+bool Executor::lie_down(ThreadState &thread, Frame &f) noexcept {
   show_asleep(*duty_.load(std::memory_order_acquire));
   if (step(thread, f)) return false;
   thread.seat = nullptr;
@@ -181,32 +98,9 @@ bool Worker::lie_down(ThreadState &thread, Frame &f) noexcept {
   return true;
 }
 
-void Worker::push_kept() noexcept {
-  const uint32_t n = nkept;
-  nkept = kept_age = 0;
-  if (n) rt.policy.push(rt, id, kept, n, CONSORT_PUSH_NEW);
-}
-
 // -- steps ----------------------------------------------------------------------------------------------------
 
-void Worker::post(Task *t, bool offered) noexcept {
-  t->pub.sched[1] = offered ? t : nullptr;
-  void *head = mailbox.load(std::memory_order_relaxed);
-  do {
-    t->pub.sched[0] = head;
-  } while (!mailbox.compare_exchange_weak(reinterpret_cast<Task *&>(head), t, std::memory_order_release,
-                                          std::memory_order_relaxed));
-  rouse();
-}
-
-void Worker::rouse() noexcept {
-  fence::light(rt.asymmetric);  // pairs with the heavy fence of show_asleep()
-  if (Parker *p = sleeping.exchange(nullptr, std::memory_order_acq_rel)) p->wake();
-  else if (token.load(std::memory_order_relaxed) != token::kHeld && !watched.load(std::memory_order_relaxed))
-    wake_duty();
-}
-
-Task *Worker::next_bound() noexcept {
+Task *Executor::next_bound() noexcept {
   if (!bound) {
     if (!mailbox.load(std::memory_order_relaxed)) return nullptr;
     Task *newest = mailbox.exchange(nullptr, std::memory_order_acquire);  // pairs with the release in post()
@@ -223,7 +117,7 @@ Task *Worker::next_bound() noexcept {
 }
 
 // One task and the successors that run in place; how many that were.
-inline uint64_t Worker::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
+inline uint64_t Executor::run_chain(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
   thread.chain = {0, rt.bypass, 0};
   do {
     if (!thread.out.counts_for(t->group->number)) [[unlikely]]
@@ -251,12 +145,12 @@ inline uint64_t Worker::run_chain(ThreadState &thread, Frame &f, Task *t, uint32
   return thread.chain.run;
 }
 
-void Worker::run(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
+void Executor::run(ThreadState &thread, Frame &f, Task *t, uint32_t impl) noexcept {
   const OnTop on_top(thread, __builtin_frame_address(0));
   run_chain(thread, f, t, impl);
 }
 
-uint32_t Worker::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept {
+uint32_t Executor::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept {
   if (queue) [[unlikely]] return queue->step(thread);
   const OnTop on_top(thread, __builtin_frame_address(0));
   uint32_t step = 0;
@@ -294,7 +188,7 @@ uint32_t Worker::steps(ThreadState &thread, Frame &f, uint32_t most) noexcept {
 
 // -- threads --------------------------------------------------------------------------------------------------
 
-Result<void> Worker::start_thread() {
+Result<void> Executor::start_thread() {
   std::lock_guard lock(crew_mutex_);
   ThreadState *thread = nullptr;
   try {
@@ -316,7 +210,7 @@ Result<void> Worker::start_thread() {
   return {};
 }
 
-bool Worker::spare_at_hand(ThreadState &thread) noexcept try {
+bool Executor::spare_at_hand(ThreadState &thread) noexcept try {
   {
     std::lock_guard lock(crew_mutex_);
     // It may have taken a turn that was free for a moment, after another was put on duty in its place (thread_main()
@@ -329,7 +223,7 @@ bool Worker::spare_at_hand(ThreadState &thread) noexcept try {
   return false;
 }
 
-bool Worker::promote_spare() noexcept {
+bool Executor::promote_spare() noexcept {
   if (spares_.empty()) return false;
   duty_.store(spares_.back(), std::memory_order_release);
   spares_.pop_back();
@@ -337,14 +231,14 @@ bool Worker::promote_spare() noexcept {
   return true;
 }
 
-bool Worker::relief(ThreadState &thread) noexcept {
+bool Executor::relief(ThreadState &thread) noexcept {
   const bool on_duty = duty_.load(std::memory_order_relaxed) == &thread.parker;
   return (!on_duty && !vacant_.load(std::memory_order_relaxed)) || spare_at_hand(thread);
 }
 
 // The caller is about to sleep inside a body. One of the crew leaves its duty to a spare; a caller from outside was
 // never on duty. Where the system gives no thread the duty is vacant: until a spare, or the caller, comes back to it.
-bool Worker::leave_to_spare(ThreadState &thread) noexcept {
+bool Executor::leave_to_spare(ThreadState &thread) noexcept {
   const bool relieved = relief(thread);
   {
     std::lock_guard lock(crew_mutex_);
@@ -358,7 +252,7 @@ bool Worker::leave_to_spare(ThreadState &thread) noexcept {
   return relieved;
 }
 
-bool Worker::fill_vacancy(ThreadState &thread) noexcept {
+bool Executor::fill_vacancy(ThreadState &thread) noexcept {
   if (vacant_.load(std::memory_order_relaxed) && spare_at_hand(thread)) {
     std::lock_guard lock(crew_mutex_);
     if (vacant_.load(std::memory_order_relaxed)) promote_spare();
@@ -368,7 +262,7 @@ bool Worker::fill_vacancy(ThreadState &thread) noexcept {
   return true;
 }
 
-bool Worker::try_return(ThreadState &thread) noexcept {
+bool Executor::try_return(ThreadState &thread) noexcept {
   if (!try_take()) return false;
   {
     std::lock_guard lock(crew_mutex_);
@@ -384,17 +278,17 @@ bool Worker::try_return(ThreadState &thread) noexcept {
   return true;
 }
 
-void Worker::tell_threads_to_stop() noexcept {
+void Executor::tell_threads_to_stop() noexcept {
   std::lock_guard lock(crew_mutex_);
   for (Parker *p : crew_) p->wake();
 }
 
-void Worker::join() {
+void Executor::join() {
   for (auto &t : threads_) t.join();
   threads_.clear();
 }
 
-void Worker::thread_main(ThreadState *&mine) {
+void Executor::thread_main(ThreadState *&mine) {
   ThreadState &thread = *mine;
   keep_thread(rt, thread);
   thread.crew_of = this;
@@ -423,13 +317,13 @@ void Worker::thread_main(ThreadState *&mine) {
   }
 }
 
-void Worker::end_vacancy(const ThreadState &thread) noexcept {
+void Executor::end_vacancy(const ThreadState &thread) noexcept {
   std::lock_guard lock(crew_mutex_);
   if (duty_.load(std::memory_order_relaxed) == &thread.parker) vacant_.store(false, std::memory_order_relaxed);
 }
 
 // Off duty: sleeps until it is made to be on duty, or all stop.
-void Worker::rest_as_spare(ThreadState &thread) {
+void Executor::rest_as_spare(ThreadState &thread) {
   {
     std::lock_guard lock(crew_mutex_);
     if (duty_.load(std::memory_order_relaxed) == &thread.parker) return;
@@ -439,10 +333,10 @@ void Worker::rest_as_spare(ThreadState &thread) {
 }
 
 // Runs with the token until it has to give it up: nothing to do, or somebody wants it back.
-void Worker::pump(ThreadState &thread, Frame &f) {
+void Executor::pump(ThreadState &thread, Frame &f) {
   thread.seat = this;
   show_awake();
-  push_kept();
+  push_kept(rt, *this);
   uint32_t idle = 0;
   while (!rt.stopping.load(std::memory_order_relaxed)) {
     if (steps(thread, f, kBurst)) {
@@ -478,7 +372,7 @@ void Worker::pump(ThreadState &thread, Frame &f) {
   give_up();
 }
 
-bool Worker::watch(ThreadState &thread) {
+bool Executor::watch(ThreadState &thread) {
   watched.store(true, std::memory_order_relaxed);
   uint64_t seen = 0;
   if (const uint32_t t = token.load(std::memory_order_relaxed); token::is_lease(t))

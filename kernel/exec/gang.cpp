@@ -5,10 +5,11 @@
 #include <cstring>
 #include <thread>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "exec/execution.hpp"
 #include "exec/prepare.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "model/models.hpp"
 #include "plugin/abi_checks.hpp"
 #include "task/eligibility.hpp"
@@ -62,7 +63,7 @@ class Barrier {
 };
 
 struct Gang {
-  explicit Gang(const Worker &w) : frame(w) {}
+  explicit Gang(const Executor &w) : frame(w) {}
   Frame frame;
   Task *task = nullptr;
   TaskName name = 0;
@@ -149,21 +150,21 @@ bool bind_this_thread(const uint64_t *cpuset, uint32_t words, void *before) noex
   return pthread_setaffinity_np(self, sizeof set, &set) == 0;
 }
 
-Gangs::Gangs(Runtime &rt) : rt_(rt) {}
+Gangs::Gangs(Execution &rt) : rt_(rt) {}
 Gangs::~Gangs() = default;
 
 void Gangs::open(bool one_at_a_time) {
   bind_ = rt_.config->flag("bind");
   const auto &teams = rt_.topology->teams();
-  if (one_at_a_time && !teams.empty()) only_worker_ = teams.front().members.front();
-  forming_.reserve(2 * rt_.workers.size());  // so many there are at once at most: see take()
+  if (one_at_a_time && !teams.empty()) rt_.only_worker = teams.front().members.front();
+  forming_.reserve(2 * rt_.executors.size());  // so many there are at once at most: see take()
 }
 
 // -- coming together ---------------------------------------------------------------------------------------------
 
 // Each gang in use has a member of its own: who formed it, until it has joined it (and it forms no other until then), or one
 // that has a part in it. So there are no more than two for each worker.
-Gang *Gangs::take(Worker &w) noexcept try {
+Gang *Gangs::take(Executor &w) noexcept try {
   std::lock_guard lock(mutex_);
   if (Gang *g = free_) {
     free_ = g->next;
@@ -182,13 +183,13 @@ void Gangs::put(Gang *g) noexcept {
   free_ = g;
 }
 
-Gangs::Formed Gangs::form(Worker &w, ThreadState &thread, Task *t, uint32_t impl, const Team &team) noexcept {
+Gangs::Formed Gangs::form(Executor &w, ThreadState &thread, Task *t, uint32_t impl, const Team &team) noexcept {
   const Codelet *c = t->codelet;
   if (!c || !t->extra || !may_run(t->pub, team) || team.rank(w.id) == CONSORT_NONE)
     return Formed::kAlone;
   Gang *const g = take(w);
   if (!g) return Formed::kAlone;
-  Worker &leader = *rt_.workers[team.members.front()];
+  Executor &leader = *rt_.executors[team.members.front()];
   consort_call &call = g->frame.call;
   t->extra->team = team.id;  // if its data have to come first, it comes back for the same team
   if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);
@@ -228,17 +229,17 @@ Gangs::Formed Gangs::form(Worker &w, ThreadState &thread, Task *t, uint32_t impl
     std::lock_guard lock(mutex_);
     forming_.push_back(g);  // there is room
     for (const uint32_t m : team.members) {
-      Worker &member = *rt_.workers[m];
+      Executor &member = *rt_.executors[m];
       if (member.joined == g) member.joined = nullptr;  // another task's, long over
       member.called.fetch_add(1, std::memory_order_release);
     }
   }
   for (const uint32_t m : team.members)  // the list of a team is constant: the gang may be over by now
-    if (m != w.id) rt_.workers[m]->rouse();
+    if (m != w.id) rt_.executors[m]->rouse();
   return Formed::kFormed;
 }
 
-Gang *Gangs::join(Worker &w, bool *last) noexcept {
+Gang *Gangs::join(Executor &w, bool *last) noexcept {
   std::lock_guard lock(mutex_);
   for (size_t i = 0; i < forming_.size(); ++i) {
     Gang &g = *forming_[i];
@@ -267,10 +268,10 @@ void Gangs::start(Gang &g) noexcept {
     g.status.store(s, std::memory_order_relaxed);
   }
   g.running.store(true, std::memory_order_release);
-  for (uint32_t i = 0; i < (all ? team.size() : 1); ++i) rt_.workers[team.members[i]]->rouse();
+  for (uint32_t i = 0; i < (all ? team.size() : 1); ++i) rt_.executors[team.members[i]]->rouse();
 }
 
-Gangs::Turn Gangs::turn(Worker &w, ThreadState &thread, Frame &f) noexcept {
+Gangs::Turn Gangs::turn(Executor &w, ThreadState &thread, Frame &f) noexcept {
   if (Gang *g = w.part) {
     if (w.part_rank != 0 || !g->led) {
       if (!g->running.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with start()
@@ -290,7 +291,7 @@ Gangs::Turn Gangs::turn(Worker &w, ThreadState &thread, Frame &f) noexcept {
   return Turn::kDid;
 }
 
-Gangs::Turn Gangs::turn(Worker &w, ThreadState &thread, Gang **due) noexcept {
+Gangs::Turn Gangs::turn(Executor &w, ThreadState &thread, Gang **due) noexcept {
   if (Gang *g = w.part) {
     if (!g->running.load(std::memory_order_acquire)) return Turn::kIdle;  // pairs with start()
     if (!thread.out.counts_for(g->task->group->number)) turn_out(rt_, thread, *g->task->group);
@@ -308,9 +309,9 @@ Gangs::Turn Gangs::turn(Worker &w, ThreadState &thread, Gang **due) noexcept {
 
 Frame &Gangs::frame_of(Gang &g) noexcept { return g.frame; }
 Task *Gangs::task_of(const Gang &g) noexcept { return g.task; }
-void Gangs::begin(Worker &w, ThreadState &, Gang &g) noexcept { begin_told(w, g); }
+void Gangs::begin(Executor &w, ThreadState &, Gang &g) noexcept { begin_told(w, g); }
 
-void Gangs::end(Worker &w, ThreadState &thread, Gang &g, consort_status s, const char *text) noexcept {
+void Gangs::end(Executor &w, ThreadState &thread, Gang &g, consort_status s, const char *text) noexcept {
   if (s < 0) g.fail(s, text, w.id);
   finish(w, thread, g);
 }
@@ -323,7 +324,7 @@ consort_status Gangs::call(Gang &g) noexcept {
 
 // -- the body ----------------------------------------------------------------------------------------------------
 
-void Gangs::run_part(Worker &w, ThreadState &thread, Gang &g) noexcept {
+void Gangs::run_part(Executor &w, ThreadState &thread, Gang &g) noexcept {
   Task *const t = g.task;
   const uint32_t rank = w.part_rank;
   if (!thread.out.counts_for(t->group->number)) turn_out(rt_, thread, *t->group);  // before a body that may be long
@@ -353,12 +354,12 @@ void Gangs::run_part(Worker &w, ThreadState &thread, Gang &g) noexcept {
   end_part(w, g);
 }
 
-void Gangs::end_part(Worker &w, Gang &g) noexcept {
+void Gangs::end_part(Executor &w, Gang &g) noexcept {
   if (w.part_rank == 0) {
     g.led = true;
     return;
   }
-  Worker &leader = *rt_.workers[g.team->members.front()];
+  Executor &leader = *rt_.executors[g.team->members.front()];
   const uint32_t others = g.others;
   w.part = nullptr;
   w.called.fetch_sub(1, std::memory_order_release);
@@ -375,7 +376,7 @@ consort_status Gangs::run_threads(Gang &g) noexcept {
   const auto body = [&](uint32_t rank) {
     go.wait(0, std::memory_order_acquire);
     if (go.load(std::memory_order_acquire) == kGiveUp) return;
-    const Worker &w = *rt_.workers[g.team->members[rank]];
+    const Executor &w = *rt_.executors[g.team->members[rank]];
     set_current_worker(w.id);
     consort_status s = CONSORT_E_NOMEM;
     if (ThreadState *own = rt_.this_thread()) {
@@ -406,7 +407,7 @@ consort_status Gangs::run_threads(Gang &g) noexcept {
   return s;
 }
 
-void Gangs::left_by_jump(Worker &w) noexcept {
+void Gangs::left_by_jump(Executor &w) noexcept {
   Gang &g = *w.part;
   if (!g.spmd) give_cores_back(g);
   g.fail(CONSORT_E_INTERNAL, "its function was left by longjmp", w.id);
@@ -417,7 +418,7 @@ void Gangs::left_by_jump(Worker &w) noexcept {
 // -- the end -----------------------------------------------------------------------------------------------------
 
 // By the leader, whose own part is over, and those of all others.
-Task *Gangs::finish(Worker &w, ThreadState &thread, Gang &g) noexcept {
+Task *Gangs::finish(Executor &w, ThreadState &thread, Gang &g) noexcept {
   Task *const t = g.task;
   const Team &team = *g.team;
   const consort_status s = g.status.load(std::memory_order_relaxed);  // theirs is shown by `left`
@@ -433,7 +434,7 @@ Task *Gangs::finish(Worker &w, ThreadState &thread, Gang &g) noexcept {
   const bool lent = !g.others;
   put(&g);
   for (uint32_t i = 1; lent && i < team.size(); ++i) {
-    Worker &m = *rt_.workers[team.members[i]];
+    Executor &m = *rt_.executors[team.members[i]];
     m.lent.store(false, std::memory_order_release);  // first: it may be called again and join, as soon as the count is less
     m.called.fetch_sub(1, std::memory_order_release);
     m.rouse();
@@ -441,7 +442,7 @@ Task *Gangs::finish(Worker &w, ThreadState &thread, Gang &g) noexcept {
   return complete(rt_, thread, t, s, &w);
 }
 
-void Gangs::begin_told(Worker &w, Gang &g) noexcept {
+void Gangs::begin_told(Executor &w, Gang &g) noexcept {
   Task &t = *g.task;
   g.t0 = 0;
   g.run = {};
@@ -454,7 +455,7 @@ void Gangs::begin_told(Worker &w, Gang &g) noexcept {
   g.watcher = watched ? rt_.policy.tell_started(w, &t) : ReportedInstance{};
 }
 
-void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {
+void Gangs::end_told(Executor &w, Gang &g, consort_status s) noexcept {
   if (!g.told) return;
   const uint64_t t1 = g.t0 ? rt_.clock.now() : 0;
   if (rt_.run_observer) {
@@ -466,7 +467,7 @@ void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {
   if (g.run.model) rt_.models->end(w, g.run, g.t0, t1, s >= 0, g.team);
   if (g.watcher.instance) rt_.policy.tell_finished(g.watcher, w, {g.name, s, 0, g.t0, t1, 0, 0});
   if (rt_.profile)
-    for (const uint32_t m : g.team->members) rt_.workers[m]->count_busy(g.t0, t1);
+    for (const uint32_t m : g.team->members) rt_.executors[m]->count_busy(g.t0, t1);
   trace(rt_, *g.task, g.name, w.id, 1, t1);
 }
 
@@ -474,11 +475,11 @@ void Gangs::end_told(Worker &w, Gang &g, consort_status s) noexcept {
 
 namespace {
 
-std::string who_is_missing(const Runtime &rt, const Gang &g) {
+std::string who_is_missing(const Execution &rt, const Gang &g) {
   std::string s = std::to_string(g.joined) + " of the " + std::to_string(g.team->size()) + " workers of team " +
                   g.team->name + " have come; not yet:";
   for (const uint32_t m : g.team->members)
-    if (const Worker &w = *rt.workers[m]; w.joined != &g) s += " " + w.unit.name;
+    if (const Executor &w = *rt.executors[m]; w.joined != &g) s += " " + w.unit.name;
   return s;
 }
 

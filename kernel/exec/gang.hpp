@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/worker.hpp"
+#include "exec/executor.hpp"
 #include "machine/team.hpp"
 
 namespace consort {
@@ -40,52 +40,49 @@ struct Gang;
 
 class Gangs {
  public:
-  explicit Gangs(Runtime &);
+  explicit Gangs(Execution &);
   ~Gangs();
   void open(bool one_at_a_time);
-  // With the setting teams = "single": tasks of codelets for teams run on teams or on this worker. NONE: anywhere.
-  uint32_t only_worker() const noexcept { return only_worker_; }
 
   // A task for a team, just popped by w, whose token the caller holds. kAlone: it is an ordinary one's after all.
   enum class Formed { kAlone, kFormed, kGone };
-  Formed form(Worker &w, ThreadState &, Task *, uint32_t impl, const Team &) noexcept;
+  Formed form(Executor &w, ThreadState &, Task *, uint32_t impl, const Team &) noexcept;
 
   // w is called, or has joined; the caller holds its token. kNone: its other work goes on; kIdle: nothing to do until
   // others have come or are through.
   enum class Turn { kNone, kIdle, kDid };
-  Turn turn(Worker &w, ThreadState &, Frame &) noexcept;
+  Turn turn(Executor &w, ThreadState &, Frame &) noexcept;
 
   // The same of a worker with a queue, of which nothing is in flight. *due: the gang that w leads has come together, and
   // is to be given to its queue: begin() first, and end() once that is through, with its status and words.
-  Turn turn(Worker &w, ThreadState &, Gang **due) noexcept;
-  void begin(Worker &w, ThreadState &, Gang &) noexcept;
-  void end(Worker &w, ThreadState &, Gang &, consort_status, const char *text) noexcept;
+  Turn turn(Executor &w, ThreadState &, Gang **due) noexcept;
+  void begin(Executor &w, ThreadState &, Gang &) noexcept;
+  void end(Executor &w, ThreadState &, Gang &, consort_status, const char *text) noexcept;
   static Frame &frame_of(Gang &) noexcept;
   static Task *task_of(const Gang &) noexcept;
   // What the op does, where it calls host code: on a thread of the driver.
   consort_status call(Gang &) noexcept;
 
   // Its body was left by longjmp: the part that w has is over.
-  void left_by_jump(Worker &w) noexcept;
+  void left_by_jump(Executor &w) noexcept;
 
   std::string describe();                        // those being formed, a line each, "" if none; may throw bad_alloc
   std::string describe(TaskName);                // whom it waits for; "": none of those
 
  private:
-  Gang *take(Worker &) noexcept;                 // nullptr: no memory
+  Gang *take(Executor &) noexcept;                 // nullptr: no memory
   void put(Gang *) noexcept;
-  Gang *join(Worker &, bool *last) noexcept;
+  Gang *join(Executor &, bool *last) noexcept;
   void start(Gang &) noexcept;
-  void run_part(Worker &, ThreadState &, Gang &) noexcept;
+  void run_part(Executor &, ThreadState &, Gang &) noexcept;
   consort_status run_threads(Gang &) noexcept;
-  void end_part(Worker &, Gang &) noexcept;
-  Task *finish(Worker &, ThreadState &, Gang &) noexcept;  // what may run in place behind it
-  void begin_told(Worker &, Gang &) noexcept;
-  void end_told(Worker &, Gang &, consort_status) noexcept;
+  void end_part(Executor &, Gang &) noexcept;
+  Task *finish(Executor &, ThreadState &, Gang &) noexcept;  // what may run in place behind it
+  void begin_told(Executor &, Gang &) noexcept;
+  void end_told(Executor &, Gang &, consort_status) noexcept;
 
-  Runtime &rt_;
+  Execution &rt_;
   bool bind_ = false;
-  uint32_t only_worker_ = CONSORT_NONE;
   std::mutex mutex_;                             // guards what follows, and Gang::joined; leaf
   std::vector<Gang *> forming_;                  // the order in which they are joined
   std::vector<std::unique_ptr<Gang>> all_;

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "api/runtime.hpp"
+#include "exec/execution.hpp"
 #include "exec/wait.hpp"
 #include "exec/wait_condition.hpp"
 
@@ -44,14 +44,14 @@ static bool all_others_sleep() noexcept {
   return true;
 }
 
-void IdlePump::begin(Runtime &rt) noexcept {
+void IdlePump::begin() noexcept {
   if (begun_.load(std::memory_order_relaxed)) return;  // the lock orders all that follows
   std::lock_guard lock(mutex_);
   if (begun_.exchange(true, std::memory_order_relaxed)) return;
   try {
-    thread_ = std::thread([this, &rt] { run(rt); });
+    thread_ = std::thread([this] { run(); });
   } catch (const std::exception &e) {
-    rt.log(1, std::string("no thread that steps the workers while the program sleeps in an event loop: virtual time then "
+    rt_.log(1, std::string("no thread that steps the workers while the program sleeps in an event loop: virtual time then "
                           "goes on only while a thread waits in the runtime: ") + e.what());
   }
 }
@@ -63,23 +63,23 @@ void IdlePump::end() noexcept {
   if (thread_.joinable()) thread_.join();
 }
 
-void IdlePump::run(Runtime &rt) noexcept {
+void IdlePump::run() noexcept {
   name_this_thread("idle pump");
-  ThreadState *const thread = rt.this_thread();
+  ThreadState *const thread = rt_.this_thread();
   if (!thread)
-    return rt.log(1, "no memory for the thread that steps the workers while the program sleeps in an event loop");
+    return rt_.log(1, "no memory for the thread that steps the workers while the program sleeps in an event loop");
   // A thread that is inside a step holds the turn: whatever it sleeps for is part of a task.
   const auto may_step = [&] {
-    return !ending_.load(std::memory_order_relaxed) && !rt.pumping.load(std::memory_order_relaxed) &&
-           rt.finished() != rt.submitted() && all_others_sleep();
+    return !ending_.load(std::memory_order_relaxed) && !rt_.pumping.load(std::memory_order_relaxed) &&
+           rt_.finished() != rt_.submitted() && all_others_sleep();
   };
   for (uint32_t looks = 0; !ending_.load(std::memory_order_relaxed);) {
     parker_.wait(kPeriod);
     looks = may_step() ? looks + 1 : 0;
     if (looks < kLooks) continue;
     do {
-      charge_submissions(rt);
-    } while (pump_all(rt, *thread, CONSORT_NEVER) && may_step());
+      charge_submissions(rt_);
+    } while (pump_all(rt_, *thread, CONSORT_NEVER) && may_step());
     looks = 0;
   }
 }

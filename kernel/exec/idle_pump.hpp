@@ -10,20 +10,23 @@
 #include <thread>
 
 #include "base/park.hpp"
+#include "task/idle_stepper.hpp"
 
 namespace consort {
 
-struct Runtime;
+struct Execution;
 
-class IdlePump {
+class IdlePump final : public IdleStepper {
  public:
+  explicit IdlePump(Execution &rt) : rt_(rt) {}
   ~IdlePump() { end(); }
-  void begin(Runtime &) noexcept;  // [any] in virtual time alone; later calls do nothing
+  void begin() noexcept override;
   void end() noexcept;             // [control] joins the thread; before the workers go
 
  private:
-  void run(Runtime &) noexcept;
+  void run() noexcept;
 
+  Execution &rt_;
   std::atomic<bool> begun_{false}, ending_{false};  // relaxed: the lock and wake() order what follows
   std::mutex mutex_;               // guards thread_; leaf
   std::thread thread_;

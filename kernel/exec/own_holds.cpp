@@ -5,12 +5,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "exec/wait.hpp"
+#include "task/core.hpp"
+#include "task/edges.hpp"
 
 namespace consort {
 namespace {
 
-bool leads_to(Runtime &rt, TaskName hold, const std::function<bool(const Task &)> &is) {
+bool leads_to(Core &rt, TaskName hold, const std::function<bool(const Task &)> &is) {
   constexpr size_t kMost = 1 << 16;  // looked at; a larger graph is not searched to its end
   std::unordered_set<const Task *> seen;
   std::vector<const Task *> left;
@@ -20,9 +21,9 @@ bool leads_to(Runtime &rt, TaskName hold, const std::function<bool(const Task &)
     const Task *t = left.back();
     left.pop_back();
     if (is(*t)) return true;
-    after.resize(rt.successors(*t, nullptr, 0));
+    after.resize(successors(rt.tasks, *t, nullptr, 0));
     const auto max = static_cast<uint32_t>(after.size());
-    for (uint32_t i = 0, n = std::min(max, rt.successors(*t, after.data(), max)); i < n; ++i)
+    for (uint32_t i = 0, n = std::min(max, successors(rt.tasks, *t, after.data(), max)); i < n; ++i)
       if (const auto *s = reinterpret_cast<const Task *>(after[i]); seen.insert(s).second) left.push_back(s);
   }
   return false;
@@ -30,7 +31,7 @@ bool leads_to(Runtime &rt, TaskName hold, const std::function<bool(const Task &)
 
 // The data that this thread has acquired and that something comes after to which `is` says yes (a hold may be that
 // itself), in one line; "" if none. From hold to successor: what comes after a hold does not end while that is under way.
-std::string describe_own_holds_before(Runtime &rt, ThreadState &thread, const std::function<bool(const Task &)> &is) {
+std::string describe_own_holds_before(Core &rt, ThreadState &thread, const std::function<bool(const Task &)> &is) {
   std::string s;
   std::lock_guard lock(thread.held_lock);  // so that no other thread lets one go meanwhile
   for (const auto &held : thread.held)
@@ -42,7 +43,7 @@ std::string describe_own_holds_before(Runtime &rt, ThreadState &thread, const st
 
 }  // namespace
 
-void OwnHolds::look(Runtime &rt, ThreadState &thread, const char *call,
+void OwnHolds::look(Core &rt, ThreadState &thread, const char *call,
                     const std::function<bool(const Task &)> &is) noexcept try {
   const uint64_t now = Clock(false, 0).now();
   if (!began_) began_ = now;

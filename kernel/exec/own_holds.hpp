@@ -8,7 +8,7 @@
 namespace consort {
 
 struct ThreadState;
-struct Runtime;
+struct Core;
 struct Task;
 
 // A thread that holds data waits. If that is for what comes after them, only another thread's release can end it: that
@@ -18,7 +18,7 @@ class OwnHolds {
   static constexpr int64_t kNap = 100'000'000;  // the longest sleep between two looks
 
   // After a sleep. is: does a task belong to what is waited for?
-  void look(Runtime &, ThreadState &, const char *call, const std::function<bool(const Task &)> &is) noexcept;
+  void look(Core &, ThreadState &, const char *call, const std::function<bool(const Task &)> &is) noexcept;
 
  private:
   uint64_t began_ = 0, next_ = 1'000'000'000;  // ns of the world's time, with any pump

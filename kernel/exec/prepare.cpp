@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
+#include "exec/reassign.hpp"
 #include "graph/commute.hpp"
-#include "graph/complete.hpp"
 #include "graph/eligible_worker.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/reduction.hpp"
+#include "graph/task_hooks.hpp"
 #include "graph/task_options.hpp"
 #include "model/models.hpp"
 #include "task/eligibility.hpp"
@@ -18,14 +20,14 @@
 namespace consort {
 namespace {
 
-consort_status refuse(Runtime &rt, Worker &w, Task *t, consort_status status, std::string_view text, Datum *d,
+consort_status refuse(Execution &rt, Worker &w, Task *t, consort_status status, std::string_view text, Datum *d,
                       std::shared_ptr<const Failure> cause = nullptr) noexcept {
   record_failure(rt, t, status, text, d, w.id, std::move(cause));
   return status;
 }
 
 // Contents of an access that reads.
-consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_t state) noexcept {
+consort_status check_readable(Execution &rt, Worker &w, Task *t, Datum *d, uint32_t state) noexcept {
   if (state & data_state::kPoisoned)
     return refuse(rt, w, t, CONSORT_E_POISONED, "not run: it reads what another task failed to write", d,
                   rt.data.blame(*d));
@@ -38,38 +40,38 @@ consort_status check_readable(Runtime &rt, Worker &w, Task *t, Datum *d, uint32_
 }
 
 // Is some datum not where the unit can use it, or in a memory that is counted?
-bool needs_staging(const Runtime &rt, const Worker &w, const Task &t) noexcept {
+bool needs_staging(const Execution &rt, const Worker &w, const Task &t) noexcept {
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     const consort_access &a = t.pub.access[i];
-    if (rt.memory.stages_scratch(a, w.unit.desc.space)) return true;
+    if (rt.execution_memory->stages_scratch(a, w.unit.desc.space)) return true;
     if (!is_moved(a)) continue;
     const Datum *d = datum_for(a);
     if (!d->pub.bytes) continue;
     const uint32_t space = data_state::space(d->state.load(std::memory_order_relaxed));
     if (space == data_state::kMany) return true;
-    if (space == data_state::kNowhere ? rt.memory.manages(w.unit.desc.space) : !(w.reach >> space & 1)) return true;
+    if (space == data_state::kNowhere ? rt.execution_memory->manages(w.unit.desc.space) : !(w.reach >> space & 1)) return true;
   }
   return false;
 }
 
 // Memory::stage(), a refusal told. OK: all there; AGAIN: the task comes again.
-consort_status stage(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+consort_status stage(Execution &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum *blamed = nullptr;
-  const consort_status s = rt.memory.stage(*rt.this_thread(), w, f, t, &blamed);
-  if (s < 0 && rt.lost.has(w) && !(t->bits & kFollowed) && give_away(rt, *rt.this_thread(), w, t)) [[unlikely]]
+  const consort_status s = rt.execution_memory->stage(*rt.this_thread(), w, f, t, &blamed);
+  if (s < 0 && rt.lost.has(w.unit) && !(t->bits & kFollowed) && give_away(rt, *rt.this_thread(), w, t)) [[unlikely]]
     return CONSORT_AGAIN;  // it needs not be there
   // A task that follows others was not asked before whether its data can be read.
   for (uint32_t i = 0; i < t->pub.naccess && s == CONSORT_E_UNSUPPORTED && (t->bits & kFollowed); ++i) {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_R) || !is_moved(a)) continue;
     Datum *d = datum_for(a);
-    if (rt.memory.valid_in(*d, w.unit.desc.space)) continue;  // its state may be that before a writer which has not ended
+    if (rt.execution_memory->valid_in(*d, w.unit.desc.space)) continue;  // its state may be that before a writer which has not ended
     if (const consort_status r = check_readable(rt, w, t, d, d->state.load(std::memory_order_relaxed)); r < 0) return r;
   }
   return s < 0 ? refuse(rt, w, t, s, error_text(), blamed) : s;
 }
 
-consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+consort_status prepare_union(Execution &rt, Worker &w, Frame &f, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   if (d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)
     return refuse(rt, w, t, CONSORT_E_POISONED, "its parts are not brought together: one of them failed", &d,
@@ -91,7 +93,7 @@ consort_status prepare_union(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept
   return CONSORT_OK;
 }
 
-consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+consort_status prepare_data(Execution &rt, Worker &w, Frame &f, Task *t) noexcept {
   t->bits |= kOdd;
   for (uint32_t i = 0; i < t->pub.naccess && !(t->bits & kFollowed); ++i) {
     const consort_access &a = t->pub.access[i];
@@ -105,7 +107,7 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     consort_access &a = t->accesses()[i];
     Datum *d = datum_for(a);
-    if (rt.memory.stages_scratch(a, w.unit.desc.space)) continue;  // it is in the frame
+    if (rt.execution_memory->stages_scratch(a, w.unit.desc.space)) continue;  // it is in the frame
     if (a.mode & CONSORT_M_SCRATCH) {
       if (const consort_status s = rt.data.take_scratch(*d, t->pub.id, w.unit.desc.space, &f.views[i]); s < 0)
         return refuse(rt, w, t, s, error_text(), d);
@@ -125,45 +127,7 @@ consort_status prepare_data(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept 
 
 }  // namespace
 
-Frame::Frame(const Worker &w) : call{}, views(inline_views), args(inline_args) {
-  call.size = sizeof call;
-  call.unit = w.unit.desc.id;
-  call.worker = w.id;
-  call.rank = 0;
-  call.team = 1;
-  call.cpuset = w.unit.cpuset.empty() ? nullptr : w.unit.cpuset.data();
-  call.cpuset_words = static_cast<uint32_t>(w.unit.cpuset.size());
-  call.views = views;
-  call.args = args;
-  call.host = w.rt.codelet_host->table();
-  call.barrier = [](const consort_call *) -> consort_status { return CONSORT_OK; };  // a team of one
-  call.team_id = CONSORT_NONE;
-}
-
-Frame::~Frame() {
-  if (views != inline_views) std::free(views);
-  if (args != inline_args) std::free(args);
-}
-
-bool Frame::make_room(uint32_t nviews, uint32_t nargs) noexcept {
-  if (nviews > view_room) {
-    auto *more = static_cast<const void **>(std::malloc(nviews * sizeof(void *)));
-    if (!more) return false;
-    if (views != inline_views) std::free(views);
-    call.views = views = more;
-    view_room = nviews;
-  }
-  if (nargs > arg_room) {
-    auto *more = static_cast<consort_arg *>(std::malloc(nargs * sizeof(consort_arg)));
-    if (!more) return false;
-    if (args != inline_args) std::free(args);
-    call.args = args = more;
-    arg_room = nargs;
-  }
-  return true;
-}
-
-consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
+consort_status prepare_odd(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t wanted = impl;
   if ((t->bits & kAfter) | (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
       (t->epoch ^ t->group->epoch.load(std::memory_order_relaxed))) [[unlikely]]
@@ -178,7 +142,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
       return CONSORT_OK;
     }
   }
-  if ((t->bits & kWatched) && (t->codelet->can_execute || rt.gangs.only_worker() != CONSORT_NONE)) {
+  if ((t->bits & kWatched) && (t->codelet->can_execute || rt.only_worker != CONSORT_NONE)) {
     const uint64_t can = able(rt, *t->codelet, w.klass, w.id, asked_about(*t));
     if (!can) return pass_on(rt, w, t);
     if (impl >= 64 || !(can >> impl & 1)) impl = static_cast<uint32_t>(__builtin_ctzll(can));
@@ -219,7 +183,7 @@ consort_status prepare_odd(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t i
   return CONSORT_OK;
 }
 
-consort_status prepare_all(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+consort_status prepare_all(Execution &rt, Worker &w, Frame &f, Task *t) noexcept {
   const uint32_t n = t->pub.naccess;
   if (!f.make_room(n, 0)) return set_error(CONSORT_E_NOMEM, "no memory for the list of its data");
   for (uint32_t i = 0; i < n; ++i) {
@@ -230,7 +194,7 @@ consort_status prepare_all(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   const bool staged = (t->extra && t->extra->staging) || needs_staging(rt, w, *t);
   Datum *unused = nullptr;
   if (staged)
-    if (const consort_status s = rt.memory.stage(*rt.this_thread(), w, f, t, &unused); s != CONSORT_OK) return s;
+    if (const consort_status s = rt.execution_memory->stage(*rt.this_thread(), w, f, t, &unused); s != CONSORT_OK) return s;
   for (uint32_t i = 0; i < n; ++i) {
     Datum *d = Datum::of(t->pub.access[i].datum);
     if (staged && d->pub.bytes) continue;
@@ -241,7 +205,7 @@ consort_status prepare_all(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
   return CONSORT_OK;
 }
 
-consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
+consort_status check_inputs(Execution &rt, Worker &w, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_R)) continue;
@@ -251,13 +215,13 @@ consort_status check_inputs(Runtime &rt, Worker &w, Task *t) noexcept {
   return CONSORT_OK;
 }
 
-void trace(Runtime &rt, const Task &t, TaskName name, uint32_t worker, uint32_t what, uint64_t at) noexcept {
+void trace(Execution &rt, const Task &t, TaskName name, uint32_t worker, uint32_t what, uint64_t at) noexcept {
   if (!rt.trace_fn) return;
   const consort_trace_event e{rt.profile ? at : 0, name, t.codelet->number, worker, what, task_label(rt, t)};
   rt.trace_fn(rt.trace_user, &e);
 }
 
-consort_status observed_body(Runtime &rt, Worker &w, Frame &f, Task *t) noexcept {
+consort_status observed_body(Execution &rt, Executor &w, Frame &f, Task *t) noexcept {
   const TaskName name = t->pub.id;
   const bool told = rt.policy.observes();
   Models::Run run;

@@ -3,16 +3,18 @@
 // The token holder's. The plain case is one relaxed load per datum; whatever is out of the ordinary (unwritten,
 // poisoned, homeless, out of reach, scratch) is looked at one by one.
 #pragma once
-#include "api/runtime.hpp"
+#include "exec/execution.hpp"
 
 namespace consort {
 
+struct Executor;
+
 // Whatever is out of the ordinary; everything is looked at anew.
-consort_status prepare_odd(Runtime &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
+consort_status prepare_odd(Execution &, Worker &, Frame &, Task *, uint32_t impl) noexcept;
 
 // Fills f.call and f.fn. < 0: the task failed and that is recorded; it goes straight to complete(). > 0: it has to wait
 // for something after all, and is not the caller's any more.
-inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
+inline consort_status prepare(Execution &rt, Worker &w, Frame &f, Task *t, uint32_t impl) noexcept {
   const uint32_t n = t->pub.naccess;
   uint64_t odd = (t->word.load(std::memory_order_relaxed) & word::kCancelled) |
                  (t->bits & (kAfter | kScratch | kFollowed | kTokens | kUnite | kMore | kWatched)) |
@@ -43,15 +45,15 @@ inline consort_status prepare(Runtime &rt, Worker &w, Frame &f, Task *t, uint32_
 
 // All data that a recording's nodes use, for the one task that runs in their place: f.views. > 0: it comes again. < 0: not
 // to be had just now, which is told in the error slot and recorded nowhere; POISONED: some datum cannot be read.
-consort_status prepare_all(Runtime &, Worker &, Frame &, Task *carrier) noexcept;
+consort_status prepare_all(Execution &, Worker &, Frame &, Task *carrier) noexcept;
 
 // Of a task that was issued behind unfinished ones: could what it read be read after all? Recorded like prepare().
-consort_status check_inputs(Runtime &, Worker &, Task *) noexcept;
+consort_status check_inputs(Execution &, Worker &, Task *) noexcept;
 
 // A tracer is told that the task began (what = 0) or ended (1), and when if times are taken.
-void trace(Runtime &, const Task &, TaskName, uint32_t worker, uint32_t what, uint64_t at) noexcept;
+void trace(Execution &, const Task &, TaskName, uint32_t worker, uint32_t what, uint64_t at) noexcept;
 
 // The call with its start and end told and timed.
-consort_status observed_body(Runtime &, Worker &, Frame &, Task *) noexcept;
+consort_status observed_body(Execution &, Executor &, Frame &, Task *) noexcept;
 
 }  // namespace consort

@@ -4,6 +4,7 @@
 #include "exec/gang.hpp"
 #include "exec/queue.hpp"
 #include "exec/wait_condition.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
 
@@ -12,8 +13,8 @@ namespace {
 
 // One step of a worker by the calling thread: step(w) runs with its token.
 template <class Step>
-bool pump_with(Runtime &rt, ThreadState &thread, Worker &w, Step step) noexcept {
-  Worker *const outer = thread.seat;
+bool pump_with(Execution &rt, ThreadState &thread, Executor &w, Step step) noexcept {
+  Executor *const outer = executor_of(thread.seat);
   // A worker further down on this stack, in a body that waits, goes on too: what is waited for may be its to run.
   // relaxed: only the thread that stored its own state there finds it.
   const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &thread;
@@ -24,7 +25,7 @@ bool pump_with(Runtime &rt, ThreadState &thread, Worker &w, Step step) noexcept 
   thread.seat = &w;
   bool did = step(w);
   // In virtual time most workers have nothing to do at most moments: then nor have the movers, unless they say so.
-  if (rt.manual && (did || !rt.virtual_time || rt.memory.stirred())) did |= rt.memory.step(thread);
+  if (rt.manual && (did || !rt.virtual_time || rt.execution_memory->stirred())) did |= rt.execution_memory->step(thread);
   if (did) rt.policy.review(rt, thread);
   settle_down(rt, thread);
   thread.seat = outer;
@@ -45,7 +46,7 @@ class Aside {
     last_ = t;
   }
   Task *first() const noexcept { return static_cast<Task *>(first_); }
-  void push_back(Worker &w) noexcept {
+  void push_back(Executor &w) noexcept {
     constexpr uint32_t kBatch = 64;
     Task *batch[kBatch];
     for (Task *t = first(); t;) {
@@ -62,7 +63,7 @@ class Aside {
 
 // Of the tasks bound to the worker, one that the wait is for. nullptr: there is none. The worker's list then has all that
 // came, in their order; those that were only offered here are the policy's.
-Task *bound_own(Worker &w, const WaitCondition &goal) noexcept {
+Task *bound_own(Executor &w, const WaitCondition &goal) noexcept {
   Aside all;
   Task *own = nullptr;
   while (w.bound || w.mailbox.load(std::memory_order_relaxed)) {  // relaxed: a look; next_bound() acquires
@@ -76,7 +77,7 @@ Task *bound_own(Worker &w, const WaitCondition &goal) noexcept {
 }
 
 // Runs a ready task that the wait is for, if the worker has one. False: it has none; all others are where they were.
-bool step_own(Worker &w, ThreadState &thread, const WaitCondition &goal) noexcept {
+bool step_own(Executor &w, ThreadState &thread, const WaitCondition &goal) noexcept {
   Aside strangers;
   Task *own = bound_own(w, goal);
   consort_pick pick{nullptr, CONSORT_NONE, CONSORT_NONE};
@@ -106,8 +107,8 @@ class Nested {
   bool ran_own(const WaitCondition &goal) noexcept {
     if (!inside_ || h_.depth <= kDeepestWait) return false;
     const PumpTurn turn(goal.rt, h_);
-    for (const auto &w : goal.rt.workers)
-      if (pump_with(goal.rt, h_, *w, [&](Worker &its) {
+    for (const auto &w : goal.rt.executors)
+      if (pump_with(goal.rt, h_, *w, [&](Executor &its) {
             return its.queue ? its.queue->step(h_) : step_own(its, h_, goal);
           }))
         return true;
@@ -120,7 +121,7 @@ class Nested {
                       "task '%s' waits inside %u others that wait on the stack of this thread, which has no room for "
                       "another body: let a task that comes after it do what follows the wait, or raise the limit of the "
                       "stack (ulimit -s)",
-                      task_label(h_.rt, *h_.task), h_.depth - 1);
+                      task_label(execution_of(h_.rt), *h_.task), h_.depth - 1);
   }
 
  private:
@@ -131,35 +132,35 @@ class Nested {
 
 }  // namespace
 
-bool pump_one(Runtime &rt, ThreadState &thread, uint32_t worker) noexcept {
-  return pump_with(rt, thread, *rt.workers[worker], [&](Worker &w) {
+bool pump_one(Execution &rt, ThreadState &thread, uint32_t worker) noexcept {
+  return pump_with(rt, thread, *rt.executors[worker], [&](Executor &w) {
     if (w.queue) return w.queue->step(thread) > 0;  // it has its own frames, one for each task in flight
     Frame frame(w);
     return w.step(thread, frame);
   });
 }
 
-bool pump_all(Runtime &rt, ThreadState &thread, uint64_t latest) noexcept {
+bool pump_all(Execution &rt, ThreadState &thread, uint64_t latest) noexcept {
   const PumpTurn turn(rt, thread);
   rt.policy.flush(rt);  // the caller waits
   bool did = false;
-  for (uint32_t i = 0; i < rt.workers.size(); ++i) did |= pump_one(rt, thread, i);
+  for (uint32_t i = 0; i < rt.executors.size(); ++i) did |= pump_one(rt, thread, i);
   if (did || !rt.virtual_time || latest <= rt.clock.now()) return did;
-  uint64_t next = std::min({latest, rt.policy.next_event(), rt.memory.next_event()});
-  for (const auto &w : rt.workers)
+  uint64_t next = std::min({latest, rt.policy.next_event(), rt.execution_memory->next_event()});
+  for (const auto &w : rt.executors)
     if (w->queue) next = std::min(next, w->queue->next_event());
   if (next == CONSORT_NEVER) return false;
   rt.clock.advance_to(std::max(next, rt.clock.now() + 1));  // who says "now" and yields nothing is asked again later
   return true;
 }
 
-void charge_submissions(Runtime &rt) noexcept {
+void charge_submissions(Execution &rt) noexcept {
   if (!rt.submit_ns) return;
   const uint64_t all = rt.submitted(), before = rt.charged.exchange(all, std::memory_order_relaxed);
   if (all > before) rt.clock.advance((all - before) * rt.submit_ns);
 }
 
-void step_for_polls(Runtime &rt) noexcept {
+void step_for_polls(Execution &rt) noexcept {
   constexpr uint32_t kPolls = 1000;
   ThreadState *const thread = rt.this_thread();
   if (!thread || thread->task || thread->in_callback || ++thread->polls <= kPolls) return;
@@ -186,7 +187,7 @@ static consort_status wait_by_events(ThreadState &thread, const WaitCondition &g
 
 consort_status wait_by_pumping(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline) noexcept {
   if (goal.rt.virtual_time) return wait_by_events(thread, goal, deadline);
-  Runtime &rt = goal.rt;
+  Execution &rt = goal.rt;
   Nested nested(thread);
   uint32_t fruitless = 0;
   while (!goal.reached()) {
@@ -194,7 +195,7 @@ consort_status wait_by_pumping(ThreadState &thread, const WaitCondition &goal, c
     if (nested.is_full()) return nested.refuse();
     if (nested.ran_own(goal)) continue;
     PumpTurn turn(rt, thread);
-    const auto n = static_cast<uint32_t>(rt.workers.size());
+    const auto n = static_cast<uint32_t>(rt.executors.size());
     if (pump_one(rt, thread, static_cast<uint32_t>(rt.clock.chance() % n))) {
       fruitless = 0;
       continue;
@@ -212,8 +213,8 @@ consort_status wait_by_pumping(ThreadState &thread, const WaitCondition &goal, c
 // With a manual pump: chance picks, until it has found nothing often enough; then each worker in turn, for it may have
 // missed one.
 bool pump_for_records(ThreadState &thread) noexcept {
-  Runtime &rt = thread.rt;
-  const auto n = static_cast<uint32_t>(rt.workers.size());
+  Execution &rt = execution_of(thread.rt);
+  const auto n = static_cast<uint32_t>(rt.executors.size());
   if (thread.task && thread.stack.full())
     return false;  // no other body has room on top of this one: the window gives way
   const auto at_work = [](const auto &w) { return w->queue && w->queue->at_work(); };
@@ -225,7 +226,7 @@ bool pump_for_records(ThreadState &thread) noexcept {
     } else if (pump_all(rt, thread, CONSORT_NEVER)) {
       fruitless = 0;
     } else {
-      const bool by_itself = rt.memory.busy() || std::any_of(rt.workers.begin(), rt.workers.end(), at_work);
+      const bool by_itself = rt.execution_memory->busy() || std::any_of(rt.executors.begin(), rt.executors.end(), at_work);
       if (rt.virtual_time || !by_itself) return thread.drain_returned() && thread.nfree > thread.floor;
       rt.clock.advance(1000);
       turn.give_up();

@@ -9,8 +9,10 @@
 #include "exec/gang.hpp"
 #include "exec/native_graph.hpp"
 #include "exec/prepare.hpp"
+#include "exec/reassign.hpp"
 #include "graph/complete.hpp"
 #include "graph/eligible_worker.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/reduction.hpp"
 #include "model/models.hpp"
@@ -25,9 +27,9 @@
 namespace consort {
 
 struct Queue::Slot {
-  explicit Slot(const Worker &w) : frame(w), rt(&w.rt) {}
+  explicit Slot(const Executor &w) : frame(w), rt(&w.rt) {}
   Frame frame;  // first, and its call first in it: run_host_code() finds the slot by the call
-  Runtime *const rt;
+  Execution *const rt;
   Task *task = nullptr;
   Gang *gang = nullptr;       // it is for the team that this worker leads
   consort_call own_call{};    // frame.call of other tasks, while that of the gang stands there
@@ -56,23 +58,23 @@ consort_status run_host_code(const consort_call *call) noexcept {
   Task *const outer_task = thread ? std::exchange(thread->task, slot.task) : nullptr;
   void *const outer_frame = thread ? std::exchange(thread->frame, nullptr) : nullptr;
   const consort_status s = slot.gang ? slot.rt->gangs.call(*slot.gang) : guarded_call(slot.fn, call);
-  if (slot.rt->virtual_time) slot.rt->memory.stir();
+  if (slot.rt->virtual_time) slot.rt->execution_memory->stir();
   on_a_device = outer;
   if (thread) thread->task = outer_task, thread->frame = outer_frame;
   if (s < 0) std::snprintf(slot.text, sizeof slot.text, "%s", error_text());
   return s;
 }
 
-void tell_given_up(const Runtime &rt, const Task &t) noexcept try {
+void tell_given_up(const Execution &rt, const Task &t) noexcept try {
   rt.log(kLogInfo, "a " + std::string(task_label(rt, t)) + " goes task by task from now on: " + error_text());
 } catch (const std::bad_alloc &) {  // it goes without a word
 }
 
 }  // namespace
 
-Queue::Queue(Runtime &rt, Worker &w, uint16_t number) : IssueQueue(number, w.id), rt_(rt), worker_(w) {}
+Queue::Queue(Execution &rt, Executor &w, uint16_t number) : IssueQueue(number, w.id), rt_(rt), worker_(w) {}
 
-Result<std::unique_ptr<Queue>> Queue::open(Runtime &rt, Worker &w, uint16_t number) {
+Result<std::unique_ptr<Queue>> Queue::open(Execution &rt, Executor &w, uint16_t number) {
   std::unique_ptr<Queue> q(new Queue(rt, w, number));
   const Device &device = *w.unit.device;
   q->ops_ = device.ops;
@@ -201,7 +203,7 @@ void Queue::rest(Parker &parker) noexcept {
 Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
   // Those that have their data first; of others only so many as bring theirs while these run: what more of them
   // were granted would be kept from those.
-  const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Worker::kAhead;
+  const bool full = worker_.staging.load(std::memory_order_relaxed) >= depth_ + Executor::kAhead;
   Task *first = follow_.take(rt_.tasks, links_, [](const Task &t) { return t.extra && t.extra->staging; });
   if (!first && !full) first = follow_.take(rt_.tasks, links_, [](const Task &) { return true; });
   if (Task *t = first) {
@@ -212,7 +214,7 @@ Task *Queue::next(uint32_t *impl, uint32_t *team, bool *did) noexcept {
     *team = t->extra ? t->extra->team : CONSORT_NONE;
     if (!t->pub.sched[1]) return t;
     rt_.policy.push(rt_, worker_.id, &t, 1, CONSORT_PUSH_NEW);  // offered here first
-    *did = true;  // as in Worker::steps()
+    *did = true;  // as in Executor::steps()
   }
   consort_pick pick;
   if (full) return nullptr;
@@ -263,7 +265,7 @@ Task *Queue::pass_on(Task *t, const Codelet::Impl &refused) noexcept {
 
 bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
   if (t->kind == TaskKind::kCarrier) [[unlikely]] return issue_captured(thread, t);
-  if (rt_.lost.has(worker_)) [[unlikely]] {
+  if (rt_.lost.has(worker_.unit)) [[unlikely]] {
     // One that follows is linked to its predecessors yet: when they are over it runs elsewhere, as they may.
     if (t->bits & kFollowed) return end_early(t, CONSORT_E_DEVICE_LOST, "its device is lost", false), true;
     if (give_away(rt_, thread, worker_, t)) return true;
@@ -293,7 +295,7 @@ bool Queue::issue(ThreadState &thread, Task *t, uint32_t impl) noexcept {
   fill_op(slot, t, slot->frame);
   if (slot->fn == Portable::stand_in) {
     Portable &portable = *static_cast<Portable *>(slot->frame.call.user);
-    if (const consort_status s = portable.prepare(rt_, *worker_.unit.device, slot->frame.call, *t, slot->launch);
+    if (const consort_status s = portable.prepare(rt_.data, *worker_.unit.device, slot->frame.call, *t, slot->launch);
         s < 0) {
       record_failure(rt_, t, s, error_text(), nullptr, worker_.id, nullptr);
       free_.push_back(slot);
@@ -336,7 +338,7 @@ bool Queue::issue_captured(ThreadState &thread, Task *t) noexcept {
     complete(rt_, thread, t, s, &worker_);
     return true;
   }
-  consort_status s = rt_.lost.has(worker_) ? set_error(CONSORT_E_DEVICE_LOST, "its device is lost")
+  consort_status s = rt_.lost.has(worker_.unit) ? set_error(CONSORT_E_DEVICE_LOST, "its device is lost")
                                            : prepare_all(rt_, worker_, slot->frame, t);
   if (s > 0) return true;
   const bool poisoned = s == CONSORT_E_POISONED;

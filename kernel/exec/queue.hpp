@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "api/runtime.hpp"
+#include "exec/execution.hpp"
 #include "task/issue_queue.hpp"
 #include "task/task_fifo.hpp"
 
@@ -18,7 +18,7 @@ struct Gang;
 
 class Queue final : public IssueQueue {
  public:
-  static Result<std::unique_ptr<Queue>> open(Runtime &, Worker &, uint16_t number);
+  static Result<std::unique_ptr<Queue>> open(Execution &, Executor &, uint16_t number);
   ~Queue();
 
   bool step(ThreadState &) noexcept;                       // polls, then issues while there is room
@@ -36,11 +36,11 @@ class Queue final : public IssueQueue {
   void join_domain(uint8_t domain) noexcept { domain_ = domain; }
   uint64_t sync() const noexcept { return desc_.sync; }
   bool in_order() const noexcept { return desc_.flags & CONSORT_Q_IN_ORDER; }
-  Worker &worker() const noexcept { return worker_; }
+  Executor &worker() const noexcept { return worker_; }
 
  private:
   struct Slot;                                      // one task in flight
-  Queue(Runtime &, Worker &, uint16_t number);
+  Queue(Execution &, Executor &, uint16_t number);
   Task *next(uint32_t *impl, uint32_t *team, bool *did) noexcept;  // *did: a task went to the policy
   bool stand_by(ThreadState &) noexcept;                   // called to a team
   bool issue_for_team(ThreadState &, Gang &) noexcept;
@@ -63,8 +63,8 @@ class Queue final : public IssueQueue {
   void tell(const Slot &, const consort_done &, consort_status) noexcept;
   bool finish_early(ThreadState &) noexcept;
 
-  Runtime &rt_;
-  Worker &worker_;
+  Execution &rt_;
+  Executor &worker_;
   const consort_driver_ops *ops_ = nullptr;
   void *q_ = nullptr;
   int fd_ = -1;                                     // the driver's; readable once something completes after arm()

@@ -10,7 +10,7 @@ namespace {
 
 // A worker rests when it has shown itself asleep, has looked once more and found nothing, and was not woken since. So
 // does one that has nobody: where the system gave no thread for it, what is its alone may never run.
-bool rests(const Runtime &rt, const Worker &w) noexcept {
+bool rests(const Execution &rt, const Executor &w) noexcept {
   const bool asleep = rt.sleepers[w.id / 64].load(std::memory_order_acquire) >> (w.id % 64) & 1;
   if (!asleep && !w.vacant()) return false;
   if (w.token.load(std::memory_order_acquire) != token::kFree && !w.resting.load(std::memory_order_acquire))
@@ -21,9 +21,9 @@ bool rests(const Runtime &rt, const Worker &w) noexcept {
 // Bodies that wait: are they at rest, too, as long as they sleep?
 enum class Bodies { kRun, kRestAsleep };
 
-bool all_rest(const Runtime &rt, Bodies those_that_wait) noexcept {
-  if (rt.memory.busy()) return false;
-  for (const auto &w : rt.workers)
+bool all_rest(const Execution &rt, Bodies those_that_wait) noexcept {
+  if (rt.execution_memory->busy()) return false;
+  for (const auto &w : rt.executors)
     if (!rests(rt, *w)) return false;
   bool any = false;
   rt.for_each_thread([&](const ThreadState &thread) {
@@ -36,11 +36,11 @@ bool all_rest(const Runtime &rt, Bodies those_that_wait) noexcept {
 
 // Seen at rest twice, and no task ended in between: so nobody ran one from the first look to the second, and what lay
 // ready then would have woken a worker.
-bool come_to_rest(Runtime &rt, ThreadState &thread) noexcept {
+bool come_to_rest(Execution &rt, ThreadState &thread) noexcept {
   push_kept(rt, thread);
   settle_down(rt, thread);
-  if (rt.manual) return !pump_all(rt, thread, CONSORT_NEVER) && !rt.memory.busy();
-  Worker::end_lease(thread);
+  if (rt.manual) return !pump_all(rt, thread, CONSORT_NEVER) && !rt.execution_memory->busy();
+  end_lease(rt, thread);
   fence::heavy();  // pairs with the light fences of those who push and wake
   const uint64_t before = rt.finished();
   return all_rest(rt, Bodies::kRun) && all_rest(rt, Bodies::kRun) && rt.finished() == before;
@@ -63,7 +63,7 @@ bool come_to_rest(Runtime &rt, ThreadState &thread) noexcept {
 // A sum may be off for a moment while counts move (task/group.hpp): then the two differ, and it is looked at again; so it is
 // where another thread submits, like this one, what cannot run yet. A body that waits with a limit counts as asleep
 // until its time is over.
-bool stands_still(const Runtime &rt) noexcept {
+bool stands_still(const Execution &rt) noexcept {
   constexpr uint32_t kLooks = 8;
   fence::heavy();  // pairs with the light fences of those who push and wake: what they did before is seen from here on
   for (uint32_t i = 0; i < kLooks; ++i) {
@@ -74,7 +74,7 @@ bool stands_still(const Runtime &rt) noexcept {
   return false;
 }
 
-bool anything_held(const Runtime &rt) noexcept {
+bool anything_held(const Execution &rt) noexcept {
   bool any = false;
   rt.for_each_thread([&](ThreadState &thread) {
     std::lock_guard lock(thread.held_lock);

@@ -7,12 +7,13 @@
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/submit.hpp"
 #include "plugin/abi_checks.hpp"
 
 namespace consort {
 
-consort_status wait_for(Runtime &rt, const WaitCondition &goal, int64_t timeout_ns, uint32_t flags) noexcept {
+consort_status wait_for(Execution &rt, const WaitCondition &goal, int64_t timeout_ns, uint32_t flags) noexcept {
   if (goal.reached()) return CONSORT_OK;
   if (timeout_ns == 0) {
     if (goal.surely_reached()) return CONSORT_OK;
@@ -38,7 +39,7 @@ consort_status wait_for(Runtime &rt, const WaitCondition &goal, int64_t timeout_
 
 namespace {
 
-consort_status may_wait(Runtime &rt, const char *for_what) noexcept {
+consort_status may_wait(Execution &rt, const char *for_what) noexcept {
   ThreadState *thread = rt.this_thread_if_any();
   if (thread) mend_if_left(rt, *thread, __builtin_frame_address(0));
   if (on_a_device)
@@ -69,7 +70,7 @@ consort_status answer_failure(const Failure &f, uint32_t flags) {
   return set_error(f.status, f.chain());
 }
 
-consort_status answer_untold(const Runtime &rt) noexcept try {
+consort_status answer_untold(const Execution &rt) noexcept try {
   constexpr size_t kShown = 8;
   size_t n;
   const auto all = rt.failures.untold(kShown, &n);
@@ -82,14 +83,14 @@ consort_status answer_untold(const Runtime &rt) noexcept try {
   return set_error(CONSORT_E_NOMEM, "there was no memory to look for failures that no call has told");
 }
 
-void mend_if_left(Runtime &rt, ThreadState &thread, const void *here) noexcept {
+void mend_if_left(Execution &rt, ThreadState &thread, const void *here) noexcept {
   // Stacks grow downwards: inside the body we would be below the frame that called it. A body that runs on another
   // stack (a fibre of its own) is far from it either way.
   constexpr ptrdiff_t kOneStack = 8 << 20;
   const ptrdiff_t above = static_cast<const char *>(here) - static_cast<const char *>(thread.frame);
   if (!thread.task || !thread.frame || above < 0 || above > kOneStack) return;
   Task *t = thread.task;
-  Worker *w = thread.seat;
+  Executor *w = executor_of(thread.seat);
   untell(rt, thread);
   thread.task = nullptr;
   thread.frame = nullptr;
@@ -113,7 +114,7 @@ void mend_if_left(Runtime &rt, ThreadState &thread, const void *here) noexcept {
   }
 }
 
-consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t flags) {
+consort_status wait_group(Execution &rt, Group &g, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a group"); s < 0) return s;
   ThreadState *thread = rt.this_thread_if_any();
   if (thread && thread->task)
@@ -128,7 +129,7 @@ consort_status wait_group(Runtime &rt, Group &g, int64_t timeout_ns, uint32_t fl
   return rt.groups.collect(g, flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
-consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
+consort_status wait_all(Execution &rt, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "all tasks"); s < 0) return s;
   if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' would wait for itself: inside a task wait for a group or a task",
@@ -138,7 +139,7 @@ consort_status wait_all(Runtime &rt, int64_t timeout_ns, uint32_t flags) {
   return rt.groups.collect_all(flags & CONSORT_WAIT_KEEP_FAILURE);
 }
 
-consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
+consort_status wait_task(Execution &rt, TaskName name, int64_t timeout_ns, uint32_t flags, const char *call) {
   if (const consort_status s = may_wait(rt, "a task"); s < 0) return s;
   const ThreadState *thread = rt.this_thread_if_any();
   if (thread && thread->task && thread->task->pub.id == name)
@@ -152,7 +153,7 @@ consort_status wait_task(Runtime &rt, TaskName name, int64_t timeout_ns, uint32_
   return answer(wait_for(rt, goal, timeout_ns, flags), "a task");
 }
 
-consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
+consort_status wait_tags(Execution &rt, const uint64_t *tags, uint32_t n, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a tag"); s < 0) return s;
   if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a tag: submit a task that comes after it instead",
@@ -176,7 +177,7 @@ consort_status wait_tags(Runtime &rt, const uint64_t *tags, uint32_t n, int64_t 
   return CONSORT_OK;
 }
 
-consort_status wait_context(Runtime &rt, uint64_t id, int64_t timeout_ns, uint32_t flags) {
+consort_status wait_context(Execution &rt, uint64_t id, int64_t timeout_ns, uint32_t flags) {
   if (const consort_status s = may_wait(rt, "a context"); s < 0) return s;
   if (const ThreadState *thread = rt.this_thread_if_any(); thread && thread->task)
     return set_errorf(CONSORT_E_BUSY, "task '%s' must not wait for a context: wait for a group or a task, or submit a "
@@ -191,7 +192,7 @@ consort_status wait_context(Runtime &rt, uint64_t id, int64_t timeout_ns, uint32
   return answer(s, "a context");
 }
 
-consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
+consort_status wait_no_ready(Execution &rt, int64_t timeout_ns) {
   if (const consort_status s = may_wait(rt, "the ready tasks"); s < 0) return s;
   ThreadState *thread = rt.this_thread();
   if (!thread) return CONSORT_E_NOMEM;
@@ -214,7 +215,7 @@ consort_status wait_no_ready(Runtime &rt, int64_t timeout_ns) {
   }
 }
 
-consort_status wait_granted(Runtime &rt, Task *t, int64_t timeout_ns) noexcept {
+consort_status wait_granted(Execution &rt, Task *t, int64_t timeout_ns) noexcept {
   const WaitCondition goal{.rt = rt, .hold = t, .call = "consort_acquire()"};
   return wait_for(rt, goal, timeout_ns, 0);
 }

@@ -15,7 +15,7 @@ inline constexpr int64_t kWaitNap = 1'000'000;  // ns: the longest sleep of a wa
 
 // What is waited for: is it over, and who is to be told that somebody waits.
 struct WaitCondition {
-  Runtime &rt;
+  Execution &rt;
   Group *group = nullptr;
   TaskName task = 0;
   Task *hold = nullptr;
@@ -97,7 +97,7 @@ struct RecordWait {
 };
 
 // Waits: OK, TIMEOUT, or NOMEM where the calling thread has no record. Helps as flags and the thread's state allow.
-consort_status wait_for(Runtime &, const WaitCondition &, int64_t timeout_ns, uint32_t flags) noexcept;
+consort_status wait_for(Execution &, const WaitCondition &, int64_t timeout_ns, uint32_t flags) noexcept;
 // Asleep until the goal is reached, the deadline has passed, or (longest >= 0) one sleep of that many ns is over.
 bool sleep_until(ThreadState &, const WaitCondition &, const Deadline &, int64_t longest) noexcept;
 // Outside tasks: the caller takes a worker's turn until the goal is reached. False: no turn was to be had.
@@ -108,9 +108,9 @@ consort_status wait_inside(ThreadState &, const WaitCondition &, const Deadline 
 consort_status wait_by_pumping(ThreadState &, const WaitCondition &, const Deadline &) noexcept;
 bool pump_for_records(ThreadState &) noexcept;
 // In virtual time: what was submitted since the last call took its submitter so long. Before a wait looks at the clock.
-void charge_submissions(Runtime &) noexcept;
+void charge_submissions(Execution &) noexcept;
 // A wait with a timeout of 0 found nothing, in virtual time. A loop of such waits lets no time pass: after a thousand of
 // one thread that no longer wait interrupts, each takes one event.
-void step_for_polls(Runtime &) noexcept;
+void step_for_polls(Execution &) noexcept;
 
 }  // namespace consort

@@ -13,7 +13,7 @@ constexpr uint32_t kLookEvery = 32;        // steps between two looks at what is
 constexpr int64_t kFlush = 1'000'000;      // between two flushes of a policy that holds tasks back
 constexpr int64_t kNoThread = 10'000'000;  // between two tries to get a thread that the system refused
 
-void say_that_threads_ran_out(Runtime &rt) noexcept try {
+void say_that_threads_ran_out(Execution &rt) noexcept try {
   if (rt.said_no_thread.exchange(true, std::memory_order_relaxed)) return;
   rt.log(1, "the system gives no more threads: other tasks run on top of a body that waits; raise the limit of threads "
             "or of memory, or let a task that comes after do what follows the wait");
@@ -22,14 +22,14 @@ void say_that_threads_ran_out(Runtime &rt) noexcept try {
 
 // A sleep of nap ns (< 0: without a limit), shortened where the policy has to be flushed again. What becomes ready while
 // the application waits already is held back like everything before, and no wake comes with it.
-int64_t until_flush(const Runtime &rt, int64_t nap) noexcept {
+int64_t until_flush(const Execution &rt, int64_t nap) noexcept {
   return rt.policy.holds_back() && (nap < 0 || nap > kFlush) ? kFlush : nap;
 }
 
 }  // namespace
 
 bool sleep_until(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline, int64_t longest) noexcept {
-  Runtime &rt = goal.rt;
+  Execution &rt = goal.rt;
   const Waiter waiter(rt.waiters, thread.parker, goal.group);
   goal.announce();
   const bool holds = goal.call && thread.nholds.load(std::memory_order_relaxed);
@@ -47,19 +47,20 @@ bool sleep_until(ThreadState &thread, const WaitCondition &goal, const Deadline 
 }
 
 bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline, RecordWait *records) noexcept {
-  Runtime &rt = goal.rt;
-  Worker *w = thread.lease;
+  Execution &rt = goal.rt;
+  Executor *w = executor_of(thread.lease);
   if (!w || !w->lease_to_held(thread)) {
-    w = thread.lease = nullptr;
-    for (auto &candidate : rt.workers)
+    w = nullptr;
+    thread.lease = nullptr;
+    for (auto &candidate : rt.executors)
       if (candidate->try_lease(thread, true)) break;
-    w = thread.lease;
+    w = executor_of(thread.lease);
     if (!w || !w->lease_to_held(thread)) return false;
   }
   const uint32_t outer_worker = current_worker();
   set_current_worker(w->id);
   thread.seat = w;
-  w->push_kept();
+  push_kept(rt, *w);
   {
     Frame frame(*w);
     uint32_t idle = 0;
@@ -124,9 +125,9 @@ namespace {
 // others' tasks and nobody else would go on there.
 void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline,
                         bool may_run) noexcept {
-  Worker *const w = thread.seat ? thread.seat : thread.crew_of;
+  Executor *const w = executor_of(thread.seat ? thread.seat : thread.crew_of);
   settle_down(goal.rt, thread);
-  if (!thread.seat) Worker::end_lease(thread);  // the body had no turn, and submitted
+  if (!thread.seat) end_lease(goal.rt, thread);  // the body had no turn, and submitted
   bool staffed = !w || (thread.seat ? w->leave_to_spare(thread) : !w->vacant() || w->fill_vacancy(thread));
   if (!staffed) say_that_threads_ran_out(goal.rt);
   // Once threads have run out nobody sleeps without a limit: who is on duty is looked after meanwhile.
@@ -141,9 +142,9 @@ void sleep_without_seat(ThreadState &thread, const WaitCondition &goal, const De
 
 // No thread is to be had that would go on here while the caller sleeps: it keeps the worker, and runs whatever comes
 // on top of the body that waits. Somebody else's task may so hold that body up, but nobody else could run it.
-void stay_and_run_anything(Worker &w, ThreadState &thread, Frame &frame, const WaitCondition &goal,
+void stay_and_run_anything(Executor &w, ThreadState &thread, Frame &frame, const WaitCondition &goal,
                            const Deadline &deadline) noexcept {
-  Runtime &rt = goal.rt;
+  Execution &rt = goal.rt;
   say_that_threads_ran_out(rt);
   if (w.step(thread, frame)) return;
   rt.policy.flush(rt);
@@ -165,10 +166,10 @@ void stay_and_run_anything(Worker &w, ThreadState &thread, Frame &frame, const W
 
 consort_status wait_inside(ThreadState &thread, const WaitCondition &goal, const Deadline &deadline,
                            bool may_help) noexcept {
-  Runtime &rt = goal.rt;
-  const auto must_stay = [&](Worker &w) { return !w.relief(thread) && thread.stack.any(); };
+  Execution &rt = goal.rt;
+  const auto must_stay = [&](Executor &w) { return !w.relief(thread) && thread.stack.any(); };
   while (!goal.reached() && !deadline.passed()) {
-    Worker *const w = thread.seat;  // nullptr: lost, in a body that ran here or while asleep
+    Executor *const w = executor_of(thread.seat);  // nullptr: lost, in a body that ran here or while asleep
     const bool helps = may_help && !(w && w->queue);
     if (!w || !helps || (thread.depth >= kDeepestWait && !must_stay(*w))) {
       sleep_without_seat(thread, goal, deadline, helps);
@@ -210,7 +211,7 @@ namespace {
 class HelpingWindowWait final : public WindowWait {
  public:
   bool wait(ThreadState &thread) noexcept override {
-    Runtime &rt = thread.rt;
+    Execution &rt = execution_of(thread.rt);
     if (rt.manual) return pump_for_records(thread);
     const WaitCondition goal{rt, nullptr, 0, nullptr, &thread};
     const Deadline never(rt.clock, -1);

@@ -13,6 +13,8 @@
 
 namespace consort {
 
+struct TaskGraph;
+
 struct SubmissionDraft;
 struct Claim;
 struct Formats;
@@ -57,16 +59,8 @@ inline bool is_part(const Datum &d) noexcept {
 // Do plain accesses have to go the long way? Under the right, after any change that may matter.
 void mark_odd(Datum &) noexcept;
 
-// Before a draft is linked, under the right: brings each of its data into the phase that its access wants, by tasks of
-// the kernel's own where need be. < 0: refused, told; what was inserted stays, and does no harm.
-consort_status enter_phases(SubmissionDraft &) noexcept;
-// Under the right: would an access that commutes or reduces join others of its kind at the end of the chain, so that
-// nothing but its link is missing? No: enter_phases() knows what to do, or what is wrong.
-bool goes_beside(const Datum &, uint32_t mode) noexcept;
-// The datum alone: leaves whatever phase it is in for a plain access, which has it alone or shares it.
-consort_status enter_plainly(SubmissionDraft &, Datum &, AccessOrder &, bool alone, bool contents_matter) noexcept;
 // Lets go of the names that are over; room for one more. False: no memory.
-bool note_loose(const Runtime &, AccessOrder &) noexcept;
+bool note_loose(const TaskGraph &, AccessOrder &) noexcept;
 
 // Does an access share the datum with others of its kind, or does it have it alone in the order?
 constexpr bool shares(uint32_t mode) noexcept { return !(mode & CONSORT_M_W) || (mode & CONSORT_M_COMMUTE); }

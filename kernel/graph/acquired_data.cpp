@@ -6,11 +6,7 @@
 
 namespace consort {
 
-const void *held_view(const Task &hold, const Datum &d) noexcept {
-  return Memory::held_view(hold, d);
-}
-
-consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode) noexcept try {
+consort_status check_held(TaskGraph &rt, const Task &hold, Datum &d, uint32_t mode) noexcept try {
   const uint32_t state = d.state.load(std::memory_order_acquire);
   if (mode & CONSORT_M_R) {
     if (state & data_state::kPoisoned) {
@@ -23,12 +19,12 @@ consort_status check_held(Runtime &rt, const Task &hold, Datum &d, uint32_t mode
       return set_errorf(CONSORT_E_INVAL, "datum '%s' cannot be read: nobody has written it", rt.data.name(d).c_str());
   }
   std::string_view why;
-  if (const consort_status s = Memory::outcome(hold, &why); s < 0)
+  if (const consort_status s = rt.graph_memory->outcome(hold, &why); s < 0)
     return set_errorf(s, "datum '%s' cannot be brought home: %.*s", rt.data.name(d).c_str(), static_cast<int>(why.size()),
                       why.data());
   if (data_state::space(state) == data_state::kMany) {
     // What was at home when this was to be brought there is good; another home is none that the host could look at.
-    const uint32_t home = hold.extra && hold.extra->staging ? CONSORT_NONE : rt.memory.home_of(d);
+    const uint32_t home = hold.extra && hold.extra->staging ? CONSORT_NONE : rt.graph_memory->home_of(d);
     return home == CONSORT_NONE || home == rt.topology->home()
                ? CONSORT_OK
                : set_errorf(CONSORT_E_NOMEM, "no memory for the record that brings datum '%s' to the host",
@@ -76,7 +72,7 @@ uint32_t let_go_held(ThreadState &thread, TaskName name) noexcept {
   return 0;
 }
 
-bool grant(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+bool grant(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   Datum &d = *Datum::of(t->pub.access[0].datum);
   ThreadState &holder = *rt.threads.at(t->thread);
   const TaskOptions &m = *t->extra->more;
@@ -87,7 +83,7 @@ bool grant(Runtime &rt, ThreadState &thread, Task *t) noexcept {
     in_callback(thread, nullptr, [&] { fn(arg, s, nullptr); });
     return true;
   }
-  const consort_hold hold{{t->pub.id}, held_view(*t, d)};
+  const consort_hold hold{{t->pub.id}, rt.graph_memory->held_view(*t, d)};
   note_held(holder, t->pub.id, d, t->pub.access[0].mode, true);
   in_callback(thread, nullptr, [&] { fn(arg, CONSORT_OK, &hold); });
   return false;

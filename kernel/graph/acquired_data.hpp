@@ -2,13 +2,12 @@
 //
 // The list stands in the thread state that asked; another thread may let go. Any thread, under that thread state's lock.
 #pragma once
-#include "api/runtime.hpp"
+#include "graph/task_graph.hpp"
 
 namespace consort {
 
 // With the datum granted: is there something to read, or memory to write to?
-consort_status check_held(Runtime &, const Task &hold, Datum &, uint32_t mode) noexcept;
-const void *held_view(const Task &hold, const Datum &) noexcept;  // at home
+consort_status check_held(TaskGraph &, const Task &hold, Datum &, uint32_t mode) noexcept;
 
 // Room for one more. May throw bad_alloc.
 void expect_held(ThreadState &);
@@ -18,6 +17,6 @@ uint32_t let_go_held(ThreadState &, TaskName) noexcept;  // its mode; 0: not hel
 
 // A hold of somebody who did not wait has its turn: tells. True: it is over, for it could not be granted; else it may
 // be gone.
-bool grant(Runtime &, ThreadState &, Task *) noexcept;
+bool grant(TaskGraph &, ThreadState &, Task *) noexcept;
 
 }  // namespace consort

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "graph/access_order.hpp"
-#include "graph/submit_full.hpp"
+#include "graph/submission_draft.hpp"
 
 namespace consort {
 namespace {
@@ -21,14 +21,14 @@ Datum *only_one(const Task &t) noexcept {
   return nullptr;
 }
 
-void push_again(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+void push_again(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (t->bits & kBound) return rt.workers[t->extra->worker]->post(t);
   rt.policy.push(rt, thread.seat ? thread.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_RETRIED);
 }
 
 // Passes the token on until somebody keeps it or nobody wants it. A task of one token that now has it: the first is
 // answered where the caller may have it, all others are pushed.
-Task *pass_on(Runtime &rt, ThreadState &thread, CommuteToken &token, bool answer) noexcept {
+Task *pass_on(TaskGraph &rt, ThreadState &thread, CommuteToken &token, bool answer) noexcept {
   while (Task *next = token.give()) {
     CommuteTokenList *list = next->extra ? next->extra->tokens : nullptr;
     if (!list) {
@@ -45,7 +45,7 @@ Task *pass_on(Runtime &rt, ThreadState &thread, CommuteToken &token, bool answer
   return nullptr;
 }
 
-bool take_several(Runtime &rt, ThreadState &thread, Task *t, CommuteTokenList &list) noexcept {
+bool take_several(TaskGraph &rt, ThreadState &thread, Task *t, CommuteTokenList &list) noexcept {
   for (;;) {
     uint32_t i = list.held;
     while (i < list.n && token_of(list.datum()[i]).try_take()) ++i;
@@ -86,7 +86,7 @@ bool list_tokens(SubmissionDraft &draft) noexcept {
   return true;
 }
 
-bool take_tokens(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+bool take_tokens(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (t->bits & kTokensHeld) return true;
   if (CommuteTokenList *list = t->extra ? t->extra->tokens : nullptr) {
     if (!take_several(rt, thread, t, *list)) return false;
@@ -99,7 +99,7 @@ bool take_tokens(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   return true;
 }
 
-Task *give_tokens(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+Task *give_tokens(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (CommuteTokenList *list = t->extra ? t->extra->tokens : nullptr) {
     for (; list->held; --list->held) pass_on(rt, thread, token_of(list->datum()[list->held - 1]), false);
     TaskName mine = t->pub.id;

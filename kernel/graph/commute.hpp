@@ -5,7 +5,7 @@
 // parked, so it gets there, and no circle can form. A task of one token gets it handed over and keeps it while it waits
 // to be popped again: it holds all that it needs.
 #pragma once
-#include "api/runtime.hpp"
+#include "graph/task_graph.hpp"
 
 namespace consort {
 
@@ -14,9 +14,9 @@ struct SubmissionDraft;
 // Which tokens a draft's task will need; sorted, where there are several. False: no memory.
 bool list_tokens(SubmissionDraft &) noexcept;
 // False: parked; the task is not the caller's any more.
-bool take_tokens(Runtime &, ThreadState &, Task *) noexcept;
+bool take_tokens(TaskGraph &, ThreadState &, Task *) noexcept;
 // The task is over, its data settled. A task that has got its only token by it, to be run or pushed; others are pushed
 // here.
-Task *give_tokens(Runtime &, ThreadState &, Task *) noexcept;
+Task *give_tokens(TaskGraph &, ThreadState &, Task *) noexcept;
 
 }  // namespace consort

@@ -7,7 +7,9 @@
 
 #include "base/last_error.hpp"
 #include "graph/commute.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/reduction.hpp"
+#include "graph/task_hooks.hpp"
 #include "graph/task_options.hpp"
 #include "sched/context.hpp"
 #include "task/callback.hpp"
@@ -16,7 +18,7 @@
 namespace consort {
 namespace {
 
-void call_done(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
+void call_done(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
   Extra *e = t->extra;
   const consort_outcome outcome{
       {t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(rt, *t), status < 0 ? error_text() : ""};
@@ -26,7 +28,7 @@ void call_done(Runtime &rt, ThreadState &thread, Task *t, consort_status status,
 }
 
 // After the body: what was written is valid now.
-void settle_data(Runtime &rt, Task *t) noexcept {
+void settle_data(TaskGraph &rt, Task *t) noexcept {
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     const consort_access &a = t->pub.access[i];
     if (!(a.mode & CONSORT_M_W)) continue;  // what is reduced becomes valid when it is united
@@ -41,7 +43,7 @@ void settle_data(Runtime &rt, Task *t) noexcept {
 }
 
 // A task that was given what it waited for by the one that ends.
-void take_heir(Runtime &rt, Task *heir, ReadyBatch &batch) noexcept {
+void take_heir(TaskGraph &rt, Task *heir, ReadyBatch &batch) noexcept {
   if (heir->bits & kBound) rt.workers[heir->extra->worker]->post(heir);
   else batch.task[batch.n++] = heir, batch.flags |= CONSORT_PUSH_RETRIED;  // the policy has had it once
 }
@@ -56,7 +58,7 @@ void take_heir(Runtime &rt, Task *heir, ReadyBatch &batch) noexcept {
 }
 
 // Once the name is dead: `w` is what the exchange took from the word.
-[[gnu::always_inline]] inline void hand_on_one(Runtime &rt, ThreadState &thread, Task *t, uint64_t w,
+[[gnu::always_inline]] inline void hand_on_one(TaskGraph &rt, ThreadState &thread, Task *t, uint64_t w,
                                                ReadyBatch &batch) noexcept {
   uint32_t link = word::link(w);
   if (w & word::kFlags) [[unlikely]] {
@@ -83,12 +85,12 @@ void take_heir(Runtime &rt, Task *heir, ReadyBatch &batch) noexcept {
 }
 
 // The plan or the datum that ends with this task, while its name lives: whoever waits for that finds the thing gone.
-void leave_kind(Runtime &rt, ThreadState &thread, const Task &t) noexcept {
+void leave_kind(TaskGraph &rt, ThreadState &thread, const Task &t) noexcept {
   if (const auto end = rt.kinds.of(t).end) end(rt, thread, t);
 }
 
 // What is to be done while the name lives, and its death.
-uint64_t end_name(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
+uint64_t end_name(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
                   Task **heir) noexcept {
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
   if (t->bits & kUnite) [[unlikely]] leave_union(*t, status);
@@ -98,7 +100,7 @@ uint64_t end_name(Runtime &rt, ThreadState &thread, Task *t, consort_status stat
       if (a.mode & CONSORT_M_SCRATCH) rt.data.give_scratch(*Datum::of(a.datum), t->pub.id);
       if (a.mode & CONSORT_M_REDUX) give_copy(a);
     }
-  if (t->extra && t->extra->staging) rt.memory.end(thread, t);
+  if (t->extra && t->extra->staging) rt.graph_memory->end(thread, t);
   if (t->bits & kTokens) *heir = give_tokens(rt, thread, t);  // while the name lives: the data do too
   if (t->extra) t->bits |= kOver;
   if (t->extra && t->extra->done) call_done(rt, thread, t, status, worker);
@@ -109,7 +111,7 @@ uint64_t end_name(Runtime &rt, ThreadState &thread, Task *t, consort_status stat
   return t->word.exchange((t->pub.id & ~uint64_t{0xffffffff}) + (uint64_t{1} << 32), std::memory_order_acq_rel);
 }
 
-void end_one(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
+void end_one(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *worker,
              ReadyBatch &batch) noexcept {
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, thread, t, status, worker, &heir);
@@ -122,9 +124,9 @@ void end_one(Runtime &rt, ThreadState &thread, Task *t, consort_status status, W
 }
 
 // Of one that was held: how it ended, and its words again.
-consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
+consort_status remember_end(TaskGraph &rt, Task *t, Worker **worker) noexcept {
   const TaskOptions &m = *t->extra->more;
-  *worker = m.worker == CONSORT_NONE ? nullptr : rt.workers[m.worker].get();
+  *worker = m.worker == CONSORT_NONE ? nullptr : rt.workers[m.worker];
   if (m.status >= 0) return m.status;
   try {
     const auto f = rt.failures.find(t->pub.id);
@@ -134,13 +136,13 @@ consort_status remember_end(Runtime &rt, Task *t, Worker **worker) noexcept {
   }
 }
 
-bool bring_data(Runtime &rt, Task *t) noexcept {
+bool bring_data(TaskGraph &rt, Task *t) noexcept {
   const auto bring = rt.kinds.of(*t).bring;
   return bring && bring(rt, t);
 }
 
 // The turn of a task without a body, whose data are there.
-void take_turn(Runtime &rt, ThreadState &thread, Task *t, Worker *worker, ReadyBatch &batch) noexcept {
+void take_turn(TaskGraph &rt, ThreadState &thread, Task *t, Worker *worker, ReadyBatch &batch) noexcept {
   const bool more = t->bits & kMore;  // looked at before: one that was granted may be gone
   const KindTable::Turn turn = rt.kinds.of(*t).ready(rt, thread, t, batch);
   if (turn.over && (!more || rt.ends.may_end(t, turn.status, CONSORT_NONE)))
@@ -152,7 +154,7 @@ void take_turn(Runtime &rt, ThreadState &thread, Task *t, Worker *worker, ReadyB
   }
 }
 
-[[gnu::noinline]] void finish_specials(Runtime &rt, ThreadState &thread, Worker *worker, ReadyBatch &batch) noexcept {
+[[gnu::noinline]] void finish_specials(TaskGraph &rt, ThreadState &thread, Worker *worker, ReadyBatch &batch) noexcept {
   while (Task *const s = batch.specials) {
     batch.specials = static_cast<Task *>(s->pub.sched[0]);
     if (s->bits & kMore) call_ready(thread, s);
@@ -171,7 +173,7 @@ void take_turn(Runtime &rt, ThreadState &thread, Task *t, Worker *worker, ReadyB
 
 }  // namespace
 
-Task *give_way(Runtime &rt, ThreadState &thread, Task *next, Worker &w) noexcept {
+Task *give_way(TaskGraph &rt, ThreadState &thread, Task *next, Worker &w) noexcept {
   // Then whoever steps is to look around: at a stop, a time limit, who asks for the lease.
   constexpr uint32_t kTurns = 1024;
   constexpr uint64_t kLong = 500'000;  // ns
@@ -199,7 +201,7 @@ Task *give_way(Runtime &rt, ThreadState &thread, Task *next, Worker &w) noexcept
 namespace {
 
 // The successor to run in place: the most urgent, the earliest among equals. It leaves the batch.
-inline Task *pick_successor(Runtime &rt, ThreadState &thread, ReadyBatch &batch, Worker &w) noexcept {
+inline Task *pick_successor(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch, Worker &w) noexcept {
   uint32_t best = batch.n - 1;
   for (uint32_t i = batch.n - 1; i-- > 0;)
     if (batch.task[i]->pub.priority > batch.task[best]->pub.priority) best = i;
@@ -214,12 +216,7 @@ inline Task *pick_successor(Runtime &rt, ThreadState &thread, ReadyBatch &batch,
 
 }  // namespace
 
-const char *task_label(const Runtime &rt, const Task &t) noexcept {
-  if (t.extra && t.extra->name) return t.extra->name;
-  return t.codelet ? t.codelet->name.c_str() : rt.kinds.of(t).label(t);
-}
-
-void free_lent(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+void free_lent(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   Extra *e = t->extra;
   for (uint32_t chunk = e->chunks; chunk;) {
     Task *record = rt.tasks.at(chunk);
@@ -233,35 +230,35 @@ void free_lent(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   std::free(e->tickets);
   std::free(e->tokens);
   delete e->more;
-  if (e->reserved) Memory::unreserve(e->reserved);
+  if (e->reserved) rt.graph_memory->unreserve(e->reserved);
   thread.give_record(reinterpret_cast<Task *>(e));
 }
 
 // The rest of an end, when all edges are handed on: what has become ready is pushed, one may run in place.
-[[gnu::always_inline]] inline Task *go_on(Runtime &rt, ThreadState &thread, Worker *w, ReadyBatch &batch) noexcept {
+[[gnu::always_inline]] inline Task *go_on(TaskGraph &rt, ThreadState &thread, Worker *w, ReadyBatch &batch) noexcept {
   if (batch.specials) [[unlikely]] finish_specials(rt, thread, w, batch);
   if (!batch.n) return nullptr;
-  Task *next = w && w == thread.seat && !w->queue ? pick_successor(rt, thread, batch, *w) : nullptr;
+  Task *next = w && w == thread.seat && !w->has_queue ? pick_successor(rt, thread, batch, *w) : nullptr;
   if (batch.n > 1) std::reverse(batch.task, batch.task + batch.n);  // the order of submission
   push_batch(rt, batch);
   return next;
 }
 
-void send_ready(Runtime &rt, ThreadState &thread, ReadyBatch &batch) noexcept {
+void send_ready(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch) noexcept {
   (void)go_on(rt, thread, nullptr, batch);
 }
 
 // The body of a task is over, and its end waits for other tasks: these may need the room that its data take. Its data
 // stay its own, but their memory is free to be saved and reused. Where the application holds the end, something may
 // still write there.
-[[gnu::noinline]] static void leave_room(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
+[[gnu::noinline]] static void leave_room(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
   if (!t->extra->staging || !rt.ends.waits_for_tasks(t)) return;
   if ((t->bits & kOdd) && status >= 0) settle_data(rt, t);
   t->bits &= static_cast<uint16_t>(~kOdd);  // done; end_name() does not repeat it
-  rt.memory.end(thread, t);
+  rt.graph_memory->end(thread, t);
 }
 
-Task *complete(Runtime &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
+Task *complete(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
   if (t->bits & kMore) [[unlikely]] {
     leave_room(rt, thread, t, status);
     if (!rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
@@ -275,14 +272,14 @@ Task *complete(Runtime &rt, ThreadState &thread, Task *t, consort_status status,
   return go_on(rt, thread, w, batch);
 }
 
-Task *hand_on(Runtime &rt, ThreadState &thread, Task *t, uint64_t word, Worker *w, Task *heir) noexcept {
+Task *hand_on(TaskGraph &rt, ThreadState &thread, Task *t, uint64_t word, Worker *w, Task *heir) noexcept {
   ReadyBatch batch = batch_of(thread);
   if (heir) [[unlikely]] take_heir(rt, heir, batch);
   hand_on_one(rt, thread, t, word, batch);
   return go_on(rt, thread, w, batch);
 }
 
-static void end_by_word(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+static void end_by_word(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (!(t->bits & kMore) || !t->extra->more->over) return (void)complete(rt, thread, t, CONSORT_OK, nullptr);
   Worker *ran;
   const consort_status status = remember_end(rt, t, &ran);
@@ -291,17 +288,17 @@ static void end_by_word(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   (void)hand_on(rt, thread, t, word, nullptr, heir);
 }
 
-void end_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+void end_special(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (!bring_data(rt, t)) resume_special(rt, thread, t);
 }
 
-void resume_special(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+void resume_special(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   ReadyBatch batch = batch_of(thread);
   take_turn(rt, thread, t, nullptr, batch);
   send_ready(rt, thread, batch);
 }
 
-void release_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+void release_ready(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (t->bits & kMore) call_ready(thread, t);
   if (!(t->bits & kSpecial)) {
     Worker *bundled = t->bits & kMore ? bundle_worker(rt, thread, t) : nullptr;
@@ -314,7 +311,7 @@ void release_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
   if (!thread.seat) settle_down(rt, thread);
 }
 
-void end_uncounted(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+void end_uncounted(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   ReadyBatch none(CONSORT_NONE);  // nothing hangs on it, and it begins nothing
   if (!bring_data(rt, t)) (void)rt.kinds.of(*t).ready(rt, thread, t, none);
   leave_kind(rt, thread, *t);
@@ -326,12 +323,12 @@ void end_uncounted(Runtime &rt, ThreadState &thread, Task *t) noexcept {
 
 std::unique_ptr<PutOffEnds> make_put_off_ends() {
   struct Ends final : PutOffEnds {
-    void end(ThreadState &thread, Task *t) noexcept override { end_by_word(thread.rt, thread, t); }
+    void end(ThreadState &thread, Task *t) noexcept override { end_by_word(static_cast<TaskGraph &>(thread.rt), thread, t); }
   };
   return std::make_unique<Ends>();
 }
 
-void settle_down(Runtime &rt, ThreadState &thread) noexcept {
+void settle_down(TaskGraph &rt, ThreadState &thread) noexcept {
   thread.flush_records();
   fence::light(rt.asymmetric);  // pairs with the heavy fence of whoever began to watch the group
   rt.groups.tell_if_idle(

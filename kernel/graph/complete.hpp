@@ -3,7 +3,7 @@
 // Called by whoever ran it, or made it ready if it has no body. Iterative: an empty task that becomes ready
 // here is finished here, without recursion.
 #pragma once
-#include "api/runtime.hpp"  // first: it brings consort.h
+#include "graph/task_graph.hpp"  // first: it brings consort.h
 
 #include "sched/policy_push.hpp"
 #include "task/callback.hpp"
@@ -14,12 +14,12 @@ namespace consort {
 
 // The task's end. Returns a successor to run in place, if `bypass_for` is a worker that may; else nullptr.
 // After this the record belongs to somebody else.
-Task *complete(Runtime &, ThreadState &, Task *, consort_status, Worker *bypass_for) noexcept;
+Task *complete(TaskGraph &, ThreadState &, Task *, consort_status, Worker *bypass_for) noexcept;
 
 // -- tasks that have become ready ------------------------------------------------------------------------------
 
 // Hands the batch to the policy. What has no body or a hook stays.
-inline void push_batch(Runtime &rt, ReadyBatch &batch) noexcept {
+inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
   if (!batch.n) return;
   rt.policy.push(rt, batch.from, batch.task, batch.n, batch.flags);
   batch.n = 0;
@@ -27,7 +27,7 @@ inline void push_batch(Runtime &rt, ReadyBatch &batch) noexcept {
 }
 
 // A task has lost its last predecessor: to the batch, to its worker's mailbox, or to the specials.
-[[gnu::always_inline]] inline void now_ready(Runtime &rt, Task *s, ReadyBatch &batch) noexcept {
+[[gnu::always_inline]] inline void now_ready(TaskGraph &rt, Task *s, ReadyBatch &batch) noexcept {
   if (s->bits & (kSpecial | kBound | kMore)) [[unlikely]] {
     if (s->bits & (kSpecial | kMore)) {
       s->pub.sched[0] = batch.specials;
@@ -42,7 +42,7 @@ inline void push_batch(Runtime &rt, ReadyBatch &batch) noexcept {
 }
 
 // Hands each edge of a closed list on. `edge`: what each took from Task::pending.
-[[gnu::always_inline]] inline void release_edges(Runtime &rt, uint32_t link, uint64_t edge, ReadyBatch &batch) noexcept {
+[[gnu::always_inline]] inline void release_edges(TaskGraph &rt, uint32_t link, uint64_t edge, ReadyBatch &batch) noexcept {
   walk_links(rt.tasks, link, [&](Task *s) noexcept {
     // Alone with this edge: nobody else touches the count any more, it need not be written. Not so where this task was
     // issued: whoever has just linked `s` behind it may be about to claim it (claim_follower()), and one of the two must
@@ -56,7 +56,7 @@ inline void push_batch(Runtime &rt, ReadyBatch &batch) noexcept {
 }
 
 // All of the batch: specials have their turn, the rest goes to the policy.
-void send_ready(Runtime &, ThreadState &, ReadyBatch &) noexcept;
+void send_ready(TaskGraph &, ThreadState &, ReadyBatch &) noexcept;
 // The worker that a batch of this thread is pushed by.
 inline ReadyBatch batch_of(const ThreadState &thread) noexcept {
   return ReadyBatch(thread.seat ? thread.seat->id : CONSORT_NONE);
@@ -64,11 +64,11 @@ inline ReadyBatch batch_of(const ThreadState &thread) noexcept {
 
 // What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a
 // task that has become ready beside them.
-Task *hand_on(Runtime &, ThreadState &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
+Task *hand_on(TaskGraph &, ThreadState &, Task *, uint64_t word, Worker *bypass_for, Task *heir = nullptr) noexcept;
 
 // Of what an exchange took from a word: a list of one edge, whose task is released by the policy alone? It is; else
 // nullptr.
-inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
+inline Task *only_successor(const TaskGraph &rt, uint64_t w) noexcept {
   const uint32_t link = word::link(w), slot = link & ((1u << word::kSlotBits) - 1);
   Task *s = rt.tasks.at(link >> word::kSlotBits);
   // While its edge is not handed on, a successor waits: its record is its own, and does not change.
@@ -79,11 +79,11 @@ inline Task *only_successor(const Runtime &rt, uint64_t w) noexcept {
 // A chain of successors has run in place for as long as it may: `next` goes to the policy if somebody else is to be run
 // here first, and that one is the answer. Where nobody is, the chain goes on: pushed, it would be taken by an idle
 // worker, to another core than its data. nullptr: back to who steps.
-Task *give_way(Runtime &, ThreadState &, Task *next, Worker &) noexcept;
+Task *give_way(TaskGraph &, ThreadState &, Task *next, Worker &) noexcept;
 
 // complete() of the plainest tasks, inline: nothing to settle, nobody to tell, nobody to release or one. For a thread
 // that sits at w, which runs what it is given.
-inline Task *complete_plain(Runtime &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
+inline Task *complete_plain(TaskGraph &rt, ThreadState &thread, Task *t, Worker *w) noexcept {
   if (t->bits || t->extra) [[unlikely]] return complete(rt, thread, t, CONSORT_OK, w);
   Group &group = *t->group;
   // As in complete(): releases all that the task did; whoever finds the name dead acquires it.
@@ -108,36 +108,35 @@ inline Task *complete_plain(Runtime &rt, ThreadState &thread, Task *t, Worker *w
 
 // A submitted task that no policy is to see has no unfinished predecessor left: to a mailbox, or to its end. The
 // caller holds no submission right: callbacks may run.
-void release_ready(Runtime &, ThreadState &, Task *) noexcept;
+void release_ready(TaskGraph &, ThreadState &, Task *) noexcept;
 
 // A task without a body is ready: does what it is for. It ends, unless it is a hold that somebody waits for.
-void end_special(Runtime &, ThreadState &, Task *) noexcept;
+void end_special(TaskGraph &, ThreadState &, Task *) noexcept;
 // The same task goes on, once the data that end_special() sent for have come, or can not.
-void resume_special(Runtime &, ThreadState &, Task *) noexcept;
+void resume_special(TaskGraph &, ThreadState &, Task *) noexcept;
 
 // Records why; poisons what the task would have written. `datum`: the one it failed on, may be nullptr.
-void record_failure(Runtime &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
+void record_failure(TaskGraph &, Task *, consort_status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept;
 // That task's failure was recorded while one before it was still on its way, which may have written since.
-void poison_again(Runtime &, const Task *) noexcept;
+void poison_again(TaskGraph &, const Task *) noexcept;
 // Records the failure of a task that is cancelled or comes after a failed one. Returns its status; OK: the task may run.
-consort_status fail_if_doomed(Runtime &, Task *) noexcept;
+consort_status fail_if_doomed(TaskGraph &, Task *) noexcept;
 // A failure of the group's, not of the task that has just ended well. error_text() says why.
-void fail_group(Runtime &, Task *, consort_status, const char *what) noexcept;
+void fail_group(TaskGraph &, Task *, consort_status, const char *what) noexcept;
 
 // The ends that the application asks for (Callback::end() says when they are made). May throw bad_alloc.
 std::unique_ptr<PutOffEnds> make_put_off_ends();
 
 // A task without a body that is not counted and that nobody can know yet: over, where it was linked. Calls nobody.
-void end_uncounted(Runtime &, ThreadState &, Task *) noexcept;
+void end_uncounted(TaskGraph &, ThreadState &, Task *) noexcept;
 
 // The records and memory that a task has beside its own record.
-void free_lent(Runtime &, ThreadState &, Task *) noexcept;
+void free_lent(TaskGraph &, ThreadState &, Task *) noexcept;
 
 // A thread that has nothing to do gives back what it holds for others, and tells those who wait.
-void settle_down(Runtime &, ThreadState &) noexcept;
+void settle_down(TaskGraph &, ThreadState &) noexcept;
 
-const char *task_label(const Runtime &, const Task &) noexcept;  // its own name, or its codelet's, or its kind's
 
 // The tables of kEmpty, kHold, kInvalidate, kRetire, kGate, kDropCopies, kStep.
 void set_graph_kinds(Kinds &) noexcept;

@@ -44,7 +44,7 @@ consort_status copy_contents(const consort_interface_ops &ops, const void *shape
 
 // Runs as the function of a task: what it throws is told by whoever called it.
 consort_status copy_task(const consort_call *call) {
-  const Task *t = static_cast<Runtime *>(call->user)->this_thread()->task;
+  const Task *t = static_cast<TaskGraph *>(call->user)->this_thread()->task;
   const Datum &src = *Datum::of(t->pub.access[1].datum);
   if (!src.pub.bytes) return CONSORT_OK;
   clear_error();

@@ -10,18 +10,18 @@
 
 namespace consort {
 
-struct Runtime;
+struct TaskGraph;
 
 class CopyCodelets {
  public:
-  explicit CopyCodelets(Runtime &rt) : rt_(rt) {}
+  explicit CopyCodelets(TaskGraph &rt) : rt_(rt) {}
   // may throw bad_alloc
   consort_status submit(consort_data_id dst, consort_data_id src, consort_group_id, consort_task_id *out);
 
  private:
   Result<consort_codelet_id> codelet();
 
-  Runtime &rt_;
+  TaskGraph &rt_;
   std::mutex mutex_;
   consort_codelet_id codelet_{0};
 };

@@ -6,7 +6,7 @@
 
 namespace consort {
 
-bool may_follow(const Runtime &rt, const Task &s, uint64_t place) noexcept {
+bool may_follow(const TaskGraph &rt, const Task &s, uint64_t place) noexcept {
   if (s.bits & (kSpecial | kWatched | kAfter | kTokens | kScratch | kUnite | kMore)) return false;
   const uint32_t worker = rt.queues[place::queue(place)]->worker_id();
   const Unit &unit = rt.topology->units()[worker];

@@ -1,7 +1,7 @@
 #include "graph/eligible_worker.hpp"
 
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/reduction.hpp"
 
 namespace consort {
@@ -9,7 +9,7 @@ namespace {
 
 // Not `except`, which is given once the task runs: its data say then what the reductions of some of them want, and a
 // text that did not load anywhere yet need not be tried again.
-Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
+Worker *find_able(TaskGraph &rt, const Task *t, uint32_t first, const Worker *except) noexcept {
   const auto n = static_cast<uint32_t>(rt.workers.size());
   for (uint32_t k = 0; k < n; ++k) {
     Worker &w = *rt.workers[(first + k) % n];
@@ -22,7 +22,7 @@ Worker *find_able(Runtime &rt, const Task *t, uint32_t first, const Worker *exce
 }
 
 // ready: its data say what their reductions want.
-consort_status say_nobody(Runtime &rt, const Task *t, bool ready) noexcept {
+consort_status say_nobody(TaskGraph &rt, const Task *t, bool ready) noexcept {
   if (ready && (t->bits & (kScratch | kUnite)))
     for (const auto &w : rt.workers) {
       if ((t->bits & kBound) ? w->id != t->extra->worker : !(t->pub.where >> w->klass & 1)) continue;
@@ -33,7 +33,7 @@ consort_status say_nobody(Runtime &rt, const Task *t, bool ready) noexcept {
                         "workers can both",
                         t->codelet->name.c_str(), w->unit.name.c_str(), rt.workers.size());
     }
-  if ((t->bits & kBound) && rt.lost.has(*rt.workers[t->extra->worker]))
+  if ((t->bits & kBound) && rt.lost.has(rt.workers[t->extra->worker]->unit))
     return set_errorf(CONSORT_E_DEVICE_LOST, "the device of worker %s, to which it is bound, is lost",
                       rt.workers[t->extra->worker]->unit.name.c_str());
   if (t->bits & kBound)
@@ -52,7 +52,7 @@ consort_status say_nobody(Runtime &rt, const Task *t, bool ready) noexcept {
 
 }  // namespace
 
-consort_status check_able(Runtime &rt, const Task *t) noexcept {
+consort_status check_able(TaskGraph &rt, const Task *t) noexcept {
   bool can;
   if (t->bits & kBound) {
     const Worker &w = *rt.workers[t->extra->worker];
@@ -63,19 +63,19 @@ consort_status check_able(Runtime &rt, const Task *t) noexcept {
   return can ? CONSORT_OK : say_nobody(rt, t, false);
 }
 
-Worker *another_able(Runtime &rt, const Worker &from, const Task *t) noexcept {
+Worker *another_able(TaskGraph &rt, const Worker &from, const Task *t) noexcept {
   if (t->bits & kBound) return nullptr;
   return find_able(rt, t, from.id + 1 + (rt.lost.any() ? rt.lost.turn() : 0), &from);
 }
 
-consort_status pass_on(Runtime &rt, const Worker &from, Task *t) noexcept {
+consort_status pass_on(TaskGraph &rt, const Worker &from, Task *t) noexcept {
   Worker *to = another_able(rt, from, t);
   if (!to) return refuse_everywhere(rt, from, t);
   to->post(t);
   return CONSORT_AGAIN;
 }
 
-consort_status refuse_everywhere(Runtime &rt, const Worker &from, Task *t) noexcept {
+consort_status refuse_everywhere(TaskGraph &rt, const Worker &from, Task *t) noexcept {
   const consort_status s = say_nobody(rt, t, true);
   record_failure(rt, t, s, error_text(), nullptr, from.id, nullptr);
   return s;

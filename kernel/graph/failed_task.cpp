@@ -1,20 +1,26 @@
-// failed_task.cpp — what complete.hpp says of a task that failed: its record, and the poison of what it would have written.
+#include "graph/failed_task.hpp"
+
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
+#include "task/kinds.hpp"
 
 namespace consort {
+
+const char *task_label(const TaskGraph &rt, const Task &t) noexcept {
+  if (t.extra && t.extra->name) return t.extra->name;
+  return t.codelet ? t.codelet->name.c_str() : rt.kinds.of(t).label(t);
+}
 
 // A queue may refuse a task that follows others while they run. These read the data that it would have written, which the
 // queue poisons once the task ends (poison_again()).
 static bool is_its_turn(const Task &t) noexcept { return !(t.bits & kFollowed) || predecessors_ended(t); }
 
 // What a task that failed would have written. Needs no memory.
-static void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &cause) noexcept {
+static void poison(TaskGraph &rt, const Task &t, const std::shared_ptr<const Failure> &cause) noexcept {
   if (!is_its_turn(t)) return;
   for (uint32_t i = 0; i < t.pub.naccess; ++i) {
     if (!changes(t.pub.access[i].mode)) continue;
@@ -24,7 +30,7 @@ static void poison(Runtime &rt, const Task &t, const std::shared_ptr<const Failu
   }
 }
 
-void fail_group(Runtime &rt, Task *t, consort_status status, const char *what) noexcept {
+void fail_group(TaskGraph &rt, Task *t, consort_status status, const char *what) noexcept {
   try {
     auto f = std::make_shared<Failure>();
     f->status = status;
@@ -39,7 +45,7 @@ void fail_group(Runtime &rt, Task *t, consort_status status, const char *what) n
   }
 }
 
-void record_failure(Runtime &rt, Task *t, consort_status status, std::string_view text, Datum *datum, uint32_t worker,
+void record_failure(TaskGraph &rt, Task *t, consort_status status, std::string_view text, Datum *datum, uint32_t worker,
                     std::shared_ptr<const Failure> cause) noexcept {
   try {
     auto f = std::make_shared<Failure>();
@@ -55,7 +61,7 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     f->cause = Failure::next_cause(cause);
     f->depth = f->cause ? f->cause->depth + 1 : 0;
     set_error(f->status, f->chain());
-    std::lock_guard lock(rt.blame_mutex);
+    std::lock_guard lock(rt.data.blame_mutex);
     const uint32_t poisoned = is_its_turn(*t) ? t->pub.naccess : 0;
     for (uint32_t i = 0; i < poisoned; ++i) {
       const consort_access &a = t->pub.access[i];
@@ -73,14 +79,14 @@ void record_failure(Runtime &rt, Task *t, consort_status status, std::string_vie
     poison(rt, *t, lost);
     rt.groups.fail(*t->group, lost);
     if (t->recorded()) {
-      std::lock_guard lock(rt.blame_mutex);
+      std::lock_guard lock(rt.data.blame_mutex);
       rt.kinds.of(*t).failed(rt, *t, lost);
     }
     set_error(status, "a task failed, and there was no memory to record why");
   }
 }
 
-consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
+consort_status fail_if_doomed(TaskGraph &rt, Task *t) noexcept {
   if (t->pub.flags & CONSORT_TK_INTERNAL) return CONSORT_OK;  // others than those who are cancelled need it
   const uint64_t w = t->word.load(std::memory_order_relaxed);
   if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {
@@ -100,6 +106,6 @@ consort_status fail_if_doomed(Runtime &rt, Task *t) noexcept {
   return CONSORT_OK;
 }
 
-void poison_again(Runtime &rt, const Task *t) noexcept { poison(rt, *t, rt.failures.find(t->pub.id)); }
+void poison_again(TaskGraph &rt, const Task *t) noexcept { poison(rt, *t, rt.failures.find(t->pub.id)); }
 
 }  // namespace consort

@@ -1,7 +1,9 @@
 #include "graph/formats.hpp"
 
 #include "base/last_error.hpp"
+#include "graph/access_phase.hpp"
 #include "graph/internal_task.hpp"
+#include "graph/submit_special.hpp"
 
 namespace consort {
 namespace {
@@ -104,7 +106,7 @@ uint32_t Formats::of_class(uint32_t klass) const noexcept {
   return 0;
 }
 
-consort_status add_format(Runtime &rt, Datum &d, AccessOrder &discipline, const consort_format_desc &desc) {
+consort_status add_format(TaskGraph &rt, Datum &d, AccessOrder &discipline, const consort_format_desc &desc) {
   const std::string name = rt.data.name(d);
   if (discipline.in_tree() || discipline.reduction || !discipline.ordered)
     return set_errorf(CONSORT_E_UNSUPPORTED, "datum '%s' %s: it cannot have several formats", name.c_str(),
@@ -229,7 +231,7 @@ void settle_formats(SubmissionDraft &draft) noexcept {
   }
 }
 
-consort_status bring_formats_home(Runtime &rt, ThreadState &thread, bool *any) noexcept {
+consort_status bring_formats_home(TaskGraph &rt, ThreadState &thread, bool *any) noexcept {
   consort_status answer = CONSORT_OK;
   rt.data.each([&](Datum &d) {
     const Formats *formats = formats_of(d);

@@ -24,10 +24,10 @@ struct Formats {
     consort_codelet_id to, from;
     bool holds;                                 // the contents, for those who come at the end of the chain
   };
-  explicit Formats(Runtime &runtime) : rt(runtime) {}
+  explicit Formats(TaskGraph &runtime) : rt(runtime) {}
   ~Formats();                                   // the others go with the datum
 
-  Runtime &rt;
+  TaskGraph &rt;
   std::vector<Format> all;
 
   uint32_t of_class(uint32_t klass) const noexcept;
@@ -42,7 +42,7 @@ void for_each_other_format(Datum &d, F f) {
 }
 
 // One more format of a datum that has a discipline.
-consort_status add_format(Runtime &, Datum &, AccessOrder &, const consort_format_desc &);
+consort_status add_format(TaskGraph &, Datum &, AccessOrder &, const consort_format_desc &);
 
 // Gives the draft the formats that it wants in place of its data, and converts what it reads. < 0: refused, told; what
 // was converted meanwhile does no harm.
@@ -52,6 +52,6 @@ void settle_formats(SubmissionDraft &) noexcept;
 
 // All tasks are over, and no call submits any more: contents go to the format in the program's own memory. *any:
 // tasks that do it were submitted. The answer: why one could not be.
-consort_status bring_formats_home(Runtime &, ThreadState &, bool *any) noexcept;
+consort_status bring_formats_home(TaskGraph &, ThreadState &, bool *any) noexcept;
 
 }  // namespace consort

@@ -1,6 +1,7 @@
 #include "graph/internal_task.hpp"
 
 #include "base/last_error.hpp"
+#include "graph/complete.hpp"
 #include "graph/graph_observer.hpp"
 #include "graph/link_steps.hpp"
 #include "sched/context.hpp"
@@ -15,7 +16,7 @@ consort_status drop_internal(SubmissionDraft &draft, Task *t) noexcept {
   return no_memory();
 }
 
-void take_name(Runtime &rt, Task *t, Group &group) noexcept {
+void take_name(TaskGraph &rt, Task *t, Group &group) noexcept {
   t->pub.id = (t->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | rt.tasks.index(t);
   t->group = &group;
   t->epoch = group.epoch.load(std::memory_order_relaxed);
@@ -23,7 +24,7 @@ void take_name(Runtime &rt, Task *t, Group &group) noexcept {
 
 }  // namespace
 
-Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, TaskKind kind) noexcept {
+Task *make_internal(TaskGraph &rt, ThreadState &thread, Group &group, TaskKind kind) noexcept {
   Task *t = thread.take_lent();
   if (!t) {
     no_memory();
@@ -35,7 +36,7 @@ Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, TaskKind kin
   return t;
 }
 
-Task *make_internal(Runtime &rt, ThreadState &thread, Group &group, uint16_t bits, Codelet &c) noexcept {
+Task *make_internal(TaskGraph &rt, ThreadState &thread, Group &group, uint16_t bits, Codelet &c) noexcept {
   Task *t = thread.take_lent();
   if (!t) {
     no_memory();
@@ -68,13 +69,13 @@ bool reserve_internal(SubmissionDraft &draft, Task *t, uint32_t links) noexcept 
 bool reserve_staging(SubmissionDraft &draft, Task *t, size_t data) noexcept {
   if (!t->extra)
     if (Task *lent = draft.thread.take_lent()) t->extra = new (lent) Extra;
-  if (t->extra && Memory::reserve(t, data)) return true;
+  if (t->extra && draft.rt.graph_memory->reserve(t, data)) return true;
   drop_internal(draft, t);
   return false;
 }
 
 void let_internal_go(SubmissionDraft &draft, Task *t, Linker &linker) noexcept {
-  const bool may_wait = t->kind == TaskKind::kStep && draft.rt.memory.in_use();  // for data on their way home
+  const bool may_wait = t->kind == TaskKind::kStep && draft.rt.data.placement;  // for data on their way home
   if (!linker.hung() && (t->bits & kSpecial) && !may_wait) return end_uncounted(draft.rt, draft.thread, t);
   count_in(draft.thread, *t->group);
   if (!let_go(draft.rt, t, linker, pending::kGuard)) return;

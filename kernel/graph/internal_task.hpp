@@ -4,14 +4,14 @@
 // sake they are made, so that whoever waits for it waits for them. None has a callback.
 #pragma once
 #include "graph/access_order.hpp"
-#include "graph/submit_full.hpp"
+#include "graph/submission_draft.hpp"
 #include "task/edges.hpp"
 
 namespace consort {
 
 // A record. nullptr: no memory, told. Without a body; then with one.
-Task *make_internal(Runtime &, ThreadState &, Group &, TaskKind) noexcept;
-Task *make_internal(Runtime &, ThreadState &, Group &, uint16_t bits, Codelet &) noexcept;
+Task *make_internal(TaskGraph &, ThreadState &, Group &, TaskKind) noexcept;
+Task *make_internal(TaskGraph &, ThreadState &, Group &, uint16_t bits, Codelet &) noexcept;
 
 // Links it by its claims, and behind `first` (0: nobody), and sends it. On failure nothing is linked, and it is gone.
 consort_status send_internal(SubmissionDraft &, Task *, const Claim *, uint32_t n, TaskName first) noexcept;

@@ -3,28 +3,32 @@
 
 #include "graph/acquired_data.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
 
 namespace consort {
 namespace {
 
-using KindTurn = KindTable::Turn;
-
 Datum &datum_of(const Task &t) noexcept { return *Datum::of(t.pub.access[0].datum); }
 
 // -- kEmpty: orders other tasks; the application's may be cancelled, or come after a failed one --
 
-KindTurn empty_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept { return {true, fail_if_doomed(rt, t)}; }
+KindTable::Turn empty_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
+  return {true, fail_if_doomed(rt, t)};
+}
 
 // -- kHold --
 
 // Also of kRetire.
-bool bring_home(Runtime &rt, Task *t) noexcept {
-  return rt.memory.in_use() && rt.memory.stage_home(t) == Outcome::kPending;
+bool bring_home(Core &core, Task *t) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
+  return rt.data.placement && rt.graph_memory->stage_home(t) == Outcome::kPending;
 }
 
-KindTurn hold_ready(Runtime &rt, ThreadState &thread, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn hold_ready(Core &core, ThreadState &thread, Task *t, ReadyBatch &) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   uint8_t waiting = hold::kWaiting;
   const bool told = t->bits & kMore;  // before it is granted: who waits may release it at once, and it is another
   // release pairs with the acquire of the waiter: it sees what the predecessors wrote
@@ -37,11 +41,12 @@ KindTurn hold_ready(Runtime &rt, ThreadState &thread, Task *t, ReadyBatch &) noe
 
 // -- kInvalidate --
 
-KindTurn invalidate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn invalidate_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   for (uint32_t i = 0; i < t->pub.naccess; ++i) {
     Datum *d = Datum::of(t->pub.access[i].datum);
     rt.data.blame(*d, nullptr);
-    if (data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kMany) rt.memory.invalidate(*d);
+    if (data_state::space(d->state.load(std::memory_order_relaxed)) == data_state::kMany) rt.graph_memory->invalidate(*d);
     if (d->pub.bytes) d->state.fetch_and(~data_state::kPlain, std::memory_order_relaxed);
   }
   return {true};
@@ -50,16 +55,17 @@ KindTurn invalidate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noe
 // -- kRetire --
 
 // The unregistration of a poisoned datum is answered with the failure that poisoned it: recorded under its name.
-void pass_blame(Runtime &rt, const Task &t) noexcept {
+void pass_blame(TaskGraph &rt, const Task &t) noexcept {
   const Datum &d = datum_of(t);
   if (!(d.state.load(std::memory_order_relaxed) & data_state::kPoisoned)) return;
   auto blame = rt.data.blame(d);
   rt.failures.add_as(t.pub.id, blame ? std::move(blame) : rt.failures.lost());
 }
 
-KindTurn retire_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn retire_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   std::string_view why;
-  const consort_status s = Memory::outcome(*t, &why);
+  const consort_status s = rt.graph_memory->outcome(*t, &why);
   if (s < 0) [[unlikely]] record_failure(rt, t, s, why, &datum_of(*t), CONSORT_NONE, nullptr);
   else pass_blame(rt, *t);
   return {true, s};
@@ -67,14 +73,16 @@ KindTurn retire_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcep
 
 // Its end is counted once the datum is gone. Nobody else uses it any more, and nobody hangs on the end of a datum: its
 // name died when that was submitted.
-void end_retire(Runtime &rt, ThreadState &thread, const Task &t) noexcept {
+void end_retire(Core &core, ThreadState &thread, const Task &t) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   rt.data.remove(datum_of(t));
   count_out(rt, thread, *t.group);
 }
 
 // -- kGate: its payload names the task whose end it guards; 0: it is a tag's --
 
-KindTurn gate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn gate_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   TaskName guards;
   std::memcpy(&guards, t->payload, sizeof guards);
   return {true, CONSORT_OK, guards ? rt.ends.guard_is_over(guards) : nullptr};
@@ -82,7 +90,7 @@ KindTurn gate_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept 
 
 // -- kDropCopies --
 
-KindTurn drop_copies_ready(Runtime &, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn drop_copies_ready(Core &, ThreadState &, Task *t, ReadyBatch &) noexcept {
   drop_copies(datum_of(*t));
   end_union(datum_of(*t));
   return {true};

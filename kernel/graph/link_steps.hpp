@@ -2,7 +2,8 @@
 //
 // Under the submission right, but for blank(). Nothing here fails: what could is reserved before.
 #pragma once
-#include "graph/submit.hpp"
+#include "graph/submission_right.hpp"
+#include "sched/kept_tasks.hpp"
 #include "sched/policy_push.hpp"
 #include "task/edges.hpp"
 
@@ -31,10 +32,10 @@ class SubmissionRecorder;
 }
 
 // May the queue of this place take `s` once all its predecessors are issued? Asked while `s` cannot run yet.
-bool may_follow(const Runtime &, const Task &s, uint64_t place) noexcept;
+bool may_follow(const TaskGraph &, const Task &s, uint64_t place) noexcept;
 
 // Takes back what `pending` was given beyond the links that were hung. True: no predecessor is left.
-inline bool let_go(Runtime &rt, Task *t, Linker &linker, uint64_t given) noexcept {
+inline bool let_go(TaskGraph &rt, Task *t, Linker &linker, uint64_t given) noexcept {
   if (linker.hung() == given && !linker.issued()) return given == 0;  // exact: the task may be running already
   if (!linker.hung()) return true;
   const uint64_t sub =
@@ -60,29 +61,29 @@ inline Worker *leased(ThreadState &thread) noexcept {
 // A ready task to the policy, under the right. A thread that submits with a lease keeps a few back, so that they are
 // handed over together and what comes after them can hang on them undisturbed; not while somebody sleeps, who could
 // begin at once. It does so for a short while: until there are enough, it waits, or falls silent for a watch tick.
-[[gnu::always_inline]] inline void push_ready(Runtime &rt, ThreadState &thread, Task *t) noexcept {
+[[gnu::always_inline]] inline void push_ready(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (thread.seat) return rt.policy.push_one(rt, thread, thread.seat->id, t);
   Worker *const w = leased(thread);
   if (!w) return rt.policy.push_one(rt, thread, CONSORT_NONE, t);
   if (t->pub.priority || !rt.keep_back.load(std::memory_order_relaxed) ||
       rt.sleepers[0].load(std::memory_order_relaxed)) {
-    if (w->nkept) w->push_kept();
+    if (w->nkept) push_kept(rt, *w);
     return rt.policy.push_one(rt, thread, w->id, t);
   }
   w->kept[w->nkept++] = t;
-  if (w->nkept == Worker::kKept) w->push_kept();
+  if (w->nkept == Worker::kKept) push_kept(rt, *w);
 }
 
 // After a task that is not ready: several kept ones grow older. One alone is kept as long as nobody sleeps and the
 // submitter goes on: what hangs on it is a chain, which runs best where it was written.
-[[gnu::always_inline]] inline void age_kept(const Runtime &rt, ThreadState &thread) noexcept {
+[[gnu::always_inline]] inline void age_kept(TaskGraph &rt, ThreadState &thread) noexcept {
   if (thread.seat || !thread.lease || !thread.lease->leased_to(thread)) return;
   Worker &w = *thread.lease;
   if (w.nkept && (rt.sleepers[0].load(std::memory_order_relaxed) || (w.nkept > 1 && ++w.kept_age >= Worker::kKeptFor)))
-    w.push_kept();
+    push_kept(rt, w);
 }
 
-inline void look_for_lease(Runtime &rt, ThreadState &thread) noexcept {
+inline void look_for_lease(TaskGraph &rt, ThreadState &thread) noexcept {
   if (rt.manual || (thread.lease_tries++ & 31)) return;
   for (auto &w : rt.workers)
     if (w->try_lease(thread)) return;
@@ -112,13 +113,13 @@ inline void blank_special(Task *t, TaskKind kind) noexcept {
 }
 
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
-bool reserve_more(Runtime &, ThreadState &, Task *, uint32_t links) noexcept;
+bool reserve_more(TaskGraph &, ThreadState &, Task *, uint32_t links) noexcept;
 
 // A submission of a thread that is watched (ThreadState::watched): notes it, and hands it to the thread's recorder.
-consort_status submit_watched(Runtime &, ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept;
+consort_status submit_watched(TaskGraph &, ThreadState &, const consort_task_desc &, consort_task_id *out) noexcept;
 // The long way: whatever a task may have, and the words of every error. again: the description is of its next turn.
 // recorder: takes the draft before it is linked.
-consort_status submit_any(Runtime &, const consort_task_desc &, consort_task_id *out, RepeatState *again = nullptr,
+consort_status submit_any(TaskGraph &, const consort_task_desc &, consort_task_id *out, RepeatState *again = nullptr,
                           SubmissionRecorder *recorder = nullptr) noexcept;
 
 }  // namespace consort

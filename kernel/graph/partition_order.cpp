@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
+#include "graph/access_phase.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/internal_task.hpp"
 #include "graph/link_steps.hpp"
 #include "task/replica.hpp"
@@ -29,7 +31,7 @@ Task *make_step(SubmissionDraft &draft, PartitionPlan &plan, Step::What what) no
   Task *t = make_internal(draft.rt, draft.thread, *draft.t->group, TaskKind::kStep);
   if (!t) return nullptr;
   new (t->payload) Step{&plan, what};
-  if (draft.rt.memory.in_use() && !reserve_staging(draft, t, plan.n + 1)) return nullptr;
+  if (draft.rt.data.placement && !reserve_staging(draft, t, plan.n + 1)) return nullptr;
   return t;
 }
 
@@ -39,7 +41,7 @@ void mark_all(PartitionPlan &plan) noexcept {
 }
 
 // How many links the step needs to come after the users of the parts: the last writers, or all.
-uint32_t count_users(const Runtime &rt, const PartitionPlan &plan, bool writers_alone) noexcept {
+uint32_t count_users(const TaskGraph &rt, const PartitionPlan &plan, bool writers_alone) noexcept {
   uint32_t n = 0;
   for (uint32_t i = 0; i < plan.n; ++i) {
     Datum &d = *plan.part[i];
@@ -204,8 +206,8 @@ struct Way {
   // Is its home the application's memory on a device? To read it beside its parts would need memory for it beside
   // theirs, where a part is read and not all of it is valid; and that memory there is once. So its parts are closed.
   bool is_away(const Datum &d) const noexcept {
-    if (!draft.rt.memory.in_use()) return false;
-    const uint32_t home = draft.rt.memory.home_of(d);
+    if (!draft.rt.data.placement) return false;
+    const uint32_t home = draft.rt.graph_memory->home_of(d);
     return home != CONSORT_NONE && home != draft.rt.topology->home();
   }
 
@@ -254,13 +256,13 @@ uint32_t depth_of(const Datum *d) noexcept {
 
 // -- a step's turn ----------------------------------------------------------------------------------------------------
 
-void set_contents(Runtime &rt, Datum &d, uint32_t state, const std::shared_ptr<const Failure> &blame) noexcept {
+void set_contents(TaskGraph &rt, Datum &d, uint32_t state, const std::shared_ptr<const Failure> &blame) noexcept {
   rt.data.blame(d, state & data_state::kPoisoned ? blame : nullptr);
   d.state.store(state, std::memory_order_relaxed);  // whoever reads it comes after this step
 }
 
 // Where it cannot be given, whoever writes a part is refused with the reason (DataTable::give_memory()).
-bool give_memory_to_write(Runtime &rt, Datum &whole) noexcept {
+bool give_memory_to_write(TaskGraph &rt, Datum &whole) noexcept {
   return !is_nowhere(whole) || rt.data.give_memory(whole, rt.topology->home()) >= 0;
 }
 
@@ -276,18 +278,18 @@ consort_status alias(const PartitionPlan &plan, uint32_t i) noexcept {
 }
 
 // Has it memory that its parts could lie in? Where it should have been brought there and was not, it is poisoned.
-bool has_place(Runtime &rt, const Datum &whole) noexcept {
+bool has_place(TaskGraph &rt, const Datum &whole) noexcept {
   const uint32_t state = whole.state.load(std::memory_order_relaxed);
   if (data_state::space(state) != data_state::kMany || !(state & data_state::kPoisoned)) return !is_nowhere(whole);
-  return rt.memory.state_in(whole, rt.topology->home()) & CONSORT_IN_ROOM;
+  return rt.graph_memory->state_in(whole, rt.topology->home()) & CONSORT_IN_ROOM;
 }
 
 // The filter does not say where a part is. No copy may be brought there, and memory that some parts lie in is not divided:
 // all are poisoned, and have no place until they are opened again.
-void refuse_parts(Runtime &rt, Task *t, PartitionPlan &plan, uint32_t refused, consort_status s) noexcept {
+void refuse_parts(TaskGraph &rt, Task *t, PartitionPlan &plan, uint32_t refused, consort_status s) noexcept {
   set_errorf(s, "filter '%s' does not say where part %u is", plan.filter->name, refused);
   record_failure(rt, t, s, error_text(), plan.part[refused], CONSORT_NONE, nullptr);
-  if (rt.memory.in_use()) rt.memory.parts_have_no_place(plan);
+  if (rt.data.placement) rt.graph_memory->parts_have_no_place(plan);
   for (uint32_t i = 0; i < plan.n; ++i)
     set_contents(rt, *plan.part[i],
                  data_state::kNowhere << data_state::kSpaceShift | data_state::kPoisoned | data_state::kHidden,
@@ -295,10 +297,10 @@ void refuse_parts(Runtime &rt, Task *t, PartitionPlan &plan, uint32_t refused, c
 }
 
 // Where the whole is, and what is in it, is so of each part.
-void hand_down(Runtime &rt, Task *t, PartitionPlan &plan, bool to_write) noexcept {
+void hand_down(TaskGraph &rt, Task *t, PartitionPlan &plan, bool to_write) noexcept {
   Datum &whole = *plan.whole;
   const bool is_somewhere = (!to_write || give_memory_to_write(rt, whole)) && has_place(rt, whole);
-  if (!is_somewhere && rt.memory.in_use()) rt.memory.parts_have_no_place(plan);
+  if (!is_somewhere && rt.data.placement) rt.graph_memory->parts_have_no_place(plan);
   const uint32_t state = whole.state.load(std::memory_order_relaxed) & ~data_state::kHidden;
   const auto of_part = [&](const Datum &part) {  // a whole that is in several places has been brought home
     const uint32_t home = rt.topology->home(), space = is_somewhere ? data_state::space(state) : data_state::kNowhere;
@@ -316,21 +318,21 @@ void hand_down(Runtime &rt, Task *t, PartitionPlan &plan, bool to_write) noexcep
   }
 }
 
-Memory::Turn turn_of(Step::What what) noexcept {
+PartitionTurn turn_of(Step::What what) noexcept {
   switch (what) {
-    case Step::kOpen: return Memory::Turn::kDown;
-    case Step::kOpenToWrite: return Memory::Turn::kDownToWrite;
-    case Step::kLetWrite: return Memory::Turn::kLetWrite;
-    case Step::kLetReadWhole: return Memory::Turn::kLetReadWhole;
-    case Step::kGather: return Memory::Turn::kGather;
-    case Step::kShut: return Memory::Turn::kShut;
-    default: return Memory::Turn::kEnd;
+    case Step::kOpen: return PartitionTurn::kDown;
+    case Step::kOpenToWrite: return PartitionTurn::kDownToWrite;
+    case Step::kLetWrite: return PartitionTurn::kLetWrite;
+    case Step::kLetReadWhole: return PartitionTurn::kLetReadWhole;
+    case Step::kGather: return PartitionTurn::kGather;
+    case Step::kShut: return PartitionTurn::kShut;
+    default: return PartitionTurn::kEnd;
   }
 }
 
 // Memory for a whole that was only read so far, and so was refused: the parts' readers may still be about it. A whole that
 // is a part itself may have its memory from the step above.
-void hand_memory_down(Runtime &rt, PartitionPlan &plan) noexcept {
+void hand_memory_down(TaskGraph &rt, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   if (!give_memory_to_write(rt, whole)) return;
   const uint32_t at = data_state::space(whole.state.load(std::memory_order_relaxed));
@@ -344,7 +346,7 @@ void hand_memory_down(Runtime &rt, PartitionPlan &plan) noexcept {
   }
 }
 
-void bring_up(Runtime &rt, PartitionPlan &plan) noexcept {
+void bring_up(TaskGraph &rt, PartitionPlan &plan) noexcept {
   Datum &whole = *plan.whole;
   const uint32_t old = whole.state.load(std::memory_order_relaxed);
   const bool covers = plan.filter->flags & CONSORT_FI_COVER;
@@ -426,9 +428,9 @@ consort_status end_plans(SubmissionDraft &draft, Datum &d) noexcept {
   return CONSORT_OK;
 }
 
-static void take_step(Runtime &rt, Task *t) noexcept {
+static void take_step(TaskGraph &rt, Task *t) noexcept {
   const Step step = step_of(*t);
-  if (rt.memory.in_use()) rt.memory.settle_step(t, *step.plan, turn_of(step.what));
+  if (rt.data.placement) rt.graph_memory->settle_step(t, *step.plan, turn_of(step.what));
   switch (step.what) {
     case Step::kOpen: return hand_down(rt, t, *step.plan, false);
     case Step::kOpenToWrite: return hand_down(rt, t, *step.plan, true);
@@ -454,18 +456,21 @@ const char *step_label(const Task &t) noexcept {
 
 namespace {
 
-bool bring_step(Runtime &rt, Task *t) noexcept {
+bool bring_step(Core &core, Task *t) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   const Step step = step_of(*t);
-  return rt.memory.in_use() && rt.memory.stage_step(t, *step.plan, turn_of(step.what)) == Outcome::kPending;
+  return rt.data.placement && rt.graph_memory->stage_step(t, *step.plan, turn_of(step.what)) == Outcome::kPending;
 }
 
-KindTable::Turn step_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn step_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   take_step(rt, t);
   return {true};
 }
 
 // The plan ends with its last step while that step's name lives: whoever waited for it finds the plan gone.
-void end_step(Runtime &rt, ThreadState &, const Task &t) noexcept {
+void end_step(Core &core, ThreadState &, const Task &t) noexcept {
+  TaskGraph &rt = static_cast<TaskGraph &>(core);
   const Step &step = step_of(const_cast<Task &>(t));
   if (step.what == Step::kEnd) rt.plans.remove(step.plan);
 }

@@ -9,21 +9,13 @@
 // Under the right over the tree, which one lock covers; but for what the steps do when their turn comes.
 #pragma once
 #include "graph/partition_plan.hpp"
-#include "graph/submit_full.hpp"
+#include "graph/submission_draft.hpp"
 #include "task/kinds.hpp"
 
 namespace consort {
 
 // Brings the trees of a draft's data to where its accesses fit. < 0: refused, told.
 consort_status enter_trees(SubmissionDraft &) noexcept;
-
-// May a plain access of a datum with this discipline pass, as its tree stands?
-inline bool is_open(const AccessOrder &d) noexcept {
-  if (d.part_of && d.part_of->state != PartitionPlan::State::kOwned) return false;
-  for (const PartitionPlan *p = d.plans; p; p = p->next)
-    if (p->open()) return false;
-  return true;
-}
 
 // The same datum, one a part of the other, or parts of two plans of one datum. Under the right, or while both live.
 bool may_share_bytes(const Datum &, const Datum &) noexcept;

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "graph/partition_order.hpp"
-#include "graph/submit.hpp"
+#include "graph/submission_right.hpp"
+#include "task/data_keepers.hpp"
 
 namespace consort {
 namespace {
@@ -195,7 +195,7 @@ consort_status PartitionPlans::create(ThreadState &thread, consort_data_id id, c
     Claim claim(d, CONSORT_M_R);
     const SubmissionRight right(rt_, thread, &claim, 1);
     AccessOrder *discipline =
-        DataTable::is(*d, id) && (!d->keeper || rt_.recordings.let_go(*d)) ? discipline_of(*d) : nullptr;
+        DataTable::is(*d, id) && (!d->keeper || rt_.data_keepers->let_go(*d)) ? discipline_of(*d) : nullptr;
     if (discipline && discipline->ordered && !discipline->formats) {
       plan->next = discipline->plans;
       discipline->plans = plan.get();

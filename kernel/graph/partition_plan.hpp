@@ -14,6 +14,8 @@
 
 namespace consort {
 
+struct TaskGraph;
+
 struct ThreadState;
 
 struct PartitionPlan {
@@ -43,6 +45,14 @@ struct PartitionPlan {
   bool covers() const noexcept { return read_only || (filter->flags & CONSORT_FI_COVER); }
 };
 
+// May a plain access of a datum with this discipline pass, as its tree stands?
+inline bool is_open(const AccessOrder &d) noexcept {
+  if (d.part_of && d.part_of->state != PartitionPlan::State::kOwned) return false;
+  for (const PartitionPlan *p = d.plans; p; p = p->next)
+    if (p->open()) return false;
+  return true;
+}
+
 class PartitionPlans {
  public:
   struct Slot {                               // never unmapped: a stale name can always be looked at
@@ -52,7 +62,7 @@ class PartitionPlans {
     PartitionPlan *plan;                               // under the right over `whole`
   };
 
-  explicit PartitionPlans(Runtime &rt) : rt_(rt) {}
+  explicit PartitionPlans(TaskGraph &rt) : rt_(rt) {}
   Result<void> open();
   Slot *find(consort_plan_id) const noexcept; // nullptr: stale, or no plan of this runtime
   static bool is(const Slot &s, consort_plan_id id) noexcept {
@@ -72,7 +82,7 @@ class PartitionPlans {
   bool enroll(PartitionPlan &) noexcept;
   void free_parts(PartitionPlan &) noexcept;
 
-  Runtime &rt_;
+  TaskGraph &rt_;
   Arena<Slot> arena_;
   SpinLock lock_;                             // guards free_
   uint32_t free_ = 0;

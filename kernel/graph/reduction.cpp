@@ -5,6 +5,7 @@
 #include "base/last_error.hpp"
 #include "graph/internal_task.hpp"
 #include "task/eligibility.hpp"
+#include "task/frame.hpp"
 #include "task/guarded_call.hpp"
 
 namespace consort {
@@ -20,13 +21,13 @@ void set_contents(Datum &d, uint32_t plain) noexcept {
   d.state.store((d.state.load(std::memory_order_relaxed) & ~data_state::kPlain) | plain, std::memory_order_relaxed);
 }
 
-Codelet *alive(const Runtime &rt, consort_codelet_id id) noexcept {
+Codelet *alive(const TaskGraph &rt, consort_codelet_id id) noexcept {
   Codelet *c = rt.codelets.find(id);
   return c && c->live.load(std::memory_order_relaxed) ? c : nullptr;
 }
 
 // From open_phase() to end_union(): nobody can have removed it.
-Codelet &held(const Runtime &rt, consort_codelet_id id) noexcept { return *rt.codelets.find(id); }
+Codelet &held(const TaskGraph &rt, consort_codelet_id id) noexcept { return *rt.codelets.find(id); }
 
 template <class F>
 void for_each_method(const Reduction &r, F f) noexcept {
@@ -34,7 +35,7 @@ void for_each_method(const Reduction &r, F f) noexcept {
 }
 
 // One of the datum's codelets, called where we are. views: what it is given.
-consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, const void *const *views,
+consort_status call_here(TaskGraph &rt, const Worker &w, consort_codelet_id id, const void *const *views,
                          uint32_t n) noexcept {
   const Codelet &c = held(rt, id);
   Codelet::Entry entry = c.entry[w.klass];
@@ -61,7 +62,7 @@ consort_status call_here(Runtime &rt, const Worker &w, consort_codelet_id id, co
 
 // Memory for a datum that has none, and contents for one that has none: the neutral element.
 consort_status begin_with_nothing(Reduction &r, const Worker &w, Datum &d, const void *view) noexcept {
-  Runtime &rt = r.rt;
+  TaskGraph &rt = r.rt;
   if (is_nowhere(d))
     if (const consort_status s = rt.data.give_memory(d, w.unit.desc.space); s < 0) return s;
   if (const consort_status s = call_here(rt, w, r.init, &view, 1); s < 0) return s;
@@ -83,7 +84,7 @@ consort_status add(Reduction &r, const Worker &w, Datum &to, const void *to_view
 }
 
 consort_status send_union(SubmissionDraft &draft, const Claim *claims, uint32_t n, TaskName first) noexcept {
-  Runtime &rt = draft.rt;
+  TaskGraph &rt = draft.rt;
   const Reduction &r = *draft.reduction;
   Task *t = make_internal(rt, draft.thread, *draft.t->group, kUnite, held(rt, r.combine));
   if (!t) return CONSORT_E_NOMEM;
@@ -223,9 +224,9 @@ void end_union(Datum &d) noexcept {
   for_each_method(reduction_of(d), [](Codelet &c) { c.unions.fetch_sub(1, std::memory_order_release); });
 }
 
-bool copies_are_moved(const Runtime &rt) noexcept { return rt.far_units || !rt.queues.empty(); }
+bool copies_are_moved(const TaskGraph &rt) noexcept { return rt.copies_are_moved; }
 
-Result<Reduction::Able> Reduction::who_can(Runtime &rt, const Codelet &init, const Codelet &combine) {
+Result<Reduction::Able> Reduction::who_can(TaskGraph &rt, const Codelet &init, const Codelet &combine) {
   const bool moved = copies_are_moved(rt);
   const auto can = [&](const Codelet &c, const Worker &w) {
     const Codelet::Entry &e = c.entry[w.klass];
@@ -322,7 +323,7 @@ consort_status forget_copies(SubmissionDraft &draft, Datum &d) noexcept {
 
 // -- running --------------------------------------------------------------------------------------------------
 
-consort_status take_copy(Runtime &rt, Worker &w, Task *, consort_access &access, const void **view) noexcept {
+consort_status take_copy(TaskGraph &rt, Worker &w, Task *, consort_access &access, const void **view) noexcept {
   Reduction &r = reduction_of(*Datum::of(access.datum));
   const auto own = static_cast<uint32_t>(std::min<size_t>(rt.workers.size(), Reduction::kMost));
   for (uint32_t k = 0; k < Reduction::kMost; ++k) {

@@ -22,19 +22,19 @@ struct Worker;
 
 // Where some unit has a memory of its own, or a queue, copies are data like others, for any unit to work on: every
 // reduction is a fixed tree.
-bool copies_are_moved(const Runtime &) noexcept;
+bool copies_are_moved(const TaskGraph &) noexcept;
 
 struct Reduction {
   static constexpr uint32_t kFixed = 16, kMost = 256;
   using Able = std::unique_ptr<bool[]>;         // by worker; nullptr: every one can
-  Reduction(Runtime &runtime, Datum &datum, consort_codelet_id i, consort_codelet_id c, Able a)
+  Reduction(TaskGraph &runtime, Datum &datum, consort_codelet_id i, consort_codelet_id c, Able a)
       : rt(runtime), like(datum), init(i), combine(c), able(std::move(a)) {}
   ~Reduction();
   // Which workers can run both methods? An error, if no worker can, or none one of the two where copies are moved.
   // Asks the codelets: without a lock.
-  static Result<Able> who_can(Runtime &, const Codelet &init, const Codelet &combine);
+  static Result<Able> who_can(TaskGraph &, const Codelet &init, const Codelet &combine);
 
-  Runtime &rt;
+  TaskGraph &rt;
   Datum &like;
   consort_codelet_id init, combine;
   Able able;
@@ -82,7 +82,7 @@ void for_each_copy(Datum &d, F f) {
 }
 
 // A running task's part. The access remembers which copy it has.
-consort_status take_copy(Runtime &, Worker &, Task *, consort_access &, const void **view) noexcept;
+consort_status take_copy(TaskGraph &, Worker &, Task *, consort_access &, const void **view) noexcept;
 void give_copy(consort_access &) noexcept;
 // The tasks with kUnite that have a body. One that calls the datum's codelets for what it finds among its copies:
 inline bool unites_by_itself(const Task &t) noexcept {

@@ -4,10 +4,6 @@
 #include <cstring>
 
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
-#include "graph/link_steps.hpp"
-#include "graph/task_options.hpp"
-#include "task/callback.hpp"
 
 namespace consort {
 
@@ -97,31 +93,6 @@ consort_status Repeats::stop(TaskName name, bool live) noexcept {
 void Repeats::stop_all() noexcept {
   std::lock_guard lock(mutex_);
   for (RepeatState *t = all_; t; t = t->next) t->stopped = true;
-}
-
-void next_turn(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
-  std::unique_ptr<RepeatState> turns(std::exchange(t->extra->more->turns, nullptr));
-  if (rt.repeats.again(*turns, status >= 0)) {
-    const consort_task_id after{t->pub.id};
-    turns->desc.after = &after;
-    turns->desc.nafter = 1;
-    consort_status s;
-    {
-      // it may be in the middle of somebody else's wait: no waiting for the window here
-      const Callback scope(thread, t);
-      s = submit_any(rt, turns->desc, nullptr, turns.get());
-    }
-    if (s >= 0) {
-      (void)turns.release();  // the next turn's
-      return;
-    }
-    fail_group(rt, t, s, "its next turn could not be submitted");
-    rt.repeats.forget(*turns);
-  }
-  const consort_task_more &m = turns->more;
-  in_callback(thread, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
-  for (const consort_hook &hook : {m.ready, m.begin})
-    in_callback(thread, t, [&] { if (hook.drop) hook.drop(hook.arg); });
 }
 
 }  // namespace consort

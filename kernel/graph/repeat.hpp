@@ -14,9 +14,6 @@
 
 namespace consort {
 
-struct ThreadState;
-struct Runtime;
-
 struct RepeatState {
   consort_task_desc desc;                 // points into the copies below
   consort_task_more more;
@@ -46,8 +43,5 @@ class Repeats {
   std::mutex mutex_;
   RepeatState *all_ = nullptr;
 };
-
-// The turn `t` has ended, its name lives still: submits the next one behind it, or ends them all.
-void next_turn(Runtime &, ThreadState &, Task *t, consort_status) noexcept;
 
 }  // namespace consort

@@ -4,6 +4,8 @@
 #pragma once
 #include <consort/consort.h>
 
+#include "task/task.hpp"
+
 namespace consort {
 
 struct SubmissionDraft;

@@ -4,47 +4,12 @@
 
 #include "base/last_error.hpp"
 #include "graph/access_order.hpp"
+#include "graph/access_phase.hpp"
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 
 namespace consort {
 
-// -- the right --------------------------------------------------------------------------------------------------
-
-void SubmissionRight::enter(Runtime &rt, Claim *claims, uint32_t n) noexcept {
-  ThreadState &thread = thread_;
-  claims_ = claims;
-  for (;;) {
-    uint32_t bias = rt.bias.load(std::memory_order_acquire);
-    if (bias == thread.id) return;
-    if (bias == Runtime::kEverybody) break;
-    thread.busy.store(0, std::memory_order_release);
-    if (bias == Runtime::kNobody) {
-      rt.bias.compare_exchange_strong(bias, thread.id, std::memory_order_acq_rel);
-    } else if (bias == Runtime::kRevoking) {
-      sched_yield();
-    } else if (rt.bias.compare_exchange_strong(bias, Runtime::kRevoking, std::memory_order_acq_rel)) {
-      fence::heavy();
-      const ThreadState &owner = *rt.threads.at(bias);
-      // acquire pairs with the release in the destructor: the chains as the owner left them
-      for (Backoff wait; owner.busy.load(std::memory_order_acquire);) wait.once();
-      rt.bias.store(Runtime::kEverybody, std::memory_order_release);
-    }
-    thread.busy.store(1, std::memory_order_relaxed);
-    fence::light(rt.asymmetric);
-  }
-  // Several data may share one lock: they stand together then, and the first of them stands for all.
-  // Looked up once: a handle may be stale, and its slot be another datum's by now. That is found out under the lock.
-  for (uint32_t i = 0; i < n; ++i) claims[i].lock = &lock_of(*claims[i].datum);
-  if (n > 1) std::sort(claims, claims + n, [](const Claim &a, const Claim &b) { return a.lock < b.lock; });
-  for (; locked_ < n; ++locked_)
-    if (!locked_ || claims[locked_].lock != claims[locked_ - 1].lock) claims[locked_].lock->lock();
-}
-
-void SubmissionRight::unlock() noexcept {
-  for (; locked_; --locked_)
-    if (locked_ == 1 || claims_[locked_ - 1].lock != claims_[locked_ - 2].lock) claims_[locked_ - 1].lock->unlock();
-}
 // -- the short way ------------------------------------------------------------------------------------------------
 //
 // A few data, no arguments, nothing rare: what most tasks are. Whatever does not fit, errors too, is left to the long
@@ -67,7 +32,7 @@ inline bool still_live(const Task *records, TaskName &writer) noexcept {
 // kind.
 constexpr uint32_t kNoSurvey = ~0u;
 template <bool kWithRight, bool kBeside>
-[[gnu::always_inline]] inline uint32_t survey(Runtime &rt, const consort_task_desc &d, uint32_t n,
+[[gnu::always_inline]] inline uint32_t survey(TaskGraph &rt, const consort_task_desc &d, uint32_t n,
                                               const uint32_t *modes, consort_access *access, Claim *claims) noexcept {
   const Task *const records = rt.tasks.at(0);
   uint32_t links = 0;
@@ -121,7 +86,7 @@ inline bool note_kinds(Task *t, const Claim *claims, uint32_t n) noexcept {
 // kUses: how many data, so that what is done for each stands in a row; kAnyUses: it is not known beforehand.
 constexpr uint32_t kAnyUses = ~0u;
 template <bool kBeside, uint32_t kUses>
-[[gnu::always_inline]] inline consort_status submit_plain(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+[[gnu::always_inline]] inline consort_status submit_plain(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
                                                           Codelet &c, Group &group, consort_task_id *out) noexcept {
   Task *t = thread.take_record();
   if (!t) [[unlikely]] return kNotPlain;
@@ -178,12 +143,12 @@ template <bool kBeside, uint32_t kUses>
   return CONSORT_OK;
 }
 
-[[gnu::noinline]] consort_status submit_beside(Runtime &rt, ThreadState &thread, const consort_task_desc &d, Codelet &c,
+[[gnu::noinline]] consort_status submit_beside(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d, Codelet &c,
                                                Group &group, consort_task_id *out) noexcept {
   return submit_plain<true, kAnyUses>(rt, thread, d, c, group, out);
 }
 
-[[gnu::always_inline]] inline consort_status submit_short(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+[[gnu::always_inline]] inline consort_status submit_short(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
                                                           Codelet &c, consort_task_id *out) noexcept {
   const uint32_t n = d.nuses;
   uint32_t modes = 0, reserved = 0;
@@ -210,7 +175,7 @@ template <bool kBeside, uint32_t kUses>
   }
 }
 
-consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
+consort_status submit(TaskGraph &rt, const consort_task_desc &d, consort_task_id *out) noexcept {
   ThreadState *const thread = rt.this_thread();
   if (!thread) [[unlikely]] return CONSORT_E_NOMEM;
   // Fields one by one: the caller has just written them, and a load over two stores would wait for both to leave.
@@ -229,10 +194,10 @@ consort_status submit(Runtime &rt, const consort_task_desc &d, consort_task_id *
   return submit_any(rt, d, out);
 }
 
-void push_kept(Runtime &rt, ThreadState &thread) noexcept {
+void push_kept(TaskGraph &rt, ThreadState &thread) noexcept {
   if (thread.seat || !thread.lease) return;
   const SubmissionRight right(rt, thread, nullptr, 0);
-  if (Worker *w = leased(thread); w && w->nkept) w->push_kept();
+  if (Worker *w = leased(thread); w && w->nkept) push_kept(rt, *w);
 }
 
 }  // namespace consort

@@ -3,74 +3,17 @@
 // submit_full.hpp (with options), link_steps.hpp (common to both) and complete.hpp.
 //
 // submit.hpp — how a task enters: its record, its place in the chains of its data, its way to the policy.
-//
-// The submission right covers the ends of the chains. While one thread submits it has the right by bias and
-// pays nothing; the first other one revokes the bias, and from then on each submission locks its data, in
-// the order of their addresses, and links all its accesses before it unlocks any: so two submissions that
-// share several data have one order on all of them.
 #pragma once
 #include <consort/consort.h>
 
-#include "api/runtime.hpp"
+#include "graph/submission_right.hpp"
+#include "graph/submit_special.hpp"
 
 namespace consort {
 
-// One datum of a submission, merged over the places where it is named.
-struct Claim {
-  static constexpr uint32_t kLoose = 1u << 31;  // in mode: makes no order
-  Claim() = default;                          // fills nothing: the short way's are many
-  Claim(Datum *d, uint32_t m) noexcept : datum(d), mode(m) {}
-
-  Datum *datum;
-  uint32_t mode;
-  SpinLock *lock;                             // that the right over it was taken by; SubmissionRight's
-};
-
-// Holds the submission right: all of it by bias, or over `n` data, which it sorts by address and locks. While it is
-// held (biased or not) a lease of this thread cannot be taken away.
-class SubmissionRight {
- public:
-  explicit SubmissionRight(ThreadState &thread) noexcept : thread_(thread) {}
-  SubmissionRight(Runtime &rt, ThreadState &thread, Claim *claims, uint32_t n) noexcept : thread_(thread) {
-    if (!try_biased(rt)) [[unlikely]] enter(rt, claims, n);
-  }
-  bool try_biased(Runtime &rt) noexcept {
-    thread_.busy.store(1, std::memory_order_relaxed);
-    fence::light(rt.asymmetric);  // pairs with the heavy fences of whoever revokes the bias, and of Worker::watch
-    return rt.bias.load(std::memory_order_acquire) == thread_.id;
-  }
-  void enter(Runtime &, Claim *claims, uint32_t n) noexcept;  // after try_biased() said no
-  ~SubmissionRight() {
-    if (locked_) [[unlikely]] unlock();
-    thread_.busy.store(0, std::memory_order_release);
-  }
-  SubmissionRight(const SubmissionRight &) = delete;
-  SubmissionRight &operator=(const SubmissionRight &) = delete;
-
- private:
-  void unlock() noexcept;
-
-  ThreadState &thread_;
-  Claim *claims_ = nullptr;
-  uint32_t locked_ = 0;
-};
-
-consort_status submit(Runtime &, const consort_task_desc &, consort_task_id *out) noexcept;
+consort_status submit(TaskGraph &, const consort_task_desc &, consort_task_id *out) noexcept;
 
 // Hands over what this thread keeps back, if it does (Worker::kept): it is about to wait.
-void push_kept(Runtime &, ThreadState &) noexcept;
-
-// The kernel's own: a task without codelet on one datum. kRetire also kills the datum's name, in the same step.
-// kHold with `granted`: the application is told when its turn has come. kEmpty with `turn`: called where it ends, which
-// nothing cancels.
-struct Turn {
-  consort_done_fn *fn;
-  void *arg;
-  const char *name;
-};
-// All memory that its turn needs is reserved here. A refusal leaves its reason in the error slot.
-consort_status submit_special(Runtime &, ThreadState &, consort_data_id, uint32_t mode, TaskKind kind,
-                              TaskName *name = nullptr, consort_granted_fn *granted = nullptr, void *arg = nullptr,
-                              const Turn *turn = nullptr) noexcept;
+void push_kept(TaskGraph &, ThreadState &) noexcept;
 
 }  // namespace consort

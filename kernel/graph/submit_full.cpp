@@ -1,10 +1,12 @@
-#include "graph/submit_full.hpp"
-
+// submit_full.cpp — submissions on the long way: with options, arguments, many data, or errors to be worded.
+#include <cstdlib>
 #include <cstring>
 
 #include "base/last_error.hpp"
 #include "graph/access_order.hpp"
+#include "graph/access_phase.hpp"
 #include "graph/commute.hpp"
+#include "graph/complete.hpp"
 #include "graph/eligible_worker.hpp"
 #include "graph/formats.hpp"
 #include "graph/graph_observer.hpp"
@@ -12,22 +14,48 @@
 #include "graph/link_steps.hpp"
 #include "graph/partition_order.hpp"
 #include "graph/reduction.hpp"
+#include "graph/submission_draft.hpp"
+#include "graph/submission_options.hpp"
 #include "graph/submission_recorder.hpp"
+#include "graph/submit_special.hpp"
 #include "graph/task_options.hpp"
 #include "sched/context.hpp"
 #include "task/eligibility.hpp"
+#include "task/idle_stepper.hpp"
 #include "task/packed_args.hpp"
 
 namespace consort {
 
 // Lends the task records for links beyond its own. False: no memory, and what was lent is still the task's.
-[[gnu::noinline]] bool reserve_more(Runtime &rt, ThreadState &thread, Task *t, uint32_t links) noexcept {
+[[gnu::noinline]] bool reserve_more(TaskGraph &rt, ThreadState &thread, Task *t, uint32_t links) noexcept {
   if (!t->extra) {
     Task *lent = thread.take_lent();
     if (!lent) return false;
     t->extra = new (lent) Extra;
   }
   return Linker::reserve(rt, thread, t, links);
+}
+
+SubmissionDraft::~SubmissionDraft() {
+  while (Task *over = ended) {
+    ended = static_cast<Task *>(over->pub.sched[0]);
+    release_ready(rt, thread, over);
+  }
+  if (claims != few) std::free(claims);
+  if (t) drop();
+}
+
+void SubmissionDraft::drop() noexcept {
+  if (t->bits & kMore) leave_order(*this);
+  if (guard) drop_record(guard);
+  drop_record(t);
+  t = nullptr;
+}
+
+void SubmissionDraft::drop_record(Task *t) noexcept {
+  std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
+  if (t->extra) free_lent(rt, thread, t);
+  thread.give_record(t);
 }
 
 consort_status no_memory() {
@@ -157,7 +185,7 @@ consort_status read_rare(SubmissionDraft &draft, const consort_task_desc &d, Rep
   e->done = d.done;
   e->done_arg = d.done_arg;
   e->work = d.work;
-  if (d.done && draft.rt.virtual_time) draft.rt.idle_pump.begin(draft.rt);
+  if (d.done && draft.rt.virtual_time) draft.rt.idle_stepper->begin();
   if (d.name && !(e->name = strdup(d.name))) return no_memory();
   if (!d.nafter) return CONSORT_OK;
   if (!(e->after = static_cast<TaskName *>(std::malloc(d.nafter * sizeof(TaskName))))) return no_memory();
@@ -214,7 +242,7 @@ void link(SubmissionDraft &draft, Linker &linker) noexcept {
   if (t->bits & kAfter)
     for (uint32_t i = 0; i < t->extra->nafter; ++i) linker.after(t->extra->after[i]);
 }
-consort_status refuse_codelet(const Runtime &rt, const Codelet &c) {
+consort_status refuse_codelet(const TaskGraph &rt, const Codelet &c) {
   std::string wants, has;
   for (const auto &impl : c.impls) {  // one whose class is here was of no use: why?
     const int bit = rt.topology->class_bit(impl.klass_name.c_str());
@@ -249,7 +277,7 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
 }
 }  // namespace
 
-[[gnu::noinline]] consort_status submit_any(Runtime &rt, const consort_task_desc &given, consort_task_id *out,
+[[gnu::noinline]] consort_status submit_any(TaskGraph &rt, const consort_task_desc &given, consort_task_id *out,
                                             RepeatState *again, SubmissionRecorder *recorder) noexcept {
   ThreadState *const found = rt.this_thread();
   if (!found) [[unlikely]] return CONSORT_E_NOMEM;
@@ -347,7 +375,7 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
     if (rt.graph_observer) [[unlikely]]
       rt.graph_observer->submitted(*t, draft.claims, draft.nclaims + draft.nhidden, t->extra ? t->extra->after : nullptr,
                                    t->extra ? t->extra->nafter : 0);
-    if (c && rt.codelets.is_foreseen(*c)) [[unlikely]] rt.memory.foresee(*t);
+    if (c && rt.codelets.is_foreseen(*c)) [[unlikely]] rt.graph_memory->foresee(*t);
     if (t->bits & kMore) [[unlikely]] settle_order(draft, d);
     Linker linker(rt, t);
     link(draft, linker);
@@ -364,7 +392,7 @@ void take_names(SubmissionDraft &draft, Group &group) noexcept {
   return CONSORT_OK;
 }
 
-consort_status submit_watched(Runtime &rt, ThreadState &thread, const consort_task_desc &d,
+consort_status submit_watched(TaskGraph &rt, ThreadState &thread, const consort_task_desc &d,
                               consort_task_id *out) noexcept {
   if ((thread.watched & ThreadState::kWatchedForRepeats) && !thread.task && !thread.in_callback) {
     if (!thread.watch) thread.watch.reset(new (std::nothrow) SequenceDetector);
@@ -373,7 +401,7 @@ consort_status submit_watched(Runtime &rt, ThreadState &thread, const consort_ta
   return thread.recorder ? thread.recorder->submit(thread, d, out) : submit_any(rt, d, out);
 }
 
-consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id id, uint32_t mode, TaskKind kind,
+consort_status submit_special(TaskGraph &rt, ThreadState &thread, consort_data_id id, uint32_t mode, TaskKind kind,
                               TaskName *name, consort_granted_fn *granted, void *arg, const Turn *turn) noexcept {
   Datum *d = rt.data.find(id);
   if (!d || !DataTable::is(*d, id)) return refuse_datum(id);
@@ -396,7 +424,7 @@ consort_status submit_special(Runtime &rt, ThreadState &thread, consort_data_id 
     t->pub.flags |= CONSORT_TK_INTERNAL;
   }
   const bool comes_home = kind == TaskKind::kHold || retires;
-  if (comes_home && rt.memory.in_use() && !(draft.extra() && Memory::reserve(t, 1))) return no_memory();
+  if (comes_home && rt.data.placement && !(draft.extra() && draft.rt.graph_memory->reserve(t, 1))) return no_memory();
   t->pub.naccess = 1;
   *t->accesses() = {&d->pub, mode, 0};
   draft.few[0] = {d, mode};

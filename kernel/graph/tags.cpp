@@ -6,7 +6,6 @@
 #include <unordered_set>
 
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 #include "graph/task_options.hpp"
 

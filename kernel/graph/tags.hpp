@@ -17,11 +17,11 @@
 namespace consort {
 
 struct ThreadState;
-struct Runtime;
+struct TaskGraph;
 
 class Tags {
  public:
-  explicit Tags(Runtime &rt) : rt_(rt) {}
+  explicit Tags(TaskGraph &rt) : rt_(rt) {}
 
   // may throw bad_alloc: nothing has happened then
   consort_status after(uint64_t tag, const uint64_t *others, uint32_t n);
@@ -69,7 +69,7 @@ class Tags {
   Task *reach(Tag &, TaskName failed) noexcept;
   bool leads_to(uint64_t from, uint64_t to, std::vector<uint64_t> &path) const;  // may throw
 
-  Runtime &rt_;
+  TaskGraph &rt_;
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, Tag> tags_;
   std::atomic<uint64_t> changes_{0};  // seq_cst adds pair with changes()

@@ -1,39 +1,10 @@
 #include "graph/task_options.hpp"
 
-#include <cstring>
+#include <new>
 
-#include "base/last_error.hpp"
-#include "graph/bundle.hpp"
-#include "graph/link_steps.hpp"
-#include "graph/repeat.hpp"
-#include "graph/submit_full.hpp"
-#include "task/callback.hpp"
+#include "task/thread_state.hpp"
 
 namespace consort {
-namespace {
-
-// Out of its place first: whatever happens meanwhile, it is called and dropped once.
-void call(ThreadState &thread, Task *t, consort_hook &place) noexcept {
-  const consort_hook hook = std::exchange(place, consort_hook{});
-  if (hook.fn) in_callback(thread, t, [&] { hook.fn(hook.arg, {t->pub.id}); });
-  if (hook.drop) in_callback(thread, t, [&] { hook.drop(hook.arg); });
-}
-
-// What ends a task only when others have ended: it hangs on them and, when they are over, lets go of the task's end.
-consort_status make_guard(SubmissionDraft &draft, const consort_task_more &m) noexcept {
-  for (uint32_t i = 0; i < m.nend_after; ++i)
-    if (!m.end_after[i].v || !draft.rt.tasks.holds(static_cast<uint32_t>(m.end_after[i].v)))
-      return set_errorf(CONSORT_E_INVAL, "end_after[%u] is no task of this runtime", i);
-  Task *guard = draft.guard = draft.thread.take_lent();
-  if (!guard) return no_memory();
-  blank_special(guard, TaskKind::kGate);
-  guard->pub.id = (guard->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff}) | draft.rt.tasks.index(guard);
-  guard->group = &draft.rt.groups.standard();
-  if (m.nend_after > kInlineLinks && !reserve_more(draft.rt, draft.thread, guard, m.nend_after)) return no_memory();
-  return CONSORT_OK;
-}
-
-}  // namespace
 
 TaskOptions *more_of(ThreadState &thread, Task *t) noexcept {
   if (!t->extra) {
@@ -43,104 +14,6 @@ TaskOptions *more_of(ThreadState &thread, Task *t) noexcept {
   }
   if (!t->extra->more && (t->extra->more = new (std::nothrow) TaskOptions)) t->bits |= kMore;
   return t->extra->more;
-}
-
-consort_status read_more(SubmissionDraft &draft, const consort_task_desc &d, RepeatState *again) noexcept {
-  constexpr uint32_t kFlags = CONSORT_MORE_TAG;
-  static constexpr consort_task_more kNone = CONSORT_TASK_MORE_INIT;
-  const consort_task_more &m = d.more ? *d.more : kNone;
-  if (m.size < sizeof m)
-    return set_errorf(CONSORT_E_INVAL,
-                      "more->size is %u: set it to sizeof(struct consort_task_more), or use CONSORT_TASK_MORE_INIT",
-                      m.size);
-  if (m.flags & ~kFlags)
-    return set_errorf(CONSORT_E_INVAL,
-                      "more->flags has 0x%x, which this runtime does not know: CONSORT_MORE_TAG is what there is",
-                      m.flags & ~kFlags);
-  if (m.nend_after && !m.end_after) return set_error(CONSORT_E_INVAL, "nend_after is not 0, but end_after is NULL");
-  const bool repeats = d.flags & CONSORT_TASK_REPEAT;
-  if (repeats && !d.codelet.v)
-    return set_error(CONSORT_E_INVAL, "an empty task cannot repeat: it would for ever be its own successor");
-  TaskOptions *more = more_of(draft.thread, draft.t);
-  if (!more) return no_memory();
-  more->ready = m.ready;
-  more->begin = m.begin;
-  more->done_drop = m.done_drop;
-  more->tag = m.tag;
-  draft.turns = again;
-  if (repeats) {  // the arguments are needed again: after the last turn they are dropped by RepeatState
-    more->ready.drop = more->begin.drop = more->done_drop = nullptr;
-    if (!again) {
-      draft.made_turns = Repeats::copy(d);
-      draft.turns = draft.made_turns.get();
-      if (!draft.turns) return no_memory();
-    }
-  }
-  return m.nend_after ? make_guard(draft, m) : CONSORT_OK;
-}
-
-consort_status enter_order(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
-  TaskOptions &more = *draft.t->extra->more;
-  const bool again = draft.turns && !draft.made_turns;
-  if (d.more && d.more->bundle.v)
-    if (const consort_status s = draft.rt.bundles.enter(d.more->bundle, again, &more.bundle); s < 0) return s;
-  if (d.more && d.more->flags & CONSORT_MORE_TAG) {
-    if (const consort_status s = draft.rt.tags.carry(draft.thread, draft.t, more.tag); s < 0) return s;
-    more.tagged = true;
-  }
-  return CONSORT_OK;
-}
-
-void settle_order(SubmissionDraft &draft, const consort_task_desc &d) noexcept {
-  Task *const t = draft.t;
-  TaskOptions &more = *t->extra->more;
-  if (draft.turns) {
-    draft.rt.repeats.begin(*draft.turns, t->pub.id, t->group->id());
-    more.turns = draft.turns;
-    (void)draft.made_turns.release();
-  }
-  const uint32_t holds = d.more ? d.more->end_holds : 0;
-  if (!holds && !draft.guard) return;
-  draft.rt.ends.enlist(t, holds, draft.guard);
-  if (!draft.guard) return;
-  std::memcpy(draft.guard->payload, &t->pub.id, sizeof t->pub.id);
-  Linker linker(draft.rt, draft.guard);
-  for (uint32_t i = 0; i < d.more->nend_after; ++i) linker.after(d.more->end_after[i].v);
-  // sent; else it is the submitter's to end
-  if (!let_go(draft.rt, draft.guard, linker, pending::kGuard)) draft.guard = nullptr;
-}
-
-void leave_order(SubmissionDraft &draft) noexcept {
-  TaskOptions &more = *draft.t->extra->more;
-  if (more.bundle) draft.rt.bundles.leave(*more.bundle);
-  if (more.tagged) draft.rt.tags.put_down(more.tag);
-}
-
-void call_ready(ThreadState &thread, Task *t) noexcept { call(thread, t, t->extra->more->ready); }
-
-void call_begin(ThreadState &thread, Worker &w, Task *t) noexcept {
-  TaskOptions &m = *t->extra->more;
-  uint32_t none = CONSORT_NONE;
-  if (m.bundle) m.bundle->worker.compare_exchange_strong(none, w.id, std::memory_order_relaxed);
-  call(thread, t, m.begin);
-}
-
-Worker *bundle_worker(Runtime &rt, const ThreadState &thread, const Task *t) noexcept {
-  const Bundle *b = t->extra->more->bundle;
-  const uint32_t id = b ? b->worker.load(std::memory_order_relaxed) : CONSORT_NONE;
-  if (id == CONSORT_NONE || (thread.seat && thread.seat->id == id)) return nullptr;
-  Worker *w = rt.workers[id].get();
-  return t->pub.where >> w->klass & 1 ? w : nullptr;
-}
-
-void end_more(Runtime &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
-  TaskOptions &m = *t->extra->more;
-  if (m.done_drop) in_callback(thread, t, [&] { m.done_drop(t->extra->done_arg); });
-  for (const consort_hook &hook : {m.ready, m.begin})
-    if (hook.drop) in_callback(thread, t, [&] { hook.drop(hook.arg); });
-  if (m.tagged) m.gate = rt.tags.reached_by(m.tag, t->pub.id, status < 0);
-  if (m.turns) next_turn(rt, thread, t, status);
-  if (m.bundle) rt.bundles.leave(*m.bundle);
 }
 
 }  // namespace consort

@@ -10,11 +10,8 @@
 namespace consort {
 
 struct Bundle;
-struct SubmissionDraft;
 struct ThreadState;
-struct Runtime;
 struct RepeatState;
-struct Worker;
 
 struct TaskOptions {
   consort_hook ready{}, begin{};          // taken out when they are called
@@ -37,21 +34,7 @@ struct TaskOptions {
   void *granted_arg = nullptr;
 };
 
-// Of a description: what can be refused without the task's name, then what needs it. again: the turn before has ended.
-consort_status read_more(SubmissionDraft &, const consort_task_desc &, RepeatState *again) noexcept;
-consort_status enter_order(SubmissionDraft &, const consort_task_desc &) noexcept;
-// Under the right: the task will be sent, nothing may fail any more.
-void settle_order(SubmissionDraft &, const consort_task_desc &) noexcept;
-void leave_order(SubmissionDraft &) noexcept;       // refused after all
-
 // With kMore in any case. false: no memory.
 TaskOptions *more_of(ThreadState &, Task *) noexcept;
-
-void call_ready(ThreadState &, Task *) noexcept;
-void call_begin(ThreadState &, Worker &, Task *) noexcept;
-// A ready task of a bundle: the worker that it had better be offered to first; nullptr: where this thread is, or any.
-Worker *bundle_worker(Runtime &, const ThreadState &, const Task *) noexcept;
-// After `done`, while the task's name lives: arguments are dropped, its tag is reached, its next turn follows.
-void end_more(Runtime &, ThreadState &, Task *, consort_status) noexcept;
 
 }  // namespace consort

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "machine/platform.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 
@@ -31,28 +31,28 @@ Error failed(const char *doing, consort_status s) {
 
 }  // namespace
 
-LinkBenchmark::LinkBenchmark(Runtime &rt, uint32_t from, uint32_t to)
-    : rt_(rt),
-      link_(rt.topology->link(from, to)),
+LinkBenchmark::LinkBenchmark(Platform &platform, uint32_t from, uint32_t to)
+    : platform_(platform),
+      link_(platform.topology->link(from, to)),
       from_(from),
       to_(to),
-      clock_zero_(rt.clock.now()),
+      clock_zero_(platform.clock.now()),
       world_zero_(world_.now()) {
-  rt_.probe.store(this, std::memory_order_release);  // pairs with the acquire where completions are pushed
+  platform_.benchmark.store(this, std::memory_order_release);  // pairs with the acquire where completions are pushed
 }
 
 LinkBenchmark::~LinkBenchmark() {
   if (q_ && !abandoned_) link_.device->ops->queue_close(q_);
-  rt_.probe.store(nullptr, std::memory_order_release);
+  platform_.benchmark.store(nullptr, std::memory_order_release);
   give_back(src_);
   give_back(dst_);
 }
 
-uint64_t LinkBenchmark::now() const noexcept { return rt_.virtual_time ? rt_.clock.now() : world_.now(); }
+uint64_t LinkBenchmark::now() const noexcept { return platform_.virtual_time ? platform_.clock.now() : world_.now(); }
 
 Result<void> LinkBenchmark::take(Block &b, uint32_t space, uint64_t bytes) {
   constexpr uint64_t kPage = 4096;  // what goes around a cache wants whole pages
-  const Space &s = rt_.topology->spaces()[space];
+  const Space &s = platform_.topology->spaces()[space];
   const uint64_t granule = std::max<uint64_t>(s.desc.granule, 1);
   bytes = (bytes + granule - 1) / granule * granule;
   clear_error();
@@ -69,7 +69,7 @@ Result<void> LinkBenchmark::take(Block &b, uint32_t space, uint64_t bytes) {
 
 void LinkBenchmark::give_back(Block &b) noexcept {
   if (b.space == CONSORT_NONE || abandoned_) return;
-  const Device &d = *rt_.topology->spaces()[b.space].device;
+  const Device &d = *platform_.topology->spaces()[b.space].device;
   d.ops->free(d.dev, b.space, b.addr, b.bytes);
   b.space = CONSORT_NONE;
 }
@@ -104,16 +104,16 @@ Result<double> LinkBenchmark::copy(uint64_t bytes, bool back) {
   bool sent = false;
   for (uint64_t looks = 0;; ++looks) {
     // With a manual pump the clock that drivers see stands still: here it goes on with the world's.
-    if (rt_.manual && !rt_.virtual_time) rt_.clock.advance_to(clock_zero_ + (world_.now() - world_zero_));
+    if (platform_.manual && !platform_.virtual_time) platform_.clock.advance_to(clock_zero_ + (world_.now() - world_zero_));
     if (!sent) sent = ops.submit(q_, &op, 1) == 1;
     consort_status status = CONSORT_OK;
     if (sent && is_done(op.cookie, &status)) {
       if (status < 0) return failed("a copy over it", status);
       return static_cast<double>(now() - start);
     }
-    if (rt_.virtual_time && ops.next_event) {
+    if (platform_.virtual_time && ops.next_event) {
       const uint64_t next = ops.next_event(q_);
-      if (next != CONSORT_NEVER) rt_.clock.advance_to(next);
+      if (next != CONSORT_NEVER) platform_.clock.advance_to(next);
     }
     if (looks % 64 != 63) continue;
     if (world_.now() > limit) {
@@ -126,7 +126,7 @@ Result<double> LinkBenchmark::copy(uint64_t bytes, bool back) {
 }
 
 Result<void> LinkBenchmark::prepare() {
-  const auto &spaces = rt_.topology->spaces();
+  const auto &spaces = platform_.topology->spaces();
   consort_queue_desc desc{};
   desc.size = sizeof desc;
   clear_error();
@@ -135,7 +135,7 @@ Result<void> LinkBenchmark::prepare() {
     return failed("opening a queue", s);
   }
   small_ = large_ = 64;
-  uint64_t most = rt_.virtual_time ? kMostExact : kMost;
+  uint64_t most = platform_.virtual_time ? kMostExact : kMost;
   for (const uint32_t s : {from_, to_}) {
     small_ = std::max(small_, spaces[s].desc.granule);
     if (spaces[s].desc.capacity) most = std::min(most, spaces[s].desc.capacity / 4);
@@ -148,7 +148,7 @@ Result<void> LinkBenchmark::prepare() {
       if (auto r = take(*b, b == &src_ ? from_ : to_, large_); !r) return r;
     }
     // Memory that was never written may be read for nothing.
-    if (rt_.topology->link(to_, from_).device == link_.device)
+    if (platform_.topology->link(to_, from_).device == link_.device)
       if (auto r = copy(large_, true); !r) return r.error();
     double fastest = 0;
     for (int i = 0; i < 2; ++i) {
@@ -163,7 +163,7 @@ Result<void> LinkBenchmark::prepare() {
 // From a few copies of either size.
 Result<LinkMeasurement> LinkBenchmark::round() {
   std::vector<double> short_ones, long_ones;
-  for (int i = 0; i < (rt_.virtual_time ? 1 : kSamples); ++i)
+  for (int i = 0; i < (platform_.virtual_time ? 1 : kSamples); ++i)
     for (const bool is_long : {false, true}) {
       auto ns = copy(is_long ? large_ : small_);
       if (!ns) return ns.error();

@@ -16,7 +16,7 @@
 namespace consort {
 
 struct Link;
-struct Runtime;
+struct Platform;
 
 struct LinkMeasurement {
   double bytes_per_s = 0, latency_ns = 0;
@@ -26,7 +26,7 @@ struct LinkMeasurement {
 class LinkBenchmark {
  public:
   static constexpr uint64_t kToken = UINT64_MAX;
-  LinkBenchmark(Runtime &, uint32_t from, uint32_t to);
+  LinkBenchmark(Platform &, uint32_t from, uint32_t to);
   ~LinkBenchmark();
   Result<LinkMeasurement> measure();                               // an error says why there is no figure
   void completed(const consort_done *, uint32_t n) noexcept;  // [any] pushed by the driver
@@ -41,7 +41,7 @@ class LinkBenchmark {
   bool is_done(uint64_t cookie, consort_status *) noexcept;
   uint64_t now() const noexcept;
 
-  Runtime &rt_;
+  Platform &platform_;
   const Link &link_;
   const uint32_t from_, to_;
   const Clock world_{false, 0};

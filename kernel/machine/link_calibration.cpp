@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/runtime.hpp"
+#include "machine/platform.hpp"
 #include "machine/topology.hpp"
 #include "plugin/config.hpp"
 #include "plugin/registry.hpp"
@@ -36,16 +36,16 @@ std::string time(double ns) {
 std::string line(std::string text) { return one_line(std::move(text)) + "\n"; }
 
 // What the figures of a device's links depend on.
-std::string about(const Runtime &rt, const Device &d) {
+std::string about(const Platform &platform, const Device &d) {
   const consort_plugin &p = *d.plugin->manifest;
   std::string text = line("machine " + machine_words(true));
   text += line("driver " + std::string(p.name) + " " + p.version + ", device " + std::to_string(d.index));
   for (uint32_t i = 0; i < p.nparams; ++i)
-    if (const char *value = rt.config->param(p.name, p.params[i].key))
+    if (const char *value = platform.config->param(p.name, p.params[i].key))
       text += line("with " + std::string(p.params[i].key) + " = " + value);
-  for (const Space &s : rt.topology->spaces())
+  for (const Space &s : platform.topology->spaces())
     if (s.device == &d) text += line("space " + std::string(s.desc.name) + " of " + s.desc.domain);
-  for (const Unit &unit : rt.topology->units())
+  for (const Unit &unit : platform.topology->units())
     if (unit.device == &d) text += line("unit " + std::string(unit.desc.klass) + " " + unit.desc.arch);
   return text;
 }
@@ -58,18 +58,18 @@ struct Job {                          // a link that has no figure yet
 
 class Settling {
  public:
-  explicit Settling(Runtime &rt) : rt_(rt), topology_(*rt.topology) {}
+  explicit Settling(Platform &platform) : platform_(platform), topology_(*platform.topology) {}
 
   void run(const std::string &mode) {
     const std::string folder = LinkCalibrationFile::standard_folder();
     for (const auto &d : topology_.devices()) {
-      const LinkCalibrationFile file(folder, d->plugin->manifest->name, about(rt_, *d));
+      const LinkCalibrationFile file(folder, d->plugin->manifest->name, about(platform_, *d));
       LinkCalibrationFile::Figures kept;
       std::string why;
       const auto state = file.read(&kept, &why);
       const bool measure = mode != "stored";
       if (state == LinkCalibrationFile::State::kUnusable)
-        rt_.log(1, "stored figures of links, " + file.path() + ": " + why +
+        platform_.log(1, "stored figures of links, " + file.path() + ": " + why +
                        (measure ? ": they are measured again"
                                 : ": the drivers' words are used; consort topo --links measures"));
       std::vector<Job> jobs;
@@ -86,7 +86,7 @@ class Settling {
       measure_all(jobs);
       for (const Job &j : jobs)
         if (j.why.empty()) kept[{name(j.from), name(j.to)}] = j.found;
-      if (auto r = file.write(kept); !r) rt_.log(1, "figures of links are not kept: " + r.error().text);
+      if (auto r = file.write(kept); !r) platform_.log(1, "figures of links are not kept: " + r.error().text);
     }
   }
 
@@ -97,7 +97,7 @@ class Settling {
   void measure(Job &j) {
     const Device *d = topology_.link(j.from, j.to).device;
     if (d == dead_) return j.why = "an earlier copy over this device was never over", void();
-    auto f = LinkBenchmark(rt_, j.from, j.to).measure();
+    auto f = LinkBenchmark(platform_, j.from, j.to).measure();
     j.why = f ? "" : f.error().text;
     if (!f && f.error().status == CONSORT_E_TIMEOUT) dead_ = d;
     if (f) j.found = *f;
@@ -128,7 +128,7 @@ class Settling {
         if (j.why.empty()) j.why = nonsense_in(j.found, told, others(j, jobs));
       }
       if (j.why.empty()) continue;
-      rt_.log(1, "link " + name(j.from) + " -> " + name(j.to) + ", measured by driver \"" +
+      platform_.log(1, "link " + name(j.from) + " -> " + name(j.to) + ", measured by driver \"" +
                      link.device->plugin->manifest->name + "\": " + j.why + "; the driver's word is used instead: " +
                      (told.bytes_per_s > 0 ? rate(told.bytes_per_s) : "nothing of its bandwidth, as 1 GB/s") + ", " +
                      time(told.latency_ns));
@@ -138,7 +138,7 @@ class Settling {
         topology_.believe(j.from, j.to, j.found.bytes_per_s, j.found.latency_ns, CONSORT_LINK_MEASURED);
   }
 
-  Runtime &rt_;
+  Platform &platform_;
   Topology &topology_;
   const Device *dead_ = nullptr;      // it did not end a copy
 };
@@ -166,10 +166,10 @@ std::string nonsense_in(const LinkMeasurement &f, const LinkMeasurement &told,
   return "";
 }
 
-void settle_figures(Runtime &rt) {
-  std::string mode(rt.config->text("links"));
-  if (mode == "auto") mode = rt.manual ? "told" : "stored";
-  if (mode != "told") Settling(rt).run(mode);
+void settle_figures(Platform &platform) {
+  std::string mode(platform.config->text("links"));
+  if (mode == "auto") mode = platform.manual ? "told" : "stored";
+  if (mode != "told") Settling(platform).run(mode);
 }
 
 }  // namespace consort

@@ -12,7 +12,7 @@
 
 namespace consort {
 
-struct Runtime;
+struct Platform;
 
 // Why a measured figure is not believed; "": it is. told: the driver's word, 0 unknown. others: measured, of links
 // like it.
@@ -20,6 +20,6 @@ std::string nonsense_in(const LinkMeasurement &, const LinkMeasurement &told,
                         const std::vector<LinkMeasurement> &others);
 
 // Into the topology: figures that are believed. What cannot be measured or stored is logged; nothing of it is an error.
-void settle_figures(Runtime &);
+void settle_figures(Platform &);
 
 }  // namespace consort

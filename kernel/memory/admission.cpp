@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {
@@ -223,7 +224,7 @@ void MemoryState::hand_out(ThreadState &thread, Lock &lock) noexcept {
       s->worker->staging.fetch_sub(1, std::memory_order_relaxed);
       // The edges of one that is issued behind others still stand in its words for the mailbox.
       if (s->task->bits & kFollowed)
-        s->worker->queue->offer(s->task);
+        executor_of(*s->worker).queue->offer(s->task);
       else
         s->worker->post(s->task);
     } else {
@@ -338,7 +339,7 @@ void MemoryState::end(ThreadState &thread, Task *t) noexcept {
 bool MemoryState::undo(ThreadState &thread, Task *t) noexcept {
   {
     Lock lock(mutex_);
-    const coherence::Spaces gone = rt_.lost.spaces(rt_);
+    const coherence::Spaces gone = rt_.lost.spaces(*rt_.topology);
     Staging *const s = t->extra ? t->extra->staging : nullptr;
     for (uint32_t i = 0; i < t->pub.naccess && !s; ++i) {  // all was there
       const consort_access &a = t->pub.access[i];

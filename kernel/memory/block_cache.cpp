@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 #include "plugin/status.hpp"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/runtime.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

@@ -3,18 +3,19 @@
 // Apart from memory.hpp, so that rooms which include that do not depend on the classes behind it.
 #include "memory/memory.hpp"
 
-#include "api/runtime.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {
 
-Memory::Memory(Runtime &rt) noexcept : rt_(rt) {}
+Memory::Memory(DataManagement &rt) noexcept : rt_(rt) {}
 Memory::~Memory() { close(); }
 
 Result<void> Memory::open() {
   state_ = std::make_unique<MemoryState>(rt_);
   if (auto r = state_->open(); !r) return r.error();
   in_use_ = state_->in_use();
+  if (in_use_) rt_.data.placement = this;
   return {};
 }
 
@@ -32,8 +33,8 @@ bool Memory::busy() const noexcept { return state_ && state_->busy(); }
 
 bool Memory::manages(uint32_t space) const noexcept { return state_->manages(space); }
 
-bool Memory::stages_scratch(const consort_access &a, uint32_t space) const noexcept {
-  return state_->stages_scratch(a, space);
+bool Memory::grants_scratch(uint32_t space) const noexcept {
+  return state_->grants_scratch(space);
 }
 
 void Memory::foresee(const Task &t) noexcept { state_->foresee(t); }
@@ -46,14 +47,14 @@ bool Memory::reserve(Task *t, size_t data) noexcept { return MemoryState::reserv
 void Memory::unreserve(Staging *s) noexcept { delete s; }
 Outcome Memory::stage_home(Task *t) noexcept { return state_->stage_home(t); }
 
-consort_status Memory::outcome(const Task &t, std::string_view *text) noexcept {
+consort_status Memory::outcome(const Task &t, std::string_view *text) const noexcept {
   const Staging *s = t.extra ? t.extra->staging : nullptr;
   if (!s || s->status >= 0) return CONSORT_OK;
   *text = s->text;
   return s->status;
 }
 
-const void *Memory::held_view(const Task &hold, const Datum &d) noexcept {
+const void *Memory::held_view(const Task &hold, const Datum &d) const noexcept {
   const Staging *s = hold.extra ? hold.extra->staging : nullptr;
   return s && !s->items.empty() ? s->items[0].replica->view : d.view;
 }

@@ -6,9 +6,9 @@
 // says where they are, for whoever uses such a datum has his replica granted: a writer is a claim until he has
 // ended. A datum in its first memory has no record, and nobody knows its writers; it gets one when a task that reads it
 // is submitted after its last writer has ended, once there is a policy that prefetches.
-#include "api/runtime.hpp"
 #include "graph/access_order.hpp"
 #include "graph/reduction.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

@@ -1,12 +1,12 @@
-#include "sched/host_data.hpp"
+#include "memory/host_data.hpp"
 
-#include "api/runtime.hpp"
+#include "memory/data_management.hpp"
 #include "plugin/registry.hpp"
 
 namespace consort::sched {
 namespace {
 
-Memory &memory_of(const consort_host *host) noexcept { return static_cast<Runtime *>(host_user(host))->memory; }
+Memory &memory_of(const consort_host *host) noexcept { return static_cast<DataManagement *>(static_cast<Core *>(host_user(host)))->memory; }
 
 }  // namespace
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
+#include "memory/data_management.hpp"
 #include "plugin/config.hpp"
 
 namespace consort {
 
-MemoryState::MemoryState(Runtime &rt) : rt_(rt), outlook_(rt.tasks) {}
+MemoryState::MemoryState(DataManagement &rt) : rt_(rt), outlook_(rt.tasks) {}
 MemoryState::~MemoryState() { close(); }
 
 void MemoryState::stop_threads() noexcept {

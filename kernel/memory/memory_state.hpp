@@ -30,7 +30,7 @@ struct Space;
 
 class MemoryState {
  public:
-  explicit MemoryState(Runtime &);
+  explicit MemoryState(DataManagement &);
   ~MemoryState();
   Result<void> open();                                     // limits, routes, movers
   Result<void> start_threads();
@@ -46,9 +46,10 @@ class MemoryState {
   // Is memory of this space counted? Not the host's own, unless it is limited.
   bool manages(uint32_t space) const noexcept { return stores_[space].counted; }
 
-  // Is memory for this access of a task there granted with the task's data? Else DataTable gives it.
-  bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {
-    return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && stores_[space].grants_scratch;
+  // Is scratch memory of a task there granted with the task's data? Else DataTable gives it.
+  bool grants_scratch(uint32_t space) const noexcept { return stores_[space].grants_scratch; }
+  bool stages_scratch(const consort_access &a, uint32_t space) const noexcept {  // the same of one access
+    return (a.mode & CONSORT_M_SCRATCH) && a.datum->bytes && grants_scratch(space);
   }
   // The turn of a hold, an unregistration or a step must not fail: this makes its record, for up to so many data to bring.
   // The task has its Extra. False: no memory.
@@ -297,7 +298,7 @@ class MemoryState {
   void pin(Replica &) noexcept;
   void unpin(Replica &) noexcept;
 
-  Runtime &rt_;
+  DataManagement &rt_;
   NextUse outlook_;
   uint32_t save_ahead_ = 0;                                // percent
   std::mutex mutex_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory.hpp"
 #include "memory/transfer.hpp"
 #include "plugin/status.hpp"
@@ -18,7 +18,7 @@ uint64_t bytes_of(const consort_copy &c) noexcept { return c.run * c.n[0] * c.n[
 
 }  // namespace
 
-Result<std::unique_ptr<Mover>> Mover::open(Runtime &rt, const Device &device, uint64_t token) {
+Result<std::unique_ptr<Mover>> Mover::open(DataManagement &rt, const Device &device, uint64_t token) {
   std::unique_ptr<Mover> m(new Mover(rt, device, token));
   m->ops_ = device.ops;
   consort_queue_desc desc{};

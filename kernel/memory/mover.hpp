@@ -22,14 +22,14 @@ namespace consort {
 
 struct Device;
 struct ThreadState;
-struct Runtime;
+struct DataManagement;
 struct Transfer;
 
 class Mover final : public LinkTransfer {
  public:
   static constexpr uint64_t kFirstToken = uint64_t{1} << 32;  // of the first mover; other queues have smaller ones
 
-  static Result<std::unique_ptr<Mover>> open(Runtime &, const Device &, uint64_t token);
+  static Result<std::unique_ptr<Mover>> open(DataManagement &, const Device &, uint64_t token);
   ~Mover();
   Result<void> start_thread();
   void stop() noexcept;                                       // and joins
@@ -58,12 +58,12 @@ class Mover final : public LinkTransfer {
     int64_t order;                                            // what waits goes by it, the least first
     consort_op op;
   };
-  Mover(Runtime &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
+  Mover(DataManagement &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
   void run();
   void rest() noexcept;
   void finish(ThreadState &, const consort_done &, const char *why) noexcept;
 
-  Runtime &rt_;
+  DataManagement &rt_;
   const Device &device_;
   const uint64_t token_;
   const consort_driver_ops *ops_ = nullptr;

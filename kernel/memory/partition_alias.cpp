@@ -6,8 +6,8 @@
 // the whole; else each part has contents of its own, and is fetched and saved by itself.
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "graph/partition_plan.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

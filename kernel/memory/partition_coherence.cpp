@@ -5,10 +5,10 @@
 // where all parts are. What else has to be copied goes home, for there every part has its place.
 #include <algorithm>
 
-#include "api/runtime.hpp"
-#include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/partition_plan.hpp"
 #include "graph/reduction.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

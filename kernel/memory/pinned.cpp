@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "machine/topology.hpp"
+#include "memory/data_management.hpp"
 #include "plugin/status.hpp"
 
 namespace consort {

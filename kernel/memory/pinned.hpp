@@ -14,11 +14,11 @@
 namespace consort {
 
 struct Device;
-struct Runtime;
+struct DataManagement;
 
 class PinnedMemory {
  public:
-  explicit PinnedMemory(Runtime &rt) : rt_(rt) {}
+  explicit PinnedMemory(DataManagement &rt) : rt_(rt) {}
   ~PinnedMemory() { close(); }
   Result<void *> take(uint64_t bytes, uint32_t flags);  // may throw bad_alloc
   Result<uint32_t> pin(uint64_t at, uint64_t bytes);    // the application's own; how many devices; may throw bad_alloc
@@ -35,7 +35,7 @@ class PinnedMemory {
   void show(consort_addr at, Block &);                  // to all that take it; may throw bad_alloc, with some shown
   void release(uint64_t at, const Block &) noexcept;
 
-  Runtime &rt_;
+  DataManagement &rt_;
   std::mutex mutex_;                                    // above topology's control()
   std::map<uint64_t, Block> blocks_;                    // by address
 };

@@ -1,9 +1,9 @@
 // requests.cpp — Memory, the part that the application asks: data ahead of time, room given back, write-through.
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/complete.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

@@ -2,11 +2,10 @@
 // unregistration; and what steps between a whole and its parts ask for in the same way.
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
-#include "graph/complete.hpp"
 #include "graph/formats.hpp"
 #include "graph/reduction.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

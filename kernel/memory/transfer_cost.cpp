@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "api/runtime.hpp"
 #include "graph/reduction.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 
 namespace consort {

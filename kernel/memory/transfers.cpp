@@ -1,9 +1,9 @@
 // transfers.cpp — Memory, the part that brings contents from one space to another.
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "graph/partition_plan.hpp"
+#include "memory/data_management.hpp"
 #include "memory/memory_state.hpp"
 #include "observe/tracer.hpp"
 

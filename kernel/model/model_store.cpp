@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "api/runtime.hpp"
+#include "machine/platform.hpp"
 #include "model/models.hpp"
 
 namespace consort {
 
-void ModelStore::open(const Runtime &rt, std::string folder, Use use, bool write) {
+void ModelStore::open(const Platform &rt, std::string folder, Use use, bool write) {
   rt_ = &rt;
   folder_ = std::move(folder);
   use_ = use;

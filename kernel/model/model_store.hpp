@@ -11,13 +11,13 @@ namespace consort {
 
 class Model;
 class Models;
-struct Runtime;
+struct Platform;
 
 class ModelStore {
  public:
   // on_demand: what is stored is told at once; anew: once it was measured again; dropped: it is not read.
   enum class Use { kOnDemand, kAnew, kDropped };
-  void open(const Runtime &, std::string folder, Use use, bool write);  // folder "": nothing is kept
+  void open(const Platform &, std::string folder, Use use, bool write);  // folder "": nothing is kept
   void read(const Models &, Model &) const noexcept;
   void write(const Models &, Model &) const noexcept;
   bool is_open() const noexcept { return !folder_.empty(); }
@@ -26,7 +26,7 @@ class ModelStore {
  private:
   StoredModel head_of(const Model &) const;
   bool take(StoredModel *, const char *whose) const;  // may throw bad_alloc
-  const Runtime *rt_ = nullptr;
+  const Platform *rt_ = nullptr;
   std::string folder_, machine_;
   Use use_ = Use::kOnDemand;
   bool write_ = false;

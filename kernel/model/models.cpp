@@ -5,10 +5,12 @@
 #include <cstdio>
 #include <limits>
 
-#include "api/runtime.hpp"
 #include "plugin/registry.hpp"
+#include "task/core.hpp"
 #include "task/eligibility.hpp"
 #include "task/footprint.hpp"
+#include "task/frame.hpp"
+#include "task/worker.hpp"
 
 namespace consort {
 namespace {
@@ -218,7 +220,7 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
   const bool alike = !asks_or_loads(*c) && !(m && m->by_worker());
   for (uint32_t i = 0; i < n; ++i) {
     const uint32_t w = workers[i];
-    if (w >= kind_of_.size() || (rt_.lost.any() && w < rt_.workers.size() && rt_.lost.has(*rt_.workers[w]))) {
+    if (w >= kind_of_.size() || (rt_.lost.any() && w < rt_.topology->units().size() && rt_.lost.has(rt_.topology->units()[w]))) {
       out[i] = kNever;
       continue;
     }
@@ -240,9 +242,9 @@ void Models::estimate(const Task &t, uint32_t what, const uint32_t *workers, uin
   // As can_execute() of consort.sched says: where no other worker can, that of a lost device gets it, and passes it on.
   if (rt_.lost.any() && std::all_of(out, out + n, [](float ns) { return ns == kNever; }))
     for (uint32_t i = 0; i < n; ++i)
-      if (workers[i] < rt_.workers.size() && rt_.lost.has(*rt_.workers[workers[i]])) out[i] = NAN;
+      if (workers[i] < rt_.topology->units().size() && rt_.lost.has(rt_.topology->units()[workers[i]])) out[i] = NAN;
   // Only a director wants to know how many questions there are.
-  if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE || !rt_.policy.is_directed()) return;
+  if (what != CONSORT_MODEL_TIME || impl != CONSORT_NONE || !directed_.load(std::memory_order_relaxed)) return;
   const auto add = [](std::atomic<uint64_t> &n) {
     n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   };
@@ -358,7 +360,7 @@ void Models::end(Worker &w, Run &run, uint64_t t0, uint64_t t1, bool good, const
   if (run.counted && !team) discount(loads_[w.id], run.expected, t1);
   else if (run.counted) for (const uint32_t member : team->members) discount(loads_[member], run.expected, t1);
   // A body that others ran on top of has no time of its own.
-  const bool alone = team || w.queue || w.ran.load(std::memory_order_relaxed) == run.ran;
+  const bool alone = team || w.has_queue || w.ran.load(std::memory_order_relaxed) == run.ran;
   if (good && run.cell && alone && t1 > t0) run.model->measured(*run.cell, static_cast<float>(t1 - t0));
   run = {};
 }

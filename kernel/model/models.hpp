@@ -23,7 +23,7 @@
 namespace consort {
 
 struct Codelet;
-struct Runtime;
+struct Core;
 struct Task;
 struct Worker;
 struct Frame;
@@ -48,7 +48,7 @@ class Models {
     uint64_t ran = 0;                        // tasks of the worker before it
   };
 
-  explicit Models(Runtime &rt) : rt_(rt) {}
+  explicit Models(Core &rt) : rt_(rt) {}
   void open();                               // once the workers are there
   void close() noexcept;                     // nothing runs any more: what is known is kept
 
@@ -57,6 +57,8 @@ class Models {
   bool in_use() const noexcept { return in_use_.load(std::memory_order_relaxed); }
   void asked() noexcept;                     // a policy wants to know: from now on tasks are measured
   void policy_changed() noexcept;            // the new one has not asked yet
+  // A director goes by questions(): from now on they are counted.
+  void set_directed(bool b) noexcept { directed_.store(b, std::memory_order_relaxed); }
 
   // -- models --
   // nullptr: none, and none is made.
@@ -107,7 +109,7 @@ class Models {
   Model *find_or_make(const Codelet &, std::string name, uint32_t what, const consort_model &);  // may throw
   void use() noexcept;
 
-  Runtime &rt_;
+  Core &rt_;
   std::vector<Kind> kinds_;
   std::vector<uint32_t> kind_of_;            // by worker, then by team
   std::unique_ptr<Load[]> loads_;            // by worker
@@ -116,7 +118,7 @@ class Models {
   bool from_the_start_ = false, drivers_know_ = false;
   ModelStore store_;
   // relaxed, all of them: who sees it late measures a little later
-  std::atomic<bool> in_use_{false}, asked_{false}, given_{false};
+  std::atomic<bool> in_use_{false}, asked_{false}, given_{false}, directed_{false};
   std::atomic<uint64_t> questions_{0}, unanswered_{0};  // relaxed, no lock: two at once may count as one
   mutable std::mutex mutex_;                 // guards models_; leaf
   std::multimap<std::string, std::unique_ptr<Model>> models_;

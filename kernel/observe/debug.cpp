@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "api/runtime.hpp"
 #include "base/process.hpp"
+#include "observe/observation.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
 #include "task/group.hpp"
@@ -19,12 +19,12 @@
 namespace consort {
 
 struct Debug {
-  static constexpr size_t kArena = offsetof(Runtime, tasks), kThreads = offsetof(Runtime, threads);
+  static constexpr size_t kArena = offsetof(Observation, tasks), kThreads = offsetof(Observation, threads);
   static constexpr DebugWord words[] = {
       {"shell.size", sizeof(consort_runtime)},
       {"shell.state", offsetof(consort_runtime, state)},
       {"shell.phase", consort_runtime::kPhase},
-      {"runtime.number", offsetof(Runtime, number)},
+      {"runtime.number", offsetof(Observation, number)},
       {"runtime.tasks", kArena + offsetof(TaskArena, base_)},
       {"runtime.carved", kArena + offsetof(TaskArena, next_)},
       {"runtime.threads", kThreads + offsetof(ThreadStates, all_)},

@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "exec/queue.hpp"
+#include "graph/failed_task.hpp"
 #include "graph/partition_order.hpp"
+#include "observe/observation.hpp"
 #include "sched/context.hpp"
+#include "task/edges.hpp"
 
 namespace consort {
 
-std::string describe_held(Runtime &rt) {
+std::string describe_held(Observation &rt) {
   std::string s;
   rt.for_each_thread([&](ThreadState &thread) {
     std::lock_guard lock(thread.held_lock);
@@ -23,12 +26,12 @@ std::string describe_held(Runtime &rt) {
   return s;
 }
 
-std::string describe_runtime(Runtime &rt) {
+std::string describe_runtime(Observation &rt) {
   const uint64_t finished = rt.finished(), submitted = rt.submitted();
   std::string s = std::to_string(submitted) + " tasks submitted, " + std::to_string(submitted - finished) +
                   " pending, scheduler " + rt.policy.name();
   if (rt.policy.current_name() != rt.policy.name()) s += " (" + rt.policy.current_name() + " at present)";
-  for (const auto &w : rt.workers) {
+  for (const auto &w : rt.executors) {
     const uint32_t t = w->token.load(std::memory_order_relaxed);
     s += "\nworker " + w->unit.name + ": " +
          std::to_string(w->ran.load(std::memory_order_relaxed) + w->extra_ran.load(std::memory_order_relaxed)) +
@@ -39,7 +42,7 @@ std::string describe_runtime(Runtime &rt) {
   }
   s += rt.gangs.describe();
   s += rt.policy.contexts().describe();
-  if (const std::string memory = rt.memory.describe(); !memory.empty()) s += "\n" + memory;
+  if (const std::string memory = rt.execution_memory->describe(); !memory.empty()) s += "\n" + memory;
   for (const auto &w : rt.workers)
     if (const uint32_t n = w->staging.load(std::memory_order_relaxed))
       s += "\nworker " + w->unit.name + " has " + std::to_string(n) + " tasks whose data are on their way";
@@ -56,7 +59,7 @@ const char *step_if_any(const Task &t, uint64_t w) {
   return word::generation(t.word.load(std::memory_order_relaxed)) == word::generation(w) ? what : nullptr;
 }
 
-std::string describe_live(Runtime &rt, TaskName name) {
+std::string describe_live(Observation &rt, TaskName name) {
   const uint64_t left = rt.task_at(name)->pending.load(std::memory_order_relaxed);
   const auto n = static_cast<uint32_t>(left);
   const auto released = [&]() -> std::string {
@@ -69,7 +72,7 @@ std::string describe_live(Runtime &rt, TaskName name) {
     return "the task is issued behind " + std::to_string(n) + " unfinished predecessors on a queue of its device";
   if (n == 0 || n >= pending::kGuard) {
     if (std::string team = rt.gangs.describe(name); !team.empty()) return team;
-    const std::string memory = rt.memory.describe(name);
+    const std::string memory = rt.execution_memory->describe(name);
     return memory.empty() ? released() : memory;
   }
   // Who they are stands in their lists, not in the task's: look for it there.
@@ -81,7 +84,7 @@ std::string describe_live(Runtime &rt, TaskName name) {
     const uint64_t w = p->word.load(std::memory_order_acquire);
     const consort_task *successors[64];
     if (!word::link(w)) continue;
-    const uint32_t found = rt.successors(*p, successors, 64);
+    const uint32_t found = consort::successors(rt.tasks, *p, successors, 64);
     cut |= found > 64;
     for (uint32_t k = 0; k < found && k < 64; ++k)
       if (successors[k]->id == name) {
@@ -99,7 +102,7 @@ std::string describe_live(Runtime &rt, TaskName name) {
 
 }  // namespace
 
-std::string describe_task(Runtime &rt, TaskName name) {
+std::string describe_task(Observation &rt, TaskName name) {
   if (!(name >> 32) || !rt.tasks.holds(static_cast<uint32_t>(name))) return "no task of this runtime";
   if (rt.is_live(name)) return describe_live(rt, name) + rt.policy.contexts().describe(name);
   const auto f = rt.failures.find(name);

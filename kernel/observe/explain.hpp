@@ -6,13 +6,13 @@
 namespace consort {
 
 struct ThreadState;
-struct Runtime;
+struct Observation;
 struct Task;
 
 // What consort_explain() answers: of the runtime as a whole, of one task. May throw bad_alloc.
-std::string describe_runtime(Runtime &);
-std::string describe_task(Runtime &, uint64_t name);
+std::string describe_runtime(Observation &);
+std::string describe_task(Observation &, uint64_t name);
 
-std::string describe_held(Runtime &);  // a line each, "" if nothing is; may throw bad_alloc
+std::string describe_held(Observation &);  // a line each, "" if nothing is; may throw bad_alloc
 
 }  // namespace consort

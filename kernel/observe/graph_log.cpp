@@ -5,11 +5,11 @@
 #include <cinttypes>
 #include <cmath>
 
-#include "api/runtime.hpp"
 #include "base/cache_file.hpp"
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"
+#include "observe/observation.hpp"
 #include "observe/put.hpp"
 #include "task/codelet.hpp"
 #include "task/footprint.hpp"

@@ -12,15 +12,16 @@
 #include <vector>
 
 #include "graph/graph_observer.hpp"
-#include "graph/submit.hpp"
+#include "graph/submission_right.hpp"
 
 namespace consort {
 
 class Model;
+struct Observation;
 
 class GraphLog final : public GraphObserver {
  public:
-  GraphLog(Runtime &rt, size_t most) : rt_(rt), most_(most) {}
+  GraphLog(Observation &rt, size_t most) : rt_(rt), most_(most) {}
 
   void submitted(const Task &, const Claim *, uint32_t n, const TaskName *after, uint32_t nafter) noexcept override;
   void clear() noexcept;                     // it begins anew
@@ -64,7 +65,7 @@ class GraphLog final : public GraphObserver {
   float now_on(const StartReport &, uint32_t worker) const noexcept;
   void tell(std::string *, const Kind &, size_t number) const;
 
-  Runtime &rt_;
+  Observation &rt_;
   const size_t most_;                        // tasks
   mutable std::mutex mutex_;                 // leaf
   std::map<Key, uint32_t> index_;

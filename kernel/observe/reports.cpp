@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "observe/observation.hpp"
 #include "observe/tracer.hpp"
 #include "plugin/status.hpp"
 
@@ -44,18 +44,18 @@ Result<void> ask_report(const Plugin &p, const std::string &record, consort_line
   return error(s, who + (*text ? text : "it failed without a word: it should call host->fail"));
 }
 
-void Reports::tell_all(Runtime &rt) const noexcept try {
+void Reports::tell_all(Observation &rt) const noexcept try {
   if (all_.empty() || !rt.tracer) return;
   const std::string record = rt.tracer->text();
   for (const Plugin *p : all_) {
     struct To {
-      Runtime &rt;
+      Observation &rt;
       const char *name;
     } to{rt, p->manifest->name};
     auto told = ask_report(*p, record, [](void *user, const char *line) {
       const To &to = *static_cast<To *>(user);
       const std::string text = std::string(to.name) + ": " + line;
-      if (to.rt.log_fn) to.rt.log_fn(to.rt.log_user, kLogInfo, text.c_str());  // asked for, so the level does not matter
+      if (to.rt.log_to.sink) to.rt.log_to.sink(to.rt.log_to.user, kLogInfo, text.c_str());  // asked for, so the level does not matter
       else std::fprintf(stderr, "consort: %s\n", text.c_str());
     }, &to);
     if (!told) rt.log(kLogError, told.error().text);

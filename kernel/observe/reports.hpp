@@ -12,7 +12,7 @@
 
 namespace consort {
 
-struct Runtime;
+struct Observation;
 
 class Reports {
  public:
@@ -20,7 +20,7 @@ class Reports {
   bool empty() const noexcept { return all_.empty(); }
   bool want_graph() const noexcept;
   Plugin *find(std::string_view name) const noexcept;  // nullptr: not among them
-  void tell_all(Runtime &) const noexcept;             // at the end: to the log, whatever its level
+  void tell_all(Observation &) const noexcept;             // at the end: to the log, whatever its level
 
  private:
   std::vector<Plugin *> all_;                          // the registry's

@@ -7,9 +7,9 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "api/runtime.hpp"
 #include "base/cache_file.hpp"
-#include "exec/worker.hpp"
+#include "exec/executor.hpp"
+#include "observe/observation.hpp"
 #include "observe/put.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
@@ -26,7 +26,7 @@ std::string with_process(std::string path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Tracer>> Tracer::open(Runtime &rt) {
+Result<std::unique_ptr<Tracer>> Tracer::open(Observation &rt) {
   const std::string path = with_process(std::string(rt.config->text("trace")));
   const bool reports = !rt.reports.empty();
   if (path.empty() && !reports) return std::unique_ptr<Tracer>();
@@ -40,7 +40,7 @@ Result<std::unique_ptr<Tracer>> Tracer::open(Runtime &rt) {
                                             rt.reports.want_graph() || rt.config->flag("trace_graph")));
 }
 
-Tracer::Tracer(Runtime &rt, std::string path, int fd, size_t most, bool graph)
+Tracer::Tracer(Observation &rt, std::string path, int fd, size_t most, bool graph)
     : rt_(rt), path_(std::move(path)), fd_(fd), most_(most), lines_(rt.workers.size()) {
   constexpr size_t kTasksPerEvent = 16;  // of all workers, and each is small
   if (graph) graph_ = std::make_unique<GraphLog>(rt, most * kTasksPerEvent);

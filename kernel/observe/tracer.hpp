@@ -21,11 +21,11 @@
 namespace consort {
 
 struct Datum;
-struct Runtime;
+struct Observation;
 
 class Tracer final : public RunObserver {
  public:
-  static Result<std::unique_ptr<Tracer>> open(Runtime &);  // nullptr: nobody wants one
+  static Result<std::unique_ptr<Tracer>> open(Observation &);  // nullptr: nobody wants one
   ~Tracer();
 
   void ran(uint32_t worker, const Task &, TaskName, uint32_t impl, int64_t expected, uint64_t t0, uint64_t t1,
@@ -91,10 +91,10 @@ class Tracer final : public RunObserver {
     std::vector<bool> named;         // codelets whose names were noted
   };
 
-  Tracer(Runtime &, std::string path, int fd, size_t most, bool graph);
+  Tracer(Observation &, std::string path, int fd, size_t most, bool graph);
   void name(Line &, const Task &) noexcept;
 
-  Runtime &rt_;
+  Observation &rt_;
   const std::string path_;
   int fd_;
   const size_t most_;

@@ -9,6 +9,7 @@
 #include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
 #include "replay/recording.hpp"
+#include "replay/replaying.hpp"
 #include "task/footprint.hpp"
 #include "task/packed_args.hpp"
 
@@ -16,14 +17,14 @@ namespace consort {
 namespace {
 
 // The one worker that can run it, if there is but one. Who asks (can_execute) or works in a team is looked at each time.
-Worker *only_worker(Runtime &rt, const Task &t) noexcept {
+Worker *only_worker(Replaying &rt, const Task &t) noexcept {
   constexpr uint16_t kNoMore = kSpecial | kTokens | kScratch | kUnite | kMore | kWatched;
   if (!t.codelet || t.codelet->for_teams() || (t.bits & kNoMore) || (t.bits & kBound && t.extra->team != CONSORT_NONE))
     return nullptr;
-  if (t.bits & kBound) return rt.workers[t.extra->worker].get();
+  if (t.bits & kBound) return rt.workers[t.extra->worker];
   if (!std::has_single_bit(t.pub.where) || !(t.pub.where & rt.topology->lone_classes())) return nullptr;
   for (const auto &w : rt.workers)
-    if (t.pub.where >> w->klass & 1) return w.get();
+    if (t.pub.where >> w->klass & 1) return w;
   return nullptr;
 }
 
@@ -33,7 +34,7 @@ Portable *text_of(const Task &t, const Worker &w) noexcept {
   return e.fn == Portable::stand_in ? static_cast<Portable *>(e.user) : nullptr;
 }
 
-const consort_capture_ops *extension_of(const Runtime &rt, const Worker &w) noexcept {
+const consort_capture_ops *extension_of(const Replaying &rt, const Worker &w) noexcept {
   const Plugin &plugin = *w.unit.device->plugin;
   if (!plugin.manifest->get) return nullptr;
   std::lock_guard one_at_a_time(rt.topology->control());
@@ -61,9 +62,9 @@ Task *CapturedGraph::node(uint32_t i) const noexcept {
   return rt_.tasks.at(r_.first.load(std::memory_order_relaxed) + i);
 }
 
-std::unique_ptr<CapturedGraph> CapturedGraph::of(Runtime &rt, Recording &r, bool loose) noexcept try {
+std::unique_ptr<CapturedGraph> CapturedGraph::of(Replaying &rt, Recording &r, bool loose) noexcept try {
   if (loose || r.ntasks < 2) return nullptr;
-  Worker *const w = only_worker(rt, *rt.tasks.at(r.first));
+  Executor *const w = executor_of(only_worker(rt, *rt.tasks.at(r.first)));
   if (!w || !w->queue || !w->queue->in_order()) return nullptr;
   const consort_capture_ops *ext = extension_of(rt, *w);
   if (!ext) return nullptr;
@@ -140,7 +141,7 @@ void CapturedGraph::release() noexcept {
 // Whoever watches single tasks sees them; and the first replay goes node by node, so that each kernel is built and known.
 Task *CapturedGraph::begin() noexcept {
   if (off_ || !std::exchange(began_, true) || rt_.profile || rt_.trace_fn || rt_.run_observer || rt_.policy.observes() ||
-      rt_.policy.splits() || rt_.lost.has(worker_))
+      rt_.policy.splits() || rt_.lost.has(worker_.unit))
     return nullptr;
   carrier_->group = r_.group;
   carrier_->epoch = r_.epoch;
@@ -161,7 +162,7 @@ void CapturedGraph::count() const noexcept {
 
 void CapturedGraph::go_by_nodes(ThreadState &thread) noexcept {
   Task &t = *carrier_;
-  if (extra_.staging) rt_.memory.end(thread, &t);
+  if (extra_.staging) rt_.execution_memory->end(thread, &t);
   t.bits &= static_cast<uint16_t>(~kOdd);
   r_.turn.store(word::generation(node(0)->word.load(std::memory_order_relaxed)), std::memory_order_relaxed);
   r_.carrier.store(nullptr, std::memory_order_relaxed);
@@ -183,7 +184,7 @@ consort_status CapturedGraph::lower(uint32_t i, Frame &f, const Frame &all, size
   f.call.nargs = t.nargs;
   f.call.impl = e.impl;
   f.call.user = e.user;
-  return text_of(t, worker_)->prepare(rt_, *worker_.unit.device, f.call, t, out);
+  return text_of(t, worker_)->prepare(rt_.data, *worker_.unit.device, f.call, t, out);
 }
 
 consort_op CapturedGraph::op_of(uint32_t i, const Portable::Launch &launch) const noexcept {

@@ -25,13 +25,13 @@ struct Datum;
 struct Frame;
 struct ThreadState;
 struct Recording;
-struct Runtime;
+struct Replaying;
 struct Worker;
 
 class CapturedGraph final : public NativeGraph {
  public:
   // nullptr: it is not one of these. loose: some data are used in no order.
-  static std::unique_ptr<CapturedGraph> of(Runtime &, Recording &, bool loose) noexcept;
+  static std::unique_ptr<CapturedGraph> of(Replaying &, Recording &, bool loose) noexcept;
   ~CapturedGraph();
   CapturedGraph(const CapturedGraph &) = delete;
   CapturedGraph &operator=(const CapturedGraph &) = delete;
@@ -52,7 +52,7 @@ class CapturedGraph final : public NativeGraph {
   void go_by_nodes(ThreadState &) noexcept override;
 
  private:
-  CapturedGraph(Runtime &rt, Recording &r, Worker &w, const consort_capture_ops *ext) noexcept
+  CapturedGraph(Replaying &rt, Recording &r, Worker &w, const consort_capture_ops *ext) noexcept
       : rt_(rt), r_(r), worker_(w), ext_(ext) {}
   bool fits() const noexcept;
   bool list_data();
@@ -62,7 +62,7 @@ class CapturedGraph final : public NativeGraph {
   consort_op op_of(uint32_t i, const Portable::Launch &) const noexcept;
   void release() noexcept;
 
-  Runtime &rt_;
+  Replaying &rt_;
   Recording &r_;
   Worker &worker_;
   const consort_capture_ops *const ext_;

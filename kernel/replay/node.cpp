@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/complete.hpp"
+#include "graph/failed_task.hpp"
 #include "replay/replay.hpp"
 
 namespace consort {
@@ -26,7 +27,7 @@ namespace {
 
 // It is set up for the next replay before anybody hears of its end: that may be under way as soon as the last edge is
 // handed on.
-[[gnu::always_inline]] inline void set_up_again(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+[[gnu::always_inline]] inline void set_up_again(Replaying &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
   if (static_cast<uint32_t>(w)) [[unlikely]] {
     if (w & word::kWaited) rt.waiters.wake();
     release_edges(rt, word::link(w), pending::kBoth, batch);
@@ -36,7 +37,8 @@ namespace {
   t->pending.store(node::predecessors(*t), std::memory_order_relaxed);  // shown by the counts below
 }
 
-void hand_on_node(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+void hand_on_node(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+  Replaying &rt = static_cast<Replaying &>(core);
   set_up_again(rt, t, w, batch);
   fetch_ahead(t);
   const uint32_t *const edges = node::edges(*t);
@@ -60,18 +62,20 @@ void hand_on_node(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept 
 }
 
 // The last node, or the carrier: all nodes have ended, and the replay has its turn again.
-void hand_on_last(Runtime &rt, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+void hand_on_last(Core &core, Task *t, uint64_t w, ReadyBatch &batch) noexcept {
+  Replaying &rt = static_cast<Replaying &>(core);
   set_up_again(rt, t, w, batch);
   Task *const whole = recording_of(*t).whole;
   whole->pub.sched[0] = batch.specials;
   batch.specials = whole;
 }
 
-KindTable::Turn node_ready(Runtime &rt, ThreadState &, Task *t, ReadyBatch &) noexcept {
+KindTable::Turn node_ready(Core &core, ThreadState &, Task *t, ReadyBatch &) noexcept {
+  Replaying &rt = static_cast<Replaying &>(core);
   return {true, fail_if_doomed(rt, t)};
 }
 
-void begin_roots(Runtime &rt, const Recording &r, ReadyBatch &batch) noexcept {
+void begin_roots(Replaying &rt, const Recording &r, ReadyBatch &batch) noexcept {
   const uint32_t *const roots = r.roots.data();
   const auto n = static_cast<uint32_t>(r.roots.size());
   push_batch(rt, batch);
@@ -83,29 +87,33 @@ void begin_roots(Runtime &rt, const Recording &r, ReadyBatch &batch) noexcept {
   std::reverse(batch.task, batch.task + batch.n);  // the earliest last
 }
 
-KindTable::Turn replay_ready(Runtime &rt, ThreadState &, Task *whole, ReadyBatch &batch) noexcept {
+KindTable::Turn replay_ready(Core &core, ThreadState &, Task *whole, ReadyBatch &batch) noexcept {
+  Replaying &rt = static_cast<Replaying &>(core);
   const Recording &r = begin_replay(rt, whole);
   if (Task *carrier = r.carrier.load(std::memory_order_relaxed)) [[unlikely]] r.captured->worker().post(carrier);
   else begin_roots(rt, r, batch);
   return {false};
 }
 
-KindTable::Turn replay_over(Runtime &rt, ThreadState &, Task *whole, ReadyBatch &) noexcept {
+KindTable::Turn replay_over(Core &core, ThreadState &, Task *whole, ReadyBatch &) noexcept {
+  Replaying &rt = static_cast<Replaying &>(core);
   return {true, end_replay(rt, whole)};
 }
 
-void note_failure(Runtime &rt, const Task &t, const std::shared_ptr<const Failure> &f) noexcept {
+void note_failure(Core &core, const Task &t, const std::shared_ptr<const Failure> &f) noexcept {
+  Replaying &rt = static_cast<Replaying &>(core);
   rt.recordings.note_failure(t, f);
 }
 
-const Task *whole_of(const Runtime &rt, const Task &t) noexcept {
+const Task *whole_of(const Core &core, const Task &t) noexcept {
+  const Replaying &rt = static_cast<const Replaying &>(core);
   const Recording *r = rt.recordings.of(t);
   return r ? r->whole : nullptr;
 }
 
 }  // namespace
 
-void release_roots(Runtime &rt, ThreadState &thread, const Recording &r) noexcept {
+void release_roots(Replaying &rt, ThreadState &thread, const Recording &r) noexcept {
   ReadyBatch batch = batch_of(thread);
   begin_roots(rt, r, batch);
   send_ready(rt, thread, batch);

@@ -7,7 +7,8 @@
 #include "base/last_error.hpp"
 #include "graph/access_order.hpp"
 #include "graph/link_steps.hpp"
-#include "graph/submit_full.hpp"
+#include "graph/submission_draft.hpp"
+#include "replay/replaying.hpp"
 #include "task/packed_args.hpp"
 
 namespace consort {
@@ -216,10 +217,10 @@ class Analysis {
 struct Merged { uint32_t datum, mode; };
 
 // Do nodes have notes of their own while they run: data on their way to them, tickets of what they follow on a queue?
-bool nodes_are_staged(const Runtime &rt) noexcept {
-  if (rt.memory.in_use() || !rt.queues.empty()) return true;
+bool nodes_are_staged(const Replaying &rt) noexcept {
+  if (rt.data.placement || !rt.queues.empty()) return true;
   for (uint32_t s = 0; s < rt.topology->spaces().size(); ++s)
-    if (rt.memory.manages(s)) return true;
+    if (rt.execution_memory->manages(s)) return true;
   return false;
 }
 

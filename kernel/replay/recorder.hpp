@@ -18,7 +18,7 @@ namespace consort {
 struct SubmissionDraft;
 
 struct Recorder final : SubmissionRecorder {
-  Recorder(Runtime &runtime, uint32_t number, uint32_t how, const Task *task)
+  Recorder(Replaying &runtime, uint32_t number, uint32_t how, const Task *task)
       : rt(runtime), serial(number), flags(how), inside(task) {}
 
   struct Item {
@@ -34,7 +34,7 @@ struct Recorder final : SubmissionRecorder {
   };
   struct Use { uint32_t datum, mode; bool loose; };
 
-  Runtime &rt;
+  Replaying &rt;
   const uint32_t serial, flags;
   const Task *const inside;  // the task whose body records; nullptr: none does
   std::vector<Item> items;

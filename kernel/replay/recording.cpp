@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "api/runtime.hpp"
 #include "graph/access_order.hpp"
 #include "replay/recorder.hpp"
 #include "replay/replay.hpp"
+#include "replay/replaying.hpp"
 
 namespace consort {
 
@@ -36,7 +36,7 @@ void Recording::clear() noexcept {
   last = 0;
 }
 
-Recordings::Recordings(Runtime &rt) : rt_(rt) {}
+Recordings::Recordings(Replaying &rt) : rt_(rt) {}
 
 Recordings::~Recordings() {
   for (uint32_t i = 0; i < n_.load(std::memory_order_relaxed); ++i) delete all_[i].load(std::memory_order_relaxed);

@@ -24,29 +24,17 @@
 #include "replay/captured_graph.hpp"
 #include "task/codelet.hpp"
 #include "task/data.hpp"
+#include "task/data_keepers.hpp"
 #include "task/failure.hpp"
+#include "task/replay_node.hpp"
 #include "task/task.hpp"
 
 namespace consort {
 
 class Kinds;
-struct Runtime;
+struct Replaying;
 struct Recorder;
 struct SubmissionDraft;
-
-// A node's Task::link: its successors themselves, where these are two at most, else the address of their list; how many
-// predecessors and successors. Successors are named by the numbers of their records.
-namespace node {
-inline constexpr uint32_t kInlineEdges = 2;
-inline uint32_t predecessors(const Task &t) noexcept { return t.link[2]; }
-inline uint32_t successors(const Task &t) noexcept { return t.link[3]; }
-inline const uint32_t *edges(const Task &t) noexcept {
-  if (t.link[3] <= kInlineEdges) return t.link;
-  const uint32_t *list;
-  __builtin_memcpy(&list, t.link, sizeof list);
-  return list;
-}
-}  // namespace node
 
 struct Recording {
   struct Use {
@@ -86,7 +74,7 @@ struct Recording {
   // its name; 0: none runs. Pairs, by fences, with the flag kCancelled in its word
   std::atomic<TaskName> running{0};
   std::atomic<uint32_t> turn{0};                  // of nodes that have not ended; see go_by_nodes() for the fence
-  std::shared_ptr<const Failure> failure;         // its first; under Runtime::blame_mutex
+  std::shared_ptr<const Failure> failure;         // its first; under DataTable::blame_mutex
 
   SpinLock lock;             // guards the four below; under the rights of data
   std::unordered_map<const Datum *, uint32_t> place;  // of each datum in `uses`
@@ -102,15 +90,15 @@ struct Recording {
 };
 
 // The nodes of a recording that nothing precedes may run.
-void release_roots(Runtime &, ThreadState &, const Recording &) noexcept;
+void release_roots(Replaying &, ThreadState &, const Recording &) noexcept;
 // The tables of kReplay, kReplayBegun, kNode, kLastNode, kCarrier.
 void set_replay_kinds(Kinds &) noexcept;
 
 // All recordings of a runtime. Any thread.
-class Recordings {
+class Recordings final : public DataKeepers {
  public:
   static constexpr uint32_t kMost = 4096;
-  explicit Recordings(Runtime &);
+  explicit Recordings(Replaying &);
   ~Recordings();
 
   Result<Recording *> add();                        // an empty shell, not live
@@ -125,19 +113,19 @@ class Recordings {
   void give_records(uint32_t first, uint32_t n) noexcept;
 
   // A datum that a recording keeps is used by somebody else, who has its right. False: no memory.
-  bool let_go(Datum &) noexcept;
+  bool let_go(Datum &) noexcept override;
   // A codelet is being removed: recordings that use it die, and show it no more once they do not run.
   void forget(Codelet &) noexcept;
   // those of its nodes that have not started, if it runs; its word says so already
   void cancel(TaskName whole) noexcept;
-  void note_failure(const Task &node, const std::shared_ptr<const Failure> &) noexcept;  // under Runtime::blame_mutex
+  void note_failure(const Task &node, const std::shared_ptr<const Failure> &) noexcept;  // under DataTable::blame_mutex
 
   Recorder *keep(std::unique_ptr<Recorder>);
   void drop(Recorder *) noexcept;
   uint32_t next_serial() noexcept { return serial_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  Runtime &rt_;
+  Replaying &rt_;
   std::mutex mutex_;                                // guards the lists below; leaf
   std::vector<uint32_t> free_;                      // shells
   struct Range { uint32_t first, n; };

@@ -5,8 +5,11 @@
 
 #include "base/last_error.hpp"
 #include "graph/access_order.hpp"
+#include "graph/access_phase.hpp"
+#include "graph/complete.hpp"
 #include "graph/link_steps.hpp"
-#include "graph/submit_full.hpp"
+#include "graph/submission_draft.hpp"
+#include "replay/replaying.hpp"
 #include "sched/context.hpp"
 
 namespace consort {
@@ -14,7 +17,7 @@ namespace {
 
 // With the rights over the claims: everything that may fail. Whose names are over makes no link.
 consort_status reserve(SubmissionDraft &draft) noexcept {
-  Runtime &rt = draft.rt;
+  TaskGraph &rt = draft.rt;
   uint32_t links = 1;
   for (uint32_t i = 0; i < draft.nclaims; ++i) {
     Datum &d = *draft.claims[i].datum;
@@ -41,7 +44,7 @@ struct Wanted { Datum *datum; uint32_t place; };
 
 // One attempt: OK: linked. AGAIN: others have used more of its data meanwhile.
 consort_status try_link(SubmissionDraft &draft, Recording &r, std::vector<Wanted> &wanted, bool *ready) {
-  Runtime &rt = draft.rt;
+  TaskGraph &rt = draft.rt;
   ThreadState &thread = draft.thread;
   wanted.clear();
   {
@@ -102,7 +105,7 @@ consort_status try_link(SubmissionDraft &draft, Recording &r, std::vector<Wanted
 
 }  // namespace
 
-consort_status submit_replay(Runtime &rt, ThreadState &thread, consort_recording_id id, Group &group,
+consort_status submit_replay(Replaying &rt, ThreadState &thread, consort_recording_id id, Group &group,
                              consort_task_id *out) {
   Recording *r = rt.recordings.find(id);
   Task *t = r ? thread.take_record() : nullptr;  // may run tasks where the window is full
@@ -143,7 +146,7 @@ consort_status submit_replay(Runtime &rt, ThreadState &thread, consort_recording
   return CONSORT_OK;
 }
 
-Recording &begin_replay(Runtime &rt, Task *whole) noexcept {
+Recording &begin_replay(TaskGraph &rt, Task *whole) noexcept {
   Recording &r = recording_of(*whole);
   whole->kind = TaskKind::kReplayBegun;
   r.whole = whole;
@@ -166,12 +169,12 @@ Recording &begin_replay(Runtime &rt, Task *whole) noexcept {
   return r;
 }
 
-consort_status end_replay(Runtime &rt, Task *whole) noexcept {
+consort_status end_replay(TaskGraph &rt, Task *whole) noexcept {
   Recording &r = recording_of(*whole);
   r.running.store(0, std::memory_order_relaxed);
   std::shared_ptr<const Failure> cause;
   {
-    std::lock_guard lock(rt.blame_mutex);
+    std::lock_guard lock(rt.data.blame_mutex);
     cause = std::move(r.failure);
     r.failure = nullptr;
   }
@@ -197,7 +200,7 @@ consort_status end_replay(Runtime &rt, Task *whole) noexcept {
   return status;
 }
 
-void let_all_go(Runtime &rt, ThreadState &thread, Recording &r, std::vector<Claim> &claims) noexcept {
+void let_all_go(Replaying &rt, ThreadState &thread, Recording &r, std::vector<Claim> &claims) noexcept {
   for (const Recording::Use &use : r.uses)
     if (DataTable::is(*use.datum, {use.id})) claims.push_back({use.datum, use.mode});
   const SubmissionRight right(rt, thread, claims.data(), static_cast<uint32_t>(claims.size()));

@@ -13,11 +13,12 @@
 namespace consort {
 
 struct Claim;
+struct TaskGraph;
 struct ThreadState;
 struct Group;
 
 // may throw bad_alloc
-consort_status submit_replay(Runtime &, ThreadState &, consort_recording_id, Group &, consort_task_id *out);
+consort_status submit_replay(Replaying &, ThreadState &, consort_recording_id, Group &, consort_task_id *out);
 
 // Of a replay as a whole, the last node, or the carrier. The first word of a carrier's payload is its NativeGraph.
 inline Recording &recording_of(const Task &part) noexcept {
@@ -27,12 +28,12 @@ inline Recording &recording_of(const Task &part) noexcept {
 }
 
 // Gives the nodes what the whole has; then each of `roots` may run, or `carrier` in their place where there is one.
-Recording &begin_replay(Runtime &, Task *whole) noexcept;
+Recording &begin_replay(TaskGraph &, Task *whole) noexcept;
 // All nodes have ended: the status of the whole, whose failure is recorded under its name. Now the recording may
 // change.
-consort_status end_replay(Runtime &, Task *whole) noexcept;
+consort_status end_replay(TaskGraph &, Task *whole) noexcept;
 
 // Gives up all data, behind the last replay. Under `control`, and not live. room: for a claim of each, so nothing fails.
-void let_all_go(Runtime &, ThreadState &, Recording &, std::vector<Claim> &room) noexcept;
+void let_all_go(Replaying &, ThreadState &, Recording &, std::vector<Claim> &room) noexcept;
 
 }  // namespace consort

@@ -3,19 +3,20 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 #include "sched/policy_push.hpp"
+#include "sched/scheduling.hpp"
+#include "task/worker.hpp"
 
 namespace consort {
 namespace {
 
 constexpr uint32_t kTaken = 64;                  // tasks that go over at once
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string in_quotes(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 Error stale() {
   return error(CONSORT_E_STALE, "the context was destroyed, or is none of this runtime: its handle is stale");
@@ -29,7 +30,7 @@ Error no_own() {
 
 }  // namespace
 
-Contexts::Contexts(Runtime &rt, Policy &policy)
+Contexts::Contexts(Scheduling &rt, Policy &policy)
     : rt_(rt), policy_(policy), serving_(new std::atomic<Context *>[rt.topology->units().size()]) {
   const size_t n = rt.topology->units().size();
   for (size_t w = 0; w < n; ++w) serving_[w].store(&root_, std::memory_order_relaxed);
@@ -69,11 +70,11 @@ Result<Policy::Instance *> Contexts::take_instance(std::string_view name) {
   auto plugin = rt_.registry->load(CONSORT_KIND_SCHEDULER, name);
   if (!plugin) return plugin.error();
   if ((*plugin)->scheduler()->direct)
-    return error(CONSORT_E_UNSUPPORTED, "scheduler " + quoted(name) +
+    return error(CONSORT_E_UNSUPPORTED, "scheduler " + in_quotes(name) +
                                             " names others, which is for the runtime as a whole "
                                             "(consort_runtime_set_scheduler()): name one of those for a context");
   if (!((*plugin)->manifest->flags & CONSORT_PF_SWAPPABLE))
-    return error(CONSORT_E_UNSUPPORTED, "scheduler " + quoted(name) +
+    return error(CONSORT_E_UNSUPPORTED, "scheduler " + in_quotes(name) +
                                             " cannot take over while tasks run, which contexts need: name another one, "
                                             "for the context and for the runtime (setting `scheduler`)");
   for (auto &i : policy_.instances_)
@@ -102,12 +103,12 @@ Result<Policy::Instance *> Contexts::prepare(std::string_view name, const std::v
   if (s < 0) {
     const std::string said = error_text();
     i.used = false;
-    return error(s, "scheduler " + quoted(name) + " did not take the workers of a context: " +
+    return error(s, "scheduler " + in_quotes(name) + " did not take the workers of a context: " +
                         (said.empty() ? "no reason given" : said));
   }
   const uint64_t epoch = ++policy_.epochs_;
   if (const uint32_t kept = policy_.move_all(rt_, i, epoch))
-    rt_.log(kLogError, "scheduler " + quoted(name) + " gives back " + std::to_string(kept) +
+    rt_.log(kLogError, "scheduler " + in_quotes(name) + " gives back " + std::to_string(kept) +
                            " tasks that it kept when it was drained: drain() must give all");
   i.epoch.store(epoch, std::memory_order_release);
   return taken;
@@ -192,7 +193,7 @@ std::vector<uint32_t> Contexts::members(const Context &c) const {
 }
 
 std::string Contexts::words(const Context &c) const {
-  return c.index ? "context " + quoted(c.name) : "the runtime's own context";
+  return c.index ? "context " + in_quotes(c.name) : "the runtime's own context";
 }
 
 Result<void> Contexts::check(const uint32_t *workers, uint32_t n, const Context &from) const {

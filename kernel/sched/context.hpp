@@ -49,7 +49,7 @@ struct Context {
 class Contexts {
  public:
   static constexpr uint32_t kMost = 1024;         // at once
-  Contexts(Runtime &, Policy &);
+  Contexts(Scheduling &, Policy &);
 
   // -- control: [any] but for a question to can_execute; all or nothing --
   struct Wanted { const char *name, *scheduler; const uint32_t *workers; uint32_t nworkers; uint64_t parent; };
@@ -131,7 +131,7 @@ class Contexts {
                          uint32_t *order) noexcept;
   static const consort_scheduler_ops kTable;
 
-  Runtime &rt_;
+  Scheduling &rt_;
   Policy &policy_;                                // its mutex guards all changes
   Instance splitter_, gone_;                      // gone_: of those that were destroyed; it refuses all
   Context root_{0};

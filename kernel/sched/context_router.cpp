@@ -1,9 +1,10 @@
 // context_router.cpp — the ways of tasks, once there are contexts: whose a task is, and the instance that hands on.
 #include <algorithm>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "sched/context.hpp"
+#include "sched/scheduling.hpp"
+#include "task/worker.hpp"
 
 namespace consort {
 
@@ -113,7 +114,7 @@ uint32_t Contexts::push(void *s, const consort_push *p) noexcept {
     }
     while (end < p->n && &self.of(*tasks[end]) == first && !is_cancelled(*tasks[end])) ++end;
     self.push_into(tasks + i, {0, p->from, p->flags, p->ready + i, end - i, 0, p->wake});
-    if (i || end < p->n) p->wake->k = Runtime::kMaxWorkers;  // any one of them would not do: not all can run all
+    if (i || end < p->n) p->wake->k = Core::kMaxWorkers;  // any one of them would not do: not all can run all
   }
   return p->n;
 }

@@ -1,16 +1,14 @@
 #include "sched/host_model.hpp"
 
-#include "api/runtime.hpp"
 #include "model/models.hpp"
+#include "sched/scheduling.hpp"
 
 namespace consort::sched {
 namespace {
 
-Runtime &runtime_of(const consort_host *host) { return *static_cast<Runtime *>(host_user(host)); }
-
 void estimate(const consort_host *host, uint32_t what, const consort_task *const *tasks, uint32_t nt,
               const uint32_t *workers, uint32_t nw, uint32_t impl, float *out) {
-  Models &models = *runtime_of(host).models;
+  Models &models = *scheduling_of(host).models;
   models.asked();
   for (uint32_t t = 0; t < nt; ++t, out += nw)
     models.estimate(*reinterpret_cast<const Task *>(tasks[t]), what, workers, nw, impl, out);
@@ -29,7 +27,7 @@ void energy_uj(const consort_host *host, const consort_task *const *tasks, uint3
 }
 
 void load_ns(const consort_host *host, const uint32_t *workers, uint32_t nw, float *out) {
-  Runtime &rt = runtime_of(host);
+  Scheduling &rt = scheduling_of(host);
   rt.models->asked();
   rt.models->load(workers, nw, out);
   // One whose data are still on their way has not begun: not nothing, and of no known length.

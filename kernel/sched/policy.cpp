@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "model/models.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 #include "sched/context.hpp"
+#include "sched/scheduling.hpp"
 
 namespace consort {
 namespace {
@@ -24,7 +24,7 @@ consort_task *const *pubs(Task *const *tasks) noexcept {
 
 }  // namespace
 
-uint64_t time_to_leave(const Runtime &rt) noexcept {
+uint64_t time_to_leave(const Scheduling &rt) noexcept {
   return rt.clock.stepped() ? CONSORT_NEVER : rt.clock.now() + 1'000'000'000;
 }
 
@@ -33,7 +33,7 @@ Policy::~Policy() = default;
 
 // -- life -------------------------------------------------------------------------------------------------------
 
-Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t epoch) {
+Result<Policy::Instance *> Policy::make(Scheduling &rt, Plugin &plugin, uint64_t epoch) {
   instances_.reserve(instances_.size() + 1);
   auto made = std::make_unique<Instance>();
   Instance &i = *made;
@@ -68,21 +68,21 @@ Result<Policy::Instance *> Policy::make(Runtime &rt, Plugin &plugin, uint64_t ep
   return &i;
 }
 
-Result<void> Policy::open(Runtime &rt, Plugin &plugin) {
+Result<void> Policy::open(Scheduling &rt, Plugin &plugin) {
   const std::lock_guard lock(swap_mutex_);
   contexts_ = std::make_unique<Contexts>(rt, *this);
   auto made = make(rt, plugin, ++epochs_);
   if (!made) return made.error();
   make_current(rt, **made);
   if ((*made)->ops->direct) {
-    set_director(*made);
+    set_director(rt, *made);
     direct(rt);
   }
   return {};
 }
 
 void Policy::close() noexcept {
-  set_director(nullptr);
+  director_now_.store(nullptr, std::memory_order_release);  // pairs with name()
   now_.store(nullptr, std::memory_order_relaxed);
   for (auto it = instances_.rbegin(); it != instances_.rend(); ++it) (*it)->ops->destroy((*it)->s);
   instances_.clear();
@@ -100,7 +100,7 @@ Result<void> Policy::may_change(const ThreadState &thread) const {
   return {};
 }
 
-Result<void> Policy::swap(Runtime &rt, ThreadState &thread, std::string_view name) {
+Result<void> Policy::swap(Scheduling &rt, ThreadState &thread, std::string_view name) {
   if (auto may = may_change(thread); !may) return may.error();
   const std::lock_guard lock(swap_mutex_);
   const Mark mark(swapper_, thread);
@@ -108,11 +108,11 @@ Result<void> Policy::swap(Runtime &rt, ThreadState &thread, std::string_view nam
   auto wanted = find_or_make(rt, name, ++epochs_);
   if (!wanted) return wanted.error();
   if ((*wanted)->ops->direct) {
-    set_director(*wanted);
+    set_director(rt, *wanted);
     direct(rt);
     return {};
   }
-  set_director(nullptr);
+  set_director(rt, nullptr);
   return go_over(rt, name);
 }
 
@@ -122,7 +122,7 @@ Policy::Instance *Policy::find(std::string_view name) noexcept {
   return nullptr;
 }
 
-Result<Policy::Instance *> Policy::find_or_make(Runtime &rt, std::string_view name, uint64_t epoch) {
+Result<Policy::Instance *> Policy::find_or_make(Scheduling &rt, std::string_view name, uint64_t epoch) {
   if (Instance *i = find(name)) return i;
   auto plugin = rt.registry->load(CONSORT_KIND_SCHEDULER, name);
   if (!plugin) return plugin.error();
@@ -134,7 +134,7 @@ Result<Policy::Instance *> Policy::find_or_make(Runtime &rt, std::string_view na
 }
 
 // Another instance is current from here on, and what waited in the old one goes there. Under the mutex.
-Result<void> Policy::go_over(Runtime &rt, std::string_view name) {
+Result<void> Policy::go_over(Scheduling &rt, std::string_view name) {
   if (splits()) return contexts_->change_root(name);
   Instance &old = *now_.load(std::memory_order_relaxed);
   if (old.name == name) return {};
@@ -161,12 +161,13 @@ Result<void> Policy::go_over(Runtime &rt, std::string_view name) {
 
 // -- directors ----------------------------------------------------------------------------------------------------
 
-void Policy::set_director(Instance *i) noexcept {
+void Policy::set_director(Scheduling &rt, Instance *i) noexcept {
   director_now_.store(i, std::memory_order_release);  // pairs with name()
+  rt.models->set_directed(i);
 }
 
 // Under the mutex.
-void Policy::direct(Runtime &rt) {
+void Policy::direct(Scheduling &rt) {
   Instance &d = *director_now_.load(std::memory_order_relaxed);
   review_at_.store(rt.clock.now() + kReview, std::memory_order_relaxed);
   const Models::Questions questions = rt.models->questions();
@@ -183,7 +184,7 @@ void Policy::direct(Runtime &rt) {
   }
 }
 
-void Policy::ask_director(Runtime &rt, ThreadState &thread) noexcept try {
+void Policy::ask_director(Scheduling &rt, ThreadState &thread) noexcept try {
   if (rt.clock.now() < review_at_.load(std::memory_order_relaxed)) return;
   if (thread.asking || swapper_.load(std::memory_order_relaxed) == &thread) return;
   const std::unique_lock lock(swap_mutex_, std::try_to_lock);
@@ -193,7 +194,7 @@ void Policy::ask_director(Runtime &rt, ThreadState &thread) noexcept try {
 } catch (const std::bad_alloc &) {  // as it is, then
 }
 
-void Policy::make_current(Runtime &rt, Instance &i) noexcept {
+void Policy::make_current(Scheduling &rt, Instance &i) noexcept {
   now_.store(&i, std::memory_order_release);  // pairs with current()
   rt.models->policy_changed();
   rt.choose_paths();
@@ -201,15 +202,15 @@ void Policy::make_current(Runtime &rt, Instance &i) noexcept {
 }
 
 // A push may have gone into an instance that was open, but not current yet: whom it woke saw nothing.
-void Policy::wake_all(Runtime &rt) noexcept {
-  uint64_t bits[Runtime::kMaxWorkers / 64];
+void Policy::wake_all(Scheduling &rt) noexcept {
+  uint64_t bits[Core::kMaxWorkers / 64];
   for (uint32_t w = 0; w < rt.sleeper_words; ++w) bits[w] = ~uint64_t{0};
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::show_asleep
-  rt.wake({rt.sleeper_words, Runtime::kMaxWorkers, bits});
+  rt.wake({rt.sleeper_words, Core::kMaxWorkers, bits});
 }
 
 // Sets the epoch, and pushes what waits in `from` to the current instance. How many that were.
-uint32_t Policy::move_all(Runtime &rt, Instance &from, uint64_t epoch) noexcept {
+uint32_t Policy::move_all(Scheduling &rt, Instance &from, uint64_t epoch) noexcept {
   Task *batch[kBatch];
   uint32_t all = 0;
   const Instance &to = current();
@@ -243,7 +244,7 @@ bool Policy::holds_back_inside() const noexcept { return contexts_->holds_back()
 // flush, else at each kWakeAnyway-th: a task may have become ready otherwise. Were they woken at each flush, a thread
 // that asks whether all workers rest would never see it. The count is read before the hook: what is pushed later counts
 // for the next flush.
-void Policy::release_held(Runtime &rt) noexcept {
+void Policy::release_held(Scheduling &rt) noexcept {
   constexpr uint32_t kWakeAnyway = 16;
   const uint64_t moved = rt.submitted() + rt.finished();
   const Instance &i = current();
@@ -254,8 +255,8 @@ void Policy::release_held(Runtime &rt) noexcept {
 
 // -- push ---------------------------------------------------------------------------------------------------------
 
-void Policy::push(Runtime &rt, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept {
-  uint64_t bits[Runtime::kMaxWorkers / 64];
+void Policy::push(Scheduling &rt, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept {
+  uint64_t bits[Core::kMaxWorkers / 64];
   const uint32_t nwords = rt.sleeper_words;
   for (uint32_t i = 0; i < nwords; ++i) bits[i] = 0;
   consort_wake wake{nwords, 0, bits};
@@ -272,20 +273,20 @@ void Policy::push(Runtime &rt, uint32_t from, Task *const *ready, uint32_t n, ui
     if (i.push(i.s, &p)) [[likely]] break;  // 0: closed since we looked; the heir was made current before
   }
   if (!wake.k) return;
-  if (unlike) wake.k = Runtime::kMaxWorkers;
+  if (unlike) wake.k = Core::kMaxWorkers;
   fence::light(rt.asymmetric);  // pairs with the heavy fence of Worker::sleep
   for (uint32_t i = 0; i < nwords; ++i)
     if (rt.sleepers[i].load(std::memory_order_relaxed) & bits[i]) [[unlikely]] return rt.wake(wake);
 }
 
 // A policy that is open and takes nothing breaks its contract; its tasks run all the same.
-void Policy::place_by_force(Runtime &rt, const std::string &name, Task *const *ready, uint32_t n) noexcept {
+void Policy::place_by_force(Scheduling &rt, const std::string &name, Task *const *ready, uint32_t n) noexcept {
   if (!told_refusal_.exchange(true, std::memory_order_relaxed))
     rt.log(kLogError, "scheduler '" + name + "' refuses tasks of its own epoch: they go to workers that can run them");
   for (uint32_t k = 0; k < n; ++k) post_to_able(rt, ready[k]);
 }
 
-void Policy::post_to_able(Runtime &rt, Task *t) noexcept {
+void Policy::post_to_able(Scheduling &rt, Task *t) noexcept {
   const auto nworkers = static_cast<uint32_t>(rt.workers.size());
   const auto first = static_cast<uint32_t>(t->pub.id >> 32) + static_cast<uint32_t>(t->pub.id);
   for (uint32_t k = 0; k < nworkers; ++k)
@@ -307,7 +308,7 @@ uint32_t Policy::victim(uint32_t space, uint64_t bytes, const consort_replica *r
   return i.ops->victim ? i.ops->victim(i.s, space, bytes, replicas, n, order) : 0;
 }
 
-Task *Policy::take_back(Runtime &rt, Task *t, TaskName name) noexcept {
+Task *Policy::take_back(Scheduling &rt, Task *t, TaskName name) noexcept {
   const Instance &i = current();
   if (!i.ops->dropped) return nullptr;
   consort_task *one = &t->pub, *held = nullptr;

@@ -36,24 +36,24 @@ namespace consort {
 
 class Contexts;
 struct Plugin;
-struct Runtime;
+struct Scheduling;
 struct ThreadState;
 struct Worker;
 
-uint64_t time_to_leave(const Runtime &) noexcept;  // when it is told of calls that do not come out of an old instance
+uint64_t time_to_leave(const Scheduling &) noexcept;  // when it is told of calls that do not come out of an old instance
 
 class Policy {
  public:
   Policy();
   ~Policy();
-  Result<void> open(Runtime &, Plugin &);
+  Result<void> open(Scheduling &, Plugin &);
   void close() noexcept;
   // [any] but for a question to can_execute. Another policy from here on; on an error the old one goes on.
-  Result<void> swap(Runtime &, ThreadState &, std::string_view name);
+  Result<void> swap(Scheduling &, ThreadState &, std::string_view name);
 
   // from: a worker that this thread drives, or CONSORT_NONE. Wakes whom it takes.
-  void push(Runtime &, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept;
-  inline void push_one(Runtime &, ThreadState &, uint32_t from, Task *) noexcept;  // policy_push.hpp
+  void push(Scheduling &, uint32_t from, Task *const *ready, uint32_t n, uint32_t flags) noexcept;
+  inline void push_one(Scheduling &, ThreadState &, uint32_t from, Task *) noexcept;  // policy_push.hpp
   uint32_t pop(uint32_t worker, consort_pick *out) noexcept {
     const Instance &i = current();
     return i.pop(i.s, worker, out, 1);
@@ -81,12 +81,12 @@ class Policy {
   Contexts &contexts() const noexcept { return *contexts_; }
   bool splits() const noexcept { return current().splits; }
   // [any] between two tasks: a director is asked, if there is one and its time has come.
-  void review(Runtime &rt, ThreadState &thread) noexcept {
+  void review(Scheduling &rt, ThreadState &thread) noexcept {
     if (is_directed()) [[unlikely]] ask_director(rt, thread);
   }
 
   // A ready task that no policy is to see any more: to the mailbox of a worker that has an implementation.
-  static void post_to_able(Runtime &, Task *) noexcept;
+  static void post_to_able(Scheduling &, Task *) noexcept;
 
   // -- hooks that few policies have --
   // True: ready tasks may lie in the policy until flush(), so a thread that waits calls it again and again.
@@ -95,7 +95,7 @@ class Policy {
     return i.splits ? holds_back_inside() : i.ops->flush != nullptr;
   }
   // [any] The application waits: the policy releases what it holds back, and workers that sleep look for it.
-  void flush(Runtime &rt) noexcept {
+  void flush(Scheduling &rt) noexcept {
     if (holds_back()) [[unlikely]] release_held(rt);
   }
   uint64_t next_event() const noexcept {         // virtual time: before that pop() answers nothing new
@@ -119,7 +119,7 @@ class Policy {
   ReportedInstance tell_started(const Worker &, const Task *) noexcept;
   void tell_finished(const ReportedInstance &, const Worker &, const consort_done &) noexcept;
   // A cancelled task, if it waits in there: now the caller's. nullptr: it comes out by pop, or runs, or was never in.
-  Task *take_back(Runtime &, Task *, TaskName) noexcept;
+  Task *take_back(Scheduling &, Task *, TaskName) noexcept;
 
  private:
   friend class Contexts;
@@ -151,19 +151,19 @@ class Policy {
   bool may_follow_inside(uint32_t worker, const Task &, bool no_choice) const noexcept;
   bool observes_inside() const noexcept;
   bool holds_back_inside() const noexcept;
-  void release_held(Runtime &) noexcept;
+  void release_held(Scheduling &) noexcept;
   Result<void> may_change(const ThreadState &) const;   // before the mutex is taken
-  Result<Instance *> make(Runtime &, Plugin &, uint64_t epoch);
+  Result<Instance *> make(Scheduling &, Plugin &, uint64_t epoch);
   Instance *find(std::string_view name) noexcept;
-  Result<Instance *> find_or_make(Runtime &, std::string_view name, uint64_t epoch);
-  Result<void> go_over(Runtime &, std::string_view name);
-  void ask_director(Runtime &, ThreadState &) noexcept;
-  void direct(Runtime &);
-  void set_director(Instance *) noexcept;
-  void make_current(Runtime &, Instance &) noexcept;
-  static void wake_all(Runtime &) noexcept;
-  uint32_t move_all(Runtime &, Instance &from, uint64_t epoch) noexcept;
-  void place_by_force(Runtime &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
+  Result<Instance *> find_or_make(Scheduling &, std::string_view name, uint64_t epoch);
+  Result<void> go_over(Scheduling &, std::string_view name);
+  void ask_director(Scheduling &, ThreadState &) noexcept;
+  void direct(Scheduling &);
+  void set_director(Scheduling &, Instance *) noexcept;
+  void make_current(Scheduling &, Instance &) noexcept;
+  static void wake_all(Scheduling &) noexcept;
+  uint32_t move_all(Scheduling &, Instance &from, uint64_t epoch) noexcept;
+  void place_by_force(Scheduling &, const std::string &name, Task *const *ready, uint32_t n) noexcept;
 
   std::atomic<Instance *> now_{nullptr};  // release in make_current() pairs with current(): the instance is complete
   std::mutex swap_mutex_;                        // guards what follows; above the registry's

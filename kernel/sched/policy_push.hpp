@@ -1,11 +1,11 @@
 // policy_push.hpp — Policy::push of one new task, inline: the path of each submission that is ready at once.
 #pragma once
-#include "api/runtime.hpp"
 #include "sched/policy.hpp"
+#include "sched/scheduling.hpp"
 
 namespace consort {
 
-inline void Policy::push_one(Runtime &rt, ThreadState &thread, uint32_t from, Task *t) noexcept {
+inline void Policy::push_one(Scheduling &rt, ThreadState &thread, uint32_t from, Task *t) noexcept {
   if (rt.sleeper_words != 1) [[unlikely]] return push(rt, from, &t, 1, CONSORT_PUSH_NEW);
   thread.candidates = 0;
   thread.wake.k = 0;

@@ -3,10 +3,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "machine/platform.hpp"
 #include "plugin/registry.hpp"
 #include "plugin/status.hpp"
+#include "task/data_placement.hpp"
 #include "task/replica.hpp"
 
 namespace consort {
@@ -37,7 +38,7 @@ Result<Layout *> DataTable::layout(std::string_view name) {
       recent_.store(l.get(), std::memory_order_release);
       return l.get();
     }
-  auto plugin = rt_.registry->load(CONSORT_KIND_INTERFACE, name);
+  auto plugin = platform_.registry->load(CONSORT_KIND_INTERFACE, name);
   if (!plugin) return plugin.error();
   const consort_interface_ops *ops = (*plugin)->interface();
   if (ops->shape_size > Layout::kMostBytes || ops->view_size > Layout::kMostBytes)
@@ -114,7 +115,7 @@ consort_status DataTable::give_name(Datum &d, const char *name) {
   }
 }
 
-Result<Datum *> DataTable::add(const consort_data_desc &desc) { return add(desc, rt_.topology->home()); }
+Result<Datum *> DataTable::add(const consort_data_desc &desc) { return add(desc, platform_.topology->home()); }
 
 Result<Datum *> DataTable::add(const consort_data_desc &desc, uint32_t home) {
   auto found = layout(desc.interface);
@@ -138,7 +139,7 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc, uint32_t home) {
   consort_extent extent{};
   if (l->ops->bytes(store))
     homeless = l->ops->extents(store, d.view, &extent, 1) > 0 && extent.addr.base + extent.addr.off == 0;
-  const bool elsewhere = home != rt_.topology->home() && l->ops->bytes(store);
+  const bool elsewhere = home != platform_.topology->home() && l->ops->bytes(store);
   if (elsewhere && homeless) {
     put_back(d);
     return error(CONSORT_E_INVAL,
@@ -146,10 +147,10 @@ Result<Datum *> DataTable::add(const consort_data_desc &desc, uint32_t home) {
                  "or register it without a home (consort_register)");
   }
   show(d, homeless ? data_state::kNowhere << data_state::kSpaceShift
-                   : (elsewhere ? home : rt_.topology->home()) << data_state::kSpaceShift | data_state::kValid);
+                   : (elsewhere ? home : platform_.topology->home()) << data_state::kSpaceShift | data_state::kValid);
   if (const consort_status s = give_name(d, desc.name); s < 0) return error(s, "no memory for the name of a datum");
   if (elsewhere)
-    if (const consort_status s = rt_.memory.settle(d, home); s < 0) {
+    if (const consort_status s = placement->settle(d, home); s < 0) {
       remove(d);
       return error(s, error_text());
     }
@@ -184,11 +185,11 @@ Result<Datum *> DataTable::add_like(const Datum &like, Show how, const char *nam
   const Layout &l = *like.layout;
   const consort_addr nowhere[kMostBlocks] = {};
   consort_block wanted[kMostBlocks];
-  const consort_space_desc &home = rt_.topology->spaces()[rt_.topology->home()].desc;
+  const consort_space_desc &home = platform_.topology->spaces()[platform_.topology->home()].desc;
   if (const uint32_t n = l.ops->blocks(like.shape(), &home, wanted, kMostBlocks); n <= kMostBlocks)
     (void)l.ops->view(like.shape(), &home, nowhere, n, (*slot)->view);
   show(**slot, (like.pub.bytes ? data_state::kNowhere << data_state::kSpaceShift
-                               : rt_.topology->home() << data_state::kSpaceShift | data_state::kValid) |
+                               : platform_.topology->home() << data_state::kSpaceShift | data_state::kValid) |
                    how);
   if (const consort_status s = give_name(**slot, name); s < 0) return error(s, "no memory for the name of a datum");
   return *slot;
@@ -198,7 +199,7 @@ void DataTable::remove(Datum &d) noexcept {
   delete d.discipline.exchange(nullptr, std::memory_order_relaxed);
   // Its owner alone is left, but for hints about it.
   DatumExtra *const e =
-      rt_.memory.in_use() ? rt_.memory.forget(d) : d.rare.exchange(nullptr, std::memory_order_relaxed);
+      placement ? placement->forget(d) : d.rare.exchange(nullptr, std::memory_order_relaxed);
   if (e) {
     free_blocks(e->blocks);
     for (auto &s : e->scratch) free_blocks(s->blocks);
@@ -239,14 +240,14 @@ DatumExtra *DataTable::extra(Datum &d) noexcept {
 std::shared_ptr<const Failure> DataTable::blame(const Datum &d) const noexcept {
   const DatumExtra *e = d.extra();
   if (!e) return nullptr;
-  std::lock_guard lock(rt_.blame_mutex);
+  std::lock_guard lock(blame_mutex);
   return e->blame;
 }
 
 void DataTable::blame(Datum &d, std::shared_ptr<const Failure> failure) noexcept {
   DatumExtra *e = failure ? extra(d) : d.extra();
   if (!e) return;
-  std::lock_guard lock(rt_.blame_mutex);
+  std::lock_guard lock(blame_mutex);
   e->blame.swap(failure);  // what it was goes after the lock
 }
 
@@ -272,7 +273,7 @@ bool DataTable::make_room(const TaskArena &tasks, Datum &d) noexcept {
 consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<DatumExtra::Block> &blocks,
                                    std::byte *view) {
   const Layout &l = *d.layout;
-  const Space &s = rt_.topology->spaces()[space];
+  const Space &s = platform_.topology->spaces()[space];
   consort_block wanted[kMostBlocks];
   const uint32_t n = l.ops->blocks(d.shape(), &s.desc, wanted, kMostBlocks);
   if (n > kMostBlocks)
@@ -283,7 +284,7 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
   for (uint32_t i = 0; i < n; ++i) {
     clear_error();
     const consort_status st = [&] {
-      std::lock_guard lock(rt_.topology->control());
+      std::lock_guard lock(platform_.topology->control());
       return plugin_status(
           s.device->ops->alloc(s.device->dev, s.desc.id, wanted[i].bytes, wanted[i].align, 0, &addr[i]),
           s.device->plugin->manifest->name, "alloc()");
@@ -308,9 +309,9 @@ consort_status DataTable::allocate(const Datum &d, uint32_t space, std::vector<D
 }
 
 void DataTable::free_blocks(std::vector<DatumExtra::Block> &blocks) noexcept {
-  std::lock_guard lock(rt_.topology->control());
+  std::lock_guard lock(platform_.topology->control());
   for (const auto &b : blocks) {
-    const Space &s = rt_.topology->spaces()[b.space];
+    const Space &s = platform_.topology->spaces()[b.space];
     s.device->ops->free(s.device->dev, b.space, b.addr, b.bytes);
   }
   blocks.clear();

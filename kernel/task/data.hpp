@@ -9,6 +9,7 @@
 #include <consort/interface.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@
 
 namespace consort {
 
-struct Runtime;
+class DataPlacement;
+struct Platform;
 class Topology;
 
 // A data interface that this runtime has loaded.
@@ -59,7 +61,7 @@ struct DatumExtra {
   std::vector<Block> blocks;                 // memory that the runtime gave to a datum without a home
   std::unique_ptr<Replicas> replicas;        // where it lives, if that is not one space; under Memory's mutex
   std::vector<std::unique_ptr<Scratch>> scratch;
-  // why it is poisoned; under Runtime::blame_mutex: those who commute fail beside each other
+  // why it is poisoned; under DataTable::blame_mutex: those who commute fail beside each other
   std::shared_ptr<const Failure> blame;
   std::string name;
 };
@@ -121,8 +123,9 @@ inline SpinLock &lock_of(Datum &d) noexcept { return (&d + d.lock_at.load(std::m
 class DataTable {
  public:
   static constexpr uint32_t kMostBlocks = 16;
-  explicit DataTable(Runtime &rt) : rt_(rt) {}
+  explicit DataTable(Platform &platform) : platform_(platform) {}
   Result<void> open();
+
   Result<Layout *> layout(std::string_view name);           // loads the plugin at first use
   Result<Datum *> add(const consort_data_desc &);           // its home is the host's
   Result<Datum *> add(const consort_data_desc &, uint32_t home);  // of another space; the driver there takes it
@@ -180,7 +183,7 @@ class DataTable {
   consort_status allocate(const Datum &, uint32_t space, std::vector<DatumExtra::Block> &, std::byte *view);
   void free_blocks(std::vector<DatumExtra::Block> &) noexcept;
 
-  Runtime &rt_;
+  Platform &platform_;
   Arena<Datum> arena_;
   SpinLock lock_;                                           // guards free_
   uint32_t free_ = 0;
@@ -189,6 +192,10 @@ class DataTable {
   // only grows; layouts_n_ release pairs with acquire in layout()
   std::vector<std::unique_ptr<Layout>> layouts_;
   std::atomic<Layout *> recent_{nullptr};  // release in layout lookups pairs with the acquire there: the layout is filled
+
+ public:
+  DataPlacement *placement = nullptr;      // keeps copies of data in spaces; nullptr: no datum is in several. Set at the start
+  mutable std::mutex blame_mutex;                // of data that several tasks may fail on at once; leaf
 };
 
 // Of a handle that names none: null, or stale.

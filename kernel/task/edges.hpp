@@ -7,7 +7,7 @@
 #pragma once
 #include <utility>
 
-#include "api/runtime.hpp"
+#include "task/core.hpp"
 #include "task/issue_queue.hpp"
 
 namespace consort {
@@ -33,16 +33,21 @@ inline void walk_links(const TaskArena &tasks, uint32_t link, F each) noexcept {
 }
 
 // A predecessor was found issued while linking, or has just been issued: remembers on `s` where, so that `s` may follow.
-void note_issued(Runtime &, Task *s, uint64_t place) noexcept;
+void note_issued(Core &, Task *s, uint64_t place) noexcept;
 // All predecessors of `s` are issued, and may_follow() (graph/link_steps.hpp) was true. Claims it for the queue that is
 // returned; nullptr: `s` waits until they are complete, and is not the caller's any more.
-IssueQueue *claim_follower(Runtime &, Task *s, uint64_t place) noexcept;
+IssueQueue *claim_follower(Core &, Task *s, uint64_t place) noexcept;
+
+// Up to `max` successors of a task into out; returns how many there are. For a task that is unfinished and not running the
+// list only grows at its head. Any other may be recycled during the walk: the answer is nonsense then, but the walk stays
+// inside the arena and ends.
+uint32_t successors(const TaskArena &, const Task &, const consort_task **out, uint32_t max) noexcept;
 
 // Hangs the links of one new task. The links beyond its own were reserved before (reserve()).
 class Linker {
  public:
-  Linker(Runtime &rt, Task *t) noexcept : Linker(rt, t, rt.tasks.index(t)) {}
-  Linker(Runtime &rt, Task *t, uint32_t number) noexcept  // the record's
+  Linker(Core &rt, Task *t) noexcept : Linker(rt, t, rt.tasks.index(t)) {}
+  Linker(Core &rt, Task *t, uint32_t number) noexcept  // the record's
       : rt_(rt),
         records_(rt.tasks.at(0)),
         task_(t),
@@ -50,7 +55,7 @@ class Linker {
         number_(uint64_t{word::make_link(number, 0)} << 3) {}
 
   // Room for `n` links in all. False: no memory; nothing is hung yet.
-  static bool reserve(Runtime &rt, ThreadState &thread, Task *t, uint32_t n) noexcept {
+  static bool reserve(Core &rt, ThreadState &thread, Task *t, uint32_t n) noexcept {
     for (uint32_t have = kInlineLinks; have < n; have += kChunkLinks) {
       Task *lent = thread.take_lent();
       if (!lent) return false;
@@ -110,7 +115,7 @@ class Linker {
     note_issued(rt_, task_, place);
   }
 
-  Runtime &rt_;
+  Core &rt_;
   Task *const records_;
   Task *const task_;
   uint32_t *slot_;

@@ -4,7 +4,7 @@ namespace consort {
 namespace {
 
 // What the codelet says.
-uint64_t able_alone(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
+uint64_t able_alone(Core &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
   uint64_t mask = 0;
   for (size_t i = 0; i < c.impls.size(); ++i)
     if (c.impls[i].klass == klass) mask |= uint64_t{1} << i;
@@ -28,26 +28,26 @@ uint64_t able_alone(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t work
 
 }  // namespace
 
-uint64_t able_team(Runtime &rt, const Codelet &c, const Team &team, TaskName task) noexcept {
+uint64_t able_team(Core &rt, const Codelet &c, const Team &team, TaskName task) noexcept {
   uint64_t mask = ~uint64_t{0};
   for (size_t i = 0; i < team.members.size() && mask; ++i)
     mask &= !i || c.can_execute ? able_alone(rt, c, team.klass, team.members[i], task) : mask;
   return mask;
 }
 
-uint64_t able(Runtime &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
-  if (rt.lost.any() && rt.lost.has(*rt.workers[worker])) [[unlikely]] return 0;
-  const uint32_t only = rt.gangs.only_worker();
+uint64_t able(Core &rt, const Codelet &c, uint32_t klass, uint32_t worker, TaskName task) noexcept {
+  if (rt.lost.any() && rt.lost.has(rt.topology->units()[worker])) [[unlikely]] return 0;
+  const uint32_t only = rt.only_worker;
   return c.for_teams() && only != CONSORT_NONE && only != worker && (rt.inline_classes >> klass & 1)
              ? 0
              : able_alone(rt, c, klass, worker, task);
 }
 
-uint64_t without_refused(const Runtime &rt, const Codelet &c, uint32_t worker, uint64_t mask) noexcept {
+uint64_t without_refused(const Core &rt, const Codelet &c, uint32_t worker, uint64_t mask) noexcept {
   for (uint64_t left = mask; left; left &= left - 1) {
     const auto impl = static_cast<uint32_t>(__builtin_ctzll(left));
     const Portable *text = c.impls[impl].text();
-    if (text && text->was_refused(*rt.workers[worker]->unit.device)) mask &= ~(uint64_t{1} << impl);
+    if (text && text->was_refused(*rt.topology->units()[worker].device)) mask &= ~(uint64_t{1} << impl);
   }
   return mask;
 }

@@ -6,13 +6,14 @@
 #include <cstring>
 #include <thread>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
 #include "task/callback.hpp"
+#include "task/core.hpp"
+#include "task/idle_stepper.hpp"
 
 namespace consort {
 
-Groups::Groups(Runtime &rt) : rt_(rt) {
+Groups::Groups(Core &rt) : rt_(rt) {
   (void)create(nullptr);  // the default group, number 0
 }
 
@@ -54,7 +55,7 @@ Result<Group *> Groups::create(const consort_group_desc *desc) {
   Group *const parent = thread && thread->task ? thread->task->group : nullptr;
   g->parent.store(parent, std::memory_order_relaxed);
   if (parent) ++parent->children;
-  if (g->done && rt_.virtual_time) rt_.idle_pump.begin(rt_);
+  if (g->done && rt_.virtual_time) rt_.idle_stepper->begin();
   if (busy(*g, &g->told)) g->told = submitted(*g);  // whatever an earlier life of it left in the thread states
   return g;
 }
@@ -114,7 +115,7 @@ Result<int> Groups::fd(Group &g) {
     }
     fd = g.fd;
   }
-  if (rt_.virtual_time) rt_.idle_pump.begin(rt_);
+  if (rt_.virtual_time) rt_.idle_stepper->begin();
   fence::heavy();  // from here on a thread state that finishes sees the watcher, or its count is seen here
   tell_if_idle(g);
   return fd;
@@ -245,7 +246,7 @@ void turn_in(ThreadState &thread, Group &g) noexcept {
   old.arrive();
 }
 
-void turn_out(Runtime &rt, ThreadState &thread, Group &g) noexcept {
+void turn_out(Core &rt, ThreadState &thread, Group &g) noexcept {
   const uint64_t turn = thread.out.turn.load(std::memory_order_relaxed), n = turn & Tally::kCount;
   Group &old = *rt.groups.at(static_cast<uint32_t>(turn >> Tally::kGroupShift));
   old.depart();

@@ -57,7 +57,7 @@ struct Group {
 
 class Groups {
  public:
-  explicit Groups(Runtime &rt);
+  explicit Groups(Core &rt);
   ~Groups();
   Result<Group *> create(const consort_group_desc *);
   Group *find(consort_group_id) const noexcept;   // nullptr: stale or never given
@@ -89,7 +89,7 @@ class Groups {
  private:
   bool live(uint32_t number) const noexcept { return number < n_.load(std::memory_order_acquire); }
 
-  Runtime &rt_;
+  Core &rt_;
   std::mutex mutex_;                              // guards free_ and growth; taken before a group's own
   std::vector<uint32_t> free_;
   std::atomic<Group *> blocks_[kBlocks] = {};     // owned; release in create() pairs with acquire in at()
@@ -98,13 +98,13 @@ class Groups {
 
 // The thread state counts for another group from now on.
 void turn_in(ThreadState &, Group &) noexcept;
-void turn_out(Runtime &, ThreadState &, Group &) noexcept;
+void turn_out(Core &, ThreadState &, Group &) noexcept;
 
 inline void count_in(ThreadState &thread, Group &g) noexcept {
   if (!thread.in.counts_for(g.number)) [[unlikely]] turn_in(thread, g);
   thread.in.add();
 }
-inline void count_out(Runtime &rt, ThreadState &thread, Group &g) noexcept {
+inline void count_out(Core &rt, ThreadState &thread, Group &g) noexcept {
   while (!thread.out.counts_for(g.number))
     [[unlikely]] turn_out(rt, thread, g);  // who is told then may make it turn again
   thread.out.add();

@@ -10,7 +10,7 @@
 namespace consort {
 
 struct Failure;
-struct Runtime;
+struct Core;
 struct ThreadState;
 
 // Tasks that have become ready, earliest submitted last; handed on in batches (graph/complete.hpp).
@@ -36,19 +36,19 @@ struct KindTable {
   };
   // Its last predecessor has ended: brings its data to where it needs them. True: they are on their way, and
   // resume_special() follows (graph/complete.hpp). nullptr: it needs none.
-  bool (*bring)(Runtime &, Task *) noexcept = nullptr;
+  bool (*bring)(Core &, Task *) noexcept = nullptr;
   // Its data are there. What begins with it goes to the batch.
-  Turn (*ready)(Runtime &, ThreadState &, Task *, ReadyBatch &) noexcept = nullptr;
+  Turn (*ready)(Core &, ThreadState &, Task *, ReadyBatch &) noexcept = nullptr;
   // Before its name ends; nullptr: nothing is to be done.
-  void (*end)(Runtime &, ThreadState &, const Task &) noexcept = nullptr;
+  void (*end)(Core &, ThreadState &, const Task &) noexcept = nullptr;
 
   // -- of a recorded task (Task::recorded()) --
   // Its name is dead; `word` is what the exchange took. Counts its successors down and makes it ready for the next turn.
-  void (*hand_on)(Runtime &, Task *, uint64_t word, ReadyBatch &) noexcept = nullptr;
-  // It failed. Under Runtime::blame_mutex.
-  void (*failed)(Runtime &, const Task &, const std::shared_ptr<const Failure> &) noexcept = nullptr;
+  void (*hand_on)(Core &, Task *, uint64_t word, ReadyBatch &) noexcept = nullptr;
+  // It failed. Under DataTable::blame_mutex.
+  void (*failed)(Core &, const Task &, const std::shared_ptr<const Failure> &) noexcept = nullptr;
   // The submitted task that it runs for. nullptr: none does.
-  const Task *(*submitted_as)(const Runtime &, const Task &) noexcept = nullptr;
+  const Task *(*submitted_as)(const Core &, const Task &) noexcept = nullptr;
 };
 
 class Kinds {

@@ -3,20 +3,22 @@
 #include <algorithm>
 #include <new>
 
-#include "api/runtime.hpp"
 #include "base/last_error.hpp"
+#include "machine/topology.hpp"
+#include "plugin/registry.hpp"
 #include "plugin/status.hpp"
+#include "task/data.hpp"
 
 namespace consort {
 namespace {
 
 // What a layout gives for one view, behind what is there already. < 0: told.
-consort_status give(const Runtime &rt, const Datum &d, const void *view, std::vector<consort_arg> &out) {
+consort_status give(const DataTable &data, const Datum &d, const void *view, std::vector<consort_arg> &out) {
   const consort_interface_ops &ops = *d.layout->ops;
   if (ops.flags & CONSORT_IF_PACK_ONLY)
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "datum '%s' has no flat layout (interface '%s'): a kernel cannot be given it",
-                      rt.data.name(d).c_str(), d.layout->name.c_str());
+                      data.name(d).c_str(), d.layout->name.c_str());
   constexpr uint32_t kUsual = 8;
   const size_t had = out.size();
   out.resize(had + kUsual);
@@ -98,11 +100,11 @@ consort_status Portable::load(const Device &device) noexcept {
   return l.status < 0 ? set_error(l.status, l.why) : CONSORT_OK;
 }
 
-consort_status Portable::arguments(const Runtime &rt, const consort_call &call, const Task &t, Launch &out) const {
+consort_status Portable::arguments(const DataTable &data, const consort_call &call, const Task &t, Launch &out) const {
   out.args.clear();
   if (!how_.args) {
     for (uint32_t i = 0; i < t.pub.naccess; ++i)
-      if (const consort_status s = give(rt, datum(t, i), call.views[i], out.args); s < 0) return s;
+      if (const consort_status s = give(data, datum(t, i), call.views[i], out.args); s < 0) return s;
     out.args.insert(out.args.end(), call.args, call.args + call.nargs);
   } else {
     std::vector<consort_arg> one;
@@ -119,11 +121,11 @@ consort_status Portable::arguments(const Runtime &rt, const consort_call &call, 
                           t.pub.naccess);
       one.clear();
       const Datum &d = datum(t, p.datum);
-      if (const consort_status s = give(rt, d, call.views[p.datum], one); s < 0) return s;
+      if (const consort_status s = give(data, d, call.views[p.datum], one); s < 0) return s;
       if (p.part != CONSORT_NONE && p.part >= one.size())
         return set_errorf(CONSORT_E_INVAL,
                           "its kernel is to be given part %u of datum '%s', of which interface '%s' gives %zu", p.part,
-                          rt.data.name(d).c_str(), d.layout->name.c_str(), one.size());
+                          data.name(d).c_str(), d.layout->name.c_str(), one.size());
       if (p.part == CONSORT_NONE) out.args.insert(out.args.end(), one.begin(), one.end());
       else out.args.push_back(one[p.part]);
     }
@@ -133,7 +135,7 @@ consort_status Portable::arguments(const Runtime &rt, const consort_call &call, 
   return CONSORT_OK;
 }
 
-consort_status Portable::range(const Runtime &rt, const consort_call &call, const Task &t, Launch &out) const {
+consort_status Portable::range(const DataTable &data, const consort_call &call, const Task &t, Launch &out) const {
   consort_range r{{0, 0, 0}, {how_.block[0], how_.block[1], how_.block[2]}, how_.shared_bytes};
   for (uint32_t &b : r.block) b = std::max(b, 1u);
   const Datum *d = how_.over < t.pub.naccess ? &datum(t, how_.over) : nullptr;
@@ -158,7 +160,7 @@ consort_status Portable::range(const Runtime &rt, const consort_call &call, cons
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "interface '%s' of datum '%s' does not say how many elements there are: give the implementation "
                       "a consort_portable with a range",
-                      d->layout->name.c_str(), rt.data.name(*d).c_str());
+                      d->layout->name.c_str(), data.name(*d).c_str());
   }
   std::copy_n(r.grid, 3, out.what.grid);
   std::copy_n(r.block, 3, out.what.block);
@@ -167,12 +169,12 @@ consort_status Portable::range(const Runtime &rt, const consort_call &call, cons
   return CONSORT_OK;
 }
 
-consort_status Portable::prepare(Runtime &rt, const Device &device, const consort_call &call, const Task &t,
+consort_status Portable::prepare(const DataTable &data, const Device &device, const consort_call &call, const Task &t,
                                  Launch &out) noexcept try {
   if (const consort_status s = load(device); s < 0) return s;
   out.what.code = on(device).code;
-  if (const consort_status s = arguments(rt, call, t, out); s < 0) return s;
-  return range(rt, call, t, out);
+  if (const consort_status s = arguments(data, call, t, out); s < 0) return s;
+  return range(data, call, t, out);
 } catch (const std::bad_alloc &) {
   return set_error(CONSORT_E_NOMEM, "no memory for the launch of a kernel");
 } catch (const std::exception &e) {

@@ -16,7 +16,7 @@
 namespace consort {
 
 struct Device;
-struct Runtime;
+class DataTable;
 struct Task;
 
 class Portable {
@@ -37,7 +37,7 @@ class Portable {
   bool asks_for_range() const noexcept { return how_.range; }  // a function says over how much it runs, each time
 
   // What is launched for this task: the code, its arguments, how many. < 0: told in the error slot.
-  consort_status prepare(Runtime &, const Device &, const consort_call &, const Task &, Launch &) noexcept;
+  consort_status prepare(const DataTable &, const Device &, const consort_call &, const Task &, Launch &) noexcept;
 
   // The function of such an implementation, for whoever asks only whether there is one. Called: a mistake, and says so.
   static consort_status stand_in(const consort_call *) noexcept;
@@ -54,8 +54,8 @@ class Portable {
   Portable(const consort_impl &, size_t devices);
   Loaded &on(const Device &) const noexcept;
   void try_on(const Device &, Loaded &) noexcept;
-  consort_status arguments(const Runtime &, const consort_call &, const Task &, Launch &) const;
-  consort_status range(const Runtime &, const consort_call &, const Task &, Launch &) const;
+  consort_status arguments(const DataTable &, const consort_call &, const Task &, Launch &) const;
+  consort_status range(const DataTable &, const consort_call &, const Task &, Launch &) const;
 
   const std::string format_, text_, entry_;
   const bool has_entry_;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "api/runtime.hpp"
+#include "machine/platform.hpp"
 
 namespace consort {
 namespace {
@@ -27,7 +27,7 @@ void SequenceDetector::note(const consort_task_desc &d) noexcept {
   ++ntasks;
 }
 
-void SequenceDetector::cut(const Runtime &rt) noexcept {
+void SequenceDetector::cut(const Platform &rt) noexcept {
   if (!ntasks) return;
   ++clock;
   auto at =

@@ -11,7 +11,7 @@
 
 namespace consort {
 
-struct Runtime;
+struct Platform;
 
 struct SequenceDetector {
   static constexpr uint32_t kKnown = 64;    // sequences that are remembered; the one unseen for longest goes
@@ -25,7 +25,7 @@ struct SequenceDetector {
   bool told = false;
 
   void note(const consort_task_desc &) noexcept;
-  void cut(const Runtime &) noexcept;       // a wait for everything
+  void cut(const Platform &) noexcept;       // a wait for everything
 };
 
 }  // namespace consort

@@ -12,6 +12,7 @@
 // generation in it equals the name's, the task is unfinished. So a stale name is found out by one load, and an
 // exchange of `word` at the end both closes the list of successors and retires the name.
 #pragma once
+#include <consort/consort.h>
 #include <consort/driver.h>
 #include <consort/scheduler.h>
 

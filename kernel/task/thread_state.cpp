@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/runtime.hpp"
+#include "task/core.hpp"
 
 namespace consort {
 namespace {

@@ -17,9 +17,9 @@
 
 namespace consort {
 
+struct Core;
 class PutOffEnds;
 class SubmissionRecorder;
-struct Runtime;
 struct Worker;
 
 // Tasks counted by one thread: how many of the group that it counts just now, in one word with that group's
@@ -29,7 +29,7 @@ struct Tally {
   static constexpr uint32_t kGroupShift = 48;
   static constexpr uint64_t kCount = (uint64_t{1} << kGroupShift) - 1;
 
-  std::atomic<uint64_t> turn{0};    // group number << 48 | count; one writer, release; Runtime::finished() acquires
+  std::atomic<uint64_t> turn{0};    // group number << 48 | count; one writer, release; Core::finished() acquires
   std::atomic<uint64_t> before{0};  // all counts of earlier turns; release pairs with the acquire where they are summed
 
   bool counts_for(uint32_t group) const noexcept {
@@ -63,12 +63,12 @@ class WindowWait {
 };
 
 struct ThreadState {
-  ThreadState(Runtime &runtime, uint16_t number, uint32_t batch, PutOffEnds *ends)
+  ThreadState(Core &runtime, uint16_t number, uint32_t batch, PutOffEnds *ends)
       : rt(runtime), id(number), put_off_ends(ends), return_batch(batch) {}
 
   // -- the line that each submission touches --
-  std::atomic<uint32_t> busy{0};      // inside a submission; pairs with Runtime::bias, Worker::token: see SubmissionRight
-  Runtime &rt;
+  std::atomic<uint32_t> busy{0};      // inside a submission; pairs with TaskGraph::bias, Worker::token: see SubmissionRight
+  Core &rt;
   const uint16_t id;
   Task *free = nullptr;               // records at hand, linked by Task::extra
   int32_t nfree = 0;                  // how many at least: a batch may be counted a moment after it is taken
@@ -76,7 +76,7 @@ struct ThreadState {
   uint32_t carved = 0;                // records that are this thread state's
   // the worker that this thread drives just now; a body that waited may have lost it
   Worker *seat = nullptr;
-  Worker *lease = nullptr;            // the worker whose turn it may take (exec/worker.hpp)
+  Worker *lease = nullptr;            // the worker whose turn it may take (exec/executor.hpp)
   Worker *crew_of = nullptr;          // the worker whose thread this is
   Task *task = nullptr;               // the task whose body runs on this thread
   bool in_callback = false, ending = false;
@@ -164,7 +164,7 @@ struct ThreadState {
   void give_foreign(Task *) noexcept;                         // batches those of one owner
   bool refill(bool may_wait) noexcept;                        // waits where the window is full and it may
   bool carve(uint32_t n) noexcept;
-  friend struct Runtime;
+  friend struct Core;
 };
 
 }  // namespace consort

@@ -1,12 +1,11 @@
-// submit_full.hpp — a submission on the long way, until it is linked: its record, and the data it claims.
+// submission_draft.hpp — a submission on the long way, until it is linked: its record, and the data it claims.
 //
 // The submitting thread's, on its stack. A draft that is not sent gives everything back.
 #pragma once
-#include <cstdlib>
+#include <memory>
 
-#include "graph/complete.hpp"
 #include "graph/repeat.hpp"
-#include "graph/submit.hpp"
+#include "graph/submission_right.hpp"
 #include "graph/task_options.hpp"
 #include "task/access_modes.hpp"
 
@@ -18,7 +17,7 @@ struct Reduction;
 
 // Everything that one submission needs until it is linked; gives the record back unless it was sent.
 struct SubmissionDraft {
-  Runtime &rt;
+  TaskGraph &rt;
   ThreadState &thread;
   Task *t;
   Claim few[kFewUses];
@@ -35,26 +34,10 @@ struct SubmissionDraft {
   RepeatState *turns = nullptr;
   std::unique_ptr<RepeatState> made_turns;
 
-  SubmissionDraft(Runtime &runtime, ThreadState &state, Task *task) : rt(runtime), thread(state), t(task) {}
-  ~SubmissionDraft() {                          // without the right
-    while (Task *over = ended) {
-      ended = static_cast<Task *>(over->pub.sched[0]);
-      release_ready(rt, thread, over);
-    }
-    if (claims != few) std::free(claims);
-    if (t) drop();
-  }
-  void drop() noexcept {
-    if (t->bits & kMore) leave_order(*this);
-    if (guard) drop_record(guard);
-    drop_record(t);
-    t = nullptr;
-  }
-  void drop_record(Task *t) noexcept {
-    std::atomic_ref<Codelet *>(t->codelet).store(nullptr, std::memory_order_relaxed);
-    if (t->extra) free_lent(rt, thread, t);
-    thread.give_record(t);
-  }
+  SubmissionDraft(TaskGraph &runtime, ThreadState &state, Task *task) : rt(runtime), thread(state), t(task) {}
+  ~SubmissionDraft();                           // without the right; in submit_full.cpp, as drop() is
+  void drop() noexcept;
+  void drop_record(Task *) noexcept;
   Extra *extra() noexcept {
     if (t->extra) return t->extra;
     Task *lent = thread.take_lent();

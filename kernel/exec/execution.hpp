@@ -1,0 +1,31 @@
+// execution.hpp — the state of the room exec: executors, queues, gangs, and the manual pump.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "exec/execution_memory.hpp"
+#include "exec/executor.hpp"
+#include "exec/gang.hpp"
+#include "graph/task_graph.hpp"
+
+namespace consort {
+
+struct Execution : TaskGraph {
+  Execution(uint64_t number, std::shared_ptr<Config> c) : TaskGraph(number, std::move(c)), gangs(*this) {}
+
+  ExecutionMemory *execution_memory = nullptr;  // set by the constructor of the room memory
+  uint64_t submit_ns = 0;                  // in virtual time: what a submission costs; set at the start
+  std::atomic<bool> said_no_thread{false};  // relaxed: the first exchange says it; others read a hint
+  std::atomic<ThreadState *> pumping{nullptr};    // manual pump: the one thread that steps just now; see PumpTurn
+  std::atomic<uint64_t> charged{0};        // virtual time: submissions paid for; relaxed: one exchange pays
+
+  // -- in the order of their lives --
+  Gangs gangs;
+  std::vector<std::unique_ptr<Executor>> executors;  // the workers, by number
+};
+
+// The Execution of the runtime that a thread state belongs to.
+inline Execution &execution_of(Core &core) noexcept { return static_cast<Execution &>(core); }
+
+}  // namespace consort

@@ -1,0 +1,38 @@
+#include "graph/next_turn.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "graph/failed_task.hpp"
+#include "graph/link_steps.hpp"
+#include "graph/task_options.hpp"
+#include "task/callback.hpp"
+
+namespace consort {
+
+void next_turn(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status) noexcept {
+  std::unique_ptr<RepeatState> turns(std::exchange(t->extra->more->turns, nullptr));
+  if (rt.repeats.again(*turns, status >= 0)) {
+    const consort_task_id after{t->pub.id};
+    turns->desc.after = &after;
+    turns->desc.nafter = 1;
+    consort_status s;
+    {
+      // it may be in the middle of somebody else's wait: no waiting for the window here
+      const Callback scope(thread, t);
+      s = submit_any(rt, turns->desc, nullptr, turns.get());
+    }
+    if (s >= 0) {
+      (void)turns.release();  // the next turn's
+      return;
+    }
+    fail_group(rt, t, s, "its next turn could not be submitted");
+    rt.repeats.forget(*turns);
+  }
+  const consort_task_more &m = turns->more;
+  in_callback(thread, t, [&] { if (m.done_drop) m.done_drop(turns->desc.done_arg); });
+  for (const consort_hook &hook : {m.ready, m.begin})
+    in_callback(thread, t, [&] { if (hook.drop) hook.drop(hook.arg); });
+}
+
+}  // namespace consort

@@ -1,0 +1,36 @@
+// task_graph.hpp — the state of the room graph: the right to submit, tags, held completions, bundles, repeats, plans.
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include "graph/bundle.hpp"
+#include "graph/completion_hold.hpp"
+#include "graph/graph_memory.hpp"
+#include "graph/partition_plan.hpp"
+#include "graph/repeat.hpp"
+#include "graph/tags.hpp"
+#include "sched/scheduling.hpp"
+
+namespace consort {
+
+struct TaskGraph : Scheduling {
+  TaskGraph(uint64_t number, std::shared_ptr<Config> c)
+      : Scheduling(number, std::move(c)), tags(*this), plans(*this) {}
+
+  GraphMemory *graph_memory = nullptr;     // set by the constructor of the room memory
+  bool copies_are_moved = false;           // some unit does not reach the memory at home, or has a queue; set at the start
+  // the thread state that submits without locks; kNobody: none yet; kEverybody: data are locked
+  alignas(64) std::atomic<uint32_t> bias{kNobody};  // release where it changes pairs with the acquire of a submission
+  static constexpr uint32_t kNobody = 0xffffffff, kEverybody = 0xfffffffe, kRevoking = 0xfffffffd;
+  // the task that keeps tokens while parked (graph/commute.hpp); relaxed: a name
+  alignas(64) std::atomic<TaskName> elder{0};
+
+  // -- in the order of their lives --
+  Tags tags;
+  CompletionHolds ends;
+  Bundles bundles;
+  Repeats repeats;
+  PartitionPlans plans;
+};
+
+}  // namespace consort

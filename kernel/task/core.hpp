@@ -1,0 +1,92 @@
+// core.hpp — what rooms from task upwards share: settings of tasks, their records, threads, groups, codelets and data.
+//
+// Derives from Platform; the struct of each room above derives from this one. Runtime (api/) is the last of the chain.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/fence.hpp"
+#include "machine/platform.hpp"
+#include "task/callback.hpp"
+#include "task/codelet.hpp"
+#include "task/data.hpp"
+#include "task/failure.hpp"
+#include "task/group.hpp"
+#include "task/kinds.hpp"
+#include "task/task.hpp"
+#include "task/thread_states.hpp"
+#include "task/waiters.hpp"
+
+namespace consort {
+
+class DataKeepers;
+class IdleStepper;
+class IssueQueue;
+class RunObserver;
+struct Worker;
+
+struct Core : Platform {
+  static constexpr uint32_t kMaxWorkers = 1024;
+  static constexpr uint32_t kTaskSlots = 1u << word::kRecordBits;
+
+  Core(uint64_t n, std::shared_ptr<Config> c)
+      : Platform(std::move(c)), number(n), asymmetric(fence::asymmetric()), groups(*this),
+        standard_group(groups.usable() ? &groups.standard() : nullptr), data(*this) {}
+
+  ThreadState *this_thread() noexcept {  // of the calling thread; nullptr: none to be had, told in the error slot
+    return current_thread.number == number ? current_thread.thread : find_thread();
+  }
+  ThreadState *this_thread_if_any() const noexcept;
+  template <class F> void for_each_thread(F f) const { threads.each(f); }
+  uint64_t submitted() const noexcept;     // sums, as in task/group.hpp: finished first
+  uint64_t finished() const noexcept;
+  Task *task_at(TaskName name) const noexcept { return tasks.at(static_cast<uint32_t>(name)); }
+  TaskName name_before(TaskName record) const noexcept {  // what a recorded task was called when it ran last
+    const uint64_t now = task_at(record)->word.load(std::memory_order_relaxed) & ~uint64_t{0xffffffff};
+    return (now - (uint64_t{1} << 32)) | record;
+  }
+  bool is_live(TaskName name) const noexcept { return consort::is_live(*task_at(name), name); }
+
+  // -- settled at the start --
+  alignas(64) const uint64_t number;       // never used twice in a process
+  const bool asymmetric;
+  bool detect_repeats = false;
+  bool profile = false;
+  uint32_t window = 0, return_batch = 1, bypass = 0, spin_rounds = 0, sleeper_words = 1;
+  void (*trace_fn)(void *, const consort_trace_event *) = nullptr;  // told of starts and ends of tasks
+  void *trace_user = nullptr;
+  uint32_t only_worker = CONSORT_NONE;     // with the setting teams = "single": tasks for teams run on teams or on this worker
+  uint64_t inline_classes = 0;             // of units that run host code where they are called
+  std::atomic<bool> observed{false};       // starts and ends are reported to the policy, the models or a tracer; relaxed: a hint
+
+  // -- the hot shared words --
+  std::atomic<bool> stopping{false};  // released also by the wakes behind it
+  alignas(64) std::atomic<uint64_t> sleepers[kMaxWorkers / 64] = {};  // bit: the worker's thread sleeps; see sched/policy.hpp
+  alignas(64) Waiters waiters;
+  DataKeepers *data_keepers = nullptr; // set at the start
+  RunObserver *run_observer = nullptr;     // a tracer; nullptr: none. Set at the start
+  std::unique_ptr<PutOffEnds> put_off_ends;  // of callbacks; made by the room graph at the start
+  std::unique_ptr<WindowWait> window_wait;  // of submissions; made by the room exec at the start
+  IdleStepper *idle_stepper = nullptr;     // in virtual time; set at the start
+
+  // -- in the order of their lives --
+  Kinds kinds;
+  TaskArena tasks;
+  ThreadStates threads;
+  Groups groups;
+  Group *const standard_group;
+  Codelets codelets;
+  FailureLog failures;
+  DataTable data;
+  std::unique_ptr<Host> codelet_host;      // what bodies see of the runtime: clock and log
+  std::vector<IssueQueue *> queues;        // by number; owned by the room exec
+  std::vector<Worker *> workers;           // by number; owned by the room exec
+
+ private:
+  ThreadState *find_thread() noexcept;
+};
+
+}  // namespace consort
