@@ -1,11 +1,10 @@
-// The room api: the functions of the C API, one file for each header of them, and the Runtime, which owns an object of
-// every room. It includes every room; no other room may include it, and floors.txt lists those that still do. Start
-// with entry.hpp (how a call enters), then tasks.cpp and lifecycle.cpp.
+// The room api: the functions of the C API, one file for each header of them, and the Runtime, which is made of the
+// structs of all rooms. It includes every room; no other room may include it. Start with entry.hpp (how a call enters),
+// then tasks.cpp and lifecycle.cpp.
 //
-// runtime.hpp — everything that one runtime owns, in the order in which it must live and die.
+// runtime.hpp — one runtime: the last of the structs of the rooms (docs/decisions/035-floors.md).
 //
-// The application holds a Shell (base/process.hpp), never this. Rooms reach one another through it; it has no
-// behaviour of its own but starting, stopping, and the few sums over all thread states.
+// The application holds a Shell (base/process.hpp), never this. It has no behaviour of its own but starting and stopping.
 #pragma once
 #include <consort/consort.h>
 

@@ -1,6 +1,6 @@
 // The room graph: how tasks are ordered. Submission, links between accesses, tags, reductions, partitions, completion.
 // It includes sched, model, task and below; exec and above use it. Start with submit.hpp (without options),
-// submit_full.hpp (with options), link_steps.hpp (common to both) and complete.hpp.
+// submit_full.cpp (with options), link_steps.hpp (common to both) and complete.hpp.
 //
 // submit.hpp — how a task enters: its record, its place in the chains of its data, its way to the policy.
 #pragma once
