@@ -7,6 +7,7 @@
 #include "graph/complete.hpp"
 #include "graph/failed_task.hpp"
 #include "replay/replay.hpp"
+#include "replay/replaying.hpp"
 
 namespace consort {
 namespace {
