@@ -1,4 +1,4 @@
-// submission_right.hpp — the right to change the ends of the chains of accesses.
+// submission_right.hpp — the right to change the ends of the chains of accesses. Its functions are in submit.cpp.
 //
 // The submission right covers the ends of the chains. While one thread submits it has the right by bias and
 // pays nothing; the first other one revokes the bias, and from then on each submission locks its data, in
