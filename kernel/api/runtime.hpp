@@ -2,7 +2,7 @@
 // structs of all rooms. It includes every room; no other room may include it. Start with entry.hpp (how a call enters),
 // then tasks.cpp and lifecycle.cpp.
 //
-// runtime.hpp — one runtime: the last of the structs of the rooms (docs/decisions/035-floors.md).
+// runtime.hpp — one runtime: the last of the structs of the rooms (docs/decisions/036-floors.md).
 //
 // The application holds a Shell (base/process.hpp), never this. It has no behaviour of its own but starting and stopping.
 #pragma once

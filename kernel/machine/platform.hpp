@@ -1,7 +1,7 @@
 // platform.hpp — what every room above knows: the settings, the clock, the log, the plugins and the machine.
 //
 // The lowest of the structs that make up a Platform: each room that has a state derives its struct from that of the floor
-// below (docs/decisions/035-floors.md). Filled at the start by api/runtime.cpp; from then on any thread may read.
+// below (docs/decisions/036-floors.md). Filled at the start by api/runtime.cpp; from then on any thread may read.
 #pragma once
 #include <atomic>
 #include <memory>
