@@ -8,7 +8,7 @@ int main() {
 
   const consort::Codelet scale{"scale",
       consort::cpu([](std::span<float> x, float a) { for (float &e : x) e *= a; }),
-      consort::opencl("scale.cl", "scale")};        // more implementations, same codelet
+      consort::opencl_file("scale.cl", "scale")};        // more implementations, same codelet
 
   rt.submit(scale, consort::rw(x), 3.0f);           // asynchronous; dependencies inferred
   auto view = x.read();                             // waits, brings the data home, RAII release

@@ -42,7 +42,7 @@ TEST(FaceProgram, RunsTheReadmeExample) {
   const consort::Codelet scale{"scale", consort::cpu([](std::span<float> x, float a) {
                                  for (float &e : x) e *= a;
                                }),
-                               consort::opencl("scale.cl", "scale")};
+                               consort::opencl_file("scale.cl", "scale")};
   rt.submit(scale, consort::rw(x), 3.0f);
   auto view = x.read();
   EXPECT_EQ(view[0], 3.0f);

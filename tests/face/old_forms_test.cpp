@@ -91,4 +91,13 @@ TEST_F(FaceOldForms, GroupFailureAsTheCStruct) {
   x.invalidate();
 }
 
+TEST_F(FaceOldForms, KernelFilesByClassAlone) {
+  const consort::Codelet both{"both", consort::cpu([](std::span<int> s) { ++s[0]; }), consort::opencl("none.cl", "both"), consort::cuda("none.cu", "both"),
+                              consort::impl("hip", "file", "none.hip", "both")};
+  std::vector<int> v(4, 0);
+  auto x = rt.vector(v);
+  rt.submit(both, rw(x));
+  EXPECT_EQ(x.read()[0], 1);
+}
+
 }  // namespace

@@ -112,6 +112,16 @@ const Case kCases[] = {
     {"choice_of_another_call", "rt.wait(Replica::valid);", "Replica"},
     {"choice_by_a_c_constant", "rt.wait(CONSORT_WAIT_NO_HELP);", "give a value of the enum class", true},
     {"replica_by_its_bits", "(void)x.in(0);", "ask replica(space).has(consort::Replica::valid)", true},
+    {"kernels",
+     "const Codelet<void(float, std::span<float>)> k{\"k\", cpu([](float, std::span<float>) {}), cuda_source(\"{}\", \"k\", {.grid = over(arg(1)), "
+     ".block = {256}, .args = {arg(1).ptr(), arg(1).size(0), arg(0)}}), hip_file(\"k.hip\", \"k\"), opencl_source(\"{}\", \"k\"), "
+     "level_zero_file(\"k.spv\", \"k\"), cuda_ptx(\"{}\", \"k\"), cuda_file(\"k.cu\", \"k\", {.grid = 12})}; rt.submit(k, 1.f, rw(x));",
+     nullptr},
+    {"source_for_level_zero", "const Codelet k{\"k\", level_zero_source(\"{}\", \"k\")};", "Level Zero compiles no text"},
+    {"launch_that_is_misspelt", "const Codelet k{\"k\", cuda_source(\"{}\", \"k\", {.gird = over(arg(0))})};", "consort::face::Launch"},
+    {"number_for_an_argument", "const Codelet k{\"k\", cuda_source(\"{}\", \"k\", {.args = {0, 1.5}})};", "consort::face::Launch"},
+    {"datum_of_a_grid", "const Codelet k{\"k\", cuda_source(\"{}\", \"k\", {.grid = arg(0)})};", "consort::face::Launch"},
+    {"file_by_its_former_name", "const Codelet k{\"k\", opencl(\"k.cl\", \"k\"), cuda(\"k.cu\", \"k\")};", "consort::opencl_file(path, entry)", true},
     {"callback_that_does_not_fit",
      "double a = 0, b = 0, c = 0; rt.submit({.done = [&a, &b, &c] { a = b + c; }}, look, r(x));", "give an lvalue"},
 };

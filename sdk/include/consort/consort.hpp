@@ -20,6 +20,7 @@
 #include <consort/cpp/failure.hpp>
 #include <consort/cpp/filters.hpp>
 #include <consort/cpp/flags.hpp>
+#include <consort/cpp/kernel.hpp>
 #include <consort/cpp/layout.hpp>
 #include <consort/cpp/order.hpp>
 #include <consort/cpp/parts.hpp>

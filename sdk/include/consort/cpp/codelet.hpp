@@ -246,6 +246,39 @@ struct Entry<F, Untyped> {
   }
 };
 
+// A codelet's parameter, its type forgotten. An Ndim has as many dimensions as it says when it runs.
+struct Parameter {
+  Kind kind;
+  unsigned rank, dims;  // which of its kind; of a datum
+  bool ndim;
+};
+template <class P>
+inline constexpr bool is_ndim = false;
+template <class T>
+inline constexpr bool is_ndim<Ndim<T>> = true;
+// The parameters that a submission gives, as a table.
+template <class M>
+struct ParametersOf {  // of a codelet that nobody checks: not known
+  static constexpr const Parameter *all = nullptr;
+  static constexpr uint32_t n = CONSORT_NONE;
+};
+template <class... P>
+struct ParametersOf<void(P...)> {
+  static constexpr uint32_t n = Params<P...>::ndata + Params<P...>::nargs;
+  struct Table {
+    Parameter p[sizeof...(P) + 1];
+  };
+  static constexpr Table make() noexcept {
+    const Parameter each[] = {{Param<P>::kind, 0, dims<P>, is_ndim<P>}..., {Kind::call, 0, 0, false}};
+    Table t{};
+    for (std::size_t i = 0, k = 0; i < sizeof...(P); ++i)
+      if (each[i].kind != Kind::call) t.p[k] = each[i], t.p[k++].rank = Params<P...>::rank(i);
+    return t;
+  }
+  static constexpr Table table = make();
+  static constexpr const Parameter *all = table.p;
+};
+
 // One implementation, its type forgotten. Owns the function object that `user` points to.
 struct AnyImpl {
   AnyImpl() = default;
@@ -256,7 +289,8 @@ struct AnyImpl {
         entry(std::move(other.entry)),
         fn(other.fn),
         user(other.user),
-        drop(std::exchange(other.drop, nullptr)) {}
+        drop(std::exchange(other.drop, nullptr)),
+        bind(other.bind) {}
   AnyImpl &operator=(AnyImpl &&) = delete;
   ~AnyImpl() {
     if (drop) drop(user);
@@ -265,6 +299,8 @@ struct AnyImpl {
   consort_call_fn *fn = nullptr;
   void *user = nullptr;
   void (*drop)(void *) = nullptr;
+  // Of a kernel that names its arguments: fits them to the codelet's n parameters (none: CONSORT_NONE), or says what is wrong.
+  std::string (*bind)(AnyImpl &, const Parameter *, uint32_t n) = nullptr;
 };
 
 template <class S>
@@ -276,24 +312,10 @@ struct Portable;  // signature of an implementation that is text
 
 }  // namespace detail
 
-// A portable kernel: text that the driver of a class compiles or loads, and how it is launched (consort_portable).
-struct Kernel {
-  std::string format, text, entry;       // "cl", "spirv", "ptx" …; "file": text is a path
-  uint32_t over = 0;                     // a work item for each element of this one of the task's data
-  std::vector<consort_pass> args = {};   // what it takes, in its order; empty: of all data what their layouts give, then the values
-  uint32_t block[3] = {1, 1, 1};
-  uint32_t shared_bytes = 0;
-  consort_status (*range)(void *user, const consort_call *call, consort_range *io) = nullptr;
-  void *user = nullptr;
-};
-constexpr consort_pass pass(uint32_t datum, uint32_t part = 0) { return {datum, part}; }   // part 0: its address
-// The task's own value of that number, from 0.
-constexpr consort_pass pass_value(uint32_t number) { return {CONSORT_NONE, number}; }
-
 // An implementation for units of class `klass`, by any of
 //   a function or function object with typed parameters, see above (a lambda may capture: it is kept in the codelet)
 //   a consort_call_fn, which reads the call itself; `user` is handed on as call->user
-//   a portable kernel, a Kernel or its first three members: text in a format that the class's driver takes
+//   a portable kernel (kernel.hpp): a Kernel, or format, text and entry
 template <class F>
 auto impl(std::string klass, F f) {
   using Plain = std::decay_t<F>;
@@ -311,43 +333,19 @@ inline detail::Impl<Untyped> impl(std::string klass, consort_call_fn *fn, void *
   out.any.user = user;
   return out;
 }
-inline detail::Impl<detail::Portable> impl(std::string klass, Kernel k) {
-  struct Kept {
-    consort_portable how;
-    std::vector<consort_pass> args;
-  };
-  detail::Impl<detail::Portable> out;
-  out.any.klass = std::move(klass);
-  out.any.format = std::move(k.format);
-  out.any.text = std::move(k.text);
-  out.any.entry = std::move(k.entry);
-  auto *kept = new Kept{CONSORT_PORTABLE_INIT, std::move(k.args)};
-  for (int i = 0; i < 3; ++i) kept->how.block[i] = k.block[i];
-  kept->how.shared_bytes = k.shared_bytes;
-  kept->how.over = k.over;
-  kept->how.nargs = static_cast<uint32_t>(kept->args.size());
-  kept->how.args = kept->args.empty() ? nullptr : kept->args.data();
-  kept->how.range = k.range;
-  kept->how.user = k.user;
-  out.any.user = &kept->how;  // its first member
-  out.any.drop = [](void *p) { delete static_cast<Kept *>(p); };
-  return out;
-}
-inline detail::Impl<detail::Portable> impl(std::string klass, std::string format, std::string text, std::string entry) {
-  return impl(std::move(klass), Kernel{std::move(format), std::move(text), std::move(entry)});
-}
 // impl("cpu", ...): a function for a core.
 template <class... F>
 auto cpu(F... f) { return impl("cpu", std::move(f)...); }
-// impl("cuda", ...): a function for the host that enqueues on the unit's stream, or an entry of a file of CUDA C or
-// PTX.
+// impl("cuda", ...), impl("hip", ...): a function for the host that enqueues on the unit's stream. Kernels: cuda_source() and the like.
 template <class... F>
 auto cuda(F... f) { return impl("cuda", std::move(f)...); }
-inline auto cuda(const char *path, const char *entry) { return impl("cuda", "file", path, entry); }
-// impl("opencl", ...): a function that enqueues on the unit's queue, or an entry of a file of OpenCL C.
+template <class... F>
+auto hip(F... f) { return impl("hip", std::move(f)...); }
+// impl("opencl", ...), impl("level_zero", ...): a function that enqueues on the unit's queue or list.
 template <class... F>
 auto opencl(F... f) { return impl("opencl", std::move(f)...); }
-inline auto opencl(const char *path, const char *entry) { return impl("opencl", "file", path, entry); }
+template <class... F>
+auto level_zero(F... f) { return impl("level_zero", std::move(f)...); }
 
 namespace detail {
 
@@ -419,6 +417,11 @@ class AnyCodelet {
       s = next;
     }
   }
+  [[gnu::noinline]] void bind(AnyImpl &i, const Parameter *given, uint32_t n) {
+    if (!i.bind) return;
+    const std::string wrong = i.bind(i, given, n);
+    if (fault_.empty() && !wrong.empty()) fault_ = "codelet '" + name_ + "': " + wrong;
+  }
   std::vector<AnyImpl> impls_;
   uint32_t max_team_ = 0;
 
@@ -432,6 +435,7 @@ class AnyCodelet {
   };
   [[gnu::cold, gnu::noinline]] consort_codelet_id add_to(const Ref &control) const {
     consort_runtime *rt = control.need();
+    if (!fault_.empty()) raise(CONSORT_E_INVAL, fault_.c_str());
     const Guard guard(lock_);
     Slot *slot = nullptr, *last = &first_;
     for (Slot *s = &first_; s; last = s, s = s->next.load(std::memory_order_relaxed)) {
@@ -465,7 +469,7 @@ class AnyCodelet {
     return id;
   }
 
-  std::string name_;
+  std::string name_, fault_;  // fault_: why no runtime can take it; said where it is first used
   uint32_t flags_;
   mutable std::atomic<bool> lock_{false};  // see Guard
   mutable Slot first_;
@@ -494,6 +498,11 @@ class Codelet : public detail::AnyCodelet {
   void keep(max_team most) noexcept { max_team_ = most.n; }
   template <class S>
   void keep(detail::Impl<S> &i) { impls_.push_back(std::move(i.any)); }
+  void keep(detail::Impl<detail::Portable> &i) {
+    using Given = detail::ParametersOf<Signature>;
+    bind(i.any, Given::all, Given::n);
+    impls_.push_back(std::move(i.any));
+  }
   template <class Other>
   void keep(const Other &) noexcept {}  // refused by SignatureOf
 };

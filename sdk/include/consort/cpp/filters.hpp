@@ -40,20 +40,6 @@ class Count {
 
 namespace detail {
 
-// Dimensions of a view; 0: none that could be cut. An Ndim has one to eight, which show when it runs.
-template <class V>
-inline constexpr unsigned dims = 0;
-template <class T>
-inline constexpr unsigned dims<std::span<T>> = 1;
-template <class T>
-inline constexpr unsigned dims<Matrix<T>> = 2;
-template <class T>
-inline constexpr unsigned dims<Block<T>> = 3;
-template <class T>
-inline constexpr unsigned dims<Tensor<T>> = 4;
-template <class T>
-inline constexpr unsigned dims<Ndim<T>> = CONSORT_NDIM_MAX;
-
 // A view with one dimension less.
 template <class V>
 struct OneLess {
