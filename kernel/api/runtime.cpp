@@ -1,5 +1,6 @@
 #include "api/runtime.hpp"
 
+#include <consort/layer.h>
 #include <consort/times.h>
 #include <pthread.h>
 
@@ -26,7 +27,13 @@ namespace {
 Runtime &runtime_of(void *user) { return static_cast<Runtime &>(*static_cast<Core *>(user)); }
 
 const void *service(void *, const consort_plugin *, const char *id) {
-  return id && std::strcmp(id, CONSORT_SCHED_ID) == 0 ? sched_services() : nullptr;
+  static constexpr consort_threads threads = {sizeof(consort_threads), 0, [](const consort_host *h) {
+                                                const ThreadState *t = runtime_of(host_user(h)).this_thread_if_any();
+                                                return t && t->seat ? t->seat->id : CONSORT_NONE;
+                                              }};
+  if (!id) return nullptr;
+  if (std::strcmp(id, CONSORT_THREADS_ID) == 0) return &threads;
+  return std::strcmp(id, CONSORT_SCHED_ID) == 0 ? sched_services() : nullptr;
 }
 uint64_t now(void *user) { return runtime_of(user).clock.now(); }
 

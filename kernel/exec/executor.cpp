@@ -12,7 +12,6 @@
 #include "exec/queue.hpp"
 #include "graph/complete.hpp"
 #include "graph/failed_task.hpp"
-#include "plugin/abi_checks.hpp"
 #include "task/guarded_call.hpp"
 
 namespace consort {
@@ -292,7 +291,6 @@ void Executor::thread_main(ThreadState *&mine) {
   ThreadState &thread = *mine;
   keep_thread(rt, thread);
   thread.crew_of = this;
-  set_current_worker(id);
   name_this_thread(unit.name.c_str());
   sharpen_timers_of_this_thread();
   if (!unit.cpuset.empty() && rt.config->flag("bind")) {

@@ -11,7 +11,6 @@
 #include "graph/complete.hpp"
 #include "graph/failed_task.hpp"
 #include "model/models.hpp"
-#include "plugin/abi_checks.hpp"
 #include "task/eligibility.hpp"
 #include "task/guarded_call.hpp"
 #include "task/run_observer.hpp"
@@ -377,7 +376,6 @@ consort_status Gangs::run_threads(Gang &g) noexcept {
     go.wait(0, std::memory_order_acquire);
     if (go.load(std::memory_order_acquire) == kGiveUp) return;
     const Executor &w = *rt_.executors[g.team->members[rank]];
-    set_current_worker(w.id);
     consort_status s = CONSORT_E_NOMEM;
     if (ThreadState *own = rt_.this_thread()) {
       TeamCall call{g.frame.call, &g};

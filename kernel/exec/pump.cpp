@@ -6,7 +6,6 @@
 #include "exec/wait_condition.hpp"
 #include "graph/failed_task.hpp"
 #include "graph/submit.hpp"
-#include "plugin/abi_checks.hpp"
 
 namespace consort {
 namespace {
@@ -20,8 +19,6 @@ bool pump_with(Execution &rt, ThreadState &thread, Executor &w, Step step) noexc
   const bool nested = w.pumped_by.load(std::memory_order_relaxed) == &thread;
   if (!nested && !w.try_take()) return false;
   if (!nested) w.pumped_by.store(&thread, std::memory_order_relaxed);
-  const uint32_t outer_worker = current_worker();
-  set_current_worker(w.id);
   thread.seat = &w;
   bool did = step(w);
   // In virtual time most workers have nothing to do at most moments: then nor have the movers, unless they say so.
@@ -29,7 +26,6 @@ bool pump_with(Execution &rt, ThreadState &thread, Executor &w, Step step) noexc
   if (did) rt.policy.review(rt, thread);
   settle_down(rt, thread);
   thread.seat = outer;
-  set_current_worker(outer_worker);
   if (!nested) {
     w.pumped_by.store(nullptr, std::memory_order_relaxed);
     w.token.store(token::kFree, std::memory_order_release);  // pairs with the acquire in try_take()

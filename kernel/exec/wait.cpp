@@ -9,7 +9,6 @@
 #include "graph/complete.hpp"
 #include "graph/failed_task.hpp"
 #include "graph/submit.hpp"
-#include "plugin/abi_checks.hpp"
 
 namespace consort {
 
@@ -107,7 +106,6 @@ void mend_if_left(Execution &rt, ThreadState &thread, const void *here) noexcept
   }
   settle_down(rt, thread);
   thread.seat = nullptr;
-  set_current_worker(CONSORT_NONE);
   if (w) {
     w->pumped_by.store(nullptr, std::memory_order_relaxed);
     w->give_up();

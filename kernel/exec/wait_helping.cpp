@@ -4,7 +4,6 @@
 #include "exec/quiescence.hpp"
 #include "exec/wait_condition.hpp"
 #include "graph/submit.hpp"
-#include "plugin/abi_checks.hpp"
 
 namespace consort {
 namespace {
@@ -57,8 +56,6 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
     w = executor_of(thread.lease);
     if (!w || !w->lease_to_held(thread)) return false;
   }
-  const uint32_t outer_worker = current_worker();
-  set_current_worker(w->id);
   thread.seat = w;
   push_kept(rt, *w);
   {
@@ -110,7 +107,6 @@ bool help(ThreadState &thread, const WaitCondition &goal, const Deadline &deadli
     }
     settle_down(rt, thread);
   }
-  set_current_worker(outer_worker);
   if (thread.seat == w) w->held_to_lease(thread);
   else thread.lease = nullptr;  // a body waited, and somebody else has the worker now
   thread.seat = nullptr;

@@ -5,12 +5,6 @@
 namespace consort {
 namespace {
 
-#ifdef NDEBUG
-constexpr const char *kCheck = "false";
-#else
-constexpr const char *kCheck = "true";
-#endif
-
 constexpr consort_param keys[] = {
     {"scheduler", "string", CONSORT_DEFAULT_SCHEDULER, nullptr, "the policy: where ready tasks wait"},
     {"drivers", "list", CONSORT_DEFAULT_DRIVERS, nullptr,
@@ -69,7 +63,7 @@ constexpr consort_param keys[] = {
      "(single); none (off); or their numbers, as 0-3;4-7"},
     {"team_arity", "u32", "2", "2..1024",
      "of how many smaller teams one is made at most: others are put between the sets that the hardware tells of"},
-    {"check", "bool", kCheck, nullptr, "watch that plugins keep to their thread tags; costs on every crossing"},
+    {"check", "bool", "false", nullptr, "of older versions, does nothing: layers = \"checks\" watches thread tags"},
     {"log", "string", "warn", "error|warn|info|debug", "how much to say"},
 };
 

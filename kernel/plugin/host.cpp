@@ -11,7 +11,6 @@
 
 #include "base/clock.hpp"
 #include "base/last_error.hpp"
-#include "plugin/abi_checks.hpp"
 
 namespace consort {
 namespace {
@@ -42,13 +41,11 @@ consort_status host_fail(const consort_host *, consort_status code, const char *
 
 const void *host_get(const consort_host *h, const char *id) {
   const Host &host = Host::of(h);
-  watch_host_call(host, "get");
   return id && host.hooks.get ? host.hooks.get(host.hooks.user, host.manifest, id) : nullptr;
 }
 
 const char *host_param(const consort_host *h, const char *key) {
   const Host &host = Host::of(h);
-  watch_host_call(host, "param");
   return key && host.config ? host.config->param(host.plugin, key) : nullptr;
 }
 

@@ -14,7 +14,6 @@
 namespace consort {
 
 struct Plugin;
-class ThreadTagChecks;
 
 // Filled by the runtime; what is NULL gets a plain answer: no service, real time, an error in the log.
 struct HostHooks {
@@ -58,7 +57,6 @@ class Host {
   const std::string plugin;                    // its name, or its file's while that is not known
   const consort_plugin *manifest = nullptr;    // set once, before init()
   Plugin *owner = nullptr;                     // the live plugin; set once, before init()
-  ThreadTagChecks *watch = nullptr;                   // NULL: not watched; set once, before init()
 
  private:
   consort_host table_;

@@ -13,6 +13,9 @@ namespace consort {
 Result<void> Registry::open_layers() {
   if (layers_open_) return {};
   std::vector<Plugin *> layers;
+  if (config_->flag("check"))
+    log_.write(kLogWarn, config_->origin("check") +
+                             ": check does nothing any more: layers = \"checks\" watches thread tags, and more than these");
   for (const std::string &name : config_->list("layers")) {
     const auto said = [&](const Error &e) { return error(e.status, config_->origin("layers") + ": " + e.text); };
     auto index = look_up(CONSORT_KIND_LAYER, name);

@@ -5,7 +5,6 @@
 #include "base/clock.hpp"
 #include "base/last_error.hpp"
 #include "base/suggestion.hpp"
-#include "plugin/abi_checks.hpp"
 #include "plugin/loader.hpp"
 #include "plugin/manifest.hpp"
 #include "plugin/registry_parts.hpp"
@@ -49,10 +48,8 @@ Registry::~Registry() {
     if (!live.started) continue;
     const consort_plugin &m = live.manifest.plugin;
     const std::string &who = found_[live.index].name;
-    void *self = live.plugin.self;
-    if (live.watch) self = live.watch->unwrap(self);
+    void *const self = live.plugin.self;
     clear_error();
-    const bool entered = live.watch && live.watch->enter_control("quiesce");
     const consort_status quiet = guarded(
         who, "quiesce", [&] {
           return plugin_status(m.quiesce(self, live.host->table()->now(live.host->table()) + kTimeToBeQuiet), who.c_str(),
@@ -71,7 +68,6 @@ Registry::~Registry() {
     } else {
       (void)guarded(who, "fini", [&] { return m.fini(self), CONSORT_OK; });
     }
-    if (live.watch) live.watch->leave_control(entered);
   }
   while (!live_.empty()) live_.pop_back();
 }
@@ -197,27 +193,15 @@ Result<Plugin *> Registry::start(size_t index) {
   const Found &f = found_[index];
   if (auto passed = pass_layers(live); !passed) return passed.error();
   const consort_plugin &m = live.manifest.plugin;
-  if (config_->flag("check") && !live.watch) {
-    live.watch = std::make_unique<ThreadTagChecks>(*live.host);
-    live.host->watch = live.watch.get();
-  }
   clear_error();
-  const bool entered = live.watch && live.watch->enter_control("init");
   const consort_status status =
       guarded("plugin \"" + f.name + "\"", "init", [&] {
         return plugin_status(m.init(live.host->table(), &live.plugin.self), f.name.c_str(), "init()");
       });
-  if (live.watch) live.watch->leave_control(entered);
   if (status < 0) {
     const std::string why = words(status), place = live.host->place_of(status, why);
     bad_setting_ = status == CONSORT_E_INVAL && !place.empty();
     return error(status, place + kind_name(f.kind) + " \"" + f.name + "\" did not start: " + why);
-  }
-  if (live.watch) {
-    if (const consort_status wrapped = live.watch->wrap(live.manifest, &live.plugin.self); wrapped < 0) {
-      (void)guarded(f.name, "fini", [&] { return m.fini(live.plugin.self), CONSORT_OK; });
-      return error(wrapped, "no memory to watch plugin \"" + f.name + "\"");
-    }
   }
   live.started = true;
   if (log_.wants(kLogInfo))
@@ -290,13 +274,6 @@ Result<std::vector<Plugin *>> Registry::load_drivers() {
     }
   }
   return drivers;
-}
-
-uint64_t Registry::tag_violations() const noexcept {
-  uint64_t n = 0;
-  for (const auto &live : live_)
-    if (live->watch) n += live->watch->violations();
-  return n;
 }
 
 }  // namespace consort

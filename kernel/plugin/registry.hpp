@@ -1,5 +1,5 @@
 // The room plugin: settings (config), plugin files (finder, elf_note, loader, manifest), their service table (host) and
-// what stands around their functions (layers, abi_checks). It includes base alone; every room above may use it. Start
+// what stands around their functions (layers). It includes base alone; every room above may use it. Start
 // with registry.hpp, then finder.cpp and host.hpp.
 //
 // registry.hpp — the plugins of one runtime: those found, and those that live.
@@ -94,7 +94,6 @@ class Registry {
   Result<void> check_choices() const;
   // Are the drivers and the policy there that were named? For those who start none; load() tells of each by itself.
   Result<void> check_names() const;
-  uint64_t tag_violations() const noexcept;  // seen so far, of all plugins (setting `check`); while nobody loads
 
  private:
   struct Source;  // where a Found comes from

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/last_error.hpp"
-#include "plugin/abi_checks.hpp"
 #include "plugin/loader.hpp"
 #include "plugin/manifest.hpp"
 #include "plugin/registry.hpp"
@@ -33,13 +32,11 @@ struct Registry::Live {
   bool passed = false;                // was shown to the layers
   std::vector<std::unique_ptr<Manifest>> beneath;  // what each layer was given that put its own in its place
   std::unique_ptr<Host> host;
-  std::unique_ptr<ThreadTagChecks> watch;    // only where the setting `check` is on
   Plugin plugin;
 
   // Somebody in there may still use what we gave it: nothing of it is freed.
   void strand() noexcept {
     (void)host.release();
-    (void)watch.release();
     for (auto &m : beneath) (void)m.release();
     stranded = new (std::nothrow) Module(module);
   }

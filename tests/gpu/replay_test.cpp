@@ -24,11 +24,11 @@ struct GpuReplay : GpuTest {
   }
 };
 
-// Where plugins' crossings are watched (the setting `check`) no plugin's graphs are seen.
+// Where layers stand around a driver its graphs are not seen.
 struct Unwatched : Machine {
   explicit Unwatched(const Vendor &v, std::vector<std::pair<std::string, std::string>> more = {}) : Machine(v, with(std::move(more))) {}
   static std::vector<std::pair<std::string, std::string>> with(std::vector<std::pair<std::string, std::string>> more) {
-    more.emplace_back("check", "false");
+    more.emplace_back("layers", "");
     return more;
   }
 };

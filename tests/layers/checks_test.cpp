@@ -32,8 +32,9 @@ TEST(ChecksLayer, CorrectProgramsRunUnchanged) {
 // -- schedulers -----------------------------------------------------------------------------------------------
 
 struct Policy : Wrapped {
-  explicit Policy(const std::string &file, std::vector<consort_setting> more = {})
-      : Wrapped("scheduler_" + file, CONSORT_KIND_SCHEDULER, "wrong", std::move(more)), o(*plugin->scheduler()) {
+  explicit Policy(const std::string &file, std::vector<consort_setting> more = {}, const consort::HostHooks &hooks = {})
+      : Wrapped("scheduler_" + file, CONSORT_KIND_SCHEDULER, "wrong", std::move(more), "checks", hooks),
+        o(*plugin->scheduler()) {
     topology.size = sizeof topology;
     topology.nworkers = 2, topology.nclasses = 2;
     topology.workers = workers;
@@ -112,6 +113,37 @@ TEST(ChecksLayer, ReportsTasksOfAnotherClass) {
   EXPECT_EQ(p.pop(1), 1u);
   EXPECT_EQ(p.told("CONSORT-S-2"), 1u) << p.lines.all();
   EXPECT_EQ(p.pop(0), 1u);
+}
+// A host that answers consort.threads/1: the thread of the test drives `driven`.
+thread_local uint32_t driven = CONSORT_NONE;
+consort::HostHooks hooks_with_threads() {
+  static constexpr consort_threads threads = {sizeof(consort_threads), 0, [](const consort_host *) { return driven; }};
+  consort::HostHooks hooks;
+  hooks.get = [](void *, const consort_plugin *, const char *id) {
+    return std::string_view(id) == CONSORT_THREADS_ID ? static_cast<const void *>(&threads) : nullptr;
+  };
+  return hooks;
+}
+TEST(ChecksLayer, ReportsPopByAThreadWithoutWorker) {
+  Policy p("any_where", {}, hooks_with_threads());
+  driven = 1;
+  (void)p.pop(1);
+  EXPECT_EQ(p.told("thread-tag"), 0u) << p.lines.all();
+  std::thread([&] { (void)p.pop(1); }).join();
+  EXPECT_TRUE(p.lines.has("pop (thread-tag): [worker], called for worker 1 by a thread that drives none")) << p.lines.all();
+  driven = CONSORT_NONE;
+}
+TEST(ChecksLayer, ReportsPopForTheWorkerOfAnotherThread) {
+  Policy p("any_where", {}, hooks_with_threads());
+  driven = 1;
+  (void)p.pop(0);
+  EXPECT_TRUE(p.lines.has("pop (thread-tag): [worker], called for worker 0 by a thread that drives worker 1")) << p.lines.all();
+  driven = CONSORT_NONE;
+}
+TEST(ChecksLayer, SettingCheckNamesTheLayer) {
+  const Wrapped w("scheduler_past_max", CONSORT_KIND_SCHEDULER, "wrong", {{"check", "true"}}, "");
+  ASSERT_TRUE(w.plugin);
+  EXPECT_EQ(w.lines.count("check does nothing any more: layers = \"checks\""), 1u) << w.lines.all();
 }
 TEST(ChecksLayer, ReportsDrainAndEpochViolations) {
   {

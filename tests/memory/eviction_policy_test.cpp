@@ -43,7 +43,7 @@ constexpr uint64_t kBytes = 8192;
 
 class EvictionPolicy : public ::testing::Test {
  protected:
-  void begin(const char *check) {
+  void begin(const char *layers) {
     chooser.shown.clear();
     chooser.asked = 0;
     const std::string limit = Machine().space_name() + "=32K";  // four of the data
@@ -52,7 +52,7 @@ class EvictionPolicy : public ::testing::Test {
     const std::string stream = "+" CONSORT_TEST_PLUGIN_DIR "/stream.so";
     const Pairs pairs = {{"plugins", stream.c_str()}, {"drivers", "cpu, stream"}, {"cpu.workers", "2"}, {"cpu.topology", kFourCores},
                          {"stream.counters", text}, {"stream.space", "apart"}, {"limits", limit.c_str()}, {"scheduler", "chooser"},
-                         {"check", check}, {"save_ahead", "0"}};
+                         {"layers", layers}, {"save_ahead", "0"}};
     static consort_entry_fn *const entry = CONSORT_ENTRY_NAME(chooser);
     consort_settings s = settings_with(pairs, entry);
     s.log = [](void *, int32_t level, const char *line) {
@@ -107,7 +107,7 @@ class EvictionPolicy : public ::testing::Test {
 };
 
 TEST_F(EvictionPolicy, EvictsTheNamedReplica) {
-  begin("false");
+  begin("");
   chooser.choose = [&](const consort_replica *r, uint32_t n, uint32_t *order) {
     order[0] = index_of(x_[2], r, n);
     return 1u;
@@ -135,7 +135,7 @@ TEST_F(EvictionPolicy, EvictsTheNamedReplica) {
 }
 
 TEST_F(EvictionPolicy, EmptyAnswerUsesTheKernelsOrder) {
-  begin("true");
+  begin("checks");
   chooser.choose = [](const consort_replica *, uint32_t, uint32_t *) { return 0u; };
   use(4);
   use(5);
@@ -151,7 +151,7 @@ TEST_F(EvictionPolicy, BadAnswersAreReportedAndIgnored) {
   };
   for (const auto &[choose, words] : bad) {
     if (rt_) TearDown();
-    begin("false");
+    begin("");
     chooser.choose = choose;
     use(4);
     use(5);
@@ -163,7 +163,7 @@ TEST_F(EvictionPolicy, BadAnswersAreReportedAndIgnored) {
 
 // Data that the task itself needs are not offered, so a policy that names all candidates evicts none of them.
 TEST_F(EvictionPolicy, NeededReplicasAreNotOffered) {
-  begin("false");
+  begin("");
   chooser.choose = [](const consort_replica *, uint32_t n, uint32_t *order) {
     for (uint32_t i = 0; i < n; ++i) order[i] = i;
     return n;
@@ -180,7 +180,7 @@ TEST_F(EvictionPolicy, NeededReplicasAreNotOffered) {
 
 // A swap takes place while the policy answers: its answer still counts, and later questions go to the new policy.
 TEST_F(EvictionPolicy, SwapWhileAnswering) {
-  begin("false");
+  begin("");
   std::atomic<int> asking{0}, over{0};
   chooser.choose = [&](const consort_replica *r, uint32_t n, uint32_t *order) {
     asking = 1;
@@ -200,7 +200,7 @@ TEST_F(EvictionPolicy, SwapWhileAnswering) {
 }
 
 TEST_F(EvictionPolicy, RepeatedSwaps) {
-  begin("false");
+  begin("");
   chooser.choose = [](const consort_replica *, uint32_t n, uint32_t *order) {
     for (uint32_t i = 0; i < n; ++i) order[i] = n - 1 - i;
     return n;
@@ -264,7 +264,7 @@ TEST(EvictionPolicyOfHostMemory, IsAskedAboutIntermediateSpaces) {
 
 // Other tasks go on while the policy answers. A replica that is in use by then stays.
 TEST_F(EvictionPolicy, ArbitraryAnswersKeepValues) {
-  begin("false");
+  begin("");
   std::atomic<uint32_t> lot{7};
   chooser.choose = [&](const consort_replica *, uint32_t n, uint32_t *order) {
     const uint32_t m = lot.fetch_add(1) % (n + 1);

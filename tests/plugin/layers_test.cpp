@@ -47,7 +47,7 @@ struct Made {
   explicit Made(Pairs set) {
     order.clear();
     folder.add("good");
-    set.insert(set.end(), {{"plugin_path", folder.path().c_str()}, {"log", "debug"}, {"check", "false"}});
+    set.insert(set.end(), {{"plugin_path", folder.path().c_str()}, {"log", "debug"}});
     consort_entry_fn *const modules[] = {entry_0, entry_1};
     auto r = Registry::open(config_of(set), {}, Lines::write, &lines, modules, 2);
     EXPECT_TRUE(r) << r.error().text;

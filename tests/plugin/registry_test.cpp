@@ -64,7 +64,7 @@ TEST(Registry, LoadsAndInitialisesOnce) {
   folder.add("good");
   Lines lines;
   {
-    auto r = open_registry(folder.path(), &lines, {{"good.depth", "99"}, {"check", "false"}});
+    auto r = open_registry(folder.path(), &lines, {{"good.depth", "99"}});
     ASSERT_TRUE(r);
     auto p = (*r)->load(CONSORT_KIND_SCHEDULER, "good");
     ASSERT_TRUE(p) << p.error().text;
@@ -321,43 +321,39 @@ TEST(Registry, NamesPluginsThatDoNotStart) {
 TEST(Registry, NullFunctionsBecomeStubs) {
   const Folder folder;
   folder.add("moody");
-  for (const char *check : {"false", "true"}) {
-    Lines lines;
-    auto r = open_registry(folder.path(), &lines, {{"check", check}});
-    auto p = (*r)->load(CONSORT_KIND_DRIVER, "moody");
-    ASSERT_TRUE(p) << p.error().text;
-    const consort_driver_ops &o = *(*p)->driver();
-    EXPECT_EQ(o.count((*p)->self), 3u);
-    void *dev = nullptr;
-    EXPECT_EQ(o.open((*p)->self, 0, 1, &dev), CONSORT_E_UNSUPPORTED);
-    if (std::strcmp(check, "false") == 0) {
-      consort_space_desc space{};
-      consort_unit_desc unit{};
-      consort_link_desc link{};
-      consort_addr at{};
-      consort_done done;
-      consort_queue_desc queue{};
-      uint64_t code;
-      void *q;
-      EXPECT_EQ(o.space(dev, 0, &space), CONSORT_E_INVAL);
-      EXPECT_EQ(o.unit(dev, 0, &unit), CONSORT_E_INVAL);
-      EXPECT_EQ(o.link(dev, &space, &space, &link), CONSORT_E_UNSUPPORTED);
-      EXPECT_EQ(o.alloc(dev, 0, 1, 1, 0, &at), CONSORT_E_UNSUPPORTED);
-      EXPECT_EQ(o.attach(dev, 0, at, 1, &at), CONSORT_E_UNSUPPORTED);
-      EXPECT_EQ(o.load_impl(dev, "", "", 0, "", &code), CONSORT_E_UNSUPPORTED);
-      EXPECT_EQ(o.queue_open(dev, 0, 0, &queue, &q), CONSORT_E_UNSUPPORTED);
-      EXPECT_EQ(o.submit(nullptr, nullptr, 3), 0u);
-      EXPECT_EQ(o.poll(nullptr, &done, 1), 0u);
-      EXPECT_EQ(o.event_fd(nullptr), -1) << "promised by DRV_FD";
-      EXPECT_EQ(o.arm(nullptr), CONSORT_E_UNSUPPORTED);
-      o.free(dev, 0, at, 1), o.detach(dev, 0, at), o.queue_close(nullptr), o.close(dev);
-    }
-    EXPECT_EQ(o.next_event, nullptr);
-    EXPECT_EQ(o.codelet, nullptr);
-    EXPECT_STREQ((*p)->manifest->summary, "");
-    EXPECT_EQ((*p)->manifest->get((*p)->self, "x"), nullptr);
-    EXPECT_TRUE(lines.has("lacks functions, which answer as unsupported: open close space")) << lines.all();
-  }
+  Lines lines;
+  auto r = open_registry(folder.path(), &lines);
+  auto p = (*r)->load(CONSORT_KIND_DRIVER, "moody");
+  ASSERT_TRUE(p) << p.error().text;
+  const consort_driver_ops &o = *(*p)->driver();
+  EXPECT_EQ(o.count((*p)->self), 3u);
+  void *dev = nullptr;
+  EXPECT_EQ(o.open((*p)->self, 0, 1, &dev), CONSORT_E_UNSUPPORTED);
+  consort_space_desc space{};
+  consort_unit_desc unit{};
+  consort_link_desc link{};
+  consort_addr at{};
+  consort_done done;
+  consort_queue_desc queue{};
+  uint64_t code;
+  void *q;
+  EXPECT_EQ(o.space(dev, 0, &space), CONSORT_E_INVAL);
+  EXPECT_EQ(o.unit(dev, 0, &unit), CONSORT_E_INVAL);
+  EXPECT_EQ(o.link(dev, &space, &space, &link), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(o.alloc(dev, 0, 1, 1, 0, &at), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(o.attach(dev, 0, at, 1, &at), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(o.load_impl(dev, "", "", 0, "", &code), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(o.queue_open(dev, 0, 0, &queue, &q), CONSORT_E_UNSUPPORTED);
+  EXPECT_EQ(o.submit(nullptr, nullptr, 3), 0u);
+  EXPECT_EQ(o.poll(nullptr, &done, 1), 0u);
+  EXPECT_EQ(o.event_fd(nullptr), -1) << "promised by DRV_FD";
+  EXPECT_EQ(o.arm(nullptr), CONSORT_E_UNSUPPORTED);
+  o.free(dev, 0, at, 1), o.detach(dev, 0, at), o.queue_close(nullptr), o.close(dev);
+  EXPECT_EQ(o.next_event, nullptr);
+  EXPECT_EQ(o.codelet, nullptr);
+  EXPECT_STREQ((*p)->manifest->summary, "");
+  EXPECT_EQ((*p)->manifest->get((*p)->self, "x"), nullptr);
+  EXPECT_TRUE(lines.has("lacks functions, which answer as unsupported: open close space")) << lines.all();
 }
 
 TEST(Registry, LoadsSelectedDrivers) {
@@ -416,22 +412,20 @@ TEST(Registry, LeavesBusyPluginsLoaded) {
 #endif
   const Folder folder;
   folder.add("moody");
-  for (const char *check : {"false", "true"}) {
-    Lines lines;
-    const consort_host *host = nullptr;
-    {
-      auto r = open_registry(folder.path(), &lines, {{"check", check}, {"moody.mood", "restless"}});
-      auto p = (*r)->load(CONSORT_KIND_DRIVER, "moody");
-      ASSERT_TRUE(p);
-      host = (*p)->host;
-    }
-    EXPECT_TRUE(lines.has("0 driver \"moody\" does not become quiet and is left as it is")) << lines.all();
-    void *mapped = dlopen((folder / "moody.so").c_str(), RTLD_NOW | RTLD_NOLOAD);
-    EXPECT_NE(mapped, nullptr) << "though it may be unloaded";
-    if (mapped) dlclose(mapped);
-    host->log(host, 0, "still here");
-    EXPECT_TRUE(lines.has("0 moody: still here"));
+  Lines lines;
+  const consort_host *host = nullptr;
+  {
+    auto r = open_registry(folder.path(), &lines, {{"moody.mood", "restless"}});
+    auto p = (*r)->load(CONSORT_KIND_DRIVER, "moody");
+    ASSERT_TRUE(p);
+    host = (*p)->host;
   }
+  EXPECT_TRUE(lines.has("0 driver \"moody\" does not become quiet and is left as it is")) << lines.all();
+  void *mapped = dlopen((folder / "moody.so").c_str(), RTLD_NOW | RTLD_NOLOAD);
+  EXPECT_NE(mapped, nullptr) << "though it may be unloaded";
+  if (mapped) dlclose(mapped);
+  host->log(host, 0, "still here");
+  EXPECT_TRUE(lines.has("0 moody: still here"));
 }
 
 // -- linked into the program --

@@ -378,7 +378,7 @@ TEST_F(PortableKernels, SecondImplementationReplacesAnUnloadableOne) {
 
 // While a kernel is being loaded, other units go on, and get the memory that they want.
 TEST_F(PortableKernels, LoadingDoesNotBlockOtherUnits) {
-  start(Pairs{{"stream.units", "2"}, {"stream.space", "apart"}, {"check", "true"}});
+  start(Pairs{{"stream.units", "2"}, {"stream.space", "apart"}, {"layers", "checks"}});
   stream_slow slow{scale, 0, 0};
   char at[32];
   std::snprintf(at, sizeof at, "%p", static_cast<void *>(&slow));

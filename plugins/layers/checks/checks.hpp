@@ -46,7 +46,10 @@ class Checks {
   };
 
   explicit Checks(const consort_host *h)
-      : host_(h), plugins_(text_param(h, "plugins")), fatal_(text_param(h, "fatal") == std::string_view("true")) {}
+      : host_(h),
+        threads_(static_cast<const consort_threads *>(h->get(h, CONSORT_THREADS_ID))),
+        plugins_(text_param(h, "plugins")),
+        fatal_(text_param(h, "fatal") == std::string_view("true")) {}
   consort_status open() { return CONSORT_OK; }
   bool wants(const consort_plugin &p) const { return plugins_.has(p.name); }
   void end() noexcept {}
@@ -174,6 +177,7 @@ class Checks {
           break;
         case Tag::kWorker:
           if (worker < o.nseats) enter(o.seats[worker]);
+          driven_by_this_thread(worker);
           break;
         default:
           break;
@@ -191,6 +195,17 @@ class Checks {
         busy_ = &busy;
       else
         told(" by two threads at once");
+    }
+    void driven_by_this_thread(uint32_t worker) {
+      const Checks &layer = now_.n.of.layer;
+      if (!layer.threads_) return;  // a host without a runtime
+      const uint32_t driven = layer.threads_->worker(layer.host_);
+      if (driven == worker) return;
+      Text t;
+      t << "[worker], called for worker " << worker << " by a thread that drives ";
+      if (driven == CONSORT_NONE) t << "none";
+      else t << "worker " << driven;
+      now_.tell("thread-tag", t);
     }
     void told(const char *how) {
       now_.tell("thread-tag", Text() << tag_text(now_.site.tag) << ", entered for one " << now_.n.what << how);
@@ -243,6 +258,7 @@ class Checks {
   }
 
   const consort_host *const host_;
+  const consort_threads *const threads_;  // NULL: the host does not know which thread drives which worker
   const Names plugins_;
   const bool fatal_;
   std::mutex mutex_;

@@ -31,6 +31,15 @@ typedef struct consort_layer_ops {
   const consort_plugin *(*wrap)(void *self, const consort_host *of, const consort_plugin *inner);
 } consort_layer_ops;
 
+/* Tells a layer which worker a thread drives: host->get(host, CONSORT_THREADS_ID), with the host table of any plugin of the
+ * runtime. Valid until the last fini(). */
+#define CONSORT_THREADS_ID "consort.threads/1"
+typedef struct consort_threads {
+  uint32_t size, flags;      /* flags: none yet, 0 */
+  /* [any] Returns the number of the worker that the calling thread drives; CONSORT_NONE if it drives none of this runtime. */
+  uint32_t (*worker)(const consort_host *);
+} consort_threads;
+
 #ifdef __cplusplus
 }
 #endif
