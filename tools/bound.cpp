@@ -1,6 +1,6 @@
-// bound.cpp — `consort bound`: how close a recorded run came to the shortest that its machine allows.
+// bound.cpp — `consort bound`: compares a recorded run with the shortest possible one on its machine.
 //
-// What it says is the report "bound" 's, a plugin; here are its settings only.
+// The output is that of the report "bound", a plugin; only its settings are here.
 #include <consort/reports.h>
 
 #include <cstdio>
@@ -25,8 +25,8 @@ int run_bound(Settings &settings, const BoundOptions &o) {
   if (o.json) extra.push_back({"bound.json", "true"});
   consort_settings s;
   if (!settings.resolve(&s, extra)) return 2;
-  Progress progress("looking for the bound of " + o.record);
-  if (o.json) {                                    // the report says one line, an object
+  Progress progress("computing the bound of " + o.record);
+  if (o.json) {                                    // the report writes one line, an object
     Json all = document("bound");
     const consort_status told = consort_report_file(&s, "bound", o.record.c_str(), [](void *user, const char *line) {
       if (const Json said = Json::parse(line, nullptr, false); said.is_object()) static_cast<Json *>(user)->update(said);

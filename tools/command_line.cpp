@@ -11,7 +11,7 @@
 namespace tool {
 namespace {
 
-// The first word that is neither an option nor the value of one: where a command was expected. "": there is none.
+// The first word that is neither an option nor an option's value, where a command is expected. "": none.
 std::string first_word(int argc, const char *const *argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -21,17 +21,17 @@ std::string first_word(int argc, const char *const *argv) {
   return {};
 }
 
-// Checks of options: "" or what is wrong. The parser of options alone takes -1 and what is too large.
+// Validates options: "" or an error text. The option parser itself accepts -1 and too large numbers.
 std::string fits_64_bits(const std::string &text) {
   uint64_t n = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return problem == std::errc{} && end == text.data() + text.size() ? "" : "\"" + text + "\" is no whole number of 64 bits";
+  return problem == std::errc{} && end == text.data() + text.size() ? "" : "\"" + text + "\" is not a whole number of 64 bits";
 }
 std::string is_a_time(const std::string &text) {
   double s = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), s);
   const bool fine = problem == std::errc{} && end == text.data() + text.size() && s >= 0 && s <= 1e9;
-  return fine ? "" : "\"" + text + "\" is no number of seconds";
+  return fine ? "" : "\"" + text + "\" is not a number of seconds";
 }
 
 const CLI::App *find_command(const CLI::App &app, const std::string &name) {
@@ -52,33 +52,33 @@ CommandLine::CommandLine() {
       ->type_name("KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_flag("--log", settings.loud, "let the runtime's own messages through");
-  app.add_option("--color", color, "colours in what is printed: on a terminal (auto), always or never")
+  app.add_flag("--log", settings.loud, "show the runtime's own messages");
+  app.add_option("--color", color, "coloured output: on a terminal (auto), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
       ->type_name("auto|always|never");
   const auto data = [&](CLI::App *command) { command->add_flag("--json", json, "one JSON object, for programs"); };
 
-  plugins = app.add_subcommand("plugins", "the plugins that were found, and why some are not used");
-  plugins->add_flag("-v,--verbose", verbose, "what they are and their parameters, too");
-  config = app.add_subcommand("config", "every setting, its value and where it comes from, as TOML");
-  config->add_flag("--changed", changed_only, "only those that are not at their defaults");
-  topo = app.add_subcommand("topo", "this machine as a tree: caches, memories, cores, devices and the links between them");
+  plugins = app.add_subcommand("plugins", "lists plugins, and why some are not used");
+  plugins->add_flag("-v,--verbose", verbose, "also summaries and parameters");
+  config = app.add_subcommand("config", "prints every setting, its value and origin, as TOML");
+  config->add_flag("--changed", changed_only, "only settings that differ from their defaults");
+  topo = app.add_subcommand("topo", "shows this machine as a tree: caches, memories, cores, devices and links");
   topo->add_flag("--table", shown.table, "memory spaces, execution units and links as tables");
-  topo->add_flag("--links", shown.links, "bandwidth and latency from each space to each other, measured once per machine");
-  topo->add_flag("--measure", shown.measure, "with --links: measured again, whatever is stored");
-  topo->add_option("--svg", shown.svg, "the file for a picture, instead; PNG where its name ends with .png")->type_name("FILE");
-  doctor = app.add_subcommand("doctor", "what this machine offers, what is missing, and the line that installs it");
-  why_not = app.add_subcommand("why-not", "why a plugin, a worker or a core is not used (status 1), or that it is (0)");
+  topo->add_flag("--links", shown.links, "bandwidth and latency between all spaces, measured once per machine");
+  topo->add_flag("--measure", shown.measure, "with --links: measures again, ignoring stored figures");
+  topo->add_option("--svg", shown.svg, "writes a picture instead; PNG if its name ends with .png")->type_name("FILE");
+  doctor = app.add_subcommand("doctor", "checks this machine: features, missing packages, and the line that installs them");
+  why_not = app.add_subcommand("why-not", "explains why a plugin, a worker or a core is not used (status 1), or that it is (0)");
   why_not->add_option("NAME", name, "a plugin, its file, a worker (cpu3), or a core of the machine (os:3)")->required();
   for (CLI::App *with_data : {plugins, config, topo, doctor, why_not}) data(with_data);
 
-  machine = app.add_subcommand("machine", "machines to simulate, as files");
+  machine = app.add_subcommand("machine", "machine files for simulation");
   machine->require_subcommand(1);
-  import = machine->add_subcommand("import", "a machine of a JSON file of measured platforms, as a file for the driver sim");
+  import = machine->add_subcommand("import", "converts a platform of a JSON file to a machine file for the driver sim");
   import->add_option("FILE", from, "the JSON file")->required();
   import->add_option("NAME", platform, "one of its platforms")->required();
-  import->add_option("-o,--output", to, "the TOML file to write; stdout without it");
-  import->add_option("--operands", operands, "how many tiles a kernel works on that is not known: --operands geqrt=2")
+  import->add_option("-o,--output", to, "the TOML file to write; default: stdout");
+  import->add_option("--operands", operands, "number of tiles of an unknown kernel: --operands geqrt=2")
       ->type_name("KERNEL=N")
       ->take_all()
       ->allow_extra_args(false);
@@ -87,96 +87,96 @@ CommandLine::CommandLine() {
   sim = app.add_subcommand("sim", "runs a program in virtual time on a described machine: sim --machine FILE -- PROGRAM ARGS");
   sim->add_option("--machine", simulation.machine, "the machine's file (TOML)")->required()->type_name("FILE");
   sim->add_option("--policy", simulation.policy, "the scheduler")->type_name("NAME");
-  sim->add_option("--noise", simulation.noise, "kernels take up to this share more or less: 0.05")->type_name("SHARE");
-  sim->add_option("--seed", simulation.seed, "of all chance; the same seed, the same run")->type_name("N");
-  sim->add_option("--trace", simulation.trace, "file for a line about each operation")->type_name("FILE");
-  sim->add_option("--json", simulation.json, "writes the report; - is standard output, behind what the program prints")->type_name("FILE");
-  sim->add_option("--kernels", simulation.kernels, "which set of the machine's kernels")->type_name("SET");
-  sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; else they only take time");
-  sim->add_option("PROGRAM", simulation.program, "the program and its arguments, behind --")->required()->expected(-1);
+  sim->add_option("--noise", simulation.noise, "random variation of kernel times, as a share: 0.05")->type_name("SHARE");
+  sim->add_option("--seed", simulation.seed, "seed of random numbers; equal seeds give equal runs")->type_name("N");
+  sim->add_option("--trace", simulation.trace, "file with one line per operation")->type_name("FILE");
+  sim->add_option("--json", simulation.json, "writes the report; - is standard output, after the program's output")->type_name("FILE");
+  sim->add_option("--kernels", simulation.kernels, "the set of the machine's kernels")->type_name("SET");
+  sim->add_flag("--execute", simulation.execute, "call the kernels' functions and move the bytes; default: they only take time");
+  sim->add_option("PROGRAM", simulation.program, "the program and its arguments, after --")->required()->expected(-1);
 
-  model = app.add_subcommand("model", "what tasks take, as it is kept on this machine");
+  model = app.add_subcommand("model", "performance models stored on this machine");
   model->require_subcommand(1);
-  model_list = model->add_subcommand("list", "the models that are kept, and files that cannot be read");
-  model_show = model->add_subcommand("show", "what is known of tasks of one name, by size and kind of unit");
-  model_check = model->add_subcommand("check", "files and sizes that are hard to believe (status 1), or none (0)");
-  model_plot = model->add_subcommand("plot", "a drawing of time or energy by bytes of data");
-  model_import = model->add_subcommand("import", "keeps figures that another runtime measured: tables of text, a \"performance model for\" each kind of unit");
+  model_list = model->add_subcommand("list", "lists stored models, and unreadable files");
+  model_show = model->add_subcommand("show", "shows the model of one name, by size and kind of unit");
+  model_check = model->add_subcommand("check", "checks for implausible files and sizes (status 1), or none (0)");
+  model_plot = model->add_subcommand("plot", "draws time or energy by bytes of data");
+  model_import = model->add_subcommand("import", "stores figures measured by another runtime: text tables, a \"performance model for\" each kind of unit");
   const std::map<std::string, uint32_t> curves = {
       {"linear", CONSORT_MODEL_LINEAR}, {"power", CONSORT_MODEL_POWER}, {"power-offset", CONSORT_MODEL_POWER_OFFSET}};
   for (CLI::App *with_curves : {model_show, model_plot})
-    with_curves->add_option("--fit", curve, "looks for a curve through the sizes: linear, power or power-offset")
+    with_curves->add_option("--fit", curve, "fits a curve through the sizes: linear, power or power-offset")
         ->transform(CLI::CheckedTransformer(curves).description(""))
         ->type_name("linear|power|power-offset");
   for (CLI::App *with_data : {model_list, model_show, model_check, model_plot, model_import}) data(with_data);
   model_import->add_option("FILE", from, "the tables; in microseconds, energies in joules")->required();
-  model_import->add_option("--name", model_name, "of the model: the codelet's")->required()->type_name("NAME");
-  model_import->add_option("--class", classes, "what a kind of unit is called here: --class cuda=gpu")
+  model_import->add_option("--name", model_name, "name of the model, the codelet's")->required()->type_name("NAME");
+  model_import->add_option("--class", classes, "renames a kind of unit: --class cuda=gpu")
       ->type_name("FROM=TO")
       ->take_all()
       ->allow_extra_args(false);
-  model_import->add_flag("--energy", energy, "they are energies");
-  model_show->add_option("NAME", model_name, "of the model: a codelet's")->required();
-  model_plot->add_option("NAME", model_name, "of the model: a codelet's")->required();
-  model_plot->add_option("-o,--output", drawing, "the file to write: SVG, or a picture where its name ends with .png")->required();
+  model_import->add_flag("--energy", energy, "the figures are energies");
+  model_show->add_option("NAME", model_name, "name of the model, a codelet's")->required();
+  model_plot->add_option("NAME", model_name, "name of the model, a codelet's")->required();
+  model_plot->add_option("-o,--output", drawing, "the file to write: SVG, or PNG if its name ends with .png")->required();
 
-  trace = app.add_subcommand("trace", "what ran where and when");
+  trace = app.add_subcommand("trace", "shows traces: what ran where and when");
   trace->require_subcommand(1);
-  trace_show = trace->add_subcommand("show", "a trace (the setting trace) as tables and a line of letters for each worker, or as a drawing");
-  trace_show->add_option("FILE", trace_file, "that a runtime has written")->required();
+  trace_show = trace->add_subcommand("show", "shows a trace (the setting trace) as tables and a line of letters for each worker, or as a drawing");
+  trace_show->add_option("FILE", trace_file, "written by a runtime")->required();
   data(trace_show);
-  trace_show->add_option("--svg", trace_drawing, "the file for a drawing, instead; a picture where its name ends with .png")->type_name("FILE");
+  trace_show->add_option("--svg", trace_drawing, "writes a drawing instead; PNG if its name ends with .png")->type_name("FILE");
   trace_show->add_option("--width", width, "letters of a line")->check(CLI::Range(10, 1000).description(""))->capture_default_str();
 
-  bound = app.add_subcommand("bound", "how close a recorded run came to the shortest that its machine allows");
+  bound = app.add_subcommand("bound", "compares a recorded run with the shortest possible one on its machine");
   bound->add_option("FILE", asked.record, "a trace with the tasks in it (the settings trace and trace_graph)")->required();
-  bound->add_option("--kind", asked.kind, "what counts: area, units' time alone; deps, what comes after what; transfers, the ways of data, too")
+  bound->add_option("--kind", asked.kind, "constraints: area, units' time; deps, also dependencies; transfers, also copies")
       ->check(CLI::IsMember({"area", "deps", "transfers"}).description(""))
       ->type_name("area|deps|transfers");
   data(bound);
   bound->add_flag("--integer", asked.integer, "tasks are not divided between units");
-  bound->add_option("--seconds", asked.seconds, "that the solver may take")->type_name("S");
+  bound->add_option("--seconds", asked.seconds, "time limit of the solver")->type_name("S");
   bound->add_option("--lp", asked.lp, "writes the program for other solvers, in CPLEX's form")->type_name("FILE");
   bound->add_option("--mps", asked.mps, "in free MPS form")->type_name("FILE");
-  bound->add_option("--dot", asked.dot, "writes the tasks and what they come after, for Graphviz")->type_name("FILE");
+  bound->add_option("--dot", asked.dot, "writes the tasks and their predecessors, for Graphviz")->type_name("FILE");
 
-  conform = app.add_subcommand("conform", "judges plugins by the rules of docs/rules (status 1: one is broken)");
+  conform = app.add_subcommand("conform", "checks plugins against the rules of docs/rules (status 1: one is violated)");
   conform->add_option("FILE", judged.files, "plugins, each a FILE.so")->type_name("");
   conform->add_option("--level", judged.level, "1 quick to 10 all")->check(CLI::Range(1, 10).description(""))->capture_default_str();
   conform->add_option("--only", judged.only, "cases whose id, name or group matches: \"S-12\", \" fault$\"")->type_name("RE");
-  conform->add_option("--seed", judged.seed, "of all chance; 0: another one each time")->check(fits_64_bits)->type_name("N")->capture_default_str();
+  conform->add_option("--seed", judged.seed, "seed of random numbers; 0: a new one each time")->check(fits_64_bits)->type_name("N")->capture_default_str();
   conform->add_option("--seconds", judged.seconds, "limit for each case, instead of its own")->check(is_a_time)->type_name("S");
-  conform->add_option("--set", parameters, "a parameter of a plugin that is judged: --set mine.depth=64")
+  conform->add_option("--set", parameters, "a parameter of a checked plugin: --set mine.depth=64")
       ->type_name("NAME.KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  conform->add_option("--xfail", judged.xfail, "file of lines \"CONSORT-S-12 reason\": cases that are known to fail")->type_name("FILE");
-  conform->add_option("--json", judged.json, "writes what came of each case, or with --list the cases; - is stdout")->type_name("FILE");
-  conform->add_option("--junit", judged.junit, "the same for build servers, as XML")->type_name("FILE");
-  conform->add_flag("--in-process", judged.in_process, "all in one process, for a debugger: a crash ends it");
-  conform->add_flag("-v,--verbose", judged.verbose, "cases that passed, too, and what they measured");
-  conform->add_flag("--list", judged.list, "names the cases, and runs none");
+  conform->add_option("--xfail", judged.xfail, "file with lines \"CONSORT-S-12 reason\": cases that are expected to fail")->type_name("FILE");
+  conform->add_option("--json", judged.json, "writes the result of each case, or with --list the cases; - is stdout")->type_name("FILE");
+  conform->add_option("--junit", judged.junit, "writes results as XML for build servers")->type_name("FILE");
+  conform->add_flag("--in-process", judged.in_process, "runs all in one process, for a debugger: a crash ends it");
+  conform->add_flag("-v,--verbose", judged.verbose, "also passed cases, and measurements");
+  conform->add_flag("--list", judged.list, "lists the cases, and runs none");
 
-  fresh = app.add_subcommand("new", "a folder with a plugin that works, its tests and its build, to be made into one's own");
+  fresh = app.add_subcommand("new", "creates a folder with a working plugin template, its tests and its build");
   fresh->add_option("KIND", kind, "scheduler, driver, interface or transport")->required();
-  fresh->add_option("NAME", fresh_name, "of the plugin: letters, digits, - and _")->required();
+  fresh->add_option("NAME", fresh_name, "name of the plugin: letters, digits, - and _")->required();
   fresh->add_option("--lang", language, "c or cpp")->type_name("c|cpp")->capture_default_str();
-  fresh->add_option("-o,--output", folder, "the folder to make; without it, one of the plugin's name")->type_name("FOLDER");
+  fresh->add_option("-o,--output", folder, "the folder to create; default: the plugin's name")->type_name("FOLDER");
   data(fresh);
 
-  completion = app.add_subcommand("completion", "a script that completes this command's words in a shell");
-  completion->add_option("SHELL", shell, "bash, zsh or fish; or words of one kind, for the scripts")->required();
-  help = app.add_subcommand("help", "this, or what one command takes");
+  completion = app.add_subcommand("completion", "prints a completion script for a shell");
+  completion->add_option("SHELL", shell, "bash, zsh or fish; or a kind of words, for the scripts")->required();
+  help = app.add_subcommand("help", "shows this text, or the options of one command");
   help->add_option("COMMAND", about, "the command");
 }
 
 CommandLine::Ended CommandLine::unknown_command(const std::string &word) const {
   std::vector<std::string> names;
   for (const CLI::App *command : app.get_subcommands({})) names.push_back(command->get_name());
-  return {2, "", "\"" + word + "\" is no command" + did_you_mean(word, names) + "; consort help lists what there is"};
+  return {2, "", "\"" + word + "\" is not a command" + did_you_mean(word, names) + "; consort help lists all commands"};
 }
 
-// A parser's message in the command's one form: "consort: …", lower case, and where to read on.
+// Converts a parser's message to the common form: "consort: …", lower case, with a reference to help.
 CommandLine::Ended CommandLine::wrongly_called(const std::string &what, const std::string &command) const {
   std::string text = what;
   if (text.size() > 1 && std::isupper(static_cast<unsigned char>(text[0])) && std::islower(static_cast<unsigned char>(text[1])))
@@ -184,7 +184,7 @@ CommandLine::Ended CommandLine::wrongly_called(const std::string &what, const st
   if (text.starts_with("A subcommand is required")) text = command.empty() ? "which command?" : command + ": which of its commands?";
   while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
   const bool known = find_command(app, command) != nullptr;
-  return {2, "", text + "; consort help" + (known ? " " + command + " says what it takes" : " lists what there is")};
+  return {2, "", text + "; consort help" + (known ? " " + command + " shows its options" : " lists all commands")};
 }
 
 std::optional<CommandLine::Ended> CommandLine::parse(int argc, const char *const *argv) try {
@@ -201,7 +201,7 @@ std::optional<CommandLine::Ended> CommandLine::parse(int argc, const char *const
 std::optional<CommandLine::Ended> CommandLine::help_on(const std::string &command) const {
   const CLI::App *found = find_command(app, command);
   if (!found && !command.empty()) return unknown_command(command);
-  // App::help() would speak of the command that was given, `help`.
+  // App::help() would describe the given command, `help`.
   return Ended{0, found ? found->help("consort") : app.get_formatter()->make_help(&app, "consort", CLI::AppFormatMode::Normal), ""};
 }
 

@@ -1,6 +1,6 @@
-// command_line.hpp — the words of the `consort` command: definitions of all commands and options, and their parser.
+// command_line.hpp — the command line of `consort`: definitions of all commands and options, and their parser.
 //
-// Help, completion, manual pages (tests/tools/man.py) and the fuzz target command_line read the definitions here. Parsing
+// Help, completion, manual pages (tests/tools/man.py) and the fuzz target command_line use these definitions. Parsing
 // reads no file, prints nothing and runs no command. One thread.
 #pragma once
 #include <CLI/App.hpp>
@@ -14,7 +14,7 @@ namespace tool {
 
 class CommandLine {
  public:
-  // A call that ends with its parsing: help, version, or one that is wrong.
+  // A call that ends after parsing: help, version, or an error.
   struct Ended {
     int status;         // 0 or 2
     std::string out;    // for standard output
@@ -25,11 +25,11 @@ class CommandLine {
   CommandLine(const CommandLine &) = delete;
   CommandLine &operator=(const CommandLine &) = delete;
 
-  // Once. nullopt: one of the commands below is to be run.
+  // To be called once. nullopt: run one of the commands below.
   std::optional<Ended> parse(int argc, const char *const *argv);
-  std::optional<Ended> help_on(const std::string &command) const;  // "": on all
+  std::optional<Ended> help_on(const std::string &command) const;  // "": of all
 
-  CLI::App app{"Consort runs one task graph on unlike machines. This looks at what it would use here.", "consort"};
+  CLI::App app{"Consort runs one task graph on heterogeneous machines. This command shows the machine, its plugins and settings.", "consort"};
   CLI::App *plugins, *config, *topo, *doctor, *why_not, *machine, *import, *sim, *model, *model_list, *model_show,
       *model_check, *model_plot, *model_import, *trace, *trace_show, *bound, *conform, *fresh, *completion, *help;
   Settings settings;

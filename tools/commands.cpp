@@ -9,12 +9,12 @@
 namespace tool {
 namespace {
 
-// Letters, not bytes: names may be UTF-8.
+// Counts letters, not bytes: names may be UTF-8.
 size_t width(const std::string &s) {
   return static_cast<size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// How many letters have to change, come or go.
+// Edit distance.
 size_t distance(const std::string &a, const std::string &b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -40,7 +40,7 @@ bool Settings::resolve(consort_settings *out, std::vector<consort_setting> extra
   *out = CONSORT_SETTINGS_INIT;
   keys_.clear();
   set_.clear();
-  keys_.reserve(assignments.size() * 2);  // pointers into it must stay good
+  keys_.reserve(assignments.size() * 2);  // pointers into it must stay valid
   for (const std::string &a : assignments) {
     const size_t equals = a.find('=');
     if (equals == a.npos || equals == 0) return complain("--set \"" + a + "\" is not of the form key=value"), false;

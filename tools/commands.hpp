@@ -1,6 +1,6 @@
-// commands.hpp — what the parts of the `consort` command share: settings from the command line, tables on the terminal.
+// commands.hpp — common parts of the `consort` command: settings from the command line, tables on the terminal.
 //
-// The command is an application like any other: it includes the public headers alone. One thread.
+// The command is an ordinary application: it includes only public headers. One thread.
 #pragma once
 #include <consort/consort.h>
 
@@ -10,22 +10,22 @@
 
 namespace tool {
 
-// What --config and --set said, in the form in which a runtime takes it. Quiet: reasons come in the tables instead.
+// --config and --set in the form that a runtime takes. Log messages are off: the tables have the reasons instead.
 class Settings {
  public:
   std::string file;
   std::vector<std::string> assignments;  // "key=value"
 
-  // Good as long as this lives. Answers false and explains where an assignment has no "=".
+  // Valid as long as this object lives. Returns false with a message if an assignment has no "=".
   bool resolve(consort_settings *out, std::vector<consort_setting> extra = {});
-  bool loud = false;                     // let the log through to stderr
+  bool loud = false;                     // pass the log to stderr
 
  private:
   std::vector<std::string> keys_;
   std::vector<consort_setting> set_;
 };
 
-// Columns as wide as their widest cell, two blanks between; the last is not padded. Numbers stand to the right.
+// Columns of the width of their widest cell, separated by two blanks; the last is not padded. Numbers are right-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
@@ -35,42 +35,42 @@ class Table {
   void print() const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;  // the first is the head
+  std::vector<std::vector<std::string>> rows_;  // the first row is the header
   std::vector<size_t> right_;
 };
 
 const char *kind_name(uint32_t kind);
-// ' (did you mean "topo"?)', or "" where no name is alike enough.
+// ' (did you mean "topo"?)', or "" if no name is similar.
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &names);
 std::string bytes(uint64_t n);                  // "23.5 GiB"
-int failed();                                   // prints consort_error(), answers the exit status
+int failed();                                   // prints consort_error(), returns the exit status
 
 // json: one object on standard output instead (docs/command-json.md).
 int run_plugins(Settings &, bool verbose, bool json);
 struct NewPlugin {
   std::string kind, name, language, folder;  // "c" or "cpp"; "": the name's
 };
-int run_new(const NewPlugin &, bool json);   // a folder with a plugin to begin with; throws with the reason
+int run_new(const NewPlugin &, bool json);   // creates a folder with a plugin template; throws with the reason
 int run_config(Settings &, bool changed_only, bool json);
 struct TopoOptions {
   std::string svg;                        // "": no picture
   bool table = false, links = false, measure = false, json = false;
 };
 int run_topo(Settings &, const TopoOptions &);
-int run_doctor(Settings &, bool json);   // 1: no runtime starts here
-// operands: "KERNEL=N", how many tiles a kernel works on, of those that are not known.
+int run_doctor(Settings &, bool json);   // returns 1 if no runtime starts here
+// operands: "KERNEL=N", the number of tiles of unknown kernels.
 int run_machine_import(const std::string &file, const std::string &name, const std::string &out,
                        const std::vector<std::string> &operands, bool json = false);
 
 struct Simulation {
-  std::string machine, policy, noise, seed, trace, kernels, json;  // "": as the program or the defaults have it
+  std::string machine, policy, noise, seed, trace, kernels, json;  // "": as set by the program or by default
   bool execute = false;
   std::vector<std::string> program;
 };
-int run_sim(const Settings &, const Simulation &);  // answers the program's status
+int run_sim(const Settings &, const Simulation &);  // returns the program's status
 int run_why_not(Settings &, const std::string &name, bool json);
 int run_trace_show(const std::string &path, const std::string &svg, uint32_t width, bool json);
-// kind, files: "" as the settings have it
+// kind, files: "": as in the settings
 struct BoundOptions {
   std::string record, kind, seconds, lp, mps, dot;
   bool integer = false, json = false;
@@ -87,8 +87,8 @@ struct ConformOptions {
   std::vector<std::string> files;
   std::string only, xfail, json, junit;   // "": none; "-": stdout
   int level = 1;
-  uint64_t seed = 1;                      // 0: another one each time
-  double seconds = 0;                     // limit of a case; 0: its own
+  uint64_t seed = 1;                      // 0: a new one each time
+  double seconds = 0;                     // limit of a case; 0: the case's own
   bool in_process = false, verbose = false, list = false;
 };
 int run_conform(const Settings &, const ConformOptions &);

@@ -1,5 +1,5 @@
-// The scripts know commands, options and values from the parser's definitions; names of plugins, settings and models they
-// ask from this command (`consort completion plugins`), which loads no plugin for that but for settings.
+// The scripts know commands, options and values from the parser's definitions. Names of plugins, settings and models come from
+// this command (`consort completion plugins`), which loads plugins only for settings.
 #include "completion.hpp"
 
 #include <consort/model.h>
@@ -18,7 +18,7 @@ namespace {
 struct Option {
   std::vector<std::string> names;                  // "-v", "--verbose"; a positional: none
   std::string about;
-  // "": it has no value; "file", "folder", "any"; "words a b"; "ask plugins": words of `consort completion plugins`
+  // "": no value; "file", "folder", "any"; "words a b"; "ask plugins": words of `consort completion plugins`
   std::string value;
 };
 struct Command {
@@ -52,7 +52,7 @@ Option option_of(const CLI::Option &o, const std::string &path) {
   return option;
 }
 
-// The program first, then its commands, each before those below it.
+// Preorder: the program first, then its commands, each before its subcommands.
 void collect(const CLI::App &app, const std::string &path, std::vector<Command> *all) {
   Command c{path, path.empty() ? "consort" : app.get_name(), app.get_description(), {}, {}, {}};
   for (const CLI::Option *o : app.get_options()) {
@@ -76,7 +76,7 @@ std::string in_quotes(const std::string &text) {      // for all three shells
   return out + "'";
 }
 
-// The part that bash and zsh share: where on the line the command stands, and what kind of value follows an option.
+// Common part of bash and zsh: finds the command in the line, and the kind of an option's value.
 std::string tables(const std::vector<Command> &all) {
   std::string s = "_consort_value() {  # COMMAND OPTION: the kind of its value; nothing: it has none\n  case \"$1 $2\" in\n";
   for (const Command &c : all)
@@ -228,7 +228,7 @@ function __consort_no_command
   return s;
 }
 
-// False: there is no such kind of words.
+// False: unknown kind of words.
 bool print_words(Settings &settings, const CLI::App &app, const std::string &kind) {
   consort_settings s;
   if (!settings.resolve(&s)) return true;

@@ -1,4 +1,4 @@
-// config.cpp — `consort config`: every setting, its value and where it comes from, as a TOML file that could be used.
+// config.cpp — `consort config`: every setting, its value and origin, as a valid TOML file.
 #include <algorithm>
 #include <cstdio>
 
@@ -32,7 +32,7 @@ std::string literal(const consort_config_row &row) {
   const std::string type = row.type, value = row.value;
   if (type == "string") return quote(value);
   if (type != "list") {
-    // TOML has no integers beyond 63 bits; quoted, they are read all the same. Its floats want a point.
+    // TOML has no integers beyond 63 bits; quoted ones are accepted. Floats need a point.
     if (type == "u64" && value.size() >= 19) return quote(value);
     return type == "f64" && value.find_first_of(".e") == value.npos ? value + ".0" : value;
   }
@@ -68,7 +68,7 @@ void print(void *user, const consort_config_row *row) {
 
 }  // namespace
 
-// Plugins are loaded for their parameters; one that ends its process is named and left out.
+// Loads plugins for their parameters; a plugin that ends its process is reported and left out.
 int run_config(Settings &settings, bool changed_only, bool json) {
   consort_settings s;
   if (!settings.resolve(&s)) return 2;

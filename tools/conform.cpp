@@ -1,4 +1,4 @@
-// conform.cpp — `consort conform`: does a plugin keep what it owes its host?
+// conform.cpp — `consort conform`: checks plugins against the rules.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -20,7 +20,7 @@
 namespace tool {
 namespace {
 
-// --json or --junit: opened before the first case runs, so that nobody waits for minutes and then has nothing.
+// --json or --junit: opened before the first case runs, so that an unwritable file is reported at once.
 class Output {
  public:
   explicit Output(const std::string &path) : path_(path) {
@@ -60,7 +60,7 @@ std::string listed(const std::vector<std::string> &names) {
   return names.size() > 20 ? text + ", …" : text;
 }
 
-// "depth=64" of "lws.depth=64"; wrong: what is said of it.
+// "depth=64" of "lws.depth=64"; wrong: the start of an error text.
 void give_param(const std::string &wrong, const std::string &key, std::string value, conform::Subject *s) {
   if (const auto known = conform::declared_params(*s)) {
     std::vector<std::string> keys;
@@ -76,7 +76,7 @@ void give_param(const std::string &wrong, const std::string &key, std::string va
   s->params.emplace_back(key, value);
 }
 
-// "lws.depth=64", for the plugin lws. An assignment that nobody takes is a word that was mistyped.
+// "lws.depth=64", for the plugin lws. Refuses an assignment that fits no plugin.
 void give_params(const std::vector<std::string> &assignments, std::vector<conform::Subject> *all) {
   std::vector<std::string> names;
   for (const conform::Subject &s : *all) names.push_back(s.name());
@@ -84,10 +84,10 @@ void give_params(const std::vector<std::string> &assignments, std::vector<confor
     const size_t equals = a.find('='), dot = a.find('.');
     const std::string wrong = "--set \"" + a + "\": ";
     if (equals == a.npos || dot == a.npos || dot > equals || dot == 0 || dot + 1 == equals)
-      throw std::runtime_error(wrong + "not of the form NAME.KEY=VALUE, NAME being a plugin that is judged");
+      throw std::runtime_error(wrong + "not of the form NAME.KEY=VALUE, NAME being a checked plugin");
     const std::string name = a.substr(0, dot);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw std::runtime_error(wrong + "no plugin \"" + name + "\" is judged" + did_you_mean(name, names) + ", but " +
+      throw std::runtime_error(wrong + "no plugin \"" + name + "\" is checked" + did_you_mean(name, names) + ", but " +
                                listed(names));
     for (conform::Subject &s : *all)
       if (s.name() == name) give_param(wrong, a.substr(dot + 1, equals - dot - 1), a.substr(equals + 1), &s);
@@ -98,8 +98,8 @@ std::vector<conform::Subject> subjects_of(const std::vector<std::string> &files)
   std::vector<conform::Subject> all;
   for (const std::string &file : files) {
     if (std::error_code none; std::filesystem::is_directory(file, none))
-      throw std::runtime_error(file + " is a folder: name the plugin's file in it");
-    (void)tool::read_plain(file, uint64_t{4} << 30);  // throws, where it is no file that could be judged
+      throw std::runtime_error(file + " is a folder: give the plugin's file in it");
+    (void)tool::read_plain(file, uint64_t{4} << 30);  // throws if the file cannot be checked
     for (conform::Subject &s : conform::subjects_of(file)) all.push_back(std::move(s));
   }
   return all;
@@ -108,13 +108,13 @@ std::vector<conform::Subject> subjects_of(const std::vector<std::string> &files)
 bool fits(const conform::Subject &s) {
   if (!s.note.kind || s.note.sanitizer == CONSORT_SAN) return true;
   constexpr const char *names[] = {"no sanitizer", "the address sanitizer", "the thread sanitizer", "the memory sanitizer"};
-  const auto name = [&](uint32_t n) { return n < std::size(names) ? names[n] : "a sanitizer unknown here"; };
+  const auto name = [&](uint32_t n) { return n < std::size(names) ? names[n] : "an unknown sanitizer"; };
   complain(s.path + " is built with " + name(s.note.sanitizer) + ", this command with " + name(CONSORT_SAN) +
-           ": take the consort of the plugin's build");
+           ": use the consort command of the plugin's build");
   return false;
 }
 
-// Throws where the command was called wrongly.
+// Throws on wrong usage.
 int judge_all(const Settings &settings, const ConformOptions &asked) {
   conform::Options o;
   o.level = asked.level;
@@ -125,7 +125,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
   if (!settings.file.empty())
     throw std::runtime_error("--config is for runtimes, and none runs here: --set NAME.KEY=VALUE sets a plugin's parameter");
   if (asked.json == "-" && asked.junit == "-")
-    throw std::runtime_error("--json - and --junit - would be one text: name a file for one of them");
+    throw std::runtime_error("--json - and --junit - would share standard output: give a file for one of them");
   if (!asked.xfail.empty())
     if (const std::string wrong = o.expected.read(asked.xfail); !wrong.empty()) throw std::runtime_error(wrong);
   std::vector<conform::Subject> subjects = subjects_of(asked.files);
@@ -162,7 +162,7 @@ int judge_all(const Settings &settings, const ConformOptions &asked) {
 
 int run_conform(const Settings &settings, const ConformOptions &asked) try {
   return asked.list ? list_cases(asked.json) : judge_all(settings, asked);
-} catch (const std::exception &e) {  // 1 is for plugins that break a rule
+} catch (const std::exception &e) {  // 1 is for plugins that violate a rule
   return complain(e.what(), 2);
 }
 

@@ -1,4 +1,4 @@
-// doctor.cpp — `consort doctor`: what this machine offers, what is missing, and the line that installs it.
+// doctor.cpp — `consort doctor`: features of this machine, missing packages, and the line that installs them.
 #include "doctor.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void look_at_plugins(Settings &settings, Examination &examination, Findings *out
   std::string counts;
   for (const auto &[kind, n] : p.counts) counts += (counts.empty() ? "" : ", ") + std::to_string(n) + " " + kind + (n == 1 ? "" : "s");
   out->add("plugins", "found", p.counts.empty() ? State::kBad : State::kGood, p.counts.empty() ? "none" : counts,
-           p.counts.empty() ? "put the folder of plugins into CONSORT_PLUGIN_PATH" : "");
+           p.counts.empty() ? "add the plugins' folder to CONSORT_PLUGIN_PATH" : "");
   if (status < 0) out->add("plugins", "settings", State::kBad, consort_error());
   for (const std::string &reason : p.refused) out->add("plugins", "not used", State::kNote, reason);
   for (const std::string &w : warnings)
@@ -47,7 +47,7 @@ void look_at_plugins(Settings &settings, Examination &examination, Findings *out
 
 // "driver "cuda" did not start: …" of the log, and drivers that found nothing.
 void look_at_devices(const Inventory &all, Findings *out) {
-  if (!all.error.empty()) return out->add("devices", "runtime", State::kBad, "does not start: " + all.error, "`consort why-not NAME` asks about one plugin");
+  if (!all.error.empty()) return out->add("devices", "runtime", State::kBad, "does not start: " + all.error, "`consort why-not NAME` explains one plugin");
   std::map<std::string, uint32_t> units;
   for (const Unit &u : all.units) ++units[u.klass];
   std::string text;
@@ -111,7 +111,7 @@ std::string Findings::install_line() const {
 int run_doctor(Settings &settings, bool json) {
   Findings all;
   Examination examination;
-  Progress progress("looking at this machine");
+  Progress progress("examining this machine");
   look_at_host(&all);
   look_at_limits(&all);
   look_at_plugins(settings, examination, &all);

@@ -9,10 +9,10 @@
 
 namespace tool {
 
-enum class State { kGood, kNote, kBad };           // bad: programs do not run as they should; then the status is 1
+enum class State { kGood, kNote, kBad };           // bad: programs do not run properly; exit status 1
 
 struct Finding {
-  std::string section, name, value, advice, package;  // package: Debian's, that brings what is missing; "": nothing is
+  std::string section, name, value, advice, package;  // package: Debian package that provides the missing part; "": none missing
   State state;
 };
 
@@ -28,7 +28,7 @@ class Findings {
 };
 
 void look_at_host(Findings *);                     // cores, memory, caches (doctor_host.cpp)
-void look_at_limits(Findings *);                   // of the process and of its control group; what the system allows
-void look_at_libraries(Findings *);                // libraries of vendors and tools that build plugins
+void look_at_limits(Findings *);                   // limits of the process and of its control group; permissions of the system
+void look_at_libraries(Findings *);                // vendors' libraries, and tools for building plugins
 
 }  // namespace tool

@@ -1,4 +1,4 @@
-// doctor_host.cpp — what `consort doctor` says of the host: hardware, limits, libraries. Asks the system, changes nothing.
+// doctor_host.cpp — host part of `consort doctor`: hardware, limits, libraries. Queries the system, changes nothing.
 #include <dlfcn.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -46,7 +46,7 @@ bool below(int which, rlim_t least) {
   return getrlimit(static_cast<__rlimit_resource>(which), &l) == 0 && l.rlim_cur != RLIM_INFINITY && l.rlim_cur < least;
 }
 
-// The file of this process's control group (version 2), "" where there is none.
+// The file of this process's control group (version 2), "" if there is none.
 std::string group_file(const char *name) {
   std::ifstream in("/proc/self/cgroup");
   for (std::string line; std::getline(in, line);)
@@ -65,7 +65,7 @@ bool is_program(const std::string &name) {
   return false;
 }
 
-// RTLD_NOLOAD would see only what is loaded; the library is opened lazily and stays.
+// RTLD_NOLOAD would find only loaded libraries; the library is opened lazily and stays open.
 bool is_library(const char *name) { return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) != nullptr; }
 
 }  // namespace

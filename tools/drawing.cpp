@@ -1,5 +1,5 @@
-// drawing.cpp — SVG into a file, as it is or made a picture by librsvg, which is opened when a picture is asked for: the
-// command starts without it and is built without it.
+// drawing.cpp — writes SVG to a file, directly or converted to PNG by librsvg. librsvg is opened at run time, so the
+// command starts and builds without it.
 #include "drawing.hpp"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 namespace tool {
 namespace {
 
-// What is used of it and of what it brings along (cairo, GLib), as their manuals give it since 2.52 and ever.
+// Functions of librsvg, cairo and GLib, as documented since librsvg 2.52.
 struct Librsvg {
   struct Error { uint32_t domain; int code; const char *message; };
   struct Rectangle { double x, y, width, height; };
@@ -47,7 +47,7 @@ struct Librsvg {
 
  private:
   template <class F> static void find(void *library, const char *name, F **out) {
-    *out = reinterpret_cast<F *>(dlsym(library, name));  // in what it depends on, too
+    *out = reinterpret_cast<F *>(dlsym(library, name));  // searches its dependencies too
     if (!*out) throw std::runtime_error(std::string("this librsvg has no ") + name + ": a picture needs 2.52 or newer");
   }
 };
@@ -63,13 +63,13 @@ void write_png(const std::string &path, const std::string &svg) {
   };
   const std::unique_ptr<void, void (*)(void *)> handle(
       lib.rsvg_handle_new_from_data(reinterpret_cast<const uint8_t *>(svg.data()), svg.size(), &error), lib.g_object_unref);
-  if (!handle) fail("librsvg does not take the drawing");
+  if (!handle) fail("librsvg refuses the drawing");
   double width = 0, height = 0;
   if (!lib.rsvg_handle_get_intrinsic_size_in_pixels(handle.get(), &width, &height)) fail("the drawing has no size");
   const std::unique_ptr<void, void (*)(void *)> surface(
       lib.cairo_image_surface_create(kColours, static_cast<int>(std::lround(width)), static_cast<int>(std::lround(height))),
       lib.cairo_surface_destroy);
-  if (const int s = lib.cairo_surface_status(surface.get())) fail(std::string("no picture of that size: ") + lib.cairo_status_to_string(s));
+  if (const int s = lib.cairo_surface_status(surface.get())) fail(std::string("cannot create a picture of that size: ") + lib.cairo_status_to_string(s));
   {
     const std::unique_ptr<void, void (*)(void *)> canvas(lib.cairo_create(surface.get()), lib.cairo_destroy);
     const Librsvg::Rectangle all{0, 0, width, height};

@@ -1,11 +1,11 @@
-// drawing.hpp — a drawing into a file: SVG as it is, or as a picture (PNG) where the file's name ends so.
+// drawing.hpp — writes a drawing to a file: SVG, or PNG if the file's name ends with .png.
 #pragma once
 #include <string>
 
 namespace tool {
 
-std::string escaped(const std::string &text);      // for text and attributes of SVG
-std::string decimals(double x, int digits);        // with so many digits behind the point
-void write_drawing(const std::string &path, const std::string &svg);  // throws: what is wrong
+std::string escaped(const std::string &text);      // escapes text and attributes of SVG
+std::string decimals(double x, int digits);        // with `digits` decimals
+void write_drawing(const std::string &path, const std::string &svg);  // throws with the reason
 
 }  // namespace tool

@@ -2,19 +2,19 @@
 
 #include <sstream>
 
-#include "apart.hpp"
+#include "isolated_run.hpp"
 #include "conform/host.hpp"
 #include "conform/plugin.hpp"
 
 namespace tool {
 namespace {
 
-// Before each step its name is told, so that the last one is where the process ended.
+// Writes the name of each step before it, so that the last name is the step that ended the process.
 void load(const Teller &teller, size_t number, const std::string &path) {
   const auto step = [&](const char *name) { teller.tell(std::to_string(number) + " " + name + "\n"); };
   step("constructor");
   const conform::Library library(path);
-  if (library.error().empty()) {                   // else the kernel says why it cannot be loaded
+  if (library.error().empty()) {                   // else the kernel reports why it cannot be loaded
     step("entry");
     const conform::Host host;
     (void)library.entry()(host.table());
@@ -33,7 +33,7 @@ std::string placed(const std::string &ending, const std::string &step) {
 
 }  // namespace
 
-// One child for all. Where it ends early, each file from the culprit on has a child of its own: files loaded before may be the cause.
+// One child for all files. If it ends early, each file from the culprit on gets its own child: earlier files may be the cause.
 void Examination::examine(const std::vector<std::string> &paths) {
   const Told told = ask_apart(kPluginSeconds, [&](const Teller &teller) {
     for (size_t i = 0; i < paths.size(); ++i) load(teller, i, paths[i]);
@@ -56,7 +56,7 @@ const std::string &Examination::reason(const std::string &path) {
 }
 
 void Examination::admit_for(consort_settings *settings) {
-  consort_settings quiet = *settings;              // what is wrong is said when the list is made
+  consort_settings quiet = *settings;              // errors are reported when the list is made
   quiet.log = [](void *, int32_t, const char *) {};
   quiet.admit = nullptr;
   std::vector<std::string> paths;

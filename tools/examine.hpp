@@ -1,7 +1,7 @@
-// examine.hpp — loads plugin files in a child process first, so that one that ends its process does not end the command.
+// examine.hpp — loads plugin files in a child process first, so that a plugin that ends its process does not end the command.
 //
-// Given to a runtime or a list as consort_settings.admit: a file that ended the child, or did not return, is refused with the
-// reason; all others are loaded. One thread; lives as long as the settings.
+// Passed to a runtime or a list as consort_settings.admit: a file that ended the child, or did not return, is refused with the
+// reason; all others are accepted. One thread; lives as long as the settings.
 #pragma once
 #include <consort/consort.h>
 
@@ -13,7 +13,7 @@ namespace tool {
 
 class Examination {
  public:
-  // All files that these settings find, in one child where all of them are sound; then stands in settings->admit.
+  // Examines all files that these settings find, in one child if possible; then sets settings->admit.
   void admit_for(consort_settings *settings);
   // "": it may be loaded; else "ends the process in its constructor (signal 6, SIGABRT)".
   const std::string &reason(const std::string &path);

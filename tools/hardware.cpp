@@ -51,7 +51,7 @@ Part part_of(hwloc_obj_t o) {
     add_cpus(o, &p.cpus);
   } else {
     for (unsigned i = 0; i < o->arity; ++i)
-      if (o->children[i]->type == HWLOC_OBJ_PU) {  // a machine whose cores the system does not tell of
+      if (o->children[i]->type == HWLOC_OBJ_PU) {  // a machine without reported cores
         Part core;
         core.kind = "core";
         core.name = "cpu " + std::to_string(o->children[i]->logical_index);
@@ -73,11 +73,11 @@ Part read_hardware(const std::string &text) {
   hwloc_topology_set_cache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_type_filter(raw, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
-  // The x86 backend moves this thread over all cores, and adds nothing that Linux does not tell.
+  // The x86 backend moves this thread over all cores, and adds nothing to Linux's data.
   hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (!text.empty()) {
     const bool file = text[0] == '/' || text[0] == '.' || text.ends_with(".xml");
-    if (file)  // hwloc opens it by its name
+    if (file)  // hwloc opens it by name
       if (const consort::shared::PlainFile xml(text, kLargestText); !xml)
         throw std::runtime_error("cpu.topology file \"" + text + "\" " + xml.why());
     if ((file ? hwloc_topology_set_xml(raw, text.c_str()) : hwloc_topology_set_synthetic(raw, text.c_str())) != 0)

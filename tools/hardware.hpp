@@ -1,4 +1,4 @@
-// hardware.hpp — the host's parts as hwloc finds them: packages, NUMA nodes, caches, cores; nested values, with no tie to hwloc.
+// hardware.hpp — the host's hardware from hwloc: packages, NUMA nodes, caches, cores; nested values, independent of hwloc.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ struct Part {
   std::vector<Part> memories, parts;
 };
 
-// topology: the setting cpu.topology, a synthetic description or an XML file; "": this machine. Throws where hwloc cannot read it.
+// topology: the setting cpu.topology, a synthetic description or an XML file; "": this machine. Throws if hwloc cannot read it.
 Part read_hardware(const std::string &topology);
 uint32_t count_of(const Part &, const std::string &kind);
 uint32_t threads_of(const Part &);                 // hardware threads

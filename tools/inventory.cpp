@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "apart.hpp"
+#include "isolated_run.hpp"
 
 namespace tool {
 namespace {
@@ -24,7 +24,7 @@ Json json_of(const Link &l) {
           {"measured", l.measured}, {"can", link_flags(l.flags)}};
 }
 
-// Between child and parent: a line of JSON for each thing.
+// From child to parent: one line of JSON per item.
 void tell(const Teller &teller, const Json &json) { teller.tell(text_of(json, -1) + "\n"); }
 
 bool tell_things(const Teller &teller, consort_runtime *rt) {
@@ -93,7 +93,7 @@ void take(Inventory &all, const Json &line) {
   }
 }
 
-// The driver that ends a process of its own, too: it alone, and nothing but the beginning of a runtime.
+// Finds the driver that ends the process when a runtime starts with it alone.
 std::string find_culprit(Settings &settings, const std::vector<consort_setting> &extra, Examination &examination, double seconds) {
   consort_settings s;
   if (!settings.resolve(&s, extra)) return {};
@@ -137,7 +137,7 @@ Inventory take_inventory(Settings &settings, Examination &examination, std::vect
   Inventory all;
   extra.insert(extra.begin(), {{"pump", "manual"}, {"core_conflict", "share"}});
   consort_settings s;
-  if (!settings.resolve(&s, extra)) return all.error = "the settings cannot be read", all;
+  if (!settings.resolve(&s, extra)) return all.error = "the settings are invalid", all;
   examination.admit_for(&s);
   const Told told = ask_apart(seconds, [&](const Teller &teller) { look(teller, s); });
   std::istringstream lines(told.text);

@@ -1,6 +1,6 @@
-// inventory.hpp — what a runtime of these settings would have: spaces, units, links; or why none starts.
+// inventory.hpp — spaces, units and links of a runtime with these settings; or why none starts.
 //
-// A child process starts the runtime, which nobody pumps, asks it and stops it: no thread is bound, no task runs, and a driver
+// A child process starts a runtime without threads, queries it and stops it: no thread is bound, no task runs, and a driver
 // that ends its process does not end the command. One thread.
 #pragma once
 #include <consort/consort.h>
@@ -40,8 +40,8 @@ struct LogLine {                                   // of the runtime's log
 };
 
 struct Inventory {
-  std::string error;                               // why no runtime starts; "": one does
-  std::string culprit, ending;                     // the driver that ended the process, and how; "": none did
+  std::string error;                               // why no runtime starts; "": it starts
+  std::string culprit, ending;                     // the driver that ended the process, and how; "": none
   std::string topology;                            // the setting cpu.topology
   std::vector<LogLine> log;
   std::vector<Space> spaces;
@@ -49,7 +49,7 @@ struct Inventory {
   std::vector<Link> links;
 };
 
-// extra: settings over the user's. seconds: that the child may take.
+// extra: settings that override the user's. seconds: time limit of the child.
 Inventory take_inventory(Settings &, Examination &, std::vector<consort_setting> extra, double seconds = 30);
 
 Json json_of(const Inventory &);                   // {"spaces": […], "units": […], "links": […]}

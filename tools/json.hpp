@@ -1,4 +1,4 @@
-// json.hpp — what commands print with --json: one object with stable names, in the order in which docs/command-json.md lists them.
+// json.hpp — output of commands with --json: one object with stable names, in the order of docs/command-json.md.
 #pragma once
 #include <consort/consort.h>
 
@@ -10,7 +10,7 @@ namespace tool {
 
 using Json = nlohmann::ordered_json;
 
-// {"command": …, "format": 1, "consort": version}, to be filled. A later format may drop or change names; new names come without.
+// {"command": …, "format": 1, "consort": version}, A later format may drop or change names; new names do not change it.
 inline Json document(const char *command) { return {{"command", command}, {"format", 1}, {"consort", consort_version()}}; }
 
 // Bytes that are not UTF-8 become U+FFFD.

@@ -1,8 +1,8 @@
-// machine.cpp — `consort machine import`: a platform of a JSON file of measured ones, as a file for the driver sim.
+// machine.cpp — `consort machine import`: converts a platform of a JSON file of measured ones to a file for the driver sim.
 //
 // The JSON has "platforms": by name, each with kernels (application, tile, kernel, device: mean_us), links and routes
-// (or matrices bandwidth_MBps and latency_us, index 0 the host), gpu_mem_bytes, and how many workers of which kind
-// there are; and "overheads_us" of all. What is missing or wrong is named by its place. Runs nothing.
+// (or matrices bandwidth_MBps and latency_us, index 0 the host), gpu_mem_bytes, and the number of workers by kind;
+// and "overheads_us" of all. Errors name their position. Runs nothing.
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -24,16 +24,16 @@ using nlohmann::json;
   throw std::runtime_error(where + ": " + what);
 }
 
-constexpr double kMostAccelerators = 63, kMostCores = 65536;  // of one machine of the driver sim
+constexpr double kMostAccelerators = 63, kMostCores = 65536;  // limits of one machine of the driver sim
 
-// A value and where it stands.
+// A value and its position.
 struct Node {
   const json &value;
   std::string where;
 
   bool has(const std::string &key) const { return value.is_object() && value.contains(key); }
   Node operator[](const std::string &key) const {
-    if (!value.is_object()) refuse(where, "is no object");
+    if (!value.is_object()) refuse(where, "is not an object");
     if (!value.contains(key)) refuse(where, "has no \"" + key + "\"");
     return {value[key], where + "." + key};
   }
@@ -42,11 +42,11 @@ struct Node {
     return {value[i], where + "[" + std::to_string(i) + "]"};
   }
   template <class F> void each(F f) const {
-    if (!value.is_object()) refuse(where, "is no object");
+    if (!value.is_object()) refuse(where, "is not an object");
     for (const auto &[key, v] : value.items()) f(key, Node{v, where + "." + key});
   }
   double number(double least) const {
-    if (!value.is_number()) refuse(where, "is no number");
+    if (!value.is_number()) refuse(where, "is not a number");
     const double x = value.get<double>();
     if (!std::isfinite(x) || x < least) refuse(where, value.dump() + " is too small");
     return x;
@@ -58,21 +58,21 @@ struct Node {
   }
   uint64_t count(uint64_t least, double most = 1e18) const {
     const double x = number(static_cast<double>(least));
-    if (x != std::floor(x) || x > 1e18) refuse(where, value.dump() + " is no whole number");
-    if (x > most) refuse(where, value.dump() + " is more than the driver takes");
+    if (x != std::floor(x) || x > 1e18) refuse(where, value.dump() + " is not a whole number");
+    if (x > most) refuse(where, value.dump() + " is more than the driver supports");
     return static_cast<uint64_t>(x);
   }
   std::string text() const {
-    if (!value.is_string()) refuse(where, "is no string");
+    if (!value.is_string()) refuse(where, "is not a string");
     return value.get<std::string>();
   }
 };
 
-// As it may stand in the file: between quotes, in lists with commas.
+// Checks a name for use in the file: between quotes, in lists with commas.
 std::string name_of(const std::string &where, const std::string &name) {
   if (name.empty() || name.find_first_of("\",\n\\") != std::string::npos || std::isspace(static_cast<unsigned char>(name.front())) ||
       std::isspace(static_cast<unsigned char>(name.back())))
-    refuse(where, "a name with a quote, a comma or a backslash in it, with a blank at an end, or none");
+    refuse(where, "a name must not contain a quote, a comma or a backslash, nor start or end with a blank, nor be empty");
   return name;
 }
 
@@ -83,7 +83,7 @@ std::string printed(const char *format, double x) {
 }
 std::string in_quotes(const std::string &s) { return "\"" + s + "\""; }
 std::string us(double x) { return in_quotes(printed("%.10g", x) + "us"); }
-// A time in microseconds that the driver takes. unit: microseconds of one of the file's.
+// A time in microseconds within the driver's limits. unit: microseconds per unit of the file.
 std::string time_of(const Node &n, double unit, double least = 0, double most = 1e15) {
   const double x = n.number(0) * unit;
   if (least > 0) n.positive();
@@ -113,11 +113,11 @@ class Import {
   const Node &root_, &p_;
   const std::string name_;
   std::map<std::string, int> operands_;
-  std::vector<std::string> accelerators_;  // as the file for the driver names them
+  std::vector<std::string> accelerators_;  // names in the output file
   std::string out_;
 };
 
-// What is charged, and what is not: memory is taken as one slab per device, pinning is not charged.
+// Host overheads. Memory is allocated as one slab per device; pinning costs nothing.
 void Import::overheads() {
   if (!root_.has("overheads_us")) return;
   const Node o = root_["overheads_us"];
@@ -142,18 +142,18 @@ void Import::devices() {
   if (told) {
     p_["starpu_workers"].each([&](const std::string &key, const Node &n) {
       if (key == "cpu") return;
-      if (accelerators) refuse(n.where, "a second kind of accelerator, where one is understood");
+      if (accelerators) refuse(n.where, "a second kind of accelerator is not supported");
       klass = name_of(n.where, key);
       accelerators = n.count(1, kMostAccelerators);
     });
   } else {
     accelerators = p_["ngpus"].count(0, kMostAccelerators);
-    if (p_["ncores"].count(1, kMostCores) <= accelerators) refuse(p_.where + ".ncores", "no more than ngpus, each of which needs one");
+    if (p_["ncores"].count(1, kMostCores) <= accelerators) refuse(p_.where + ".ncores", "must exceed ngpus, because each accelerator needs a core");
   }
   if (told && p_.has("ngpus") && p_["ngpus"].count(0) != accelerators)
-    refuse(p_.where + ".ngpus", "is " + p_["ngpus"].value.dump() + ", starpu_workers says " + std::to_string(accelerators));
+    refuse(p_.where + ".ngpus", "is " + p_["ngpus"].value.dump() + ", but starpu_workers has " + std::to_string(accelerators));
   const uint64_t cores = told ? p_["starpu_workers"]["cpu"].count(0, kMostCores) : p_["ncores"].count(1) - accelerators;
-  out_ += "\n# cores that drive no accelerator; how much memory they have is not said\n[[device]]\n";
+  out_ += "\n# cores that drive no accelerator; their memory is not given\n[[device]]\n";
   line("name", in_quotes("cpu"));
   line("host", "true");
   line("class", in_quotes("cpu"));
@@ -189,14 +189,14 @@ void Import::routes() {
   std::map<std::pair<std::string, std::string>, bool> seen;
   p_["routes"].each([&](const std::string &key, const Node &r) {
     const size_t arrow = key.find("->");
-    if (arrow == std::string::npos) refuse(r.where, "a route is called FROM->TO");
+    if (arrow == std::string::npos) refuse(r.where, "a route's name has the form FROM->TO");
     const std::string from = end_name(r, key.substr(0, arrow)), to = end_name(r, key.substr(arrow + 2));
     if (from == to) refuse(r.where, "a route from " + from + " to itself");
     seen[{from, to}] = true;
     std::string wires;
     for (size_t i = 0; i < r.value.size(); ++i) {
       const std::string wire = r[i].text();
-      if (!links.has(wire)) refuse(r[i].where, "there is no link \"" + wire + "\"");
+      if (!links.has(wire)) refuse(r[i].where, "no link \"" + wire + "\"");
       wires += (wires.empty() ? "" : ", ") + wire;
     }
     if (wires.empty()) refuse(r.where, "has no links");
@@ -217,7 +217,7 @@ void Import::matrices() {
     for (size_t to = 0; to <= accelerators_.size(); ++to) {
       if (from == to) continue;
       const double rate = rates[from][to].number(0);
-      if (rate == 0 && from && to) continue;  // over the host
+      if (rate == 0 && from && to) continue;  // goes over the host
       out_ += "\n[[link]]\n";
       line("from", in_quotes(name(from)));
       line("to", in_quotes(name(to)));
@@ -228,18 +228,18 @@ void Import::matrices() {
 }
 
 void Import::kernels() {
-  // by set, kernel, device; then by bytes. The tile stands behind, for who reads the file.
+  // by set, kernel, device; then by bytes. The tile is added as a comment.
   std::map<std::string, std::map<uint64_t, std::pair<std::string, std::string>>> tables;
   p_["kernels"].each([&](const std::string &set, const Node &tiles) {
     const double element = set.ends_with("_double") ? 8 : 4;
     tiles.each([&](const std::string &tile, const Node &kernels) {
       char *end = nullptr;
       const double nb = std::strtod(tile.c_str(), &end);
-      if (*end || !(nb >= 1) || nb > 1e6) refuse(kernels.where, "is no size of a tile");
+      if (*end || !(nb >= 1) || nb > 1e6) refuse(kernels.where, "is not a tile size");
       kernels.each([&](const std::string &kernel, const Node &devices) {
         const auto known = operands_.find(kernel);
         if (known == operands_.end())
-          refuse(devices.where, "how many tiles does it work on? say --operands " + kernel + "=N");
+          refuse(devices.where, "its number of tiles is unknown; give --operands " + kernel + "=N");
         const auto bytes = static_cast<uint64_t>(element * nb * nb * known->second);
         std::vector<std::string> names{"cpu"};
         names.insert(names.end(), accelerators_.begin(), accelerators_.end());
@@ -294,7 +294,7 @@ int run_machine_import(const std::string &file, const std::string &name, const s
   try {
     all = json::parse(text_of_it);
   } catch (const json::exception &e) {
-    throw std::runtime_error(file + " is no JSON: " + e.what());
+    throw std::runtime_error(file + " is not JSON: " + e.what());
   }
   const Node root{all, file};
   const Node platforms = root["platforms"];

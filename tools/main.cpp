@@ -1,6 +1,6 @@
-// main.cpp — the `consort` command: looks at what there is on this machine.
+// main.cpp — the `consort` command: shows the machine, its plugins and settings.
 //
-// Exit status: 0 good, 1 something is wrong (said in one line on stderr), 2 wrongly called.
+// Exit status: 0 success, 1 a problem (one line on stderr), 2 wrong usage.
 #include <cstdio>
 
 #include "command_line.hpp"
@@ -32,7 +32,7 @@ int run(tool::CommandLine &c) {
   if (*c.model_plot) return tool::run_model_plot(c.settings, c.model_name, c.drawing, c.curve, c.json);
   if (*c.model_import) return tool::run_model_import(c.settings, c.from, c.model_name, c.classes, c.energy, c.json);
   if (*c.conform) {
-    if (c.judged.files.empty() && !c.judged.list) return tool::complain("conform judges FILE.so: name one", 2);
+    if (c.judged.files.empty() && !c.judged.list) return tool::complain("conform checks FILE.so: give one", 2);
     c.settings.assignments.insert(c.settings.assignments.end(), c.parameters.begin(), c.parameters.end());
     return tool::run_conform(c.settings, c.judged);
   }

@@ -1,4 +1,4 @@
-// model.cpp — `consort model`: what is kept of what tasks take, as tables and as a drawing.
+// model.cpp — `consort model`: stored performance models, as tables and as a drawing.
 #include <consort/model.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::string model_value(uint32_t what, double x) {
 
 const char *model_unit(uint32_t what) { return what == CONSORT_MODEL_ENERGY ? "energy" : "time"; }
 
-// Those of one name, of this machine first. None: says so.
+// Files of one name, those of this machine first. None: reports it.
 bool find_models(Settings &settings, const std::string &name, std::vector<File> *out) {
   std::vector<File> all;
   if (!read_all(settings, &all)) return failed(), false;
@@ -58,7 +58,7 @@ bool find_models(Settings &settings, const std::string &name, std::vector<File> 
   }
   std::stable_sort(out->begin(), out->end(), [](const File &a, const File &b) { return a.here > b.here; });
   if (out->empty())
-    complain("no model of \"" + name + "\" is kept" + did_you_mean(name, names) + "; consort model list shows those that are");
+    complain("no model of \"" + name + "\" is stored" + did_you_mean(name, names) + "; consort model list shows all models");
   return !out->empty();
 }
 
@@ -80,10 +80,10 @@ std::vector<Curve> curves_of(const File &f, uint32_t kind) {
 
 namespace {
 
-// What of a row is hard to believe; "": nothing.
+// Returns why a row is implausible; "": it is plausible.
 std::string doubt(const Row &r) {
   if (r.count >= 10 && r.spread > r.median / 2) return "its measurements differ by more than half of their median";
-  if (r.outliers * 4 > r.count) return "more than a quarter of its measurements were set apart";
+  if (r.outliers * 4 > r.count) return "more than a quarter of its measurements are outliers";
   return "";
 }
 
@@ -131,7 +131,7 @@ int run_model_list(Settings &settings, bool json) {
     for (const File &f : all) j["models"].push_back(json_of(f));
     return print(j), 0;
   }
-  if (all.empty()) return std::puts("no model is kept"), 0;
+  if (all.empty()) return std::puts("no model is stored"), 0;
   Table table({"MODEL", "OF", "ROWS", "MEASUREMENTS", "FILE", ""});
   table.right(2);
   table.right(3);
@@ -201,7 +201,7 @@ int run_model_check(Settings &settings, bool json) {
     return print(j), bad != 0;
   }
   std::printf("%zu models, %u sizes: %s\n", all.size(), rows,
-              bad ? "what is named above is better measured again (calibrate = \"drop\"), or its file deleted" : "nothing to say against them");
+              bad ? "measure the models above again (calibrate = \"drop\"), or delete their files" : "all plausible");
   return bad != 0;
 }
 

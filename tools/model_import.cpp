@@ -1,8 +1,8 @@
-// model_import.cpp — `consort model import`: figures that another runtime measured on this machine, from its tables of text.
+// model_import.cpp — `consort model import`: figures that another runtime measured on this machine, from its text tables.
 //
-// A table begins with a line that says "performance model for ARCH" and one that names its columns, of which size, mean, dev
-// and n are looked for (microseconds; "# hash size mean dev n"). Lines that begin with # say nothing else. ARCH is a class of
-// units and maybe the number of one, an underscore between them or not: cuda_1, cpu0_impl1. Units of a class are one.
+// A table begins with a line that contains "performance model for ARCH" and a line with its column names, of which size, mean, dev
+// and n are used (microseconds; "# hash size mean dev n"). Other lines that begin with # are ignored. ARCH is a class of
+// units, optionally with a unit number, with or without an underscore: cuda_1, cpu0_impl1. Units of a class are merged.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -25,7 +25,7 @@ struct Arch {
   uint32_t impl = 0;
 };
 
-// What is known of one size: several units' figures make one.
+// Figures of one size, merged over units.
 struct Sum {
   double n = 0, sum = 0, squares = 0;
   void add(double mean, double dev, double count) {
@@ -79,7 +79,7 @@ class Reader {
       const auto words = words_of(line.substr(at + kHead.size()));
       if (words.empty()) refuse("names no kind of unit");
       arch_ = arch_of(words[0], names_);
-      if (arch_.klass.empty()) refuse("\"" + words[0] + "\" is no kind of unit");
+      if (arch_.klass.empty()) refuse("\"" + words[0] + "\" is not a kind of unit");
       columns_.clear();
       return;
     }
@@ -92,8 +92,8 @@ class Reader {
     }
     const auto words = words_of(line);
     if (words.empty()) return;
-    if (arch_.klass.empty()) refuse("stands before the first \"performance model for ARCH\"");
-    if (columns_.empty()) refuse("stands before a line that names columns: # hash size mean dev n");
+    if (arch_.klass.empty()) refuse("precedes the first \"performance model for ARCH\"");
+    if (columns_.empty()) refuse("precedes a line with column names: # hash size mean dev n");
     if (words.size() != columns_.size())
       refuse("has " + std::to_string(words.size()) + " columns, its table " + std::to_string(columns_.size()));
     const double bytes = number(words, "size", false), mean = number(words, "mean", true), n = number(words, "n", true);

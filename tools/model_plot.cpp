@@ -1,4 +1,4 @@
-// model_plot.cpp — `consort model plot`: a drawing of what tasks take.
+// model_plot.cpp — `consort model plot`: a drawing of time or energy.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// models.hpp — models that are kept on this machine, as the commands about them see them.
+// models.hpp — models stored on this machine, for the commands about them.
 #pragma once
 #include <consort/model.h>
 
@@ -9,7 +9,7 @@
 
 namespace tool {
 
-struct Row {                         // of one size
+struct Row {                         // figures of one size
   std::string klass, arch, impl;
   uint64_t footprint, bytes, count, outliers;
   double median, spread;
@@ -27,7 +27,7 @@ struct Curve {                       // curve.points 0: none
   consort_model_curve curve;
 };
 
-bool find_models(Settings &, const std::string &name, std::vector<File> *);  // false: it said why
+bool find_models(Settings &, const std::string &name, std::vector<File> *);  // false: the reason is printed
 std::vector<Curve> curves_of(const File &, uint32_t kind);
 std::string model_value(uint32_t what, double);                              // with a unit
 const char *model_unit(uint32_t what);

@@ -1,4 +1,4 @@
-// new.cpp — `consort new`: a folder with a plugin that works, its tests and its build, to be made into one's own.
+// new.cpp — `consort new`: creates a folder with a working plugin template, its tests and its build.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -25,7 +25,7 @@ bool letter(char c) { return std::isalpha(static_cast<unsigned char>(c)); }
 bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 char upper(char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); }
 
-// Why this can be no plugin's name; "": it can.
+// Why this is not a valid plugin name; "": it is valid.
 std::string objection(const std::string &name) {
   constexpr size_t most = sizeof consort_note::name - 1;
   if (name.size() > most)
@@ -35,7 +35,7 @@ std::string objection(const std::string &name) {
       return "has a '" + std::string(1, c) + "' in it; write letters, digits, - and _";
   if (name.empty() || !letter(name[0])) return "does not begin with a letter";
   if (!letter(name.back()) && !digit(name.back())) return "does not end with a letter or a digit";
-  if (name.starts_with("consort")) return "begins like names of Consort's own; choose another one";
+  if (name.starts_with("consort")) return "begins with \"consort\", which is reserved; choose another name";
   return {};
 }
 
@@ -52,7 +52,7 @@ struct Name {
       begins = !word;
     }
   }
-  // In one go: what has been put in is not looked at again.
+  // In one pass: replaced text is not scanned again.
   std::string in(const std::string &text_with) const {
     const std::pair<std::string_view, const std::string *> words[] = {
         {"new-name", &text}, {"new_name", &identifier}, {"NEW_NAME", &capitals}, {"NewName", &hump}};
@@ -87,11 +87,11 @@ void write(const fs::path &path, const std::string &text) {
   fs::create_directories(path.parent_path(), error);
   if (error)
     wrong("cannot make the folder " + path.parent_path().string() + ": " + error.message() +
-          "; name another one with -o");
+          "; choose another one with -o");
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.close();
-  if (!out) wrong("cannot write " + path.string() + ": is there room, and may you write there?");
+  if (!out) wrong("cannot write " + path.string() + ": check free space and permissions");
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ int run_new(const NewPlugin &asked, bool json) try {
   const fs::path root = folder.empty() ? fs::path(name) : fs::path(folder);
   const bool there = fs::exists(root);
   if (there && !(fs::is_directory(root) && fs::is_empty(root)))
-    wrong(root.string() + " is there already: name another folder with -o, or remove it");
+    wrong(root.string() + " exists already: choose another folder with -o, or remove it");
 
   const Name plugin(name);
   std::vector<std::string> files;
@@ -116,7 +116,7 @@ int run_new(const NewPlugin &asked, bool json) try {
       files.push_back((root / plugin.in(t.path)).string());
       write(files.back(), plugin.in(t.text));
     }
-  } catch (...) {  // nothing half
+  } catch (...) {  // leaves nothing incomplete
     std::error_code ignored;
     if (there)
       for (const auto &entry : fs::directory_iterator(root, ignored)) fs::remove_all(entry, ignored);
@@ -132,7 +132,7 @@ int run_new(const NewPlugin &asked, bool json) try {
     print(all);
     return 0;
   }
-  std::printf("%s %s in %s: %s\n\n  %s\n\nREADME.md says how to go on.\n", kind == "interface" ? "an" : "a", kind.c_str(),
+  std::printf("%s %s in %s: %s\n\n  %s\n\nREADME.md describes the next steps.\n", kind == "interface" ? "an" : "a", kind.c_str(),
               language == "c" ? "C" : "C++", source.c_str(), next.c_str());
   return 0;
 } catch (const Misuse &e) {

@@ -1,6 +1,6 @@
-// plain_file.hpp — the text of a file that was named on the command line, or lies where the command looks.
+// plain_file.hpp — reads a file that is named on the command line, or that the command finds.
 //
-// What may be read: consort/shared/plain_file.hpp. Every reader of the command opens its files here.
+// Which files may be read: consort/shared/plain_file.hpp. Every reader of the command opens its files here.
 #pragma once
 #include <consort/shared/plain_file.hpp>
 
@@ -11,7 +11,7 @@ namespace tool {
 
 constexpr uint64_t kLargestText = 64 << 20, kLargestTrace = uint64_t{4} << 30;
 
-// Throws a sentence that begins with the path: "x.toml cannot be read: Permission denied".
+// Throws a text that begins with the path: "x.toml cannot be read: Permission denied".
 inline std::string read_plain(const std::string &path, uint64_t most = kLargestText) {
   std::string text, why;
   if (!consort::shared::read_file(path, most, &text, &why)) throw std::runtime_error(path + " " + why);

@@ -1,6 +1,6 @@
-// plugins.cpp — `consort plugins`: what was found, and why something is not used.
+// plugins.cpp — `consort plugins`: the plugins that were found, and why some are not used.
 //
-// --verbose and --json load each plugin, after a child process has shown that its code lets itself be loaded.
+// --verbose and --json load each plugin, after a child process has loaded it successfully.
 #include <algorithm>
 #include <cstdio>
 
@@ -108,7 +108,7 @@ int run_plugins(Settings &settings, bool verbose, bool json) {
   consort_settings s;
   if (!settings.resolve(&s)) return 2;
   Lists lists;
-  if (!settings.loud) {                            // warnings that are no reason of a refusal
+  if (!settings.loud) {                            // hides warnings that are not reasons of a refusal
     s.log_user = &lists;
     s.log = [](void *user, int32_t level, const char *line) {
       if (level == 1) static_cast<Lists *>(user)->warnings.push_back(line);

@@ -1,7 +1,7 @@
-// sim.cpp — `consort sim`: any program that uses Consort, as it is, in virtual time on a described machine.
+// sim.cpp — `consort sim`: runs any program that uses Consort, unchanged, in virtual time on a described machine.
 //
-// The program's runtime hears of it by the environment: what the program sets in its own code goes over that. When it has
-// ended the driver's report is printed: simulated time, kernels per device, bytes per way.
+// The program's runtime gets its settings by the environment; settings in the program's code override them. After
+// its end the driver's report is printed: simulated time, kernels per device, bytes per link.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,10 +49,10 @@ void set_from(const std::string &assignment) {
 }
 
 struct Scratch {
-  int fd = memfd_create("consort-sim", MFD_CLOEXEC);  // without a name on disk: nothing is left behind by a kill
+  int fd = memfd_create("consort-sim", MFD_CLOEXEC);  // unnamed: a kill leaves nothing behind
   std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd);
   Scratch() {
-    if (fd < 0) throw std::runtime_error(std::string("no temporary file: ") + std::strerror(errno));
+    if (fd < 0) throw std::runtime_error(std::string("cannot create a temporary file: ") + std::strerror(errno));
   }
   ~Scratch() { ::close(fd); }
 };
@@ -63,7 +63,7 @@ int run_program(const std::vector<std::string> &program) {
   words.push_back(nullptr);
   std::fflush(nullptr);
   const pid_t child = fork();
-  if (child < 0) throw std::runtime_error(std::string("no process: ") + std::strerror(errno));
+  if (child < 0) throw std::runtime_error(std::string("cannot start a process: ") + std::strerror(errno));
   if (child == 0) {
     execvp(words[0], words.data());
     std::fprintf(stderr, "consort: %s: %s\n", words[0], std::strerror(errno));
@@ -128,11 +128,11 @@ int run_sim(const Settings &settings, const Simulation &s) {
   if (!s.trace.empty()) set("CONSORT_SIM__TRACE", s.trace);
   const int status = run_program(s.program);
   const bool simulated = print_report(report.path.c_str(), s.json);
-  if (simulated && !s.execute) {  // any program that compares its results is caught by it
+  if (simulated && !s.execute) {  // a program that checks its results fails then
     if (s.json != "-") std::puts("results         not computed: kernels only took time; --execute calls their functions");
     if (status != 0)
       complain(s.program[0] + " ended with status " + std::to_string(status) +
-               ": it may have looked at results, which are not computed without --execute");
+               ": it may check results, which are not computed without --execute");
   }
   if (!simulated && status == 0) {
     return complain("nothing was simulated: " + s.program[0] + " started no runtime, or sets `drivers` in its own code");

@@ -1,13 +1,13 @@
-// templates.hpp — the files of sdk/new, as they were when the command was built: what `consort new` copies.
+// templates.hpp — the files of sdk/new at build time, which `consort new` copies.
 //
-// Constants. In them stand `new-name`, `new_name`, `NEW_NAME` and `NewName` for the name of the plugin to be.
+// Constants. `new-name`, `new_name`, `NEW_NAME` and `NewName` in them stand for the new plugin's name.
 #pragma once
 #include <cstddef>
 
 namespace tool {
 
 struct Template {
-  const char *kind, *language;  // "scheduler", "cpp"; "all": of every one
+  const char *kind, *language;  // "scheduler", "cpp"; "all": for every kind or language
   const char *path, *text;      // below the new folder
 };
 extern const Template kTemplates[];

@@ -72,7 +72,7 @@ void Progress::clear() {
   if (std::exchange(shown_, false)) [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kClear, sizeof kClear - 1);
 }
 
-// write(), not stdio: a child that is forked meanwhile must not find stdio's lock taken.
+// write() instead of stdio: a child forked meanwhile must not inherit a held stdio lock.
 void Progress::run() {
   const auto say = [](const std::string &text) { return ::write(STDERR_FILENO, text.data(), text.size()) >= 0; };
   std::unique_lock lock(mutex_);

@@ -48,7 +48,7 @@ void print_tables(const Inventory &all) {
   if (!links.empty()) std::puts(""), links.print();
 }
 
-// Rows are where bytes come from.
+// Rows are sources.
 void print_link_table(const Inventory &all) {
   std::vector<std::string> head{"FROM \\ TO"};
   for (const Space &s : all.spaces) head.push_back(std::to_string(s.id));
@@ -68,7 +68,7 @@ void print_link_table(const Inventory &all) {
     table.add(std::move(row));
   }
   table.print();
-  if (told) std::puts("?: the driver's word; all others were measured");
+  if (told) std::puts("?: declared by the driver; all others were measured");
 }
 
 // -- the tree -------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ std::string memory_text(const Picture &m, const Part &memory) {
   return title_of(memory) + (s ? ": space " + std::to_string(s->id) + " " + green(printable(s->name)) : "");
 }
 
-// Parts that have one part each stand in one line: "L2 1.0 MiB + L1d 32.0 KiB + core 0".
+// Nested parts with one child each share a line: "L2 1.0 MiB + L1d 32.0 KiB + core 0".
 Branch branch_of(const Picture &m, const Part &top) {
   Branch b;
   const Part *p = &top;
@@ -146,7 +146,7 @@ void print_tree(const Picture &m) {
   }
   for (const Link &l : m.found.links)
     links.push_back({std::to_string(l.from) + " " + printable(m.space(l.from)->name) + " → " + std::to_string(l.to) + " " + printable(m.space(l.to)->name) +
-                         ": " + speed_text(l) + dim(l.measured ? " (measured)" : " (driver " + printable(l.driver) + " says so)"), {}});
+                         ": " + speed_text(l) + dim(l.measured ? " (measured)" : " (driver " + printable(l.driver) + " declares it)"), {}});
   const auto section = [](const char *title, const std::vector<Branch> &all) {
     if (!all.empty()) std::printf("%s\n", bold(title).c_str()), print_branches(all, "");
   };
@@ -211,12 +211,12 @@ int run_topo(Settings &settings, const TopoOptions &o) {
   Picture m;
   Examination examination;
   {
-    const Progress progress(links ? "measuring links" : "starting a runtime, to ask it");
+    const Progress progress(links ? "measuring links" : "starting a runtime to query it");
     m.found = take_inventory(settings, examination, extra, links ? 600 : 30);
   }
   if (links || settings.loud)
     for (const LogLine &l : m.found.log)
-      if (l.level <= 1 || settings.loud) complain(l.text);  // what is wrong with a figure
+      if (l.level <= 1 || settings.loud) complain(l.text);  // problems with figures
   if (!m.found.error.empty()) return complain(m.found.error);
   const auto &spaces = m.found.spaces;
   m.has_host = std::any_of(spaces.begin(), spaces.end(), [&](const Space &s) { return m.is_host(s); });

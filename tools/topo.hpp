@@ -1,4 +1,4 @@
-// topo.hpp — the machine that `consort topo` shows: the host's hardware and what the runtime uses of it and beside it.
+// topo.hpp — the machine shown by `consort topo`: the host's hardware, and the spaces, units and links of a runtime.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@ namespace tool {
 
 struct Picture {
   Part host;
-  bool has_host = false;                           // false: no unit and no memory of the hardware is used (all is simulated)
+  bool has_host = false;                           // false: no unit and no memory of the hardware is used (simulation)
   Inventory found;
 
   const Space *space(uint32_t id) const;
-  const Space *host_memory(int32_t numa) const;    // the space that is this NUMA node, or all of them
-  bool is_host(const Space &) const;               // ordinary memory of the machine, not a device's
+  const Space *host_memory(int32_t numa) const;    // the space of this NUMA node, or of all nodes
+  bool is_host(const Space &) const;               // host memory, not device memory
   std::vector<const Unit *> units_at(const Part &core) const;   // workers bound to one of its hardware threads
-  std::vector<const Unit *> units_in(const Space &) const;      // all units that work on this memory and are at no core
+  std::vector<const Unit *> units_in(const Space &) const;      // units of this memory that are bound to no core
 };
 
 std::string topo_svg(const Picture &);

@@ -1,4 +1,4 @@
-// topo_svg.cpp — `consort topo --svg`: the machine as nested boxes; devices beside it; links as lines with their speeds.
+// topo_svg.cpp — `consort topo --svg`: the machine as nested boxes, devices beside it, links as lines with their speeds.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,15 +18,15 @@ std::string coordinate(double x) { return decimals(x, 1); }
 
 std::string shown(const std::string &text) { return escaped(printable(text)); }
 
-// UTF-8 letters.
+// Counts UTF-8 letters.
 double width_of(const std::string &text) {
   return kLetter * static_cast<double>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 struct Box {
   std::string title, fill;
-  std::vector<std::string> lines;                  // below the title, of things the runtime uses
-  std::vector<Box> memories, parts;                // memories stand above, as wide as the box
+  std::vector<std::string> lines;                  // lines below the title: units and spaces of the runtime
+  std::vector<Box> memories, parts;                // memories are drawn above, at full width
   uint32_t space = CONSORT_NONE;
   double x = 0, y = 0, w = 0, h = 0;
 
@@ -40,7 +40,7 @@ const char *fill_of(const std::string &kind) {
   return kind == "numa" ? "#f6d9d9" : kind == "group" ? "#f4f4f4" : "#ffffff";
 }
 
-// A cache of one cache below it is one box with the other's title behind its own, as far as that goes.
+// Merges a chain of caches with one child each into one box with a combined title.
 Box box_of(const Picture &m, const Part &p) {
   Box b;
   b.fill = fill_of(p.kind);
@@ -78,7 +78,7 @@ Box device_box(const Picture &m, const Space &s) {
   return b;
 }
 
-// Parts in rows, so that the whole is about half as high as wide. Sizes first, then places.
+// Arranges parts in rows, for a ratio of about 1:2. Sizes first, then positions.
 void size(Box &b) {
   double title = width_of(b.title);
   for (const std::string &line : b.lines) title = std::max(title, width_of(line));
@@ -101,7 +101,7 @@ void size(Box &b) {
   b.h = height + kPad;
 }
 
-// Parts that share a row get the width that is there.
+// Stretches the parts of a row to the available width.
 void place(Box &b, double x, double y) {
   b.x = x, b.y = y;
   double at = y + b.head();
@@ -132,7 +132,7 @@ class Canvas {
   void text(double x, double y, const std::string &t, const char *fill, const char *anchor = "start") {
     s_ += "<text x=\"" + coordinate(x) + "\" y=\"" + coordinate(y) + "\" fill=\"" + fill + "\" text-anchor=\"" + anchor + "\">" + shown(t) + "</text>\n";
   }
-  // A line with words in its middle, on a ground of their own.
+  // A line with a label in its middle, on a white background.
   void link(double x1, double y1, double x2, double y2, const std::string &words) {
     s_ += "<path d=\"M" + coordinate(x1) + " " + coordinate(y1) + " C" + coordinate((x1 + x2) / 2) + " " + coordinate(y1) + " " + coordinate((x1 + x2) / 2) + " " +
           coordinate(y2) + " " + coordinate(x2) + " " + coordinate(y2) + "\" fill=\"none\" stroke=\"#b05a00\" stroke-width=\"1.5\"/>\n";
@@ -204,7 +204,7 @@ std::string topo_svg(const Picture &m) {
     at += d.h + 2 * kPad;
     canvas.box(d);
   }
-  // One line from the host to each device, from the memory with the fastest way; the rest is a list below.
+  // One line from the host to each device, from the memory with the fastest link; other links are listed below.
   std::vector<std::string> others;
   for (const Link &l : m.found.links) {
     const Space *a = m.space(l.from), *b = m.space(l.to);

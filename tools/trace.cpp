@@ -1,4 +1,4 @@
-// trace.cpp — `consort trace show`: who was busy with what, what was copied, how good the estimates were.
+// trace.cpp — `consort trace show`: activity of workers, copies, quality of estimates.
 #include "trace.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::vector<char> letters_of(const Trace &t) {
   return letters;
 }
 
-// What took most of each column of time; a point where that is nothing.
+// The codelet with the largest share of each column; a point for idle time.
 std::string bar(const Trace &t, uint32_t worker, uint32_t width, const std::vector<char> &letters) {
   const double column = static_cast<double>(t.end - t.begin) / width;
   std::vector<std::map<uint32_t, double>> busy(width);
@@ -64,7 +64,7 @@ std::string bar(const Trace &t, uint32_t worker, uint32_t width, const std::vect
   return text;
 }
 
-// What a task's run has consumed, by the models of energy; NaN: nobody knows.
+// Energy of a task's run by the models; NaN: unknown.
 double joules(const Trace &t, const Trace::Run &r) {
   const auto kind = t.kind_of.find(r.task);
   const auto uj = kind == t.kind_of.end() ? t.energy.end() : t.energy.find({kind->second, r.worker});
@@ -77,7 +77,7 @@ std::string joules_text(double j) {
   return text;
 }
 
-// Where models of energy are known: what each worker's tasks have consumed.
+// Energy of each worker's tasks, if there are energy models.
 void show_energy(const Trace &t) {
   if (t.energy.empty()) return;
   std::vector<double> sum(t.workers.size());
@@ -93,7 +93,7 @@ void show_energy(const Trace &t) {
   table.add({"all", joules_text(all)});
   std::printf("\n");
   table.print();
-  if (unknown) std::printf("(%llu tasks of which no model knows it)\n", static_cast<unsigned long long>(unknown));
+  if (unknown) std::printf("(%llu tasks without an energy model)\n", static_cast<unsigned long long>(unknown));
 }
 
 void show_workers(const Trace &t, uint32_t width) {
@@ -114,7 +114,7 @@ void show_workers(const Trace &t, uint32_t width) {
   std::printf(". idle   , partly\n");
 }
 
-// By codelet and class of unit: how long, and how far from what was expected.
+// By codelet and class of unit: times, and their deviation from expected times.
 void show_tasks(const Trace &t) {
   struct Of {
     uint64_t n = 0, known = 0, failed = 0;
@@ -144,7 +144,7 @@ void show_copies(const Trace &t) {
     uint64_t until = 0;
   };
   std::map<std::pair<uint32_t, uint32_t>, Of> all;
-  for (const Trace::Copy &c : t.copies) {  // by begin: what overlaps counts once
+  for (const Trace::Copy &c : t.copies) {  // by begin: overlapping copies count once
     Of &o = all[{c.from, c.to}];
     ++o.n;
     o.bytes += c.status < 0 ? 0 : c.bytes;
@@ -202,7 +202,7 @@ int run_trace_show(const std::string &path, const std::string &svg, uint32_t wid
   show_copies(t);
   show_decisions(t);
   if (t.lost)
-    std::printf("\n%llu events were dropped, the oldest of their kind: the setting trace_events keeps more\n",
+    std::printf("\n%llu events were dropped, the oldest of their kind: raise the setting trace_events\n",
                 static_cast<unsigned long long>(t.lost));
   return 0;
 }

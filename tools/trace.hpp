@@ -1,4 +1,4 @@
-// trace.hpp — a trace that a runtime has written (the setting `trace`), read.
+// trace.hpp — a parsed trace of a runtime (the setting `trace`).
 #pragma once
 #include <cstdint>
 #include <map>
@@ -30,18 +30,18 @@ struct Trace {
   };
   struct Worker { std::string name, klass; };
 
-  explicit Trace(const std::string &path);  // throws: what is wrong, with file and line
+  explicit Trace(const std::string &path);  // throws with file and line
   const std::string &codelet(uint32_t number) const { return codelets[number]; }
 
   std::string clock, scheduler;
-  std::map<uint64_t, uint32_t> kind_of;  // by task; where the trace has what was submitted
+  std::map<uint64_t, uint32_t> kind_of;  // by task; if the trace has submissions
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> energy;  // uJ of a kind's task on a worker
   std::vector<Worker> workers;
   std::vector<std::string> spaces, codelets;
   std::vector<Run> runs;               // by begin
   std::vector<Copy> copies;            // by begin
-  std::vector<Decision> decisions;     // as they were made
-  uint64_t begin = 0, end = 0, lost = 0;  // of all runs and copies
+  std::vector<Decision> decisions;     // in order
+  uint64_t begin = 0, end = 0, lost = 0;  // range of all runs and copies
 };
 
 std::string trace_svg(const Trace &);

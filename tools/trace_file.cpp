@@ -1,4 +1,4 @@
-// trace_file.cpp — a trace's text, read: one line each, fields parted by tabs (kernel/observe/tracer.cpp writes it).
+// trace_file.cpp — parser of a trace's text: one line per item, fields separated by tabs (written by kernel/observe/tracer.cpp).
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,21 +26,21 @@ class Line {
   const std::string &kind() const { return fields_[0]; }
   [[noreturn]] void refuse(const std::string &what) const { throw std::runtime_error(where_ + ": " + what); }
   void needs(size_t n) const {
-    if (fields_.size() != n + 1) refuse("a line \"" + kind() + "\" has " + std::to_string(n) + " fields, this one " + std::to_string(fields_.size() - 1));
+    if (fields_.size() != n + 1) refuse("a line \"" + kind() + "\" has " + std::to_string(n) + " fields, this line " + std::to_string(fields_.size() - 1));
   }
   const std::string &text(size_t i) const { return fields_[i + 1]; }
   uint64_t number(size_t i, int base = 10, uint64_t below = UINT64_MAX) const {
     const std::string &s = text(i);
     char *end = nullptr;
     const uint64_t n = std::strtoull(s.c_str(), &end, base);
-    if (s.empty() || *end || s[0] == '-' || n >= below) refuse("\"" + s + "\" is no number that can stand there");
+    if (s.empty() || *end || s[0] == '-' || n >= below) refuse("\"" + s + "\" is not a valid number here");
     return n;
   }
   uint32_t index(size_t i, size_t below) const { return static_cast<uint32_t>(number(i, 10, below)); }
   int64_t whole(size_t i) const {
     char *end = nullptr;
     const int64_t n = std::strtoll(text(i).c_str(), &end, 10);
-    if (text(i).empty() || *end) refuse("\"" + text(i) + "\" is no number");
+    if (text(i).empty() || *end) refuse("\"" + text(i) + "\" is not a number");
     return n;
   }
 
@@ -61,11 +61,11 @@ Trace::Trace(const std::string &path) {
   std::string text;
   std::getline(in, text);
   if (text != "consort trace 1")
-    throw std::runtime_error(path + ": it is no trace: the setting trace = \"FILE\" of a runtime writes one when it stops");
+    throw std::runtime_error(path + ": not a trace: the setting trace = \"FILE\" of a runtime writes one when it stops");
   bool whole = false;
   for (size_t number = 2; std::getline(in, text); ++number) {
     const Line l(path, number, text);
-    if (whole) l.refuse("something stands behind the end");
+    if (whole) l.refuse("there is text behind the end");
     if (l.kind() == "clock") {
       l.needs(1);
       clock = l.text(0);
@@ -103,16 +103,16 @@ Trace::Trace(const std::string &path) {
       energy[{l.index(0, kMostNames), l.index(1, workers.size())}] = l.number(2);
     } else if (l.kind() == "home" || l.kind() == "at" || l.kind() == "link" || l.kind() == "kind" || l.kind() == "time" || l.kind() == "datum" ||
                l.kind() == "submitted") {
-      continue;  // of the graph, for reports
+      continue;  // graph records are for reports
     } else if (l.kind() == "end") {
       l.needs(1);
       lost = l.number(0);
       whole = true;
     } else {
-      l.refuse("\"" + l.kind() + "\" is no kind of line");
+      l.refuse("\"" + l.kind() + "\" is not a kind of line");
     }
   }
-  if (!whole) throw std::runtime_error(path + ": it is cut short");
+  if (!whole) throw std::runtime_error(path + ": it is truncated");
   const auto by_begin = [](const auto &a, const auto &b) { return a.t0 < b.t0; };
   std::stable_sort(runs.begin(), runs.end(), by_begin);
   std::stable_sort(copies.begin(), copies.end(), by_begin);

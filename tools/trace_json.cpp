@@ -1,4 +1,4 @@
-// trace_json.cpp — `consort trace show --json`: the sums that the tables show, for programs. Times are nanoseconds.
+// trace_json.cpp — `consort trace show --json`: the sums of the tables, for programs. Times are in nanoseconds.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -40,7 +40,7 @@ Json codelets_of(const Trace &t) {
   return all;
 }
 
-// busy_ns: what overlaps counts once.
+// busy_ns: overlapping copies count once.
 Json copies_of(const Trace &t) {
   struct Of {
     uint64_t n = 0, bytes = 0, busy = 0, until = 0;

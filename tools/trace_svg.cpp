@@ -1,4 +1,4 @@
-// trace_svg.cpp — a trace as a drawing: a line for each worker, one for each link below, what ran as boxes along time.
+// trace_svg.cpp — a trace as a drawing: a line for each worker, then one for each link; activity as boxes along time.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -57,7 +57,7 @@ class Drawing {
     s_ += "<rect x=\"" + position(kLeft) + "\" y=\"" + position(y(row) + 1) + "\" width=\"" + position(kWidth) + "\" height=\"" +
           position(kRow - 2) + "\" fill=\"#f2f2f2\"/>\n";
   }
-  // until: where the last box of the line ended, so that a thousand of them within a point are one.
+  // until: end of the line's last box, so that boxes within one point are merged.
   void box(uint32_t row, uint64_t t0, uint64_t t1, const char *fill, const std::string &words, double *until) {
     const double from = x(t0), to = std::max(x(t1), from + 0.3);
     if (to < *until + 0.2) return;

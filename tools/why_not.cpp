@@ -1,7 +1,7 @@
-// why_not.cpp — `consort why-not NAME`: why a plugin, a worker or a core of the machine is not used, and what to do.
+// why_not.cpp — `consort why-not NAME`: why a plugin, a worker or a core of the machine is not used, and the remedy.
 //
-// Asks what any application may ask (the lists of plugins and settings, a runtime that nobody pumps) and reads what
-// the runtime and its drivers log meanwhile. Child processes load the plugins and start the runtime first. One line for each
+// Uses public functions (the lists of plugins and settings, a runtime without threads) and reads the log of the runtime
+// and its drivers. Child processes load the plugins and start the runtime first. Prints one line per
 // reason. Exit status: 0 it is used, 1 it is not.
 #include <algorithm>
 #include <cctype>
@@ -40,12 +40,12 @@ struct Answer {
 struct Facts {
   mutable std::vector<Answer> answers;
   std::vector<Plugin> plugins;
-  std::string selection;  // what is wrong with the settings' choice of plugins
+  std::string selection;  // error in the settings' selection of plugins
   std::map<std::string, Setting> settings;
   std::vector<std::string> log;
   std::vector<Worker> workers;
-  std::string no_start;  // why no runtime starts; "" where one does
-  std::string culprit, ending;  // the driver that ends the process then, and how; "": none does
+  std::string no_start;  // why no runtime starts; "" if it starts
+  std::string culprit, ending;  // the driver that ends the process then, and how; "": none
 };
 
 void hear(void *user, int32_t, const char *utf8) {
@@ -53,7 +53,7 @@ void hear(void *user, int32_t, const char *utf8) {
   if (std::find(log.begin(), log.end(), utf8) == log.end()) log.push_back(utf8);
 }
 
-// False: the settings cannot be read at all.
+// False: the settings are invalid.
 bool ask(Settings &settings, Facts &facts) {
   consort_settings s;
   const auto plugin = [](void *user, const consort_plugin_row *r) {
@@ -83,7 +83,7 @@ bool ask(Settings &settings, Facts &facts) {
   return true;
 }
 
-// What was logged behind `start`, "" if nothing.
+// The logged text after `start`, "" if none.
 std::string logged(const Facts &facts, const std::string &start) {
   for (const std::string &line : facts.log)
     if (line.starts_with(start)) return line.substr(start.size());
@@ -125,7 +125,7 @@ int explain_driver(const Facts &facts, const Plugin &p) {
   if (!facts.no_start.empty()) return unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
   return unused(facts, p.who(), because(facts, "drivers") + " does not select it" +
                              (p.by_name ? ", which starts only by its name" : "") + "; add " + p.name + " there" +
-                             (p.by_name ? "" : ", or take drivers = \"*\""));
+                             (p.by_name ? "" : ", or set drivers = \"*\""));
 }
 
 int explain_usable(const Facts &facts, const Plugin &p) {
@@ -154,26 +154,26 @@ int explain_usable(const Facts &facts, const Plugin &p) {
                                     : unused(facts, p.who(), "no runtime starts here: " + facts.no_start);
     }
     default:
-      return unused(facts, p.who(), "it can be loaded, but this version asks for no " + std::string(kind_name(p.kind)));
+      return unused(facts, p.who(), "it can be loaded, but this version uses no " + std::string(kind_name(p.kind)));
   }
 }
 
 int explain_refused(const Facts &facts, const Plugin &p) {
   std::string remedy;
   if (p.reason.find(" ends the process ") != p.reason.npos || p.reason.find(" does not return ") != p.reason.npos)
-    remedy = "; mend the plugin (consort conform " + p.path + "), or take it out of its folder";
+    remedy = "; fix the plugin (consort conform " + p.path + "), or remove it from its folder";
   else if (p.reason.starts_with("left out by "))
     remedy = "; change that setting";
   else if (p.reason.find(" gives way: ") != p.reason.npos)
-    remedy = "; name this file by plugins = \"+" + p.path + "\" to have it";
+    remedy = "; select this file by plugins = \"+" + p.path + "\"";
   else if (p.reason.find("cannot be loaded: ") != p.reason.npos)
     remedy = "; install what is missing, or rebuild the plugin (ldd -r shows what it needs)";
   else if (p.kind == 0)
-    remedy = "; build it with consort_add_plugin(), or take it out of the folder";
+    remedy = "; build it with consort_add_plugin(), or remove it from the folder";
   return unused(facts, p.who(), p.reason + remedy);
 }
 
-// A name counts for all plugins that have it; a path for one file.
+// A name selects all plugins of that name; a path selects one file.
 int explain_plugins(const Facts &facts, const std::vector<const Plugin *> &mine) {
   int status = 1;
   for (const Plugin *p : mine)
@@ -197,7 +197,7 @@ bool has(const std::string &list, unsigned long cpu) {  // "0-3,8"
 struct Unused {
   std::string cpus, why;
 };
-std::vector<Unused> unused_cpus(const Facts &facts) {  // as drivers tell: "DRIVER: os cpus LIST not used: WHY"
+std::vector<Unused> unused_cpus(const Facts &facts) {  // as logged by drivers: "DRIVER: os cpus LIST not used: WHY"
   std::vector<Unused> all;
   for (const std::string &line : facts.log) {
     const size_t at = line.find(": os cpus "), middle = line.find(" not used: ");
@@ -212,14 +212,14 @@ int explain_cpu(const Facts &facts, const std::string &text) {
   char *end;
   const unsigned long cpu = std::strtoul(text.c_str(), &end, 10);
   if (text.empty() || *end || !std::isdigit(static_cast<unsigned char>(text[0]))) {
-    return complain("\"os:" + text + "\" is no core; write os:3, a number of /proc/cpuinfo", 2);
+    return complain("\"os:" + text + "\" is not a core; write os:3, a number of /proc/cpuinfo", 2);
   }
   if (!facts.no_start.empty()) return unused(facts, who, "no runtime starts here: " + facts.no_start);
   for (const Unused &u : unused_cpus(facts))
     if (has(u.cpus, cpu)) return unused(facts, who, u.why);
   for (const Worker &w : facts.workers)
     if (w.os_cpu >= 0 && static_cast<unsigned long>(w.os_cpu) == cpu) return used(facts, who, "by worker " + w.name);
-  return unused(facts, who, "no driver knows of it; lscpu shows what this machine has");
+  return unused(facts, who, "no driver reports it; lscpu shows this machine's cores");
 }
 
 int explain_worker(const Facts &facts, const std::string &name) {
@@ -234,7 +234,7 @@ int explain_worker(const Facts &facts, const std::string &name) {
   const std::vector<Unused> left = unused_cpus(facts);
   unused(facts, "worker " + name, "there are " + std::to_string(n) + " of class " + klass + ", " + klass + "0 to " + klass +
                                std::to_string(n - 1) +
-                               (left.empty() ? ": every core of this machine has its worker" : ""));
+                               (left.empty() ? ": every core of this machine has a worker" : ""));
   for (const Unused &u : left) facts.answers.back().text += "\n  os cpus " + u.cpus + ": " + u.why;
   return 1;
 }
@@ -248,7 +248,7 @@ int explain_absence(const Facts &facts, const std::string &name) {
   for (const std::string &line : facts.log)
     if (line.starts_with("plugin folder ")) folders += (folders.empty() ? " " : ", ") + line.substr(14);
   return unused(facts, "\"" + name + "\"",
-                text + (folders.empty() ? " no folder" : folders) + "; put its folder into CONSORT_PLUGIN_PATH");
+                text + (folders.empty() ? " no folder" : folders) + "; add its folder to CONSORT_PLUGIN_PATH");
 }
 
 int explain(const Facts &facts, const std::string &name) {
@@ -261,7 +261,7 @@ int explain(const Facts &facts, const std::string &name) {
   if (name.starts_with("os:")) return explain_cpu(facts, name.substr(3));
   if (const int status = explain_worker(facts, name); status >= 0) return status;
   const std::string driver = name.substr(0, name.find_last_not_of("0123456789") + 1);
-  for (const Plugin &p : facts.plugins)  // a worker that would be this driver's
+  for (const Plugin &p : facts.plugins)  // a worker of this driver
     if (p.kind == CONSORT_KIND_DRIVER && p.name == driver) mine.push_back(&p);
   if (mine.empty()) return explain_absence(facts, name);
   facts.answers.push_back({"worker " + name, "worker " + name + " does not exist", false});
@@ -274,7 +274,7 @@ int explain(const Facts &facts, const std::string &name) {
 int run_why_not(Settings &settings, const std::string &name, bool json) {
   Facts facts;
   const bool asked = [&] {
-    const Progress progress("starting a runtime, to ask it");
+    const Progress progress("starting a runtime to query it");
     return ask(settings, facts);
   }();
   if (!asked) return facts.selection.empty() ? 2 : complain(facts.selection);

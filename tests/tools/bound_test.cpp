@@ -39,7 +39,7 @@ TEST_F(BoundTool, RefusesWrongUse) {
   std::ofstream(file) << "consort trace 1\nworker\t0\tcpu0\tcpu\nspace\t0\tram\nrun\t0\t1\t2\t0\ta\t0\t-1\t0\nend\t0\n";
   const auto no_graph = run("bound --kind deps " + file);
   EXPECT_EQ(no_graph.status, 1);
-  EXPECT_TRUE(no_graph.has("the setting trace_graph = true")) << no_graph.out;
+  EXPECT_TRUE(no_graph.has("set trace_graph = true")) << no_graph.out;
   EXPECT_EQ(run("bound " + file).status, 0) << "the area of the measured tasks";
   EXPECT_EQ(run("bound --kind dreams " + file).status, 2);
   EXPECT_EQ(run("bound").status, 2);

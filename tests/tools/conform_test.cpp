@@ -38,8 +38,8 @@ TEST_F(Conform, ChecksParametersOfThePlugin) {
   refuses(kCpu + " --set cpu.worker=2", {"driver \"cpu\"", "\"worker\" (did you mean \"workers\"?)", "topology"});
   refuses(kCpu + " --set cpu.workers=many", {"--set \"cpu.workers=many\"", "\"workers\" expects", "not \"many\""});
   refuses(kCpu + " --set cpu.workers=-1", {"\"workers\" expects", "not \"-1\""});
-  refuses(kCpu + " --set cpuu.workers=2", {"no plugin \"cpuu\" is judged (did you mean \"cpu\"?)"});
-  refuses(kCpu + " " + kEager + " --set lws.seed=1", {"no plugin \"lws\" is judged", "cpu, eager"});
+  refuses(kCpu + " --set cpuu.workers=2", {"no plugin \"cpuu\" is checked (did you mean \"cpu\"?)"});
+  refuses(kCpu + " " + kEager + " --set lws.seed=1", {"no plugin \"lws\" is checked", "cpu, eager"});
   for (const char *shapeless : {"workers=2", "cpu.workers", "cpu.=2", ".workers=2", "=", "''", "cpu=2.5"})
     refuses(kCpu + " --set " + shapeless, {"--set", "NAME.KEY=VALUE"});
   refuses(kCpu + " --set", {"--set"});
@@ -71,10 +71,10 @@ TEST_F(Conform, RefusesBadInput) {
   refuses(kEager + " --level 11", {"11"});
   refuses(kEager + " --level many", {"many"});
   refuses(kEager + " --seed some", {"some"});
-  refuses(kEager + " --seed -1", {"\"-1\" is no whole number"});
-  refuses(kEager + " --seed 99999999999999999999", {"no whole number of 64 bits"});
+  refuses(kEager + " --seed -1", {"\"-1\" is not a whole number"});
+  refuses(kEager + " --seed 99999999999999999999", {"not a whole number of 64 bits"});
   for (const char *odd : {"-3", "nan", "inf", "long"})
-    refuses(kEager + " --seconds " + odd, {odd, "no number of seconds"});
+    refuses(kEager + " --seconds " + odd, {odd, "not a number of seconds"});
   refuses(folder_ / "", {"is a folder"});
   refuses(kEager + " --xfail " + (folder_ / ""), {"is not a plain file"});
   refuses(kEager + " --json " + (folder_ / "no/such/folder.json"), {"folder.json cannot be written"});

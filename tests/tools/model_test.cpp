@@ -31,7 +31,7 @@ class ModelTool : public consort_test::Tools {
 TEST_F(ModelTool, ListsNoModels) {
   const Answer a = model_command("list");
   EXPECT_EQ(a.status, 0);
-  EXPECT_TRUE(a.has("no model is kept")) << a.out;
+  EXPECT_TRUE(a.has("no model is stored")) << a.out;
 }
 
 TEST_F(ModelTool, ListsAndShows) {
@@ -50,14 +50,14 @@ TEST_F(ModelTool, ListsAndShows) {
     EXPECT_TRUE(show.has(part)) << part << "\nis not in\n" << show.out;
   const Answer none = model_command("show gem");
   EXPECT_EQ(none.status, 1);
-  EXPECT_TRUE(none.has("no model of \"gem\" is kept (did you mean \"gemm\"?)")) << none.out;
+  EXPECT_TRUE(none.has("no model of \"gem\" is stored (did you mean \"gemm\"?)")) << none.out;
 }
 
 TEST_F(ModelTool, ChecksStoredModels) {
   keep(model("gemm"));
   const Answer good = model_command("check");
   EXPECT_EQ(good.status, 0) << good.out;
-  EXPECT_TRUE(good.has("1 models, 3 sizes: nothing to say against them")) << good.out;
+  EXPECT_TRUE(good.has("1 models, 3 sizes: all plausible")) << good.out;
   StoredModel wild = model("wild");
   wild.cells = {{"cpu", "cpu/x", 0, 7, 1000, 12, 0, {1, 900, 2, 1000, 500}}, {"cpu", "cpu/x", 0, 8, 2000, 12, 9, {5, 5, 5, 5}}};
   keep(wild);
@@ -156,8 +156,8 @@ TEST_F(ModelTool, ImportsTables) {
     EXPECT_TRUE(refused.has(why)) << why << "\nis not in\n" << refused.out;
   };
   bad("", "has no table");
-  bad("1 2 3\n", "tables:1: stands before the first");
-  bad("performance model for cpu\n1 2 3\n", "tables:2: stands before a line that names columns");
+  bad("1 2 3\n", "tables:1: precedes the first");
+  bad("performance model for cpu\n1 2 3\n", "tables:2: precedes a line with column names");
   bad("performance model for cpu\n# hash size mean dev n\n1 2 3\n", "tables:3: has 3 columns, its table 5");
   bad("performance model for cpu\n# hash size mean dev n\na 8 -3 0 4\n", "mean is -3");
   bad("performance model for cpu\n# hash size mean dev n\na 8 3 0 0\n", "n is 0");

@@ -119,7 +119,7 @@ TEST_F(NewPlugin, KeepsExistingFiles) {
   std::ofstream(folder_ / "there/mine") << "mine";
   const Answer a = run("new driver mine -o " + (folder_ / "there"));
   EXPECT_EQ(a.status, 1);
-  EXPECT_TRUE(a.has("there already") && a.has("-o")) << a.out;
+  EXPECT_TRUE(a.has("exists already") && a.has("-o")) << a.out;
   EXPECT_EQ(read_file(folder_ / "there/mine"), "mine");
   std::ofstream(folder_ / "file") << "mine";
   EXPECT_EQ(run("new driver mine -o " + (folder_ / "file")).status, 1);

@@ -143,7 +143,7 @@ TEST_F(SimTool, WarnsThatResultsAreNotComputed) {
   const Answer wrong = sim("", "compares");
   EXPECT_EQ(wrong.status, 1) << wrong.out;
   EXPECT_TRUE(wrong.has("results         not computed")) << wrong.out;
-  EXPECT_TRUE(wrong.has(" ended with status 1: it may have looked at results, which are not computed without --execute")) << wrong.out;
+  EXPECT_TRUE(wrong.has(" ended with status 1: it may check results, which are not computed without --execute")) << wrong.out;
   EXPECT_TRUE(sim("").has("results         not computed"));
   EXPECT_FALSE(sim("--execute", "executed").has("not computed"));
 }

@@ -20,7 +20,7 @@ TEST_F(TerminalOutput, TopoPrintsCachesMemoriesAndCores) {
 TEST_F(TerminalOutput, TopoPrintsDevices) {
   const Answer a = run("topo --set drivers=cpu,sim --set sim.devices=2 --set workers=1");
   EXPECT_EQ(a.status, 0) << a.out;
-  for (const char *part : {"worker cpu0", "devices\n├─ space 1 sim0:ram of driver sim: 1.0 GiB", "gpu1 (class gpu, sim/gpu)", "0 ram → 2 sim1:ram: 12.0 GB/s, 10.0 us (driver sim says so)"})
+  for (const char *part : {"worker cpu0", "devices\n├─ space 1 sim0:ram of driver sim: 1.0 GiB", "gpu1 (class gpu, sim/gpu)", "0 ram → 2 sim1:ram: 12.0 GB/s, 10.0 us (driver sim declares it)"})
     EXPECT_TRUE(a.has(part)) << part << "\n" << a.out;
 }
 
@@ -68,21 +68,21 @@ TEST_F(TerminalOutput, ProgressNeedsATerminal) {
   const std::string environment = "CONSORT_PLUGIN_PATH=" + folder_.path();
   if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "no terminal to be had";
   const Answer a = run("--version >/dev/null; " + environment + " TERM=xterm script -qec '" CONSORT_BIN_DIR "/consort why-not deadly_sleep' /dev/null");
-  EXPECT_TRUE(a.has("\r\x1b[Kconsort: starting a runtime, to ask it (1 s)")) << a.out;
+  EXPECT_TRUE(a.has("\r\x1b[Kconsort: starting a runtime to query it (1 s)")) << a.out;
   const size_t last = a.out.rfind("\r\x1b[K"), answer = a.out.find("is not used");
   EXPECT_TRUE(last != a.out.npos && answer != a.out.npos && last < answer) << "it is gone before the answer: " << a.out;
 }
 
 TEST_F(TerminalOutput, ErrorsHaveOneForm) {
   const struct { const char *arguments, *text; int status;
-  } cases[] = {{"", "consort: which command?; consort help lists what there is\n", 2},
-               {"plugins --nothing", "consort: the following argument was not expected: --nothing; consort help plugins says what it takes\n", 2},
-               {"trace", "consort: trace: which of its commands?; consort help trace says what it takes\n", 2},
-               {"why-not", "consort: NAME is required; consort help why-not says what it takes\n", 2},
-               {"conform", "consort: conform judges FILE.so: name one\n", 2},
+  } cases[] = {{"", "consort: which command?; consort help lists all commands\n", 2},
+               {"plugins --nothing", "consort: the following argument was not expected: --nothing; consort help plugins shows its options\n", 2},
+               {"trace", "consort: trace: which of its commands?; consort help trace shows its options\n", 2},
+               {"why-not", "consort: NAME is required; consort help why-not shows its options\n", 2},
+               {"conform", "consort: conform checks FILE.so: give one\n", 2},
                {"bound --kind dreams x", "consort: --kind: ", 2},
                {"trace show /no/such", "consort: /no/such cannot be read: No such file or directory\n", 1},
-               {"model show nothing --set model_folder=/nowhere", "consort: no model of \"nothing\" is kept", 1}};
+               {"model show nothing --set model_folder=/nowhere", "consort: no model of \"nothing\" is stored", 1}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);
     EXPECT_EQ(a.status, c.status) << c.arguments << a.out;

@@ -128,10 +128,10 @@ TEST_F(Tools, BadValueInAFileNamesItsLine) {
 
 TEST_F(Tools, UnknownCommandSuggestsTheNearest) {
   const struct { const char *arguments, *text;
-  } cases[] = {{"foo", "consort: \"foo\" is no command; consort help lists what there is\n"},
-               {"plugns", "consort: \"plugns\" is no command (did you mean \"plugins\"?); consort help lists"},
-               {"--set window=3 tpo", "consort: \"tpo\" is no command (did you mean \"topo\"?)"},
-               {"help cnfig", "consort: \"cnfig\" is no command (did you mean \"config\"?)"}};
+  } cases[] = {{"foo", "consort: \"foo\" is not a command; consort help lists all commands\n"},
+               {"plugns", "consort: \"plugns\" is not a command (did you mean \"plugins\"?); consort help lists"},
+               {"--set window=3 tpo", "consort: \"tpo\" is not a command (did you mean \"topo\"?)"},
+               {"help cnfig", "consort: \"cnfig\" is not a command (did you mean \"config\"?)"}};
   for (const auto &c : cases) {
     const Answer a = run(c.arguments);
     EXPECT_EQ(a.status, 2) << c.arguments;

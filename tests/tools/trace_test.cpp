@@ -41,7 +41,7 @@ TEST_F(TraceTool, ReportsEnergy) {  // POW-04
                             "datum\td1\t8\t0\t0\ntask\ta1\t0\t0\trd1\t\ntask\ta2\t1\t0\trd1\t\ntask\ta3\t0\t0\trd1\t\nsubmitted\t1\t0\n";
   const Answer a = show(graph + kRuns);
   EXPECT_EQ(a.status, 0) << a.out;
-  for (const char *part : {"cpu0      250 mJ", "gpu<0>     1.5 J", "all       1.75 J", "(1 tasks of which no model knows it)"})
+  for (const char *part : {"cpu0      250 mJ", "gpu<0>     1.5 J", "all       1.75 J", "(1 tasks without an energy model)"})
     EXPECT_TRUE(a.has(part)) << part << "\nis not in\n" << a.out;
   EXPECT_FALSE(show(kRuns).has("CONSUMED"));
 }
@@ -70,15 +70,15 @@ TEST_F(TraceTool, RefusesOtherFiles) {
     EXPECT_EQ(a.status, 1) << lines;
     EXPECT_TRUE(a.has(why)) << why << "\nis not in\n" << a.out;
   };
-  refused("run\t9\t1\t2\t0\ta\t0\t-1\t0\n", "trace:10: \"9\" is no number that can stand there");
+  refused("run\t9\t1\t2\t0\ta\t0\t-1\t0\n", "trace:10: \"9\" is not a valid number here");
   refused("run\t0\t5\t2\t0\ta\t0\t-1\t0\n", "it ends before it begins");
   refused("run\t0\t5\n", "has 8 fields, this one 2");
-  refused("copy\t0\t7\t1\t2\t3\t4\t0\n", "\"7\" is no number that can stand there");
-  refused("what\n", "\"what\" is no kind of line");
-  refused("", "it is cut short", "");
+  refused("copy\t0\t7\t1\t2\t3\t4\t0\n", "\"7\" is not a valid number here");
+  refused("what\n", "\"what\" is not a kind of line");
+  refused("", "it is truncated", "");
   refused("", "behind the end", "end\t0\nend\t0\n");
   std::ofstream(folder_ / "other") << "hello\n";
-  EXPECT_TRUE(run("trace show " + folder_ / "other").has("it is no trace: the setting trace"));
+  EXPECT_TRUE(run("trace show " + folder_ / "other").has("not a trace: the setting trace"));
   EXPECT_TRUE(run("trace show " + folder_ / "none").has("cannot be read"));
   EXPECT_EQ(run("trace").status, 2);
 }

@@ -62,7 +62,7 @@ TEST_F(WhyNot, ExplainsFilesThatAreNoPlugins) {
   add("foreign");
   for (const char *name : {"cut", "cut.so"})
     expect_line(run(std::string("why-not ") + name, path()),
-                "file \"cut.so\" is not used: ", {"is no ELF file", "take it out"});
+                "file \"cut.so\" is not used: ", {"is no ELF file", "remove it"});
   expect_line(run("why-not foreign", path()),
               "file \"foreign.so\" is not used: ", {"no note of a Consort plugin", "consort_add_plugin"});
 }
@@ -140,10 +140,10 @@ TEST_F(WhyNot, ExplainsCoresOfSyntheticMachines) {
   EXPECT_TRUE(many.has("os cpus 1,3: further hardware threads")) << many.out;
   expect_line(run("why-not os:5 --set workers=2" + machine), "os cpu 5 is not used: cpu.workers (or workers) = 2", {});
   expect_line(run("why-not os:1" + machine),
-              "os cpu 1 is not used: further hardware threads of cores that have their worker", {"cpu.smt = true"});
+              "os cpu 1 is not used: further hardware threads of cores that have a worker", {"cpu.smt = true"});
   expect_line(run("why-not os:6 --set cpu.cores=0-1" + machine),
               "os cpu 6 is not used: their cores are not named by cpu.cores = \"0-1\"", {"add them"});
-  expect_line(run("why-not os:8" + machine), "os cpu 8 is not used: no driver knows of it", {"lscpu"});
+  expect_line(run("why-not os:8" + machine), "os cpu 8 is not used: no driver reports it", {"lscpu"});
   expect_line(run("why-not cpu7 --set cpu.smt=true" + machine), "worker cpu7 is used: ", {}, 0);
 }
 
@@ -173,7 +173,7 @@ TEST_F(WhyNot, RefusesWrongUse) {
   EXPECT_EQ(run("why-not").status, 2);
   const Answer core = run("why-not os:x");
   EXPECT_EQ(core.status, 2);
-  EXPECT_TRUE(core.has("\"os:x\" is no core; write os:3")) << core.out;
+  EXPECT_TRUE(core.has("\"os:x\" is not a core; write os:3")) << core.out;
   const Answer file = run("why-not cpu --config /no/such.toml");
   EXPECT_EQ(file.status, 1);
   EXPECT_TRUE(file.has("/no/such.toml")) << file.out;

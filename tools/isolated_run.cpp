@@ -1,4 +1,4 @@
-#include "apart.hpp"
+#include "isolated_run.hpp"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -14,13 +14,13 @@
 namespace tool {
 namespace {
 
-// Behind the last piece: the body returned. No piece of text has this byte.
+// Ends the text if the body returned. Not part of any text.
 constexpr char kReturned = '\x04';
 
 class MemoryFile {
  public:
   MemoryFile() : fd_(memfd_create("consort", MFD_CLOEXEC)) {
-    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "no file in memory");
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "cannot create a file in memory");
   }
   MemoryFile(const MemoryFile &) = delete;
   MemoryFile &operator=(const MemoryFile &) = delete;
@@ -37,7 +37,7 @@ class MemoryFile {
   const int fd_;
 };
 
-// A leak that a sanitizer reports when the process ends is no fault of a plugin that is only looked at.
+// Describes an abnormal end. Leaks reported by a sanitizer at exit do not count.
 std::string ending_of(const conform::Ended &e, bool returned, double seconds) {
   if (e.timed_out) return "does not return within " + std::to_string(static_cast<int>(seconds)) + " s";
   if (WIFSIGNALED(e.status)) {
@@ -54,7 +54,7 @@ void Teller::tell(std::string_view text) const {
   while (!text.empty()) {
     const ssize_t n = write(fd_, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;                            // no memory: the parent sees that the end is missing
+    if (n <= 0) return;                            // no memory: the parent notices the missing end
     text.remove_prefix(static_cast<size_t>(n));
   }
 }
