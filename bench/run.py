@@ -38,7 +38,7 @@ def say(text):
 
 
 def percent_busy(seconds):
-    """How much of the machine others take just now; None where nobody can tell."""
+    """The share of the machine that other processes take now; None where it cannot be measured."""
     def idle_and_all():
         fields = [int(x) for x in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
         return fields[3] + fields[4], sum(fields)
@@ -50,7 +50,7 @@ def percent_busy(seconds):
 
 
 def warn_if_busy():
-    """Somebody else's work on these cores is in every figure: say so, with how much."""
+    """Warns of other processes on these cores, with their share: their work is in every figure."""
     busy = percent_busy(0.5)
     if busy is not None and busy > 5:
         say(f"warning: the machine is {busy:.0f} % busy with something else; compare inside this run only, and distrust differences")
@@ -547,7 +547,7 @@ def main():
     for name, fn, rounds, text in [
             ("micro", micro, 7, "empty tasks: ns per task for each pattern and runtime"),
             ("metg", metg, 3, "the smallest task with half efficiency"),
-            ("memory", memory, 7, "copies, chains, overlap, replacement, out of core: each beside what is possible"),
+            ("memory", memory, 7, "copies, chains, overlap, replacement, out of core: each beside its bound"),
             ("footprint", footprint, 3, "bytes per pending task and per handle"),
             ("start", start, 3, "start and stop, and what an idle runtime holds"),
             ("cholesky", cholesky, 3, "tiled Cholesky against StarPU and OpenBLAS's own threads"),
@@ -558,7 +558,7 @@ def main():
         p.add_argument("--json", help="write the figures there; where there is a plot, it is beside it")
         p.add_argument("--rounds", type=int, default=rounds, help="processes per runtime, in turns (%(default)s)")
         p.add_argument("--patience", type=float, default=0, metavar="SECONDS",
-                       help="before each process, wait so long at most until nobody else uses the cores")
+                       help="before each process, the longest wait until no other process uses the cores")
         p.add_argument("--runtimes", type=names, default=RUNTIMES, help="comma-separated: " + ",".join(RUNTIMES))
         p.add_argument("--workers", type=numbers, default=[2, 1] if name == "micro" else [2], help="comma-separated")
         p.add_argument("--n", type=float, default=1e5 if name == "metg" else 1e6, help="tasks; slow runtimes get a share")

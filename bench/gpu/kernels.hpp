@@ -1,4 +1,4 @@
-// kernels.hpp — the benchmarks' kernels, as source for those who compile it and as PTX for those who take that: clang 19 made
+// kernels.hpp — the benchmarks' kernels, as source for drivers that compile, and as PTX for the others: clang 19 made
 // it of the same lines (--target=nvptx64 -march=sm_50 -O1 -fno-unroll-loops), and older drivers may read it, too. All is constant.
 #pragma once
 

@@ -31,7 +31,7 @@ class Peer {
   void launch(Kernel kernel, uint32_t blocks, uint32_t threads, void **params);
   void wait();
 
-  // Of a double, which executes on the host and tells what is done wrong: its speed means nothing.
+  // For a test double, which executes on the host and reports wrong calls: its speed means nothing.
   bool is_double() const;
   std::string complaint() const;  // empty: none
 

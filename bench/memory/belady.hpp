@@ -1,4 +1,4 @@
-// belady.hpp — programs over tiles, and how many tiles somebody would load who knows their order. Shared with the tests.
+// belady.hpp — programs over tiles, and how many tiles an optimal (Belady) replacement loads. Shared with the tests.
 #pragma once
 #include <consort/consort.h>
 

@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-// 384 MiB, whatever the shape: what is asked is how fast bytes go, and a task's own start and end are in it once.
+// 384 MiB, whatever the shape: the figure is the rate of bytes, and includes the start and end of a task once.
 int count_of(const Shape &shape, const Options &o) { return o.smoke ? 2 : static_cast<int>(384 * kMiB / shape.bytes()); }
 
 // What a driver is handed for as many data of that shape: from home to packed blocks elsewhere, or back.
@@ -117,7 +117,7 @@ public:
     for (const auto d : data_)
       for (uint32_t bits = 0; !(bits & CONSORT_IN_VALID);) {
         must(consort_data_in(m_, d, disk_, &bits), "in");
-        // Each look takes a core from the disk's threads for a moment; what is overslept counts as the kernel's.
+        // Each look takes a core from the disk's threads for a moment; time overslept counts as the kernel's.
         if (!(bits & CONSORT_IN_VALID)) std::this_thread::sleep_for(std::chrono::microseconds(500));
       }
     return now_ns() - start;
@@ -170,7 +170,7 @@ void copies(const Options &o) {
     else std::fprintf(stderr, "copies in virtual time are left out: %s\n", m.why().c_str());
   }
   {
-    // Slower than the host can copy, so that what is seen is the path and not the other user of the host's memory.
+    // Slower than the host can copy, so that the figure shows the path and not other users of the host's memory.
     const Machine m({{"drivers", "cpu, sim"}, {"workers", "1"}, {"sim.bandwidth", "2G"}, {"sim.latency", "10us"}, {"sim.runs", ""}});
     if (m) compare(m, "gpu", "sim0", o);
     else std::fprintf(stderr, "copies to a simulated device are left out: %s\n", m.why().c_str());

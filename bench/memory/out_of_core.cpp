@@ -130,8 +130,8 @@ Bounds bounds(const Machine &m, uint32_t disk, unsigned workers, uint64_t n, uin
   return found;
 }
 
-// The same in virtual time: two simulated cores, and a simulated device that computes nothing for the disk. Neither noise nor
-// bytes that nobody counts: what is lost is lost to waiting.
+// The same in virtual time: two simulated cores, and a simulated device that computes nothing for the disk. It has no
+// noise and no uncounted bytes: the loss is waiting time.
 void in_virtual_time(const Options &o, const char *name, double link_share) {
   const int n = o.smoke ? 4 : 8;
   constexpr uint64_t kTile = 1 << 20;
@@ -253,7 +253,7 @@ void out_of_core(const Options &o) {
     references.push_back(tasks * flops / std::max(b.cores, b.disk));
   }
   const std::string what = "product out of core, " + std::to_string(n) + "x" + std::to_string(n) + " tiles of " + std::to_string(tile_size);
-  // Of the repeat in the middle: a neighbour who comes or goes between the two sides of one is not believed.
+  // Reports the median repeat, which excludes a repeat during which another process starts or ends.
   std::vector<size_t> order(speeds.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return speeds[a] / references[a] < speeds[b] / references[b]; });

@@ -1,4 +1,4 @@
-// Bytes moved into a memory that holds a quarter of the working set, against what somebody would load who knows the future.
+// Bytes moved into a memory that holds a quarter of the working set, against an optimal (Belady) replacement.
 #include "belady.hpp"
 #include "machine.hpp"
 

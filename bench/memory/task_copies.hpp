@@ -57,7 +57,7 @@ public:
   double bytes() const { return static_cast<double>(shape_.bytes() * data_.size()); }
   // ns until a task there has all of them (in), or one at home.
   double kernel(bool in) {
-    if (in)  // written at home: what is elsewhere is stale, and its memory stays
+    if (in)  // written at home: copies elsewhere are stale, and their memory stays
       for (const auto d : data_) {
         consort_hold hold;
         must(consort_acquire(m_, d, CONSORT_M_W, CONSORT_FOREVER, &hold), "acquire");

@@ -1,4 +1,4 @@
-// The patterns of the micro benchmark: who uses which data, in which order, the same for every runtime.
+// The patterns of the micro benchmark: which task uses which data, in which order; the same for every runtime.
 // Owned by the process that measures; a Plan is built before the clock starts and is read-only from then on, by any
 // thread. It must never know a runtime: a backend sees task numbers and data numbers, and nothing else.
 #pragma once

@@ -22,7 +22,7 @@ public:
   static constexpr const char *name = "tbb";
   static constexpr bool edges = true;
   static constexpr bool any_order = false;
-  // Between two submitters of one datum the order is not known in advance: nobody could draw the edges.
+  // Between two submitters of one datum the order is not known in advance, so the edges cannot be given.
   static bool supports(bench::Pattern p, unsigned submitters, unsigned workers) {
     return submitters == 1 || (workers >= submitters && (p == bench::Pattern::independent || p == bench::Pattern::wavefront));
   }

@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
         }
     must(consort_wait_all(rt, CONSORT_FOREVER, 0), "wait");
   };
-  // Until each kernel is known on each side: who goes by models tries what it does not know, a few at a time.
+  // Until each kernel has a model on each side: a policy that uses models tries unknown kernels, a few at a time.
   const auto told = [&](const Kernel &k, const char *klass) {
     const consort_task_desc d = task(k, 0);
     double ns = NAN;
@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
     if (sorted != z[v]) worst = 1;
   }
   for (int k = 0; k < 3; ++k) {
-    // Known nowhere, or on one side alone: then nobody can tell where it is faster.
+    // A kernel without a model, or with a model on one side only, has no known faster side.
     const int faster = predicted[k][0] <= predicted[k][1] ? 0 : predicted[k][1] < predicted[k][0] ? 1 : -1;
     size_t all = 0;
     for (const Seen &s : w.seen) all += s.kernel == kernels[k].name;

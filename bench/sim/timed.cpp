@@ -104,7 +104,7 @@ const consort_module *entry(const consort_host *host) {
     p.real = static_cast<const consort_scheduler_ops *>(p.plugin.ops);
     p.ops = {};
     std::memcpy(&p.ops, p.real, std::min<size_t>(p.real->size, sizeof p.ops));
-    p.ops.size = std::min<uint32_t>(p.real->size, sizeof p.ops);  // of a newer one what is known here
+    p.ops.size = std::min<uint32_t>(p.real->size, sizeof p.ops);  // a newer table is cut to the size known here
     put_around[i](p.ops);
     p.plugin.ops = &p.ops;
     p.plugin.version = "999.0.0";
