@@ -1,5 +1,5 @@
-/* The "block_list" interface: up to 12 blocks of doubles of differing sizes, one datum. Each block is contiguous; where
- * they lie to one another nobody cares. Filter "each": the blocks one by one, as vectors.
+/* The "block_list" interface: up to 12 blocks of doubles of differing sizes, one datum. Each block is contiguous; blocks
+ * may lie anywhere. Filter "each": the blocks one by one, as vectors.
  *
  * Stateless; every function is [pure] but pack and unpack, and may be called from any thread. */
 #include "block_list.h"

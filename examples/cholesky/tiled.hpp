@@ -1,5 +1,5 @@
-// A symmetric matrix in tiles: the lower half, each tile contiguous and column-major. Owned by whoever made it; tiles
-// are shared out to tasks, the rest belongs to one thread. It must never hold the original beside the factor: elements of
+// A symmetric matrix in tiles: the lower half, each tile contiguous and column-major. Owned by the thread that created it;
+// only tiles are passed to tasks. It must never hold the original beside the factor: elements of
 // the original are a function of their place, so the residual is measured against what was really factorised.
 #pragma once
 #include <cmath>

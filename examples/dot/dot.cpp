@@ -1,6 +1,6 @@
 // dot — a scalar product by reduction: every piece adds to the same sum, and yet no piece waits for another, since each
-// adds to a copy that is its own while it runs. A copy begins as 0, std::plus makes one of two, and whoever reads the sum
-// finds all copies united. The order of a free reduction is chance, and with it the last bits; in a fixed
+// adds to a copy that is its own while it runs. A copy begins as 0, std::plus combines two, and a task that reads the sum
+// gets all copies combined. The order of a free reduction is chance, and with it the last bits; in a fixed
 // tree they are the same every time. Prints the product and how far apart the results were.
 #include "../example.hpp"
 

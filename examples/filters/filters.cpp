@@ -1,7 +1,7 @@
 // filters — a picture, blurred by bands of rows. Each picture has two plans: rows for writing, whose parts do not
 // meet, and overlap for reading, whose parts have a border, the shadow, that lies in the neighbours' bands. Between
-// the steps a task darkens the whole picture, at the end each of some tiles is summed up; nobody says when which of
-// these views is used: the runtime orders tasks by the bytes they share. Prints the sum and the largest error.
+// the steps a task darkens the whole picture, at the end each of some tiles is summed up. The program does not
+// declare when each view is used: the runtime orders tasks by the bytes they share. Prints the sum and the largest error.
 #include "../example.hpp"
 
 #include <algorithm>

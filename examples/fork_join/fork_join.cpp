@@ -1,7 +1,7 @@
 // fork_join — a task that forks children and joins them inside its own body: it makes a group, submits two halves into
-// it, waits for the group, and adds up what they found. While it waits its worker runs other tasks. The task at hand:
-// the integral of exp(-x) sin(x x) from 0 to 10 by adaptive Simpson; how deep the tree goes nobody knows before. Prints
-// the integral, and how many tasks were needed.
+// it, waits for the group, and adds their results. While it waits, its worker runs other tasks. The computation: the
+// integral of exp(-x) sin(x x) from 0 to 10 by adaptive Simpson, whose depth is not known in advance. Prints the
+// integral, and the number of tasks.
 #include "../example.hpp"
 
 namespace {

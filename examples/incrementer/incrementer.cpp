@@ -1,6 +1,6 @@
-// incrementer — the smallest chain: many tasks that each add one to the same variable. Nobody orders them by hand: each
-// reads and writes the variable, so each comes after the one before. Prints the sum as it stands halfway, and at the
-// end.
+// incrementer — the smallest chain: many tasks that each add one to the same variable. The
+// program declares no dependencies: each task reads and writes the variable, so it follows the one before. Prints the sum
+// halfway and at the end.
 #include "../example.hpp"
 
 namespace {

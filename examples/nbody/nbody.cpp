@@ -1,6 +1,6 @@
 // nbody — every body attracts every other. The bodies lie in blocks; the pull of one block on another is one task that
 // adds to the forces of the latter, so that blocks x blocks of them may run at the same time, and a block moves as soon
-// as its own forces are complete and nobody reads its places any more. Prints the drift of momentum and the largest
+// as its own forces are complete and no task reads its positions any more. Prints the drift of momentum and the largest
 // error.
 #include "../example.hpp"
 

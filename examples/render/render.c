@@ -88,7 +88,7 @@ static void compute(consort_runtime *rt, consort_codelet_id codelet, const conso
     task.nuses = 1;
     task.args = args;
     task.nargs = 4;
-    if (b % 2) task.worker = gpu->id; /* the others: whoever is free */
+    if (b % 2) task.worker = gpu->id; /* the others: any free worker */
     check(consort_submit(rt, &task, NULL), "submit");
   }
   check(consort_wait_all(rt, CONSORT_FOREVER, 0), "wait");

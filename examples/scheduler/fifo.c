@@ -55,7 +55,7 @@ static consort_status workers(void *s, const consort_topology *topology, const u
   return CONSORT_OK;
 }
 
-/* These became ready. Takes all of them, and says whom to wake should they sleep: anybody who can run one. */
+/* These tasks became ready. Queues all of them, and returns the sleeping workers to wake: all that can run one. */
 static uint32_t push(void *s, const consort_push *p) {
   struct fifo *f = s;
   enter(f);

@@ -157,7 +157,7 @@ int main(int argc, char **argv) try {
     for (size_t s = 0; s < steps; ++s)
       for (size_t i = 0; i < tiles; ++i)
         for (size_t j = 0; j < tiles; ++j) {
-          // What a task reads of the tile there, or of what is around the grid.
+          // The part of the neighbouring tile, or of the border of the grid, that a task reads.
           const auto halo = [&](bool inside, size_t ti, size_t tj, Side side) {
             const auto &line = inside ? all[ti * tiles + tj].edge[s % 2][side] : outside;
             return r(line);
