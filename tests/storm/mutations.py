@@ -31,7 +31,7 @@ MUTATIONS = {
         '    for (uint32_t i = 0; i < poisoned; ++i) {',
         '    for (uint32_t i = 0; i + (poisoned > 1) < poisoned; ++i) {'),
     'dirty_mark': (
-        'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/admission.cpp',
+        'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/state_admission.cpp',
         'item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite', 'item.mode & CONSORT_M_R ? Event::kRead : Event::kWrite'),
     'cancelled_runs': (
         'cancel: the mark of a cancelled task is not looked at before its body', 'kernel/graph/failed_task.cpp',
@@ -44,7 +44,7 @@ MUTATIONS = {
         'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/graph/commute.cpp',
         '    if (keeps) ++list->held;\n    push_again(rt, thread, next);', '    if (keeps) ++list->held;\n    else push_again(rt, thread, next);'),
     'reservation': (
-        'memory: bytes of a freed block stay reserved', 'kernel/memory/block_cache.cpp',
+        'memory: bytes of a freed block stay reserved', 'kernel/memory/state_block_cache.cpp',
         '  stores_[b.space].used -= b.bytes;', '  stores_[b.space].used -= b.bytes / 2;'),
     'pin_count': (
         'reference count: two tasks that pin one replica count once', 'kernel/memory/memory_state.cpp',
