@@ -54,7 +54,8 @@ Result<void> MemoryState::open() {
       for (auto &m : movers_)
         if (&m->device() == link.device) mover = m.get();
       if (!mover) {
-        auto made = Mover::open(rt_, *link.device, Mover::kFirstToken + movers_.size());
+        auto made = Mover::open({*rt_.topology, rt_.clock, rt_.virtual_time, rt_.spin_rounds}, *this, *link.device,
+                                 Mover::kFirstToken + movers_.size());
         if (!made) return made.error();
         mover = made->get();
         movers_.push_back(std::move(*made));
@@ -111,6 +112,9 @@ Result<void> MemoryState::start_threads() {
 Mover *MemoryState::mover(uint64_t token) const noexcept {
   return token >= Mover::kFirstToken && token - Mover::kFirstToken < movers_.size() ? movers_[token - Mover::kFirstToken].get() : nullptr;
 }
+
+void MemoryState::lost(const Device &d) noexcept { rt_.lost.add(d); }
+ThreadState *MemoryState::this_thread() noexcept { return rt_.this_thread(); }
 
 bool MemoryState::step(ThreadState &thread) noexcept {
   // Before it looks: what comes meanwhile is looked at again. acquire: pairs with stir()

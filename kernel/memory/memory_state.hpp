@@ -28,7 +28,7 @@ struct Frame;
 struct PartitionPlan;
 struct Space;
 
-class MemoryState {
+class MemoryState final : public MoverOwner {
  public:
   explicit MemoryState(DataManagement &);
   ~MemoryState();
@@ -75,7 +75,9 @@ class MemoryState {
   void invalidate(Datum &) noexcept;                       // it has no contents any more
   bool valid_in(const Datum &, uint32_t space) const noexcept;  // [any] locks nothing
 
-  void copied(ThreadState &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
+  void copied(ThreadState &, Transfer *, consort_status, const char *why) noexcept override;  // by a mover: one copy is over
+  void lost(const Device &d) noexcept override;
+  ThreadState *this_thread() noexcept override;
   Mover *mover(uint64_t token) const noexcept;
   bool step(ThreadState &) noexcept;                              // manual pump: all movers, once
   // Virtual time, the pump's: has anything happened since a step() that did nothing? No: it would do nothing again.
@@ -83,7 +85,7 @@ class MemoryState {
   bool stirred() const noexcept;
   // [any] By copies that come or go, and by a function's end, upon which a driver may do more within a poll that reports
   // nothing. release pairs with step(), which sees what came before.
-  void stir() noexcept { stirred_.store(true, std::memory_order_release); }
+  void stir() noexcept override { stirred_.store(true, std::memory_order_release); }
   uint64_t next_event() const noexcept;                    // virtual time: of all movers
   bool in_use() const noexcept { return !movers_.empty(); }  // else no datum is in several places
   bool busy() const noexcept { return under_way_.load(std::memory_order_acquire); }
@@ -105,8 +107,8 @@ class MemoryState {
   // Its hints: [any], locks nothing. `task` is not over; the datum may be gone.
   void prefetch(const Task &task, uint32_t space, int32_t priority) noexcept;
   void unneeded(consort_data_id, uint32_t space) noexcept;
-  bool has_hints() const noexcept { return hints_ && !hints_->empty(); }
-  bool take_hints(ThreadState &) noexcept;                        // a mover's; false: there are none
+  bool has_hints() const noexcept override { return hints_ && !hints_->empty(); }
+  bool take_hints(ThreadState &) noexcept override;                        // a mover's; false: there are none
 
   // What the application wants (memory.h). A wish lives from wish() to its turn(), or longer; forget(): it was not
   // submitted.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/clock.hpp"
 #include "base/last_error.hpp"
-#include "memory/data_management.hpp"
-#include "memory/memory.hpp"
+#include "exec/executor.hpp"
+#include "machine/topology.hpp"
 #include "memory/transfer.hpp"
+#include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 
 namespace consort {
@@ -18,8 +20,12 @@ uint64_t bytes_of(const consort_copy &c) noexcept { return c.run * c.n[0] * c.n[
 
 }  // namespace
 
-Result<std::unique_ptr<Mover>> Mover::open(DataManagement &rt, const Device &device, uint64_t token) {
-  std::unique_ptr<Mover> m(new Mover(rt, device, token));
+Mover::Mover(const MoverSettings &settings, MoverOwner &owner, const Device &device, uint64_t token)
+    : settings_(settings), spaces_(settings.topology.spaces().size()), owner_(owner), device_(device), token_(token) {}
+
+Result<std::unique_ptr<Mover>> Mover::open(const MoverSettings &settings, MoverOwner &owner, const Device &device,
+                                           uint64_t token) {
+  std::unique_ptr<Mover> m(new Mover(settings, owner, device, token));
   m->ops_ = device.ops;
   consort_queue_desc desc{};
   desc.size = sizeof desc;
@@ -30,26 +36,25 @@ Result<std::unique_ptr<Mover>> Mover::open(DataManagement &rt, const Device &dev
     return error(s,
                  std::string("no queue for copies of driver '") + device.plugin->manifest->name + "': " + error_text());
   m->depth_ = desc.depth ? desc.depth : 1;
-  const Topology &topology = *rt.topology;
-  const auto n = static_cast<uint32_t>(topology.spaces().size());
+  const auto n = static_cast<uint32_t>(m->spaces_);
   m->flows_.resize(size_t{n} * n);
   m->buses_.resize(size_t{n} * n);
   for (uint32_t a = 0; a < n; ++a)
     for (uint32_t b = 0; b < n; ++b) {
-      const consort_link_desc &d = topology.link(a, b).desc;
-      m->flows_[size_t{a} * n + b] = LinkCredit(d.bytes_per_s, d.latency_ns, d.engines, rt.virtual_time);
+      const consort_link_desc &d = settings.topology.link(a, b).desc;
+      m->flows_[size_t{a} * n + b] = LinkCredit(d.bytes_per_s, d.latency_ns, d.engines, settings.virtual_time);
     }
   if ((device.ops->flags & CONSORT_DRV_FD) && device.ops->event_fd) m->fd_ = device.ops->event_fd(m->q_);
   return m;
 }
 
 LinkCredit &Mover::flow(const consort_copy &c) noexcept {
-  last_ = &flows_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+  last_ = &flows_[c.src_space * spaces_ + c.dst_space];
   return *last_;
 }
 
 SharedLink *&Mover::bus(const consort_copy &c) noexcept {
-  return buses_[c.src_space * rt_.topology->spaces().size() + c.dst_space];
+  return buses_[c.src_space * spaces_ + c.dst_space];
 }
 
 void Mover::share(uint32_t from, uint32_t to, SharedLink &shared) {
@@ -58,7 +63,7 @@ void Mover::share(uint32_t from, uint32_t to, SharedLink &shared) {
     awaited_.reserve(awaited_.capacity() + 1);
     before_.reserve(awaited_.capacity());
   }
-  buses_[from * rt_.topology->spaces().size() + to] = &shared;
+  buses_[from * spaces_ + to] = &shared;
 }
 
 bool Mover::has(const std::vector<Turn> &turns, const SharedLink *b) noexcept {
@@ -69,7 +74,7 @@ bool Mover::choose(Op *op, bool wished) noexcept {
   LinkCredit &w = flow(op->op.u.copy);
   SharedLink *const shared = bus(op->op.u.copy);
   if (w.has_enough() || has(awaited_, shared)) return false;
-  const uint64_t bytes = bytes_of(op->op.u.copy), now = rt_.clock.now();
+  const uint64_t bytes = bytes_of(op->op.u.copy), now = settings_.clock.now();
   const int64_t order = wished ? SharedLink::kWish : op->order;
   if (shared && !shared->enter(*this, order, bytes, now)) {
     awaited_.push_back({shared, order});
@@ -146,7 +151,7 @@ bool Mover::add(Transfer *t, const consort_copy *copies, uint32_t n, const int32
 }
 
 void Mover::nudge() noexcept {
-  if (rt_.virtual_time) return rt_.memory.stir();  // nobody sleeps there
+  if (settings_.virtual_time) return owner_.stir();  // nobody sleeps there
   // seq_cst with the store in rest(): either it sees what came, or we that it sleeps
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (asleep_.load(std::memory_order_relaxed)) parker_.wake();
@@ -181,7 +186,7 @@ void Mover::hurry(Transfer *t, int64_t order) noexcept {
 bool Mover::take_back(Transfer *t) noexcept {
   std::lock_guard lock(mutex_);
   const auto is_its = [&](const auto &w) { return w.second->transfer == t; };
-  if (rt_.virtual_time) rt_.memory.stir();  // it may have waited for its turn at a bus
+  if (settings_.virtual_time) owner_.stir();  // it may have waited for its turn at a bus
   if (std::count_if(wished_.begin(), wished_.end(), is_its) != static_cast<ptrdiff_t>(t->outstanding)) return false;
   for (auto w = wished_.begin(); w != wished_.end();) {
     if (!is_its(*w)) {
@@ -199,7 +204,7 @@ void Mover::completed(const consort_done *done, uint32_t n) noexcept {
     std::lock_guard lock(mutex_);
     pushed_.insert(pushed_.end(), done, done + n);  // there is room: submit() was preceded by it
   }
-  if (rt_.virtual_time) rt_.memory.stir();
+  if (settings_.virtual_time) owner_.stir();
   parker_.wake();
 }
 
@@ -208,12 +213,12 @@ void Mover::finish(ThreadState &thread, const consort_done &done, const char *wh
   --inflight_;
   const uint64_t bytes = bytes_of(op->op.u.copy);
   flying_ -= bytes;
-  const uint64_t now = rt_.clock.now();
+  const uint64_t now = settings_.clock.now();
   flow(op->op.u.copy).arrived(bytes, now);
   if (SharedLink *const shared = bus(op->op.u.copy)) shared->leave(bytes, now);
-  if (done.status == CONSORT_E_DEVICE_LOST) rt_.lost.add(device_);
+  if (done.status == CONSORT_E_DEVICE_LOST) owner_.lost(device_);
   const consort_status s = plugin_status(done.status, device_.plugin->manifest->name, "a copy");
-  rt_.memory.copied(thread, op->transfer, s, s == done.status ? why : error_text());
+  owner_.copied(thread, op->transfer, s, s == done.status ? why : error_text());
 }
 
 // Under the lock.
@@ -238,20 +243,24 @@ bool Mover::may_enter() const noexcept {
   return std::any_of(awaited_.begin(), awaited_.end(), [this](const Turn &t) { return t.bus->has_room_for(*this); });
 }
 
-bool Mover::step(ThreadState &thread) noexcept {
-  bool did = rt_.memory.take_hints(thread);
+// Copies that the driver reports as over. True: there were some.
+bool Mover::finish_polled(ThreadState &thread) noexcept {
+  if (!inflight_) return false;
   consort_done done[32];
-  if (inflight_) {
-    clear_error();
-    const uint32_t n = ops_->poll(q_, done, 32);
-    // What the driver said by fail() is about the last that it reports (driver.h).
-    char why[400] = "";
-    if (n && done[n - 1].status < 0) std::snprintf(why, sizeof why, "%s", error_text());
-    for (uint32_t i = 0; i < n; ++i) finish(thread, done[i], i + 1 == n ? why : "");
-    did |= n > 0;
-  }
-  size_t pushed;
-  do {
+  clear_error();
+  const uint32_t n = ops_->poll(q_, done, 32);
+  // What the driver said by fail() is about the last that it reports (driver.h).
+  char why[400] = "";
+  if (n && done[n - 1].status < 0) std::snprintf(why, sizeof why, "%s", error_text());
+  for (uint32_t i = 0; i < n; ++i) finish(thread, done[i], i + 1 == n ? why : "");
+  return n > 0;
+}
+
+// Likewise those that it pushed.
+bool Mover::finish_pushed(ThreadState &thread) noexcept {
+  consort_done done[32];
+  bool did = false;
+  for (size_t pushed = std::size(done); pushed == std::size(done);) {
     {
       std::lock_guard lock(mutex_);
       pushed = std::min(pushed_.size(), std::size(done));
@@ -260,7 +269,26 @@ bool Mover::step(ThreadState &thread) noexcept {
     }
     for (size_t i = 0; i < pushed; ++i) finish(thread, done[i], "");
     did |= pushed > 0;
-  } while (pushed == std::size(done));
+  }
+  return did;
+}
+
+// True: the driver accepted some of the batch.
+bool Mover::submit_chosen() noexcept {
+  if (!nbatch_) return false;
+  consort_op ops[kBatch];
+  for (uint32_t i = 0; i < nbatch_; ++i) ops[i] = batch_[i]->op;
+  const uint32_t accepted = std::min(nbatch_, ops_->submit(q_, ops, nbatch_));
+  inflight_ += accepted;
+  nbatch_ -= accepted;
+  std::copy_n(batch_ + accepted, nbatch_, batch_);
+  return accepted;
+}
+
+bool Mover::step(ThreadState &thread) noexcept {
+  bool did = owner_.take_hints(thread);
+  did |= finish_polled(thread);
+  did |= finish_pushed(thread);
   try {
     std::lock_guard lock(mutex_);
     choose_all();
@@ -269,14 +297,7 @@ bool Mover::step(ThreadState &thread) noexcept {
   } catch (const std::bad_alloc &) {
     return did;  // the batch goes with a later step
   }
-  if (!nbatch_) return did;
-  consort_op ops[kBatch];
-  for (uint32_t i = 0; i < nbatch_; ++i) ops[i] = batch_[i]->op;
-  const uint32_t accepted = std::min(nbatch_, ops_->submit(q_, ops, nbatch_));
-  inflight_ += accepted;
-  nbatch_ -= accepted;
-  std::copy_n(batch_ + accepted, nbatch_, batch_);
-  return did || accepted;
+  return submit_chosen() || did;
 }
 
 void Mover::rest() noexcept {
@@ -290,7 +311,7 @@ void Mover::rest() noexcept {
     idle = pushed_.empty() && (none || inflight_ >= depth_);
     stuck = !none;
   }
-  if ((idle || stuck) && !may_enter() && !rt_.memory.has_hints()) {
+  if ((idle || stuck) && !may_enter() && !owner_.has_hints()) {
     if (!inflight_)
       parker_.wait(stuck ? kTick : -1);
     else if (ops_->arm && ops_->arm(q_) == CONSORT_E_BUSY)
@@ -306,14 +327,14 @@ void Mover::rest() noexcept {
 void Mover::run() {
   name_this_thread("copies");
   sharpen_timers_of_this_thread();
-  ThreadState *thread = rt_.this_thread();
+  ThreadState *thread = owner_.this_thread();
   uint32_t idle = 0;
   while (thread && !stopping_.load(std::memory_order_acquire)) {
     if (step(*thread))
       idle = 0;
-    else if ((last_ && last_->takes_a_while()) || (idle += look_again_later(idle)) >= rt_.spin_rounds) {
+    else if ((last_ && last_->takes_a_while()) || (idle += look_again_later(idle)) >= settings_.spin_rounds) {
       rest();
-      idle = rt_.spin_rounds / 2;
+      idle = settings_.spin_rounds / 2;
     }
   }
 }

@@ -20,22 +20,44 @@
 
 namespace consort {
 
+class Clock;
+class Topology;
 struct Device;
 struct ThreadState;
-struct DataManagement;
 struct Transfer;
+
+// What a mover tells and asks, without Memory's mutex.
+class MoverOwner {
+ public:
+  virtual void copied(ThreadState &, Transfer *, consort_status, const char *why) noexcept = 0;  // one copy is over
+  virtual void stir() noexcept = 0;                         // virtual time: a step of the movers may do something now
+  virtual bool has_hints() const noexcept = 0;
+  virtual bool take_hints(ThreadState &) noexcept = 0;      // false: there are none
+  virtual void lost(const Device &) noexcept = 0;           // a copy's status said so
+  virtual ThreadState *this_thread() noexcept = 0;          // of a mover's thread; nullptr: no memory
+
+ protected:
+  ~MoverOwner() = default;
+};
+
+struct MoverSettings {
+  const Topology &topology;
+  const Clock &clock;
+  bool virtual_time;
+  uint32_t spin_rounds;  // before it sleeps
+};
 
 class Mover final : public LinkTransfer {
  public:
   static constexpr uint64_t kFirstToken = uint64_t{1} << 32;  // of the first mover; other queues have smaller ones
 
-  static Result<std::unique_ptr<Mover>> open(DataManagement &, const Device &, uint64_t token);
+  static Result<std::unique_ptr<Mover>> open(const MoverSettings &, MoverOwner &, const Device &, uint64_t token);
   ~Mover();
   Result<void> start_thread();
   void stop() noexcept;                                       // and joins
   void share(uint32_t from, uint32_t to, SharedLink &);              // [control] this link goes over it. May throw
 
-  // The copies of a transfer; when each is over Memory::copied() hears of it. `wished`: priority of one that nobody
+  // The copies of a transfer; when each is over MoverOwner::copied() hears of it. `wished`: priority of one that nobody
   // waits for; it goes when nobody waits for anything. `order`: others' of less go first. False: no memory.
   bool add(Transfer *, const consort_copy *, uint32_t n, const int32_t *wished, int64_t order) noexcept;
   void hurry(Transfer *, int64_t order) noexcept;             // somebody waits for it now, or somebody more urgent
@@ -58,12 +80,17 @@ class Mover final : public LinkTransfer {
     int64_t order;                                            // what waits goes by it, the least first
     consort_op op;
   };
-  Mover(DataManagement &rt, const Device &device, uint64_t token) : rt_(rt), device_(device), token_(token) {}
+  Mover(const MoverSettings &settings, MoverOwner &owner, const Device &device, uint64_t token);
   void run();
   void rest() noexcept;
   void finish(ThreadState &, const consort_done &, const char *why) noexcept;
+  bool finish_polled(ThreadState &) noexcept;
+  bool finish_pushed(ThreadState &) noexcept;
+  bool submit_chosen() noexcept;
 
-  DataManagement &rt_;
+  const MoverSettings settings_;
+  const size_t spaces_;
+  MoverOwner &owner_;
   const Device &device_;
   const uint64_t token_;
   const consort_driver_ops *ops_ = nullptr;
