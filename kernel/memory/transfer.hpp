@@ -20,8 +20,8 @@ struct Transfer {
   uint32_t outstanding = 0;           // copies of this hop
   uint32_t version = 0;               // of the contents, when the hop began
   consort_status status = 0;          // of the first that failed
-  std::vector<Staging *> waiters;     // told when it has arrived, or never will
-  std::vector<Staging *> blocked;     // will write to `from`: told when this hop has read it
+  std::vector<Staging *> waiters = {};    // told when it has arrived, or never will
+  std::vector<Staging *> blocked = {};    // will write to `from`: told when this hop has read it
   bool saving = false;                // so that `from` may go
   bool counted_on = false;            // and nobody wants it to stay meanwhile (Store::saving)
   std::string why = {};               // the driver's words, if it failed
