@@ -32,20 +32,30 @@ struct Staging {
     uint32_t access;              // of the task
     std::unique_ptr<Replica> replica;
   };
-  Task *task;
-  Worker *worker;                 // who comes for it; nullptr: a hold, an unregistration or a step
-  uint32_t space;                 // where memory is taken, if any has to be
-  std::vector<Item> items;        // each datum once
-  std::vector<Scratch> scratch;
-  uint64_t reach;                 // spaces whose replicas will do
+  Task *task = nullptr;
+  Worker *worker = nullptr;                 // who comes for it; nullptr: a hold, an unregistration or a step
+  uint32_t space = 0;                 // where memory is taken, if any has to be
+  std::vector<Item> items = {};        // each datum once
+  std::vector<Scratch> scratch = {};
+  uint64_t reach = 0;                 // spaces whose replicas will do
   uint32_t awaited = 0;           // transfers
   float rank = 0;                 // ns: what hangs on the task takes so long, if somebody said so
   bool granted = false;           // it has its memory; replicas are pinned
   consort_status status = 0;      // why it can not be
-  std::string text;
+  std::string text = {};
   Staging *next = nullptr, *previous = nullptr;  // all that there are (Memory)
   Staging *behind = nullptr;      // in the one StagingQueue that it is in
   bool queued = false;            // for room; what else it waits for may end meanwhile
+  // words(): the reason, a string. Only the first refusal counts. Without memory for the reason the status alone is told.
+  template <class F>
+  void refuse(consort_status why, F words) noexcept {
+    if (status < 0) return;
+    status = why;
+    try {
+      text = words();
+    } catch (const std::bad_alloc &) {
+    }
+  }
   uint32_t thread =
       CONSORT_NONE;  // the thread state that waits for this hold, and will release it; NONE: no thread does
 };
