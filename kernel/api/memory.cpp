@@ -11,7 +11,7 @@ const char *name_of(const Runtime &rt, uint32_t space) noexcept { return rt.topo
 
 void turn(void *arg, const consort_outcome *) {
   auto *w = static_cast<MemoryRequest *>(arg);
-  w->memory->turn(w);
+  w->memory->requests.turn(w);
 }
 
 // A task of the kernel's own that uses the datum; its end is the wish's turn. It is in no recording.
@@ -23,12 +23,12 @@ consort_status ask(Runtime &rt, consort_data_id data, uint32_t mode, const char 
     Datum *d = rt.data.find(data);  // looked at again by the submission
     if (!d)
       return set_error(CONSORT_E_INVAL, "the handle names no datum of this runtime: consort_register() gives one");
-    MemoryRequest *w = rt.memory.wish(wanted, *d);
+    MemoryRequest *w = rt.memory.requests.wish(wanted, *d);
     const consort_prefetch_id id{w->id};
     const Turn when{turn, w, name};
     if (const consort_status s = submit_special(rt, *thread, data, mode, TaskKind::kEmpty, nullptr, nullptr, nullptr, &when);
         s < 0) {
-      rt.memory.forget(w);
+      rt.memory.requests.forget(w);
       return s;
     }
     if (out) *out = id;
@@ -79,7 +79,7 @@ consort_status consort_prefetch_cancel(consort_runtime *shell, consort_prefetch_
   const ApiCall rt(shell, ApiCall::kEnds);
   if (!rt) return refuse_shell(shell);
   ThreadState *thread = rt->this_thread();
-  return thread ? rt->memory.cancel(*thread, wish.v) : CONSORT_E_NOMEM;
+  return thread ? rt->memory.requests.cancel(*thread, wish.v) : CONSORT_E_NOMEM;
 }
 
 consort_status consort_wont_use(consort_runtime *shell, consort_data_id data) {

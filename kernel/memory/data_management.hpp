@@ -8,7 +8,7 @@ namespace consort {
 
 struct DataManagement : Observation {
   DataManagement(uint64_t number, std::shared_ptr<Config> c)
-      : Observation(number, std::move(c)), memory(*this), pinned(*this) {
+      : Observation(number, std::move(c)), memory(*this), pinned(topology) {
     graph_memory = execution_memory = &memory;
   }
 

@@ -6,7 +6,9 @@
 namespace consort::sched {
 namespace {
 
-Memory &memory_of(const consort_host *host) noexcept { return static_cast<DataManagement *>(static_cast<Core *>(host_user(host)))->memory; }
+const PolicyMemory &memory_of(const consort_host *host) noexcept {
+  return static_cast<DataManagement *>(static_cast<Core *>(host_user(host)))->memory.policies;
+}
 
 }  // namespace
 
@@ -17,7 +19,7 @@ void transfer_ns(const consort_host *host, const consort_task *const *tasks, uin
 
 void resident(const consort_host *host, const consort_task *const *tasks, uint32_t nt, const uint32_t *spaces,
               uint32_t ns, uint64_t *out) noexcept {
-  const Memory &memory = memory_of(host);
+  const PolicyMemory &memory = memory_of(host);
   for (uint32_t t = 0; t < nt; ++t)
     for (uint32_t s = 0; s < ns; ++s) {
       uint64_t bytes = 0;

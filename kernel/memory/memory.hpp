@@ -1,6 +1,6 @@
 // The room memory: replicas of data in the memories of the machine. Admission of working sets, transfers, eviction,
 // write-back, requests of the application. It includes every room below; only api uses it. Start with memory.hpp, then
-// admission.hpp, fetches.hpp and eviction.hpp.
+// memory_parts.hpp (the classes and their wiring), admission.hpp, fetches.hpp and eviction.hpp.
 //
 // memory.hpp — the memories of the machine, as the other rooms see them.
 //
@@ -34,11 +34,48 @@ struct PartitionPlan;
 struct DataManagement;
 struct Staging;
 struct ThreadState;
-struct Transfer;
 struct Worker;
-class MemoryState;
+struct MemoryParts;
+
+// What policies ask: [any], locks nothing. Of tasks that are not over.
+class PolicyMemory {
+ public:
+  explicit PolicyMemory(const std::unique_ptr<MemoryParts> &parts) noexcept : parts_(parts) {}
+  // Of each task and each space, in that order: ns until its data are there; NaN: no such space.
+  void transfer_ns(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+                   float *out) const noexcept;
+  // Likewise, bit i: the datum of access i is neither there nor on its way.
+  void lacking(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
+               uint64_t *out) const noexcept;
+  consort_room room(uint32_t space) const noexcept;
+  bool valid_in(const Datum &, uint32_t space) const noexcept;
+  // Hints. `task` is not over; the datum may be gone.
+  void prefetch(const Task &task, uint32_t space, int32_t priority) const noexcept;
+  void unneeded(consort_data_id, uint32_t space) const noexcept;
+
+ private:
+  const std::unique_ptr<MemoryParts> &parts_;
+};
+
+// Requests of the application (memory.h). One lives from wish() to its turn(), or longer.
+class RequestMemory {
+ public:
+  explicit RequestMemory(const std::unique_ptr<MemoryParts> &parts) noexcept : parts_(parts) {}
+  MemoryRequest *wish(const MemoryRequest &wanted, Datum &) const;  // may throw
+  void turn(MemoryRequest *) const noexcept;    // its turn has come among the tasks that use its datum
+  void forget(MemoryRequest *) const noexcept;  // it was not submitted
+  // OK: it ends without effect. AGAIN: it is over, or being carried out. < 0: there never was one of that name, told.
+  consort_status cancel(ThreadState &, uint64_t wish) const noexcept;
+
+ private:
+  const std::unique_ptr<MemoryParts> &parts_;
+};
 
 class Memory final : public ExecutionMemory {
+  DataManagement &rt_;
+  bool in_use_ = false;
+  std::unique_ptr<MemoryParts> parts_;  // first: two public members refer to it
+
  public:
   explicit Memory(DataManagement &rt) noexcept;
   ~Memory();
@@ -96,7 +133,6 @@ class Memory final : public ExecutionMemory {
   uint32_t state_in(const Datum &, uint32_t space) noexcept override;    // CONSORT_IN_*
 
   // -- copies --
-  void copied(ThreadState &, Transfer *, consort_status, const char *why) noexcept;  // by a mover: one copy is over
   // [any] Always. A driver's queue of that token reports what is over. False: it is no mover's.
   bool completed(uint64_t token, const consort_done *, uint32_t n) const noexcept;
   bool step(ThreadState &) noexcept override;            // manual pump: all movers, once. True: something was done
@@ -115,28 +151,9 @@ class Memory final : public ExecutionMemory {
   SpaceStatistics count(uint32_t space) noexcept;
   LinkStatistics traffic(uint32_t from, uint32_t to) noexcept;
 
-  // -- policies: [any], locks nothing. Of tasks that are not over --
-  void transfer_ns(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
-                   float *out) const noexcept;
-  void lacking(const consort_task *const *, uint32_t nt, const uint32_t *spaces, uint32_t ns,
-               uint64_t *out) const noexcept;
-  consort_room room(uint32_t space) const noexcept;
-  // Hints. `task` is not over; the datum may be gone.
-  void prefetch(const Task &task, uint32_t space, int32_t priority) noexcept;
-  void unneeded(consort_data_id, uint32_t space) noexcept;
-  bool has_hints() const noexcept;
-  bool take_hints(ThreadState &) noexcept;      // a mover's; false: there are none
-
-  // -- requests of the application (memory.h). One lives from wish() to its turn(), or longer --
-  MemoryRequest *wish(const MemoryRequest &wanted, Datum &);  // may throw
-  void turn(MemoryRequest *) noexcept;          // among the tasks that use its datum
-  void forget(MemoryRequest *) noexcept;        // it was not submitted
-  consort_status cancel(ThreadState &, uint64_t wish) noexcept;
-
- private:
-  DataManagement &rt_;
-  bool in_use_ = false;
-  std::unique_ptr<MemoryState> state_;
+  // -- two more groups of functions --
+  const PolicyMemory policies{parts_};
+  const RequestMemory requests{parts_};
 };
 
 }  // namespace consort

@@ -4,11 +4,13 @@
 
 #include "base/last_error.hpp"
 #include "machine/topology.hpp"
-#include "memory/data_management.hpp"
+#include "plugin/registry.hpp"
 #include "plugin/status.hpp"
 
 namespace consort {
 namespace {
+
+constexpr uint64_t kPinnedPage = 4096;
 
 // It has a memory of its own, and copies between that and the host's.
 bool reaches_host(const Topology &topology, const Device &d) {
@@ -20,25 +22,31 @@ bool reaches_host(const Topology &topology, const Device &d) {
 
 }  // namespace
 
-Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
-  constexpr uint64_t kPage = 4096;
-  const Topology &topology = *rt_.topology;
-  const uint32_t home = topology.home();
-  const uint32_t zero = flags & CONSORT_MALLOC_ZERO ? uint32_t{CONSORT_AL_ZERO} : 0;
-  std::lock_guard lock(mutex_);
-  Block block{nullptr, bytes, {}};
-  consort_addr at{};
+// From the first driver that offers memory for its copies, into block.device.
+consort_status PinnedMemory::take_pinned(uint64_t bytes, uint32_t flags, consort_addr *at, Block &block) {
+  const Topology &topology = *topology_;
   consort_status status = CONSORT_E_UNSUPPORTED;
   clear_error();
   for (const auto &d : topology.devices()) {
     if (!reaches_host(topology, *d)) continue;
     std::lock_guard one_at_a_time(topology.control());
-    status = plugin_status(d->ops->alloc(d->dev, home, bytes, kPage, CONSORT_AL_PINNED | zero, &at),
+    status = plugin_status(d->ops->alloc(d->dev, topology.home(), bytes, kPinnedPage, CONSORT_AL_PINNED | flags, at),
                            d->plugin->manifest->name, "alloc()");
     if (status < 0) continue;
     block.device = d.get();
     break;
   }
+  return status;
+}
+
+Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
+  const Topology &topology = *topology_;
+  const uint32_t home = topology.home();
+  const uint32_t zero = flags & CONSORT_MALLOC_ZERO ? uint32_t{CONSORT_AL_ZERO} : 0;
+  std::lock_guard lock(mutex_);
+  Block block{nullptr, bytes, {}};
+  consort_addr at{};
+  consort_status status = take_pinned(bytes, zero, &at, block);
   if (!block.device && (flags & CONSORT_MALLOC_PINNED))
     return error(status == CONSORT_E_NOMEM ? status : CONSORT_E_UNSUPPORTED,
                  "no pinned memory of " + std::to_string(bytes) + " bytes: " +
@@ -48,7 +56,7 @@ Result<void *> PinnedMemory::take(uint64_t bytes, uint32_t flags) {
     const Device *host = topology.spaces()[home].device;
     clear_error();
     std::lock_guard one_at_a_time(topology.control());
-    status = plugin_status(host->ops->alloc(host->dev, home, bytes, kPage, zero, &at), host->plugin->manifest->name,
+    status = plugin_status(host->ops->alloc(host->dev, home, bytes, kPinnedPage, zero, &at), host->plugin->manifest->name,
                            "alloc()");
     if (status < 0) return error(status, "no memory of " + std::to_string(bytes) + " bytes: " + error_text());
     block.device = host;
@@ -83,7 +91,7 @@ Result<uint32_t> PinnedMemory::pin(uint64_t at, uint64_t bytes) {
 }
 
 void PinnedMemory::show(consort_addr at, Block &block) {
-  const Topology &topology = *rt_.topology;
+  const Topology &topology = *topology_;
   for (const auto &d : topology.devices()) {
     if (d.get() == block.device || !reaches_host(topology, *d)) continue;
     block.shown.reserve(block.shown.size() + 1);
@@ -95,8 +103,8 @@ void PinnedMemory::show(consort_addr at, Block &block) {
 }
 
 void PinnedMemory::release(uint64_t at, const Block &b) noexcept {
-  const uint32_t home = rt_.topology->home();
-  std::lock_guard one_at_a_time(rt_.topology->control());
+  const uint32_t home = topology_->home();
+  std::lock_guard one_at_a_time(topology_->control());
   for (const RelaxedValue &s : b.shown) s.device->ops->detach(s.device->dev, home, s.local);
   if (b.device) b.device->ops->free(b.device->dev, home, {at, 0}, b.bytes);
 }

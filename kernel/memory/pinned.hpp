@@ -6,6 +6,7 @@
 #include <consort/pinned.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -13,12 +14,12 @@
 
 namespace consort {
 
+class Topology;
 struct Device;
-struct DataManagement;
 
 class PinnedMemory {
  public:
-  explicit PinnedMemory(DataManagement &rt) : rt_(rt) {}
+  explicit PinnedMemory(const std::unique_ptr<Topology> &topology) : topology_(topology) {}  // known when it is used
   ~PinnedMemory() { close(); }
   Result<void *> take(uint64_t bytes, uint32_t flags);  // may throw bad_alloc
   Result<uint32_t> pin(uint64_t at, uint64_t bytes);    // the application's own; how many devices; may throw bad_alloc
@@ -32,10 +33,11 @@ class PinnedMemory {
     uint64_t bytes;
     std::vector<RelaxedValue> shown;                           // to other devices
   };
+  consort_status take_pinned(uint64_t bytes, uint32_t flags, consort_addr *, Block &);
   void show(consort_addr at, Block &);                  // to all that take it; may throw bad_alloc, with some shown
   void release(uint64_t at, const Block &) noexcept;
 
-  DataManagement &rt_;
+  const std::unique_ptr<Topology> &topology_;
   std::mutex mutex_;                                    // above topology's control()
   std::map<uint64_t, Block> blocks_;                    // by address
 };

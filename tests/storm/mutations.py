@@ -31,8 +31,8 @@ MUTATIONS = {
         '    for (uint32_t i = 0; i < poisoned; ++i) {',
         '    for (uint32_t i = 0; i + (poisoned > 1) < poisoned; ++i) {'),
     'dirty_mark': (
-        'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/state_admission.cpp',
-        'item.mode & CONSORT_M_R ? Event::kUpdate : Event::kWrite', 'item.mode & CONSORT_M_R ? Event::kRead : Event::kWrite'),
+        'coherence: an update is marked as a read, so other replicas stay valid', 'kernel/memory/task_staging.cpp',
+        'item.mode & CONSORT_M_R ? coherence::Event::kUpdate', 'item.mode & CONSORT_M_R ? coherence::Event::kRead'),
     'cancelled_runs': (
         'cancel: the mark of a cancelled task is not looked at before its body', 'kernel/graph/failed_task.cpp',
         'if (t->epoch != t->group->epoch.load(std::memory_order_relaxed) || (w & word::kCancelled)) {',
@@ -44,10 +44,10 @@ MUTATIONS = {
         'wake-up: a lock that is passed on to a task of several wakes no worker', 'kernel/graph/commute.cpp',
         '    if (keeps) ++list->held;\n    push_again(rt, thread, next);', '    if (keeps) ++list->held;\n    else push_again(rt, thread, next);'),
     'reservation': (
-        'memory: bytes of a freed block stay reserved', 'kernel/memory/state_block_cache.cpp',
+        'memory: bytes of a freed block stay reserved', 'kernel/memory/block_cache.cpp',
         '  stores_[b.space].used -= b.bytes;', '  stores_[b.space].used -= b.bytes / 2;'),
     'pin_count': (
-        'reference count: two tasks that pin one replica count once', 'kernel/memory/memory_state.cpp',
+        'reference count: two tasks that pin one replica count once', 'kernel/memory/eviction_order.cpp',
         '  if (r.pins++) return;', '  if (r.pins) return;\n  ++r.pins;'),
     'mover_wake': (
         'wake-up: a copy that is queued does not wake the thread that moves bytes', 'kernel/memory/mover.cpp',
