@@ -4,6 +4,7 @@
 
 #include "api/entry.hpp"
 #include "api/stop_gate.hpp"
+#include "base/status_name.hpp"
 #include "exec/own_holds.hpp"
 #include "exec/wait.hpp"
 #include "graph/complete.hpp"
@@ -105,15 +106,7 @@ consort_status consort_runtime_set_scheduler(consort_runtime *shell, const char 
 const char *consort_error(void) { return error_text(); }
 const char *consort_version(void) { return CONSORT_VERSION; }
 
-const char *consort_status_name(consort_status s) {
-  static constexpr const char *kNames[] = {"OK",          "E_INVAL",    "E_NOMEM",     "E_UNSUPPORTED",
-                                           "E_BUSY",      "E_IO",       "E_CANCELLED", "E_DEVICE_LOST",
-                                           "E_PEER_LOST", "E_ABI",      "E_INTERNAL",  "E_TIMEOUT",
-                                           "E_TRUNCATED", "E_POISONED", "E_STALE",     "E_STOPPED"};
-  if (s == CONSORT_AGAIN) return "AGAIN";
-  if (s > 0) return "OK";
-  return -s < static_cast<consort_status>(std::size(kNames)) && s != INT32_MIN ? kNames[-s] : "E_INTERNAL";
-}
+const char *consort_status_name(consort_status s) { return status_name(s); }
 
 consort_status consort_fail(consort_status code, const char *utf8) { return set_error(code, utf8 ? utf8 : ""); }
 

@@ -43,8 +43,6 @@ struct Queue::Slot {
   char text[256] = {};
 };
 
-thread_local constinit bool on_a_device = false;
-
 namespace {
 
 // Called by the driver, maybe on a thread of its own: no exception reaches it, and the words of a failure are

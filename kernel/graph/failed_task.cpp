@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/last_error.hpp"
+#include "base/status_name.hpp"
 #include "task/kinds.hpp"
 
 namespace consort {
@@ -56,7 +57,7 @@ void record_failure(TaskGraph &rt, Task *t, consort_status status, std::string_v
     f->task_name = task_label(rt, *t);
     if (worker < rt.workers.size()) f->worker_name = rt.workers[worker]->unit.name;
     if (datum) f->data_name = rt.data.name(*datum);
-    const std::string answer = known ? consort_status_name(status) : std::to_string(status) + ", which is no CONSORT_E_ value,";
+    const std::string answer = known ? status_name(status) : std::to_string(status) + ", which is no CONSORT_E_ value,";
     f->text = text.empty() ? "it answered " + answer + " and gave no reason" : std::string(text);
     f->cause = Failure::next_cause(cause);
     f->depth = f->cause ? f->cause->depth + 1 : 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/last_error.hpp"
+#include "base/status_name.hpp"
 #include "plugin/loader.hpp"
 #include "plugin/manifest.hpp"
 #include "plugin/registry.hpp"
@@ -85,7 +86,7 @@ consort_status guarded(const std::string &who, const char *function, F &&f) {
 // Both ends of what a plugin says: a number, and what it left in the error slot.
 inline std::string words(consort_status status) {
   const char *text = error_text();
-  return *text ? text : std::string(consort_status_name(status)) + ", without a word: it should call host->fail";
+  return *text ? text : std::string(status_name(status)) + ", without a word: it should call host->fail";
 }
 
 // Calls a module's entry and checks its answer.

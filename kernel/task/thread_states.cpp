@@ -14,6 +14,7 @@
 namespace consort {
 
 thread_local constinit CurrentThread current_thread{0, nullptr};
+thread_local constinit bool on_a_device = false;
 
 namespace {
 
