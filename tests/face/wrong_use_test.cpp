@@ -122,6 +122,16 @@ const Case kCases[] = {
     {"number_for_an_argument", "const Codelet k{\"k\", cuda_source(\"{}\", \"k\", {.args = {0, 1.5}})};", "consort::face::Launch"},
     {"datum_of_a_grid", "const Codelet k{\"k\", cuda_source(\"{}\", \"k\", {.grid = arg(0)})};", "consort::face::Launch"},
     {"file_by_its_former_name", "const Codelet k{\"k\", opencl(\"k.cl\", \"k\"), cuda(\"k.cu\", \"k\")};", "consort::opencl_file(path, entry)", true},
+    {"values",
+     "const Codelet sum{\"sum\", cpu(returning([](std::span<const float> s) { return s[0]; }))}; Future<float> f = call(rt, sum, r(x)); "
+     "float v = f.get(); Future<float> g = call(rt, {.priority = 3}, sum, r(x)); (void)v;",
+     nullptr},
+    {"copied_future", "const Codelet sum{\"sum\", cpu(returning([](int n) { return n; }))}; auto f = call(rt, sum, 1); auto g = f;", "Future"},
+    {"value_of_a_codelet_without_one", "auto f = call(rt, look, r(x));", "call() takes a codelet that returns a value"},
+    {"value_that_is_submitted", "const Codelet sum{\"sum\", cpu(returning([](int n) { return n; }))}; rt.submit(sum, 1);",
+     "gives more or fewer data and arguments"},
+    {"returning_nothing", "const Codelet no{\"no\", cpu(returning([](int) {}))};", "returning(): the function returns a value"},
+    {"returning_generic", "auto f = returning([n = 0](int) mutable { return ++n; });", "returning(): the function has fixed parameter types and is const"},
     {"callback_that_does_not_fit",
      "double a = 0, b = 0, c = 0; rt.submit({.done = [&a, &b, &c] { a = b + c; }}, look, r(x));", "give an lvalue"},
 };
@@ -162,7 +172,7 @@ int compile(const std::vector<const Case *> &cases, const std::filesystem::path 
 TEST(WrongUse, FailsToCompileWithAMessage) {
   const consort_test::Folder folder("wrong-use", std::filesystem::temp_directory_path());
   // Compiled once: the headers take ten times as long as a case.
-  std::ofstream(folder / "all.hpp") << "#include <consort/consort.hpp>\n#include <functional>\n#include <string>\n#include <vector>\n";
+  std::ofstream(folder / "all.hpp") << "#include <consort/consort.hpp>\n#include <consort/future.hpp>\n#include <functional>\n#include <string>\n#include <vector>\n";
   ASSERT_EQ(std::system((compiler() + " -std=c++20 -I'" CONSORT_TEST_SOURCE_DIR "/../sdk/include' -x c++-header '" + (folder / "all.hpp") +
                          "' -o '" + (folder / "all.hpp.gch") + "'").c_str()), 0);
   // Cases that compile come first. The others go into as few files as keep cases of the same message apart: the

@@ -32,6 +32,7 @@ class Task {
   Task(consort_runtime *rt, consort_task_id id) noexcept : rt_(rt), id_(id) {}
 
   consort_task_id id() const noexcept { return id_; }  // The handle, for the C API.
+  consort_runtime *c() const noexcept { return rt_; }  // Its runtime, for the C API; null: of no task.
   // Throws what made the task fail. Outside any task the waiting thread works meanwhile, unless `how` says not to.
   void wait(Flags<Wait> how = {}) const { detail::check(consort_task_wait(rt_, id_, CONSORT_FOREVER, how.bits())); }
   // True: it ended well in time. False: time ran out. Throws what made it fail.
