@@ -132,6 +132,12 @@ const Case kCases[] = {
      "gives more or fewer data and arguments"},
     {"returning_nothing", "const Codelet no{\"no\", cpu(returning([](int) {}))};", "returning(): the function returns a value"},
     {"returning_generic", "auto f = returning([n = 0](int) mutable { return ++n; });", "returning(): the function has fixed parameter types and is const"},
+    {"slices_of_views",
+     "auto part = x.read().subspan(1); Held<std::span<const float>> &owner = part; auto line = m.acquire().line(2); line[0] = 1; "
+     "auto held = x.acquire(); held.first(2)[1] = 3; (void)owner;",
+     nullptr},
+    {"writing_through_a_slice_of_a_read", "auto held = x.read(); held.subspan(1)[0] = 1;", "assignment of read-only location"},
+    {"copied_slice_of_a_temporary", "auto part = x.read().subspan(1); auto other = part;", "Held"},
     {"callback_that_does_not_fit",
      "double a = 0, b = 0, c = 0; rt.submit({.done = [&a, &b, &c] { a = b + c; }}, look, r(x));", "give an lvalue"},
 };

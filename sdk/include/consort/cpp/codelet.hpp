@@ -282,7 +282,7 @@ struct ParametersOf<void(P...)> {
 // One implementation, its type forgotten. Owns the function object that `user` points to.
 struct AnyImpl {
   AnyImpl() = default;
-  AnyImpl(AnyImpl &&other) noexcept
+  [[gnu::noinline]] AnyImpl(AnyImpl &&other) noexcept
       : klass(std::move(other.klass)),
         format(std::move(other.format)),
         text(std::move(other.text)),
@@ -292,7 +292,7 @@ struct AnyImpl {
         drop(std::exchange(other.drop, nullptr)),
         bind(other.bind) {}
   AnyImpl &operator=(AnyImpl &&) = delete;
-  ~AnyImpl() {
+  [[gnu::noinline]] ~AnyImpl() {
     if (drop) drop(user);
   }
   std::string klass, format, text, entry;
@@ -408,8 +408,8 @@ class AnyCodelet {
   }
 
  protected:
-  AnyCodelet(std::string name, uint32_t flags) : name_(std::move(name)), flags_(flags) {}
-  ~AnyCodelet() {
+  [[gnu::noinline]] AnyCodelet(std::string name, uint32_t flags) : name_(std::move(name)), flags_(flags) {}
+  [[gnu::noinline]] ~AnyCodelet() {
     for (Slot *s = &first_; s;) {
       if (consort_runtime *rt = s->home.live()) consort_codelet_remove(rt, {s->id.load(std::memory_order_relaxed)});
       Slot *next = s->next.load(std::memory_order_relaxed);
@@ -417,6 +417,7 @@ class AnyCodelet {
       s = next;
     }
   }
+  [[gnu::noinline]] void take(AnyImpl &i) { impls_.push_back(std::move(i)); }
   [[gnu::noinline]] void bind(AnyImpl &i, const Parameter *given, uint32_t n) {
     if (!i.bind) return;
     const std::string wrong = i.bind(i, given, n);
@@ -488,7 +489,6 @@ class Codelet : public detail::AnyCodelet {
       : AnyCodelet(std::move(name), (detail::flag_of<I> | ... | 0u)) {
     static_assert((detail::agrees<Signature, typename detail::SignatureOf<I>::type> && ...),
                   "all implementations of a codelet take the same parameters");
-    impls_.reserve(sizeof...(I));
     (keep(impls), ...);
   }
 
@@ -497,11 +497,11 @@ class Codelet : public detail::AnyCodelet {
   void keep(CodeletFlag<Bits>) noexcept {}
   void keep(max_team most) noexcept { max_team_ = most.n; }
   template <class S>
-  void keep(detail::Impl<S> &i) { impls_.push_back(std::move(i.any)); }
+  void keep(detail::Impl<S> &i) { take(i.any); }
   void keep(detail::Impl<detail::Portable> &i) {
     using Given = detail::ParametersOf<Signature>;
     bind(i.any, Given::all, Given::n);
-    impls_.push_back(std::move(i.any));
+    take(i.any);
   }
   template <class Other>
   void keep(const Other &) noexcept {}  // refused by SignatureOf

@@ -7,12 +7,25 @@
 #define CONSORT_CPP_KERNEL_HPP
 #include <consort/cpp/codelet.hpp>
 
+#include <cstdarg>
+#include <cstdio>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace consort::inline face {
+
+namespace detail {
+[[gnu::format(printf, 1, 2), gnu::noinline]] inline std::string say(const char *format, ...) {
+  char text[400];
+  std::va_list list;
+  va_start(list, format);
+  std::vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  return text;
+}
+}  // namespace detail
 
 // An argument of a kernel: all that a datum's layout gives, or one thing of it; or a value. See arg().
 struct Arg {
@@ -105,7 +118,7 @@ struct KernelLaunch {
              "consort::Codelet<void(float, std::span<float>)>";
     }
     if (g.over_ >= 0) {
-      if (static_cast<uint32_t>(g.over_) >= n || p[g.over_].kind != detail::Kind::data) return "grid = over(arg(" + std::to_string(g.over_) + ")): " + no_datum(p, n, g.over_);
+      if (static_cast<uint32_t>(g.over_) >= n || p[g.over_].kind != detail::Kind::data) return detail::say("grid = over(arg(%d)): %s", g.over_, no_datum(p, n, g.over_).c_str());
       how.over = p[g.over_].rank;
     }
     std::vector<Arg> all = launch.args;
@@ -126,21 +139,23 @@ struct KernelLaunch {
 
  private:
   static std::string no_datum(const detail::Parameter *p, uint32_t n, int i) {
-    if (i < 0 || static_cast<uint32_t>(i) >= n) return "a submission gives " + std::to_string(n) + " data and values, numbered from 0";
+    if (i < 0 || static_cast<uint32_t>(i) >= n) return detail::say("a submission gives %u data and values, numbered from 0", n);
     return p[i].kind == detail::Kind::data ? "" : "that is a value, not a datum";
   }
   std::string add(const Arg &a, const detail::Parameter *p, uint32_t n) {
-    std::string name = "arg(" + std::to_string(a.index) + ")";
-    if (a.index < 0 || static_cast<uint32_t>(a.index) >= n) return name + ": " + no_datum(p, n, a.index);
-    const detail::Parameter &q = p[a.index];
-    if (a.part == Arg::Part::all) return passes.push_back(q.kind == detail::Kind::data ? consort_pass{q.rank, CONSORT_NONE} : consort_pass{CONSORT_NONE, q.rank}), "";
-    name += a.part == Arg::Part::address ? ".ptr()" : (a.part == Arg::Part::size ? ".size(" : ".step(") + std::to_string(a.dim) + ")";
-    if (q.kind != detail::Kind::data) return name + ": that is a value, not a datum";
-    if (a.part == Arg::Part::address) return passes.push_back({q.rank, 0}), "";
-    if (a.dim >= q.dims) return name + ": the datum has " + std::to_string(q.dims) + " dimensions, numbered from 0";
+    const int at = a.index;
+    if (at < 0 || static_cast<uint32_t>(at) >= n) return detail::say("arg(%d): %s", at, no_datum(p, n, at).c_str());
+    const detail::Parameter &q = p[at];
+    const bool datum = q.kind == detail::Kind::data;
+    if (a.part == Arg::Part::all) return passes.push_back(datum ? consort_pass{q.rank, CONSORT_NONE} : consort_pass{CONSORT_NONE, q.rank}), "";
+    if (a.part == Arg::Part::address && datum) return passes.push_back({q.rank, 0}), "";
+    if (a.part == Arg::Part::address) return detail::say("arg(%d).ptr(): that is a value, not a datum", at);
+    const char *const what = a.part == Arg::Part::size ? "size" : "step";
+    if (!datum) return detail::say("arg(%d).%s(%u): that is a value, not a datum", at, what, a.dim);
+    if (a.dim >= q.dims) return detail::say("arg(%d).%s(%u): the datum has %u dimensions, numbered from 0", at, what, a.dim, q.dims);
     if (a.part == Arg::Part::size) return passes.push_back({q.rank, (q.ndim ? 2 : 1) + a.dim}), "";
-    if (q.ndim) return name + ": where the steps of an ndim begin shows when it runs; take all of it, arg(" + std::to_string(a.index) + ")";
-    if (a.dim == 0) return name + ": the elements of a line are side by side, and no step is given";
+    if (q.ndim) return detail::say("arg(%d).step(%u): where the steps of an ndim begin shows when it runs; take all of it, arg(%d)", at, a.dim, at);
+    if (a.dim == 0) return detail::say("arg(%d).step(0): the elements of a line are side by side, and no step is given", at);
     return passes.push_back({q.rank, q.dims + a.dim}), "";
   }
 };
@@ -164,13 +179,13 @@ inline Impl<Portable> make_kernel(const char *klass, const char *format, std::st
 inline Impl<Portable> kernel_source(const char *klass, const char *format, std::string text, std::string entry, Launch launch) {
   std::string wrong;
   if (text.find('{') == text.npos)
-    wrong = std::string(klass) + "_source() takes the text of a kernel, and this has no body: \"" + text.substr(0, 60) + "\"; the path of a file goes to " + klass + "_file()";
+    wrong = say("%s_source() takes the text of a kernel, and this has no body: \"%.60s\"; the path of a file goes to %s_file()", klass, text.c_str(), klass);
   return make_kernel(klass, format, std::move(text), std::move(entry), std::move(launch), std::move(wrong));
 }
 inline Impl<Portable> kernel_file(const char *klass, std::string path, std::string entry, Launch launch) {
   std::string wrong;
   if (path.empty() || path.find('\n') != path.npos)
-    wrong = std::string(klass) + "_file() takes the path of a file; the text of a kernel goes to " + klass + "_source()";
+    wrong = say("%s_file() takes the path of a file; the text of a kernel goes to %s_source()", klass, klass);
   return make_kernel(klass, "file", std::move(path), std::move(entry), std::move(launch), std::move(wrong));
 }
 
