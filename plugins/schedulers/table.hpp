@@ -47,10 +47,9 @@ void fini_settings(void *plugin) noexcept {
 #define POLICY_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 
 // The plugin record of a policy. Default: no state, no parameters.
-constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
-                                consort_status (*init)(const consort_host *, void **) = init_nothing,
-                                void (*fini)(void *) = fini_nothing, const consort_param *params = nullptr,
-                                uint32_t nparams = 0) {
+constexpr consort_plugin record_with(const char *name, const char *summary, const consort_scheduler_ops &ops,
+                                     consort_status (*init)(const consort_host *, void **), void (*fini)(void *),
+                                     const consort_param *params, uint32_t nparams) {
   return {
       .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
       .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
@@ -59,11 +58,16 @@ constexpr consort_plugin record(const char *name, const char *summary, const con
       .init = init, .quiesce = quiet_already, .fini = fini, .get = nullptr,
   };
 }
+constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
+                                consort_status (*init)(const consort_host *, void **) = init_nothing,
+                                void (*fini)(void *) = fini_nothing) {
+  return record_with(name, summary, ops, init, fini, nullptr, 0);
+}
 template <uint32_t N>
 constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
                                 consort_status (*init)(const consort_host *, void **), void (*fini)(void *),
                                 const consort_param (&params)[N]) {
-  return record(name, summary, ops, init, fini, params, N);
+  return record_with(name, summary, ops, init, fini, params, N);
 }
 
 template <class Instance>

@@ -167,7 +167,7 @@ TEST_F(CudaChecks, ReportsMemoryFreedInUse) {
   expect_violation("pinned block");
   OK(CU(cuMemcpyDtoHAsync)(own.data(), at, 64, in));
   OK(CU(cuMemHostUnregister)(own.data()));
-  expect_violation("is unregistered while cuMemcpyDtoHAsync, of which");
+  expect_violation("is unregistered while cuMemcpyDtoHAsync, whose end");
   OK(CU(cuMemsetD8Async)(at, 0, 64, in));
   OK(CU(cuMemFree)(at));
   expect_violation("is freed while cuMemsetD8Async, whose end the host has not seen, uses it");

@@ -65,9 +65,9 @@ TEST_F(LevelZero, ExplainsWhyThereIsNoDevice) {
   says({{"types", "toaster"}}, "toaster");
   says({{"types", "fpga"}}, "of type gpu, which is not in level_zero.types");
   Double::get().configure("init=0x78000001");  // no call may follow a failed zeInit(): the double reports it
-  says({}, "zeInit() answers ZE_RESULT_ERROR_UNINITIALIZED");
+  says({}, "zeInit() returned ZE_RESULT_ERROR_UNINITIALIZED");
   Double::get().configure("devices=0");
-  says({}, "no device: 1 driver, and it has none");
+  says({}, "no device: 1 driver, without a device");
 }
 
 TEST_F(LevelZero, SelectsDevicesByNumber) {

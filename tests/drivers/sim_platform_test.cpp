@@ -190,8 +190,8 @@ TEST(SimPlatform, RefusesBadFiles) {
       {"[[kernel]]\ncodelet = \"gemm\"\n1000 = \"fast\"\n", "1000 = \"fast\" is not a time"},
       {"[[kernel]]\ncodelet = \"gemm\"\n1000 = \"0us\"\n", "must be more than 0"},
       {"[[kernel]]\ncodelet = \"gemm\"\n1000 = 1\n\"1000\" = 2\n", ":8: 1000: this size is given twice"},
-      {"[[kernel]]\ncodelet = \"gemm\"\ndevice = \"h\"\n1000 = 1\n", "is of device \"h\", and there is none"},
-      {"[[kernel]]\ncodelet = \"gemm\"\nclass = \"hip\"\n1000 = 1\n", "is of class \"hip\", and there is none"},
+      {"[[kernel]]\ncodelet = \"gemm\"\ndevice = \"h\"\n1000 = 1\n", "is of device \"h\", which does not exist"},
+      {"[[kernel]]\ncodelet = \"gemm\"\nclass = \"hip\"\n1000 = 1\n", "is of class \"hip\", which does not exist"},
       {"[[kernel]]\ncodelet = \"gemm\"\ndevice = \"g\"\nclass = \"cuda\"\n1000 = 1\n", "has a device and a class"},
       {"[[wire]]\nname = \"w\"\n", "a wire needs a name"},
       {wire + wire, "two wires of the name \"w\""},
@@ -211,7 +211,7 @@ TEST(SimPlatform, RefusesBadFiles) {
   TextFile f(kKernels);
   PluginHost host("sim", {{"machine", f.path}, {"kernels", "third"}});
   EXPECT_FALSE(host.ready());
-  EXPECT_NE(host.failure().find("kernels = \"third\": no [[kernel]] has that set; there are \"first\", \"second\""), std::string::npos) << host.failure();
+  EXPECT_NE(host.failure().find("kernels = \"third\": no [[kernel]] has that set; sets: \"first\", \"second\""), std::string::npos) << host.failure();
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST_P(OneGpu, ExplainsWhyThereIsNoDevice) {
   PluginHost wrong(name, {{"library", "libc.so.6"}});
   EXPECT_NE(wrong.failure().find("libc.so.6 lacks "), std::string::npos) << wrong.failure();
   PluginHost nobody(name, gpu_params(GetParam(), {{"devices", "no such thing"}}));
-  EXPECT_NE(nobody.failure().find("not in " + name + ".devices"), std::string::npos) << nobody.failure();
+  EXPECT_NE(nobody.failure().find("none selected by " + name + ".devices"), std::string::npos) << nobody.failure();
   PluginHost bad(name, gpu_params(GetParam(), {{"limit", "much"}}));
   EXPECT_NE(bad.failure().find("limit = \"much\""), std::string::npos) << bad.failure();
   if (on_real_gpu()) return;

@@ -240,7 +240,7 @@ TEST_P(GpuLibraries, FailedLibraryNamesItsSetting) {
   d.set(words() + ",fail=" + (std::string(GetParam().driver) == "cuda" ? "cublasCreate" : "rocblas_create_handle") + ":1+:14");
   begin();
   EXPECT_SAYS(CONSORT_E_IO, consort_library_start(*rt, GetParam().driver, blas().library), blas().create, "14", "does not start",
-              std::string("in the setting ") + blas().library);
+              std::string("set ") + blas().library + " to a version");
   rt.reset();
   d.set(words());
 }

@@ -72,7 +72,7 @@ TEST_F(TraceTool, RefusesOtherFiles) {
   };
   refused("run\t9\t1\t2\t0\ta\t0\t-1\t0\n", "trace:10: \"9\" is not a valid number here");
   refused("run\t0\t5\t2\t0\ta\t0\t-1\t0\n", "it ends before it begins");
-  refused("run\t0\t5\n", "has 8 fields, this one 2");
+  refused("run\t0\t5\n", "has 8 fields, this line 2");
   refused("copy\t0\t7\t1\t2\t3\t4\t0\n", "\"7\" is not a valid number here");
   refused("what\n", "\"what\" is not a kind of line");
   refused("", "it is truncated", "");

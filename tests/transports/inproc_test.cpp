@@ -385,7 +385,7 @@ TEST(Inproc, RefusesForeignPeers) {
   };
   refused(a, 1, {}, CONSORT_E_INVAL, "bytes");
   refused(a, 1, std::vector<char>(there.size()), CONSORT_E_INVAL, "not an address");
-  refused(a, 0, there, CONSORT_E_INVAL, "of rank 1");
+  refused(a, 0, there, CONSORT_E_INVAL, "belongs to rank 1, not to rank 0");
   refused(a, 2, there, CONSORT_E_INVAL, "2 ranks");
   std::vector<char> elsewhere = there;
   elsewhere[8] = static_cast<char>(elsewhere[8] ^ 1);

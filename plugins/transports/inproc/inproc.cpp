@@ -92,7 +92,7 @@ void Inproc::check_address(uint32_t rank, const Address &a) const {
   if (std::memcmp(a.magic, kMagic, sizeof kMagic) != 0 || a.version != 1)
     throw Error(CONSORT_E_INVAL,
                 "not an address of this transport; pass the address that address() of " + name(rank) + " returned");
-  if (a.rank != rank) throw Error(CONSORT_E_INVAL, "the address belongs to " + name(a.rank) + ", not of " + name(rank));
+  if (a.rank != rank) throw Error(CONSORT_E_INVAL, "the address belongs to " + name(a.rank) + ", not to " + name(rank));
   if (a.process != static_cast<uint32_t>(getpid()))
     throw Error(CONSORT_E_UNSUPPORTED,
                 name(rank) + " is process " + std::to_string(a.process) +
