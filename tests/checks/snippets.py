@@ -114,7 +114,7 @@ class Checker:
         program = ROOT / 'tests/checks/embed/main.c'
         return (self.run('gcc', '-std=c11', '-I', str(ROOT / 'sdk/include'), str(program), '-o', 'embed', '-L',
                          str(self.build / 'lib'), '-lconsort', folder=folder)
-                or self.run('bash', '-c', f'./embed scheduler {name} workers 2 check true 2>&1 | tee log; '
+                or self.run('bash', '-c', f'./embed scheduler {name} workers 2 layers checks 2>&1 | tee log; '
                             '! grep -v "^embedded: fine" log', folder=folder, CONSORT_PLUGIN_PATH=str(folder / 'b')))
 
     def check(self, block):
