@@ -96,9 +96,12 @@ class FutureAwaiter : public TaskAwaiter<Executor> {
 
 }  // namespace detail
 
+// Awaits the end of the task.
 inline auto operator co_await(const Task &task) noexcept { return detail::TaskAwaiter<void>(task, nullptr); }
+// Awaits the end of the task.
 template <class T>
 auto operator co_await(Future<T> &&future) noexcept { return detail::FutureAwaiter<T, void>(std::move(future), nullptr); }
+// Awaits the end of the task.
 template <class T>
 auto operator co_await(Future<T> &future) noexcept { return detail::FutureAwaiter<T, void>(std::move(future), nullptr); }
 // Goes on where executor.post(std::coroutine_handle<>) resumes it. The executor outlives the wait.

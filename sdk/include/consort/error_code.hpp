@@ -64,6 +64,7 @@ inline const std::error_category &category() noexcept {
   static const detail::Category one;
   return one;
 }
+// Makes an std::error_code of a status.
 inline std::error_code make_error_code(Status status) noexcept { return {static_cast<int>(status), category()}; }
 // The status that a call of the C API has answered, or that an Error holds.
 inline std::error_code code(consort_status status) noexcept { return {status, category()}; }

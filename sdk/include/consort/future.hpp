@@ -138,6 +138,7 @@ class Future {
   detail::Promised<T> *place_ = nullptr;
 };
 
+// Submits a task of the codelet and returns the future of its value.
 template <class U, class S, class... A>
 Future<U> call_for(Runtime &rt, Options options, const Codelet<S> &codelet, const A &...given) {
   if (options.repeat) detail::raise(CONSORT_E_INVAL, "call(): a task that returns a value runs once; submit() one that repeats");

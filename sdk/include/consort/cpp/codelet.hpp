@@ -339,11 +339,13 @@ auto cpu(F... f) { return impl("cpu", std::move(f)...); }
 // impl("cuda", ...), impl("hip", ...): a function for the host that enqueues on the unit's stream. Kernels: cuda_source() and the like.
 template <class... F>
 auto cuda(F... f) { return impl("cuda", std::move(f)...); }
+// impl("hip", ...): a function for the host that enqueues on the unit's stream.
 template <class... F>
 auto hip(F... f) { return impl("hip", std::move(f)...); }
 // impl("opencl", ...), impl("level_zero", ...): a function that enqueues on the unit's queue or list.
 template <class... F>
 auto opencl(F... f) { return impl("opencl", std::move(f)...); }
+// impl("level_zero", ...): a function that enqueues on the unit's list.
 template <class... F>
 auto level_zero(F... f) { return impl("level_zero", std::move(f)...); }
 

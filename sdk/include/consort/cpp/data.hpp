@@ -232,6 +232,7 @@ class Data {
     detail::check(consort_data_in(control_.need(), id_, space, &bits));
     return Flags<Replica>::of(bits);
   }
+  // Older form of replica().
   [[deprecated("ask replica(space).has(consort::Replica::valid)")]] uint32_t in(uint32_t space) const { return replica(space).bits(); }
   // Whether its contents are in that space, at this moment.
   bool valid_in(uint32_t space) const { return replica(space).has(Replica::valid); }

@@ -22,6 +22,7 @@ namespace consort::inline face {
 // How many: any integer. One that is negative, or above 4294967295, is refused when it is used.
 class Count {
  public:
+  // Keeps the number; value() checks its range.
   template <class I>
     requires(std::is_integral_v<I> && !std::is_same_v<I, bool>)
   constexpr Count(I n) noexcept : in_range_(std::in_range<uint32_t>(n)), n_(static_cast<uint32_t>(n)) {}
@@ -84,6 +85,7 @@ struct blocks {
   static constexpr const char *filter = "blocks";
   template <class V>
   using Part = std::conditional_t<(detail::dims<V> > 0), V, void>;
+  // Returns the parameters of the filter.
   consort_split params() const { return {parts.value("blocks.parts"), axis.value("blocks.axis")}; }
 };
 // Bands of lines of a matrix.
@@ -93,6 +95,7 @@ struct rows {
   static constexpr const char *filter = "rows";
   template <class V>
   using Part = std::conditional_t<detail::dims<V> == 2, V, void>;
+  // Returns the parameters of the filter.
   consort_split params() const { return {parts.value("rows.parts"), 1}; }
 };
 // Bands of columns of a matrix.
@@ -102,6 +105,7 @@ struct cols {
   static constexpr const char *filter = "cols";
   template <class V>
   using Part = std::conditional_t<detail::dims<V> == 2, V, void>;
+  // Returns the parameters of the filter.
   consort_split params() const { return {parts.value("cols.parts"), 0}; }
 };
 // Blocks along all axes at once: of a matrix x bands of columns and y bands of lines. Part j * x + i is column i of line j.
@@ -111,6 +115,7 @@ struct tiles {
   static constexpr const char *filter = "tiles";
   template <class V>
   using Part = std::conditional_t<(detail::dims<V> > 1), V, void>;
+  // Returns the parameters of the filter.
   template <class V>
   auto params() const {
     const uint32_t n[] = {x.value("tiles.x"), y.value("tiles.y"), z.value("tiles.z"), t.value("tiles.t")};
@@ -127,6 +132,7 @@ struct grid {
   static constexpr const char *filter = "tiles";
   template <class V>
   using Part = std::conditional_t<(detail::dims<V> > 2), V, void>;
+  // Returns the parameters of the filter.
   consort_grid params() const {
     consort_grid g{{1, 1, 1, 1, 1, 1, 1, 1}};
     if (parts.size() > CONSORT_NDIM_MAX) detail::raise(CONSORT_E_INVAL, "grid.parts: a datum has eight axes at most");
@@ -156,6 +162,7 @@ struct halves {
   static constexpr const char *filter = "halves";
   template <class V>
   using Part = std::conditional_t<(detail::dims<V> > 0), V, void>;
+  // Returns the parameters of the filter.
   std::vector<uint64_t> params() const { return {}; }
 };
 // Part i has every parts-th index from i. Of a vector the parts are seen as an Ndim, for their elements have a step.
@@ -166,6 +173,7 @@ struct cyclic {
   static constexpr const char *filter = "cyclic";
   template <class V>
   using Part = std::conditional_t<(detail::dims<V> > 0), typename detail::Strided<V>::type, void>;
+  // Returns the parameters of the filter.
   consort_split params() const { return {parts.value("cyclic.parts"), axis.value("cyclic.axis")}; }
 };
 // Blocks with a border of `width` on both sides, as far as there is anything. Parts share elements: they are read alone.
@@ -178,6 +186,7 @@ struct overlap {
   static constexpr const char *filter = "overlap";
   template <class V>
   using Part = std::conditional_t<(detail::dims<V> > 0), typename detail::Layout<V>::Const, void>;
+  // Returns the parameters of the filter.
   consort_halo params() const {
     return {parts.value("overlap.parts"), axis.value("overlap.axis"), width.value("overlap.width"), rim ? uint32_t{CONSORT_HALO_RIM} : 0};
   }
@@ -189,6 +198,7 @@ struct slices {
   static constexpr const char *filter = "slices";
   template <class V>
   using Part = typename detail::OneLess<V>::type;
+  // Returns the parameters of the filter.
   consort_slices params() const { return {axis.value("slices.axis"), 0}; }
 };
 

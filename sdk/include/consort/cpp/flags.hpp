@@ -59,7 +59,9 @@ class Flags {
  private:
   uint32_t bits_ = 0;
 };
+// Returns both flags.
 constexpr Flags<Wait> operator|(Wait a, Wait b) noexcept { return Flags<Wait>(a) | Flags<Wait>(b); }
+// Returns both flags.
 constexpr Flags<Replica> operator|(Replica a, Replica b) noexcept { return Flags<Replica>(a) | Flags<Replica>(b); }
 
 }  // namespace consort::inline face

@@ -64,7 +64,9 @@ class Slice : public V {
   auto subspan(std::size_t at, std::size_t n = std::dynamic_extent) const requires detail::IsSpan<V> { return slice(V::subspan(at, n)); }
   auto first(std::size_t n) const requires detail::IsSpan<V> { return slice(V::first(n)); }
   auto last(std::size_t n) const requires detail::IsSpan<V> { return slice(V::last(n)); }
+  // Returns line y of a matrix.
   auto line(std::size_t y) const requires requires(const V &v) { v.line(y); } { return slice(V::line(y)); }
+  // Returns plane z of a block.
   auto plane(std::size_t z) const requires requires(const V &v) { v.plane(z); } { return slice(V::plane(z)); }
 
  private:
@@ -141,9 +143,13 @@ class Held : public V {
   // Line y of a matrix, plane z of a block, block t of a tensor.
   auto line(std::size_t y) const & requires requires(const V &v) { v.line(y); } { return slice(V::line(y)); }
   auto line(std::size_t y) && requires requires(const V &v) { v.line(y); } { return take(V::line(y)); }
+  // Returns plane z of a block.
   auto plane(std::size_t z) const & requires requires(const V &v) { v.plane(z); } { return slice(V::plane(z)); }
+  // Returns plane z of a block.
   auto plane(std::size_t z) && requires requires(const V &v) { v.plane(z); } { return take(V::plane(z)); }
+  // Returns block t of a tensor.
   auto block(std::size_t t) const & requires requires(const V &v) { v.block(t); } { return slice(V::block(t)); }
+  // Returns block t of a tensor.
   auto block(std::size_t t) && requires requires(const V &v) { v.block(t); } { return take(V::block(t)); }
 
  private:

@@ -99,6 +99,7 @@ struct KernelLaunch {
   std::vector<consort_pass> passes;
   std::string wrong;  // with the text or the path
 
+  // Sets the grid that the launch gives in numbers.
   static consort_status fixed(void *user, const consort_call *, consort_range *io) {
     const auto &k = *static_cast<const KernelLaunch *>(user);
     for (int i = 0; i < 3; ++i) io->grid[i] = k.launch.grid.blocks_[i];
@@ -193,13 +194,17 @@ inline Impl<Portable> kernel_file(const char *klass, std::string path, std::stri
 
 // An entry of CUDA C, of PTX, or of a file (.cu, .ptx, .cubin, .fatbin), for units of class cuda.
 inline auto cuda_source(std::string text, std::string entry, Launch how = {}) { return detail::kernel_source("cuda", "cuda", std::move(text), std::move(entry), std::move(how)); }
+// An entry of PTX text.
 inline auto cuda_ptx(std::string text, std::string entry, Launch how = {}) { return detail::kernel_source("cuda", "ptx", std::move(text), std::move(entry), std::move(how)); }
+// An entry of a file (.cu, .ptx, .cubin, .fatbin).
 inline auto cuda_file(std::string path, std::string entry, Launch how = {}) { return detail::kernel_file("cuda", std::move(path), std::move(entry), std::move(how)); }
 // An entry of HIP's C++, or of a file, for units of class hip.
 inline auto hip_source(std::string text, std::string entry, Launch how = {}) { return detail::kernel_source("hip", "hip", std::move(text), std::move(entry), std::move(how)); }
+// An entry of a file.
 inline auto hip_file(std::string path, std::string entry, Launch how = {}) { return detail::kernel_file("hip", std::move(path), std::move(entry), std::move(how)); }
 // An entry of OpenCL C, or of a file (.cl, .spv, .bc, .bin), for units of class opencl.
 inline auto opencl_source(std::string text, std::string entry, Launch how = {}) { return detail::kernel_source("opencl", "cl", std::move(text), std::move(entry), std::move(how)); }
+// An entry of a file (.cl, .spv, .bc, .bin).
 inline auto opencl_file(std::string path, std::string entry, Launch how = {}) { return detail::kernel_file("opencl", std::move(path), std::move(entry), std::move(how)); }
 // An entry of a SPIR-V module, its bytes, or of a file (.spv, .bin), for units of class level_zero.
 inline auto level_zero_spirv(std::string module, std::string entry, Launch how = {}) {
@@ -207,6 +212,7 @@ inline auto level_zero_spirv(std::string module, std::string entry, Launch how =
   std::string wrong = is_module ? "" : "level_zero_spirv() takes the bytes of a SPIR-V module; the path of a file goes to level_zero_file()";
   return detail::make_kernel("level_zero", "spirv", std::move(module), std::move(entry), std::move(how), std::move(wrong));
 }
+// An entry of a file (.spv, .bin).
 inline auto level_zero_file(std::string path, std::string entry, Launch how = {}) { return detail::kernel_file("level_zero", std::move(path), std::move(entry), std::move(how)); }
 template <class... A>
 detail::Impl<detail::Portable> level_zero_source(const A &...) {
@@ -239,7 +245,9 @@ inline detail::Impl<detail::Portable> impl(std::string klass, Kernel k) {
 inline detail::Impl<detail::Portable> impl(std::string klass, std::string format, std::string text, std::string entry) {
   return impl(std::move(klass), Kernel{std::move(format), std::move(text), std::move(entry)});
 }
+// Older form of cuda_file().
 [[deprecated("consort::cuda_file(path, entry)")]] inline auto cuda(const char *path, const char *entry) { return impl("cuda", "file", path, entry); }
+// Older form of opencl_file().
 [[deprecated("consort::opencl_file(path, entry)")]] inline auto opencl(const char *path, const char *entry) { return impl("opencl", "file", path, entry); }
 
 }  // namespace consort::inline face

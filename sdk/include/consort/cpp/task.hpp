@@ -91,6 +91,7 @@ class Group {
   }
   // What its last wait threw, with the numbers of the task and the worker; false: nothing.
   Failure last_failure() const { return detail::last_failure(control_.need(), id_); }
+  // Older form of last_failure().
   [[deprecated("ask last_failure(), which is a value")]] consort_failure failure() const {
     consort_failure f{};
     f.size = sizeof f;
