@@ -139,7 +139,8 @@ def generated(site, headers):
     order = sorted(headers, key=lambda n: (n.count('/'), n))
     plain = [n for n in order if n.count('/') == 1 and n.endswith('.h')]
     faces = {'For applications, in C': [n for n in plain if Path(n).stem not in ABI],
-             'For applications, in C++': [n for n in order if n == 'consort/consort.hpp' or '/cpp/' in n],
+             'For applications, in C++': [n for n in order if '/cpp/' in n or n.count('/') == 1 and n.endswith('.hpp')
+                                          and n != 'consort/plugin.hpp'],
              'For plugins, in C': [n for n in plain if Path(n).stem in ABI],
              'For plugins, in C++': [n for n in order if n == 'consort/plugin.hpp' or '/plugin/' in n]}
     out = ['# Headers', '', 'What applications and plugins call, header by header, in the order of the header.', '']
