@@ -7,8 +7,6 @@ using namespace consort;
 
 namespace {
 
-const char *name_of(const Runtime &rt, uint32_t space) noexcept { return rt.topology->spaces()[space].desc.name; }
-
 void turn(void *arg, const consort_outcome *) {
   auto *w = static_cast<MemoryRequest *>(arg);
   w->memory->requests.turn(w);
@@ -50,7 +48,7 @@ consort_status consort_register_in(consort_runtime *shell, const consort_data_de
   if (!of_host && !rt->memory.leads_to(space))
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "no driver moves bytes to space '%s': a home is in one that consort topo shows a link to",
-                      name_of(*rt, space));
+                      rt->topology->space_name(space));
   return guarded([&]() -> consort_status {
     auto d = rt->data.add(*desc, of_host ? rt->topology->home() : space);
     if (!d) return set_error(d.error());
@@ -69,7 +67,7 @@ consort_status consort_prefetch(consort_runtime *shell, consort_data_id data, ui
   if (space != rt->topology->home() && !rt->memory.leads_to(space))
     return set_errorf(CONSORT_E_UNSUPPORTED,
                       "no driver moves bytes to space '%s': prefetch to one that consort topo shows a link to",
-                      name_of(*rt, space));
+                      rt->topology->space_name(space));
   const MemoryRequest wanted{
       .what = flags ? MemoryRequest::kRoom : MemoryRequest::kBring, .space = space, .priority = priority};
   return ask(*rt, data, CONSORT_M_R, "prefetch", wanted, out);
@@ -95,7 +93,7 @@ consort_status consort_evict(consort_runtime *shell, consort_data_id data, uint3
     if (space == rt->memory.home_of(d))
       return set_errorf(CONSORT_E_INVAL,
                         "datum '%s' is the application's own memory in '%s': unregister it to have it back",
-                        rt->data.name(d).c_str(), name_of(*rt, space));
+                        rt->data.name(d).c_str(), rt->topology->space_name(space));
     return CONSORT_OK;
   });
   return s < 0 ? s : ask(*rt, data, CONSORT_M_RW, "evict", {.what = MemoryRequest::kEvict, .space = space}, nullptr);
@@ -109,7 +107,7 @@ consort_status consort_data_set_write_through(consort_runtime *shell, consort_da
     if (const consort_status bad = check_space(*rt, s); bad < 0) return bad;
     if (s != rt->topology->home() && !rt->memory.leads_to(s))
       return set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes to space '%s' (bit %u): leave it out",
-                        name_of(*rt, s), s);
+                        rt->topology->space_name(s), s);
   }
   return ask(*rt, data, CONSORT_M_RW, "write_through", {.what = MemoryRequest::kThrough, .spaces = spaces}, nullptr);
 }

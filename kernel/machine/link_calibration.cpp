@@ -92,7 +92,7 @@ class Settling {
 
  private:
   const std::vector<Space> &spaces() const { return topology_.spaces(); }
-  std::string name(uint32_t space) const { return spaces()[space].desc.name; }
+  std::string name(uint32_t space) const { return topology_.space_name(space); }
 
   void measure(Job &j) {
     const Device *d = topology_.link(j.from, j.to).device;

@@ -70,6 +70,7 @@ class Topology {
   ~Topology();
 
   const std::vector<Space> &spaces() const noexcept { return spaces_; }
+  const char *space_name(uint32_t space) const noexcept { return spaces_[space].desc.name; }
   const std::vector<Unit> &units() const noexcept { return units_; }
   const std::vector<std::unique_ptr<Device>> &devices() const noexcept { return devices_; }
   const std::vector<Team> &teams() const noexcept { return teams_; }

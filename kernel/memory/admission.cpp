@@ -20,8 +20,6 @@ Admission::Admission(const Topology &topology, const DataTable &data, BlockCache
     : topology_(topology), data_(data), cache_(cache), order_(order), records_(records), transfers_(transfers),
       eviction_(eviction), policy_(policy), fetches_(fetches), stagings_(stagings), waiting_(topology.spaces().size()) {}
 
-const char *Admission::name(uint32_t space) const noexcept { return topology_.spaces()[space].desc.name; }
-
 // -- the queues -------------------------------------------------------------------------------------------------
 
 Outcome Admission::enqueue(Staging &s, bool first) noexcept {
@@ -150,7 +148,7 @@ Outcome Admission::fit_into_limit(Staging &s, const Needs &needs, bool *again) n
   if (needs.whole > limit) {
     if (const Outcome o = leave_windows(s, again); o != Outcome::kRefused) return o;
     s.refuse(CONSORT_E_NOMEM, [&] {
-      return "it needs " + std::to_string(needs.whole) + " bytes in " + name(s.space) + " at once, and there are " +
+      return "it needs " + std::to_string(needs.whole) + " bytes in " + topology_.space_name(s.space) + " at once, and there are " +
              std::to_string(limit) + ": use smaller data, or raise the limit";
     });
     return Outcome::kRefused;
@@ -158,7 +156,7 @@ Outcome Admission::fit_into_limit(Staging &s, const Needs &needs, bool *again) n
   const uint64_t held = stagings_.held_by_its_thread(s);
   if (!held || held + needs.whole <= limit) return Outcome::kDone;
   s.refuse(CONSORT_E_NOMEM, [&] {
-    return "it needs " + std::to_string(needs.whole) + " bytes in " + name(s.space) + ", and of the " +
+    return "it needs " + std::to_string(needs.whole) + " bytes in " + topology_.space_name(s.space) + ", and of the " +
            std::to_string(limit) + " that there are this thread holds " + std::to_string(held) +
            " itself: release some of it (consort_release) first, or raise the limit";
   });
@@ -170,7 +168,7 @@ Outcome Admission::find_room(Staging &s, uint64_t missing) noexcept {
   if (!eviction_.is_stuck(s.space)) return Outcome::kPending;
   policy_.next_asks_anew(s.space);
   s.refuse(CONSORT_E_NOMEM, [&] {
-    return "it needs " + std::to_string(missing) + " bytes more in " + name(s.space) + ", where " +
+    return "it needs " + std::to_string(missing) + " bytes more in " + topology_.space_name(s.space) + ", where " +
            std::to_string(cache_.taken(s.space)) + " of " + std::to_string(cache_.limit(s.space)) +
            " are taken by contents that could not be copied elsewhere";
   });
@@ -204,7 +202,7 @@ Outcome Admission::short_of(Staging &s, consort_status status, bool *again) noex
       if (!uses(s, *r)) return *again = true, Outcome::kPending;
     if (!eviction_.is_stuck(s.space)) return Outcome::kPending;
   }
-  s.refuse(status, [&] { return "no memory in " + std::string(name(s.space)) + ": " + why.text(); });
+  s.refuse(status, [&] { return "no memory in " + std::string(topology_.space_name(s.space)) + ": " + why.text(); });
   return Outcome::kRefused;
 }
 

@@ -33,7 +33,6 @@ class Admission {
     uint64_t missing;  // that it has not yet
     uint64_t whole;    // at once, but for memory of the application
   };
-  const char *name(uint32_t space) const noexcept;
   Outcome enqueue(Staging &, bool first) noexcept;
   bool has_its_room(Staging &) noexcept;
   void choose(Staging &);

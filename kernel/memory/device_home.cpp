@@ -10,7 +10,7 @@ namespace consort {
 
 consort_status DeviceHome::refuse(const Datum &d, uint32_t space, consort_status status, const std::string &why) const {
   return set_errorf(status, "datum '%s' cannot have its home in space '%s': %s", data_.name(d).c_str(),
-                    topology_.spaces()[space].desc.name, why.c_str());
+                    topology_.space_name(space), why.c_str());
 }
 
 // One piece of its memory.

@@ -35,8 +35,6 @@ Outcome refuse(Staging *s, consort_status status, F words) noexcept {
 
 }  // namespace
 
-const char *Fetches::name(uint32_t space) const noexcept { return topology_.spaces()[space].desc.name; }
-
 // May it be copied from there to that space? Not where it would overwrite a valid one on its way.
 bool Fetches::is_source(const Replica &r, uint32_t space) const noexcept {
   const Replicas &all = *r.datum->extra()->replicas;
@@ -78,8 +76,8 @@ Outcome Fetches::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try
   const uint32_t next = from ? movers_.routes().next(from->space, r.space) : CONSORT_NONE;
   if (next == CONSORT_NONE)
     return refuse(s, CONSORT_E_UNSUPPORTED, [&] {
-      return "its datum '" + data_.name(d) + "' is in " + (from ? name(from->space) : "no space") +
-             ", from where no driver moves bytes to " + name(r.space);
+      return "its datum '" + data_.name(d) + "' is in " + (from ? topology_.space_name(from->space) : "no space") +
+             ", from where no driver moves bytes to " + topology_.space_name(r.space);
     });
   Replica &to = next == r.space ? r : records_.in(all, d, next);
   if (&to != &r && follows(to) && !is_there(to)) return fetch(to, s, wish);  // from there it is looked for again
@@ -90,7 +88,7 @@ Outcome Fetches::fetch(Replica &r, Staging *s, MemoryRequest *wish) noexcept try
   if (to.coming || (!room && (!s || !eviction_.is_stuck(next)))) return postpone(r, s);
   if (!room || (!to.allocated && records_.allocate(to) < 0))
     return refuse(s, CONSORT_E_NOMEM, [&] {
-      return "no room in " + std::string(name(next)) + " for datum '" + data_.name(d) + "' on its way";
+      return "no room in " + std::string(topology_.space_name(next)) + " for datum '" + data_.name(d) + "' on its way";
     });
   return send(*from, to, r, s, wish);
 } catch (const std::bad_alloc &) {
@@ -185,8 +183,8 @@ void Fetches::tell(Staging &s, const Transfer &t, consort_status status, bool th
     return;
   }
   s.refuse(status, [&] {
-    return "its datum '" + data_.name(*t.datum) + "' could not be copied from " + name(t.from->space) + " to " +
-           name(t.last->space) + (t.why.empty() ? "" : ": " + t.why);
+    return "its datum '" + data_.name(*t.datum) + "' could not be copied from " + topology_.space_name(t.from->space) + " to " +
+           topology_.space_name(t.last->space) + (t.why.empty() ? "" : ": " + t.why);
   });
 }
 
@@ -204,7 +202,7 @@ void Fetches::retry_first(bool give_up) noexcept {
   Staging &s = *w.staging;
   if (give_up)
     s.refuse(CONSORT_E_NOMEM, [&] {
-      return "no room for datum '" + data_.name(*w.replica->datum) + "' on its way to " + name(w.replica->space) +
+      return "no room for datum '" + data_.name(*w.replica->datum) + "' on its way to " + topology_.space_name(w.replica->space) +
              ": the space between is full of data that wait for one another: raise its limit";
     });
   else if (s.status >= 0 && !is_there(*w.replica))

@@ -36,7 +36,6 @@ class Fetches {
     Replica *replica;
     Staging *staging;
   };
-  const char *name(uint32_t space) const noexcept;
   bool is_source(const Replica &, uint32_t space) const noexcept;
   bool is_elsewhere(const Replica &, coherence::Spaces failed) const noexcept;
   Replica *source_for(const Replica &, coherence::Spaces failed) const noexcept;

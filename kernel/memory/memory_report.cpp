@@ -6,8 +6,6 @@
 
 namespace consort {
 
-const char *MemoryReport::name(uint32_t space) const noexcept { return topology_.spaces()[space].desc.name; }
-
 SpaceStatistics MemoryReport::count(uint32_t space) const noexcept {
   SpaceStatistics s = eviction_.statistics(space);
   s.limit = cache_.limit(space);
@@ -21,7 +19,7 @@ SpaceStatistics MemoryReport::count(uint32_t space) const noexcept {
 std::string MemoryReport::describe(TaskName task) const {
   const Staging *s = stagings_.find(task);
   if (!s) return "";
-  const std::string space = name(s->space);
+  const std::string space = topology_.space_name(s->space);
   if (s->granted) return s->awaited ? std::to_string(s->awaited) + " of its data are on their way to " + space : "";
   return "it waits for room in " + space + " (" + std::to_string(cache_.taken(s->space)) + " of " +
          std::to_string(cache_.limit(s->space)) + " bytes are in use), behind " +
@@ -31,7 +29,7 @@ std::string MemoryReport::describe(TaskName task) const {
 std::string MemoryReport::describe_space(uint32_t space) const {
   if (!cache_.is_counted(space)) return "";
   const SpaceStatistics s = count(space);
-  std::string text = std::string("space ") + name(space) + ": " + std::to_string(s.used) +
+  std::string text = std::string("space ") + topology_.space_name(space) + ": " + std::to_string(s.used) +
                      (s.limit == UINT64_MAX ? "" : " of " + std::to_string(s.limit)) + " bytes in use";
   uint64_t idle = 0;
   for (const Replica *r = order_.oldest(space); r; r = r->newer) idle += r->bytes;
@@ -48,7 +46,7 @@ std::string MemoryReport::describe_space(uint32_t space) const {
 std::string MemoryReport::describe_link(uint32_t from, uint32_t to) const {
   const LinkStatistics &t = transfers_.statistics(from, to);
   if (!t.copies && !t.failed) return "";
-  return std::string("link ") + name(from) + " to " + name(to) + ": " + std::to_string(t.copies) + " data, " +
+  return std::string("link ") + topology_.space_name(from) + " to " + topology_.space_name(to) + ": " + std::to_string(t.copies) + " data, " +
          std::to_string(t.bytes) + " bytes" + (t.failed ? ", " + std::to_string(t.failed) + " failed" : "");
 }
 

@@ -23,7 +23,6 @@ class MemoryReport {
   std::string describe() const;          // what is used, and who waits for room, a line for each space and link. May throw
 
  private:
-  const char *name(uint32_t space) const noexcept;
   std::string describe_space(uint32_t space) const;
   std::string describe_link(uint32_t from, uint32_t to) const;
 

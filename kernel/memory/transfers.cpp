@@ -99,10 +99,9 @@ void Transfers::count_out(Transfer &t) noexcept {
 
 Outcome Transfers::send(Transfer &t) noexcept try {
   Mover *const mover = movers_.on(t.from->space, t.to->space);
-  const auto name = [&](uint32_t s) { return topology_.spaces()[s].desc.name; };
   if (!mover) {
-    t.status = set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes from %s to %s", name(t.from->space),
-                          name(t.to->space));
+    t.status = set_errorf(CONSORT_E_UNSUPPORTED, "no driver moves bytes from %s to %s", topology_.space_name(t.from->space),
+                          topology_.space_name(t.to->space));
     return Outcome::kRefused;
   }
   const std::vector<consort_copy> copies = copies_of(t);
