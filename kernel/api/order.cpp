@@ -47,7 +47,7 @@ consort_task_id consort_current_task(consort_runtime *shell) {
 uint32_t consort_current_worker(consort_runtime *shell) {
   const ApiCall rt(shell, ApiCall::kEnds);
   const ThreadState *thread = rt ? rt->this_thread_if_any() : nullptr;
-  return thread && thread->seat ? thread->seat->id : CONSORT_NONE;
+  return thread ? number_of(thread->seat) : CONSORT_NONE;
 }
 
 consort_status consort_submit_list(consort_runtime *shell, const consort_task_desc *const *tasks, uint32_t n,

@@ -29,7 +29,7 @@ Runtime &runtime_of(void *user) { return static_cast<Runtime &>(*static_cast<Cor
 const void *service(void *, const consort_plugin *, const char *id) {
   static constexpr consort_threads threads = {sizeof(consort_threads), 0, [](const consort_host *h) {
                                                 const ThreadState *t = runtime_of(host_user(h)).this_thread_if_any();
-                                                return t && t->seat ? t->seat->id : CONSORT_NONE;
+                                                return t ? number_of(t->seat) : CONSORT_NONE;
                                               }};
   if (!id) return nullptr;
   if (std::strcmp(id, CONSORT_THREADS_ID) == 0) return &threads;

@@ -100,7 +100,7 @@ void mend_if_left(Execution &rt, ThreadState &thread, const void *here) noexcept
   if (w && w->part) {
     rt.gangs.left_by_jump(*w);
   } else {
-    record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, w ? w->id : CONSORT_NONE,
+    record_failure(rt, t, CONSORT_E_INTERNAL, "its function was left by longjmp", nullptr, number_of(w),
                    nullptr);
     complete(rt, thread, t, CONSORT_E_INTERNAL, nullptr);
   }

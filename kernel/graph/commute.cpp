@@ -23,7 +23,7 @@ Datum *only_one(const Task &t) noexcept {
 
 void push_again(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
   if (t->bits & kBound) return rt.workers[t->extra->worker]->post(t);
-  rt.policy.push(rt, thread.seat ? thread.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_RETRIED);
+  rt.policy.push(rt, number_of(thread.seat), &t, 1, CONSORT_PUSH_RETRIED);
 }
 
 // Passes the token on until somebody keeps it or nobody wants it. A task of one token that now has it: the first is

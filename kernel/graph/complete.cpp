@@ -21,7 +21,7 @@ namespace {
 void call_done(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
   Extra *e = t->extra;
   const consort_outcome outcome{
-      {t->pub.id}, status, w ? w->id : CONSORT_NONE, task_label(rt, *t), status < 0 ? error_text() : ""};
+      {t->pub.id}, status, number_of(w), task_label(rt, *t), status < 0 ? error_text() : ""};
   if (status < 0) [[unlikely]]
     if (const auto f = rt.failures.find(t->pub.id)) f->tell();
   in_callback(thread, t, [&] { e->done(e->done_arg, &outcome); });
@@ -261,7 +261,7 @@ void send_ready(TaskGraph &rt, ThreadState &thread, ReadyBatch &batch) noexcept 
 Task *complete(TaskGraph &rt, ThreadState &thread, Task *t, consort_status status, Worker *w) noexcept {
   if (t->bits & kMore) [[unlikely]] {
     leave_room(rt, thread, t, status);
-    if (!rt.ends.may_end(t, status, w ? w->id : CONSORT_NONE)) return nullptr;
+    if (!rt.ends.may_end(t, status, number_of(w))) return nullptr;
   }
   Task *heir = nullptr;
   const uint64_t word = end_name(rt, thread, t, status, w, &heir);
@@ -304,7 +304,7 @@ void release_ready(TaskGraph &rt, ThreadState &thread, Task *t) noexcept {
     Worker *bundled = t->bits & kMore ? bundle_worker(rt, thread, t) : nullptr;
     if (t->bits & kBound) rt.workers[t->extra->worker]->post(t);
     else if (bundled) bundled->post(t, true);
-    else rt.policy.push(rt, thread.seat ? thread.seat->id : CONSORT_NONE, &t, 1, CONSORT_PUSH_NEW);
+    else rt.policy.push(rt, number_of(thread.seat), &t, 1, CONSORT_PUSH_NEW);
     return;
   }
   end_special(rt, thread, t);

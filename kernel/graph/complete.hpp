@@ -59,7 +59,7 @@ inline void push_batch(TaskGraph &rt, ReadyBatch &batch) noexcept {
 void send_ready(TaskGraph &, ThreadState &, ReadyBatch &) noexcept;
 // The worker that a batch of this thread is pushed by.
 inline ReadyBatch batch_of(const ThreadState &thread) noexcept {
-  return ReadyBatch(thread.seat ? thread.seat->id : CONSORT_NONE);
+  return ReadyBatch(number_of(thread.seat));
 }
 
 // What complete() does once the name is dead: `word` is what the exchange took. Successors, record, counts. heir: a

@@ -89,4 +89,7 @@ struct Worker {
   std::atomic<bool> vacant_{false};
 };
 
+// The number of a worker; CONSORT_NONE of none.
+inline uint32_t number_of(const Worker *w) noexcept { return w ? w->id : CONSORT_NONE; }
+
 }  // namespace consort
