@@ -5,6 +5,7 @@
 #include <consort/scheduler.h>
 
 #include <new>
+#include <span>
 
 #include "members.hpp"
 
@@ -47,27 +48,16 @@ void fini_settings(void *plugin) noexcept {
 #define POLICY_FLAGS (CONSORT_PF_VIRTUAL | CONSORT_PF_SWAPPABLE)
 
 // The plugin record of a policy. Default: no state, no parameters.
-constexpr consort_plugin record_with(const char *name, const char *summary, const consort_scheduler_ops &ops,
-                                     consort_status (*init)(const consort_host *, void **), void (*fini)(void *),
-                                     const consort_param *params, uint32_t nparams) {
+constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
+                                consort_status (*init)(const consort_host *, void **) = init_nothing,
+                                void (*fini)(void *) = fini_nothing, std::span<const consort_param> params = {}) {
   return {
       .size = sizeof(consort_plugin), .kind = CONSORT_KIND_SCHEDULER,
       .abi_major = CONSORT_SCHEDULER_MAJOR, .abi_minor = CONSORT_SCHEDULER_MINOR,
       .flags = POLICY_FLAGS, .name = name, .version = "0.1.0", .summary = summary, .license = "Apache-2.0",
-      .params = params, .nparams = nparams, .reserved = 0, .ops = &ops,
+      .params = params.data(), .nparams = static_cast<uint32_t>(params.size()), .reserved = 0, .ops = &ops,
       .init = init, .quiesce = quiet_already, .fini = fini, .get = nullptr,
   };
-}
-constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
-                                consort_status (*init)(const consort_host *, void **) = init_nothing,
-                                void (*fini)(void *) = fini_nothing) {
-  return record_with(name, summary, ops, init, fini, nullptr, 0);
-}
-template <uint32_t N>
-constexpr consort_plugin record(const char *name, const char *summary, const consort_scheduler_ops &ops,
-                                consort_status (*init)(const consort_host *, void **), void (*fini)(void *),
-                                const consort_param (&params)[N]) {
-  return record_with(name, summary, ops, init, fini, params, N);
 }
 
 template <class Instance>

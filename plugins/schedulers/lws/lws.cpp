@@ -11,7 +11,6 @@
 
 #include "../table.hpp"
 
-#include <cstdlib>
 #include <memory>
 #include <new>
 
@@ -55,24 +54,17 @@ uint32_t drain(void *s, uint64_t epoch, consort_task **out, uint32_t max) noexce
 consort_status quiesce(void *s, uint64_t deadline) noexcept { return self(s).quiesce(deadline); }
 const int32_t *urgency(void *s, uint32_t worker) noexcept { return self(s).urgency(worker); }
 
-uint64_t number(const consort_host *host, const char *key, uint64_t fallback) noexcept {
-  const char *text = host->param ? host->param(host, key) : nullptr;
-  return text && *text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 consort_status init(const consort_host *host, void **out) noexcept {
   auto *s = new (std::nothrow) Settings;
   if (!s) return host->fail(host, CONSORT_E_NOMEM, "lws: out of memory");
-  const uint64_t depth = number(host, "depth", 8192);
+  const uint64_t depth = policies::number_param(host, "depth", 8192);
   s->depth = 64;
   while (s->depth < depth && s->depth < (1u << 20)) s->depth *= 2;
-  s->patience = static_cast<uint32_t>(number(host, "patience", 16));
-  s->seed = number(host, "seed", 1);
+  s->patience = static_cast<uint32_t>(policies::number_param(host, "patience", 16));
+  s->seed = policies::number_param(host, "seed", 1);
   *out = s;
   return CONSORT_OK;
 }
-
-void fini(void *plugin) noexcept { delete static_cast<Settings *>(plugin); }
 
 constexpr consort_param params[] = {
     {"depth", "u32", "8192", "64..1048576",
@@ -92,7 +84,7 @@ constexpr consort_scheduler_ops ops = {
 
 constexpr consort_plugin plugin =
     policies::record("lws", "locality work stealing: a deque per worker, near victims first",
-                     ops, init, fini, params);
+                     ops, init, policies::fini_settings<Settings>, params);
 
 }  // namespace
 }  // namespace lws
