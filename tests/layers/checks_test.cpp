@@ -140,6 +140,42 @@ TEST(ChecksLayer, ReportsPopForTheWorkerOfAnotherThread) {
   EXPECT_TRUE(p.lines.has("pop (thread-tag): [worker], called for worker 0 by a thread that drives worker 1")) << p.lines.all();
   driven = CONSORT_NONE;
 }
+// A policy that takes a part of a push, pops, drains and drops more than fits, and asks the host from where it must not.
+TEST(ChecksLayer, CutsAnswersOfAWrongPolicy) {
+  Wrapped w("../loader/wrong_tags", CONSORT_KIND_SCHEDULER, "wrong_tags");
+  const consort_scheduler_ops &o = *w.plugin->scheduler();
+  const consort_worker workers[2] = {{0, 0, 0, 0, 1, 0}, {1, 0, 0, 0, 1, 0}};
+  const char *const classes[1] = {"a"};
+  consort_topology topology{};
+  topology.size = sizeof topology;
+  topology.nworkers = 2, topology.nclasses = 1;
+  topology.workers = workers;
+  topology.classes = classes;
+  void *s = nullptr;
+  ASSERT_EQ(o.create(w.plugin->self, w.plugin->host, &topology, 5, &s), CONSORT_OK);
+  EXPECT_FALSE(w.lines.has("checks: ")) << "host->get in create() is allowed: " << w.lines.all();
+  consort_task a{}, b{};
+  consort_task *both[] = {&a, &b}, *some[2] = {};
+  uint64_t bits = 0;
+  consort_wake wake = {1, 0, &bits};
+  const consort_push push = {5, CONSORT_NONE, CONSORT_PUSH_NEW, both, 2, 0, &wake};
+  EXPECT_EQ(o.push(s, &push), 2u);
+  EXPECT_TRUE(w.lines.has("push (CONSORT-S-33)")) << w.lines.all();
+  EXPECT_TRUE(w.lines.has("push (CONSORT-S-1): accepted 1 of 2 tasks: all or none")) << w.lines.all();
+  consort_pick picks[2] = {};
+  EXPECT_EQ(o.pop(s, 1, picks, 2), 0u);
+  EXPECT_TRUE(w.lines.has("pop (CONSORT-S-1): returns a null task")) << w.lines.all();
+  EXPECT_EQ(o.pop(s, 0, picks, 2), 0u) << "none of the three waits in the policy";
+  EXPECT_TRUE(w.lines.has("pop (CONSORT-S-4): returned 3, at most 2 are allowed")) << w.lines.all();
+  EXPECT_EQ(o.drain(s, 6, some, 2), 0u);
+  EXPECT_TRUE(w.lines.has("drain (CONSORT-S-4): returned 9, at most 2 are allowed")) << w.lines.all();
+  EXPECT_EQ(o.dropped(s, both, 2, some), 0u);
+  EXPECT_TRUE(w.lines.has("dropped (CONSORT-S-15): returned 3, at most 2 are allowed")) << w.lines.all();
+  const size_t told = w.lines.count("checks: ");
+  for (int i = 0; i < 100; ++i) (void)o.pop(s, 0, picks, 2);
+  EXPECT_EQ(w.lines.count("checks: "), told) << "each violation is reported once";
+  o.destroy(s);
+}
 TEST(ChecksLayer, SettingCheckNamesTheLayer) {
   const Wrapped w("scheduler_past_max", CONSORT_KIND_SCHEDULER, "wrong", {{"check", "true"}}, "");
   ASSERT_TRUE(w.plugin);

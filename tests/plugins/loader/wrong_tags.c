@@ -1,4 +1,4 @@
-/* A scheduler that breaks the rules that the tag watch looks after: pushes half, pops too much, asks from where it may not. */
+/* A scheduler that breaks rules of the layer "checks": takes half of a push, pops too much, calls the host from [any]. */
 #include <consort/scheduler.h>
 
 static const consort_host *host;
