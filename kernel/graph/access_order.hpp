@@ -15,8 +15,6 @@ namespace consort {
 
 struct TaskGraph;
 
-struct SubmissionDraft;
-struct Claim;
 struct Formats;
 struct PartitionPlan;
 struct Reduction;

@@ -13,6 +13,7 @@
 
 namespace consort {
 
+struct SubmissionDraft;
 struct ThreadState;
 
 struct Formats {

@@ -18,6 +18,8 @@
 
 namespace consort {
 
+struct Claim;
+struct SubmissionDraft;
 struct Worker;
 
 // Where some unit has a memory of its own, or a queue, copies are data like others, for any unit to work on: every

@@ -17,7 +17,6 @@ namespace consort {
 
 class Config;
 class Topology;
-struct Space;
 
 class BlockCache {
  public:

@@ -14,7 +14,6 @@
 
 namespace consort {
 
-class Topology;
 struct Plugin;
 
 class MoverSet {

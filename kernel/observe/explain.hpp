@@ -5,9 +5,7 @@
 
 namespace consort {
 
-struct ThreadState;
 struct Observation;
-struct Task;
 
 // What consort_explain() answers: of the runtime as a whole, of one task. May throw bad_alloc.
 std::string describe_runtime(Observation &);

@@ -34,7 +34,6 @@ namespace consort {
 class Kinds;
 struct Replaying;
 struct Recorder;
-struct SubmissionDraft;
 
 struct Recording {
   struct Use {

@@ -23,7 +23,6 @@ namespace consort {
 
 class DataPlacement;
 struct Platform;
-class Topology;
 
 // A data interface that this runtime has loaded.
 struct Layout {
