@@ -5,13 +5,16 @@ floors.txt holds the order of the floors, the includes that still point upwards,
 of these includes, and the size of the largest include cycle in units (a unit is NAME.hpp with NAME.cpp). The check fails
   * on an include upwards that is not listed, and on a listed one that is gone: take its line out and lower the number;
   * on a larger cycle, and on a smaller one: lower the number;
-  * on a file outside the rooms, and on an include that does not name its room."""
+  * on a file outside the rooms, and on an include that does not name its room;
+  * on a source that kernel/CMakeLists.txt does not list in its room, and on rooms listed there in another order: the tests
+    links_ROOM link each room with those listed before it."""
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / 'tests/checks/floors.txt'
+SOURCES = ROOT / 'kernel/CMakeLists.txt'
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
@@ -29,6 +32,25 @@ def read_list(text):
         elif words:
             sys.exit(f'floors.txt: "{line}" is no line of it')
     return rooms, upwards, numbers['upwards'], numbers['cycle']
+
+
+def read_sources(text):
+    """[(room, [file])] as kernel/CMakeLists.txt lists them, from the bottom floor up."""
+    return [(room, files.split()) for room, files in re.findall(r'^consort_room\((\w+)[^)]*?SOURCES([^)]*)\)', text, re.M)]
+
+
+def judge_sources(files, rooms, listed):
+    """Faults of the lists of sources."""
+    wrong = []
+    present = [room for room in reversed(rooms) if any(path.startswith(room + '/') for path in files)]
+    if [room for room, _ in listed] != present:
+        wrong.append(f'kernel/CMakeLists.txt: its rooms are not "{" ".join(present)}", from the bottom up')
+    named = [f'{room}/{file}' for room, sources in listed for file in sources]
+    there = {path for path in files if path.endswith('.cpp')}
+    wrong += [f'kernel/{path}: not listed in kernel/CMakeLists.txt' for path in sorted(there - set(named))]
+    wrong += [f'kernel/CMakeLists.txt: lists {path}, which is no file' for path in sorted(set(named) - there)]
+    wrong += [f'kernel/CMakeLists.txt: lists {path} twice' for path in sorted({p for p in named if named.count(p) > 1})]
+    return wrong
 
 
 def cycles(graph):
@@ -118,6 +140,16 @@ def check_the_check():
     assert 'stands in no room' in faults({'lock.hpp': ''}) and 'stands in no room' in faults({'lobby/lock.hpp': ''})
     assert 'names no file by its room' in faults({'task/task.cpp': '#include "task.hpp"\n'})
 
+    def list_faults(text):
+        return '\n'.join(judge_sources({**sound, 'base/lock.cpp': ''}, rooms, read_sources(text)))
+    base, task = 'consort_room(base LINKS dl SOURCES\n  lock.cpp)\n', 'consort_room(task SOURCES task.cpp)\n'
+    api = 'consort_room(api SOURCES\n call.cpp)\n'
+    assert not list_faults(base + task + api)
+    assert 'from the bottom up' in list_faults(task + base + api) and 'from the bottom up' in list_faults(base + task)
+    assert 'base/lock.cpp: not listed' in list_faults(base.replace('lock', '') + task + api)
+    assert 'no file' in list_faults(base + task.replace('task.cpp', 'task.cpp core.cpp') + api)
+    assert 'twice' in list_faults(base + task.replace('task.cpp', 'task.cpp task.cpp') + api)
+
 
 def main():
     check_the_check()
@@ -125,6 +157,7 @@ def main():
     files = {f.relative_to(ROOT / 'kernel').as_posix(): f.read_text() for f in (ROOT / 'kernel').rglob('*')
              if f.suffix in ('.h', '.hpp', '.inl', '.cpp')}
     wrong, largest = judge(files, rooms, listed, most, budget)
+    wrong += judge_sources(files, rooms, read_sources(SOURCES.read_text()))
     print(*wrong, sep='\n', end='\n' if wrong else '')
     print(f'{len(listed)} includes upwards are left; the largest include cycle has {len(largest)} units')
     print(f'{len(files) - min(len(wrong), len(files))} passed, {len(wrong)} failed')
