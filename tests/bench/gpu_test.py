@@ -24,7 +24,7 @@ def complaints_about(driver, library, folder):
                  *["--compiler", library] * (driver == "hip"))
     if done.returncode != 0 or not out.exists():
         return [f"{driver}: exit {done.returncode}: {done.stdout}{done.stderr}"]
-    rows = json.loads(out.read_text())
+    rows = json.loads(out.read_text())["rows"]
     wrong = [f"{driver}: a row is not whole: {r}" for r in rows
              if set(r) != {"case", "value", "unit", "reference", "ratio", "goal"} or r["value"] <= 0 or r["reference"] <= 0 or not r["goal"]]
     for name, least in (ROWS if driver != "level_zero" else {"copy host ->": 1, "copy level_zero": 1}).items():

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """bench/run.py against programs that answer known figures: its rows, its errors, its warnings."""
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 RUN = Path(__file__).resolve().parents[2] / "bench" / "run.py"
 PROGRAM = """#!/usr/bin/env python3
-import json, sys
+import json, sys, time
 from pathlib import Path
 o = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 turns = Path(__file__).with_suffix(".turns")
@@ -20,6 +22,8 @@ if o.get("--mode") == "check":
 if o["--pattern"] in %(lacks)r:
     sys.exit(3)
 turns.write_text(str(turn + 1))
+if turn == %(sleeps)d:
+    time.sleep(60)
 print(json.dumps({"n": int(o["--n"]), "ns": [%(ns)s[turn %% len(%(ns)s)]]}))
 """
 
@@ -32,16 +36,16 @@ class Harness(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def program(self, runtime, ns, wrong=0, lacks=()):
+    def program(self, runtime, ns, wrong=0, lacks=(), sleeps=-1):
         path = self.bin / f"micro-{runtime}"
-        path.write_text(PROGRAM % {"ns": ns, "wrong": wrong, "lacks": tuple(lacks)})
+        path.write_text(PROGRAM % {"ns": ns, "wrong": wrong, "lacks": tuple(lacks), "sleeps": sleeps})
         path.chmod(0o755)
 
     def run_micro(self, *more):
         out = self.bin / "out" / "micro.json"
         done = subprocess.run([sys.executable, RUN, "micro", "--bin", self.bin, "--json", out, "--workers", "2", "--rounds", "3", *more],
                               capture_output=True, text=True)
-        return done, json.loads(out.read_text()) if out.exists() else None
+        return done, json.loads(out.read_text())["rows"] if out.exists() else None
 
     def test_minimum_and_median_of_the_rounds(self):
         self.program("consort", [50.0, 90.0, 60.0])
@@ -72,6 +76,24 @@ class Harness(unittest.TestCase):
         done, _ = self.run_micro("--patterns", "chain")
         self.assertEqual(done.returncode, 1)
         self.assertIn("WRONG: consort chain", done.stderr)
+
+    def test_a_run_that_is_stopped_keeps_its_rows(self):
+        for stop in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(stop):
+                self.program("consort", [50.0, 90.0, 60.0, 70.0], sleeps=4)  # in the second round of the second pattern
+                out, turns = self.bin / "stopped.json", self.bin / "micro-consort.turns"
+                turns.unlink(missing_ok=True)
+                run = subprocess.Popen([sys.executable, RUN, "micro", "--bin", self.bin, "--json", out, "--workers", "2", "--rounds", "3",
+                                        "--no-check", "--patterns", "chain,wavefront", "--runtimes", "consort"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+                while run.poll() is None and not (turns.exists() and turns.read_text() == "5"):
+                    time.sleep(0.05)
+                run.send_signal(stop)
+                said = run.communicate(timeout=30)[1]
+                self.assertEqual(run.returncode, 130, said)
+                kept = json.loads(out.read_text())
+                self.assertFalse(kept["complete"])
+                self.assertEqual([(r["pattern"], r["ns_median"]) for r in kept["rows"]], [("chain", 60.0), ("wavefront", 70.0)])
 
     def test_no_programs_says_how_to_build_them(self):
         done = subprocess.run([sys.executable, RUN, "micro", "--bin", self.bin / "nowhere"], capture_output=True, text=True)

@@ -21,7 +21,7 @@ def main():
         if done.returncode != 0 or not out.exists():
             print(done.stdout + done.stderr)
             return 1
-        rows = json.loads(out.read_text())
+        rows = json.loads(out.read_text())["rows"]
     wrong = []
     for r in rows:
         if set(r) != {"case", "value", "unit", "reference", "ratio", "goal"} or not r["unit"] or r["value"] < 0:

@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
         if done.returncode == 0:
             break
     assert done.returncode == 0, done.stdout + done.stderr
-    records = json.loads(out.read_text())
+    records = json.loads(out.read_text())["rows"]
     where = {r["kernel"]: r for r in records if r["faster"]}
     assert {k: r["units"] for k, r in where.items()} == {"sums": "cpu", "series": "opencl", "sort": "cpu"}, records
     for r in where.values():

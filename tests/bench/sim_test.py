@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     def figures(*args):
         bench("--machine", machine, "--tile", 100, "--json", out, *args)
-        return json.loads(out.read_text())
+        return json.loads(out.read_text())["rows"]
 
     for app in ("cholesky", "lu", "gemm"):
         for extra in ((), ("--priorities", "levels"), ("--only", "cuda", "--memory", "1M")):
@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     alone = Path(folder) / "alone.toml"
     alone.write_text('[[device]]\nname = "c"\nhost = true\nclass = "cpu"\ndepth = 1\nmemory = "1G"\n[[kernel]]\ncodelet = "gemm"\n120000 = "2ms"\n')
     bench("--machine", alone, "--tile", 100, "--app", "gemm", "--n", 3, "--json", out)
-    (r,) = json.loads(out.read_text())
+    (r,) = json.loads(out.read_text())["rows"]
     assert abs(r["gflops"] - 2 * 300**3 / (27 * 2e6)) < 0.01 and abs(r["bound_gflops"] - r["gflops"]) < 0.01, r
     assert "there is no policy \"nosuch\"" in bench("--machine", machine, "--tile", 100, "--policy", "nosuch", status=1)
     assert "nosuch.toml cannot be read" in bench("--machine", Path(folder) / "nosuch.toml", status=1)

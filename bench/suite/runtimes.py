@@ -1,0 +1,25 @@
+"""The runtimes that are measured: their programs, packages and the share of the tasks that a slow one gets."""
+from .measure import say
+
+RUNTIMES = ["consort", "starpu", "tbb", "libgomp", "libomp"]
+PACKAGES = {"starpu": "libstarpu-dev", "tbb": "libtbb-dev", "libgomp": "g++", "libomp": "clang-19 libomp-19-dev"}
+# Fewer tasks of what is slow; n is in the output. A share of --n, by runtime, by pattern, or by both: libgomp's cost of
+# data4 grows with the tasks before it wherever the submitter is ahead, and always with one thread.
+SHARE = {"starpu": 0.1, "sync": 0.1, "register_unregister": 0.2, "partition": 0.05, "starpu partition": 0.01, "libgomp data4": 0.02}
+
+
+def share_of(pattern, runtime, n):
+    for key in (pattern, runtime, f"{runtime} {pattern}"):
+        n *= SHARE.get(key, 1)
+    return max(int(n), 1000)
+
+
+def programs(args, rows, kind="micro"):
+    """The program of each runtime that was built; of the others the rows say what is missing."""
+    found = {r: args.bin / f"{kind}-{r}" for r in args.runtimes if (args.bin / f"{kind}-{r}").exists()}
+    for r in args.runtimes:
+        if r not in found and (kind == "micro" or r in ("consort", "starpu")):
+            why = f"its package is missing: {PACKAGES[r]}" if r in PACKAGES else "it was not built"
+            say(f"no {kind}-{r}: {why}")
+            rows.missing(r, why)
+    return found
