@@ -1,11 +1,7 @@
 """Instructions per task, counted by callgrind and held against a budget: a figure that other load does not move."""
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 
-from . import options, report
+from . import callgrind, options, report
 from .measure import say
 
 GOALS = {"independent": 250, "data2": 500}      # where the project wants to be
@@ -18,27 +14,8 @@ def add(commands):
     p.add_argument("--profile", action="store_true", help="by function; shown anyway where the budget is exceeded")
 
 
-def count(prog, pattern, n, extra):
-    """Instructions by function, and under None their sum."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = f"{folder}/out"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", prog, "--pattern", pattern, "--workers", "1", "--n", n, *extra]
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=600)
-        match = re.search(r"Collected : (\d+)", done.stderr)
-        if done.returncode != 0 or not match:
-            sys.exit(f"valgrind failed on {pattern}:\n{done.stderr[-2000:]}")
-        counts = {None: int(match.group(1))}
-        listing = subprocess.run(["callgrind_annotate", "--threshold=100", out], capture_output=True, text=True).stdout
-    for line in listing.splitlines():
-        if m := re.match(r"\s*([\d,]+) \([ \d.]+%\)\s+(?:[^:\s]*:)?(.*?)(?: \[.*\])?$", line):
-            if m.group(2) != "PROGRAM TOTALS":
-                counts[m.group(2)] = counts.get(m.group(2), 0) + int(m.group(1).replace(",", ""))
-    return counts
-
-
 def measure(args, rows):
-    if not shutil.which("valgrind"):
-        say("no valgrind: apt-get install valgrind")
+    if not callgrind.there():
         return 77
     prog = args.bin / "micro-consort"
     if not prog.exists():
@@ -50,7 +27,7 @@ def measure(args, rows):
     for pattern, budget in BUDGETS.items():
         total = None
         for _ in range(4):  # which thread runs a task, others at work here decide, too: over the budget it is counted again
-            less, more = (count(prog, pattern, n, extra) for n in (few, many))
+            less, more = (callgrind.by_function([prog, "--pattern", pattern, "--workers", "1", "--n", n, *extra]) for n in (few, many))
             found = {name: (value - less.get(name, 0)) / tasks for name, value in more.items()}
             if total is None or found[None] < total:
                 total, per_task = found.pop(None), found

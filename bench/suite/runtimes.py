@@ -1,8 +1,9 @@
 """The runtimes that are measured: their programs, packages and the share of the tasks that a slow one gets."""
 from .measure import say
 
-RUNTIMES = ["consort", "starpu", "tbb", "libgomp", "libomp"]
+RUNTIMES = ["consort", "mini", "starpu", "tbb", "libgomp", "libomp"]
 PACKAGES = {"starpu": "libstarpu-dev", "tbb": "libtbb-dev", "libgomp": "g++", "libomp": "clang-19 libomp-19-dev"}
+MINI = "mini_stf.h was not found when the benchmarks were configured: CONSORT_BENCH_MINI=PATH"
 # Fewer tasks of what is slow; n is in the output. A share of --n, by runtime, by pattern, or by both: libgomp's cost of
 # data4 grows with the tasks before it wherever the submitter is ahead, and always with one thread.
 SHARE = {"starpu": 0.1, "sync": 0.1, "register_unregister": 0.2, "partition": 0.05, "starpu partition": 0.01, "libgomp data4": 0.02}
@@ -14,12 +15,17 @@ def share_of(pattern, runtime, n):
     return max(int(n), 1000)
 
 
+def why_missing(runtime):
+    if runtime == "mini":
+        return MINI
+    return f"its package is missing: {PACKAGES[runtime]}" if runtime in PACKAGES else "it was not built"
+
+
 def programs(args, rows, kind="micro"):
     """The program of each runtime that was built; of the others the rows say what is missing."""
     found = {r: args.bin / f"{kind}-{r}" for r in args.runtimes if (args.bin / f"{kind}-{r}").exists()}
     for r in args.runtimes:
         if r not in found and (kind == "micro" or r in ("consort", "starpu")):
-            why = f"its package is missing: {PACKAGES[r]}" if r in PACKAGES else "it was not built"
-            say(f"no {kind}-{r}: {why}")
-            rows.missing(r, why)
+            say(f"no {kind}-{r}: {why_missing(r)}")
+            rows.missing(r, why_missing(r))
     return found
