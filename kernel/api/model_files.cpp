@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "api/entry.hpp"
-#include "model/model_file.hpp"
+#include "model/model_store.hpp"
 #include "model/sample_window.hpp"
 
 using namespace consort;
@@ -117,7 +117,7 @@ extern "C" consort_status consort_keep_model(const consort_settings *settings, c
       sorted.emplace(std::tuple(cell->klass, cell->bytes, cell->impl), std::move(*cell));
     }
     for (auto &[key, cell] : sorted) m.cells.push_back(std::move(cell));
-    const CacheFile file = m.file(*folder);
+    const CacheFile file = file_of(m, *folder);
     if (path && room) std::snprintf(path, room, "%s", file.path().c_str());
     if (!n) {
       if (::unlink(file.path().c_str()) == 0 || errno == ENOENT) return CONSORT_OK;

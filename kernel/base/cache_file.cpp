@@ -9,22 +9,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
 
 namespace consort {
 namespace {
 
 constexpr size_t kLongest = 1 << 22;
-
-uint64_t sum_of(std::string_view text) {  // FNV-1a
-  uint64_t sum = 0xcbf29ce484222325u;
-  for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return sum;
-}
 
 bool make_folders(const std::string &path) {
   for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
@@ -34,18 +26,6 @@ bool make_folders(const std::string &path) {
 }
 
 }  // namespace
-
-std::string hex_sum(std::string_view text) {
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016" PRIx64, sum_of(text));
-  return digits;
-}
-
-std::string one_line(std::string text) {
-  for (char &c : text)
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  return text;
-}
 
 std::string machine_words(bool with_system) {
   utsname u{};

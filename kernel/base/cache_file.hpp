@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_text.hpp"
 #include "base/result.hpp"
 
 namespace consort {
@@ -38,9 +39,6 @@ class CacheFile {
   int version_;
   std::string about_;
 };
-
-std::string hex_sum(std::string_view);           // 16 digits, for names of files
-std::string one_line(std::string);               // without what would end it
 
 // This machine, in words that are the same each time: its name and what it is; with_system: of its kernel, too.
 std::string machine_words(bool with_system);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/file_text.hpp"
 #include "model/sample_window.hpp"
 
 namespace consort {
@@ -174,17 +175,13 @@ StoredModel StoredModel::brought(std::string machine, std::string name, uint32_t
 
 bool StoredModel::is_brought() const noexcept { return !impls.empty() && impls[0].klass == "*"; }
 
-CacheFile StoredModel::file(const std::string &folder) const {
-  std::string path;
-  if (!folder.empty()) {
-    std::string word = name.substr(0, 64);
-    const auto fits = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    };
-    std::replace_if(word.begin(), word.end(), std::not_fn(fits), '_');
-    path = folder + "/" + word + "-" + hex_sum(about()) + ".txt";
-  }
-  return CacheFile(std::move(path), kKind, kVersion, about());
+std::string StoredModel::file_name() const {
+  std::string word = name.substr(0, 64);
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  std::replace_if(word.begin(), word.end(), std::not_fn(fits), '_');
+  return word + "-" + hex_sum(about()) + ".txt";
 }
 
 }  // namespace consort

@@ -4,9 +4,10 @@
 // in its head, and what was measured follows, by kind of unit.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/cache_file.hpp"
+#include "base/result.hpp"
 
 namespace consort {
 
@@ -30,7 +31,7 @@ struct StoredModel {
   std::string body() const;
   Result<void> read_body(std::string_view);
   Result<size_t> read_about(std::string_view);  // how long it was
-  CacheFile file(const std::string &folder) const;
+  std::string file_name() const;      // of the codelet's name, and a sum of the head
 
   // What somebody brought here instead of measuring it: its implementations stand for those of a class in their order,
   // its cells go by bytes alone, on any unit.

@@ -8,6 +8,10 @@
 
 namespace consort {
 
+CacheFile file_of(const StoredModel &m, const std::string &folder) {
+  return CacheFile(folder.empty() ? "" : folder + "/" + m.file_name(), StoredModel::kKind, StoredModel::kVersion, m.about());
+}
+
 void ModelStore::open(const Platform &rt, std::string folder, Use use, bool write) {
   rt_ = &rt;
   folder_ = std::move(folder);
@@ -25,11 +29,11 @@ StoredModel ModelStore::head_of(const Model &m) const {
   return s;
 }
 
-std::string ModelStore::path_of(const Model &m) const { return head_of(m).file(folder_).path(); }
+std::string ModelStore::path_of(const Model &m) const { return file_of(head_of(m), folder_).path(); }
 
 // Its cells, where there is a file that can be believed.
 bool ModelStore::take(StoredModel *stored, const char *whose) const {
-  const CacheFile file = stored->file(folder_);
+  const CacheFile file = file_of(*stored, folder_);
   std::string body, why;
   auto state = file.read(&body, &why);
   if (state == CacheFile::State::kGood)
@@ -92,7 +96,7 @@ void ModelStore::write(const Models &models, Model &m) const noexcept {
       return std::tie(a.klass, a.arch, a.bytes, a.footprint, a.impl) <
              std::tie(b.klass, b.arch, b.bytes, b.footprint, b.impl);
     });
-    if (auto r = stored.file(folder_).write(stored.body()); !r)
+    if (auto r = file_of(stored, folder_).write(stored.body()); !r)
       rt_->log(1, "model of \"" + m.name() + "\" is not kept: " + r.error().text);
   } catch (const std::bad_alloc &) {
     rt_->log(1, "a model is not kept: no memory");

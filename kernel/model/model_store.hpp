@@ -5,6 +5,7 @@
 #pragma once
 #include <string>
 
+#include "base/cache_file.hpp"
 #include "model/model_file.hpp"
 
 namespace consort {
@@ -12,6 +13,9 @@ namespace consort {
 class Model;
 class Models;
 struct Platform;
+
+// The file of that model in a folder; folder "": none, nothing is kept. May throw bad_alloc.
+CacheFile file_of(const StoredModel &, const std::string &folder);
 
 class ModelStore {
  public:

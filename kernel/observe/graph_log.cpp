@@ -5,7 +5,7 @@
 #include <cinttypes>
 #include <cmath>
 
-#include "base/cache_file.hpp"
+#include "base/file_text.hpp"
 #include "graph/access_order.hpp"
 #include "graph/partition_plan.hpp"
 #include "model/models.hpp"

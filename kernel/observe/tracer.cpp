@@ -7,7 +7,7 @@
 #include <cinttypes>
 #include <cstring>
 
-#include "base/cache_file.hpp"
+#include "base/file_text.hpp"
 #include "exec/executor.hpp"
 #include "observe/observation.hpp"
 #include "observe/put.hpp"

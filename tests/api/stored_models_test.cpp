@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "api/harness.hpp"
-#include "model/model_file.hpp"
+#include "model/model_store.hpp"
 #include "support/folder.hpp"
 #include "support/read_file.hpp"
 
@@ -189,7 +189,7 @@ TEST_F(StoredModels, RowsOfAbsentUnitsAreKept) {
   auto head = m.read_about(std::string_view(good).substr(good.find('\n') + 1));
   ASSERT_TRUE(head);
   m.cells.push_back({"elsewhere", "elsewhere/9", 0, 77, 88, 5, 1, {3, 4, 5}});
-  ASSERT_TRUE(m.file(folder_.path()).write(m.body()));
+  ASSERT_TRUE(consort::file_of(m, folder_.path()).write(m.body()));
   ASSERT_EQ(files().size(), 1u);
   begin();
   EXPECT_TRUE(std::isnan(expected()));

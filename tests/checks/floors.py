@@ -35,17 +35,18 @@ def read_list(text):
 
 
 def read_sources(text):
-    """[(room, [file])] as kernel/CMakeLists.txt lists them, from the bottom floor up."""
-    return [(room, files.split()) for room, files in re.findall(r'^consort_room\((\w+)[^)]*?SOURCES([^)]*)\)', text, re.M)]
+    """[(room, room or part, [file])] as kernel/CMakeLists.txt lists them, from the bottom floor up."""
+    return [(room or name, name, files.split())
+            for name, room, files in re.findall(r'^consort_room\((\w+)(?: IN (\w+))?[^)]*?SOURCES([^)]*)\)', text, re.M)]
 
 
 def judge_sources(files, rooms, listed):
     """Faults of the lists of sources."""
     wrong = []
     present = [room for room in reversed(rooms) if any(path.startswith(room + '/') for path in files)]
-    if [room for room, _ in listed] != present:
+    if [name for _, name, _ in listed if name in rooms] != present:
         wrong.append(f'kernel/CMakeLists.txt: its rooms are not "{" ".join(present)}", from the bottom up')
-    named = [f'{room}/{file}' for room, sources in listed for file in sources]
+    named = [f'{room}/{file}' for room, _, sources in listed for file in sources]
     there = {path for path in files if path.endswith('.cpp')}
     wrong += [f'kernel/{path}: not listed in kernel/CMakeLists.txt' for path in sorted(there - set(named))]
     wrong += [f'kernel/CMakeLists.txt: lists {path}, which is no file' for path in sorted(set(named) - there)]
@@ -146,6 +147,8 @@ def check_the_check():
     api = 'consort_room(api SOURCES\n call.cpp)\n'
     assert not list_faults(base + task + api)
     assert 'from the bottom up' in list_faults(task + base + api) and 'from the bottom up' in list_faults(base + task)
+    part = 'consort_room(spin IN base SOURCES lock.cpp)\n'
+    assert not list_faults(part + base.replace('lock.cpp', '') + task + api) and 'twice' in list_faults(part + base + task + api)
     assert 'base/lock.cpp: not listed' in list_faults(base.replace('lock', '') + task + api)
     assert 'no file' in list_faults(base + task.replace('task.cpp', 'task.cpp core.cpp') + api)
     assert 'twice' in list_faults(base + task.replace('task.cpp', 'task.cpp task.cpp') + api)

@@ -1,5 +1,5 @@
 // `consort model`: stored models are listed, shown, checked and drawn; wrong use is refused with a message.
-#include "model/model_file.hpp"
+#include "model/model_store.hpp"
 #include "tools/command.hpp"
 
 namespace {
@@ -20,7 +20,7 @@ class ModelTool : public consort_test::Tools {
     return m;
   }
   void keep(const StoredModel &m) const {
-    const auto r = m.file(folder_.path()).write(m.body());
+    const auto r = consort::file_of(m, folder_.path()).write(m.body());
     EXPECT_TRUE(r);
   }
   Answer model_command(const std::string &arguments) const {
