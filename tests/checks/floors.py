@@ -7,13 +7,17 @@ of these includes, and the size of the largest include cycle in units (a unit is
   * on a larger cycle, and on a smaller one: lower the number;
   * on a file outside the rooms, and on an include that does not name its room;
   * on a source that kernel/CMakeLists.txt does not list in its room, and on rooms listed there in another order: the tests
-    links_ROOM link each room with those listed before it."""
+    links_ROOM link each room with those listed before it;
+  * on a room below the top floor with less than three tests that need it and lower rooms alone: those of the files that
+    tests/CMakeLists.txt lists in alone_ROOM; and on such a file that includes a header of a higher room."""
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / 'tests/checks/floors.txt'
+TESTS = ROOT / 'tests'
+FEWEST_TESTS = 3
 SOURCES = ROOT / 'kernel/CMakeLists.txt'
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
@@ -52,6 +56,46 @@ def judge_sources(files, rooms, listed):
     wrong += [f'kernel/CMakeLists.txt: lists {path}, which is no file' for path in sorted(set(named) - there)]
     wrong += [f'kernel/CMakeLists.txt: lists {path} twice' for path in sorted({p for p in named if named.count(p) > 1})]
     return wrong
+
+
+def read_alone(text):
+    """{room or part: [file]} of the lists alone_ROOM in tests/CMakeLists.txt."""
+    return {name: [f'{folder}/{stem}_test.cpp' for stem in stems.split('|')]
+            for name, folder, stems in re.findall(r'^set\(alone_(\w+) "(\w+)/\(([^)]*)\)"\)', text, re.M)}
+
+
+def headers_of(path, tests, kernel, seen):
+    """The headers of the kernel that a file of the tests includes, also by headers of the tests."""
+    found = set()
+    for header in INCLUDE.findall(tests[path]):
+        beside = f'{path.rsplit("/", 1)[0]}/{header}'
+        if header in kernel:
+            found.add(header)
+        for inner in (beside, header):
+            if inner in tests and inner not in seen:
+                seen.add(inner)
+                found |= headers_of(inner, tests, kernel, seen)
+    return found
+
+
+def judge_tests(kernel, rooms, listed, tests):
+    """kernel, tests: {path: text}; listed: as of read_alone(). Returns (faults, {room: number of tests})."""
+    floor = {room: i for i, room in enumerate(rooms)}
+    wrong, count = [], {room: 0 for room in rooms if any(path.startswith(room + '/') for path in kernel)}
+    for name, files in sorted(listed.items()):
+        for file in files:
+            if file not in tests:
+                wrong.append(f'tests/CMakeLists.txt: alone_{name} lists {file}, which is no file')
+                continue
+            room = name if name in floor else file.split('/')[0]
+            headers = headers_of(file, tests, kernel, {file})
+            wrong += [f'tests/{file}: includes "{h}" of a room above {room}' for h in sorted(headers)
+                      if floor[h.split('/')[0]] < floor[room]]
+            if any(h.startswith(room + '/') for h in headers):
+                count[room] += len(re.findall(r'^TEST(?:_F)?\(', tests[file], re.M))
+    wrong += [f'tests/{room}: {n} tests need {room} and lower rooms alone, {FEWEST_TESTS} are the fewest'
+              for room, n in count.items() if n < FEWEST_TESTS and room != rooms[0]]
+    return wrong, count
 
 
 def cycles(graph):
@@ -153,6 +197,20 @@ def check_the_check():
     assert 'no file' in list_faults(base + task.replace('task.cpp', 'task.cpp core.cpp') + api)
     assert 'twice' in list_faults(base + task.replace('task.cpp', 'task.cpp task.cpp') + api)
 
+    def test_faults(text, **changes):
+        tests = {'task/word_test.cpp': '#include "task_room.hpp"\nTEST(A, B) {}\nTEST_F(A, C) {}\nTEST(A, D) {}\n',
+                 'task/task_room.hpp': '#include "task/task.hpp"\n',
+                 'base/lock_test.cpp': '#include "base/lock.hpp"\n' + 'TEST(A, B) {}\n' * 3}
+        tests.update({key.replace('__', '/') + '.cpp': value for key, value in changes.items()})
+        return '\n'.join(judge_tests(sound, rooms, read_alone(text), tests)[0])
+    of_base, of_task = 'set(alone_base "base/(lock)")\n', 'set(alone_task "task/(word)")\n'
+    assert not test_faults(of_base + of_task)
+    assert '0 tests need base' in test_faults(of_task)
+    assert '1 tests need task' in test_faults(of_base + of_task, task__word_test='#include "task/task.hpp"\nTEST(A, B) {}\n')
+    assert '0 tests need task' in test_faults(of_base + of_task, task__word_test='TEST(A, B) {}\n' * 3)
+    assert 'above base' in test_faults(of_base + of_task, base__lock_test='#include "task/task_room.hpp"\n')
+    assert 'no file' in test_faults(of_base.replace('lock', 'lock|spin') + of_task)
+
 
 def main():
     check_the_check()
@@ -161,7 +219,11 @@ def main():
              if f.suffix in ('.h', '.hpp', '.inl', '.cpp')}
     wrong, largest = judge(files, rooms, listed, most, budget)
     wrong += judge_sources(files, rooms, read_sources(SOURCES.read_text()))
+    tests = {f.relative_to(TESTS).as_posix(): f.read_text() for f in TESTS.rglob('*') if f.suffix in ('.hpp', '.cpp')}
+    faults, count = judge_tests(files, rooms, read_alone((TESTS / 'CMakeLists.txt').read_text()), tests)
+    wrong += faults
     print(*wrong, sep='\n', end='\n' if wrong else '')
+    print('tests that need one room and those below alone:', ', '.join(f'{room} {n}' for room, n in count.items() if room != rooms[0]))
     print(f'{len(listed)} includes upwards are left; the largest include cycle has {len(largest)} units')
     print(f'{len(files) - min(len(wrong), len(files))} passed, {len(wrong)} failed')
     sys.exit(bool(wrong))

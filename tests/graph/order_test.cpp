@@ -8,7 +8,7 @@
 namespace consort {
 namespace {
 
-struct OrderTest : ::testing::Test {
+struct TaskOrder : ::testing::Test {
   consort_test::GraphRoom room;
   Codelet &codelet = room.add_codelet("nop");
   int value = 0, other_value = 0;
@@ -18,7 +18,7 @@ struct OrderTest : ::testing::Test {
   consort_use commute(consort_data_id d) { return {d, CONSORT_M_RW | CONSORT_M_COMMUTE, 0}; }
 };
 
-TEST_F(OrderTest, ReadersBecomeReadyWithTheEndOfTheWriter) {
+TEST_F(TaskOrder, ReadersBecomeReadyWithTheEndOfTheWriter) {
   Task *const w = room.submit_task(codelet, {rw(x)});
   Task *const a = room.submit_task(codelet, {r(x)}), *const b = room.submit_task(codelet, {r(x)});
   Task *const next = room.submit_task(codelet, {rw(x)});
@@ -36,7 +36,7 @@ TEST_F(OrderTest, ReadersBecomeReadyWithTheEndOfTheWriter) {
   EXPECT_TRUE(room.groups.all_idle());
 }
 
-TEST_F(OrderTest, TasksOnDifferentDataAreReadyAtOnce) {
+TEST_F(TaskOrder, TasksOnDifferentDataAreReadyAtOnce) {
   Task *const a = room.submit_task(codelet, {rw(x)}), *const b = room.submit_task(codelet, {rw(y)});
   Task *const both = room.submit_task(codelet, {r(x), r(y)});
   EXPECT_EQ(room.pop(), a);
@@ -48,7 +48,7 @@ TEST_F(OrderTest, TasksOnDifferentDataAreReadyAtOnce) {
   room.complete_task(both);
 }
 
-TEST_F(OrderTest, FailureReachesExplicitSuccessorsAndPoisonsData) {
+TEST_F(TaskOrder, FailureReachesExplicitSuccessorsAndPoisonsData) {
   Task *const bad = room.submit_task(codelet, {rw(x)});
   Task *const after = room.submit_task(codelet, {}, {{bad->pub.id}});
   Task *const unrelated = room.submit_task(codelet, {rw(y)});
@@ -68,7 +68,7 @@ TEST_F(OrderTest, FailureReachesExplicitSuccessorsAndPoisonsData) {
   room.complete_task(unrelated);
 }
 
-TEST_F(OrderTest, TagsHoldTasksBack) {
+TEST_F(TaskOrder, TagsHoldTasksBack) {
   const uint64_t before = 3;
   ASSERT_EQ(room.tags.after(7, &before, 1), CONSORT_OK);
   consort_task_more more = CONSORT_TASK_MORE_INIT;
@@ -90,7 +90,7 @@ TEST_F(OrderTest, TagsHoldTasksBack) {
   EXPECT_TRUE(room.tags.reached(7));
 }
 
-TEST_F(OrderTest, HeldCompletionKeepsSuccessorsBack) {
+TEST_F(TaskOrder, HeldCompletionKeepsSuccessorsBack) {
   consort_task_more more = CONSORT_TASK_MORE_INIT;
   more.end_holds = 2;
   const consort_use use = rw(x);
@@ -118,7 +118,7 @@ TEST_F(OrderTest, HeldCompletionKeepsSuccessorsBack) {
   room.complete_task(next);
 }
 
-TEST_F(OrderTest, CommutingTasksAreReadyTogether) {
+TEST_F(TaskOrder, CommutingTasksAreReadyTogether) {
   Task *const a = room.submit_task(codelet, {commute(x)}), *const b = room.submit_task(codelet, {commute(x)});
   Task *const reader = room.submit_task(codelet, {r(x)});
   EXPECT_EQ(room.pop(), a);
@@ -130,7 +130,7 @@ TEST_F(OrderTest, CommutingTasksAreReadyTogether) {
   room.complete_task(reader);
 }
 
-TEST_F(OrderTest, RefusedSubmissionLeavesNoEdge) {
+TEST_F(TaskOrder, RefusedSubmissionLeavesNoEdge) {
   const consort_use uses[] = {rw(x), rw({0})};
   consort_task_desc d = CONSORT_TASK_INIT;
   d.codelet = Codelets::id(codelet);

@@ -14,7 +14,7 @@
 namespace consort {
 namespace {
 
-struct PolicyTest : ::testing::Test {
+struct Scheduler : ::testing::Test {
   consort_test::SchedRoom room;
   ThreadState &thread = room.thread();
   Codelet &codelet = room.add_codelet("nop");
@@ -25,7 +25,7 @@ struct PolicyTest : ::testing::Test {
   }
 };
 
-TEST_F(PolicyTest, PushedTasksComeOutOnceAndInOrder) {
+TEST_F(Scheduler, PushedTasksComeOutOnceAndInOrder) {
   Task *const a = push(), *const b = push();
   Task *c = &room.take_task(codelet);
   room.policy.push_one(room, thread, CONSORT_NONE, c);
@@ -35,7 +35,7 @@ TEST_F(PolicyTest, PushedTasksComeOutOnceAndInOrder) {
   EXPECT_EQ(room.pop(), nullptr);
 }
 
-TEST_F(PolicyTest, SwapMovesPendingTasks) {
+TEST_F(Scheduler, SwapMovesPendingTasks) {
   const std::set<Task *> pushed{push(), push(), push()};
   ASSERT_TRUE(room.policy.swap(room, thread, "prio"));
   EXPECT_EQ(room.policy.name(), "prio");
@@ -49,7 +49,7 @@ TEST_F(PolicyTest, SwapMovesPendingTasks) {
   EXPECT_EQ(room.pop(), plain);
 }
 
-TEST_F(PolicyTest, RefusedSwapKeepsThePolicy) {
+TEST_F(Scheduler, RefusedSwapKeepsThePolicy) {
   Task *const t = push();
   const auto swapped = room.policy.swap(room, thread, "nothing of that name");
   ASSERT_FALSE(swapped);
@@ -62,7 +62,7 @@ TEST_F(PolicyTest, RefusedSwapKeepsThePolicy) {
   EXPECT_EQ(inside.error().status, CONSORT_E_BUSY);
 }
 
-TEST_F(PolicyTest, PushWakesAWorkerThatSleeps) {
+TEST_F(Scheduler, PushWakesAWorkerThatSleeps) {
   Parker parker;
   Worker &sleeper = *room.workers[1];
   push();
@@ -75,7 +75,7 @@ TEST_F(PolicyTest, PushWakesAWorkerThatSleeps) {
   EXPECT_FALSE(parker.wait(0)) << "nobody sleeps any more";
 }
 
-TEST_F(PolicyTest, WakeTakesNoMoreThanItIsToldTo) {
+TEST_F(Scheduler, WakeTakesNoMoreThanItIsToldTo) {
   Parker parkers[2];
   for (uint32_t w = 0; w < 2; ++w) room.workers[w]->sleeping.store(&parkers[w]);
   room.sleepers[0].store(3);
@@ -85,7 +85,7 @@ TEST_F(PolicyTest, WakeTakesNoMoreThanItIsToldTo) {
   EXPECT_EQ(__builtin_popcountll(room.sleepers[0].load()), 1);
 }
 
-TEST_F(PolicyTest, KeptTasksAreHandedOverTogether) {
+TEST_F(Scheduler, KeptTasksAreHandedOverTogether) {
   Worker &w = *room.workers[0];
   for (int i = 0; i < 3; ++i) w.kept[w.nkept++] = &room.take_task(codelet);
   EXPECT_EQ(room.pop(), nullptr);
@@ -98,7 +98,7 @@ TEST_F(PolicyTest, KeptTasksAreHandedOverTogether) {
   EXPECT_EQ(room.pop(), nullptr);
 }
 
-TEST_F(PolicyTest, WorkersOfAContextPopItsTasksAlone) {
+TEST_F(Scheduler, WorkersOfAContextPopItsTasksAlone) {
   const uint32_t second = 1;
   const auto made = room.policy.contexts().create(thread, {"own", "eager", &second, 1, 0});
   ASSERT_TRUE(made);

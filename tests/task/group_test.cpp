@@ -8,14 +8,14 @@
 namespace consort {
 namespace {
 
-struct GroupsTest : ::testing::Test {
+struct TaskGroup : ::testing::Test {
   consort_test::TaskRoom room;
   ThreadState &here = room.thread();
   ThreadState &other = *room.threads.adopt_or_add(room, 64);
   Group &add() { return *consort_test::must(room.groups.create(nullptr)); }
 };
 
-TEST_F(GroupsTest, CountsOfThreadsAreSummed) {
+TEST_F(TaskGroup, CountsOfThreadsAreSummed) {
   Group &g = add();
   EXPECT_TRUE(room.groups.idle(g));
   count_in(here, g);
@@ -31,7 +31,7 @@ TEST_F(GroupsTest, CountsOfThreadsAreSummed) {
   EXPECT_EQ(room.finished(), 2u);
 }
 
-TEST_F(GroupsTest, CountsMoveWhenAThreadTurns) {
+TEST_F(TaskGroup, CountsMoveWhenAThreadTurns) {
   Group &first = add(), &second = add();
   for (int i = 0; i < 3; ++i) count_in(here, first);
   count_in(here, second);
@@ -44,7 +44,7 @@ TEST_F(GroupsTest, CountsMoveWhenAThreadTurns) {
   EXPECT_TRUE(room.groups.all_idle());
 }
 
-TEST_F(GroupsTest, HandleOfADestroyedGroupIsStale) {
+TEST_F(TaskGroup, HandleOfADestroyedGroupIsStale) {
   Group &g = add();
   const consort_group_id id = g.id();
   EXPECT_EQ(room.groups.find(id), &g);
@@ -61,7 +61,7 @@ TEST_F(GroupsTest, HandleOfADestroyedGroupIsStale) {
   EXPECT_EQ(room.groups.find(next.id()), &next);
 }
 
-TEST_F(GroupsTest, SubgroupTurnsToItsGrandparent) {
+TEST_F(TaskGroup, SubgroupTurnsToItsGrandparent) {
   Codelet &c = room.add_codelet("creates groups");
   Task &t = room.take_task(c);
   const auto add_inside = [&](Group &parent) -> Group & {
@@ -80,7 +80,7 @@ TEST_F(GroupsTest, SubgroupTurnsToItsGrandparent) {
   here.give_record(&t);
 }
 
-TEST_F(GroupsTest, DefaultGroupIsNotDestroyed) {
+TEST_F(TaskGroup, DefaultGroupIsNotDestroyed) {
   const auto refused = room.groups.destroy(room.groups.standard());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, CONSORT_E_INVAL);

@@ -8,7 +8,7 @@
 namespace consort {
 namespace {
 
-struct SequenceDetectorTest : ::testing::Test {
+struct RepeatedSequence : ::testing::Test {
   consort_test::MachineRoom room;
   SequenceDetector detector;
   consort_use use{{1}, CONSORT_M_RW, 0};
@@ -22,7 +22,7 @@ struct SequenceDetectorTest : ::testing::Test {
   }
 };
 
-TEST_F(SequenceDetectorTest, EqualSequencesAreCounted) {
+TEST_F(RepeatedSequence, EqualSequencesAreCounted) {
   for (uint64_t i = 0; i < 3; ++i) {
     submit(1);
     submit(2);
@@ -40,7 +40,7 @@ TEST_F(SequenceDetectorTest, EqualSequencesAreCounted) {
   EXPECT_FALSE(room.logged("4 times")) << "once is enough";
 }
 
-TEST_F(SequenceDetectorTest, OrderModesAndPrioritiesTellSequencesApart) {
+TEST_F(RepeatedSequence, OrderModesAndPrioritiesTellSequencesApart) {
   const auto times = [&](auto sequence) {
     sequence();
     detector.cut(room);
@@ -56,7 +56,7 @@ TEST_F(SequenceDetectorTest, OrderModesAndPrioritiesTellSequencesApart) {
   EXPECT_EQ(times(plain), 1u) << "the first of all";
 }
 
-TEST_F(SequenceDetectorTest, ForgetsTheOneUnseenForLongest) {
+TEST_F(RepeatedSequence, ForgetsTheOneUnseenForLongest) {
   submit(1000);
   detector.cut(room);
   for (uint64_t i = 1; i < SequenceDetector::kKnown; ++i) {
@@ -73,7 +73,7 @@ TEST_F(SequenceDetectorTest, ForgetsTheOneUnseenForLongest) {
   EXPECT_EQ(detector.last_times, 0u) << "it went for the new one";
 }
 
-TEST_F(SequenceDetectorTest, WaitWithoutTasksIsNoSequence) {
+TEST_F(RepeatedSequence, WaitWithoutTasksIsNoSequence) {
   detector.cut(room);
   EXPECT_EQ(detector.clock, 0u);
 }

@@ -6,7 +6,7 @@
 namespace consort {
 namespace {
 
-struct TaskFifoTest : ::testing::Test {
+struct TaskRow : ::testing::Test {
   TaskArena tasks;
   TaskFifo::Links links;
   uint32_t first = 0;
@@ -20,7 +20,7 @@ struct TaskFifoTest : ::testing::Test {
   }
 };
 
-TEST_F(TaskFifoTest, FirstInIsFirstOut) {
+TEST_F(TaskRow, FirstInIsFirstOut) {
   TaskFifo row;
   for (const uint32_t i : {3u, 1u, 2u}) row.push_back(tasks, links, at(i));
   for (const uint32_t i : {3u, 1u, 2u}) EXPECT_EQ(take(row), at(i));
@@ -28,7 +28,7 @@ TEST_F(TaskFifoTest, FirstInIsFirstOut) {
   EXPECT_EQ(take(row), nullptr);
 }
 
-TEST_F(TaskFifoTest, OneOfAKindLeavesTheOthersInOrder) {
+TEST_F(TaskRow, OneOfAKindLeavesTheOthersInOrder) {
   TaskFifo row;
   for (uint32_t i = 0; i < 5; ++i) row.push_back(tasks, links, at(i));
   const auto is = [&](uint32_t i) { return [this, i](const Task &t) { return &t == at(i); }; };
@@ -39,7 +39,7 @@ TEST_F(TaskFifoTest, OneOfAKindLeavesTheOthersInOrder) {
   for (const uint32_t i : {0u, 1u, 3u, 6u}) EXPECT_EQ(take(row), at(i));
 }
 
-TEST_F(TaskFifoTest, AppendedRowFollows) {
+TEST_F(TaskRow, AppendedRowFollows) {
   TaskFifo row, other, none;
   row.append(links, none);
   EXPECT_TRUE(row.empty());

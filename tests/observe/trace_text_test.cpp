@@ -1,0 +1,94 @@
+// What a tracer notes of tasks that are stepped by hand, what an explanation says of those that wait, and the table for
+// debuggers.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "base/last_error.hpp"
+#include "observe/debug.hpp"
+#include "observe/explain.hpp"
+#include "observe/observation.hpp"
+#include "observe/put.hpp"
+#include "replay/replay_room.hpp"
+#include "support/folder.hpp"
+#include "support/read_file.hpp"
+
+namespace consort {
+namespace {
+
+struct TraceText : ::testing::Test {
+  const consort_test::Folder folder{"trace"};
+  const std::string file = folder / "run.trace";
+  consort_test::ReplayingOn<Observation> room{consort_test::Pairs{{"trace", file.c_str()}, {"trace_graph", "true"}}};
+  Codelet &codelet = room.add_codelet("solve");
+  int value = 0;
+  consort_data_id x = room.add_variable(&value, "x");
+
+  void SetUp() override {
+    room.tracer = consort_test::must(Tracer::open(room));
+    room.run_observer = room.tracer.get();
+    room.graph_observer = room.tracer->graph();
+    room.choose_paths();
+  }
+  size_t lines(const std::string &text, const std::string &begin) const {
+    size_t n = 0;
+    for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) n += text.compare(at, begin.size(), begin) == 0;
+    return n;
+  }
+  std::string explanation(const Task *t) const { return describe_task(const_cast<TraceText *>(this)->room, t->pub.id); }
+};
+
+TEST_F(TraceText, EachRunIsALine) {
+  for (int i = 0; i < 3; ++i) room.submit_task(codelet, {{x, CONSORT_M_RW, 0}});
+  room.run_all();
+  const std::string text = room.tracer->text();
+  EXPECT_EQ(lines(text, "run\t"), 3u) << text;
+  EXPECT_EQ(lines(text, "worker\t"), 2u);
+  EXPECT_NE(text.find("scheduler\teager\n"), std::string::npos);
+  EXPECT_NE(text.find("solve"), std::string::npos);
+}
+
+TEST_F(TraceText, ClearForgetsRuns) {
+  room.submit_task(codelet);
+  room.run_all();
+  room.tracer->clear();
+  EXPECT_EQ(lines(room.tracer->text(), "run\t"), 0u);
+}
+
+TEST_F(TraceText, CloseWritesTheFile) {
+  room.submit_task(codelet);
+  room.run_all();
+  const std::string text = room.tracer->text();
+  room.tracer->close();
+  EXPECT_EQ(consort_test::read_file(file), text);
+}
+
+TEST_F(TraceText, ExplanationNamesWhatATaskWaitsFor) {
+  Task *const first = room.submit_task(codelet, {{x, CONSORT_M_RW, 0}});
+  Task *const second = room.submit_task(codelet, {{x, CONSORT_M_R, 0}});
+  EXPECT_NE(explanation(second).find("waits"), std::string::npos) << explanation(second);
+  EXPECT_NE(explanation(second), explanation(first));
+  const TaskName name = second->pub.id;
+  room.run_all();
+  EXPECT_NE(describe_task(room, name).find("finished"), std::string::npos) << describe_task(room, name);
+}
+
+TEST(DebugTable, SizesAreThoseOfTheRecords) {
+  std::map<std::string, uint32_t> words;
+  for (const DebugWord *w = consort_debug.words; *w->name; ++w) words[w->name] = w->offset;
+  EXPECT_EQ(words.at("task.size"), sizeof(Task));
+  EXPECT_EQ(words.at("task.word"), offsetof(Task, word));
+  EXPECT_EQ(words.at("kind.gate"), static_cast<uint32_t>(TaskKind::kGate));
+  EXPECT_TRUE(words.count("runtime.threads"));
+}
+
+TEST(Put, LongPiecesAreCut) {
+  std::string text = "a";
+  put(&text, "%d,%s", 7, std::string(1000, 'x').c_str());
+  EXPECT_EQ(text.size(), 256u);
+  EXPECT_EQ(text.substr(0, 4), "a7,x");
+}
+
+}  // namespace
+}  // namespace consort
