@@ -5,7 +5,7 @@
 #include <consort/layer.h>
 
 #include "checks.hpp"
-#include "rules.hpp"
+#include "function_rules.hpp"
 
 namespace checks {
 namespace {

@@ -1,6 +1,6 @@
 // checks.hpp — the layer's instance: state of each handle, thread tags, reports.
 //
-// One per runtime. outstanding.hpp has the records of a handle, rules.hpp the checks of each function.
+// One per runtime. outstanding.hpp has the records of a handle, function_rules.hpp the checks of each function.
 #pragma once
 #include <memory>
 #include <set>
