@@ -22,17 +22,18 @@ Codelets::~Codelets() {
 
 namespace {
 
+constexpr uint32_t kForTeams = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
+
 Result<void> check_teams(const std::string &name, const consort_codelet &d) {
-  constexpr uint32_t kBoth = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
   const std::string who = "codelet '" + name + "' ";
-  if ((d.flags & kBoth) == kBoth)
+  if ((d.flags & kForTeams) == kForTeams)
     return error(CONSORT_E_INVAL, who + "says CL_FORKJOIN and CL_SPMD: its function is called by one member of a team, or "
                                         "by each, not both");
   if (d.reserved) return error(CONSORT_E_INVAL, who + "has `reserved` " + std::to_string(d.reserved) + ": it must be 0");
-  if (d.max_team && !(d.flags & kBoth))
+  if (d.max_team && !(d.flags & kForTeams))
     return error(CONSORT_E_INVAL, who + "has max_team " + std::to_string(d.max_team) +
                                       ", but no team may run it: add CL_FORKJOIN or CL_SPMD");
-  if ((d.flags & kBoth) && (d.flags & CONSORT_CL_ASYNC))
+  if ((d.flags & kForTeams) && (d.flags & CONSORT_CL_ASYNC))
     return error(CONSORT_E_INVAL, who + "is for teams and says CL_ASYNC: a team's function returns when it is done");
   return {};
 }
@@ -72,11 +73,108 @@ Result<void> check_units(const Codelet &c, const Topology &topology) {
                    "host's, or leave " + (c.flags & CONSORT_CL_SPMD ? "CL_SPMD" : "CL_FORKJOIN") + " out");
 }
 
+// A host that was built with an older header gives fewer fields.
+Result<consort_codelet> whole_description(const consort_codelet &given) {
+  consort_codelet d = CONSORT_CODELET_INIT;
+  constexpr uint32_t kTooLarge = 1 << 16;  // a size beyond is an uninitialised word
+  if (given.size < offsetof(consort_codelet, can_execute) || given.size > kTooLarge)
+    return error(CONSORT_E_INVAL,
+                 "codelet '': size is " + std::to_string(given.size) + ": set it to sizeof(consort_codelet)");
+  std::memcpy(&d, &given, std::min<size_t>(given.size, sizeof d));
+  return d;
+}
+
+Result<void> check_description(const consort_codelet &d) {
+  constexpr uint32_t kKnown = CONSORT_CL_ASYNC | CONSORT_CL_STATS | kForTeams;
+  const std::string name = d.name ? d.name : "";
+  if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
+  if (!d.nimpls || !d.impls)
+    return error(CONSORT_E_INVAL, "codelet '" + name + "' has no implementation: give it at least one");
+  if (d.nimpls > 32)
+    return error(CONSORT_E_INVAL,
+                 "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
+  if (d.flags & ~kKnown)
+    return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) +
+                                      ": CL_ASYNC, CL_STATS, CL_FORKJOIN and CL_SPMD are those that there are");
+  if (auto r = check_teams(name, d); !r) return r.error();
+  return check_modes(name, d);
+}
+
+// What does not depend on its implementations.
+std::unique_ptr<Codelet> begin_codelet(const consort_codelet &d, const Topology &topology) {
+  auto c = std::make_unique<Codelet>();
+  c->name = d.name;
+  c->can_execute = d.can_execute;
+  c->can_execute_user = d.can_execute_user;
+  if (d.flags & CONSORT_CL_STATS) c->ran.reset(new std::atomic<uint64_t>[topology.units().size()]());
+  if (c->can_execute || c->ran || (d.flags & kForTeams)) c->bits = kWatched;
+  c->flags = d.flags;
+  c->nmodes = d.nmodes;
+  if (d.nmodes != CONSORT_NONE) c->plain_from = d.nmodes;
+  if (d.modes && d.nmodes != CONSORT_NONE) c->modes.assign(d.modes, d.modes + d.nmodes);
+  c->entry.resize(topology.classes().size());
+  return c;
+}
+
+// The implementation whose function units of that class run: where they play another class, one of that class. What was
+// declared for their own makes them eligible. nullptr: there is none.
+const consort_impl *run_there(const consort_codelet &d, const consort_impl &impl, uint32_t klass,
+                              const Topology &topology) {
+  const std::string &played = topology.runs(klass);
+  if (played.empty()) return &impl;
+  const consort_impl *const end = d.impls + d.nimpls;
+  const consort_impl *const found =
+      std::find_if(d.impls, end, [&](const consort_impl &o) { return o.fn && o.klass && played == o.klass; });
+  return found == end ? nullptr : found;
+}
+
+Result<void> add_implementation(Codelet &c, const consort_codelet &d, uint32_t i, const Topology &topology) {
+  const consort_impl &impl = d.impls[i];
+  const auto bad = [&](consort_status s, const std::string &why) {
+    return error(s, "codelet '" + c.name + "', implementation " + std::to_string(i) + why);
+  };
+  if (!impl.klass || !*impl.klass) return bad(CONSORT_E_INVAL, ": no unit class is named");
+  const std::string of_class = std::string(" for class '") + impl.klass + "': ";
+  if (!impl.fn && !impl.text) return bad(CONSORT_E_INVAL, of_class + "neither a function nor a kernel text");
+  std::unique_ptr<Portable> portable;
+  if (!impl.fn) {
+    auto made = Portable::make(impl, topology.devices().size());
+    if (!made) return bad(made.error().status, of_class + made.error().text);
+    portable = std::move(*made);
+  }
+  const int found = topology.class_bit(impl.klass);
+  const auto bit = static_cast<uint32_t>(found);
+  const consort_impl *const runs = found < 0 ? nullptr : run_there(d, impl, bit, topology);
+  const bool usable = runs && (runs->fn || topology.takes_text(bit));
+  const consort_impl &called = usable ? *runs : impl;
+  consort_call_fn *const fn = called.fn ? called.fn : Portable::stand_in;
+  void *const user = called.fn ? called.user : portable.get();
+  c.impls.push_back(
+      {fn, user, usable ? bit : CONSORT_NONE, impl.klass, impl.name ? impl.name : c.name, std::move(portable)});
+  if (!usable) return {};
+  c.where |= uint64_t{1} << bit;
+  if (auto &e = c.entry[bit]; !e.fn) e = {fn, user, i};
+  else c.several |= uint64_t{1} << bit;
+  return {};
+}
+
+// What its tasks show to policies. Once it has its number.
+void fill_blank(Codelet &c, uint32_t max_team, const Topology &topology) noexcept {
+  c.blank.where = c.where;
+  c.blank.codelet = c.number;
+  c.blank.team_min = c.blank.team_max = 1;
+  for (const Team &t : topology.teams())
+    if (c.for_teams() && (c.where >> t.klass & 1) && (!max_team || t.size() <= max_team))
+      c.blank.team_max = std::max(c.blank.team_max, static_cast<uint16_t>(t.size()));
+  if (c.blank.team_max > 1)
+    c.blank.flags |= CONSORT_TK_TEAM | (c.flags & CONSORT_CL_SPMD ? uint16_t{CONSORT_TK_SPMD} : uint16_t{0});
+}
+
 }  // namespace
 
 void Codelets::remove(Codelet &c) noexcept {
   std::lock_guard lock(mutex_);
-  free_.push_back(&c);  // room was made in add()
+  free_.push_back(&c);  // room was made in give_number()
 }
 
 void Codelets::choose_way(Codelet &c) const noexcept {
@@ -94,111 +192,47 @@ void Codelets::allow_short_way(bool allowed) noexcept {
     choose_way(*slot(i).load(std::memory_order_relaxed));
 }
 
-Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &topology) {
-  constexpr uint32_t kForTeams = CONSORT_CL_FORKJOIN | CONSORT_CL_SPMD;
-  constexpr uint32_t kKnown = CONSORT_CL_ASYNC | CONSORT_CL_STATS | kForTeams;
-  consort_codelet d = CONSORT_CODELET_INIT;  // a host built with an older header has fewer fields
-  constexpr uint32_t kTooLarge = 1 << 16;  // a size beyond is an uninitialised word
-  const bool whole = given.size >= offsetof(consort_codelet, can_execute) && given.size <= kTooLarge;
-  if (whole) std::memcpy(&d, &given, std::min<size_t>(given.size, sizeof d));
-  const std::string name = d.name ? d.name : "";
-  if (!whole)
-    return error(CONSORT_E_INVAL, "codelet '" + name + "': size is " + std::to_string(given.size) +
-                                      ": set it to sizeof(consort_codelet)");
-  if (name.empty()) return error(CONSORT_E_INVAL, "a codelet has no name: give it one, errors and models go by it");
-  if (!d.nimpls || !d.impls)
-    return error(CONSORT_E_INVAL, "codelet '" + name + "' has no implementation: give it at least one");
-  if (d.nimpls > 32)
-    return error(CONSORT_E_INVAL,
-                 "codelet '" + name + "' has " + std::to_string(d.nimpls) + " implementations, 32 are the most");
-
-  if (d.flags & ~kKnown)
-    return error(CONSORT_E_INVAL, "codelet '" + name + "' has flags " + std::to_string(d.flags) +
-                                      ": CL_ASYNC, CL_STATS, CL_FORKJOIN and CL_SPMD are those that there are");
-  if (auto r = check_teams(name, d); !r) return r.error();
-  if (auto r = check_modes(name, d); !r) return r.error();
-
-  auto c = std::make_unique<Codelet>();
-  c->name = name;
-  c->can_execute = d.can_execute;
-  c->can_execute_user = d.can_execute_user;
-  if (d.flags & CONSORT_CL_STATS) c->ran.reset(new std::atomic<uint64_t>[topology.units().size()]());
-  if (c->can_execute || c->ran || (d.flags & kForTeams)) c->bits = kWatched;
-  c->flags = d.flags;
-  c->nmodes = d.nmodes;
-  if (d.nmodes != CONSORT_NONE) c->plain_from = d.nmodes;
-  if (d.modes && d.nmodes != CONSORT_NONE) c->modes.assign(d.modes, d.modes + d.nmodes);
-  c->entry.resize(topology.classes().size());
-  for (uint32_t i = 0; i < d.nimpls; ++i) {
-    const consort_impl &impl = d.impls[i];
-    if (!impl.klass || !*impl.klass)
-      return error(CONSORT_E_INVAL,
-                   "codelet '" + name + "', implementation " + std::to_string(i) + ": no unit class is named");
-    if (!impl.fn && !impl.text)
-      return error(CONSORT_E_INVAL, "codelet '" + name + "', implementation " + std::to_string(i) + " for class '" +
-                                        impl.klass + "': neither a function nor a kernel text");
-    const int bit = topology.class_bit(impl.klass);
-    // Units that only play their class say by whose functions; what was declared for the class makes them eligible.
-    const consort_impl *runs = &impl;
-    if (bit >= 0 && !topology.runs(static_cast<uint32_t>(bit)).empty()) {
-      const std::string &klass = topology.runs(static_cast<uint32_t>(bit));
-      const auto same = [&](const consort_impl &o) { return o.fn && o.klass && klass == o.klass; };
-      runs = std::find_if(d.impls, d.impls + d.nimpls, same);
-    }
-    std::unique_ptr<Portable> portable;
-    if (!impl.fn) {
-      auto made = Portable::make(impl, topology.devices().size());
-      if (!made)
-        return error(made.error().status, "codelet '" + name + "', implementation " + std::to_string(i) +
-                                              " for class '" + impl.klass + "': " + made.error().text);
-      portable = std::move(*made);
-    }
-    const bool usable = bit >= 0 && runs != d.impls + d.nimpls &&
-                        (runs->fn || topology.takes_text(static_cast<uint32_t>(bit)));
-    const consort_impl &called = usable ? *runs : impl;
-    const uint32_t klass = usable ? static_cast<uint32_t>(bit) : CONSORT_NONE;
-    consort_call_fn *const fn = called.fn ? called.fn : Portable::stand_in;
-    void *const user = called.fn ? called.user : portable.get();
-    c->impls.push_back({fn, user, klass, impl.klass, impl.name ? impl.name : name, std::move(portable)});
-    if (!usable) continue;
-    c->where |= uint64_t{1} << bit;
-    if (auto &e = c->entry[static_cast<size_t>(bit)]; !e.fn) e = {fn, user, i};
-    else c->several |= uint64_t{1} << bit;
+Result<uint32_t> Codelets::give_number(Codelet &c) {
+  uint32_t n = n_.load(std::memory_order_relaxed);
+  if (free_.size() > kResting || (n == kMost && !free_.empty())) {
+    Codelet *old = free_.front();
+    free_.erase(free_.begin());
+    c.number = old->number;
+    c.generation = old->generation + 1;
+    delete old;
+  } else {
+    if (n == kMost)
+      return error(CONSORT_E_NOMEM, "65536 codelets are alive in this runtime: add each once, not per task");
+    if (n % kBlock == 0) blocks_[n / kBlock].store(new std::atomic<Codelet *>[kBlock](), std::memory_order_release);
+    c.number = n++;
   }
+  free_.reserve(n);
+  return n;
+}
+
+Result<Codelet *> Codelets::add(const consort_codelet &given, const Topology &topology) {
+  const auto whole = whole_description(given);
+  if (!whole) return whole.error();
+  const consort_codelet &d = *whole;
+  if (auto r = check_description(d); !r) return r.error();
+  auto c = begin_codelet(d, topology);
+  for (uint32_t i = 0; i < d.nimpls; ++i)
+    if (auto r = add_implementation(*c, d, i, topology); !r) return r.error();
   if (auto r = check_units(*c, topology); !r) return r.error();
   std::vector<const char *> names;
   for (const Codelet::Impl &i : c->impls) names.push_back(i.name.c_str());
 
   std::lock_guard lock(mutex_);
   choose_way(*c);
-  uint32_t n = n_.load(std::memory_order_relaxed);
-  if (free_.size() > kResting || (n == kMost && !free_.empty())) {
-    Codelet *old = free_.front();
-    free_.erase(free_.begin());
-    c->number = old->number;
-    c->generation = old->generation + 1;
-    delete old;
-  } else {
-    if (n == kMost)
-      return error(CONSORT_E_NOMEM, "65536 codelets are alive in this runtime: add each once, not per task");
-    if (n % kBlock == 0) blocks_[n / kBlock].store(new std::atomic<Codelet *>[kBlock](), std::memory_order_release);
-    c->number = n++;
-  }
-  free_.reserve(n);
-  c->blank.where = c->where;
-  c->blank.codelet = c->number;
-  c->blank.team_min = c->blank.team_max = 1;
-  for (const Team &t : topology.teams())
-    if (c->for_teams() && (c->where >> t.klass & 1) && (!d.max_team || t.size() <= d.max_team))
-      c->blank.team_max = std::max(c->blank.team_max, static_cast<uint16_t>(t.size()));
-  if (c->blank.team_max > 1)
-    c->blank.flags |= CONSORT_TK_TEAM | (d.flags & CONSORT_CL_SPMD ? uint16_t{CONSORT_TK_SPMD} : uint16_t{0});
+  const auto n = give_number(*c);
+  if (!n) return n.error();
+  fill_blank(*c, d.max_team, topology);
   std::lock_guard one_at_a_time(topology.control());
   for (const auto &device : topology.devices())  // who keeps books by codelet hears its names before its first task
     if (device->ops->codelet) device->ops->codelet(device->dev, c->number, c->name.c_str(), names.data(), d.nimpls);
   Codelet *out = c.release();
   slot(out->number).store(out, std::memory_order_release);
-  n_.store(n, std::memory_order_release);
+  n_.store(*n, std::memory_order_release);
   return out;
 }
 

@@ -107,6 +107,7 @@ class Codelets {
   bool short_way_ = true;
   uint64_t foreseen_ = 0;
   void choose_way(Codelet &) const noexcept;              // with the mutex held
+  Result<uint32_t> give_number(Codelet &);                // with the mutex held; returns how many there are then
 };
 
 }  // namespace consort
