@@ -12,6 +12,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "tools/conform/patience.hpp"
+
 namespace storm {
 namespace {
 
@@ -66,7 +68,9 @@ class Veteran {
   bool answered(int limit_s) {
     pollfd p{from_[0], POLLIN, 0};
     char good = 0;
-    if (poll(&p, 1, limit_s * 1000) > 0 && read(from_[0], &good, 1) == 1 && good) return true;
+    conform::Patience patience(pid_, limit_s);
+    while (poll(&p, 1, 20) == 0 && !patience.is_over()) continue;
+    if (poll(&p, 1, 0) > 0 && read(from_[0], &good, 1) == 1 && good) return true;
     stop();
     return good != 0;
   }
@@ -116,13 +120,10 @@ uint64_t check_determinism(const Plan &plan, const std::function<void(const Fail
     process.ask(seed);
     std::fflush(nullptr);
     const pid_t pid = fork();
-    if (pid == 0) {
-      alarm(static_cast<unsigned>(plan.limit_s));
-      std::_Exit(run_into(alone, seed, plan.wishes) ? 0 : 1);
-    }
-    int status = 0;
+    if (pid == 0) std::_Exit(run_into(alone, seed, plan.wishes) ? 0 : 1);
     const bool good = process.answered(plan.limit_s);
-    waitpid(pid, &status, 0);
+    std::string over;
+    const int status = wait_for(pid, plan.limit_s, &over);
     const std::string a = veteran.string(), b = alone.string();
     if (a == b && good && status == 0) continue;
     ++failures;

@@ -27,7 +27,7 @@ constexpr char kHelp[] =
     "  --threads         with real threads            --plugins DIR where plugins are\n"
     "  --out DIR         where failing cases are kept (storm-failures)\n"
     "  --shrink-for S    seconds to make a failing case smaller (30; 0: not at all)\n"
-    "  --failures N      after which to give up (3)   --limit S     seconds after which a case hangs (20)\n"
+    "  --failures N      after which to give up (3)   --limit S     of computing, or of doing nothing: a hang (20)\n"
     "  --events          with --seed or --replay: all calls, answers and bodies of the case, with their times\n"
     "  --here            with --seed or --replay: in this process, for a debugger; STORM_TRACE=1 in the environment tells each body\n"
     "storm --seeds A..B --check-determinism   runs each twice, after others and alone, and compares all that happened\n"

@@ -11,7 +11,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
+
+#include "tools/conform/patience.hpp"
 
 namespace storm {
 namespace {
@@ -51,11 +54,15 @@ Failure failure_of(const Board &b, uint64_t seed, int status) {
   return {seed, how_it_died(status), ""};
 }
 
+std::string hang(const conform::Patience &p, int limit_s) {
+  return std::string("hang: no end (") + p.reason() + " " + std::to_string(limit_s) + " s)";
+}
+
 struct Job {
   std::unique_ptr<Board, void (*)(Board *)> board{new_board(), [](Board *b) { munmap(b, sizeof *b); }};
   pid_t pid = -1;
   uint64_t next = 0, beats = 0;
-  Clock::time_point since = Clock::now();
+  std::optional<conform::Patience> patience;
 };
 
 }  // namespace
@@ -69,6 +76,22 @@ Board *new_board() {
   return new (p) Board;
 }
 
+int wait_for(pid_t pid, int limit_s, std::string *over) {
+  const auto start = Clock::now();
+  conform::Patience patience(pid, limit_s);
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (patience.is_over()) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      *over = hang(patience, limit_s);
+      break;
+    }
+    usleep(since(start) < 0.01 ? 200 : 2000);
+  }
+  return status;
+}
+
 Failure try_in_child(const Case &c, int limit_s) {
   static Board *const board = new_board();
   board->failed = false;
@@ -80,16 +103,9 @@ Failure try_in_child(const Case &c, int limit_s) {
     run_case(c, *board);
     std::_Exit(0);
   }
-  const auto start = Clock::now();
-  int status = 0;
-  for (pid_t r; (r = waitpid(pid, &status, WNOHANG)) == 0;) {
-    if (since(start) > limit_s) {
-      kill(pid, SIGKILL);
-      waitpid(pid, &status, 0);
-      return {c.seed, "hang: no end within " + std::to_string(limit_s) + " s", ""};
-    }
-    usleep(since(start) < 0.01 ? 200 : 2000);
-  }
+  std::string why;
+  const int status = wait_for(pid, limit_s, &why);
+  if (!why.empty()) return {c.seed, why, ""};
   if (!board->failed && WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return failure_of(*board, c.seed, status);
 }
@@ -105,10 +121,9 @@ uint64_t run_all(const Plan &plan, const std::function<void(const Failure &)> &f
     if (j.next >= plan.to || over()) return;
     j.board->failed = false;
     j.beats = j.board->beats;
-    j.since = Clock::now();
     std::fflush(nullptr);
     j.pid = fork();
-    if (j.pid) return;
+    if (j.pid) return (void)j.patience.emplace(j.pid, plan.limit_s);
     for (uint64_t seed = j.next; seed < plan.to && !over(); seed += step) {
       j.board->seed = seed;
       run_case(make_case(seed, plan.wishes), *j.board);
@@ -125,7 +140,7 @@ uint64_t run_all(const Plan &plan, const std::function<void(const Failure &)> &f
       if (j.pid < 0) continue;
       any = true;
       int status = 0;
-      if (const uint64_t beats = j.board->beats; beats != j.beats) j.beats = beats, j.since = Clock::now();
+      if (const uint64_t beats = j.board->beats; beats != j.beats) j.beats = beats, j.patience->start_anew();
       Failure f;
       if (waitpid(j.pid, &status, WNOHANG) != 0) {
         if (!j.board->failed && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
@@ -133,10 +148,10 @@ uint64_t run_all(const Plan &plan, const std::function<void(const Failure &)> &f
           continue;
         }
         f = failure_of(*j.board, j.board->seed, status);
-      } else if (since(j.since) > plan.limit_s) {
+      } else if (j.patience->is_over()) {
         kill(j.pid, SIGKILL);
         waitpid(j.pid, &status, 0);
-        f = {j.board->seed, "hang: no end within " + std::to_string(plan.limit_s) + " s", ""};
+        f = {j.board->seed, hang(*j.patience, plan.limit_s), ""};
       } else {
         continue;
       }

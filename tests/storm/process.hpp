@@ -23,6 +23,8 @@ struct Failure {
   std::string complaint, explained;
 };
 
+// Waits for a child, as long as conform::Patience allows it; then kills it, and *over says why. Returns its status.
+int wait_for(pid_t, int limit_s, std::string *over);
 // Runs one case in a child. No failure: an empty complaint.
 Failure try_in_child(const Case &, int limit_s);
 

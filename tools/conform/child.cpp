@@ -1,6 +1,5 @@
 #include "child.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -15,9 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <memory>
 #include <system_error>
 #include <utility>
+
+#include "patience.hpp"
 
 #if CONSORT_SAN == 1u
 extern "C" int __lsan_do_recoverable_leak_check();
@@ -82,43 +82,6 @@ void keep_end(std::string *text, const char *more, size_t n) {
   text->append(more, n);
   if (text->size() > 2 * kPrintedKept) text->erase(0, text->size() - kPrintedKept);
 }
-
-double computed_by(pid_t child) {                 // 0: not to be had
-  clockid_t clock;
-  timespec t;
-  if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
-
-// Would a thread of it compute, if it had a core?
-bool is_runnable(pid_t child) {
-  const std::string threads = "/proc/" + std::to_string(child) + "/task";
-  const std::unique_ptr<DIR, int (*)(DIR *)> folder(opendir(threads.c_str()), closedir);
-  while (const dirent *thread = folder ? readdir(folder.get()) : nullptr) {
-    const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen((threads + "/" + thread->d_name + "/stat").c_str(), "re"), std::fclose);
-    char state = 0;
-    if (file && std::fscanf(file.get(), "%*d (%*[^)]) %c", &state) == 1 && state == 'R') return true;
-  }
-  return false;
-}
-
-// Is its time over? Asked again and again, some 20 ms apart.
-class Patience {
- public:
-  Patience(pid_t child, double limit) : child_(child), limit_(limit) {}
-  bool is_over() {
-    const double computed = computed_by(child_);
-    if (computed > last_ + 0.001) idle_ = 0;
-    else if (!is_runnable(child_)) idle_ += kTurn;  // counted in turns: a child that is stopped with this process loses nothing
-    last_ = computed;
-    return computed > limit_ || idle_ > limit_;
-  }
-
- private:
-  static constexpr double kTurn = 0.02;
-  pid_t child_;
-  double limit_, last_ = 0, idle_ = 0;
-};
 
 // Reads what is printed until the child has ended or its time is over. Answers its status; *over: it was killed.
 int wait_for(pid_t child, int output, double limit, std::string *printed, bool *over) {
